@@ -1,0 +1,22 @@
+-- Adds a cost to a client's window and opens a new window if none is open.
+-- KEYS[1]: a hash of used and reset. ARGV: cost, now, proposed, latest; times in milliseconds.
+-- Returns {used, reset}.
+
+local key, cost, now, proposed, latest = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+
+local reset = redis.call('HGET', key, 'reset')
+-- tonumber() alone would accept '1e12', '0x7f' and 'nan'.
+reset = reset and string.find(reset, '^[1-9]%d*$') and tonumber(reset)
+
+if reset and reset > now and reset <= latest then
+    -- Fails where used is no integer; below cost it was negative. Neither is a count to go on from.
+    local used = redis.pcall('HINCRBY', key, 'used', cost)
+    if type(used) == 'number' and used >= tonumber(cost) then
+        return {used, reset}
+    end
+end
+
+-- Arguments go to Redis as the strings they came as: Lua would write a time as 1.7e+12.
+redis.call('HSET', key, 'used', cost, 'reset', proposed)
+redis.call('PEXPIRE', key, string.format('%.0f', tonumber(proposed) - now + 1000))
+return {tonumber(cost), tonumber(proposed)}

@@ -1,0 +1,35 @@
+-- Puts a window right without adding to it: a key must never block a client for ever.
+-- KEYS[1]: a hash of used and reset. ARGV: now, proposed, latest; times in milliseconds.
+-- Returns {used, reset}; {0, 0} if there is no such key, and then makes none.
+
+local key, now, proposed, latest = KEYS[1], tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
+
+-- The number, if HINCRBY could count on from this text and Lua holds it exactly.
+local function whole(text)
+    return text and #text < 16 and (text == '0' or string.find(text, '^[1-9]%d*$')) and tonumber(text)
+end
+
+local ttl = redis.call('PTTL', key)
+if ttl == -2 then
+    return {0, 0}
+end
+
+local fields = redis.call('HMGET', key, 'used', 'reset')
+local used, reset = whole(fields[1]), whole(fields[2])
+
+local open = reset and reset > now and reset <= latest
+local closed = reset and reset <= now
+
+if closed or not used then
+    used = 0
+    redis.call('HSET', key, 'used', '0')
+end
+if not open then
+    -- A count without a reset comes from a HINCRBY that found no key: it belongs to the window opened here.
+    reset = tonumber(proposed)
+    redis.call('HSET', key, 'reset', proposed)
+end
+if not open or ttl == -1 then
+    redis.call('PEXPIRE', key, string.format('%.0f', reset - now + 1000))
+end
+return {used, reset}

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+namespace rate_limit {
+
+/// Exponential backoff with jitter for one node: 100 ms doubling to 5 s, each wait drawn from the upper half
+/// of its step so that the workers of many machines do not knock together.
+class Backoff {
+public:
+    static constexpr std::uint32_t first_wait = 100;
+    static constexpr std::uint32_t longest_wait = 5000;
+
+    /// Milliseconds to wait before the next try; `random` is any 32 random bits.
+    std::uint32_t next(std::uint32_t random) noexcept;
+
+    /// The node answered: the next failure starts from the first step again.
+    void reset() noexcept { step_ = first_wait; }
+
+private:
+    std::uint32_t step_ = first_wait;
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,85 @@
+#include "core/quota.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <limits>
+
+namespace rate_limit {
+namespace {
+
+/// Digits and sign of any 64-bit number.
+constexpr std::size_t max_number = 20;
+
+char* append(char* out, std::string_view text) noexcept {
+    if (!text.empty()) {
+        std::memcpy(out, text.data(), text.size());
+    }
+    return out + text.size();
+}
+
+char* append(char* out, std::int64_t number) noexcept {
+    return std::to_chars(out, out + max_number, number).ptr;
+}
+
+template <typename Value>
+Field field(std::string_view name, const Value& value) noexcept {
+    Field field{name, {}, 0};
+    field.length = static_cast<std::size_t>(append(field.text.data(), value) - field.text.data());
+    return field;
+}
+
+/// Appends `"NAME";A=N;B=N`, a list member in structured fields; names need no escape.
+char* append_member(char* out, std::string_view name, bool first, std::string_view a, std::int64_t a_value,
+                    std::string_view b, std::int64_t b_value) noexcept {
+    out = append(out, first ? "\"" : ", \"");
+    out = append(out, name);
+    out = append(append(out, a), a_value);
+    return append(append(out, b), b_value);
+}
+
+}  // namespace
+
+Quota quota_of(const Verdict& verdict, std::int64_t cost, Millis now) noexcept {
+    const std::int64_t limit = verdict.rate.limit;
+    const bool spent = verdict.outcome == Outcome::rejected || verdict.outcome == Outcome::rejected_dry_run;
+
+    Quota quota;
+    quota.name = verdict.name;
+    quota.limit = limit;
+    quota.period = verdict.rate.period;
+    quota.rejected = verdict.outcome == Outcome::rejected;
+
+    Millis reset = verdict.window.reset;
+    if (limit == 0) {
+        // No store is asked, so there is no window to show.
+        reset = propose_reset(WindowKind::first, verdict.rate.period, now);
+    } else {
+        const std::int64_t room = std::numeric_limits<std::int64_t>::max() - verdict.window.used;
+        quota.used = verdict.window.used + std::min(cost, room);
+    }
+    quota.remaining = spent ? 0 : std::max<std::int64_t>(0, limit - quota.used);
+    quota.reset = reset_seconds(reset);
+    quota.until = seconds_until(reset, now);
+    return quota;
+}
+
+GithubFields github_fields(const Quota& quota) noexcept {
+    return {{field("X-RateLimit-Limit", quota.limit), field("X-RateLimit-Used", quota.used),
+             field("X-RateLimit-Remaining", quota.remaining), field("X-RateLimit-Reset", quota.reset),
+             field("X-RateLimit-Resource", quota.name)}};
+}
+
+Field retry_after_field(const Quota& quota) noexcept {
+    return field("Retry-After", std::max<std::int64_t>(1, quota.until));
+}
+
+char* append_policy(char* out, const Quota& quota, bool first) noexcept {
+    return append_member(out, quota.name, first, "\";q=", quota.limit, ";w=", quota.period);
+}
+
+char* append_limit(char* out, const Quota& quota, bool first) noexcept {
+    return append_member(out, quota.name, first, "\";r=", quota.remaining, ";t=", quota.until);
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/decision.h"
+
+namespace rate_limit {
+
+/// The numbers a client is shown for one limit.
+struct Quota {
+    std::string_view name;
+    std::int64_t limit = 0;
+    std::int64_t period = 0;     ///< seconds
+    std::int64_t used = 0;       ///< this request included where it is charged
+    std::int64_t remaining = 0;  ///< never below 0, exactly 0 when rejected
+    std::int64_t reset = 0;      ///< UTC epoch seconds, rounded up
+    std::int64_t until = 0;      ///< whole seconds until the reset, rounded up, at least 0
+    bool rejected = false;       ///< really rejected: not in a dry run
+};
+
+/// `cost` is what this request adds to the window: 0 for an exempt or rejected one.
+Quota quota_of(const Verdict& verdict, std::int64_t cost, Millis now) noexcept;
+
+/// One response header; `name` is static, the value is in `text`.
+struct Field {
+    std::string_view name;
+    std::array<char, 40> text{};  ///< fits a limit's name (32) and any 64-bit number
+    std::size_t length = 0;
+
+    std::string_view value() const noexcept { return {text.data(), length}; }
+};
+
+/// The `github` headers, in this order: X-RateLimit-Limit, -Used, -Remaining, -Reset, -Resource.
+struct GithubFields {
+    static constexpr std::size_t count = 5;
+    std::array<Field, count> fields;
+};
+GithubFields github_fields(const Quota& quota) noexcept;
+
+/// Retry-After of a rejection: whole seconds, at least 1.
+Field retry_after_field(const Quota& quota) noexcept;
+
+constexpr std::string_view policy_field_name = "RateLimit-Policy";
+constexpr std::string_view limit_field_name = "RateLimit";
+
+/// Room for one list member of an `ietf` header, with the separator before it.
+constexpr std::size_t max_ietf_member = 96;
+
+/// Appends `"core";q=5000;w=3600` (draft-ietf-httpapi-ratelimit-headers-11) at `out`, after `, ` unless
+/// `first`; returns the new end. `out` has room for max_ietf_member bytes.
+char* append_policy(char* out, const Quota& quota, bool first) noexcept;
+
+/// Appends `"core";r=4999;t=3540` in the same way.
+char* append_limit(char* out, const Quota& quota, bool first) noexcept;
+
+}  // namespace rate_limit

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+
+namespace rate_limit {
+
+/// Milliseconds; points in time count from the UTC epoch.
+using Millis = std::int64_t;
+
+enum class WindowKind : std::uint8_t {
+    first,  ///< opens with the first charge and lasts one period
+    clock,  ///< the periods of the UTC clock, counted from the epoch
+};
+
+/// One client's window as a store holds it.
+struct Window {
+    std::int64_t used = 0;  ///< cost units charged so far
+    Millis reset = 0;       ///< the window's end; 0: there is no window
+};
+
+/// How far a stored reset may lie beyond now + period before it is taken for somebody's wrong clock.
+constexpr Millis max_skew = 60'000;
+
+/// The latest reset that a store may name for a window of this period.
+Millis latest_reset(std::int64_t period, Millis now) noexcept;
+
+/// True while now < reset <= latest_reset(period, now).
+bool is_open(const Window& window, std::int64_t period, Millis now) noexcept;
+
+/// The end of a window that would open now: now + period, or the end of the current clock period.
+Millis propose_reset(WindowKind kind, std::int64_t period, Millis now) noexcept;
+
+/// UTC epoch seconds of a reset, rounded up: what clients see.
+std::int64_t reset_seconds(Millis reset) noexcept;
+
+/// Whole seconds until reset, rounded up, never below 0.
+std::int64_t seconds_until(Millis reset, Millis now) noexcept;
+
+}  // namespace rate_limit

@@ -1,0 +1,122 @@
+#pragma once
+
+#include "core/rate.h"
+#include "core/window.h"
+#include "ngx/ngx.h"
+
+namespace rate_limit {
+
+struct StoreConf;
+
+enum class Mode : ngx_uint_t { check_charge, charge_refund, lease };
+enum class Phase : ngx_uint_t { access, precontent };
+enum class OnError : ngx_uint_t { allow, deny, local };
+
+constexpr ngx_uint_t headers_off =
+    0x01;  // a bit of its own, so that a written `off` differs from nothing written
+constexpr ngx_uint_t headers_github = 0x02;
+constexpr ngx_uint_t headers_ietf = 0x04;
+
+/// The value of rate_limit_dry_run: a constant, or a variable asked at each request.
+struct DryRun {
+    ngx_flag_t on;                    // NGX_CONF_UNSET: not written
+    ngx_http_complex_value_t* value;  // null: `on` is the answer
+};
+
+/// One rate_limit line. As parsed, what the line does not say is unset (null, NGX_CONF_UNSET…); as resolved
+/// for a server or location, every member is final. Lives in the configuration's pool.
+struct Limit {
+    ngx_str_t file;  // where it stands
+    ngx_uint_t line;
+
+    ngx_http_complex_value_t rate_text;
+    Rate rate;  // parsed, where rate_text holds no variable
+
+    ngx_str_t name;
+    WindowKind window;
+    ngx_http_complex_value_t* key;
+    ngx_http_complex_value_t* store_text;
+    StoreConf* store;  // null: store_text holds a variable and is asked at each request
+    ngx_uint_t mode;
+    ngx_uint_t phase;
+    ngx_http_complex_value_t* cost;
+    ngx_array_t* exempt;  // of ngx_uint_t, status codes; empty: off
+    DryRun dry_run;
+
+    bool warned;  // a warning about this line has been given
+
+    bool has_constant_rate() const noexcept { return rate_text.lengths == nullptr; }
+};
+
+/// The module's configuration of one http, server or location block. Standard layout: offsetof is taken.
+struct LocationConf {
+    ngx_http_complex_value_t* key;
+    ngx_array_t* lines;  // of Limit, as parsed; NGX_CONF_UNSET_PTR: none written; null: `rate_limit off`
+    ngx_http_complex_value_t* store;
+    ngx_uint_t mode;
+    ngx_uint_t phase;
+    ngx_http_complex_value_t* cost;
+    ngx_array_t* exempt;
+    DryRun dry_run;
+    ngx_array_t* bypass;  // of ngx_http_complex_value_t
+    ngx_uint_t headers;   // bits headers_*
+    ngx_uint_t status;
+    ngx_uint_t log_level;
+    ngx_uint_t on_error;
+    ngx_uint_t error_status;
+    ngx_uint_t ipv6_prefix;
+
+    ngx_array_t* limits;          // of Limit, resolved; null: nothing is limited here
+    ngx_uint_t precontent_count;  // how many of them wait for the precontent phase
+};
+
+/// The module's configuration of the http block.
+struct MainConf {
+    ngx_array_t stores;  // of StoreConf*, in the order of their blocks
+};
+
+void* create_main_conf(ngx_conf_t* cf) noexcept;
+void* create_location_conf(ngx_conf_t* cf) noexcept;
+char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;
+
+/// Warns about stores that no limit uses. Runs when all of http is merged.
+void warn_unused_stores(ngx_conf_t* cf, const MainConf& main) noexcept;
+
+/// Gives every store its resolver and the memory that workers share. NGX_ERROR without memory.
+ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept;
+
+/// Closes every connection of this worker.
+void shut_down_stores(const MainConf& main) noexcept;
+
+// Directives whose text needs more than nginx's own setters.
+char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_store(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_mode(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_cost(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_dry_run(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_exempt_status(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_bypass(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_headers(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_on_error(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_not_available(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+
+/// rate_limit_redis NAME { … }
+char* set_redis_block(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+
+extern ngx_conf_enum_t phase_names[];
+
+inline LocationConf* location_conf(ngx_http_request_t* r) noexcept {
+    return static_cast<LocationConf*>(ngx_http_get_module_loc_conf(r, ngx_http_rate_limit_module));
+}
+
+inline MainConf* main_conf(ngx_http_request_t* r) noexcept {
+    return static_cast<MainConf*>(ngx_http_get_module_main_conf(r, ngx_http_rate_limit_module));
+}
+
+/// The store of that name, or null.
+StoreConf* find_store(const MainConf& main, std::string_view name) noexcept;
+
+/// True when `code` is in the list; false for a list that is off.
+bool is_exempt(const ngx_array_t* exempt, ngx_uint_t code) noexcept;
+
+}  // namespace rate_limit

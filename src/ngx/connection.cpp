@@ -1,0 +1,229 @@
+#include "ngx/connection.h"
+
+#include <arpa/inet.h>
+#include <sys/un.h>
+
+#include "ngx/resume.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// hiredis takes addresses as text: numeric, so that it never asks a name server.
+redisAsyncContext* start_connecting(const Address& address) noexcept {
+    redisOptions options{};
+    char text[INET6_ADDRSTRLEN] = "";
+    switch (address.sockaddr.ss_family) {
+        case AF_INET: {
+            const auto& inet = reinterpret_cast<const sockaddr_in&>(address.sockaddr);
+            inet_ntop(AF_INET, &inet.sin_addr, text, sizeof text);
+            REDIS_OPTIONS_SET_TCP(&options, text, ntohs(inet.sin_port));
+            break;
+        }
+        case AF_INET6: {
+            const auto& inet = reinterpret_cast<const sockaddr_in6&>(address.sockaddr);
+            inet_ntop(AF_INET6, &inet.sin6_addr, text, sizeof text);
+            REDIS_OPTIONS_SET_TCP(&options, text, ntohs(inet.sin6_port));
+            options.options |= REDIS_OPT_PREFER_IPV6;
+            break;
+        }
+        case AF_UNIX:
+            REDIS_OPTIONS_SET_UNIX(&options, reinterpret_cast<const sockaddr_un&>(address.sockaddr).sun_path);
+            break;
+        default:
+            return nullptr;
+    }
+    return redisAsyncConnectWithOptions(&options);
+}
+
+Connection& of(const ngx_event_t* event) noexcept {
+    return *static_cast<Connection*>(static_cast<ngx_connection_t*>(event->data)->data);
+}
+
+}  // namespace
+
+Connection::~Connection() {
+    close("destroyed");
+}
+
+const char* Connection::open(const Address& address, ngx_log_t* log) noexcept {
+    redisAsyncContext* context = start_connecting(address);
+    if (context == nullptr) {
+        return "no memory";
+    }
+    if (context->err != 0) {
+        keep_error(context->c);
+        redisAsyncFree(context);
+        return error_;
+    }
+    ngx_connection_t* connection = ngx_get_connection(context->c.fd, log);
+    if (connection == nullptr) {
+        redisAsyncFree(context);
+        return "worker_connections are not enough";
+    }
+    connection->data = this;
+    connection->read->handler = on_read;
+    connection->write->handler = on_write;
+    connection->read->log = log;
+    connection->write->log = log;
+    connection->log_error = NGX_ERROR_ERR;
+
+    context_ = context;
+    connection_ = connection;
+    reason_ = nullptr;
+    connected_ = false;
+    flushing_ = false;
+    flush_.data = connection;
+    flush_.handler = on_flush;
+    flush_.log = log;
+
+    context->data = this;
+    context->dataCleanup = gone;
+    context->ev.data = this;
+    context->ev.addRead = add_read;
+    context->ev.delRead = del_read;
+    context->ev.addWrite = add_write;
+    context->ev.delWrite = del_write;
+    context->ev.cleanup = detach;
+    use_reply(context, reply_);
+    redisAsyncSetConnectCallback(context, connected);  // asks for the write event that tells the outcome
+    return nullptr;
+}
+
+bool Connection::send(std::string_view command, redisCallbackFn* callback, void* waiter) noexcept {
+    return context_ != nullptr && reason_ == nullptr &&
+           redisAsyncFormattedCommand(context_, callback, waiter, command.data(), command.size()) == REDIS_OK;
+}
+
+void Connection::close(const char* reason) noexcept {
+    if (context_ != nullptr && reason_ == nullptr) {
+        reason_ = reason;
+        redisAsyncFree(context_);
+    }
+}
+
+void Connection::set_idle(bool idle) noexcept {
+    if (connection_ != nullptr) {
+        connection_->idle = idle;
+    }
+}
+
+void Connection::on_read(ngx_event_t* event) noexcept {
+    Connection& self = of(event);
+    if (self.connection_->close) {
+        self.owner_.on_close_idle();
+        return;
+    }
+    redisAsyncHandleRead(self.context_);
+}
+
+void Connection::on_write(ngx_event_t* event) noexcept {
+    redisAsyncHandleWrite(of(event).context_);
+}
+
+void Connection::on_flush(ngx_event_t* event) noexcept {
+    Connection& self = of(event);
+    if (has_resumable_requests()) {
+        // Requests that go on in this turn may issue more commands: they leave in the same write.
+        ngx_post_event(event, &ngx_posted_events);
+        return;
+    }
+    self.flushing_ = true;
+    redisAsyncHandleWrite(self.context_);
+    self.flushing_ = false;
+}
+
+void Connection::add_read(void* self) noexcept {
+    ngx_event_t* read = static_cast<Connection*>(self)->connection_->read;
+    if (!read->active) {
+        // Level-triggered: hiredis reads 16 KiB a call and no more.
+        ngx_add_event(read, NGX_READ_EVENT, NGX_LEVEL_EVENT);
+    }
+}
+
+void Connection::del_read(void* self) noexcept {
+    ngx_event_t* read = static_cast<Connection*>(self)->connection_->read;
+    if (read->active) {
+        ngx_del_event(read, NGX_READ_EVENT, 0);
+    }
+}
+
+/// hiredis calls this for every command, before the connection is up and after a partial write.
+void Connection::add_write(void* opaque) noexcept {
+    auto& self = *static_cast<Connection*>(opaque);
+    if (!self.connected_ || self.flushing_) {
+        self.wait_writable();
+    } else if (!self.connection_->write->active) {
+        ngx_post_event(&self.flush_, &ngx_posted_events);
+    }
+}
+
+void Connection::wait_writable() noexcept {
+    ngx_event_t* write = connection_->write;
+    if (!write->active) {
+        ngx_add_event(write, NGX_WRITE_EVENT, NGX_LEVEL_EVENT);
+    }
+}
+
+void Connection::del_write(void* self) noexcept {
+    ngx_event_t* write = static_cast<Connection*>(self)->connection_->write;
+    if (write->active) {
+        ngx_del_event(write, NGX_WRITE_EVENT, 0);
+    }
+}
+
+/// hiredis is about to close the descriptor: nginx forgets it. May run within our own read or write handler.
+void Connection::detach(void* opaque) noexcept {
+    auto& self = *static_cast<Connection*>(opaque);
+    ngx_connection_t* connection = self.connection_;
+    if (self.flush_.posted) {
+        ngx_delete_posted_event(&self.flush_);
+    }
+    if (ngx_del_conn != nullptr) {
+        ngx_del_conn(connection, NGX_CLOSE_EVENT);
+    } else {
+        del_read(opaque);
+        del_write(opaque);
+    }
+    if (connection->read->posted) {
+        ngx_delete_posted_event(connection->read);
+    }
+    if (connection->write->posted) {
+        ngx_delete_posted_event(connection->write);
+    }
+    connection->read->closed = 1;
+    connection->write->closed = 1;
+    connection->idle = 0;
+    ngx_free_connection(connection);
+    connection->fd = static_cast<ngx_socket_t>(-1);
+    self.connection_ = nullptr;
+}
+
+void Connection::connected(const redisAsyncContext* context, int status) noexcept {
+    auto& self = *static_cast<Connection*>(context->data);
+    if (status == REDIS_OK) {
+        self.connected_ = true;
+        self.owner_.on_connected();
+    }
+}
+
+void Connection::keep_error(const redisContext& context) noexcept {
+    ngx_cpystrn(reinterpret_cast<u_char*>(error_),
+                reinterpret_cast<u_char*>(const_cast<char*>(context.errstr)), sizeof error_);
+}
+
+/// The last thing hiredis does with a context, on every path.
+void Connection::gone(void* opaque) noexcept {
+    auto& self = *static_cast<Connection*>(opaque);
+    const char* reason = self.reason_;
+    if (reason == nullptr) {
+        self.keep_error(self.context_->c);
+        reason = self.error_;
+    }
+    self.context_ = nullptr;
+    self.reason_ = nullptr;
+    self.connected_ = false;
+    self.owner_.on_closed(reason);
+}
+
+}  // namespace rate_limit

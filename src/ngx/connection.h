@@ -1,0 +1,83 @@
+#pragma once
+
+#include <string_view>
+
+#include "ngx/ngx.h"
+#include "ngx/store_conf.h"
+#include "redis/reply.h"
+
+namespace rate_limit {
+
+/// hiredis's asynchronous context on nginx's event loop: one socket, many pipelined commands.
+///
+/// Knows nothing of commands' meaning. Commands sent in one turn of the loop leave in one write, from an
+/// event posted behind everything that may still issue commands. Its owner outlives it and is told of three
+/// things; after any call that may end the connection (close, and whatever hiredis reports) is_open() tells
+/// what is left.
+class Connection {
+public:
+    class Owner {
+    public:
+        /// The socket is connected: commands may be sent.
+        virtual void on_connected() noexcept = 0;
+
+        /// The connection is gone and so is every command on it: their callbacks have run. May come from
+        /// within a reply's callback's caller, never from within open() or send().
+        virtual void on_closed(const char* reason) noexcept = 0;
+
+        /// nginx asks for idle connections to be closed.
+        virtual void on_close_idle() noexcept = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    explicit Connection(Owner& owner) noexcept : owner_(owner) {}
+    ~Connection();
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    /// Starts to connect. Null, or why that failed at once; the text is good until the next call.
+    const char* open(const Address& address, ngx_log_t* log) noexcept;
+
+    bool is_open() const noexcept { return context_ != nullptr; }
+
+    /// Queues one command; `callback` gets its Reply, or null when the connection ends first, exactly once.
+    /// False, and no callback, when the connection takes no more commands.
+    bool send(std::string_view command, redisCallbackFn* callback, void* waiter) noexcept;
+
+    /// Ends the connection. Pending callbacks run with a null reply, then on_closed(reason); from within a
+    /// callback all that happens after it returns. `reason` is static text.
+    void close(const char* reason) noexcept;
+
+    /// Marks whether nginx may close the connection when it shuts down.
+    void set_idle(bool idle) noexcept;
+
+private:
+    static void on_read(ngx_event_t* event) noexcept;
+    static void on_write(ngx_event_t* event) noexcept;
+    static void on_flush(ngx_event_t* event) noexcept;
+
+    static void add_read(void* self) noexcept;
+    static void del_read(void* self) noexcept;
+    static void add_write(void* self) noexcept;
+    static void del_write(void* self) noexcept;
+    static void detach(void* self) noexcept;
+    static void connected(const redisAsyncContext* context, int status) noexcept;
+    static void gone(void* self) noexcept;
+
+    void wait_writable() noexcept;
+    void keep_error(const redisContext& context) noexcept;
+
+    Owner& owner_;
+    redisAsyncContext* context_ = nullptr;  // hiredis frees it; null from then on
+    ngx_connection_t* connection_ = nullptr;
+    const char* reason_ = nullptr;  // why we close it; null: hiredis's own error says
+    char error_[128] = "";
+    bool connected_ = false;
+    bool flushing_ = false;
+    ngx_event_t flush_{};
+    Reply reply_;
+};
+
+}  // namespace rate_limit

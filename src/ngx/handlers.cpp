@@ -1,0 +1,127 @@
+#include "ngx/handlers.h"
+
+#include "ngx/conf.h"
+#include "ngx/limiter.h"
+#include "ngx/request.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// The status that logs show.
+ngx_uint_t final_status(const ngx_http_request_t* r) noexcept {
+    return r->err_status != 0 ? r->err_status : r->headers_out.status;
+}
+
+void log_rejection(RequestContext& context, std::size_t from) noexcept {
+    ngx_http_request_t* r = context.request();
+    for (std::size_t i = from; i < context.count(); ++i) {
+        const Verdict& verdict = context.verdict(i);
+        if (verdict.outcome == Outcome::rejected || verdict.outcome == Outcome::rejected_dry_run) {
+            ngx_log_error(context.conf().log_level, r->connection->log, 0,
+                          "rate limit \"%V\" exceeded%s: %L used of %L in %L s",
+                          &context.applied(i).limit->name,
+                          verdict.outcome == Outcome::rejected ? "" : ", dry run", verdict.window.used,
+                          verdict.rate.limit, verdict.rate.period);
+        }
+    }
+}
+
+/// Every verdict of the phase is in: the request goes on or ends here.
+ngx_int_t conclude(RequestContext& context, Phase phase, std::size_t from) noexcept {
+    decide(context, from);
+    (phase == Phase::access ? context.access_done : context.precontent_done) = true;
+    log_rejection(context, from);
+
+    if (context.outcome != Outcome::rejected && context.outcome != Outcome::error_denied) {
+        return NGX_DECLINED;
+    }
+    // Not by returning the status: under `satisfy any` nginx only remembers some of them, and a later
+    // handler's OK would let the request in.
+    const LocationConf& conf = context.conf();
+    ngx_http_finalize_request(
+        context.request(),
+        static_cast<ngx_int_t>(context.outcome == Outcome::rejected ? conf.status : conf.error_status));
+    return NGX_DONE;
+}
+
+/// The first time that this request comes by with a limit in its way.
+ngx_int_t begin(ngx_http_request_t* r, const LocationConf& conf, RequestContext*& context) noexcept {
+    ngx_int_t status = NGX_OK;
+    const bool bypass = bypassed(r, conf, status);
+    context = status == NGX_OK ? RequestContext::create(r, conf) : nullptr;
+    if (context == nullptr) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    if (bypass) {
+        context->outcome = Outcome::bypassed;
+        context->access_done = true;
+        context->precontent_done = true;
+        return context->attach() == NGX_OK ? NGX_DECLINED : NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    return NGX_OK;
+}
+
+ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
+    const LocationConf& conf = *location_conf(r);
+    if (conf.limits == nullptr || r != r->main) {
+        return NGX_DECLINED;
+    }
+    RequestContext* context = RequestContext::find(r);
+    const bool attached = context != nullptr;
+    if (!attached) {
+        const ngx_int_t status = begin(r, conf, context);
+        if (status != NGX_OK) {
+            return status;
+        }
+    }
+    const bool done = phase == Phase::access ? context->access_done : context->precontent_done;
+    if (done || &context->conf() != &conf) {
+        return NGX_DECLINED;  // decided before a redirect, or not to be decided here
+    }
+    if (context->asked_in(phase)) {
+        return context->waiting() ? NGX_AGAIN : conclude(*context, phase, context->asked_from());
+    }
+
+    const std::size_t from = context->count();
+    if (evaluate(*context, phase) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    const bool more = phase == Phase::access && conf.precontent_count != 0;
+    if (!attached) {
+        if (context->count() == 0 && !more) {
+            return NGX_DECLINED;  // nothing applies: a location that a redirect leads to may still limit it
+        }
+        if (context->attach() != NGX_OK) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+    }
+    context->begin_phase(phase, from);
+    check(*context, from);
+    return context->waiting() ? context->suspend() : conclude(*context, phase, from);
+}
+
+}  // namespace
+
+ngx_int_t access_handler(ngx_http_request_t* r) noexcept {
+    return limit_request(r, Phase::access);
+}
+
+ngx_int_t precontent_handler(ngx_http_request_t* r) noexcept {
+    return location_conf(r)->precontent_count != 0 ? limit_request(r, Phase::precontent) : NGX_DECLINED;
+}
+
+/// Charges what was admitted, however it ended. A request that left while it waited was not admitted.
+ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
+    if (r != r->main) {
+        return NGX_OK;
+    }
+    RequestContext* context = RequestContext::find(r);
+    if (context != nullptr && !context->charged && context->admitted()) {
+        context->charged = true;
+        charge(*context, final_status(r));
+    }
+    return NGX_OK;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/quota.h"
+#include "ngx/request.h"
+
+namespace rate_limit {
+
+/// The way of one request under its limits, from top to bottom: evaluate → check → decide → charge.
+
+/// Evaluates the location's limits of one phase and adds those that apply. NGX_OK, or NGX_ERROR without
+/// memory.
+ngx_int_t evaluate(RequestContext& context, Phase phase) noexcept;
+
+/// True when one of `rate_limit_bypass` says that nothing is limited. NGX_ERROR goes to `status`.
+bool bypassed(ngx_http_request_t* r, const LocationConf& conf, ngx_int_t& status) noexcept;
+
+/// Asks the stores for the windows of limits `from` and after; nothing, when one of them rejects without
+/// asking.
+void check(RequestContext& context, std::size_t from) noexcept;
+
+/// Turns the answers of limits `from` and after into verdicts, and all verdicts into the request's outcome.
+void decide(RequestContext& context, std::size_t from) noexcept;
+
+/// Evaluates the costs that are not known yet.
+void settle_costs(RequestContext& context) noexcept;
+
+/// What each limit is charged if the response has this status: 0 for an exempt one, and where nothing is
+/// charged. An array of count(), good until the next call.
+const std::int64_t* charges_due(RequestContext& context, ngx_uint_t status) noexcept;
+
+/// The verdict that the `github` headers and the variables show for a response of this status; null for none.
+const Verdict* shown_verdict(RequestContext& context, ngx_uint_t status) noexcept;
+
+/// Its numbers; false for none.
+bool shown_quota(RequestContext& context, ngx_uint_t status, Millis now, Quota& quota) noexcept;
+
+/// Charges every limit of an admitted request. Once a request, after its response.
+void charge(RequestContext& context, ngx_uint_t status) noexcept;
+
+}  // namespace rate_limit

@@ -1,0 +1,120 @@
+#include "ngx/conf.h"
+#include "ngx/handlers.h"
+#include "ngx/store.h"
+#include "ngx/store_conf.h"
+
+using namespace rate_limit;
+
+namespace {
+
+constexpr ngx_uint_t anywhere = NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF;
+
+ngx_conf_num_bounds_t status_bounds = {ngx_conf_check_num_bounds, 400, 599};
+ngx_conf_num_bounds_t prefix_bounds = {ngx_conf_check_num_bounds, 1, 128};
+
+ngx_conf_enum_t log_levels[] = {
+    {ngx_string("info"), NGX_LOG_INFO},
+    {ngx_string("notice"), NGX_LOG_NOTICE},
+    {ngx_string("warn"), NGX_LOG_WARN},
+    {ngx_string("error"), NGX_LOG_ERR},
+    {ngx_null_string, 0},
+};
+
+ngx_conf_enum_t on_error_names[] = {
+    {ngx_string("allow"), static_cast<ngx_uint_t>(OnError::allow)},
+    {ngx_string("deny"), static_cast<ngx_uint_t>(OnError::deny)},
+    {ngx_string("local"), static_cast<ngx_uint_t>(OnError::local)},
+    {ngx_null_string, 0},
+};
+
+ngx_command_t commands[] = {
+    {ngx_string("rate_limit_key"), anywhere | NGX_CONF_TAKE1, ngx_http_set_complex_value_slot,
+     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConf, key), nullptr},
+    {ngx_string("rate_limit"), anywhere | NGX_CONF_1MORE, set_rate_limit, NGX_HTTP_LOC_CONF_OFFSET, 0,
+     nullptr},
+    {ngx_string("rate_limit_store"), anywhere | NGX_CONF_TAKE1, set_store, NGX_HTTP_LOC_CONF_OFFSET, 0,
+     nullptr},
+    {ngx_string("rate_limit_mode"), anywhere | NGX_CONF_TAKE1, set_mode, NGX_HTTP_LOC_CONF_OFFSET, 0,
+     nullptr},
+    {ngx_string("rate_limit_phase"), anywhere | NGX_CONF_TAKE1, ngx_conf_set_enum_slot,
+     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConf, phase), phase_names},
+    {ngx_string("rate_limit_cost"), anywhere | NGX_CONF_TAKE1, set_cost, NGX_HTTP_LOC_CONF_OFFSET, 0,
+     nullptr},
+    {ngx_string("rate_limit_exempt_status"), anywhere | NGX_CONF_1MORE, set_exempt_status,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("rate_limit_dry_run"), anywhere | NGX_CONF_TAKE1, set_dry_run, NGX_HTTP_LOC_CONF_OFFSET, 0,
+     nullptr},
+    {ngx_string("rate_limit_lease"), anywhere | NGX_CONF_TAKE1, set_not_available, NGX_HTTP_LOC_CONF_OFFSET,
+     0, nullptr},
+    {ngx_string("rate_limit_bypass"), anywhere | NGX_CONF_1MORE, set_bypass, NGX_HTTP_LOC_CONF_OFFSET, 0,
+     nullptr},
+    {ngx_string("rate_limit_headers"), anywhere | NGX_CONF_TAKE12, set_headers, NGX_HTTP_LOC_CONF_OFFSET, 0,
+     nullptr},
+    {ngx_string("rate_limit_status"), anywhere | NGX_CONF_TAKE1, ngx_conf_set_num_slot,
+     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConf, status), &status_bounds},
+    {ngx_string("rate_limit_log_level"), anywhere | NGX_CONF_TAKE1, ngx_conf_set_enum_slot,
+     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConf, log_level), log_levels},
+    {ngx_string("rate_limit_on_error"), anywhere | NGX_CONF_TAKE1, set_on_error, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocationConf, on_error), on_error_names},
+    {ngx_string("rate_limit_error_status"), anywhere | NGX_CONF_TAKE1, ngx_conf_set_num_slot,
+     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConf, error_status), &status_bounds},
+    {ngx_string("rate_limit_ipv6_prefix"), anywhere | NGX_CONF_TAKE1, ngx_conf_set_num_slot,
+     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConf, ipv6_prefix), &prefix_bounds},
+    {ngx_string("rate_limit_zone"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_not_available,
+     NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
+    {ngx_string("rate_limit_redis"), NGX_HTTP_MAIN_CONF | NGX_CONF_BLOCK | NGX_CONF_TAKE1, set_redis_block,
+     NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
+    ngx_null_command,
+};
+
+ngx_int_t add_handler(ngx_http_core_main_conf_t* core, ngx_http_phases phase,
+                      ngx_http_handler_pt handler) noexcept {
+    auto* slot = static_cast<ngx_http_handler_pt*>(ngx_array_push(&core->phases[phase].handlers));
+    if (slot == nullptr) {
+        return NGX_ERROR;
+    }
+    *slot = handler;
+    return NGX_OK;
+}
+
+ngx_int_t preconfiguration(ngx_conf_t* cf) noexcept {
+    return add_variables(cf);
+}
+
+ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
+    auto* core =
+        static_cast<ngx_http_core_main_conf_t*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
+    auto* main = static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_rate_limit_module));
+
+    if (add_handler(core, NGX_HTTP_ACCESS_PHASE, access_handler) != NGX_OK ||
+        add_handler(core, NGX_HTTP_PRECONTENT_PHASE, precontent_handler) != NGX_OK ||
+        add_handler(core, NGX_HTTP_LOG_PHASE, log_handler) != NGX_OK) {
+        return NGX_ERROR;
+    }
+    set_next_header_filter(ngx_http_top_header_filter);
+    ngx_http_top_header_filter = header_filter;
+
+    warn_unused_stores(cf, *main);
+    return finish_stores(cf, *main);
+}
+
+/// The worker leaves: nginx would complain of sockets that are left open.
+void exit_process(ngx_cycle_t* cycle) noexcept {
+    auto* main =
+        static_cast<MainConf*>(ngx_http_cycle_get_module_main_conf(cycle, ngx_http_rate_limit_module));
+    if (main != nullptr) {
+        shut_down_stores(*main);
+    }
+}
+
+ngx_http_module_t module_context = {
+    preconfiguration, postconfiguration, create_main_conf,     nullptr,
+    nullptr,          nullptr,           create_location_conf, merge_location_conf,
+};
+
+}  // namespace
+
+ngx_module_t ngx_http_rate_limit_module = {
+    NGX_MODULE_V1, &module_context, commands, NGX_HTTP_MODULE, nullptr, nullptr,
+    nullptr,       nullptr,         nullptr,  exit_process,    nullptr, NGX_MODULE_V1_PADDING,
+};

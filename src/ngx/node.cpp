@@ -1,0 +1,390 @@
+#include "ngx/node.h"
+
+namespace rate_limit {
+
+void CommandQueue::push(Command& command) noexcept {
+    command.next_ = nullptr;
+    if (tail_ != nullptr) {
+        tail_->next_ = &command;
+    } else {
+        head_ = &command;
+    }
+    tail_ = &command;
+    ++size_;
+}
+
+Command* CommandQueue::pop() noexcept {
+    Command* command = head_;
+    if (command != nullptr) {
+        head_ = command->next_;
+        tail_ = head_ == nullptr ? nullptr : tail_;
+        --size_;
+    }
+    return command;
+}
+
+Node::Node(const StoreConf& store, const NodeConf& conf, std::string_view shard, bool primary,
+           Listener* listener)
+    : store_(store),
+      conf_(conf),
+      shard_(shard),
+      primary_(primary),
+      listener_(listener),
+      connection_(*this),
+      addresses_(conf.addresses) {
+    watch_.data = this;
+    watch_.handler = on_watch;
+    watch_.log = ngx_cycle->log;
+    retry_.data = this;
+    retry_.handler = on_retry;
+    retry_.log = ngx_cycle->log;
+}
+
+Node::~Node() {
+    shut_down();
+}
+
+void Node::submit(Command& command) noexcept {
+    command.node_ = this;
+    if (!up_ || ended_) {
+        command.answered(*this, Delivery::unsent, nullptr);
+        return;
+    }
+    if (state_ == State::ready) {
+        if (!send(command)) {
+            command.answered(*this, Delivery::unsent, nullptr);
+        }
+        return;
+    }
+    unsent_.push(command);
+    if (state_ == State::idle) {
+        connect();
+    }
+}
+
+void Node::connect() noexcept {
+    state_ = State::connecting;
+    const char* reason = connection_.open(addresses_[address_ % addresses_.size()], ngx_cycle->log);
+    if (reason != nullptr) {
+        mark_down(reason);
+        return;
+    }
+    retry_.cancelable = unsent_.empty();
+    set_timer(retry_, store_.connect_timeout);
+}
+
+void Node::on_connected() noexcept {
+    clear_timer(retry_);
+    state_ = State::greeting;
+    if (!store_.password.empty()) {
+        greet_with(auth_);
+    }
+    if (store_.database != 0) {
+        greet_with(select_);
+    }
+    if (primary_) {
+        greet_with(info_);
+    }
+    greet_with(ping_);
+}
+
+void Node::greet_with(Greeting& greeting) noexcept {
+    if (!greeting.pending) {
+        greeting.pending = true;
+        greeting.store = &store_;
+        greeting.pending = send(greeting);
+    }
+}
+
+/// False when the command could not be handed to the connection; it is the caller's again then.
+bool Node::send(Command& command) noexcept {
+    command.node_ = this;
+    try {
+        if (!connection_.send(command.encode(writer_), on_reply, &command)) {
+            return false;
+        }
+    } catch (...) {
+        return false;
+    }
+    if (sent_.empty()) {
+        connection_.set_idle(false);
+    }
+    command.sent_ = ngx_current_msec;
+    sent_.push(command);
+    watch();
+    return true;
+}
+
+void Node::send_unsent() noexcept {
+    CommandQueue waiting = unsent_;
+    unsent_ = CommandQueue();
+    while (Command* command = waiting.pop()) {
+        if (command->wanted()) {
+            submit(*command);
+        } else {
+            command->answered(*this, Delivery::unsent, nullptr);
+        }
+    }
+}
+
+void Node::return_unsent() noexcept {
+    CommandQueue waiting = unsent_;
+    unsent_ = CommandQueue();
+    while (Command* command = waiting.pop()) {
+        command->answered(*this, Delivery::unsent, nullptr);
+    }
+}
+
+void Node::on_reply(redisAsyncContext* /*context*/, void* reply, void* opaque) noexcept {
+    auto& command = *static_cast<Command*>(opaque);
+    Node& node = *command.node_;
+    node.sent_.pop();
+    if (node.sent_.empty()) {
+        node.connection_.set_idle(true);
+    }
+    if (reply == nullptr) {
+        node.up_ = false;  // before the command comes back: it must not be submitted here again
+        command.answered(node, Delivery::in_doubt, nullptr);
+        return;
+    }
+    const auto& answer = *static_cast<const Reply*>(reply);
+    if (answer.stray) {
+        // One answer too many: from here on every answer would go to the wrong command.
+        node.up_ = false;
+        command.answered(node, Delivery::in_doubt, nullptr);
+        node.connection_.close("an answer that no command waits for");
+        return;
+    }
+    command.answered(node, Delivery::answered, &answer);
+}
+
+std::string_view Node::Greeting::encode(CommandWriter& writer) {
+    switch (kind_) {
+        case Kind::auth:
+            return writer.auth(store->username, store->password);
+        case Kind::select:
+            return writer.select(store->database);
+        case Kind::info:
+            return writer.info_memory();
+        default:
+            return writer.ping();
+    }
+}
+
+void Node::Greeting::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
+    pending = false;
+    if (delivery != Delivery::answered) {
+        return;  // on_closed() follows
+    }
+    switch (kind_) {
+        case Kind::auth:
+            node.reject_greeting("AUTH", *reply);
+            break;
+        case Kind::select:
+            node.reject_greeting("SELECT", *reply);
+            break;
+        case Kind::info:
+            node.warn_if_evicting(*reply);
+            break;
+        case Kind::ping:
+            node.greeted(*reply);
+            break;
+    }
+}
+
+/// A connection that is not authenticated, or writes into another database, is of no use: it is given up.
+void Node::reject_greeting(const char* what, const Reply& reply) noexcept {
+    if (reply.is_error()) {
+        up_ = false;
+        log_outage(what, reply.text.data());
+        connection_.close("the greeting was refused");
+    }
+}
+
+void Node::greeted(const Reply& reply) noexcept {
+    if (!reply.is_error()) {
+        state_ = State::ready;
+        mark_up();
+        return;
+    }
+    suspend(reply.text.data());
+}
+
+void Node::mark_up() noexcept {
+    const bool was_up = up_;
+    up_ = true;
+    clear_timer(retry_);
+    if (!was_up) {
+        ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
+                      "rate limit: %s of shard \"%*s\" of \"%s\" is up again", name(), shard_.size(),
+                      shard_.data(), store_.name.c_str());
+    }
+    send_unsent();
+    if (listener_ != nullptr) {
+        listener_->on_usable(*this);
+    }
+}
+
+void Node::refuse(Fault fault) noexcept {
+    if (up_) {
+        suspend(to_string(fault).data());
+    }
+}
+
+/// The connection stays, so that what is in flight still gets its answers; nothing new is sent but a probe.
+void Node::suspend(const char* reason) noexcept {
+    up_ = false;
+    state_ = State::suspended;
+    log_outage("does not serve", reason);
+    return_unsent();
+    retry_.cancelable = 1;
+    set_timer(retry_, backoff_.next(static_cast<std::uint32_t>(ngx_random())));
+}
+
+void Node::mark_down(const char* reason) noexcept {
+    up_ = false;
+    state_ = State::down;
+    ++address_;
+    log_outage("is down", reason);
+    return_unsent();
+    if (ended_) {
+        return;
+    }
+    resolve_again();
+    retry_.cancelable = 1;
+    set_timer(retry_, backoff_.next(static_cast<std::uint32_t>(ngx_random())));
+}
+
+void Node::on_closed(const char* reason) noexcept {
+    clear_timer(retry_);
+    if (up_ && state_ == State::ready && !ended_) {
+        state_ = State::idle;  // nothing was in flight: no failure, the next command connects
+        return;
+    }
+    mark_down(reason);
+}
+
+void Node::on_close_idle() noexcept {
+    connection_.close("the worker is leaving");
+}
+
+void Node::on_retry(ngx_event_t* event) noexcept {
+    Node& node = *static_cast<Node*>(event->data);
+    switch (node.state_) {
+        case State::connecting:
+            node.connection_.close("connecting took longer than connect_timeout");
+            break;
+        case State::suspended:
+            node.greet_with(node.ping_);
+            break;
+        case State::down:
+            node.connect();
+            break;
+        default:
+            break;
+    }
+}
+
+/// One timer over the commands in flight, oldest first: they are answered in the order they were sent.
+void Node::watch() noexcept {
+    if (!watch_.timer_set) {
+        set_timer(watch_, ngx_min(store_.check_timeout, store_.charge_timeout));
+    }
+}
+
+void Node::on_watch(ngx_event_t* event) noexcept {
+    Node& node = *static_cast<Node*>(event->data);
+    if (node.sent_.empty()) {
+        return;
+    }
+    const ngx_msec_t age = ngx_current_msec - node.sent_.head()->sent_;
+    if (age >= node.store_.charge_timeout) {
+        node.connection_.close("no answer in charge_timeout");
+        return;
+    }
+    if (age >= node.store_.check_timeout && node.state_ != State::suspended) {
+        node.suspend("no answer in check_timeout");
+        node.greet_with(node.ping_);
+    }
+    const ngx_msec_t deadline =
+        age < node.store_.check_timeout ? node.store_.check_timeout : node.store_.charge_timeout;
+    set_timer(node.watch_, deadline - age);
+}
+
+void Node::log_outage(const char* what, const char* reason) noexcept {
+    std::uint64_t suppressed = 0;
+    if (!ended_ && outage_log_.pass(suppressed)) {
+        ngx_log_error(
+            NGX_LOG_ERR, ngx_cycle->log, 0,
+            "rate limit: %s %s of shard \"%*s\" of \"%s\" %s: %s (%uL more since the last such line)",
+            primary_ ? "primary" : "replica", name(), shard_.size(), shard_.data(), store_.name.c_str(), what,
+            reason, suppressed);
+    }
+}
+
+void Node::warn_if_evicting(const Reply& reply) const noexcept {
+    if (reply.is_error() || !evicts(reply.text_view()) || eviction_warned_ == nullptr ||
+        !ngx_atomic_cmp_set(eviction_warned_, 0, 1)) {
+        return;
+    }
+    ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
+                  "rate limit: primary %s of shard \"%*s\" of \"%s\" has maxmemory with a policy other than "
+                  "noeviction: "
+                  "an evicted window is a fresh allowance; set maxmemory-policy noeviction",
+                  name(), shard_.size(), shard_.data(), store_.name.c_str());
+}
+
+/// Asks the resolver for the host's addresses, so that a server that moved is found without a reload.
+void Node::resolve_again() noexcept {
+    if (conf_.host.empty() || store_.resolver == nullptr || resolving_ != nullptr) {
+        return;
+    }
+    ngx_resolver_ctx_t* context = ngx_resolve_start(store_.resolver, nullptr);
+    if (context == nullptr || context == NGX_NO_RESOLVER) {
+        return;
+    }
+    context->name.len = conf_.host.size();
+    context->name.data = reinterpret_cast<u_char*>(const_cast<char*>(conf_.host.data()));
+    context->handler = on_resolved;
+    context->data = this;
+    context->timeout = store_.resolver_timeout;
+    context->cancelable = 1;
+    resolving_ = context;
+    if (ngx_resolve_name(context) != NGX_OK) {
+        resolving_ = nullptr;  // freed by the resolver
+    }
+}
+
+void Node::on_resolved(ngx_resolver_ctx_t* context) noexcept {
+    Node& node = *static_cast<Node*>(context->data);
+    node.resolving_ = nullptr;
+    if (context->state == NGX_OK && context->naddrs > 0) {
+        try {
+            std::vector<Address> addresses(context->naddrs);
+            for (ngx_uint_t i = 0; i < context->naddrs; ++i) {
+                addresses[i].length = context->addrs[i].socklen;
+                ngx_memcpy(&addresses[i].sockaddr, context->addrs[i].sockaddr, context->addrs[i].socklen);
+                ngx_inet_set_port(reinterpret_cast<sockaddr*>(&addresses[i].sockaddr), node.conf_.port);
+            }
+            node.addresses_.swap(addresses);
+        } catch (...) {
+            // The addresses known so far stay.
+        }
+    }
+    ngx_resolve_name_done(context);
+}
+
+void Node::shut_down() noexcept {
+    ended_ = true;
+    up_ = false;
+    if (resolving_ != nullptr) {
+        ngx_resolve_name_done(resolving_);
+        resolving_ = nullptr;
+    }
+    connection_.close("the worker is leaving");
+    return_unsent();
+    clear_timer(watch_);
+    clear_timer(retry_);
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,190 @@
+#pragma once
+
+#include <string_view>
+
+#include "core/backoff.h"
+#include "ngx/connection.h"
+#include "ngx/log_throttle.h"
+#include "ngx/ngx.h"
+#include "ngx/store_conf.h"
+#include "redis/answer.h"
+#include "redis/command.h"
+
+namespace rate_limit {
+
+class Node;
+
+/// What became of a command.
+enum class Delivery : unsigned char {
+    answered,
+    unsent,    ///< it never left: it may be sent elsewhere or again
+    in_doubt,  ///< it was sent and the connection ended before the answer: nobody knows whether it took
+               ///< effect
+};
+
+/// Something to ask a node. From Node::submit() until answered() it belongs to the node; answered() is called
+/// exactly once and gives it back to whoever made it.
+class Command {
+public:
+    /// The command's bytes, valid until the next use of `writer`. Called when it is about to be sent.
+    virtual std::string_view encode(CommandWriter& writer) = 0;
+
+    /// False when nobody waits for the answer any more and the command need not be sent.
+    virtual bool wanted() const noexcept { return true; }
+
+    /// `reply` is null unless `delivery` is answered, and valid only during the call.
+    virtual void answered(Node& node, Delivery delivery, const Reply* reply) noexcept = 0;
+
+protected:
+    Command() = default;
+    ~Command() = default;
+    Command(const Command&) = delete;
+    Command& operator=(const Command&) = delete;
+
+private:
+    friend class Node;
+    friend class CommandQueue;
+    Command* next_ = nullptr;
+    Node* node_ = nullptr;
+    ngx_msec_t sent_ = 0;
+};
+
+/// A first-in-first-out list of commands, linked through themselves.
+class CommandQueue {
+public:
+    bool empty() const noexcept { return head_ == nullptr; }
+    Command* head() const noexcept { return head_; }
+    std::size_t size() const noexcept { return size_; }
+    void push(Command& command) noexcept;
+    Command* pop() noexcept;
+
+private:
+    Command* head_ = nullptr;
+    Command* tail_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// One Redis server as one worker sees it: its connection, its commands in flight, whether it is up.
+///
+///     idle ─submit─▶ connecting ─▶ greeting ─all answered─▶ ready ─no answer in check_timeout,─▶ suspended
+///      ▲                 │            │                      │ ▲    or it refuses to serve          │  │
+///      │                 │            │                      │ └────────── probe answered ──────────┘  │
+///      ├── nothing was in flight ─────┼──────────────────────┤                                         │
+///      │                 ▼            ▼    connection lost   ▼          nothing for charge_timeout     │
+///      └                down ◀──────────────────────────────────────────────────────────────────────────┘
+///                         └─ backoff ─▶ connecting
+///
+/// usable() turns false with the first failure and true with the next answered greeting or probe.
+class Node final : private Connection::Owner {
+public:
+    class Listener {
+    public:
+        /// The node takes commands again after it did not.
+        virtual void on_usable(Node& node) noexcept = 0;
+
+    protected:
+        ~Listener() = default;
+    };
+
+    Node(const StoreConf& store, const NodeConf& conf, std::string_view shard, bool primary,
+         Listener* listener);
+    ~Node();
+
+    bool usable() const noexcept { return up_; }
+    bool is_primary() const noexcept { return primary_; }
+
+    /// Commands that wait for an answer: what replica choice compares.
+    std::size_t load() const noexcept { return sent_.size() + unsent_.size(); }
+
+    /// Sends the command, or queues it while the connection is being made. On a node that is not usable it
+    /// comes back unsent before this returns.
+    void submit(Command& command) noexcept;
+
+    /// The node answered that it cannot serve (loading, masterdown, readonly…): it is down until a probe says
+    /// better.
+    void refuse(Fault fault) noexcept;
+
+    /// The node answered what a caller asked: its next failure is a first one again.
+    void served() noexcept { backoff_.reset(); }
+
+    /// Closes the connection for good; what is in flight comes back. For the end of the process.
+    void shut_down() noexcept;
+
+    const char* name() const noexcept { return conf_.text.c_str(); }
+
+    /// Where a primary's shard notes, for all workers, that a warning about eviction has been given; null:
+    /// nowhere.
+    void set_eviction_flag(ngx_atomic_t* flag) noexcept { eviction_warned_ = flag; }
+
+private:
+    enum class State : unsigned char { idle, connecting, greeting, ready, suspended, down };
+
+    /// What a node is asked before, or instead of, anything a caller wants. One of each kind per node: none
+    /// is sent again before it is answered.
+    class Greeting final : public Command {
+    public:
+        enum class Kind : unsigned char { auth, select, info, ping };
+        explicit Greeting(Kind kind) noexcept : kind_(kind) {}
+        std::string_view encode(CommandWriter& writer) override;
+        void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
+        const StoreConf* store = nullptr;
+        bool pending = false;
+
+    private:
+        const Kind kind_;
+    };
+
+    void on_connected() noexcept override;
+    void on_closed(const char* reason) noexcept override;
+    void on_close_idle() noexcept override;
+
+    void connect() noexcept;
+    void greet() noexcept;
+    void greet_with(Greeting& greeting) noexcept;
+    void greeted(const Reply& reply) noexcept;
+    void reject_greeting(const char* what, const Reply& reply) noexcept;
+    void mark_up() noexcept;
+    void mark_down(const char* reason) noexcept;
+    void suspend(const char* reason) noexcept;
+    void log_outage(const char* what, const char* reason) noexcept;
+    bool send(Command& command) noexcept;
+    void send_unsent() noexcept;
+    void return_unsent() noexcept;
+    void watch() noexcept;
+    void warn_if_evicting(const Reply& reply) const noexcept;
+    void resolve_again() noexcept;
+
+    static void on_reply(redisAsyncContext* context, void* reply, void* command) noexcept;
+    static void on_watch(ngx_event_t* event) noexcept;
+    static void on_retry(ngx_event_t* event) noexcept;
+    static void on_resolved(ngx_resolver_ctx_t* context) noexcept;
+
+    const StoreConf& store_;
+    const NodeConf& conf_;
+    std::string_view shard_;
+    const bool primary_;
+    Listener* const listener_;
+    ngx_atomic_t* eviction_warned_ = nullptr;
+
+    State state_ = State::idle;
+    bool up_ = true;
+    bool ended_ = false;  // shut_down() was called
+    Connection connection_;
+    Greeting auth_{Greeting::Kind::auth};
+    Greeting select_{Greeting::Kind::select};
+    Greeting info_{Greeting::Kind::info};
+    Greeting ping_{Greeting::Kind::ping};
+    CommandQueue sent_;    // in the order in which answers will come
+    CommandQueue unsent_;  // wait for the connection
+    Backoff backoff_;
+    std::vector<Address> addresses_;
+    std::size_t address_ = 0;
+    ngx_resolver_ctx_t* resolving_ = nullptr;
+    CommandWriter writer_;
+    LogThrottle outage_log_;
+
+    ngx_event_t watch_{};  // the oldest command's deadline; holds a leaving worker
+    ngx_event_t retry_{};  // connecting: its deadline; down or suspended: the next try or probe
+};
+
+}  // namespace rate_limit

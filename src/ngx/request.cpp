@@ -1,0 +1,133 @@
+#include "ngx/request.h"
+
+#include <algorithm>
+#include <new>
+
+#include "core/cost.h"
+
+namespace rate_limit {
+
+namespace {
+
+template <typename T>
+T* allocate(ngx_pool_t* pool, std::size_t count) noexcept {
+    void* memory = ngx_palloc(pool, count * sizeof(T));
+    return memory != nullptr ? static_cast<T*>(memory) : nullptr;
+}
+
+/// While a request waits, its socket may become writable for reasons of its own: nothing to do.
+void ignore_write(ngx_http_request_t* r) noexcept {
+    if (ngx_handle_write_event(r->connection->write, 0) != NGX_OK) {
+        ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
+    }
+}
+
+}  // namespace
+
+RequestContext* RequestContext::find(ngx_http_request_t* r) noexcept {
+    auto* context = static_cast<RequestContext*>(ngx_http_get_module_ctx(r, ngx_http_rate_limit_module));
+    if (context != nullptr || (!r->internal && !r->filter_finalize)) {
+        return context;
+    }
+    // Redirects and filter finalisation clear the module contexts.
+    for (ngx_pool_cleanup_t* cleanup = r->pool->cleanup; cleanup != nullptr; cleanup = cleanup->next) {
+        if (cleanup->handler == on_pool_cleanup) {
+            return static_cast<RequestContext*>(cleanup->data);
+        }
+    }
+    return nullptr;
+}
+
+RequestContext* RequestContext::create(ngx_http_request_t* r, const LocationConf& conf) noexcept {
+    const std::size_t room = conf.limits->nelts;
+    auto* memory = allocate<RequestContext>(r->pool, 1);
+    auto* applied = allocate<AppliedLimit>(r->pool, room);
+    auto* verdicts = allocate<Verdict>(r->pool, room);
+    auto* costs = allocate<std::int64_t>(r->pool, room * 2);
+    if (memory == nullptr || applied == nullptr || verdicts == nullptr || costs == nullptr) {
+        return nullptr;
+    }
+    auto* context = new (memory) RequestContext(r, conf);
+    context->applied_ = applied;
+    context->verdicts_ = verdicts;
+    context->costs_ = costs;
+    context->due_ = costs + room;
+    return context;
+}
+
+ngx_int_t RequestContext::attach() noexcept {
+    ngx_http_request_t* r = request();
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(r->pool, 0);
+    if (cleanup == nullptr) {
+        return NGX_ERROR;
+    }
+    cleanup->handler = on_pool_cleanup;
+    cleanup->data = this;
+    ngx_http_set_ctx(r, this, ngx_http_rate_limit_module);
+    return NGX_OK;
+}
+
+std::size_t RequestContext::add(const Limit& limit) noexcept {
+    auto* applied = new (&applied_[count_]) AppliedLimit;
+    auto* verdict = new (&verdicts_[count_]) Verdict;
+    applied->limit = &limit;
+    verdict->name = view(limit.name);
+    costs_[count_] = 1;
+    if (limit.cost->lengths == nullptr) {
+        applied->cost_known = parse_cost(view(limit.cost->value), costs_[count_]);
+    }
+    return count_++;
+}
+
+void RequestContext::ask(std::size_t i) noexcept {
+    ++pending_;
+    applied_[i].check.start(*applied_[i].shard, applied_[i].key, *this);
+}
+
+void RequestContext::on_checked(Check& check) noexcept {
+    longest_ = std::max(longest_, check.waited());
+    if (--pending_ == 0 && !asking_) {
+        resume_soon(resumable_);
+    }
+}
+
+void RequestContext::end_wait() noexcept {
+    store_time_ += longest_;
+    longest_ = 0;
+}
+
+ngx_int_t RequestContext::suspend() noexcept {
+    ngx_http_request_t* r = request();
+    ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
+    if (cleanup == nullptr) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    cleanup->handler = on_request_cleanup;
+    cleanup->data = this;
+
+    ngx_event_t* read = r->connection->read;
+    if (read->ready) {
+        ngx_post_event(read, &ngx_posted_events);
+    } else if (ngx_handle_read_event(read, 0) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    r->read_event_handler = ngx_http_test_reading;
+    r->write_event_handler = ignore_write;
+    return NGX_AGAIN;
+}
+
+/// The request ends, perhaps while it waits: answers that come later find nobody. What it decided stays for
+/// the log phase, which is yet to come.
+void RequestContext::on_request_cleanup(void* opaque) noexcept {
+    auto& self = *static_cast<RequestContext*>(opaque);
+    forget_resumption(self.resumable_);
+    for (std::size_t i = 0; i < self.count_; ++i) {
+        self.applied_[i].check.cancel();
+    }
+}
+
+void RequestContext::on_pool_cleanup(void* opaque) noexcept {
+    on_request_cleanup(opaque);
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/decision.h"
+#include "ngx/check.h"
+#include "ngx/conf.h"
+#include "ngx/resume.h"
+#include "ngx/store.h"
+
+namespace rate_limit {
+
+/// One limit that applies to one request.
+struct AppliedLimit {
+    const Limit* limit = nullptr;
+    bool dry_run = false;
+    Shard* shard = nullptr;  // null: no store is asked or charged
+    std::string_view key;    // the window's Redis key
+    bool open = false;       // the store knew an open window
+    bool cost_known = false;
+    Check check;
+};
+
+/// What one request is limited by and what was decided. Made by the first location with a limit that applies,
+/// under whose configuration it stays wherever redirects take the request. Lives in the request's pool, on
+/// whose cleanup list it is found again when nginx has cleared the request's module contexts.
+class RequestContext final : private Check::Owner {
+public:
+    static RequestContext* find(ngx_http_request_t* r) noexcept;
+
+    /// Null without memory. Not yet found by find().
+    static RequestContext* create(ngx_http_request_t* r, const LocationConf& conf) noexcept;
+
+    /// Lets find() return it from now on.
+    ngx_int_t attach() noexcept;
+
+    ngx_http_request_t* request() const noexcept { return resumable_.request; }
+    const LocationConf& conf() const noexcept { return conf_; }
+
+    // The limits that apply, in the order of their lines; those of the precontent phase come last.
+    std::size_t count() const noexcept { return count_; }
+    AppliedLimit& applied(std::size_t i) noexcept { return applied_[i]; }
+    const AppliedLimit& applied(std::size_t i) const noexcept { return applied_[i]; }
+    Verdict& verdict(std::size_t i) noexcept { return verdicts_[i]; }
+    const Verdict* verdicts() const noexcept { return verdicts_; }
+
+    /// The costs of this request: index as applied(); an array of count().
+    std::int64_t* costs() noexcept { return costs_; }
+
+    /// What of them is charged, for the response at hand: written by charges_due().
+    std::int64_t* due() noexcept { return due_; }
+
+    /// Adds a limit that applies; there is room for every line of the location.
+    std::size_t add(const Limit& limit) noexcept;
+
+    /// Asks the store for one limit's window.
+    void ask(std::size_t i) noexcept;
+
+    /// The limits `from` and after are asked about in this phase.
+    void begin_phase(Phase phase, std::size_t from) noexcept {
+        phase_ = phase;
+        from_ = from;
+        begun_ = true;
+    }
+    bool asked_in(Phase phase) const noexcept { return begun_ && phase_ == phase; }
+    std::size_t asked_from() const noexcept { return from_; }
+
+    /// True when every limit that came up let the request pass: it is charged. Not while it waits.
+    bool admitted() const noexcept {
+        const bool decided = phase_ == Phase::access ? access_done : precontent_done;
+        return begun_ && decided && outcome != Outcome::rejected && outcome != Outcome::error_denied;
+    }
+
+    /// Between these two, answers do not resume the request: who asks is still running.
+    void begin_asking() noexcept { asking_ = true; }
+    void end_asking() noexcept { asking_ = false; }
+
+    bool waiting() const noexcept { return pending_ != 0; }
+
+    /// Leaves the request waiting for its answers: NGX_AGAIN, or an error status.
+    ngx_int_t suspend() noexcept;
+
+    /// How long the request waited for the store: phases one after the other, limits of one phase at the same
+    /// time.
+    ngx_msec_t store_time() const noexcept { return store_time_; }
+    void end_wait() noexcept;
+
+    Outcome outcome = Outcome::none;
+    bool access_done = false;      ///< the limits of the access phase are decided
+    bool precontent_done = false;  ///< those of the precontent phase are
+    bool charged = false;          ///< the log phase has seen it
+
+private:
+    explicit RequestContext(ngx_http_request_t* r, const LocationConf& conf) noexcept : conf_(conf) {
+        resumable_.request = r;
+    }
+
+    void on_checked(Check& check) noexcept override;
+    static void on_request_cleanup(void* self) noexcept;
+    static void on_pool_cleanup(void* self) noexcept;
+
+    const LocationConf& conf_;
+    AppliedLimit* applied_ = nullptr;
+    Verdict* verdicts_ = nullptr;
+    std::int64_t* costs_ = nullptr;
+    std::int64_t* due_ = nullptr;
+    std::size_t count_ = 0;
+    std::size_t pending_ = 0;
+    Phase phase_ = Phase::access;  // the last one begun
+    std::size_t from_ = 0;
+    bool begun_ = false;
+    bool asking_ = false;
+    ngx_msec_t longest_ = 0;  // of the checks of this phase
+    ngx_msec_t store_time_ = 0;
+    Resumable resumable_;
+};
+
+}  // namespace rate_limit

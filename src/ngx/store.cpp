@@ -1,0 +1,76 @@
+#include "ngx/store.h"
+
+#include <algorithm>
+
+namespace rate_limit {
+
+Shard::Shard(Store& store, const StoreConf& conf, const ShardConf& shard)
+    : store_(store),
+      name_(shard.name),
+      primary_(conf, shard.primary, shard.name, true, this),
+      turn_(static_cast<std::size_t>(ngx_random())),  // workers start at different replicas
+      charges_(conf, primary_) {
+    for (const NodeConf& replica : shard.replicas) {
+        replicas_.push_back(std::make_unique<Node>(conf, replica, shard.name, false, nullptr));
+    }
+}
+
+Shard::~Shard() {
+    shut_down();
+}
+
+Node* Shard::choose(const Node* const* asked, std::size_t count) noexcept {
+    const Node* const* const end = asked + count;
+    const auto free = [asked, end](const Node& node) {
+        return node.usable() && std::find(asked, end, &node) == end;
+    };
+    Node* best = nullptr;
+    ++turn_;
+    for (std::size_t i = 0; i < replicas_.size(); ++i) {
+        Node& replica = *replicas_[(turn_ + i) % replicas_.size()];
+        if (free(replica) && (best == nullptr || replica.load() < best->load())) {
+            best = &replica;
+        }
+    }
+    if (best == nullptr && free(primary_)) {
+        best = &primary_;
+    }
+    return best;
+}
+
+void Shard::on_usable(Node& /*node*/) noexcept {
+    charges_.send_waiting();
+}
+
+void Shard::shut_down() noexcept {
+    for (const auto& replica : replicas_) {
+        replica->shut_down();
+    }
+    primary_.shut_down();
+}
+
+Store::Store(const StoreConf& conf) : conf_(conf), deadlines_(conf.check_timeout) {
+    for (const ShardConf& shard : conf.shards) {
+        shards_.push_back(std::make_unique<Shard>(*this, conf, shard));
+        if (conf.eviction_warned != nullptr) {
+            shards_.back()->set_eviction_flag(conf.eviction_warned + shards_.size() - 1);
+        }
+    }
+}
+
+Store::~Store() {
+    shut_down();
+}
+
+void Store::shut_down() noexcept {
+    if (ended_) {
+        return;
+    }
+    ended_ = true;
+    for (const auto& shard : shards_) {
+        shard->shut_down();
+        shard->charges().log_lost();
+    }
+}
+
+}  // namespace rate_limit

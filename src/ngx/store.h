@@ -1,0 +1,68 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "ngx/charges.h"
+#include "ngx/check.h"
+#include "ngx/node.h"
+#include "ngx/store_conf.h"
+
+namespace rate_limit {
+
+class Store;
+
+/// One shard as one worker sees it: a primary, its replicas, and the charges on their way.
+class Shard final : private Node::Listener {
+public:
+    Shard(Store& store, const StoreConf& conf, const ShardConf& shard);
+    ~Shard();
+
+    Store& store() const noexcept { return store_; }
+    std::string_view name() const noexcept { return name_; }
+    Charges& charges() noexcept { return charges_; }
+
+    /// Who is asked next for a check: of the usable replicas not yet `asked` the one with the least load, in
+    /// turn among equals; if there is none, the primary; else null. `asked` may hold null pointers.
+    Node* choose(const Node* const* asked, std::size_t count) noexcept;
+
+    void shut_down() noexcept;
+    void set_eviction_flag(ngx_atomic_t* flag) noexcept { primary_.set_eviction_flag(flag); }
+
+private:
+    void on_usable(Node& node) noexcept override;
+
+    Store& store_;
+    std::string_view name_;
+    Node primary_;
+    std::vector<std::unique_ptr<Node>> replicas_;
+    std::size_t turn_;
+    Charges charges_;
+};
+
+/// One rate_limit_redis block as one worker runs it. Nodes connect with the first command.
+class Store {
+public:
+    explicit Store(const StoreConf& conf);
+    ~Store();
+    Store(const Store&) = delete;
+    Store& operator=(const Store&) = delete;
+
+    /// The shard that owns the key: the client's key as it reaches Redis, without prefix and limit name.
+    Shard& shard_of(std::string_view key) noexcept { return *shards_[conf_.choice.choose(key)]; }
+
+    CheckDeadlines& deadlines() noexcept { return deadlines_; }
+
+    /// Closes all connections and says which charges are lost: the process, or the configuration, is at its
+    /// end.
+    void shut_down() noexcept;
+
+private:
+    const StoreConf& conf_;
+    CheckDeadlines deadlines_;
+    std::vector<std::unique_ptr<Shard>> shards_;
+    bool ended_ = false;
+};
+
+}  // namespace rate_limit

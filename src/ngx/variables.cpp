@@ -1,0 +1,155 @@
+#include "core/quota.h"
+#include "ngx/conf.h"
+#include "ngx/handlers.h"
+#include "ngx/limiter.h"
+#include "ngx/request.h"
+
+namespace rate_limit {
+
+namespace {
+
+constexpr std::size_t max_number = NGX_INT64_LEN;
+
+ngx_int_t set_text(ngx_http_variable_value_t* value, std::string_view text) noexcept {
+    value->valid = 1;
+    value->no_cacheable = 0;
+    value->not_found = 0;
+    value->len = static_cast<unsigned>(text.size());
+    value->data = reinterpret_cast<u_char*>(const_cast<char*>(text.data()));
+    return NGX_OK;
+}
+
+ngx_int_t set_missing(ngx_http_variable_value_t* value) noexcept {
+    value->not_found = 1;
+    return NGX_OK;
+}
+
+ngx_int_t set_number(ngx_http_request_t* r, ngx_http_variable_value_t* value, std::int64_t number) noexcept {
+    auto* text = static_cast<u_char*>(ngx_pnalloc(r->pool, max_number));
+    if (text == nullptr) {
+        return NGX_ERROR;
+    }
+    const u_char* end = ngx_sprintf(text, "%L", number);
+    return set_text(value, {reinterpret_cast<char*>(text), static_cast<std::size_t>(end - text)});
+}
+
+enum Member : uintptr_t { member_limit, member_used, member_remaining, member_reset };
+
+/// The numbers that the `github` headers show, also where headers are off.
+ngx_int_t quota_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t member) noexcept {
+    RequestContext* context = RequestContext::find(r->main);
+    Quota quota;
+    if (context == nullptr || !shown_quota(*context, r->main->headers_out.status, now_millis(), quota)) {
+        return set_missing(value);
+    }
+    switch (member) {
+        case member_limit:
+            return set_number(r, value, quota.limit);
+        case member_used:
+            return set_number(r, value, quota.used);
+        case member_remaining:
+            return set_number(r, value, quota.remaining);
+        default:
+            return set_number(r, value, quota.reset);
+    }
+}
+
+ngx_int_t status_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
+                          uintptr_t /*data*/) noexcept {
+    const RequestContext* context = RequestContext::find(r->main);
+    return context != nullptr && context->outcome != Outcome::none
+               ? set_text(value, to_string(context->outcome))
+               : set_missing(value);
+}
+
+ngx_int_t resource_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
+                            uintptr_t /*data*/) noexcept {
+    RequestContext* context = RequestContext::find(r->main);
+    const Verdict* verdict =
+        context != nullptr ? shown_verdict(*context, r->main->headers_out.status) : nullptr;
+    return verdict != nullptr ? set_text(value, verdict->name) : set_missing(value);
+}
+
+ngx_int_t shard_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
+                         uintptr_t /*data*/) noexcept {
+    RequestContext* context = RequestContext::find(r->main);
+    const Verdict* verdict =
+        context != nullptr ? shown_verdict(*context, r->main->headers_out.status) : nullptr;
+    if (verdict == nullptr) {
+        return set_missing(value);
+    }
+    const Shard* shard = context->applied(static_cast<std::size_t>(verdict - context->verdicts())).shard;
+    return shard != nullptr ? set_text(value, shard->name()) : set_missing(value);
+}
+
+ngx_int_t store_time_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
+                              uintptr_t /*data*/) noexcept {
+    const RequestContext* context = RequestContext::find(r->main);
+    if (context == nullptr || context->outcome == Outcome::none || context->outcome == Outcome::bypassed) {
+        return set_missing(value);
+    }
+    auto* text = static_cast<u_char*>(ngx_pnalloc(r->pool, NGX_TIME_T_LEN + 4));
+    if (text == nullptr) {
+        return NGX_ERROR;
+    }
+    const ngx_msec_t time = context->store_time();
+    const u_char* end = ngx_sprintf(text, "%T.%03M", static_cast<time_t>(time / 1000), time % 1000);
+    return set_text(value, {reinterpret_cast<char*>(text), static_cast<std::size_t>(end - text)});
+}
+
+/// IPv6 addresses keep their 16 bytes, with zeros behind the prefix: cut shorter, some would equal IPv4 ones.
+ngx_int_t address_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
+                           uintptr_t /*data*/) noexcept {
+    const sockaddr* address = r->connection->sockaddr;
+    if (address->sa_family == AF_INET) {
+        const auto* inet = reinterpret_cast<const sockaddr_in*>(address);
+        return set_text(value, {reinterpret_cast<const char*>(&inet->sin_addr), sizeof inet->sin_addr});
+    }
+    if (address->sa_family != AF_INET6) {
+        return set_text(value, {});
+    }
+    const auto* bytes = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr.s6_addr;
+    if (IN6_IS_ADDR_V4MAPPED(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr)) {
+        return set_text(value, {reinterpret_cast<const char*>(bytes + 12), 4});
+    }
+    auto* cut = static_cast<u_char*>(ngx_pnalloc(r->pool, 16));
+    if (cut == nullptr) {
+        return NGX_ERROR;
+    }
+    const ngx_uint_t prefix = location_conf(r)->ipv6_prefix;
+    for (ngx_uint_t i = 0; i < 16; ++i) {
+        const ngx_uint_t bits = prefix > i * 8 ? ngx_min(prefix - i * 8, 8) : 0;
+        cut[i] = static_cast<u_char>(bytes[i] & (0xff00U >> bits));
+    }
+    return set_text(value, {reinterpret_cast<const char*>(cut), 16});
+}
+
+ngx_http_variable_t variables[] = {
+    {ngx_string("rate_limit_addr"), nullptr, address_variable, 0, 0, 0},
+    {ngx_string("rate_limit_status"), nullptr, status_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    {ngx_string("rate_limit_limit"), nullptr, quota_variable, member_limit, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    {ngx_string("rate_limit_used"), nullptr, quota_variable, member_used, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    {ngx_string("rate_limit_remaining"), nullptr, quota_variable, member_remaining, NGX_HTTP_VAR_NOCACHEABLE,
+     0},
+    {ngx_string("rate_limit_reset"), nullptr, quota_variable, member_reset, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    {ngx_string("rate_limit_resource"), nullptr, resource_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    {ngx_string("rate_limit_shard"), nullptr, shard_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    {ngx_string("rate_limit_store_time"), nullptr, store_time_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
+};
+
+}  // namespace
+
+ngx_int_t add_variables(ngx_conf_t* cf) noexcept {
+    for (const ngx_http_variable_t& known : variables) {
+        ngx_str_t name = known.name;
+        ngx_http_variable_t* variable = ngx_http_add_variable(cf, &name, known.flags);
+        if (variable == nullptr) {
+            return NGX_ERROR;
+        }
+        variable->get_handler = known.get_handler;
+        variable->data = known.data;
+    }
+    return NGX_OK;
+}
+
+}  // namespace rate_limit

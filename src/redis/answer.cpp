@@ -1,0 +1,181 @@
+#include "redis/answer.h"
+
+#include <charconv>
+
+namespace rate_limit {
+namespace {
+
+struct Code {
+    std::string_view word;
+    Fault fault;
+};
+
+constexpr Code codes[] = {
+    {"NOSCRIPT", Fault::noscript},   {"READONLY", Fault::readonly},
+    {"LOADING", Fault::loading},     {"MASTERDOWN", Fault::masterdown},
+    {"MOVED", Fault::moved},         {"ASK", Fault::moved},
+    {"CLUSTERDOWN", Fault::moved},   {"CROSSSLOT", Fault::moved},
+    {"TRYAGAIN", Fault::moved},      {"NOAUTH", Fault::auth},
+    {"WRONGPASS", Fault::auth},      {"NOPERM", Fault::auth},
+    {"BUSY", Fault::busy},           {"OOM", Fault::oom},
+    {"WRONGTYPE", Fault::wrongtype},
+};
+
+/// How servers without a code for it refuse a password.
+constexpr std::string_view auth_errors[] = {"ERR AUTH ", "ERR invalid password", "ERR Client sent AUTH"};
+
+bool starts_with(std::string_view text, std::string_view start) noexcept {
+    return text.substr(0, start.size()) == start;
+}
+
+/// Before 7.0 Redis wraps an error of a command in a script:
+/// `ERR Error running script (call to f_1): @user_script:9: OOM …`.
+std::string_view unwrap(std::string_view text) noexcept {
+    const std::size_t colon = text.rfind(": ");
+    if (!starts_with(text, "ERR Error running script") || colon == std::string_view::npos) {
+        return text;
+    }
+    text.remove_prefix(colon + 2);
+    text.remove_prefix(starts_with(text, "-") ? 1 : 0);
+    return text;
+}
+
+/// A number that cannot be below 0; nil is 0.
+bool read_number(const ReplyValue& value, std::int64_t& number) noexcept {
+    number = value.integer;
+    return value.kind != ReplyValue::Kind::other && number >= 0;
+}
+
+/// The value of `name` in the text of INFO; empty if it has none.
+std::string_view info_value(std::string_view info, std::string_view name) noexcept {
+    while (!info.empty()) {
+        const std::size_t end = info.find('\n');
+        std::string_view line = info.substr(0, end);
+        info.remove_prefix(end == std::string_view::npos ? info.size() : end + 1);
+        if (starts_with(line, name) && line.substr(name.size(), 1) == ":") {
+            line.remove_prefix(name.size() + 1);
+            return line.substr(0, line.find('\r'));
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string_view to_string(Fault fault) noexcept {
+    switch (fault) {
+        case Fault::none:
+            return "none";
+        case Fault::malformed:
+            return "malformed";
+        case Fault::noscript:
+            return "noscript";
+        case Fault::readonly:
+            return "readonly";
+        case Fault::loading:
+            return "loading";
+        case Fault::masterdown:
+            return "masterdown";
+        case Fault::moved:
+            return "moved";
+        case Fault::auth:
+            return "auth";
+        case Fault::busy:
+            return "busy";
+        case Fault::oom:
+            return "oom";
+        case Fault::wrongtype:
+            return "wrongtype";
+        case Fault::other:
+            return "other";
+    }
+    return "";
+}
+
+Fault fault_of(const Reply& reply) noexcept {
+    if (!reply.is_error()) {
+        return Fault::none;
+    }
+    for (std::string_view start : auth_errors) {
+        if (starts_with(reply.text_view(), start)) {
+            return Fault::auth;
+        }
+    }
+    const std::string_view text = unwrap(reply.text_view());
+    const std::string_view word = text.substr(0, text.find(' '));
+    for (const Code& code : codes) {
+        if (word == code.word) {
+            return code.fault;
+        }
+    }
+    return Fault::other;
+}
+
+bool is_node_fault(Fault fault) noexcept {
+    switch (fault) {
+        case Fault::readonly:
+        case Fault::loading:
+        case Fault::masterdown:
+        case Fault::moved:
+        case Fault::auth:
+        case Fault::busy:
+        case Fault::oom:
+            return true;
+        case Fault::none:
+        case Fault::malformed:
+        case Fault::noscript:
+        case Fault::wrongtype:
+        case Fault::other:
+            return false;
+    }
+    return false;
+}
+
+Fault read_check(const Reply& reply, Window& window) noexcept {
+    window = Window{};
+    if (reply.is_error()) {
+        return fault_of(reply);
+    }
+    Window stored;
+    if (!reply.is_array() || reply.malformed || reply.count != 2 ||
+        !read_number(reply.values[0], stored.used) || !read_number(reply.values[1], stored.reset)) {
+        return Fault::malformed;
+    }
+    if (reply.values[1].kind != ReplyValue::Kind::nil) {
+        window = stored;
+    }
+    return Fault::none;
+}
+
+Fault read_charge(const Reply& reply, Window& window) noexcept {
+    const Fault fault = read_check(reply, window);
+    for (std::size_t i = 0; i < 2; ++i) {
+        if (fault == Fault::none && reply.values[i].kind == ReplyValue::Kind::nil) {
+            window = Window{};
+            return Fault::malformed;
+        }
+    }
+    return fault;
+}
+
+Fault read_increment(const Reply& reply, std::int64_t& used) noexcept {
+    used = 0;
+    if (reply.is_error()) {
+        return fault_of(reply);
+    }
+    if (reply.head.type != REDIS_REPLY_INTEGER || reply.malformed || reply.values[0].integer < 0) {
+        return Fault::malformed;
+    }
+    used = reply.values[0].integer;
+    return Fault::none;
+}
+
+bool evicts(std::string_view info) noexcept {
+    const std::string_view limit = info_value(info, "maxmemory");
+    const std::string_view policy = info_value(info, "maxmemory_policy");
+    std::uint64_t bytes = 0;
+    std::from_chars(limit.data(), limit.data() + limit.size(), bytes);
+    return bytes > 0 && !policy.empty() && policy != "noeviction";
+}
+
+}  // namespace rate_limit

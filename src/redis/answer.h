@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/window.h"
+#include "redis/reply.h"
+
+namespace rate_limit {
+
+/// What is wrong with a reply.
+enum class Fault : std::uint8_t {
+    none,
+    malformed,   ///< not the shape or the numbers that the command promises
+    noscript,    ///< the script must be sent once
+    readonly,    ///< a replica was asked to write
+    loading,     ///< the node is reading its data
+    masterdown,  ///< a replica without its primary that may not serve stale data
+    moved,       ///< MOVED, ASK, CLUSTERDOWN, CROSSSLOT, TRYAGAIN: this node belongs to a Redis Cluster
+    auth,        ///< NOAUTH, WRONGPASS, NOPERM
+    busy,        ///< BUSY: a script runs for too long
+    oom,         ///< OOM: maxmemory is reached
+    wrongtype,   ///< the key holds something that is not a window
+    other,       ///< any other error
+};
+
+/// A short name for logs and counters: "noscript", "readonly", …
+std::string_view to_string(Fault fault) noexcept;
+
+/// Fault::none for a reply that is no error.
+Fault fault_of(const Reply& reply) noexcept;
+
+/// True for faults that mean "ask another node" and speak of the node, not of the key.
+bool is_node_fault(Fault fault) noexcept;
+
+/// Decodes the reply to a check (HMGET used reset). `window` is {0, 0} when the key or its reset is missing;
+/// a reset without used counts as used 0. Values that are no integers, or negative, are malformed. Whether
+/// the window is open is not judged here.
+Fault read_check(const Reply& reply, Window& window) noexcept;
+
+/// Decodes the reply to the charge and repair scripts: an array of used and reset, both integers.
+Fault read_charge(const Reply& reply, Window& window) noexcept;
+
+/// Decodes the reply to a plain HINCRBY: used after it.
+Fault read_increment(const Reply& reply, std::int64_t& used) noexcept;
+
+/// True when the text of INFO memory shows a `maxmemory` above 0 and a `maxmemory_policy` other than
+/// noeviction.
+bool evicts(std::string_view info) noexcept;
+
+}  // namespace rate_limit

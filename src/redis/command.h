@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/window.h"
+#include "redis/script.h"
+
+namespace rate_limit {
+
+/// Encodes one Redis command at a time as a RESP array, into a buffer that is reused: no allocation once it
+/// has grown. The text stays valid until the next call.
+class CommandWriter {
+public:
+    std::string_view ping();
+    std::string_view auth(std::string_view username,
+                          std::string_view password);  ///< empty username: password only
+    std::string_view select(std::int64_t database);
+    std::string_view info_memory();
+
+    /// HMGET key used reset
+    std::string_view check(std::string_view key);
+
+    /// HINCRBY key used cost: only into a window known to be open.
+    std::string_view increment(std::string_view key, std::int64_t cost);
+
+    /// lua/charge.lua; by digest, or with its text (`with_text`) after NOSCRIPT.
+    /// `proposed`: the reset of the window that opens if none is; `latest`: latest_reset() of the period at
+    /// `now`.
+    std::string_view charge(std::string_view key, std::int64_t cost, Millis now, Millis proposed,
+                            Millis latest, bool with_text = false);
+
+    /// lua/repair.lua, in the same way.
+    std::string_view repair(std::string_view key, Millis now, Millis proposed, Millis latest,
+                            bool with_text = false);
+
+private:
+    void begin(std::size_t words);
+    void word(std::string_view text);
+    void word(std::int64_t number);
+    void script(const Script& script, bool with_text, std::string_view key, std::size_t arguments);
+
+    std::string buffer_;
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,61 @@
+package RateLimit::FakeRedis;
+
+# A Redis that answers what the test wants.
+#
+#   use RateLimit::FakeRedis;        # for the encoders
+#   my $fake = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+#       my ($command, @arguments) = @$words;             # the command's name in lower case
+#       return $conn->hold('gate', nil()) if $command eq 'hmget' && $conn->state('slow');
+#       return hmget(3, 1_700_000_000_000) if $command eq 'hmget';
+#       return error('READONLY You can\'t write against a read only replica.');
+#   });
+#   $fake->commands;  $fake->commands('hmget');          # [[word, ...], ...] received, in order
+#
+# A handler runs in another process: it sees the test's variables as they were at start, and learns of
+# changes by set() and state(). It returns bytes; encoders: simple('OK'), nil, integer(N), bulk(TEXT),
+# error(TEXT), array(VALUES), hmget(USED, RESET). See RateLimit::Server for hold, later, send and close.
+# fallback($words) answers as a fresh Redis does: PING, AUTH, SELECT, CLIENT, READONLY, HELLO (an error).
+
+use strict;
+use warnings;
+use feature 'signatures';
+
+use parent 'RateLimit::Server';
+use Exporter 'import';
+use RateLimit::RESP;
+
+our @EXPORT = qw(simple nil integer bulk error array hmget fallback);
+
+sub simple ($text)    { return "+$text\r\n" }
+sub nil ()            { return RateLimit::RESP::reply(undef) }
+sub integer ($number) { return ":$number\r\n" }
+sub bulk ($text)      { return RateLimit::RESP::reply("$text") }
+sub error ($text)     { return "-$text\r\n" }
+sub array (@encoded)  { return '*' . @encoded . "\r\n" . join '', @encoded }
+sub hmget (@values)   { return RateLimit::RESP::reply([@values]) }
+
+sub fallback ($words) {
+    my $command = lc $words->[0];
+    return "+PONG\r\n" if $command eq 'ping';
+    return simple('OK') if grep { $command eq $_ } qw(auth select client readonly);
+    return error("ERR unknown command '$words->[0]'");
+}
+
+sub received ($self, $conn) {
+    while (my $taken = RateLimit::RESP::take(\$conn->{in})) {
+        my @words = @{$taken->[0]};
+        $words[0] = lc $words[0];
+        $self->note(@words);
+        $conn->answer($self->{handler} // \&default, \@words);
+        last if $conn->{gone};
+    }
+    return;
+}
+
+sub default ($words, $conn) { return fallback($words) }
+
+sub commands ($self, $name = undef) {
+    return grep { !defined $name || $_->[0] eq lc $name } $self->records;
+}
+
+1;

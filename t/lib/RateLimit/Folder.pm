@@ -1,0 +1,49 @@
+package RateLimit::Folder;
+
+# The one temporary folder of a test, gone at its end unless TEST_KEEP is set; and small file access.
+
+use strict;
+use warnings;
+use feature 'signatures';
+
+use Exporter 'import';
+use File::Path ();
+use File::Temp ();
+
+our @EXPORT = qw(test_folder read_text write_text);
+
+my ($folder, $owner);
+
+sub test_folder () {
+    return $folder if $folder;
+    $owner = $$;
+    return $folder = File::Temp::tempdir('rate-limit-test-XXXXXX', TMPDIR => 1, CLEANUP => 0);
+}
+
+sub read_text ($path) {
+    open my $file, '<:raw', $path or return '';
+    local $/;
+    return <$file> // '';
+}
+
+# Replaces the file in one step: a reader sees the old text or the new.
+sub write_text ($path, $text) {
+    open my $file, '>:raw', "$path.new" or die "$path.new: $!";
+    print {$file} $text;
+    close $file or die "$path.new: $!";
+    rename "$path.new", $path or die "$path: $!";
+    return $path;
+}
+
+sub remove () {
+    return if !$folder || $owner != $$;
+    if ($ENV{TEST_KEEP}) {
+        print STDERR "# kept: $folder\n";
+    } else {
+        File::Path::remove_tree($folder, {error => \my $ignored});
+    }
+    undef $folder;
+    return;
+}
+
+1;

@@ -1,0 +1,260 @@
+package RateLimit::Nginx;
+
+# A real nginx with the module.
+#
+#   my $nginx = RateLimit::Nginx->start(server => 'location / { rate_limit 5r/s; ... }');   # one server block
+#   my $nginx = RateLimit::Nginx->start(http => 'server { listen 127.0.0.1:%%PORT%%; ... }');
+#   my $nginx = RateLimit::Nginx->start(conf => 'events {} http { %%HTTP%% ... }');
+#
+# server and http may come together (http first). In every text %%PORT%% (%%PORT_1%%, %%PORT_2%% ...) are
+# free ports and %%DIR%% is the folder; in conf, which is all but load_module, daemon, pid, error_log, user
+# and env, %%HTTP%% are the http level defaults. Other options: main => TEXT, events => TEXT,
+# workers => 1, log_level => 'info' (or 'debug'), access_log => TEXT (default off), env => {NAME => VALUE}
+# (also kept by env directives), clock => 1 (see travel), binary, module, files => {NAME => TEXT}: static
+# files at the default root, where "/" and "/x" are always; "return" answers before limits are looked at.
+#
+#   $nginx->port;  $nginx->port(1);  $nginx->folder;  $nginx->pid;  $nginx->workers (pids);
+#   $nginx->get('/x', HEADERS ...);  head, post('/x', BODY, HEADERS ...), request: a connection each
+#   $nginx->http;                          # a keep-alive RateLimit::HTTP
+#   $nginx->parallel(connections => 400, requests => 4000, uri => '/x');       # see RateLimit::Load
+#   $nginx->reload(server => NEW ...);     # waits for the new workers; wait_old => 1: old ones gone too
+#   $nginx->stop;                          # graceful; dies when it takes longer than the timeout
+#   $nginx->kill;                          # SIGKILL to master and workers
+#   $nginx->kill_worker;                   # SIGKILL to one, waits for its replacement (or pass a pid)
+#   $nginx->error_log;  $nginx->wait_log(qr/.../);  $nginx->count_log(qr/.../);
+#   $nginx->expect_log(qr/.../);           # allows [alert], [crit], [emerg] lines that match
+#   $nginx->travel('+3600');               # with clock => 1: nginx's wall clock, by libfaketime
+#   my ($code, $output) = RateLimit::Nginx->test_config(http => TEXT);         # nginx -t, same options
+#
+# TEST_NGINX_BINARY and TEST_NGINX_MODULE say what runs; TEST_NGINX_MODULE=none loads nothing.
+
+use strict;
+use warnings;
+use feature 'signatures';
+
+use Carp qw(croak);
+use File::Spec;
+use IO::Socket::INET;
+use Test::More ();
+use RateLimit::Folder;
+use RateLimit::HTTP;
+use RateLimit::Load ();
+use RateLimit::Port;
+use RateLimit::Process;
+use RateLimit::Wait;
+
+my $root = File::Spec->rel2abs(__FILE__) =~ s{/t/lib/RateLimit/Nginx\.pm$}{}r;
+my ($faketime) = glob '/usr/lib/*/faketime/libfaketime.so.1';
+my (@started, %build);
+
+sub binary () {
+    my @places = $ENV{TEST_NGINX_BINARY} // ((map { "$_/nginx" } File::Spec->path), '/usr/sbin/nginx');
+    my ($found) = grep { -x } @places;
+    return $found // Test::More::BAIL_OUT('no nginx: set TEST_NGINX_BINARY');
+}
+
+sub module () {
+    my $module = $ENV{TEST_NGINX_MODULE} // 'build/ngx_http_rate_limit_module.so';
+    return if $module eq 'none';
+    $module = File::Spec->rel2abs($module, $root);
+    -f $module or Test::More::BAIL_OUT("no module at $module: build it, or set TEST_NGINX_MODULE");
+    return $module;
+}
+
+sub build_of ($binary) {
+    return $build{$binary} //= do {
+        my $text = qx{'$binary' -V 2>&1};
+        Test::More::BAIL_OUT("$binary -V: $text") if $?;
+        $text;
+    };
+}
+
+sub create ($class, %opt) {
+    my $self = bless {workers => 1, log_level => 'info', ports => [], expected => [], %opt}, $class;
+    $self->{binary} //= binary();
+    $self->{folder} = sprintf '%s/nginx-%d', test_folder(), scalar @started;
+    mkdir $self->{folder} or croak "$self->{folder}: $!";
+    mkdir "$self->{folder}/html" or croak $!;
+    my %files = ('index.html' => "index\n", x => "x\n", %{$self->{files} // {}});
+    write_text("$self->{folder}/html/$_", $files{$_}) for keys %files;
+    push @started, $self;
+    $self->{env} = {%{$self->{env} // {}}, $self->clock_env} if $self->{clock};
+    $self->write_config;
+    return $self;
+}
+
+sub start ($class, %opt) {
+    my $self = create($class, %opt);
+    $self->{process} = RateLimit::Process->start(
+        command => [$self->command], output => "$self->{folder}/output", name => 'nginx',
+        env => $self->{env}, parent_death => 15);
+    wait_until {
+        croak 'nginx ended: ' . $self->output if !$self->{process}->alive;
+        $self->workers >= $self->expected_workers && !grep { !listens($_) } $self->listening
+    } timeout => 15, what => 'nginx to listen on ' . join ', ', $self->listening;
+    return $self;
+}
+
+sub command ($self) {
+    return ($self->{binary}, '-p', "$self->{folder}/", '-c', 'nginx.conf', '-e', 'error.log');
+}
+
+sub test_config ($class, @opt) {
+    my $self = create($class, @opt == 1 ? (http => $opt[0]) : @opt);
+    $self->{tested} = 1;
+    my $process = RateLimit::Process->start(
+        command => [$self->command, '-t'], output => "$self->{folder}/output", name => 'nginx -t',
+        env => $self->{env});
+    $process->wait(15) or croak 'nginx -t does not end';
+    return ($process->status >> 8 || $process->status, $self->output);
+}
+
+sub port ($self, $index = 0) {
+    push @{$self->{ports}}, free_port() while @{$self->{ports}} <= $index;
+    return $self->{ports}[$index];
+}
+
+sub fill_in ($self, $text) {
+    $text =~ s/%%PORT(?:_(\d+))?%%/$self->port($1 \/\/ 0)/ge;
+    $text =~ s/%%HTTP%%/$self->http_defaults/ge;
+    $text =~ s/%%DIR%%/$self->{folder}/g;
+    return $text;
+}
+
+sub http_defaults ($self) {
+    my $build = build_of($self->{binary});
+    my @built = grep { $build !~ /--without-http_\Q$_\E_module/ } qw(proxy fastcgi uwsgi scgi);
+    return join "\n    ", (map { "${_}_temp_path $self->{folder}/$_;" } 'client_body', @built),
+        'access_log ' . ($self->{access_log} // 'off') . ';', 'default_type text/plain;';
+}
+
+sub write_config ($self) {
+    my $module = exists $self->{module} ? $self->{module} : module();
+    my $text = join '', $module ? "load_module $module;\n" : '', $> == 0 ? "user root;\n" : '',
+        "daemon off;\npid $self->{folder}/nginx.pid;\n",
+        "error_log $self->{folder}/error.log $self->{log_level};\n",
+        map { "env $_;\n" } sort keys %{$self->{env} // {}};
+    if (defined $self->{conf}) {
+        $text .= $self->{conf};
+    } else {
+        my $server =
+            defined $self->{server} ? "server {\nlisten 127.0.0.1:%%PORT%%;\n$self->{server}\n}\n" : '';
+        $text .= sprintf "worker_processes %d;\n%s\nevents {\n%s\n}\nhttp {\n    %%%%HTTP%%%%\n%s\n%s}\n",
+            $self->{workers}, $self->{main} // '', $self->{events} // 'worker_connections 2048;',
+            $self->{http} // '', $server;
+    }
+    write_text("$self->{folder}/nginx.conf", $self->fill_in($text));
+    return;
+}
+
+sub expected_workers ($self) {
+    return $self->{workers} if !defined $self->{conf};
+    return $self->{conf} =~ /^\s*worker_processes\s+(\d+)/m ? $1 : 1;
+}
+
+# TCP ports of the configuration's listen directives.
+sub listening ($self) {
+    my %port = map { $_ => 1 } read_text("$self->{folder}/nginx.conf") =~ /^\s*listen\s+(?:[\d.]+:)?(\d+)/mg;
+    return sort keys %port;
+}
+
+sub listens ($port) {
+    return IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port, Timeout => 1) ? 1 : 0;
+}
+
+# Libfaketime reads the file anew for each call; timers go by the monotonic clock and stay real.
+sub clock_env ($self) {
+    $faketime or Test::More::BAIL_OUT('no libfaketime');
+    write_text("$self->{folder}/clock", "+0\n");
+    return (
+        LD_PRELOAD => $faketime, FAKETIME_TIMESTAMP_FILE => "$self->{folder}/clock",
+        FAKETIME_NO_CACHE => 1, DONT_FAKE_MONOTONIC => 1, FAKETIME_DONT_RESET => 1,
+    );
+}
+
+sub travel ($self, $offset) { write_text("$self->{folder}/clock", "$offset\n"); return $self }
+
+sub folder ($self) { return $self->{folder} }
+sub pid ($self)    { return $self->{process}->pid }
+sub alive ($self)  { return $self->{process} && $self->{process}->alive }
+
+sub http ($self, @opt)        { return RateLimit::HTTP->new(port => $self->port, @opt) }
+sub get ($self, @words)       { return $self->http->get(@words) }
+sub head ($self, @words)      { return $self->http->head(@words) }
+sub post ($self, @words)      { return $self->http->post(@words) }
+sub request ($self, @words)   { return $self->http->request(@words) }
+sub parallel ($self, %opt)    { return RateLimit::Load::parallel(port => $self->port, %opt) }
+
+# A worker takes its title at the end of its initialisation.
+sub titled ($self, $title) {
+    return grep { read_text("/proc/$_/cmdline") =~ /^nginx: \Q$title\E[\0 ]*$/ }
+        RateLimit::Process::children_of($self->pid);
+}
+
+sub workers ($self)     { return $self->titled('worker process') }
+sub old_workers ($self) { return $self->titled('worker process is shutting down') }
+
+sub reload ($self, %new) {
+    my %old = map { $_ => 1 } $self->workers;
+    my ($wait_old, $timeout) = delete @new{qw(wait_old timeout)};
+    my $seen = length $self->error_log;
+    if (%new) {
+        $self->{$_} = $new{$_} for keys %new;
+        $self->write_config;
+    }
+    $self->{process}->signal('HUP');
+    wait_until {
+        my $log = substr $self->error_log, $seen;
+        croak "reload failed: $1" if $log =~ /(\[emerg\].*)/;
+        my @workers = $self->workers;
+        @workers >= $self->expected_workers && !grep { $old{$_} } @workers
+    } timeout => $timeout // 10, what => 'new workers';
+    return $self if !$wait_old;
+    wait_until { !grep { RateLimit::Process::state_of($_) =~ /[^Z]/ } keys %old }
+        timeout => $timeout // 10, what => 'old workers to leave';
+    return $self;
+}
+
+sub stop ($self, %opt) {
+    return $self if !$self->alive;
+    $self->{process}->signal('QUIT');
+    my $seconds = $opt{timeout} // 15;
+    return $self if $self->{process}->wait($seconds);
+    $self->{process}->kill;
+    croak 'nginx did not stop gracefully';
+}
+
+sub kill ($self) { $self->{process}->kill; return $self }
+
+sub kill_worker ($self, $pid = ($self->workers)[0]) {
+    my $count = $self->workers;
+    $self->expect_log(qr/worker process $pid exited on signal 9/);
+    CORE::kill KILL => $pid;
+    wait_until { my @workers = $self->workers; @workers >= $count && !grep { $_ == $pid } @workers }
+        timeout => 10, what => 'a new worker';
+    return $self;
+}
+
+sub error_log ($self) { return read_text("$self->{folder}/error.log") }
+sub output ($self)    { return join '', read_text("$self->{folder}/output"), $self->error_log }
+
+sub count_log ($self, $pattern) { return scalar grep { /$pattern/ } split /\n/, $self->error_log }
+
+sub wait_log ($self, $pattern, %opt) {
+    return wait_until { $self->error_log =~ $pattern } what => "$pattern in the error log", %opt;
+}
+
+sub expect_log ($self, @patterns) { push @{$self->{expected}}, @patterns; return $self }
+
+# Lines that no test should leave behind.
+sub complaints ($self) {
+    return if $self->{tested};
+    my $bad = qr/\[(?:alert|emerg|crit)\]|exited on signal|Sanitizer|UndefinedBehavior|runtime error:/;
+    my @bad = grep { /$bad/ } split /\n/, $self->output;
+    my @expected = @{$self->{expected}};
+    return grep { my $line = $_; !grep { $line =~ $_ } @expected } @bad;
+}
+
+sub started () { return @started }
+
+1;

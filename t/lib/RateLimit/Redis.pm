@@ -1,0 +1,203 @@
+package RateLimit::Redis;
+
+# A real redis-server on loopback, and a connection to it.
+#
+#   my $primary = RateLimit::Redis->start;
+#   my $replica = RateLimit::Redis->start(replica_of => $primary);
+#
+# Options: replica_of, appendonly => 1 (fsync always), unixsocket => 1, password => 'x',
+# acl => ['user alice on >secret ~* &* +@all'], args => ['--name', 'value', ...], wait => 0.
+#
+#   $redis->cmd('HGET', $key, 'used');          # dies on an error reply
+#   $redis->ask('HGET', $key, 'used');          # returns an error reply as RateLimit::RESP::Error
+#   $redis->pipeline(['SET', 'a', 1], ['GET', 'a']);   # all answers, errors as objects
+#   $redis->script($text);                      # SCRIPT LOAD: the digest
+#   $redis->calls('hmget');                     # how often clients called it since start or forget_calls
+#   $redis->forget_calls;  $redis->keys;  $redis->flush;  $redis->info('replication')->{role};
+#   $redis->hash($key);                         # all fields as a hash reference
+#   $replica->wait_synced;                      # everything written on the primary so far is readable here
+#   $redis->kill;  $redis->stop;  $redis->freeze;  $redis->thaw;  $redis->restart;  $redis->drop_clients;
+#   $redis->port;  $redis->address;             # host:port, or unix:PATH with unixsocket
+
+use strict;
+use warnings;
+use feature 'signatures';
+
+use Carp qw(croak);
+use IO::Socket::INET;
+use Socket qw(IPPROTO_TCP TCP_NODELAY);
+use RateLimit::Folder;
+use RateLimit::Port;
+use RateLimit::Process;
+use RateLimit::RESP;
+use RateLimit::Wait;
+
+my $markers = 0;
+
+sub start ($class, %opt) {
+    my $port   = $opt{port} // free_port();
+    my $folder = test_folder() . "/redis-$port";
+    mkdir $folder or die "$folder: $!";
+    my $self = bless {%opt, port => $port, folder => $folder}, $class;
+    $self->launch;
+    $self->wait_ready if $opt{wait} // 1;
+    return $self;
+}
+
+sub launch ($self) {
+    my @command = (
+        'redis-server', '--port', $self->{port}, '--bind', '127.0.0.1', '--daemonize', 'no',
+        '--dir', $self->{folder}, '--logfile', "$self->{folder}/log", '--save', '',
+        '--appendonly', ($self->{appendonly} ? ('yes', '--appendfsync', 'always') : 'no'),
+        '--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', 0, '--repl-ping-replica-period', 1,
+        '--enable-debug-command', 'local',
+    );
+    push @command, '--unixsocket', $self->socket_path if $self->{unixsocket};
+    push @command, '--requirepass', $self->{password}, '--masterauth', $self->{password}
+        if defined $self->{password};
+    if (my $primary = $self->{replica_of}) {
+        push @command, '--replicaof', '127.0.0.1', $primary->port;
+        push @command, '--masterauth', $primary->{password} if defined $primary->{password};
+    }
+    # Users can only come from a file: on the command line their words would be options.
+    if ($self->{acl}) {
+        open my $file, '>', "$self->{folder}/redis.conf" or die $!;
+        print {$file} "$_\n" for @{$self->{acl}};
+        close $file or die $!;
+        splice @command, 1, 0, "$self->{folder}/redis.conf";
+    }
+    push @command, @{$self->{args} // []};
+    delete $self->{connection};
+    $self->{process} = RateLimit::Process->start(
+        command => \@command, output => "$self->{folder}/output", name => "redis-server $self->{port}");
+    return;
+}
+
+sub wait_ready ($self) {
+    wait_until {
+        croak 'redis-server ended: ' . $self->log if !$self->{process}->alive;
+        my $pong = eval { $self->ask('PING') };
+        defined $pong && $pong eq 'PONG'
+    } timeout => 10, what => "redis-server on $self->{port}";
+    $self->wait_synced if $self->{replica_of};
+    $self->forget_calls;
+    return $self;
+}
+
+sub wait_synced ($self, $timeout = 15) {
+    my $primary = $self->{replica_of} or croak 'not a replica';
+    my $marker  = sprintf 'marker-%d-%d', $$, ++$markers;
+    wait_until { ($self->info('replication')->{master_link_status} // '') eq 'up' }
+        timeout => $timeout, what => "replica $self->{port} to link";
+    my @how = (timeout => $timeout, what => "replica $self->{port} to follow");
+    $primary->cmd('SET', $marker, 1);
+    wait_until { $self->cmd('EXISTS', $marker) } @how;
+    $primary->cmd('DEL', $marker);
+    wait_until { !$self->cmd('EXISTS', $marker) } @how;
+    return $self;
+}
+
+sub port ($self)        { return $self->{port} }
+sub pid ($self)         { return $self->{process}->pid }
+sub socket_path ($self) { return "$self->{folder}/redis.sock" }
+
+sub address ($self) {
+    return $self->{unixsocket} ? 'unix:' . $self->socket_path : "127.0.0.1:$self->{port}";
+}
+
+sub log ($self) {
+    return join '', map { read_text("$self->{folder}/$_") } qw(output log);
+}
+
+sub connection ($self) {
+    return $self->{connection} if $self->{connection};
+    my $socket = IO::Socket::INET->new(
+        PeerAddr => '127.0.0.1', PeerPort => $self->{port}, Timeout => patience(5))
+        or die "redis-server on $self->{port}: $@\n";
+    setsockopt $socket, IPPROTO_TCP, TCP_NODELAY, 1;
+    $self->{connection} = $socket;
+    $self->{buffer}     = '';
+    $self->cmd('AUTH', $self->{password}) if defined $self->{password};
+    return $socket;
+}
+
+sub ask ($self, @words) { return ($self->pipeline(\@words))[0] }
+
+sub cmd ($self, @words) {
+    my $value = $self->ask(@words);
+    croak "redis-server on $self->{port}: @words[0..0]: $value" if ref $value eq 'RateLimit::RESP::Error';
+    return $value;
+}
+
+# Writes and reads take turns, so that neither side's socket buffer can fill up for good.
+sub pipeline ($self, @commands) {
+    my $socket = $self->connection;
+    my ($out, @values) = (join '', map { RateLimit::RESP::encode(@$_) } @commands);
+    my $end = monotonic() + patience(30);
+    while (@values < @commands) {
+        vec(my $read = '', fileno $socket, 1) = 1;
+        my $write = length $out ? $read : undef;
+        my $ready = select $read, $write, undef, 1;
+        $self->lost('does not answer') if monotonic() > $end;
+        next if $ready <= 0;
+        if (defined $write && vec $write, fileno $socket, 1) {
+            local $SIG{PIPE} = 'IGNORE';
+            my $sent = syswrite $socket, $out, 65_536;
+            $self->lost("write: $!") if !defined $sent;
+            substr $out, 0, $sent, '';
+        }
+        if (vec $read, fileno $socket, 1) {
+            my $got = sysread $socket, $self->{buffer}, 262_144, length $self->{buffer};
+            $self->lost('connection closed') if !$got;
+            push @values, RateLimit::RESP::take_all(\$self->{buffer});
+        }
+    }
+    return @values;
+}
+
+sub lost ($self, $why) {
+    delete $self->{connection};
+    die "redis-server on $self->{port}: $why\n";
+}
+
+sub script ($self, $text) { return $self->cmd('SCRIPT', 'LOAD', $text) }
+sub keys ($self)          { return sort @{$self->cmd('KEYS', '*')} }
+sub flush ($self)         { $self->cmd('FLUSHALL'); return $self }
+sub hash ($self, $key)    { return {@{$self->cmd('HGETALL', $key)}} }
+sub forget_calls ($self)  { $self->cmd('CONFIG', 'RESETSTAT'); return $self }
+
+sub info ($self, @section) {
+    return {map { /^([^:#]+):(.*)/ ? ($1 => $2) : () } split /\r\n/, $self->cmd('INFO', @section)};
+}
+
+# Calls that a script makes are counted too: they are calls to Redis's commands.
+sub calls ($self, $command) {
+    my $line = $self->info('commandstats')->{'cmdstat_' . lc $command} // '';
+    return $line =~ /calls=(\d+)/ ? $1 : 0;
+}
+
+sub drop_clients ($self) {
+    $self->cmd('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    return $self;
+}
+
+sub kill ($self)   { $self->{process}->kill; delete $self->{connection}; return $self }
+sub freeze ($self) { $self->{process}->freeze; return $self }
+sub thaw ($self)   { $self->{process}->thaw; return $self }
+sub alive ($self)  { return $self->{process}->alive }
+
+sub stop ($self) {
+    $self->{process}->thaw;
+    $self->{process}->signal('TERM');
+    $self->{process}->wait(10) or $self->{process}->kill;
+    delete $self->{connection};
+    return $self;
+}
+
+sub restart ($self) {
+    $self->kill;
+    $self->launch;
+    return $self->wait_ready;
+}
+
+1;

@@ -1,0 +1,132 @@
+package RateLimit::Test;
+
+=head1 NAME
+
+RateLimit::Test - tests of the module with real nginx and real Redis
+
+=head1 SYNOPSIS
+
+    use strict;
+    use warnings;
+    use FindBin;
+    use lib "$FindBin::Bin/lib";
+    use RateLimit::Test;        # strict, warnings, signatures, Test::More and everything below
+
+    my $shards = RateLimit::Shards->start(2, replicas => 1);
+    my $nginx  = RateLimit::Nginx->start(
+        http   => $shards->block('main'),
+        server => 'location / { rate_limit_key $http_x_key; rate_limit 5r/m store=main; }',
+    );
+
+    my $r = $nginx->get('/', 'X-Key' => 'alice');
+    is $r->status, 200;
+    is limits($r)->{remaining}, 4;
+
+    my $count = statuses($nginx->parallel(connections => 50, requests => 500, uri => '/'));
+    wait_until { $shards->find('rl:default/60:alice') } what => 'the charge';
+
+    done;
+
+=head1 DESCRIPTION
+
+C<done> stops every nginx gracefully, fails the test when an error log has C<[alert]>, C<[emerg]>,
+C<[crit]>, a death by signal or a sanitizer's report that C<expect_log> did not announce, ends all other
+processes and calls C<done_testing>. A test that ends without it fails. Processes never outlive a test,
+and its one temporary folder goes too.
+
+The other modules say at their top what they offer: L<RateLimit::Nginx>, L<RateLimit::Redis>,
+L<RateLimit::Shards>, L<RateLimit::HTTP>, L<RateLimit::Response>, L<RateLimit::Load>,
+L<RateLimit::Backend>, L<RateLimit::FakeRedis>, L<RateLimit::Proxy>, L<RateLimit::Wait>.
+
+=head1 ENVIRONMENT
+
+C<TEST_NGINX_BINARY>, C<TEST_NGINX_MODULE> (C<none>: plain nginx), C<TEST_KEEP> (keep the folder),
+C<TEST_SLOW> (a factor for every timeout).
+
+=cut
+
+use strict;
+use warnings;
+use feature 'signatures';
+
+use Test::More;
+use RateLimit::Backend;
+use RateLimit::FakeRedis ();
+use RateLimit::Folder;
+use RateLimit::HTTP;
+use RateLimit::Load;
+use RateLimit::Nginx;
+use RateLimit::Port;
+use RateLimit::Process;
+use RateLimit::Proxy;
+use RateLimit::Redis;
+use RateLimit::Response;
+use RateLimit::Shards;
+use RateLimit::Wait;
+
+my $owner = $$;
+my $done;
+
+sub import ($class) {
+    my $caller = caller;
+    strict->import;
+    warnings->import;
+    feature->import('signatures');
+    my %offered = (done => \&done);
+    for my $package (qw(Test::More RateLimit::Wait RateLimit::Folder RateLimit::Port RateLimit::HTTP
+        RateLimit::Load RateLimit::Response)) {
+        no strict 'refs';
+        for my $name (@{"${package}::EXPORT"}) {
+            next if $name =~ /^\W/ || $name eq 'done_testing';
+            $offered{$name} = \&{"${package}::$name"};
+        }
+    }
+    no strict 'refs';
+    *{"${caller}::$_"} = $offered{$_} for keys %offered;
+    *{"${caller}::TODO"} = \${"${caller}::TODO"};
+    return;
+}
+
+sub done () {
+    $done = 1;
+    check_nginx($_) for RateLimit::Nginx::started();
+    RateLimit::Process::stop_all();
+    return Test::More::done_testing();
+}
+
+sub check_nginx ($nginx) {
+    my $stopped = eval { $nginx->stop; 1 };
+    fail($@ =~ s/ at .*//sr) if !$stopped;
+    my @complaints = $nginx->complaints;
+    return if !@complaints;
+    fail('the error log is clean');
+    diag join "\n", @complaints[0 .. ($#complaints > 20 ? 20 : $#complaints)];
+    return;
+}
+
+sub show_logs () {
+    for my $nginx (RateLimit::Nginx::started()) {
+        my @lines = grep { !/\[(?:debug|info)\]/ } split /\n/, $nginx->output;
+        splice @lines, 0, -20 if @lines > 20;
+        diag join "\n", 'last lines of ' . $nginx->folder, @lines if @lines;
+    }
+    return;
+}
+
+# Runs before the END blocks of the modules loaded above and of Test::More.
+END {
+    if ($$ == $owner) {
+        my $status = $?;
+        my $builder = Test::More->builder;
+        if (!$done && $status == 0 && !$builder->has_plan) {
+            fail('done was called');
+            $status = 1;
+        }
+        show_logs() if $status || !$builder->is_passing;
+        RateLimit::Process::stop_all();
+        RateLimit::Folder::remove();
+        $? = $status;
+    }
+}
+
+1;

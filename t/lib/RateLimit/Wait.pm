@@ -1,0 +1,35 @@
+package RateLimit::Wait;
+
+# wait_until { CONDITION } timeout => SECONDS, what => TEXT
+#
+# Polls every 10 ms, returns the condition's first true value, dies when the time is over.
+# TEST_SLOW (a factor, for sanitizers and slow machines) stretches every timeout.
+
+use strict;
+use warnings;
+use feature 'signatures';
+
+use Carp qw(croak);
+use Exporter 'import';
+use Time::HiRes qw(sleep);
+use POSIX ();
+
+our @EXPORT = qw(wait_until monotonic patience);
+
+sub monotonic () { return Time::HiRes::clock_gettime(Time::HiRes::CLOCK_MONOTONIC()) }
+
+sub patience ($seconds) { return $seconds * ($ENV{TEST_SLOW} || 1) }
+
+sub wait_until : prototype(&@) {
+    my ($condition, %opt) = @_;
+    my $limit = patience($opt{timeout} // 5);
+    my $end   = monotonic() + $limit;
+    while (1) {
+        my $value = $condition->();
+        return $value if $value;
+        croak sprintf('waited %g s for %s', $limit, $opt{what} // 'a condition') if monotonic() >= $end;
+        sleep 0.01;
+    }
+}
+
+1;

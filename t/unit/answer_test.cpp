@@ -1,0 +1,162 @@
+#include "redis/answer.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "raw_reply.h"
+
+namespace rate_limit {
+namespace {
+
+Fault fault_of_error(const std::string& text) {
+    return fault_of(*RawReply("-" + text + "\r\n"));
+}
+
+TEST(Fault, IsReadFromTheFirstWord) {
+    EXPECT_EQ(fault_of_error("NOSCRIPT No matching script. Please use EVAL."), Fault::noscript);
+    EXPECT_EQ(fault_of_error("READONLY You can't write against a read only replica."), Fault::readonly);
+    EXPECT_EQ(fault_of_error("LOADING Redis is loading the dataset in memory"), Fault::loading);
+    EXPECT_EQ(fault_of_error("MASTERDOWN Link with MASTER is down"), Fault::masterdown);
+    EXPECT_EQ(fault_of_error("MOVED 3999 127.0.0.1:6381"), Fault::moved);
+    EXPECT_EQ(fault_of_error("ASK 3999 127.0.0.1:6381"), Fault::moved);
+    EXPECT_EQ(fault_of_error("CLUSTERDOWN Hash slot not served"), Fault::moved);
+    EXPECT_EQ(fault_of_error("CROSSSLOT Keys in request don't hash to the same slot"), Fault::moved);
+    EXPECT_EQ(fault_of_error("TRYAGAIN Multiple keys request during rehashing of slot"), Fault::moved);
+    EXPECT_EQ(fault_of_error("NOAUTH Authentication required."), Fault::auth);
+    EXPECT_EQ(fault_of_error("WRONGPASS invalid username-password pair"), Fault::auth);
+    EXPECT_EQ(fault_of_error("NOPERM this user has no permissions"), Fault::auth);
+    EXPECT_EQ(fault_of_error("BUSY Redis is busy running a script."), Fault::busy);
+    EXPECT_EQ(fault_of_error("OOM command not allowed when used memory > 'maxmemory'."), Fault::oom);
+    EXPECT_EQ(fault_of_error("WRONGTYPE Operation against a key"), Fault::wrongtype);
+    EXPECT_EQ(fault_of_error("OOM"), Fault::oom);
+
+    EXPECT_EQ(fault_of_error("ERR hash value is not an integer"), Fault::other);
+    EXPECT_EQ(fault_of_error("BUSYKEY Target key name already exists."), Fault::other);
+    EXPECT_EQ(fault_of_error("ERR OOM"), Fault::other);
+    EXPECT_EQ(fault_of_error(""), Fault::other);
+}
+
+TEST(Fault, PasswordErrorsWithoutACode) {
+    EXPECT_EQ(
+        fault_of_error("ERR AUTH <password> called without any password configured for the default user."),
+        Fault::auth);
+    EXPECT_EQ(fault_of_error("ERR invalid password"), Fault::auth);
+    EXPECT_EQ(fault_of_error("ERR Client sent AUTH, but no password is set"), Fault::auth);
+}
+
+TEST(Fault, IsFoundInsideAScriptsError) {
+    const std::string script = "ERR Error running script (call to f_0123): @user_script:9: ";
+    EXPECT_EQ(fault_of_error(script + "WRONGTYPE Operation against a key holding the wrong kind of value"),
+              Fault::wrongtype);
+    EXPECT_EQ(fault_of_error(script + "@user_script: 9: -OOM command not allowed"), Fault::oom);
+    EXPECT_EQ(fault_of_error(script + "ERR something"), Fault::other);
+    EXPECT_EQ(fault_of_error("ERR Error running script"), Fault::other);
+}
+
+TEST(Fault, IsNoneWithoutAnError) {
+    EXPECT_EQ(fault_of(*RawReply("+OK\r\n")), Fault::none);
+    EXPECT_EQ(fault_of(*RawReply("*0\r\n")), Fault::none);
+}
+
+TEST(Fault, HasAName) {
+    EXPECT_EQ(to_string(Fault::none), "none");
+    EXPECT_EQ(to_string(Fault::malformed), "malformed");
+    EXPECT_EQ(to_string(Fault::noscript), "noscript");
+    EXPECT_EQ(to_string(Fault::readonly), "readonly");
+    EXPECT_EQ(to_string(Fault::loading), "loading");
+    EXPECT_EQ(to_string(Fault::masterdown), "masterdown");
+    EXPECT_EQ(to_string(Fault::moved), "moved");
+    EXPECT_EQ(to_string(Fault::auth), "auth");
+    EXPECT_EQ(to_string(Fault::busy), "busy");
+    EXPECT_EQ(to_string(Fault::oom), "oom");
+    EXPECT_EQ(to_string(Fault::wrongtype), "wrongtype");
+    EXPECT_EQ(to_string(Fault::other), "other");
+}
+
+TEST(Fault, OfANodeOrOfAKey) {
+    for (Fault fault : {Fault::readonly, Fault::loading, Fault::masterdown, Fault::moved, Fault::auth,
+                        Fault::busy, Fault::oom}) {
+        EXPECT_TRUE(is_node_fault(fault)) << to_string(fault);
+    }
+    for (Fault fault : {Fault::none, Fault::malformed, Fault::noscript, Fault::wrongtype, Fault::other}) {
+        EXPECT_FALSE(is_node_fault(fault)) << to_string(fault);
+    }
+}
+
+using Reader = Fault (*)(const Reply&, Window&);
+
+void expect_window(Reader read, const char* bytes, std::int64_t used, Millis reset) {
+    Window window{-1, -1};
+    EXPECT_EQ(read(*RawReply(bytes), window), Fault::none) << bytes;
+    EXPECT_EQ(window.used, used) << bytes;
+    EXPECT_EQ(window.reset, reset) << bytes;
+}
+
+void expect_fault(Reader read, const char* bytes, Fault fault) {
+    Window window{-1, -1};
+    EXPECT_EQ(read(*RawReply(bytes), window), fault) << bytes;
+    EXPECT_EQ(window.used, 0) << bytes;
+    EXPECT_EQ(window.reset, 0) << bytes;
+}
+
+TEST(Check, ReadsAWindow) {
+    expect_window(read_check, "*2\r\n$2\r\n42\r\n$13\r\n1700000000000\r\n", 42, 1'700'000'000'000);
+    expect_window(read_check, "*2\r\n$1\r\n0\r\n$1\r\n5\r\n", 0, 5);
+}
+
+TEST(Check, MissingFields) {
+    expect_window(read_check, "*2\r\n$-1\r\n$-1\r\n", 0, 0);
+    expect_window(read_check, "*2\r\n$2\r\n42\r\n$-1\r\n", 0, 0);
+    expect_window(read_check, "*2\r\n$-1\r\n$1\r\n5\r\n", 0, 5);
+}
+
+TEST(Check, RefusesWhatIsNoWindow) {
+    for (const char* bytes :
+         {"*2\r\n$1\r\nx\r\n$1\r\n5\r\n", "*2\r\n$1\r\n5\r\n$1\r\nx\r\n", "*2\r\n$2\r\n-1\r\n$1\r\n5\r\n",
+          "*2\r\n$1\r\n5\r\n$2\r\n-5\r\n", "*1\r\n$1\r\n5\r\n", "*3\r\n$1\r\n5\r\n$1\r\n5\r\n$1\r\n5\r\n",
+          "*0\r\n", "*-1\r\n", "*2\r\n*0\r\n$1\r\n5\r\n", "*2\r\n-ERR x\r\n$1\r\n5\r\n", "+OK\r\n", ":5\r\n",
+          "$1\r\n5\r\n", "%1\r\n:5\r\n:5\r\n", "*5\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n"}) {
+        expect_fault(read_check, bytes, Fault::malformed);
+    }
+    expect_fault(read_check, "-LOADING x\r\n", Fault::loading);
+}
+
+TEST(Charge, ReadsUsedAndReset) {
+    expect_window(read_charge, "*2\r\n:42\r\n:1700000000000\r\n", 42, 1'700'000'000'000);
+    expect_window(read_charge, "*2\r\n:0\r\n:0\r\n", 0, 0);
+}
+
+TEST(Charge, RefusesTheRest) {
+    for (const char* bytes : {"*2\r\n:1\r\n$-1\r\n", "*2\r\n$-1\r\n:5\r\n", "*2\r\n:-1\r\n:5\r\n",
+                              "*1\r\n:1\r\n", ":1\r\n", "$-1\r\n"}) {
+        expect_fault(read_charge, bytes, Fault::malformed);
+    }
+    expect_fault(read_charge, "-NOSCRIPT x\r\n", Fault::noscript);
+}
+
+TEST(Increment, ReadsUsed) {
+    std::int64_t used = -1;
+    EXPECT_EQ(read_increment(*RawReply(":42\r\n"), used), Fault::none);
+    EXPECT_EQ(used, 42);
+    for (const char* bytes : {":-1\r\n", "$2\r\n42\r\n", "*1\r\n:42\r\n", "$-1\r\n", "+OK\r\n"}) {
+        EXPECT_EQ(read_increment(*RawReply(bytes), used), Fault::malformed) << bytes;
+        EXPECT_EQ(used, 0) << bytes;
+    }
+    EXPECT_EQ(read_increment(*RawReply("-READONLY x\r\n"), used), Fault::readonly);
+}
+
+TEST(Evicts, NeedsALimitAndAPolicy) {
+    const std::string_view before = "# Memory\r\nused_memory:1000\r\nmaxmemory_human:7B\r\n";
+    const auto info = [before](std::string_view rest) { return std::string(before) + std::string(rest); };
+    EXPECT_TRUE(evicts(info("maxmemory:100\r\nmaxmemory_policy:allkeys-lru\r\n")));
+    EXPECT_TRUE(evicts(info("maxmemory_policy:volatile-ttl\r\nmaxmemory:100")));
+    EXPECT_FALSE(evicts(info("maxmemory:100\r\nmaxmemory_policy:noeviction\r\n")));
+    EXPECT_FALSE(evicts(info("maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n")));
+    EXPECT_FALSE(evicts(info("maxmemory:100\r\n")));
+    EXPECT_FALSE(evicts(info("maxmemory_policy:allkeys-lru\r\n")));
+    EXPECT_FALSE(evicts(""));
+}
+
+}  // namespace
+}  // namespace rate_limit

@@ -1,0 +1,67 @@
+#include "redis/command.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace rate_limit {
+namespace {
+
+std::string resp(const std::vector<std::string>& words) {
+    std::string text = "*" + std::to_string(words.size()) + "\r\n";
+    for (const std::string& word : words) {
+        text += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
+    }
+    return text;
+}
+
+TEST(Command, IsARespArray) {
+    CommandWriter writer;
+    EXPECT_EQ(writer.ping(), "*1\r\n$4\r\nPING\r\n");
+    EXPECT_EQ(writer.select(15), "*2\r\n$6\r\nSELECT\r\n$2\r\n15\r\n");
+    EXPECT_EQ(writer.info_memory(), resp({"INFO", "memory"}));
+}
+
+TEST(Command, AuthWithAndWithoutUsername) {
+    CommandWriter writer;
+    EXPECT_EQ(writer.auth("", "secret word"), resp({"AUTH", "secret word"}));
+    EXPECT_EQ(writer.auth("nginx", "secret"), resp({"AUTH", "nginx", "secret"}));
+}
+
+TEST(Command, CheckAndIncrement) {
+    CommandWriter writer;
+    EXPECT_EQ(writer.check("rl:core/60:alice"), resp({"HMGET", "rl:core/60:alice", "used", "reset"}));
+    EXPECT_EQ(writer.increment("k", 1'000'000'000), resp({"HINCRBY", "k", "used", "1000000000"}));
+}
+
+TEST(Command, AnyBytesAreAKey) {
+    const std::string key("a\r\n\0$1\xff", 7);
+    CommandWriter writer;
+    EXPECT_EQ(writer.check(key), resp({"HMGET", key, "used", "reset"}));
+}
+
+TEST(Command, ScriptsByDigestAndByText) {
+    const Script& charge = charge_script();
+    const Script& repair = repair_script();
+    CommandWriter writer;
+    EXPECT_EQ(writer.charge("k", 3, 1'700'000'000'000, 1'700'000'060'000, 1'700'000'120'000),
+              resp({"EVALSHA", std::string(charge.digest()), "1", "k", "3", "1700000000000", "1700000060000",
+                    "1700000120000"}));
+    EXPECT_EQ(writer.charge("k", 3, 1, 2, 3, true),
+              resp({"EVAL", std::string(charge.text), "1", "k", "3", "1", "2", "3"}));
+    EXPECT_EQ(writer.repair("k", 1, 2, 3),
+              resp({"EVALSHA", std::string(repair.digest()), "1", "k", "1", "2", "3"}));
+    EXPECT_EQ(writer.repair("k", 1, 2, 3, true),
+              resp({"EVAL", std::string(repair.text), "1", "k", "1", "2", "3"}));
+}
+
+TEST(Command, ReusesItsBuffer) {
+    CommandWriter writer;
+    const char* buffer = writer.check("a key that is long enough to leave the string's own room").data();
+    EXPECT_EQ(writer.ping().data(), buffer);
+    EXPECT_EQ(writer.check("another").data(), buffer);
+}
+
+}  // namespace
+}  // namespace rate_limit

@@ -1,0 +1,92 @@
+#include "core/decision.h"
+
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace rate_limit {
+namespace {
+
+Verdict verdict(std::int64_t limit, std::int64_t used, Outcome outcome = Outcome::passed, bool known = true) {
+    return {"core", {limit, 60}, {used, 1000}, known, outcome};
+}
+
+Outcome combine(const std::vector<Outcome>& outcomes) {
+    std::vector<Verdict> verdicts;
+    for (Outcome outcome : outcomes) {
+        verdicts.push_back(verdict(1, 0, outcome));
+    }
+    return rate_limit::combine(verdicts.data(), verdicts.size());
+}
+
+/// Index of the limit that is shown; -1: none.
+std::ptrdiff_t shown(const std::vector<Verdict>& verdicts, const std::vector<std::int64_t>& costs) {
+    const Verdict* found = rate_limit::shown(verdicts.data(), costs.data(), verdicts.size());
+    return found == nullptr ? -1 : found - verdicts.data();
+}
+
+TEST(Outcome, HasTheTextOfTheVariable) {
+    EXPECT_EQ(to_string(Outcome::none), "");
+    EXPECT_EQ(to_string(Outcome::passed), "PASSED");
+    EXPECT_EQ(to_string(Outcome::error_allowed), "ERROR_ALLOWED");
+    EXPECT_EQ(to_string(Outcome::error_local), "ERROR_LOCAL");
+    EXPECT_EQ(to_string(Outcome::rejected_dry_run), "REJECTED_DRY_RUN");
+    EXPECT_EQ(to_string(Outcome::error_denied), "ERROR_DENIED");
+    EXPECT_EQ(to_string(Outcome::rejected), "REJECTED");
+    EXPECT_EQ(to_string(Outcome::bypassed), "BYPASSED");
+}
+
+TEST(Decide, AdmitsWhileUsedIsBelowTheLimit) {
+    EXPECT_EQ(decide({10, 60}, {0, 0}, false), Outcome::passed);
+    EXPECT_EQ(decide({10, 60}, {9, 0}, false), Outcome::passed);
+    EXPECT_EQ(decide({10, 60}, {10, 0}, false), Outcome::rejected);
+    EXPECT_EQ(decide({10, 60}, {11, 0}, false), Outcome::rejected);
+    EXPECT_EQ(decide({0, 60}, {0, 0}, false), Outcome::rejected);
+}
+
+TEST(Decide, DryRunOnlySaysSo) {
+    EXPECT_EQ(decide({10, 60}, {9, 0}, true), Outcome::passed);
+    EXPECT_EQ(decide({10, 60}, {10, 0}, true), Outcome::rejected_dry_run);
+}
+
+TEST(Combine, FollowsThePrecedence) {
+    EXPECT_EQ(combine({}), Outcome::none);
+    EXPECT_EQ(combine({Outcome::passed, Outcome::passed}), Outcome::passed);
+    EXPECT_EQ(combine({Outcome::error_allowed, Outcome::passed}), Outcome::error_allowed);
+    EXPECT_EQ(combine({Outcome::error_local, Outcome::error_allowed}), Outcome::error_local);
+    EXPECT_EQ(combine({Outcome::error_local, Outcome::error_denied}), Outcome::error_denied);
+    EXPECT_EQ(combine({Outcome::rejected, Outcome::error_denied}), Outcome::rejected);
+    EXPECT_EQ(combine({Outcome::passed, Outcome::rejected_dry_run}), Outcome::rejected_dry_run);
+    EXPECT_EQ(combine({Outcome::rejected_dry_run, Outcome::rejected}), Outcome::rejected);
+}
+
+TEST(Shown, IsTheFirstThatRejected) {
+    EXPECT_EQ(
+        shown({verdict(9, 9), verdict(5, 7, Outcome::rejected), verdict(5, 9, Outcome::rejected)}, {1, 0, 0}),
+        1);
+    EXPECT_EQ(shown({verdict(5, 7, Outcome::rejected_dry_run), verdict(5, 9, Outcome::rejected)}, {0, 0}), 1);
+    EXPECT_EQ(shown({verdict(1, 0), verdict(5, 7, Outcome::rejected_dry_run)}, {1, 0}), 1);
+}
+
+TEST(Shown, IsElseTheLeastRemainingAfterTheCosts) {
+    EXPECT_EQ(shown({verdict(10, 2), verdict(10, 5), verdict(10, 3)}, {1, 1, 1}), 1);
+    EXPECT_EQ(shown({verdict(10, 4), verdict(10, 5)}, {2, 0}), 0);
+    EXPECT_EQ(shown({verdict(10, 5), verdict(10, 5)}, {1, 1}), 0);
+    // Both at 0: how far beyond does not count.
+    EXPECT_EQ(shown({verdict(10, 10), verdict(10, 50)}, {1, 1}), 0);
+}
+
+TEST(Shown, PassesOverUnknownWindows) {
+    EXPECT_EQ(shown({verdict(1, 1, Outcome::error_allowed, false), verdict(10, 2)}, {0, 1}), 1);
+    EXPECT_EQ(shown({verdict(1, 1, Outcome::error_allowed, false)}, {0}), -1);
+    EXPECT_EQ(shown({}, {}), -1);
+}
+
+TEST(Shown, SurvivesAnAbsurdCount) {
+    const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+    EXPECT_EQ(shown({verdict(0, 0), verdict(0, huge)}, {1'000'000'000, 1'000'000'000}), 0);
+}
+
+}  // namespace
+}  // namespace rate_limit

@@ -1,0 +1,39 @@
+#include "core/window_key.h"
+
+#include <limits>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace rate_limit {
+namespace {
+
+std::string key(std::string_view prefix, std::string_view name, std::int64_t period, WindowKind kind,
+                std::string_view key, bool digested) {
+    // Exactly the room that is asked for, so that a sanitizer sees one byte more.
+    std::string out(prefix.size() + name.size() + key.size() + max_window_key_overhead, '?');
+    char* end = write_window_key(out.data(), prefix, name, period, kind, key, digested);
+    out.resize(static_cast<std::size_t>(end - out.data()));
+    return out;
+}
+
+TEST(WindowKey, NamesTheWindow) {
+    EXPECT_EQ(key("rl:", "core", 3600, WindowKind::first, "alice", false), "rl:core/3600:alice");
+    EXPECT_EQ(key("rl:", "core", 60, WindowKind::clock, "alice", false), "rl:core/60c:alice");
+    EXPECT_EQ(key("", "core", 1, WindowKind::first, "ab12", true), "core/1#ab12");
+    EXPECT_EQ(key("rl:", "core", 60, WindowKind::clock, "ab12", true), "rl:core/60c#ab12");
+}
+
+TEST(WindowKey, KeepsEveryByteOfTheKey) {
+    using namespace std::string_literals;
+    EXPECT_EQ(key("rl:", "core", 60, WindowKind::first, "\x7f\0\0\x01"s, false), "rl:core/60:\x7f\0\0\x01"s);
+    EXPECT_EQ(key("rl:", "core", 60, WindowKind::first, {}, false), "rl:core/60:");
+}
+
+TEST(WindowKey, TheLongestPeriodFits) {
+    EXPECT_EQ(key("p", "n", std::numeric_limits<std::int64_t>::max(), WindowKind::clock, "k", true),
+              "pn/9223372036854775807c#k");
+}
+
+}  // namespace
+}  // namespace rate_limit

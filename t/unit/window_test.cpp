@@ -1,0 +1,49 @@
+#include "core/window.h"
+
+#include <gtest/gtest.h>
+
+namespace rate_limit {
+namespace {
+
+constexpr Millis now = 1'700'000'000'123;
+
+TEST(Window, IsOpenUntilItsReset) {
+    EXPECT_TRUE(is_open({0, now + 1}, 60, now));
+    EXPECT_FALSE(is_open({0, now}, 60, now));
+    EXPECT_FALSE(is_open({0, now - 1}, 60, now));
+    EXPECT_FALSE(is_open({5, 0}, 60, now));
+}
+
+TEST(Window, ResetTooFarAheadIsNotBelieved) {
+    EXPECT_EQ(latest_reset(60, now), now + 60'000 + max_skew);
+    EXPECT_TRUE(is_open({0, now + 120'000}, 60, now));
+    EXPECT_FALSE(is_open({0, now + 120'001}, 60, now));
+}
+
+TEST(Window, FirstKindLastsOnePeriodFromNow) {
+    EXPECT_EQ(propose_reset(WindowKind::first, 60, now), now + 60'000);
+}
+
+TEST(Window, ClockKindEndsWithTheClocksPeriod) {
+    EXPECT_EQ(propose_reset(WindowKind::clock, 60, 120'000), 180'000);
+    EXPECT_EQ(propose_reset(WindowKind::clock, 60, 179'999), 180'000);
+    EXPECT_EQ(propose_reset(WindowKind::clock, 60, 180'000), 240'000);
+    // 2023-11-14 22:13:20 UTC: the day ends at 2023-11-15 00:00:00.
+    EXPECT_EQ(propose_reset(WindowKind::clock, 86'400, now), 1'700'006'400'000);
+}
+
+TEST(Window, SecondsAreRoundedUp) {
+    EXPECT_EQ(reset_seconds(5000), 5);
+    EXPECT_EQ(reset_seconds(5001), 6);
+    EXPECT_EQ(reset_seconds(5999), 6);
+    EXPECT_EQ(reset_seconds(0), 0);
+
+    EXPECT_EQ(seconds_until(5000, 4000), 1);
+    EXPECT_EQ(seconds_until(5000, 3999), 2);
+    EXPECT_EQ(seconds_until(5000, 4999), 1);
+    EXPECT_EQ(seconds_until(5000, 5000), 0);
+    EXPECT_EQ(seconds_until(5000, 9000), 0);
+}
+
+}  // namespace
+}  // namespace rate_limit
