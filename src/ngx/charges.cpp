@@ -97,7 +97,7 @@ void Charges::ChargeCommand::refused(Node& node, Fault fault) noexcept {
     } else if (fault == Fault::other && plain) {
         plain = false;  // the field holds no number: the script opens the window anew
         again(node);
-    } else if (is_node_fault(fault) || fault == Fault::oom || fault == Fault::busy) {
+    } else if (is_node_fault(fault)) {
         node.refuse(fault);
         if (!repair) {
             charges->wait(*this);
@@ -128,7 +128,7 @@ void Charges::charge(const Charge& charge) noexcept {
         command.charges = this;
         command.key.assign(charge.key);
         command.what = {charge.cost, charge.period, charge.kind, charge.reset};
-        command.plain = charge.open;
+        command.plain = charge.open && primary_.ready();
         primary_.submit(command);
     } catch (...) {
         drop(1, "no memory");

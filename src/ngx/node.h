@@ -91,7 +91,8 @@ public:
     ~Node();
 
     bool usable() const noexcept { return up_; }
-    bool is_primary() const noexcept { return primary_; }
+    /// True when a command submitted now leaves in this turn of the loop.
+    bool ready() const noexcept { return up_ && state_ == State::ready; }
 
     /// Commands that wait for an answer: what replica choice compares.
     std::size_t load() const noexcept { return sent_.size() + unsent_.size(); }

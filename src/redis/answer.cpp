@@ -11,18 +11,28 @@ struct Code {
 };
 
 constexpr Code codes[] = {
-    {"NOSCRIPT", Fault::noscript},   {"READONLY", Fault::readonly},
-    {"LOADING", Fault::loading},     {"MASTERDOWN", Fault::masterdown},
-    {"MOVED", Fault::moved},         {"ASK", Fault::moved},
-    {"CLUSTERDOWN", Fault::moved},   {"CROSSSLOT", Fault::moved},
-    {"TRYAGAIN", Fault::moved},      {"NOAUTH", Fault::auth},
-    {"WRONGPASS", Fault::auth},      {"NOPERM", Fault::auth},
-    {"BUSY", Fault::busy},           {"OOM", Fault::oom},
+    {"NOSCRIPT", Fault::noscript},
+    {"READONLY", Fault::readonly},
+    {"LOADING", Fault::loading},
+    {"MASTERDOWN", Fault::masterdown},
+    {"MOVED", Fault::moved},
+    {"ASK", Fault::moved},
+    {"CLUSTERDOWN", Fault::moved},
+    {"CROSSSLOT", Fault::moved},
+    {"TRYAGAIN", Fault::moved},
+    {"NOAUTH", Fault::auth},
+    {"WRONGPASS", Fault::auth},
+    {"NOPERM", Fault::auth},
+    {"BUSY", Fault::busy},
+    {"OOM", Fault::oom},
     {"WRONGTYPE", Fault::wrongtype},
+    {"MISCONF", Fault::unwilling},
+    {"NOREPLICAS", Fault::unwilling},
 };
 
 /// How servers without a code for it refuse a password.
 constexpr std::string_view auth_errors[] = {"ERR AUTH ", "ERR invalid password", "ERR Client sent AUTH"};
+constexpr std::string_view no_more_clients = "ERR max number of clients";
 
 bool starts_with(std::string_view text, std::string_view start) noexcept {
     return text.substr(0, start.size()) == start;
@@ -44,6 +54,10 @@ std::string_view unwrap(std::string_view text) noexcept {
 bool read_number(const ReplyValue& value, std::int64_t& number) noexcept {
     number = value.integer;
     return value.kind != ReplyValue::Kind::other && number >= 0;
+}
+
+bool is_pair(const Reply& reply) noexcept {
+    return reply.is_array() && !reply.malformed && reply.count == 2;
 }
 
 /// The value of `name` in the text of INFO; empty if it has none.
@@ -86,6 +100,8 @@ std::string_view to_string(Fault fault) noexcept {
             return "oom";
         case Fault::wrongtype:
             return "wrongtype";
+        case Fault::unwilling:
+            return "unwilling";
         case Fault::other:
             return "other";
     }
@@ -100,6 +116,9 @@ Fault fault_of(const Reply& reply) noexcept {
         if (starts_with(reply.text_view(), start)) {
             return Fault::auth;
         }
+    }
+    if (starts_with(reply.text_view(), no_more_clients)) {
+        return Fault::unwilling;
     }
     const std::string_view text = unwrap(reply.text_view());
     const std::string_view word = text.substr(0, text.find(' '));
@@ -120,6 +139,7 @@ bool is_node_fault(Fault fault) noexcept {
         case Fault::auth:
         case Fault::busy:
         case Fault::oom:
+        case Fault::unwilling:
             return true;
         case Fault::none:
         case Fault::malformed:
@@ -136,26 +156,30 @@ Fault read_check(const Reply& reply, Window& window) noexcept {
     if (reply.is_error()) {
         return fault_of(reply);
     }
-    Window stored;
-    if (!reply.is_array() || reply.malformed || reply.count != 2 ||
-        !read_number(reply.values[0], stored.used) || !read_number(reply.values[1], stored.reset)) {
+    if (!is_pair(reply)) {
         return Fault::malformed;
     }
-    if (reply.values[1].kind != ReplyValue::Kind::nil) {
+    Window stored;
+    if (read_number(reply.values[0], stored.used) && read_number(reply.values[1], stored.reset) &&
+        reply.values[1].kind != ReplyValue::Kind::nil) {
         window = stored;
     }
     return Fault::none;
 }
 
 Fault read_charge(const Reply& reply, Window& window) noexcept {
-    const Fault fault = read_check(reply, window);
-    for (std::size_t i = 0; i < 2; ++i) {
-        if (fault == Fault::none && reply.values[i].kind == ReplyValue::Kind::nil) {
-            window = Window{};
-            return Fault::malformed;
-        }
+    window = Window{};
+    if (reply.is_error()) {
+        return fault_of(reply);
     }
-    return fault;
+    Window stored;
+    if (!is_pair(reply) || reply.values[0].kind == ReplyValue::Kind::nil ||
+        reply.values[1].kind == ReplyValue::Kind::nil || !read_number(reply.values[0], stored.used) ||
+        !read_number(reply.values[1], stored.reset)) {
+        return Fault::malformed;
+    }
+    window = stored;
+    return Fault::none;
 }
 
 Fault read_increment(const Reply& reply, std::int64_t& used) noexcept {

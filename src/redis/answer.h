@@ -20,6 +20,7 @@ enum class Fault : std::uint8_t {
     auth,        ///< NOAUTH, WRONGPASS, NOPERM
     busy,        ///< BUSY: a script runs for too long
     oom,         ///< OOM: maxmemory is reached
+    unwilling,   ///< MISCONF, NOREPLICAS: writes are stopped; or the server takes no more clients
     wrongtype,   ///< the key holds something that is not a window
     other,       ///< any other error
 };
@@ -34,8 +35,9 @@ Fault fault_of(const Reply& reply) noexcept;
 bool is_node_fault(Fault fault) noexcept;
 
 /// Decodes the reply to a check (HMGET used reset). `window` is {0, 0} when the key or its reset is missing;
-/// a reset without used counts as used 0. Values that are no integers, or negative, are malformed. Whether
-/// the window is open is not judged here.
+/// a reset without used counts as used 0. Values that are no integers, or negative, are no window either: the
+/// next charge opens a new one, so that they cannot block a client. Whether the window is open is not judged
+/// here.
 Fault read_check(const Reply& reply, Window& window) noexcept;
 
 /// Decodes the reply to the charge and repair scripts: an array of used and reset, both integers.

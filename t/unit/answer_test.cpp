@@ -30,6 +30,9 @@ TEST(Fault, IsReadFromTheFirstWord) {
     EXPECT_EQ(fault_of_error("OOM command not allowed when used memory > 'maxmemory'."), Fault::oom);
     EXPECT_EQ(fault_of_error("WRONGTYPE Operation against a key"), Fault::wrongtype);
     EXPECT_EQ(fault_of_error("OOM"), Fault::oom);
+    EXPECT_EQ(fault_of_error("MISCONF Redis is configured to save RDB snapshots"), Fault::unwilling);
+    EXPECT_EQ(fault_of_error("NOREPLICAS Not enough good replicas to write."), Fault::unwilling);
+    EXPECT_EQ(fault_of_error("ERR max number of clients reached"), Fault::unwilling);
 
     EXPECT_EQ(fault_of_error("ERR hash value is not an integer"), Fault::other);
     EXPECT_EQ(fault_of_error("BUSYKEY Target key name already exists."), Fault::other);
@@ -111,12 +114,18 @@ TEST(Check, MissingFields) {
     expect_window(read_check, "*2\r\n$-1\r\n$1\r\n5\r\n", 0, 5);
 }
 
-TEST(Check, RefusesWhatIsNoWindow) {
+TEST(Check, UnreadableValuesAreNoWindow) {
+    expect_window(read_check, "*2\r\n$1\r\nx\r\n$1\r\n5\r\n", 0, 0);
+    expect_window(read_check, "*2\r\n$1\r\n5\r\n$1\r\nx\r\n", 0, 0);
+    expect_window(read_check, "*2\r\n$2\r\n-1\r\n$1\r\n5\r\n", 0, 0);
+    expect_window(read_check, "*2\r\n$1\r\n5\r\n$2\r\n-5\r\n", 0, 0);
+}
+
+TEST(Check, RefusesWhatIsNoAnswer) {
     for (const char* bytes :
-         {"*2\r\n$1\r\nx\r\n$1\r\n5\r\n", "*2\r\n$1\r\n5\r\n$1\r\nx\r\n", "*2\r\n$2\r\n-1\r\n$1\r\n5\r\n",
-          "*2\r\n$1\r\n5\r\n$2\r\n-5\r\n", "*1\r\n$1\r\n5\r\n", "*3\r\n$1\r\n5\r\n$1\r\n5\r\n$1\r\n5\r\n",
-          "*0\r\n", "*-1\r\n", "*2\r\n*0\r\n$1\r\n5\r\n", "*2\r\n-ERR x\r\n$1\r\n5\r\n", "+OK\r\n", ":5\r\n",
-          "$1\r\n5\r\n", "%1\r\n:5\r\n:5\r\n", "*5\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n"}) {
+         {"*1\r\n$1\r\n5\r\n", "*3\r\n$1\r\n5\r\n$1\r\n5\r\n$1\r\n5\r\n", "*0\r\n", "*-1\r\n",
+          "*2\r\n*0\r\n$1\r\n5\r\n", "*2\r\n-ERR x\r\n$1\r\n5\r\n", "+OK\r\n", ":5\r\n", "$1\r\n5\r\n",
+          "%1\r\n:5\r\n:5\r\n", "*5\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n"}) {
         expect_fault(read_check, bytes, Fault::malformed);
     }
     expect_fault(read_check, "-LOADING x\r\n", Fault::loading);
