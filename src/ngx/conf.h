@@ -88,7 +88,35 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept;
 /// Closes every connection of this worker.
 void shut_down_stores(const MainConf& main) noexcept;
 
-// Directives whose text needs more than nginx's own setters.
+inline char* const failed = static_cast<char*>(NGX_CONF_ERROR);
+
+/// What a setter returns for a second line of its directive; nginx adds the directive, file and line.
+inline char* const duplicate = const_cast<char*>("is duplicate, keep only one of them");
+
+/// The directive at hand: its name, then its parameters.
+inline const ngx_str_t* words_of(const ngx_conf_t* cf) noexcept {
+    return static_cast<const ngx_str_t*>(cf->args->elts);
+}
+
+/// Wrong input: the message is complete but for the file and line, which nginx adds.
+template <typename... Arguments>
+char* refuse(ngx_conf_t* cf, const char* format, Arguments... arguments) noexcept {
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, format, arguments...);
+    return failed;
+}
+
+/// The range of a number: what set_number's command points to.
+struct Bounds {
+    ngx_int_t least;
+    ngx_int_t most;
+};
+
+// As ngx_conf_set_enum_slot and ngx_conf_set_num_slot, but what they say names the directive and what it
+// takes.
+char* set_choice(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_number(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+
+// Directives whose text needs more than that.
 char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_store(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_mode(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;

@@ -24,8 +24,6 @@ ngx_conf_enum_t phase_names[] = {
 
 namespace {
 
-char* const failed = static_cast<char*>(NGX_CONF_ERROR);
-
 ngx_int_t compile(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t* value) noexcept {
     ngx_http_compile_complex_value_t compile{};
     compile.cf = cf;
@@ -40,9 +38,8 @@ ngx_http_complex_value_t* compiled(ngx_conf_t* cf, ngx_str_t text) noexcept {
     return value != nullptr && compile(cf, text, value) == NGX_OK ? value : nullptr;
 }
 
-char* not_available(ngx_conf_t* cf, const char* directive, const ngx_str_t& value) noexcept {
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%s %V\" is not available yet", directive, &value);
-    return failed;
+char* not_available(ngx_conf_t* cf, const ngx_str_t& value, const char* instead) noexcept {
+    return refuse(cf, "\"%V\" in \"%V\" is not available yet: %s", &value, &words_of(cf)[0], instead);
 }
 
 char* parse_name(ngx_conf_t* cf, ngx_str_t text, ngx_str_t& name) noexcept {
@@ -53,10 +50,8 @@ char* parse_name(ngx_conf_t* cf, ngx_str_t text, ngx_str_t& name) noexcept {
                 c == '.' || c == '-';
     }
     if (!valid) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "invalid name \"%V\" in \"rate_limit\": a name is 1 to 32 of A-Z a-z 0-9 _ . -",
-                           &text);
-        return failed;
+        return refuse(cf, "invalid name \"%V\" in \"rate_limit\": a name is 1 to 32 of A-Z a-z 0-9 _ . -",
+                      &text);
     }
     name = text;
     return NGX_CONF_OK;
@@ -81,12 +76,11 @@ char* parse_mode(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& mode) noexcept {
             mode = known->value;
             return mode == static_cast<ngx_uint_t>(Mode::check_charge)
                        ? NGX_CONF_OK
-                       : not_available(cf, "rate_limit_mode", text);
+                       : not_available(cf, text, "use \"check_charge\"");
         }
     }
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                       "invalid mode \"%V\": it is \"check_charge\", \"charge_refund\" or \"lease\"", &text);
-    return failed;
+    return refuse(cf, "invalid mode \"%V\" in \"%V\": it is \"check_charge\", \"charge_refund\" or \"lease\"",
+                  &text, &words_of(cf)[0]);
 }
 
 char* parse_phase(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& phase) noexcept {
@@ -96,20 +90,17 @@ char* parse_phase(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& phase) noexcept {
             return NGX_CONF_OK;
         }
     }
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid phase \"%V\": it is \"access\" or \"precontent\"",
-                       &text);
-    return failed;
+    return refuse(cf, "invalid phase \"%V\" in \"rate_limit\": it is \"access\" or \"precontent\"", &text);
 }
 
 char* parse_store(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t*& store) noexcept {
     if (view(text) == "local") {
-        return not_available(cf, "rate_limit_store", text);
+        return not_available(cf, text, "name a \"rate_limit_redis\" block");
     }
     if (text.len == 0) {
-        ngx_conf_log_error(
-            NGX_LOG_EMERG, cf, 0,
-            "empty store: name a \"rate_limit_redis\" block, or a variable that holds its name");
-        return failed;
+        return refuse(
+            cf, "empty store in \"%V\": name a \"rate_limit_redis\" block, or a variable that holds its name",
+            &words_of(cf)[0]);
     }
     store = compiled(cf, text);
     return store != nullptr ? NGX_CONF_OK : failed;
@@ -122,9 +113,8 @@ char* parse_cost_value(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t*
     }
     std::int64_t constant = 0;
     if (cost->lengths == nullptr && !parse_cost(view(text), constant)) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "invalid cost \"%V\": it is a whole number from 0 to 1000000000", &text);
-        return failed;
+        return refuse(cf, "invalid cost \"%V\" in \"%V\": it is a whole number from 0 to 1000000000", &text,
+                      &words_of(cf)[0]);
     }
     return NGX_CONF_OK;
 }
@@ -135,9 +125,8 @@ char* parse_dry_run(ngx_conf_t* cf, ngx_str_t text, DryRun& dry_run) noexcept {
         return NGX_CONF_OK;
     }
     if (text.len < 2 || text.data[0] != '$') {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "invalid dry run \"%V\": it is \"on\", \"off\" or a variable", &text);
-        return failed;
+        return refuse(cf, "invalid dry run \"%V\" in \"%V\": it is \"on\", \"off\" or a variable", &text,
+                      &words_of(cf)[0]);
     }
     dry_run.on = 1;
     dry_run.value = compiled(cf, text);
@@ -148,10 +137,9 @@ char* add_status(ngx_conf_t* cf, std::string_view text, ngx_array_t* list) noexc
     const ngx_int_t code = ngx_atoi(reinterpret_cast<u_char*>(const_cast<char*>(text.data())), text.size());
     if (code < 100 || code > 599) {
         const ngx_str_t shown = {text.size(), reinterpret_cast<u_char*>(const_cast<char*>(text.data()))};
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "invalid exempt status \"%V\": it is a status code from 100 to 599, or \"off\"",
-                           &shown);
-        return failed;
+        return refuse(
+            cf, "invalid exempt status \"%V\" in \"%V\": it is a status code from 100 to 599, or \"off\"",
+            &shown, &words_of(cf)[0]);
     }
     auto* slot = static_cast<ngx_uint_t*>(ngx_array_push(list));
     if (slot == nullptr) {
@@ -259,10 +247,6 @@ bool repeats(const ngx_str_t* words, ngx_uint_t at) noexcept {
     return false;
 }
 
-const ngx_str_t* words_of(const ngx_conf_t* cf) noexcept {
-    return static_cast<const ngx_str_t*>(cf->args->elts);
-}
-
 }  // namespace
 
 char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
@@ -308,9 +292,7 @@ char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noe
             return failed;
         }
         if (repeats(words, i)) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "duplicate parameter \"%V\" in \"rate_limit\"",
-                               &words[i]);
-            return failed;
+            return refuse(cf, "duplicate parameter \"%V\" in \"rate_limit\": keep one", &words[i]);
         }
     }
     return NGX_CONF_OK;
@@ -319,7 +301,7 @@ char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noe
 char* set_store(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
     auto& location = *static_cast<LocationConf*>(conf);
     if (location.store != nullptr) {
-        return const_cast<char*>("is duplicate");
+        return duplicate;
     }
     return parse_store(cf, words_of(cf)[1], location.store);
 }
@@ -327,7 +309,7 @@ char* set_store(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept
 char* set_mode(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
     auto& location = *static_cast<LocationConf*>(conf);
     if (location.mode != NGX_CONF_UNSET_UINT) {
-        return const_cast<char*>("is duplicate");
+        return duplicate;
     }
     return parse_mode(cf, words_of(cf)[1], location.mode);
 }
@@ -335,7 +317,7 @@ char* set_mode(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept 
 char* set_cost(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
     auto& location = *static_cast<LocationConf*>(conf);
     if (location.cost != nullptr) {
-        return const_cast<char*>("is duplicate");
+        return duplicate;
     }
     return parse_cost_value(cf, words_of(cf)[1], location.cost);
 }
@@ -343,7 +325,7 @@ char* set_cost(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept 
 char* set_dry_run(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
     auto& location = *static_cast<LocationConf*>(conf);
     if (location.dry_run.on != NGX_CONF_UNSET) {
-        return const_cast<char*>("is duplicate");
+        return duplicate;
     }
     return parse_dry_run(cf, words_of(cf)[1], location.dry_run);
 }
@@ -351,7 +333,7 @@ char* set_dry_run(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexce
 char* set_exempt_status(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
     auto& location = *static_cast<LocationConf*>(conf);
     if (location.exempt != NGX_CONF_UNSET_PTR) {
-        return const_cast<char*>("is duplicate");
+        return duplicate;
     }
     const ngx_str_t* words = words_of(cf);
     if (cf->args->nelts == 2) {
@@ -372,7 +354,7 @@ char* set_exempt_status(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) 
 char* set_bypass(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
     auto& location = *static_cast<LocationConf*>(conf);
     if (location.bypass != NGX_CONF_UNSET_PTR) {
-        return const_cast<char*>("is duplicate");
+        return duplicate;
     }
     location.bypass = ngx_array_create(cf->pool, cf->args->nelts, sizeof(ngx_http_complex_value_t));
     if (location.bypass == nullptr) {
@@ -390,7 +372,7 @@ char* set_bypass(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcep
 char* set_headers(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
     auto& location = *static_cast<LocationConf*>(conf);
     if (location.headers != 0) {
-        return const_cast<char*>("is duplicate");
+        return duplicate;
     }
     const ngx_str_t* words = words_of(cf);
     for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
@@ -416,17 +398,16 @@ char* set_headers(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexce
 }
 
 char* set_on_error(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
-    char* result = ngx_conf_set_enum_slot(cf, command, conf);
+    char* result = set_choice(cf, command, conf);
     const auto& location = *static_cast<LocationConf*>(conf);
     if (result == NGX_CONF_OK && location.on_error == static_cast<ngx_uint_t>(OnError::local)) {
-        return not_available(cf, "rate_limit_on_error", words_of(cf)[1]);
+        return not_available(cf, words_of(cf)[1], "use \"allow\" or \"deny\"");
     }
     return result;
 }
 
 char* set_not_available(ngx_conf_t* cf, ngx_command_t* command, void* /*conf*/) noexcept {
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" is not available yet", &command->name);
-    return failed;
+    return refuse(cf, "\"%V\" is not available yet: remove the line", &command->name);
 }
 
 }  // namespace rate_limit

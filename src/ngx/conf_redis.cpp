@@ -1,6 +1,6 @@
 #include <fstream>
-#include <iterator>
 #include <new>
+#include <sstream>
 #include <string>
 
 #include "ngx/conf.h"
@@ -32,19 +32,6 @@ void* create_main_conf(ngx_conf_t* cf) noexcept {
 
 namespace {
 
-char* const failed = static_cast<char*>(NGX_CONF_ERROR);
-
-/// Wrong input: the message is complete but for the file and line, which nginx adds.
-template <typename... Arguments>
-char* refuse(ngx_conf_t* cf, const char* format, Arguments... arguments) noexcept {
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, format, arguments...);
-    return failed;
-}
-
-const ngx_str_t* words_of(const ngx_conf_t* cf) noexcept {
-    return static_cast<const ngx_str_t*>(cf->args->elts);
-}
-
 bool is_shard_name(std::string_view name) noexcept {
     if (name.empty() || name.size() > 64) {
         return false;
@@ -73,8 +60,14 @@ char* parse_node(ngx_conf_t* cf, std::string_view text, NodeConf& node) {
     url.default_port = 6379;
 
     if (ngx_parse_url(cf->pool, &url) != NGX_OK || url.naddrs == 0) {
-        return refuse(cf, "%s in the address \"%V\": write HOST:PORT, [IPV6]:PORT or unix:/PATH",
-                      url.err != nullptr ? url.err : "no address", &url.url);
+        return refuse(cf,
+                      "%s in the address \"%V\" of shard \"%V\": write HOST:PORT, [IPV6]:PORT or unix:/PATH",
+                      url.err != nullptr ? url.err : "no address", &url.url, &words_of(cf)[1]);
+    }
+    const bool is_unix = text.substr(0, 5) == "unix:";
+    if (is_unix && text.substr(5, 1) != "/") {
+        return refuse(cf, "relative path in the address \"%V\" of shard \"%V\": write unix:/PATH", &url.url,
+                      &words_of(cf)[1]);
     }
     node.port = url.port;
     for (ngx_uint_t i = 0; i < url.naddrs; ++i) {
@@ -84,7 +77,6 @@ char* parse_node(ngx_conf_t* cf, std::string_view text, NodeConf& node) {
         node.addresses.push_back(address);
     }
     ngx_addr_t literal;
-    const bool is_unix = text.substr(0, 5) == "unix:";
     if (!is_unix && ngx_parse_addr(cf->pool, &literal, url.host.data, url.host.len) != NGX_OK &&
         url.host.data[0] != '[') {
         node.host.assign(view(url.host));
@@ -125,8 +117,10 @@ char* set_shard(ngx_conf_t* cf, StoreConf& store) {
             }
             shard.weight = static_cast<std::uint32_t>(weight);
         } else if (word.substr(0, 7) == "master=") {
-            return refuse(cf, "\"%V\" of shard \"%V\" needs Sentinel, which is not available yet", &words[i],
-                          &words[1]);
+            return refuse(
+                cf,
+                "\"%V\" of shard \"%V\" needs Sentinel, which is not available yet: use primary=HOST:PORT",
+                &words[i], &words[1]);
         } else {
             return refuse(
                 cf,
@@ -145,10 +139,14 @@ char* set_shard(ngx_conf_t* cf, StoreConf& store) {
     return NGX_CONF_OK;
 }
 
+char* refuse_duplicate(ngx_conf_t* cf) noexcept {
+    return refuse(cf, "duplicate \"%V\" in \"rate_limit_redis\": keep one", &words_of(cf)[0]);
+}
+
 char* set_time(ngx_conf_t* cf, ngx_msec_t& time) {
     const ngx_str_t* words = words_of(cf);
     if (time != NGX_CONF_UNSET_MSEC) {
-        return refuse(cf, "\"%V\" is duplicate", &words[0]);
+        return refuse_duplicate(cf);
     }
     ngx_str_t text = words[1];
     const ngx_int_t parsed = ngx_parse_time(&text, 0);
@@ -163,10 +161,10 @@ char* set_time(ngx_conf_t* cf, ngx_msec_t& time) {
 char* set_text(ngx_conf_t* cf, std::string& text) {
     const ngx_str_t* words = words_of(cf);
     if (!text.empty()) {
-        return refuse(cf, "\"%V\" is duplicate", &words[0]);
+        return refuse_duplicate(cf);
     }
     if (words[1].len == 0) {
-        return refuse(cf, "\"%V\" is empty", &words[0]);
+        return refuse(cf, "\"%V\" is empty: give it a value or remove the line", &words[0]);
     }
     text.assign(view(words[1]));
     return NGX_CONF_OK;
@@ -185,12 +183,16 @@ char* read_secret(ngx_conf_t* cf, std::string_view path, std::string& secret) {
         return failed;
     }
     std::ifstream file(reinterpret_cast<const char*>(name.data), std::ios::binary);
-    secret.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    std::ostringstream text;
+    text << file.rdbuf();  // an iterator over the file would throw for a directory
+    secret = text.str();
     while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) {
         secret.pop_back();
     }
     if (secret.empty()) {
-        return refuse(cf, "\"%V\": the file \"%V\" cannot be read or is empty", &words_of(cf)[0], &name);
+        return refuse(
+            cf, "\"%V\": the file \"%V\" cannot be read or is empty: give the path of a file with the secret",
+            &words_of(cf)[0], &name);
     }
     return NGX_CONF_OK;
 }
@@ -198,7 +200,7 @@ char* read_secret(ngx_conf_t* cf, std::string_view path, std::string& secret) {
 char* set_password(ngx_conf_t* cf, StoreConf& store) {
     const std::string_view text = view(words_of(cf)[1]);
     if (!store.password.empty()) {
-        return refuse(cf, "\"password\" is duplicate");
+        return refuse_duplicate(cf);
     }
     if (text.substr(0, 5) == "file:") {
         return read_secret(cf, text.substr(5), store.password);
@@ -209,7 +211,7 @@ char* set_password(ngx_conf_t* cf, StoreConf& store) {
 char* set_digest(ngx_conf_t* cf, StoreConf& store) {
     const std::string_view text = view(words_of(cf)[1]);
     if (store.digest_set) {
-        return refuse(cf, "\"key_digest\" is duplicate");
+        return refuse_duplicate(cf);
     }
     store.digest_set = true;
     if (text == "off") {
@@ -234,11 +236,11 @@ char* set_digest(ngx_conf_t* cf, StoreConf& store) {
 char* set_database(ngx_conf_t* cf, StoreConf& store) {
     const ngx_str_t& text = words_of(cf)[1];
     if (store.database != NGX_CONF_UNSET) {
-        return refuse(cf, "\"database\" is duplicate");
+        return refuse_duplicate(cf);
     }
     store.database = ngx_atoi(text.data, text.len);
     if (store.database < 0 || store.database > 1'000'000) {
-        return refuse(cf, "invalid \"database %V\": it is a number from 0 on", &text);
+        return refuse(cf, "invalid \"database %V\": it is a number from 0 to 1000000", &text);
     }
     return NGX_CONF_OK;
 }
@@ -246,10 +248,10 @@ char* set_database(ngx_conf_t* cf, StoreConf& store) {
 char* set_prefix(ngx_conf_t* cf, StoreConf& store) {
     const ngx_str_t& text = words_of(cf)[1];
     if (store.prefix_set) {
-        return refuse(cf, "\"prefix\" is duplicate");
+        return refuse_duplicate(cf);
     }
     if (text.len > 64) {
-        return refuse(cf, "\"prefix %V\" is longer than 64 bytes", &text);
+        return refuse(cf, "\"prefix %V\" is too long: it takes up to 64 bytes", &text);
     }
     store.prefix_set = true;
     store.prefix.assign(view(text));
@@ -273,7 +275,8 @@ char* set_directive(ngx_conf_t* cf, StoreConf& store) {
 
     for (const std::string_view name : not_available) {
         if (directive == name) {
-            return refuse(cf, "\"%V\" in \"rate_limit_redis\" is not available yet", &words[0]);
+            return refuse(cf, "\"%V\" in \"rate_limit_redis\" is not available yet: remove the line",
+                          &words[0]);
         }
     }
     if (directive == "shard") {
@@ -299,10 +302,14 @@ char* set_directive(ngx_conf_t* cf, StoreConf& store) {
     } else if (directive == "database") {
         setter = set_database;
     } else {
-        return refuse(cf, "unknown directive \"%V\" in \"rate_limit_redis\"", &words[0]);
+        return refuse(cf,
+                      "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, check_timeout, "
+                      "charge_timeout, connect_timeout, prefix, key_digest, username, password and database",
+                      &words[0]);
     }
     if (cf->args->nelts != 2) {
-        return refuse(cf, "\"%V\" in \"rate_limit_redis\" takes one value", &words[0]);
+        return refuse(cf, "\"%V\" in \"rate_limit_redis\" takes one value: \"%V VALUE;\"", &words[0],
+                      &words[0]);
     }
     return setter(cf, store);
 }
@@ -324,7 +331,7 @@ char* finish(ngx_conf_t* cf, StoreConf& store) {
                       store.name.c_str());
     }
     if (!store.username.empty() && store.password.empty()) {
-        return refuse(cf, "\"rate_limit_redis %s\" has a \"username\" but no \"password\"",
+        return refuse(cf, "\"rate_limit_redis %s\" has a \"username\" but no \"password\": add one",
                       store.name.c_str());
     }
     ngx_conf_init_msec_value(store.check_timeout, 100);

@@ -9,8 +9,8 @@ namespace {
 
 constexpr ngx_uint_t anywhere = NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF;
 
-ngx_conf_num_bounds_t status_bounds = {ngx_conf_check_num_bounds, 400, 599};
-ngx_conf_num_bounds_t prefix_bounds = {ngx_conf_check_num_bounds, 1, 128};
+Bounds status_bounds = {400, 599};
+Bounds prefix_bounds = {1, 128};
 
 ngx_conf_enum_t log_levels[] = {
     {ngx_string("info"), NGX_LOG_INFO},
@@ -36,8 +36,8 @@ ngx_command_t commands[] = {
      nullptr},
     {ngx_string("rate_limit_mode"), anywhere | NGX_CONF_TAKE1, set_mode, NGX_HTTP_LOC_CONF_OFFSET, 0,
      nullptr},
-    {ngx_string("rate_limit_phase"), anywhere | NGX_CONF_TAKE1, ngx_conf_set_enum_slot,
-     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConf, phase), phase_names},
+    {ngx_string("rate_limit_phase"), anywhere | NGX_CONF_TAKE1, set_choice, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocationConf, phase), phase_names},
     {ngx_string("rate_limit_cost"), anywhere | NGX_CONF_TAKE1, set_cost, NGX_HTTP_LOC_CONF_OFFSET, 0,
      nullptr},
     {ngx_string("rate_limit_exempt_status"), anywhere | NGX_CONF_1MORE, set_exempt_status,
@@ -50,16 +50,16 @@ ngx_command_t commands[] = {
      nullptr},
     {ngx_string("rate_limit_headers"), anywhere | NGX_CONF_TAKE12, set_headers, NGX_HTTP_LOC_CONF_OFFSET, 0,
      nullptr},
-    {ngx_string("rate_limit_status"), anywhere | NGX_CONF_TAKE1, ngx_conf_set_num_slot,
-     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConf, status), &status_bounds},
-    {ngx_string("rate_limit_log_level"), anywhere | NGX_CONF_TAKE1, ngx_conf_set_enum_slot,
-     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConf, log_level), log_levels},
+    {ngx_string("rate_limit_status"), anywhere | NGX_CONF_TAKE1, set_number, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocationConf, status), &status_bounds},
+    {ngx_string("rate_limit_log_level"), anywhere | NGX_CONF_TAKE1, set_choice, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocationConf, log_level), log_levels},
     {ngx_string("rate_limit_on_error"), anywhere | NGX_CONF_TAKE1, set_on_error, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocationConf, on_error), on_error_names},
-    {ngx_string("rate_limit_error_status"), anywhere | NGX_CONF_TAKE1, ngx_conf_set_num_slot,
-     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConf, error_status), &status_bounds},
-    {ngx_string("rate_limit_ipv6_prefix"), anywhere | NGX_CONF_TAKE1, ngx_conf_set_num_slot,
-     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConf, ipv6_prefix), &prefix_bounds},
+    {ngx_string("rate_limit_error_status"), anywhere | NGX_CONF_TAKE1, set_number, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocationConf, error_status), &status_bounds},
+    {ngx_string("rate_limit_ipv6_prefix"), anywhere | NGX_CONF_TAKE1, set_number, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocationConf, ipv6_prefix), &prefix_bounds},
     {ngx_string("rate_limit_zone"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_not_available,
      NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
     {ngx_string("rate_limit_redis"), NGX_HTTP_MAIN_CONF | NGX_CONF_BLOCK | NGX_CONF_TAKE1, set_redis_block,

@@ -1,0 +1,49 @@
+#include "ngx/conf.h"
+
+namespace rate_limit {
+
+namespace {
+
+ngx_uint_t& slot_of(void* conf, const ngx_command_t* command) noexcept {
+    return *reinterpret_cast<ngx_uint_t*>(static_cast<char*>(conf) + command->offset);
+}
+
+}  // namespace
+
+char* set_choice(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
+    ngx_uint_t& slot = slot_of(conf, command);
+    if (slot != NGX_CONF_UNSET_UINT) {
+        return duplicate;
+    }
+    const ngx_str_t& word = words_of(cf)[1];
+    const auto* choices = static_cast<const ngx_conf_enum_t*>(command->post);
+    u_char names[128];
+    u_char* end = names;
+    for (const ngx_conf_enum_t* choice = choices; choice->name.len != 0; ++choice) {
+        if (view(choice->name) == view(word)) {
+            slot = choice->value;
+            return NGX_CONF_OK;
+        }
+        end = ngx_slprintf(end, names + sizeof names, "%s\"%V\"", end == names ? "" : ", ", &choice->name);
+    }
+    const ngx_str_t known = {static_cast<std::size_t>(end - names), names};
+    return refuse(cf, "invalid value \"%V\" in \"%V\": it is one of %V", &word, &command->name, &known);
+}
+
+char* set_number(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
+    ngx_uint_t& slot = slot_of(conf, command);
+    if (slot != NGX_CONF_UNSET_UINT) {
+        return duplicate;
+    }
+    const ngx_str_t& word = words_of(cf)[1];
+    const auto& bounds = *static_cast<const Bounds*>(command->post);
+    const ngx_int_t number = ngx_atoi(word.data, word.len);
+    if (number < bounds.least || number > bounds.most) {
+        return refuse(cf, "invalid number \"%V\" in \"%V\": it is a whole number from %i to %i", &word,
+                      &command->name, bounds.least, bounds.most);
+    }
+    slot = static_cast<ngx_uint_t>(number);
+    return NGX_CONF_OK;
+}
+
+}  // namespace rate_limit

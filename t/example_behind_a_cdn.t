@@ -1,0 +1,41 @@
+# conf-examples/behind-a-cdn.conf: the client's address is what trusted proxies say, and IPv6 networks share a window.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use RateLimit::Test;
+use RateLimit::Example;
+
+my $shards = RateLimit::Shards->start(1, replicas => 1);
+my $app    = RateLimit::Backend->start;
+my $nginx  = start_example('behind-a-cdn', shards => $shards, app => $app, replace => {'198.51.100.0/24' => '127.0.0.0/8'});
+
+my $total = 0;
+sub used_by ($list) {
+    my $used = limits($nginx->get('/', 'X-Forwarded-For' => $list))->{used};
+    ++$total;
+    wait_until { my $sum = 0; $sum += $shards->primary->hash($_)->{used} for $shards->primary->keys; $sum == $total }
+        what => "charge $total";
+    $shards->wait_synced;
+    return $used;
+}
+is used_by('203.0.113.7'), 1, 'a client';
+is used_by('203.0.113.7'), 2, 'again';
+is used_by('203.0.113.8'), 1, 'another client';
+is used_by('1.2.3.4, 203.0.113.7'), 3, 'what a client made up itself does not help';
+is used_by('203.0.113.7, 127.9.9.9'), 4, 'edges in between are passed over';
+is used_by('2001:db8:1:2::1'), 1, 'an IPv6 client';
+is used_by('2001:db8:1:2:ffff::9'), 2, 'its /64 shares a window';
+is used_by('2001:db8:1:3::1'), 1, 'the next /64 has its own';
+$nginx->stop;
+ok $shards->primary->cmd('EXISTS', "rl:addr/60:\xcb\0\x71\x07"), 'the key is the binary address';
+ok $shards->primary->cmd('EXISTS', "rl:addr/60:\x20\x01\x0d\xb8\0\1\0\2" . "\0" x 8), 'of IPv6 with zeros behind the prefix';
+
+my $direct = start_example('behind-a-cdn', shards => $shards, app => $app);
+$shards->flush;
+is limits($direct->get('/', 'X-Forwarded-For' => '203.0.113.50'))->{used}, 1, 'who is no edge';
+$direct->stop;
+ok $shards->primary->cmd('EXISTS', "rl:addr/60:\x7f\0\0\1"), 'is limited by its own address';
+
+done;

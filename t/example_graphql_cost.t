@@ -1,0 +1,45 @@
+# conf-examples/graphql-cost.conf: the application's header is the cost of a query.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use RateLimit::Test;
+use RateLimit::Example;
+
+my $shards = RateLimit::Shards->start(2, replicas => 1);
+my $app    = RateLimit::Backend->start(handler => sub ($req, $conn) {
+    my ($cost) = $req->{body} =~ /cost (\S+)/;
+    return [200, [defined $cost ? ('X-Query-Cost' => $cost) : ()], '{}'];
+});
+my $nginx = start_example('graphql-cost', shards => $shards, app => $app);
+my @token = ('Authorization' => 'Bearer t');
+
+my $key = 'rl:graphql/3600#';
+sub spent () {
+    my ($name) = grep { /^\Q$key\E/ } map { $_->keys } $shards->primaries;
+    return $name ? $shards->find($name)->hash($name)->{used} : 0;
+}
+my $query = $nginx->post('/graphql', 'cost 40', @token);
+is $query->status, 200, 'a query';
+is $query->header('X-Query-Cost'), undef, 'the cost is not shown as such';
+wait_until { spent() == 40 } what => 'its cost charged';
+$shards->wait_synced;
+$nginx->post('/graphql', 'no cost', @token);
+wait_until { spent() == 41 } what => 'no header: 1';
+$shards->wait_synced;
+$nginx->post('/graphql', 'cost 0', @token);
+$nginx->post('/graphql', 'cost 4900', @token);
+wait_until { spent() == 4941 } what => '0 is free';
+$shards->wait_synced;
+my $last = $nginx->post('/graphql', 'cost 100', @token);
+is $last->status, 200, 'admitted while any point is left';
+is_deeply [@{limits($last)}{qw(resource used remaining)}], ['graphql', 5041, 0], 'and the headers say what it cost';
+wait_until { spent() == 5041 } what => 'the cost of the last one';
+$shards->wait_synced;
+my $rejected = $nginx->post('/graphql', 'cost 1', @token);
+is $rejected->status, 429, 'no point is left';
+is limits($rejected)->{resource}, 'graphql', 'of the points';
+is $nginx->post('/graphql', 'cost 1', 'Authorization' => 'Bearer other')->status, 200, 'another client is not affected';
+
+done;

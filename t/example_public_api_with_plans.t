@@ -1,0 +1,41 @@
+# conf-examples/public-api-with-plans.conf: the plan says the rate, made-up keys open no windows, monitoring is not limited.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use RateLimit::Test;
+use RateLimit::Example;
+
+my $shards = RateLimit::Shards->start(2, replicas => 1);
+my $app    = RateLimit::Backend->start;
+my $nginx  = start_example('public-api-with-plans', shards => $shards, app => $app);
+
+my %limit = ('k-mona' => 600, 'k-hubot' => 5000);
+for my $key (sort keys %limit) {
+    my $limits = limits($nginx->get('/', 'X-API-Key' => $key));
+    is $limits->{limit}, $limit{$key}, "$key: the rate of its plan";
+    is $limits->{used}, 1, 'and a window of its own';
+    is $limits->{resource}, 'core', 'named core';
+}
+is_deeply limits($nginx->get('/', 'X-API-Key' => 'k-acme')), {}, 'enterprise: no limit, no headers';
+is $app->requests, 3, 'all of them reach the application';
+
+$nginx->get('/', 'X-API-Key' => "made-up-$_") for 1 .. 2;
+my $http = $nginx->http;
+$http->get('/') for 1 .. 58;
+wait_until { my $held = $shards->find("rl:core/3600:addr:\x7f\0\0\1"); $held && $held->hash("rl:core/3600:addr:\x7f\0\0\1")->{used} == 60 }
+    what => '60 charges to the address';
+$shards->wait_synced;
+my $rejected = $nginx->get('/');
+is $rejected->status, 429, 'an address without a key: 60 requests, made-up keys included';
+is limits($rejected)->{limit}, 60, 'of the anonymous rate';
+is $nginx->get('/', 'X-API-Key' => 'another')->status, 429, 'a new made-up key does not help';
+is $nginx->get('/', 'X-API-Key' => 'k-mona')->status, 200, 'a customer at that address is not affected';
+
+my $ours = start_example('public-api-with-plans', shards => $shards, app => $app, replace => {'10.0.9.0/24' => '127.0.0.0/8'});
+my $response = $ours->get('/');
+is $response->status, 200, 'monitoring is not limited';
+is_deeply limits($response), {}, 'and sees no headers';
+
+done;

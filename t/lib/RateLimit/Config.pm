@@ -1,0 +1,61 @@
+package RateLimit::Config;
+
+# What nginx -t says of a configuration's http level, one directive a line: "a; b { c; }" is written so.
+#
+#   accepts($text, $name);                   # returns the warnings
+#   refuses($text, $at, qr/.../, $name);     # one [emerg] that matches and names the file and the line with $at
+#   warns($text, $at, qr/.../, $name);       # accepted, with one such [warn]
+
+use strict;
+use warnings;
+use feature 'signatures';
+
+use Exporter 'import';
+use Test::More ();
+use RateLimit::Folder;
+use RateLimit::Nginx;
+
+our @EXPORT = qw(accepts refuses warns);
+
+# The messages as the error log has them; nginx -t writes them to stderr too.
+sub test_lines ($text) {
+    my ($code, $output) = RateLimit::Nginx->test_config($text =~ s/([;{])[ \n]+/$1\n/gr);
+    return $code, $output, map { s/\] \d+#\d+: /: /r } $output =~ /\[((?:emerg|warn)\] \d+#\d+: .*)/g;
+}
+
+# The line that a message names first.
+sub named_line ($message) {
+    my ($file, $number) = $message =~ m{ in (/\S*?nginx\.conf):(\d+)} or return '';
+    return (split /\n/, read_text($file))[$number - 1] // '';
+}
+
+sub says ($level, $at, $pattern, @lines) {
+    my @messages = grep { /^$level: / } @lines;
+    return @messages == 1 && $messages[0] =~ $pattern && index(named_line($messages[0]), $at) >= 0;
+}
+
+sub report ($right, $name, $text, $output) {
+    local $Test::Builder::Level = $Test::Builder::Level + 2;
+    Test::More::ok($right, $name) or Test::More::diag("$text\n$output");
+    return;
+}
+
+sub accepts ($text, $name = $text) {
+    my ($code, $output, @lines) = test_lines($text);
+    report($code == 0, "accepted: $name", $text, $output);
+    return @lines;
+}
+
+sub refuses ($text, $at, $pattern, $name = $text) {
+    my ($code, $output, @lines) = test_lines($text);
+    report($code == 1 && says('emerg', $at, $pattern, @lines), "refused: $name", $text, $output);
+    return;
+}
+
+sub warns ($text, $at, $pattern, $name = $text) {
+    my ($code, $output, @lines) = test_lines($text);
+    report($code == 0 && says('warn', $at, $pattern, @lines), "warned about: $name", $text, $output);
+    return;
+}
+
+1;

@@ -1,0 +1,46 @@
+package RateLimit::Example;
+
+# A file of conf-examples, with what runs here in place of its servers.
+#
+#   my $nginx = start_example('behind-a-cdn', shards => $shards, app => $backend,
+#       replace => {'198.51.100.0/24' => '127.0.0.1'});
+#
+# 10.0.0.N:6379 are the Redis servers, in the order of $shards->all; 10.0.1.N:8080 is the application; replace is for the
+# rest. Dies when the file has an address left that is none of these.
+
+use strict;
+use warnings;
+use feature 'signatures';
+
+use Carp qw(croak);
+use Exporter 'import';
+use File::Spec;
+use RateLimit::Folder;
+use RateLimit::Nginx;
+
+our @EXPORT = qw(start_example project_file);
+
+my $root = File::Spec->rel2abs(__FILE__) =~ s{/t/lib/RateLimit/Example\.pm$}{}r;
+
+sub project_file ($path) { return read_text("$root/$path") || croak "no $path" }
+
+sub put ($text, $old, $new) {
+    $text =~ s/(?<![\w.])\Q$old\E(?![\w.])/$new/g or croak "$old is not in the example";
+    return $text;
+}
+
+sub start_example ($name, %with) {
+    my $text = project_file("conf-examples/$name.conf");
+    my @redis = $with{shards}->all;
+    for my $i (0 .. $#redis) {
+        $text = put($text, sprintf('10.0.0.%d:6379', $i + 1), $redis[$i]->address);
+    }
+    $text = put($text, 'listen 80', 'listen 127.0.0.1:%%PORT%%');
+    my %replace = %{$with{replace} // {}};
+    $text = put($text, $_, $replace{$_}) for sort keys %replace;
+    $text =~ s/\b10\.0\.1\.\d+:8080\b/$with{app}->address/ge;
+    croak "an address is left: $1" if $text =~ /(\b10\.0\.\d+\.\d+:\d+)/;
+    return RateLimit::Nginx->start(http => $text, %{$with{nginx} // {}});
+}
+
+1;

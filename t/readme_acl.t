@@ -1,0 +1,54 @@
+# README.md: the user that it shows may do all that the module asks for, and is given nothing that the module does not use.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use RateLimit::Test;
+use RateLimit::Example;
+
+my ($acl) = project_file('README.md') =~ /<!-- acl -->\n```\n(user nginx .*?)\n```/;
+my @granted = $acl =~ / \+(\w+)/g;
+my $shards = RateLimit::Shards->start(1, replicas => 1, redis => {acl => [$acl]});
+my ($primary, $replica) = ($shards->primary, $shards->replica);
+my $app = RateLimit::Backend->start(handler => sub ($req, $conn) {
+    return $req->{uri} eq '/held' ? $conn->hold('gate', [200, [], 'held']) : [200, [], 'now'];
+});
+my $nginx = RateLimit::Nginx->start(
+    http   => $shards->block('main', 'username nginx; password secret; database 1;'),
+    server => 'location / { rate_limit 100r/h store=main key=$http_x_key; proxy_pass http://' . $app->address . '; }',
+);
+my $key = 'rl:default/3600:k';
+sub used () { return $primary->hash($key)->{used} // 0 }
+
+# What the test itself asks in database 1 is nothing that is granted, up to the first INFO.
+$_->cmd('SELECT', 1) for $shards->all;
+$shards->forget_calls;
+my @client = ('X-Key' => 'k');
+
+is $nginx->get('/', @client)->status, 200, 'a new window: the script';
+wait_until { used() == 1 } what => 'the charge';
+my %called = map { /^cmdstat_(\w+)$/ ? ($1 => 1) : () } keys %{$primary->info('commandstats')};
+$shards->wait_synced;
+is limits($nginx->get('/', @client))->{used}, 2, 'the window was read';
+wait_until { used() == 2 } what => 'a plain increment';
+$shards->wait_synced;
+
+# The window goes while a request that has seen it is under way: its increment makes the key anew, and repairs it.
+my $http = $nginx->http;
+$http->start_request('GET', '/held', [@client]);
+wait_until { grep { $_->[1] eq '/held' } $app->requests } what => 'the request at the application';
+$primary->cmd('DEL', $key);
+$app->release('gate');
+is $http->response->status, 200, 'a request that found its window gone at its end';
+wait_until { $primary->hash($key)->{reset} } what => 'the repair';
+$nginx->stop;
+
+for my $node ($primary, $replica) {
+    is_deeply $node->cmd('ACL', 'LOG'), [], $node == $primary ? 'the primary refused nothing' : 'nor did the replica';
+}
+$called{$_} = $primary->calls($_) for grep { !/^(?:ping|info|select)$/ } @granted;
+is_deeply [grep { !$called{$_} } @granted], [], 'all that is granted is used';
+unlike $nginx->error_log, qr/rate limit: /, 'nothing is logged';
+
+done;
