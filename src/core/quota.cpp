@@ -50,17 +50,11 @@ Quota quota_of(const Verdict& verdict, std::int64_t cost, Millis now) noexcept {
     quota.period = verdict.rate.period;
     quota.rejected = verdict.outcome == Outcome::rejected;
 
-    Millis reset = verdict.window.reset;
-    if (limit == 0) {
-        // No store is asked, so there is no window to show.
-        reset = propose_reset(WindowKind::first, verdict.rate.period, now);
-    } else {
-        const std::int64_t room = std::numeric_limits<std::int64_t>::max() - verdict.window.used;
-        quota.used = verdict.window.used + std::min(cost, room);
-    }
+    const std::int64_t room = std::numeric_limits<std::int64_t>::max() - verdict.window.used;
+    quota.used = verdict.window.used + std::min(cost, room);
     quota.remaining = spent ? 0 : std::max<std::int64_t>(0, limit - quota.used);
-    quota.reset = reset_seconds(reset);
-    quota.until = seconds_until(reset, now);
+    quota.reset = reset_seconds(verdict.window.reset);
+    quota.until = seconds_until(verdict.window.reset, now);
     return quota;
 }
 

@@ -157,6 +157,7 @@ CheckDeadlines::CheckDeadlines(ngx_msec_t check_timeout) noexcept : check_timeou
 
 void CheckDeadlines::add(Check& check) noexcept {
     ngx_queue_insert_tail(&queues_[check.stage_], &check.link_);
+    timer_.cancelable = 0;
     if (!timer_.timer_set || static_cast<ngx_msec_int_t>(timer_.timer.key - deadline(check)) > 0) {
         arm(ngx_current_msec);
     }
@@ -166,7 +167,17 @@ void CheckDeadlines::remove(Check& check) noexcept {
     if (check.link_.next != nullptr) {
         ngx_queue_remove(&check.link_);
         check.link_.next = nullptr;
+        timer_.cancelable = empty();
     }
+}
+
+bool CheckDeadlines::empty() const noexcept {
+    for (const ngx_queue_t& queue : queues_) {
+        if (!ngx_queue_empty(&queue)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 ngx_msec_t CheckDeadlines::deadline(const Check& check) const noexcept {

@@ -97,11 +97,11 @@ private:
     void pass(ngx_msec_t now) noexcept;
     void arm(ngx_msec_t now) noexcept;
     ngx_msec_t deadline(const Check& check) const noexcept;
+    bool empty() const noexcept;
 
     const ngx_msec_t check_timeout_;
     std::array<ngx_queue_t, stages> queues_{};
-    ngx_event_t
-        timer_{};  // not cancelable: a waiting check holds a leaving worker, for check_timeout at most
+    ngx_event_t timer_{};  // holds a leaving worker while a check waits: for check_timeout at most
 };
 
 }  // namespace rate_limit

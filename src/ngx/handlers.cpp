@@ -8,9 +8,10 @@ namespace rate_limit {
 
 namespace {
 
-/// The status that logs show.
+/// The status that the client got, or would have got. An error page that was found not modified is sent as
+/// 304 though err_status, and nginx's own log, keep what it was to be sent as.
 ngx_uint_t final_status(const ngx_http_request_t* r) noexcept {
-    return r->err_status != 0 ? r->err_status : r->headers_out.status;
+    return r->err_status != 0 && r->header_sent == 0 ? r->err_status : r->headers_out.status;
 }
 
 void log_rejection(RequestContext& context, std::size_t from) noexcept {

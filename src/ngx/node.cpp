@@ -1,5 +1,8 @@
 #include "ngx/node.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace rate_limit {
 
 void CommandQueue::push(Command& command) noexcept {
@@ -108,6 +111,7 @@ bool Node::send(Command& command) noexcept {
     }
     if (sent_.empty()) {
         connection_.set_idle(false);
+        watch_.cancelable = 0;
     }
     command.sent_ = ngx_current_msec;
     sent_.push(command);
@@ -141,6 +145,7 @@ void Node::on_reply(redisAsyncContext* /*context*/, void* reply, void* opaque) n
     node.sent_.pop();
     if (node.sent_.empty()) {
         node.connection_.set_idle(true);
+        node.watch_.cancelable = 1;
     }
     if (reply == nullptr) {
         node.up_ = false;  // before the command comes back: it must not be submitted here again
@@ -211,10 +216,11 @@ void Node::greeted(const Reply& reply) noexcept {
 }
 
 void Node::mark_up() noexcept {
-    const bool was_up = up_;
     up_ = true;
     clear_timer(retry_);
-    if (!was_up) {
+    clear_timer(watch_);  // nothing is in flight: it must not wait for an older command's charge_timeout
+    if (outage_logged_) {
+        outage_logged_ = false;
         ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
                       "rate limit: %s of shard \"%*s\" of \"%s\" is up again", name(), shard_.size(),
                       shard_.data(), store_.name.c_str());
@@ -306,14 +312,16 @@ void Node::on_watch(ngx_event_t* event) noexcept {
         node.suspend("no answer in check_timeout");
         node.greet_with(node.ping_);
     }
-    const ngx_msec_t deadline =
-        age < node.store_.check_timeout ? node.store_.check_timeout : node.store_.charge_timeout;
-    set_timer(node.watch_, deadline - age);
+    const ngx_msec_t next = age < node.store_.check_timeout
+                                ? ngx_min(node.store_.check_timeout, node.store_.charge_timeout)
+                                : node.store_.charge_timeout;
+    set_timer(node.watch_, next - age);
 }
 
 void Node::log_outage(const char* what, const char* reason) noexcept {
     std::uint64_t suppressed = 0;
     if (!ended_ && outage_log_.pass(suppressed)) {
+        outage_logged_ = true;
         ngx_log_error(
             NGX_LOG_ERR, ngx_cycle->log, 0,
             "rate limit: %s %s of shard \"%*s\" of \"%s\" %s: %s (%uL more since the last such line)",
@@ -366,6 +374,10 @@ void Node::on_resolved(ngx_resolver_ctx_t* context) noexcept {
                 ngx_memcpy(&addresses[i].sockaddr, context->addrs[i].sockaddr, context->addrs[i].socklen);
                 ngx_inet_set_port(reinterpret_cast<sockaddr*>(&addresses[i].sockaddr), node.conf_.port);
             }
+            // The resolver's order changes with each answer: tries in turn would miss some.
+            std::sort(addresses.begin(), addresses.end(), [](const Address& a, const Address& b) {
+                return std::memcmp(&a.sockaddr, &b.sockaddr, sizeof a.sockaddr) < 0;
+            });
             node.addresses_.swap(addresses);
         } catch (...) {
             // The addresses known so far stay.

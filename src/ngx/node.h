@@ -183,6 +183,7 @@ private:
     ngx_resolver_ctx_t* resolving_ = nullptr;
     CommandWriter writer_;
     LogThrottle outage_log_;
+    bool outage_logged_ = false;  // its end is to be logged too: one line for each of the outage's
 
     ngx_event_t watch_{};  // the oldest command's deadline; holds a leaving worker
     ngx_event_t retry_{};  // connecting: its deadline; down or suspended: the next try or probe

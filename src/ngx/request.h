@@ -62,6 +62,7 @@ public:
         phase_ = phase;
         from_ = from;
         begun_ = true;
+        outcome = Outcome::none;  // until this phase is decided: who leaves while it waits was not admitted
     }
     bool asked_in(Phase phase) const noexcept { return begun_ && phase_ == phase; }
     std::size_t asked_from() const noexcept { return from_; }

@@ -82,6 +82,7 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
         if (has_resolver) {
             store.resolver = core->resolver;
             store.resolver_timeout = core->resolver_timeout;
+            ngx_conf_init_msec_value(store.resolver_timeout, 30000);  // http's own is never merged
         } else if (has_host_names(store)) {
             ngx_log_error(NGX_LOG_WARN, cf->log, 0,
                           "the host names of \"rate_limit_redis %s\" in %V:%ui are resolved only now: add "

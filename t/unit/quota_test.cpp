@@ -50,14 +50,6 @@ TEST(Quota, ARejectionHasExactlyNothingLeft) {
     EXPECT_FALSE(quota.rejected);
 }
 
-TEST(Quota, LimitZeroShowsAWindowFromNow) {
-    const Quota quota = quota_of(verdict(0, 99, Outcome::rejected), 0, now);
-    EXPECT_EQ(quota.used, 0);
-    EXPECT_EQ(quota.remaining, 0);
-    EXPECT_EQ(quota.reset, 1'700'003'601);
-    EXPECT_EQ(quota.until, 3600);
-}
-
 TEST(Quota, AbsurdCountDoesNotOverflow) {
     const std::int64_t most = std::numeric_limits<std::int64_t>::max();
     const Quota quota = quota_of(verdict(10, most - 1, Outcome::passed), 1'000'000'000, now);

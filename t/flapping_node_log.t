@@ -1,0 +1,37 @@
+#!/usr/bin/env perl
+
+# A node that serves and refuses in turn is reported at most once a second, going and coming.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use RateLimit::Test;
+use RateLimit::FakeRedis;
+
+# What a replica does that is configured as a primary: it reads, and refuses to write.
+my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    return hmget(1, (time + 1800) . '000') if $words->[0] eq 'hmget';
+    return error('READONLY read only replica') if $words->[0] =~ /^(?:hincrby|evalsha|eval)$/;
+    return fallback($words);
+});
+my $nginx = RateLimit::Nginx->start(
+    http => 'rate_limit_redis main { check_timeout 2s; connect_timeout 2s; '
+        . "shard a primary=@{[$redis->address]}; }",
+    server => 'keepalive_requests 1000000; '
+        . 'location / { rate_limit_key k; rate_limit 100000000r/h store=main; }',
+);
+my $client = $nginx->http;
+my $begun  = monotonic();
+my ($requests, $passed) = (0, 0);
+while (monotonic() - $begun < 2) {
+    $requests++;
+    $passed++ if $client->get('/x')->status == 200;
+}
+is $passed, $requests, 'requests pass';
+cmp_ok scalar(() = $redis->commands('ping')), '>', 10, 'the node comes and goes';
+cmp_ok $nginx->count_log(qr/does not serve: readonly/), '<=', 4, 'a line a second says that it goes';
+cmp_ok $nginx->count_log(qr/is up again/), '<=', 4, 'and one that it is back';
+$nginx->stop;
+
+done;
