@@ -8,7 +8,7 @@ use RateLimit::Test;
 use RateLimit::Example;
 
 my ($acl) = project_file('README.md') =~ /<!-- acl -->\n```\n(user nginx .*?)\n```/;
-my @granted = $acl =~ / \+(\w+)/g;
+my @granted = $acl =~ / \+([\w|]+)/g;
 my $shards = RateLimit::Shards->start(1, replicas => 1, redis => {acl => [$acl]});
 my ($primary, $replica) = ($shards->primary, $shards->replica);
 my $app = RateLimit::Backend->start(handler => sub ($req, $conn) {
@@ -28,7 +28,7 @@ my @client = ('X-Key' => 'k');
 
 is $nginx->get('/', @client)->status, 200, 'a new window: the script';
 wait_until { used() == 1 } what => 'the charge';
-my %called = map { /^cmdstat_(\w+)$/ ? ($1 => 1) : () } keys %{$primary->info('commandstats')};
+my %called = map { /^cmdstat_([\w|]+)$/ ? ($1 => 1) : () } keys %{$primary->info('commandstats')};
 $shards->wait_synced;
 is limits($nginx->get('/', @client))->{used}, 2, 'the window was read';
 wait_until { used() == 2 } what => 'a plain increment';
@@ -42,12 +42,16 @@ $primary->cmd('DEL', $key);
 $app->release('gate');
 is $http->response->status, 200, 'a request that found its window gone at its end';
 wait_until { $primary->hash($key)->{reset} } what => 'the repair';
+
+$primary->cmd('SCRIPT', 'FLUSH');
+is $nginx->get('/', 'X-Key' => 'other')->status, 200, 'a new window, when the scripts are gone: their text';
+wait_until { $primary->hash('rl:default/3600:other')->{used} } what => 'its charge';
 $nginx->stop;
 
 for my $node ($primary, $replica) {
     is_deeply $node->cmd('ACL', 'LOG'), [], $node == $primary ? 'the primary refused nothing' : 'nor did the replica';
 }
-$called{$_} = $primary->calls($_) for grep { !/^(?:ping|info|select)$/ } @granted;
+$called{$_} = $primary->calls($_) for grep { !/^(?:ping|info|select|script.load)$/ } @granted;
 is_deeply [grep { !$called{$_} } @granted], [], 'all that is granted is used';
 unlike $nginx->error_log, qr/rate limit: /, 'nothing is logged';
 

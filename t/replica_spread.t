@@ -40,7 +40,7 @@ my ($slow, @fast) = reads();
 is $slow + $fast[0] + $fast[1], 600, 'one read for each request';
 cmp_ok $slow, '<', 100, "the loaded replica gets less ($slow, @fast)";
 cmp_ok $slow, '>', 0,   'but something';
-cmp_ok abs($fast[0] - $fast[1]), '<', 150, 'the others share the rest';
+cmp_ok $_, '>', 50, 'the others share the rest' for @fast;
 my @writes = grep { $_->[0] =~ /^(?:hincrby|eval|evalsha|hset)$/ } map { $_->commands } @replicas;
 is_deeply \@writes, [], 'nothing is written to a replica';
 

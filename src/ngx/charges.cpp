@@ -24,14 +24,15 @@ public:
     Charges* charges = nullptr;
     std::string key;
     Waiting what;
-    bool plain = false;  // HINCRBY will do, if it is still true when the command leaves
+    bool plain = false;    // HINCRBY will do, if it is still true when the command leaves
+    bool batched = false;  // one of those that waited
     bool repair = false;
     bool with_text = false;
 
 private:
     static FreeList<ChargeCommand>& free_list();
 
-    void give_back() noexcept { free_list().give_back(*this); }
+    void end() noexcept;
     void again(Node& node) noexcept;
     void refused(Node& node, Fault fault) noexcept;
     void taken(Node& node, const Reply& reply) noexcept;
@@ -45,6 +46,7 @@ FreeList<Charges::ChargeCommand>& Charges::ChargeCommand::free_list() {
 Charges::ChargeCommand& Charges::ChargeCommand::take() {
     ChargeCommand& command = free_list().take();
     command.plain = false;
+    command.batched = false;
     command.repair = false;
     command.with_text = false;
     return command;
@@ -74,16 +76,24 @@ void Charges::ChargeCommand::answered(Node& node, Delivery delivery, const Reply
         }
         return;
     }
-    if (repair) {
-        give_back();  // the charge itself was answered; a window without reset is repaired by its next charge
-        return;
-    }
-    if (delivery == Delivery::unsent) {
-        charges->wait(*this);
-    } else {
+    // Of a repair nothing is left to do: the charge itself was answered, and a window without a reset is
+    // opened anew by its next charge.
+    if (!repair && delivery == Delivery::unsent) {
+        charges->wait(key, what);
+    } else if (!repair) {
         charges->doubt();
     }
-    give_back();
+    end();
+}
+
+/// The last thing done with a command. The next batch may use it again at once.
+void Charges::ChargeCommand::end() noexcept {
+    Charges& owner = *charges;
+    const bool was_batched = batched;
+    free_list().give_back(*this);
+    if (was_batched) {
+        owner.batched_ended();
+    }
 }
 
 void Charges::ChargeCommand::again(Node& node) noexcept {
@@ -98,28 +108,40 @@ void Charges::ChargeCommand::refused(Node& node, Fault fault) noexcept {
         plain = false;  // the field holds no number: the script opens the window anew
         again(node);
     } else if (is_node_fault(fault)) {
-        node.refuse(fault);
         if (!repair) {
-            charges->wait(*this);
+            charges->wait(key, what);
         }
-        give_back();
+        if (refuses_writes(fault)) {
+            charges->pause(to_string(fault).data());
+        } else {
+            node.refuse(fault);
+        }
+        end();
     } else {
         if (!repair) {
             charges->drop(1, to_string(fault).data());
         }
-        give_back();
+        end();
     }
 }
 
 void Charges::ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     node.served();
+    charges->taken();
     std::int64_t used = 0;
     if (plain && !repair && read_increment(reply, used) == Fault::none && used == what.cost) {
         repair = true;  // the key may not have been there: it needs a reset and an expiry
         again(node);
         return;
     }
-    give_back();
+    end();
+}
+
+Charges::Charges(const StoreConf& store, Node& primary) noexcept : store_(store), primary_(primary) {
+    retry_.data = this;
+    retry_.handler = on_retry;
+    retry_.log = ngx_cycle->log;
+    retry_.cancelable = 1;
 }
 
 void Charges::charge(const Charge& charge) noexcept {
@@ -128,6 +150,10 @@ void Charges::charge(const Charge& charge) noexcept {
         command.charges = this;
         command.key.assign(charge.key);
         command.what = {charge.cost, charge.period, charge.kind, charge.reset};
+        if (paused_) {
+            command.answered(primary_, Delivery::unsent, nullptr);
+            return;
+        }
         command.plain = charge.open && primary_.ready();
         primary_.submit(command);
     } catch (...) {
@@ -135,34 +161,112 @@ void Charges::charge(const Charge& charge) noexcept {
     }
 }
 
-void Charges::wait(const ChargeCommand& command) noexcept {
+void Charges::wait(const std::string& key, const Waiting& what) noexcept {
     try {
         const Millis now = now_millis();
-        if (waiting_.size() >= max_waiting) {
-            drop_closed(now);
-        }
-        const auto found = waiting_.find(command.key);
-        if (found == waiting_.end() && waiting_.size() >= max_waiting) {
-            drop(1, "too many windows wait for the primary");
-            return;
-        }
+        auto found = waiting_.find(key);
         if (found != waiting_.end() && found->second.reset > now) {
-            found->second.cost += command.what.cost;
+            found->second.cost += what.cost;
             return;
         }
-        if (found != waiting_.end()) {
+        if (found == waiting_.end()) {
+            if (waiting_.size() >= max_waiting && now - swept_ >= 1000) {
+                drop_closed(now);
+            }
+            if (waiting_.size() >= max_waiting) {
+                drop(1, "too many windows wait for the primary");
+                return;
+            }
+            found = waiting_.emplace(key, what).first;
+        } else {
             drop(1, closed_reason);
+            found->second = what;
         }
-        Waiting& waiting = waiting_[command.key] = command.what;
-        if (waiting.reset <= now) {
-            waiting.reset = propose_reset(waiting.kind, waiting.period, now);
+        if (what.reset <= now) {
+            found->second.reset = propose_reset(what.kind, what.period, now);
         }
     } catch (...) {
         drop(1, "no memory");
     }
 }
 
+void Charges::pause(const char* reason) noexcept {
+    if (paused_ && retry_.timer_set) {
+        return;
+    }
+    paused_ = true;
+    set_timer(retry_, backoff_.next(static_cast<std::uint32_t>(ngx_random())));
+    std::uint64_t suppressed = 0;
+    if (pause_log_.pass(suppressed)) {
+        pause_logged_ = true;
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "rate limit: primary %s of \"%s\" refuses charges: %s; those of %uz windows wait",
+                      primary_.name(), store_.name.c_str(), reason, waiting_.size());
+    }
+}
+
+void Charges::on_retry(ngx_event_t* event) noexcept {
+    static_cast<Charges*>(event->data)->send_waiting();
+}
+
+void Charges::taken() noexcept {
+    backoff_.reset();
+    if (paused_) {
+        paused_ = false;
+        clear_timer(retry_);
+    }
+    if (pause_logged_) {
+        pause_logged_ = false;
+        ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
+                      "rate limit: primary %s of \"%s\" takes charges again", primary_.name(),
+                      store_.name.c_str());
+    }
+}
+
+void Charges::batched_ended() noexcept {
+    if (--batched_ == 0 && !paused_) {
+        send_waiting();
+    }
+}
+
+void Charges::send_waiting() noexcept {
+    if (batched_ != 0 || !primary_.ready() || (paused_ && retry_.timer_set)) {
+        return;
+    }
+    const Millis now = now_millis();
+    const std::size_t most = paused_ ? 1 : max_batch;
+    std::size_t sent = 0;
+    ++batched_;  // held until all are submitted: the batch must not end, and the next begin, within this loop
+    while (sent < most && !waiting_.empty()) {
+        auto entry = waiting_.extract(waiting_.begin());
+        if (entry.mapped().reset <= now) {
+            drop(1, closed_reason);
+            continue;
+        }
+        try {
+            ChargeCommand& command = ChargeCommand::take();
+            command.charges = this;
+            command.key.swap(entry.key());
+            command.what = entry.mapped();
+            command.batched = true;
+            ++batched_;
+            ++sent;
+            primary_.submit(command);
+        } catch (...) {
+            drop(1, "no memory");
+        }
+        if (!primary_.ready()) {
+            break;
+        }
+    }
+    --batched_;
+    if (sent == 0) {
+        paused_ = false;  // nothing waits that could show whether charges are taken: the next one will
+    }
+}
+
 void Charges::drop_closed(Millis now) noexcept {
+    swept_ = now;
     std::uint64_t closed = 0;
     for (auto entry = waiting_.begin(); entry != waiting_.end();) {
         if (entry->second.reset <= now) {
@@ -174,18 +278,6 @@ void Charges::drop_closed(Millis now) noexcept {
     }
     if (closed != 0) {
         drop(closed, closed_reason);
-    }
-}
-
-void Charges::send_waiting() noexcept {
-    if (waiting_.empty()) {
-        return;
-    }
-    drop_closed(now_millis());
-    std::unordered_map<std::string, Waiting> waiting;
-    waiting.swap(waiting_);
-    for (const auto& [key, what] : waiting) {
-        charge({key, what.cost, what.period, what.kind, what.reset, false});
     }
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/backoff.h"
 #include "core/window.h"
 #include "ngx/log_throttle.h"
 #include "ngx/node.h"
@@ -23,21 +24,29 @@ struct Charge {
 
 /// The way of charges to one primary. Nobody waits for them.
 ///
-/// A charge that could not be sent waits here, summed per window, and is sent while that window is open. One
-/// that was sent and not answered is in doubt: it is counted and never sent again. So admitted - in doubt <=
-/// stored <= admitted.
+/// A charge that could not be sent, or that the primary refused, waits here, summed per window, and is sent
+/// while that window is open. One that was sent and not answered is in doubt: it is counted and never sent
+/// again. So admitted - in doubt <= stored <= admitted.
+///
+/// A primary that refuses writes (OOM, READONLY, MISCONF, NOREPLICAS) still answers checks: it stays usable,
+/// and only charges pause, with one of them sent as a probe at a time, on a backoff of their own.
 class Charges {
 public:
     /// How many windows may have charges waiting, per primary and worker.
     static constexpr std::size_t max_waiting = 100'000;
 
-    Charges(const StoreConf& store, Node& primary) noexcept : store_(store), primary_(primary) {}
+    /// How many of them are sent at once: the next when these are answered, so that a primary that comes back
+    /// is not flooded, nor the event loop held up.
+    static constexpr std::size_t max_batch = 1000;
+
+    Charges(const StoreConf& store, Node& primary) noexcept;
+    ~Charges() { clear_timer(retry_); }
     Charges(const Charges&) = delete;
     Charges& operator=(const Charges&) = delete;
 
     void charge(const Charge& charge) noexcept;
 
-    /// The primary takes commands again: what waits is sent.
+    /// Sends what waits, as far as the primary takes it now.
     void send_waiting() noexcept;
 
     /// Says how much is lost with this worker. The primary has been shut down.
@@ -52,7 +61,12 @@ private:
         Millis reset = 0;
     };
 
-    void wait(const ChargeCommand& command) noexcept;
+    static void on_retry(ngx_event_t* event) noexcept;
+
+    void wait(const std::string& key, const Waiting& what) noexcept;
+    void pause(const char* reason) noexcept;
+    void taken() noexcept;
+    void batched_ended() noexcept;
     void drop_closed(Millis now) noexcept;
     void drop(std::uint64_t count, const char* reason) noexcept;
     void doubt() noexcept;
@@ -60,10 +74,17 @@ private:
     const StoreConf& store_;
     Node& primary_;
     std::unordered_map<std::string, Waiting> waiting_;
+    std::size_t batched_ = 0;  // commands of the present batch that are not answered
+    bool paused_ = false;
+    Backoff backoff_;
+    Millis swept_ = 0;  // when closed windows were last looked for
     std::uint64_t dropped_ = 0;
     std::uint64_t in_doubt_ = 0;
+    LogThrottle pause_log_;
+    bool pause_logged_ = false;  // its end is to be logged too: one line for each of its lines
     LogThrottle drop_log_;
     LogThrottle doubt_log_;
+    ngx_event_t retry_{};  // cancelable: what waits does not hold a leaving worker
 };
 
 }  // namespace rate_limit

@@ -24,7 +24,9 @@ redisAsyncContext* start_connecting(const Address& address) noexcept {
             const auto& inet = reinterpret_cast<const sockaddr_in6&>(address.sockaddr);
             inet_ntop(AF_INET6, &inet.sin6_addr, text, sizeof text);
             REDIS_OPTIONS_SET_TCP(&options, text, ntohs(inet.sin6_port));
+#ifdef REDIS_OPT_PREFER_IPV6  // hiredis 1.0 tries IPv6 second
             options.options |= REDIS_OPT_PREFER_IPV6;
+#endif
             break;
         }
         case AF_UNIX:
@@ -34,6 +36,11 @@ redisAsyncContext* start_connecting(const Address& address) noexcept {
             return nullptr;
     }
     return redisAsyncConnectWithOptions(&options);
+}
+
+/// Bytes that are not parsed yet, or a reply whose type is read but not its end.
+bool has_partial_reply(const redisReader& reader) noexcept {
+    return reader.pos < reader.len || (reader.ridx >= 0 && reader.task[0]->type != -1);
 }
 
 Connection& of(const ngx_event_t* event) noexcept {
@@ -91,8 +98,13 @@ const char* Connection::open(const Address& address, ngx_log_t* log) noexcept {
 }
 
 bool Connection::send(std::string_view command, redisCallbackFn* callback, void* waiter) noexcept {
-    return context_ != nullptr && reason_ == nullptr &&
-           redisAsyncFormattedCommand(context_, callback, waiter, command.data(), command.size()) == REDIS_OK;
+    if (context_ == nullptr || reason_ != nullptr) {
+        return false;
+    }
+    if (context_->replies.head == nullptr && has_partial_reply(*context_->c.reader)) {
+        return false;  // nobody waits for that reply: its rest would be this command's answer
+    }
+    return redisAsyncFormattedCommand(context_, callback, waiter, command.data(), command.size()) == REDIS_OK;
 }
 
 void Connection::close(const char* reason) noexcept {
@@ -110,7 +122,9 @@ void Connection::set_idle(bool idle) noexcept {
 
 void Connection::on_read(ngx_event_t* event) noexcept {
     Connection& self = of(event);
-    if (self.connection_->close) {
+    // worker_shutdown_timeout sets the same flag on connections that are not idle: those are still needed for
+    // the charges of the requests it cuts.
+    if (self.connection_->close && self.connection_->idle) {
         self.owner_.on_close_idle();
         return;
     }

@@ -37,6 +37,9 @@ ngx_int_t conclude(RequestContext& context, Phase phase, std::size_t from) noexc
     if (context.outcome != Outcome::rejected && context.outcome != Outcome::error_denied) {
         return NGX_DECLINED;
     }
+    context.access_done = true;  // an error page in this same location is not limited again
+    context.precontent_done = true;
+
     // Not by returning the status: under `satisfy any` nginx only remembers some of them, and a later
     // handler's OK would let the request in.
     const LocationConf& conf = context.conf();
@@ -46,21 +49,31 @@ ngx_int_t conclude(RequestContext& context, Phase phase, std::size_t from) noexc
     return NGX_DONE;
 }
 
-/// The first time that this request comes by with a limit in its way.
-ngx_int_t begin(ngx_http_request_t* r, const LocationConf& conf, RequestContext*& context) noexcept {
-    ngx_int_t status = NGX_OK;
-    const bool bypass = bypassed(r, conf, status);
-    context = status == NGX_OK ? RequestContext::create(r, conf) : nullptr;
-    if (context == nullptr) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+/// How many limits of the location wait for this phase.
+ngx_uint_t limits_in(const LocationConf& conf, Phase phase) noexcept {
+    return phase == Phase::precontent ? conf.precontent_count : conf.limits->nelts - conf.precontent_count;
+}
+
+/// Finds the limits of this phase that apply. NGX_DECLINED when there is nothing to decide.
+ngx_int_t begin(RequestContext& context, Phase phase, bool attached) noexcept {
+    const LocationConf& conf = context.conf();
+    if (limits_in(conf, phase) != 0) {
+        ngx_int_t status = NGX_OK;
+        if (bypassed(context.request(), conf, status)) {
+            context.bypass();
+        } else if (status != NGX_OK || evaluate(context, phase) != NGX_OK) {
+            return NGX_ERROR;
+        }
     }
-    if (bypass) {
-        context->outcome = Outcome::bypassed;
-        context->access_done = true;
-        context->precontent_done = true;
-        return context->attach() == NGX_OK ? NGX_DECLINED : NGX_HTTP_INTERNAL_SERVER_ERROR;
+    const bool more = phase == Phase::access && conf.precontent_count != 0;
+    if (context.count() == 0 && !more && context.outcome != Outcome::bypassed) {
+        return NGX_DECLINED;  // nothing applies: a location that a redirect leads to may still limit the
+                              // request
     }
-    return NGX_OK;
+    if (!attached && context.attach() != NGX_OK) {
+        return NGX_ERROR;
+    }
+    return context.outcome == Outcome::bypassed ? NGX_DECLINED : NGX_OK;
 }
 
 ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
@@ -71,9 +84,9 @@ ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
     RequestContext* context = RequestContext::find(r);
     const bool attached = context != nullptr;
     if (!attached) {
-        const ngx_int_t status = begin(r, conf, context);
-        if (status != NGX_OK) {
-            return status;
+        context = RequestContext::create(r, conf);
+        if (context == nullptr) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
     }
     const bool done = phase == Phase::access ? context->access_done : context->precontent_done;
@@ -85,17 +98,9 @@ ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
     }
 
     const std::size_t from = context->count();
-    if (evaluate(*context, phase) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-    const bool more = phase == Phase::access && conf.precontent_count != 0;
-    if (!attached) {
-        if (context->count() == 0 && !more) {
-            return NGX_DECLINED;  // nothing applies: a location that a redirect leads to may still limit it
-        }
-        if (context->attach() != NGX_OK) {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
-        }
+    const ngx_int_t begun = begin(*context, phase, attached);
+    if (begun != NGX_OK) {
+        return begun == NGX_DECLINED ? NGX_DECLINED : NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
     context->begin_phase(phase, from);
     check(*context, from);

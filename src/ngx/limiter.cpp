@@ -114,7 +114,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
     verdict.rate = rate;
     if (rate.limit == 0) {
         verdict.known = true;
-        verdict.window = {0, now_millis() + rate.period * 1000};
+        verdict.window = {0, propose_reset(WindowKind::first, rate.period, now_millis())};
         verdict.outcome = decide(rate, verdict.window, applied.dry_run);
         return NGX_OK;
     }

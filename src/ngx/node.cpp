@@ -87,6 +87,8 @@ void Node::on_connected() noexcept {
     }
     if (primary_) {
         greet_with(info_);
+        greet_with(load_charge_);
+        greet_with(load_repair_);
     }
     greet_with(ping_);
 }
@@ -99,14 +101,18 @@ void Node::greet_with(Greeting& greeting) noexcept {
     }
 }
 
-/// False when the command could not be handed to the connection; it is the caller's again then.
+/// False when the command could not be handed to the connection: it is the caller's again, and the connection
+/// ends, or the next try would fail in the same way.
 bool Node::send(Command& command) noexcept {
     command.node_ = this;
+    bool taken = false;
     try {
-        if (!connection_.send(command.encode(writer_), on_reply, &command)) {
-            return false;
-        }
+        taken = connection_.send(command.encode(writer_), on_reply, &command);
     } catch (...) {
+    }
+    if (!taken) {
+        up_ = false;
+        connection_.close("it takes no more commands");
         return false;
     }
     if (sent_.empty()) {
@@ -171,6 +177,10 @@ std::string_view Node::Greeting::encode(CommandWriter& writer) {
             return writer.select(store->database);
         case Kind::info:
             return writer.info_memory();
+        case Kind::load_charge:
+            return writer.load(charge_script());
+        case Kind::load_repair:
+            return writer.load(repair_script());
         default:
             return writer.ping();
     }
@@ -191,6 +201,9 @@ void Node::Greeting::answered(Node& node, Delivery delivery, const Reply* reply)
         case Kind::info:
             node.warn_if_evicting(*reply);
             break;
+        case Kind::load_charge:
+        case Kind::load_repair:
+            break;  // where that is not allowed, NOSCRIPT brings the text
         case Kind::ping:
             node.greeted(*reply);
             break;
@@ -271,7 +284,9 @@ void Node::on_closed(const char* reason) noexcept {
 }
 
 void Node::on_close_idle() noexcept {
+    quiet_ = true;
     connection_.close("the worker is leaving");
+    quiet_ = false;
 }
 
 void Node::on_retry(ngx_event_t* event) noexcept {
@@ -320,7 +335,7 @@ void Node::on_watch(ngx_event_t* event) noexcept {
 
 void Node::log_outage(const char* what, const char* reason) noexcept {
     std::uint64_t suppressed = 0;
-    if (!ended_ && outage_log_.pass(suppressed)) {
+    if (!ended_ && !quiet_ && outage_log_.pass(suppressed)) {
         outage_logged_ = true;
         ngx_log_error(
             NGX_LOG_ERR, ngx_cycle->log, 0,

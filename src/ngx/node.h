@@ -124,7 +124,7 @@ private:
     /// is sent again before it is answered.
     class Greeting final : public Command {
     public:
-        enum class Kind : unsigned char { auth, select, info, ping };
+        enum class Kind : unsigned char { auth, select, info, load_charge, load_repair, ping };
         explicit Greeting(Kind kind) noexcept : kind_(kind) {}
         std::string_view encode(CommandWriter& writer) override;
         void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
@@ -170,10 +170,13 @@ private:
     State state_ = State::idle;
     bool up_ = true;
     bool ended_ = false;  // shut_down() was called
+    bool quiet_ = false;  // the connection is being closed at nginx's wish: no outage
     Connection connection_;
     Greeting auth_{Greeting::Kind::auth};
     Greeting select_{Greeting::Kind::select};
     Greeting info_{Greeting::Kind::info};
+    Greeting load_charge_{Greeting::Kind::load_charge};
+    Greeting load_repair_{Greeting::Kind::load_repair};
     Greeting ping_{Greeting::Kind::ping};
     CommandQueue sent_;    // in the order in which answers will come
     CommandQueue unsent_;  // wait for the connection

@@ -18,6 +18,7 @@ T* allocate(ngx_pool_t* pool, std::size_t count) noexcept {
 /// While a request waits, its socket may become writable for reasons of its own: nothing to do.
 void ignore_write(ngx_http_request_t* r) noexcept {
     if (ngx_handle_write_event(r->connection->write, 0) != NGX_OK) {
+        RequestContext::find(r)->detach();
         ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
     }
 }
@@ -100,6 +101,7 @@ ngx_int_t RequestContext::suspend() noexcept {
     ngx_http_request_t* r = request();
     ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
     if (cleanup == nullptr) {
+        detach();
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
     cleanup->handler = on_request_cleanup;
@@ -109,6 +111,7 @@ ngx_int_t RequestContext::suspend() noexcept {
     if (read->ready) {
         ngx_post_event(read, &ngx_posted_events);
     } else if (ngx_handle_read_event(read, 0) != NGX_OK) {
+        detach();
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
     r->read_event_handler = ngx_http_test_reading;
@@ -116,18 +119,21 @@ ngx_int_t RequestContext::suspend() noexcept {
     return NGX_AGAIN;
 }
 
-/// The request ends, perhaps while it waits: answers that come later find nobody. What it decided stays for
-/// the log phase, which is yet to come.
-void RequestContext::on_request_cleanup(void* opaque) noexcept {
-    auto& self = *static_cast<RequestContext*>(opaque);
-    forget_resumption(self.resumable_);
-    for (std::size_t i = 0; i < self.count_; ++i) {
-        self.applied_[i].check.cancel();
+void RequestContext::detach() noexcept {
+    forget_resumption(resumable_);
+    for (std::size_t i = 0; i < count_; ++i) {
+        applied_[i].check.cancel();
     }
 }
 
-void RequestContext::on_pool_cleanup(void* opaque) noexcept {
-    on_request_cleanup(opaque);
+/// The request ends, perhaps while it waits: answers that come later find nobody. What it decided stays for
+/// the log phase, which is yet to come.
+void RequestContext::on_request_cleanup(void* self) noexcept {
+    static_cast<RequestContext*>(self)->detach();
+}
+
+void RequestContext::on_pool_cleanup(void* self) noexcept {
+    static_cast<RequestContext*>(self)->detach();
 }
 
 }  // namespace rate_limit

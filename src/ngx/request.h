@@ -57,6 +57,14 @@ public:
     /// Asks the store for one limit's window.
     void ask(std::size_t i) noexcept;
 
+    /// Nothing is limited, checked or charged, whatever an earlier phase decided.
+    void bypass() noexcept {
+        outcome = Outcome::bypassed;
+        access_done = true;
+        precontent_done = true;
+        count_ = 0;
+    }
+
     /// The limits `from` and after are asked about in this phase.
     void begin_phase(Phase phase, std::size_t from) noexcept {
         phase_ = phase;
@@ -81,6 +89,9 @@ public:
 
     /// Leaves the request waiting for its answers: NGX_AGAIN, or an error status.
     ngx_int_t suspend() noexcept;
+
+    /// Lets go of all that the request waits for: it ends.
+    void detach() noexcept;
 
     /// How long the request waited for the store: phases one after the other, limits of one phase at the same
     /// time.

@@ -151,6 +151,10 @@ bool is_node_fault(Fault fault) noexcept {
     return false;
 }
 
+bool refuses_writes(Fault fault) noexcept {
+    return fault == Fault::readonly || fault == Fault::oom || fault == Fault::unwilling;
+}
+
 Fault read_check(const Reply& reply, Window& window) noexcept {
     window = Window{};
     if (reply.is_error()) {

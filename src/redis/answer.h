@@ -34,6 +34,9 @@ Fault fault_of(const Reply& reply) noexcept;
 /// True for faults that mean "ask another node" and speak of the node, not of the key.
 bool is_node_fault(Fault fault) noexcept;
 
+/// True for those of them that a node says to writes only: it still answers checks.
+bool refuses_writes(Fault fault) noexcept;
+
 /// Decodes the reply to a check (HMGET used reset). `window` is {0, 0} when the key or its reset is missing;
 /// a reset without used counts as used 0. Values that are no integers, or negative, are no window either: the
 /// next charge opens a new one, so that they cannot block a client. Whether the window is open is not judged

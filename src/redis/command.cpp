@@ -52,6 +52,14 @@ std::string_view CommandWriter::info_memory() {
     return buffer_;
 }
 
+std::string_view CommandWriter::load(const Script& script) {
+    begin(3);
+    word("SCRIPT");
+    word("LOAD");
+    word(script.text);
+    return buffer_;
+}
+
 std::string_view CommandWriter::check(std::string_view key) {
     begin(4);
     word("HMGET");

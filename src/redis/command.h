@@ -19,6 +19,7 @@ public:
                           std::string_view password);  ///< empty username: password only
     std::string_view select(std::int64_t database);
     std::string_view info_memory();
+    std::string_view load(const Script& script);  ///< SCRIPT LOAD
 
     /// HMGET key used reset
     std::string_view check(std::string_view key);

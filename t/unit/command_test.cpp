@@ -21,6 +21,7 @@ TEST(Command, IsARespArray) {
     EXPECT_EQ(writer.ping(), "*1\r\n$4\r\nPING\r\n");
     EXPECT_EQ(writer.select(15), "*2\r\n$6\r\nSELECT\r\n$2\r\n15\r\n");
     EXPECT_EQ(writer.info_memory(), resp({"INFO", "memory"}));
+    EXPECT_EQ(writer.load(charge_script()), resp({"SCRIPT", "LOAD", std::string(charge_script().text)}));
 }
 
 TEST(Command, AuthWithAndWithoutUsername) {
