@@ -224,13 +224,13 @@ void Charges::taken() noexcept {
 }
 
 void Charges::batched_ended() noexcept {
-    if (--batched_ == 0 && !paused_) {
+    if (--batched_ == 0) {
         send_waiting();
     }
 }
 
 void Charges::send_waiting() noexcept {
-    if (batched_ != 0 || !primary_.ready() || (paused_ && retry_.timer_set)) {
+    if (batched_ != 0 || !primary_.usable() || (paused_ && retry_.timer_set)) {
         return;
     }
     const Millis now = now_millis();

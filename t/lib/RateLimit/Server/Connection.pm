@@ -9,10 +9,11 @@ use feature 'signatures';
 use Errno qw(EAGAIN EINTR);
 use IO::Handle;
 use POSIX ();
-use Socket qw(SOL_SOCKET SO_LINGER);
+use Socket qw(IPPROTO_TCP TCP_NODELAY SOL_SOCKET SO_LINGER);
 
 sub new ($class, $server, $socket) {
     $socket->blocking(0);
+    setsockopt $socket, IPPROTO_TCP, TCP_NODELAY, 1;
     return bless {
         server => $server, socket => $socket, number => fileno $socket, in => '', out => '', queue => [],
     }, $class;
