@@ -6,6 +6,7 @@ DEPS ?= build/deps
 PORT ?= 8080
 STORE ?= redis
 TEST_JOBS ?= 2
+SECONDS ?= 20
 CC ?= cc
 
 # The nginx that is matched: as told, else the one built in NGINX_SRC, else the installed one.
@@ -50,14 +51,31 @@ pure_objects := $(filter-out $(BUILD)/obj/ngx/%,$(objects))
 unit_sources := $(wildcard t/unit/*.cpp)
 unit_objects := $(unit_sources:t/unit/%.cpp=$(BUILD)/unit/%.o)
 unit_tests := $(BUILD)/unit/unit_tests
+fuzz_sources := $(wildcard t/fuzz/*_fuzz.cpp)
+fuzz_objects := $(filter-out $(BUILD)/fuzz/ngx/%,$(sources:src/%.cpp=$(BUILD)/fuzz/%.o)) $(fuzz_sources:t/%.cpp=$(BUILD)/%.o)
+fuzzers := $(fuzz_sources:t/fuzz/%_fuzz.cpp=$(BUILD)/fuzz/%)
 
 dialect := -std=c++17 -Isrc -I$(generated) $(hiredis_includes)
 code := -O2 -g -fPIC -fvisibility=hidden -fstack-protector-strong
 warnings := -Wall -Wextra -Werror
 compile = $(CXX) $(dialect) $(code) $(warnings) @$(configured)/cc-opt $(CXXFLAGS) -MMD -MP
 
-.PHONY: all module deps hiredis run demo test unit prove bench sanitize lint format-check layer-check tidy install clean \
-    distclean help FORCE
+# Another nginx, of a release of Debian or a source tree, and what is tested there.
+SUITE ?= trixie
+other := nginx-$(notdir $(abspath $(SUITE)))
+version_tests := $(addprefix t/,loads.t check_charge.t satisfy_any.t subrequests.t http2.t keepalive.t reload_waiting.t)
+
+# A clock of the test's own comes from a preloaded library, which address sanitizing does not bear. Exceptions are seen only
+# where nginx itself is linked with the C++ library.
+sanitized_tests = $(shell grep -LE '\bclock *=> *1' t/*.t)
+sanitize_nginx := -O1 -U_FORTIFY_SOURCE -fsanitize=address -fno-omit-frame-pointer -DNGX_DEBUG_PALLOC=1 \
+    -Wl,--no-as-needed -lstdc++
+sanitize_module := -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wl,-z,nodelete
+
+valgrind_tests := $(addprefix t/,check_charge.t client_abort.t no_node_left.t keepalive.t reload_waiting.t)
+
+.PHONY: all module deps hiredis run demo test unit prove bench versions sanitize valgrind fuzz fuzzers lint format-check \
+    layer-check tidy install clean distclean help FORCE
 .DELETE_ON_ERROR:
 
 all:
@@ -70,6 +88,10 @@ help:
 	@echo 'make run        a demo on PORT ($(PORT)): two shards of three redis-servers, nginx in front'
 	@echo 'make test       unit tests, then real nginx and redis-server processes'
 	@echo 'make unit, make prove [T=t/x.t]   one half of it, against what is installed'
+	@echo 'make versions   a few tests with another nginx (SUITE=$(SUITE), a Debian release or a source tree)'
+	@echo 'make sanitize   the tests, with nginx and module built with AddressSanitizer and UBSan'
+	@echo 'make valgrind   some tests under valgrind'
+	@echo 'make fuzz       each parser fed with noise for SECONDS ($(SECONDS))'
 	@echo 'make lint       clang-format, clang-tidy, layers'
 	@echo 'make install    into the modules directory of nginx (DESTDIR)'
 	@echo 'make clean, make distclean   without, with our own build of hiredis'
@@ -141,15 +163,64 @@ $(BUILD)/unit/%.o: t/unit/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) |
 	$(compile) -pthread -c -o $@ $<
 
 prove: $(module)
-	TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' PERL5LIB='$(abspath t/lib)' \
-	    prove -j$(TEST_JOBS) -r $(or $(T),t)
+	$(if $(WATCH),NGINX_BINARY='$(nginx)') TEST_NGINX_BINARY='$(if $(WATCH),$(abspath packaging/watched-nginx),$(nginx))' \
+	    TEST_NGINX_MODULE='$(abspath $(module))' PERL5LIB='$(abspath t/lib)' \
+	    prove -j$(TEST_JOBS) $(PROVE_OPTIONS) -r $(or $(T),t)
+
+versions:
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run test
+	NGINX_BINARY='$(nginx)' packaging/nginx '$(SUITE)' '$(DEPS)/$(other)'
+	+@$(MAKE) --no-print-directory prove BUILD='$(BUILD)/$(other)' NGINX='$(DEPS)/$(other)/src/objs/nginx' \
+	    NGINX_SRC='$(DEPS)/$(other)/src' T='$(or $(T),$(version_tests))'
+
+sanitize: export ASAN_OPTIONS := detect_leaks=0:detect_odr_violation=0:print_legend=0
+sanitize: export UBSAN_OPTIONS := print_stacktrace=1
+sanitize: export TEST_SLOW := 3
+sanitize: export WATCH := leaks
+sanitize:
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run test
+	NGINX_BINARY='$(nginx)' packaging/nginx '$(or $(NGINX_SRC),own)' '$(DEPS)/nginx-sanitized' $(sanitize_nginx)
+	+@$(recurse) unit prove BUILD='$(BUILD)/sanitized' NGINX='$(DEPS)/nginx-sanitized/src/objs/nginx' \
+	    NGINX_SRC='$(DEPS)/nginx-sanitized/src' CXXFLAGS='$(sanitize_module)' LDFLAGS='$(sanitize_module)' \
+	    T='$(or $(T),$(sanitized_tests))'
+
+valgrind: export TEST_SLOW := 10
+valgrind: export WATCH := valgrind
+valgrind: export WATCH_LOGS = $(abspath $(BUILD)/valgrind)
+valgrind:
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run test valgrind
+	rm -rf '$(WATCH_LOGS)' && mkdir -p '$(WATCH_LOGS)'
+	+@$(recurse) module
+	+@$(again) prove T='$(or $(T),$(valgrind_tests))' PROVE_OPTIONS="--exec 'perl -Ipackaging -MUnderValgrind'" || failed=1; \
+	if grep -l rate_limit '$(WATCH_LOGS)'/*; then echo 'valgrind found errors, see these' >&2; failed=1; fi; exit $${failed:-0}
+
+fuzz:
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build fuzz
+	+@$(recurse) fuzzers
+	@for fuzzer in $(fuzzers); do packaging/fuzz $$fuzzer t/fuzz/seeds/$${fuzzer##*/} $(SECONDS) || exit 1; done
+
+fuzzers: $(fuzzers)
+
+$(fuzzers): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%_fuzz.o $(filter $(BUILD)/fuzz/core/% $(BUILD)/fuzz/redis/%,$(fuzz_objects))
+	clang++ -o $@ $^ -fsanitize=fuzzer,address,undefined $(hiredis_libs) -lssl -lcrypto
+
+fuzz_compile = clang++ $(dialect) -O1 -g $(warnings) -fsanitize=fuzzer-no-link,address,undefined \
+    -fno-sanitize-recover=undefined -MMD -MP -c -o $@ $<
+
+$(BUILD)/fuzz/%_fuzz.o: t/fuzz/%_fuzz.cpp Makefile $(hiredis_built) | $(scripts)
+	@mkdir -p $(@D)
+	$(fuzz_compile)
+
+$(BUILD)/fuzz/%.o: src/%.cpp Makefile $(hiredis_built) | $(scripts)
+	@mkdir -p $(@D)
+	$(fuzz_compile)
 
 lint: format-check layer-check
 	+@$(recurse) tidy
 
 format-check:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build lint
-	clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(wildcard t/unit/*.h)
+	clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(wildcard t/unit/*.h) $(fuzz_sources)
 
 layer-check:
 	packaging/layers $(sources) $(headers)
@@ -165,15 +236,15 @@ install: all
 	install -d "$(DESTDIR)$$(cat $(configured)/modules-path)"
 	install -m 644 $(module) "$(DESTDIR)$$(cat $(configured)/modules-path)/"
 
-bench sanitize:
+bench:
 	@echo 'make $@ is not available yet' >&2
 	@exit 1
 
 clean:
-	rm -rf $(addprefix $(BUILD)/,obj unit nginx generated tidy) $(module)
+	rm -rf $(addprefix $(BUILD)/,obj unit nginx generated tidy sanitized valgrind fuzz $(other)) $(module)
 
 distclean: clean
-	rm -rf $(DEPS)/hiredis
+	rm -rf $(DEPS)/hiredis $(DEPS)/nginx-sanitized $(DEPS)/$(other)
 	for dir in $(DEPS) $(BUILD); do if [ -d "$$dir" ]; then rmdir --ignore-fail-on-non-empty "$$dir"; fi; done
 
--include $(objects:.o=.d) $(unit_objects:.o=.d)
+-include $(objects:.o=.d) $(unit_objects:.o=.d) $(fuzz_objects:.o=.d)

@@ -1,0 +1,124 @@
+// Whatever a store holds, the header text stays within the room promised for it and shows numbers that make
+// sense.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <fuzzer/FuzzedDataProvider.h>
+
+#include "core/quota.h"
+
+namespace rate_limit {
+namespace {
+
+constexpr std::int64_t max_number = INT64_MAX;
+constexpr Millis latest_now = 4'102'444'800'000;  // the year 2100
+constexpr std::size_t max_name = 32;
+
+void require(bool holds) {
+    if (!holds) {
+        std::abort();
+    }
+}
+
+/// A number as headers show it: digits only.
+bool shows(std::string_view text, std::int64_t number) {
+    return number >= 0 && text == std::to_string(number);
+}
+
+std::string name_of(FuzzedDataProvider& data) {
+    constexpr std::string_view allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+    std::string name(data.ConsumeIntegralInRange<std::size_t>(1, max_name), 'a');
+    for (char& c : name) {
+        c = allowed[data.ConsumeIntegralInRange<std::size_t>(0, allowed.size() - 1)];
+    }
+    return name;
+}
+
+void check_quota(const Quota& quota, const Verdict& verdict, std::int64_t cost, Millis now) {
+    require(quota.limit == verdict.rate.limit && quota.period == verdict.rate.period);
+    require(quota.used >= 0 && quota.reset >= 0 && quota.until >= 0);
+    require(quota.remaining >= 0 && quota.remaining <= quota.limit);
+    require(quota.rejected == (verdict.outcome == Outcome::rejected));
+    if (verdict.outcome == Outcome::rejected || verdict.outcome == Outcome::rejected_dry_run) {
+        require(quota.remaining == 0);
+    } else {
+        require(quota.remaining == std::max<std::int64_t>(0, quota.limit - quota.used));
+    }
+    require(quota.used >= verdict.window.used && quota.used >= cost);
+    const Millis reset = verdict.window.reset;
+    require(quota.reset >= reset / 1000 && quota.reset - reset / 1000 <= 1);
+    require((quota.until > 0) == (reset > now));
+}
+
+void check_fields(const Quota& quota) {
+    const GithubFields github = github_fields(quota);
+    for (const Field& field : github.fields) {
+        require(field.length > 0 && field.length <= field.text.size());
+    }
+    require(shows(github.fields[0].value(), quota.limit));
+    require(shows(github.fields[1].value(), quota.used));
+    require(shows(github.fields[2].value(), quota.remaining));
+    require(shows(github.fields[3].value(), quota.reset));
+    require(github.fields[4].value() == quota.name);
+    require(shows(retry_after_field(quota).value(), std::max<std::int64_t>(1, quota.until)));
+}
+
+/// The member is appended to a block of the promised size: writing past it is seen.
+std::string member(char* (*append)(char*, const Quota&, bool), const Quota& quota, bool first) {
+    const auto block = std::make_unique<char[]>(max_ietf_member);
+    const char* end = append(block.get(), quota, first);
+    return {block.get(), static_cast<std::size_t>(end - block.get())};
+}
+
+void check_members(const Quota& quota, bool first) {
+    const std::string start = std::string(first ? "\"" : ", \"") + std::string(quota.name) + "\";";
+    require(member(append_policy, quota, first) ==
+            start + "q=" + std::to_string(quota.limit) + ";w=" + std::to_string(quota.period));
+    require(member(append_limit, quota, first) ==
+            start + "r=" + std::to_string(quota.remaining) + ";t=" + std::to_string(quota.until));
+}
+
+}  // namespace
+}  // namespace rate_limit
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    using namespace rate_limit;
+    FuzzedDataProvider data(bytes, size);
+    constexpr std::size_t most = 8;
+    Verdict verdicts[most];
+    std::int64_t costs[most];
+    std::string names[most];
+    const auto count = data.ConsumeIntegralInRange<std::size_t>(1, most);
+    const auto now = data.ConsumeIntegralInRange<Millis>(0, latest_now);
+    for (std::size_t i = 0; i < count; ++i) {
+        names[i] = name_of(data);
+        verdicts[i].name = names[i];
+        verdicts[i].rate.limit = data.ConsumeIntegralInRange<std::int64_t>(0, max_limit);
+        verdicts[i].rate.period = data.ConsumeIntegralInRange<std::int64_t>(1, max_period);
+        verdicts[i].window.used = data.ConsumeIntegralInRange<std::int64_t>(0, max_number);
+        verdicts[i].window.reset = data.ConsumeIntegralInRange<Millis>(0, max_number);
+        verdicts[i].known = data.ConsumeBool();
+        verdicts[i].outcome = static_cast<Outcome>(
+            data.ConsumeIntegralInRange<unsigned>(0, static_cast<unsigned>(Outcome::bypassed)));
+        costs[i] = data.ConsumeIntegralInRange<std::int64_t>(0, max_number);
+        is_open(verdicts[i].window, verdicts[i].rate.period, now);
+
+        const Quota quota = quota_of(verdicts[i], costs[i], now);
+        check_quota(quota, verdicts[i], costs[i], now);
+        check_fields(quota);
+        check_members(quota, i == 0);
+    }
+
+    const Outcome outcome = combine(verdicts, count);
+    const Verdict* chosen = shown(verdicts, costs, count);
+    if (outcome == Outcome::rejected) {
+        require(chosen != nullptr && chosen->outcome == Outcome::rejected);
+    }
+    require(chosen == nullptr || (chosen >= verdicts && chosen < verdicts + count));
+    return 0;
+}

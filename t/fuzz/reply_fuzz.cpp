@@ -1,0 +1,117 @@
+// A node may send anything, cut anywhere: decoding stays within the reply, is the same for every cut, and
+// yields no number below 0. The first byte says how the rest is cut, and whether a command waits for it.
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redis/answer.h"
+#include "redis/reply.h"
+
+namespace rate_limit {
+namespace {
+
+constexpr std::size_t max_replies = 64;
+
+void require(bool holds) {
+    if (!holds) {
+        std::abort();
+    }
+}
+
+/// What a reply means to the module.
+struct Meaning {
+    Window check, charge;
+    std::int64_t increment = 0;
+    Fault fault, of_check, of_charge, of_increment;
+    bool evicts;
+    std::string text;
+
+    explicit Meaning(const Reply& reply)
+        : fault(fault_of(reply)),
+          of_check(read_check(reply, check)),
+          of_charge(read_charge(reply, charge)),
+          of_increment(read_increment(reply, increment)),
+          evicts(rate_limit::evicts(reply.text_view())),
+          text(reply.text_view()) {}
+
+    bool operator==(const Meaning& other) const {
+        return fault == other.fault && of_check == other.of_check && of_charge == other.of_charge &&
+               of_increment == other.of_increment && check.used == other.check.used &&
+               check.reset == other.check.reset && charge.used == other.charge.used &&
+               charge.reset == other.charge.reset && increment == other.increment && evicts == other.evicts &&
+               text == other.text;
+    }
+};
+
+void check_reply(const Reply& reply) {
+    require(reply.count <= Reply::max_elements);
+    require(reply.text_length < Reply::max_text);
+    require(reply.text[reply.text_length] == '\0');
+    require(reply.head.elements == 0);
+    require(!reply.stray || reply.is_error());
+}
+
+void check_meaning(const Meaning& meaning, const Reply& reply) {
+    require((meaning.fault != Fault::none) == reply.is_error());
+    require(meaning.check.used >= 0 && meaning.check.reset >= 0);
+    require(meaning.charge.used >= 0 && meaning.charge.reset >= 0);
+    require(meaning.increment >= 0);
+    require(meaning.of_charge != Fault::none || meaning.of_check == Fault::none);
+    require(meaning.of_charge != Fault::none || meaning.of_increment != Fault::none);
+    for (Fault fault : {meaning.fault, meaning.of_check, meaning.of_charge, meaning.of_increment}) {
+        require(!to_string(fault).empty());
+        require(!reply.is_error() || fault == meaning.fault);
+    }
+}
+
+std::vector<Meaning> decode(std::string_view bytes, std::size_t piece, bool awaited) {
+    Reply reply;
+    redisAsyncContext context{};
+    redisCallback waiting{};
+    context.replies.head = awaited ? &waiting : nullptr;
+    reply.context = &context;
+    std::unique_ptr<redisReader, void (*)(redisReader*)> reader(
+        redisReaderCreateWithFunctions(&reply_functions), redisReaderFree);
+    reader->privdata = &reply;
+
+    std::vector<Meaning> meanings;
+    while (!bytes.empty() && meanings.size() < max_replies) {
+        const std::string_view next = bytes.substr(0, piece);
+        bytes.remove_prefix(next.size());
+        require(redisReaderFeed(reader.get(), next.data(), next.size()) == REDIS_OK);
+        while (meanings.size() < max_replies) {
+            void* object = nullptr;
+            if (redisReaderGetReply(reader.get(), &object) != REDIS_OK) {
+                return meanings;
+            }
+            if (object == nullptr) {
+                break;
+            }
+            require(object == &reply);
+            check_reply(reply);
+            meanings.emplace_back(reply);
+            check_meaning(meanings.back(), reply);
+            require(awaited || reply.stray);
+        }
+    }
+    return meanings;
+}
+
+}  // namespace
+}  // namespace rate_limit
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) {
+        return 0;
+    }
+    const bool awaited = data[0] < 128;
+    const std::size_t piece = data[0] % 128 + 1;
+    const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+    const auto whole = rate_limit::decode(bytes, size, awaited);
+    rate_limit::require(whole == rate_limit::decode(bytes, piece, awaited));
+    return 0;
+}
