@@ -101,6 +101,9 @@ void Charges::ChargeCommand::again(Node& node) noexcept {
 }
 
 void Charges::ChargeCommand::refused(Node& node, Fault fault) noexcept {
+    if (fault != Fault::noscript || with_text) {
+        node.failed(fault);
+    }
     if (fault == Fault::noscript && !with_text) {
         with_text = true;
         again(node);
@@ -112,14 +115,14 @@ void Charges::ChargeCommand::refused(Node& node, Fault fault) noexcept {
             charges->wait(key, what);
         }
         if (refuses_writes(fault)) {
-            charges->pause(to_string(fault).data());
+            charges->pause(explain(fault));
         } else {
             node.refuse(fault);
         }
         end();
     } else {
         if (!repair) {
-            charges->drop(1, to_string(fault).data());
+            charges->drop(1, explain(fault));
         }
         end();
     }
@@ -137,7 +140,8 @@ void Charges::ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     end();
 }
 
-Charges::Charges(const StoreConf& store, Node& primary) noexcept : store_(store), primary_(primary) {
+Charges::Charges(const StoreConf& store, Node& primary, Report& report) noexcept
+    : store_(store), primary_(primary), report_(report) {
     retry_.data = this;
     retry_.handler = on_retry;
     retry_.log = ngx_cycle->log;
@@ -162,6 +166,7 @@ void Charges::charge(const Charge& charge) noexcept {
 }
 
 void Charges::wait(const std::string& key, const Waiting& what) noexcept {
+    report_.changed();
     try {
         const Millis now = now_millis();
         auto found = waiting_.find(key);
@@ -283,6 +288,7 @@ void Charges::drop_closed(Millis now) noexcept {
 
 void Charges::drop(std::uint64_t count, const char* reason) noexcept {
     dropped_ += count;
+    report_.changed();
     std::uint64_t suppressed = 0;
     if (drop_log_.pass(suppressed)) {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
@@ -294,6 +300,7 @@ void Charges::drop(std::uint64_t count, const char* reason) noexcept {
 
 void Charges::doubt() noexcept {
     ++in_doubt_;
+    report_.changed();
     std::uint64_t suppressed = 0;
     if (doubt_log_.pass(suppressed)) {
         ngx_log_error(

@@ -9,6 +9,7 @@
 #include "core/window.h"
 #include "ngx/log_throttle.h"
 #include "ngx/node.h"
+#include "ngx/report.h"
 
 namespace rate_limit {
 
@@ -39,7 +40,7 @@ public:
     /// is not flooded, nor the event loop held up.
     static constexpr std::size_t max_batch = 1000;
 
-    Charges(const StoreConf& store, Node& primary) noexcept;
+    Charges(const StoreConf& store, Node& primary, Report& report) noexcept;
     ~Charges() { clear_timer(retry_); }
     Charges(const Charges&) = delete;
     Charges& operator=(const Charges&) = delete;
@@ -48,6 +49,10 @@ public:
 
     /// Sends what waits, as far as the primary takes it now.
     void send_waiting() noexcept;
+
+    std::size_t waiting() const noexcept { return waiting_.size(); }  ///< windows
+    std::uint64_t dropped() const noexcept { return dropped_; }       ///< charges since the worker started
+    std::uint64_t in_doubt() const noexcept { return in_doubt_; }     ///< likewise
 
     /// Says how much is lost with this worker. The primary has been shut down.
     void log_lost() noexcept;
@@ -73,6 +78,7 @@ private:
 
     const StoreConf& store_;
     Node& primary_;
+    Report& report_;
     std::unordered_map<std::string, Waiting> waiting_;
     std::size_t batched_ = 0;  // commands of the present batch that are not answered
     bool paused_ = false;

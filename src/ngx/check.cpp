@@ -79,6 +79,9 @@ bool Check::ask_next() noexcept {
 
 void Check::answered(Attempt& attempt, Node& node, const Reply& reply) noexcept {
     const Fault fault = read_check(reply, window_);
+    if (fault != Fault::none) {
+        node.failed(fault);
+    }
     if (fault == Fault::none) {
         node.served();
         release(attempt);
@@ -88,7 +91,7 @@ void Check::answered(Attempt& attempt, Node& node, const Reply& reply) noexcept 
         lost(attempt);
     } else {
         release(attempt);
-        end(to_string(fault).data());
+        end(explain(fault));
     }
 }
 

@@ -27,7 +27,7 @@ Command* CommandQueue::pop() noexcept {
 }
 
 Node::Node(const StoreConf& store, const NodeConf& conf, std::string_view shard, bool primary,
-           Listener* listener)
+           Listener& listener)
     : store_(store),
       conf_(conf),
       shard_(shard),
@@ -213,6 +213,7 @@ void Node::Greeting::answered(Node& node, Delivery delivery, const Reply* reply)
 /// A connection that is not authenticated, or writes into another database, is of no use: it is given up.
 void Node::reject_greeting(const char* what, const Reply& reply) noexcept {
     if (reply.is_error()) {
+        failed(fault_of(reply));
         up_ = false;
         log_outage(what, reply.text.data());
         connection_.close("the greeting was refused");
@@ -225,6 +226,7 @@ void Node::greeted(const Reply& reply) noexcept {
         mark_up();
         return;
     }
+    failed(fault_of(reply));
     suspend(reply.text.data());
 }
 
@@ -239,15 +241,18 @@ void Node::mark_up() noexcept {
                       shard_.data(), store_.name.c_str());
     }
     send_unsent();
-    if (listener_ != nullptr) {
-        listener_->on_usable(*this);
-    }
+    listener_.on_usable(*this);
 }
 
 void Node::refuse(Fault fault) noexcept {
     if (up_) {
-        suspend(to_string(fault).data());
+        suspend(explain(fault));
     }
+}
+
+void Node::failed(Fault fault) noexcept {
+    ++errors_.answers[static_cast<std::size_t>(fault)];
+    listener_.on_error(*this);
 }
 
 /// The connection stays, so that what is in flight still gets its answers; nothing new is sent but a probe.
@@ -263,6 +268,10 @@ void Node::suspend(const char* reason) noexcept {
 void Node::mark_down(const char* reason) noexcept {
     up_ = false;
     state_ = State::down;
+    if (!ended_ && !quiet_) {
+        ++errors_.connection;
+        listener_.on_error(*this);
+    }
     ++address_;
     log_outage("is down", reason);
     return_unsent();
@@ -324,6 +333,8 @@ void Node::on_watch(ngx_event_t* event) noexcept {
         return;
     }
     if (age >= node.store_.check_timeout && node.state_ != State::suspended) {
+        ++node.errors_.silent;
+        node.listener_.on_error(node);
         node.suspend("no answer in check_timeout");
         node.greet_with(node.ping_);
     }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string_view>
 
 #include "core/backoff.h"
@@ -82,12 +84,22 @@ public:
         /// The node takes commands again after it did not.
         virtual void on_usable(Node& node) noexcept = 0;
 
+        /// One of errors() changed.
+        virtual void on_error(Node& node) noexcept = 0;
+
     protected:
         ~Listener() = default;
     };
 
+    /// What went wrong with the node since the worker started.
+    struct Errors {
+        std::uint64_t connection = 0;                      ///< lost, or could not be made
+        std::uint64_t silent = 0;                          ///< no answer in check_timeout
+        std::array<std::uint64_t, fault_count> answers{};  ///< error answers, by Fault
+    };
+
     Node(const StoreConf& store, const NodeConf& conf, std::string_view shard, bool primary,
-         Listener* listener);
+         Listener& listener);
     ~Node();
 
     bool usable() const noexcept { return up_; }
@@ -104,6 +116,12 @@ public:
     /// The node answered that it cannot serve (loading, masterdown, readonly…): it is down until a probe says
     /// better.
     void refuse(Fault fault) noexcept;
+
+    /// Counts an error answer.
+    void failed(Fault fault) noexcept;
+
+    const Errors& errors() const noexcept { return errors_; }
+    bool is_primary() const noexcept { return primary_; }
 
     /// The node answered what a caller asked: its next failure is a first one again.
     void served() noexcept { backoff_.reset(); }
@@ -164,7 +182,8 @@ private:
     const NodeConf& conf_;
     std::string_view shard_;
     const bool primary_;
-    Listener* const listener_;
+    Listener& listener_;
+    Errors errors_;
     ngx_atomic_t* eviction_warned_ = nullptr;
 
     State state_ = State::idle;

@@ -7,11 +7,12 @@ namespace rate_limit {
 Shard::Shard(Store& store, const StoreConf& conf, const ShardConf& shard)
     : store_(store),
       name_(shard.name),
-      primary_(conf, shard.primary, shard.name, true, this),
+      primary_(conf, shard.primary, shard.name, true, *this),
       turn_(static_cast<std::size_t>(ngx_random())),  // workers start at different replicas
-      charges_(conf, primary_) {
+      charges_(conf, primary_, store.report()) {
+    Node::Listener& listener = *this;
     for (const NodeConf& replica : shard.replicas) {
-        replicas_.push_back(std::make_unique<Node>(conf, replica, shard.name, false, nullptr));
+        replicas_.push_back(std::make_unique<Node>(conf, replica, shard.name, false, listener));
     }
 }
 
@@ -38,8 +39,14 @@ Node* Shard::choose(const Node* const* asked, std::size_t count) noexcept {
     return best;
 }
 
-void Shard::on_usable(Node& /*node*/) noexcept {
-    charges_.send_waiting();
+void Shard::on_usable(Node& node) noexcept {
+    if (node.is_primary()) {
+        charges_.send_waiting();
+    }
+}
+
+void Shard::on_error(Node& /*node*/) noexcept {
+    store_.report().changed();
 }
 
 void Shard::shut_down() noexcept {
@@ -49,7 +56,7 @@ void Shard::shut_down() noexcept {
     primary_.shut_down();
 }
 
-Store::Store(const StoreConf& conf) : conf_(conf), deadlines_(conf.check_timeout) {
+Store::Store(const StoreConf& conf) : conf_(conf), deadlines_(conf.check_timeout), report_(*this) {
     for (const ShardConf& shard : conf.shards) {
         shards_.push_back(std::make_unique<Shard>(*this, conf, shard));
         if (conf.eviction_warned != nullptr) {

@@ -7,6 +7,7 @@
 #include "ngx/charges.h"
 #include "ngx/check.h"
 #include "ngx/node.h"
+#include "ngx/report.h"
 #include "ngx/store_conf.h"
 
 namespace rate_limit {
@@ -22,6 +23,9 @@ public:
     Store& store() const noexcept { return store_; }
     std::string_view name() const noexcept { return name_; }
     Charges& charges() noexcept { return charges_; }
+    const Charges& charges() const noexcept { return charges_; }
+    const Node& primary() const noexcept { return primary_; }
+    const std::vector<std::unique_ptr<Node>>& replicas() const noexcept { return replicas_; }
 
     /// Who is asked next for a check: of the usable replicas not yet `asked` the one with the least load, in
     /// turn among equals; if there is none, the primary; else null. `asked` may hold null pointers.
@@ -32,6 +36,7 @@ public:
 
 private:
     void on_usable(Node& node) noexcept override;
+    void on_error(Node& node) noexcept override;
 
     Store& store_;
     std::string_view name_;
@@ -53,6 +58,9 @@ public:
     Shard& shard_of(std::string_view key) noexcept { return *shards_[conf_.choice.choose(key)]; }
 
     CheckDeadlines& deadlines() noexcept { return deadlines_; }
+    Report& report() noexcept { return report_; }
+    const StoreConf& conf() const noexcept { return conf_; }
+    const std::vector<std::unique_ptr<Shard>>& shards() const noexcept { return shards_; }
 
     /// Closes all connections and says which charges are lost: the process, or the configuration, is at its
     /// end.
@@ -61,6 +69,7 @@ public:
 private:
     const StoreConf& conf_;
     CheckDeadlines deadlines_;
+    Report report_;
     std::vector<std::unique_ptr<Shard>> shards_;
     bool ended_ = false;
 };

@@ -108,6 +108,38 @@ std::string_view to_string(Fault fault) noexcept {
     return "";
 }
 
+const char* explain(Fault fault) noexcept {
+    switch (fault) {
+        case Fault::none:
+            return "no error";
+        case Fault::malformed:
+            return "malformed: its answer is not what the command promises; is it Redis?";
+        case Fault::noscript:
+            return "noscript: it does not keep scripts";
+        case Fault::readonly:
+            return "readonly: it is a replica now";
+        case Fault::loading:
+            return "loading: it reads its data";
+        case Fault::masterdown:
+            return "masterdown: it has no primary and may not serve stale data";
+        case Fault::moved:
+            return "moved: it belongs to a Redis Cluster, whose nodes \"shard\" cannot name";
+        case Fault::auth:
+            return "auth: see username, password and what that user may do";
+        case Fault::busy:
+            return "busy: a script runs for too long";
+        case Fault::oom:
+            return "oom: its maxmemory is reached";
+        case Fault::wrongtype:
+            return "wrongtype: the key holds something else; is the prefix used by others?";
+        case Fault::unwilling:
+            return "unwilling: it takes no writes, or no more clients, for now";
+        case Fault::other:
+            return "another error";
+    }
+    return "";
+}
+
 Fault fault_of(const Reply& reply) noexcept {
     if (!reply.is_error()) {
         return Fault::none;

@@ -24,9 +24,13 @@ enum class Fault : std::uint8_t {
     wrongtype,   ///< the key holds something that is not a window
     other,       ///< any other error
 };
+constexpr std::size_t fault_count = static_cast<std::size_t>(Fault::other) + 1;
 
 /// A short name for logs and counters: "noscript", "readonly", …
 std::string_view to_string(Fault fault) noexcept;
+
+/// What it means for an operator: text for a log line.
+const char* explain(Fault fault) noexcept;
 
 /// Fault::none for a reply that is no error.
 Fault fault_of(const Reply& reply) noexcept;
