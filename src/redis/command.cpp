@@ -2,22 +2,23 @@
 
 #include <array>
 #include <charconv>
+#include <cstring>
 
 namespace rate_limit {
 namespace {
 
-using Digits = std::array<char, 20>;
+/// Digits and sign of any 64-bit number.
+constexpr std::size_t max_number = 20;
 
-std::string_view to_digits(std::int64_t number, Digits& digits) noexcept {
-    const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-    return {digits.data(), static_cast<std::size_t>(end - digits.data())};
+char* put(char* out, std::string_view text) noexcept {
+    if (!text.empty()) {
+        std::memcpy(out, text.data(), text.size());
+    }
+    return out + text.size();
 }
 
-void line(std::string& buffer, char kind, std::size_t count) {
-    Digits digits;
-    buffer += kind;
-    buffer += to_digits(static_cast<std::int64_t>(count), digits);
-    buffer += "\r\n";
+char* put_number(char* out, std::int64_t number) noexcept {
+    return std::to_chars(out, out + max_number, number).ptr;
 }
 
 }  // namespace
@@ -25,7 +26,7 @@ void line(std::string& buffer, char kind, std::size_t count) {
 std::string_view CommandWriter::ping() {
     begin(1);
     word("PING");
-    return buffer_;
+    return text();
 }
 
 std::string_view CommandWriter::auth(std::string_view username, std::string_view password) {
@@ -35,21 +36,21 @@ std::string_view CommandWriter::auth(std::string_view username, std::string_view
         word(username);
     }
     word(password);
-    return buffer_;
+    return text();
 }
 
 std::string_view CommandWriter::select(std::int64_t database) {
     begin(2);
     word("SELECT");
     word(database);
-    return buffer_;
+    return text();
 }
 
 std::string_view CommandWriter::info_memory() {
     begin(2);
     word("INFO");
     word("memory");
-    return buffer_;
+    return text();
 }
 
 std::string_view CommandWriter::load(const Script& script) {
@@ -57,7 +58,7 @@ std::string_view CommandWriter::load(const Script& script) {
     word("SCRIPT");
     word("LOAD");
     word(script.text);
-    return buffer_;
+    return text();
 }
 
 std::string_view CommandWriter::check(std::string_view key) {
@@ -66,7 +67,7 @@ std::string_view CommandWriter::check(std::string_view key) {
     word(key);
     word("used");
     word("reset");
-    return buffer_;
+    return text();
 }
 
 std::string_view CommandWriter::increment(std::string_view key, std::int64_t cost) {
@@ -75,7 +76,7 @@ std::string_view CommandWriter::increment(std::string_view key, std::int64_t cos
     word(key);
     word("used");
     word(cost);
-    return buffer_;
+    return text();
 }
 
 std::string_view CommandWriter::charge(std::string_view key, std::int64_t cost, Millis now, Millis proposed,
@@ -85,7 +86,7 @@ std::string_view CommandWriter::charge(std::string_view key, std::int64_t cost, 
     word(now);
     word(proposed);
     word(latest);
-    return buffer_;
+    return text();
 }
 
 std::string_view CommandWriter::repair(std::string_view key, Millis now, Millis proposed, Millis latest,
@@ -94,23 +95,38 @@ std::string_view CommandWriter::repair(std::string_view key, Millis now, Millis 
     word(now);
     word(proposed);
     word(latest);
-    return buffer_;
+    return text();
+}
+
+char* CommandWriter::room(std::size_t size) {
+    if (buffer_.size() - length_ < size) {
+        buffer_.resize(2 * (length_ + size));
+    }
+    return buffer_.data() + length_;
+}
+
+void CommandWriter::advance(const char* end) noexcept {
+    length_ = static_cast<std::size_t>(end - buffer_.data());
 }
 
 void CommandWriter::begin(std::size_t words) {
-    buffer_.clear();
-    line(buffer_, '*', words);
+    length_ = 0;
+    char* out = room(max_number + 3);
+    *out++ = '*';
+    advance(put(put_number(out, static_cast<std::int64_t>(words)), "\r\n"));
 }
 
 void CommandWriter::word(std::string_view text) {
-    line(buffer_, '$', text.size());
-    buffer_ += text;
-    buffer_ += "\r\n";
+    char* out = room(max_number + 5 + text.size());
+    *out++ = '$';
+    out = put(put_number(out, static_cast<std::int64_t>(text.size())), "\r\n");
+    advance(put(put(out, text), "\r\n"));
 }
 
 void CommandWriter::word(std::int64_t number) {
-    Digits digits;
-    word(to_digits(number, digits));
+    std::array<char, max_number> digits;
+    const char* end = put_number(digits.data(), number);
+    word({digits.data(), static_cast<std::size_t>(end - digits.data())});
 }
 
 void CommandWriter::script(const Script& script, bool with_text, std::string_view key,

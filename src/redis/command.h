@@ -43,7 +43,12 @@ private:
     void word(std::int64_t number);
     void script(const Script& script, bool with_text, std::string_view key, std::size_t arguments);
 
-    std::string buffer_;
+    char* room(std::size_t size);
+    void advance(const char* end) noexcept;
+    std::string_view text() const noexcept { return {buffer_.data(), length_}; }
+
+    std::string buffer_;  // grows, never shrinks; `length_` bytes of it are the command
+    std::size_t length_ = 0;
 };
 
 }  // namespace rate_limit
