@@ -90,6 +90,7 @@ help:
 	@echo 'make unit, make prove [T=t/x.t]   one half of it, against what is installed'
 	@echo 'make versions   a few tests with another nginx (SUITE=$(SUITE), a Debian release or a source tree)'
 	@echo 'make sanitize   the tests, with nginx and module built with AddressSanitizer and UBSan'
+	@echo 'make bench      side by side: plain nginx, limit_req, Lua, this module'
 	@echo 'make valgrind   some tests under valgrind'
 	@echo 'make fuzz       each parser fed with noise for SECONDS ($(SECONDS))'
 	@echo 'make lint       clang-format, clang-tidy, layers'
@@ -237,11 +238,13 @@ install: all
 	install -m 644 $(module) "$(DESTDIR)$$(cat $(configured)/modules-path)/"
 
 bench:
-	@echo 'make $@ is not available yet' >&2
-	@exit 1
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run test bench
+	+@$(recurse) module
+	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' CXX='$(CXX)' \
+	    WORK='$(abspath $(BUILD)/bench)' OUT='$(abspath $(BUILD)/bench.md)' bench/run
 
 clean:
-	rm -rf $(addprefix $(BUILD)/,obj unit nginx generated tidy sanitized valgrind fuzz $(other)) $(module)
+	rm -rf $(addprefix $(BUILD)/,obj unit nginx generated tidy sanitized valgrind fuzz bench bench.md $(other)) $(module)
 
 distclean: clean
 	rm -rf $(DEPS)/hiredis $(DEPS)/nginx-sanitized $(DEPS)/$(other)

@@ -1,0 +1,80 @@
+package Bench::Report;
+
+# The run's figures as Markdown.
+#
+#   Bench::Report->new(rows => [...], measured => {CONNECTIONS => {ROW => [{rate, nginx, primary, ...}, ...]}},
+#       syscalls => {CONNECTIONS => {ROW => [NGINX, REDIS]}}, rate => N, latency => {ROW => {p50 => [...]}},
+#       charges => [{row, after, admitted, stored}, ...], setting => TEXT)->text(CONNECTIONS, ...)
+
+use strict;
+use warnings;
+use utf8;
+use feature 'signatures';
+
+use POSIX ();
+use Bench::Figures;
+use RateLimit::Folder;
+use RateLimit::Nginx;
+
+sub new ($class, %self) { return bless \%self, $class }
+
+sub text ($self, @connections) {
+    my @parts = ($self->machine, map { $self->throughput($_) } @connections);
+    push @parts, $self->fixed_rate if $self->{rate};
+    return join "\n", @parts, $self->charges;
+}
+
+sub machine ($self) {
+    my $processors = read_text('/proc/cpuinfo');
+    my ($model)    = $processors =~ /^model name\s*:\s*(.*)/m;
+    my $cores      = () = $processors =~ /^processor\s*:/mg;
+    my ($nginx)    = qx{'${\RateLimit::Nginx::binary()}' -v 2>&1} =~ m{nginx/(\S+)};
+    my ($redis)    = qx{redis-server --version} =~ /v=(\S+)/;
+    my ($system, $release, $architecture) = (POSIX::uname())[0, 2, 4];
+    return join ', ', $model // $architecture, "$cores cores", "$system $release", "nginx $nginx",
+        "redis $redis", POSIX::strftime('%Y-%m-%d', gmtime) . ".\n$self->{setting}\n";
+}
+
+sub throughput ($self, $connections) {
+    my @header = (
+        '', 'requests/s', 'nginx µs', 'primary µs', 'replica µs', 'in all µs', 'nginx × bare', 'in all × bare',
+        'Redis commands', 'system calls'
+    );
+    my $title = $connections == 1 ? '1 connection' : "$connections connections";
+    return "**$title**\n", table(\@header, map { [$self->cells($connections, $_)] } @{$self->{rows}});
+}
+
+sub cells ($self, $connections, $row) {
+    my $runs  = $self->{measured}{$connections}{$row->{name}};
+    my $bare  = $self->{measured}{$connections}{bare};
+    my $redis = @{$row->{redis}} > 0;
+    my $shown = sub ($format, $figure) { spread($format, map { $_->{$figure} } @$runs) };
+    my $ratio = sub ($figure) {
+        spread('%.2f', map { $runs->[$_]{$figure} / $bare->[$_]{$figure} } $bare ? 0 .. $#$runs : ());
+    };
+    my @syscalls = map { sprintf '%.1f', $_ } @{$self->{syscalls}{$connections}{$row->{name}}};
+    return (
+        $row->{title}, $shown->('%.0f', 'rate'), $shown->('%.1f', 'nginx'),
+        (map { $redis ? $shown->('%.1f', $_) : '–' } qw(primary replica)),
+        $shown->('%.1f', 'all'), $ratio->('nginx'), $ratio->('all'),
+        $redis ? sprintf('%.2f', median(map { $_->{commands} } @$runs)) : '–', join(' + ', @syscalls) || '–',
+    );
+}
+
+sub fixed_rate ($self) {
+    my @table = map {
+        my $of = $self->{latency}{$_->{name}};
+        [$_->{title}, map { spread('%.0f', @{$of->{$_}}) } qw(p50 p99)]
+    } @{$self->{rows}};
+    return "**At $self->{rate} requests/s** over 64 connections\n", table(['', 'p50 µs', 'p99 µs'], @table);
+}
+
+sub charges ($self) {
+    my @table = map {
+        my $lost = $_->{admitted} - $_->{stored};
+        [$_->{row}{title}, @$_{qw(after admitted stored)}, $lost || 'none']
+    } sort { $a->{row}{name} cmp $b->{row}{name} } @{$self->{charges}};
+    return "**Charges** of the whole run so far\n", table(['', 'after', 'admitted', 'stored', 'lost'], @table);
+}
+
+1;

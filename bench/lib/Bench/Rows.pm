@@ -1,0 +1,94 @@
+package Bench::Rows;
+
+# The servers that are compared: one nginx each, with one worker on a core of its own, over the same shard.
+
+use strict;
+use warnings;
+use feature 'signatures';
+
+use Exporter 'import';
+use RateLimit::Nginx;
+
+our @EXPORT = qw(row_names start_row);
+
+# One that no run reaches.
+use constant LIMIT => 100_000_000;
+
+my %title = (
+    bare       => 'bare nginx',
+    add_header => 'five constant `add_header`',
+    limit_req  => '`limit_req`',
+    lua        => 'the same in Lua',
+    module     => 'this module',
+);
+
+sub row_names () { return qw(bare add_header limit_req lua module) }
+
+my $constant_headers = join ' ', map { "add_header $_;" } 'X-RateLimit-Limit 100000000', 'X-RateLimit-Used 4',
+    'X-RateLimit-Remaining 99999996', 'X-RateLimit-Reset 1737000000', 'X-RateLimit-Resource core';
+
+my %settings = (
+    bare       => sub (%) { (module => undef, server => 'location / { }') },
+    add_header => sub (%) { (module => undef, server => "location / { $constant_headers }") },
+    limit_req  => sub (%) {
+        return (
+            module => undef,
+            http   => 'limit_req_zone $arg_k zone=keys:10m rate=100000r/s;',
+            server => 'location / { limit_req zone=keys burst=100000 nodelay; }',
+        );
+    },
+    lua    => \&lua,
+    module => sub (%with) {
+        return (
+            http   => $with{shards}->block('main'),
+            server => sprintf 'location / { rate_limit_key $arg_k; rate_limit %dr/h name=core store=main; }',
+                LIMIT,
+        );
+    },
+);
+
+# The default 256 running timers would lose charges; each one takes a connection of worker_connections.
+sub lua (%with) {
+    my ($root, $shards, $bench) = @with{qw(packages shards bench)};
+    my ($modules) = glob "$root/usr/lib/nginx/modules";
+    my ($library) = glob "$root/usr/lib/*/libluajit-5.1.so.2";
+    $library =~ s{/[^/]+$}{};
+    my $http = join "\n", "lua_package_path '$bench/?.lua;$root/usr/share/lua/5.1/?.lua;;';",
+        'lua_max_running_timers 8192;', 'lua_max_pending_timers 8192;', 'lua_socket_log_errors off;',
+        'init_by_lua_block {', 'require("limiter").configure {',
+        sprintf('primary = %d, replica = %d,', $shards->primary(0)->port, $shards->replica(0, 0)->port),
+        sprintf('limit = %d, script = "%s/../lua/charge.lua" }', LIMIT, $bench), '}';
+    return (
+        module => undef,
+        env    => {LD_LIBRARY_PATH => $library},
+        main   => "load_module $modules/ndk_http_module.so;\nload_module $modules/ngx_http_lua_module.so;",
+        http   => $http,
+        server => join "\n", 'location / {', 'access_by_lua_block { require("limiter").check() }',
+            'header_filter_by_lua_block { require("limiter").headers() }',
+            'log_by_lua_block { require("limiter").log() }', '}',
+    );
+}
+
+sub start_row ($name, %with) {
+    my %row = $settings{$name}->(%with);
+    my $nginx = RateLimit::Nginx->start(
+        %row,
+        main      => join("\n", $row{main} // '', pinned($with{core})),
+        events    => 'worker_connections 16384;',
+        http      => "keepalive_requests 1000000000;\n" . ($row{http} // ''),
+        log_level => 'error',
+    );
+    my ($worker) = $nginx->workers;
+    return {
+        name => $name, title => $title{$name}, nginx => $nginx, worker => $worker,
+        redis => $name =~ /^(?:lua|module)$/ ? [$with{shards}->primary(0), $with{shards}->replica(0, 0)] : [],
+        prefix => {lua => 'lua:core/3600:', module => 'rl:core/3600:'}->{$name},
+        admitted => 0,
+    };
+}
+
+sub pinned ($core) {
+    return defined $core ? 'worker_cpu_affinity 1' . '0' x $core . ';' : '';
+}
+
+1;
