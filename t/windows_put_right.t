@@ -67,7 +67,7 @@ for (@impossible) {
     my $response = request($name);
     is $response->status, 200, "$name does not block";
     is limits($response)->{used}, 1, 'nor count';
-    wait_until { used($name) == 1 } what => "the charge of $name";
+    wait_until { used($name) eq '1' } what => "the charge of $name";
     healthy($name, $name) if $name ne 'no-used';
     passes($name, 2);
 }

@@ -61,7 +61,8 @@ char* parse_node(ngx_conf_t* cf, std::string_view text, NodeConf& node) {
 
     if (ngx_parse_url(cf->pool, &url) != NGX_OK || url.naddrs == 0) {
         return refuse(cf,
-                      "%s in the address \"%V\" of shard \"%V\": write HOST:PORT, [IPV6]:PORT or unix:/PATH",
+                      "%s in the address \"%V\" of shard \"%V\": write HOST:PORT, with a name that resolves, "
+                      "[IPV6]:PORT or unix:/PATH",
                       url.err != nullptr ? url.err : "no address", &url.url, &words_of(cf)[1]);
     }
     const bool is_unix = text.substr(0, 5) == "unix:";

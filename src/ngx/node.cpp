@@ -65,15 +65,32 @@ void Node::submit(Command& command) noexcept {
     }
 }
 
+/// Tries every address once, the last good one first.
 void Node::connect() noexcept {
-    state_ = State::connecting;
-    const char* reason = connection_.open(addresses_[address_ % addresses_.size()], ngx_cycle->log);
-    if (reason != nullptr) {
-        mark_down(reason);
-        return;
+    tries_ = 0;
+    try_address();
+}
+
+void Node::try_address() noexcept {
+    for (;;) {
+        state_ = State::connecting;
+        const char* reason = connection_.open(addresses_[address_ % addresses_.size()], ngx_cycle->log);
+        if (reason == nullptr) {
+            retry_.cancelable = unsent_.empty();
+            set_timer(retry_, store_.connect_timeout);
+            return;
+        }
+        if (!next_address()) {
+            mark_down(reason);
+            return;
+        }
     }
-    retry_.cancelable = unsent_.empty();
-    set_timer(retry_, store_.connect_timeout);
+}
+
+/// False when all have been tried.
+bool Node::next_address() noexcept {
+    ++address_;
+    return ++tries_ < addresses_.size();
 }
 
 void Node::on_connected() noexcept {
@@ -272,7 +289,6 @@ void Node::mark_down(const char* reason) noexcept {
         ++errors_.connection;
         listener_.on_error(*this);
     }
-    ++address_;
     log_outage("is down", reason);
     return_unsent();
     if (ended_) {
@@ -288,6 +304,13 @@ void Node::on_closed(const char* reason) noexcept {
     if (up_ && state_ == State::ready && !ended_) {
         state_ = State::idle;  // nothing was in flight: no failure, the next command connects
         return;
+    }
+    if (state_ == State::connecting && !ended_ && !quiet_ && next_address()) {
+        try_address();
+        return;
+    }
+    if (state_ == State::greeting || state_ == State::suspended) {
+        ++address_;  // it takes connections and does not answer
     }
     mark_down(reason);
 }

@@ -158,6 +158,8 @@ private:
     void on_close_idle() noexcept override;
 
     void connect() noexcept;
+    void try_address() noexcept;
+    bool next_address() noexcept;
     void greet() noexcept;
     void greet_with(Greeting& greeting) noexcept;
     void greeted(const Reply& reply) noexcept;
@@ -201,7 +203,8 @@ private:
     CommandQueue unsent_;  // wait for the connection
     Backoff backoff_;
     std::vector<Address> addresses_;
-    std::size_t address_ = 0;
+    std::size_t address_ = 0;  // modulo their number: the one in use
+    std::size_t tries_ = 0;    // addresses that failed since connect()
     ngx_resolver_ctx_t* resolving_ = nullptr;
     CommandWriter writer_;
     LogThrottle outage_log_;
