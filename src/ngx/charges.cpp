@@ -267,6 +267,8 @@ void Charges::send_waiting() noexcept {
     --batched_;
     if (sent == 0) {
         paused_ = false;  // nothing waits that could show whether charges are taken: the next one will
+    } else {
+        report_.changed();
     }
 }
 

@@ -1,0 +1,102 @@
+package RateLimit::Traffic;
+
+# Requests that go on in the background while a test does things to the servers.
+#
+#   my $traffic = RateLimit::Traffic->start($nginx, connections => 8, requests => [['/x', 'X-Key' => 'a'], ...]);
+#   my $seen = $traffic->mark;         # a place in what nginx has logged so far
+#   $traffic->since($seen);            # requests that ended since: [{status, outcome, wait, took, uri, key}, ...]
+#   $traffic->more(200);               # waits for that many further requests
+#   $traffic->is_served('what', $seen, timeout => 0.6);     # tests what each of them got: see below
+#   $traffic->unanswered;              # requests without a response; after stop
+#   $traffic->stop;                    # waits for those under way
+#
+# nginx is started with http => RateLimit::Traffic::log_format() . ..., server => RateLimit::Traffic::log() . ...; wait is
+# $rate_limit_store_time, took the whole request's time by nginx's clock.
+
+use strict;
+use warnings;
+use feature 'signatures';
+
+use Test::More;
+use RateLimit::Folder;
+use RateLimit::Load;
+use RateLimit::Process;
+use RateLimit::Wait;
+
+my $count = 0;
+
+sub log_format () {
+    return 'log_format traffic "$status $rate_limit_status $rate_limit_store_time $request_time $uri $http_x_key";';
+}
+
+sub log () { return 'access_log %%DIR%%/traffic traffic; keepalive_requests 1000000;' }
+
+sub start ($class, $nginx, %load) {
+    my $prefix = test_folder() . '/traffic-' . ++$count;
+    my $self = bless {prefix => $prefix, log => $nginx->folder . '/traffic'}, $class;
+    my @load = (port => $nginx->port, connections => 8, %load);
+    $self->{process} = RateLimit::Process->start(name => 'traffic', run => sub {
+        while (!-e "$prefix-stop") {
+            my $unanswered = grep { !$_->status } parallel(@load);
+            next if !$unanswered;
+            open my $file, '>>', "$prefix-unanswered" or die $!;
+            print {$file} "$unanswered\n";
+        }
+    });
+    return $self;
+}
+
+sub stop ($self) {
+    open my $file, '>', "$self->{prefix}-stop" or die $!;
+    $self->{process}->wait(30) or die 'the traffic does not end';
+    return $self;
+}
+
+sub mark ($self) { return -s $self->{log} }
+
+# A worker that was killed may have left half a line.
+sub since ($self, $mark) {
+    open my $file, '<', $self->{log} or die $!;
+    seek $file, $mark, 0;
+    my @requests;
+    while (defined(my $line = <$file>)) {
+        $line =~ /^(\d{3}) (\S*) (\S*) (\S*) (\S*) (\S*)\n/ or next;
+        push @requests, {status => $1, outcome => $2, wait => $3, took => $4, uri => $5, key => $6};
+    }
+    return \@requests;
+}
+
+sub more ($self, $requests, %wait) {
+    my $mark = $self->mark;
+    wait_until { @{$self->since($mark)} >= $requests } timeout => 10, what => "$requests further requests", %wait;
+    return $self;
+}
+
+# A request is answered as its outcome demands. /deny denies with 529 where nobody can be asked, others allow; /full is
+# over its limit. None waits longer than check_timeout, plus a second that a busy machine may take. passes => 1: none
+# remains unchecked.
+my %expected = (
+    '/x'    => qr/^200 (?:PASSED|ERROR_ALLOWED)$/,
+    '/deny' => qr/^(?:200 PASSED|529 ERROR_DENIED)$/,
+    '/full' => qr/^(?:429 REJECTED|200 ERROR_ALLOWED)$/,
+);
+
+sub is_served ($self, $what, $mark, %opt) {
+    my $seen  = $self->since($mark);
+    my @wrong = grep { $_->[1] !~ $expected{$_->[0]} } map { [$_->{uri}, "$_->{status} $_->{outcome}"] } @$seen;
+    is_deeply \@wrong, [], "$what: " . @$seen . ' requests, each served as configured';
+    my ($longest) = sort { $b <=> $a } map { $_->{took} } @$seen;
+    cmp_ok $longest // 9, '<', patience($opt{timeout} + 1), "$what: none longer than check_timeout";
+    diag sprintf '%s: %d requests, the longest %.0f ms', $what, scalar @$seen, 1000 * $longest;
+    my $errors = grep { $_->{outcome} =~ /ERROR/ } @$seen;
+    is $errors, 0, "$what: every check is answered" if $opt{passes};
+    return $self;
+}
+
+sub unanswered ($self) {
+    my $sum = 0;
+    $sum += $_ for split ' ', -e "$self->{prefix}-unanswered" ? read_text("$self->{prefix}-unanswered") : '';
+    return $sum;
+}
+
+1;

@@ -1,0 +1,66 @@
+#!/usr/bin/env perl
+
+# Reloads under load: every request is answered, every admitted one charged once. With a frozen Redis an old worker
+# leaves no later than charge_timeout, and says what is lost with it.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use RateLimit::Test;
+use RateLimit::Traffic;
+
+use List::Util qw(sum0);
+
+my $shards  = RateLimit::Shards->start(1, replicas => 1);
+my $primary = $shards->primary;
+my $nginx   = RateLimit::Nginx->start(
+    workers => 2,
+    http    => RateLimit::Traffic::log_format()
+        . $shards->block('main', 'check_timeout 600ms; connect_timeout 600ms; charge_timeout 1500ms;'),
+    server => RateLimit::Traffic::log() . 'rate_limit_key $http_x_key; rate_limit_error_status 529;
+        rate_limit 1000000r/h store=main; location / {} location /deny { rate_limit_on_error deny; }',
+    files => {deny => ''},
+);
+my @keys    = map { "k$_" } 1 .. 10;
+my $traffic = RateLimit::Traffic->start($nginx, connections => 8, keepalive => 0,
+    requests => [map { my $key = $_; map { [$_, 'X-Key' => $key] } qw(/x /deny) } @keys]);
+my %limit = (timeout => 0.6);
+
+sub stored () {
+    return sum0(map { $_ // 0 } $primary->pipeline(map { ['HGET', "rl:default/3600:$_", 'used'] } @keys));
+}
+
+$traffic->more(100);
+for (1 .. 4) {
+    $nginx->reload;
+    $traffic->more(50);
+}
+wait_until { !$nginx->old_workers } what => 'old workers to leave';
+$traffic->more(50)->is_served('four reloads', 0, %limit, passes => 1);
+$traffic->stop;
+my $admitted = @{$traffic->since(0)};
+wait_until { stored() == $admitted } what => 'all charges';
+is $traffic->unanswered, 0, 'every request got a response';
+is $nginx->count_log(qr/rate limit:|could not be checked/), 0, 'not a word about it';
+
+my $mark = $traffic->mark;
+$traffic = RateLimit::Traffic->start($nginx, connections => 8, keepalive => 0,
+    requests => [map { my $key = $_; map { [$_, 'X-Key' => $key] } qw(/x /deny) } @keys]);
+$traffic->more(50);
+$_->freeze for $shards->all;
+my $begun = monotonic();
+$nginx->reload(wait_old => 1);
+cmp_ok monotonic() - $begun, '<', patience(3.5), 'old workers leave a frozen Redis after charge_timeout';
+$nginx->wait_log(qr/in doubt|are lost/);
+$traffic->more(50);
+$_->thaw for $shards->all;
+wait_until {
+    my $last = $traffic->mark;
+    !grep { $_->{outcome} ne 'PASSED' } @{$traffic->more(50)->since($last)}
+} timeout => 6, what => 'new workers to be served';
+$traffic->stop->is_served('a reload while all is frozen', $mark, %limit);
+is $traffic->unanswered, 0, 'every request got a response';
+is $nginx->count_log(qr/open socket/), 0, 'no socket is left open';
+
+done;
