@@ -74,6 +74,10 @@ sanitize_module := -fsanitize=address,undefined -fno-sanitize-recover=undefined 
 
 valgrind_tests := $(addprefix t/,check_charge.t client_abort.t no_node_left.t keepalive.t reload_waiting.t)
 
+# One line a step; V=1 shows the commands.
+V ?=
+quiet = $(if $(V),,@echo '  $(1)  $@' &&)
+
 .PHONY: all module deps hiredis run demo test unit prove bench versions sanitize valgrind fuzz fuzzers lint format-check \
     layer-check tidy install clean distclean help FORCE
 .DELETE_ON_ERROR:
@@ -100,7 +104,7 @@ help:
 module: $(module)
 
 $(module): $(objects) $(BUILD)/obj/modules.o $(hiredis_built) $(configured)/key
-	$(CXX) -shared -o $@ $(objects) $(BUILD)/obj/modules.o @$(configured)/ld-opt $(LDFLAGS) \
+	$(call quiet,LINK)$(CXX) -shared -o $@ $(objects) $(BUILD)/obj/modules.o @$(configured)/ld-opt $(LDFLAGS) \
 	    -Wl,--exclude-libs,ALL $(hiredis_libs) -lssl -lcrypto
 
 # Touched only when nginx or its flags changed.
@@ -112,15 +116,15 @@ $(configured)/cc-opt $(configured)/modules.c: $(configured)/key ;
 
 $(BUILD)/obj/modules.o: $(configured)/modules.c $(configured)/key
 	@mkdir -p $(@D)
-	$(CC) -O2 -g -fPIC -Wall @$(configured)/cc-opt @$(configured)/includes -c -o $@ $<
+	$(call quiet,CC)$(CC) -O2 -g -fPIC -Wall @$(configured)/cc-opt @$(configured)/includes -c -o $@ $<
 
 $(pure_objects): $(BUILD)/obj/%.o: src/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(scripts)
 	@mkdir -p $(@D)
-	$(compile) -c -o $@ $<
+	$(call quiet,CXX)$(compile) -c -o $@ $<
 
 $(BUILD)/obj/ngx/%.o: src/ngx/%.cpp Makefile $(configured)/key $(hiredis_built) | $(scripts)
 	@mkdir -p $(@D)
-	$(compile) @$(configured)/includes -c -o $@ $<
+	$(call quiet,CXX)$(compile) @$(configured)/includes -c -o $@ $<
 
 $(generated)/%.lua.inc: lua/%.lua
 	@mkdir -p $(@D)
@@ -156,12 +160,12 @@ unit: $(unit_tests)
 	$(unit_tests) --gtest_brief=1
 
 $(unit_tests): $(unit_objects) $(pure_objects) $(hiredis_built)
-	$(CXX) -o $@ $(unit_objects) $(pure_objects) $(LDFLAGS) $(hiredis_libs) -lssl -lcrypto \
+	$(call quiet,LINK)$(CXX) -o $@ $(unit_objects) $(pure_objects) $(LDFLAGS) $(hiredis_libs) -lssl -lcrypto \
 	    -lgtest_main -lgtest -pthread
 
 $(BUILD)/unit/%.o: t/unit/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(scripts)
 	@mkdir -p $(@D)
-	$(compile) -pthread -c -o $@ $<
+	$(call quiet,CXX)$(compile) -pthread -c -o $@ $<
 
 prove: $(module)
 	$(if $(WATCH),NGINX_BINARY='$(nginx)') TEST_NGINX_BINARY='$(if $(WATCH),$(abspath packaging/watched-nginx),$(nginx))' \
@@ -203,25 +207,25 @@ fuzz:
 fuzzers: $(fuzzers)
 
 $(fuzzers): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%_fuzz.o $(filter $(BUILD)/fuzz/core/% $(BUILD)/fuzz/redis/%,$(fuzz_objects))
-	clang++ -o $@ $^ -fsanitize=fuzzer,address,undefined $(hiredis_libs) -lssl -lcrypto
+	$(call quiet,LINK)clang++ -o $@ $^ -fsanitize=fuzzer,address,undefined $(hiredis_libs) -lssl -lcrypto
 
 fuzz_compile = clang++ $(dialect) -O1 -g $(warnings) -fsanitize=fuzzer-no-link,address,undefined \
     -fno-sanitize-recover=undefined -MMD -MP -c -o $@ $<
 
 $(BUILD)/fuzz/%_fuzz.o: t/fuzz/%_fuzz.cpp Makefile $(hiredis_built) | $(scripts)
 	@mkdir -p $(@D)
-	$(fuzz_compile)
+	$(call quiet,CXX)$(fuzz_compile)
 
 $(BUILD)/fuzz/%.o: src/%.cpp Makefile $(hiredis_built) | $(scripts)
 	@mkdir -p $(@D)
-	$(fuzz_compile)
+	$(call quiet,CXX)$(fuzz_compile)
 
 lint: format-check layer-check
 	+@$(recurse) tidy
 
 format-check:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build lint
-	clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(wildcard t/unit/*.h) $(fuzz_sources)
+	@clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(wildcard t/unit/*.h) $(fuzz_sources)
 
 layer-check:
 	packaging/layers $(sources) $(headers)
@@ -230,7 +234,7 @@ tidy: $(sources:src/%.cpp=$(BUILD)/tidy/%)
 
 $(BUILD)/tidy/%: src/%.cpp $(headers) .clang-tidy Makefile packaging/tidy $(configured)/key $(hiredis_built) | $(scripts)
 	@mkdir -p $(@D)
-	packaging/tidy $< $(dialect) $(if $(filter src/ngx/%,$<),@$(configured)/includes)
+	$(call quiet,TIDY)packaging/tidy $< $(dialect) $(if $(filter src/ngx/%,$<),@$(configured)/includes)
 	@touch $@
 
 install: all
