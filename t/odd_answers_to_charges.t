@@ -49,9 +49,9 @@ my @cases  = (
     (map { {kind => 'refused', answer => error($_), log => "does not serve: $refused{$_}"} } sort keys %refused),
     (map { {kind => 'dropped', answer => error($_), log => "were dropped: $dropped{$_}"} } sort keys %dropped),
     (map { {kind => 'taken',   answer => $_} } @taken),
-    (map { {kind => 'broken',  answer => $_, log => 'was sent and not answered: it is in doubt'} } @broken),
-    (map { {kind => 'silent',  answer => $_, log => 'was sent and not answered: it is in doubt'} } @silent),
-    (map { {kind => 'cut', at => $_, log => 'was sent and not answered: it is in doubt'} }
+    (map { {kind => 'broken',  answer => $_, log => 'were sent and not answered: they are in doubt'} } @broken),
+    (map { {kind => 'silent',  answer => $_, log => 'were sent and not answered: they are in doubt'} } @silent),
+    (map { {kind => 'cut', at => $_, log => 'were sent and not answered: they are in doubt'} }
         0 .. length($sound{evalsha}) - 1),
     (map { {kind => 'halved', at => $_} } 1 .. length($sound{evalsha}) - 1),
 );
@@ -145,7 +145,7 @@ for my $n (0 .. $#cases) {
         if $kind =~ /^(?:broken|cut|silent)$/;
     my ($count) = (sort { $b <=> $a } $nginx->error_log =~ /"s$n" were dropped: .*\((\d+) dropped so far\)/g)[0] // 0;
     cmp_ok $count, ($kind eq 'dropped' ? '>=' : '=='), ($kind eq 'dropped' ? 1 : 0), "$shown: $count dropped";
-    my $doubt = $nginx->count_log(qr/"s$n" was sent and not answered/) > 0;
+    my $doubt = $nginx->count_log(qr/"s$n" were sent and not answered/) > 0;
     is $doubt, $kind =~ /^(?:broken|cut|silent)$/, "$shown: in doubt or not";
 }
 is $nginx->count_log(qr/are lost|exited on/), 0, 'nothing is lost, no worker died';

@@ -37,7 +37,7 @@ is $nginx->count_log(qr/in doubt/), 0, 'a short silence leaves no doubt';
 
 $primary->freeze;
 requests(40);
-$nginx->wait_log(qr/is in doubt/, timeout => 5);
+$nginx->wait_log(qr/are in doubt/, timeout => 5);
 requests(40);
 $primary->thaw;
 # What was in doubt had arrived: the server finds it when it wakes up.

@@ -32,7 +32,7 @@ wait_until { $redis->commands('evalsha') >= 9 } what => 'all that waited';
 my %sent;
 $sent{$_->[3]}++ for $redis->commands('evalsha');
 is_deeply [values %sent], [(1) x 9], 'each is sent once';
-$nginx->wait_log(qr/charges of 1 windows .* were dropped: .*\(1 dropped so far\)/);
+$nginx->wait_log(qr/1 charges for .* were dropped: .*\(1 dropped so far\)/);
 $nginx->wait_log(qr/takes charges again/);
 $nginx->stop;
 is $nginx->count_log(qr/takes charges again/), 1, 'and said once';

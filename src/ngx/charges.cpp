@@ -33,6 +33,7 @@ private:
     static FreeList<ChargeCommand>& free_list();
 
     void end() noexcept;
+    void come_back() noexcept;
     void again(Node& node) noexcept;
     void refused(Node& node, Fault fault) noexcept;
     void taken(Node& node, const Reply& reply) noexcept;
@@ -79,9 +80,9 @@ void Charges::ChargeCommand::answered(Node& node, Delivery delivery, const Reply
     // Of a repair nothing is left to do: the charge itself was answered, and a window without a reset is
     // opened anew by its next charge.
     if (!repair && delivery == Delivery::unsent) {
-        charges->wait(key, what);
+        come_back();
     } else if (!repair) {
-        charges->doubt();
+        charges->doubt(what.charges);
     }
     end();
 }
@@ -93,6 +94,15 @@ void Charges::ChargeCommand::end() noexcept {
     free_list().give_back(*this);
     if (was_batched) {
         owner.batched_ended();
+    }
+}
+
+/// It waits, once more if it did before; then its window may have closed meanwhile.
+void Charges::ChargeCommand::come_back() noexcept {
+    if (batched && what.reset <= now_millis()) {
+        charges->drop(what.charges, closed_reason);
+    } else {
+        charges->wait(key, what);
     }
 }
 
@@ -112,7 +122,7 @@ void Charges::ChargeCommand::refused(Node& node, Fault fault) noexcept {
         again(node);
     } else if (is_node_fault(fault)) {
         if (!repair) {
-            charges->wait(key, what);
+            come_back();
         }
         if (refuses_writes(fault)) {
             charges->pause(explain(fault));
@@ -122,7 +132,7 @@ void Charges::ChargeCommand::refused(Node& node, Fault fault) noexcept {
         end();
     } else {
         if (!repair) {
-            charges->drop(1, explain(fault));
+            charges->drop(what.charges, explain(fault));
         }
         end();
     }
@@ -153,7 +163,7 @@ void Charges::charge(const Charge& charge) noexcept {
         ChargeCommand& command = ChargeCommand::take();
         command.charges = this;
         command.key.assign(charge.key);
-        command.what = {charge.cost, charge.period, charge.kind, charge.reset};
+        command.what = {charge.cost, 1, charge.period, charge.kind, charge.reset};
         if (paused_) {
             command.answered(primary_, Delivery::unsent, nullptr);
             return;
@@ -172,6 +182,7 @@ void Charges::wait(const std::string& key, const Waiting& what) noexcept {
         auto found = waiting_.find(key);
         if (found != waiting_.end() && found->second.reset > now) {
             found->second.cost += what.cost;
+            found->second.charges += what.charges;
             return;
         }
         if (found == waiting_.end()) {
@@ -179,19 +190,19 @@ void Charges::wait(const std::string& key, const Waiting& what) noexcept {
                 drop_closed(now);
             }
             if (waiting_.size() >= max_waiting) {
-                drop(1, "too many windows wait for the primary");
+                drop(what.charges, "too many windows wait for the primary");
                 return;
             }
             found = waiting_.emplace(key, what).first;
         } else {
-            drop(1, closed_reason);
+            drop(found->second.charges, closed_reason);
             found->second = what;
         }
         if (what.reset <= now) {
             found->second.reset = propose_reset(what.kind, what.period, now);
         }
     } catch (...) {
-        drop(1, "no memory");
+        drop(what.charges, "no memory");
     }
 }
 
@@ -219,6 +230,7 @@ void Charges::taken() noexcept {
     if (paused_) {
         paused_ = false;
         clear_timer(retry_);
+        send_waiting();  // unless a batch is under way, whose end does
     }
     if (pause_logged_) {
         pause_logged_ = false;
@@ -245,7 +257,7 @@ void Charges::send_waiting() noexcept {
     while (sent < most && !waiting_.empty()) {
         auto entry = waiting_.extract(waiting_.begin());
         if (entry.mapped().reset <= now) {
-            drop(1, closed_reason);
+            drop(entry.mapped().charges, closed_reason);
             continue;
         }
         try {
@@ -258,7 +270,7 @@ void Charges::send_waiting() noexcept {
             ++sent;
             primary_.submit(command);
         } catch (...) {
-            drop(1, "no memory");
+            drop(entry.mapped().charges, "no memory");
         }
         if (!primary_.ready()) {
             break;
@@ -277,8 +289,8 @@ void Charges::drop_closed(Millis now) noexcept {
     std::uint64_t closed = 0;
     for (auto entry = waiting_.begin(); entry != waiting_.end();) {
         if (entry->second.reset <= now) {
+            closed += entry->second.charges;
             entry = waiting_.erase(entry);
-            ++closed;
         } else {
             ++entry;
         }
@@ -294,22 +306,22 @@ void Charges::drop(std::uint64_t count, const char* reason) noexcept {
     std::uint64_t suppressed = 0;
     if (drop_log_.pass(suppressed)) {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                      "rate limit: charges of %uL windows for primary %s of \"%s\" were dropped: %s (%uL "
+                      "rate limit: %uL charges for primary %s of \"%s\" were dropped: %s (%uL "
                       "dropped so far)",
                       count, primary_.name(), store_.name.c_str(), reason, dropped_);
     }
 }
 
-void Charges::doubt() noexcept {
-    ++in_doubt_;
+void Charges::doubt(std::uint64_t count) noexcept {
+    in_doubt_ += count;
     report_.changed();
     std::uint64_t suppressed = 0;
     if (doubt_log_.pass(suppressed)) {
-        ngx_log_error(
-            NGX_LOG_ERR, ngx_cycle->log, 0,
-            "rate limit: a charge for primary %s of \"%s\" was sent and not answered: it is in doubt and not "
-            "sent again (%uL in doubt so far)",
-            primary_.name(), store_.name.c_str(), in_doubt_);
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "rate limit: %uL charges for primary %s of \"%s\" were sent and not answered: they are "
+                      "in doubt and "
+                      "not sent again (%uL in doubt so far)",
+                      count, primary_.name(), store_.name.c_str(), in_doubt_);
     }
 }
 

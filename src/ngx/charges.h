@@ -60,7 +60,8 @@ public:
 private:
     class ChargeCommand;
     struct Waiting {
-        std::int64_t cost = 0;
+        std::int64_t cost = 0;      // of all of them
+        std::uint64_t charges = 1;  // how many they are
         std::int64_t period = 0;
         WindowKind kind = WindowKind::first;
         Millis reset = 0;
@@ -74,7 +75,7 @@ private:
     void batched_ended() noexcept;
     void drop_closed(Millis now) noexcept;
     void drop(std::uint64_t count, const char* reason) noexcept;
-    void doubt() noexcept;
+    void doubt(std::uint64_t count) noexcept;
 
     const StoreConf& store_;
     Node& primary_;

@@ -37,8 +37,7 @@ ngx_int_t conclude(RequestContext& context, Phase phase, std::size_t from) noexc
     if (context.outcome != Outcome::rejected && context.outcome != Outcome::error_denied) {
         return NGX_DECLINED;
     }
-    context.access_done = true;  // an error page in this same location is not limited again
-    context.precontent_done = true;
+    context.end();  // an error page in this same location is not limited again
 
     // Not by returning the status: under `satisfy any` nginx only remembers some of them, and a later
     // handler's OK would let the request in.
@@ -56,17 +55,13 @@ ngx_uint_t limits_in(const LocationConf& conf, Phase phase) noexcept {
 
 /// Finds the limits of this phase that apply. NGX_DECLINED when there is nothing to decide.
 ngx_int_t begin(RequestContext& context, Phase phase, bool attached) noexcept {
-    const LocationConf& conf = context.conf();
-    if (limits_in(conf, phase) != 0) {
-        ngx_int_t status = NGX_OK;
-        if (bypassed(context.request(), conf, status)) {
-            context.bypass();
-        } else if (status != NGX_OK || evaluate(context, phase) != NGX_OK) {
-            return NGX_ERROR;
-        }
+    ngx_int_t status = NGX_OK;
+    if (bypassed(context.request(), context.conf(), status)) {
+        context.bypass();
+    } else if (status != NGX_OK || evaluate(context, phase) != NGX_OK) {
+        return NGX_ERROR;
     }
-    const bool more = phase == Phase::access && conf.precontent_count != 0;
-    if (context.count() == 0 && !more && context.outcome != Outcome::bypassed) {
+    if (context.count() == 0 && context.outcome != Outcome::bypassed) {
         return NGX_DECLINED;  // nothing applies: a location that a redirect leads to may still limit the
                               // request
     }
@@ -78,7 +73,7 @@ ngx_int_t begin(RequestContext& context, Phase phase, bool attached) noexcept {
 
 ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
     const LocationConf& conf = *location_conf(r);
-    if (conf.limits == nullptr || r != r->main) {
+    if (conf.limits == nullptr || limits_in(conf, phase) == 0 || r != r->main) {
         return NGX_DECLINED;
     }
     RequestContext* context = RequestContext::find(r);
@@ -99,8 +94,12 @@ ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
 
     const std::size_t from = context->count();
     const ngx_int_t begun = begin(*context, phase, attached);
+    if (begun == NGX_ERROR) {
+        context->end();
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
     if (begun != NGX_OK) {
-        return begun == NGX_DECLINED ? NGX_DECLINED : NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_DECLINED;
     }
     context->begin_phase(phase, from);
     check(*context, from);
@@ -114,7 +113,7 @@ ngx_int_t access_handler(ngx_http_request_t* r) noexcept {
 }
 
 ngx_int_t precontent_handler(ngx_http_request_t* r) noexcept {
-    return location_conf(r)->precontent_count != 0 ? limit_request(r, Phase::precontent) : NGX_DECLINED;
+    return limit_request(r, Phase::precontent);
 }
 
 /// Charges what was admitted, however it ended. A request that left while it waited was not admitted.

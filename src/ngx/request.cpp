@@ -102,6 +102,7 @@ ngx_int_t RequestContext::suspend() noexcept {
     ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
     if (cleanup == nullptr) {
         detach();
+        end();
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
     cleanup->handler = on_request_cleanup;
@@ -112,6 +113,7 @@ ngx_int_t RequestContext::suspend() noexcept {
         ngx_post_event(read, &ngx_posted_events);
     } else if (ngx_handle_read_event(read, 0) != NGX_OK) {
         detach();
+        end();
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
     r->read_event_handler = ngx_http_test_reading;

@@ -60,9 +60,14 @@ public:
     /// Nothing is limited, checked or charged, whatever an earlier phase decided.
     void bypass() noexcept {
         outcome = Outcome::bypassed;
+        end();
+        count_ = 0;
+    }
+
+    /// No further limit is looked at, wherever the request goes.
+    void end() noexcept {
         access_done = true;
         precontent_done = true;
-        count_ = 0;
     }
 
     /// The limits `from` and after are asked about in this phase.
