@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/window_record.h"
+
+namespace rate_limit {
+
+/// How firmly a record holds its place; the lower goes first.
+enum class Hold : std::uint8_t {
+    none,   ///< its window has ended: nothing of it is needed any more
+    copy,   ///< Redis knows it
+    light,  ///< a local window that is not used up: its client gets a new one
+    firm,   ///< never evicted: a used up local window, or one that somebody still has to settle with
+};
+
+/// What decides which of several records goes.
+struct EvictionRank {
+    Hold hold = Hold::firm;
+    double share = 0;  ///< of its limit that is used: the lower goes first
+
+    friend bool operator<(const EvictionRank& a, const EvictionRank& b) noexcept {
+        return a.hold != b.hold ? a.hold < b.hold : a.share < b.share;
+    }
+};
+
+EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept;
+
+}  // namespace rate_limit

@@ -1,0 +1,76 @@
+#include "core/keyed_hash.h"
+
+#include <cstddef>
+
+namespace rate_limit {
+
+namespace {
+
+constexpr std::size_t word_size = 8;
+constexpr int rounds_a_word = 2;
+constexpr int rounds_at_the_end = 4;
+
+std::uint64_t rotate(std::uint64_t x, unsigned bits) noexcept {
+    return (x << bits) | (x >> (64 - bits));
+}
+
+struct State {
+    std::uint64_t v0, v1, v2, v3;
+
+    void round(int times) noexcept {
+        while (times-- > 0) {
+            v0 += v1;
+            v2 += v3;
+            v1 = rotate(v1, 13) ^ v0;
+            v3 = rotate(v3, 16) ^ v2;
+            v0 = rotate(v0, 32);
+            v2 += v1;
+            v0 += v3;
+            v1 = rotate(v1, 17) ^ v2;
+            v3 = rotate(v3, 21) ^ v0;
+            v2 = rotate(v2, 32);
+        }
+    }
+
+    void absorb(std::uint64_t word) noexcept {
+        v3 ^= word;
+        round(rounds_a_word);
+        v0 ^= word;
+    }
+
+    std::uint64_t sum() const noexcept { return v0 ^ v1 ^ v2 ^ v3; }
+};
+
+/// Up to eight bytes as a little-endian number; compilers make one load of a whole word.
+std::uint64_t little_endian(const char* bytes, std::size_t count) noexcept {
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        word |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+    }
+    return word;
+}
+
+}  // namespace
+
+Hash128 keyed_hash(const HashKey& key, std::string_view bytes) noexcept {
+    // "somepseudorandomlygeneratedbytes", the paper's constants; 0xee marks the longer output.
+    State state{key.low ^ 0x736f6d6570736575, key.high ^ 0x646f72616e646f6d ^ 0xee,
+                key.low ^ 0x6c7967656e657261, key.high ^ 0x7465646279746573};
+    const std::size_t tail = bytes.size() % word_size;
+    const std::size_t whole = bytes.size() - tail;
+    for (std::size_t i = 0; i < whole; i += word_size) {
+        state.absorb(little_endian(bytes.data() + i, word_size));
+    }
+    state.absorb(little_endian(bytes.data() + whole, tail) | (std::uint64_t{bytes.size()} << 56));
+
+    Hash128 hash;
+    state.v2 ^= 0xee;
+    state.round(rounds_at_the_end);
+    hash.low = state.sum();
+    state.v1 ^= 0xdd;
+    state.round(rounds_at_the_end);
+    hash.high = state.sum();
+    return hash;
+}
+
+}  // namespace rate_limit

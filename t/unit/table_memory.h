@@ -1,0 +1,110 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <sys/mman.h>
+
+#include <gtest/gtest.h>
+
+#include "core/window_table.h"
+
+namespace rate_limit {
+
+constexpr Millis table_now = 1'700'000'000'000;
+constexpr HashKey table_key{0x1234567890abcdef, 0xfedcba0987654321};
+
+/// Memory that forked processes share, given back in the end.
+class TableMemory {
+public:
+    explicit TableMemory(std::size_t size) : size_(size) {
+        at_ = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (at_ == MAP_FAILED) {
+            at_ = nullptr;
+            ADD_FAILURE() << "no memory";
+        }
+    }
+    TableMemory(const TableMemory& other) : TableMemory(other.size_) { std::memcpy(at_, other.at_, size_); }
+    TableMemory& operator=(const TableMemory&) = delete;
+    ~TableMemory() { ::munmap(at_, size_); }
+
+    void* at() const { return at_; }
+    std::size_t size() const { return size_; }
+
+    bool operator==(const TableMemory& other) const {
+        return size_ == other.size_ && std::memcmp(at_, other.at_, size_) == 0;
+    }
+
+private:
+    void* at_ = nullptr;
+    std::size_t size_;
+};
+
+inline bool nobody_is_alive(const Process& /*process*/) {
+    return false;
+}
+inline bool all_are_alive(const Process& /*process*/) {
+    return true;
+}
+
+/// A table in memory of its own, or of the view of another process on it.
+struct TestTable {
+    explicit TestTable(std::size_t windows, const HashKey& key = table_key)
+        : memory(WindowTable::bytes_for(windows)), table(LockUser{{1, 1}, all_are_alive}) {
+        EXPECT_TRUE(table.create(memory.at(), memory.size(), key));
+    }
+    TableMemory memory;
+    WindowTable table;
+};
+
+/// Random ids, always the same ones for one seed (SplitMix64).
+class Ids {
+public:
+    explicit Ids(std::uint64_t seed) : state_(seed) {}
+
+    std::uint64_t number() {
+        state_ += 0x9e3779b97f4a7c15;
+        std::uint64_t z = state_;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+        return z ^ (z >> 31);
+    }
+
+    WindowId next() {
+        const std::uint64_t high = number();
+        return {high, number()};
+    }
+
+private:
+    std::uint64_t state_;
+};
+
+/// Opens a window of this id, or counts one more in it; false: no room.
+inline bool count_one(WindowTable& table, const WindowId& id, std::int64_t limit = 1000,
+                      Truth truth = Truth::local, Millis reset = table_now + 60'000) {
+    return table.update(id, table_now, [&](WindowRecord& record) {
+        record.reset = reset;
+        record.limit = limit;
+        record.truth = truth;
+        ++record.used;
+    });
+}
+
+/// All that a table holds, ordered by id.
+inline std::vector<WindowRecord> contents_of(WindowTable& table) {
+    std::vector<WindowRecord> all;
+    for (std::size_t set = 0; set < table.sets(); ++set) {
+        const WindowTable::Records records = table.records_of(set);
+        all.insert(all.end(), records.begin(), records.end());
+    }
+    std::sort(all.begin(), all.end(), [](const WindowRecord& a, const WindowRecord& b) {
+        return std::make_pair(a.id.high, a.id.low) < std::make_pair(b.id.high, b.id.low);
+    });
+    return all;
+}
+
+}  // namespace rate_limit

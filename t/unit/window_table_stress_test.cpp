@@ -1,0 +1,283 @@
+// Processes that count in one table while others are killed under them, at any moment, also inside the locks.
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "core/process.h"
+#include "core/window_table.h"
+#include "table_memory.h"
+
+namespace rate_limit {
+namespace {
+
+constexpr std::size_t workers = 4;
+constexpr std::size_t clients = 40;  // counted by all workers
+constexpr std::size_t passing = 48;  // opened and ended by all workers, for their places
+constexpr auto duration = std::chrono::milliseconds(2500);
+constexpr auto longest_wait = std::chrono::seconds(20);
+
+constexpr Millis ended = 1;  // a reset long ago
+
+/// Who waits for ever for a lock ends here.
+class WindowTableStress : public testing::Test {
+protected:
+    WindowTableStress() { (void)::alarm(60); }
+    ~WindowTableStress() override { (void)::alarm(0); }
+};
+
+/// What workers say of themselves, beside the table: a count is begun before it is made and done after it.
+struct alignas(64) Journal {
+    std::array<std::atomic<std::int64_t>, clients> begun{};
+    std::array<std::atomic<std::int64_t>, clients> done{};
+    std::atomic<std::int64_t> broken{0};
+    std::atomic<std::int64_t> refused{0};
+};
+
+struct Shared {
+    std::array<Journal, workers> journals;
+    std::atomic<bool> stop{false};
+};
+
+WindowId client_id(std::size_t client) {
+    Ids ids(client + 1);
+    return ids.next();
+}
+
+WindowId passing_id(std::uint64_t number) {
+    Ids ids(1000 + number % passing);
+    return ids.next();
+}
+
+/// Every field follows from the count: a record of two halves shows.
+void fill(WindowRecord& record, std::int64_t used) {
+    record.reset = table_now + 60'000 + used;
+    record.used = used;
+    record.limit = used + 1'000'000;
+    record.undelivered = used * 3;
+    record.leased = -used;
+    record.ticket = static_cast<Ticket>(used * 5);
+    record.in_flight = static_cast<std::uint32_t>(used) & WindowRecord::max_in_flight;
+}
+
+bool is_whole(const WindowRecord& record) {
+    WindowRecord expected;
+    expected.id = record.id;
+    fill(expected, record.used);
+    expected.reset = record.reset == ended ? ended : expected.reset;
+    return record == expected;
+}
+
+/// A window that opens, ends in its place, or is forgotten.
+void pass_by(WindowTable& table, Journal& journal, Ids& random) {
+    const std::uint64_t what = random.number() % 3;
+    const WindowId id = passing_id(random.number());
+    const bool room = table.update(id, table_now, [&](WindowRecord& record) {
+        if (record.reset != 0 && !is_whole(record)) {
+            ++journal.broken;
+        }
+        fill(record, record.used + 1);
+        if (what != 0) {
+            record.reset = what == 1 ? ended : 0;
+        }
+    });
+    if (!room) {
+        ++journal.refused;
+    }
+}
+
+[[noreturn]] void work(Shared& shared, TableMemory& memory, std::size_t worker) {
+    Journal& journal = shared.journals.at(worker);
+    WindowTable table({process_of(static_cast<std::uint32_t>(::getpid())), is_alive});
+    if (!table.attach(memory.at(), memory.size())) {
+        ++journal.broken;
+    }
+    Ids random(static_cast<std::uint64_t>(::getpid()));
+    while (!shared.stop.load(std::memory_order_relaxed)) {
+        if (random.number() % 4 == 0) {
+            pass_by(table, journal, random);
+            continue;
+        }
+        const std::size_t client = random.number() % clients;
+        journal.begun.at(client).fetch_add(1, std::memory_order_relaxed);
+        const bool room = table.update(client_id(client), table_now, [&](WindowRecord& record) {
+            if (record.reset != 0 && !is_whole(record)) {
+                ++journal.broken;
+            }
+            fill(record, record.used + 1);
+        });
+        if (!room) {
+            ++journal.refused;
+        }
+        journal.done.at(client).fetch_add(1, std::memory_order_relaxed);
+    }
+    ::_exit(0);
+}
+
+class Crew {
+public:
+    Crew(Shared& shared, TableMemory& memory) : shared_(shared), memory_(memory) {
+        for (std::size_t i = 0; i < workers; ++i) {
+            start(i);
+        }
+    }
+
+    void replace(std::size_t worker) {
+        (void)::kill(pids_.at(worker), SIGKILL);
+        (void)::waitpid(pids_.at(worker), nullptr, 0);
+        start(worker);
+    }
+
+    /// Whether all end by themselves when told so.
+    bool stop() {
+        shared_.stop = true;
+        const auto deadline = std::chrono::steady_clock::now() + longest_wait;
+        bool all = true;
+        for (const pid_t pid : pids_) {
+            int status = 0;
+            pid_t ended = 0;
+            while ((ended = ::waitpid(pid, &status, WNOHANG)) == 0 &&
+                   std::chrono::steady_clock::now() < deadline) {
+                std::this_thread::yield();
+            }
+            if (ended == 0) {
+                (void)::kill(pid, SIGKILL);
+                (void)::waitpid(pid, &status, 0);
+            }
+            all = all && ended == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        }
+        return all;
+    }
+
+private:
+    void start(std::size_t worker) {
+        const pid_t pid = ::fork();
+        if (pid == 0) {
+            work(shared_, memory_, worker);
+        }
+        pids_.at(worker) = pid;
+    }
+
+    Shared& shared_;
+    TableMemory& memory_;
+    std::array<pid_t, workers> pids_{};
+};
+
+TEST_F(WindowTableStress, KilledWorkersWedgeNobodyAndSpoilNoCount) {
+    const TableMemory beside(sizeof(Shared));
+    Shared& shared = *new (beside.at()) Shared;
+    // Few sets, so that workers meet in them; clients fill them to less than half, what passes does the rest.
+    TestTable made(92);
+    for (std::size_t client = 0; client < clients; ++client) {
+        ASSERT_TRUE(
+            made.table.update(client_id(client), table_now, [](WindowRecord& record) { fill(record, 0); }));
+    }
+
+    std::int64_t kills = 0;
+    {
+        Crew crew(shared, made.memory);
+        Ids random(1);
+        const auto end = std::chrono::steady_clock::now() + duration;
+        while (std::chrono::steady_clock::now() < end) {
+            std::this_thread::sleep_for(std::chrono::microseconds(random.number() % 2000));
+            crew.replace(random.number() % workers);
+            ++kills;
+        }
+        EXPECT_TRUE(crew.stop()) << "somebody waits for ever";
+    }
+    EXPECT_GT(kills, 50);
+
+    WindowTable table({process_of(static_cast<std::uint32_t>(::getpid())), is_alive});
+    ASSERT_TRUE(table.attach(made.memory.at(), made.memory.size()));
+    std::int64_t uncertain = 0;
+    std::int64_t counted = 0;
+    for (std::size_t client = 0; client < clients; ++client) {
+        std::int64_t begun = 0;
+        std::int64_t done = 0;
+        for (const Journal& journal : shared.journals) {
+            begun += journal.begun.at(client);
+            done += journal.done.at(client);
+        }
+        const auto record = table.find(client_id(client));
+        ASSERT_TRUE(record);
+        EXPECT_LE(done, record->used);
+        EXPECT_LE(record->used, begun);
+        uncertain += begun - done;
+        counted += record->used;
+    }
+    EXPECT_LE(uncertain, kills);
+    EXPECT_GT(counted, kills);
+    for (const Journal& journal : shared.journals) {
+        EXPECT_EQ(journal.broken, 0);
+        EXPECT_EQ(journal.refused, 0);
+    }
+    std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+    for (const WindowRecord& record : contents_of(table)) {
+        EXPECT_TRUE(is_whole(record));
+        EXPECT_TRUE(seen.insert({record.id.high, record.id.low}).second) << "one id twice";
+    }
+}
+
+/// Runs `held` in a child while it has the lock of this id.
+template <typename Held>
+pid_t child_in_lock(TestTable& made, const WindowId& id, Held held) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        made.table.set_user({process_of(static_cast<std::uint32_t>(::getpid())), is_alive});
+        (void)made.table.update(id, table_now, [&](WindowRecord& record) {
+            ++record.used;
+            held();
+        });
+        ::_exit(0);
+    }
+    return child;
+}
+
+TEST_F(WindowTableStress, ALockOfTheDeadIsTakenOver) {
+    TestTable made(46);
+    made.table.set_user({process_of(static_cast<std::uint32_t>(::getpid())), is_alive});
+    ASSERT_TRUE(count_one(made.table, {1, 1}));
+    for (const WindowId& id : {WindowId{1, 1}, WindowId{2, 2}}) {  // one lock, both locks
+        const pid_t child = child_in_lock(made, id, [] { (void)::raise(SIGKILL); });
+        siginfo_t info;
+        ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+        EXPECT_EQ(made.table.find({1, 1})->used, 1);
+        EXPECT_FALSE(made.table.find({2, 2}));
+        ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    }
+    ASSERT_TRUE(count_one(made.table, {2, 2}));
+    EXPECT_EQ(made.table.find({2, 2})->used, 1);
+}
+
+TEST_F(WindowTableStress, ALockOfTheLivingIsWaitedFor) {
+    TestTable made(46);
+    made.table.set_user({process_of(static_cast<std::uint32_t>(::getpid())), is_alive});
+    ASSERT_TRUE(count_one(made.table, {1, 1}));
+    const TableMemory beside(sizeof(std::atomic<bool>));
+    auto& inside = *new (beside.at()) std::atomic<bool>(false);
+    const pid_t child = child_in_lock(made, {1, 1}, [&] {
+        inside = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    });
+    while (!inside) {
+        std::this_thread::yield();
+    }
+    EXPECT_EQ(made.table.find({1, 1})->used, 2);
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+}
+
+}  // namespace
+}  // namespace rate_limit
