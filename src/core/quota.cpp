@@ -1,26 +1,12 @@
 #include "core/quota.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstring>
 #include <limits>
+
+#include "core/append.h"
 
 namespace rate_limit {
 namespace {
-
-/// Digits and sign of any 64-bit number.
-constexpr std::size_t max_number = 20;
-
-char* append(char* out, std::string_view text) noexcept {
-    if (!text.empty()) {
-        std::memcpy(out, text.data(), text.size());
-    }
-    return out + text.size();
-}
-
-char* append(char* out, std::int64_t number) noexcept {
-    return std::to_chars(out, out + max_number, number).ptr;
-}
 
 template <typename Value>
 Field field(std::string_view name, const Value& value) noexcept {

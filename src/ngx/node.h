@@ -160,7 +160,6 @@ private:
     void connect() noexcept;
     void try_address() noexcept;
     bool next_address() noexcept;
-    void greet() noexcept;
     void greet_with(Greeting& greeting) noexcept;
     void greeted(const Reply& reply) noexcept;
     void reject_greeting(const char* what, const Reply& reply) noexcept;

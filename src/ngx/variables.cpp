@@ -1,3 +1,4 @@
+#include "core/append.h"
 #include "core/quota.h"
 #include "ngx/conf.h"
 #include "ngx/handlers.h"
@@ -7,8 +8,6 @@
 namespace rate_limit {
 
 namespace {
-
-constexpr std::size_t max_number = NGX_INT64_LEN;
 
 ngx_int_t set_text(ngx_http_variable_value_t* value, std::string_view text) noexcept {
     value->valid = 1;
@@ -25,12 +24,11 @@ ngx_int_t set_missing(ngx_http_variable_value_t* value) noexcept {
 }
 
 ngx_int_t set_number(ngx_http_request_t* r, ngx_http_variable_value_t* value, std::int64_t number) noexcept {
-    auto* text = static_cast<u_char*>(ngx_pnalloc(r->pool, max_number));
+    auto* text = static_cast<char*>(ngx_pnalloc(r->pool, max_number));
     if (text == nullptr) {
         return NGX_ERROR;
     }
-    const u_char* end = ngx_sprintf(text, "%L", number);
-    return set_text(value, {reinterpret_cast<char*>(text), static_cast<std::size_t>(end - text)});
+    return set_text(value, {text, static_cast<std::size_t>(append(text, number) - text)});
 }
 
 enum Member : uintptr_t { member_limit, member_used, member_remaining, member_reset };

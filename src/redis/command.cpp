@@ -1,27 +1,10 @@
 #include "redis/command.h"
 
 #include <array>
-#include <charconv>
-#include <cstring>
+
+#include "core/append.h"
 
 namespace rate_limit {
-namespace {
-
-/// Digits and sign of any 64-bit number.
-constexpr std::size_t max_number = 20;
-
-char* put(char* out, std::string_view text) noexcept {
-    if (!text.empty()) {
-        std::memcpy(out, text.data(), text.size());
-    }
-    return out + text.size();
-}
-
-char* put_number(char* out, std::int64_t number) noexcept {
-    return std::to_chars(out, out + max_number, number).ptr;
-}
-
-}  // namespace
 
 std::string_view CommandWriter::ping() {
     begin(1);
@@ -113,19 +96,19 @@ void CommandWriter::begin(std::size_t words) {
     length_ = 0;
     char* out = room(max_number + 3);
     *out++ = '*';
-    advance(put(put_number(out, static_cast<std::int64_t>(words)), "\r\n"));
+    advance(append(append(out, static_cast<std::int64_t>(words)), "\r\n"));
 }
 
 void CommandWriter::word(std::string_view text) {
     char* out = room(max_number + 5 + text.size());
     *out++ = '$';
-    out = put(put_number(out, static_cast<std::int64_t>(text.size())), "\r\n");
-    advance(put(put(out, text), "\r\n"));
+    out = append(append(out, static_cast<std::int64_t>(text.size())), "\r\n");
+    advance(append(append(out, text), "\r\n"));
 }
 
 void CommandWriter::word(std::int64_t number) {
     std::array<char, max_number> digits;
-    const char* end = put_number(digits.data(), number);
+    const char* end = append(digits.data(), number);
     word({digits.data(), static_cast<std::size_t>(end - digits.data())});
 }
 
