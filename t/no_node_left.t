@@ -12,7 +12,8 @@ my $shards = RateLimit::Shards->start(1, replicas => 2);
 my $alone  = RateLimit::Redis->start;
 my ($primary, @replicas) = $shards->all;
 my $nginx = RateLimit::Nginx->start(
-    http   => $shards->block('main') . 'rate_limit_redis alone { shard a primary=' . $alone->address . '; }',
+    http => $shards->block('main', 'check_timeout 5s; connect_timeout 5s;')
+        . 'rate_limit_redis alone { check_timeout 5s; connect_timeout 5s; shard a primary=' . $alone->address . '; }',
     server => 'rate_limit_key $http_x_key; add_header X-Status $rate_limit_status always;'
         . 'rate_limit 1000r/h store=main; location / {} location /deny { rate_limit_on_error deny; }'
         . 'location /code { rate_limit_on_error deny; rate_limit_error_status 529; }'
