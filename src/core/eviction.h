@@ -2,8 +2,6 @@
 
 #include <cstdint>
 
-#include "core/window_record.h"
-
 namespace rate_limit {
 
 /// How firmly a record holds its place; the lower goes first.
@@ -23,7 +21,5 @@ struct EvictionRank {
         return a.hold != b.hold ? a.hold < b.hold : a.share < b.share;
     }
 };
-
-EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept;
 
 }  // namespace rate_limit

@@ -7,13 +7,15 @@ namespace rate_limit {
 
 namespace {
 
+constexpr std::uint32_t ask_again = 1000;  // milliseconds
+
 std::int64_t add(std::int64_t a, std::int64_t b) noexcept {
     std::int64_t sum = 0;
     return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
 }
 
-std::int64_t less(std::int64_t from, std::int64_t cost) noexcept {
-    return std::max<std::int64_t>(0, from - cost);
+void set_limit(WindowRecord& record, std::int64_t limit) noexcept {
+    record.limit = static_cast<std::uint64_t>(std::clamp<std::int64_t>(limit, 0, max_limit));
 }
 
 void open(WindowRecord& record, const Terms& terms, Millis reset) noexcept {
@@ -21,29 +23,31 @@ void open(WindowRecord& record, const Terms& terms, Millis reset) noexcept {
     record = WindowRecord{};
     record.id = id;
     record.reset = reset;
-    record.limit = terms.rate.limit;
     record.ticket = static_cast<Ticket>(reset);
     record.truth = terms.truth;
-    record.confirmed = terms.truth == Truth::local;
+    set_limit(record, terms.rate.limit);
 }
 
 void open_if_ended(WindowRecord& record, const Terms& terms) noexcept {
     if (!is_open(record, terms.rate.period, terms.now)) {
         open(record, terms, terms.proposed);
     }
-    record.limit = terms.rate.limit;
+    set_limit(record, terms.rate.limit);
 }
 
-/// The same window, as the truth has it: who is in flight stays so.
-void take(WindowRecord& record, const Terms& terms, const Window& answer) noexcept {
-    if (!is_open(record, terms.rate.period, terms.now)) {
-        open(record, terms, answer.reset);
-    }
-    record.used = std::max<std::int64_t>(0, answer.used);
-    record.reset = answer.reset;
-    record.limit = terms.rate.limit;
-    record.truth = terms.truth;
+void take(WindowRecord& record, std::int64_t used, Millis reset) noexcept {
+    record.used = std::max<std::int64_t>(0, used);
+    record.reset = reset;
     record.confirmed = true;
+}
+
+/// Both are open.
+void merge(WindowRecord& record, const Window& answer) noexcept {
+    if (answer.reset == record.reset || !record.confirmed) {
+        take(record, std::max(answer.used, record.used), answer.reset);
+    } else if (answer.reset > record.reset) {
+        take(record, answer.used, answer.reset);  // Redis has lost the window, and opened another
+    }
 }
 
 }  // namespace
@@ -53,7 +57,7 @@ bool is_open(const WindowRecord& record, std::int64_t period, Millis now) noexce
 }
 
 std::int64_t taken(const WindowRecord& record) noexcept {
-    return add(add(record.used, record.undelivered), record.in_flight);
+    return add(record.used, record.in_flight);
 }
 
 bool enter(WindowRecord& record, const Terms& terms) noexcept {
@@ -61,7 +65,7 @@ bool enter(WindowRecord& record, const Terms& terms) noexcept {
         return false;
     }
     open_if_ended(record, terms);
-    if (taken(record) >= record.limit || record.in_flight == WindowRecord::max_in_flight) {
+    if (taken(record) >= terms.rate.limit || record.in_flight == WindowRecord::max_in_flight) {
         return false;
     }
     record.in_flight = record.in_flight + 1;
@@ -69,17 +73,19 @@ bool enter(WindowRecord& record, const Terms& terms) noexcept {
 }
 
 void leave(WindowRecord& record, Ticket ticket) noexcept {
-    if (record.ticket == ticket && record.in_flight > 0) {
-        record.in_flight = record.in_flight - 1;
+    if (record.ticket != ticket || record.in_flight == 0) {
+        return;
+    }
+    record.in_flight = record.in_flight - 1;
+    if (record.in_flight == 0 && record.used == 0 && !record.confirmed) {
+        record.reset = 0;
     }
 }
 
 bool charge_if_fits(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept {
-    if (cost == 0) {
-        return true;
-    }
     const bool opened = is_open(record, terms.rate.period, terms.now);
-    if (add(opened ? taken(record) : 0, cost) > terms.rate.limit) {
+    const std::int64_t before = opened ? taken(record) : 0;
+    if (add(before, cost) > terms.rate.limit) {
         return false;
     }
     charge(record, terms, cost);
@@ -92,25 +98,32 @@ void charge(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcep
     }
     open_if_ended(record, terms);
     record.used = add(record.used, cost);
+    record.confirmed = true;
 }
 
 void refund(WindowRecord& record, Ticket ticket, std::int64_t cost) noexcept {
-    if (record.ticket == ticket) {
-        record.used = less(record.used, cost);
+    if (record.ticket != ticket) {
+        return;
+    }
+    record.used = std::max<std::int64_t>(0, record.used - cost);
+    if (record.used == 0 && record.in_flight == 0) {
+        record.reset = 0;
     }
 }
 
 void send(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept {
-    if (cost == 0) {
-        return;
-    }
     open_if_ended(record, terms);
-    record.undelivered = add(record.undelivered, cost);
+    record.used = add(record.used, cost);
+    record.events = record.events + 1;
+    if (record.unanswered < WindowRecord::max_unanswered) {
+        record.unanswered = record.unanswered + 1;
+    }
 }
 
-void settle(WindowRecord& record, Ticket ticket, std::int64_t cost) noexcept {
-    if (record.ticket == ticket) {
-        record.undelivered = less(record.undelivered, cost);
+void settle(WindowRecord& record, Ticket ticket, std::uint64_t charges) noexcept {
+    record.events = record.events + 1;
+    if (record.ticket == ticket && record.unanswered < WindowRecord::max_unanswered) {
+        record.unanswered = record.unanswered - std::min<std::uint64_t>(charges, record.unanswered);
     }
 }
 
@@ -118,26 +131,53 @@ void learn(WindowRecord& record, const Terms& terms, const Window& answer) noexc
     if (!is_open(answer, terms.rate.period, terms.now)) {
         return;
     }
-    Window known = answer;
     if (is_open(record, terms.rate.period, terms.now)) {
-        if (answer.reset == record.reset) {
-            known.used = std::max(answer.used, record.used);
-        } else if (record.confirmed && answer.reset < record.reset) {
-            return;  // of a window that Redis has lost since, and opened anew
-        }
+        merge(record, answer);
+    } else {
+        open(record, terms, answer.reset);
+        take(record, answer.used, answer.reset);
     }
-    take(record, terms, known);
+    set_limit(record, terms.rate.limit);
 }
 
-void replace(WindowRecord& record, const Terms& terms, const Window& answer) noexcept {
-    if (is_open(answer, terms.rate.period, terms.now)) {
-        take(record, terms, answer);
+void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges, std::int64_t period,
+             Millis now, const Window& answer) noexcept {
+    // All others had been answered before these were sent, so they are in this answer.
+    const bool last_word =
+        record.ticket == receipt.ticket && record.events == receipt.events && record.unanswered == charges;
+    settle(record, receipt.ticket, charges);
+    record.asked = static_cast<std::uint32_t>(now);
+    if (!is_open(answer, period, now) || !is_open(record, period, now)) {
         return;
     }
-    if (is_open(record, terms.rate.period, terms.now)) {
-        record.used = 0;
-        record.confirmed = false;
+    if (last_word) {
+        take(record, answer.used, answer.reset);
+    } else {
+        merge(record, answer);
     }
+}
+
+void replace(WindowRecord& record, const Terms& terms, const Window& answer, std::uint32_t events) noexcept {
+    if (record.unanswered != 0 || record.events != events || !is_open(record, terms.rate.period, terms.now)) {
+        learn(record, terms, answer);
+        return;
+    }
+    if (is_open(answer, terms.rate.period, terms.now)) {
+        take(record, answer.used, answer.reset);
+        return;
+    }
+    record.used = 0;
+    record.confirmed = false;
+    record.reset = record.in_flight == 0 ? 0 : terms.proposed;
+}
+
+bool may_ask(WindowRecord& record, Millis now) noexcept {
+    const auto at = static_cast<std::uint32_t>(now);
+    if (at - record.asked < ask_again) {
+        return false;
+    }
+    record.asked = at;
+    return true;
 }
 
 }  // namespace rate_limit

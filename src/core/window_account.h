@@ -9,7 +9,10 @@
 namespace rate_limit {
 
 /// What requests and answers do to one window's record. Nothing here goes below zero or overflows, and what
-/// belongs to one window (in flight, undelivered) never counts in the next one.
+/// belongs to one window (in flight, unanswered) never counts in the next one.
+///
+/// `used` grows with each charge when it is sent, and to any answer that says more: each of both is a lower
+/// bound of the truth, and neither counts a charge twice.
 
 /// What a limit is asked under. `proposed` is the end of a window that would open now.
 struct Terms {
@@ -22,38 +25,58 @@ struct Terms {
 /// Open now, and not by somebody's wrong clock.
 bool is_open(const WindowRecord& record, std::int64_t period, Millis now) noexcept;
 
-/// What counts against the limit: used, undelivered and in flight.
+/// What counts against the limit: used and in flight.
 std::int64_t taken(const WindowRecord& record) noexcept;
 
 /// `check_charge` before the request: true if it is admitted; then it is in flight in the window that
 /// `record.ticket` names.
 bool enter(WindowRecord& record, const Terms& terms) noexcept;
 
-/// The request is over. Only the window that it entered changes.
+/// The request is over, and charged before this if it is charged at all. Only the window that it entered
+/// changes; a proposed one that nobody charged is forgotten.
 void leave(WindowRecord& record, Ticket ticket) noexcept;
 
-/// `charge_refund` in a local window: true if the cost fits, then it is charged. A cost of 0 fits always and
-/// opens nothing.
+/// `charge_refund` in a local window: true if the cost fits, then it is charged. A cost of 0 opens
+/// nothing.
 bool charge_if_fits(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept;
 
 /// Charges a local window, whatever its limit. A cost of 0 opens nothing.
 void charge(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept;
 
-/// Gives back to the window that the ticket names.
+/// Gives back to the local window that the ticket names; one where nothing is used any more is forgotten.
 void refund(WindowRecord& record, Ticket ticket, std::int64_t cost) noexcept;
 
-/// A charge that is on its way to Redis, counted in the window that `record.ticket` then names.
+/// A charge, not of 0, sets out to Redis and counts in the window that `record.ticket` then names.
 void send(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept;
 
-/// It is there, or given up. Only the window that it was sent under changes.
-void settle(WindowRecord& record, Ticket ticket, std::int64_t cost) noexcept;
+/// The primary answered so many charges sent under this ticket, or they were given up.
+void settle(WindowRecord& record, Ticket ticket, std::uint64_t charges) noexcept;
 
 /// Redis's word on the window, the primary's or a replica's, in any order: used never goes backwards in one
 /// window, a proposed reset is replaced by the stored one. An answer without an open window says nothing.
 void learn(WindowRecord& record, const Terms& terms, const Window& answer) noexcept;
 
-/// The primary's word, asked for to replace what is remembered, even by less: `answer` without an open window
-/// says that nothing is used.
-void replace(WindowRecord& record, const Terms& terms, const Window& answer) noexcept;
+/// What a charge remembers of the window it was sent to.
+struct Receipt {
+    static constexpr std::uint32_t no_event = ~0U;
+
+    Ticket ticket = 0;
+    std::uint32_t events =
+        no_event;  ///< as the record had them when it was sent; no_event: of several charges
+};
+
+/// The primary's answer to so many charges, which it settles. Where none but these was on its way since they
+/// were sent, its word replaces what is remembered, even by less; else it is as learn(). It opens no window
+/// here.
+void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges, std::int64_t period,
+             Millis now, const Window& answer) noexcept;
+
+/// The primary's word that replaces what is remembered, even by less: `answer` without an open window says
+/// that there is none. `events` is what the record said when the question was sent: where a charge was sent
+/// or answered since, or waits for its answer, the word may be older than that charge, and is but learned.
+void replace(WindowRecord& record, const Terms& terms, const Window& answer, std::uint32_t events) noexcept;
+
+/// True once a second for one window: whoever gets it asks the primary.
+bool may_ask(WindowRecord& record, Millis now) noexcept;
 
 }  // namespace rate_limit

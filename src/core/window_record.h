@@ -2,20 +2,12 @@
 
 #include <cstdint>
 
+#include "core/eviction.h"
+#include "core/rate.h"
 #include "core/window.h"
+#include "core/window_id.h"
 
 namespace rate_limit {
-
-/// What a window's identity (store, name, period, window kind, key) is found by: a keyed 128-bit digest.
-struct WindowId {
-    std::uint64_t high = 0;
-    std::uint64_t low = 0;
-
-    friend bool operator==(const WindowId& a, const WindowId& b) noexcept {
-        return a.high == b.high && a.low == b.low;
-    }
-    friend bool operator!=(const WindowId& a, const WindowId& b) noexcept { return !(a == b); }
-};
 
 /// Where the truth of a window is.
 enum class Truth : std::uint8_t {
@@ -30,15 +22,26 @@ using Ticket = std::uint32_t;
 /// One window as one machine remembers it: one cache line in shared memory, copied as a whole. Plain data.
 struct WindowRecord {
     static constexpr std::uint32_t max_in_flight = (1U << 24) - 1;
+    static constexpr std::uint32_t max_unanswered = (1U << 24) - 1;
 
-    WindowRecord() noexcept : in_flight(0), truth(Truth::local), confirmed(false) {}
+    WindowRecord() noexcept
+        : limit(0),
+          events(0),
+          leased(0),
+          unanswered(0),
+          in_flight(0),
+          truth(Truth::local),
+          confirmed(false) {}
 
     WindowId id;
-    Millis reset = 0;              ///< the window's end; 0: no window
-    std::int64_t used = 0;         ///< as last confirmed by the truth
-    std::int64_t limit = 0;        ///< as last seen: which records may be evicted depends on it
-    std::int64_t undelivered = 0;  ///< charged here and not confirmed yet
-    std::int64_t leased = 0;       ///< tokens granted to this machine and not spent
+    Millis reset = 0;               ///< the window's end; 0: no window
+    std::int64_t used = 0;          ///< at least: what the truth said last, and what was charged here since
+    std::uint64_t limit : 40;       ///< as last seen: which records may be evicted depends on it
+    std::uint64_t events : 24;      ///< how many charges were sent from here and answered, modulo its size
+    std::uint64_t leased : 40;      ///< tokens granted to this machine and not spent
+    std::uint64_t unanswered : 24;  ///< charges sent from here that the primary has not answered; at its most
+                                    ///< it stays there
+    std::uint32_t asked = 0;        ///< when the primary was last asked to confirm; low half of Millis
     Ticket ticket = 0;
     std::uint32_t in_flight : 24;  ///< requests admitted into this window that are not charged yet
     Truth truth : 4;
@@ -46,10 +49,15 @@ struct WindowRecord {
 
     friend bool operator==(const WindowRecord& a, const WindowRecord& b) noexcept {
         return a.id == b.id && a.reset == b.reset && a.used == b.used && a.limit == b.limit &&
-               a.undelivered == b.undelivered && a.leased == b.leased && a.ticket == b.ticket &&
-               a.in_flight == b.in_flight && a.truth == b.truth && a.confirmed == b.confirmed;
+               a.events == b.events && a.leased == b.leased && a.unanswered == b.unanswered &&
+               a.asked == b.asked && a.ticket == b.ticket && a.in_flight == b.in_flight &&
+               a.truth == b.truth && a.confirmed == b.confirmed;
     }
 };
 static_assert(sizeof(WindowRecord) == 64, "a record is one cache line");
+static_assert(max_limit < (std::int64_t{1} << 40), "a limit fits its bits");
+
+/// Closed windows go first, then copies of what Redis holds, then local windows with the least used part.
+EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept;
 
 }  // namespace rate_limit

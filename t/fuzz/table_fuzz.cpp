@@ -11,7 +11,7 @@
 
 #include <fuzzer/FuzzedDataProvider.h>
 
-#include "core/eviction.h"
+#include "core/window_record.h"
 #include "core/window_table.h"
 
 namespace rate_limit {
@@ -69,7 +69,7 @@ void scribble(FuzzedDataProvider& data, Millis now, WindowRecord& record) {
         default:
             record.reset = now + 1'000'000;
     }
-    record.undelivered = (bits / 16) % 8 == 7 ? 1 : 0;
+    record.unanswered = (bits / 16) % 8 == 7 ? 1 : 0;
     record.truth = bits / 128 == 1 ? Truth::redis : Truth::local;
     const unsigned counts = data.ConsumeIntegral<std::uint8_t>();
     record.used = counts % 16;

@@ -1,4 +1,4 @@
-#include "core/eviction.h"
+#include "core/window_record.h"
 
 #include <gtest/gtest.h>
 
@@ -55,9 +55,9 @@ TEST(Eviction, NeverOneThatSomebodyStillSettlesWith) {
         in_flight.in_flight = 1;
         WindowRecord leased = record(truth, 1, 10);
         leased.leased = 1;
-        WindowRecord undelivered = record(truth, 1, 10);
-        undelivered.undelivered = 1;
-        for (WindowRecord* held : {&in_flight, &leased, &undelivered}) {
+        WindowRecord unanswered = record(truth, 1, 10);
+        unanswered.unanswered = 1;
+        for (WindowRecord* held : {&in_flight, &leased, &unanswered}) {
             EXPECT_FALSE(may_go(*held));
             held->reset = now;
             EXPECT_TRUE(may_go(*held));

@@ -35,7 +35,7 @@ TEST(Enter, OpensAWindowWithTheProposal) {
     EXPECT_EQ(record.reset, now + 60'000);
     EXPECT_EQ(record.ticket, static_cast<Ticket>(now + 60'000));
     EXPECT_EQ(record.used, 0);
-    EXPECT_EQ(record.limit, 10);
+    EXPECT_EQ(record.limit, 10U);
     EXPECT_EQ(record.in_flight, 1U);
     EXPECT_EQ(record.truth, Truth::redis);
     EXPECT_FALSE(record.confirmed);
@@ -49,14 +49,20 @@ TEST(Enter, OneProposalServesAllRequests) {
     EXPECT_EQ(record.in_flight, 2U);
 }
 
-TEST(Enter, ALocalWindowIsItsOwnTruth) {
+TEST(Enter, ALocalWindowIsItsOwnTruthOnceCharged) {
     WindowRecord record = with_id();
-    EXPECT_TRUE(enter(record, terms(10, now, Truth::local)));
+    const Terms local = terms(10, now, Truth::local);
+    EXPECT_TRUE(enter(record, local));
     EXPECT_EQ(record.truth, Truth::local);
+    EXPECT_FALSE(record.confirmed);
+    charge(record, local, 1);
+    leave(record, record.ticket);
     EXPECT_TRUE(record.confirmed);
+    EXPECT_EQ(record.used, 1);
+    EXPECT_EQ(record.reset, now + 60'000);
 }
 
-TEST(Enter, CountsUsedUndeliveredAndInFlight) {
+TEST(Enter, CountsUsedSentAndInFlight) {
     WindowRecord record = known(5, now + 1000);
     send(record, terms(10), 3);
     EXPECT_TRUE(enter(record, terms(10)));
@@ -88,8 +94,8 @@ TEST(Enter, ANewWindowStartsWithNothing) {
     EXPECT_TRUE(enter(record, terms(10, later)));
     EXPECT_EQ(record.reset, later + 60'000);
     EXPECT_EQ(record.used, 0);
-    EXPECT_EQ(record.undelivered, 0);
-    EXPECT_EQ(record.leased, 0);
+    EXPECT_EQ(record.unanswered, 0U);
+    EXPECT_EQ(record.leased, 0U);
     EXPECT_EQ(record.in_flight, 1U);
     EXPECT_FALSE(record.confirmed);
 }
@@ -116,12 +122,11 @@ TEST(Enter, RefusesRatherThanForgetsToCount) {
 
 TEST(Enter, HugeCountsDoNotOverflow) {
     WindowRecord record = known(most, now + 1000);
-    record.undelivered = most;
     record.in_flight = 5;
     EXPECT_EQ(taken(record), most);
     EXPECT_FALSE(enter(record, terms(max_limit)));
     send(record, terms(10), max_limit);
-    EXPECT_EQ(record.undelivered, most);
+    EXPECT_EQ(record.used, most);
 }
 
 TEST(Leave, TakesBackOne) {
@@ -139,6 +144,25 @@ TEST(Leave, NeverBelowZero) {
     WindowRecord none;
     leave(none, 0);
     EXPECT_EQ(none, WindowRecord{});
+}
+
+TEST(Leave, AProposalThatNobodyChargedIsForgotten) {
+    for (const Truth truth : {Truth::local, Truth::redis}) {
+        WindowRecord record = with_id();
+        enter(record, terms(10, now, truth));
+        enter(record, terms(10, now, truth));
+        leave(record, record.ticket);
+        EXPECT_EQ(record.reset, now + 60'000);
+        leave(record, record.ticket);
+        EXPECT_EQ(record.reset, 0);
+    }
+}
+
+TEST(Leave, AWindowThatRedisKnowsStays) {
+    WindowRecord record = known(0, now + 1000);
+    enter(record, terms(10));
+    leave(record, record.ticket);
+    EXPECT_EQ(record.reset, now + 1000);
 }
 
 TEST(Leave, ALateRequestLeavesTheNextWindowAlone) {
@@ -204,7 +228,6 @@ TEST(Charge, MayPassTheLimit) {
 TEST(Charge, OfNothingOpensNothing) {
     WindowRecord record = with_id();
     charge(record, terms(10), 0);
-    send(record, terms(10), 0);
     EXPECT_EQ(record, with_id());
 }
 
@@ -217,19 +240,60 @@ TEST(Refund, OnlyToItsWindowAndNeverBelowZero) {
     EXPECT_EQ(record.used, 3);
     refund(record, record.ticket, 9);
     EXPECT_EQ(record.used, 0);
+    EXPECT_EQ(record.reset, 0) << "all of it was given back: no window was opened";
+}
+
+TEST(Refund, KeepsAWindowThatSomebodyIsIn) {
+    WindowRecord record = with_id();
+    charge(record, terms(10, now, Truth::local), 5);
+    record.in_flight = 1;
+    refund(record, record.ticket, 5);
+    EXPECT_EQ(record.reset, now + 60'000);
+}
+
+TEST(Send, CountsAtOnceAndOnlyOnce) {
+    WindowRecord record = known(1, now + 1000);
+    send(record, terms(10), 5);
+    EXPECT_EQ(record.used, 6);
+    EXPECT_EQ(record.unanswered, 1U);
+    learn(record, terms(10), {6, now + 1000});
+    EXPECT_EQ(record.used, 6);
+    send(record, terms(10), 2);
+    EXPECT_EQ(record.used, 8);
+    confirm(record, {record.ticket, 0}, 1, 60, now, {9, now + 1000});
+    EXPECT_EQ(record.used, 9);
+}
+
+TEST(Send, AfterTheWindowsEndOpensTheNext) {
+    WindowRecord record = known(7, now + 1000);
+    const Ticket ticket = record.ticket;
+    send(record, terms(10, now + 1000), 2);
+    EXPECT_EQ(record.used, 2);
+    EXPECT_EQ(record.reset, now + 61'000);
+    EXPECT_NE(record.ticket, ticket);
+    EXPECT_FALSE(record.confirmed);
 }
 
 TEST(Settle, OnlyItsWindowAndNeverBelowZero) {
     WindowRecord record = known(1, now + 1000);
     send(record, terms(10), 5);
-    EXPECT_EQ(record.undelivered, 5);
+    send(record, terms(10), 5);
+    EXPECT_EQ(record.unanswered, 2U);
     settle(record, record.ticket + 1, 2);
-    EXPECT_EQ(record.undelivered, 5);
-    settle(record, record.ticket, 2);
-    EXPECT_EQ(record.undelivered, 3);
+    EXPECT_EQ(record.unanswered, 2U);
+    settle(record, record.ticket, 1);
+    EXPECT_EQ(record.unanswered, 1U);
     settle(record, record.ticket, 9);
-    EXPECT_EQ(record.undelivered, 0);
-    EXPECT_EQ(record.used, 1);
+    EXPECT_EQ(record.unanswered, 0U);
+    EXPECT_EQ(record.used, 11);
+}
+
+TEST(Settle, ACountThatDoesNotFitStays) {
+    WindowRecord record = known(1, now + 1000);
+    record.unanswered = WindowRecord::max_unanswered;
+    send(record, terms(10), 1);
+    settle(record, record.ticket, 1);
+    EXPECT_EQ(record.unanswered, WindowRecord::max_unanswered);
 }
 
 TEST(Learn, TheFirstAnswerOpensTheWindow) {
@@ -237,7 +301,7 @@ TEST(Learn, TheFirstAnswerOpensTheWindow) {
     EXPECT_EQ(record.used, 4);
     EXPECT_EQ(record.reset, now + 1000);
     EXPECT_EQ(record.ticket, static_cast<Ticket>(now + 1000));
-    EXPECT_EQ(record.limit, 10);
+    EXPECT_EQ(record.limit, 10U);
     EXPECT_EQ(record.truth, Truth::redis);
     EXPECT_TRUE(record.confirmed);
 }
@@ -274,6 +338,14 @@ TEST(Learn, AStoredResetReplacesTheProposalEitherWay) {
     }
 }
 
+TEST(Learn, AStoredResetKeepsWhatWasSentFromHere) {
+    WindowRecord record = with_id();
+    send(record, terms(10), 4);
+    learn(record, terms(10), {3, now + 20'000});
+    EXPECT_EQ(record.used, 4);
+    EXPECT_EQ(record.reset, now + 20'000);
+}
+
 TEST(Learn, OfTwoStoredResetsTheLaterWins) {
     WindowRecord record = known(8, now + 20'000);
     learn(record, terms(10), {2, now + 50'000});
@@ -290,7 +362,7 @@ TEST(Learn, TheNextWindowStartsWithNothingInFlight) {
     send(record, terms(10), 2);
     learn(record, terms(10, now + 60'000), {1, now + 100'000});
     EXPECT_EQ(record.in_flight, 0U);
-    EXPECT_EQ(record.undelivered, 0);
+    EXPECT_EQ(record.unanswered, 0U);
     EXPECT_EQ(record.used, 1);
 }
 
@@ -298,33 +370,111 @@ TEST(Learn, AnswersBelowZeroAreZero) {
     EXPECT_EQ(known(-5, now + 1000).used, 0);
 }
 
+TEST(Confirm, OnlyAWindowThatIsOpenHere) {
+    WindowRecord record = with_id();
+    confirm(record, {}, 1, 60, now, {3, now + 1000});
+    EXPECT_EQ(record.reset, 0);
+    record = known(2, now + 1000);
+    confirm(record, {}, 1, 60, now + 1000, {3, now + 30'000});
+    EXPECT_EQ(record.used, 2);
+}
+
+Receipt sent(WindowRecord& record, std::int64_t cost) {
+    send(record, terms(1000), cost);
+    return {record.ticket, static_cast<std::uint32_t>(record.events)};
+}
+
+TEST(Confirm, TheOnlyChargeOnItsWayBringsTheLastWord) {
+    WindowRecord record = known(50, now + 1000);
+    const Receipt receipt = sent(record, 2);
+    EXPECT_EQ(record.used, 52);
+    confirm(record, receipt, 1, 60, now, {2, now + 900});
+    EXPECT_EQ(record.used, 2) << "Redis had lost the window";
+    EXPECT_EQ(record.reset, now + 900);
+    EXPECT_EQ(record.unanswered, 0U);
+}
+
+TEST(Confirm, OtherwiseItOnlyRaises) {
+    WindowRecord record = known(50, now + 1000);
+    const Receipt first = sent(record, 1);
+    const Receipt second = sent(record, 1);
+    confirm(record, second, 1, 60, now, {51, now + 1000});
+    EXPECT_EQ(record.used, 52) << "the first is on its way";
+    confirm(record, first, 1, 60, now, {51, now + 1000});
+    EXPECT_EQ(record.used, 52) << "the second was answered meanwhile";
+    EXPECT_EQ(record.unanswered, 0U);
+    const Receipt third = sent(record, 1);
+    send(record, terms(1000), 1);
+    settle(record, record.ticket, 1);
+    confirm(record, third, 1, 60, now, {53, now + 1000});
+    EXPECT_EQ(record.used, 54) << "another was given up meanwhile";
+}
+
+TEST(Confirm, ChargesThatWaitedOnlyRaise) {
+    WindowRecord record = known(50, now + 1000);
+    const Receipt receipt = sent(record, 1);
+    confirm(record, {receipt.ticket, Receipt::no_event}, 1, 60, now, {7, now + 1000});
+    EXPECT_EQ(record.used, 51);
+}
+
 TEST(Replace, TakesLess) {
     WindowRecord record = known(10, now + 1000);
-    replace(record, terms(10), {2, now + 1000});
+    replace(record, terms(10), {2, now + 1000}, record.events);
     EXPECT_EQ(record.used, 2);
     EXPECT_TRUE(enter(record, terms(10)));
 }
 
 TEST(Replace, TakesAnEarlierReset) {
     WindowRecord record = known(10, now + 5000);
-    replace(record, terms(10), {2, now + 1000});
+    replace(record, terms(10), {2, now + 1000}, record.events);
     EXPECT_EQ(record.reset, now + 1000);
 }
 
-TEST(Replace, NoWindowMeansNothingUsed) {
+TEST(Replace, NoWindowMeansThatThereIsNone) {
+    WindowRecord record = known(10, now + 1000);
+    replace(record, terms(10), {0, 0}, record.events);
+    EXPECT_EQ(record.reset, 0);
+    EXPECT_TRUE(enter(record, terms(10)));
+    EXPECT_EQ(record.reset, now + 60'000);
+}
+
+TEST(Replace, WhoIsInFlightStaysSo) {
     WindowRecord record = known(10, now + 1000);
     record.in_flight = 2;
-    replace(record, terms(10), {0, 0});
+    replace(record, terms(10), {0, 0}, record.events);
     EXPECT_EQ(record.used, 0);
     EXPECT_EQ(record.in_flight, 2U);
-    EXPECT_EQ(record.reset, now + 1000);
+    EXPECT_EQ(record.reset, now + 60'000);
     EXPECT_FALSE(record.confirmed);
+}
+
+TEST(Replace, AWordOlderThanACharge) {
+    WindowRecord record = known(9, now + 1000);
+    const std::uint32_t events = record.events;
+    send(record, terms(10), 1);
+    replace(record, terms(10), {9, now + 1000}, events);
+    EXPECT_EQ(record.used, 10) << "on its way";
+    settle(record, record.ticket, 1);
+    replace(record, terms(10), {9, now + 1000}, events);
+    EXPECT_EQ(record.used, 10) << "answered since";
+    replace(record, terms(10), {9, now + 1000}, record.events);
+    EXPECT_EQ(record.used, 9);
 }
 
 TEST(Replace, NoWindowHereNorThere) {
     WindowRecord record = with_id();
-    replace(record, terms(10), {0, 0});
+    replace(record, terms(10), {0, 0}, record.events);
     EXPECT_EQ(record, with_id());
+}
+
+TEST(MayAsk, OnceASecond) {
+    WindowRecord record = known(10, now + 1000);
+    EXPECT_TRUE(may_ask(record, now));
+    EXPECT_FALSE(may_ask(record, now + 999));
+    EXPECT_TRUE(may_ask(record, now + 1000));
+    confirm(record, {}, 1, 60, now + 1500, {10, now + 2000});
+    EXPECT_FALSE(may_ask(record, now + 2499)) << "the primary's answer to a charge is its word, too";
+    EXPECT_TRUE(may_ask(record, now + 2500));
 }
 
 }  // namespace

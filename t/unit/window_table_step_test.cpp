@@ -40,9 +40,11 @@ constexpr Operation change_all_of_it = [](WindowTable& table) {
     return table.change(id(1), [](WindowRecord& record) {
         record.reset = table_now + 5;
         record.used = -1;
-        record.limit = -1;
-        record.undelivered = -1;
-        record.leased = -1;
+        record.limit = 0xff'ffff'ffff;
+        record.events = 0xff'ffff;
+        record.leased = 0xff'ffff'ffff;
+        record.unanswered = WindowRecord::max_unanswered;
+        record.asked = ~0U;
         record.ticket = ~Ticket{0};
         record.in_flight = WindowRecord::max_in_flight;
         record.truth = Truth::redis;

@@ -66,9 +66,12 @@ WindowId passing_id(std::uint64_t number) {
 void fill(WindowRecord& record, std::int64_t used) {
     record.reset = table_now + 60'000 + used;
     record.used = used;
-    record.limit = used + 1'000'000;
-    record.undelivered = used * 3;
-    record.leased = -used;
+    const auto bits = static_cast<std::uint64_t>(used);
+    record.limit = (bits + 1'000'000) & 0xff'ffff'ffff;
+    record.events = (bits * 11) & 0xff'ffff;
+    record.leased = (bits * 7) & 0xff'ffff'ffff;
+    record.unanswered = (bits * 3) & 0xff'ffff;
+    record.asked = static_cast<std::uint32_t>(bits * 13);
     record.ticket = static_cast<Ticket>(used * 5);
     record.in_flight = static_cast<std::uint32_t>(used) & WindowRecord::max_in_flight;
 }

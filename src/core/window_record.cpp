@@ -1,4 +1,4 @@
-#include "core/eviction.h"
+#include "core/window_record.h"
 
 #include <limits>
 
@@ -8,7 +8,7 @@ EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept {
     if (record.reset <= now) {
         return {Hold::none, 0};
     }
-    if (record.in_flight != 0 || record.leased != 0 || record.undelivered != 0) {
+    if (record.in_flight != 0 || record.leased != 0 || record.unanswered != 0) {
         return {Hold::firm, 0};
     }
     const double share = record.limit > 0
@@ -17,7 +17,7 @@ EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept {
     if (record.truth == Truth::redis) {
         return {Hold::copy, share};
     }
-    return {record.used >= record.limit ? Hold::firm : Hold::light, share};
+    return {record.used >= static_cast<std::int64_t>(record.limit) ? Hold::firm : Hold::light, share};
 }
 
 }  // namespace rate_limit

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/record_table.h"
+#include "core/window_record.h"
+
+namespace rate_limit {
+
+/// Charges of one window that wait until its primary takes them: what any worker, also one that comes later,
+/// needs to send them. Five cache lines in shared memory. Plain data.
+struct WaitingCharge {
+    /// Longer Redis keys do not wait here.
+    static constexpr std::size_t max_key = 260;
+
+    WindowId id;
+    Millis reset = 0;           ///< of the window; 0: nothing waits
+    std::int64_t cost = 0;      ///< of all of them
+    std::uint64_t charges = 0;  ///< how many they are
+    std::uint64_t shard = 0;    ///< whose primary they are for: a digest of the names of store and shard
+    Ticket ticket = 0;          ///< under which they were sent
+    std::uint32_t period = 0;   ///< seconds
+    std::uint16_t key_length = 0;
+    WindowKind kind = WindowKind::first;
+    std::array<char, max_key> text;  // of which the first key_length bytes mean something
+
+    std::string_view key() const noexcept { return {text.data(), key_length}; }
+
+    /// At most max_key bytes.
+    void set_key(std::string_view key) noexcept {
+        key_length = static_cast<std::uint16_t>(key.copy(text.data(), text.size()));
+    }
+
+    friend bool operator==(const WaitingCharge& a, const WaitingCharge& b) noexcept {
+        return a.id == b.id && a.reset == b.reset && a.cost == b.cost && a.charges == b.charges &&
+               a.shard == b.shard && a.ticket == b.ticket && a.period == b.period && a.kind == b.kind &&
+               a.key() == b.key();
+    }
+};
+static_assert(sizeof(WaitingCharge) == 320, "five cache lines");
+
+/// Nothing that waits gives way: who finds no room keeps its charge elsewhere. What outlives its window is
+/// taken out by whoever walks over the table, and counted.
+inline EvictionRank eviction_rank(const WaitingCharge& /*charge*/, Millis /*now*/) noexcept {
+    return {Hold::firm, 0};
+}
+
+using WaitingTable = RecordTable<WaitingCharge>;
+
+extern template class RecordTable<WaitingCharge>;
+
+}  // namespace rate_limit
