@@ -89,7 +89,7 @@ help:
 	@echo 'make            builds $(module), matching nginx -V of $(or $(nginx),nginx)'
 	@echo '                NGINX=binary  NGINX_SRC=source tree  BUILD=dir'
 	@echo 'make deps       installs or builds what this machine lacks'
-	@echo 'make run        a demo on PORT ($(PORT)): two shards of three redis-servers, nginx in front'
+	@echo 'make run        a demo on PORT ($(PORT)): two shards of three redis-servers, nginx in front; STORE=local: nginx alone'
 	@echo 'make test       unit tests, then real nginx and redis-server processes'
 	@echo 'make unit, make prove [T=t/x.t]   one half of it, against what is installed'
 	@echo 'make versions   a few tests with another nginx (SUITE=$(SUITE), a Debian release or a source tree)'
@@ -141,17 +141,17 @@ deps:
 	+@$(again) hiredis
 
 run:
-	@test '$(STORE)' = redis || { echo 'STORE=$(STORE) is not available yet' >&2; exit 1; }
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run
+	@case '$(STORE)' in redis | local) ;; *) echo 'STORE=$(STORE) is no store: redis or local' >&2; exit 1 ;; esac
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run $(filter redis,$(STORE))
 	+@$(recurse) module
 	+@exec $(again) demo
 
 # exec: a signal to make must reach the demo, and make must wait for its end.
 demo:
-	@exec env NGINX_BINARY='$(nginx)' MODULE='$(abspath $(module))' PORT='$(PORT)' packaging/run
+	@exec env NGINX_BINARY='$(nginx)' MODULE='$(abspath $(module))' PORT='$(PORT)' STORE='$(STORE)' packaging/run
 
 test:
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run test
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run redis test
 	+@$(recurse) module $(unit_tests)
 	+@$(again) unit
 	+@$(again) prove
@@ -173,7 +173,7 @@ prove: $(module)
 	    prove -j$(TEST_JOBS) $(PROVE_OPTIONS) -r $(or $(T),t)
 
 versions:
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run test
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run redis test
 	NGINX_BINARY='$(nginx)' packaging/nginx '$(SUITE)' '$(DEPS)/$(other)'
 	+@$(MAKE) --no-print-directory prove BUILD='$(BUILD)/$(other)' NGINX='$(DEPS)/$(other)/src/objs/nginx' \
 	    NGINX_SRC='$(DEPS)/$(other)/src' T='$(or $(T),$(version_tests))'
@@ -183,7 +183,7 @@ sanitize: export UBSAN_OPTIONS := print_stacktrace=1
 sanitize: export TEST_SLOW := 3
 sanitize: export WATCH := leaks
 sanitize:
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run test
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run redis test
 	NGINX_BINARY='$(nginx)' packaging/nginx '$(or $(NGINX_SRC),own)' '$(DEPS)/nginx-sanitized' $(sanitize_nginx)
 	+@$(recurse) unit prove BUILD='$(BUILD)/sanitized' NGINX='$(DEPS)/nginx-sanitized/src/objs/nginx' \
 	    NGINX_SRC='$(DEPS)/nginx-sanitized/src' CXXFLAGS='$(sanitize_module)' LDFLAGS='$(sanitize_module)' \
@@ -193,7 +193,7 @@ valgrind: export TEST_SLOW := 10
 valgrind: export WATCH := valgrind
 valgrind: export WATCH_LOGS = $(abspath $(BUILD)/valgrind)
 valgrind:
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run test valgrind
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run redis test valgrind
 	rm -rf '$(WATCH_LOGS)' && mkdir -p '$(WATCH_LOGS)'
 	+@$(recurse) module
 	+@$(again) prove T='$(or $(T),$(valgrind_tests))' PROVE_OPTIONS="--exec 'perl -Ipackaging -MUnderValgrind'" || failed=1; \
@@ -242,7 +242,7 @@ install: all
 	install -m 644 $(module) "$(DESTDIR)$$(cat $(configured)/modules-path)/"
 
 bench:
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run test bench
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run redis test bench
 	+@$(recurse) module
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' CXX='$(CXX)' \
 	    WORK='$(abspath $(BUILD)/bench)' OUT='$(abspath $(BUILD)/bench.md)' bench/run

@@ -40,12 +40,12 @@ my @values = (
     (map { ["rate_limit 1r/s exempt=$_", qr/invalid exempt status ".*" in "rate_limit"/, $remedy{exempt}] }
         '', '99', '600', '304,', ',304', '304,,404', '3O4', '304,off', '"304 404"', '$arg_a'),
     (map { ["rate_limit 1r/s dry_run=$_", qr/invalid dry run ".*" in "rate_limit"/, $remedy{dry}] } '', '1', 'yes', '"$"'),
-    ['rate_limit 1r/s store=', qr/empty store in "rate_limit"/, qr/name a "rate_limit_redis" block/],
+    ['rate_limit 1r/s store=', qr/empty store in "rate_limit"/, qr/it is "local", the name of a "rate_limit_redis" block, or a variable that holds its name/],
     (map { ["rate_limit 1r/s $_", qr/unknown parameter ".*" in "rate_limit"/, qr/it takes name=, key=, window=/] }
         'burst=5', 'Name=a', '=a', '"name =a"'),
     (map { ["rate_limit 1r/s $_", qr/invalid parameter ".*" in "rate_limit"/, qr/write NAME=VALUE/] } 'nodelay', '""', 'off'),
 
-    ['rate_limit_store ""', qr/empty store in "rate_limit_store"/, qr/name a "rate_limit_redis" block/],
+    ['rate_limit_store ""', qr/empty store in "rate_limit_store"/, qr/it is "local", the name of a "rate_limit_redis" block, or a variable that holds its name/],
     ['rate_limit_mode charge', qr/invalid mode "charge" in "rate_limit_mode"/, $remedy{mode}],
     ['rate_limit_phase content', qr/invalid value "content" in "rate_limit_phase"/, qr/it is one of "access", "precontent"/],
     (map { ["rate_limit_cost $_", qr/invalid cost ".*" in "rate_limit_cost"/, $remedy{cost}] } '-1', '1e3', '1000000001', '" 1"'),

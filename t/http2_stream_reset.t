@@ -23,7 +23,7 @@ my $nginx = RateLimit::Nginx->start(
         server {
             listen 127.0.0.1:%%PORT%% http2; access_log %%DIR%%/short short;
             rate_limit_store main; rate_limit_key $http_x_key;
-            location / { rate_limit 9r/h; }
+            location / { rate_limit 99r/h; }
         }',
 );
 

@@ -31,8 +31,9 @@ for (['/x', 60, 'default'], ['/clock/x', 86_400, 'default'], ['/beside/x', 1, 'n
         "$uri: headers";
     cmp_ok $limits->{reset}, '>=', $before + $period, "$uri: Reset is a period ahead";
     cmp_ok $limits->{reset}, '<=', $after + $period + 1, "$uri: and no more";
-    is $response->header('RateLimit'), "\"$name\";r=0;t=$period", "$uri: ietf";
-    is $response->header('RateLimit-Policy'), "\"$name\";q=0;w=$period", "$uri: ietf policy";
+    my ($other, $policy) = $uri =~ /beside/ ? ('"other";r=9;t=3600, ', '"other";q=9;w=3600, ') : ('', '');
+    is $response->header('RateLimit'), "$other\"$name\";r=0;t=$period", "$uri: ietf";
+    is $response->header('RateLimit-Policy'), "$policy\"$name\";q=0;w=$period", "$uri: ietf policy";
 }
 my $dry = $nginx->get('/dry/x', 'X-Key' => 'a');
 is $dry->status, 200, 'dry run lets it pass';

@@ -22,7 +22,7 @@ my $module = project_file('src/ngx/module.cpp');
 my ($table) = $module =~ /ngx_command_t commands\[\] = \{(.*?)ngx_null_command/s;
 my %contexts = map { /^\("(\w+)"\), (anywhere|NGX_HTTP_MAIN_CONF)/ ? ($1 => $2) : () } split /ngx_string/, $table;
 my ($planned) = $readme =~ /### Not available yet\n\n(.*?)\n\n\n/s;
-my @planned = words($planned =~ s/^.*?the directives (.*?);.*/$1/sr, qr/`(\w+)`/);
+my @planned = words($planned =~ s/^.*?the directive (.*?);.*/$1/sr, qr/`(\w+)`/);
 is_deeply [sort(@planned, words($readme, qr/^### (rate_limit\w*)$/m))], [sort keys %contexts],
     'the directives of the README are those of the module';
 for my $directive (sort keys %contexts) {

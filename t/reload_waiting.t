@@ -19,7 +19,7 @@ my $nginx = RateLimit::Nginx->start(
     http => 'rate_limit_redis main {
             check_timeout 20s; charge_timeout 20s; connect_timeout 5s; shard a primary=' . $fake->address . ';
         }',
-    server => 'location / { rate_limit_key $http_x_key; rate_limit 9r/h store=main; }',
+    server => 'location / { rate_limit_key $http_x_key; rate_limit 99r/h store=main; }',
 );
 
 my @waiting = map { $nginx->http } 1 .. 20;

@@ -23,15 +23,15 @@ my $nginx   = RateLimit::Nginx->start(
         }
         rate_limit_store main; rate_limit_key $http_x_key; client_max_body_size 9m;
         server { listen 127.0.0.1:%%PORT_1%% http2; location / {
-            rate_limit 9r/h; proxy_request_buffering off; proxy_http_version 1.1;
+            rate_limit 99r/h; proxy_request_buffering off; proxy_http_version 1.1;
             proxy_pass http://' . $backend->address . ';
         } }',
     server => sprintf '
-        location / { rate_limit 9r/h; proxy_pass http://%1$s; }
+        location / { rate_limit 99r/h; proxy_pass http://%1$s; }
         location /direct {
-            rate_limit 9r/h; proxy_request_buffering off; proxy_http_version 1.1; proxy_pass http://%1$s;
+            rate_limit 99r/h; proxy_request_buffering off; proxy_http_version 1.1; proxy_pass http://%1$s;
         }
-        location /mirrored { rate_limit 9r/h; rate_limit 9r/h name=b key=$http_x_b phase=precontent;
+        location /mirrored { rate_limit 99r/h; rate_limit 99r/h name=b key=$http_x_b phase=precontent;
             mirror /mirror; proxy_pass http://%1$s; }
         location = /mirror { return 200; }
         location /none { rate_limit 0r/h; proxy_pass http://%1$s; }', $backend->address,

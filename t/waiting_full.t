@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
 
-# When as many windows wait for the primary as may, further ones are dropped and counted, and cost no more than those
+# When as many windows wait for the primary as may, in a small zone and in the worker, further ones are dropped and counted, and cost no more than those
 # that found room.
 
 use strict;
@@ -13,7 +13,7 @@ my ($room, $each, $excess) = (100_000, 100, 40);
 my $redis  = RateLimit::Redis->start;
 my $absent = RateLimit::Port::free_port();
 my $nginx  = RateLimit::Nginx->start(
-    http => 'rate_limit_redis main { check_timeout 20s; connect_timeout 20s;
+    http => 'rate_limit_zone 128k; rate_limit_redis main { check_timeout 20s; connect_timeout 20s;
         shard a primary=127.0.0.1:' . $absent . ' replica=' . $redis->address . '; }',
     server => 'location / { rate_limit_key $arg_k; rate_limit_store main;'
         . join('', map { "rate_limit 9r/h name=n$_;" } 1 .. $each) . '}',

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/free_list.h"
+#include "ngx/zone.h"
 #include "redis/answer.h"
 
 namespace rate_limit {
@@ -17,13 +18,14 @@ constexpr const char* closed_reason = "the window closed before the primary came
 class Charges::ChargeCommand final : public Command {
 public:
     static ChargeCommand& take();
+    static void give_back(ChargeCommand& command) noexcept { free_list().give_back(command); }
 
     std::string_view encode(CommandWriter& writer) override;
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
 
     Charges* charges = nullptr;
     std::string key;
-    Waiting what;
+    Owed owed;
     bool plain = false;    // HINCRBY will do, if it is still true when the command leaves
     bool batched = false;  // one of those that waited
     bool repair = false;
@@ -55,16 +57,16 @@ Charges::ChargeCommand& Charges::ChargeCommand::take() {
 
 std::string_view Charges::ChargeCommand::encode(CommandWriter& writer) {
     const Millis now = now_millis();
-    const Millis proposed = what.reset > now ? what.reset : propose_reset(what.kind, what.period, now);
-    const Millis latest = latest_reset(what.period, now);
+    const Millis proposed = owed.reset > now ? owed.reset : propose_reset(owed.kind, owed.period, now);
+    const Millis latest = latest_reset(owed.period, now);
     if (repair) {
         return writer.repair(key, now, proposed, latest, with_text);
     }
     // The increment must arrive while the window is open, whatever the network does to it on the way.
     const Millis margin = std::max<Millis>(1000, 2 * static_cast<Millis>(charges->store_.check_timeout));
-    plain = plain && what.reset - now >= margin;
-    return plain ? writer.increment(key, what.cost)
-                 : writer.charge(key, what.cost, now, proposed, latest, with_text);
+    plain = plain && owed.reset - now >= margin;
+    return plain ? writer.increment(key, owed.cost)
+                 : writer.charge(key, owed.cost, now, proposed, latest, with_text);
 }
 
 void Charges::ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
@@ -79,10 +81,12 @@ void Charges::ChargeCommand::answered(Node& node, Delivery delivery, const Reply
     }
     // Of a repair nothing is left to do: the charge itself was answered, and a window without a reset is
     // opened anew by its next charge.
-    if (!repair && delivery == Delivery::unsent) {
+    if (repair) {
+        charges->settle(owed);
+    } else if (delivery == Delivery::unsent) {
         come_back();
-    } else if (!repair) {
-        charges->doubt(what.charges);
+    } else {
+        charges->doubt(owed);
     }
     end();
 }
@@ -99,10 +103,10 @@ void Charges::ChargeCommand::end() noexcept {
 
 /// It waits, once more if it did before; then its window may have closed meanwhile.
 void Charges::ChargeCommand::come_back() noexcept {
-    if (batched && what.reset <= now_millis()) {
-        charges->drop(what.charges, closed_reason);
+    if (batched && owed.reset <= now_millis()) {
+        charges->drop(owed, closed_reason);
     } else {
-        charges->wait(key, what);
+        charges->wait(key, owed);
     }
 }
 
@@ -121,7 +125,9 @@ void Charges::ChargeCommand::refused(Node& node, Fault fault) noexcept {
         plain = false;  // the field holds no number: the script opens the window anew
         again(node);
     } else if (is_node_fault(fault)) {
-        if (!repair) {
+        if (repair) {
+            charges->settle(owed);
+        } else {
             come_back();
         }
         if (refuses_writes(fault)) {
@@ -131,8 +137,10 @@ void Charges::ChargeCommand::refused(Node& node, Fault fault) noexcept {
         }
         end();
     } else {
-        if (!repair) {
-            charges->drop(what.charges, explain(fault));
+        if (repair) {
+            charges->settle(owed);
+        } else {
+            charges->drop(owed, explain(fault));
         }
         end();
     }
@@ -141,21 +149,48 @@ void Charges::ChargeCommand::refused(Node& node, Fault fault) noexcept {
 void Charges::ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     node.served();
     charges->taken();
-    std::int64_t used = 0;
-    if (plain && !repair && read_increment(reply, used) == Fault::none && used == what.cost) {
+    Window answer{0, owed.reset};
+    const bool increment = plain && !repair;
+    const Fault fault = increment ? read_increment(reply, answer.used) : read_charge(reply, answer);
+    if (fault != Fault::none) {
+        node.failed(fault);
+    }
+    if (increment && fault == Fault::none && answer.used == owed.cost) {
         repair = true;  // the key may not have been there: it needs a reset and an expiry
         again(node);
         return;
     }
+    if (fault == Fault::none) {
+        charges->confirm(owed, answer);
+    } else {
+        charges->settle(owed);
+    }
     end();
 }
 
-Charges::Charges(const StoreConf& store, Node& primary, Report& report) noexcept
-    : store_(store), primary_(primary), report_(report) {
+Charges::Charges(const StoreConf& store, std::string_view shard, Node& primary, Report& report) noexcept
+    : store_(store),
+      primary_(primary),
+      report_(report),
+      waiting_(*store.zone, shard_digest(store.name, shard)) {
     retry_.data = this;
     retry_.handler = on_retry;
     retry_.log = ngx_cycle->log;
     retry_.cancelable = 1;
+}
+
+/// They are not on their way any more.
+void Charges::settle(const Owed& owed) noexcept {
+    store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
+        rate_limit::settle(record, owed.receipt.ticket, owed.charges);
+    });
+}
+
+void Charges::confirm(const Owed& owed, const Window& answer) noexcept {
+    const Millis now = now_millis();
+    store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
+        rate_limit::confirm(record, owed.receipt, owed.charges, owed.period, now, answer);
+    });
 }
 
 void Charges::charge(const Charge& charge) noexcept {
@@ -163,7 +198,7 @@ void Charges::charge(const Charge& charge) noexcept {
         ChargeCommand& command = ChargeCommand::take();
         command.charges = this;
         command.key.assign(charge.key);
-        command.what = {charge.cost, 1, charge.period, charge.kind, charge.reset};
+        command.owed = charge.owed;
         if (paused_) {
             command.answered(primary_, Delivery::unsent, nullptr);
             return;
@@ -171,38 +206,30 @@ void Charges::charge(const Charge& charge) noexcept {
         command.plain = charge.open && primary_.ready();
         primary_.submit(command);
     } catch (...) {
-        drop(1, "no memory");
+        drop(charge.owed, "no memory");
     }
 }
 
-void Charges::wait(const std::string& key, const Waiting& what) noexcept {
+void Charges::wait(const std::string& key, Owed owed) noexcept {
     report_.changed();
+    const Millis now = now_millis();
+    if (owed.reset <= now) {
+        owed.reset = propose_reset(owed.kind, owed.period, now);
+    }
     try {
-        const Millis now = now_millis();
-        auto found = waiting_.find(key);
-        if (found != waiting_.end() && found->second.reset > now) {
-            found->second.cost += what.cost;
-            found->second.charges += what.charges;
-            return;
+        WaitingCharges::Added added = waiting_.add(key, owed, now);
+        if (!added.kept && waiting_.full_here() && now - swept_ >= 1000) {
+            drop_closed(now);
+            added = waiting_.add(key, owed, now);
         }
-        if (found == waiting_.end()) {
-            if (waiting_.size() >= max_waiting && now - swept_ >= 1000) {
-                drop_closed(now);
-            }
-            if (waiting_.size() >= max_waiting) {
-                drop(what.charges, "too many windows wait for the primary");
-                return;
-            }
-            found = waiting_.emplace(key, what).first;
-        } else {
-            drop(found->second.charges, closed_reason);
-            found->second = what;
+        if (added.closed.charges != 0) {
+            drop(added.closed, closed_reason);
         }
-        if (what.reset <= now) {
-            found->second.reset = propose_reset(what.kind, what.period, now);
+        if (!added.kept) {
+            drop(owed, "too many windows wait for the primary");
         }
     } catch (...) {
-        drop(what.charges, "no memory");
+        drop(owed, "no memory");
     }
 }
 
@@ -217,7 +244,7 @@ void Charges::pause(const char* reason) noexcept {
         pause_logged_ = true;
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
                       "rate limit: primary %s of \"%s\" refuses charges: %s; those of %uz windows wait",
-                      primary_.name(), store_.name.c_str(), reason, waiting_.size());
+                      primary_.name(), store_.name.c_str(), reason, waiting());
     }
 }
 
@@ -254,23 +281,26 @@ void Charges::send_waiting() noexcept {
     const std::size_t most = paused_ ? 1 : max_batch;
     std::size_t sent = 0;
     ++batched_;  // held until all are submitted: the batch must not end, and the next begin, within this loop
-    while (sent < most && !waiting_.empty()) {
-        auto entry = waiting_.extract(waiting_.begin());
-        if (entry.mapped().reset <= now) {
-            drop(entry.mapped().charges, closed_reason);
-            continue;
-        }
+    while (sent < most) {
         try {
             ChargeCommand& command = ChargeCommand::take();
+            if (!waiting_.take(command.key, command.owed)) {
+                ChargeCommand::give_back(command);
+                break;
+            }
+            if (command.owed.reset <= now) {
+                const Owed closed = command.owed;
+                ChargeCommand::give_back(command);
+                drop(closed, closed_reason);
+                continue;
+            }
             command.charges = this;
-            command.key.swap(entry.key());
-            command.what = entry.mapped();
             command.batched = true;
             ++batched_;
             ++sent;
             primary_.submit(command);
         } catch (...) {
-            drop(entry.mapped().charges, "no memory");
+            break;  // without memory it goes on waiting
         }
         if (!primary_.ready()) {
             break;
@@ -286,34 +316,25 @@ void Charges::send_waiting() noexcept {
 
 void Charges::drop_closed(Millis now) noexcept {
     swept_ = now;
-    std::uint64_t closed = 0;
-    for (auto entry = waiting_.begin(); entry != waiting_.end();) {
-        if (entry->second.reset <= now) {
-            closed += entry->second.charges;
-            entry = waiting_.erase(entry);
-        } else {
-            ++entry;
-        }
-    }
-    if (closed != 0) {
-        drop(closed, closed_reason);
-    }
+    waiting_.take_closed(now, [this](const Owed& owed) { drop(owed, closed_reason); });
 }
 
-void Charges::drop(std::uint64_t count, const char* reason) noexcept {
-    dropped_ += count;
+void Charges::drop(const Owed& owed, const char* reason) noexcept {
+    settle(owed);
+    dropped_ += owed.charges;
     report_.changed();
     std::uint64_t suppressed = 0;
     if (drop_log_.pass(suppressed)) {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
                       "rate limit: %uL charges for primary %s of \"%s\" were dropped: %s (%uL "
                       "dropped so far)",
-                      count, primary_.name(), store_.name.c_str(), reason, dropped_);
+                      owed.charges, primary_.name(), store_.name.c_str(), reason, dropped_);
     }
 }
 
-void Charges::doubt(std::uint64_t count) noexcept {
-    in_doubt_ += count;
+void Charges::doubt(const Owed& owed) noexcept {
+    settle(owed);
+    in_doubt_ += owed.charges;
     report_.changed();
     std::uint64_t suppressed = 0;
     if (doubt_log_.pass(suppressed)) {
@@ -321,17 +342,16 @@ void Charges::doubt(std::uint64_t count) noexcept {
                       "rate limit: %uL charges for primary %s of \"%s\" were sent and not answered: they are "
                       "in doubt and "
                       "not sent again (%uL in doubt so far)",
-                      count, primary_.name(), store_.name.c_str(), in_doubt_);
+                      owed.charges, primary_.name(), store_.name.c_str(), in_doubt_);
     }
 }
 
 void Charges::log_lost() noexcept {
-    if (!waiting_.empty()) {
+    if (waiting_.here() != 0) {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
                       "rate limit: the worker leaves while charges of %uz windows wait for primary %s of "
-                      "\"%s\": they are "
-                      "lost",
-                      waiting_.size(), primary_.name(), store_.name.c_str());
+                      "\"%s\" that found no room in \"rate_limit_zone\": they are lost",
+                      waiting_.here(), primary_.name(), store_.name.c_str());
     }
 }
 

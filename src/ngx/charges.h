@@ -3,44 +3,39 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "core/backoff.h"
 #include "core/window.h"
 #include "ngx/log_throttle.h"
 #include "ngx/node.h"
 #include "ngx/report.h"
+#include "ngx/waiting.h"
 
 namespace rate_limit {
 
 /// What one admitted request owes to one window.
 struct Charge {
     std::string_view key;  ///< the window's Redis key; copied
-    std::int64_t cost = 0;
-    std::int64_t period = 0;
-    WindowKind kind = WindowKind::first;
-    Millis reset = 0;   ///< of the window found, or proposed, before the request
-    bool open = false;  ///< the window was found open: a plain HINCRBY may do
+    Owed owed;
+    bool open = false;  ///< Redis has said that the window is open: a plain HINCRBY may do
 };
 
 /// The way of charges to one primary. Nobody waits for them.
 ///
-/// A charge that could not be sent, or that the primary refused, waits here, summed per window, and is sent
-/// while that window is open. One that was sent and not answered is in doubt: it is counted and never sent
-/// again. So admitted - in doubt <= stored <= admitted.
+/// A charge that could not be sent, or that the primary refused, waits, summed per window, and is sent while
+/// that window is open. One that was sent and not answered is in doubt: it is counted and never sent again.
+/// So admitted - in doubt <= stored <= admitted. What the primary answers goes into the memory of windows.
 ///
 /// A primary that refuses writes (OOM, READONLY, MISCONF, NOREPLICAS) still answers checks: it stays usable,
 /// and only charges pause, with one of them sent as a probe at a time, on a backoff of their own.
 class Charges {
 public:
-    /// How many windows may have charges waiting, per primary and worker.
-    static constexpr std::size_t max_waiting = 100'000;
-
-    /// How many of them are sent at once: the next when these are answered, so that a primary that comes back
-    /// is not flooded, nor the event loop held up.
+    /// How many of those that wait are sent at once: the next when these are answered, so that a primary that
+    /// comes back is not flooded, nor the event loop held up.
     static constexpr std::size_t max_batch = 1000;
 
-    Charges(const StoreConf& store, Node& primary, Report& report) noexcept;
+    /// `shard` is its name.
+    Charges(const StoreConf& store, std::string_view shard, Node& primary, Report& report) noexcept;
     ~Charges() { clear_timer(retry_); }
     Charges(const Charges&) = delete;
     Charges& operator=(const Charges&) = delete;
@@ -50,37 +45,32 @@ public:
     /// Sends what waits, as far as the primary takes it now.
     void send_waiting() noexcept;
 
-    std::size_t waiting() const noexcept { return waiting_.size(); }  ///< windows
-    std::uint64_t dropped() const noexcept { return dropped_; }       ///< charges since the worker started
-    std::uint64_t in_doubt() const noexcept { return in_doubt_; }     ///< likewise
+    std::size_t waiting() const noexcept { return waiting_.count(); }  ///< windows, of all workers
+    std::uint64_t dropped() const noexcept { return dropped_; }        ///< charges since the worker started
+    std::uint64_t in_doubt() const noexcept { return in_doubt_; }      ///< likewise
 
-    /// Says how much is lost with this worker. The primary has been shut down.
+    /// Says what is lost with this worker. The primary has been shut down.
     void log_lost() noexcept;
 
 private:
     class ChargeCommand;
-    struct Waiting {
-        std::int64_t cost = 0;      // of all of them
-        std::uint64_t charges = 1;  // how many they are
-        std::int64_t period = 0;
-        WindowKind kind = WindowKind::first;
-        Millis reset = 0;
-    };
 
     static void on_retry(ngx_event_t* event) noexcept;
 
-    void wait(const std::string& key, const Waiting& what) noexcept;
+    void wait(const std::string& key, Owed owed) noexcept;
     void pause(const char* reason) noexcept;
     void taken() noexcept;
     void batched_ended() noexcept;
     void drop_closed(Millis now) noexcept;
-    void drop(std::uint64_t count, const char* reason) noexcept;
-    void doubt(std::uint64_t count) noexcept;
+    void drop(const Owed& owed, const char* reason) noexcept;
+    void doubt(const Owed& owed) noexcept;
+    void settle(const Owed& owed) noexcept;
+    void confirm(const Owed& owed, const Window& answer) noexcept;
 
     const StoreConf& store_;
     Node& primary_;
     Report& report_;
-    std::unordered_map<std::string, Waiting> waiting_;
+    WaitingCharges waiting_;
     std::size_t batched_ = 0;  // commands of the present batch that are not answered
     bool paused_ = false;
     Backoff backoff_;

@@ -36,10 +36,11 @@ void Attempt::answered(Node& from, Delivery delivery, const Reply* reply) noexce
     }
 }
 
-void Check::start(Shard& shard, std::string_view key, Owner& owner) noexcept {
+void Check::start(Shard& shard, std::string_view key, bool of_primary, Owner& owner) noexcept {
     owner_ = &owner;
     shard_ = &shard;
     key_ = key;
+    of_primary_ = of_primary;
     stage_ = 0;
     started_ = ngx_current_msec;
     failure_ = nullptr;
@@ -61,7 +62,7 @@ bool Check::ask_next() noexcept {
             asked[i] = attempts_[i]->node;
         }
     }
-    Node* node = shard_->choose(asked.data(), asked.size());
+    Node* node = shard_->choose(asked.data(), asked.size(), of_primary_);
     if (node == nullptr || slot == nullptr) {
         return false;
     }

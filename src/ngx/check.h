@@ -34,8 +34,9 @@ public:
     Check(const Check&) = delete;
     Check& operator=(const Check&) = delete;
 
-    /// `key`, the window's Redis key, stays valid until the check has ended or is cancelled.
-    void start(Shard& shard, std::string_view key, Owner& owner) noexcept;
+    /// `key`, the window's Redis key, stays valid until the check has ended or is cancelled. `of_primary`: no
+    /// other node will do.
+    void start(Shard& shard, std::string_view key, bool of_primary, Owner& owner) noexcept;
 
     /// Nobody waits any more. Answers that come later are read and dropped.
     void cancel() noexcept;
@@ -69,6 +70,7 @@ private:
     Owner* owner_ = nullptr;
     Shard* shard_ = nullptr;
     std::string_view key_;
+    bool of_primary_ = false;
     std::array<Attempt*, max_attempts> attempts_{};
     ngx_queue_t link_{};  // in the deadlines' queue of stage_
     std::size_t stage_ = 0;

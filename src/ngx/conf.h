@@ -7,6 +7,7 @@
 namespace rate_limit {
 
 struct StoreConf;
+class Zone;
 
 enum class Mode : ngx_uint_t { check_charge, charge_refund, lease };
 enum class Phase : ngx_uint_t { access, precontent };
@@ -36,7 +37,8 @@ struct Limit {
     WindowKind window;
     ngx_http_complex_value_t* key;
     ngx_http_complex_value_t* store_text;
-    StoreConf* store;  // null: store_text holds a variable and is asked at each request
+    StoreConf* store;  // null: `local`, or store_text holds a variable and is asked at each request
+    bool local;
     ngx_uint_t mode;
     ngx_uint_t phase;
     ngx_http_complex_value_t* cost;
@@ -72,7 +74,10 @@ struct LocationConf {
 
 /// The module's configuration of the http block.
 struct MainConf {
-    ngx_array_t stores;  // of StoreConf*, in the order of their blocks
+    ngx_array_t stores;     // of StoreConf*, in the order of their blocks
+    std::size_t zone_size;  // NGX_CONF_UNSET_SIZE: not written
+    ngx_array_t limits;     // of const Limit*: every limit of every location, for what must agree among them
+    Zone* zone;             // null: nothing is limited
 };
 
 void* create_main_conf(ngx_conf_t* cf) noexcept;
@@ -81,6 +86,12 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;
 
 /// Warns about stores that no limit uses. Runs when all of http is merged.
 void warn_unused_stores(ngx_conf_t* cf, const MainConf& main) noexcept;
+
+/// Limits of one (store, name) have one mode. NGX_ERROR where they differ; the error is logged.
+ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept;
+
+/// Asks for the shared memory, where anything is limited.
+ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept;
 
 /// Gives every store its resolver and the memory that workers share. NGX_ERROR without memory.
 ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept;
@@ -125,7 +136,7 @@ char* set_dry_run(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_exempt_status(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_bypass(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_headers(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
-char* set_on_error(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_zone(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_not_available(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 
 /// rate_limit_redis NAME { … }
@@ -139,6 +150,11 @@ inline LocationConf* location_conf(ngx_http_request_t* r) noexcept {
 
 inline MainConf* main_conf(ngx_http_request_t* r) noexcept {
     return static_cast<MainConf*>(ngx_http_get_module_main_conf(r, ngx_http_rate_limit_module));
+}
+
+/// Of a cycle's http block; null: it has none.
+inline MainConf* main_conf(const volatile ngx_cycle_t* cycle) noexcept {
+    return static_cast<MainConf*>(ngx_http_cycle_get_module_main_conf(cycle, ngx_http_rate_limit_module));
 }
 
 /// The store of that name, or null.

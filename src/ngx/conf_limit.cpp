@@ -2,6 +2,7 @@
 
 #include "core/cost.h"
 #include "ngx/conf.h"
+#include "ngx/zone.h"
 
 namespace rate_limit {
 
@@ -38,10 +39,6 @@ ngx_http_complex_value_t* compiled(ngx_conf_t* cf, ngx_str_t text) noexcept {
     return value != nullptr && compile(cf, text, value) == NGX_OK ? value : nullptr;
 }
 
-char* not_available(ngx_conf_t* cf, const ngx_str_t& value, const char* instead) noexcept {
-    return refuse(cf, "\"%V\" in \"%V\" is not available yet: %s", &value, &words_of(cf)[0], instead);
-}
-
 char* parse_name(ngx_conf_t* cf, ngx_str_t text, ngx_str_t& name) noexcept {
     bool valid = text.len >= 1 && text.len <= 32;
     for (ngx_uint_t i = 0; valid && i < text.len; ++i) {
@@ -74,9 +71,7 @@ char* parse_mode(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& mode) noexcept {
     for (const ngx_conf_enum_t* known = mode_names; known->name.len != 0; ++known) {
         if (view(known->name) == view(text)) {
             mode = known->value;
-            return mode == static_cast<ngx_uint_t>(Mode::check_charge)
-                       ? NGX_CONF_OK
-                       : not_available(cf, text, "use \"check_charge\"");
+            return NGX_CONF_OK;
         }
     }
     return refuse(cf, "invalid mode \"%V\" in \"%V\": it is \"check_charge\", \"charge_refund\" or \"lease\"",
@@ -94,13 +89,12 @@ char* parse_phase(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& phase) noexcept {
 }
 
 char* parse_store(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t*& store) noexcept {
-    if (view(text) == "local") {
-        return not_available(cf, text, "name a \"rate_limit_redis\" block");
-    }
     if (text.len == 0) {
-        return refuse(
-            cf, "empty store in \"%V\": name a \"rate_limit_redis\" block, or a variable that holds its name",
-            &words_of(cf)[0]);
+        return refuse(cf,
+                      "empty store in \"%V\": it is \"local\", the name of a \"rate_limit_redis\" block, or "
+                      "a variable that "
+                      "holds its name",
+                      &words_of(cf)[0]);
     }
     store = compiled(cf, text);
     return store != nullptr ? NGX_CONF_OK : failed;
@@ -397,13 +391,20 @@ char* set_headers(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexce
     return NGX_CONF_OK;
 }
 
-char* set_on_error(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
-    char* result = set_choice(cf, command, conf);
-    const auto& location = *static_cast<LocationConf*>(conf);
-    if (result == NGX_CONF_OK && location.on_error == static_cast<ngx_uint_t>(OnError::local)) {
-        return not_available(cf, words_of(cf)[1], "use \"allow\" or \"deny\"");
+char* set_zone(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
+    auto& main = *static_cast<MainConf*>(conf);
+    if (main.zone_size != NGX_CONF_UNSET_SIZE) {
+        return duplicate;
     }
-    return result;
+    ngx_str_t text = words_of(cf)[1];
+    const off_t size = ngx_parse_offset(&text);
+    if (size == NGX_ERROR || size < static_cast<off_t>(Zone::least_size)) {
+        return refuse(cf,
+                      "invalid size \"%V\" in \"rate_limit_zone\": it is a number of bytes, at least 128k",
+                      &words_of(cf)[1]);
+    }
+    main.zone_size = static_cast<std::size_t>(size);
+    return NGX_CONF_OK;
 }
 
 char* set_not_available(ngx_conf_t* cf, ngx_command_t* command, void* /*conf*/) noexcept {

@@ -1,4 +1,6 @@
+#include <map>
 #include <new>
+#include <utility>
 
 #include "ngx/conf.h"
 #include "ngx/store_conf.h"
@@ -62,20 +64,30 @@ bool same_window(const Limit& a, const Limit& b) noexcept {
            same_text(*a.store_text, *b.store_text) && same_text(*a.key, *b.key);
 }
 
+/// What stores on other machines cannot do yet.
+ngx_int_t check_mode(ngx_conf_t* cf, const Limit& limit) noexcept {
+    if (limit.local || limit.mode == static_cast<ngx_uint_t>(Mode::check_charge)) {
+        return NGX_OK;
+    }
+    log_line(cf, NGX_LOG_EMERG, limit,
+             "the mode of \"rate_limit\" is not available yet with a Redis store: use \"check_charge\", or "
+             "the store "
+             "\"local\"");
+    return NGX_ERROR;
+}
+
 ngx_int_t resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
     auto* main = static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_rate_limit_module));
     auto** stores = static_cast<StoreConf**>(main->stores.elts);
 
-    if (limit.store_text == nullptr) {
-        log_line(cf, NGX_LOG_EMERG, limit,
-                 "\"rate_limit\" without a Redis store: the \"local\" store is not available yet, name a "
-                 "\"rate_limit_redis\" block with \"rate_limit_store\"");
-        return NGX_ERROR;
-    }
     if (is_variable(limit.store_text)) {
         for (ngx_uint_t i = 0; i < main->stores.nelts; ++i) {
             stores[i]->used = true;
         }
+        return check_mode(cf, limit);
+    }
+    if (view(limit.store_text->value) == "local") {
+        limit.local = true;
         return NGX_OK;
     }
     limit.store = find_store(*main, view(limit.store_text->value));
@@ -87,7 +99,7 @@ ngx_int_t resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
         return NGX_ERROR;
     }
     limit.store->used = true;
-    return NGX_OK;
+    return check_mode(cf, limit);
 }
 
 /// Fills in what the line left to the directives of the block where it is in effect.
@@ -128,11 +140,17 @@ ngx_int_t resolve_limits(ngx_conf_t* cf, LocationConf& conf) noexcept {
     if (conf.limits == nullptr) {
         return NGX_ERROR;
     }
+    auto* main = static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_rate_limit_module));
     auto* limits = static_cast<Limit*>(ngx_array_push_n(conf.limits, count));
     for (ngx_uint_t i = 0; i < count; ++i) {
         if (resolve(cf, conf, lines[i], limits[i]) != NGX_OK) {
             return NGX_ERROR;
         }
+        auto* all = static_cast<const Limit**>(ngx_array_push(&main->limits));
+        if (all == nullptr) {
+            return NGX_ERROR;
+        }
+        *all = &limits[i];
         if (limits[i].phase == static_cast<ngx_uint_t>(Phase::precontent)) {
             ++conf.precontent_count;
         }
@@ -196,7 +214,10 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
         conf.exempt =
             prev.exempt == NGX_CONF_UNSET_PTR ? status_list(cf, NGX_HTTP_NOT_MODIFIED) : prev.exempt;
     }
-    if (conf.cost == nullptr || conf.exempt == nullptr) {
+    if (conf.store == nullptr) {
+        conf.store = constant_value(cf, "local");
+    }
+    if (conf.store == nullptr || conf.cost == nullptr || conf.exempt == nullptr) {
         return static_cast<char*>(NGX_CONF_ERROR);
     }
     if (conf.dry_run.on == NGX_CONF_UNSET) {
@@ -215,6 +236,32 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
 
     ngx_conf_merge_ptr_value(conf.lines, prev.lines, nullptr);
     return resolve_limits(cf, conf) == NGX_OK ? NGX_CONF_OK : static_cast<char*>(NGX_CONF_ERROR);
+}
+
+/// Names of stores and limits that are variables are compared as text: what they will be is not known.
+ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept {
+    const auto* limits = static_cast<const Limit* const*>(main.limits.elts);
+    const auto key_of = [](const Limit& limit) {
+        return std::make_pair(view(limit.store_text->value), view(limit.name));
+    };
+    try {
+        std::map<std::pair<std::string_view, std::string_view>, const Limit*> first;
+        for (ngx_uint_t i = 0; i < main.limits.nelts; ++i) {
+            const Limit& limit = *limits[i];
+            const Limit& other = *first.emplace(key_of(limit), &limit).first->second;
+            if (limit.mode != other.mode) {
+                ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                              "\"rate_limit\" in %V:%ui has another mode than the one in %V:%ui, but the "
+                              "same store and "
+                              "name \"%V\": give them one mode, or one of them another \"name=\"",
+                              &limit.file, limit.line, &other.file, other.line, &limit.name);
+                return NGX_ERROR;
+            }
+        }
+    } catch (...) {
+        return NGX_ERROR;
+    }
+    return NGX_OK;
 }
 
 bool is_exempt(const ngx_array_t* exempt, ngx_uint_t code) noexcept {

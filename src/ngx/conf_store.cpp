@@ -3,6 +3,7 @@
 #include "ngx/conf.h"
 #include "ngx/store.h"
 #include "ngx/store_conf.h"
+#include "ngx/zone.h"
 
 namespace rate_limit {
 
@@ -72,6 +73,19 @@ Store* StoreConf::get() noexcept {
     return runtime.get();
 }
 
+ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept {
+    if (main.limits.nelts == 0) {
+        return NGX_OK;
+    }
+    void* memory = ngx_palloc(cf->pool, sizeof(Zone));
+    if (memory == nullptr) {
+        return NGX_ERROR;
+    }
+    main.zone = new (memory) Zone;
+    ngx_conf_init_size_value(main.zone_size, Zone::default_size);
+    return main.zone->reserve(cf, main.zone_size);
+}
+
 ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
     auto* core =
         static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
@@ -79,6 +93,7 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
     auto** stores = static_cast<StoreConf**>(main.stores.elts);
     for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
         StoreConf& store = *stores[i];
+        store.zone = main.zone;
         if (has_resolver) {
             store.resolver = core->resolver;
             store.resolver_timeout = core->resolver_timeout;

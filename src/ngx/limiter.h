@@ -14,12 +14,19 @@ ngx_int_t evaluate(RequestContext& context, Phase phase) noexcept;
 /// True when one of `rate_limit_bypass` says that nothing is limited. NGX_ERROR goes to `status`.
 bool bypassed(ngx_http_request_t* r, const LocationConf& conf, ngx_int_t& status) noexcept;
 
-/// Asks the stores for the windows of limits `from` and after; nothing, when one of them rejects without
-/// asking.
+/// The limit cannot be checked: rate_limit_on_error decides.
+void fail(RequestContext& context, std::size_t i, const char* reason) noexcept;
+
+/// Answers limits `from` and after from memory where memory knows, and asks the stores for the windows of the
+/// others; nothing, when one of them rejects without asking.
 void check(RequestContext& context, std::size_t from) noexcept;
 
-/// Turns the answers of limits `from` and after into verdicts, and all verdicts into the request's outcome.
+/// Turns what is known of limits `from` and after into verdicts, and all verdicts into the request's outcome.
+/// What one limit counted or reserved is given back where another refuses the request.
 void decide(RequestContext& context, std::size_t from) noexcept;
+
+/// Evaluates the cost of one limit.
+void settle_cost(RequestContext& context, std::size_t i) noexcept;
 
 /// Evaluates the costs that are not known yet.
 void settle_costs(RequestContext& context) noexcept;

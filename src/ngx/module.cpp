@@ -1,7 +1,9 @@
 #include "ngx/conf.h"
+#include "ngx/delivery.h"
 #include "ngx/handlers.h"
 #include "ngx/store.h"
 #include "ngx/store_conf.h"
+#include "ngx/zone.h"
 
 using namespace rate_limit;
 
@@ -54,14 +56,14 @@ ngx_command_t commands[] = {
      offsetof(LocationConf, status), &status_bounds},
     {ngx_string("rate_limit_log_level"), anywhere | NGX_CONF_TAKE1, set_choice, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocationConf, log_level), log_levels},
-    {ngx_string("rate_limit_on_error"), anywhere | NGX_CONF_TAKE1, set_on_error, NGX_HTTP_LOC_CONF_OFFSET,
+    {ngx_string("rate_limit_on_error"), anywhere | NGX_CONF_TAKE1, set_choice, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocationConf, on_error), on_error_names},
     {ngx_string("rate_limit_error_status"), anywhere | NGX_CONF_TAKE1, set_number, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocationConf, error_status), &status_bounds},
     {ngx_string("rate_limit_ipv6_prefix"), anywhere | NGX_CONF_TAKE1, set_number, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocationConf, ipv6_prefix), &prefix_bounds},
-    {ngx_string("rate_limit_zone"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_not_available,
-     NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
+    {ngx_string("rate_limit_zone"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_zone, NGX_HTTP_MAIN_CONF_OFFSET,
+     0, nullptr},
     {ngx_string("rate_limit_redis"), NGX_HTTP_MAIN_CONF | NGX_CONF_BLOCK | NGX_CONF_TAKE1, set_redis_block,
      NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
     ngx_null_command,
@@ -95,15 +97,37 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     ngx_http_top_header_filter = header_filter;
 
     warn_unused_stores(cf, *main);
+    if (compare_modes(cf, *main) != NGX_OK || reserve_zone(cf, *main) != NGX_OK) {
+        return NGX_ERROR;
+    }
     return finish_stores(cf, *main);
+}
+
+/// Also in the processes that look after the cache, which serve no requests.
+ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
+    const MainConf* main = main_conf(cycle);
+    if (main != nullptr && main->zone != nullptr) {
+        main->zone->enter_process();
+        if (ngx_process == NGX_PROCESS_WORKER || ngx_process == NGX_PROCESS_SINGLE) {
+            start_delivery(cycle);
+        }
+    }
+    return NGX_OK;
 }
 
 /// The worker leaves: nginx would complain of sockets that are left open.
 void exit_process(ngx_cycle_t* cycle) noexcept {
-    auto* main =
-        static_cast<MainConf*>(ngx_http_cycle_get_module_main_conf(cycle, ngx_http_rate_limit_module));
+    const MainConf* main = main_conf(cycle);
     if (main != nullptr) {
         shut_down_stores(*main);
+    }
+}
+
+void exit_master(ngx_cycle_t* cycle) noexcept {
+    const MainConf* main = main_conf(cycle);
+    if (main != nullptr && main->zone != nullptr) {
+        main->zone->enter_process();
+        log_undelivered(cycle, *main->zone);
     }
 }
 
@@ -115,6 +139,6 @@ ngx_http_module_t module_context = {
 }  // namespace
 
 ngx_module_t ngx_http_rate_limit_module = {
-    NGX_MODULE_V1, &module_context, commands, NGX_HTTP_MODULE, nullptr, nullptr,
-    nullptr,       nullptr,         nullptr,  exit_process,    nullptr, NGX_MODULE_V1_PADDING,
+    NGX_MODULE_V1, &module_context, commands, NGX_HTTP_MODULE, nullptr,     nullptr,
+    init_process,  nullptr,         nullptr,  exit_process,    exit_master, NGX_MODULE_V1_PADDING,
 };

@@ -82,7 +82,14 @@ std::size_t RequestContext::add(const Limit& limit) noexcept {
 
 void RequestContext::ask(std::size_t i) noexcept {
     ++pending_;
-    applied_[i].check.start(*applied_[i].shard, applied_[i].key, *this);
+    AppliedLimit& applied = applied_[i];
+    applied.check.start(*applied.shard, applied.key, applied.recalled == Recalled::to_confirm, *this);
+}
+
+void RequestContext::give_back_all() noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+        give_back(applied_[i]);
+    }
 }
 
 void RequestContext::on_checked(Check& check) noexcept {
@@ -134,8 +141,11 @@ void RequestContext::on_request_cleanup(void* self) noexcept {
     static_cast<RequestContext*>(self)->detach();
 }
 
+/// The last of it, also where no log phase came: what is still held was admitted and not charged.
 void RequestContext::on_pool_cleanup(void* self) noexcept {
-    static_cast<RequestContext*>(self)->detach();
+    auto& context = *static_cast<RequestContext*>(self);
+    context.detach();
+    context.give_back_all();
 }
 
 }  // namespace rate_limit

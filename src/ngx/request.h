@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/decision.h"
+#include "core/window_record.h"
 #include "ngx/check.h"
 #include "ngx/conf.h"
 #include "ngx/resume.h"
@@ -11,16 +12,47 @@
 
 namespace rate_limit {
 
+class Zone;
+
+/// What a request has in its window until it is charged or gives it back.
+enum class Held : unsigned char {
+    nothing,
+    in_flight,  ///< it counts as one
+    reserved,   ///< its cost is charged already
+};
+
+/// What this machine remembers before any store is asked.
+enum class Recalled : unsigned char {
+    nothing,     ///< nothing, or that there is room
+    used_up,     ///< that the limit is reached
+    to_confirm,  ///< the same, and it is this request's turn to ask the primary whether that is still so
+};
+
 /// One limit that applies to one request.
 struct AppliedLimit {
     const Limit* limit = nullptr;
     bool dry_run = false;
+    Zone* zone = nullptr;    // null: nothing can be decided, the verdict says why
     Shard* shard = nullptr;  // null: no store is asked or charged
-    std::string_view key;    // the window's Redis key
-    bool open = false;       // the store knew an open window
+    std::string_view key;    // what identifies the window: in Redis, or here
+    WindowId id;
+    bool open = false;  // the store knew an open window
     bool cost_known = false;
+    Recalled recalled = Recalled::nothing;
+    Held held = Held::nothing;
+    Ticket ticket = 0;          // of the window that holds it
+    std::uint32_t events = 0;   // what the record said when it was recalled
+    std::int64_t reserved = 0;  // what is charged already
     Check check;
+
+    bool local() const noexcept { return zone != nullptr && shard == nullptr; }
+
+    /// It is charged before the request, if its cost fits.
+    bool reserves() const noexcept { return limit->mode != static_cast<ngx_uint_t>(Mode::check_charge); }
 };
+
+/// The request leaves the window uncharged.
+void give_back(AppliedLimit& applied) noexcept;
 
 /// What one request is limited by and what was decided. Made by the first location with a limit that applies,
 /// under whose configuration it stays wherever redirects take the request. Lives in the request's pool, on
@@ -54,15 +86,19 @@ public:
     /// Adds a limit that applies; there is room for every line of the location.
     std::size_t add(const Limit& limit) noexcept;
 
-    /// Asks the store for one limit's window.
+    /// Asks the store for one limit's window: its primary, if that is to confirm what is remembered.
     void ask(std::size_t i) noexcept;
 
     /// Nothing is limited, checked or charged, whatever an earlier phase decided.
     void bypass() noexcept {
+        give_back_all();
         outcome = Outcome::bypassed;
         end();
         count_ = 0;
     }
+
+    /// The request leaves all its windows uncharged.
+    void give_back_all() noexcept;
 
     /// No further limit is looked at, wherever the request goes.
     void end() noexcept {

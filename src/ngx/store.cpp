@@ -9,7 +9,7 @@ Shard::Shard(Store& store, const StoreConf& conf, const ShardConf& shard)
       name_(shard.name),
       primary_(conf, shard.primary, shard.name, true, *this),
       turn_(static_cast<std::size_t>(ngx_random())),  // workers start at different replicas
-      charges_(conf, primary_, store.report()) {
+      charges_(conf, shard.name, primary_, store.report()) {
     Node::Listener& listener = *this;
     for (const NodeConf& replica : shard.replicas) {
         replicas_.push_back(std::make_unique<Node>(conf, replica, shard.name, false, listener));
@@ -20,14 +20,14 @@ Shard::~Shard() {
     shut_down();
 }
 
-Node* Shard::choose(const Node* const* asked, std::size_t count) noexcept {
+Node* Shard::choose(const Node* const* asked, std::size_t count, bool of_primary) noexcept {
     const Node* const* const end = asked + count;
     const auto free = [asked, end](const Node& node) {
         return node.usable() && std::find(asked, end, &node) == end;
     };
     Node* best = nullptr;
     ++turn_;
-    for (std::size_t i = 0; i < replicas_.size(); ++i) {
+    for (std::size_t i = 0; !of_primary && i < replicas_.size(); ++i) {
         Node& replica = *replicas_[(turn_ + i) % replicas_.size()];
         if (free(replica) && (best == nullptr || replica.load() < best->load())) {
             best = &replica;

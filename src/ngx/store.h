@@ -28,8 +28,9 @@ public:
     const std::vector<std::unique_ptr<Node>>& replicas() const noexcept { return replicas_; }
 
     /// Who is asked next for a check: of the usable replicas not yet `asked` the one with the least load, in
-    /// turn among equals; if there is none, the primary; else null. `asked` may hold null pointers.
-    Node* choose(const Node* const* asked, std::size_t count) noexcept;
+    /// turn among equals; if there is none, or only the primary will do, the primary; else null. `asked` may
+    /// hold null pointers.
+    Node* choose(const Node* const* asked, std::size_t count, bool of_primary) noexcept;
 
     void shut_down() noexcept;
     void set_eviction_flag(ngx_atomic_t* flag) noexcept { primary_.set_eviction_flag(flag); }

@@ -11,6 +11,7 @@
 namespace rate_limit {
 
 class Store;
+class Zone;
 
 /// One socket address of a node; the sockaddr lives in the configuration's pool or in a node's own memory.
 struct Address {
@@ -59,6 +60,8 @@ struct StoreConf {
     ngx_msec_t resolver_timeout = 0;
 
     bool used = false;  // some limit names it
+
+    Zone* zone = nullptr;  // the configuration's; not null where a limit can name the store
 
     /// One byte per shard in memory shared by all workers: its primary has been warned about. Null before the
     /// workers are started. Owned by the configuration's pool.

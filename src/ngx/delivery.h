@@ -1,0 +1,17 @@
+#pragma once
+
+#include "ngx/ngx.h"
+
+namespace rate_limit {
+
+class Zone;
+
+/// Once a second every worker looks for charges that wait in the zone, and events on those for its primaries:
+/// also the charges of a worker that is gone, also before a request comes that would connect it. To be called
+/// in each worker.
+void start_delivery(ngx_cycle_t* cycle) noexcept;
+
+/// nginx ends, and the zone with it: says what is lost. To be called in the master process.
+void log_undelivered(const ngx_cycle_t* cycle, Zone& zone) noexcept;
+
+}  // namespace rate_limit

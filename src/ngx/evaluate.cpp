@@ -1,0 +1,162 @@
+#include "core/append.h"
+#include "core/window_key.h"
+#include "ngx/limiter.h"
+#include "ngx/store_conf.h"
+#include "ngx/zone.h"
+#include "redis/digest.h"
+
+namespace rate_limit {
+
+namespace {
+
+bool is_true(std::string_view value) noexcept {
+    return !value.empty() && value != "0" && value != "off";
+}
+
+/// What a variable names: a store, or the memory of this machine (`local`). False: neither.
+bool find_store_of(ngx_http_request_t* r, const Limit& limit, StoreConf*& store, ngx_int_t& status) noexcept {
+    store = limit.store;
+    if (limit.local || store != nullptr) {
+        return true;
+    }
+    ngx_str_t name;
+    status = ngx_http_complex_value(r, limit.store_text, &name);
+    if (status != NGX_OK) {
+        return false;
+    }
+    store = find_store(*main_conf(r), view(name));
+    return store != nullptr || view(name) == "local";
+}
+
+/// Writes what identifies the window into the request's pool, and finds the shard that owns it.
+const char* locate(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rate, StoreConf* conf,
+                   std::string_view key) noexcept {
+    DigestHex hex;
+    const bool digested = conf != nullptr && conf->digest.applies(key.size());
+    if (digested) {
+        if (!conf->digest.digest(key, hex)) {
+            return "the key's digest failed";
+        }
+        key = {hex.data(), hex.size()};
+    }
+    const std::string_view store = conf != nullptr ? std::string_view(conf->name) : "local";
+    const std::string_view prefix = conf != nullptr ? std::string_view(conf->prefix) : "";
+    const std::string_view name = view(applied.limit->name);
+    const std::size_t room =
+        store.size() + 1 + prefix.size() + name.size() + key.size() + max_window_key_overhead;
+    auto* text = static_cast<char*>(ngx_pnalloc(r->pool, room));
+    if (text == nullptr) {
+        return "no memory";
+    }
+    char* begin = append(append(text, store), std::string_view("\0", 1));
+    const char* end =
+        write_window_key(begin, prefix, name, rate.period, applied.limit->window, key, digested);
+    applied.key = {begin, static_cast<std::size_t>(end - begin)};
+    applied.zone = main_conf(r)->zone;
+    applied.id = applied.zone->windows().id_of({text, static_cast<std::size_t>(end - text)});
+    if (conf != nullptr) {
+        Store* runtime = conf->get();
+        if (runtime == nullptr) {
+            applied.zone = nullptr;
+            return "no memory";
+        }
+        applied.shard = &runtime->shard_of(key);
+    }
+    return nullptr;
+}
+
+/// NGX_DECLINED when the limit does not apply to this request.
+ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
+    ngx_http_request_t* r = context.request();
+    ngx_str_t key;
+    ngx_str_t text = ngx_null_string;
+    Rate rate = limit.rate;
+    RateError rate_error = RateError::none;
+
+    if (ngx_http_complex_value(r, limit.key, &key) != NGX_OK) {
+        return NGX_ERROR;
+    }
+    if (key.len == 0) {
+        return NGX_DECLINED;
+    }
+    if (!limit.has_constant_rate()) {
+        if (ngx_http_complex_value(r, const_cast<ngx_http_complex_value_t*>(&limit.rate_text), &text) !=
+            NGX_OK) {
+            return NGX_ERROR;
+        }
+        if (text.len == 0) {
+            return NGX_DECLINED;
+        }
+        rate_error = parse_rate(view(text), rate);
+    }
+
+    const std::size_t i = context.add(limit);
+    AppliedLimit& applied = context.applied(i);
+    Verdict& verdict = context.verdict(i);
+    applied.dry_run = limit.dry_run.on != 0;
+    if (limit.dry_run.value != nullptr) {
+        if (ngx_http_complex_value(r, limit.dry_run.value, &text) != NGX_OK) {
+            return NGX_ERROR;
+        }
+        applied.dry_run = is_true(view(text));
+    }
+    if (rate_error != RateError::none) {
+        fail(context, i, describe(rate_error));
+        return NGX_OK;
+    }
+    verdict.rate = rate;
+    if (rate.limit == 0) {
+        verdict.known = true;
+        verdict.window = {0, propose_reset(WindowKind::first, rate.period, now_millis())};
+        verdict.outcome = decide(rate, verdict.window, applied.dry_run);
+        return NGX_OK;
+    }
+    ngx_int_t status = NGX_OK;
+    StoreConf* store = nullptr;
+    const bool found = find_store_of(r, limit, store, status);
+    if (status != NGX_OK) {
+        return NGX_ERROR;
+    }
+    const char* failure = found ? locate(r, applied, rate, store, view(key))
+                                : "the store that the variable names is not configured";
+    if (failure != nullptr) {
+        fail(context, i, failure);
+    } else if (applied.reserves()) {
+        settle_cost(context, i);
+    }
+    return NGX_OK;
+}
+
+}  // namespace
+
+bool bypassed(ngx_http_request_t* r, const LocationConf& conf, ngx_int_t& status) noexcept {
+    status = NGX_OK;
+    if (conf.bypass == nullptr) {
+        return false;
+    }
+    auto* values = static_cast<ngx_http_complex_value_t*>(conf.bypass->elts);
+    for (ngx_uint_t i = 0; i < conf.bypass->nelts; ++i) {
+        ngx_str_t value;
+        if (ngx_http_complex_value(r, &values[i], &value) != NGX_OK) {
+            status = NGX_ERROR;
+            return false;
+        }
+        if (value.len != 0 && view(value) != "0") {
+            return true;
+        }
+    }
+    return false;
+}
+
+ngx_int_t evaluate(RequestContext& context, Phase phase) noexcept {
+    const auto* limits = static_cast<const Limit*>(context.conf().limits->elts);
+    for (ngx_uint_t i = 0; i < context.conf().limits->nelts; ++i) {
+        if (limits[i].phase == static_cast<ngx_uint_t>(phase) &&
+            evaluate_limit(context, limits[i]) == NGX_ERROR) {
+            return NGX_ERROR;
+        }
+    }
+    return NGX_OK;
+}
+
+}  // namespace rate_limit

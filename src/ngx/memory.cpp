@@ -1,0 +1,149 @@
+#include "ngx/memory.h"
+
+#include "ngx/zone.h"
+
+namespace rate_limit {
+
+namespace {
+
+Terms terms_of(const AppliedLimit& applied, const Verdict& verdict, Millis now) noexcept {
+    return {verdict.rate, applied.local() ? Truth::local : Truth::redis,
+            propose_reset(applied.limit->window, verdict.rate.period, now), now};
+}
+
+bool fits(const AppliedLimit& applied, const Verdict& verdict, const WindowRecord& record,
+          std::int64_t cost) noexcept {
+    const std::int64_t left = verdict.rate.limit - taken(record);
+    return applied.reserves() ? left >= cost : left > 0;
+}
+
+/// What a request that was let in sees: the window without itself.
+Window before_it(const WindowRecord& record, Held held, std::int64_t cost) noexcept {
+    return {held == Held::reserved ? taken(record) - cost : taken(record) - 1, record.reset};
+}
+
+}  // namespace
+
+Recalled recall(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Millis now) noexcept {
+    WindowTable& windows = applied.zone->windows();
+    const auto record = windows.find(applied.id);
+    if (!record || !is_open(*record, verdict.rate.period, now) || fits(applied, verdict, *record, cost)) {
+        return Recalled::nothing;
+    }
+    verdict.window = {record->used, record->reset};
+    verdict.known = true;
+    // Requests in flight are known here, and nobody else knows better.
+    if (applied.local() || record->used < verdict.rate.limit) {
+        return Recalled::used_up;
+    }
+    bool turn = false;
+    windows.change(applied.id, [&](WindowRecord& open) {
+        turn = may_ask(open, now);
+        applied.events = open.events;
+    });
+    return turn ? Recalled::to_confirm : Recalled::used_up;
+}
+
+Admission admit(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, const Window& answer,
+                Source source, Millis now) noexcept {
+    const Terms terms = terms_of(applied, verdict, now);
+    bool admitted = false;
+    const bool room = applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+        if (source == Source::node) {
+            learn(record, terms, answer);
+        } else if (source == Source::primary) {
+            replace(record, terms, answer, applied.events);
+        }
+        admitted = applied.reserves() ? charge_if_fits(record, terms, cost) : enter(record, terms);
+        if (admitted) {
+            applied.held = applied.reserves() ? Held::reserved : Held::in_flight;
+            applied.reserved = cost;
+            applied.ticket = record.ticket;
+            verdict.window = before_it(record, applied.held, cost);
+        } else {
+            verdict.window = {record.used, record.reset};
+            if (source != Source::memory) {
+                may_ask(record, now);  // this answer is fresh enough for a second
+            }
+        }
+        if (!is_open(record, verdict.rate.period, now)) {
+            verdict.window = {0, terms.proposed};
+        }
+        verdict.known = true;
+    });
+    if (!room) {
+        return Admission::no_room;
+    }
+    return admitted ? Admission::admitted : Admission::refused;
+}
+
+bool recollect(const AppliedLimit& applied, Verdict& verdict, Millis now) noexcept {
+    const auto record = applied.zone->windows().find(applied.id);
+    if (!record || !record->confirmed || !is_open(*record, verdict.rate.period, now)) {
+        return false;
+    }
+    verdict.window = {taken(*record), record->reset};
+    verdict.known = true;
+    return true;
+}
+
+void give_back(AppliedLimit& applied) noexcept {
+    if (applied.held == Held::nothing) {
+        return;
+    }
+    applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
+        if (applied.held == Held::in_flight) {
+            leave(record, applied.ticket);
+        } else {
+            refund(record, applied.ticket, applied.reserved);
+        }
+    });
+    applied.held = Held::nothing;
+}
+
+void charge_local(AppliedLimit& applied, const Verdict& verdict, std::int64_t cost, Millis now) noexcept {
+    const std::int64_t reserved = applied.held == Held::reserved ? applied.reserved : 0;
+    if (cost == reserved && applied.held == Held::reserved) {
+        applied.held = Held::nothing;
+    }
+    if (cost == reserved || cost == 0) {
+        give_back(applied);
+        return;
+    }
+    const Terms terms = terms_of(applied, verdict, now);
+    // Without room nothing is held, and there is nowhere to charge.
+    (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+        const bool same = record.ticket == applied.ticket && is_open(record, verdict.rate.period, now);
+        if (reserved == 0) {
+            charge(record, terms, cost);
+        } else if (cost < reserved) {
+            refund(record, applied.ticket, reserved - cost);
+        } else if (same) {
+            charge(record, terms, cost - reserved);
+        }
+        if (applied.held == Held::in_flight) {
+            leave(record, applied.ticket);
+        }
+    });
+    applied.held = Held::nothing;
+}
+
+Sending send_charge(AppliedLimit& applied, const Verdict& verdict, std::int64_t cost, Millis now) noexcept {
+    const Terms terms = terms_of(applied, verdict, now);
+    Sending sending{verdict.known ? verdict.window.reset : 0, applied.open, {}};
+    // Without room the charge goes by what the check found.
+    (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+        sending.open = record.confirmed && is_open(record, verdict.rate.period, now);
+        send(record, terms, cost);
+        // Only now: a proposed window is forgotten when its last request leaves it uncharged.
+        if (applied.held == Held::in_flight) {
+            leave(record, applied.ticket);
+        }
+        sending.reset = record.reset;
+        sending.receipt = {record.ticket, static_cast<std::uint32_t>(record.events)};
+    });
+    applied.held = Held::nothing;
+    return sending;
+}
+
+}  // namespace rate_limit

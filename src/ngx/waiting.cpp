@@ -1,0 +1,131 @@
+#include "ngx/waiting.h"
+
+#include "core/shard_choice.h"
+#include "ngx/zone.h"
+
+namespace rate_limit {
+
+namespace {
+
+Owed owed_of(const WaitingCharge& waiting) noexcept {
+    Owed owed;
+    owed.cost = waiting.cost;
+    owed.charges = waiting.charges;
+    owed.period = waiting.period;
+    owed.kind = waiting.kind;
+    owed.reset = waiting.reset;
+    owed.id = waiting.id;
+    owed.receipt.ticket = waiting.ticket;
+    return owed;
+}
+
+}  // namespace
+
+WaitingCharges::Added WaitingCharges::add(const std::string& key, const Owed& owed, Millis now) {
+    Added added;
+    added.closed.charges = 0;
+    if (add_to_zone(key, owed, now, added.closed)) {
+        added.kept = true;
+        return added;
+    }
+    auto found = here_.find(key);
+    if (found == here_.end()) {
+        if (full_here()) {
+            return added;
+        }
+        here_.emplace(key, owed).first->second.receipt.events = Receipt::no_event;
+    } else if (found->second.reset > now) {
+        found->second.cost += owed.cost;
+        found->second.charges += owed.charges;
+    } else {
+        added.closed = found->second;
+        found->second = owed;
+        found->second.receipt.events = Receipt::no_event;
+    }
+    added.kept = true;
+    return added;
+}
+
+bool WaitingCharges::add_to_zone(const std::string& key, const Owed& owed, Millis now,
+                                 Owed& closed) noexcept {
+    if (key.size() > WaitingCharge::max_key) {
+        return false;
+    }
+    bool added = false;
+    const bool room = zone_.waiting().update(owed.id, now, [&](WaitingCharge& waiting) {
+        if (waiting.reset != 0 && waiting.shard != shard_) {
+            return;  // of the same key in another configuration
+        }
+        if (waiting.reset > now) {
+            waiting.cost += owed.cost;
+            waiting.charges += owed.charges;
+        } else {
+            if (waiting.reset != 0) {
+                closed = owed_of(waiting);
+            }
+            waiting.reset = owed.reset;
+            waiting.cost = owed.cost;
+            waiting.charges = owed.charges;
+            waiting.shard = shard_;
+            waiting.ticket = owed.receipt.ticket;
+            waiting.period = static_cast<std::uint32_t>(owed.period);
+            waiting.kind = owed.kind;
+            waiting.set_key(key);
+        }
+        added = true;
+    });
+    return room && added;
+}
+
+bool WaitingCharges::take(std::string& key, Owed& owed) {
+    if (here_.empty()) {
+        return take_from_zone(key, owed);
+    }
+    auto entry = here_.extract(here_.begin());
+    key.swap(entry.key());
+    owed = entry.mapped();
+    return true;
+}
+
+bool WaitingCharges::take_from_zone(std::string& key, Owed& owed) {
+    WaitingTable& table = zone_.waiting();
+    for (std::size_t looked = 0; looked < table.sets(); ++looked) {
+        set_ = set_ < table.sets() ? set_ : 0;
+        for (const WaitingCharge& candidate : table.records_of(set_)) {
+            if (candidate.shard != shard_) {
+                continue;
+            }
+            key.assign(candidate.key());  // before it is taken out: this may throw
+            bool taken = false;
+            table.change(candidate.id, [&](WaitingCharge& waiting) {
+                if (waiting.shard == shard_) {
+                    owed = owed_of(waiting);
+                    waiting.reset = 0;
+                    taken = true;
+                }
+            });
+            if (taken) {
+                return true;
+            }
+        }
+        ++set_;
+    }
+    return false;
+}
+
+std::size_t WaitingCharges::count() const noexcept {
+    WaitingTable& table = zone_.waiting();
+    std::size_t count = here_.size();
+    for (std::size_t set = 0; set < table.sets(); ++set) {
+        for (const WaitingCharge& waiting : table.records_of(set)) {
+            count += waiting.shard == shard_ ? 1 : 0;
+        }
+    }
+    return count;
+}
+
+std::uint64_t shard_digest(std::string_view store, std::string_view shard) noexcept {
+    return xxh64(shard, xxh64(store, 0));
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,106 @@
+#include "ngx/zone.h"
+
+#include <algorithm>
+
+#include <openssl/rand.h>
+
+namespace rate_limit {
+
+namespace {
+
+ngx_str_t zone_name = ngx_string("ngx_http_rate_limit_module");
+
+/// Of the zone, a quarter is for charges that wait, and never more than this: who walks over it does so once
+/// a second.
+constexpr std::size_t waiting_part = 4;
+constexpr std::size_t most_waiting = std::size_t{64} * 1024 * 1024;
+
+/// The size of the zone that the running configuration has; 0: none.
+std::size_t running_size(const void* tag) noexcept {
+    const auto* part = const_cast<const ngx_list_part_t*>(&ngx_cycle->shared_memory.part);
+    for (; part != nullptr; part = part->next) {
+        const auto* zones = static_cast<const ngx_shm_zone_t*>(part->elts);
+        for (ngx_uint_t i = 0; i < part->nelts; ++i) {
+            if (zones[i].tag == tag && view(zones[i].shm.name) == view(zone_name)) {
+                return zones[i].shm.size;
+            }
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+
+ngx_int_t Zone::reserve(ngx_conf_t* cf, std::size_t size) noexcept {
+    ngx_shm_zone_t* zone = ngx_shared_memory_add(cf, &zone_name, size, &ngx_http_rate_limit_module);
+    if (zone == nullptr) {
+        return NGX_ERROR;
+    }
+    zone->init = init;
+    zone->data = this;
+    return NGX_OK;
+}
+
+/// nginx calls this for memory of its own making, with null, or for what another configuration has in use,
+/// with that one's Zone.
+ngx_int_t Zone::init(ngx_shm_zone_t* zone, void* previous) noexcept {
+    auto& self = *static_cast<Zone*>(zone->data);
+    self.enter_process();
+    if (previous != nullptr) {
+        return self.adopt(*static_cast<const Zone*>(previous), zone->shm.log);
+    }
+    return self.create(*zone);
+}
+
+ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
+    for_windows_ = previous.for_windows_;
+    for_waiting_ = previous.for_waiting_;
+    if (windows_.attach(for_windows_.at, for_windows_.size) &&
+        waiting_.attach(for_waiting_.at, for_waiting_.size)) {
+        return NGX_OK;
+    }
+    ngx_log_error(
+        NGX_LOG_EMERG, log, 0,
+        "the memory of \"rate_limit_zone\" was made by another version of this module: restart nginx, "
+        "or give the zone another size");
+    return NGX_ERROR;
+}
+
+ngx_int_t Zone::create(ngx_shm_zone_t& zone) noexcept {
+    auto* pool = reinterpret_cast<ngx_slab_pool_t*>(zone.shm.addr);
+    const std::size_t room = pool->pfree * ngx_pagesize;
+    auto* memory = static_cast<char*>(ngx_slab_alloc(pool, room));
+    HashKey key;
+    if (memory == nullptr || RAND_bytes(reinterpret_cast<unsigned char*>(&key), sizeof key) != 1) {
+        ngx_log_error(NGX_LOG_EMERG, zone.shm.log, 0, "\"rate_limit_zone\": no %s",
+                      memory == nullptr ? "memory: enlarge it" : "random numbers");
+        return NGX_ERROR;
+    }
+    for_waiting_.size =
+        std::min(room / waiting_part, most_waiting) / WaitingTable::alignment * WaitingTable::alignment;
+    for_waiting_.at = memory;
+    for_windows_.size = room - for_waiting_.size;
+    for_windows_.at = memory + for_waiting_.size;
+    if (!windows_.create(for_windows_.at, for_windows_.size, key) ||
+        !waiting_.create(for_waiting_.at, for_waiting_.size, key)) {
+        ngx_log_error(NGX_LOG_EMERG, zone.shm.log, 0, "\"rate_limit_zone\" is too small: enlarge it");
+        return NGX_ERROR;
+    }
+    const std::size_t before = running_size(zone.tag);
+    if (before != 0 && before != zone.shm.size) {
+        ngx_log_error(
+            NGX_LOG_WARN, zone.shm.log, 0,
+            "\"rate_limit_zone\" is now of %uz bytes, not %uz: it starts anew, local windows and waiting "
+            "charges of before are forgotten",
+            zone.shm.size, before);
+    }
+    return NGX_OK;
+}
+
+void Zone::enter_process() noexcept {
+    const LockUser user{process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive};
+    windows_.set_user(user);
+    waiting_.set_user(user);
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+
+#include "core/waiting_charge.h"
+#include "core/window_table.h"
+#include "ngx/ngx.h"
+
+namespace rate_limit {
+
+/// The shared memory of all limits, as one configuration sees it: what the machine remembers of its windows,
+/// and the charges that wait for a primary. It outlives the configuration while the next one asks for the
+/// same size. Lives in the configuration's pool.
+class Zone {
+public:
+    static constexpr std::size_t default_size = std::size_t{10} * 1024 * 1024;
+    static constexpr std::size_t least_size = std::size_t{128} * 1024;
+
+    Zone() noexcept : windows_(LockUser{}), waiting_(LockUser{}) {}
+
+    /// Asks nginx for the memory. NGX_ERROR if it is refused; the reason is logged.
+    ngx_int_t reserve(ngx_conf_t* cf, std::size_t size) noexcept;
+
+    /// To be called in each process that uses it.
+    void enter_process() noexcept;
+
+    WindowTable& windows() noexcept { return windows_; }
+    WaitingTable& waiting() noexcept { return waiting_; }
+
+private:
+    static ngx_int_t init(ngx_shm_zone_t* zone, void* previous) noexcept;
+
+    ngx_int_t create(ngx_shm_zone_t& zone) noexcept;
+    ngx_int_t adopt(const Zone& previous, ngx_log_t* log) noexcept;
+
+    struct Span {
+        void* at = nullptr;
+        std::size_t size = 0;
+    };
+
+    Span for_windows_;
+    Span for_waiting_;
+    WindowTable windows_;
+    WaitingTable waiting_;
+};
+
+}  // namespace rate_limit
