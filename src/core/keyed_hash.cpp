@@ -1,6 +1,7 @@
 #include "core/keyed_hash.h"
 
 #include <cstddef>
+#include <cstring>
 
 namespace rate_limit {
 
@@ -41,7 +42,16 @@ struct State {
     std::uint64_t sum() const noexcept { return v0 ^ v1 ^ v2 ^ v3; }
 };
 
-/// Up to eight bytes as a little-endian number; compilers make one load of a whole word.
+std::uint64_t little_endian_word(const char* bytes) noexcept {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes, word_size);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+/// Less than a word.
 std::uint64_t little_endian(const char* bytes, std::size_t count) noexcept {
     std::uint64_t word = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -59,7 +69,7 @@ Hash128 keyed_hash(const HashKey& key, std::string_view bytes) noexcept {
     const std::size_t tail = bytes.size() % word_size;
     const std::size_t whole = bytes.size() - tail;
     for (std::size_t i = 0; i < whole; i += word_size) {
-        state.absorb(little_endian(bytes.data() + i, word_size));
+        state.absorb(little_endian_word(bytes.data() + i));
     }
     state.absorb(little_endian(bytes.data() + whole, tail) | (std::uint64_t{bytes.size()} << 56));
 

@@ -94,6 +94,9 @@ bool RecordSet<Record>::with_tag(Tag tag, std::uint64_t valid, Visit&& visit) co
     constexpr std::uint64_t tops = ones << (tag_bits - 1);
     unsigned first = 0;
     for (const auto& word : tags_) {
+        if (valid >> first == 0) {
+            break;  // the lowest slots are taken first: mostly one word is all
+        }
         // The top bit of each 16 that are zero, and perhaps of some above them.
         const std::uint64_t differ = word.load(std::memory_order_relaxed) ^ (ones * tag);
         std::uint64_t equal = (differ - ones) & ~differ & tops;

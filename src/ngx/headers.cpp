@@ -1,3 +1,5 @@
+#include <array>
+
 #include "core/quota.h"
 #include "ngx/conf.h"
 #include "ngx/handlers.h"
@@ -10,58 +12,92 @@ namespace {
 
 ngx_http_output_header_filter_pt next_header_filter;
 
-bool same_name(const ngx_str_t& key, std::string_view name) noexcept {
-    return key.len == name.size() &&
-           ngx_strncasecmp(key.data, reinterpret_cast<u_char*>(const_cast<char*>(name.data())), key.len) == 0;
+/// What one response gets: names are static, values live in the request's pool.
+class NewFields {
+public:
+    void add(std::string_view name, ngx_str_t value) noexcept { fields_.at(count_++) = {name, value}; }
+
+    /// Adds what a client is shown of one quota.
+    ngx_int_t add(ngx_http_request_t* r, const Field* fields, std::size_t count) noexcept;
+
+    /// Puts them into the response, in place of fields of the same names that are there already, from an
+    /// upstream or an earlier run of this filter.
+    ngx_int_t put(ngx_http_request_t* r) const noexcept;
+
+private:
+    struct NewField {
+        std::string_view name;
+        ngx_str_t value;
+    };
+
+    /// All names begin so: most others are told by that.
+    static bool may_be_ours(const ngx_str_t& name) noexcept {
+        const int first = name.len != 0 ? name.data[0] | 0x20 : 0;
+        return first == 'x' || first == 'r';
+    }
+
+    bool has(const ngx_str_t& name) const noexcept;
+    void remove_others(ngx_http_request_t* r) const noexcept;
+
+    std::array<NewField, GithubFields::count + 3> fields_;  // with Retry-After and both of `ietf`
+    std::size_t count_ = 0;
+};
+
+ngx_int_t NewFields::add(ngx_http_request_t* r, const Field* fields, std::size_t count) noexcept {
+    std::size_t room = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        room += fields[i].length;
+    }
+    auto* text = static_cast<u_char*>(ngx_pnalloc(r->pool, room));
+    if (text == nullptr) {
+        return NGX_ERROR;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        add(fields[i].name, {fields[i].length, text});
+        text = ngx_cpymem(text, fields[i].text.data(), fields[i].length);
+    }
+    return NGX_OK;
 }
 
-/// A field of this name that is there already, from an upstream or an earlier run of this filter, is not
-/// sent.
-void remove_field(ngx_http_request_t* r, std::string_view name) noexcept {
+bool NewFields::has(const ngx_str_t& name) const noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+        const std::string_view own = fields_.at(i).name;
+        if (own.size() == name.len &&
+            ngx_strncasecmp(name.data, reinterpret_cast<u_char*>(const_cast<char*>(own.data())), name.len) ==
+                0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void NewFields::remove_others(ngx_http_request_t* r) const noexcept {
     for (ngx_list_part_t* part = &r->headers_out.headers.part; part != nullptr; part = part->next) {
         auto* fields = static_cast<ngx_table_elt_t*>(part->elts);
         for (ngx_uint_t i = 0; i < part->nelts; ++i) {
-            if (fields[i].hash != 0 && same_name(fields[i].key, name)) {
+            if (fields[i].hash != 0 && may_be_ours(fields[i].key) && has(fields[i].key)) {
                 fields[i].hash = 0;
             }
         }
     }
 }
 
-/// `name` is static, `value` lives in the request's pool.
-ngx_int_t set_field(ngx_http_request_t* r, std::string_view name, ngx_str_t value) noexcept {
-    remove_field(r, name);
-    auto* field = static_cast<ngx_table_elt_t*>(ngx_list_push(&r->headers_out.headers));
-    if (field == nullptr) {
-        return NGX_ERROR;
-    }
-    field->hash = 1;
-#if (nginx_version >= 1023000)
-    field->next = nullptr;
-#endif
-    field->key.len = name.size();
-    field->key.data = reinterpret_cast<u_char*>(const_cast<char*>(name.data()));
-    field->lowcase_key = nullptr;
-    field->value = value;
-    return NGX_OK;
-}
-
-ngx_int_t set_field(ngx_http_request_t* r, const Field& field) noexcept {
-    ngx_str_t value;
-    value.len = field.length;
-    value.data = static_cast<u_char*>(ngx_pnalloc(r->pool, field.length));
-    if (value.data == nullptr) {
-        return NGX_ERROR;
-    }
-    ngx_memcpy(value.data, field.text.data(), field.length);
-    return set_field(r, field.name, value);
-}
-
-ngx_int_t add_github(ngx_http_request_t* r, const Quota& quota) noexcept {
-    for (const Field& field : github_fields(quota).fields) {
-        if (set_field(r, field) != NGX_OK) {
+ngx_int_t NewFields::put(ngx_http_request_t* r) const noexcept {
+    remove_others(r);
+    for (std::size_t i = 0; i < count_; ++i) {
+        auto* field = static_cast<ngx_table_elt_t*>(ngx_list_push(&r->headers_out.headers));
+        if (field == nullptr) {
             return NGX_ERROR;
         }
+        const std::string_view name = fields_.at(i).name;
+        field->hash = 1;
+#if (nginx_version >= 1023000)
+        field->next = nullptr;
+#endif
+        field->key.len = name.size();
+        field->key.data = reinterpret_cast<u_char*>(const_cast<char*>(name.data()));
+        field->lowcase_key = nullptr;
+        field->value = fields_.at(i).value;
     }
     return NGX_OK;
 }
@@ -69,7 +105,8 @@ ngx_int_t add_github(ngx_http_request_t* r, const Quota& quota) noexcept {
 using Append = char* (*)(char*, const Quota&, bool);
 
 /// One list member per limit whose window is known; what is due has been computed.
-ngx_int_t add_list(RequestContext& context, std::string_view name, Append append, Millis now) noexcept {
+ngx_int_t add_list(RequestContext& context, std::string_view name, Append append, Millis now,
+                   NewFields& fields) noexcept {
     ngx_http_request_t* r = context.request();
     auto* text = static_cast<char*>(ngx_pnalloc(r->pool, context.count() * max_ietf_member));
     if (text == nullptr) {
@@ -82,7 +119,8 @@ ngx_int_t add_list(RequestContext& context, std::string_view name, Append append
             end = append(end, quota_of(verdict, context.due()[i], now), end == text);
         }
     }
-    return set_field(r, name, {static_cast<std::size_t>(end - text), reinterpret_cast<u_char*>(text)});
+    fields.add(name, {static_cast<std::size_t>(end - text), reinterpret_cast<u_char*>(text)});
+    return NGX_OK;
 }
 
 ngx_int_t add_fields(RequestContext& context) noexcept {
@@ -94,15 +132,25 @@ ngx_int_t add_fields(RequestContext& context) noexcept {
     if (!shown_quota(context, r->headers_out.status, now, quota)) {
         return NGX_OK;
     }
-    if ((headers & headers_github) != 0 && add_github(r, quota) != NGX_OK) {
-        return NGX_ERROR;
+    NewFields fields;
+    if ((headers & headers_github) != 0) {
+        const GithubFields github = github_fields(quota);
+        if (fields.add(r, github.fields.data(), github.fields.size()) != NGX_OK) {
+            return NGX_ERROR;
+        }
     }
     if ((headers & headers_ietf) != 0 &&
-        (add_list(context, policy_field_name, append_policy, now) != NGX_OK ||
-         add_list(context, limit_field_name, append_limit, now) != NGX_OK)) {
+        (add_list(context, policy_field_name, append_policy, now, fields) != NGX_OK ||
+         add_list(context, limit_field_name, append_limit, now, fields) != NGX_OK)) {
         return NGX_ERROR;
     }
-    return quota.rejected ? set_field(r, retry_after_field(quota)) : NGX_OK;
+    if (quota.rejected) {
+        const Field retry_after = retry_after_field(quota);
+        if (fields.add(r, &retry_after, 1) != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+    return fields.put(r);
 }
 
 }  // namespace

@@ -36,7 +36,11 @@ Recalled recall(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Mill
     if (applied.local() || record->used < verdict.rate.limit) {
         return Recalled::used_up;
     }
-    bool turn = false;
+    WindowRecord seen = *record;
+    bool turn = may_ask(seen, now);
+    if (!turn) {
+        return Recalled::used_up;
+    }
     windows.change(applied.id, [&](WindowRecord& open) {
         turn = may_ask(open, now);
         applied.events = open.events;

@@ -45,19 +45,18 @@ std::string_view CommandWriter::load(const Script& script) {
 }
 
 std::string_view CommandWriter::check(std::string_view key) {
-    begin(4);
-    word("HMGET");
+    length_ = 0;
+    encoded("*4\r\n$5\r\nHMGET\r\n");
     word(key);
-    word("used");
-    word("reset");
+    encoded("$4\r\nused\r\n$5\r\nreset\r\n");
     return text();
 }
 
 std::string_view CommandWriter::increment(std::string_view key, std::int64_t cost) {
-    begin(4);
-    word("HINCRBY");
+    length_ = 0;
+    encoded("*4\r\n$7\r\nHINCRBY\r\n");
     word(key);
-    word("used");
+    encoded("$4\r\nused\r\n");
     word(cost);
     return text();
 }
@@ -97,6 +96,10 @@ void CommandWriter::begin(std::size_t words) {
     char* out = room(max_number + 3);
     *out++ = '*';
     advance(append(append(out, static_cast<std::int64_t>(words)), "\r\n"));
+}
+
+void CommandWriter::encoded(std::string_view part) {
+    advance(append(room(part.size()), part));
 }
 
 void CommandWriter::word(std::string_view text) {
