@@ -87,6 +87,29 @@ void decide_one(RequestContext& context, std::size_t i, Millis now) noexcept {
     }
 }
 
+/// Evaluates what will be evaluated once more: of the variables that nginx would keep, those whose value was
+/// found now are forgotten, or the second time would find what the first did.
+ngx_int_t evaluate_afresh(ngx_http_request_t* r, ngx_http_complex_value_t& value, ngx_str_t& text) noexcept {
+    const auto* core =
+        static_cast<ngx_http_core_main_conf_t*>(ngx_http_get_module_main_conf(r, ngx_http_core_module));
+    const ngx_uint_t count = core->variables.nelts;
+    auto* known = static_cast<u_char*>(ngx_pnalloc(r->pool, count));
+    if (known == nullptr) {
+        return NGX_ERROR;
+    }
+    for (ngx_uint_t i = 0; i < count; ++i) {
+        known[i] = r->variables[i].valid != 0 || r->variables[i].not_found != 0;
+    }
+    const ngx_int_t evaluated = ngx_http_complex_value(r, &value, &text);
+    for (ngx_uint_t i = 0; i < count; ++i) {
+        if (known[i] == 0) {
+            r->variables[i].valid = 0;
+            r->variables[i].not_found = 0;
+        }
+    }
+    return evaluated;
+}
+
 /// Another limit refused the request before this one was asked about: what is known here is shown.
 void leave_undecided(AppliedLimit& applied, Verdict& verdict, Millis now) noexcept {
     if (applied.recalled != Recalled::nothing) {
@@ -170,8 +193,10 @@ void settle_cost(RequestContext& context, std::size_t i) noexcept {
     }
     ngx_str_t text = ngx_null_string;
     applied.cost_known = true;
-    if (ngx_http_complex_value(r, applied.limit->cost, &text) == NGX_OK &&
-        parse_cost(view(text), context.costs()[i])) {
+    const bool again = applied.reserves() && applied.held == Held::nothing;
+    const ngx_int_t evaluated = again ? evaluate_afresh(r, *applied.limit->cost, text)
+                                      : ngx_http_complex_value(r, applied.limit->cost, &text);
+    if (evaluated == NGX_OK && parse_cost(view(text), context.costs()[i])) {
         return;
     }
     context.costs()[i] = 1;

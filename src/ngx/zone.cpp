@@ -90,7 +90,7 @@ ngx_int_t Zone::create(ngx_shm_zone_t& zone) noexcept {
     if (before != 0 && before != zone.shm.size) {
         ngx_log_error(
             NGX_LOG_WARN, zone.shm.log, 0,
-            "\"rate_limit_zone\" is now of %uz bytes, not %uz: it starts anew, local windows and waiting "
+            "\"rate_limit_zone\" will be of %uz bytes, not %uz: it starts anew, local windows and waiting "
             "charges of before are forgotten",
             zone.shm.size, before);
     }
