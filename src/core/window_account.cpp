@@ -114,17 +114,22 @@ void refund(WindowRecord& record, Ticket ticket, std::int64_t cost) noexcept {
 void send(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept {
     open_if_ended(record, terms);
     record.used = add(record.used, cost);
-    record.events = record.events + 1;
+    resend(record, terms.now);
     if (record.unanswered < WindowRecord::max_unanswered) {
         record.unanswered = record.unanswered + 1;
     }
 }
 
-void settle(WindowRecord& record, Ticket ticket, std::uint64_t charges) noexcept {
-    record.events = record.events + 1;
+void settle(WindowRecord& record, Ticket ticket, std::uint64_t charges, Millis now) noexcept {
+    resend(record, now);
     if (record.ticket == ticket && record.unanswered < WindowRecord::max_unanswered) {
         record.unanswered = record.unanswered - std::min<std::uint64_t>(charges, record.unanswered);
     }
+}
+
+void resend(WindowRecord& record, Millis now) noexcept {
+    record.events = record.events + 1;
+    record.changed = static_cast<std::uint32_t>(now);
 }
 
 void learn(WindowRecord& record, const Terms& terms, const Window& answer) noexcept {
@@ -145,7 +150,7 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
     // All others had been answered before these were sent, so they are in this answer.
     const bool last_word =
         record.ticket == receipt.ticket && record.events == receipt.events && record.unanswered == charges;
-    settle(record, receipt.ticket, charges);
+    settle(record, receipt.ticket, charges, now);
     record.asked = static_cast<std::uint32_t>(now);
     if (!is_open(answer, period, now) || !is_open(record, period, now)) {
         return;
@@ -157,18 +162,26 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
     }
 }
 
-void replace(WindowRecord& record, const Terms& terms, const Window& answer, std::uint32_t events) noexcept {
-    if (record.unanswered != 0 || record.events != events || !is_open(record, terms.rate.period, terms.now)) {
+void replace(WindowRecord& record, const Terms& terms, const Window& answer,
+             const Question& question) noexcept {
+    const bool on_its_way =
+        record.unanswered != 0 && static_cast<std::uint32_t>(terms.now) - record.changed <= question.patience;
+    if (on_its_way || record.events != question.events || !is_open(record, terms.rate.period, terms.now)) {
         learn(record, terms, answer);
         return;
     }
+    record.unanswered = 0;
     if (is_open(answer, terms.rate.period, terms.now)) {
-        take(record, answer.used, answer.reset);
+        take(record, add(std::max<std::int64_t>(0, answer.used), question.waiting), answer.reset);
         return;
     }
-    record.used = 0;
+    record.used = question.waiting;
     record.confirmed = false;
-    record.reset = record.in_flight == 0 ? 0 : terms.proposed;
+    if (record.in_flight == 0 && record.used == 0) {
+        record.reset = 0;
+    } else if (record.used == 0) {
+        record.reset = terms.proposed;
+    }
 }
 
 bool may_ask(WindowRecord& record, Millis now) noexcept {

@@ -50,7 +50,10 @@ void refund(WindowRecord& record, Ticket ticket, std::int64_t cost) noexcept;
 void send(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept;
 
 /// The primary answered so many charges sent under this ticket, or they were given up.
-void settle(WindowRecord& record, Ticket ticket, std::uint64_t charges) noexcept;
+void settle(WindowRecord& record, Ticket ticket, std::uint64_t charges, Millis now) noexcept;
+
+/// Charges that waited set out again.
+void resend(WindowRecord& record, Millis now) noexcept;
 
 /// Redis's word on the window, the primary's or a replica's, in any order: used never goes backwards in one
 /// window, a proposed reset is replaced by the stored one. An answer without an open window says nothing.
@@ -71,10 +74,18 @@ struct Receipt {
 void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges, std::int64_t period,
              Millis now, const Window& answer) noexcept;
 
+/// What is known about the question that the primary answers.
+struct Question {
+    std::uint32_t events = 0;  ///< as the record had them when it was sent
+    std::int64_t waiting = 0;  ///< what charges cost that wait here
+    Millis patience = 0;       ///< no charge waits longer for its answer; what does was lost with its worker
+};
+
 /// The primary's word that replaces what is remembered, even by less: `answer` without an open window says
-/// that there is none. `events` is what the record said when the question was sent: where a charge was sent
-/// or answered since, or waits for its answer, the word may be older than that charge, and is but learned.
-void replace(WindowRecord& record, const Terms& terms, const Window& answer, std::uint32_t events) noexcept;
+/// that there is none. Where a charge was sent or answered since the question, or is on its way, the word may
+/// be older than that charge, and is but learned.
+void replace(WindowRecord& record, const Terms& terms, const Window& answer,
+             const Question& question) noexcept;
 
 /// True once a second for one window: whoever gets it asks the primary.
 bool may_ask(WindowRecord& record, Millis now) noexcept;

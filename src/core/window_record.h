@@ -42,6 +42,7 @@ struct WindowRecord {
     std::uint64_t unanswered : 24;  ///< charges sent from here that the primary has not answered; at its most
                                     ///< it stays there
     std::uint32_t asked = 0;        ///< when the primary was last asked to confirm; low half of Millis
+    std::uint32_t changed = 0;      ///< when the last charge was sent or answered; likewise
     Ticket ticket = 0;
     std::uint32_t in_flight : 24;  ///< requests admitted into this window that are not charged yet
     Truth truth : 4;
@@ -50,8 +51,8 @@ struct WindowRecord {
     friend bool operator==(const WindowRecord& a, const WindowRecord& b) noexcept {
         return a.id == b.id && a.reset == b.reset && a.used == b.used && a.limit == b.limit &&
                a.events == b.events && a.leased == b.leased && a.unanswered == b.unanswered &&
-               a.asked == b.asked && a.ticket == b.ticket && a.in_flight == b.in_flight &&
-               a.truth == b.truth && a.confirmed == b.confirmed;
+               a.asked == b.asked && a.changed == b.changed && a.ticket == b.ticket &&
+               a.in_flight == b.in_flight && a.truth == b.truth && a.confirmed == b.confirmed;
     }
 };
 static_assert(sizeof(WindowRecord) == 64, "a record is one cache line");

@@ -181,8 +181,9 @@ Charges::Charges(const StoreConf& store, std::string_view shard, Node& primary, 
 
 /// They are not on their way any more.
 void Charges::settle(const Owed& owed) noexcept {
+    const Millis now = now_millis();
     store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
-        rate_limit::settle(record, owed.receipt.ticket, owed.charges);
+        rate_limit::settle(record, owed.receipt.ticket, owed.charges, now);
     });
 }
 
@@ -296,6 +297,8 @@ void Charges::send_waiting() noexcept {
             }
             command.charges = this;
             command.batched = true;
+            store_.zone->windows().change(command.owed.id,
+                                          [now](WindowRecord& record) { resend(record, now); });
             ++batched_;
             ++sent;
             primary_.submit(command);

@@ -74,8 +74,13 @@ Store* StoreConf::get() noexcept {
 }
 
 ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept {
-    if (main.limits.nelts == 0) {
+    const std::size_t running = Zone::running_size();
+    if (main.limits.nelts == 0 && main.zone_size == NGX_CONF_UNSET_SIZE && running == 0) {
         return NGX_OK;
+    }
+    // A configuration without limits keeps what there is: the next one may want it.
+    if (main.limits.nelts == 0 && main.zone_size == NGX_CONF_UNSET_SIZE) {
+        main.zone_size = running;
     }
     void* memory = ngx_palloc(cf->pool, sizeof(Zone));
     if (memory == nullptr) {

@@ -1,5 +1,6 @@
 #include "ngx/memory.h"
 
+#include "ngx/store_conf.h"
 #include "ngx/zone.h"
 
 namespace rate_limit {
@@ -20,6 +21,12 @@ bool fits(const AppliedLimit& applied, const Verdict& verdict, const WindowRecor
 /// What a request that was let in sees: the window without itself.
 Window before_it(const WindowRecord& record, Held held, std::int64_t cost) noexcept {
     return {held == Held::reserved ? taken(record) - cost : taken(record) - 1, record.reset};
+}
+
+Question question_of(const AppliedLimit& applied) noexcept {
+    const auto waiting = applied.zone->waiting().find(applied.id);
+    const auto patience = static_cast<Millis>(applied.shard->store().conf().charge_timeout) + 1000;
+    return {applied.events, waiting ? waiting->cost : 0, patience};
 }
 
 }  // namespace
@@ -51,12 +58,13 @@ Recalled recall(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Mill
 Admission admit(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, const Window& answer,
                 Source source, Millis now) noexcept {
     const Terms terms = terms_of(applied, verdict, now);
+    const Question question = source == Source::primary ? question_of(applied) : Question{};
     bool admitted = false;
     const bool room = applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
         if (source == Source::node) {
             learn(record, terms, answer);
         } else if (source == Source::primary) {
-            replace(record, terms, answer, applied.events);
+            replace(record, terms, answer, question);
         }
         admitted = applied.reserves() ? charge_if_fits(record, terms, cost) : enter(record, terms);
         if (admitted) {

@@ -15,21 +15,20 @@ ngx_str_t zone_name = ngx_string("ngx_http_rate_limit_module");
 constexpr std::size_t waiting_part = 4;
 constexpr std::size_t most_waiting = std::size_t{64} * 1024 * 1024;
 
-/// The size of the zone that the running configuration has; 0: none.
-std::size_t running_size(const void* tag) noexcept {
+}  // namespace
+
+std::size_t Zone::running_size() noexcept {
     const auto* part = const_cast<const ngx_list_part_t*>(&ngx_cycle->shared_memory.part);
     for (; part != nullptr; part = part->next) {
         const auto* zones = static_cast<const ngx_shm_zone_t*>(part->elts);
         for (ngx_uint_t i = 0; i < part->nelts; ++i) {
-            if (zones[i].tag == tag && view(zones[i].shm.name) == view(zone_name)) {
+            if (zones[i].tag == &ngx_http_rate_limit_module && view(zones[i].shm.name) == view(zone_name)) {
                 return zones[i].shm.size;
             }
         }
     }
     return 0;
 }
-
-}  // namespace
 
 ngx_int_t Zone::reserve(ngx_conf_t* cf, std::size_t size) noexcept {
     ngx_shm_zone_t* zone = ngx_shared_memory_add(cf, &zone_name, size, &ngx_http_rate_limit_module);
@@ -86,7 +85,7 @@ ngx_int_t Zone::create(ngx_shm_zone_t& zone) noexcept {
         ngx_log_error(NGX_LOG_EMERG, zone.shm.log, 0, "\"rate_limit_zone\" is too small: enlarge it");
         return NGX_ERROR;
     }
-    const std::size_t before = running_size(zone.tag);
+    const std::size_t before = running_size();
     if (before != 0 && before != zone.shm.size) {
         ngx_log_error(
             NGX_LOG_WARN, zone.shm.log, 0,

@@ -18,6 +18,9 @@ public:
 
     Zone() noexcept : windows_(LockUser{}), waiting_(LockUser{}) {}
 
+    /// Bytes of the zone that the running configuration has; 0: it has none.
+    static std::size_t running_size() noexcept;
+
     /// Asks nginx for the memory. NGX_ERROR if it is refused; the reason is logged.
     ngx_int_t reserve(ngx_conf_t* cf, std::size_t size) noexcept;
 

@@ -279,11 +279,11 @@ TEST(Settle, OnlyItsWindowAndNeverBelowZero) {
     send(record, terms(10), 5);
     send(record, terms(10), 5);
     EXPECT_EQ(record.unanswered, 2U);
-    settle(record, record.ticket + 1, 2);
+    settle(record, record.ticket + 1, 2, now);
     EXPECT_EQ(record.unanswered, 2U);
-    settle(record, record.ticket, 1);
+    settle(record, record.ticket, 1, now);
     EXPECT_EQ(record.unanswered, 1U);
-    settle(record, record.ticket, 9);
+    settle(record, record.ticket, 9, now);
     EXPECT_EQ(record.unanswered, 0U);
     EXPECT_EQ(record.used, 11);
 }
@@ -292,7 +292,7 @@ TEST(Settle, ACountThatDoesNotFitStays) {
     WindowRecord record = known(1, now + 1000);
     record.unanswered = WindowRecord::max_unanswered;
     send(record, terms(10), 1);
-    settle(record, record.ticket, 1);
+    settle(record, record.ticket, 1, now);
     EXPECT_EQ(record.unanswered, WindowRecord::max_unanswered);
 }
 
@@ -405,7 +405,7 @@ TEST(Confirm, OtherwiseItOnlyRaises) {
     EXPECT_EQ(record.unanswered, 0U);
     const Receipt third = sent(record, 1);
     send(record, terms(1000), 1);
-    settle(record, record.ticket, 1);
+    settle(record, record.ticket, 1, now);
     confirm(record, third, 1, 60, now, {53, now + 1000});
     EXPECT_EQ(record.used, 54) << "another was given up meanwhile";
 }
@@ -417,22 +417,26 @@ TEST(Confirm, ChargesThatWaitedOnlyRaise) {
     EXPECT_EQ(record.used, 51);
 }
 
+Question question(std::uint32_t events, std::int64_t waiting = 0) {
+    return {events, waiting, 6000};
+}
+
 TEST(Replace, TakesLess) {
     WindowRecord record = known(10, now + 1000);
-    replace(record, terms(10), {2, now + 1000}, record.events);
+    replace(record, terms(10), {2, now + 1000}, question(record.events));
     EXPECT_EQ(record.used, 2);
     EXPECT_TRUE(enter(record, terms(10)));
 }
 
 TEST(Replace, TakesAnEarlierReset) {
     WindowRecord record = known(10, now + 5000);
-    replace(record, terms(10), {2, now + 1000}, record.events);
+    replace(record, terms(10), {2, now + 1000}, question(record.events));
     EXPECT_EQ(record.reset, now + 1000);
 }
 
 TEST(Replace, NoWindowMeansThatThereIsNone) {
     WindowRecord record = known(10, now + 1000);
-    replace(record, terms(10), {0, 0}, record.events);
+    replace(record, terms(10), {0, 0}, question(record.events));
     EXPECT_EQ(record.reset, 0);
     EXPECT_TRUE(enter(record, terms(10)));
     EXPECT_EQ(record.reset, now + 60'000);
@@ -441,7 +445,7 @@ TEST(Replace, NoWindowMeansThatThereIsNone) {
 TEST(Replace, WhoIsInFlightStaysSo) {
     WindowRecord record = known(10, now + 1000);
     record.in_flight = 2;
-    replace(record, terms(10), {0, 0}, record.events);
+    replace(record, terms(10), {0, 0}, question(record.events));
     EXPECT_EQ(record.used, 0);
     EXPECT_EQ(record.in_flight, 2U);
     EXPECT_EQ(record.reset, now + 60'000);
@@ -452,18 +456,46 @@ TEST(Replace, AWordOlderThanACharge) {
     WindowRecord record = known(9, now + 1000);
     const std::uint32_t events = record.events;
     send(record, terms(10), 1);
-    replace(record, terms(10), {9, now + 1000}, events);
+    replace(record, terms(10), {9, now + 1000}, question(events));
     EXPECT_EQ(record.used, 10) << "on its way";
-    settle(record, record.ticket, 1);
-    replace(record, terms(10), {9, now + 1000}, events);
+    settle(record, record.ticket, 1, now);
+    replace(record, terms(10), {9, now + 1000}, question(events));
     EXPECT_EQ(record.used, 10) << "answered since";
-    replace(record, terms(10), {9, now + 1000}, record.events);
+    replace(record, terms(10), {9, now + 1000}, question(record.events));
     EXPECT_EQ(record.used, 9);
+}
+
+TEST(Replace, WhatWaitsHereIsNotThereYet) {
+    WindowRecord record = known(10, now + 1000);
+    replace(record, terms(10), {2, now + 1000}, question(record.events, 3));
+    EXPECT_EQ(record.used, 5);
+    replace(record, terms(10), {0, 0}, question(record.events, 3));
+    EXPECT_EQ(record.used, 3);
+    EXPECT_EQ(record.reset, now + 1000);
+    EXPECT_FALSE(record.confirmed);
+}
+
+TEST(Replace, AChargeThatSetOutAgainIsOnItsWay) {
+    WindowRecord record = known(10, now + 9000);
+    const std::uint32_t events = record.events;
+    resend(record, now);
+    replace(record, terms(10), {2, now + 9000}, question(events));
+    EXPECT_EQ(record.used, 10);
+}
+
+TEST(Replace, AChargeLostWithItsWorkerIsNotWaitedForForEver) {
+    WindowRecord record = known(9, now + 60'000);
+    send(record, terms(10), 1);
+    replace(record, terms(10, now + 6000), {2, now + 60'000}, question(record.events));
+    EXPECT_EQ(record.used, 10);
+    replace(record, terms(10, now + 6001), {2, now + 60'000}, question(record.events));
+    EXPECT_EQ(record.used, 2);
+    EXPECT_EQ(record.unanswered, 0U);
 }
 
 TEST(Replace, NoWindowHereNorThere) {
     WindowRecord record = with_id();
-    replace(record, terms(10), {0, 0}, record.events);
+    replace(record, terms(10), {0, 0}, question(record.events));
     EXPECT_EQ(record, with_id());
 }
 

@@ -45,6 +45,7 @@ constexpr Operation change_all_of_it = [](WindowTable& table) {
         record.leased = 0xff'ffff'ffff;
         record.unanswered = WindowRecord::max_unanswered;
         record.asked = ~0U;
+        record.changed = ~0U;
         record.ticket = ~Ticket{0};
         record.in_flight = WindowRecord::max_in_flight;
         record.truth = Truth::redis;

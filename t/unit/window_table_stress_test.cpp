@@ -72,6 +72,7 @@ void fill(WindowRecord& record, std::int64_t used) {
     record.leased = (bits * 7) & 0xff'ffff'ffff;
     record.unanswered = (bits * 3) & 0xff'ffff;
     record.asked = static_cast<std::uint32_t>(bits * 13);
+    record.changed = static_cast<std::uint32_t>(bits * 17);
     record.ticket = static_cast<Ticket>(used * 5);
     record.in_flight = static_cast<std::uint32_t>(used) & WindowRecord::max_in_flight;
 }
