@@ -78,8 +78,8 @@ valgrind_tests := $(addprefix t/,check_charge.t client_abort.t no_node_left.t ke
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
-.PHONY: all module deps hiredis run demo test unit prove bench versions sanitize valgrind fuzz fuzzers lint format-check \
-    layer-check tidy install clean distclean help FORCE
+.PHONY: all module deps hiredis run demo test unit prove bench bench-table versions sanitize valgrind fuzz fuzzers \
+    lint format-check layer-check tidy install clean distclean help FORCE
 .DELETE_ON_ERROR:
 
 all:
@@ -94,7 +94,8 @@ help:
 	@echo 'make unit, make prove [T=t/x.t]   one half of it, against what is installed'
 	@echo 'make versions   a few tests with another nginx (SUITE=$(SUITE), a Debian release or a source tree)'
 	@echo 'make sanitize   the tests, with nginx and module built with AddressSanitizer and UBSan'
-	@echo 'make bench      side by side: plain nginx, limit_req, Lua, this module'
+	@echo 'make bench      side by side: plain nginx, limit_req, Lua, this module; OTHER_MODULE=another build of it'
+	@echo 'make bench-table   the memory of windows alone: one process, two'
 	@echo 'make valgrind   some tests under valgrind'
 	@echo 'make fuzz       each parser fed with noise for SECONDS ($(SECONDS))'
 	@echo 'make lint       clang-format, clang-tidy, layers'
@@ -225,7 +226,8 @@ lint: format-check layer-check
 
 format-check:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build lint
-	@clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(wildcard t/unit/*.h) $(fuzz_sources)
+	@clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(wildcard t/unit/*.h) $(fuzz_sources) \
+	    $(wildcard bench/*.cpp)
 
 layer-check:
 	packaging/layers $(sources) $(headers)
@@ -246,6 +248,15 @@ bench:
 	+@$(recurse) module
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' CXX='$(CXX)' \
 	    WORK='$(abspath $(BUILD)/bench)' OUT='$(abspath $(BUILD)/bench.md)' bench/run
+
+bench-table:
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build
+	+@$(recurse) $(BUILD)/bench/table
+	$(BUILD)/bench/table
+
+$(BUILD)/bench/table: bench/table.cpp $(wildcard src/core/*.cpp) $(filter src/core/%,$(headers)) Makefile
+	@mkdir -p $(@D)
+	$(call quiet,CXX)$(CXX) -std=c++17 -O2 $(warnings) -Isrc -o $@ $(filter %.cpp,$^)
 
 clean:
 	rm -rf $(addprefix $(BUILD)/,obj unit nginx generated tidy sanitized valgrind fuzz bench bench.md $(other)) $(module)

@@ -55,6 +55,13 @@ public:
     /// The id of a window's identity in this table.
     WindowId id_of(std::string_view identity) const noexcept;
 
+    /// Brings near what the next call with this id looks at first, while the caller has other things to do.
+    void prefetch(const WindowId& id) const noexcept {
+        const auto [left, right] = sets_of(id);
+        __builtin_prefetch(&sets_[left]);
+        __builtin_prefetch(&sets_[right]);
+    }
+
     /// The record as it stands, perhaps of a window that has ended.
     std::optional<Record> find(const WindowId& id) noexcept;
 
@@ -252,6 +259,7 @@ bool RecordTable<Record>::find_place(const WindowId& id, Place& place) noexcept 
     const auto [left_index, right_index] = sets_of(id);
     Set& left = sets_[left_index];
     Set& right = sets_[right_index];
+    __builtin_prefetch(&right);  // while the left one is on its way
     // An id is never in both, so where it is found under the lock, it is; one lock, most of the time.
     if (left.may_hold(id)) {
         place.left.acquire(left.lock(), user_);

@@ -54,6 +54,7 @@ const char* locate(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rat
     applied.key = {begin, static_cast<std::size_t>(end - begin)};
     applied.zone = main_conf(r)->zone;
     applied.id = applied.zone->windows().id_of({text, static_cast<std::size_t>(end - text)});
+    applied.zone->windows().prefetch(applied.id);
     if (conf != nullptr) {
         Store* runtime = conf->get();
         if (runtime == nullptr) {

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "core/cost.h"
+#include "ngx/zone.h"
 
 namespace rate_limit {
 
@@ -93,6 +94,11 @@ void RequestContext::give_back_all() noexcept {
 }
 
 void RequestContext::on_checked(Check& check) noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (&applied_[i].check == &check) {
+            applied_[i].zone->windows().prefetch(applied_[i].id);  // other answers are read before it is used
+        }
+    }
     longest_ = std::max(longest_, check.waited());
     if (--pending_ == 0 && !asking_) {
         resume_soon(resumable_);

@@ -1,6 +1,6 @@
 package Bench::Figures;
 
-# Medians with their quartiles, percentiles and Markdown.
+# Medians with their quartiles or intervals, percentiles and Markdown.
 
 use strict;
 use warnings;
@@ -9,7 +9,7 @@ use feature 'signatures';
 
 use Exporter 'import';
 
-our @EXPORT = qw(median percentile spread table);
+our @EXPORT = qw(median median_interval percentile spread table);
 
 # Of sorted values, between neighbours where it falls between two.
 sub percentile ($share, @sorted) {
@@ -21,6 +21,19 @@ sub percentile ($share, @sorted) {
 
 sub median (@values) {
     return percentile(0.5, sort { $a <=> $b } @values);
+}
+
+# The 95% interval of the median, whatever the distribution: the k-th value from either end, for the largest k
+# that leaves no more than 2.5% beyond each. Nothing of fewer than six values.
+sub median_interval (@values) {
+    my @sorted = sort { $a <=> $b } @values;
+    my ($k, $ways, $sum) = (0, 1, 1);
+    while ($sum <= 0.025 * 2**@values) {
+        ++$k;
+        $ways *= (@values - $k + 1) / $k;
+        $sum += $ways;
+    }
+    return $k == 0 ? () : @sorted[$k - 1, -$k];
 }
 
 sub spread ($format, @values) {

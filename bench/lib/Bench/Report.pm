@@ -4,6 +4,7 @@ package Bench::Report;
 #
 #   Bench::Report->new(rows => [...], measured => {CONNECTIONS => {ROW => [{rate, nginx, primary, ...}, ...]}},
 #       syscalls => {CONNECTIONS => {ROW => [NGINX, REDIS]}}, rate => N, latency => {ROW => {p50 => [...]}},
+#       pairs => [{of, to, most, ratios => [...]}, ...], pair_connections => N,
 #       charges => [{row, after, admitted, stored}, ...], setting => TEXT)->text(CONNECTIONS, ...)
 
 use strict;
@@ -21,6 +22,7 @@ sub new ($class, %self) { return bless \%self, $class }
 sub text ($self, @connections) {
     my @parts = ($self->machine, map { $self->throughput($_) } @connections);
     push @parts, $self->fixed_rate if $self->{rate};
+    push @parts, $self->comparisons if @{$self->{pairs}};
     return join "\n", @parts, $self->charges;
 }
 
@@ -46,7 +48,7 @@ sub throughput ($self, $connections) {
 
 sub cells ($self, $connections, $row) {
     my $runs  = $self->{measured}{$connections}{$row->{name}};
-    my $bare  = $self->{measured}{$connections}{bare};
+    my $bare  = $self->{measured}{$connections}{$row->{base}};
     my $redis = @{$row->{redis}} > 0;
     my $shown = sub ($format, $figure) { spread($format, map { $_->{$figure} } @$runs) };
     my $ratio = sub ($figure) {
@@ -65,8 +67,24 @@ sub fixed_rate ($self) {
     my @table = map {
         my $of = $self->{latency}{$_->{name}};
         [$_->{title}, map { spread('%.0f', @{$of->{$_}}) } qw(p50 p99)]
-    } @{$self->{rows}};
+    } grep { $self->{latency}{$_->{name}} } @{$self->{rows}};
     return "**At $self->{rate} requests/s** over 64 connections\n", table(['', 'p50 µs', 'p99 µs'], @table);
+}
+
+# Shown to be within what is asked, or beyond it, where the whole interval is.
+sub comparisons ($self) {
+    my @table = map {
+        my ($median, $low, $high) = (median(@{$_->{ratios}}), median_interval(@{$_->{ratios}}));
+        my $most = $_->{most};
+        my $says = !defined $low ? 'too few pairs' : $high <= $most ? 'yes' : $low > $most ? 'no' : 'open';
+        [
+            "$_->{of}{title} / $_->{to}{title}", scalar @{$_->{ratios}}, sprintf('%.3f', $median),
+            defined $low ? sprintf('%.3f–%.3f', $low, $high) : '–', sprintf('≤ %.2f', $most), $says
+        ]
+    } @{$self->{pairs}};
+    my @header = ('', 'pairs', 'median', '95% interval', 'asked', 'within');
+    return "**nginx CPU a request in pairs**, $self->{pair_connections} connections; intervals from the "
+        . "order statistics of the median\n", table(\@header, @table);
 }
 
 sub charges ($self) {

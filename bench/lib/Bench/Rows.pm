@@ -11,25 +11,38 @@ use RateLimit::Nginx;
 
 our @EXPORT = qw(row_names start_row);
 
-# One that no run reaches.
-use constant LIMIT => 100_000_000;
+# One that no run reaches, and what a flood reaches at once: then hardly a request is asked about.
+use constant LIMIT      => 100_000_000;
+use constant FLOOD_KEYS => 10;
 
 my %title = (
     bare       => 'bare nginx',
     add_header => 'five constant `add_header`',
     limit_req  => '`limit_req`',
     lua        => 'the same in Lua',
+    local      => 'this module, `local`',
     module     => 'this module',
+    before     => 'this module, before',
+    bare_429   => 'bare 429, six constant `add_header`',
+    rejected   => 'this module, rejected',
 );
 
-sub row_names () { return qw(bare add_header limit_req lua module) }
+# `before` is the row of another build of the module.
+sub row_names () {
+    my @before = $ENV{OTHER_MODULE} ? 'before' : ();
+    return (qw(bare add_header limit_req lua local module), @before, qw(bare_429 rejected));
+}
 
-my $constant_headers = join ' ', map { "add_header $_;" } 'X-RateLimit-Limit 100000000', 'X-RateLimit-Used 4',
-    'X-RateLimit-Remaining 99999996', 'X-RateLimit-Reset 1737000000', 'X-RateLimit-Resource core';
+my @constant_headers = ('X-RateLimit-Limit 100000000', 'X-RateLimit-Used 4', 'X-RateLimit-Remaining 99999996',
+    'X-RateLimit-Reset 1737000000', 'X-RateLimit-Resource core');
+my @rejecting_headers = ('X-RateLimit-Limit 1', 'X-RateLimit-Used 1', 'X-RateLimit-Remaining 0',
+    'X-RateLimit-Reset 1737000000', 'X-RateLimit-Resource flood', 'Retry-After 3599');
 
 my %settings = (
     bare       => sub (%) { (module => undef, server => 'location / { }') },
-    add_header => sub (%) { (module => undef, server => "location / { $constant_headers }") },
+    add_header => sub (%) {
+        return (module => undef, server => location(map { "add_header $_;" } @constant_headers));
+    },
     limit_req  => sub (%) {
         return (
             module => undef,
@@ -37,15 +50,41 @@ my %settings = (
             server => 'location / { limit_req zone=keys burst=100000 nodelay; }',
         );
     },
-    lua    => \&lua,
-    module => sub (%with) {
+    lua      => \&lua,
+    local    => sub (%) { (server => limited(LIMIT, 'core', 'local')) },
+    module   => sub (%with) {
+        return (http => $with{shards}->block('main'), server => limited(LIMIT, 'core', 'main'));
+    },
+    before   => sub (%with) {
         return (
-            http   => $with{shards}->block('main'),
-            server => sprintf 'location / { rate_limit_key $arg_k; rate_limit %dr/h name=core store=main; }',
-                LIMIT,
+            module => $with{other_module} || die("the row before needs OTHER_MODULE\n"),
+            http   => $with{shards}->block('main', 'prefix old:;'),
+            server => limited(LIMIT, 'core', 'main'),
         );
     },
+    bare_429 => sub (%) {
+        return (
+            module => undef,
+            server => location((map { "add_header $_ always;" } @rejecting_headers), 'return 429;'),
+        );
+    },
+    rejected => sub (%with) { (http => $with{shards}->block('main'), server => limited(1, 'flood', 'main')) },
 );
+
+my %prefix = (
+    lua      => 'lua:core/3600:',
+    module   => 'rl:core/3600:',
+    before   => 'old:core/3600:',
+    rejected => 'rl:flood/3600:',
+);
+
+sub location (@lines) {
+    return "location / { @lines }";
+}
+
+sub limited ($limit, $name, $store) {
+    return location('rate_limit_key $arg_k;', "rate_limit ${limit}r/h name=$name store=$store;");
+}
 
 # The default 256 running timers would lose charges; each one takes a connection of worker_connections.
 sub lua (%with) {
@@ -81,9 +120,11 @@ sub start_row ($name, %with) {
     my ($worker) = $nginx->workers;
     return {
         name => $name, title => $title{$name}, nginx => $nginx, worker => $worker,
-        redis => $name =~ /^(?:lua|module)$/ ? [$with{shards}->primary(0), $with{shards}->replica(0, 0)] : [],
-        prefix => {lua => 'lua:core/3600:', module => 'rl:core/3600:'}->{$name},
-        admitted => 0,
+        redis => $prefix{$name} ? [$with{shards}->primary(0), $with{shards}->replica(0, 0)] : [],
+        prefix => $prefix{$name}, admitted => 0, of_module => scalar $name =~ /^(?:module|rejected)$/,
+        $name =~ /429|rejected/
+        ? (keys => FLOOD_KEYS, expects => 'rejected', base => 'bare_429')
+        : (keys => $with{keys}, expects => 'admitted', base => 'bare'),
     };
 }
 
