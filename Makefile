@@ -56,9 +56,12 @@ fuzz_objects := $(filter-out $(BUILD)/fuzz/ngx/%,$(sources:src/%.cpp=$(BUILD)/fu
 fuzzers := $(fuzz_sources:t/fuzz/%_fuzz.cpp=$(BUILD)/fuzz/%)
 
 dialect := -std=c++17 -Isrc -I$(generated) $(hiredis_includes)
+# What is called across files is inlined, where compiler and linker can do that. Not where errors are looked for.
+lto := $(if $(findstring -fsanitize,$(CXXFLAGS)),,$(shell echo 'int x;' | \
+    $(CXX) -flto=auto -ffat-lto-objects -fPIC -shared -x c++ -o /dev/null - 2>/dev/null && echo -flto=auto -ffat-lto-objects))
 code := -O2 -g -fPIC -fvisibility=hidden -fstack-protector-strong
 warnings := -Wall -Wextra -Werror
-compile = $(CXX) $(dialect) $(code) $(warnings) @$(configured)/cc-opt $(CXXFLAGS) -MMD -MP
+compile = $(CXX) $(dialect) $(code) $(lto) $(warnings) @$(configured)/cc-opt $(CXXFLAGS) -MMD -MP
 
 # Another nginx, of a release of Debian or a source tree, and what is tested there.
 SUITE ?= trixie
@@ -105,7 +108,7 @@ help:
 module: $(module)
 
 $(module): $(objects) $(BUILD)/obj/modules.o $(hiredis_built) $(configured)/key
-	$(call quiet,LINK)$(CXX) -shared -o $@ $(objects) $(BUILD)/obj/modules.o @$(configured)/ld-opt $(LDFLAGS) \
+	$(call quiet,LINK)$(CXX) -shared -O2 $(lto) -o $@ $(objects) $(BUILD)/obj/modules.o @$(configured)/ld-opt $(LDFLAGS) \
 	    -Wl,--exclude-libs,ALL $(hiredis_libs) -lssl -lcrypto
 
 # Touched only when nginx or its flags changed.
