@@ -47,7 +47,7 @@ my @held  = map { $keys[$_] } grep { $again[$_]->status == 429 } 0 .. $#keys;
 my @none  = map { $keys[$_] } grep { $again[$_]->status == 200 } 0 .. $#keys;
 is @held + @none, 5000, 'then it is rejected, or again has none';
 diag @held . ' windows';
-cmp_ok scalar(@held), '>', 1200, 'as many have one as fit';
+cmp_ok scalar(@held), '>', 1000, 'as many have one as fit';
 cmp_ok scalar(@held), '<', 1500, 'and no more';
 my $rejects_all = {429 => scalar @held};
 is_deeply statuses(flood('/x', @held)), $rejects_all, 'none of them gives way';
@@ -71,7 +71,8 @@ cmp_ok $lines, '>=', 1, 'the log says what to do';
 cmp_ok $lines, '<=', monotonic() - $begun + 2, 'once a second';
 my $more = $lines;
 wait_until { flood('/x', $none[0]); ($more = $nginx->count_log($line)) > $lines } what => 'another line';
-is $more + sum0($nginx->error_log =~ /$line/g), scalar(grep { /ERROR/ } outcomes()), 'and how many there were';
+my $told = $more + sum0($nginx->error_log =~ /$line/g);
+wait_until { $told == grep { /ERROR/ } outcomes() } what => "as many errors as it told: $told";
 
 my @redis = map { "r$_" } 1 .. 50;
 for my $n (1 .. 3) {

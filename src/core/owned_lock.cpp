@@ -29,12 +29,12 @@ void pause() noexcept {
 
 }  // namespace
 
-void OwnedLock::wait(const LockUser& user, std::uint64_t self) noexcept {
+bool OwnedLock::wait(const LockUser& user, std::uint64_t self) noexcept {
     for (unsigned turn = 1;; ++turn) {
         // Reading leaves the line with all who wait; only a free lock is worth asking for it alone.
         for (unsigned i = 0; i < looks; ++i) {
             if (owner_.load(std::memory_order_relaxed) == 0 && take(0, self)) {
-                return;
+                return false;
             }
             pause();
         }
@@ -42,9 +42,8 @@ void OwnedLock::wait(const LockUser& user, std::uint64_t self) noexcept {
             // A dead owner's word stays until somebody replaces it, so the exchange succeeds only if the
             // owner that was tested still stands there, and for one of those who found it dead.
             const std::uint64_t owner = owner_.load(std::memory_order_relaxed);
-            const Process process{static_cast<std::uint32_t>(owner), static_cast<std::uint32_t>(owner >> 32)};
-            if (owner != 0 && !user.is_alive(process) && take(owner, self)) {
-                return;
+            if (owner != 0 && !user.is_alive(process_of(owner)) && take(owner, self)) {
+                return true;
             }
         }
         if (turn < turns_to_yield) {

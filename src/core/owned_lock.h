@@ -20,28 +20,32 @@ struct LockUser {
 /// for. Not recursive. All zero bytes are a free lock.
 class OwnedLock {
 public:
-    void lock(const LockUser& user) noexcept {
-        const std::uint64_t self = word_of(user.self);
+    /// True: taken over from one who died, perhaps within a change.
+    bool lock(const LockUser& user) noexcept {
         std::uint64_t free = 0;
-        if (!owner_.compare_exchange_strong(free, self, std::memory_order_acquire,
-                                            std::memory_order_relaxed)) {
-            wait(user, self);
-        }
+        const std::uint64_t self = word_of(user.self);
+        return !owner_.compare_exchange_strong(free, self, std::memory_order_acquire,
+                                               std::memory_order_relaxed) &&
+               wait(user, self);
     }
 
     void unlock() noexcept { owner_.store(0, std::memory_order_release); }
 
-private:
+    /// Names a process in one word; 0: nobody.
     static std::uint64_t word_of(const Process& process) noexcept {
         return (std::uint64_t{process.started} << 32) | process.pid;
     }
+    static Process process_of(std::uint64_t word) noexcept {
+        return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
+    }
 
+private:
     bool take(std::uint64_t from, std::uint64_t self) noexcept {
         return owner_.compare_exchange_strong(from, self, std::memory_order_acquire,
                                               std::memory_order_relaxed);
     }
 
-    void wait(const LockUser& user, std::uint64_t self) noexcept;
+    bool wait(const LockUser& user, std::uint64_t self) noexcept;
 
     std::atomic<std::uint64_t> owner_{0};
     static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "processes share it");
@@ -55,9 +59,11 @@ public:
     LockHold& operator=(const LockHold&) = delete;
     ~LockHold() { release(); }
 
-    void acquire(OwnedLock& lock, const LockUser& user) noexcept {
-        lock.lock(user);
+    /// As OwnedLock::lock().
+    bool acquire(OwnedLock& lock, const LockUser& user) noexcept {
+        const bool inherited = lock.lock(user);
         lock_ = &lock;
+        return inherited;
     }
 
     void release() noexcept {

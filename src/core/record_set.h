@@ -11,10 +11,10 @@
 
 namespace rate_limit {
 
-/// One set of a table of records: slots, of which the valid ones are named by one word. No slot that is valid
-/// is ever written. A change goes into a free slot, and one store of the word makes it valid and the
-/// slot it replaces free: whoever dies, at whatever instruction, leaves the old record or the new one. So one
-/// slot always stays free.
+/// One set of a table of records: slots, of which the valid ones are named by one word. What put() is given
+/// goes into a free slot, and one store of the word makes it valid and the slot it replaces free: whoever
+/// dies, at whatever instruction, leaves the old record or the new one. So one slot always stays free. Only
+/// who has a journal may write over a valid slot.
 ///
 /// Lock, word and tags share one cache line, and each record has lines of its own: processes that work on
 /// different sets write no line in common. All zero bytes are an empty set.
@@ -52,6 +52,9 @@ public:
     void put(const Record& record, unsigned replaced) noexcept;
 
     void drop(unsigned slot) noexcept;
+
+    /// Writes over a valid slot. Whoever dies in it leaves it half written.
+    void overwrite(unsigned slot, const Record& record) noexcept { records_.at(slot) = record; }
 
 private:
     using Tag = std::uint16_t;

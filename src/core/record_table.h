@@ -26,8 +26,14 @@ namespace rate_limit {
 /// with fewer. A set holds 23: with that the sets fill so evenly that none is full while the table is filled
 /// to less than 80%, however ids come and go.
 ///
-/// Besides what RecordSet asks for, a Record can be compared, is made with no window (reset 0), and has an
-/// `eviction_rank(record, now)` that says what gives way when there is no room.
+/// A record is changed in its place, after the change has been written into the process's journal: who takes
+/// over the lock of one who died finishes what stands there. So a change, too, is made wholly or not at all.
+/// A process that finds no journal puts the changed record into a free slot instead, which costs one more
+/// cache line.
+///
+/// Besides what RecordSet asks for, a Record says how many `journals` a table has, can be compared, is made
+/// with no window (reset 0), and has an `eviction_rank(record, now)` that says what gives way when there is
+/// no room.
 ///
 /// This object is one process's view; it does not own the memory, and lives no longer. Functions given to
 /// update() and change() run under the lock of the id's set: short, and without calling the table.
@@ -44,10 +50,13 @@ public:
     explicit RecordTable(const LockUser& user) noexcept : user_(user) {}
 
     /// Whose locks these are: to be called after fork().
-    void set_user(const LockUser& user) noexcept { user_ = user; }
+    void set_user(const LockUser& user) noexcept {
+        user_ = user;
+        journal_ = header_ != nullptr ? claim_journal() : nullptr;
+    }
 
-    /// Makes an empty table of these bytes. The key is to be random: who knows it can choose ids that share
-    /// sets. False if they are too few or not aligned.
+    /// Makes an empty table of these bytes, which are all zero: most of them are not touched. The key is to
+    /// be random: who knows it can choose ids that share sets. False if they are too few or not aligned.
     [[nodiscard]] bool create(void* memory, std::size_t size, const HashKey& key) noexcept;
 
     /// Takes up a table made by create() in memory of this very size. False if it is none.
@@ -115,7 +124,17 @@ private:
     static_assert(sizeof(Header) == 64, "sets begin on a cache line");
 
     /// Changes with the layout.
-    static constexpr std::uint64_t layout = 0x77696e646f777332 ^ (std::uint64_t{sizeof(Record)} << 8);
+    static constexpr std::uint64_t layout = 0x77696e646f777333 ^ (std::uint64_t{sizeof(Record)} << 8);
+
+    /// What a process is about to write, and where. Its lines are its own: no other process waits for them.
+    struct alignas(64) Journal {
+        std::atomic<std::uint64_t> owner{0};   // as OwnedLock::word_of()
+        std::atomic<std::uint64_t> target{0};  // 1 + set * Set::slots + slot, while it is written; else 0
+        Record record;
+    };
+
+    /// Bytes before the sets.
+    static constexpr std::size_t fixed = sizeof(Header) + Record::journals * sizeof(Journal);
 
     static constexpr std::size_t max_half = std::numeric_limits<std::uint32_t>::max();
 
@@ -159,12 +178,23 @@ private:
     bool find_or_make_room(const WindowId& id, Millis now, Place& place) noexcept;
     static Victim victim_of(const Set& set, Millis now) noexcept;
     static bool choose_room(Set& left, Set& right, Millis now, Place& place) noexcept;
-    static void keep(const Record& record, Place& place) noexcept;
+    void keep(const Record& record, Place& place) noexcept;
+    void overwrite(const Record& record, const Place& place) noexcept;
+
+    void acquire(LockHold& hold, Set& set) noexcept {
+        if (hold.acquire(set.lock(), user_)) {
+            finish(set);
+        }
+    }
+    void finish(Set& set) noexcept;
+    Journal* claim_journal() noexcept;
 
     bool take_up(void* memory, std::size_t size) noexcept;
 
     LockUser user_;
     const Header* header_ = nullptr;
+    Journal* journals_ = nullptr;  // Record::journals of them
+    Journal* journal_ = nullptr;   // this process's
     Set* sets_ = nullptr;
     std::size_t half_ = 0;  // an id's left set is of the first half, its right one of the second
 };
@@ -188,7 +218,7 @@ template <typename Record>
 std::size_t RecordTable<Record>::bytes_for(std::size_t records) noexcept {
     const std::size_t pair = std::size_t{Set::capacity} * 2;
     const std::size_t half = std::max<std::size_t>(1, (records + pair - 1) / pair);
-    return sizeof(Header) + half * 2 * sizeof(Set);
+    return fixed + half * 2 * sizeof(Set);
 }
 
 template <typename Record>
@@ -198,8 +228,9 @@ bool RecordTable<Record>::take_up(void* memory, std::size_t size) noexcept {
         return false;
     }
     header_ = static_cast<const Header*>(memory);
-    sets_ = reinterpret_cast<Set*>(static_cast<char*>(memory) + sizeof(Header));
-    half_ = std::min((size - sizeof(Header)) / (2 * sizeof(Set)), max_half);
+    journals_ = reinterpret_cast<Journal*>(static_cast<char*>(memory) + sizeof(Header));
+    sets_ = reinterpret_cast<Set*>(static_cast<char*>(memory) + fixed);
+    half_ = std::min((size - fixed) / (2 * sizeof(Set)), max_half);
     return true;
 }
 
@@ -209,10 +240,8 @@ bool RecordTable<Record>::create(void* memory, std::size_t size, const HashKey& 
         return false;
     }
     auto* header = new (memory) Header{{0}, size, key};
-    for (std::size_t i = 0; i < sets(); ++i) {
-        new (sets_ + i) Set;
-    }
     header->ready.store(layout, std::memory_order_release);
+    journal_ = claim_journal();
     return true;
 }
 
@@ -222,6 +251,7 @@ bool RecordTable<Record>::attach(void* memory, std::size_t size) noexcept {
         return false;
     }
     if (header_->ready.load(std::memory_order_acquire) == layout && header_->size == size) {
+        journal_ = claim_journal();
         return true;
     }
     header_ = nullptr;
@@ -258,21 +288,21 @@ bool RecordTable<Record>::find_place(const WindowId& id, Place& place) noexcept 
     Set& right = sets_[right_index];
     // An id is never in both, so where it is found under the lock, it is; one lock, most of the time.
     if (left.may_hold(id)) {
-        place.left.acquire(left.lock(), user_);
+        acquire(place.left, left);
         if (find_in(left, id, place)) {
             return true;
         }
         place.left.release();
     } else if (right.may_hold(id)) {
-        place.right.acquire(right.lock(), user_);
+        acquire(place.right, right);
         if (find_in(right, id, place)) {
             return true;
         }
         place.right.release();
     }
     // Everybody locks the left one first: sets of the first half before those of the second.
-    place.left.acquire(left.lock(), user_);
-    place.right.acquire(right.lock(), user_);
+    acquire(place.left, left);
+    acquire(place.right, right);
     return find_in(left, id, place) || find_in(right, id, place);
 }
 
@@ -317,11 +347,65 @@ bool RecordTable<Record>::choose_room(Set& left, Set& right, Millis now, Place& 
 
 template <typename Record>
 void RecordTable<Record>::keep(const Record& record, Place& place) noexcept {
-    if (record.reset != 0) {
+    if (record.reset != 0 && place.slot != Set::no_slot && journal_ != nullptr) {
+        overwrite(record, place);
+    } else if (record.reset != 0) {
         place.set->put(record, place.replaced);
     } else if (place.slot != Set::no_slot) {
         place.set->drop(place.slot);
     }
+}
+
+/// From the moment the target stands in the journal the change is made, whoever finishes it. What is written
+/// has only to keep its order in this process: when it has died, all of it can be seen.
+template <typename Record>
+void RecordTable<Record>::overwrite(const Record& record, const Place& place) noexcept {
+    const auto set = static_cast<std::uint64_t>(place.set - sets_);
+    journal_->record = record;
+    journal_->target.store(1 + set * Set::slots + place.slot, std::memory_order_release);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    place.set->overwrite(place.slot, record);
+    journal_->target.store(0, std::memory_order_release);
+}
+
+/// The lock of this set was taken over. Only who holds it can have it for a target, so whatever journal has,
+/// is that of one who died.
+template <typename Record>
+void RecordTable<Record>::finish(Set& set) noexcept {
+    const std::uint64_t first = 1 + static_cast<std::uint64_t>(&set - sets_) * Set::slots;
+    for (std::size_t i = 0; i < Record::journals; ++i) {
+        Journal& journal = journals_[i];
+        const std::uint64_t target = journal.target.load(std::memory_order_acquire);
+        if (target >= first && target < first + Set::slots) {
+            set.overwrite(static_cast<unsigned>(target - first), journal.record);
+            journal.target.store(0, std::memory_order_release);
+        }
+    }
+}
+
+/// One that nobody has, or whose process died without leaving anything to finish. One process has one in each
+/// table, however many views of it.
+template <typename Record>
+auto RecordTable<Record>::claim_journal() noexcept -> Journal* {
+    const std::uint64_t self = OwnedLock::word_of(user_.self);
+    if (self == 0) {
+        return nullptr;
+    }
+    for (std::size_t i = 0; i < Record::journals; ++i) {
+        if (journals_[i].owner.load(std::memory_order_relaxed) == self) {
+            return journals_ + i;
+        }
+    }
+    for (std::size_t i = 0; i < Record::journals; ++i) {
+        Journal& journal = journals_[i];
+        std::uint64_t owner = journal.owner.load(std::memory_order_relaxed);
+        const bool free = owner == 0 || (!user_.is_alive(OwnedLock::process_of(owner)) &&
+                                         journal.target.load(std::memory_order_acquire) == 0);
+        if (free && journal.owner.compare_exchange_strong(owner, self, std::memory_order_acq_rel)) {
+            return &journal;
+        }
+    }
+    return nullptr;
 }
 
 template <typename Record>
@@ -332,7 +416,7 @@ auto RecordTable<Record>::records_of(std::size_t set) noexcept -> Records {
         return copy;
     }
     LockHold hold;
-    hold.acquire(from.lock(), user_);
+    acquire(hold, from);
     for (unsigned slot = 0; slot < Set::slots && copy.count < copy.records.size(); ++slot) {
         if (from.is_valid(slot)) {
             copy.records.at(copy.count++) = from.at(slot);

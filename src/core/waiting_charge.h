@@ -13,6 +13,8 @@ namespace rate_limit {
 /// Charges of one window that wait until its primary takes them: what any worker, also one that comes later,
 /// needs to send them. Five cache lines in shared memory. Plain data.
 struct WaitingCharge {
+    static constexpr std::size_t journals = 0;  ///< see RecordTable
+
     /// Longer Redis keys do not wait here.
     static constexpr std::size_t max_key = 260;
 

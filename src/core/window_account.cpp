@@ -43,10 +43,14 @@ void take(WindowRecord& record, std::int64_t used, Millis reset) noexcept {
 
 /// Both are open.
 void merge(WindowRecord& record, const Window& answer) noexcept {
+    const WindowRecord before = record;
     if (answer.reset == record.reset || !record.confirmed) {
         take(record, std::max(answer.used, record.used), answer.reset);
     } else if (answer.reset > record.reset) {
         take(record, answer.used, answer.reset);  // Redis has lost the window, and opened another
+    }
+    if (record != before) {
+        record.events = record.events + 1;  // what was asked before this may be older
     }
 }
 
@@ -164,13 +168,14 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
 
 void replace(WindowRecord& record, const Terms& terms, const Window& answer,
              const Question& question) noexcept {
-    const bool on_its_way =
-        record.unanswered != 0 && static_cast<std::uint32_t>(terms.now) - record.changed <= question.patience;
-    if (on_its_way || record.events != question.events || !is_open(record, terms.rate.period, terms.now)) {
+    if (is_on_its_way(record, terms.now, question.patience) || record.events != question.events ||
+        !is_open(record, terms.rate.period, terms.now)) {
         learn(record, terms, answer);
         return;
     }
-    record.unanswered = 0;
+    if (question.waiting == 0) {
+        record.unanswered = 0;
+    }
     if (is_open(answer, terms.rate.period, terms.now)) {
         take(record, add(std::max<std::int64_t>(0, answer.used), question.waiting), answer.reset);
         return;
@@ -182,6 +187,10 @@ void replace(WindowRecord& record, const Terms& terms, const Window& answer,
     } else if (record.used == 0) {
         record.reset = terms.proposed;
     }
+}
+
+bool is_on_its_way(const WindowRecord& record, Millis now, Millis patience) noexcept {
+    return record.unanswered != 0 && static_cast<std::uint32_t>(now) - record.changed <= patience;
 }
 
 bool may_ask(WindowRecord& record, Millis now) noexcept {

@@ -87,6 +87,9 @@ struct Question {
 void replace(WindowRecord& record, const Terms& terms, const Window& answer,
              const Question& question) noexcept;
 
+/// A charge that was sent from here may still be answered: `patience` as in Question.
+bool is_on_its_way(const WindowRecord& record, Millis now, Millis patience) noexcept;
+
 /// True once a second for one window: whoever gets it asks the primary.
 bool may_ask(WindowRecord& record, Millis now) noexcept;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/eviction.h"
@@ -21,6 +22,7 @@ using Ticket = std::uint32_t;
 
 /// One window as one machine remembers it: one cache line in shared memory, copied as a whole. Plain data.
 struct WindowRecord {
+    static constexpr std::size_t journals = 128;  ///< see RecordTable
     static constexpr std::uint32_t max_in_flight = (1U << 24) - 1;
     static constexpr std::uint32_t max_unanswered = (1U << 24) - 1;
 
@@ -48,6 +50,7 @@ struct WindowRecord {
     Truth truth : 4;
     bool confirmed : 1;  ///< false: the reset is this machine's proposal
 
+    friend bool operator!=(const WindowRecord& a, const WindowRecord& b) noexcept { return !(a == b); }
     friend bool operator==(const WindowRecord& a, const WindowRecord& b) noexcept {
         return a.id == b.id && a.reset == b.reset && a.used == b.used && a.limit == b.limit &&
                a.events == b.events && a.leased == b.leased && a.unanswered == b.unanswered &&

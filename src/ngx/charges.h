@@ -45,6 +45,9 @@ public:
     /// Sends what waits, as far as the primary takes it now.
     void send_waiting() noexcept;
 
+    /// What charges cost that wait in the zone for this window.
+    std::int64_t cost_waiting(const WindowId& id) const noexcept { return waiting_.cost_of(id); }
+
     std::size_t waiting() const noexcept { return waiting_.count(); }  ///< windows, of all workers
     std::uint64_t dropped() const noexcept { return dropped_; }        ///< charges since the worker started
     std::uint64_t in_doubt() const noexcept { return in_doubt_; }      ///< likewise

@@ -97,13 +97,14 @@ void deliver(const MainConf& main) {
 /// The configuration at work is asked for each time: without a master process a reload keeps this process.
 void on_timer(ngx_event_t* event) noexcept {
     const MainConf* main = main_conf(ngx_cycle);
-    if (main != nullptr && main->zone != nullptr && main->stores.nelts != 0) {
+    if (main != nullptr && main->zone != nullptr && main->stores.nelts != 0 && ngx_exiting == 0) {
         try {
             deliver(*main);
         } catch (...) {
             // without memory: the next second
         }
     }
+    event->log = ngx_cycle->log;
     set_timer(*event, interval);
 }
 

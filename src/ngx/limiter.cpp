@@ -56,9 +56,10 @@ void decide_one(RequestContext& context, std::size_t i, Millis now) noexcept {
 
     if (!applied.local()) {
         if (applied.check.failure() != nullptr) {
-            if (confirms) {
+            if (confirms && !applied.doubtful) {
                 verdict.outcome = used_up(applied);  // what is remembered stands
             } else {
+                verdict.known = false;
                 fail(context, i, applied.check.failure());
             }
             return;

@@ -23,10 +23,19 @@ Window before_it(const WindowRecord& record, Held held, std::int64_t cost) noexc
     return {held == Held::reserved ? taken(record) - cost : taken(record) - 1, record.reset};
 }
 
+Recalled reject_by(Verdict& verdict, const Window& window, Recalled recalled) noexcept {
+    verdict.window = window;
+    verdict.known = true;
+    return recalled;
+}
+
+/// Longer than any charge waits for its answer.
+Millis patience_of(const AppliedLimit& applied) noexcept {
+    return static_cast<Millis>(applied.shard->store().conf().charge_timeout) + 1000;
+}
+
 Question question_of(const AppliedLimit& applied) noexcept {
-    const auto waiting = applied.zone->waiting().find(applied.id);
-    const auto patience = static_cast<Millis>(applied.shard->store().conf().charge_timeout) + 1000;
-    return {applied.events, waiting ? waiting->cost : 0, patience};
+    return {applied.events, applied.shard->charges().cost_waiting(applied.id), patience_of(applied)};
 }
 
 }  // namespace
@@ -37,22 +46,25 @@ Recalled recall(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Mill
     if (!record || !is_open(*record, verdict.rate.period, now) || fits(applied, verdict, *record, cost)) {
         return Recalled::nothing;
     }
-    verdict.window = {record->used, record->reset};
-    verdict.known = true;
+    const Window known{record->used, record->reset};
     // Requests in flight are known here, and nobody else knows better.
     if (applied.local() || record->used < verdict.rate.limit) {
-        return Recalled::used_up;
+        return reject_by(verdict, known, Recalled::used_up);
     }
+    // What Redis has not taken yet is no reason to reject where it cannot be asked: that is for on_error.
+    applied.doubtful = record->unanswered != 0;
     WindowRecord seen = *record;
-    bool turn = may_ask(seen, now);
-    if (!turn) {
-        return Recalled::used_up;
+    bool turn = !is_on_its_way(seen, now, patience_of(applied)) && may_ask(seen, now);
+    if (turn) {
+        windows.change(applied.id, [&](WindowRecord& open) {
+            turn = may_ask(open, now);
+            applied.events = open.events;
+        });
     }
-    windows.change(applied.id, [&](WindowRecord& open) {
-        turn = may_ask(open, now);
-        applied.events = open.events;
-    });
-    return turn ? Recalled::to_confirm : Recalled::used_up;
+    if (turn) {
+        return reject_by(verdict, known, Recalled::to_confirm);
+    }
+    return applied.doubtful ? Recalled::nothing : reject_by(verdict, known, Recalled::used_up);
 }
 
 Admission admit(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, const Window& answer,
@@ -145,7 +157,9 @@ Sending send_charge(AppliedLimit& applied, const Verdict& verdict, std::int64_t 
     Sending sending{verdict.known ? verdict.window.reset : 0, applied.open, {}};
     // Without room the charge goes by what the check found.
     (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
-        sending.open = record.confirmed && is_open(record, verdict.rate.period, now);
+        // What the check found counts: a window without a sound reset is left to the script, which opens it
+        // anew.
+        sending.open = applied.open && record.confirmed && is_open(record, verdict.rate.period, now);
         send(record, terms, cost);
         // Only now: a proposed window is forgotten when its last request leaves it uncharged.
         if (applied.held == Held::in_flight) {

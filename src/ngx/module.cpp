@@ -106,11 +106,15 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
 /// Also in the processes that look after the cache, which serve no requests.
 ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
     const MainConf* main = main_conf(cycle);
-    if (main != nullptr && main->zone != nullptr) {
+    if (main == nullptr) {
+        return NGX_OK;
+    }
+    if (main->zone != nullptr) {
         main->zone->enter_process();
-        if (ngx_process == NGX_PROCESS_WORKER || ngx_process == NGX_PROCESS_SINGLE) {
-            start_delivery(cycle);
-        }
+    }
+    // Also without limits: where there is no master process, a reload may bring some.
+    if (ngx_process == NGX_PROCESS_WORKER || ngx_process == NGX_PROCESS_SINGLE) {
+        start_delivery(cycle);
     }
     return NGX_OK;
 }

@@ -79,7 +79,8 @@ bool WaitingCharges::add_to_zone(const std::string& key, const Owed& owed, Milli
 
 bool WaitingCharges::take(std::string& key, Owed& owed) {
     if (here_.empty()) {
-        return take_from_zone(key, owed);
+        // A leaving worker may know another address of the shard than those that stay.
+        return ngx_exiting == 0 && take_from_zone(key, owed);
     }
     auto entry = here_.extract(here_.begin());
     key.swap(entry.key());
@@ -111,6 +112,11 @@ bool WaitingCharges::take_from_zone(std::string& key, Owed& owed) {
         ++set_;
     }
     return false;
+}
+
+std::int64_t WaitingCharges::cost_of(const WindowId& id) const noexcept {
+    const auto waiting = zone_.waiting().find(id);
+    return waiting && waiting->shard == shard_ ? waiting->cost : 0;
 }
 
 std::size_t WaitingCharges::count() const noexcept {

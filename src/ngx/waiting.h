@@ -56,6 +56,9 @@ public:
         }
     }
 
+    /// Of those in the zone for one window.
+    std::int64_t cost_of(const WindowId& id) const noexcept;
+
     bool full_here() const noexcept { return here_.size() >= max_here; }
 
     std::size_t here() const noexcept { return here_.size(); }  ///< windows that wait in this worker

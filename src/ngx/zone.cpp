@@ -68,7 +68,7 @@ ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
 ngx_int_t Zone::create(ngx_shm_zone_t& zone) noexcept {
     auto* pool = reinterpret_cast<ngx_slab_pool_t*>(zone.shm.addr);
     const std::size_t room = pool->pfree * ngx_pagesize;
-    auto* memory = static_cast<char*>(ngx_slab_alloc(pool, room));
+    auto* memory = static_cast<char*>(ngx_slab_alloc(pool, room));  // of fresh pages: all zero
     HashKey key;
     if (memory == nullptr || RAND_bytes(reinterpret_cast<unsigned char*>(&key), sizeof key) != 1) {
         ngx_log_error(NGX_LOG_EMERG, zone.shm.log, 0, "\"rate_limit_zone\": no %s",
@@ -86,7 +86,16 @@ ngx_int_t Zone::create(ngx_shm_zone_t& zone) noexcept {
         return NGX_ERROR;
     }
     const std::size_t before = running_size();
-    if (before != 0 && before != zone.shm.size) {
+    if (before != 0 && ngx_process == NGX_PROCESS_SINGLE) {
+        // nginx unmaps the old memory at once, while requests of this very process still use it.
+        ngx_log_error(
+            NGX_LOG_EMERG, zone.shm.log, 0,
+            "\"rate_limit_zone\" cannot get another size while nginx runs without a master process: "
+            "restart it, or keep %uz bytes",
+            before);
+        return NGX_ERROR;
+    }
+    if (before != 0) {
         ngx_log_error(
             NGX_LOG_WARN, zone.shm.log, 0,
             "\"rate_limit_zone\" will be of %uz bytes, not %uz: it starts anew, local windows and waiting "

@@ -421,6 +421,22 @@ Question question(std::uint32_t events, std::int64_t waiting = 0) {
     return {events, waiting, 6000};
 }
 
+TEST(Confirm, AnAnswerOlderThanWhatAReplicaSaidOnlyRaises) {
+    WindowRecord record = known(4, now + 1000);
+    const Receipt receipt = sent(record, 1);
+    learn(record, terms(1000), {10, now + 1000});
+    confirm(record, receipt, 1, 60, now, {5, now + 1000});
+    EXPECT_EQ(record.used, 10);
+}
+
+TEST(Confirm, AnAnswerThatSaysNothingNewDoesNotMakeItOlder) {
+    WindowRecord record = known(4, now + 1000);
+    const Receipt receipt = sent(record, 1);
+    learn(record, terms(1000), {3, now + 1000});
+    confirm(record, receipt, 1, 60, now, {2, now + 1000});
+    EXPECT_EQ(record.used, 2);
+}
+
 TEST(Replace, TakesLess) {
     WindowRecord record = known(10, now + 1000);
     replace(record, terms(10), {2, now + 1000}, question(record.events));
@@ -473,6 +489,18 @@ TEST(Replace, WhatWaitsHereIsNotThereYet) {
     EXPECT_EQ(record.used, 3);
     EXPECT_EQ(record.reset, now + 1000);
     EXPECT_FALSE(record.confirmed);
+}
+
+TEST(Replace, WhatWaitsKeepsLaterAnswersFromLowering) {
+    WindowRecord record = known(9, now + 60'000);
+    send(record, terms(10), 1);
+    replace(record, terms(10, now + 7000), {2, now + 60'000}, question(record.events, 1));
+    EXPECT_EQ(record.used, 3);
+    EXPECT_EQ(record.unanswered, 1U);
+    send(record, terms(10, now + 7000), 1);
+    const Receipt receipt{record.ticket, static_cast<std::uint32_t>(record.events)};
+    confirm(record, receipt, 1, 60, now + 7000, {3, now + 60'000});
+    EXPECT_EQ(record.used, 4) << "the one that waits is not in this answer";
 }
 
 TEST(Replace, AChargeThatSetOutAgainIsOnItsWay) {
