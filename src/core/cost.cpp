@@ -1,7 +1,6 @@
 #include "core/cost.h"
 
-#include <charconv>
-#include <system_error>
+#include "core/digits.h"
 
 namespace rate_limit {
 
@@ -10,10 +9,11 @@ bool parse_cost(std::string_view text, std::int64_t& cost) noexcept {
     if (text.empty()) {
         return true;
     }
+    while (text.size() > safe_digits && text.front() == '0') {
+        text.remove_prefix(1);
+    }
     std::int64_t number = 0;
-    const char* end = text.data() + text.size();
-    auto [stop, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc() || stop != end || text.front() == '-' || number > max_cost) {
+    if (!parse_digits(text, number) || number > max_cost) {
         return false;
     }
     cost = number;

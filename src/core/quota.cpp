@@ -8,11 +8,12 @@
 namespace rate_limit {
 namespace {
 
+/// Writes a value at `text` and moves that behind it.
 template <typename Value>
-Field field(std::string_view name, const Value& value) noexcept {
-    Field field{name, {}, 0};
-    field.length = static_cast<std::size_t>(append(field.text.data(), value) - field.text.data());
-    return field;
+Field field(std::string_view name, const Value& value, char*& text) noexcept {
+    char* const begin = text;
+    text = append(text, value);
+    return {name, {begin, static_cast<std::size_t>(text - begin)}};
 }
 
 /// Appends `"NAME";A=N;B=N`, a list member in structured fields; names need no escape.
@@ -44,14 +45,18 @@ Quota quota_of(const Verdict& verdict, std::int64_t cost, Millis now) noexcept {
     return quota;
 }
 
-GithubFields github_fields(const Quota& quota) noexcept {
-    return {{field("X-RateLimit-Limit", quota.limit), field("X-RateLimit-Used", quota.used),
-             field("X-RateLimit-Remaining", quota.remaining), field("X-RateLimit-Reset", quota.reset),
-             field("X-RateLimit-Resource", quota.name)}};
+GithubFields github_fields(const Quota& quota, char* text) noexcept {
+    GithubFields github;
+    github.fields[0] = field("X-RateLimit-Limit", quota.limit, text);
+    github.fields[1] = field("X-RateLimit-Used", quota.used, text);
+    github.fields[2] = field("X-RateLimit-Remaining", quota.remaining, text);
+    github.fields[3] = field("X-RateLimit-Reset", quota.reset, text);
+    github.fields[4] = field("X-RateLimit-Resource", quota.name, text);
+    return github;
 }
 
-Field retry_after_field(const Quota& quota) noexcept {
-    return field("Retry-After", std::max<std::int64_t>(1, quota.until));
+Field retry_after_field(const Quota& quota, char* text) noexcept {
+    return field("Retry-After", std::max<std::int64_t>(1, quota.until), text);
 }
 
 char* append_policy(char* out, const Quota& quota, bool first) noexcept {

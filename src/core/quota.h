@@ -24,24 +24,27 @@ struct Quota {
 /// `cost` is what this request adds to the window: 0 for an exempt or rejected one.
 Quota quota_of(const Verdict& verdict, std::int64_t cost, Millis now) noexcept;
 
-/// One response header; `name` is static, the value is in `text`.
+/// One response header; `name` is static, `value` lies where it was written.
 struct Field {
     std::string_view name;
-    std::array<char, 40> text{};  ///< fits a limit's name (32) and any 64-bit number
-    std::size_t length = 0;
-
-    std::string_view value() const noexcept { return {text.data(), length}; }
+    std::string_view value;
 };
 
 /// The `github` headers, in this order: X-RateLimit-Limit, -Used, -Remaining, -Reset, -Resource.
 struct GithubFields {
     static constexpr std::size_t count = 5;
+    static constexpr std::size_t max_text = 4 * 20 + 32;  ///< four numbers and a limit's name
     std::array<Field, count> fields;
 };
-GithubFields github_fields(const Quota& quota) noexcept;
 
-/// Retry-After of a rejection: whole seconds, at least 1.
-Field retry_after_field(const Quota& quota) noexcept;
+/// Writes the values at `text`, which has room for max_text bytes.
+GithubFields github_fields(const Quota& quota, char* text) noexcept;
+
+/// Room for the value of Retry-After.
+constexpr std::size_t max_retry_after = 20;
+
+/// Retry-After of a rejection: whole seconds, at least 1. Written at `text`.
+Field retry_after_field(const Quota& quota, char* text) noexcept;
 
 constexpr std::string_view policy_field_name = "RateLimit-Policy";
 constexpr std::string_view limit_field_name = "RateLimit";

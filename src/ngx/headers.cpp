@@ -15,21 +15,13 @@ ngx_http_output_header_filter_pt next_header_filter;
 /// What one response gets: names are static, values live in the request's pool.
 class NewFields {
 public:
-    void add(std::string_view name, ngx_str_t value) noexcept { fields_.at(count_++) = {name, value}; }
-
-    /// Adds what a client is shown of one quota.
-    ngx_int_t add(ngx_http_request_t* r, const Field* fields, std::size_t count) noexcept;
+    void add(const Field& field) noexcept { fields_.at(count_++) = field; }
 
     /// Puts them into the response, in place of fields of the same names that are there already, from an
     /// upstream or an earlier run of this filter.
     ngx_int_t put(ngx_http_request_t* r) const noexcept;
 
 private:
-    struct NewField {
-        std::string_view name;
-        ngx_str_t value;
-    };
-
     /// All names begin so: most others are told by that.
     static bool may_be_ours(const ngx_str_t& name) noexcept {
         const int first = name.len != 0 ? name.data[0] | 0x20 : 0;
@@ -39,25 +31,9 @@ private:
     bool has(const ngx_str_t& name) const noexcept;
     void remove_others(ngx_http_request_t* r) const noexcept;
 
-    std::array<NewField, GithubFields::count + 3> fields_;  // with Retry-After and both of `ietf`
+    std::array<Field, GithubFields::count + 3> fields_;  // with Retry-After and both of `ietf`
     std::size_t count_ = 0;
 };
-
-ngx_int_t NewFields::add(ngx_http_request_t* r, const Field* fields, std::size_t count) noexcept {
-    std::size_t room = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        room += fields[i].length;
-    }
-    auto* text = static_cast<u_char*>(ngx_pnalloc(r->pool, room));
-    if (text == nullptr) {
-        return NGX_ERROR;
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-        add(fields[i].name, {fields[i].length, text});
-        text = ngx_cpymem(text, fields[i].text.data(), fields[i].length);
-    }
-    return NGX_OK;
-}
 
 bool NewFields::has(const ngx_str_t& name) const noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
@@ -89,7 +65,7 @@ ngx_int_t NewFields::put(ngx_http_request_t* r) const noexcept {
         if (field == nullptr) {
             return NGX_ERROR;
         }
-        const std::string_view name = fields_.at(i).name;
+        const auto [name, value] = fields_.at(i);
         field->hash = 1;
 #if (nginx_version >= 1023000)
         field->next = nullptr;
@@ -97,7 +73,8 @@ ngx_int_t NewFields::put(ngx_http_request_t* r) const noexcept {
         field->key.len = name.size();
         field->key.data = reinterpret_cast<u_char*>(const_cast<char*>(name.data()));
         field->lowcase_key = nullptr;
-        field->value = fields_.at(i).value;
+        field->value.len = value.size();
+        field->value.data = reinterpret_cast<u_char*>(const_cast<char*>(value.data()));
     }
     return NGX_OK;
 }
@@ -119,7 +96,7 @@ ngx_int_t add_list(RequestContext& context, std::string_view name, Append append
             end = append(end, quota_of(verdict, context.due()[i], now), end == text);
         }
     }
-    fields.add(name, {static_cast<std::size_t>(end - text), reinterpret_cast<u_char*>(text)});
+    fields.add({name, {text, static_cast<std::size_t>(end - text)}});
     return NGX_OK;
 }
 
@@ -133,10 +110,13 @@ ngx_int_t add_fields(RequestContext& context) noexcept {
         return NGX_OK;
     }
     NewFields fields;
+    auto* text = static_cast<char*>(ngx_pnalloc(r->pool, GithubFields::max_text + max_retry_after));
+    if (text == nullptr) {
+        return NGX_ERROR;
+    }
     if ((headers & headers_github) != 0) {
-        const GithubFields github = github_fields(quota);
-        if (fields.add(r, github.fields.data(), github.fields.size()) != NGX_OK) {
-            return NGX_ERROR;
+        for (const Field& field : github_fields(quota, text).fields) {
+            fields.add(field);
         }
     }
     if ((headers & headers_ietf) != 0 &&
@@ -145,10 +125,7 @@ ngx_int_t add_fields(RequestContext& context) noexcept {
         return NGX_ERROR;
     }
     if (quota.rejected) {
-        const Field retry_after = retry_after_field(quota);
-        if (fields.add(r, &retry_after, 1) != NGX_OK) {
-            return NGX_ERROR;
-        }
+        fields.add(retry_after_field(quota, text + GithubFields::max_text));
     }
     return fields.put(r);
 }

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "core/digits.h"
+
 namespace rate_limit {
 namespace {
 
@@ -15,6 +17,9 @@ bool parse_integer(std::string_view text, std::int64_t& integer) noexcept {
     const std::string_view digits = text.substr(text.substr(0, 1) == "-" ? 1 : 0);
     if (digits.substr(0, 1) == "0" && text != "0") {
         return false;
+    }
+    if (parse_digits(text, integer)) {
+        return true;
     }
     const char* end = text.data() + text.size();
     auto [stop, error] = std::from_chars(text.data(), end, integer);

@@ -1,5 +1,6 @@
 #include "core/quota.h"
 
+#include <array>
 #include <limits>
 #include <string>
 
@@ -58,7 +59,9 @@ TEST(Quota, AbsurdCountDoesNotOverflow) {
 }
 
 TEST(GithubFields, AreFiveInOrder) {
-    const GithubFields github = github_fields(quota_of(verdict(5000, 10, Outcome::passed), 1, now));
+    std::array<char, GithubFields::max_text> text{};
+    const GithubFields github =
+        github_fields(quota_of(verdict(5000, 10, Outcome::passed), 1, now), text.data());
     const std::string_view expected[][2] = {
         {"X-RateLimit-Limit", "5000"},     {"X-RateLimit-Used", "11"},
         {"X-RateLimit-Remaining", "4989"}, {"X-RateLimit-Reset", "1700000061"},
@@ -66,16 +69,19 @@ TEST(GithubFields, AreFiveInOrder) {
     };
     for (std::size_t i = 0; i < GithubFields::count; ++i) {
         EXPECT_EQ(github.fields[i].name, expected[i][0]);
-        EXPECT_EQ(github.fields[i].value(), expected[i][1]);
+        EXPECT_EQ(github.fields[i].value, expected[i][1]);
     }
 }
 
 TEST(RetryAfter, IsAtLeastOneSecond) {
     Quota quota;
-    EXPECT_EQ(retry_after_field(quota).name, "Retry-After");
-    EXPECT_EQ(retry_after_field(quota).value(), "1");
+    std::array<char, max_retry_after> text{};
+    EXPECT_EQ(retry_after_field(quota, text.data()).name, "Retry-After");
+    EXPECT_EQ(retry_after_field(quota, text.data()).value, "1");
     quota.until = 17;
-    EXPECT_EQ(retry_after_field(quota).value(), "17");
+    EXPECT_EQ(retry_after_field(quota, text.data()).value, "17");
+    quota.until = std::numeric_limits<std::int64_t>::max();
+    EXPECT_EQ(retry_after_field(quota, text.data()).value, "9223372036854775807");
 }
 
 TEST(IetfFields, HaveOneMemberForEachLimit) {
@@ -100,7 +106,8 @@ TEST(IetfFields, TheLongestMemberFits) {
     quota.until = std::numeric_limits<std::int64_t>::max();
     EXPECT_EQ(text(quota, false, append_policy), ", \"" + name + "\";q=1000000000000;w=31622400");
     EXPECT_EQ(text(quota, false, append_limit), ", \"" + name + "\";r=1000000000000;t=9223372036854775807");
-    EXPECT_EQ(github_fields(quota).fields[4].value(), name);
+    std::array<char, GithubFields::max_text> room{};
+    EXPECT_EQ(github_fields(quota, room.data()).fields[4].value, name);
 }
 
 }  // namespace
