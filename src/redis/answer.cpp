@@ -56,8 +56,13 @@ bool read_number(const ReplyValue& value, std::int64_t& number) noexcept {
     return value.kind != ReplyValue::Kind::other && number >= 0;
 }
 
-bool is_pair(const Reply& reply) noexcept {
-    return reply.is_array() && !reply.malformed && reply.count == 2;
+bool is_array_of(const Reply& reply, std::size_t count) noexcept {
+    return reply.is_array() && !reply.malformed && reply.count == count;
+}
+
+/// The same, where a number must be there.
+bool read_present(const ReplyValue& value, std::int64_t& number) noexcept {
+    return value.kind != ReplyValue::Kind::nil && read_number(value, number);
 }
 
 /// The value of `name` in the text of INFO; empty if it has none.
@@ -192,12 +197,11 @@ Fault read_check(const Reply& reply, Window& window) noexcept {
     if (reply.is_error()) {
         return fault_of(reply);
     }
-    if (!is_pair(reply)) {
+    if (!is_array_of(reply, 2)) {
         return Fault::malformed;
     }
     Window stored;
-    if (read_number(reply.values[0], stored.used) && read_number(reply.values[1], stored.reset) &&
-        reply.values[1].kind != ReplyValue::Kind::nil) {
+    if (read_number(reply.values[0], stored.used) && read_present(reply.values[1], stored.reset)) {
         window = stored;
     }
     return Fault::none;
@@ -209,11 +213,27 @@ Fault read_charge(const Reply& reply, Window& window) noexcept {
         return fault_of(reply);
     }
     Window stored;
-    if (!is_pair(reply) || reply.values[0].kind == ReplyValue::Kind::nil ||
-        reply.values[1].kind == ReplyValue::Kind::nil || !read_number(reply.values[0], stored.used) ||
-        !read_number(reply.values[1], stored.reset)) {
+    if (!is_array_of(reply, 2) || !read_present(reply.values[0], stored.used) ||
+        !read_present(reply.values[1], stored.reset)) {
         return Fault::malformed;
     }
+    window = stored;
+    return Fault::none;
+}
+
+Fault read_reserve(const Reply& reply, std::int64_t& granted, Window& window) noexcept {
+    granted = 0;
+    window = Window{};
+    if (reply.is_error()) {
+        return fault_of(reply);
+    }
+    std::int64_t given = 0;
+    Window stored;
+    if (!is_array_of(reply, 3) || !read_present(reply.values[0], given) ||
+        !read_present(reply.values[1], stored.used) || !read_present(reply.values[2], stored.reset)) {
+        return Fault::malformed;
+    }
+    granted = given;
     window = stored;
     return Fault::none;
 }

@@ -47,8 +47,12 @@ bool refuses_writes(Fault fault) noexcept;
 /// here.
 Fault read_check(const Reply& reply, Window& window) noexcept;
 
-/// Decodes the reply to the charge and repair scripts: an array of used and reset, both integers.
+/// Decodes the reply to the charge, repair and refund scripts: an array of used and reset, both integers.
 Fault read_charge(const Reply& reply, Window& window) noexcept;
+
+/// Decodes the reply to the reserve script: an array of granted, used and reset, all integers. Granted 0 on
+/// any fault.
+Fault read_reserve(const Reply& reply, std::int64_t& granted, Window& window) noexcept;
 
 /// Decodes the reply to a plain HINCRBY: used after it.
 Fault read_increment(const Reply& reply, std::int64_t& used) noexcept;

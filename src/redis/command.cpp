@@ -80,6 +80,27 @@ std::string_view CommandWriter::repair(std::string_view key, Millis now, Millis 
     return text();
 }
 
+std::string_view CommandWriter::reserve(std::string_view key, std::int64_t limit, std::int64_t want,
+                                        std::int64_t least, Millis now, Millis proposed, Millis latest,
+                                        bool with_text) {
+    script(reserve_script(), with_text, key, 6);
+    word(limit);
+    word(want);
+    word(least);
+    word(now);
+    word(proposed);
+    word(latest);
+    return text();
+}
+
+std::string_view CommandWriter::refund(std::string_view key, std::int64_t cost, Millis reset,
+                                       bool with_text) {
+    script(refund_script(), with_text, key, 2);
+    word(cost);
+    word(reset);
+    return text();
+}
+
 char* CommandWriter::room(std::size_t size) {
     if (buffer_.size() - length_ < size) {
         buffer_.resize(2 * (length_ + size));

@@ -37,6 +37,13 @@ public:
     std::string_view repair(std::string_view key, Millis now, Millis proposed, Millis latest,
                             bool with_text = false);
 
+    /// lua/reserve.lua, in the same way: `want` of what `limit` leaves, or less, but not less than `least`.
+    std::string_view reserve(std::string_view key, std::int64_t limit, std::int64_t want, std::int64_t least,
+                             Millis now, Millis proposed, Millis latest, bool with_text = false);
+
+    /// lua/refund.lua, in the same way: only to the window whose end is `reset`.
+    std::string_view refund(std::string_view key, std::int64_t cost, Millis reset, bool with_text = false);
+
 private:
     void begin(std::size_t words);
     void encoded(std::string_view part);  ///< as it is

@@ -13,6 +13,14 @@ constexpr std::string_view repair_text =
 #include "repair.lua.inc"
     ;
 
+constexpr std::string_view reserve_text =
+#include "reserve.lua.inc"
+    ;
+
+constexpr std::string_view refund_text =
+#include "refund.lua.inc"
+    ;
+
 /// Should the library fail, the digest is one that no server knows: NOSCRIPT then brings the text.
 Script make_script(std::string_view text) noexcept {
     constexpr char hex[] = "0123456789abcdef";
@@ -35,6 +43,16 @@ const Script& charge_script() noexcept {
 
 const Script& repair_script() noexcept {
     static const Script script = make_script(repair_text);
+    return script;
+}
+
+const Script& reserve_script() noexcept {
+    static const Script script = make_script(reserve_text);
+    return script;
+}
+
+const Script& refund_script() noexcept {
+    static const Script script = make_script(refund_text);
     return script;
 }
 

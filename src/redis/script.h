@@ -15,5 +15,7 @@ struct Script {
 
 const Script& charge_script() noexcept;
 const Script& repair_script() noexcept;
+const Script& reserve_script() noexcept;
+const Script& refund_script() noexcept;
 
 }  // namespace rate_limit

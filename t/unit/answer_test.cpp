@@ -144,6 +144,24 @@ TEST(Charge, RefusesTheRest) {
     expect_fault(read_charge, "-NOSCRIPT x\r\n", Fault::noscript);
 }
 
+TEST(Reserve, ReadsGrantedUsedAndReset) {
+    std::int64_t granted = -1;
+    Window window;
+    EXPECT_EQ(read_reserve(*RawReply("*3\r\n:5\r\n:42\r\n:1700000000000\r\n"), granted, window), Fault::none);
+    EXPECT_EQ(granted, 5);
+    EXPECT_EQ(window.used, 42);
+    EXPECT_EQ(window.reset, 1'700'000'000'000);
+    for (const char* bytes :
+         {"*3\r\n:-1\r\n:1\r\n:5\r\n", "*3\r\n:1\r\n$-1\r\n:5\r\n", "*3\r\n$-1\r\n:1\r\n:5\r\n",
+          "*2\r\n:1\r\n:5\r\n", "*4\r\n:1\r\n:1\r\n:5\r\n:5\r\n", "*3\r\n:1\r\n:1\r\n*1\r\n:5\r\n", ":1\r\n",
+          "$-1\r\n"}) {
+        EXPECT_EQ(read_reserve(*RawReply(bytes), granted, window), Fault::malformed) << bytes;
+        EXPECT_EQ(granted, 0) << bytes;
+        EXPECT_EQ(window.reset, 0) << bytes;
+    }
+    EXPECT_EQ(read_reserve(*RawReply("-NOSCRIPT x\r\n"), granted, window), Fault::noscript);
+}
+
 TEST(Increment, ReadsUsed) {
     std::int64_t used = -1;
     EXPECT_EQ(read_increment(*RawReply(":42\r\n"), used), Fault::none);

@@ -57,6 +57,19 @@ TEST(Command, ScriptsByDigestAndByText) {
               resp({"EVAL", std::string(repair.text), "1", "k", "1", "2", "3"}));
 }
 
+TEST(Command, ReserveAndRefund) {
+    const Script& reserve = reserve_script();
+    const Script& refund = refund_script();
+    CommandWriter writer;
+    EXPECT_EQ(writer.reserve("k", 5000, 20, 1, 7, 8, 9),
+              resp({"EVALSHA", std::string(reserve.digest()), "1", "k", "5000", "20", "1", "7", "8", "9"}));
+    EXPECT_EQ(writer.reserve("k", 5000, 20, 1, 7, 8, 9, true),
+              resp({"EVAL", std::string(reserve.text), "1", "k", "5000", "20", "1", "7", "8", "9"}));
+    EXPECT_EQ(writer.refund("k", 3, 1'700'000'000'000),
+              resp({"EVALSHA", std::string(refund.digest()), "1", "k", "3", "1700000000000"}));
+    EXPECT_EQ(writer.refund("k", 3, 8, true), resp({"EVAL", std::string(refund.text), "1", "k", "3", "8"}));
+}
+
 TEST(Command, ReusesItsBuffer) {
     CommandWriter writer;
     const char* buffer = writer.check("a key that is long enough to leave the string's own room").data();

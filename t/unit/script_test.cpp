@@ -24,7 +24,7 @@ std::string sha1(std::string_view text) {
 }
 
 TEST(Script, IsEmbeddedWhole) {
-    for (const Script* script : {&charge_script(), &repair_script()}) {
+    for (const Script* script : {&charge_script(), &repair_script(), &reserve_script(), &refund_script()}) {
         EXPECT_EQ(script->text.substr(0, 3), "-- ");
         EXPECT_EQ(script->text.back(), '\n');
         EXPECT_NE(script->text.find("\nreturn {"), std::string_view::npos);
@@ -37,6 +37,8 @@ TEST(Script, IsCalledByTheSha1OfItsText) {
     EXPECT_EQ(sha1("abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
     EXPECT_EQ(charge_script().digest(), sha1(charge_script().text));
     EXPECT_EQ(repair_script().digest(), sha1(repair_script().text));
+    EXPECT_EQ(reserve_script().digest(), sha1(reserve_script().text));
+    EXPECT_EQ(refund_script().digest(), sha1(refund_script().text));
     EXPECT_EQ(&charge_script(), &charge_script());
 }
 

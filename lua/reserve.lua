@@ -1,0 +1,31 @@
+-- Charges a client's window before the request, as far as the limit leaves it, and opens a new window if none is open.
+-- KEYS[1]: a hash of used and reset. ARGV: limit, want, least, now, proposed, latest; times in milliseconds.
+-- Adds `want`, or what is left; nothing if that is less than `least`. Returns {granted, used, reset}; without a window that
+-- is open, and nothing granted, used is 0 and reset the proposed one.
+
+local key, limit, want, least = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local now, proposed, latest = tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6])
+
+-- The number, if HINCRBY could count on from this text and Lua holds it exactly.
+local function whole(text)
+    return text and #text < 16 and (text == '0' or string.find(text, '^[1-9]%d*$')) and tonumber(text)
+end
+
+local fields = redis.call('HMGET', key, 'used', 'reset')
+local used, reset = whole(fields[1]), whole(fields[2])
+local open = used and reset and reset > now and reset <= latest
+if not open then
+    used = 0
+end
+
+local granted = math.min(want, math.max(0, limit - used))
+if granted < least or granted == 0 then
+    return {0, used, open and reset or tonumber(proposed)}
+end
+if open then
+    return {granted, redis.call('HINCRBY', key, 'used', string.format('%.0f', granted)), reset}
+end
+-- Arguments go to Redis as strings: Lua would write a time as 1.7e+12.
+redis.call('HSET', key, 'used', string.format('%.0f', granted), 'reset', proposed)
+redis.call('PEXPIRE', key, string.format('%.0f', tonumber(proposed) - now + 1000))
+return {granted, granted, tonumber(proposed)}

@@ -1,0 +1,52 @@
+# lua/refund.lua in a real Redis: what is given back goes only to the window it came from, and never below zero.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use RateLimit::Test;
+
+my $redis  = RateLimit::Redis->start;
+my $refund = $redis->script(read_text("$FindBin::Bin/../lua/refund.lua"));
+my $reset  = 1_700_003_600_123;
+
+sub refund ($cost, $of = $reset) { return $redis->ask('EVALSHA', $refund, 1, 'k', $cost, $of) }
+
+sub stored (@fields) {
+    $redis->flush;
+    $redis->cmd('HSET', 'k', @fields);
+    $redis->cmd('PEXPIRE', 'k', 500_000);
+    return;
+}
+
+stored used => 9, reset => $reset;
+is_deeply refund(4), [5, $reset], 'given back';
+is_deeply $redis->hash('k'), {used => 5, reset => $reset}, 'and stored';
+my $ttl = $redis->cmd('PTTL', 'k');
+ok $ttl > 490_000 && $ttl <= 500_000, 'the expiry stays';
+is_deeply refund(0), [5, $reset], 'nothing';
+is_deeply refund(3, $reset + 1), [0, 0], 'to another window';
+is_deeply refund(3, $reset - 1), [0, 0], 'or an earlier one: no';
+is $redis->hash('k')->{used}, 5, 'that one stays';
+is_deeply refund(8), [0, $reset], 'never below zero';
+is_deeply $redis->hash('k'), {used => 0, reset => $reset}, 'the window stays';
+is_deeply refund(1), [0, $reset], 'again';
+
+$redis->flush;
+is_deeply refund(3), [0, 0], 'no window';
+is $redis->cmd('EXISTS', 'k'), 0, 'none is made';
+for my $used ('many', '1.5', '-3', '') {
+    stored used => $used, reset => $reset;
+    is_deeply refund(1), [0, 0], "\"$used\" is no count";
+    is $redis->hash('k')->{used}, $used, 'and stays';
+}
+stored reset => $reset;
+is_deeply refund(1), [0, 0], 'nor is none';
+stored used => '1000000000000', reset => $reset;
+is_deeply refund(1), [999_999_999_999, $reset], 'big numbers';
+is $redis->hash('k')->{used}, '999999999999', 'digit by digit';
+$redis->flush;
+$redis->cmd('SET', 'k', 'text');
+isa_ok refund(1), 'RateLimit::RESP::Error', 'a key that is no hash';
+
+done;
