@@ -48,8 +48,8 @@ accepts("rate_limit_mode lease; rate_limit_key k; rate_limit 1r/s;
     'a mode that no limit has');
 
 my $later =
-    qr/the mode of "rate_limit" is not available yet with a Redis store: use "check_charge", or the store "local" in/;
-for my $mode (qw(charge_refund lease)) {
+    qr/the mode of "rate_limit" is not available yet with a Redis store: use "charge_refund", or the store "local" in/;
+for my $mode (qw(lease)) {
     for my $limit ("rate_limit 1r/s store=main mode=$mode", "rate_limit 1r/s store=\$arg_store mode=$mode") {
         refuses("$stores rate_limit_key k; server { $listen location / { $limit; rate_limit 1r/s store=other name=x; } }",
             'rate_limit 1r/s', $later, $limit);

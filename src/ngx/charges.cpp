@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/free_list.h"
+#include "ngx/check.h"
 #include "ngx/zone.h"
 #include "redis/answer.h"
 
@@ -61,6 +62,9 @@ std::string_view Charges::ChargeCommand::encode(CommandWriter& writer) {
     const Millis latest = latest_reset(owed.period, now);
     if (repair) {
         return writer.repair(key, now, proposed, latest, with_text);
+    }
+    if (owed.cost < 0) {
+        return writer.refund(key, -owed.cost, owed.reset, with_text);
     }
     // The increment must arrive while the window is open, whatever the network does to it on the way.
     const Millis margin = std::max<Millis>(1000, 2 * static_cast<Millis>(charges->store_.check_timeout));
@@ -211,9 +215,35 @@ void Charges::charge(const Charge& charge) noexcept {
     }
 }
 
+void Charges::refund(std::string_view key, const Reservation& reservation, std::int64_t cost,
+                     Millis reset) noexcept {
+    store_.zone->windows().change(reservation.id, [&](WindowRecord& record) {
+        if (record.reset == reset && record.confirmed) {
+            record.used = std::max<std::int64_t>(0, record.used - cost);
+        }
+    });
+    Charge back;
+    back.key = key;
+    back.owed.cost = -cost;
+    back.owed.period = reservation.rate.period;
+    back.owed.kind = reservation.kind;
+    back.owed.reset = reset;
+    back.owed.id = reservation.id;
+    charge(back);
+}
+
+void Charges::doubt_reservation() noexcept {
+    Owed nothing;
+    doubt(nothing);
+}
+
 void Charges::wait(const std::string& key, Owed owed) noexcept {
     report_.changed();
     const Millis now = now_millis();
+    if (owed.cost < 0 && owed.reset <= now) {
+        drop(owed, closed_reason);
+        return;
+    }
     if (owed.reset <= now) {
         owed.reset = propose_reset(owed.kind, owed.period, now);
     }
@@ -289,6 +319,11 @@ void Charges::send_waiting() noexcept {
                 ChargeCommand::give_back(command);
                 break;
             }
+            if (command.owed.cost == 0) {
+                settle(command.owed);  // what was charged has been given back
+                ChargeCommand::give_back(command);
+                continue;
+            }
             if (command.owed.reset <= now) {
                 const Owed closed = command.owed;
                 ChargeCommand::give_back(command);
@@ -324,6 +359,9 @@ void Charges::drop_closed(Millis now) noexcept {
 
 void Charges::drop(const Owed& owed, const char* reason) noexcept {
     settle(owed);
+    if (owed.cost < 0 && owed.reset <= now_millis()) {
+        return;  // nobody wants anything back of a window that has ended
+    }
     dropped_ += owed.charges;
     report_.changed();
     std::uint64_t suppressed = 0;

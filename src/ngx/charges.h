@@ -13,6 +13,8 @@
 
 namespace rate_limit {
 
+struct Reservation;
+
 /// What one admitted request owes to one window.
 struct Charge {
     std::string_view key;  ///< the window's Redis key; copied
@@ -41,6 +43,13 @@ public:
     Charges& operator=(const Charges&) = delete;
 
     void charge(const Charge& charge) noexcept;
+
+    /// Gives back what was reserved in the window of this reset. Waits where charges wait.
+    void refund(std::string_view key, const Reservation& reservation, std::int64_t cost,
+                Millis reset) noexcept;
+
+    /// A reservation was sent and not answered: the client may have been charged for nothing.
+    void doubt_reservation() noexcept;
 
     /// Sends what waits, as far as the primary takes it now.
     void send_waiting() noexcept;

@@ -1,5 +1,8 @@
 #include "ngx/check.h"
 
+#include <algorithm>
+#include <string>
+
 #include "core/free_list.h"
 #include "ngx/store.h"
 #include "redis/answer.h"
@@ -9,12 +12,25 @@ namespace rate_limit {
 /// One node asked for one check. Belongs to the node until it is answered; `check` is null when nobody waits.
 class Attempt final : public Command {
 public:
-    std::string_view encode(CommandWriter& writer) override { return writer.check(check->key_); }
+    std::string_view encode(CommandWriter& writer) override;
     bool wanted() const noexcept override { return check != nullptr; }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
 
+    /// Makes it a reservation, which outlives who waits for it: what it needs is copied.
+    void reserve(std::string_view key, const Reservation& reservation, Charges& charges);
+
     Check* check = nullptr;
     Node* node = nullptr;
+    Charges* charges = nullptr;  // of the shard, where it reserves; else null
+    bool kept = false;           // what is granted to nobody stays granted
+
+private:
+    bool send_text(Node& from, const Reply& reply) noexcept;
+    void give_back_grant(Delivery delivery, const Reply* reply) noexcept;
+
+    std::string key_;
+    Reservation reservation_;
+    bool with_text_ = false;
 };
 
 namespace {
@@ -26,9 +42,63 @@ FreeList<Attempt>& attempts() {
 
 }  // namespace
 
+void Attempt::reserve(std::string_view key, const Reservation& reservation, Charges& of) {
+    key_.assign(key);
+    reservation_ = reservation;
+    with_text_ = false;
+    kept = false;
+    charges = &of;
+}
+
+std::string_view Attempt::encode(CommandWriter& writer) {
+    if (charges == nullptr) {
+        return writer.check(check->key_);
+    }
+    const Reservation& what = reservation_;
+    const Millis now = now_millis();
+    return writer.reserve(key_, what.rate.limit, what.want, what.least, now,
+                          propose_reset(what.kind, what.rate.period, now),
+                          latest_reset(what.rate.period, now), with_text_);
+}
+
+/// True where the server did not know the script: the text is on its way.
+bool Attempt::send_text(Node& from, const Reply& reply) noexcept {
+    if (charges == nullptr || check == nullptr || check->owner_ == nullptr || with_text_ ||
+        fault_of(reply) != Fault::noscript) {
+        return false;
+    }
+    with_text_ = true;
+    from.submit(*this);
+    return true;
+}
+
+/// Nobody waits any more for what was granted; or nobody knows whether it was.
+void Attempt::give_back_grant(Delivery delivery, const Reply* reply) noexcept {
+    if (charges == nullptr || delivery == Delivery::unsent) {
+        return;
+    }
+    std::int64_t granted = 0;
+    Window window;
+    if (delivery == Delivery::in_doubt) {
+        charges->doubt_reservation();
+    } else if (check == nullptr && !kept && read_reserve(*reply, granted, window) == Fault::none &&
+               granted != 0) {
+        charges->refund(key_, reservation_, granted, window.reset);
+    }
+}
+
 void Attempt::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
+    if (delivery == Delivery::answered && send_text(from, *reply)) {
+        return;
+    }
+    give_back_grant(delivery, reply);
     if (check == nullptr) {
         attempts().give_back(*this);
+        return;
+    }
+    check->in_doubt_ = check->in_doubt_ || (charges != nullptr && delivery == Delivery::in_doubt);
+    if (check->owner_ == nullptr) {
+        check->late(*this, reply);
     } else if (delivery == Delivery::answered) {
         check->answered(*this, from, *reply);
     } else {
@@ -37,13 +107,27 @@ void Attempt::answered(Node& from, Delivery delivery, const Reply* reply) noexce
 }
 
 void Check::start(Shard& shard, std::string_view key, bool of_primary, Owner& owner) noexcept {
+    of_primary_ = of_primary;
+    reservation_ = nullptr;
+    begin(shard, key, owner);
+}
+
+void Check::reserve(Shard& shard, std::string_view key, const Reservation& reservation,
+                    Owner& owner) noexcept {
+    of_primary_ = true;
+    reservation_ = &reservation;
+    begin(shard, key, owner);
+}
+
+void Check::begin(Shard& shard, std::string_view key, Owner& owner) noexcept {
     owner_ = &owner;
     shard_ = &shard;
     key_ = key;
-    of_primary_ = of_primary;
     stage_ = 0;
     started_ = ngx_current_msec;
     failure_ = nullptr;
+    granted_ = 0;
+    in_doubt_ = false;
     shard.store().deadlines().add(*this);
     if (!ask_next()) {
         end("no node of the shard is up");
@@ -70,6 +154,10 @@ bool Check::ask_next() noexcept {
         Attempt& attempt = attempts().take();
         attempt.check = this;
         attempt.node = node;
+        attempt.charges = nullptr;
+        if (reservation_ != nullptr) {
+            attempt.reserve(key_, *reservation_, shard_->charges());
+        }
         *slot = &attempt;
         node->submit(attempt);
         return true;
@@ -79,7 +167,8 @@ bool Check::ask_next() noexcept {
 }
 
 void Check::answered(Attempt& attempt, Node& node, const Reply& reply) noexcept {
-    const Fault fault = read_check(reply, window_);
+    const Fault fault =
+        reservation_ != nullptr ? read_reserve(reply, granted_, window_) : read_check(reply, window_);
     if (fault != Fault::none) {
         node.failed(fault);
     }
@@ -87,7 +176,7 @@ void Check::answered(Attempt& attempt, Node& node, const Reply& reply) noexcept 
         node.served();
         release(attempt);
         end(nullptr);
-    } else if (is_node_fault(fault)) {
+    } else if (is_node_fault(fault) && (reservation_ == nullptr || !refuses_writes(fault))) {
         node.refuse(fault);
         lost(attempt);
     } else {
@@ -98,6 +187,10 @@ void Check::answered(Attempt& attempt, Node& node, const Reply& reply) noexcept 
 
 void Check::lost(Attempt& attempt) noexcept {
     release(attempt);
+    if (reservation_ != nullptr) {
+        end("the primary did not answer");  // perhaps it took it: it is not asked again
+        return;
+    }
     if (ask_next()) {
         return;
     }
@@ -132,22 +225,49 @@ void Check::end(const char* failure) noexcept {
     Owner* owner = owner_;
     failure_ = failure;
     waited_ = ngx_current_msec - started_;
-    cancel();
+    if (reservation_ == nullptr) {
+        cancel();
+    } else {
+        // What is granted from now on is still for whoever asked, until cancel() or keep().
+        owner_ = nullptr;
+        shard_->store().deadlines().remove(*this);
+    }
     owner->on_checked(*this);
 }
 
 void Check::cancel() noexcept {
-    if (owner_ == nullptr) {
-        return;
+    if (owner_ != nullptr) {
+        owner_ = nullptr;
+        shard_->store().deadlines().remove(*this);
     }
-    owner_ = nullptr;
-    shard_->store().deadlines().remove(*this);
     for (Attempt*& attempt : attempts_) {
         if (attempt != nullptr) {
             attempt->check = nullptr;
             attempt = nullptr;
         }
     }
+}
+
+bool Check::unsettled() const noexcept {
+    return owner_ == nullptr && std::any_of(attempts_.begin(), attempts_.end(),
+                                            [](const Attempt* attempt) { return attempt != nullptr; });
+}
+
+void Check::keep() noexcept {
+    for (Attempt* attempt : attempts_) {
+        if (attempt != nullptr) {
+            attempt->kept = true;
+        }
+    }
+    cancel();
+}
+
+/// After the end of a reservation: nobody is told, but what it got is there to be settled.
+void Check::late(Attempt& attempt, const Reply* reply) noexcept {
+    if (reply == nullptr || read_reserve(*reply, granted_, window_) != Fault::none) {
+        granted_ = 0;
+    }
+    release(attempt);
 }
 
 CheckDeadlines::CheckDeadlines(ngx_msec_t check_timeout) noexcept : check_timeout_(check_timeout) {

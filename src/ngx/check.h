@@ -2,8 +2,11 @@
 
 #include <array>
 #include <string_view>
+#include <utility>
 
+#include "core/rate.h"
 #include "core/window.h"
+#include "core/window_id.h"
 #include "ngx/ngx.h"
 #include "ngx/node.h"
 
@@ -13,8 +16,19 @@ class Attempt;
 class Shard;
 class Store;
 
+/// What a reservation asks for.
+struct Reservation {
+    WindowId id;  ///< what this machine remembers the window by
+    Rate rate;
+    WindowKind kind = WindowKind::first;
+    std::int64_t want = 0;
+    std::int64_t least = 0;  ///< nothing is granted rather than less
+};
+
 /// One read of one window, over as many nodes as it takes: a replica first; after each third of check_timeout
-/// without an answer, and at once after a failure, also the next node. The first answer wins.
+/// without an answer, and at once after a failure, also the next node. The first answer wins. Or one
+/// reservation at the primary, which is never asked twice: what is granted to nobody, because it came too
+/// late, is given back.
 ///
 /// Lives in the waiting request. Its attempts belong to the nodes and may outlive it: cancel() lets go of
 /// them.
@@ -38,8 +52,18 @@ public:
     /// other node will do.
     void start(Shard& shard, std::string_view key, bool of_primary, Owner& owner) noexcept;
 
+    /// Likewise. `reservation` stays as long as `key`.
+    void reserve(Shard& shard, std::string_view key, const Reservation& reservation, Owner& owner) noexcept;
+
     /// Nobody waits any more. Answers that come later are read and dropped.
     void cancel() noexcept;
+
+    /// Cancels it unless it has ended: what a reservation gets after its end may still be settled.
+    void abandon() noexcept {
+        if (owner_ != nullptr) {
+            cancel();
+        }
+    }
 
     /// True once started, also after the end.
     bool asked() const noexcept { return shard_ != nullptr; }
@@ -49,6 +73,19 @@ public:
 
     /// As stored: closed and impossible windows included, {0, 0} for none.
     const Window& window() const noexcept { return window_; }
+
+    /// What a reservation got, also after its end, as long as it is not cancelled: whoever takes it has to
+    /// settle it.
+    std::int64_t take_granted() noexcept { return std::exchange(granted_, 0); }
+
+    /// The reservation has ended, and its answer may still come.
+    bool unsettled() const noexcept;
+
+    /// It was sent, and the connection ended before the answer.
+    bool in_doubt() const noexcept { return in_doubt_; }
+
+    /// Lets go of it as cancel() does; but what is granted later stays granted.
+    void keep() noexcept;
 
     /// Milliseconds from the start to the end.
     ngx_msec_t waited() const noexcept { return waited_; }
@@ -60,9 +97,11 @@ private:
     static constexpr std::size_t max_attempts =
         3;  // in flight at a time: one for each third of check_timeout
 
+    void begin(Shard& shard, std::string_view key, Owner& owner) noexcept;
     bool ask_next() noexcept;
     void answered(Attempt& attempt, Node& node, const Reply& reply) noexcept;
     void lost(Attempt& attempt) noexcept;
+    void late(Attempt& attempt, const Reply* reply) noexcept;
     void deadline_passed() noexcept;
     void release(Attempt& attempt) noexcept;
     void end(const char* failure) noexcept;
@@ -71,6 +110,9 @@ private:
     Shard* shard_ = nullptr;
     std::string_view key_;
     bool of_primary_ = false;
+    const Reservation* reservation_ = nullptr;  // null: it only reads
+    std::int64_t granted_ = 0;
+    bool in_doubt_ = false;
     std::array<Attempt*, max_attempts> attempts_{};
     ngx_queue_t link_{};  // in the deadlines' queue of stage_
     std::size_t stage_ = 0;

@@ -66,13 +66,12 @@ bool same_window(const Limit& a, const Limit& b) noexcept {
 
 /// What stores on other machines cannot do yet.
 ngx_int_t check_mode(ngx_conf_t* cf, const Limit& limit) noexcept {
-    if (limit.local || limit.mode == static_cast<ngx_uint_t>(Mode::check_charge)) {
+    if (limit.local || limit.mode != static_cast<ngx_uint_t>(Mode::lease)) {
         return NGX_OK;
     }
     log_line(cf, NGX_LOG_EMERG, limit,
-             "the mode of \"rate_limit\" is not available yet with a Redis store: use \"check_charge\", or "
-             "the store "
-             "\"local\"");
+             "the mode of \"rate_limit\" is not available yet with a Redis store: use \"charge_refund\", or "
+             "the store \"local\"");
     return NGX_ERROR;
 }
 

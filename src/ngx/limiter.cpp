@@ -67,7 +67,10 @@ void decide_one(RequestContext& context, std::size_t i, Millis now) noexcept {
         source = confirms ? Source::primary : Source::node;
         applied.open = is_open(answer, verdict.rate.period, now);
     }
-    switch (admit(applied, verdict, context.costs()[i], answer, source, now)) {
+    const std::int64_t cost = context.costs()[i];
+    const bool reserved = applied.reserves() && !applied.local();
+    switch (reserved ? take_grant(applied, verdict, cost, now)
+                     : admit(applied, verdict, cost, answer, source, now)) {
         case Admission::admitted:
             verdict.outcome = Outcome::passed;
             break;
@@ -109,6 +112,36 @@ ngx_int_t evaluate_afresh(ngx_http_request_t* r, ngx_http_complex_value_t& value
         }
     }
     return evaluated;
+}
+
+/// The request leaves a limit of a Redis store, and is charged there.
+void charge_redis(AppliedLimit& applied, const Verdict& verdict, std::int64_t cost, Millis now) noexcept {
+    const Sending sending = send_charge(applied, verdict, cost, now);
+    Charge charge;
+    charge.key = applied.key;
+    charge.open = sending.open;
+    charge.owed.cost = cost;
+    charge.owed.period = verdict.rate.period;
+    charge.owed.kind = applied.limit->window;
+    charge.owed.reset = sending.reset;
+    charge.owed.id = applied.id;
+    charge.owed.receipt = sending.receipt;
+    applied.shard->charges().charge(charge);
+}
+
+/// The request leaves one where it was charged before: `cost` is what it is charged in all.
+void settle_reserved(AppliedLimit& applied, const Verdict& verdict, std::int64_t cost, Millis now) noexcept {
+    if (cost == 0) {
+        give_back(applied);
+        return;
+    }
+    const std::int64_t more = cost - applied.reserved;
+    applied.held = Held::nothing;
+    if (more > 0) {
+        charge_redis(applied, verdict, more, now);
+    } else if (more < 0) {
+        applied.shard->charges().refund(applied.key, applied.reservation, -more, applied.held_in);
+    }
 }
 
 /// Another limit refused the request before this one was asked about: what is known here is shown.
@@ -246,8 +279,8 @@ void charge(RequestContext& context, ngx_uint_t status) noexcept {
     const Millis now = now_millis();
     for (std::size_t i = 0; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
-        // What was charged before the request is settled by what it turned out to cost.
-        if (applied.held == Held::reserved && applied.limit->cost->lengths != nullptr) {
+        // What was, or would have been, charged before the request is settled by what it turned out to cost.
+        if (applied.reserves() && applied.limit->cost->lengths != nullptr) {
             applied.cost_known = false;
         }
     }
@@ -260,21 +293,17 @@ void charge(RequestContext& context, ngx_uint_t status) noexcept {
             charge_local(applied, verdict, due[i], now);
             continue;
         }
-        if (due[i] == 0 || applied.shard == nullptr) {
+        if (applied.shard != nullptr && (take_late_grant(applied) || applied.held == Held::reserved)) {
+            settle_reserved(applied, verdict, due[i], now);
+        } else if (due[i] != 0 && (applied.check.unsettled() || applied.check.in_doubt())) {
+            // It may be charged already, or will be: never twice. Here it counts.
+            (void)send_charge(applied, verdict, due[i], now);
+            applied.check.keep();
+        } else if (due[i] == 0 || applied.shard == nullptr) {
             give_back(applied);
-            continue;
+        } else {
+            charge_redis(applied, verdict, due[i], now);
         }
-        const Sending sending = send_charge(applied, verdict, due[i], now);
-        Charge charge;
-        charge.key = applied.key;
-        charge.open = sending.open;
-        charge.owed.cost = due[i];
-        charge.owed.period = verdict.rate.period;
-        charge.owed.kind = applied.limit->window;
-        charge.owed.reset = sending.reset;
-        charge.owed.id = applied.id;
-        charge.owed.receipt = sending.receipt;
-        applied.shard->charges().charge(charge);
     }
 }
 

@@ -18,6 +18,10 @@ bool fits(const AppliedLimit& applied, const Verdict& verdict, const WindowRecor
     return applied.reserves() ? left >= cost : left > 0;
 }
 
+bool cost_fits(const AppliedLimit& applied, const Verdict& verdict, std::int64_t cost) noexcept {
+    return !applied.reserves() || cost <= verdict.rate.limit;
+}
+
 /// What a request that was let in sees: the window without itself.
 Window before_it(const WindowRecord& record, Held held, std::int64_t cost) noexcept {
     return {held == Held::reserved ? taken(record) - cost : taken(record) - 1, record.reset};
@@ -48,7 +52,7 @@ Recalled recall(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Mill
     }
     const Window known{record->used, record->reset};
     // Requests in flight are known here, and nobody else knows better.
-    if (applied.local() || record->used < verdict.rate.limit) {
+    if (applied.local() || (!applied.reserves() && record->used < verdict.rate.limit)) {
         return reject_by(verdict, known, Recalled::used_up);
     }
     // What Redis has not taken yet is no reason to reject where it cannot be asked: that is for on_error.
@@ -78,9 +82,16 @@ Admission admit(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, cons
         } else if (source == Source::primary) {
             replace(record, terms, answer, question);
         }
-        admitted = applied.reserves() ? charge_if_fits(record, terms, cost) : enter(record, terms);
+        if (applied.reserves() && applied.local()) {
+            admitted = charge_if_fits(record, terms, cost);
+        } else {
+            // Without its store, what would be reserved there is charged at the end.
+            const bool open = is_open(record, verdict.rate.period, now);
+            admitted = (!open || fits(applied, verdict, record, cost)) && cost_fits(applied, verdict, cost) &&
+                       enter(record, terms);
+        }
         if (admitted) {
-            applied.held = applied.reserves() ? Held::reserved : Held::in_flight;
+            applied.held = applied.reserves() && applied.local() ? Held::reserved : Held::in_flight;
             applied.reserved = cost;
             applied.ticket = record.ticket;
             verdict.window = before_it(record, applied.held, cost);
@@ -101,6 +112,34 @@ Admission admit(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, cons
     return admitted ? Admission::admitted : Admission::refused;
 }
 
+Admission take_grant(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Millis now) noexcept {
+    const Terms terms = terms_of(applied, verdict, now);
+    const Question question = question_of(applied);
+    const Window answer = applied.check.window();
+    const std::int64_t granted = applied.check.take_granted();
+    const bool admitted = cost == 0 ? answer.used <= verdict.rate.limit : granted >= cost;
+    // Without room nothing is remembered: the store has decided.
+    (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+        if (applied.recalled == Recalled::to_confirm) {
+            replace(record, terms, answer, question);
+        } else {
+            learn(record, terms, answer);
+        }
+        if (!admitted) {
+            may_ask(record, now);
+        }
+    });
+    verdict.window = {answer.used - granted, answer.reset};
+    verdict.known = true;
+    if (!admitted) {
+        return Admission::refused;
+    }
+    applied.held = granted != 0 ? Held::reserved : Held::nothing;
+    applied.reserved = granted;
+    applied.held_in = answer.reset;
+    return Admission::admitted;
+}
+
 bool recollect(const AppliedLimit& applied, Verdict& verdict, Millis now) noexcept {
     const auto record = applied.zone->windows().find(applied.id);
     if (!record || !record->confirmed || !is_open(*record, verdict.rate.period, now)) {
@@ -111,10 +150,10 @@ bool recollect(const AppliedLimit& applied, Verdict& verdict, Millis now) noexce
     return true;
 }
 
-void give_back(AppliedLimit& applied) noexcept {
-    if (applied.held == Held::nothing) {
-        return;
-    }
+namespace {
+
+/// What it holds in a window that this machine remembers.
+void give_back_here(AppliedLimit& applied) noexcept {
     applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
         if (applied.held == Held::in_flight) {
             leave(record, applied.ticket);
@@ -122,6 +161,31 @@ void give_back(AppliedLimit& applied) noexcept {
             refund(record, applied.ticket, applied.reserved);
         }
     });
+}
+
+}  // namespace
+
+bool take_late_grant(AppliedLimit& applied) noexcept {
+    const std::int64_t granted = applied.check.take_granted();
+    if (granted == 0) {
+        return false;
+    }
+    if (applied.held == Held::in_flight) {
+        give_back_here(applied);  // it was let in by memory meanwhile
+    }
+    applied.held = Held::reserved;
+    applied.reserved = granted;
+    applied.held_in = applied.check.window().reset;
+    return true;
+}
+
+void give_back(AppliedLimit& applied) noexcept {
+    take_late_grant(applied);
+    if (applied.held == Held::reserved && applied.shard != nullptr) {
+        applied.shard->charges().refund(applied.key, applied.reservation, applied.reserved, applied.held_in);
+    } else if (applied.held != Held::nothing) {
+        give_back_here(applied);
+    }
     applied.held = Held::nothing;
 }
 

@@ -33,6 +33,12 @@ enum class Admission : unsigned char {
 Admission admit(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, const Window& answer,
                 Source source, Millis now) noexcept;
 
+/// Takes in the answer to a reservation. The verdict gets the window as stored, without this request.
+Admission take_grant(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Millis now) noexcept;
+
+/// What was granted after the request had gone on without it is held from now on. False: nothing was.
+bool take_late_grant(AppliedLimit& applied) noexcept;
+
 /// The verdict gets the window that is remembered. False: none is open, as far as its store has said.
 bool recollect(const AppliedLimit& applied, Verdict& verdict, Millis now) noexcept;
 

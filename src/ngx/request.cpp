@@ -84,12 +84,18 @@ std::size_t RequestContext::add(const Limit& limit) noexcept {
 void RequestContext::ask(std::size_t i) noexcept {
     ++pending_;
     AppliedLimit& applied = applied_[i];
+    if (applied.reserves()) {
+        applied.reservation = {applied.id, verdicts_[i].rate, applied.limit->window, costs_[i], costs_[i]};
+        applied.check.reserve(*applied.shard, applied.key, applied.reservation, *this);
+        return;
+    }
     applied.check.start(*applied.shard, applied.key, applied.recalled == Recalled::to_confirm, *this);
 }
 
 void RequestContext::give_back_all() noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
         give_back(applied_[i]);
+        applied_[i].check.cancel();  // what it is granted from now on comes back, too
     }
 }
 
@@ -137,7 +143,7 @@ ngx_int_t RequestContext::suspend() noexcept {
 void RequestContext::detach() noexcept {
     forget_resumption(resumable_);
     for (std::size_t i = 0; i < count_; ++i) {
-        applied_[i].check.cancel();
+        applied_[i].check.abandon();
     }
 }
 

@@ -44,6 +44,8 @@ struct AppliedLimit {
     Ticket ticket = 0;          // of the window that holds it
     std::uint32_t events = 0;   // what the record said when it was recalled
     std::int64_t reserved = 0;  // what is charged already
+    Millis held_in = 0;         // the reset of the window in Redis where it is
+    Reservation reservation;    // what is asked for
     Check check;
 
     bool local() const noexcept { return zone != nullptr && shard == nullptr; }

@@ -15,7 +15,7 @@ class Zone;
 
 /// What admitted requests owe to one window.
 struct Owed {
-    std::int64_t cost = 0;      ///< of all of them
+    std::int64_t cost = 0;      ///< of all of them; below 0: it is given back
     std::uint64_t charges = 1;  ///< how many they are
     std::int64_t period = 0;
     WindowKind kind = WindowKind::first;
