@@ -4,7 +4,7 @@ package Bench::Report;
 #
 #   Bench::Report->new(rows => [...], measured => {CONNECTIONS => {ROW => [{rate, nginx, primary, ...}, ...]}},
 #       syscalls => {CONNECTIONS => {ROW => [NGINX, REDIS]}}, rate => N, latency => {ROW => {p50 => [...]}},
-#       pairs => [{of, to, most, ratios => [...]}, ...], pair_connections => N,
+#       pairs => [{of, to, most, figure, ratios => [...]}, ...], pair_connections => N,
 #       charges => [{row, after, admitted, stored}, ...], setting => TEXT)->text(CONNECTIONS, ...)
 
 use strict;
@@ -78,12 +78,12 @@ sub comparisons ($self) {
         my $most = $_->{most};
         my $says = !defined $low ? 'too few pairs' : $high <= $most ? 'yes' : $low > $most ? 'no' : 'open';
         [
-            "$_->{of}{title} / $_->{to}{title}", scalar @{$_->{ratios}}, sprintf('%.3f', $median),
+            "$_->{of}{title} / $_->{to}{title}" . ($_->{figure} eq 'all' ? ', in all' : ''), scalar @{$_->{ratios}}, sprintf('%.3f', $median),
             defined $low ? sprintf('%.3f–%.3f', $low, $high) : '–', sprintf('≤ %.2f', $most), $says
         ]
     } @{$self->{pairs}};
     my @header = ('', 'pairs', 'median', '95% interval', 'asked', 'within');
-    return "**nginx CPU a request in pairs**, $self->{pair_connections} connections; intervals from the "
+    return "**CPU a request in pairs**, nginx's where not in all, $self->{pair_connections} connections; intervals from the "
         . "order statistics of the median\n", table(\@header, @table);
 }
 

@@ -22,6 +22,7 @@ my %title = (
     lua        => 'the same in Lua',
     local      => 'this module, `local`',
     module     => 'this module',
+    refund     => 'this module, `charge_refund`',
     before     => 'this module, before',
     bare_429   => 'bare 429, six constant `add_header`',
     rejected   => 'this module, rejected',
@@ -30,7 +31,7 @@ my %title = (
 # `before` is the row of another build of the module.
 sub row_names () {
     my @before = $ENV{OTHER_MODULE} ? 'before' : ();
-    return (qw(bare add_header limit_req lua local module), @before, qw(bare_429 rejected));
+    return (qw(bare add_header limit_req lua local module refund), @before, qw(bare_429 rejected));
 }
 
 my @constant_headers = ('X-RateLimit-Limit 100000000', 'X-RateLimit-Used 4', 'X-RateLimit-Remaining 99999996',
@@ -55,6 +56,12 @@ my %settings = (
     module   => sub (%with) {
         return (http => $with{shards}->block('main'), server => limited(LIMIT, 'core', 'main'));
     },
+    refund   => sub (%with) {
+        return (
+            http   => $with{shards}->block('main') . 'rate_limit_mode charge_refund;',
+            server => limited(LIMIT, 'refund', 'main'),
+        );
+    },
     before   => sub (%with) {
         return (
             module => $with{other_module} || die("the row before needs OTHER_MODULE\n"),
@@ -74,6 +81,7 @@ my %settings = (
 my %prefix = (
     lua      => 'lua:core/3600:',
     module   => 'rl:core/3600:',
+    refund   => 'rl:refund/3600:',
     before   => 'old:core/3600:',
     rejected => 'rl:flood/3600:',
 );
@@ -121,7 +129,7 @@ sub start_row ($name, %with) {
     return {
         name => $name, title => $title{$name}, nginx => $nginx, worker => $worker,
         redis => $prefix{$name} ? [$with{shards}->primary(0), $with{shards}->replica(0, 0)] : [],
-        prefix => $prefix{$name}, admitted => 0, of_module => scalar $name =~ /^(?:module|rejected)$/,
+        prefix => $prefix{$name}, admitted => 0, of_module => scalar $name =~ /^(?:module|refund|rejected)$/,
         $name =~ /429|rejected/
         ? (keys => FLOOD_KEYS, expects => 'rejected', base => 'bare_429')
         : (keys => $with{keys}, expects => 'admitted', base => 'bare'),
