@@ -23,6 +23,7 @@ public:
     Node* node = nullptr;
     Charges* charges = nullptr;  // of the shard, where it reserves; else null
     bool kept = false;           // what is granted to nobody stays granted
+    bool sent = false;           // the reservation may have reached the primary
 
 private:
     bool send_text(Node& from, const Reply& reply) noexcept;
@@ -47,6 +48,7 @@ void Attempt::reserve(std::string_view key, const Reservation& reservation, Char
     reservation_ = reservation;
     with_text_ = false;
     kept = false;
+    sent = false;
     charges = &of;
 }
 
@@ -54,6 +56,7 @@ std::string_view Attempt::encode(CommandWriter& writer) {
     if (charges == nullptr) {
         return writer.check(check->key_);
     }
+    sent = true;
     const Reservation& what = reservation_;
     const Millis now = now_millis();
     return writer.reserve(key_, what.rate.limit, what.want, what.least, now,
@@ -249,8 +252,9 @@ void Check::cancel() noexcept {
 }
 
 bool Check::unsettled() const noexcept {
-    return owner_ == nullptr && std::any_of(attempts_.begin(), attempts_.end(),
-                                            [](const Attempt* attempt) { return attempt != nullptr; });
+    return owner_ == nullptr && std::any_of(attempts_.begin(), attempts_.end(), [](const Attempt* attempt) {
+               return attempt != nullptr && attempt->sent;
+           });
 }
 
 void Check::keep() noexcept {

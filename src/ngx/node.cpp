@@ -106,6 +106,8 @@ void Node::on_connected() noexcept {
         greet_with(info_);
         greet_with(load_charge_);
         greet_with(load_repair_);
+        greet_with(load_reserve_);
+        greet_with(load_refund_);
     }
     greet_with(ping_);
 }
@@ -198,6 +200,10 @@ std::string_view Node::Greeting::encode(CommandWriter& writer) {
             return writer.load(charge_script());
         case Kind::load_repair:
             return writer.load(repair_script());
+        case Kind::load_reserve:
+            return writer.load(reserve_script());
+        case Kind::load_refund:
+            return writer.load(refund_script());
         default:
             return writer.ping();
     }
@@ -220,6 +226,8 @@ void Node::Greeting::answered(Node& node, Delivery delivery, const Reply* reply)
             break;
         case Kind::load_charge:
         case Kind::load_repair:
+        case Kind::load_reserve:
+        case Kind::load_refund:
             break;  // where that is not allowed, NOSCRIPT brings the text
         case Kind::ping:
             node.greeted(*reply);

@@ -142,7 +142,16 @@ private:
     /// is sent again before it is answered.
     class Greeting final : public Command {
     public:
-        enum class Kind : unsigned char { auth, select, info, load_charge, load_repair, ping };
+        enum class Kind : unsigned char {
+            auth,
+            select,
+            info,
+            load_charge,
+            load_repair,
+            load_reserve,
+            load_refund,
+            ping
+        };
         explicit Greeting(Kind kind) noexcept : kind_(kind) {}
         std::string_view encode(CommandWriter& writer) override;
         void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
@@ -197,6 +206,8 @@ private:
     Greeting info_{Greeting::Kind::info};
     Greeting load_charge_{Greeting::Kind::load_charge};
     Greeting load_repair_{Greeting::Kind::load_repair};
+    Greeting load_reserve_{Greeting::Kind::load_reserve};
+    Greeting load_refund_{Greeting::Kind::load_refund};
     Greeting ping_{Greeting::Kind::ping};
     CommandQueue sent_;    // in the order in which answers will come
     CommandQueue unsent_;  // wait for the connection
