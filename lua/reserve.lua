@@ -1,7 +1,7 @@
 -- Charges a client's window before the request, as far as the limit leaves it, and opens a new window if none is open.
 -- KEYS[1]: a hash of used and reset. ARGV: limit, want, least, now, proposed, latest; times in milliseconds.
--- Adds `want`, or what is left; nothing if that is less than `least`. Returns {granted, used, reset}; without a window that
--- is open, and nothing granted, used is 0 and reset the proposed one.
+-- Adds `want`, or what is left; nothing if that is less than `least`. Returns {granted, used, reset}; used and reset are 0
+-- where no window is open and nothing is granted.
 
 local key, limit, want, least = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local now, proposed, latest = tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6])
@@ -20,7 +20,7 @@ end
 
 local granted = math.min(want, math.max(0, limit - used))
 if granted < least or granted == 0 then
-    return {0, used, open and reset or tonumber(proposed)}
+    return {0, used, open and reset or 0}
 end
 if open then
     return {granted, redis.call('HINCRBY', key, 'used', string.format('%.0f', granted)), reset}

@@ -166,6 +166,12 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
     }
 }
 
+void confirm_refund(WindowRecord& record, const Window& answer) noexcept {
+    if (record.unanswered == 0 && record.confirmed && record.reset == answer.reset) {
+        take(record, answer.used, answer.reset);
+    }
+}
+
 void replace(WindowRecord& record, const Terms& terms, const Window& answer,
              const Question& question) noexcept {
     if (is_on_its_way(record, terms.now, question.patience) || record.events != question.events ||

@@ -74,6 +74,10 @@ struct Receipt {
 void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges, std::int64_t period,
              Millis now, const Window& answer) noexcept;
 
+/// The primary's answer to a refund, which this record knows of already: taken as it is where no charge is on
+/// its way, even though one may have come after it. Too little is put right by the next reservation.
+void confirm_refund(WindowRecord& record, const Window& answer) noexcept;
+
 /// What is known about the question that the primary answers.
 struct Question {
     std::uint32_t events = 0;  ///< as the record had them when it was sent

@@ -185,6 +185,9 @@ Charges::Charges(const StoreConf& store, std::string_view shard, Node& primary, 
 
 /// They are not on their way any more.
 void Charges::settle(const Owed& owed) noexcept {
+    if (owed.cost < 0) {
+        return;  // a refund is never on its way in the memory's sense
+    }
     const Millis now = now_millis();
     store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
         rate_limit::settle(record, owed.receipt.ticket, owed.charges, now);
@@ -193,6 +196,10 @@ void Charges::settle(const Owed& owed) noexcept {
 
 void Charges::confirm(const Owed& owed, const Window& answer) noexcept {
     const Millis now = now_millis();
+    if (owed.cost < 0) {
+        store_.zone->windows().change(owed.id, [&](WindowRecord& record) { confirm_refund(record, answer); });
+        return;
+    }
     store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
         rate_limit::confirm(record, owed.receipt, owed.charges, owed.period, now, answer);
     });
@@ -318,11 +325,6 @@ void Charges::send_waiting() noexcept {
             if (!waiting_.take(command.key, command.owed)) {
                 ChargeCommand::give_back(command);
                 break;
-            }
-            if (command.owed.cost == 0) {
-                settle(command.owed);  // what was charged has been given back
-                ChargeCommand::give_back(command);
-                continue;
             }
             if (command.owed.reset <= now) {
                 const Owed closed = command.owed;

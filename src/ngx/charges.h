@@ -48,6 +48,12 @@ public:
     void refund(std::string_view key, const Reservation& reservation, std::int64_t cost,
                 Millis reset) noexcept;
 
+    /// The memory of the window does not wait for an answer to these any more.
+    void settle(const Owed& owed) noexcept;
+
+    /// They were sent, and nobody knows whether they are stored.
+    void doubt(const Owed& owed) noexcept;
+
     /// A reservation was sent and not answered: the client may have been charged for nothing.
     void doubt_reservation() noexcept;
 
@@ -75,8 +81,6 @@ private:
     void batched_ended() noexcept;
     void drop_closed(Millis now) noexcept;
     void drop(const Owed& owed, const char* reason) noexcept;
-    void doubt(const Owed& owed) noexcept;
-    void settle(const Owed& owed) noexcept;
     void confirm(const Owed& owed, const Window& answer) noexcept;
 
     const StoreConf& store_;

@@ -22,12 +22,12 @@ public:
     Check* check = nullptr;
     Node* node = nullptr;
     Charges* charges = nullptr;  // of the shard, where it reserves; else null
-    bool kept = false;           // what is granted to nobody stays granted
+    Owed owed;                   // what the request that is gone owes; no cost: nothing
     bool sent = false;           // the reservation may have reached the primary
 
 private:
     bool send_text(Node& from, const Reply& reply) noexcept;
-    void give_back_grant(Delivery delivery, const Reply* reply) noexcept;
+    void settle(Delivery delivery, const Reply* reply) noexcept;
 
     std::string key_;
     Reservation reservation_;
@@ -47,7 +47,7 @@ void Attempt::reserve(std::string_view key, const Reservation& reservation, Char
     key_.assign(key);
     reservation_ = reservation;
     with_text_ = false;
-    kept = false;
+    owed = Owed{};
     sent = false;
     charges = &of;
 }
@@ -76,17 +76,27 @@ bool Attempt::send_text(Node& from, const Reply& reply) noexcept {
 }
 
 /// Nobody waits any more for what was granted; or nobody knows whether it was.
-void Attempt::give_back_grant(Delivery delivery, const Reply* reply) noexcept {
-    if (charges == nullptr || delivery == Delivery::unsent) {
-        return;
-    }
+void Attempt::settle(Delivery delivery, const Reply* reply) noexcept {
     std::int64_t granted = 0;
     Window window;
     if (delivery == Delivery::in_doubt) {
-        charges->doubt_reservation();
-    } else if (check == nullptr && !kept && read_reserve(*reply, granted, window) == Fault::none &&
-               granted != 0) {
-        charges->refund(key_, reservation_, granted, window.reset);
+        owed.cost != 0 ? charges->doubt(owed) : charges->doubt_reservation();
+        return;
+    }
+    if (delivery == Delivery::answered && read_reserve(*reply, granted, window) != Fault::none) {
+        granted = 0;
+    }
+    if (granted > owed.cost) {
+        charges->refund(key_, reservation_, granted - owed.cost, window.reset);
+    }
+    if (granted < owed.cost) {
+        Charge rest;
+        rest.key = key_;
+        rest.owed = owed;
+        rest.owed.cost -= granted;
+        charges->charge(rest);
+    } else if (owed.cost != 0) {
+        charges->settle(owed);
     }
 }
 
@@ -94,7 +104,9 @@ void Attempt::answered(Node& from, Delivery delivery, const Reply* reply) noexce
     if (delivery == Delivery::answered && send_text(from, *reply)) {
         return;
     }
-    give_back_grant(delivery, reply);
+    if (charges != nullptr && (check == nullptr || delivery == Delivery::in_doubt)) {
+        settle(delivery, reply);
+    }
     if (check == nullptr) {
         attempts().give_back(*this);
         return;
@@ -257,10 +269,10 @@ bool Check::unsettled() const noexcept {
            });
 }
 
-void Check::keep() noexcept {
+void Check::keep(const Owed& owed) noexcept {
     for (Attempt* attempt : attempts_) {
-        if (attempt != nullptr) {
-            attempt->kept = true;
+        if (attempt != nullptr && attempt->sent) {
+            attempt->owed = owed;
         }
     }
     cancel();

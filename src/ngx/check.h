@@ -13,6 +13,7 @@
 namespace rate_limit {
 
 class Attempt;
+struct Owed;
 class Shard;
 class Store;
 
@@ -84,8 +85,9 @@ public:
     /// It was sent, and the connection ended before the answer.
     bool in_doubt() const noexcept { return in_doubt_; }
 
-    /// Lets go of it as cancel() does; but what is granted later stays granted.
-    void keep() noexcept;
+    /// Lets go of it as cancel() does; but what is granted later stays granted, as far as the request owes
+    /// it, and what it owes beyond that is charged then. `owed` has been counted by the memory of the window.
+    void keep(const Owed& owed) noexcept;
 
     /// Milliseconds from the start to the end.
     ngx_msec_t waited() const noexcept { return waited_; }

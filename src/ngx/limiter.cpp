@@ -114,8 +114,8 @@ ngx_int_t evaluate_afresh(ngx_http_request_t* r, ngx_http_complex_value_t& value
     return evaluated;
 }
 
-/// The request leaves a limit of a Redis store, and is charged there.
-void charge_redis(AppliedLimit& applied, const Verdict& verdict, std::int64_t cost, Millis now) noexcept {
+/// The request leaves a limit of a Redis store, which counts it here.
+Charge owe(AppliedLimit& applied, const Verdict& verdict, std::int64_t cost, Millis now) noexcept {
     const Sending sending = send_charge(applied, verdict, cost, now);
     Charge charge;
     charge.key = applied.key;
@@ -126,7 +126,11 @@ void charge_redis(AppliedLimit& applied, const Verdict& verdict, std::int64_t co
     charge.owed.reset = sending.reset;
     charge.owed.id = applied.id;
     charge.owed.receipt = sending.receipt;
-    applied.shard->charges().charge(charge);
+    return charge;
+}
+
+void charge_redis(AppliedLimit& applied, const Verdict& verdict, std::int64_t cost, Millis now) noexcept {
+    applied.shard->charges().charge(owe(applied, verdict, cost, now));
 }
 
 /// The request leaves one where it was charged before: `cost` is what it is charged in all.
@@ -293,13 +297,18 @@ void charge(RequestContext& context, ngx_uint_t status) noexcept {
             charge_local(applied, verdict, due[i], now);
             continue;
         }
-        if (applied.shard != nullptr && (take_late_grant(applied) || applied.held == Held::reserved)) {
+        if (applied.shard == nullptr) {
+            continue;  // it could not be checked, and there is nowhere to charge
+        }
+        if (take_late_grant(applied) || applied.held == Held::reserved) {
             settle_reserved(applied, verdict, due[i], now);
-        } else if (due[i] != 0 && (applied.check.unsettled() || applied.check.in_doubt())) {
-            // It may be charged already, or will be: never twice. Here it counts.
-            (void)send_charge(applied, verdict, due[i], now);
-            applied.check.keep();
-        } else if (due[i] == 0 || applied.shard == nullptr) {
+        } else if (due[i] != 0 && applied.check.unsettled()) {
+            // It may be charged already: its answer will say what is left to do.
+            applied.check.keep(owe(applied, verdict, due[i], now).owed);
+        } else if (due[i] != 0 && applied.check.in_doubt()) {
+            // Perhaps it is charged: never twice. Here it counts.
+            applied.shard->charges().settle(owe(applied, verdict, due[i], now).owed);
+        } else if (due[i] == 0) {
             give_back(applied);
         } else {
             charge_redis(applied, verdict, due[i], now);

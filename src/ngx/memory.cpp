@@ -129,7 +129,8 @@ Admission take_grant(AppliedLimit& applied, Verdict& verdict, std::int64_t cost,
             may_ask(record, now);
         }
     });
-    verdict.window = {answer.used - granted, answer.reset};
+    const bool open = is_open(answer, verdict.rate.period, now);
+    verdict.window = open ? Window{answer.used - granted, answer.reset} : Window{0, terms.proposed};
     verdict.known = true;
     if (!admitted) {
         return Admission::refused;
@@ -170,12 +171,20 @@ bool take_late_grant(AppliedLimit& applied) noexcept {
     if (granted == 0) {
         return false;
     }
+    const Window answer = applied.check.window();
+    Terms terms;
+    terms.rate = applied.reservation.rate;
+    terms.truth = Truth::redis;
+    terms.now = now_millis();
+    // Without room nothing is remembered.
+    (void)applied.zone->windows().update(applied.id, terms.now,
+                                         [&](WindowRecord& record) { learn(record, terms, answer); });
     if (applied.held == Held::in_flight) {
         give_back_here(applied);  // it was let in by memory meanwhile
     }
     applied.held = Held::reserved;
     applied.reserved = granted;
-    applied.held_in = applied.check.window().reset;
+    applied.held_in = answer.reset;
     return true;
 }
 

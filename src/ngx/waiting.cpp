@@ -19,6 +19,14 @@ Owed owed_of(const WaitingCharge& waiting) noexcept {
     return owed;
 }
 
+/// Refunds to one window of an id have a place of their own.
+WindowId place_of(const Owed& owed) noexcept {
+    if (owed.cost >= 0) {
+        return owed.id;
+    }
+    return {owed.id.high ^ static_cast<std::uint64_t>(owed.reset) * 0x9e3779b97f4a7c15, ~owed.id.low};
+}
+
 }  // namespace
 
 WaitingCharges::Added WaitingCharges::add(const std::string& key, const Owed& owed, Millis now) {
@@ -27,6 +35,9 @@ WaitingCharges::Added WaitingCharges::add(const std::string& key, const Owed& ow
     if (add_to_zone(key, owed, now, added.closed)) {
         added.kept = true;
         return added;
+    }
+    if (owed.cost < 0) {
+        return added;  // in this worker there is one sum for a key
     }
     auto found = here_.find(key);
     if (found == here_.end()) {
@@ -52,7 +63,7 @@ bool WaitingCharges::add_to_zone(const std::string& key, const Owed& owed, Milli
         return false;
     }
     bool added = false;
-    const bool room = zone_.waiting().update(owed.id, now, [&](WaitingCharge& waiting) {
+    const bool room = zone_.waiting().update(place_of(owed), now, [&](WaitingCharge& waiting) {
         if (waiting.reset != 0 && waiting.shard != shard_) {
             return;  // of the same key in another configuration
         }

@@ -24,8 +24,9 @@ struct Owed {
     Receipt receipt;
 };
 
-/// Charges that wait for one primary, summed per window. They wait in the zone, where any worker can take
-/// them up; what finds no room there waits in this worker.
+/// Charges that wait for one primary, summed per window; what is to be given back waits apart from what is to
+/// be charged, for it is for one window alone. They wait in the zone, where any worker can take them up; what
+/// finds no room there waits in this worker.
 class WaitingCharges {
 public:
     /// How many windows may wait in this worker.

@@ -437,6 +437,20 @@ TEST(Confirm, AnAnswerThatSaysNothingNewDoesNotMakeItOlder) {
     EXPECT_EQ(record.used, 2);
 }
 
+TEST(ConfirmRefund, TakesLessOfTheSameWindow) {
+    WindowRecord record = known(9, now + 1000);
+    confirm_refund(record, {7, now + 1000});
+    EXPECT_EQ(record.used, 7);
+    EXPECT_EQ(record.asked, 0U) << "whether a limit is reached is still to be asked";
+    confirm_refund(record, {3, now + 900});
+    EXPECT_EQ(record.used, 7) << "of another window";
+    confirm_refund(record, {0, 0});
+    EXPECT_EQ(record.used, 7) << "of none";
+    send(record, terms(10), 1);
+    confirm_refund(record, {2, now + 1000});
+    EXPECT_EQ(record.used, 8) << "a charge is on its way";
+}
+
 TEST(Replace, TakesLess) {
     WindowRecord record = known(10, now + 1000);
     replace(record, terms(10), {2, now + 1000}, question(record.events));
