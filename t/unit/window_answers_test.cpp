@@ -1,0 +1,268 @@
+#include "core/window_account.h"
+
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+#include "window_terms.h"
+
+namespace rate_limit {
+namespace {
+
+TEST(Learn, TheFirstAnswerOpensTheWindow) {
+    const WindowRecord record = known(4, now + 1000);
+    EXPECT_EQ(record.used, 4);
+    EXPECT_EQ(record.reset, now + 1000);
+    EXPECT_EQ(record.ticket, static_cast<Ticket>(now + 1000));
+    EXPECT_EQ(record.limit, 10U);
+    EXPECT_EQ(record.truth, Truth::redis);
+    EXPECT_TRUE(record.confirmed);
+}
+
+TEST(Learn, UsedNeverGoesBackwards) {
+    WindowRecord record = known(4, now + 1000);
+    learn(record, terms(10), {3, now + 1000});
+    EXPECT_EQ(record.used, 4);
+    learn(record, terms(10), {5, now + 1000});
+    EXPECT_EQ(record.used, 5);
+}
+
+TEST(Learn, AnEndedAnswerSaysNothing) {
+    WindowRecord record = known(4, now + 1000);
+    const WindowRecord before = record;
+    learn(record, terms(10), {9, now});
+    learn(record, terms(10), {9, 0});
+    learn(record, terms(10), {9, latest_reset(60, now) + 1});
+    EXPECT_EQ(record, before);
+    WindowRecord none = with_id();
+    learn(none, terms(10), {9, now});
+    EXPECT_EQ(none, with_id());
+}
+
+TEST(Learn, AStoredResetReplacesTheProposalEitherWay) {
+    for (const Millis stored : {now + 20'000, now + 90'000}) {
+        WindowRecord record = with_id();
+        enter(record, terms(10));
+        learn(record, terms(10), {3, stored});
+        EXPECT_EQ(record.reset, stored);
+        EXPECT_EQ(record.used, 3);
+        EXPECT_EQ(record.in_flight, 1U);
+        EXPECT_TRUE(record.confirmed);
+    }
+}
+
+TEST(Learn, AStoredResetKeepsWhatWasSentFromHere) {
+    WindowRecord record = with_id();
+    send(record, terms(10), 4);
+    learn(record, terms(10), {3, now + 20'000});
+    EXPECT_EQ(record.used, 4);
+    EXPECT_EQ(record.reset, now + 20'000);
+}
+
+TEST(Learn, OfTwoStoredResetsTheLaterWins) {
+    WindowRecord record = known(8, now + 20'000);
+    learn(record, terms(10), {2, now + 50'000});
+    EXPECT_EQ(record.used, 2);
+    EXPECT_EQ(record.reset, now + 50'000);
+    learn(record, terms(10), {9, now + 20'000});
+    EXPECT_EQ(record.used, 2);
+    EXPECT_EQ(record.reset, now + 50'000);
+}
+
+TEST(Learn, TheNextWindowStartsWithNothingInFlight) {
+    WindowRecord record = with_id();
+    enter(record, terms(10));
+    send(record, terms(10), 2);
+    learn(record, terms(10, now + 60'000), {1, now + 100'000});
+    EXPECT_EQ(record.in_flight, 0U);
+    EXPECT_EQ(record.unanswered, 0U);
+    EXPECT_EQ(record.used, 1);
+}
+
+TEST(Learn, AnswersBelowZeroAreZero) {
+    EXPECT_EQ(known(-5, now + 1000).used, 0);
+}
+
+TEST(Confirm, OnlyAWindowThatIsOpenHere) {
+    WindowRecord record = with_id();
+    confirm(record, {}, 1, 60, now, {3, now + 1000});
+    EXPECT_EQ(record.reset, 0);
+    record = known(2, now + 1000);
+    confirm(record, {}, 1, 60, now + 1000, {3, now + 30'000});
+    EXPECT_EQ(record.used, 2);
+}
+
+Receipt sent(WindowRecord& record, std::int64_t cost) {
+    send(record, terms(1000), cost);
+    return {record.ticket, static_cast<std::uint32_t>(record.events)};
+}
+
+TEST(Confirm, TheOnlyChargeOnItsWayBringsTheLastWord) {
+    WindowRecord record = known(50, now + 1000);
+    const Receipt receipt = sent(record, 2);
+    EXPECT_EQ(record.used, 52);
+    confirm(record, receipt, 1, 60, now, {2, now + 900});
+    EXPECT_EQ(record.used, 2) << "Redis had lost the window";
+    EXPECT_EQ(record.reset, now + 900);
+    EXPECT_EQ(record.unanswered, 0U);
+}
+
+TEST(Confirm, OtherwiseItOnlyRaises) {
+    WindowRecord record = known(50, now + 1000);
+    const Receipt first = sent(record, 1);
+    const Receipt second = sent(record, 1);
+    confirm(record, second, 1, 60, now, {51, now + 1000});
+    EXPECT_EQ(record.used, 52) << "the first is on its way";
+    confirm(record, first, 1, 60, now, {51, now + 1000});
+    EXPECT_EQ(record.used, 52) << "the second was answered meanwhile";
+    EXPECT_EQ(record.unanswered, 0U);
+    const Receipt third = sent(record, 1);
+    send(record, terms(1000), 1);
+    settle(record, record.ticket, 1, now);
+    confirm(record, third, 1, 60, now, {53, now + 1000});
+    EXPECT_EQ(record.used, 54) << "another was given up meanwhile";
+}
+
+TEST(Confirm, ChargesThatWaitedOnlyRaise) {
+    WindowRecord record = known(50, now + 1000);
+    const Receipt receipt = sent(record, 1);
+    confirm(record, {receipt.ticket, Receipt::no_event}, 1, 60, now, {7, now + 1000});
+    EXPECT_EQ(record.used, 51);
+}
+
+Question question(std::uint32_t events, std::int64_t waiting = 0) {
+    return {events, waiting, 6000};
+}
+
+TEST(Confirm, AnAnswerOlderThanWhatAReplicaSaidOnlyRaises) {
+    WindowRecord record = known(4, now + 1000);
+    const Receipt receipt = sent(record, 1);
+    learn(record, terms(1000), {10, now + 1000});
+    confirm(record, receipt, 1, 60, now, {5, now + 1000});
+    EXPECT_EQ(record.used, 10);
+}
+
+TEST(Confirm, AnAnswerThatSaysNothingNewDoesNotMakeItOlder) {
+    WindowRecord record = known(4, now + 1000);
+    const Receipt receipt = sent(record, 1);
+    learn(record, terms(1000), {3, now + 1000});
+    confirm(record, receipt, 1, 60, now, {2, now + 1000});
+    EXPECT_EQ(record.used, 2);
+}
+
+TEST(ConfirmRefund, TakesLessOfTheSameWindow) {
+    WindowRecord record = known(9, now + 1000);
+    confirm_refund(record, {7, now + 1000});
+    EXPECT_EQ(record.used, 7);
+    EXPECT_EQ(record.asked, 0U) << "whether a limit is reached is still to be asked";
+    confirm_refund(record, {3, now + 900});
+    EXPECT_EQ(record.used, 7) << "of another window";
+    confirm_refund(record, {0, 0});
+    EXPECT_EQ(record.used, 7) << "of none";
+    send(record, terms(10), 1);
+    confirm_refund(record, {2, now + 1000});
+    EXPECT_EQ(record.used, 8) << "a charge is on its way";
+}
+
+TEST(Replace, TakesLess) {
+    WindowRecord record = known(10, now + 1000);
+    replace(record, terms(10), {2, now + 1000}, question(record.events));
+    EXPECT_EQ(record.used, 2);
+    EXPECT_TRUE(enter(record, terms(10)));
+}
+
+TEST(Replace, TakesAnEarlierReset) {
+    WindowRecord record = known(10, now + 5000);
+    replace(record, terms(10), {2, now + 1000}, question(record.events));
+    EXPECT_EQ(record.reset, now + 1000);
+}
+
+TEST(Replace, NoWindowMeansThatThereIsNone) {
+    WindowRecord record = known(10, now + 1000);
+    replace(record, terms(10), {0, 0}, question(record.events));
+    EXPECT_EQ(record.reset, 0);
+    EXPECT_TRUE(enter(record, terms(10)));
+    EXPECT_EQ(record.reset, now + 60'000);
+}
+
+TEST(Replace, WhoIsInFlightStaysSo) {
+    WindowRecord record = known(10, now + 1000);
+    record.in_flight = 2;
+    replace(record, terms(10), {0, 0}, question(record.events));
+    EXPECT_EQ(record.used, 0);
+    EXPECT_EQ(record.in_flight, 2U);
+    EXPECT_EQ(record.reset, now + 60'000);
+    EXPECT_FALSE(record.confirmed);
+}
+
+TEST(Replace, AWordOlderThanACharge) {
+    WindowRecord record = known(9, now + 1000);
+    const std::uint32_t events = record.events;
+    send(record, terms(10), 1);
+    replace(record, terms(10), {9, now + 1000}, question(events));
+    EXPECT_EQ(record.used, 10) << "on its way";
+    settle(record, record.ticket, 1, now);
+    replace(record, terms(10), {9, now + 1000}, question(events));
+    EXPECT_EQ(record.used, 10) << "answered since";
+    replace(record, terms(10), {9, now + 1000}, question(record.events));
+    EXPECT_EQ(record.used, 9);
+}
+
+TEST(Replace, WhatWaitsHereIsNotThereYet) {
+    WindowRecord record = known(10, now + 1000);
+    replace(record, terms(10), {2, now + 1000}, question(record.events, 3));
+    EXPECT_EQ(record.used, 5);
+    replace(record, terms(10), {0, 0}, question(record.events, 3));
+    EXPECT_EQ(record.used, 3);
+    EXPECT_EQ(record.reset, now + 1000);
+    EXPECT_FALSE(record.confirmed);
+}
+
+TEST(Replace, WhatWaitsKeepsLaterAnswersFromLowering) {
+    WindowRecord record = known(9, now + 60'000);
+    send(record, terms(10), 1);
+    replace(record, terms(10, now + 7000), {2, now + 60'000}, question(record.events, 1));
+    EXPECT_EQ(record.used, 3);
+    EXPECT_EQ(record.unanswered, 1U);
+    send(record, terms(10, now + 7000), 1);
+    const Receipt receipt{record.ticket, static_cast<std::uint32_t>(record.events)};
+    confirm(record, receipt, 1, 60, now + 7000, {3, now + 60'000});
+    EXPECT_EQ(record.used, 4) << "the one that waits is not in this answer";
+}
+
+TEST(Replace, AChargeThatSetOutAgainIsOnItsWay) {
+    WindowRecord record = known(10, now + 9000);
+    const std::uint32_t events = record.events;
+    resend(record, now);
+    replace(record, terms(10), {2, now + 9000}, question(events));
+    EXPECT_EQ(record.used, 10);
+}
+
+TEST(Replace, AChargeLostWithItsWorkerIsNotWaitedForForEver) {
+    WindowRecord record = known(9, now + 60'000);
+    send(record, terms(10), 1);
+    replace(record, terms(10, now + 6000), {2, now + 60'000}, question(record.events));
+    EXPECT_EQ(record.used, 10);
+    replace(record, terms(10, now + 6001), {2, now + 60'000}, question(record.events));
+    EXPECT_EQ(record.used, 2);
+    EXPECT_EQ(record.unanswered, 0U);
+}
+
+TEST(Replace, NoWindowHereNorThere) {
+    WindowRecord record = with_id();
+    replace(record, terms(10), {0, 0}, question(record.events));
+    EXPECT_EQ(record, with_id());
+}
+
+TEST(MayAsk, OnceASecond) {
+    WindowRecord record = known(10, now + 1000);
+    EXPECT_TRUE(may_ask(record, now));
+    EXPECT_FALSE(may_ask(record, now + 999));
+    EXPECT_TRUE(may_ask(record, now + 1000));
+    confirm(record, {}, 1, 60, now + 1500, {10, now + 2000});
+    EXPECT_FALSE(may_ask(record, now + 2499)) << "the primary's answer to a charge is its word, too";
+    EXPECT_TRUE(may_ask(record, now + 2500));
+}
+
+}  // namespace
+}  // namespace rate_limit
