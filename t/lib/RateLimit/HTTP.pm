@@ -12,7 +12,8 @@ package RateLimit::HTTP;
 #   $http->quiet(0.1);                                    # true: nothing came within that time
 #   $http->close;  $http->abort;                          # FIN; RST
 #   $http->at_end(5);                                     # waits for the server to close
-#   The get, head, post, request of RateLimit::Nginx use a connection of their own each time.
+#   $http->finish;                                        # FIN, then waits for the server to close
+#   The get, head, post, request of RateLimit::Nginx use a connection of their own each time, and finish it.
 #
 #   http2(PORT, '/x', HEADERS ...);                       # one request by curl, prior knowledge
 #   h2load(PORT, '/x', requests => 1000, clients => 4, streams => 10, headers => ['X-Key: a'])
@@ -26,7 +27,7 @@ use Carp qw(croak);
 use Exporter 'import';
 use IO::Socket::INET;
 use IO::Socket::UNIX;
-use Socket qw(IPPROTO_TCP TCP_NODELAY SOL_SOCKET SO_LINGER);
+use Socket qw(IPPROTO_TCP TCP_NODELAY SHUT_WR SOL_SOCKET SO_LINGER);
 use RateLimit::Response;
 use RateLimit::Wait;
 
@@ -110,6 +111,12 @@ sub at_end ($self, $timeout = 5) {
     my $end = monotonic() + patience($timeout);
     1 while !$self->{eof} && $self->fill($end - monotonic());
     return $self->{eof} ? 1 : 0;
+}
+
+sub finish ($self) {
+    shutdown $self->{socket}, SHUT_WR;
+    $self->at_end;
+    return $self->close;
 }
 
 sub close ($self) { CORE::close $self->{socket}; return }

@@ -15,7 +15,8 @@ package RateLimit::Nginx;
 # files at the default root, where "/" and "/x" are always; "return" answers before limits are looked at.
 #
 #   $nginx->port;  $nginx->port(1);  $nginx->folder;  $nginx->pid;  $nginx->workers (pids);
-#   $nginx->get('/x', HEADERS ...);  head, post('/x', BODY, HEADERS ...), request: a connection each
+#   $nginx->get('/x', HEADERS ...);  head, post('/x', BODY, HEADERS ...), request: a connection each,
+#                                          # return after the log phase
 #   $nginx->http;                          # a keep-alive RateLimit::HTTP
 #   $nginx->parallel(connections => 400, requests => 4000, uri => '/x');       # see RateLimit::Load
 #   $nginx->reload(server => NEW ...);     # waits for the new workers; wait_old => 1: old ones gone too
@@ -181,11 +182,18 @@ sub pid ($self)    { return $self->{process}->pid }
 sub alive ($self)  { return $self->{process} && $self->{process}->alive }
 
 sub http ($self, @opt)        { return RateLimit::HTTP->new(port => $self->port, @opt) }
-sub get ($self, @words)       { return $self->http->get(@words) }
-sub head ($self, @words)      { return $self->http->head(@words) }
-sub post ($self, @words)      { return $self->http->post(@words) }
-sub request ($self, @words)   { return $self->http->request(@words) }
-sub parallel ($self, %opt)    { return RateLimit::Load::parallel(port => $self->port, %opt) }
+sub get ($self, $uri, @headers)  { return $self->request('GET',  $uri, \@headers) }
+sub head ($self, $uri, @headers) { return $self->request('HEAD', $uri, \@headers) }
+sub post ($self, $uri, $body, @headers) { return $self->request('POST', $uri, \@headers, $body) }
+sub parallel ($self, %opt) { return RateLimit::Load::parallel(port => $self->port, %opt) }
+
+# A response can be read before its log phase has run; when nginx closes the connection, it has.
+sub request ($self, @words) {
+    my $http     = $self->http;
+    my $response = $http->request(@words);
+    $http->finish;
+    return $response;
+}
 
 # A worker takes its title at the end of its initialisation.
 sub titled ($self, $title) {
