@@ -112,8 +112,18 @@ public:
         const Record* end() const noexcept { return records.data() + count; }
     };
 
-    /// For walks over the table: `set` is less than sets().
+    /// `set` is less than sets().
     Records records_of(std::size_t set) noexcept;
+
+    /// Calls fn(const Record&) with a copy of each, set by set, without a lock: fn may call the table.
+    template <typename Fn>
+    void for_each(Fn&& fn) {
+        for (std::size_t set = 0; set < sets(); ++set) {
+            for (const Record& record : records_of(set)) {
+                fn(record);
+            }
+        }
+    }
 
 private:
     struct alignas(64) Header {

@@ -50,6 +50,12 @@ inline EvictionRank eviction_rank(const WaitingCharge& /*charge*/, Millis /*now*
     return {Hold::firm, 0};
 }
 
+/// Where refunds to the window of `id` that ends at `reset` wait: apart from charges, and from refunds to
+/// other windows of that id. Of a place it gives the id again.
+constexpr WindowId refund_place(const WindowId& id, Millis reset) noexcept {
+    return {id.high ^ static_cast<std::uint64_t>(reset) * 0x9e3779b97f4a7c15, ~id.low};
+}
+
 using WaitingTable = RecordTable<WaitingCharge>;
 
 extern template class RecordTable<WaitingCharge>;

@@ -239,11 +239,6 @@ void Charges::refund(std::string_view key, const Reservation& reservation, std::
     charge(back);
 }
 
-void Charges::doubt_reservation() noexcept {
-    Owed nothing;
-    doubt(nothing);
-}
-
 void Charges::wait(const std::string& key, Owed owed) noexcept {
     report_.changed();
     const Millis now = now_millis();

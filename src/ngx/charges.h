@@ -51,11 +51,9 @@ public:
     /// The memory of the window does not wait for an answer to these any more.
     void settle(const Owed& owed) noexcept;
 
-    /// They were sent, and nobody knows whether they are stored.
+    /// They were sent, and nobody knows whether they are stored. Also a reservation for which nothing is
+    /// owed.
     void doubt(const Owed& owed) noexcept;
-
-    /// A reservation was sent and not answered: the client may have been charged for nothing.
-    void doubt_reservation() noexcept;
 
     /// Sends what waits, as far as the primary takes it now.
     void send_waiting() noexcept;

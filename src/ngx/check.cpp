@@ -80,7 +80,7 @@ void Attempt::settle(Delivery delivery, const Reply* reply) noexcept {
     std::int64_t granted = 0;
     Window window;
     if (delivery == Delivery::in_doubt) {
-        owed.cost != 0 ? charges->doubt(owed) : charges->doubt_reservation();
+        charges->doubt(owed);
         return;
     }
     if (delivery == Delivery::answered && read_reserve(*reply, granted, window) != Fault::none) {

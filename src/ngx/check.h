@@ -66,9 +66,6 @@ public:
         }
     }
 
-    /// True once started, also after the end.
-    bool asked() const noexcept { return shard_ != nullptr; }
-
     /// Null after an answer, else why there is none: text for a log line.
     const char* failure() const noexcept { return failure_; }
 

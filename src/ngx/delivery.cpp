@@ -34,13 +34,11 @@ bool remove(Digests& digests, std::uint64_t digest) noexcept {
 
 Digests shards_with_charges(WaitingTable& table) {
     Digests digests;
-    for (std::size_t set = 0; set < table.sets(); ++set) {
-        for (const WaitingCharge& waiting : table.records_of(set)) {
-            if (std::find(digests.begin(), digests.end(), waiting.shard) == digests.end()) {
-                digests.push_back(waiting.shard);
-            }
+    table.for_each([&](const WaitingCharge& waiting) {
+        if (std::find(digests.begin(), digests.end(), waiting.shard) == digests.end()) {
+            digests.push_back(waiting.shard);
         }
-    }
+    });
     return digests;
 }
 
@@ -49,20 +47,18 @@ Digests shards_with_charges(WaitingTable& table) {
 void drop_closed(WaitingTable& table, const Digests& unknown, Millis now) noexcept {
     static LogThrottle throttle;
     std::uint64_t dropped = 0;
-    for (std::size_t set = 0; set < table.sets(); ++set) {
-        for (const WaitingCharge& candidate : table.records_of(set)) {
-            if (candidate.reset > now ||
-                std::find(unknown.begin(), unknown.end(), candidate.shard) == unknown.end()) {
-                continue;
-            }
-            table.change(candidate.id, [&](WaitingCharge& waiting) {
-                if (waiting.reset <= now) {
-                    dropped += waiting.charges;
-                    waiting.reset = 0;
-                }
-            });
+    table.for_each([&](const WaitingCharge& candidate) {
+        if (candidate.reset > now ||
+            std::find(unknown.begin(), unknown.end(), candidate.shard) == unknown.end()) {
+            return;
         }
-    }
+        table.change(candidate.id, [&](WaitingCharge& waiting) {
+            if (waiting.reset <= now) {
+                dropped += waiting.charges;
+                waiting.reset = 0;
+            }
+        });
+    });
     std::uint64_t suppressed = 0;
     if (dropped != 0 && throttle.pass(suppressed)) {
         ngx_log_error(
@@ -122,15 +118,12 @@ void start_delivery(ngx_cycle_t* cycle) noexcept {
 }
 
 void log_undelivered(const ngx_cycle_t* cycle, Zone& zone) noexcept {
-    WaitingTable& table = zone.waiting();
     std::uint64_t windows = 0;
     std::uint64_t charges = 0;
-    for (std::size_t set = 0; set < table.sets(); ++set) {
-        for (const WaitingCharge& waiting : table.records_of(set)) {
-            windows += 1;
-            charges += waiting.charges;
-        }
-    }
+    zone.waiting().for_each([&](const WaitingCharge& waiting) {
+        windows += 1;
+        charges += waiting.charges;
+    });
     if (windows != 0) {
         ngx_log_error(NGX_LOG_ERR, cycle->log, 0,
                       "rate limit: nginx ends while %uL charges of %uL windows wait for Redis: they are lost",

@@ -68,9 +68,8 @@ void decide_one(RequestContext& context, std::size_t i, Millis now) noexcept {
         applied.open = is_open(answer, verdict.rate.period, now);
     }
     const std::int64_t cost = context.costs()[i];
-    const bool reserved = applied.reserves() && !applied.local();
-    switch (reserved ? take_grant(applied, verdict, cost, now)
-                     : admit(applied, verdict, cost, answer, source, now)) {
+    switch (applied.reserves() && !applied.local() ? take_grant(applied, verdict, cost, now)
+                                                   : admit(applied, verdict, cost, answer, source, now)) {
         case Admission::admitted:
             verdict.outcome = Outcome::passed;
             break;
@@ -231,9 +230,9 @@ void settle_cost(RequestContext& context, std::size_t i) noexcept {
     }
     ngx_str_t text = ngx_null_string;
     applied.cost_known = true;
-    const bool again = applied.reserves() && applied.held == Held::nothing;
-    const ngx_int_t evaluated = again ? evaluate_afresh(r, *applied.limit->cost, text)
-                                      : ngx_http_complex_value(r, applied.limit->cost, &text);
+    const bool first_of_two = applied.reserves() && applied.held == Held::nothing;
+    const ngx_int_t evaluated = first_of_two ? evaluate_afresh(r, *applied.limit->cost, text)
+                                             : ngx_http_complex_value(r, applied.limit->cost, &text);
     if (evaluated == NGX_OK && parse_cost(view(text), context.costs()[i])) {
         return;
     }

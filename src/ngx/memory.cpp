@@ -12,14 +12,10 @@ Terms terms_of(const AppliedLimit& applied, const Verdict& verdict, Millis now) 
             propose_reset(applied.limit->window, verdict.rate.period, now), now};
 }
 
-bool fits(const AppliedLimit& applied, const Verdict& verdict, const WindowRecord& record,
+bool fits(const AppliedLimit& applied, const Verdict& verdict, std::int64_t taken,
           std::int64_t cost) noexcept {
-    const std::int64_t left = verdict.rate.limit - taken(record);
+    const std::int64_t left = verdict.rate.limit - taken;
     return applied.reserves() ? left >= cost : left > 0;
-}
-
-bool cost_fits(const AppliedLimit& applied, const Verdict& verdict, std::int64_t cost) noexcept {
-    return !applied.reserves() || cost <= verdict.rate.limit;
 }
 
 /// What a request that was let in sees: the window without itself.
@@ -47,7 +43,8 @@ Question question_of(const AppliedLimit& applied) noexcept {
 Recalled recall(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Millis now) noexcept {
     WindowTable& windows = applied.zone->windows();
     const auto record = windows.find(applied.id);
-    if (!record || !is_open(*record, verdict.rate.period, now) || fits(applied, verdict, *record, cost)) {
+    if (!record || !is_open(*record, verdict.rate.period, now) ||
+        fits(applied, verdict, taken(*record), cost)) {
         return Recalled::nothing;
     }
     const Window known{record->used, record->reset};
@@ -82,16 +79,15 @@ Admission admit(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, cons
         } else if (source == Source::primary) {
             replace(record, terms, answer, question);
         }
-        if (applied.reserves() && applied.local()) {
+        if (applied.reserves_here()) {
             admitted = charge_if_fits(record, terms, cost);
         } else {
             // Without its store, what would be reserved there is charged at the end.
             const bool open = is_open(record, verdict.rate.period, now);
-            admitted = (!open || fits(applied, verdict, record, cost)) && cost_fits(applied, verdict, cost) &&
-                       enter(record, terms);
+            admitted = fits(applied, verdict, open ? taken(record) : 0, cost) && enter(record, terms);
         }
         if (admitted) {
-            applied.held = applied.reserves() && applied.local() ? Held::reserved : Held::in_flight;
+            applied.held = applied.reserves_here() ? Held::reserved : Held::in_flight;
             applied.reserved = cost;
             applied.ticket = record.ticket;
             verdict.window = before_it(record, applied.held, cost);

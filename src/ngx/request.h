@@ -52,6 +52,7 @@ struct AppliedLimit {
 
     /// It is charged before the request, if its cost fits.
     bool reserves() const noexcept { return limit->mode != static_cast<ngx_uint_t>(Mode::check_charge); }
+    bool reserves_here() const noexcept { return reserves() && local(); }
 };
 
 /// The request leaves the window uncharged.

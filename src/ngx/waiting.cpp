@@ -7,6 +7,11 @@ namespace rate_limit {
 
 namespace {
 
+/// And of a place the id.
+WindowId place_of(const WindowId& id, std::int64_t cost, Millis reset) noexcept {
+    return cost < 0 ? refund_place(id, reset) : id;
+}
+
 Owed owed_of(const WaitingCharge& waiting) noexcept {
     Owed owed;
     owed.cost = waiting.cost;
@@ -14,17 +19,9 @@ Owed owed_of(const WaitingCharge& waiting) noexcept {
     owed.period = waiting.period;
     owed.kind = waiting.kind;
     owed.reset = waiting.reset;
-    owed.id = waiting.id;
+    owed.id = place_of(waiting.id, waiting.cost, waiting.reset);
     owed.receipt.ticket = waiting.ticket;
     return owed;
-}
-
-/// Refunds to one window of an id have a place of their own.
-WindowId place_of(const Owed& owed) noexcept {
-    if (owed.cost >= 0) {
-        return owed.id;
-    }
-    return {owed.id.high ^ static_cast<std::uint64_t>(owed.reset) * 0x9e3779b97f4a7c15, ~owed.id.low};
 }
 
 }  // namespace
@@ -63,28 +60,29 @@ bool WaitingCharges::add_to_zone(const std::string& key, const Owed& owed, Milli
         return false;
     }
     bool added = false;
-    const bool room = zone_.waiting().update(place_of(owed), now, [&](WaitingCharge& waiting) {
-        if (waiting.reset != 0 && waiting.shard != shard_) {
-            return;  // of the same key in another configuration
-        }
-        if (waiting.reset > now) {
-            waiting.cost += owed.cost;
-            waiting.charges += owed.charges;
-        } else {
-            if (waiting.reset != 0) {
-                closed = owed_of(waiting);
+    const bool room =
+        zone_.waiting().update(place_of(owed.id, owed.cost, owed.reset), now, [&](WaitingCharge& waiting) {
+            if (waiting.reset != 0 && waiting.shard != shard_) {
+                return;  // of the same key in another configuration
             }
-            waiting.reset = owed.reset;
-            waiting.cost = owed.cost;
-            waiting.charges = owed.charges;
-            waiting.shard = shard_;
-            waiting.ticket = owed.receipt.ticket;
-            waiting.period = static_cast<std::uint32_t>(owed.period);
-            waiting.kind = owed.kind;
-            waiting.set_key(key);
-        }
-        added = true;
-    });
+            if (waiting.reset > now) {
+                waiting.cost += owed.cost;
+                waiting.charges += owed.charges;
+            } else {
+                if (waiting.reset != 0) {
+                    closed = owed_of(waiting);
+                }
+                waiting.reset = owed.reset;
+                waiting.cost = owed.cost;
+                waiting.charges = owed.charges;
+                waiting.shard = shard_;
+                waiting.ticket = owed.receipt.ticket;
+                waiting.period = static_cast<std::uint32_t>(owed.period);
+                waiting.kind = owed.kind;
+                waiting.set_key(key);
+            }
+            added = true;
+        });
     return room && added;
 }
 
@@ -131,13 +129,8 @@ std::int64_t WaitingCharges::cost_of(const WindowId& id) const noexcept {
 }
 
 std::size_t WaitingCharges::count() const noexcept {
-    WaitingTable& table = zone_.waiting();
     std::size_t count = here_.size();
-    for (std::size_t set = 0; set < table.sets(); ++set) {
-        for (const WaitingCharge& waiting : table.records_of(set)) {
-            count += waiting.shard == shard_ ? 1 : 0;
-        }
-    }
+    zone_.waiting().for_each([&](const WaitingCharge& waiting) { count += waiting.shard == shard_ ? 1 : 0; });
     return count;
 }
 

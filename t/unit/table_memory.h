@@ -97,10 +97,7 @@ inline bool count_one(WindowTable& table, const WindowId& id, std::int64_t limit
 /// All that a table holds, ordered by id.
 inline std::vector<WindowRecord> contents_of(WindowTable& table) {
     std::vector<WindowRecord> all;
-    for (std::size_t set = 0; set < table.sets(); ++set) {
-        const WindowTable::Records records = table.records_of(set);
-        all.insert(all.end(), records.begin(), records.end());
-    }
+    table.for_each([&](const WindowRecord& record) { all.push_back(record); });
     std::sort(all.begin(), all.end(), [](const WindowRecord& a, const WindowRecord& b) {
         return std::make_pair(a.id.high, a.id.low) < std::make_pair(b.id.high, b.id.low);
     });

@@ -60,6 +60,14 @@ TEST(WaitingCharge, AChangeOfTheKeyAloneIsAChange) {
     EXPECT_EQ(waiting.table.find(id)->key(), "two");
 }
 
+TEST(WaitingCharge, RefundsToEachWindowHaveAPlaceThatLeadsBack) {
+    const WindowId id = Ids(1).next();
+    const WindowId place = refund_place(id, table_now);
+    EXPECT_FALSE(place == id);
+    EXPECT_FALSE(place == refund_place(id, table_now + 1));
+    EXPECT_TRUE(refund_place(place, table_now) == id);
+}
+
 TEST(WaitingCharge, NothingThatWaitsGivesWay) {
     Waiting waiting(46);
     Ids ids(2);
@@ -69,9 +77,7 @@ TEST(WaitingCharge, NothingThatWaitsGivesWay) {
         kept += waiting.add(ids.next(), "k", table_now + (i % 2 == 0 ? 1000 : -1000)) ? 1 : 0;
     }
     std::size_t held = 0;
-    for (std::size_t set = 0; set < waiting.table.sets(); ++set) {
-        held += waiting.table.records_of(set).count;
-    }
+    waiting.table.for_each([&](const WaitingCharge& /*charge*/) { ++held; });
     EXPECT_EQ(held, kept);
     EXPECT_LE(kept, waiting.table.capacity());
 }
