@@ -47,16 +47,6 @@ accepts("rate_limit_mode lease; rate_limit_key k; rate_limit 1r/s;
     server { $listen location /a { rate_limit_mode check_charge; rate_limit off; } }",
     'a mode that no limit has');
 
-my $later =
-    qr/the mode of "rate_limit" is not available yet with a Redis store: use "charge_refund", or the store "local" in/;
-for my $mode (qw(lease)) {
-    for my $limit ("rate_limit 1r/s store=main mode=$mode", "rate_limit 1r/s store=\$arg_store mode=$mode") {
-        refuses("$stores rate_limit_key k; server { $listen location / { $limit; rate_limit 1r/s store=other name=x; } }",
-            'rate_limit 1r/s', $later, $limit);
-    }
-    refuses("$stores rate_limit_key k; rate_limit_store main; server { $listen rate_limit_mode $mode; rate_limit 1r/s; }",
-        'rate_limit 1r/s', $later, "rate_limit_mode $mode");
-}
 accepts("$stores " . both('rate_limit_store main; rate_limit 1r/s',
     'rate_limit_store other; rate_limit_mode lease; rate_limit 1r/s store=local'),
     'a mode of the local store beside Redis stores');

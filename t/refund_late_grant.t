@@ -136,7 +136,7 @@ for (['/x', '200 ERROR_ALLOWED'], ['/deny', '503 ERROR_DENIED']) {
     is outcome($http), $outcome, "$uri: the connection breaks";
     wait_until { outcome(start($uri, "next$uri")) eq '200 PASSED' } what => 'the next connection';
 }
-$nginx->wait_log(qr/1 charges for primary .* are in doubt and not sent again/);
+$nginx->wait_log(qr/1 reservations for primary .* they are in doubt, clients may have been charged for nothing/);
 $nginx->stop;
 
 my @keys = qw(held-gone held-two held-allow held-exempt held-deny held-slow held-lost/x held-lost/deny);

@@ -8,6 +8,7 @@ namespace rate_limit {
 enum class Hold : std::uint8_t {
     none,   ///< its window has ended: nothing of it is needed any more
     copy,   ///< Redis knows it
+    lease,  ///< Redis knows it, and tokens would be lost that nobody has spent
     light,  ///< a local window that is not used up: its client gets a new one
     firm,   ///< never evicted: a used up local window, or one that somebody still has to settle with
 };

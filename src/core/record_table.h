@@ -55,6 +55,10 @@ public:
         journal_ = header_ != nullptr ? claim_journal() : nullptr;
     }
 
+    /// This process will change hardly anything any more. True if no other process that lives will, as far as
+    /// they have journals; `besides` is the number of one that does not count.
+    bool leave(std::uint32_t besides) noexcept;
+
     /// Makes an empty table of these bytes, which are all zero: most of them are not touched. The key is to
     /// be random: who knows it can choose ids that share sets. False if they are too few or not aligned.
     [[nodiscard]] bool create(void* memory, std::size_t size, const HashKey& key) noexcept;
@@ -134,7 +138,7 @@ private:
     static_assert(sizeof(Header) == 64, "sets begin on a cache line");
 
     /// Changes with the layout.
-    static constexpr std::uint64_t layout = 0x77696e646f777333 ^ (std::uint64_t{sizeof(Record)} << 8);
+    static constexpr std::uint64_t layout = 0x77696e646f777334 ^ (std::uint64_t{sizeof(Record)} << 8);
 
     /// What a process is about to write, and where. Its lines are its own: no other process waits for them.
     struct alignas(64) Journal {
@@ -416,6 +420,19 @@ auto RecordTable<Record>::claim_journal() noexcept -> Journal* {
         }
     }
     return nullptr;
+}
+
+template <typename Record>
+bool RecordTable<Record>::leave(std::uint32_t besides) noexcept {
+    if (journal_ != nullptr) {
+        journal_->owner.store(0, std::memory_order_release);
+        journal_ = nullptr;
+    }
+    return std::none_of(journals_, journals_ + Record::journals, [&](const Journal& journal) {
+        const std::uint64_t owner = journal.owner.load(std::memory_order_acquire);
+        const Process process = OwnedLock::process_of(owner);
+        return owner != 0 && process.pid != besides && user_.is_alive(process);
+    });
 }
 
 template <typename Record>

@@ -10,23 +10,32 @@
 
 namespace rate_limit {
 
-/// Charges of one window that wait until its primary takes them: what any worker, also one that comes later,
-/// needs to send them. Five cache lines in shared memory. Plain data.
+/// What is noted together with a window's Redis key.
+enum class Note : std::uint8_t {
+    charges,      ///< that charges, or refunds, wait until the primary takes them
+    lease,        ///< that this machine may hold tokens, to be given back when they are not needed
+    fixed_lease,  ///< the same, of batches of fixed size
+};
+
+/// Charges of one window that wait until its primary takes them, or tokens of it: what any worker, also one
+/// that comes later, needs to send them. Five cache lines in shared memory. Plain data.
 struct WaitingCharge {
     static constexpr std::size_t journals = 0;  ///< see RecordTable
 
     /// Longer Redis keys do not wait here.
-    static constexpr std::size_t max_key = 260;
+    static constexpr std::size_t max_key = 252;
 
     WindowId id;
     Millis reset = 0;           ///< of the window; 0: nothing waits
-    std::int64_t cost = 0;      ///< of all of them
+    std::int64_t cost = 0;      ///< of all of them; tokens at hand when they were last looked at
     std::uint64_t charges = 0;  ///< how many they are
+    Millis looked_at = 0;       ///< when tokens were
     std::uint64_t shard = 0;    ///< whose primary they are for: a digest of the names of store and shard
     Ticket ticket = 0;          ///< under which they were sent
     std::uint32_t period = 0;   ///< seconds
     std::uint16_t key_length = 0;
     WindowKind kind = WindowKind::first;
+    Note note = Note::charges;
     std::array<char, max_key> text;  // of which the first key_length bytes mean something
 
     std::string_view key() const noexcept { return {text.data(), key_length}; }
@@ -38,22 +47,30 @@ struct WaitingCharge {
 
     friend bool operator==(const WaitingCharge& a, const WaitingCharge& b) noexcept {
         return a.id == b.id && a.reset == b.reset && a.cost == b.cost && a.charges == b.charges &&
-               a.shard == b.shard && a.ticket == b.ticket && a.period == b.period && a.kind == b.kind &&
-               a.key() == b.key();
+               a.looked_at == b.looked_at && a.shard == b.shard && a.ticket == b.ticket &&
+               a.period == b.period && a.kind == b.kind && a.note == b.note && a.key() == b.key();
     }
 };
 static_assert(sizeof(WaitingCharge) == 320, "five cache lines");
 
-/// Nothing that waits gives way: who finds no room keeps its charge elsewhere. What outlives its window is
-/// taken out by whoever walks over the table, and counted.
-inline EvictionRank eviction_rank(const WaitingCharge& /*charge*/, Millis /*now*/) noexcept {
-    return {Hold::firm, 0};
+/// No charge that waits gives way: who finds no room keeps it elsewhere. What outlives its window is taken
+/// out by whoever walks over the table, and counted. A note of tokens does: they are spent all the same.
+inline EvictionRank eviction_rank(const WaitingCharge& charge, Millis now) noexcept {
+    if (charge.note == Note::charges) {
+        return {Hold::firm, 0};
+    }
+    return {charge.reset <= now ? Hold::none : Hold::lease, 0};
 }
 
 /// Where refunds to the window of `id` that ends at `reset` wait: apart from charges, and from refunds to
 /// other windows of that id. Of a place it gives the id again.
 constexpr WindowId refund_place(const WindowId& id, Millis reset) noexcept {
     return {id.high ^ static_cast<std::uint64_t>(reset) * 0x9e3779b97f4a7c15, ~id.low};
+}
+
+/// Where tokens of the window are noted; likewise.
+constexpr WindowId lease_place(const WindowId& id) noexcept {
+    return {~id.high, ~id.low};
 }
 
 using WaitingTable = RecordTable<WaitingCharge>;

@@ -19,9 +19,10 @@ void set_limit(WindowRecord& record, std::int64_t limit) noexcept {
 }
 
 void open(WindowRecord& record, const Terms& terms, Millis reset) noexcept {
-    const WindowId id = record.id;
+    const WindowRecord before = record;
     record = WindowRecord{};
-    record.id = id;
+    record.id = before.id;
+    record.pace = before.pace;
     record.reset = reset;
     record.ticket = static_cast<Ticket>(reset);
     record.truth = terms.truth;
@@ -37,6 +38,7 @@ void open_if_ended(WindowRecord& record, const Terms& terms) noexcept {
 
 void take(WindowRecord& record, std::int64_t used, Millis reset) noexcept {
     record.used = std::max<std::int64_t>(0, used);
+    record.leased = record.reset == reset ? record.leased : 0;  // they were of a window that Redis lost
     record.reset = reset;
     record.confirmed = true;
 }
@@ -61,7 +63,9 @@ bool is_open(const WindowRecord& record, std::int64_t period, Millis now) noexce
 }
 
 std::int64_t taken(const WindowRecord& record) noexcept {
-    return add(record.used, record.in_flight);
+    const std::int64_t spent =
+        std::max<std::int64_t>(0, record.used - static_cast<std::int64_t>(record.leased));
+    return add(spent, record.in_flight);
 }
 
 bool enter(WindowRecord& record, const Terms& terms) noexcept {
@@ -187,6 +191,7 @@ void replace(WindowRecord& record, const Terms& terms, const Window& answer,
         return;
     }
     record.used = question.waiting;
+    record.leased = 0;
     record.confirmed = false;
     if (record.in_flight == 0 && record.used == 0) {
         record.reset = 0;

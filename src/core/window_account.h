@@ -25,7 +25,7 @@ struct Terms {
 /// Open now, and not by somebody's wrong clock.
 bool is_open(const WindowRecord& record, std::int64_t period, Millis now) noexcept;
 
-/// What counts against the limit: used and in flight.
+/// What counts against the limit: used and in flight, without the tokens at hand.
 std::int64_t taken(const WindowRecord& record) noexcept;
 
 /// `check_charge` before the request: true if it is admitted; then it is in flight in the window that

@@ -25,6 +25,9 @@ struct WindowRecord {
     static constexpr std::size_t journals = 128;  ///< see RecordTable
     static constexpr std::uint32_t max_in_flight = (1U << 24) - 1;
     static constexpr std::uint32_t max_unanswered = (1U << 24) - 1;
+    static constexpr std::int64_t max_leased = (std::int64_t{1} << 40) - 1;
+    static constexpr std::uint32_t start_pace = 16;  ///< see core/lease.h
+    static constexpr std::uint32_t max_pace = 31;
 
     WindowRecord() noexcept
         : limit(0),
@@ -33,29 +36,34 @@ struct WindowRecord {
           unanswered(0),
           in_flight(0),
           truth(Truth::local),
-          confirmed(false) {}
+          confirmed(false),
+          fetching(false),
+          pace(start_pace) {}
 
     WindowId id;
     Millis reset = 0;               ///< the window's end; 0: no window
     std::int64_t used = 0;          ///< at least: what the truth said last, and what was charged here since
     std::uint64_t limit : 40;       ///< as last seen: which records may be evicted depends on it
     std::uint64_t events : 24;      ///< how many charges were sent from here and answered, modulo its size
-    std::uint64_t leased : 40;      ///< tokens granted to this machine and not spent
+    std::uint64_t leased : 40;      ///< tokens granted to this machine and not spent: used counts them
     std::uint64_t unanswered : 24;  ///< charges sent from here that the primary has not answered; at its most
                                     ///< it stays there
-    std::uint32_t asked = 0;        ///< when the primary was last asked to confirm; low half of Millis
+    std::uint32_t asked = 0;        ///< when the primary was last asked, or granted; low half of Millis
     std::uint32_t changed = 0;      ///< when the last charge was sent or answered; likewise
     Ticket ticket = 0;
     std::uint32_t in_flight : 24;  ///< requests admitted into this window that are not charged yet
-    Truth truth : 4;
-    bool confirmed : 1;  ///< false: the reset is this machine's proposal
+    Truth truth : 1;
+    bool confirmed : 1;      ///< false: the reset is this machine's proposal
+    bool fetching : 1;       ///< somebody fetches tokens ahead
+    std::uint32_t pace : 5;  ///< how large batches of tokens are; outlives the window
 
     friend bool operator!=(const WindowRecord& a, const WindowRecord& b) noexcept { return !(a == b); }
     friend bool operator==(const WindowRecord& a, const WindowRecord& b) noexcept {
         return a.id == b.id && a.reset == b.reset && a.used == b.used && a.limit == b.limit &&
                a.events == b.events && a.leased == b.leased && a.unanswered == b.unanswered &&
                a.asked == b.asked && a.changed == b.changed && a.ticket == b.ticket &&
-               a.in_flight == b.in_flight && a.truth == b.truth && a.confirmed == b.confirmed;
+               a.in_flight == b.in_flight && a.truth == b.truth && a.confirmed == b.confirmed &&
+               a.fetching == b.fetching && a.pace == b.pace;
     }
 };
 static_assert(sizeof(WindowRecord) == 64, "a record is one cache line");

@@ -372,15 +372,30 @@ void Charges::drop(const Owed& owed, const char* reason) noexcept {
 
 void Charges::doubt(const Owed& owed) noexcept {
     settle(owed);
-    in_doubt_ += owed.charges;
+    if (owed.cost < 0) {
+        refunds_in_doubt_ += owed.charges;
+        log_doubt("refunds", owed.charges, refunds_in_doubt_, "they are in doubt and not sent again");
+    } else {
+        in_doubt_ += owed.charges;
+        log_doubt("charges", owed.charges, in_doubt_, "they are in doubt and not sent again");
+    }
+}
+
+void Charges::doubt_reservation() noexcept {
+    ++reservations_in_doubt_;
+    log_doubt("reservations", 1, reservations_in_doubt_,
+              "they are in doubt, clients may have been charged for nothing");
+}
+
+void Charges::log_doubt(const char* what, std::uint64_t count, std::uint64_t so_far,
+                        const char* verdict) noexcept {
     report_.changed();
     std::uint64_t suppressed = 0;
     if (doubt_log_.pass(suppressed)) {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                      "rate limit: %uL charges for primary %s of \"%s\" were sent and not answered: they are "
-                      "in doubt and "
-                      "not sent again (%uL in doubt so far)",
-                      owed.charges, primary_.name(), store_.name.c_str(), in_doubt_);
+                      "rate limit: %uL %s for primary %s of \"%s\" were sent and not answered: %s (%uL in "
+                      "doubt so far)",
+                      count, what, primary_.name(), store_.name.c_str(), verdict, so_far);
     }
 }
 

@@ -51,9 +51,11 @@ public:
     /// The memory of the window does not wait for an answer to these any more.
     void settle(const Owed& owed) noexcept;
 
-    /// They were sent, and nobody knows whether they are stored. Also a reservation for which nothing is
-    /// owed.
+    /// They were sent, and nobody knows whether they are stored.
     void doubt(const Owed& owed) noexcept;
+
+    /// A reservation was sent and not answered: clients may have been charged for nothing.
+    void doubt_reservation() noexcept;
 
     /// Sends what waits, as far as the primary takes it now.
     void send_waiting() noexcept;
@@ -64,6 +66,8 @@ public:
     std::size_t waiting() const noexcept { return waiting_.count(); }  ///< windows, of all workers
     std::uint64_t dropped() const noexcept { return dropped_; }        ///< charges since the worker started
     std::uint64_t in_doubt() const noexcept { return in_doubt_; }      ///< likewise
+    std::uint64_t reservations_in_doubt() const noexcept { return reservations_in_doubt_; }
+    std::uint64_t refunds_in_doubt() const noexcept { return refunds_in_doubt_; }
 
     /// Says what is lost with this worker. The primary has been shut down.
     void log_lost() noexcept;
@@ -80,6 +84,7 @@ private:
     void drop_closed(Millis now) noexcept;
     void drop(const Owed& owed, const char* reason) noexcept;
     void confirm(const Owed& owed, const Window& answer) noexcept;
+    void log_doubt(const char* what, std::uint64_t count, std::uint64_t so_far, const char* verdict) noexcept;
 
     const StoreConf& store_;
     Node& primary_;
@@ -91,6 +96,8 @@ private:
     Millis swept_ = 0;  // when closed windows were last looked for
     std::uint64_t dropped_ = 0;
     std::uint64_t in_doubt_ = 0;
+    std::uint64_t reservations_in_doubt_ = 0;
+    std::uint64_t refunds_in_doubt_ = 0;
     LogThrottle pause_log_;
     bool pause_logged_ = false;  // its end is to be logged too: one line for each of its lines
     LogThrottle drop_log_;

@@ -80,7 +80,7 @@ void Attempt::settle(Delivery delivery, const Reply* reply) noexcept {
     std::int64_t granted = 0;
     Window window;
     if (delivery == Delivery::in_doubt) {
-        charges->doubt(owed);
+        owed.cost != 0 ? charges->doubt(owed) : charges->doubt_reservation();
         return;
     }
     if (delivery == Delivery::answered && read_reserve(*reply, granted, window) != Fault::none) {
@@ -125,6 +125,7 @@ void Check::start(Shard& shard, std::string_view key, bool of_primary, Owner& ow
     of_primary_ = of_primary;
     reservation_ = nullptr;
     begin(shard, key, owner);
+    ask_first();
 }
 
 void Check::reserve(Shard& shard, std::string_view key, const Reservation& reservation,
@@ -132,6 +133,13 @@ void Check::reserve(Shard& shard, std::string_view key, const Reservation& reser
     of_primary_ = true;
     reservation_ = &reservation;
     begin(shard, key, owner);
+    ask_first();
+}
+
+void Check::lease(Shard& shard, std::string_view key, const Reservation& reservation, Owner& owner) noexcept {
+    reservation_ = &reservation;
+    begin(shard, key, owner);
+    shard.leases().ask(*this);
 }
 
 void Check::begin(Shard& shard, std::string_view key, Owner& owner) noexcept {
@@ -144,6 +152,9 @@ void Check::begin(Shard& shard, std::string_view key, Owner& owner) noexcept {
     granted_ = 0;
     in_doubt_ = false;
     shard.store().deadlines().add(*this);
+}
+
+void Check::ask_first() noexcept {
     if (!ask_next()) {
         end("no node of the shard is up");
     }
@@ -233,7 +244,9 @@ void Check::deadline_passed() noexcept {
         return;
     }
     shard_->store().deadlines().add(*this);
-    ask_next();
+    if (fetch_ == nullptr) {
+        ask_next();
+    }
 }
 
 void Check::end(const char* failure) noexcept {
@@ -246,6 +259,7 @@ void Check::end(const char* failure) noexcept {
         // What is granted from now on is still for whoever asked, until cancel() or keep().
         owner_ = nullptr;
         shard_->store().deadlines().remove(*this);
+        Leases::leave(*this);
     }
     owner->on_checked(*this);
 }
@@ -254,6 +268,7 @@ void Check::cancel() noexcept {
     if (owner_ != nullptr) {
         owner_ = nullptr;
         shard_->store().deadlines().remove(*this);
+        Leases::leave(*this);
     }
     for (Attempt*& attempt : attempts_) {
         if (attempt != nullptr) {

@@ -13,6 +13,7 @@
 namespace rate_limit {
 
 class Attempt;
+class Fetch;
 struct Owed;
 class Shard;
 class Store;
@@ -24,12 +25,13 @@ struct Reservation {
     WindowKind kind = WindowKind::first;
     std::int64_t want = 0;
     std::int64_t least = 0;  ///< nothing is granted rather than less
+    std::int64_t batch = 0;  ///< tokens taken at a time in `lease`; 0: see batch_size()
 };
 
 /// One read of one window, over as many nodes as it takes: a replica first; after each third of check_timeout
 /// without an answer, and at once after a failure, also the next node. The first answer wins. Or one
 /// reservation at the primary, which is never asked twice: what is granted to nobody, because it came too
-/// late, is given back.
+/// late, is given back. Or a place in what Leases fetch from there.
 ///
 /// Lives in the waiting request. Its attempts belong to the nodes and may outlive it: cancel() lets go of
 /// them.
@@ -55,6 +57,10 @@ public:
 
     /// Likewise. `reservation` stays as long as `key`.
     void reserve(Shard& shard, std::string_view key, const Reservation& reservation, Owner& owner) noexcept;
+
+    /// Likewise; waits for tokens, of which it wants `reservation.want`. The window it finds counts neither
+    /// them nor what others have at hand.
+    void lease(Shard& shard, std::string_view key, const Reservation& reservation, Owner& owner) noexcept;
 
     /// Nobody waits any more. Answers that come later are read and dropped.
     void cancel() noexcept;
@@ -91,12 +97,15 @@ public:
 
 private:
     friend class Attempt;
+    friend class Fetch;
+    friend class Leases;
     friend class CheckDeadlines;
 
     static constexpr std::size_t max_attempts =
         3;  // in flight at a time: one for each third of check_timeout
 
     void begin(Shard& shard, std::string_view key, Owner& owner) noexcept;
+    void ask_first() noexcept;
     bool ask_next() noexcept;
     void answered(Attempt& attempt, Node& node, const Reply& reply) noexcept;
     void lost(Attempt& attempt) noexcept;
@@ -113,6 +122,8 @@ private:
     std::int64_t granted_ = 0;
     bool in_doubt_ = false;
     std::array<Attempt*, max_attempts> attempts_{};
+    Fetch* fetch_ = nullptr;  // that it has a place in
+    ngx_queue_t place_{};
     ngx_queue_t link_{};  // in the deadlines' queue of stage_
     std::size_t stage_ = 0;
     ngx_msec_t started_ = 0;

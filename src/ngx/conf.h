@@ -18,6 +18,8 @@ constexpr ngx_uint_t headers_off =
 constexpr ngx_uint_t headers_github = 0x02;
 constexpr ngx_uint_t headers_ietf = 0x04;
 
+constexpr ngx_uint_t lease_auto = 0;
+
 /// The value of rate_limit_dry_run: a constant, or a variable asked at each request.
 struct DryRun {
     ngx_flag_t on;                    // NGX_CONF_UNSET: not written
@@ -40,6 +42,7 @@ struct Limit {
     StoreConf* store;  // null: `local`, or store_text holds a variable and is asked at each request
     bool local;
     ngx_uint_t mode;
+    ngx_uint_t lease;  // tokens taken at a time; lease_auto: as many as it takes
     ngx_uint_t phase;
     ngx_http_complex_value_t* cost;
     ngx_array_t* exempt;  // of ngx_uint_t, status codes; empty: off
@@ -56,6 +59,7 @@ struct LocationConf {
     ngx_array_t* lines;  // of Limit, as parsed; NGX_CONF_UNSET_PTR: none written; null: `rate_limit off`
     ngx_http_complex_value_t* store;
     ngx_uint_t mode;
+    ngx_uint_t lease;
     ngx_uint_t phase;
     ngx_http_complex_value_t* cost;
     ngx_array_t* exempt;
@@ -137,7 +141,7 @@ char* set_exempt_status(ngx_conf_t* cf, ngx_command_t* command, void* conf) noex
 char* set_bypass(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_headers(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_zone(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
-char* set_not_available(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_lease(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 
 /// rate_limit_redis NAME { … }
 char* set_redis_block(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;

@@ -407,8 +407,24 @@ char* set_zone(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept 
     return NGX_CONF_OK;
 }
 
-char* set_not_available(ngx_conf_t* cf, ngx_command_t* command, void* /*conf*/) noexcept {
-    return refuse(cf, "\"%V\" is not available yet: remove the line", &command->name);
+char* set_lease(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
+    auto& location = *static_cast<LocationConf*>(conf);
+    if (location.lease != NGX_CONF_UNSET_UINT) {
+        return duplicate;
+    }
+    const ngx_str_t& value = words_of(cf)[1];
+    std::int64_t tokens = 0;
+    if (view(value) == "auto") {
+        location.lease = lease_auto;
+    } else if (value.len != 0 && parse_cost(view(value), tokens) && tokens > 0) {
+        location.lease = static_cast<ngx_uint_t>(tokens);
+    } else {
+        return refuse(cf,
+                      "invalid value \"%V\" in \"rate_limit_lease\": it is \"auto\" or a whole number of "
+                      "tokens from 1 to 1000000000",
+                      &value);
+    }
+    return NGX_CONF_OK;
 }
 
 }  // namespace rate_limit

@@ -64,17 +64,6 @@ bool same_window(const Limit& a, const Limit& b) noexcept {
            same_text(*a.store_text, *b.store_text) && same_text(*a.key, *b.key);
 }
 
-/// What stores on other machines cannot do yet.
-ngx_int_t check_mode(ngx_conf_t* cf, const Limit& limit) noexcept {
-    if (limit.local || limit.mode != static_cast<ngx_uint_t>(Mode::lease)) {
-        return NGX_OK;
-    }
-    log_line(cf, NGX_LOG_EMERG, limit,
-             "the mode of \"rate_limit\" is not available yet with a Redis store: use \"charge_refund\", or "
-             "the store \"local\"");
-    return NGX_ERROR;
-}
-
 ngx_int_t resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
     auto* main = static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_rate_limit_module));
     auto** stores = static_cast<StoreConf**>(main->stores.elts);
@@ -83,7 +72,7 @@ ngx_int_t resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
         for (ngx_uint_t i = 0; i < main->stores.nelts; ++i) {
             stores[i]->used = true;
         }
-        return check_mode(cf, limit);
+        return NGX_OK;
     }
     if (view(limit.store_text->value) == "local") {
         limit.local = true;
@@ -98,7 +87,7 @@ ngx_int_t resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
         return NGX_ERROR;
     }
     limit.store->used = true;
-    return check_mode(cf, limit);
+    return NGX_OK;
 }
 
 /// Fills in what the line left to the directives of the block where it is in effect.
@@ -108,6 +97,7 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, Limit& line, Limit& 
     limit.store_text = limit.store_text != nullptr ? limit.store_text : conf.store;
     limit.cost = limit.cost != nullptr ? limit.cost : conf.cost;
     ngx_conf_merge_uint_value(limit.mode, conf.mode, 0);
+    limit.lease = conf.lease;
     ngx_conf_merge_uint_value(limit.phase, conf.phase, 0);
     ngx_conf_merge_ptr_value(limit.exempt, conf.exempt, nullptr);
     if (limit.dry_run.on == NGX_CONF_UNSET) {
@@ -185,6 +175,7 @@ void* create_location_conf(ngx_conf_t* cf) noexcept {
     auto* unset = static_cast<ngx_array_t*>(NGX_CONF_UNSET_PTR);
     conf->lines = unset;
     conf->mode = NGX_CONF_UNSET_UINT;
+    conf->lease = NGX_CONF_UNSET_UINT;
     conf->phase = NGX_CONF_UNSET_UINT;
     conf->exempt = unset;
     conf->dry_run.on = NGX_CONF_UNSET;
@@ -208,6 +199,7 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
         conf.cost = constant_value(cf, "1");
     }
     ngx_conf_merge_uint_value(conf.mode, prev.mode, static_cast<ngx_uint_t>(Mode::check_charge));
+    ngx_conf_merge_uint_value(conf.lease, prev.lease, lease_auto);
     ngx_conf_merge_uint_value(conf.phase, prev.phase, static_cast<ngx_uint_t>(Phase::access));
     if (conf.exempt == NGX_CONF_UNSET_PTR) {
         conf.exempt =

@@ -6,10 +6,14 @@ namespace rate_limit {
 
 class Zone;
 
-/// Once a second every worker looks for charges that wait in the zone, and events on those for its primaries:
-/// also the charges of a worker that is gone, also before a request comes that would connect it. To be called
-/// in each worker.
+/// Once a second every worker looks for charges that wait in the zone, and sends on those for its primaries:
+/// also the charges of a worker that is gone, also before a request comes that would connect it. Likewise,
+/// and more often, for tokens that are noted there and not needed; the last worker that leaves gives back all
+/// of them. To be called in each worker.
 void start_delivery(ngx_cycle_t* cycle) noexcept;
+
+/// Tokens have been noted: a leaving worker stays for the next round.
+void expect_tokens() noexcept;
 
 /// nginx ends, and the zone with it: says what is lost. To be called in the master process.
 void log_undelivered(const ngx_cycle_t* cycle, Zone& zone) noexcept;

@@ -3,6 +3,7 @@
 #include "core/cost.h"
 #include "ngx/log_throttle.h"
 #include "ngx/memory.h"
+#include "ngx/tokens.h"
 
 namespace rate_limit {
 
@@ -50,6 +51,10 @@ bool admit_without_store(RequestContext& context, std::size_t i) noexcept {
 void decide_one(RequestContext& context, std::size_t i, Millis now) noexcept {
     AppliedLimit& applied = context.applied(i);
     Verdict& verdict = context.verdict(i);
+    if (applied.recalled == Recalled::drawn) {
+        verdict.outcome = Outcome::passed;
+        return;
+    }
     const bool confirms = applied.recalled == Recalled::to_confirm;
     const Window answer = applied.local() ? Window{} : applied.check.window();
     Source source = Source::memory;
@@ -68,8 +73,14 @@ void decide_one(RequestContext& context, std::size_t i, Millis now) noexcept {
         applied.open = is_open(answer, verdict.rate.period, now);
     }
     const std::int64_t cost = context.costs()[i];
-    switch (applied.reserves() && !applied.local() ? take_grant(applied, verdict, cost, now)
-                                                   : admit(applied, verdict, cost, answer, source, now)) {
+    const auto admission = [&] {
+        if (applied.leases()) {
+            return take_tokens(applied, verdict, cost, now);
+        }
+        return applied.reserves() && !applied.local() ? take_grant(applied, verdict, cost, now)
+                                                      : admit(applied, verdict, cost, answer, source, now);
+    };
+    switch (admission()) {
         case Admission::admitted:
             verdict.outcome = Outcome::passed;
             break;
@@ -147,8 +158,21 @@ void settle_reserved(AppliedLimit& applied, const Verdict& verdict, std::int64_t
     }
 }
 
+/// The request leaves a leased limit: what its tokens do not cover is charged.
+void charge_leased(AppliedLimit& applied, const Verdict& verdict, std::int64_t cost, Millis now) noexcept {
+    const std::int64_t rest = settle_tokens(applied, verdict, cost, now);
+    if (rest != 0) {
+        charge_redis(applied, verdict, rest, now);
+    } else {
+        give_back(applied);
+    }
+}
+
 /// Another limit refused the request before this one was asked about: what is known here is shown.
 void leave_undecided(AppliedLimit& applied, Verdict& verdict, Millis now) noexcept {
+    if (applied.recalled == Recalled::drawn) {
+        return;
+    }
     if (applied.recalled != Recalled::nothing) {
         verdict.outcome = used_up(applied);
     } else if (applied.zone != nullptr && !recollect(applied, verdict, now)) {
@@ -184,7 +208,8 @@ void check(RequestContext& context, std::size_t from) noexcept {
         if (context.verdict(i).outcome != Outcome::none || (alone && applied.local())) {
             continue;
         }
-        applied.recalled = recall(applied, context.verdict(i), context.costs()[i], now);
+        applied.recalled = applied.leases() ? draw(applied, context.verdict(i), context.costs()[i], now)
+                                            : recall(applied, context.verdict(i), context.costs()[i], now);
         if (applied.recalled == Recalled::used_up) {
             context.verdict(i).outcome = used_up(applied);
         }
@@ -194,7 +219,8 @@ void check(RequestContext& context, std::size_t from) noexcept {
     }
     context.begin_asking();
     for (std::size_t i = from; i < context.count(); ++i) {
-        if (context.verdict(i).outcome == Outcome::none && !context.applied(i).local()) {
+        if (context.verdict(i).outcome == Outcome::none && !context.applied(i).local() &&
+            context.applied(i).recalled != Recalled::drawn) {
             context.ask(i);
         }
     }
@@ -299,7 +325,9 @@ void charge(RequestContext& context, ngx_uint_t status) noexcept {
         if (applied.shard == nullptr) {
             continue;  // it could not be checked, and there is nowhere to charge
         }
-        if (take_late_grant(applied) || applied.held == Held::reserved) {
+        if (applied.leases()) {
+            charge_leased(applied, verdict, due[i], now);
+        } else if (take_late_grant(applied) || applied.held == Held::reserved) {
             settle_reserved(applied, verdict, due[i], now);
         } else if (due[i] != 0 && applied.check.unsettled()) {
             // It may be charged already: its answer will say what is left to do.

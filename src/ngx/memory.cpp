@@ -1,16 +1,12 @@
 #include "ngx/memory.h"
 
 #include "ngx/store_conf.h"
+#include "ngx/tokens.h"
 #include "ngx/zone.h"
 
 namespace rate_limit {
 
 namespace {
-
-Terms terms_of(const AppliedLimit& applied, const Verdict& verdict, Millis now) noexcept {
-    return {verdict.rate, applied.local() ? Truth::local : Truth::redis,
-            propose_reset(applied.limit->window, verdict.rate.period, now), now};
-}
 
 bool fits(const AppliedLimit& applied, const Verdict& verdict, std::int64_t taken,
           std::int64_t cost) noexcept {
@@ -40,6 +36,11 @@ Question question_of(const AppliedLimit& applied) noexcept {
 
 }  // namespace
 
+Terms terms_of(const AppliedLimit& applied, const Verdict& verdict, Millis now) noexcept {
+    return {verdict.rate, applied.local() ? Truth::local : Truth::redis,
+            propose_reset(applied.limit->window, verdict.rate.period, now), now};
+}
+
 Recalled recall(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Millis now) noexcept {
     WindowTable& windows = applied.zone->windows();
     const auto record = windows.find(applied.id);
@@ -47,7 +48,7 @@ Recalled recall(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Mill
         fits(applied, verdict, taken(*record), cost)) {
         return Recalled::nothing;
     }
-    const Window known{record->used, record->reset};
+    const Window known{record->used - static_cast<std::int64_t>(record->leased), record->reset};
     // Requests in flight are known here, and nobody else knows better.
     if (applied.local() || (!applied.reserves() && record->used < verdict.rate.limit)) {
         return reject_by(verdict, known, Recalled::used_up);
@@ -185,7 +186,11 @@ bool take_late_grant(AppliedLimit& applied) noexcept {
 }
 
 void give_back(AppliedLimit& applied) noexcept {
-    take_late_grant(applied);
+    if (applied.leases()) {
+        give_back_tokens(applied);
+    } else {
+        take_late_grant(applied);
+    }
     if (applied.held == Held::reserved && applied.shard != nullptr) {
         applied.shard->charges().refund(applied.key, applied.reservation, applied.reserved, applied.held_in);
     } else if (applied.held != Held::nothing) {

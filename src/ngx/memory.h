@@ -12,6 +12,9 @@ namespace rate_limit {
 /// One limit of one request and what this machine remembers of its window. Each function is one or two steps
 /// under the lock of one set; nothing here waits.
 
+/// What it is asked under now.
+Terms terms_of(const AppliedLimit& applied, const Verdict& verdict, Millis now) noexcept;
+
 /// Looks before any store is asked. Where the limit is reached, the verdict gets the window.
 Recalled recall(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Millis now) noexcept;
 

@@ -46,8 +46,8 @@ ngx_command_t commands[] = {
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("rate_limit_dry_run"), anywhere | NGX_CONF_TAKE1, set_dry_run, NGX_HTTP_LOC_CONF_OFFSET, 0,
      nullptr},
-    {ngx_string("rate_limit_lease"), anywhere | NGX_CONF_TAKE1, set_not_available, NGX_HTTP_LOC_CONF_OFFSET,
-     0, nullptr},
+    {ngx_string("rate_limit_lease"), anywhere | NGX_CONF_TAKE1, set_lease, NGX_HTTP_LOC_CONF_OFFSET, 0,
+     nullptr},
     {ngx_string("rate_limit_bypass"), anywhere | NGX_CONF_1MORE, set_bypass, NGX_HTTP_LOC_CONF_OFFSET, 0,
      nullptr},
     {ngx_string("rate_limit_headers"), anywhere | NGX_CONF_TAKE12, set_headers, NGX_HTTP_LOC_CONF_OFFSET, 0,
@@ -103,19 +103,17 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     return finish_stores(cf, *main);
 }
 
-/// Also in the processes that look after the cache, which serve no requests.
+/// nginx calls it also in the processes that look after the cache, which serve no requests.
 ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
     const MainConf* main = main_conf(cycle);
-    if (main == nullptr) {
+    if (main == nullptr || (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE)) {
         return NGX_OK;
     }
     if (main->zone != nullptr) {
         main->zone->enter_process();
     }
     // Also without limits: where there is no master process, a reload may bring some.
-    if (ngx_process == NGX_PROCESS_WORKER || ngx_process == NGX_PROCESS_SINGLE) {
-        start_delivery(cycle);
-    }
+    start_delivery(cycle);
     return NGX_OK;
 }
 

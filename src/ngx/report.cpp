@@ -64,13 +64,20 @@ void Report::on_timer(ngx_event_t* event) noexcept {
     std::size_t waiting = 0;
     std::uint64_t dropped = 0;
     std::uint64_t in_doubt = 0;
+    std::uint64_t refunds = 0;
+    std::uint64_t reservations = 0;
     for (const auto& shard : store.shards()) {
         waiting += shard->charges().waiting();
         dropped += shard->charges().dropped();
         in_doubt += shard->charges().in_doubt();
+        refunds += shard->charges().refunds_in_doubt();
+        reservations += shard->charges().reservations_in_doubt();
     }
     Line line;
     line.add("charges of %uz windows waiting, %uL dropped, %uL in doubt", waiting, dropped, in_doubt);
+    if (refunds != 0 || reservations != 0) {
+        line.add("; in doubt: %uL refunds, %uL reservations", refunds, reservations);
+    }
     for (const auto& shard : store.shards()) {
         add_node(line, shard->primary());
         for (const auto& replica : shard->replicas()) {

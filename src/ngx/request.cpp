@@ -84,8 +84,12 @@ std::size_t RequestContext::add(const Limit& limit) noexcept {
 void RequestContext::ask(std::size_t i) noexcept {
     ++pending_;
     AppliedLimit& applied = applied_[i];
+    if (applied.leases()) {
+        applied.check.lease(*applied.shard, applied.key, applied.reservation, *this);
+        return;
+    }
     if (applied.reserves()) {
-        applied.reservation = {applied.id, verdicts_[i].rate, applied.limit->window, costs_[i], costs_[i]};
+        applied.reservation = {applied.id, verdicts_[i].rate, applied.limit->window, costs_[i], costs_[i], 0};
         applied.check.reserve(*applied.shard, applied.key, applied.reservation, *this);
         return;
     }

@@ -19,13 +19,16 @@ enum class Held : unsigned char {
     nothing,
     in_flight,  ///< it counts as one
     reserved,   ///< its cost is charged already
+    leased,     ///< tokens that this machine had
 };
 
 /// What this machine remembers before any store is asked.
 enum class Recalled : unsigned char {
     nothing,     ///< nothing, or that there is room
     used_up,     ///< that the limit is reached
-    to_confirm,  ///< the same, and it is this request's turn to ask the primary whether that is still so
+    drawn,       ///< tokens, which the request has now
+    to_confirm,  ///< that the limit is reached, and it is this request's turn to ask the primary whether that
+                 ///< is still so
 };
 
 /// One limit that applies to one request.
@@ -43,9 +46,9 @@ struct AppliedLimit {
     Held held = Held::nothing;
     Ticket ticket = 0;          // of the window that holds it
     std::uint32_t events = 0;   // what the record said when it was recalled
-    std::int64_t reserved = 0;  // what is charged already
+    std::int64_t reserved = 0;  // what is charged already, or spent of tokens
     Millis held_in = 0;         // the reset of the window in Redis where it is
-    Reservation reservation;    // what is asked for
+    Reservation reservation;    // what is asked for; in `lease` known before that
     Check check;
 
     bool local() const noexcept { return zone != nullptr && shard == nullptr; }
@@ -53,6 +56,11 @@ struct AppliedLimit {
     /// It is charged before the request, if its cost fits.
     bool reserves() const noexcept { return limit->mode != static_cast<ngx_uint_t>(Mode::check_charge); }
     bool reserves_here() const noexcept { return reserves() && local(); }
+
+    /// It spends tokens that this machine fetches in advance.
+    bool leases() const noexcept {
+        return shard != nullptr && limit->mode == static_cast<ngx_uint_t>(Mode::lease);
+    }
 };
 
 /// The request leaves the window uncharged.

@@ -9,7 +9,8 @@ Shard::Shard(Store& store, const StoreConf& conf, const ShardConf& shard)
       name_(shard.name),
       primary_(conf, shard.primary, shard.name, true, *this),
       turn_(static_cast<std::size_t>(ngx_random())),  // workers start at different replicas
-      charges_(conf, shard.name, primary_, store.report()) {
+      charges_(conf, shard.name, primary_, store.report()),
+      leases_(*this) {
     Node::Listener& listener = *this;
     for (const NodeConf& replica : shard.replicas) {
         replicas_.push_back(std::make_unique<Node>(conf, replica, shard.name, false, listener));

@@ -6,6 +6,7 @@
 
 #include "ngx/charges.h"
 #include "ngx/check.h"
+#include "ngx/leases.h"
 #include "ngx/node.h"
 #include "ngx/report.h"
 #include "ngx/store_conf.h"
@@ -14,7 +15,7 @@ namespace rate_limit {
 
 class Store;
 
-/// One shard as one worker sees it: a primary, its replicas, and the charges on their way.
+/// One shard as one worker sees it: a primary, its replicas, the charges and the tokens on their way.
 class Shard final : private Node::Listener {
 public:
     Shard(Store& store, const StoreConf& conf, const ShardConf& shard);
@@ -24,6 +25,7 @@ public:
     std::string_view name() const noexcept { return name_; }
     Charges& charges() noexcept { return charges_; }
     const Charges& charges() const noexcept { return charges_; }
+    Leases& leases() noexcept { return leases_; }
     const Node& primary() const noexcept { return primary_; }
     const std::vector<std::unique_ptr<Node>>& replicas() const noexcept { return replicas_; }
 
@@ -45,6 +47,7 @@ private:
     std::vector<std::unique_ptr<Node>> replicas_;
     std::size_t turn_;
     Charges charges_;
+    Leases leases_;
 };
 
 /// One rate_limit_redis block as one worker runs it. Nodes connect with the first command.

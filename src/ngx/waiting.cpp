@@ -102,7 +102,7 @@ bool WaitingCharges::take_from_zone(std::string& key, Owed& owed) {
     for (std::size_t looked = 0; looked < table.sets(); ++looked) {
         set_ = set_ < table.sets() ? set_ : 0;
         for (const WaitingCharge& candidate : table.records_of(set_)) {
-            if (candidate.shard != shard_) {
+            if (candidate.shard != shard_ || candidate.note != Note::charges) {
                 continue;
             }
             key.assign(candidate.key());  // before it is taken out: this may throw
@@ -130,7 +130,9 @@ std::int64_t WaitingCharges::cost_of(const WindowId& id) const noexcept {
 
 std::size_t WaitingCharges::count() const noexcept {
     std::size_t count = here_.size();
-    zone_.waiting().for_each([&](const WaitingCharge& waiting) { count += waiting.shard == shard_ ? 1 : 0; });
+    zone_.waiting().for_each([&](const WaitingCharge& waiting) {
+        count += waiting.shard == shard_ && waiting.note == Note::charges ? 1 : 0;
+    });
     return count;
 }
 

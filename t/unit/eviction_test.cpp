@@ -49,15 +49,23 @@ TEST(Eviction, NeverALocalOneAtItsLimit) {
     EXPECT_TRUE(may_go(record(Truth::redis, 11, 10)));
 }
 
+TEST(Eviction, TokensAtHandGoAfterCopiesAndBeforeLocalWindows) {
+    WindowRecord few = record(Truth::redis, 9, 10);
+    few.leased = 1;
+    WindowRecord many = record(Truth::redis, 9, 10);
+    many.leased = 2;
+    EXPECT_TRUE(goes_before(record(Truth::redis, 10, 10), few));
+    EXPECT_TRUE(goes_before(few, many));
+    EXPECT_TRUE(goes_before(many, record(Truth::local, 1, 10)));
+}
+
 TEST(Eviction, NeverOneThatSomebodyStillSettlesWith) {
     for (const Truth truth : {Truth::local, Truth::redis}) {
         WindowRecord in_flight = record(truth, 1, 10);
         in_flight.in_flight = 1;
-        WindowRecord leased = record(truth, 1, 10);
-        leased.leased = 1;
         WindowRecord unanswered = record(truth, 1, 10);
         unanswered.unanswered = 1;
-        for (WindowRecord* held : {&in_flight, &leased, &unanswered}) {
+        for (WindowRecord* held : {&in_flight, &unanswered}) {
             EXPECT_FALSE(may_go(*held));
             held->reset = now;
             EXPECT_TRUE(may_go(*held));
