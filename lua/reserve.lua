@@ -1,10 +1,11 @@
 -- Charges a client's window before the request, as far as the limit leaves it, and opens a new window if none is open.
--- KEYS[1]: a hash of used and reset. ARGV: limit, want, least, now, proposed, latest; times in milliseconds.
--- Adds `want`, or what is left; nothing if that is less than `least`. Returns {granted, used, reset}; used and reset are 0
--- where no window is open and nothing is granted.
+-- KEYS[1]: a hash of used and reset. ARGV: limit, want, least, now, proposed, latest and perhaps parts; times in milliseconds.
+-- Adds `want`, or what is left; nothing if that is less than `least`. Where there are parts, no more than one of so many parts
+-- of what is left, unless `least` is more: only here is that known when several machines take. Returns {granted, used, reset};
+-- used and reset are 0 where no window is open and nothing is granted.
 
 local key, limit, want, least = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local now, proposed, latest = tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6])
+local now, proposed, latest, parts = tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7] or 1)
 
 -- The number, if HINCRBY could count on from this text and Lua holds it exactly.
 local function whole(text)
@@ -18,7 +19,8 @@ if not open then
     used = 0
 end
 
-local granted = math.min(want, math.max(0, limit - used))
+local left = math.max(0, limit - used)
+local granted = math.min(want, left, math.max(least, math.floor(left / parts)))
 if granted < least or granted == 0 then
     return {0, used, open and reset or 0}
 end

@@ -14,6 +14,7 @@ my %two = (
     rate_limit_cost          => ['1', '2'],
     rate_limit_exempt_status => ['304', 'off'],
     rate_limit_dry_run       => ['on', 'off'],
+    rate_limit_lease         => ['auto', '1'],
     rate_limit_bypass        => ['$arg_a', '$arg_b'],
     rate_limit_headers       => ['github', 'ietf'],
     rate_limit_status        => ['429', '430'],

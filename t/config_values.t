@@ -17,6 +17,7 @@ my %remedy = (
     dry    => qr/it is "on", "off" or a variable/,
     status => qr/it is a whole number from 400 to 599/,
     prefix => qr/it is a whole number from 1 to 128/,
+    lease  => qr/it is "auto" or a whole number of tokens from 1 to 1000000000/,
     headers => qr/it is "github", "ietf" or both, or "off" alone/,
 );
 
@@ -52,6 +53,8 @@ my @values = (
     (map { ["rate_limit_exempt_status $_", qr/invalid exempt status ".*" in "rate_limit_exempt_status"/, $remedy{exempt}] }
         '99', '600', 'x', '304 off', '""', '$arg_a', '304 3xx'),
     (map { ["rate_limit_dry_run $_", qr/invalid dry run ".*" in "rate_limit_dry_run"/, $remedy{dry}] } '1', 'On', '""'),
+    (map { ["rate_limit_lease $_", qr/invalid value ".*" in "rate_limit_lease"/, $remedy{lease}] }
+        '0', '-1', '+1', '1.5', '""', 'x', 'Auto', '$arg_a', '" 1"', '1k', '1000000001', '99999999999999999999'),
     (map { ["rate_limit_headers $_", qr/invalid value ".*" in "rate_limit_headers"/, $remedy{headers}] }
         'on', 'github off', 'off off', 'github github', 'ietf draft', '""'),
     (map { my $d = $_; map { ["$d $_", qr/invalid number ".*" in "$d"/, $remedy{status}] } '399', '600', 'x', '-429', '""', '429.0' }
@@ -70,12 +73,17 @@ for my $case (@values) {
 my @arguments = (
     'rate_limit', 'rate_limit_key', 'rate_limit_key a b', 'rate_limit_store', 'rate_limit_store a b', 'rate_limit_mode',
     'rate_limit_phase', 'rate_limit_phase access access', 'rate_limit_cost', 'rate_limit_cost 1 2', 'rate_limit_exempt_status',
-    'rate_limit_dry_run', 'rate_limit_bypass', 'rate_limit_headers', 'rate_limit_headers github ietf off', 'rate_limit_status',
+    'rate_limit_dry_run', 'rate_limit_lease', 'rate_limit_lease auto 1', 'rate_limit_bypass', 'rate_limit_headers', 'rate_limit_headers github ietf off', 'rate_limit_status',
     'rate_limit_log_level', 'rate_limit_on_error', 'rate_limit_error_status', 'rate_limit_ipv6_prefix',
 );
 for my $text (@arguments) {
     my ($directive) = split / /, $text;
     refuses("$text;", $text, qr/invalid number of arguments in "$directive" directive in/);
+}
+
+for my $value ('auto', '1', '1000000000') {
+    my ($first, $second) = map { "rate_limit_lease $_;" } $value, 7;
+    accepts("$first server { listen unix:%%DIR%%/socket; $second location / { $first } }", $first);
 }
 
 done;

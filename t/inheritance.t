@@ -16,7 +16,7 @@ my $redis  = $shards->primary(0);
 my $nginx  = RateLimit::Nginx->start(
     http => $shards->block('main', $patient) . '
         rate_limit_store main; rate_limit_key $http_x_key; rate_limit_headers ietf;
-        rate_limit_exempt_status off; rate_limit 9r/h name=http; rate_limit 99r/d name=http2;
+        rate_limit_exempt_status off; rate_limit_lease 5; rate_limit 9r/h name=http; rate_limit 99r/d name=http2;
         server { listen 127.0.0.1:%%PORT_1%%; rate_limit off; rate_limit_cost 2;
             location / { } location /on/ { alias %%DIR%%/html/; rate_limit 3r/h name=on cost=5; } }
         server { listen 127.0.0.1:%%PORT_2%%; rate_limit 8r/h name=server; rate_limit_status 480;
@@ -29,6 +29,8 @@ my $nginx  = RateLimit::Nginx->start(
         location /line/ { alias %%DIR%%/html/; rate_limit_cost 3;
             rate_limit 7r/h name=line key=own cost=2 exempt=304,405; }
         location /headers/ { alias %%DIR%%/html/; rate_limit_headers github; rate_limit_key headers; }
+        location /lease/ { alias %%DIR%%/html/; rate_limit 900r/h name=lease mode=lease;
+            location /lease/in/ { alias %%DIR%%/html/; rate_limit_lease 7; } }
         if ($arg_if) { set $x 1; }
         location /if/ { alias %%DIR%%/html/; rate_limit_key if; if ($arg_y) { set $y 1; } }',
 );
@@ -64,6 +66,11 @@ my $headers = $nginx->get('/headers/x');
 is_deeply [@{limits($headers)}{qw(limit used resource)}], [9, 1, 'http'],
     'rate_limit_headers of the location';
 is $headers->header('RateLimit'), undef, 'replaces that of http';
+for my $case (['/lease/x', 5, 'http'], ['/lease/in/x', 7, 'the location']) {
+    my ($uri, $batch, $where) = @$case;
+    is $nginx->get($uri, 'X-Key' => $uri)->status, 200, 'a request with a token';
+    is $redis->hash("rl:lease/3600:$uri")->{used}, $batch, "of a batch as large as $where says";
+}
 $nginx->get('/key/x', 'X-Key' => 'k');
 my $server = RateLimit::HTTP->new(port => $nginx->port(2));
 is_deeply [map { $server->get('/x', 'X-Key' => 's')->status } 1 .. 9], [(200) x 8, 480],

@@ -18,7 +18,7 @@ sub reserve ($want, $least, %at) {
     my $time = $at{now} // $now;
     my $proposed = $at{proposed} // $time + $period;
     return $redis->ask('EVALSHA', $reserve, 1, 'k', $at{limit} // 10, $want, $least, $time, $proposed,
-        $at{latest} // $proposed + 60_000);
+        $at{latest} // $proposed + 60_000, $at{parts} // ());
 }
 
 sub stored (@fields) {
@@ -60,6 +60,16 @@ subtest 'an open window' => sub {
     is_deeply reserve(1, 1, now => $reset), [1, 1, $reset + $period], 'and not at its end';
     stored used => 2, reset => $latest;
     is_deeply reserve(1, 1, latest => $latest), [1, 3, $latest], 'a reset as late as can be is believed';
+};
+
+subtest 'a part of what is left' => sub {
+    stored used => 1, reset => $reset;
+    is_deeply reserve(2, 1, parts => 4), [2, 3, $reset], 'no more than wanted';
+    is_deeply reserve(5, 1, parts => 4), [1, 4, $reset], 'nor than the part, rounded down';
+    is_deeply reserve(5, 2, parts => 4), [2, 6, $reset], 'but at least the least';
+    is_deeply reserve(5, 5, parts => 4), [0, 6, $reset], 'or nothing';
+    is_deeply reserve(5, 1, parts => 4), [1, 7, $reset], 'one where the part is less';
+    is_deeply reserve(5, 1, parts => 4, limit => 7), [0, 7, $reset], 'none at the limit';
 };
 
 subtest 'windows that are not counted on' => sub {

@@ -54,12 +54,11 @@ struct WaitingCharge {
 static_assert(sizeof(WaitingCharge) == 320, "five cache lines");
 
 /// No charge that waits gives way: who finds no room keeps it elsewhere. What outlives its window is taken
-/// out by whoever walks over the table, and counted. A note of tokens does: they are spent all the same.
+/// out by whoever walks over the table, and counted. Nor does a note of tokens before its window ends: who
+/// finds no room takes none in advance.
 inline EvictionRank eviction_rank(const WaitingCharge& charge, Millis now) noexcept {
-    if (charge.note == Note::charges) {
-        return {Hold::firm, 0};
-    }
-    return {charge.reset <= now ? Hold::none : Hold::lease, 0};
+    const bool needed = charge.note == Note::charges || charge.reset > now;
+    return {needed ? Hold::firm : Hold::none, 0};
 }
 
 /// Where refunds to the window of `id` that ends at `reset` wait: apart from charges, and from refunds to

@@ -38,7 +38,9 @@ void open_if_ended(WindowRecord& record, const Terms& terms) noexcept {
 
 void take(WindowRecord& record, std::int64_t used, Millis reset) noexcept {
     record.used = std::max<std::int64_t>(0, used);
-    record.leased = record.reset == reset ? record.leased : 0;  // they were of a window that Redis lost
+    // Tokens that Redis does not count any more are lost: an operator, or a failover, took them away.
+    record.leased =
+        record.reset == reset ? std::min(record.leased, static_cast<std::uint64_t>(record.used)) : 0;
     record.reset = reset;
     record.confirmed = true;
 }
@@ -172,7 +174,7 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
 
 void confirm_refund(WindowRecord& record, const Window& answer) noexcept {
     if (record.unanswered == 0 && record.confirmed && record.reset == answer.reset) {
-        take(record, answer.used, answer.reset);
+        take(record, std::max(answer.used, static_cast<std::int64_t>(record.leased)), answer.reset);
     }
 }
 

@@ -45,11 +45,13 @@ struct WindowRecord {
     std::int64_t used = 0;          ///< at least: what the truth said last, and what was charged here since
     std::uint64_t limit : 40;       ///< as last seen: which records may be evicted depends on it
     std::uint64_t events : 24;      ///< how many charges were sent from here and answered, modulo its size
-    std::uint64_t leased : 40;      ///< tokens granted to this machine and not spent: used counts them
+    std::uint64_t leased : 40;      ///< tokens granted to this machine and not spent: at most `used`
     std::uint64_t unanswered : 24;  ///< charges sent from here that the primary has not answered; at its most
                                     ///< it stays there
-    std::uint32_t asked = 0;        ///< when the primary was last asked, or granted; low half of Millis
-    std::uint32_t changed = 0;      ///< when the last charge was sent or answered; likewise
+    std::uint32_t asked =
+        0;  ///< when the primary was last asked to confirm, or for tokens; low half of Millis
+    std::uint32_t changed =
+        0;  ///< when the last charge was sent or answered, or tokens were granted; likewise
     Ticket ticket = 0;
     std::uint32_t in_flight : 24;  ///< requests admitted into this window that are not charged yet
     Truth truth : 1;

@@ -99,6 +99,7 @@ void Charges::ChargeCommand::answered(Node& node, Delivery delivery, const Reply
 void Charges::ChargeCommand::end() noexcept {
     Charges& owner = *charges;
     const bool was_batched = batched;
+    --owner.under_way_;
     free_list().give_back(*this);
     if (was_batched) {
         owner.batched_ended();
@@ -211,6 +212,7 @@ void Charges::charge(const Charge& charge) noexcept {
         command.charges = this;
         command.key.assign(charge.key);
         command.owed = charge.owed;
+        ++under_way_;
         if (paused_) {
             command.answered(primary_, Delivery::unsent, nullptr);
             return;
@@ -329,6 +331,7 @@ void Charges::send_waiting() noexcept {
             }
             command.charges = this;
             command.batched = true;
+            ++under_way_;
             store_.zone->windows().change(command.owed.id,
                                           [now](WindowRecord& record) { resend(record, now); });
             ++batched_;

@@ -63,6 +63,7 @@ public:
     /// What charges cost that wait in the zone for this window.
     std::int64_t cost_waiting(const WindowId& id) const noexcept { return waiting_.cost_of(id); }
 
+    std::size_t under_way() const noexcept { return under_way_; }      ///< commands that have not ended
     std::size_t waiting() const noexcept { return waiting_.count(); }  ///< windows, of all workers
     std::uint64_t dropped() const noexcept { return dropped_; }        ///< charges since the worker started
     std::uint64_t in_doubt() const noexcept { return in_doubt_; }      ///< likewise
@@ -91,6 +92,7 @@ private:
     Report& report_;
     WaitingCharges waiting_;
     std::size_t batched_ = 0;  // commands of the present batch that are not answered
+    std::size_t under_way_ = 0;
     bool paused_ = false;
     Backoff backoff_;
     Millis swept_ = 0;  // when closed windows were last looked for

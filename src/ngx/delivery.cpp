@@ -18,9 +18,17 @@ namespace {
 constexpr ngx_msec_t interval = 1000;
 constexpr ngx_msec_t interval_with_tokens = 250;
 
+// So long the last worker waits for a primary that is connected and does not serve.
+constexpr ngx_msec_t last_wait = 3000;
+
+// More at once, as after an outage, and the primary is late with its answers to requests.
+constexpr int refunds_a_round = 1000;
+
 struct Round {
     ngx_connection_t connection{};  // what nginx's debug logging of events looks at
     ngx_event_t timer{};            // cancelable, unless tokens are noted, which the last worker gives back
+    ngx_msec_t known = 0;           // since when tokens are noted
+    ngx_msec_t last_begun = 0;      // when this worker found itself the last one; 0: it has not
 };
 
 Round& the_round() noexcept {
@@ -98,54 +106,80 @@ void drop_closed(WaitingTable& table, const Digests& unknown, Millis now) noexce
     }
 }
 
-/// One round over all shards that this worker knows. `last`: nobody will spend the tokens at hand any more.
-/// True while tokens are noted.
-bool deliver(const MainConf& main, bool last) {
+enum class Stage : unsigned char {
+    running,  // tokens that are not needed go back
+    last,     // all do: nobody will spend them any more
+    over,     // also where the primary will not take them
+};
+
+/// What this worker has to do for one shard.
+void deliver(Shard& shard, bool charges, const std::vector<WaitingCharge>& tokens, Stage stage, Millis now) {
+    if (charges) {
+        shard.charges().send_waiting();
+    }
+    if (stage == Stage::last && shard.primary().suspended()) {
+        return;  // it may be only late
+    }
+    int given_back = 0;
+    for (const WaitingCharge& note : tokens) {
+        if (note.shard == shard.digest() && (stage != Stage::running || given_back < refunds_a_round)) {
+            given_back += shard.leases().look(note, stage != Stage::running, now) ? 1 : 0;
+        }
+    }
+}
+
+/// One round over all shards that this worker knows. True while there is something to come back to: tokens,
+/// or in the end answers that are still to come.
+bool deliver(const MainConf& main, Stage stage) {
     const Millis now = now_millis();
-    Found found = find_waiting(main.zone->waiting(), last, now);
+    Found found = find_waiting(main.zone->waiting(), stage != Stage::running, now);
+    bool busy = false;
     auto** stores = static_cast<StoreConf**>(main.stores.elts);
     for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
         for (std::size_t shard = 0; shard < stores[i]->shards.size(); ++shard) {
             const std::uint64_t digest = shard_digest(stores[i]->name, stores[i]->shards[shard].name);
-            const auto is_its = [digest](const WaitingCharge& note) { return note.shard == digest; };
-            const bool charges = remove(found.shards, digest) && !last;
-            const bool tokens = std::any_of(found.tokens.begin(), found.tokens.end(), is_its);
-            Store* store = charges || tokens ? stores[i]->get() : nullptr;
-            if (store == nullptr) {
-                continue;
-            }
-            if (charges) {
-                store->shards()[shard]->charges().send_waiting();
-            }
-            for (const WaitingCharge& note : found.tokens) {
-                if (is_its(note)) {
-                    store->shards()[shard]->leases().look(note, last, now);
-                }
+            const bool charges = remove(found.shards, digest);
+            const bool tokens =
+                std::any_of(found.tokens.begin(), found.tokens.end(),
+                            [digest](const WaitingCharge& note) { return note.shard == digest; });
+            Store* store = charges || tokens ? stores[i]->get() : stores[i]->runtime.get();
+            if (store != nullptr) {
+                deliver(*store->shards()[shard], charges, found.tokens, stage, now);
+                const bool waits = (charges || tokens) && store->shards()[shard]->primary().suspended();
+                busy = busy || waits || store->shards()[shard]->charges().under_way() != 0;
             }
         }
     }
     if (!found.shards.empty()) {
         drop_closed(main.zone->waiting(), found.shards, now);
     }
-    return found.any_tokens;
+    return stage == Stage::running ? found.any_tokens : busy && stage == Stage::last;
+}
+
+/// The rounds of a leaving worker end when others are there to spend the tokens, and can know of them; or
+/// when it has given them back.
+bool has_more_rounds(const MainConf& main, Round& round) {
+    if (!main.zone->leave()) {
+        return ngx_current_msec - round.known <= interval;
+    }
+    if (round.last_begun == 0) {
+        round.last_begun = ngx_current_msec;
+    }
+    return deliver(main, ngx_current_msec - round.last_begun < last_wait ? Stage::last : Stage::over);
 }
 
 /// The configuration at work is asked for each time: without a master process a reload keeps this process.
 void on_timer(ngx_event_t* event) noexcept {
     const MainConf* main = main_conf(ngx_cycle);
-    const bool leaves = ngx_exiting != 0;
     bool tokens = false;
     if (main != nullptr && main->zone != nullptr && main->stores.nelts != 0) {
         try {
-            // Others spend the tokens that a leaving worker leaves behind.
-            if (!leaves || main->zone->windows().leave(static_cast<std::uint32_t>(ngx_parent))) {
-                tokens = deliver(*main, leaves);
-            }
+            tokens = ngx_exiting != 0 ? has_more_rounds(*main, the_round()) : deliver(*main, Stage::running);
         } catch (...) {
             // without memory: the next round
         }
     }
-    if (leaves) {
+    if (ngx_exiting != 0 && !tokens) {
         return;
     }
     event->log = ngx_cycle->log;
@@ -170,6 +204,7 @@ void expect_tokens() noexcept {
     ngx_event_t& timer = the_round().timer;
     if (timer.cancelable != 0 && timer.timer_set != 0) {
         timer.cancelable = 0;
+        the_round().known = ngx_current_msec;
         set_timer(timer, interval_with_tokens);
     }
 }
@@ -177,14 +212,26 @@ void expect_tokens() noexcept {
 void log_undelivered(const ngx_cycle_t* cycle, Zone& zone) noexcept {
     std::uint64_t windows = 0;
     std::uint64_t charges = 0;
+    std::uint64_t refunds = 0;
     zone.waiting().for_each([&](const WaitingCharge& waiting) {
-        windows += waiting.note == Note::charges ? 1 : 0;
-        charges += waiting.charges;
+        if (waiting.note == Note::charges && waiting.cost < 0) {
+            refunds += 1;
+        } else if (waiting.note == Note::charges) {
+            windows += 1;
+            charges += waiting.charges;
+        }
     });
     if (windows != 0) {
         ngx_log_error(NGX_LOG_ERR, cycle->log, 0,
                       "rate limit: nginx ends while %uL charges of %uL windows wait for Redis: they are lost",
                       charges, windows);
+    }
+    if (refunds != 0) {
+        ngx_log_error(
+            NGX_LOG_ERR, cycle->log, 0,
+            "rate limit: nginx ends before it could give back to %uL windows in Redis: they keep what "
+            "was not spent until they end",
+            refunds);
     }
 }
 

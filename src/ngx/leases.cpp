@@ -65,7 +65,10 @@ public:
     std::uint32_t events = 0;
 
 private:
+    bool is_possible(std::int64_t granted, const Window& answer) const noexcept;
+
     bool with_text_ = false;
+    Millis sent_at_ = 0;
     friend class Leases;
 };
 
@@ -95,9 +98,22 @@ Check& pop(ngx_queue_t& queue) noexcept {
 
 std::string_view Fetch::encode(CommandWriter& writer) {
     const Millis now = now_millis();
-    return writer.reserve(key, what.rate.limit, what.want, what.least, now,
-                          propose_reset(what.kind, what.rate.period, now),
-                          latest_reset(what.rate.period, now), with_text_);
+    sent_at_ = now;
+    return writer.reserve(
+        key, what.rate.limit, what.want, what.least, now, propose_reset(what.kind, what.rate.period, now),
+        latest_reset(what.rate.period, now), with_text_, what.batch == 0 ? parts_of_rest : 1);
+}
+
+/// Whether lua/reserve.lua can answer so. Otherwise tokens would come out of nowhere, or those who wait would
+/// ask again and again.
+bool Fetch::is_possible(std::int64_t granted, const Window& answer) const noexcept {
+    const std::int64_t limit = what.rate.limit;
+    const bool open = is_open(answer, what.rate.period, sent_at_);
+    if (granted == 0) {
+        return answer.used > limit - what.least && (open || answer.used == 0);
+    }
+    return open && granted >= what.least && granted <= std::min(what.want, answer.used) &&
+           answer.used <= limit;
 }
 
 void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
@@ -113,11 +129,18 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
     if (delivery != Delivery::answered) {
         if (delivery == Delivery::in_doubt) {
             leases->shard_.charges().doubt_reservation();
+            for (ngx_queue_t* place = ngx_queue_head(&waiting); place != ngx_queue_sentinel(&waiting);
+                 place = ngx_queue_next(place)) {
+                check_of(*place).in_doubt_ = true;
+            }
         }
         leases->fail(*this, no_answer);
         return;
     }
-    const Fault read = read_reserve(*reply, granted, window);
+    Fault read = read_reserve(*reply, granted, window);
+    if (read == Fault::none && !is_possible(granted, window)) {
+        read = Fault::malformed;
+    }
     if (read == Fault::none) {
         node.served();
         leases->settle(*this, granted, window);
@@ -130,10 +153,7 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
     leases->fail(*this, explain(read));
 }
 
-Leases::Leases(Shard& shard) noexcept
-    : shard_(shard),
-      zone_(*shard.store().conf().zone),
-      digest_(shard_digest(shard.store().conf().name, shard.name())) {}
+Leases::Leases(Shard& shard) noexcept : shard_(shard), zone_(*shard.store().conf().zone) {}
 
 void Leases::leave(Check& check) noexcept {
     if (check.fetch_ != nullptr) {
@@ -146,7 +166,8 @@ void Leases::leave(Check& check) noexcept {
 void Leases::ask(Check& check) noexcept {
     const Reservation& what = Fetch::reservation_of(check);
     const auto found = open_.find(what.id);
-    if (found != open_.end() && found->second->places >= what.want) {
+    // One that is not answered in time holds up nobody else.
+    if (found != open_.end() && found->second->places >= what.want && shard_.primary().usable()) {
         found->second->places -= what.want;
         found->second->add(check);
         return;
@@ -193,9 +214,13 @@ Fetch& Leases::start(std::string_view key, const Reservation& reservation) {
     fetch.with_text_ = false;
     std::int64_t here = 0;
     std::int64_t size = 0;
+    Millis reset = fetch.terms(now).proposed;
     const bool room = zone_.windows().update(reservation.id, now, [&](WindowRecord& record) {
         const Terms terms = fetch.terms(now);
-        here = is_open(record, terms.rate.period, now) ? static_cast<std::int64_t>(record.leased) : 0;
+        if (is_open(record, terms.rate.period, now)) {
+            here = static_cast<std::int64_t>(record.leased);
+            reset = record.reset;  // that the tokens at hand are noted with
+        }
         size = batched ? begin_fetch(record, terms) : 0;
         fetch.events = record.events;
     });
@@ -205,8 +230,7 @@ Fetch& Leases::start(std::string_view key, const Reservation& reservation) {
     fetch.places = reservation.want;
     if (batched && size < reservation.want) {
         close(fetch);  // larger than a batch: for itself
-    } else if (batched && room && size > reservation.want &&
-               note(key, reservation, fetch.terms(now).proposed, 0, now)) {
+    } else if (batched && room && size > reservation.want && note(key, reservation, reset, 0, now)) {
         fetch.what.want = size;
         fetch.places = size;
     }
@@ -299,7 +323,7 @@ void Leases::settle(Fetch& fetch, std::int64_t granted, const Window& answer) no
             shard_.charges().refund(fetch.key, fetch.what, tokens, answer.reset);
         }
     } else if (granted > handed_out) {
-        (void)note(fetch.key, fetch.what, answer.reset, granted - handed_out, now);
+        keep(fetch, answer.reset, granted - handed_out, now);
     }
     fetches().give_back(fetch);
 
@@ -314,12 +338,31 @@ void Leases::settle(Fetch& fetch, std::int64_t granted, const Window& answer) no
         Check& check = pop(waiting);
         check.fetch_ = nullptr;
         const std::int64_t left = Fetch::reservation_of(check).rate.limit - answer.used;
+        const std::int64_t missing = Fetch::cost_of(check) - at_hand;
         const bool too_late = !live && granted != 0;
-        if (too_late || Fetch::cost_of(check) <= at_hand + std::max<std::int64_t>(0, left)) {
+        if (too_late || (missing > 0 && missing <= left)) {
             ask(check);
         } else {
             Fetch::end(check, 0, {used, answer.reset});
         }
+    }
+}
+
+/// Notes tokens that nobody took. A leaving worker gives them back: it may have had its last look at them.
+void Leases::keep(const Fetch& fetch, Millis reset, std::int64_t tokens, Millis now) noexcept {
+    if (ngx_exiting == 0) {
+        (void)note(fetch.key, fetch.what, reset, tokens, now);
+        return;
+    }
+    std::int64_t back = 0;
+    zone_.windows().change(fetch.what.id, [&](WindowRecord& record) {
+        if (record.reset == reset) {
+            back = std::min(tokens, static_cast<std::int64_t>(record.leased));
+            record.leased = record.leased - static_cast<std::uint64_t>(back);
+        }
+    });
+    if (back != 0) {
+        shard_.charges().refund(fetch.key, fetch.what, back, reset);
     }
 }
 
@@ -328,7 +371,8 @@ void Leases::put_back(std::string_view key, const Reservation& reservation, std:
     const Millis now = now_millis();
     bool kept = false;
     zone_.windows().change(reservation.id, [&](WindowRecord& record) {
-        kept = rate_limit::put_back(record, reset, reservation.rate.period, now, tokens);
+        // A leaving worker may have had its last look at them.
+        kept = ngx_exiting == 0 && rate_limit::put_back(record, reset, reservation.rate.period, now, tokens);
     });
     if (kept) {
         (void)note(key, reservation, reset, tokens, now);
@@ -345,11 +389,11 @@ bool Leases::note(std::string_view key, const Reservation& reservation, Millis r
     }
     expect_tokens();
     return zone_.waiting().update(lease_place(reservation.id), now, [&](WaitingCharge& note) {
-        if (note.reset != reset || note.shard != digest_) {
+        if (note.reset != reset || note.shard != shard_.digest()) {
             note.reset = reset;
             note.cost = 0;
             note.looked_at = now;
-            note.shard = digest_;
+            note.shard = shard_.digest();
             note.period = static_cast<std::uint32_t>(reservation.rate.period);
             note.kind = reservation.kind;
             note.set_key(key);
@@ -359,7 +403,10 @@ bool Leases::note(std::string_view key, const Reservation& reservation, Millis r
     });
 }
 
-void Leases::look(const WaitingCharge& seen, bool all, Millis now) noexcept {
+bool Leases::look(const WaitingCharge& seen, bool all, Millis now) noexcept {
+    if (!all && !shard_.primary().usable()) {
+        return false;  // while it is away, tokens are all that there is
+    }
     WaitingCharge note;
     zone_.waiting().change(seen.id, [&](WaitingCharge& open) {
         if (open.note != Note::charges && (all || open.looked_at == seen.looked_at)) {
@@ -368,7 +415,7 @@ void Leases::look(const WaitingCharge& seen, bool all, Millis now) noexcept {
         }
     });
     if (note.note == Note::charges) {
-        return;
+        return false;
     }
     const WindowId id = lease_place(note.id);
     const Look look{note.cost, note.looked_at, now, note.period, note.note == Note::fixed_lease};
@@ -401,6 +448,7 @@ void Leases::look(const WaitingCharge& seen, bool all, Millis now) noexcept {
         of.kind = note.kind;
         shard_.charges().refund(note.key(), of, back, note.reset);
     }
+    return back != 0;
 }
 
 }  // namespace rate_limit

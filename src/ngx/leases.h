@@ -35,8 +35,8 @@ public:
     void put_back(std::string_view key, const Reservation& reservation, std::int64_t tokens,
                   Millis reset) noexcept;
 
-    /// Gives back what of the noted tokens is not needed, or `all` of them. `note`: a copy.
-    void look(const WaitingCharge& note, bool all, Millis now) noexcept;
+    /// Gives back what of the noted tokens is not needed, or `all` of them: true if any were. `note`: a copy.
+    bool look(const WaitingCharge& note, bool all, Millis now) noexcept;
 
 private:
     friend class Fetch;
@@ -50,12 +50,12 @@ private:
     void close(Fetch& fetch) noexcept;
     void fail(Fetch& fetch, const char* reason) noexcept;
     void settle(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept;
+    void keep(const Fetch& fetch, Millis reset, std::int64_t tokens, Millis now) noexcept;
     bool note(std::string_view key, const Reservation& reservation, Millis reset, std::int64_t tokens,
               Millis now) noexcept;
 
     Shard& shard_;
     Zone& zone_;
-    const std::uint64_t digest_;                           // as notes name the shard
     std::unordered_map<WindowId, Fetch*, HashOfId> open_;  // those that more may take places in
 };
 

@@ -74,7 +74,7 @@ void decide_one(RequestContext& context, std::size_t i, Millis now) noexcept {
     }
     const std::int64_t cost = context.costs()[i];
     const auto admission = [&] {
-        if (applied.leases()) {
+        if (applied.leases() && cost != 0) {
             return take_tokens(applied, verdict, cost, now);
         }
         return applied.reserves() && !applied.local() ? take_grant(applied, verdict, cost, now)
@@ -161,7 +161,10 @@ void settle_reserved(AppliedLimit& applied, const Verdict& verdict, std::int64_t
 /// The request leaves a leased limit: what its tokens do not cover is charged.
 void charge_leased(AppliedLimit& applied, const Verdict& verdict, std::int64_t cost, Millis now) noexcept {
     const std::int64_t rest = settle_tokens(applied, verdict, cost, now);
-    if (rest != 0) {
+    if (rest != 0 && applied.check.in_doubt()) {
+        applied.shard->charges().settle(
+            owe(applied, verdict, rest, now).owed);  // perhaps it is charged already
+    } else if (rest != 0) {
         charge_redis(applied, verdict, rest, now);
     } else {
         give_back(applied);

@@ -106,6 +106,9 @@ public:
     /// True when a command submitted now leaves in this turn of the loop.
     bool ready() const noexcept { return up_ && state_ == State::ready; }
 
+    /// It is connected, but late or not willing: what is in flight may still be answered.
+    bool suspended() const noexcept { return state_ == State::suspended; }
+
     /// Commands that wait for an answer: what replica choice compares.
     std::size_t load() const noexcept { return sent_.size() + unsent_.size(); }
 

@@ -84,7 +84,7 @@ std::size_t RequestContext::add(const Limit& limit) noexcept {
 void RequestContext::ask(std::size_t i) noexcept {
     ++pending_;
     AppliedLimit& applied = applied_[i];
-    if (applied.leases()) {
+    if (applied.leases() && costs_[i] != 0) {
         applied.check.lease(*applied.shard, applied.key, applied.reservation, *this);
         return;
     }

@@ -7,6 +7,7 @@ namespace rate_limit {
 Shard::Shard(Store& store, const StoreConf& conf, const ShardConf& shard)
     : store_(store),
       name_(shard.name),
+      digest_(shard_digest(conf.name, shard.name)),
       primary_(conf, shard.primary, shard.name, true, *this),
       turn_(static_cast<std::size_t>(ngx_random())),  // workers start at different replicas
       charges_(conf, shard.name, primary_, store.report()),

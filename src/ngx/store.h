@@ -23,6 +23,7 @@ public:
 
     Store& store() const noexcept { return store_; }
     std::string_view name() const noexcept { return name_; }
+    std::uint64_t digest() const noexcept { return digest_; }  ///< as shard_digest() says
     Charges& charges() noexcept { return charges_; }
     const Charges& charges() const noexcept { return charges_; }
     Leases& leases() noexcept { return leases_; }
@@ -43,6 +44,7 @@ private:
 
     Store& store_;
     std::string_view name_;
+    const std::uint64_t digest_;
     Node primary_;
     std::vector<std::unique_ptr<Node>> replicas_;
     std::size_t turn_;

@@ -43,11 +43,6 @@ Recalled draw(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Millis
         }
         return Recalled::drawn;
     }
-    if (cost == 0 && !is_open(seen, verdict.rate.period, now)) {
-        verdict.window = {0, terms.proposed};  // it is free, and opens nothing
-        verdict.known = true;
-        return Recalled::drawn;
-    }
     return recall(applied, verdict, cost, now);
 }
 

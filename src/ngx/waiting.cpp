@@ -89,7 +89,7 @@ bool WaitingCharges::add_to_zone(const std::string& key, const Owed& owed, Milli
 bool WaitingCharges::take(std::string& key, Owed& owed) {
     if (here_.empty()) {
         // A leaving worker may know another address of the shard than those that stay.
-        return ngx_exiting == 0 && take_from_zone(key, owed);
+        return (ngx_exiting == 0 || zone_.is_last()) && take_from_zone(key, owed);
     }
     auto entry = here_.extract(here_.begin());
     key.swap(entry.key());

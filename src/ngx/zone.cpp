@@ -105,6 +105,11 @@ ngx_int_t Zone::create(ngx_shm_zone_t& zone) noexcept {
     return NGX_OK;
 }
 
+bool Zone::leave() noexcept {
+    last_ = last_ || windows_.leave(static_cast<std::uint32_t>(ngx_parent));
+    return last_;
+}
+
 void Zone::enter_process() noexcept {
     const LockUser user{process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive};
     windows_.set_user(user);

@@ -27,6 +27,11 @@ public:
     /// To be called in each process that uses it.
     void enter_process() noexcept;
 
+    /// This process leaves. True if it is the last worker, now or since an earlier call: nobody else will
+    /// take up what waits, nor spend what is at hand.
+    bool leave() noexcept;
+    bool is_last() const noexcept { return last_; }
+
     WindowTable& windows() noexcept { return windows_; }
     WaitingTable& waiting() noexcept { return waiting_; }
 
@@ -41,6 +46,7 @@ private:
         std::size_t size = 0;
     };
 
+    bool last_ = false;
     Span for_windows_;
     Span for_waiting_;
     WindowTable windows_;

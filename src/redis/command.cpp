@@ -82,14 +82,17 @@ std::string_view CommandWriter::repair(std::string_view key, Millis now, Millis 
 
 std::string_view CommandWriter::reserve(std::string_view key, std::int64_t limit, std::int64_t want,
                                         std::int64_t least, Millis now, Millis proposed, Millis latest,
-                                        bool with_text) {
-    script(reserve_script(), with_text, key, 6);
+                                        bool with_text, std::int64_t parts) {
+    script(reserve_script(), with_text, key, parts == 1 ? 6 : 7);
     word(limit);
     word(want);
     word(least);
     word(now);
     word(proposed);
     word(latest);
+    if (parts != 1) {
+        word(parts);
+    }
     return text();
 }
 

@@ -37,9 +37,11 @@ public:
     std::string_view repair(std::string_view key, Millis now, Millis proposed, Millis latest,
                             bool with_text = false);
 
-    /// lua/reserve.lua, in the same way: `want` of what `limit` leaves, or less, but not less than `least`.
+    /// lua/reserve.lua, in the same way: `want` of what `limit` leaves, or less, but not less than `least`;
+    /// at most one of so many parts of it.
     std::string_view reserve(std::string_view key, std::int64_t limit, std::int64_t want, std::int64_t least,
-                             Millis now, Millis proposed, Millis latest, bool with_text = false);
+                             Millis now, Millis proposed, Millis latest, bool with_text = false,
+                             std::int64_t parts = 1);
 
     /// lua/refund.lua, in the same way: only to the window whose end is `reset`.
     std::string_view refund(std::string_view key, std::int64_t cost, Millis reset, bool with_text = false);

@@ -65,6 +65,9 @@ TEST(Command, ReserveAndRefund) {
               resp({"EVALSHA", std::string(reserve.digest()), "1", "k", "5000", "20", "1", "7", "8", "9"}));
     EXPECT_EQ(writer.reserve("k", 5000, 20, 1, 7, 8, 9, true),
               resp({"EVAL", std::string(reserve.text), "1", "k", "5000", "20", "1", "7", "8", "9"}));
+    EXPECT_EQ(
+        writer.reserve("k", 5000, 20, 1, 7, 8, 9, false, 4),
+        resp({"EVALSHA", std::string(reserve.digest()), "1", "k", "5000", "20", "1", "7", "8", "9", "4"}));
     EXPECT_EQ(writer.refund("k", 3, 1'700'000'000'000),
               resp({"EVALSHA", std::string(refund.digest()), "1", "k", "3", "1700000000000"}));
     EXPECT_EQ(writer.refund("k", 3, 8, true), resp({"EVAL", std::string(refund.text), "1", "k", "3", "8"}));

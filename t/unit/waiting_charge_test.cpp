@@ -1,6 +1,9 @@
 #include "core/waiting_charge.h"
 
+#include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -80,6 +83,72 @@ TEST(WaitingCharge, NothingThatWaitsGivesWay) {
     waiting.table.for_each([&](const WaitingCharge& /*charge*/) { ++held; });
     EXPECT_EQ(held, kept);
     EXPECT_LE(kept, waiting.table.capacity());
+}
+
+TEST(WaitingCharge, WhereTokensAreNotedIsAPlaceThatLeadsBack) {
+    const WindowId id = Ids(1).next();
+    const WindowId place = lease_place(id);
+    EXPECT_FALSE(place == id);
+    EXPECT_FALSE(place == refund_place(id, table_now));
+    EXPECT_TRUE(lease_place(place) == id);
+}
+
+TEST(WaitingCharge, OnlyANoteOfAClosedWindowGivesWay) {
+    WaitingCharge charge;
+    for (const Millis reset : {table_now - 1, table_now, table_now + 1}) {
+        charge.reset = reset;
+        charge.note = Note::charges;
+        EXPECT_EQ(eviction_rank(charge, table_now).hold, Hold::firm);
+        for (const Note note : {Note::lease, Note::fixed_lease}) {
+            charge.note = note;
+            EXPECT_EQ(eviction_rank(charge, table_now).hold, reset > table_now ? Hold::firm : Hold::none);
+        }
+    }
+}
+
+/// Two sets, full of charges but for the notes at these places.
+struct FullOfCharges : Waiting {
+    FullOfCharges(std::size_t first, std::size_t second) : Waiting(46) {
+        for (std::size_t i = 0; i < table.capacity(); ++i) {
+            known.push_back(ids.next());
+            EXPECT_TRUE(add(known.back(), "k"));
+        }
+        for (const std::size_t place : {first, second}) {
+            change(place, [](WaitingCharge& charge) { charge.note = Note::lease; });
+        }
+    }
+    template <typename Fn>
+    void change(std::size_t place, Fn&& fn) {
+        EXPECT_TRUE(table.change(known.at(place), std::forward<Fn>(fn)));
+    }
+    bool holds(std::size_t place) { return table.find(known.at(place)).has_value(); }
+
+    Ids ids{3};
+    std::vector<WindowId> known;
+};
+
+TEST(WaitingCharge, ChargesTakeTheRoomOfNotesOfClosedWindows) {
+    for (std::size_t closed = 0; closed < 46; closed += 5) {
+        const std::size_t open = (closed + 23) % 46;
+        FullOfCharges full(open, closed);
+        full.change(closed, [](WaitingCharge& charge) { charge.reset = table_now; });
+        EXPECT_TRUE(full.add(full.ids.next(), "k"));
+        EXPECT_FALSE(full.holds(closed));
+        EXPECT_FALSE(full.add(full.ids.next(), "k")) << "nothing is left that is not needed";
+        for (std::size_t i = 0; i < 46; ++i) {
+            EXPECT_EQ(full.holds(i), i != closed);
+        }
+    }
+}
+
+TEST(WaitingCharge, AnotherKindOfNoteAndALaterLookAreChanges) {
+    Waiting waiting(46);
+    const WindowId id{1, 2};
+    ASSERT_TRUE(waiting.add(id, "k"));
+    EXPECT_TRUE(waiting.table.change(id, [](WaitingCharge& charge) { charge.note = Note::fixed_lease; }));
+    EXPECT_EQ(waiting.table.find(id)->note, Note::fixed_lease);
+    EXPECT_TRUE(waiting.table.change(id, [](WaitingCharge& charge) { charge.looked_at = 5; }));
+    EXPECT_EQ(waiting.table.find(id)->looked_at, 5);
 }
 
 }  // namespace

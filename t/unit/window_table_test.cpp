@@ -55,6 +55,70 @@ TEST(WindowTable, AttachesOnlyToATableOfItsSize) {
     EXPECT_EQ(other.id_of("key"), made.table.id_of("key"));
 }
 
+bool all_but_three_are_alive(const Process& process) {
+    return process.pid != 3;
+}
+
+/// The view of the process with this number.
+WindowTable view_of(const TableMemory& memory, std::uint32_t pid, IsAlive is_alive = all_are_alive) {
+    WindowTable table({{pid, 1}, is_alive});
+    EXPECT_TRUE(table.attach(memory.at(), memory.size()));
+    return table;
+}
+
+TEST(Leave, TheLastOneThatLeavesKnows) {
+    TestTable made(46);
+    WindowTable second = view_of(made.memory, 2);
+    WindowTable third = view_of(made.memory, 3);
+    EXPECT_FALSE(made.table.leave(0));
+    EXPECT_FALSE(third.leave(0));
+    EXPECT_TRUE(second.leave(0));
+    EXPECT_TRUE(made.table.leave(0)) << "once more";
+}
+
+TEST(Leave, OneProcessDoesNotCount) {
+    TestTable made(46);
+    WindowTable second = view_of(made.memory, 2);
+    WindowTable third = view_of(made.memory, 3);
+    EXPECT_FALSE(second.leave(1));
+    EXPECT_TRUE(third.leave(1));
+}
+
+TEST(Leave, TheDeadDoNotCount) {
+    TestTable made(46);
+    WindowTable second = view_of(made.memory, 2, all_but_three_are_alive);
+    view_of(made.memory, 3);
+    EXPECT_FALSE(second.leave(0)) << "1 lives";
+    EXPECT_TRUE(second.leave(1));
+}
+
+TEST(Leave, WhoHasLeftStillChangesRecordsAndMayComeBack) {
+    TestTable made(46);
+    WindowTable second = view_of(made.memory, 2);
+    EXPECT_FALSE(second.leave(0));
+    EXPECT_TRUE(count_one(second, {1, 2}));
+    EXPECT_TRUE(count_one(second, {1, 2}));
+    EXPECT_EQ(used_of(made.table, {1, 2}), 2);
+    EXPECT_TRUE(made.table.leave(0));
+    second.set_user({{2, 1}, all_are_alive});
+    EXPECT_FALSE(made.table.leave(0));
+}
+
+TEST(Leave, GivesItsPlaceToAnother) {
+    TestTable made(46);
+    std::uint32_t pid = 2;
+    for (std::size_t i = 1; i < WindowRecord::journals; ++i) {
+        view_of(made.memory, pid++);
+    }
+    WindowTable late = view_of(made.memory, pid);
+    EXPECT_FALSE(made.table.leave(0));
+    late.set_user({{pid, 1}, all_are_alive});
+    WindowTable last =
+        view_of(made.memory, pid + 1, [](const Process& process) { return process.pid > 128; });
+    EXPECT_FALSE(last.leave(0)) << "who came late has the place now, and lives";
+    EXPECT_TRUE(last.leave(pid));
+}
+
 TEST(WindowTable, RemembersEachIdApart) {
     TestTable made(1000);
     Ids ids(1);

@@ -1,0 +1,354 @@
+#include "core/lease.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "window_terms.h"
+
+namespace rate_limit {
+namespace {
+
+constexpr std::int64_t period = 3600;
+constexpr Millis interval = 5000;
+constexpr Millis reset = now + period * 1000;
+constexpr std::uint32_t start_pace = WindowRecord::start_pace;
+
+Terms hourly(std::int64_t limit, Millis at = now) {
+    return {{limit, period}, Truth::redis, at + period * 1000, at};
+}
+
+WindowRecord with_tokens(std::int64_t limit, std::int64_t tokens, std::int64_t used, Millis at = now) {
+    WindowRecord record = with_id();
+    EXPECT_TRUE(grant(record, hourly(limit, at), {used, reset}, tokens, {0, 0, 6000}));
+    return record;
+}
+
+void grant_at(WindowRecord& record, std::int64_t limit, std::int64_t tokens, Millis at) {
+    const Question question{static_cast<std::uint32_t>(record.events), 0, 6000};
+    EXPECT_TRUE(grant(record, hourly(limit, at), {record.used + tokens, reset}, tokens, question));
+}
+
+std::int64_t at_hand(const WindowRecord& record) {
+    return static_cast<std::int64_t>(record.leased);
+}
+
+Look look_after(Millis time, std::int64_t before) {
+    return {before, now, now + time, period, false};
+}
+
+TEST(LeaseInterval, ATwentiethOfThePeriodAndFiveSecondsAtMost) {
+    EXPECT_EQ(lease_interval(1), 50);
+    EXPECT_EQ(lease_interval(60), 3000);
+    EXPECT_EQ(lease_interval(100), 5000);
+    EXPECT_EQ(lease_interval(max_period), 5000);
+}
+
+TEST(Batch, BeginsWithAThousandthOfTheLimit) {
+    for (const auto& [limit, first] : {std::pair<std::int64_t, std::int64_t>{0, 1},
+                                       {1, 1},
+                                       {1000, 1},
+                                       {1001, 2},
+                                       {100'000, 100},
+                                       {max_limit, 1'000'000'000}}) {
+        WindowRecord record = with_id();
+        EXPECT_EQ(begin_fetch(record, hourly(limit)), first) << limit;
+        EXPECT_EQ(record.pace, start_pace);
+    }
+}
+
+TEST(Batch, NeverMoreThanATwentiethOfTheLimitNorAQuarterOfWhatIsLeft) {
+    const std::vector<std::int64_t> limits{
+        0,        1, 2, 3, 10, 19, 20, 21, 39, 40, 99, 100, 1000, 4999, 100'000, 1'234'567, 10'000'000'000,
+        max_limit};
+    for (const std::int64_t limit : limits) {
+        for (std::int64_t part = 0; part <= 24; ++part) {
+            const std::int64_t used =
+                part < 20 ? limit / 20 * part : limit - (24 - part) + (part == 24 ? 1 : 0);
+            for (std::uint32_t pace = 0; pace <= WindowRecord::max_pace; ++pace) {
+                for (const Millis before_end : {Millis{1}, Millis{100}, interval, period * 1000}) {
+                    WindowRecord record =
+                        with_tokens(limit, 0, std::max<std::int64_t>(0, used), reset - before_end);
+                    record.pace = pace;
+                    const std::int64_t bound = std::max<std::int64_t>(
+                        1, std::min(limit / 20, std::max<std::int64_t>(0, limit - record.used) / 4));
+                    const std::int64_t size = batch_size(record, hourly(limit, reset - before_end));
+                    ASSERT_GE(size, 1) << limit << ' ' << used << ' ' << pace;
+                    ASSERT_LE(size, bound) << limit << ' ' << used << ' ' << pace;
+                    const std::int64_t taken = begin_fetch(record, hourly(limit, reset - before_end));
+                    ASSERT_GE(taken, 1) << limit << ' ' << used << ' ' << pace;
+                    ASSERT_LE(taken, bound) << limit << ' ' << used << ' ' << pace;
+                }
+            }
+        }
+    }
+}
+
+TEST(Batch, WhatWasUsedInTheLastWindowDoesNotBoundTheFirstOfTheNext) {
+    WindowRecord record = with_tokens(100'000, 0, 100'000);
+    EXPECT_EQ(batch_size(record, hourly(100'000)), 1);
+    EXPECT_EQ(batch_size(record, hourly(100'000, reset)), 100);
+}
+
+TEST(Batch, GrowsByHalfWhileUsedUpQuickly) {
+    WindowRecord record = with_tokens(100'000, 0, 100);
+    Millis at = now;
+    for (const std::int64_t size : {150, 225, 338, 507, 760, 1140, 1709}) {
+        at += interval - 1;
+        EXPECT_EQ(begin_fetch(record, hourly(100'000, at)), size);
+        grant_at(record, 100'000, 0, at);
+    }
+}
+
+TEST(Batch, DoesNotGrowIfItLastsAnInterval) {
+    WindowRecord record = with_tokens(100'000, 0, 100);
+    EXPECT_EQ(begin_fetch(record, hourly(100'000, now + interval)), 100);
+    EXPECT_EQ(begin_fetch(record, hourly(100'000, now + interval - 1)), 150);
+}
+
+TEST(Batch, DoesNotGrowBeforeThePrimaryNamedTheWindow) {
+    WindowRecord record = with_id();
+    EXPECT_TRUE(enter(record, hourly(100'000)));
+    record.asked = static_cast<std::uint32_t>(now);
+    EXPECT_EQ(begin_fetch(record, hourly(100'000)), 100);
+    EXPECT_EQ(record.pace, start_pace);
+}
+
+TEST(Batch, DoesNotGrowWhereItIsCut) {
+    WindowRecord by_limit = with_tokens(1000, 0, 10);
+    by_limit.pace = 26;
+    EXPECT_EQ(begin_fetch(by_limit, hourly(1000)), 50);
+    EXPECT_EQ(by_limit.pace, 26U);
+
+    WindowRecord by_rest = with_tokens(100'000, 0, 99'700);
+    EXPECT_EQ(begin_fetch(by_rest, hourly(100'000)), 75);
+    EXPECT_EQ(by_rest.pace, start_pace);
+
+    const Millis late = reset - interval / 2;
+    WindowRecord by_end = with_tokens(100'000, 0, 100, late);
+    EXPECT_EQ(begin_fetch(by_end, hourly(100'000, late)), 50);
+    EXPECT_EQ(by_end.pace, start_pace);
+
+    WindowRecord at_most = with_tokens(max_limit, 0, 100);
+    at_most.pace = WindowRecord::max_pace;
+    begin_fetch(at_most, hourly(max_limit));
+    EXPECT_EQ(at_most.pace, WindowRecord::max_pace);
+}
+
+TEST(Batch, PaceOutlivesTheWindow) {
+    WindowRecord record = with_tokens(100'000, 0, 100);
+    begin_fetch(record, hourly(100'000));
+    EXPECT_EQ(record.pace, start_pace + 1);
+    learn(record, hourly(100'000, reset), {1, reset + period * 1000});
+    EXPECT_EQ(record.pace, start_pace + 1);
+    EXPECT_EQ(batch_size(record, hourly(100'000, reset)), 150);
+}
+
+TEST(FetchAhead, WhereAnEighthOfABatchIsLeft) {
+    WindowRecord record = with_tokens(100'000, 13, 100);
+    EXPECT_FALSE(may_fetch_ahead(record, hourly(100'000)));
+    EXPECT_TRUE(consume(record, hourly(100'000), 1));
+    EXPECT_FALSE(may_fetch_ahead(record, hourly(100'000)));
+    EXPECT_TRUE(consume(record, hourly(100'000), 1));
+    EXPECT_TRUE(may_fetch_ahead(record, hourly(100'000)));
+}
+
+TEST(FetchAhead, WithWhatIsLeftItIsABatch) {
+    WindowRecord record = with_tokens(100'000, 11, 100);
+    EXPECT_EQ(begin_fetch(record, hourly(100'000, now + interval)), 89);
+    record.leased = 12;
+    EXPECT_EQ(begin_fetch(record, hourly(100'000, now + interval)), 100)
+        << "somebody needs more than is left";
+    record.leased = 11;
+    record.reset = now;
+    EXPECT_EQ(begin_fetch(record, hourly(100'000)), 100) << "these are of another window";
+}
+
+TEST(FetchAhead, NotIfNothingIsLeftToFetch) {
+    WindowRecord record = with_tokens(100'000, 1, 99'999);
+    record.used = 99'968;
+    EXPECT_FALSE(may_fetch_ahead(record, hourly(100'000))) << "a batch of eight is not low with one";
+    record.leased = 0;
+    EXPECT_TRUE(may_fetch_ahead(record, hourly(100'000)));
+    record.used = 100'000;
+    EXPECT_FALSE(may_fetch_ahead(record, hourly(100'000)));
+    WindowRecord tiny = with_tokens(100, 0, 1);
+    EXPECT_FALSE(may_fetch_ahead(tiny, hourly(100))) << "a batch of one is asked for by who needs it";
+}
+
+TEST(FetchAhead, NotBesideAFetchOnItsWay) {
+    const auto low = [](const WindowRecord& record) { return may_fetch_ahead(record, hourly(100'000)); };
+    WindowRecord record = with_tokens(100'000, 1, 100);
+    begin_fetch(record, hourly(100'000));
+    EXPECT_FALSE(low(record));
+    end_fetch(record);
+    EXPECT_TRUE(low(record));
+
+    begin_fetch(record, hourly(100'000));
+    grant_at(record, 100'000, 0, now);
+    EXPECT_TRUE(low(record)) << "an answer that grants nothing is one";
+
+    begin_fetch(record, hourly(100'000));
+    EXPECT_FALSE(grant(record, hourly(100'000), {100, reset - 1}, 100, {0, 0, 6000}));
+    EXPECT_TRUE(low(record)) << "even of another window";
+}
+
+TEST(FetchAhead, AFlagLeftBehindGoesWithItsWindow) {
+    WindowRecord record = with_tokens(100'000, 1, 100);
+    begin_fetch(record, hourly(100'000));
+    EXPECT_TRUE(record.fetching);
+    learn(record, hourly(100'000, reset), {1, reset + 1000});
+    EXPECT_FALSE(record.fetching);
+    WindowRecord none = with_id();
+    begin_fetch(none, hourly(100'000));
+    EXPECT_FALSE(none.fetching) << "there is no window whose end would clear it";
+}
+
+TEST(Surplus, OfAnIdleWindowAll) {
+    const WindowRecord record = with_tokens(100'000, 60, 100);
+    EXPECT_EQ(surplus(record, look_after(interval, 60)), 60);
+    EXPECT_EQ(surplus(record, look_after(interval, 50)), 60) << "more came back than was spent";
+    EXPECT_EQ(surplus(with_tokens(100'000, 0, 100), look_after(interval, 0)), 0);
+}
+
+TEST(Surplus, OfABusyOneNothing) {
+    const WindowRecord record = with_tokens(100'000, 100, 200);
+    EXPECT_EQ(surplus(record, look_after(interval, 134)), 0) << "34 each, for three intervals";
+    EXPECT_EQ(surplus(record, look_after(interval, 5000)), 0);
+}
+
+TEST(Surplus, OfASlowOneWhatThreeIntervalsDoNotNeed) {
+    const WindowRecord record = with_tokens(100'000, 100, 200);
+    EXPECT_EQ(surplus(record, look_after(interval, 101)), 97);
+    EXPECT_EQ(surplus(record, look_after(interval * 2, 101)), 98) << "one and a half, rounded up";
+    EXPECT_EQ(surplus(record, look_after(interval, 116)), 52);
+}
+
+TEST(Surplus, LessThanHalfIsNotWorthACall) {
+    const WindowRecord record = with_tokens(100'000, 102, 200);
+    EXPECT_EQ(surplus(record, look_after(interval, 119)), 51);
+    EXPECT_EQ(surplus(record, look_after(interval, 120)), 0);
+}
+
+TEST(Surplus, WhatWasGrantedAMomentAgoIsNotIdle) {
+    WindowRecord record = with_tokens(100'000, 0, 100);
+    grant_at(record, 100'000, 60, now + interval - 100);
+    EXPECT_EQ(surplus(record, look_after(interval, 60)), 0);
+    EXPECT_EQ(surplus(record, look_after(interval, 61)), 57) << "but a speed that is known is one";
+    WindowRecord rested = with_tokens(100'000, 0, 100);
+    grant_at(rested, 100'000, 60, now + interval / 2);
+    EXPECT_EQ(surplus(rested, look_after(interval, 60)), 60);
+    grant_at(rested, 100'000, 60, now + interval * 9);
+    EXPECT_EQ(surplus(rested, look_after(interval * 10, 120)), 120) << "nobody looked for a long time";
+}
+
+TEST(Surplus, AskingInVainDoesNotKeepTokens) {
+    WindowRecord record = with_tokens(100'000, 0, 100);
+    grant_at(record, 100'000, 60, now + interval / 2);
+    grant_at(record, 100'000, 0, now + interval - 100);
+    EXPECT_EQ(surplus(record, look_after(interval, 60)), 60);
+}
+
+TEST(Surplus, TowardsTheEndWhatWillNotBeSpent) {
+    WindowRecord record = with_tokens(100'000, 100, 200);
+    record.reset = now + interval + 1000;
+    EXPECT_EQ(surplus(record, look_after(interval, 200)), 80) << "twenty a second, and one is left";
+    EXPECT_EQ(surplus(record, look_after(interval, 1000)), 0);
+    Look fixed = look_after(interval, 200);
+    fixed.fixed = true;
+    EXPECT_EQ(surplus(record, fixed), 80);
+}
+
+TEST(Surplus, OfFixedBatchesOnlyWhatTheWindowDoesNotNeed) {
+    WindowRecord record = with_tokens(100'000, 700, 800);
+    Look fixed = look_after(interval, 701);
+    fixed.fixed = true;
+    EXPECT_EQ(surplus(record, fixed), 0) << "719 until the end";
+    fixed.before = 700;
+    EXPECT_EQ(surplus(record, fixed), 700) << "idle";
+}
+
+TEST(Surplus, AClockThatStandsOrGoesBackIsNoSpeed) {
+    for (const Millis time : {Millis{0}, Millis{-1}, -interval, -interval * 1000}) {
+        for (const std::int64_t before : {std::int64_t{0}, std::int64_t{100}, std::int64_t{101}, max_limit}) {
+            WindowRecord record = with_tokens(100'000, 100, 200);
+            const std::int64_t tokens = take_surplus(record, look_after(time, before));
+            EXPECT_EQ(tokens + at_hand(record), 100) << time << ' ' << before;
+            EXPECT_TRUE(tokens == 0 || tokens == 100) << time << ' ' << before;
+            EXPECT_EQ(record.pace, start_pace) << time << ' ' << before;
+        }
+    }
+    WindowRecord ended = with_tokens(100'000, 100, 200);
+    ended.reset = now;
+    EXPECT_EQ(surplus(ended, look_after(interval, 200)), 100);
+}
+
+TEST(TakeSurplus, TakesWhatIsSurplus) {
+    WindowRecord record = with_tokens(100'000, 100, 200);
+    EXPECT_EQ(take_surplus(record, look_after(interval, 101)), 97);
+    EXPECT_EQ(at_hand(record), 3);
+    EXPECT_EQ(record.used, 200) << "until the primary says so";
+    EXPECT_EQ(take_surplus(record, look_after(interval, 103)), 0);
+    EXPECT_EQ(at_hand(record), 3);
+}
+
+TEST(TakeSurplus, IdleBatchesShrinkToLessThanHalf) {
+    WindowRecord record = with_tokens(100'000, 60, 100);
+    take_surplus(record, look_after(interval, 60));
+    EXPECT_EQ(record.pace, start_pace - 2);
+    EXPECT_EQ(batch_size(record, hourly(100'000)), 45);
+}
+
+TEST(TakeSurplus, SlowBatchesShrinkUntilTheyLastThreeIntervals) {
+    WindowRecord record = with_tokens(100'000, 95, 100);
+    take_surplus(record, look_after(interval, 100));
+    EXPECT_LE(batch_size(record, hourly(100'000)), 15);
+    EXPECT_GE(batch_size(record, hourly(100'000)), 10);
+    WindowRecord half = with_tokens(100'000, 100, 100);
+    take_surplus(half, look_after(interval, 116));
+    EXPECT_EQ(batch_size(half, hourly(100'000)), 45) << "less than half at least";
+}
+
+TEST(TakeSurplus, BatchesThatAreUsedDoNotShrink) {
+    WindowRecord record = with_tokens(100'000, 100, 100);
+    EXPECT_EQ(take_surplus(record, look_after(interval, 130)), 0);
+    EXPECT_EQ(record.pace, start_pace);
+}
+
+TEST(TakeSurplus, TheEndOfTheWindowDoesNotShrinkBatches) {
+    WindowRecord record = with_tokens(100'000, 100, 200);
+    record.reset = now + interval + 1000;
+    EXPECT_EQ(take_surplus(record, look_after(interval, 200)), 80);
+    EXPECT_EQ(record.pace, start_pace) << "at its speed they do not last long";
+    WindowRecord idle = with_tokens(100'000, 100, 200);
+    EXPECT_EQ(take_surplus(idle, look_after(interval / 4, 100)), 100);
+    EXPECT_EQ(idle.pace, start_pace) << "a short look says little";
+}
+
+TEST(TakeSurplus, FixedBatchesDoNotShrink) {
+    WindowRecord record = with_tokens(100'000, 60, 100);
+    Look fixed = look_after(interval, 60);
+    fixed.fixed = true;
+    EXPECT_EQ(take_surplus(record, fixed), 60);
+    EXPECT_EQ(record.pace, start_pace);
+}
+
+TEST(TakeSurplus, ABatchOfOneIsSmallEnough) {
+    WindowRecord record = with_tokens(5000, 5, 5);
+    for (int i = 0; i < 20; ++i) {
+        record.leased = 1;
+        EXPECT_EQ(take_surplus(record, look_after(interval, 1)), 1);
+    }
+    EXPECT_EQ(batch_size(record, hourly(5000)), 1);
+    begin_fetch(record, hourly(5000));
+    EXPECT_EQ(batch_size(record, hourly(5000)), 2) << "one step away";
+    WindowRecord least = with_tokens(max_limit, 100, 100);
+    least.pace = 0;
+    EXPECT_EQ(take_surplus(least, look_after(interval, 100)), 100);
+    EXPECT_EQ(least.pace, 0U);
+}
+
+}  // namespace
+}  // namespace rate_limit

@@ -1,0 +1,295 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/lease.h"
+#include "core/waiting_charge.h"
+
+namespace rate_limit {
+
+/// A primary that answers at once, and holds one window after another.
+class ModelPrimary {
+public:
+    struct Answer {
+        std::int64_t granted = 0;
+        Window window;
+    };
+
+    explicit ModelPrimary(const Rate& rate) : rate_(rate) {}
+
+    /// As lua/reserve.lua, for a window that begins with the first charge.
+    Answer reserve(std::int64_t want, std::int64_t least, Millis now) {
+        const bool open = is_open(window_, rate_.period, now);
+        const std::int64_t used = open ? window_.used : 0;
+        const std::int64_t left = std::max<std::int64_t>(0, rate_.limit - used);
+        const std::int64_t granted = std::min({want, left, std::max(least, left / parts_of_rest)});
+        if (granted < least || granted == 0) {
+            return {0, {used, open ? window_.reset : 0}};
+        }
+        window_ = {used + granted, open ? window_.reset : now + rate_.period * 1000};
+        return {granted, window_};
+    }
+
+    void refund(Millis reset, std::int64_t tokens, Millis now) {
+        if (reset == window_.reset && now < reset) {
+            window_.used = std::max<std::int64_t>(0, window_.used - tokens);
+        }
+    }
+
+    const Window& window() const { return window_; }
+
+private:
+    Rate rate_;
+    Window window_;
+};
+
+/// One machine that spends tokens of one window, a token a request, as the workers of nginx do: who finds
+/// none takes a place in its worker's fetch as long as it has places, else asks for itself.
+class ModelMachine {
+public:
+    struct Counts {
+        std::int64_t requests = 0;
+        std::int64_t admitted = 0;
+        std::int64_t rejected = 0;
+        std::int64_t fetches = 0;
+        std::int64_t refunds = 0;
+
+        std::int64_t calls() const { return fetches + refunds; }
+    };
+
+    ModelMachine(ModelPrimary& primary, const Rate& rate, Millis round_trip, std::size_t workers)
+        : primary_(primary), rate_(rate), round_trip_(round_trip), open_(workers, none) {
+        record_.id = {7, 8};
+    }
+
+    void request(Millis now) {
+        ++counts.requests;
+        worker_ = (worker_ + 1) % open_.size();
+        if (consume(record_, terms(now), 1)) {
+            admit(record_.reset);
+            if (may_fetch_ahead(record_, terms(now)) && open_[worker_] == none) {
+                fetch(0, now);
+            }
+            return;
+        }
+        if (is_open(record_, rate_.period, now) && taken(record_) >= rate_.limit && !may_ask(record_, now)) {
+            ++counts.rejected;
+            return;
+        }
+        ask(now);
+    }
+
+    /// What the primary answered, and four times a second a look at the tokens.
+    void pass(Millis now) {
+        for (std::size_t i = first_; i < fetches_.size(); ++i) {
+            if (fetches_[i].answered_at == now) {
+                settle(fetches_[i], now);
+            }
+        }
+        while (first_ < fetches_.size() && fetches_[first_].answered_at <= now) {
+            ++first_;
+        }
+        if (first_ == fetches_.size()) {
+            fetches_.clear();
+            first_ = 0;
+        }
+        if (now % 250 == 0) {
+            look(now);
+        }
+    }
+
+    std::int64_t held(Millis now) const {
+        return is_open(record_, rate_.period, now) ? static_cast<std::int64_t>(record_.leased) : 0;
+    }
+
+    std::int64_t batch(Millis now) const { return batch_size(record_, terms(now)); }
+
+    /// How many requests were admitted, by the end of their window.
+    const std::vector<std::pair<Millis, std::int64_t>>& windows() const { return windows_; }
+
+    Counts counts;
+
+private:
+    static constexpr std::size_t none = ~std::size_t{0};
+
+    struct Fetch {
+        Millis answered_at = 0;
+        ModelPrimary::Answer answer;
+        std::int64_t waiting = 0;
+        std::int64_t places = 0;
+        std::uint32_t events = 0;
+        std::size_t worker = 0;
+    };
+
+    Terms terms(Millis now) const { return {rate_, Truth::redis, now + rate_.period * 1000, now}; }
+
+    void admit(Millis reset) {
+        ++counts.admitted;
+        for (auto& [end, admitted] : windows_) {
+            if (end == reset) {
+                ++admitted;
+                return;
+            }
+        }
+        windows_.emplace_back(reset, 1);
+    }
+
+    void ask(Millis now) {
+        if (open_[worker_] != none && fetches_[open_[worker_]].places > 0) {
+            Fetch& open = fetches_[open_[worker_]];
+            --open.places;
+            ++open.waiting;
+        } else {
+            fetch(1, now);
+        }
+    }
+
+    void fetch(std::int64_t waiting, Millis now) {
+        const bool batched = open_[worker_] == none;
+        Fetch made;
+        made.waiting = waiting;
+        made.worker = worker_;
+        std::int64_t size = 1;
+        if (batched) {
+            size = begin_fetch(record_, terms(now));
+            open_[worker_] = fetches_.size();
+            note(now + rate_.period * 1000, 0, now);
+        }
+        made.events = record_.events;
+        made.places = size - waiting;
+        made.answer = primary_.reserve(size, 1, now);
+        made.answered_at = now + round_trip_;
+        ++counts.fetches;
+        fetches_.push_back(made);
+    }
+
+    void settle(Fetch& fetch, Millis now) {
+        if (open_[fetch.worker] != none && &fetches_[open_[fetch.worker]] == &fetch) {
+            open_[fetch.worker] = none;
+        }
+        const ModelPrimary::Answer& answer = fetch.answer;
+        const bool kept = grant(record_, terms(now), answer.window, answer.granted, {fetch.events, 0, 6000});
+        std::int64_t tokens = kept ? 0 : answer.granted;
+        std::int64_t handed_out = 0;
+        for (; fetch.waiting > 0 && (kept ? consume(record_, terms(now), 1) : tokens-- > 0);
+             --fetch.waiting) {
+            admit(answer.window.reset);
+            ++handed_out;
+        }
+        if (kept && answer.granted > handed_out) {
+            note(answer.window.reset, answer.granted - handed_out, now);
+        }
+        counts.rejected += fetch.waiting;
+    }
+
+    /// As the tokens are noted in the zone.
+    void note(Millis reset, std::int64_t tokens, Millis now) {
+        if (note_.reset != reset && (tokens != 0 || note_.reset <= now)) {
+            note_.reset = reset;
+            note_.cost = 0;
+            note_.looked_at = now;
+        }
+        note_.cost += tokens;
+    }
+
+    void look(Millis now) {
+        const Millis since = now - note_.looked_at;
+        const Millis interval = lease_interval(rate_.period);
+        if (note_.reset <= now ||
+            (since < interval && (note_.reset - now > interval || since * 4 < interval))) {
+            return;
+        }
+        std::int64_t back = 0;
+        if (record_.reset == note_.reset && is_open(record_, rate_.period, now)) {
+            back = take_surplus(record_, {note_.cost, note_.looked_at, now, rate_.period, false});
+        }
+        const std::int64_t at_hand = record_.reset == note_.reset ? held(now) : 0;
+        const bool unused = note_.cost == back;
+        note_.cost = at_hand;
+        note_.looked_at = now;
+        note_.reset = note_.cost == 0 && unused ? 0 : note_.reset;
+        if (back != 0) {
+            primary_.refund(record_.reset, back, now);
+            ++counts.refunds;
+        }
+    }
+
+    ModelPrimary& primary_;
+    const Rate rate_;
+    const Millis round_trip_;
+    WindowRecord record_;
+    WaitingCharge note_;
+    std::vector<Fetch> fetches_;
+    std::size_t first_ = 0;          // of those that are on their way
+    std::vector<std::size_t> open_;  // of each worker, by its place in fetches_
+    std::size_t worker_ = 0;
+    std::vector<std::pair<Millis, std::int64_t>> windows_;
+};
+
+/// When requests come: so many a second, evenly, while a burst lasts.
+struct Arrivals {
+    double rate = 0;
+    Millis burst = 0;  ///< 0: all the time
+    Millis every = 0;  ///< a burst
+
+    /// In the millisecond `at`, counted from the start.
+    std::int64_t in(Millis at) const {
+        if (burst != 0 && at % every >= burst) {
+            return 0;
+        }
+        const auto before = static_cast<double>(at);
+        return static_cast<std::int64_t>(std::floor((before + 1) * rate / 1000) -
+                                         std::floor(before * rate / 1000));
+    }
+};
+
+/// Machines beside one primary.
+class LeaseModel {
+public:
+    explicit LeaseModel(const Rate& rate, Millis round_trip = 1)
+        : primary(rate), rate_(rate), round_trip_(round_trip) {}
+
+    void add(const Arrivals& arrivals, std::size_t workers = 1) {
+        arrivals_.push_back(arrivals);
+        machines_.emplace_back(primary, rate_, round_trip_, workers);
+    }
+
+    /// For so long, as long as `go_on` says so.
+    template <typename Until>
+    void run(Millis length, Until&& go_on) {
+        const Millis end = elapsed + length;
+        for (; elapsed < end && go_on(); ++elapsed) {
+            const Millis at = start + elapsed;
+            for (std::size_t i = 0; i < machines_.size(); ++i) {
+                machines_[i].pass(at);
+                for (std::int64_t n = arrivals_[i].in(elapsed); n > 0; --n) {
+                    machines_[i].request(at);
+                }
+            }
+        }
+    }
+
+    void run(Millis length) {
+        run(length, [] { return true; });
+    }
+
+    Millis now() const { return start + elapsed; }
+    ModelMachine& machine(std::size_t i) { return machines_[i]; }
+
+    ModelPrimary primary;
+    Millis elapsed = 0;
+
+private:
+    static constexpr Millis start = 1'700'000'000'000;
+
+    const Rate rate_;
+    const Millis round_trip_;
+    std::vector<Arrivals> arrivals_;
+    std::vector<ModelMachine> machines_;
+};
+
+}  // namespace rate_limit
