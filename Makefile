@@ -81,7 +81,7 @@ valgrind_tests := $(addprefix t/,check_charge.t client_abort.t no_node_left.t ke
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
-.PHONY: all module deps hiredis run demo test unit prove bench bench-table versions sanitize valgrind fuzz fuzzers \
+.PHONY: all module deps hiredis run demo test unit prove bench bench-table bench-plot versions sanitize valgrind fuzz fuzzers \
     lint format-check layer-check tidy install clean distclean help FORCE
 .DELETE_ON_ERROR:
 
@@ -99,6 +99,7 @@ help:
 	@echo 'make sanitize   the tests, with nginx and module built with AddressSanitizer and UBSan'
 	@echo 'make bench      side by side: plain nginx, limit_req, Lua, this module; OTHER_MODULE=another build of it'
 	@echo 'make bench-table   the memory of windows alone: one process, two'
+	@echo 'make bench-plot    draws docs/lease.svg: how many requests reach Redis'
 	@echo 'make valgrind   some tests under valgrind'
 	@echo 'make fuzz       each parser fed with noise for SECONDS ($(SECONDS))'
 	@echo 'make lint       clang-format, clang-tidy, layers'
@@ -256,6 +257,12 @@ bench-table:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build
 	+@$(recurse) $(BUILD)/bench/table
 	$(BUILD)/bench/table
+
+bench-plot:
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run redis test
+	+@$(recurse) module
+	@mkdir -p docs
+	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' OUT=docs/lease.svg bench/plot
 
 $(BUILD)/bench/table: bench/table.cpp $(wildcard src/core/*.cpp) $(filter src/core/%,$(headers)) Makefile
 	@mkdir -p $(@D)

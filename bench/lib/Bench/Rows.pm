@@ -9,7 +9,7 @@ use feature 'signatures';
 use Exporter 'import';
 use RateLimit::Nginx;
 
-our @EXPORT = qw(row_names start_row);
+our @EXPORT = qw(row_names start_row start_again);
 
 # One that no run reaches, and what a flood reaches at once: then hardly a request is asked about.
 use constant LIMIT      => 100_000_000;
@@ -23,6 +23,7 @@ my %title = (
     local      => 'this module, `local`',
     module     => 'this module',
     refund     => 'this module, `charge_refund`',
+    lease      => 'this module, `lease`',
     before     => 'this module, before',
     bare_429   => 'bare 429, six constant `add_header`',
     rejected   => 'this module, rejected',
@@ -31,7 +32,7 @@ my %title = (
 # `before` is the row of another build of the module.
 sub row_names () {
     my @before = $ENV{OTHER_MODULE} ? 'before' : ();
-    return (qw(bare add_header limit_req lua local module refund), @before, qw(bare_429 rejected));
+    return (qw(bare add_header limit_req lua local module refund lease), @before, qw(bare_429 rejected));
 }
 
 my @constant_headers = ('X-RateLimit-Limit 100000000', 'X-RateLimit-Used 4', 'X-RateLimit-Remaining 99999996',
@@ -62,6 +63,13 @@ my %settings = (
             server => limited(LIMIT, 'refund', 'main'),
         );
     },
+    # Each key's tokens need a note in the zone; at the end of a turn all go back at once.
+    lease    => sub (%with) {
+        return (
+            http   => $with{shards}->block('main', 'check_timeout 5s;') . 'rate_limit_mode lease; rate_limit_zone 32m;',
+            server => limited(LIMIT, 'lease', 'main'),
+        );
+    },
     before   => sub (%with) {
         return (
             module => $with{other_module} || die("the row before needs OTHER_MODULE\n"),
@@ -82,6 +90,7 @@ my %prefix = (
     lua      => 'lua:core/3600:',
     module   => 'rl:core/3600:',
     refund   => 'rl:refund/3600:',
+    lease    => 'rl:lease/3600:',
     before   => 'old:core/3600:',
     rejected => 'rl:flood/3600:',
 );
@@ -117,23 +126,29 @@ sub lua (%with) {
 }
 
 sub start_row ($name, %with) {
-    my %row = $settings{$name}->(%with);
-    my $nginx = RateLimit::Nginx->start(
-        %row,
-        main      => join("\n", $row{main} // '', pinned($with{core})),
+    my %settings = $settings{$name}->(%with);
+    my %nginx    = (
+        %settings,
+        main      => join("\n", $settings{main} // '', pinned($with{core})),
         events    => 'worker_connections 16384;',
-        http      => "keepalive_requests 1000000000;\n" . ($row{http} // ''),
+        http      => "keepalive_requests 1000000000;\n" . ($settings{http} // ''),
         log_level => 'error',
     );
-    my ($worker) = $nginx->workers;
-    return {
-        name => $name, title => $title{$name}, nginx => $nginx, worker => $worker,
+    return start_again({
+        name => $name, title => $title{$name}, settings => \%nginx,
         redis => $prefix{$name} ? [$with{shards}->primary(0), $with{shards}->replica(0, 0)] : [],
-        prefix => $prefix{$name}, admitted => 0, of_module => scalar $name =~ /^(?:module|refund|rejected)$/,
+        prefix => $prefix{$name}, admitted => 0, leases => $name eq 'lease',
+        of_module => scalar $name =~ /^(?:module|refund|lease|rejected)$/,
         $name =~ /429|rejected/
         ? (keys => FLOOD_KEYS, expects => 'rejected', base => 'bare_429')
         : (keys => $with{keys}, expects => 'admitted', base => 'bare'),
-    };
+    });
+}
+
+sub start_again ($row) {
+    $row->{nginx} = RateLimit::Nginx->start(%{$row->{settings}});
+    ($row->{worker}) = $row->{nginx}->workers;
+    return $row;
 }
 
 sub pinned ($core) {
