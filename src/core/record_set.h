@@ -29,16 +29,16 @@ public:
 
     OwnedLock& lock() noexcept { return lock_; }
 
-    /// Whether a look under the lock is worth it. Needs no lock, and may err both ways while others write.
-    bool may_hold(const WindowId& id) const noexcept;
+    /// The slot to look at first, or no_slot: it seems not to be here. Needs no lock, and may err both ways.
+    unsigned guess(const WindowId& id) const noexcept;
 
     /// Likewise.
     bool seems_empty() const noexcept { return valid() == 0; }
 
     /// All below: under the lock.
 
-    /// The slot of this id, or no_slot.
-    unsigned find(const WindowId& id) const noexcept;
+    /// The slot of this id, or no_slot. Looks at the guessed one first, if there is one.
+    unsigned find(const WindowId& id, unsigned guessed) const noexcept;
 
     const Record& at(unsigned slot) const noexcept { return records_.at(slot); }
 
@@ -115,12 +115,20 @@ bool RecordSet<Record>::with_tag(Tag tag, std::uint64_t valid, Visit&& visit) co
 }
 
 template <typename Record>
-bool RecordSet<Record>::may_hold(const WindowId& id) const noexcept {
-    return with_tag(tag_of(id), valid(), [](unsigned) { return true; });
+unsigned RecordSet<Record>::guess(const WindowId& id) const noexcept {
+    unsigned guessed = no_slot;
+    with_tag(tag_of(id), valid(), [&](unsigned slot) {
+        guessed = slot;
+        return true;
+    });
+    return guessed;
 }
 
 template <typename Record>
-unsigned RecordSet<Record>::find(const WindowId& id) const noexcept {
+unsigned RecordSet<Record>::find(const WindowId& id, unsigned guessed) const noexcept {
+    if (guessed != no_slot && is_valid(guessed) && at(guessed).id == id) {
+        return guessed;
+    }
     unsigned found = no_slot;
     with_tag(tag_of(id), valid(), [&](unsigned slot) {
         if (at(slot).id != id) {

@@ -173,22 +173,21 @@ private:
 
     template <typename Fn>
     void edit(const WindowId& id, Place& place, Fn&& fn) {
-        Record old;
-        old.id = id;
+        Record record;
         if (place.slot != Set::no_slot) {
-            old = place.set->at(place.slot);
+            record = place.set->at(place.slot);
+        } else {
+            record.id = id;
         }
-        Record record = old;
         std::forward<Fn>(fn)(record);
         record.id = id;
-        if (record == old) {
-            return;
+        if (place.slot == Set::no_slot || !(record == place.set->at(place.slot))) {
+            keep(record, place);
         }
-        keep(record, place);
     }
 
     bool find_place(const WindowId& id, Place& place) noexcept;
-    bool find_in(Set& set, const WindowId& id, Place& place) noexcept;
+    bool find_in(Set& set, const WindowId& id, unsigned guessed, Place& place) noexcept;
     bool find_or_make_room(const WindowId& id, Millis now, Place& place) noexcept;
     static Victim victim_of(const Set& set, Millis now) noexcept;
     static bool choose_room(Set& left, Set& right, Millis now, Place& place) noexcept;
@@ -287,8 +286,8 @@ std::pair<std::size_t, std::size_t> RecordTable<Record>::sets_of(const WindowId&
 }
 
 template <typename Record>
-bool RecordTable<Record>::find_in(Set& set, const WindowId& id, Place& place) noexcept {
-    place.slot = set.find(id);
+bool RecordTable<Record>::find_in(Set& set, const WindowId& id, unsigned guessed, Place& place) noexcept {
+    place.slot = set.find(id, guessed);
     place.set = &set;
     place.replaced = place.slot;
     return place.slot != Set::no_slot;
@@ -301,15 +300,17 @@ bool RecordTable<Record>::find_place(const WindowId& id, Place& place) noexcept 
     Set& left = sets_[left_index];
     Set& right = sets_[right_index];
     // An id is never in both, so where it is found under the lock, it is; one lock, most of the time.
-    if (left.may_hold(id)) {
+    const unsigned in_left = left.guess(id);
+    const unsigned in_right = in_left == Set::no_slot ? right.guess(id) : Set::no_slot;
+    if (in_left != Set::no_slot) {
         acquire(place.left, left);
-        if (find_in(left, id, place)) {
+        if (find_in(left, id, in_left, place)) {
             return true;
         }
         place.left.release();
-    } else if (right.may_hold(id)) {
+    } else if (in_right != Set::no_slot) {
         acquire(place.right, right);
-        if (find_in(right, id, place)) {
+        if (find_in(right, id, in_right, place)) {
             return true;
         }
         place.right.release();
@@ -317,7 +318,7 @@ bool RecordTable<Record>::find_place(const WindowId& id, Place& place) noexcept 
     // Everybody locks the left one first: sets of the first half before those of the second.
     acquire(place.left, left);
     acquire(place.right, right);
-    return find_in(left, id, place) || find_in(right, id, place);
+    return find_in(left, id, in_left, place) || find_in(right, id, in_right, place);
 }
 
 template <typename Record>
