@@ -8,8 +8,6 @@ namespace rate_limit {
 namespace {
 
 constexpr std::size_t word_size = 8;
-constexpr int rounds_a_word = 2;
-constexpr int rounds_at_the_end = 4;
 
 std::uint64_t rotate(std::uint64_t x, unsigned bits) noexcept {
     return (x << bits) | (x >> (64 - bits));
@@ -18,28 +16,33 @@ std::uint64_t rotate(std::uint64_t x, unsigned bits) noexcept {
 struct State {
     std::uint64_t v0, v1, v2, v3;
 
-    void round(int times) noexcept {
-        while (times-- > 0) {
-            v0 += v1;
-            v2 += v3;
-            v1 = rotate(v1, 13) ^ v0;
-            v3 = rotate(v3, 16) ^ v2;
-            v0 = rotate(v0, 32);
-            v2 += v1;
-            v0 += v3;
-            v1 = rotate(v1, 17) ^ v2;
-            v3 = rotate(v3, 21) ^ v0;
-            v2 = rotate(v2, 32);
-        }
+    void round() noexcept {
+        v0 += v1;
+        v2 += v3;
+        v1 = rotate(v1, 13) ^ v0;
+        v3 = rotate(v3, 16) ^ v2;
+        v0 = rotate(v0, 32);
+        v2 += v1;
+        v0 += v3;
+        v1 = rotate(v1, 17) ^ v2;
+        v3 = rotate(v3, 21) ^ v0;
+        v2 = rotate(v2, 32);
     }
 
     void absorb(std::uint64_t word) noexcept {
         v3 ^= word;
-        round(rounds_a_word);
+        round();
+        round();
         v0 ^= word;
     }
 
-    std::uint64_t sum() const noexcept { return v0 ^ v1 ^ v2 ^ v3; }
+    std::uint64_t finish() noexcept {
+        round();
+        round();
+        round();
+        round();
+        return v0 ^ v1 ^ v2 ^ v3;
+    }
 };
 
 std::uint64_t little_endian_word(const char* bytes) noexcept {
@@ -51,11 +54,14 @@ std::uint64_t little_endian_word(const char* bytes) noexcept {
     return word;
 }
 
-/// Less than a word.
-std::uint64_t little_endian(const char* bytes, std::size_t count) noexcept {
+/// The last `count` bytes, less than a word.
+std::uint64_t little_endian_tail(std::string_view bytes, std::size_t count) noexcept {
+    if (bytes.size() >= word_size && count != 0) {
+        return little_endian_word(bytes.data() + bytes.size() - word_size) >> (8 * (word_size - count));
+    }
     std::uint64_t word = 0;
     for (std::size_t i = 0; i < count; ++i) {
-        word |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+        word |= std::uint64_t{static_cast<unsigned char>(bytes[bytes.size() - count + i])} << (8 * i);
     }
     return word;
 }
@@ -71,15 +77,13 @@ Hash128 keyed_hash(const HashKey& key, std::string_view bytes) noexcept {
     for (std::size_t i = 0; i < whole; i += word_size) {
         state.absorb(little_endian_word(bytes.data() + i));
     }
-    state.absorb(little_endian(bytes.data() + whole, tail) | (std::uint64_t{bytes.size()} << 56));
+    state.absorb(little_endian_tail(bytes, tail) | (std::uint64_t{bytes.size()} << 56));
 
     Hash128 hash;
     state.v2 ^= 0xee;
-    state.round(rounds_at_the_end);
-    hash.low = state.sum();
+    hash.low = state.finish();
     state.v1 ^= 0xdd;
-    state.round(rounds_at_the_end);
-    hash.high = state.sum();
+    hash.high = state.finish();
     return hash;
 }
 
