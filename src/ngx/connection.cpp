@@ -3,6 +3,10 @@
 #include <arpa/inet.h>
 #include <sys/un.h>
 
+#include <new>
+
+#include <hiredis/alloc.h>
+
 #include "ngx/resume.h"
 
 namespace rate_limit {
@@ -97,14 +101,61 @@ const char* Connection::open(const Address& address, ngx_log_t* log) noexcept {
     return nullptr;
 }
 
-bool Connection::send(std::string_view command, redisCallbackFn* callback, void* waiter) noexcept {
-    if (context_ == nullptr || reason_ != nullptr) {
+bool Connection::send(std::string_view command) noexcept {
+    if (context_ == nullptr || (context_->c.flags & (REDIS_DISCONNECTING | REDIS_FREEING)) != 0) {
         return false;
     }
-    if (context_->replies.head == nullptr && has_partial_reply(*context_->c.reader)) {
+    if (waiting_ == 0 && has_partial_reply(*context_->c.reader)) {
         return false;  // nobody waits for that reply: its rest would be this command's answer
     }
-    return redisAsyncFormattedCommand(context_, callback, waiter, command.data(), command.size()) == REDIS_OK;
+    if (!expect_reply() ||
+        redisAppendFormattedCommand(&context_->c, command.data(), command.size()) != REDIS_OK) {
+        return false;
+    }
+    ++waiting_;
+    add_write(this);
+    return true;
+}
+
+/// redisAsyncFormattedCommand() would parse every command anew, and allocate a callback for each. One is
+/// enough for all that wait: that there is one tells hiredis, and use_reply(), that a reply is expected.
+bool Connection::expect_reply() noexcept {
+    redisCallbackList& callbacks = context_->replies;
+    if (callbacks.head != nullptr) {
+        return true;
+    }
+    void* memory = hi_malloc(sizeof(redisCallback));  // hiredis frees it
+    if (memory == nullptr) {
+        return false;
+    }
+    auto* callback = new (memory) redisCallback{};
+    callback->fn = on_replies;
+    callbacks.head = callback;
+    callbacks.tail = callback;
+    return true;
+}
+
+/// hiredis has read a reply and taken the callback out. What else it has in its buffer is read here, but for
+/// the reply to the last command: that takes the next callback with it.
+void Connection::on_replies(redisAsyncContext* context, void* first, void* /*unused*/) noexcept {
+    auto& self = *static_cast<Connection*>(context->data);
+    if (first == nullptr) {
+        return;  // gone() follows
+    }
+    if (--self.waiting_ != 0 && !self.expect_reply()) {
+        self.close("no memory");
+    }
+    const auto* reply = static_cast<const Reply*>(first);
+    self.owner_.on_reply(*reply);
+    void* next = nullptr;
+    while (self.waiting_ > 1 && self.reason_ == nullptr &&
+           redisGetReplyFromReader(&context->c, &next) == REDIS_OK && next != nullptr) {
+        reply = static_cast<const Reply*>(next);
+        if (reply->head.type != REDIS_REPLY_PUSH) {  // no command's answer: as hiredis does
+            --self.waiting_;
+            self.owner_.on_reply(*reply);
+        }
+    }
 }
 
 void Connection::close(const char* reason) noexcept {
@@ -162,7 +213,7 @@ void Connection::del_read(void* self) noexcept {
     }
 }
 
-/// hiredis calls this for every command, before the connection is up and after a partial write.
+/// For every command. hiredis calls it before the connection is up and after a partial write.
 void Connection::add_write(void* opaque) noexcept {
     auto& self = *static_cast<Connection*>(opaque);
     if (!self.connected_ || self.flushing_) {
@@ -237,6 +288,7 @@ void Connection::gone(void* opaque) noexcept {
     self.context_ = nullptr;
     self.reason_ = nullptr;
     self.connected_ = false;
+    self.waiting_ = 0;
     self.owner_.on_closed(reason);
 }
 

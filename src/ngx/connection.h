@@ -11,7 +11,7 @@ namespace rate_limit {
 /// hiredis's asynchronous context on nginx's event loop: one socket, many pipelined commands.
 ///
 /// Knows nothing of commands' meaning. Commands sent in one turn of the loop leave in one write, from an
-/// event posted behind everything that may still issue commands. Its owner outlives it and is told of three
+/// event posted behind everything that may still issue commands. Its owner outlives it and is told of four
 /// things; after any call that may end the connection (close, and whatever hiredis reports) is_open() tells
 /// what is left.
 class Connection {
@@ -21,8 +21,11 @@ public:
         /// The socket is connected: commands may be sent.
         virtual void on_connected() noexcept = 0;
 
-        /// The connection is gone and so is every command on it: their callbacks have run. May come from
-        /// within a reply's callback's caller, never from within open() or send().
+        /// The answer to the oldest command that has none yet; valid during the call.
+        virtual void on_reply(const Reply& reply) noexcept = 0;
+
+        /// The connection is gone and so is every command on it that has no answer. Never comes from within
+        /// on_reply(), open() or send().
         virtual void on_closed(const char* reason) noexcept = 0;
 
         /// nginx asks for idle connections to be closed.
@@ -42,12 +45,11 @@ public:
 
     bool is_open() const noexcept { return context_ != nullptr; }
 
-    /// Queues one command; `callback` gets its Reply, or null when the connection ends first, exactly once.
-    /// False, and no callback, when the connection takes no more commands.
-    bool send(std::string_view command, redisCallbackFn* callback, void* waiter) noexcept;
+    /// Queues one command. False when the connection takes no more, and then there is no answer to it.
+    bool send(std::string_view command) noexcept;
 
-    /// Ends the connection. Pending callbacks run with a null reply, then on_closed(reason); from within a
-    /// callback all that happens after it returns. `reason` is static text.
+    /// Ends the connection: on_closed(reason), if called from within on_reply() after that returns. `reason`
+    /// is static text.
     void close(const char* reason) noexcept;
 
     /// Marks whether nginx may close the connection when it shuts down.
@@ -65,7 +67,9 @@ private:
     static void detach(void* self) noexcept;
     static void connected(const redisAsyncContext* context, int status) noexcept;
     static void gone(void* self) noexcept;
+    static void on_replies(redisAsyncContext* context, void* first, void* unused) noexcept;
 
+    bool expect_reply() noexcept;
     void wait_writable() noexcept;
     void keep_error(const redisContext& context) noexcept;
 
@@ -76,6 +80,7 @@ private:
     char error_[128] = "";
     bool connected_ = false;
     bool flushing_ = false;
+    std::size_t waiting_ = 0;  // commands without an answer
     ngx_event_t flush_{};
     Reply reply_;
 };

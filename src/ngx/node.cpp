@@ -48,7 +48,6 @@ Node::~Node() {
 }
 
 void Node::submit(Command& command) noexcept {
-    command.node_ = this;
     if (!up_ || ended_) {
         command.answered(*this, Delivery::unsent, nullptr);
         return;
@@ -123,10 +122,9 @@ void Node::greet_with(Greeting& greeting) noexcept {
 /// False when the command could not be handed to the connection: it is the caller's again, and the connection
 /// ends, or the next try would fail in the same way.
 bool Node::send(Command& command) noexcept {
-    command.node_ = this;
     bool taken = false;
     try {
-        taken = connection_.send(command.encode(writer_), on_reply, &command);
+        taken = connection_.send(command.encode(writer_));
     } catch (...) {
     }
     if (!taken) {
@@ -164,28 +162,29 @@ void Node::return_unsent() noexcept {
     }
 }
 
-void Node::on_reply(redisAsyncContext* /*context*/, void* reply, void* opaque) noexcept {
-    auto& command = *static_cast<Command*>(opaque);
-    Node& node = *command.node_;
-    node.sent_.pop();
-    if (node.sent_.empty()) {
-        node.connection_.set_idle(true);
-        node.watch_.cancelable = 1;
+void Node::on_reply(const Reply& reply) noexcept {
+    Command* command = take_sent();
+    if (command == nullptr) {
+        return;  // it is stray, and hiredis closes the connection
     }
-    if (reply == nullptr) {
-        node.up_ = false;  // before the command comes back: it must not be submitted here again
-        command.answered(node, Delivery::in_doubt, nullptr);
-        return;
-    }
-    const auto& answer = *static_cast<const Reply*>(reply);
-    if (answer.stray) {
+    if (reply.stray) {
         // One answer too many: from here on every answer would go to the wrong command.
-        node.up_ = false;
-        command.answered(node, Delivery::in_doubt, nullptr);
-        node.connection_.close("an answer that no command waits for");
+        up_ = false;
+        command->answered(*this, Delivery::in_doubt, nullptr);
+        connection_.close("an answer that no command waits for");
         return;
     }
-    command.answered(node, Delivery::answered, &answer);
+    command->answered(*this, Delivery::answered, &reply);
+}
+
+/// The oldest command that waits for its answer, or null.
+Command* Node::take_sent() noexcept {
+    Command* command = sent_.pop();
+    if (sent_.empty()) {
+        connection_.set_idle(true);
+        watch_.cancelable = 1;
+    }
+    return command;
 }
 
 std::string_view Node::Greeting::encode(CommandWriter& writer) {
@@ -308,6 +307,10 @@ void Node::mark_down(const char* reason) noexcept {
 }
 
 void Node::on_closed(const char* reason) noexcept {
+    while (Command* command = take_sent()) {
+        up_ = false;  // before the command comes back: it must not be submitted here again
+        command->answered(*this, Delivery::in_doubt, nullptr);
+    }
     clear_timer(retry_);
     if (up_ && state_ == State::ready && !ended_) {
         state_ = State::idle;  // nothing was in flight: no failure, the next command connects

@@ -47,7 +47,6 @@ private:
     friend class Node;
     friend class CommandQueue;
     Command* next_ = nullptr;
-    Node* node_ = nullptr;
     ngx_msec_t sent_ = 0;
 };
 
@@ -166,6 +165,7 @@ private:
     };
 
     void on_connected() noexcept override;
+    void on_reply(const Reply& reply) noexcept override;
     void on_closed(const char* reason) noexcept override;
     void on_close_idle() noexcept override;
 
@@ -180,13 +180,13 @@ private:
     void suspend(const char* reason) noexcept;
     void log_outage(const char* what, const char* reason) noexcept;
     bool send(Command& command) noexcept;
+    Command* take_sent() noexcept;
     void send_unsent() noexcept;
     void return_unsent() noexcept;
     void watch() noexcept;
     void warn_if_evicting(const Reply& reply) const noexcept;
     void resolve_again() noexcept;
 
-    static void on_reply(redisAsyncContext* context, void* reply, void* command) noexcept;
     static void on_watch(ngx_event_t* event) noexcept;
     static void on_retry(ngx_event_t* event) noexcept;
     static void on_resolved(ngx_resolver_ctx_t* context) noexcept;
