@@ -10,11 +10,9 @@ namespace rate_limit {
 
 namespace {
 
-template <typename T>
-T* allocate(ngx_pool_t* pool, std::size_t count) noexcept {
-    void* memory = ngx_palloc(pool, count * sizeof(T));
-    return memory != nullptr ? static_cast<T*>(memory) : nullptr;
-}
+static_assert(alignof(RequestContext) == alignof(AppliedLimit) && alignof(AppliedLimit) == alignof(Verdict) &&
+                  alignof(Verdict) == alignof(std::int64_t),
+              "they lie one after the other");
 
 /// While a request waits, its socket may become writable for reasons of its own: nothing to do.
 void ignore_write(ngx_http_request_t* r) noexcept {
@@ -42,18 +40,17 @@ RequestContext* RequestContext::find(ngx_http_request_t* r) noexcept {
 
 RequestContext* RequestContext::create(ngx_http_request_t* r, const LocationConf& conf) noexcept {
     const std::size_t room = conf.limits->nelts;
-    auto* memory = allocate<RequestContext>(r->pool, 1);
-    auto* applied = allocate<AppliedLimit>(r->pool, room);
-    auto* verdicts = allocate<Verdict>(r->pool, room);
-    auto* costs = allocate<std::int64_t>(r->pool, room * 2);
-    if (memory == nullptr || applied == nullptr || verdicts == nullptr || costs == nullptr) {
+    void* memory =
+        ngx_palloc(r->pool, sizeof(RequestContext) +
+                                room * (sizeof(AppliedLimit) + sizeof(Verdict) + 2 * sizeof(std::int64_t)));
+    if (memory == nullptr) {
         return nullptr;
     }
     auto* context = new (memory) RequestContext(r, conf);
-    context->applied_ = applied;
-    context->verdicts_ = verdicts;
-    context->costs_ = costs;
-    context->due_ = costs + room;
+    context->applied_ = reinterpret_cast<AppliedLimit*>(context + 1);
+    context->verdicts_ = reinterpret_cast<Verdict*>(context->applied_ + room);
+    context->costs_ = reinterpret_cast<std::int64_t*>(context->verdicts_ + room);
+    context->due_ = context->costs_ + room;
     return context;
 }
 
