@@ -9,8 +9,7 @@ namespace rate_limit {
 namespace {
 
 /// Writes a value at `text` and moves that behind it.
-template <typename Value>
-Field field(std::string_view name, const Value& value, char*& text) noexcept {
+Field field(std::string_view name, std::int64_t value, char*& text) noexcept {
     char* const begin = text;
     text = append(text, value);
     return {name, {begin, static_cast<std::size_t>(text - begin)}};
@@ -51,7 +50,7 @@ GithubFields github_fields(const Quota& quota, char* text) noexcept {
     github.fields[1] = field("X-RateLimit-Used", quota.used, text);
     github.fields[2] = field("X-RateLimit-Remaining", quota.remaining, text);
     github.fields[3] = field("X-RateLimit-Reset", quota.reset, text);
-    github.fields[4] = field("X-RateLimit-Resource", quota.name, text);
+    github.fields[4] = {"X-RateLimit-Resource", quota.name};
     return github;
 }
 

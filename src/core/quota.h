@@ -24,7 +24,7 @@ struct Quota {
 /// `cost` is what this request adds to the window: 0 for an exempt or rejected one.
 Quota quota_of(const Verdict& verdict, std::int64_t cost, Millis now) noexcept;
 
-/// One response header; `name` is static, `value` lies where it was written.
+/// One response header; `name` is static, `value` lies where it was written, or is the limit's name.
 struct Field {
     std::string_view name;
     std::string_view value;
@@ -33,11 +33,11 @@ struct Field {
 /// The `github` headers, in this order: X-RateLimit-Limit, -Used, -Remaining, -Reset, -Resource.
 struct GithubFields {
     static constexpr std::size_t count = 5;
-    static constexpr std::size_t max_text = 4 * 20 + 32;  ///< four numbers and a limit's name
+    static constexpr std::size_t max_text = std::size_t{4} * 20;  ///< four numbers
     std::array<Field, count> fields;
 };
 
-/// Writes the values at `text`, which has room for max_text bytes.
+/// Writes the numbers at `text`, which has room for max_text bytes; the name stays where it is.
 GithubFields github_fields(const Quota& quota, char* text) noexcept;
 
 /// Room for the value of Retry-After.

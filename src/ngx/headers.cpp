@@ -12,7 +12,7 @@ namespace {
 
 ngx_http_output_header_filter_pt next_header_filter;
 
-/// What one response gets: names are static, values live in the request's pool.
+/// What one response gets: names are static, values live in the request's pool or the configuration's.
 class NewFields {
 public:
     void add(const Field& field) noexcept { fields_.at(count_++) = field; }
@@ -110,7 +110,8 @@ ngx_int_t add_fields(RequestContext& context) noexcept {
         return NGX_OK;
     }
     NewFields fields;
-    auto* text = static_cast<char*>(ngx_pnalloc(r->pool, GithubFields::max_text + max_retry_after));
+    auto* text = static_cast<char*>(
+        ngx_pnalloc(r->pool, GithubFields::max_text + (quota.rejected ? max_retry_after : 0)));
     if (text == nullptr) {
         return NGX_ERROR;
     }
