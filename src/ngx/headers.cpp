@@ -105,10 +105,11 @@ ngx_int_t add_fields(RequestContext& context) noexcept {
     const ngx_uint_t headers = context.conf().headers;
     const Millis now = now_millis();
 
-    Quota quota;
-    if (!shown_quota(context, r->headers_out.status, now, quota)) {
+    const Verdict* verdict = shown_verdict(context, r->headers_out.status);
+    if (verdict == nullptr) {
         return NGX_OK;
     }
+    const Quota quota = quota_of(*verdict, context.due()[verdict - context.verdicts()], now);
     NewFields fields;
     auto* text = static_cast<char*>(
         ngx_pnalloc(r->pool, GithubFields::max_text + (quota.rejected ? max_retry_after : 0)));
