@@ -179,11 +179,21 @@ void Connection::on_read(ngx_event_t* event) noexcept {
         self.owner_.on_close_idle();
         return;
     }
-    redisAsyncHandleRead(self.context_);
+    self.handle(redisAsyncHandleRead);
 }
 
 void Connection::on_write(ngx_event_t* event) noexcept {
-    redisAsyncHandleWrite(of(event).context_);
+    of(event).handle(redisAsyncHandleWrite);
+}
+
+/// The owner learns here that the connection is up, not in connected(): hiredis 1.0 goes on with a context
+/// that is closed there.
+void Connection::handle(void (*event)(redisAsyncContext*)) noexcept {
+    const bool before = connected_;
+    event(context_);
+    if (!before && connected_) {
+        owner_.on_connected();
+    }
 }
 
 void Connection::on_flush(ngx_event_t* event) noexcept {
@@ -266,10 +276,7 @@ void Connection::detach(void* opaque) noexcept {
 
 void Connection::connected(const redisAsyncContext* context, int status) noexcept {
     auto& self = *static_cast<Connection*>(context->data);
-    if (status == REDIS_OK) {
-        self.connected_ = true;
-        self.owner_.on_connected();
-    }
+    self.connected_ = status == REDIS_OK;
 }
 
 void Connection::keep_error(const redisContext& context) noexcept {

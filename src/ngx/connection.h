@@ -69,6 +69,7 @@ private:
     static void gone(void* self) noexcept;
     static void on_replies(redisAsyncContext* context, void* first, void* unused) noexcept;
 
+    void handle(void (*event)(redisAsyncContext*)) noexcept;
     bool expect_reply() noexcept;
     void wait_writable() noexcept;
     void keep_error(const redisContext& context) noexcept;
@@ -80,7 +81,7 @@ private:
     char error_[128] = "";
     bool connected_ = false;
     bool flushing_ = false;
-    std::size_t waiting_ = 0;  // commands without an answer
+    std::size_t waiting_ = 0;  // commands without an answer: as many as the owner has in its queue
     ngx_event_t flush_{};
     Reply reply_;
 };

@@ -165,7 +165,9 @@ void Node::return_unsent() noexcept {
 void Node::on_reply(const Reply& reply) noexcept {
     Command* command = take_sent();
     if (command == nullptr) {
-        return;  // it is stray, and hiredis closes the connection
+        up_ = false;
+        connection_.close("an answer that no command waits for");
+        return;
     }
     if (reply.stray) {
         // One answer too many: from here on every answer would go to the wrong command.
