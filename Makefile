@@ -69,8 +69,8 @@ other := nginx-$(notdir $(abspath $(SUITE)))
 version_tests := $(addprefix t/,loads.t check_charge.t satisfy_any.t subrequests.t http2.t keepalive.t reload_waiting.t)
 
 # A clock of the test's own comes from a preloaded library, which address sanitizing does not bear. Exceptions are seen only
-# where nginx itself is linked with the C++ library.
-sanitized_tests = $(shell grep -LE '\bclock *=> *1' t/*.t)
+# where nginx itself is linked with the C++ library. The demo starts nginx by a script of its own.
+sanitized_tests = $(filter-out t/demo.t,$(shell grep -LE '\bclock *=> *1' t/*.t))
 sanitize_nginx := -O1 -U_FORTIFY_SOURCE -fsanitize=address -fno-omit-frame-pointer -DNGX_DEBUG_PALLOC=1 \
     -Wl,--no-as-needed -lstdc++
 sanitize_module := -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wl,-z,nodelete

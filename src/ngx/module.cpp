@@ -120,6 +120,9 @@ ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
 /// The worker leaves: nginx would complain of sockets that are left open.
 void exit_process(ngx_cycle_t* cycle) noexcept {
     const MainConf* main = main_conf(cycle);
+    if (main != nullptr && main->zone != nullptr) {
+        main->zone->leave();  // another one may wait to be the last
+    }
     if (main != nullptr) {
         shut_down_stores(*main);
     }
