@@ -10,16 +10,7 @@ use lib "$FindBin::Bin/lib";
 use RateLimit::Test;
 use RateLimit::FakeRedis;
 
-my $reset = (time + 1800) . '123';
-my %used;
-my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
-    return fallback($words) if $words->[0] ne 'evalsha' || @$words < 10;
-    my ($key, $limit, $want, $least) = @$words[3 .. 6];
-    my $left    = $limit - ($used{$key} //= 0);
-    my $granted = $least > $left ? 0 : $want > $left ? $left : $want;
-    my $answer  = array(integer($granted), integer($used{$key} += $granted), integer($reset));
-    return $conn->state('slow') ? $conn->hold('gate', $answer) : $answer;
-});
+my $redis = RateLimit::FakeRedis->start(handler => reserving((time + 1800) . '123'));
 my $nginx = RateLimit::Nginx->start(
     workers => 1,
     http    => 'rate_limit_redis main { check_timeout 20s; charge_timeout 20s; connect_timeout 5s; shard a primary='

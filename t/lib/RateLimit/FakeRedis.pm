@@ -15,6 +15,8 @@ package RateLimit::FakeRedis;
 # changes by set() and state(). It returns bytes; encoders: simple('OK'), nil, integer(N), bulk(TEXT),
 # error(TEXT), array(VALUES), hmget(USED, RESET). See RateLimit::Server for hold, later, send and close.
 # fallback($words) answers as a fresh Redis does: PING, AUTH, SELECT, CLIENT, READONLY, HELLO (an error).
+# reserving(RESET) is a handler that answers reservations as lua/reserve.lua does, of windows that end at RESET;
+# while the state "slow" is true it holds the answers at "gate".
 
 use strict;
 use warnings;
@@ -24,7 +26,19 @@ use parent 'RateLimit::Server';
 use Exporter 'import';
 use RateLimit::RESP;
 
-our @EXPORT = qw(simple nil integer bulk error array hmget fallback);
+our @EXPORT = qw(simple nil integer bulk error array hmget fallback reserving);
+
+sub reserving ($reset) {
+    my %used;
+    return sub ($words, $conn) {
+        return fallback($words) if $words->[0] ne 'evalsha' || @$words < 10;
+        my ($key, $limit, $want, $least) = @$words[3 .. 6];
+        my $left    = $limit - ($used{$key} //= 0);
+        my $granted = $least > $left ? 0 : $want > $left ? $left : $want;
+        my $answer  = array(integer($granted), integer($used{$key} += $granted), integer($reset));
+        return $conn->state('slow') ? $conn->hold('gate', $answer) : $answer;
+    };
+}
 
 sub simple ($text)    { return "+$text\r\n" }
 sub nil ()            { return RateLimit::RESP::reply(undef) }
