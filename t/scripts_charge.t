@@ -21,18 +21,8 @@ sub charge ($cost, %at) {
     return $redis->ask('EVALSHA', $charge, 1, 'k', $cost, $time, $proposed, $latest);
 }
 
-sub stored (@fields) {
-    $redis->flush;
-    $redis->cmd('HSET', 'k', @fields);
-    $redis->cmd('PEXPIRE', 'k', 500_000);
-    return;
-}
-
-sub expires_in ($milliseconds, $name) {
-    my $ttl = $redis->cmd('PTTL', 'k');
-    ok $ttl <= $milliseconds && $ttl > $milliseconds - 900, $name or diag "PTTL $ttl, not $milliseconds";
-    return;
-}
+sub stored (@fields) { return $redis->hold_only('k', 500_000, @fields) }
+sub expires_in ($milliseconds, $name) { return ok $redis->expires_in('k', $milliseconds), $name }
 
 subtest 'no window' => sub {
     is_deeply charge(3), [3, $reset], 'used is the cost, reset the proposal';

@@ -12,12 +12,7 @@ my $reset  = 1_700_003_600_123;
 
 sub refund ($cost, $of = $reset) { return $redis->ask('EVALSHA', $refund, 1, 'k', $cost, $of) }
 
-sub stored (@fields) {
-    $redis->flush;
-    $redis->cmd('HSET', 'k', @fields);
-    $redis->cmd('PEXPIRE', 'k', 500_000);
-    return;
-}
+sub stored (@fields) { return $redis->hold_only('k', 500_000, @fields) }
 
 stored used => 9, reset => $reset;
 is_deeply refund(4), [5, $reset], 'given back';

@@ -19,18 +19,8 @@ sub repair (%at) {
 }
 
 # A key of these fields, with an expiry unless it is undef.
-sub stored ($expiry, @fields) {
-    $redis->flush;
-    $redis->cmd('HSET', 'k', @fields);
-    $redis->cmd('PEXPIRE', 'k', $expiry) if defined $expiry;
-    return;
-}
-
-sub expires_in ($milliseconds, $name) {
-    my $ttl = $redis->cmd('PTTL', 'k');
-    ok $ttl <= $milliseconds && $ttl > $milliseconds - 900, $name or diag "PTTL $ttl, not $milliseconds";
-    return;
-}
+sub stored ($expiry, @fields) { return $redis->hold_only('k', $expiry, @fields) }
+sub expires_in ($milliseconds, $name) { return ok $redis->expires_in('k', $milliseconds), $name }
 
 # What repair answers and what is stored afterwards agree.
 sub repairs_to ($used, $reset, $name) {

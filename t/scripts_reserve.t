@@ -21,18 +21,8 @@ sub reserve ($want, $least, %at) {
         $at{latest} // $proposed + 60_000, $at{parts} // ());
 }
 
-sub stored (@fields) {
-    $redis->flush;
-    $redis->cmd('HSET', 'k', @fields);
-    $redis->cmd('PEXPIRE', 'k', 500_000);
-    return;
-}
-
-sub expires_in ($milliseconds, $name) {
-    my $ttl = $redis->cmd('PTTL', 'k');
-    ok $ttl <= $milliseconds && $ttl > $milliseconds - 900, $name or diag "PTTL $ttl, not $milliseconds";
-    return;
-}
+sub stored (@fields) { return $redis->hold_only('k', 500_000, @fields) }
+sub expires_in ($milliseconds, $name) { return ok $redis->expires_in('k', $milliseconds), $name }
 
 subtest 'no window' => sub {
     is_deeply reserve(3, 3), [3, 3, $reset], 'all of it, in a window of the proposal';

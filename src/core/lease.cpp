@@ -27,10 +27,6 @@ constexpr std::array<double, WindowRecord::max_pace + 1> paces() noexcept {
 
 constexpr auto factors = paces();
 
-std::int64_t at_hand(const WindowRecord& record) noexcept {
-    return static_cast<std::int64_t>(record.leased);
-}
-
 /// Redis counts them already; what it does not count is lost.
 void add(WindowRecord& record, std::int64_t tokens) noexcept {
     const std::int64_t most = std::min(WindowRecord::max_leased, record.used);

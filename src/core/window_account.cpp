@@ -65,8 +65,7 @@ bool is_open(const WindowRecord& record, std::int64_t period, Millis now) noexce
 }
 
 std::int64_t taken(const WindowRecord& record) noexcept {
-    const std::int64_t spent =
-        std::max<std::int64_t>(0, record.used - static_cast<std::int64_t>(record.leased));
+    const std::int64_t spent = std::max<std::int64_t>(0, record.used - at_hand(record));
     return add(spent, record.in_flight);
 }
 
@@ -174,7 +173,7 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
 
 void confirm_refund(WindowRecord& record, const Window& answer) noexcept {
     if (record.unanswered == 0 && record.confirmed && record.reset == answer.reset) {
-        take(record, std::max(answer.used, static_cast<std::int64_t>(record.leased)), answer.reset);
+        take(record, std::max(answer.used, at_hand(record)), answer.reset);
     }
 }
 

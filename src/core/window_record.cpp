@@ -16,7 +16,7 @@ EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept {
                                 : std::numeric_limits<double>::infinity();
     };
     if (record.leased != 0) {
-        return {Hold::lease, share_of(static_cast<std::int64_t>(record.leased))};
+        return {Hold::lease, share_of(at_hand(record))};
     }
     const double share = share_of(record.used);
     if (record.truth == Truth::redis) {

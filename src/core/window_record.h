@@ -71,6 +71,11 @@ struct WindowRecord {
 static_assert(sizeof(WindowRecord) == 64, "a record is one cache line");
 static_assert(max_limit < (std::int64_t{1} << 40), "a limit fits its bits");
 
+/// Tokens granted to this machine and not spent.
+inline std::int64_t at_hand(const WindowRecord& record) noexcept {
+    return static_cast<std::int64_t>(record.leased);
+}
+
 /// Closed windows go first, then copies of what Redis holds, then local windows with the least used part.
 EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept;
 

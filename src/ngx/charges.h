@@ -60,8 +60,13 @@ public:
     /// Sends what waits, as far as the primary takes it now.
     void send_waiting() noexcept;
 
-    /// What charges cost that wait in the zone for this window.
-    std::int64_t cost_waiting(const WindowId& id) const noexcept { return waiting_.cost_of(id); }
+    /// No charge waits longer for its answer.
+    Millis patience() const noexcept { return static_cast<Millis>(store_.charge_timeout) + 1000; }
+
+    /// What is known of a window when the primary is asked about it; `events` as its record has them.
+    Question question(const WindowId& id, std::uint32_t events) const noexcept {
+        return {events, waiting_.cost_of(id), patience()};
+    }
 
     std::size_t under_way() const noexcept { return under_way_; }      ///< commands that have not ended
     std::size_t waiting() const noexcept { return waiting_.count(); }  ///< windows, of all workers

@@ -218,7 +218,7 @@ Fetch& Leases::start(std::string_view key, const Reservation& reservation) {
     const bool room = zone_.windows().update(reservation.id, now, [&](WindowRecord& record) {
         const Terms terms = fetch.terms(now);
         if (is_open(record, terms.rate.period, now)) {
-            here = static_cast<std::int64_t>(record.leased);
+            here = at_hand(record);
             reset = record.reset;  // that the tokens at hand are noted with
         }
         size = batched ? begin_fetch(record, terms) : 0;
@@ -273,14 +273,13 @@ void Leases::fail(Fetch& fetch, const char* reason) noexcept {
 void Leases::settle(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept {
     const Millis now = now_millis();
     const Terms terms = fetch.terms(now);
-    const Question question{fetch.events, shard_.charges().cost_waiting(fetch.what.id),
-                            static_cast<Millis>(shard_.store().conf().charge_timeout) + 1000};
+    const Question question = shard_.charges().question(fetch.what.id, fetch.events);
     const bool live = is_open(answer, terms.rate.period, now);
     ngx_queue_t waiting;
     ngx_queue_t served;
     take_all(fetch.waiting, waiting);
     ngx_queue_init(&served);
-    std::int64_t at_hand = 0;
+    std::int64_t left_here = 0;
     std::int64_t used = 0;
     std::int64_t handed_out = 0;
 
@@ -307,7 +306,7 @@ void Leases::settle(Fetch& fetch, std::int64_t granted, const Window& answer) no
             own.rate = what.rate;
             return consume(record, own, what.want);
         });
-        at_hand = static_cast<std::int64_t>(record.leased);
+        left_here = at_hand(record);
         used = taken(record);
     });
     if (!kept) {
@@ -338,7 +337,7 @@ void Leases::settle(Fetch& fetch, std::int64_t granted, const Window& answer) no
         Check& check = pop(waiting);
         check.fetch_ = nullptr;
         const std::int64_t left = Fetch::reservation_of(check).rate.limit - answer.used;
-        const std::int64_t missing = Fetch::cost_of(check) - at_hand;
+        const std::int64_t missing = Fetch::cost_of(check) - left_here;
         const bool too_late = !live && granted != 0;
         if (too_late || (missing > 0 && missing <= left)) {
             ask(check);
@@ -357,7 +356,7 @@ void Leases::keep(const Fetch& fetch, Millis reset, std::int64_t tokens, Millis 
     std::int64_t back = 0;
     zone_.windows().change(fetch.what.id, [&](WindowRecord& record) {
         if (record.reset == reset) {
-            back = std::min(tokens, static_cast<std::int64_t>(record.leased));
+            back = std::min(tokens, at_hand(record));
             record.leased = record.leased - static_cast<std::uint64_t>(back);
         }
     });
@@ -420,25 +419,25 @@ bool Leases::look(const WaitingCharge& seen, bool all, Millis now) noexcept {
     const WindowId id = lease_place(note.id);
     const Look look{note.cost, note.looked_at, now, note.period, note.note == Note::fixed_lease};
     std::int64_t back = 0;
-    std::int64_t at_hand = 0;
+    std::int64_t left_here = 0;
     zone_.windows().change(id, [&](WindowRecord& record) {
         if (record.reset != note.reset || !is_open(record, note.period, now)) {
             return;
         }
         if (all) {
-            back = static_cast<std::int64_t>(record.leased);
+            back = at_hand(record);
             record.leased = 0;
         } else {
             back = take_surplus(record, look);
         }
-        at_hand = static_cast<std::int64_t>(record.leased);
+        left_here = at_hand(record);
     });
     zone_.waiting().change(note.id, [&](WaitingCharge& open) {
         if (open.note == Note::charges || open.reset != note.reset) {
             return;
         }
         const bool unused = note.cost == back;  // since the last look
-        open.cost = std::max<std::int64_t>(0, open.cost - note.cost + at_hand);
+        open.cost = std::max<std::int64_t>(0, open.cost - note.cost + left_here);
         open.reset = open.cost == 0 && unused ? 0 : open.reset;
     });
     if (back != 0) {

@@ -25,13 +25,8 @@ Recalled reject_by(Verdict& verdict, const Window& window, Recalled recalled) no
     return recalled;
 }
 
-/// Longer than any charge waits for its answer.
-Millis patience_of(const AppliedLimit& applied) noexcept {
-    return static_cast<Millis>(applied.shard->store().conf().charge_timeout) + 1000;
-}
-
 Question question_of(const AppliedLimit& applied) noexcept {
-    return {applied.events, applied.shard->charges().cost_waiting(applied.id), patience_of(applied)};
+    return applied.shard->charges().question(applied.id, applied.events);
 }
 
 }  // namespace
@@ -48,7 +43,7 @@ Recalled recall(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Mill
         fits(applied, verdict, taken(*record), cost)) {
         return Recalled::nothing;
     }
-    const Window known{record->used - static_cast<std::int64_t>(record->leased), record->reset};
+    const Window known{record->used - at_hand(*record), record->reset};
     // Requests in flight are known here, and nobody else knows better.
     if (applied.local() || (!applied.reserves() && record->used < verdict.rate.limit)) {
         return reject_by(verdict, known, Recalled::used_up);
@@ -56,7 +51,7 @@ Recalled recall(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Mill
     // What Redis has not taken yet is no reason to reject where it cannot be asked: that is for on_error.
     applied.doubtful = record->unanswered != 0;
     WindowRecord seen = *record;
-    bool turn = !is_on_its_way(seen, now, patience_of(applied)) && may_ask(seen, now);
+    bool turn = !is_on_its_way(seen, now, applied.shard->charges().patience()) && may_ask(seen, now);
     if (turn) {
         windows.change(applied.id, [&](WindowRecord& open) {
             turn = may_ask(open, now);

@@ -31,10 +31,6 @@ void grant_at(WindowRecord& record, std::int64_t limit, std::int64_t tokens, Mil
     EXPECT_TRUE(grant(record, hourly(limit, at), {record.used + tokens, reset}, tokens, question));
 }
 
-std::int64_t at_hand(const WindowRecord& record) {
-    return static_cast<std::int64_t>(record.leased);
-}
-
 Look look_after(Millis time, std::int64_t before) {
     return {before, now, now + time, period, false};
 }

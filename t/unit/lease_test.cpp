@@ -27,10 +27,6 @@ WindowRecord with_tokens(std::int64_t limit, std::int64_t tokens, std::int64_t u
     return record;
 }
 
-std::int64_t at_hand(const WindowRecord& record) {
-    return static_cast<std::int64_t>(record.leased);
-}
-
 TEST(Consume, SpendsWhatIsThereAndNoMore) {
     WindowRecord record = with_tokens(100, 5, 5);
     EXPECT_TRUE(consume(record, terms(100), 2));

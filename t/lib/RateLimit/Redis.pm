@@ -15,6 +15,8 @@ package RateLimit::Redis;
 #   $redis->calls('hmget');                     # how often clients called it since start or forget_calls
 #   $redis->forget_calls;  $redis->keys;  $redis->flush;  $redis->info('replication')->{role};
 #   $redis->hash($key);                         # all fields as a hash reference
+#   $redis->hold_only($key, 5000, used => 1);   # nothing else; expires in so many milliseconds, undef: never
+#   $redis->expires_in($key, 5000);             # or up to 900 ms less
 #   $replica->wait_synced;                      # everything written on the primary so far is readable here
 #   $redis->kill;  $redis->stop;  $redis->freeze;  $redis->thaw;  $redis->restart;  $redis->drop_clients;
 #   $redis->port;  $redis->address;             # host:port, or unix:PATH with unixsocket
@@ -164,6 +166,18 @@ sub script ($self, $text) { return $self->cmd('SCRIPT', 'LOAD', $text) }
 sub keys ($self)          { return sort @{$self->cmd('KEYS', '*')} }
 sub flush ($self)         { $self->cmd('FLUSHALL'); return $self }
 sub hash ($self, $key)    { return {@{$self->cmd('HGETALL', $key)}} }
+sub hold_only ($self, $key, $expiry, @fields) {
+    $self->flush;
+    $self->cmd('HSET', $key, @fields);
+    $self->cmd('PEXPIRE', $key, $expiry) if defined $expiry;
+    return $self;
+}
+
+sub expires_in ($self, $key, $milliseconds) {
+    my $left = $self->cmd('PTTL', $key);
+    return $left <= $milliseconds && $left > $milliseconds - 900;
+}
+
 sub forget_calls ($self)  { $self->cmd('CONFIG', 'RESETSTAT'); return $self }
 
 sub info ($self, @section) {
