@@ -12,7 +12,7 @@ use RateLimit::Test;
 use IO::Socket::INET;
 
 # A full queue of connections that nobody accepts: the next one gets no answer.
-my $mute = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => free_port(), Listen => 1) or die $@;
+my $mute = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => free_port(), Listen => 1, ReuseAddr => 1) or die $@;
 my $port = $mute->sockport;
 my @queue = map { IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port, Blocking => 0) // () } 1 .. 8;
 my $nginx = RateLimit::Nginx->start(
