@@ -1,10 +1,14 @@
 // Every instruction of every kind of change, one after the other: if the process that makes it died there,
 // the table would hold exactly what it held before or exactly what it holds after, and would go on working.
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <optional>
 #include <vector>
 
 #include <sys/ptrace.h>
@@ -36,8 +40,8 @@ constexpr Operation insert_first = [](WindowTable& table) { return count_one(tab
 constexpr Operation insert_second = [](WindowTable& table) { return count_one(table, id(2)); };
 constexpr Operation count_in_left = [](WindowTable& table) { return count_one(table, id(1)); };
 constexpr Operation count_in_right = [](WindowTable& table) { return count_one(table, id(2)); };
-constexpr Operation change_all_of_it = [](WindowTable& table) {
-    return table.change(id(1), [](WindowRecord& record) {
+bool change_all_of(WindowTable& table, const WindowId& id) {
+    return table.change(id, [](WindowRecord& record) {
         record.reset = table_now + 5;
         record.used = -1;
         record.limit = 0xff'ffff'ffff;
@@ -51,11 +55,31 @@ constexpr Operation change_all_of_it = [](WindowTable& table) {
         record.truth = Truth::redis;
         record.confirmed = true;
     });
-};
+}
+constexpr Operation change_all_of_it = [](WindowTable& table) { return change_all_of(table, id(1)); };
 constexpr Operation forget = [](WindowTable& table) {
     return table.change(id(1), [](WindowRecord& record) { record.reset = 0; });
 };
 constexpr Operation evict = [](WindowTable& table) { return count_one(table, id(100)); };
+
+/// Another id of the same set, tag, place and lower half: it is found under the set's lock only.
+constexpr WindowId twin{3, id(1).low};
+constexpr Operation insert_twin = [](WindowTable& table) { return count_one(table, twin); };
+constexpr Operation count_twin = [](WindowTable& table) { return count_one(table, twin); };
+constexpr Operation change_all_of_twin = [](WindowTable& table) { return change_all_of(table, twin); };
+constexpr Operation forget_twin = [](WindowTable& table) {
+    return table.change(twin, [](WindowRecord& record) { record.reset = 0; });
+};
+
+/// The same by a process without a journal.
+constexpr Operation count_without = [](WindowTable& table) {
+    table.leave(0);
+    return count_one(table, id(1));
+};
+constexpr Operation forget_without = [](WindowTable& table) {
+    table.leave(0);
+    return forget(table);
+};
 
 struct Step {
     const char* name;
@@ -70,17 +94,45 @@ constexpr Step steps[] = {
     {"count in the other set", false, count_in_right},
     {"change all", false, change_all_of_it},
     {"forget", false, forget},
+    {"insert once more", false, insert_first},
+    {"insert a twin", false, insert_twin},
+    {"count a twin", false, count_twin},
+    {"change all of a twin", false, change_all_of_twin},
+    {"forget a twin", false, forget_twin},
     {"evict", true, evict},
+    {"count without a journal", true, count_without},
+    {"forget without a journal", true, forget_without},
 };
 
+/// Who finds the dead: one that comes afterwards, or one that was there before and looks at all of the table
+/// first, or at what it looks for.
+enum class Heir { comes, walks, looks };
+
+bool others_live = false;
+
+bool others_may_live(const Process& /*process*/) {
+    return others_live;
+}
+
 /// The table as it stands in this copy, seen by one who finds everybody else dead.
-std::vector<WindowRecord> seen_by_an_heir(TableMemory& copy, bool& goes_on) {
-    WindowTable heir({{9, 9}, nobody_is_alive});
+std::vector<WindowRecord> seen_by(Heir kind, TableMemory copy, bool& goes_on) {
+    WindowTable heir({{9, 9}, others_may_live});
+    others_live = kind != Heir::comes;
     EXPECT_TRUE(heir.attach(copy.at(), copy.size()));
+    others_live = false;
+    std::vector<std::optional<WindowRecord>> looked_for;
+    constexpr std::array known{id(1), id(2), twin};
+    if (kind == Heir::looks) {
+        std::transform(known.begin(), known.end(), std::back_inserter(looked_for),
+                       [&](const WindowId& id) { return heir.find(id); });
+    }
     std::vector<WindowRecord> all = contents_of(heir);
     for (const WindowRecord& record : all) {
         const auto found = heir.find(record.id);
         EXPECT_TRUE(found && *found == record);
+    }
+    for (std::size_t i = 0; i < looked_for.size(); ++i) {
+        EXPECT_EQ(heir.find(known.at(i)), looked_for.at(i));
     }
     goes_on = count_one(heir, id(7)) && count_one(heir, id(8)) && heir.find(id(7))->used >= 1;
     return all;
@@ -128,13 +180,17 @@ void step_through(const Step& step, TestTable& made, Seen& seen) {
         }
         const TableMemory now_here(made.memory);
         std::memcpy(last.at(), now_here.at(), last.size());
-        TableMemory copy(now_here);
-        bool goes_on = false;
-        const std::vector<WindowRecord> here = seen_by_an_heir(copy, goes_on);
-        ASSERT_TRUE(goes_on);
-        ASSERT_TRUE(here == before || here == after) << "half a change";
-        ASSERT_FALSE(published && here == before) << "undone";
-        published = here == after;
+        std::optional<bool> done_here;
+        for (const Heir heir : {Heir::comes, Heir::walks, Heir::looks}) {
+            bool goes_on = false;
+            const std::vector<WindowRecord> here = seen_by(heir, now_here, goes_on);
+            ASSERT_TRUE(goes_on);
+            ASSERT_TRUE(here == before || here == after) << "half a change";
+            ASSERT_EQ(done_here.value_or(here == after), here == after) << "heirs do not agree";
+            done_here = here == after;
+        }
+        ASSERT_FALSE(published && !*done_here) << "undone";
+        published = *done_here;
         ++(published ? seen.after : seen.before);
     }
     ASSERT_TRUE(published);
@@ -163,6 +219,7 @@ TEST(WindowTableStep, EachInstructionLeavesTheOldOrTheNew) {
                 ASSERT_TRUE(count_one(made.table, id(i)));
             }
         }
+        made.table.set_user(LockUser{{1, 1}, all_are_alive});
         Seen seen;
         step_through(step, made, seen);
         if (HasFatalFailure()) {
@@ -171,6 +228,109 @@ TEST(WindowTableStep, EachInstructionLeavesTheOldOrTheNew) {
         // A lock is taken, a change made, the lock given back.
         EXPECT_GE(seen.before, 1U);
         EXPECT_GE(seen.after, 2U);
+    }
+}
+
+/// More instructions than anything needs between two writes, but waiting for somebody.
+constexpr unsigned waits = 1500;
+
+/// Who asks is stopped: then it has waited for long enough.
+bool nobody_is_alive_but_wait(const Process& process) {
+    (void)::raise(SIGSTOP);
+    return nobody_is_alive(process);
+}
+
+/// Calls visit(memory) for each state of the memory that this operation of a child goes through. While it
+/// waits for others it is not looked at.
+template <typename Visit>
+void each_state(TestTable& made, const Operation operation, Visit visit) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        stop_and_run(operation, made.table);
+    }
+    int status = 0;
+    TableMemory last(made.memory);
+    unsigned unchanged = 0;
+    while (::waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
+        if (made.memory == last) {
+            ++unchanged;
+        } else {
+            std::memcpy(last.at(), made.memory.at(), last.size());
+            visit(last);
+            unchanged = 0;
+        }
+        const bool waiting = unchanged >= waits;
+        unchanged = waiting ? 0 : unchanged;
+        ASSERT_EQ(::ptrace(waiting ? PTRACE_CONT : PTRACE_SINGLESTEP, child, nullptr, nullptr), 0);
+    }
+}
+
+/// By a process that finds everybody else dead.
+constexpr Operation count_as_heir = [](WindowTable& table) {
+    table.set_user({{2, 2}, nobody_is_alive_but_wait});
+    return count_one(table, id(1));
+};
+constexpr Operation count_as_heir_without = [](WindowTable& table) {
+    table.set_user({{2, 2}, nobody_is_alive_but_wait});
+    table.leave(0);
+    return count_one(table, id(1));
+};
+
+constexpr Operation count_one_more = [](WindowTable& table) { return count_one(table, id(1)); };
+
+/// What the table holds after these operations.
+std::vector<WindowRecord> after(const TableMemory& memory, const std::vector<Operation>& operations) {
+    TableMemory copy(memory);
+    WindowTable table({{1, 1}, all_are_alive});
+    EXPECT_TRUE(table.attach(copy.at(), copy.size()));
+    for (const Operation operation : operations) {
+        EXPECT_TRUE(operation(table));
+    }
+    return contents_of(table);
+}
+
+/// One dies somewhere in a change, and the one that comes after it dies somewhere in its own.
+void die_twice(TestTable& made, const Operation first, const Operation second, Seen& seen) {
+    const TableMemory start(made.memory);
+    const auto none = after(start, {});
+    const auto one = after(start, {first});
+    const auto other = after(start, {count_one_more});
+    const auto both = after(start, {first, count_one_more});
+    std::vector<TableMemory> deaths;
+    each_state(made, first, [&](const TableMemory& state) { deaths.push_back(state); });
+    for (const TableMemory& death : deaths) {
+        std::memcpy(made.memory.at(), death.at(), death.size());
+        each_state(made, second, [&](const TableMemory& state) {
+            bool goes_on = false;
+            const auto here = seen_by(Heir::comes, state, goes_on);
+            EXPECT_TRUE(goes_on);
+            EXPECT_TRUE(here == none || here == one || here == other || here == both) << "half a change";
+            ++(here == none || here == one ? seen.before : seen.after);
+        });
+    }
+    std::memcpy(made.memory.at(), start.at(), start.size());
+}
+
+TEST(WindowTableStep, NorDoesASecondDeathLeaveHalfAChange) {
+    if (!may_trace()) {
+        GTEST_SKIP() << "no process may be traced here";
+    }
+    TestTable made(windows);
+    ASSERT_TRUE(count_one(made.table, id(1)) && count_one(made.table, twin));
+    struct Two {
+        const char* name;
+        Operation first, second;
+    };
+    for (const Two& two :
+         {Two{"change", change_all_of_it, count_as_heir}, Two{"insert", insert_second, count_as_heir},
+          Two{"change a twin", change_all_of_twin, count_as_heir},
+          Two{"no journal, no journal", count_without, count_as_heir_without}}) {
+        SCOPED_TRACE(two.name);
+        Seen seen;
+        die_twice(made, two.first, two.second, seen);
+        EXPECT_GE(seen.before, 1U);
+        EXPECT_GE(seen.after, 1U);
     }
 }
 
