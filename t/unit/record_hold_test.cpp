@@ -88,55 +88,50 @@ TEST(RecordHold, WithoutAJournalThereIsNone) {
     EXPECT_TRUE(place.find({1, 1}));
 }
 
+/// Holds a record for a while in another thread, and then keeps it as it was changed.
+class HeldElsewhere {
+public:
+    HeldElsewhere(const TableMemory& shared, const WindowId& id, void (*change)(WindowRecord&))
+        : view_(shared, 2) {
+        thread_ = std::thread([this, id, change] {
+            Hold hold(view_.memory);
+            EXPECT_TRUE(hold.take(id));
+            held_ = true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(30));
+            WindowRecord record = hold.record();
+            change(record);
+            hold.keep(record);
+        });
+        while (!held_) {
+            std::this_thread::yield();
+        }
+    }
+    ~HeldElsewhere() { thread_.join(); }
+
+private:
+    View view_;
+    std::atomic<bool> held_{false};
+    std::thread thread_;
+};
+
 TEST(RecordHold, WhoHasTheLockOfTheSetWaitsForIt) {
     TestTable made(46);
     count_one(made.table, {1, 1});
-    View first(made.memory, 2);
-    View second(made.memory, 3);
-    std::atomic<bool> given_back{false};
-    std::atomic<bool> held{false};
-    std::thread holder([&] {
-        Hold hold(first.memory);
-        EXPECT_TRUE(hold.take({1, 1}));
-        held = true;
-        std::this_thread::sleep_for(std::chrono::milliseconds(30));
-        WindowRecord record = hold.record();
-        record.used = 7;
-        hold.keep(record);
-        given_back = true;
-    });
-    while (!held) {
-        std::this_thread::yield();
-    }
-    {
-        Place place(second.memory);
-        ASSERT_TRUE(place.find({1, 1}));
-        EXPECT_TRUE(given_back);
-        EXPECT_EQ(place.record().used, 7);
-    }
-    holder.join();
+    View view(made.memory, 3);
+    const HeldElsewhere held(made.memory, {1, 1}, [](WindowRecord& record) { record.used = 7; });
+    Place place(view.memory);
+    ASSERT_TRUE(place.find({1, 1}));
+    EXPECT_EQ(place.record().used, 7);
 }
 
 TEST(RecordHold, WhatIsDroppedMeanwhileIsNotFound) {
     TestTable made(46);
     count_one(made.table, {1, 1});
-    View first(made.memory, 2);
-    View second(made.memory, 3);
-    std::atomic<bool> held{false};
-    std::thread holder([&] {
-        Hold hold(first.memory);
-        EXPECT_TRUE(hold.take({1, 1}));
-        held = true;
-        std::this_thread::sleep_for(std::chrono::milliseconds(30));
-        WindowRecord record = hold.record();
-        record.reset = 0;
-        hold.keep(record);
-    });
-    while (!held) {
-        std::this_thread::yield();
+    View view(made.memory, 3);
+    {
+        const HeldElsewhere held(made.memory, {1, 1}, [](WindowRecord& record) { record.reset = 0; });
+        EXPECT_FALSE(Place(view.memory).find({1, 1}));
     }
-    EXPECT_FALSE(Place(second.memory).find({1, 1}));
-    holder.join();
     EXPECT_TRUE(contents_of(made.table).empty());
     EXPECT_TRUE(count_one(made.table, {1, 1}));
     EXPECT_EQ(made.table.find({1, 1})->used, 1);
