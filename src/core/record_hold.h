@@ -19,11 +19,11 @@ public:
     RecordHold& operator=(const RecordHold&) = delete;
     ~RecordHold() { give_back(); }
 
-    /// `id` outlives this. False: this id's record is not where it seemed to be, or only who has the set's
-    /// lock can tell, or this process has no journal.
+    /// False: this id's record is not where it seemed to be, or only who has the set's lock can tell, or this
+    /// process has no journal.
     bool take(const WindowId& id) noexcept;
 
-    Record record() const noexcept { return at_->load(*id_); }
+    Record record() const noexcept { return at_->load(id_); }
 
     /// The record becomes this one, which differs. Without a window (reset 0) nothing is kept.
     void keep(const Record& record) noexcept;
@@ -36,7 +36,7 @@ private:
     void give_back() noexcept;
 
     RecordMemory<Record>& memory_;
-    const WindowId* id_ = nullptr;
+    WindowId id_;
     RecordSlot<Record>* at_ = nullptr;  // nullptr: holds none
     Set* set_ = nullptr;
     unsigned slot_ = Set::no_slot;
@@ -64,7 +64,7 @@ template <typename Record>
 [[gnu::always_inline]] inline bool RecordHold<Record>::take_from(Set& set, unsigned slot,
                                                                  const WindowId& id) noexcept {
     RecordJournals<Record>& journals = memory_.journals();
-    id_ = &id;
+    id_ = id;
     at_ = &set.slot(slot);
     set_ = &set;
     slot_ = slot;
@@ -91,7 +91,7 @@ template <typename Record>
     RecordJournals<Record>& journals = memory_.journals();
     for (LockWait wait;; found = at_->lock()) {
         const Holder holder = at_->holder_of(found);
-        if (holder == set_holder || found != at_->lock_of(*id_, holder)) {
+        if (holder == set_holder || found != at_->lock_of(id_, holder)) {
             return false;
         }
         if (holder == nobody) {
