@@ -25,7 +25,8 @@ sub runs ($store, $signal) {
     like read_text($output), qr/nginx listens on 127\.0\.0\.1:$port and allows 5 requests a minute/, "$store: it says where";
     my @responses = map { RateLimit::HTTP->new(port => $port)->get('/') } 1 .. 6;
     is_deeply [map { $_->status } @responses], [(200) x 5, 429], 'five pass';
-    is_deeply [map { limits($_)->{used} } @responses], [1 .. 5, 5], 'and are counted';
+    # Of the rejected one's the fifth may be running still: it is charged after its answer.
+    is_deeply [map { limits($_)->{used} } @responses[0 .. 4]], [1 .. 5], 'and are counted';
     $demo->signal($signal);
     ok $demo->wait(10), "$signal ends it";
     ok !eval { RateLimit::HTTP->new(port => $port) }, 'and nginx';
