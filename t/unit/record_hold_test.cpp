@@ -169,6 +169,12 @@ TEST(RecordJournals, WhoHeldSomethingWhenItDiedIsKnownUntilThatIsTakenOver) {
     EXPECT_TRUE(early.take({1, 1}));
 }
 
+std::set<SlotNumber> orphans_of(View& view) {
+    std::set<SlotNumber> held;
+    view.memory.journals().with_orphans([&](SlotNumber number) { held.insert(number); });
+    return held;
+}
+
 TEST(RecordJournals, WhoWaitsForTheDeadIsNotForgotten) {
     TestTable made(46);
     View waits(made.memory, 3);
@@ -178,9 +184,7 @@ TEST(RecordJournals, WhoWaitsForTheDeadIsNotForgotten) {
     takes_over.memory.journals().finish(takes_over.memory.set(0).slot(0), slot);
     View heir(made.memory, 5, all_are_alive);
     heir.memory.journals().set_user({{5, 1}, nobody_is_alive});
-    std::set<SlotNumber> held;
-    heir.memory.journals().with_orphans([&](SlotNumber number) { held.insert(number); });
-    EXPECT_EQ(held, std::set<SlotNumber>{slot});
+    EXPECT_EQ(orphans_of(heir), std::set<SlotNumber>{slot});
 }
 
 /// What process 2 does just before it is found dead.
@@ -215,9 +219,7 @@ TEST(RecordJournals, WhoTakesSomethingElseAndDiesIsNotForgotten) {
     last_deed = [&] { dies.memory.journals().begin_hold(2); };
     takes_over.memory.journals().finish(takes_over.memory.set(0).slot(0), 1);
     EXPECT_FALSE(last_deed);
-    std::set<SlotNumber> held;
-    takes_over.memory.journals().with_orphans([&](SlotNumber number) { held.insert(number); });
-    EXPECT_EQ(held, std::set<SlotNumber>{2});
+    EXPECT_EQ(orphans_of(takes_over), std::set<SlotNumber>{2});
 }
 
 TEST(RecordJournals, OfTheDeadAreTakenThoughNobodyWantsWhatTheyHeld) {

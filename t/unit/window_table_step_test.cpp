@@ -256,8 +256,6 @@ constexpr Operation count_as_heir_without = [](WindowTable& table) {
     return count_one(table, id(1));
 };
 
-constexpr Operation count_one_more = [](WindowTable& table) { return count_one(table, id(1)); };
-
 /// What the table holds after these operations.
 std::vector<WindowRecord> after(const TableMemory& memory, const std::vector<Operation>& operations) {
     TableMemory copy(memory);
@@ -274,8 +272,8 @@ void die_twice(TestTable& made, const Operation first, const Operation second, S
     const TableMemory start(made.memory);
     const auto none = after(start, {});
     const auto one = after(start, {first});
-    const auto other = after(start, {count_one_more});
-    const auto both = after(start, {first, count_one_more});
+    const auto other = after(start, {count_in_left});
+    const auto both = after(start, {first, count_in_left});
     std::vector<TableMemory> deaths;
     each_state(made, first, nobody_is_waited_for, [&](const TableMemory& state) { deaths.push_back(state); });
     for (const TableMemory& death : deaths) {
