@@ -57,6 +57,11 @@ Outcome combine(const Verdict* verdicts, std::size_t count) noexcept {
 }
 
 const Verdict* shown(const Verdict* verdicts, const std::int64_t* costs, std::size_t count) noexcept {
+    if (count == 1) {
+        const bool rejected =
+            verdicts->outcome == Outcome::rejected || verdicts->outcome == Outcome::rejected_dry_run;
+        return rejected || verdicts->known ? verdicts : nullptr;
+    }
     for (Outcome outcome : {Outcome::rejected, Outcome::rejected_dry_run}) {
         if (const Verdict* verdict = first_with(outcome, verdicts, count)) {
             return verdict;

@@ -164,15 +164,16 @@ void Check::ask_first() noexcept {
 /// failed, and the check ended, before this returns.
 bool Check::ask_next() noexcept {
     std::array<const Node*, max_attempts> asked{};
+    std::size_t count = 0;
     Attempt** slot = nullptr;
-    for (std::size_t i = 0; i < max_attempts; ++i) {
-        if (attempts_[i] == nullptr) {
-            slot = &attempts_[i];
+    for (Attempt*& attempt : attempts_) {
+        if (attempt == nullptr) {
+            slot = &attempt;
         } else {
-            asked[i] = attempts_[i]->node;
+            asked[count++] = attempt->node;
         }
     }
-    Node* node = shard_->choose(asked.data(), asked.size(), of_primary_);
+    Node* node = shard_->choose(asked.data(), count, of_primary_);
     if (node == nullptr || slot == nullptr) {
         return false;
     }

@@ -8,6 +8,7 @@
 #include <hiredis/alloc.h>
 
 #include "ngx/resume.h"
+#include "redis/common_reply.h"
 
 namespace rate_limit {
 
@@ -145,17 +146,23 @@ void Connection::on_replies(redisAsyncContext* context, void* first, void* /*unu
     if (--self.waiting_ != 0 && !self.expect_reply()) {
         self.close("no memory");
     }
-    const auto* reply = static_cast<const Reply*>(first);
-    self.owner_.on_reply(*reply);
-    void* next = nullptr;
-    while (self.waiting_ > 1 && self.reason_ == nullptr &&
-           redisGetReplyFromReader(&context->c, &next) == REDIS_OK && next != nullptr) {
-        reply = static_cast<const Reply*>(next);
-        if (reply->head.type != REDIS_REPLY_PUSH) {  // no command's answer: as hiredis does
+    self.owner_.on_reply(self.reply_);
+    while (self.waiting_ > 1 && self.reason_ == nullptr && self.read_reply()) {
+        if (self.reply_.head.type != REDIS_REPLY_PUSH) {  // no command's answer: as hiredis does
             --self.waiting_;
-            self.owner_.on_reply(*reply);
+            self.owner_.on_reply(self.reply_);
         }
     }
+}
+
+/// False when hiredis has no whole reply in its buffer, or cannot go on.
+bool Connection::read_reply() noexcept {
+    redisContext& context = context_->c;
+    if (read_common(*context.reader, reply_)) {
+        return true;
+    }
+    void* reply = nullptr;
+    return redisGetReplyFromReader(&context, &reply) == REDIS_OK && reply != nullptr;
 }
 
 void Connection::close(const char* reason) noexcept {

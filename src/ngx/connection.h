@@ -71,6 +71,7 @@ private:
 
     void handle(void (*event)(redisAsyncContext*)) noexcept;
     bool expect_reply() noexcept;
+    bool read_reply() noexcept;
     void wait_writable() noexcept;
     void keep_error(const redisContext& context) noexcept;
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "core/quota.h"
@@ -15,7 +16,14 @@ ngx_http_output_header_filter_pt next_header_filter;
 /// What one response gets: names are static, values live in the request's pool or the configuration's.
 class NewFields {
 public:
-    void add(const Field& field) noexcept { fields_.at(count_++) = field; }
+    NewFields() = default;
+    NewFields(const NewFields&) = delete;
+    NewFields& operator=(const NewFields&) = delete;
+
+    void add(const Field& field) noexcept { *end_++ = field; }
+    void add(const GithubFields& github) noexcept {
+        end_ = std::copy(github.fields.begin(), github.fields.end(), end_);
+    }
 
     /// Puts them into the response, in place of fields of the same names that are there already, from an
     /// upstream or an earlier run of this filter.
@@ -31,13 +39,16 @@ private:
     bool has(const ngx_str_t& name) const noexcept;
     void remove_others(ngx_http_request_t* r) const noexcept;
 
+    const Field* begin() const noexcept { return fields_.data(); }
+    const Field* end() const noexcept { return end_; }
+
     std::array<Field, GithubFields::count + 3> fields_;  // with Retry-After and both of `ietf`
-    std::size_t count_ = 0;
+    Field* end_ = fields_.data();
 };
 
 bool NewFields::has(const ngx_str_t& name) const noexcept {
-    for (std::size_t i = 0; i < count_; ++i) {
-        const std::string_view own = fields_.at(i).name;
+    for (const Field& field : *this) {
+        const std::string_view own = field.name;
         if (own.size() == name.len &&
             ngx_strncasecmp(name.data, reinterpret_cast<u_char*>(const_cast<char*>(own.data())), name.len) ==
                 0) {
@@ -60,12 +71,11 @@ void NewFields::remove_others(ngx_http_request_t* r) const noexcept {
 
 ngx_int_t NewFields::put(ngx_http_request_t* r) const noexcept {
     remove_others(r);
-    for (std::size_t i = 0; i < count_; ++i) {
+    for (const auto& [name, value] : *this) {
         auto* field = static_cast<ngx_table_elt_t*>(ngx_list_push(&r->headers_out.headers));
         if (field == nullptr) {
             return NGX_ERROR;
         }
-        const auto [name, value] = fields_.at(i);
         field->hash = 1;
 #if (nginx_version >= 1023000)
         field->next = nullptr;
@@ -96,7 +106,7 @@ ngx_int_t add_list(RequestContext& context, std::string_view name, Append append
             end = append(end, quota_of(verdict, context.due()[i], now), end == text);
         }
     }
-    fields.add({name, {text, static_cast<std::size_t>(end - text)}});
+    fields.add(Field{name, {text, static_cast<std::size_t>(end - text)}});
     return NGX_OK;
 }
 
@@ -117,9 +127,7 @@ ngx_int_t add_fields(RequestContext& context) noexcept {
         return NGX_ERROR;
     }
     if ((headers & headers_github) != 0) {
-        for (const Field& field : github_fields(quota, text).fields) {
-            fields.add(field);
-        }
+        fields.add(github_fields(quota, text));
     }
     if ((headers & headers_ietf) != 0 &&
         (add_list(context, policy_field_name, append_policy, now, fields) != NGX_OK ||

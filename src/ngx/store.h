@@ -31,8 +31,7 @@ public:
     const std::vector<std::unique_ptr<Node>>& replicas() const noexcept { return replicas_; }
 
     /// Who is asked next for a check: of the usable replicas not yet `asked` the one with the least load, in
-    /// turn among equals; if there is none, or only the primary will do, the primary; else null. `asked` may
-    /// hold null pointers.
+    /// turn among equals; if there is none, or only the primary will do, the primary; else null.
     Node* choose(const Node* const* asked, std::size_t count, bool of_primary) noexcept;
 
     void shut_down() noexcept;

@@ -5,6 +5,29 @@
 #include "core/append.h"
 
 namespace rate_limit {
+namespace {
+
+constexpr std::size_t max_number_word = 2 * max_number + 5;
+
+constexpr std::size_t max_word(std::string_view text) noexcept {
+    return max_number + 5 + text.size();
+}
+
+/// Writes a bulk string at `out`, which has room for max_word().
+char* append_word(char* out, std::string_view text) noexcept {
+    *out++ = '$';
+    out = append(append(out, static_cast<std::int64_t>(text.size())), "\r\n");
+    return append(append(out, text), "\r\n");
+}
+
+/// The same of a number, at most max_number_word.
+char* append_word(char* out, std::int64_t number) noexcept {
+    std::array<char, max_number> digits;
+    const char* end = append(digits.data(), number);
+    return append_word(out, {digits.data(), static_cast<std::size_t>(end - digits.data())});
+}
+
+}  // namespace
 
 std::string_view CommandWriter::ping() {
     begin(1);
@@ -45,19 +68,22 @@ std::string_view CommandWriter::load(const Script& script) {
 }
 
 std::string_view CommandWriter::check(std::string_view key) {
+    constexpr std::string_view before = "*4\r\n$5\r\nHMGET\r\n";
+    constexpr std::string_view after = "$4\r\nused\r\n$5\r\nreset\r\n";
     length_ = 0;
-    encoded("*4\r\n$5\r\nHMGET\r\n");
-    word(key);
-    encoded("$4\r\nused\r\n$5\r\nreset\r\n");
+    char* out = room(before.size() + max_word(key) + after.size());
+    out = append(append_word(append(out, before), key), after);
+    advance(out);
     return text();
 }
 
 std::string_view CommandWriter::increment(std::string_view key, std::int64_t cost) {
+    constexpr std::string_view before = "*4\r\n$7\r\nHINCRBY\r\n";
+    constexpr std::string_view after = "$4\r\nused\r\n";
     length_ = 0;
-    encoded("*4\r\n$7\r\nHINCRBY\r\n");
-    word(key);
-    encoded("$4\r\nused\r\n");
-    word(cost);
+    char* out = room(before.size() + max_word(key) + after.size() + max_number_word);
+    out = append(append_word(append(out, before), key), after);
+    advance(append_word(out, cost));
     return text();
 }
 
@@ -122,21 +148,12 @@ void CommandWriter::begin(std::size_t words) {
     advance(append(append(out, static_cast<std::int64_t>(words)), "\r\n"));
 }
 
-void CommandWriter::encoded(std::string_view part) {
-    advance(append(room(part.size()), part));
-}
-
 void CommandWriter::word(std::string_view text) {
-    char* out = room(max_number + 5 + text.size());
-    *out++ = '$';
-    out = append(append(out, static_cast<std::int64_t>(text.size())), "\r\n");
-    advance(append(append(out, text), "\r\n"));
+    advance(append_word(room(max_word(text)), text));
 }
 
 void CommandWriter::word(std::int64_t number) {
-    std::array<char, max_number> digits;
-    const char* end = append(digits.data(), number);
-    word({digits.data(), static_cast<std::size_t>(end - digits.data())});
+    advance(append_word(room(max_number_word), number));
 }
 
 void CommandWriter::script(const Script& script, bool with_text, std::string_view key,

@@ -48,7 +48,6 @@ public:
 
 private:
     void begin(std::size_t words);
-    void encoded(std::string_view part);  ///< as it is
     void word(std::string_view text);
     void word(std::int64_t number);
     void script(const Script& script, bool with_text, std::string_view key, std::size_t arguments);

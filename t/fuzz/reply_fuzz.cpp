@@ -1,5 +1,6 @@
 // A node may send anything, cut anywhere: decoding stays within the reply, is the same for every cut, and
-// yields no number below 0. The first byte says how the rest is cut, and whether a command waits for it.
+// yields no number below 0. What read_common() reads means what it means to hiredis. The first byte says how
+// the rest is cut, and whether a command waits for it.
 
 #include <cstdint>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "redis/answer.h"
+#include "redis/common_reply.h"
 #include "redis/reply.h"
 
 namespace rate_limit {
@@ -68,7 +70,12 @@ void check_meaning(const Meaning& meaning, const Reply& reply) {
     }
 }
 
-std::vector<Meaning> decode(std::string_view bytes, std::size_t piece, bool awaited) {
+/// Where the last reply ended, whatever it was: what read_common() asks for.
+bool is_between_replies(const redisReader& reader) {
+    return reader.err == 0 && (reader.ridx < 0 || reader.task[0]->type == -1);
+}
+
+std::vector<Meaning> decode(std::string_view bytes, std::size_t piece, bool awaited, bool common) {
     Reply reply;
     redisAsyncContext context{};
     redisCallback waiting{};
@@ -85,7 +92,9 @@ std::vector<Meaning> decode(std::string_view bytes, std::size_t piece, bool awai
         require(redisReaderFeed(reader.get(), next.data(), next.size()) == REDIS_OK);
         while (meanings.size() < max_replies) {
             void* object = nullptr;
-            if (redisReaderGetReply(reader.get(), &object) != REDIS_OK) {
+            if (common && is_between_replies(*reader) && read_common(*reader, reply)) {
+                object = &reply;
+            } else if (redisReaderGetReply(reader.get(), &object) != REDIS_OK) {
                 return meanings;
             }
             if (object == nullptr) {
@@ -111,7 +120,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const bool awaited = data[0] < 128;
     const std::size_t piece = data[0] % 128 + 1;
     const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-    const auto whole = rate_limit::decode(bytes, size, awaited);
-    rate_limit::require(whole == rate_limit::decode(bytes, piece, awaited));
+    const auto whole = rate_limit::decode(bytes, size, awaited, false);
+    rate_limit::require(whole == rate_limit::decode(bytes, piece, awaited, false));
+    if (awaited) {
+        rate_limit::require(whole == rate_limit::decode(bytes, size, awaited, true));
+        rate_limit::require(whole == rate_limit::decode(bytes, piece, awaited, true));
+    }
     return 0;
 }
