@@ -1,6 +1,7 @@
 #include "core/append.h"
 #include "core/window_key.h"
 #include "ngx/limiter.h"
+#include "ngx/memory.h"
 #include "ngx/store_conf.h"
 #include "ngx/zone.h"
 #include "redis/digest.h"
@@ -54,7 +55,6 @@ const char* locate(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rat
     applied.key = {begin, static_cast<std::size_t>(end - begin)};
     applied.zone = main_conf(r)->zone;
     applied.id = applied.zone->windows().id_of({text, static_cast<std::size_t>(end - text)});
-    applied.zone->windows().prefetch(applied.id);
     if (conf != nullptr) {
         Store* runtime = conf->get();
         if (runtime == nullptr) {
@@ -62,6 +62,9 @@ const char* locate(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rat
             return "no memory";
         }
         applied.shard = &runtime->shard_of(key);
+    }
+    if (looks_up_first(applied)) {
+        applied.zone->windows().prefetch(applied.id);
     }
     return nullptr;
 }

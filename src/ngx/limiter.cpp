@@ -47,6 +47,15 @@ bool admit_without_store(RequestContext& context, std::size_t i) noexcept {
     return true;
 }
 
+/// The store did not answer: that the limit is reached stands where this machine knows it.
+bool is_remembered_used_up(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Millis now) noexcept {
+    if (!applied.looked_up) {
+        applied.recalled = recall(applied, verdict, cost, now);
+    }
+    return applied.recalled == Recalled::used_up ||
+           (applied.recalled == Recalled::to_confirm && !applied.doubtful);
+}
+
 /// An asked store has answered, or failed to; a local limit is its own store.
 void decide_one(RequestContext& context, std::size_t i, Millis now) noexcept {
     AppliedLimit& applied = context.applied(i);
@@ -55,14 +64,15 @@ void decide_one(RequestContext& context, std::size_t i, Millis now) noexcept {
         verdict.outcome = Outcome::passed;
         return;
     }
+    const std::int64_t cost = context.costs()[i];
     const bool confirms = applied.recalled == Recalled::to_confirm;
     const Window answer = applied.local() ? Window{} : applied.check.window();
     Source source = Source::memory;
 
     if (!applied.local()) {
         if (applied.check.failure() != nullptr) {
-            if (confirms && !applied.doubtful) {
-                verdict.outcome = used_up(applied);  // what is remembered stands
+            if (is_remembered_used_up(applied, verdict, cost, now)) {
+                verdict.outcome = used_up(applied);
             } else {
                 verdict.known = false;
                 fail(context, i, applied.check.failure());
@@ -72,7 +82,6 @@ void decide_one(RequestContext& context, std::size_t i, Millis now) noexcept {
         source = confirms ? Source::primary : Source::node;
         applied.open = is_open(answer, verdict.rate.period, now);
     }
-    const std::int64_t cost = context.costs()[i];
     const auto admission = [&] {
         if (applied.leases() && cost != 0) {
             return take_tokens(applied, verdict, cost, now);
@@ -209,6 +218,9 @@ void check(RequestContext& context, std::size_t from) noexcept {
     for (std::size_t i = from; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
         if (context.verdict(i).outcome != Outcome::none || (alone && applied.local())) {
+            continue;
+        }
+        if (!looks_up_first(applied)) {
             continue;
         }
         applied.recalled = applied.leases() ? draw(applied, context.verdict(i), context.costs()[i], now)

@@ -36,8 +36,13 @@ Terms terms_of(const AppliedLimit& applied, const Verdict& verdict, Millis now) 
             propose_reset(applied.limit->window, verdict.rate.period, now), now};
 }
 
+bool looks_up_first(const AppliedLimit& applied) noexcept {
+    return applied.local() || applied.leases() || applied.zone->used_up().may_contain(applied.id);
+}
+
 Recalled recall(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Millis now) noexcept {
     WindowTable& windows = applied.zone->windows();
+    applied.looked_up = true;
     const auto record = windows.find(applied.id);
     if (!record || !is_open(*record, verdict.rate.period, now) ||
         fits(applied, verdict, taken(*record), cost)) {
@@ -69,6 +74,7 @@ Admission admit(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, cons
     const Terms terms = terms_of(applied, verdict, now);
     const Question question = source == Source::primary ? question_of(applied) : Question{};
     bool admitted = false;
+    bool used_up = false;  // by this request, or before it
     const bool room = applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
         if (source == Source::node) {
             learn(record, terms, answer);
@@ -87,7 +93,9 @@ Admission admit(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, cons
             applied.reserved = cost;
             applied.ticket = record.ticket;
             verdict.window = before_it(record, applied.held, cost);
+            used_up = !fits(applied, verdict, taken(record), cost);
         } else {
+            used_up = true;
             verdict.window = {record.used, record.reset};
             if (source != Source::memory) {
                 may_ask(record, now);  // this answer is fresh enough for a second
@@ -100,6 +108,9 @@ Admission admit(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, cons
     });
     if (!room) {
         return Admission::no_room;
+    }
+    if (used_up) {
+        applied.zone->used_up().note(applied.id, now);
     }
     return admitted ? Admission::admitted : Admission::refused;
 }
@@ -121,6 +132,9 @@ Admission take_grant(AppliedLimit& applied, Verdict& verdict, std::int64_t cost,
             may_ask(record, now);
         }
     });
+    if (!admitted || answer.used >= verdict.rate.limit) {
+        applied.zone->used_up().note(applied.id, now);
+    }
     const bool open = is_open(answer, verdict.rate.period, now);
     verdict.window = open ? Window{answer.used - granted, answer.reset} : Window{0, terms.proposed};
     verdict.known = true;

@@ -15,7 +15,11 @@ namespace rate_limit {
 /// What it is asked under now.
 Terms terms_of(const AppliedLimit& applied, const Verdict& verdict, Millis now) noexcept;
 
-/// Looks before any store is asked. Where the limit is reached, the verdict gets the window.
+/// What is remembered is to be looked at before a store is asked: it may well decide.
+bool looks_up_first(const AppliedLimit& applied) noexcept;
+
+/// Looks before any store is asked, or when none has answered. Where the limit is reached, the verdict gets
+/// the window.
 Recalled recall(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Millis now) noexcept;
 
 /// Whose word on the window comes with a request.

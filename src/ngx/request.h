@@ -42,7 +42,8 @@ struct AppliedLimit {
     bool open = false;  // the store knew an open window
     bool cost_known = false;
     Recalled recalled = Recalled::nothing;
-    bool doubtful = false;  // what was recalled has charges in it that Redis has not taken yet
+    bool looked_up = false;  // what is remembered has been looked at
+    bool doubtful = false;   // what was recalled has charges in it that Redis has not taken yet
     Held held = Held::nothing;
     Ticket ticket = 0;          // of the window that holds it
     std::uint32_t events = 0;   // what the record said when it was recalled

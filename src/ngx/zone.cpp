@@ -1,6 +1,7 @@
 #include "ngx/zone.h"
 
 #include <algorithm>
+#include <new>
 
 #include <openssl/rand.h>
 
@@ -14,6 +15,10 @@ ngx_str_t zone_name = ngx_string("ngx_http_rate_limit_module");
 /// a second.
 constexpr std::size_t waiting_part = 4;
 constexpr std::size_t most_waiting = std::size_t{64} * 1024 * 1024;
+
+/// Of used_up_, and of whole cache lines.
+constexpr std::size_t first_part = (sizeof(UsedUpWindows::Memory) + WaitingTable::alignment - 1) /
+                                   WaitingTable::alignment * WaitingTable::alignment;
 
 }  // namespace
 
@@ -56,6 +61,8 @@ ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
     for_waiting_ = previous.for_waiting_;
     if (windows_.attach(for_windows_.at, for_windows_.size) &&
         waiting_.attach(for_waiting_.at, for_waiting_.size)) {
+        for_used_up_ = previous.for_used_up_;
+        used_up_.take_up(*for_used_up_);
         return NGX_OK;
     }
     ngx_log_error(
@@ -67,14 +74,18 @@ ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
 
 ngx_int_t Zone::create(ngx_shm_zone_t& zone) noexcept {
     auto* pool = reinterpret_cast<ngx_slab_pool_t*>(zone.shm.addr);
-    const std::size_t room = pool->pfree * ngx_pagesize;
-    auto* memory = static_cast<char*>(ngx_slab_alloc(pool, room));  // of fresh pages: all zero
+    const std::size_t pages = pool->pfree * ngx_pagesize;
+    auto* memory = static_cast<char*>(ngx_slab_alloc(pool, pages));  // of fresh pages: all zero
     HashKey key;
     if (memory == nullptr || RAND_bytes(reinterpret_cast<unsigned char*>(&key), sizeof key) != 1) {
         ngx_log_error(NGX_LOG_EMERG, zone.shm.log, 0, "\"rate_limit_zone\": no %s",
                       memory == nullptr ? "memory: enlarge it" : "random numbers");
         return NGX_ERROR;
     }
+    for_used_up_ = new (memory) UsedUpWindows::Memory;
+    used_up_.take_up(*for_used_up_);
+    memory += first_part;
+    const std::size_t room = pages - first_part;
     for_waiting_.size =
         std::min(room / waiting_part, most_waiting) / WaitingTable::alignment * WaitingTable::alignment;
     for_waiting_.at = memory;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "core/used_up_windows.h"
 #include "core/waiting_charge.h"
 #include "core/window_table.h"
 #include "ngx/ngx.h"
@@ -35,6 +36,9 @@ public:
     WindowTable& windows() noexcept { return windows_; }
     WaitingTable& waiting() noexcept { return waiting_; }
 
+    /// Of those in Redis.
+    UsedUpWindows& used_up() noexcept { return used_up_; }
+
 private:
     static ngx_int_t init(ngx_shm_zone_t* zone, void* previous) noexcept;
 
@@ -49,8 +53,10 @@ private:
     bool last_ = false;
     Span for_windows_;
     Span for_waiting_;
+    UsedUpWindows::Memory* for_used_up_ = nullptr;
     WindowTable windows_;
     WaitingTable waiting_;
+    UsedUpWindows used_up_;
 };
 
 }  // namespace rate_limit

@@ -1,0 +1,94 @@
+#include "core/used_up_windows.h"
+
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/keyed_hash.h"
+
+namespace rate_limit {
+namespace {
+
+constexpr Millis now = 1'700'000'000'000;
+
+WindowId id(int number) {
+    const Hash128 hash = keyed_hash({1, 2}, std::to_string(number));
+    return {hash.high, hash.low};
+}
+
+class UsedUp : public testing::Test {
+protected:
+    void SetUp() override { windows_.take_up(memory_); }
+
+    int count(int first, int last) const {
+        int found = 0;
+        for (int i = first; i < last; ++i) {
+            found += windows_.may_contain(id(i)) ? 1 : 0;
+        }
+        return found;
+    }
+
+    UsedUpWindows::Memory memory_{};
+    UsedUpWindows windows_;
+};
+
+TEST_F(UsedUp, HoldsWhatWasNotedAndLittleElse) {
+    EXPECT_EQ(count(0, 10'000), 0);
+    for (int i = 0; i < 100; ++i) {
+        windows_.note(id(i), now + i);
+    }
+    EXPECT_EQ(count(0, 100), 100);
+    // 100 of 4096 bits: 2.4% of the others, give or take five times the standard deviation.
+    EXPECT_GT(count(100, 10'100), 160);
+    EXPECT_LT(count(100, 10'100), 320);
+}
+
+TEST_F(UsedUp, NothingIsForgottenBeforeItsTime) {
+    windows_.note(id(1), now);
+    windows_.note(id(2), now + UsedUpWindows::kept - 1);
+    EXPECT_TRUE(windows_.may_contain(id(1)));
+    EXPECT_TRUE(windows_.may_contain(id(2)));
+}
+
+TEST_F(UsedUp, AllAreForgottenWithTheFirst) {
+    windows_.note(id(1), now);
+    windows_.note(id(2), now + UsedUpWindows::kept - 1);
+    windows_.note(id(3), now + UsedUpWindows::kept);
+    EXPECT_FALSE(windows_.may_contain(id(1)));
+    EXPECT_FALSE(windows_.may_contain(id(2)));
+    EXPECT_TRUE(windows_.may_contain(id(3)));
+}
+
+TEST_F(UsedUp, AClockThatGoesBackForgets) {
+    windows_.note(id(1), now);
+    windows_.note(id(2), now - 1);
+    EXPECT_FALSE(windows_.may_contain(id(1)));
+    EXPECT_TRUE(windows_.may_contain(id(2)));
+}
+
+TEST_F(UsedUp, IsSharedByThoseThatUseItsMemory) {
+    UsedUpWindows other;
+    other.take_up(memory_);
+    windows_.note(id(1), now);
+    EXPECT_TRUE(other.may_contain(id(1)));
+}
+
+TEST_F(UsedUp, NothingIsLostWhereManyNote) {
+    windows_.note(id(0), now);
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+        threads.emplace_back([this, thread] {
+            for (int i = thread; i < 1000; i += 4) {
+                windows_.note(id(i), now);
+            }
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    EXPECT_EQ(count(0, 1000), 1000);
+}
+
+}  // namespace
+}  // namespace rate_limit
