@@ -49,8 +49,16 @@ is_deeply [map { outcome('a') } 1 .. 20], [('429 REJECTED 3') x 20], 'a stays re
 is $replica->calls('hmget'), 1, 'the replica was asked once';
 
 forget('c');
+my $key = 'rl:default/86400:a';
+$primary->cmd('SET', $key, 'no hash');
+wait_until { $replica->cmd('TYPE', $key) eq 'string' } what => 'the replica';
+$_->forget_calls for $primary, $replica;
+is_deeply [map { outcome('a') } 1 .. 20], [('429 REJECTED 3') x 20], 'nor is it let in where the answer is an error';
+is $replica->calls('hmget'), 1, 'for which one asked';
+
+forget('d');
 $_->kill for $primary, $replica;
 is_deeply [map { outcome('a') } 1 .. 20], [('429 REJECTED 3') x 20], 'and when nobody can be asked';
-is outcome('d'), '200 ERROR_ALLOWED -', 'a client not known is treated as an error';
+is outcome('e'), '200 ERROR_ALLOWED -', 'a client not known is treated as an error';
 
 done;

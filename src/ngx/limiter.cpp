@@ -4,6 +4,7 @@
 #include "ngx/log_throttle.h"
 #include "ngx/memory.h"
 #include "ngx/tokens.h"
+#include "ngx/zone.h"
 
 namespace rate_limit {
 
@@ -51,6 +52,9 @@ bool admit_without_store(RequestContext& context, std::size_t i) noexcept {
 bool is_remembered_used_up(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Millis now) noexcept {
     if (!applied.looked_up) {
         applied.recalled = recall(applied, verdict, cost, now);
+        if (applied.recalled != Recalled::nothing) {
+            applied.zone->used_up().note(applied.id, now);  // the next one need not ask
+        }
     }
     return applied.recalled == Recalled::used_up ||
            (applied.recalled == Recalled::to_confirm && !applied.doubtful);

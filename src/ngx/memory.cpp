@@ -109,7 +109,7 @@ Admission admit(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, cons
     if (!room) {
         return Admission::no_room;
     }
-    if (used_up) {
+    if (used_up && !applied.local()) {
         applied.zone->used_up().note(applied.id, now);
     }
     return admitted ? Admission::admitted : Admission::refused;

@@ -82,7 +82,7 @@ ngx_int_t Zone::create(ngx_shm_zone_t& zone) noexcept {
                       memory == nullptr ? "memory: enlarge it" : "random numbers");
         return NGX_ERROR;
     }
-    for_used_up_ = new (memory) UsedUpWindows::Memory;
+    for_used_up_ = new (memory) UsedUpWindows::Memory{};
     used_up_.take_up(*for_used_up_);
     memory += first_part;
     const std::size_t room = pages - first_part;
