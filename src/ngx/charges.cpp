@@ -218,7 +218,7 @@ void Charges::charge(const Charge& charge) noexcept {
             return;
         }
         command.plain = charge.open && primary_.ready();
-        primary_.submit(command);
+        primary_.submit_soon(command);
     } catch (...) {
         drop(charge.owed, "no memory");
     }

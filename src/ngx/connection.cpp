@@ -210,9 +210,15 @@ void Connection::on_flush(ngx_event_t* event) noexcept {
         ngx_post_event(event, &ngx_posted_events);
         return;
     }
-    self.flushing_ = true;
-    redisAsyncHandleWrite(self.context_);
-    self.flushing_ = false;
+    self.write_now();
+}
+
+void Connection::write_now() noexcept {
+    if (connected_ && reason_ == nullptr) {
+        flushing_ = true;
+        redisAsyncHandleWrite(context_);
+        flushing_ = false;
+    }
 }
 
 void Connection::add_read(void* self) noexcept {

@@ -5,26 +5,15 @@
 
 namespace rate_limit {
 
-void CommandQueue::push(Command& command) noexcept {
-    command.next_ = nullptr;
-    if (tail_ != nullptr) {
-        tail_->next_ = &command;
-    } else {
-        head_ = &command;
-    }
-    tail_ = &command;
-    ++size_;
+namespace {
+
+/// With timer_resolution, nginx looks at its timers no oftener than that.
+bool has_exact_timers() noexcept {
+    return reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module))
+               ->timer_resolution == 0;
 }
 
-Command* CommandQueue::pop() noexcept {
-    Command* command = head_;
-    if (command != nullptr) {
-        head_ = command->next_;
-        tail_ = head_ == nullptr ? nullptr : tail_;
-        --size_;
-    }
-    return command;
-}
+}  // namespace
 
 Node::Node(const StoreConf& store, const NodeConf& conf, std::string_view shard, bool primary,
            Listener& listener)
@@ -34,10 +23,14 @@ Node::Node(const StoreConf& store, const NodeConf& conf, std::string_view shard,
       primary_(primary),
       listener_(listener),
       connection_(*this),
+      gathers_(has_exact_timers()),
       addresses_(conf.addresses) {
     watch_.data = this;
     watch_.handler = on_watch;
     watch_.log = ngx_cycle->log;
+    gathered_.data = this;
+    gathered_.handler = on_gathered;
+    gathered_.log = ngx_cycle->log;
     retry_.data = this;
     retry_.handler = on_retry;
     retry_.log = ngx_cycle->log;
@@ -48,6 +41,11 @@ Node::~Node() {
 }
 
 void Node::submit(Command& command) noexcept {
+    send_gathered();  // in the same write, and before it
+    hand_over(command);
+}
+
+void Node::hand_over(Command& command) noexcept {
     if (!up_ || ended_) {
         command.answered(*this, Delivery::unsent, nullptr);
         return;
@@ -61,6 +59,31 @@ void Node::submit(Command& command) noexcept {
     unsent_.push(command);
     if (state_ == State::idle) {
         connect();
+    }
+}
+
+void Node::submit_soon(Command& command) noexcept {
+    if (!gathers_ || !ready() || gathering_.leaves_now(connection_.has_output(), ngx_current_msec)) {
+        submit(command);
+        return;
+    }
+    unsent_.push(command);
+    mark_idle();
+    if (!gathered_.timer_set) {
+        set_timer(gathered_, gathering_.wait(ngx_current_msec));
+    }
+}
+
+void Node::on_gathered(ngx_event_t* event) noexcept {
+    static_cast<Node*>(event->data)->send_gathered();
+}
+
+/// What submit_soon() has kept.
+void Node::send_gathered() noexcept {
+    if (state_ == State::ready && !unsent_.empty()) {
+        gathering_.left(unsent_.size(), ngx_current_msec);
+        clear_timer(gathered_);
+        send_unsent();
     }
 }
 
@@ -132,12 +155,12 @@ bool Node::send(Command& command) noexcept {
         connection_.close("it takes no more commands");
         return false;
     }
-    if (sent_.empty()) {
-        connection_.set_idle(false);
-        watch_.cancelable = 0;
-    }
+    const bool was_idle = sent_.empty();
     command.sent_ = ngx_current_msec;
     sent_.push(command);
+    if (was_idle) {
+        mark_idle();
+    }
     watch();
     return true;
 }
@@ -147,16 +170,18 @@ void Node::send_unsent() noexcept {
     unsent_ = CommandQueue();
     while (Command* command = waiting.pop()) {
         if (command->wanted()) {
-            submit(*command);
+            hand_over(*command);
         } else {
             command->answered(*this, Delivery::unsent, nullptr);
         }
     }
+    mark_idle();
 }
 
 void Node::return_unsent() noexcept {
     CommandQueue waiting = unsent_;
     unsent_ = CommandQueue();
+    mark_idle();
     while (Command* command = waiting.pop()) {
         command->answered(*this, Delivery::unsent, nullptr);
     }
@@ -183,10 +208,15 @@ void Node::on_reply(const Reply& reply) noexcept {
 Command* Node::take_sent() noexcept {
     Command* command = sent_.pop();
     if (sent_.empty()) {
-        connection_.set_idle(true);
-        watch_.cancelable = 1;
+        mark_idle();
     }
     return command;
+}
+
+/// nginx may close a connection on which nothing waits, and a worker may leave that waits for no answer.
+void Node::mark_idle() noexcept {
+    connection_.set_idle(sent_.empty() && unsent_.empty());
+    watch_.cancelable = sent_.empty();
 }
 
 std::string_view Node::Greeting::encode(CommandWriter& writer) {
@@ -316,6 +346,7 @@ void Node::on_closed(const char* reason) noexcept {
     clear_timer(retry_);
     if (up_ && state_ == State::ready && !ended_) {
         state_ = State::idle;  // nothing was in flight: no failure, the next command connects
+        return_unsent();       // who knows what server connects next
         return;
     }
     if (state_ == State::connecting && !ended_ && !quiet_ && next_address()) {
@@ -449,14 +480,17 @@ void Node::on_resolved(ngx_resolver_ctx_t* context) noexcept {
 }
 
 void Node::shut_down() noexcept {
+    send_gathered();
     ended_ = true;
     up_ = false;
     if (resolving_ != nullptr) {
         ngx_resolve_name_done(resolving_);
         resolving_ = nullptr;
     }
+    connection_.write_now();
     connection_.close("the worker is leaving");
     return_unsent();
+    clear_timer(gathered_);
     clear_timer(watch_);
     clear_timer(retry_);
 }

@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "core/backoff.h"
+#include "core/gathering.h"
+#include "ngx/command_queue.h"
 #include "ngx/connection.h"
 #include "ngx/log_throttle.h"
 #include "ngx/ngx.h"
@@ -13,57 +15,6 @@
 #include "redis/command.h"
 
 namespace rate_limit {
-
-class Node;
-
-/// What became of a command.
-enum class Delivery : unsigned char {
-    answered,
-    unsent,    ///< it never left: it may be sent elsewhere or again
-    in_doubt,  ///< it was sent and the connection ended before the answer: nobody knows whether it took
-               ///< effect
-};
-
-/// Something to ask a node. From Node::submit() until answered() it belongs to the node; answered() is called
-/// exactly once and gives it back to whoever made it.
-class Command {
-public:
-    /// The command's bytes, valid until the next use of `writer`. Called when it is about to be sent.
-    virtual std::string_view encode(CommandWriter& writer) = 0;
-
-    /// False when nobody waits for the answer any more and the command need not be sent.
-    virtual bool wanted() const noexcept { return true; }
-
-    /// `reply` is null unless `delivery` is answered, and valid only during the call.
-    virtual void answered(Node& node, Delivery delivery, const Reply* reply) noexcept = 0;
-
-protected:
-    Command() = default;
-    ~Command() = default;
-    Command(const Command&) = delete;
-    Command& operator=(const Command&) = delete;
-
-private:
-    friend class Node;
-    friend class CommandQueue;
-    Command* next_ = nullptr;
-    ngx_msec_t sent_ = 0;
-};
-
-/// A first-in-first-out list of commands, linked through themselves.
-class CommandQueue {
-public:
-    bool empty() const noexcept { return head_ == nullptr; }
-    Command* head() const noexcept { return head_; }
-    std::size_t size() const noexcept { return size_; }
-    void push(Command& command) noexcept;
-    Command* pop() noexcept;
-
-private:
-    Command* head_ = nullptr;
-    Command* tail_ = nullptr;
-    std::size_t size_ = 0;
-};
 
 /// One Redis server as one worker sees it: its connection, its commands in flight, whether it is up.
 ///
@@ -114,6 +65,10 @@ public:
     /// Sends the command, or queues it while the connection is being made. On a node that is not usable it
     /// comes back unsent before this returns.
     void submit(Command& command) noexcept;
+
+    /// The same for what nobody waits for: it may leave a little later, as Gathering says, or with the next
+    /// command that is submitted.
+    void submit_soon(Command& command) noexcept;
 
     /// The node answered that it cannot serve (loading, masterdown, readonly…): it is down until a probe says
     /// better.
@@ -179,9 +134,12 @@ private:
     void mark_down(const char* reason) noexcept;
     void suspend(const char* reason) noexcept;
     void log_outage(const char* what, const char* reason) noexcept;
+    void hand_over(Command& command) noexcept;
     bool send(Command& command) noexcept;
     Command* take_sent() noexcept;
     void send_unsent() noexcept;
+    void send_gathered() noexcept;
+    void mark_idle() noexcept;
     void return_unsent() noexcept;
     void watch() noexcept;
     void warn_if_evicting(const Reply& reply) const noexcept;
@@ -189,6 +147,7 @@ private:
 
     static void on_watch(ngx_event_t* event) noexcept;
     static void on_retry(ngx_event_t* event) noexcept;
+    static void on_gathered(ngx_event_t* event) noexcept;
     static void on_resolved(ngx_resolver_ctx_t* context) noexcept;
 
     const StoreConf& store_;
@@ -213,7 +172,9 @@ private:
     Greeting load_refund_{Greeting::Kind::load_refund};
     Greeting ping_{Greeting::Kind::ping};
     CommandQueue sent_;    // in the order in which answers will come
-    CommandQueue unsent_;  // wait for the connection
+    CommandQueue unsent_;  // wait for the connection; in `ready`, for others to leave with
+    Gathering gathering_;
+    const bool gathers_;
     Backoff backoff_;
     std::vector<Address> addresses_;
     std::size_t address_ = 0;  // modulo their number: the one in use
@@ -223,8 +184,9 @@ private:
     LogThrottle outage_log_;
     bool outage_logged_ = false;  // its end is to be logged too: one line for each of the outage's
 
-    ngx_event_t watch_{};  // the oldest command's deadline; holds a leaving worker
-    ngx_event_t retry_{};  // connecting: its deadline; down or suspended: the next try or probe
+    ngx_event_t gathered_{};  // in `ready`: when `unsent_` leaves; holds a leaving worker
+    ngx_event_t watch_{};     // the oldest command's deadline; holds a leaving worker
+    ngx_event_t retry_{};     // connecting: its deadline; down or suspended: the next try or probe
 };
 
 }  // namespace rate_limit
