@@ -30,6 +30,13 @@ sub use_up ($key) {
     return;
 }
 
+sub stays_rejected ($asked, $what) {
+    $_->forget_calls for $primary, $replica;
+    is_deeply [map { outcome('a') } 1 .. 20], [('429 REJECTED 3') x 20], "a stays rejected $what";
+    is $replica->calls('hmget'), $asked, "for which $asked asked the replica";
+    return;
+}
+
 # The first that is noted after a minute makes all others forgotten.
 my $hours = 0;
 sub forget ($key) {
@@ -39,26 +46,20 @@ sub forget ($key) {
 }
 
 use_up('a');
-$_->forget_calls for $primary, $replica;
-is_deeply [map { outcome('a') } 1 .. 20], [('429 REJECTED 3') x 20], 'a stays rejected';
-is $replica->calls('hmget'), 0, 'the replica was not asked';
+stays_rejected(0, 'while that is known');
 
 forget('b');
-$_->forget_calls for $primary, $replica;
-is_deeply [map { outcome('a') } 1 .. 20], [('429 REJECTED 3') x 20], 'a stays rejected when it is forgotten';
-is $replica->calls('hmget'), 1, 'the replica was asked once';
+stays_rejected(1, 'when that is forgotten');
 
 forget('c');
 my $key = 'rl:default/86400:a';
 $primary->cmd('SET', $key, 'no hash');
 wait_until { $replica->cmd('TYPE', $key) eq 'string' } what => 'the replica';
-$_->forget_calls for $primary, $replica;
-is_deeply [map { outcome('a') } 1 .. 20], [('429 REJECTED 3') x 20], 'nor is it let in where the answer is an error';
-is $replica->calls('hmget'), 1, 'for which one asked';
+stays_rejected(1, 'where the answer is an error');
 
 forget('d');
 $_->kill for $primary, $replica;
-is_deeply [map { outcome('a') } 1 .. 20], [('429 REJECTED 3') x 20], 'and when nobody can be asked';
+is_deeply [map { outcome('a') } 1 .. 20], [('429 REJECTED 3') x 20], 'a stays rejected when nobody can be asked';
 is outcome('e'), '200 ERROR_ALLOWED -', 'a client not known is treated as an error';
 
 done;
