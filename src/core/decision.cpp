@@ -10,13 +10,6 @@ std::int64_t remaining_after(const Verdict& verdict, std::int64_t cost) noexcept
     return room > cost ? room - cost : 0;
 }
 
-const Verdict* first_with(Outcome outcome, const Verdict* verdicts, std::size_t count) noexcept {
-    const Verdict* end = verdicts + count;
-    const Verdict* found =
-        std::find_if(verdicts, end, [outcome](const Verdict& verdict) { return verdict.outcome == outcome; });
-    return found == end ? nullptr : found;
-}
-
 }  // namespace
 
 std::string_view to_string(Outcome outcome) noexcept {
@@ -57,30 +50,24 @@ Outcome combine(const Verdict* verdicts, std::size_t count) noexcept {
 }
 
 const Verdict* shown(const Verdict* verdicts, const std::int64_t* costs, std::size_t count) noexcept {
-    if (count == 1) {
-        const bool rejected =
-            verdicts->outcome == Outcome::rejected || verdicts->outcome == Outcome::rejected_dry_run;
-        return rejected || verdicts->known ? verdicts : nullptr;
-    }
-    for (Outcome outcome : {Outcome::rejected, Outcome::rejected_dry_run}) {
-        if (const Verdict* verdict = first_with(outcome, verdicts, count)) {
-            return verdict;
-        }
-    }
-
+    const Verdict* in_dry_run = nullptr;
     const Verdict* tightest = nullptr;
     std::int64_t least = 0;
     for (std::size_t i = 0; i < count; ++i) {
-        if (!verdicts[i].known) {
-            continue;
+        const Verdict& verdict = verdicts[i];
+        if (verdict.outcome == Outcome::rejected) {
+            return &verdict;
         }
-        const std::int64_t remaining = remaining_after(verdicts[i], costs[i]);
-        if (tightest == nullptr || remaining < least) {
-            tightest = &verdicts[i];
+        if (verdict.outcome == Outcome::rejected_dry_run && in_dry_run == nullptr) {
+            in_dry_run = &verdict;
+        }
+        const std::int64_t remaining = remaining_after(verdict, costs[i]);
+        if (verdict.known && (tightest == nullptr || remaining < least)) {
+            tightest = &verdict;
             least = remaining;
         }
     }
-    return tightest;
+    return in_dry_run != nullptr ? in_dry_run : tightest;
 }
 
 }  // namespace rate_limit

@@ -24,21 +24,16 @@ public:
     }
 
     /// A line of 1 to safe_digits digits, without leading zeros; `size` is how many.
-    bool number(std::int64_t& number, std::ptrdiff_t& size) noexcept {
+    bool number(std::int64_t& number, std::size_t& size) noexcept {
         const char* const first = at_;
-        const char* const last = end_ - first > most ? first + most : end_;
-        std::uint64_t value = 0;
-        for (; at_ != last && *at_ >= '0' && *at_ <= '9'; ++at_) {
-            value = value * 10 + static_cast<unsigned char>(*at_ - '0');
-        }
-        number = static_cast<std::int64_t>(value);
-        size = at_ - first;
+        size = read_digits({first, static_cast<std::size_t>(end_ - first)}, number);
+        at_ += size;
         return size != 0 && (*first != '0' || size == 1) && skip("\r\n");
     }
 
     /// An integer, a bulk string that is one, or nil.
     bool value(ReplyValue& value) noexcept {
-        std::ptrdiff_t size = 0;
+        std::size_t size = 0;
         value.kind = ReplyValue::Kind::integer;
         if (skip(":")) {
             return number(value.integer, size);
@@ -48,12 +43,11 @@ public:
             return true;
         }
         std::int64_t length = 0;
-        return skip("$") && number(length, size) && number(value.integer, size) && size == length;
+        return skip("$") && number(length, size) && number(value.integer, size) &&
+               size == static_cast<std::size_t>(length);
     }
 
 private:
-    static constexpr std::ptrdiff_t most = safe_digits;
-
     const char* at_;
     const char* end_;
 };
@@ -82,7 +76,7 @@ bool read_common(redisReader& reader, Reply& reply) noexcept {
         reply.values[0] = values[0];
         reply.values[1] = values[1];
     } else {
-        std::ptrdiff_t size = 0;
+        std::size_t size = 0;
         if (!unread.skip(":") || !unread.number(values[0].integer, size)) {
             return false;
         }

@@ -148,17 +148,23 @@ TEST(RecordJournals, ADeadOnesNameIsNobodyElses) {
     }
 }
 
+/// A table with one record, and process 2.
+struct OneThatDies {
+    OneThatDies() { count_one(made.table, {1, 1}); }
+
+    TestTable made{46};
+    View dies{made.memory, 2};
+    Hold hold{dies.memory};
+};
+
 bool all_but_two_are_alive(const Process& process) {
     return process.pid != 2;
 }
 
 TEST(RecordJournals, WhoHeldSomethingWhenItDiedIsKnownUntilThatIsTakenOver) {
-    TestTable made(46);
-    count_one(made.table, {1, 1});
-    View dies(made.memory, 2);
-    Hold hold(dies.memory);
-    ASSERT_TRUE(hold.take({1, 1}));
-    const TableMemory death(made.memory);
+    OneThatDies one;
+    ASSERT_TRUE(one.hold.take({1, 1}));
+    const TableMemory death(one.made.memory);
     View comes_early(death, 3);  // it does not know yet
     for (std::uint32_t pid = 3; pid < 10; ++pid) {
         View comes(death, pid, all_but_two_are_alive);
@@ -198,12 +204,9 @@ bool two_dies_when_asked_for(const Process& process) {
 }
 
 TEST(RecordJournals, WhoTakesSomethingAndDiesWhileAnotherLooksForAJournalKeepsIts) {
-    TestTable made(46);
-    count_one(made.table, {1, 1});
-    View dies(made.memory, 2);
-    Hold hold(dies.memory);
-    last_deed = [&] { EXPECT_TRUE(hold.take({1, 1})); };
-    View comes(made.memory, 3, two_dies_when_asked_for);
+    OneThatDies one;
+    last_deed = [&] { EXPECT_TRUE(one.hold.take({1, 1})); };
+    View comes(one.made.memory, 3, two_dies_when_asked_for);
     EXPECT_FALSE(last_deed);
     (void)::alarm(60);  // it might wait for ever
     EXPECT_TRUE(Hold(comes.memory).take({1, 1}));
