@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
 
-# Charges of many windows that waited are delivered completely, at most 1000 at a time.
+# Charges of many windows that waited are delivered completely, one first, then at most 1000 at a time.
 
 use strict;
 use warnings;
@@ -13,10 +13,11 @@ my ($windows, $each, $batch) = (5000, 50, 1000);
 my $replica = RateLimit::Redis->start;
 my $redis   = RateLimit::Redis->start;
 my $reset   = (time + 1800) . '000';
+my $probed  = 0;
 my $fake    = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return fallback($words) if $words->[0] ne 'evalsha';
     my $answer = array(integer(1), integer($reset));
-    return $conn->state('free') ? $answer : $conn->hold('gate', $answer);
+    return $conn->state('free') || !$probed++ ? $answer : $conn->hold('gate', $answer);
 });
 my $patient = 'check_timeout 30s; connect_timeout 30s; charge_timeout 30s;';
 sub start ($primary) {
@@ -55,11 +56,11 @@ $fake->stop;
 $nginx = start($fake);
 outage($nginx);
 $fake->restart;
-wait_until { $fake->commands('evalsha') >= $batch } timeout => 9, what => 'the first batch';
+wait_until { $fake->commands('evalsha') >= $batch + 1 } timeout => 9, what => 'the probe and the first batch';
 # Whatever was sent before this charge arrives before it.
 $nginx->get('/one?k=marker');
 wait_until { grep { "@$_" =~ /:marker/ } $fake->commands('evalsha') } what => 'a charge that did not wait';
-is scalar(() = $fake->commands('evalsha')), $batch + 1, 'the first batch is answered before the next is sent';
+is scalar(() = $fake->commands('evalsha')), $batch + 2, 'the first batch is answered before the next is sent';
 $fake->set(free => 1);
 $fake->release('gate');
 wait_until { $fake->commands('evalsha') == $windows + 2 } timeout => 9, what => 'the other batches';

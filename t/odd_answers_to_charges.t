@@ -18,14 +18,16 @@ my %paused = (
     "OOM command not allowed when used memory > 'maxmemory'." => 'oom: its maxmemory is reached',
     'MISCONF Redis is configured to save RDB snapshots'       => 'unwilling: it takes no writes',
     'NOREPLICAS Not enough good replicas to write.'           => 'unwilling: it takes no writes',
+    'NOPERM this user has no permissions'                     => 'noperm: its user may not run .* \(charge.lua: "NOPERM',
+    'ERR The user executing the script can\'t run this'        => 'noperm: its user may not run',
+    'ERR ACL failure in script: User has no permissions'      => 'noperm: its user may not run',
 );
 my %refused = (
     'LOADING Redis is loading the dataset in memory'  => 'loading: it reads its data',
     'MASTERDOWN Link with MASTER is down'             => 'masterdown: it has no primary',
     'BUSY Redis is busy running a script.'            => 'busy: a script runs for too long',
-    'NOAUTH Authentication required.'                 => 'auth: see username, password',
-    'WRONGPASS invalid username-password pair'        => 'auth: see username, password',
-    'NOPERM this user has no permissions'             => 'auth: .* what that user may do',
+    'NOAUTH Authentication required.'                 => 'auth: see username and password',
+    'WRONGPASS invalid username-password pair'        => 'auth: see username and password',
     'MOVED 3999 127.0.0.1:6381'                       => 'moved: it belongs to a Redis Cluster',
     'CLUSTERDOWN Hash slot not served'                => 'moved: it belongs to a Redis Cluster',
 );

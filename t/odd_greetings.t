@@ -23,7 +23,8 @@ my @cases = (
         'NOAUTH Authentication required.', 'NOPERM no permissions', 'ERR SELECT is not allowed in cluster mode'),
     (map { {kind => 'refused', command => 'ping', answer => error($_)} } 'LOADING Redis is loading',
         'MASTERDOWN Link with MASTER is down', 'BUSY Redis is busy', 'NOAUTH Authentication required.',
-        'MISCONF Redis is configured to save', 'ERR odd', ''),
+        'ERR odd', ''),
+    {kind => 'ignored', command => 'ping', answer => error('MISCONF Redis is configured to save')},
     (map { {kind => 'broken', command => $_, answer => "HTTP/1.1 400\r\n\r\n"} } qw(auth select info script ping)),
     (map { {kind => 'broken', command => $_, answer => "\$x\r\n"} } qw(auth select info script ping)),
     {kind => 'broken', command => 'auth', answer => 'accepted'},
@@ -105,8 +106,9 @@ is_deeply [grep { $lines{$_} && $lines{$_} > $seconds } @all], [], 'once a secon
 is_deeply [grep { $lines{$_} && !$fails{$cases[$_]{kind}} } @all], [], 'and nothing else is';
 for my $n (grep { $cases[$_]{kind} eq 'refused' } @failing) {
     my $word = $cases[$n]{answer} =~ s/^-|\r\n$//gr;
-    my $what = $cases[$n]{command} eq 'ping' ? 'does not serve' : uc $cases[$n]{command};
-    like $nginx->error_log, qr/of "s$n" $what: \Q$word\E \(/, "$what: $word";
+    my $what = $cases[$n]{command} eq 'ping' ? 'does not serve' : 'is down';
+    my $said = uc($cases[$n]{command}) . qq{: "$word"};
+    like $nginx->error_log, qr/of "s$n" $what: .* \(\Q$said\E\)/, "$what: $said";
 }
 
 $primary->set(sound => 1);

@@ -45,7 +45,7 @@ for my $rate (@malformed) {
 is ask('5', '/teapot/x')->status, 418, 'with rate_limit_error_status';
 is limits($nginx->get('/part/x?n=x', 'X-Key' => 'a'))->{resource}, 'whole', 'another limit goes on';
 is limits(ask('1000000000000r/366d'))->{limit}, 1_000_000_000_000, 'the largest rate';
-ok $nginx->count_log(qr/rate limit "default" in .*nginx\.conf:\d+ could not be checked: a rate has the form/),
+ok $nginx->count_log(qr/rate limit "default" in .*nginx\.conf:\d+ could not be checked: invalid rate "5": a rate has the form/),
     'logged';
 $nginx->stop;
 is_deeply [split /\n/, read_text($nginx->folder . '/outcome')],

@@ -18,7 +18,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
 });
 my $stubborn = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return hmget(3, (time + 1800) . '000') if $words->[0] eq 'hmget';
-    return fallback($words) if $words->[0] !~ /^eval/;
+    return fallback($words) if $words->[0] !~ /^(?:eval|hincrby)/;
     return error($conn->state('error') // 'OOM');
 });
 my $nginx = RateLimit::Nginx->start(

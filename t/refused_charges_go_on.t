@@ -24,7 +24,7 @@ my $nginx = RateLimit::Nginx->start(
 );
 
 is $nginx->get("/x?k=$_")->status, 200, "$_ passes" for 1 .. 9;
-$nginx->wait_log(qr/refuses charges: readonly.*; those of \d windows wait/);
+$nginx->wait_log(qr/refuses charges: readonly: it is a replica now \(charge.lua: "READONLY You can't write/);
 wait_until { $redis->commands('evalsha') >= 3 } what => 'more tries';
 $redis->forget;
 $redis->set(writable => 1);

@@ -30,7 +30,7 @@ is status("/x?store=$_"), '200 ERROR_ALLOWED ', "\"$_\" is no store" for '', 'no
 is status('/x?store=local'), '200 PASSED ', 'the memory of this machine is one';
 is status("/deny/x?store=$_"), '503 ERROR_DENIED ', "\"$_\" is denied" for '', 'north', 'LOCAL';
 is status('/deny/x?store=east'), '200 PASSED e', 'not a store that is there';
-ok $nginx->count_log(qr/rate limit "default" in .* could not be checked: the store that the variable names/),
+ok $nginx->count_log(qr/rate limit "default" in .* could not be checked: invalid store "": it is neither "local" nor/),
     'logged';
 $nginx->stop;
 is $east->primary->hash('rl:default/3600:all')->{used}, 2, 'charges in one';

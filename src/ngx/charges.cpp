@@ -6,12 +6,15 @@
 #include "ngx/check.h"
 #include "ngx/zone.h"
 #include "redis/answer.h"
+#include "redis/server_words.h"
 
 namespace rate_limit {
 
 namespace {
 
-constexpr const char* closed_reason = "the window closed before the primary came back";
+std::string name_of(const StoreConf& store, const Node& primary) {
+    return std::string("primary ") + primary.name() + " of \"" + store.name + "\"";
+}
 
 }  // namespace
 
@@ -22,6 +25,7 @@ public:
     static void give_back(ChargeCommand& command) noexcept { free_list().give_back(command); }
 
     std::string_view encode(CommandWriter& writer) override;
+    const char* name() const noexcept override;
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
 
     Charges* charges = nullptr;
@@ -29,6 +33,7 @@ public:
     Owed owed;
     bool plain = false;    // HINCRBY will do, if it is still true when the command leaves
     bool batched = false;  // one of those that waited
+    bool probe = false;    // what becomes of it tells whether the primary takes charges
     bool repair = false;
     bool with_text = false;
 
@@ -38,7 +43,8 @@ private:
     void end() noexcept;
     void come_back() noexcept;
     void again(Node& node) noexcept;
-    void refused(Node& node, Fault fault) noexcept;
+    void refused(Node& node, Fault fault, const Reply& reply) noexcept;
+    void give_up() noexcept;
     void taken(Node& node, const Reply& reply) noexcept;
 };
 
@@ -51,6 +57,7 @@ Charges::ChargeCommand& Charges::ChargeCommand::take() {
     ChargeCommand& command = free_list().take();
     command.plain = false;
     command.batched = false;
+    command.probe = false;
     command.repair = false;
     command.with_text = false;
     return command;
@@ -73,22 +80,28 @@ std::string_view Charges::ChargeCommand::encode(CommandWriter& writer) {
                  : writer.charge(key, owed.cost, now, proposed, latest, with_text);
 }
 
+const char* Charges::ChargeCommand::name() const noexcept {
+    if (repair) {
+        return "repair.lua";
+    }
+    if (owed.cost < 0) {
+        return "refund.lua";
+    }
+    return plain ? "HINCRBY" : "charge.lua";
+}
+
 void Charges::ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
     if (delivery == Delivery::answered) {
         const Fault fault = fault_of(*reply);
         if (fault == Fault::none) {
             taken(node, *reply);
         } else {
-            refused(node, fault);
+            refused(node, fault, *reply);
         }
         return;
     }
-    // Of a repair nothing is left to do: the charge itself was answered, and a window without a reset is
-    // opened anew by its next charge.
-    if (repair) {
-        charges->settle(owed);
-    } else if (delivery == Delivery::unsent) {
-        come_back();
+    if (delivery == Delivery::unsent || repair) {
+        give_up();
     } else {
         charges->doubt(owed);
     }
@@ -99,17 +112,26 @@ void Charges::ChargeCommand::answered(Node& node, Delivery delivery, const Reply
 void Charges::ChargeCommand::end() noexcept {
     Charges& owner = *charges;
     const bool was_batched = batched;
+    const bool was_probe = probe;
     --owner.under_way_;
     free_list().give_back(*this);
-    if (was_batched) {
-        owner.batched_ended();
+    owner.ended(was_batched, was_probe);
+}
+
+/// The primary has not taken it. Of a repair nothing is left to do: the charge itself was answered, and a
+/// window without a reset is opened anew by its next charge.
+void Charges::ChargeCommand::give_up() noexcept {
+    if (repair) {
+        charges->settle(owed);
+    } else {
+        come_back();
     }
 }
 
 /// It waits, once more if it did before; then its window may have closed meanwhile.
 void Charges::ChargeCommand::come_back() noexcept {
     if (batched && owed.reset <= now_millis()) {
-        charges->drop(owed, closed_reason);
+        charges->drop(owed, Loss::closed);
     } else {
         charges->wait(key, owed);
     }
@@ -119,46 +141,40 @@ void Charges::ChargeCommand::again(Node& node) noexcept {
     node.submit(*this);
 }
 
-void Charges::ChargeCommand::refused(Node& node, Fault fault) noexcept {
-    if (fault != Fault::noscript || with_text) {
-        node.failed(fault);
-    }
+void Charges::ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcept {
     if (fault == Fault::noscript && !with_text) {
         with_text = true;
         again(node);
-    } else if (fault == Fault::other && plain) {
-        plain = false;  // the field holds no number: the script opens the window anew
-        again(node);
-    } else if (is_node_fault(fault)) {
-        if (repair) {
-            charges->settle(owed);
-        } else {
-            come_back();
-        }
-        if (refuses_writes(fault)) {
-            charges->pause(explain(fault));
-        } else {
-            node.refuse(fault);
-        }
-        end();
-    } else {
-        if (repair) {
-            charges->settle(owed);
-        } else {
-            charges->drop(owed, explain(fault));
-        }
-        end();
+        return;
     }
+    node.failed(fault, name(), reply);
+    if (plain && !repair && is_broken_count(reply)) {
+        plain = false;  // the script opens the window anew
+        again(node);
+        return;
+    }
+    if (refuses_writes(fault)) {
+        give_up();
+        charges->refused(fault, name(), reply);
+    } else if (is_node_fault(fault)) {
+        give_up();
+        node.refuse(fault, name(), reply);
+    } else if (repair) {
+        charges->settle(owed);
+    } else {
+        charges->drop(owed, Loss::refused, explain(fault));
+    }
+    end();
 }
 
 void Charges::ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     node.served();
-    charges->taken();
+    charges->proven();
     Window answer{0, owed.reset};
     const bool increment = plain && !repair;
     const Fault fault = increment ? read_increment(reply, answer.used) : read_charge(reply, answer);
     if (fault != Fault::none) {
-        node.failed(fault);
+        node.failed(fault, name(), reply);
     }
     if (increment && fault == Fault::none && answer.used == owed.cost) {
         repair = true;  // the key may not have been there: it needs a reset and an expiry
@@ -177,7 +193,9 @@ Charges::Charges(const StoreConf& store, std::string_view shard, Node& primary, 
     : store_(store),
       primary_(primary),
       report_(report),
-      waiting_(*store.zone, shard_digest(store.name, shard)) {
+      waiting_(*store.zone, shard_digest(store.name, shard)),
+      lost_(name_of(store, primary)),
+      refusals_(name_of(store, primary), "takes charges again") {
     retry_.data = this;
     retry_.handler = on_retry;
     retry_.log = ngx_cycle->log;
@@ -213,14 +231,18 @@ void Charges::charge(const Charge& charge) noexcept {
         command.key.assign(charge.key);
         command.owed = charge.owed;
         ++under_way_;
-        if (paused_) {
+        if (gate_ != Gate::open && !may_probe()) {
             command.answered(primary_, Delivery::unsent, nullptr);
             return;
+        }
+        if (gate_ == Gate::closed) {
+            gate_ = Gate::probing;
+            command.probe = true;
         }
         command.plain = charge.open && primary_.ready();
         primary_.submit_soon(command);
     } catch (...) {
-        drop(charge.owed, "no memory");
+        drop(charge.owed, Loss::no_memory);
     }
 }
 
@@ -245,7 +267,7 @@ void Charges::wait(const std::string& key, Owed owed) noexcept {
     report_.changed();
     const Millis now = now_millis();
     if (owed.cost < 0 && owed.reset <= now) {
-        drop(owed, closed_reason);
+        drop(owed, Loss::closed);
         return;
     }
     if (owed.reset <= now) {
@@ -258,62 +280,79 @@ void Charges::wait(const std::string& key, Owed owed) noexcept {
             added = waiting_.add(key, owed, now);
         }
         if (added.closed.charges != 0) {
-            drop(added.closed, closed_reason);
+            drop(added.closed, Loss::closed);
         }
         if (!added.kept) {
-            drop(owed, "too many windows wait for the primary");
+            drop(owed, Loss::no_room);
         }
     } catch (...) {
-        drop(owed, "no memory");
+        drop(owed, Loss::no_memory);
     }
 }
 
-void Charges::pause(const char* reason) noexcept {
-    if (paused_ && retry_.timer_set) {
+void Charges::lose_primary() noexcept {
+    gate_ = gate_ == Gate::open ? Gate::closed : gate_;
+}
+
+/// A probe that waits for the next try is not sent before it.
+bool Charges::may_probe() const noexcept {
+    return gate_ == Gate::closed && primary_.usable() && primary_.takes_writes() && !retry_.timer_set;
+}
+
+void Charges::refused(Fault fault, std::string_view command, const Reply& reply) noexcept {
+    gate_ = gate_ == Gate::open ? Gate::closed : gate_;
+    if (retry_.timer_set) {
         return;
     }
-    paused_ = true;
     set_timer(retry_, backoff_.next(static_cast<std::uint32_t>(ngx_random())));
-    std::uint64_t suppressed = 0;
-    if (pause_log_.pass(suppressed)) {
-        pause_logged_ = true;
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                      "rate limit: primary %s of \"%s\" refuses charges: %s; those of %uz windows wait",
-                      primary_.name(), store_.name.c_str(), reason, waiting());
+    try {
+        refusals_.failed("refuses charges", explain(fault), server_words(command, reply.text_view()));
+    } catch (...) {
+        refusals_.failed("refuses charges", explain(fault));
+    }
+    if (fault == Fault::readonly) {
+        primary_.demote();
     }
 }
 
 void Charges::on_retry(ngx_event_t* event) noexcept {
-    static_cast<Charges*>(event->data)->send_waiting();
+    Charges& charges = *static_cast<Charges*>(event->data);
+    if (charges.primary_.takes_writes()) {
+        charges.send_waiting();
+    } else {
+        charges.primary_.reconnect();  // and once it is usable, send_waiting()
+    }
 }
 
-void Charges::taken() noexcept {
+void Charges::open_gate() noexcept {
+    gate_ = Gate::open;
     backoff_.reset();
-    if (paused_) {
-        paused_ = false;
-        clear_timer(retry_);
-        send_waiting();  // unless a batch is under way, whose end does
-    }
-    if (pause_logged_) {
-        pause_logged_ = false;
-        ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
-                      "rate limit: primary %s of \"%s\" takes charges again", primary_.name(),
-                      store_.name.c_str());
-    }
+    clear_timer(retry_);
+    refusals_.ended();
+    send_waiting();  // unless a batch is under way, whose end does
 }
 
-void Charges::batched_ended() noexcept {
-    if (--batched_ == 0) {
+/// A probe that told nothing, because it never left, or is in doubt, or has an error of its own, makes room
+/// for the next one.
+void Charges::ended(bool batched, bool probe) noexcept {
+    if (probe && gate_ == Gate::probing) {
+        gate_ = Gate::closed;
+    }
+    if (batched) {
+        --batched_;
+    }
+    if ((batched && batched_ == 0) || probe) {
         send_waiting();
     }
 }
 
 void Charges::send_waiting() noexcept {
-    if (batched_ != 0 || !primary_.usable() || (paused_ && retry_.timer_set)) {
+    if (batched_ != 0 || !primary_.usable() || (gate_ != Gate::open && !may_probe())) {
         return;
     }
     const Millis now = now_millis();
-    const std::size_t most = paused_ ? 1 : max_batch;
+    const bool probes = gate_ == Gate::closed;
+    const std::size_t most = probes ? 1 : max_batch;
     std::size_t sent = 0;
     ++batched_;  // held until all are submitted: the batch must not end, and the next begin, within this loop
     while (sent < most) {
@@ -326,11 +365,13 @@ void Charges::send_waiting() noexcept {
             if (command.owed.reset <= now) {
                 const Owed closed = command.owed;
                 ChargeCommand::give_back(command);
-                drop(closed, closed_reason);
+                drop(closed, Loss::closed);
                 continue;
             }
             command.charges = this;
             command.batched = true;
+            command.probe = probes;
+            gate_ = probes ? Gate::probing : gate_;
             ++under_way_;
             store_.zone->windows().change(command.owed.id,
                                           [now](WindowRecord& record) { resend(record, now); });
@@ -345,61 +386,36 @@ void Charges::send_waiting() noexcept {
         }
     }
     --batched_;
-    if (sent == 0) {
-        paused_ = false;  // nothing waits that could show whether charges are taken: the next one will
-    } else {
+    if (sent != 0) {
         report_.changed();
     }
 }
 
 void Charges::drop_closed(Millis now) noexcept {
     swept_ = now;
-    waiting_.take_closed(now, [this](const Owed& owed) { drop(owed, closed_reason); });
+    waiting_.take_closed(now, [this](const Owed& owed) { drop(owed, Loss::closed); });
 }
 
-void Charges::drop(const Owed& owed, const char* reason) noexcept {
+void Charges::drop(const Owed& owed, Loss loss, const char* why) noexcept {
     settle(owed);
     if (owed.cost < 0 && owed.reset <= now_millis()) {
         return;  // nobody wants anything back of a window that has ended
     }
-    dropped_ += owed.charges;
-    report_.changed();
-    std::uint64_t suppressed = 0;
-    if (drop_log_.pass(suppressed)) {
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                      "rate limit: %uL charges for primary %s of \"%s\" were dropped: %s (%uL "
-                      "dropped so far)",
-                      owed.charges, primary_.name(), store_.name.c_str(), reason, dropped_);
-    }
+    count(loss, owed.charges, why);
 }
 
 void Charges::doubt(const Owed& owed) noexcept {
     settle(owed);
-    if (owed.cost < 0) {
-        refunds_in_doubt_ += owed.charges;
-        log_doubt("refunds", owed.charges, refunds_in_doubt_, "they are in doubt and not sent again");
-    } else {
-        in_doubt_ += owed.charges;
-        log_doubt("charges", owed.charges, in_doubt_, "they are in doubt and not sent again");
-    }
+    count(owed.cost < 0 ? Loss::refunds_in_doubt : Loss::charges_in_doubt, owed.charges);
 }
 
 void Charges::doubt_reservation() noexcept {
-    ++reservations_in_doubt_;
-    log_doubt("reservations", 1, reservations_in_doubt_,
-              "they are in doubt, clients may have been charged for nothing");
+    count(Loss::reservations_in_doubt, 1);
 }
 
-void Charges::log_doubt(const char* what, std::uint64_t count, std::uint64_t so_far,
-                        const char* verdict) noexcept {
+void Charges::count(Loss loss, std::uint64_t charges, const char* why) noexcept {
+    lost_.add(loss, charges, why);
     report_.changed();
-    std::uint64_t suppressed = 0;
-    if (doubt_log_.pass(suppressed)) {
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                      "rate limit: %uL %s for primary %s of \"%s\" were sent and not answered: %s (%uL in "
-                      "doubt so far)",
-                      count, what, primary_.name(), store_.name.c_str(), verdict, so_far);
-    }
 }
 
 void Charges::log_lost() noexcept {

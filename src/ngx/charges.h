@@ -6,8 +6,9 @@
 
 #include "core/backoff.h"
 #include "core/window.h"
-#include "ngx/log_throttle.h"
+#include "ngx/charge_log.h"
 #include "ngx/node.h"
+#include "ngx/outage_log.h"
 #include "ngx/report.h"
 #include "ngx/waiting.h"
 
@@ -28,8 +29,12 @@ struct Charge {
 /// that window is open. One that was sent and not answered is in doubt: it is counted and never sent again.
 /// So admitted - in doubt <= stored <= admitted. What the primary answers goes into the memory of windows.
 ///
-/// A primary that refuses writes (OOM, READONLY, MISCONF, NOREPLICAS) still answers checks: it stays usable,
-/// and only charges pause, with one of them sent as a probe at a time, on a backoff of their own.
+/// Charges go through a gate. It closes when the primary is lost, and when it refuses writes (OOM, MISCONF,
+/// NOREPLICAS, NOPERM, READONLY), though it still answers checks then and stays usable. While it is closed
+/// all charges wait but one, the probe: a primary may answer PING and checks and still take no writes, and
+/// whatever is sent to it is in doubt in the end. The first write that is answered opens the gate. After a
+/// refusal probes follow a backoff of their own; after READONLY each one takes a new connection, for the
+/// address may lead to another server by then.
 class Charges {
 public:
     /// How many of those that wait are sent at once: the next when these are answered, so that a primary that
@@ -60,6 +65,19 @@ public:
     /// Sends what waits, as far as the primary takes it now.
     void send_waiting() noexcept;
 
+    /// The primary is not usable any more, and whether it takes writes has to be seen anew.
+    void lose_primary() noexcept;
+
+    /// The primary answered a write by `fault`, one of refuses_writes().
+    void refused(Fault fault, std::string_view command, const Reply& reply) noexcept;
+
+    /// The primary has taken a write.
+    void proven() noexcept {
+        if (gate_ != Gate::open) {
+            open_gate();
+        }
+    }
+
     /// No charge waits longer for its answer.
     Millis patience() const noexcept { return static_cast<Millis>(store_.charge_timeout) + 1000; }
 
@@ -70,10 +88,7 @@ public:
 
     std::size_t under_way() const noexcept { return under_way_; }      ///< commands that have not ended
     std::size_t waiting() const noexcept { return waiting_.count(); }  ///< windows, of all workers
-    std::uint64_t dropped() const noexcept { return dropped_; }        ///< charges since the worker started
-    std::uint64_t in_doubt() const noexcept { return in_doubt_; }      ///< likewise
-    std::uint64_t reservations_in_doubt() const noexcept { return reservations_in_doubt_; }
-    std::uint64_t refunds_in_doubt() const noexcept { return refunds_in_doubt_; }
+    const ChargeLog& lost() const noexcept { return lost_; }
 
     /// Says what is lost with this worker. The primary has been shut down.
     void log_lost() noexcept;
@@ -81,16 +96,22 @@ public:
 private:
     class ChargeCommand;
 
+    enum class Gate : unsigned char {
+        open,
+        closed,
+        probing,  // closed, and the probe is on its way
+    };
+
     static void on_retry(ngx_event_t* event) noexcept;
 
+    bool may_probe() const noexcept;
+    void open_gate() noexcept;
     void wait(const std::string& key, Owed owed) noexcept;
-    void pause(const char* reason) noexcept;
-    void taken() noexcept;
-    void batched_ended() noexcept;
+    void ended(bool batched, bool probe) noexcept;
     void drop_closed(Millis now) noexcept;
-    void drop(const Owed& owed, const char* reason) noexcept;
+    void drop(const Owed& owed, Loss loss, const char* why = nullptr) noexcept;
     void confirm(const Owed& owed, const Window& answer) noexcept;
-    void log_doubt(const char* what, std::uint64_t count, std::uint64_t so_far, const char* verdict) noexcept;
+    void count(Loss loss, std::uint64_t charges, const char* why = nullptr) noexcept;
 
     const StoreConf& store_;
     Node& primary_;
@@ -98,18 +119,12 @@ private:
     WaitingCharges waiting_;
     std::size_t batched_ = 0;  // commands of the present batch that are not answered
     std::size_t under_way_ = 0;
-    bool paused_ = false;
+    Gate gate_ = Gate::open;
     Backoff backoff_;
     Millis swept_ = 0;  // when closed windows were last looked for
-    std::uint64_t dropped_ = 0;
-    std::uint64_t in_doubt_ = 0;
-    std::uint64_t reservations_in_doubt_ = 0;
-    std::uint64_t refunds_in_doubt_ = 0;
-    LogThrottle pause_log_;
-    bool pause_logged_ = false;  // its end is to be logged too: one line for each of its lines
-    LogThrottle drop_log_;
-    LogThrottle doubt_log_;
-    ngx_event_t retry_{};  // cancelable: what waits does not hold a leaving worker
+    ChargeLog lost_;
+    OutageLog refusals_;
+    ngx_event_t retry_{};  // after a refusal; cancelable: what waits does not hold a leaving worker
 };
 
 }  // namespace rate_limit

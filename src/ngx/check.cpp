@@ -13,6 +13,7 @@ namespace rate_limit {
 class Attempt final : public Command {
 public:
     std::string_view encode(CommandWriter& writer) override;
+    const char* name() const noexcept override { return charges == nullptr ? "HMGET" : "reserve.lua"; }
     bool wanted() const noexcept override { return check != nullptr; }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
 
@@ -197,16 +198,22 @@ void Check::answered(Attempt& attempt, Node& node, const Reply& reply) noexcept 
     const Fault fault =
         reservation_ != nullptr ? read_reserve(reply, granted_, window_) : read_check(reply, window_);
     if (fault != Fault::none) {
-        node.failed(fault);
+        node.failed(fault, attempt.name(), reply);
     }
     if (fault == Fault::none) {
         node.served();
+        if (reservation_ != nullptr) {
+            shard_->charges().proven();
+        }
         release(attempt);
         end(nullptr);
     } else if (is_node_fault(fault) && (reservation_ == nullptr || !refuses_writes(fault))) {
-        node.refuse(fault);
+        node.refuse(fault, attempt.name(), reply);
         lost(attempt);
     } else {
+        if (fault == Fault::readonly) {
+            shard_->charges().refused(fault, attempt.name(), reply);
+        }
         release(attempt);
         end(explain(fault));
     }
@@ -302,7 +309,8 @@ void Check::late(Attempt& attempt, const Reply* reply) noexcept {
     release(attempt);
 }
 
-CheckDeadlines::CheckDeadlines(ngx_msec_t check_timeout) noexcept : check_timeout_(check_timeout) {
+CheckDeadlines::CheckDeadlines(ngx_msec_t check_timeout, Store& store) noexcept
+    : check_timeout_(check_timeout), store_(store) {
     for (ngx_queue_t& queue : queues_) {
         ngx_queue_init(&queue);
     }
@@ -340,9 +348,27 @@ ngx_msec_t CheckDeadlines::deadline(const Check& check) const noexcept {
     return check.started_ + (check_timeout_ * (check.stage_ + 1)) / stages;
 }
 
+bool CheckDeadlines::is_overdue(ngx_msec_t now) const noexcept {
+    return std::any_of(queues_.begin(), queues_.end(), [&](const ngx_queue_t& queue) {
+        return !ngx_queue_empty(&queue) &&
+               static_cast<ngx_msec_int_t>(
+                   now - deadline(*ngx_queue_data(ngx_queue_head(&queue), Check, link_))) >= 0;
+    });
+}
+
+/// Answers that lie in the sockets are read before any deadline is judged.
 void CheckDeadlines::on_timer(ngx_event_t* event) noexcept {
     auto& self = *static_cast<CheckDeadlines*>(event->data);
-    self.pass(ngx_current_msec);
+    if (self.is_overdue(ngx_current_msec)) {
+        self.store_.read_now();
+    }
+    if (self.is_overdue(ngx_current_msec)) {
+        if (self.lateness_.excuses(*event)) {
+            set_timer(*event, self.lateness_.grace());
+            return;
+        }
+        self.pass(ngx_current_msec);
+    }
     self.arm(ngx_current_msec);
 }
 

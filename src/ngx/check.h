@@ -7,6 +7,7 @@
 #include "core/rate.h"
 #include "core/window.h"
 #include "core/window_id.h"
+#include "ngx/lateness.h"
 #include "ngx/ngx.h"
 #include "ngx/node.h"
 
@@ -136,7 +137,7 @@ private:
 /// itself and one timer serves all.
 class CheckDeadlines {
 public:
-    explicit CheckDeadlines(ngx_msec_t check_timeout) noexcept;
+    CheckDeadlines(ngx_msec_t check_timeout, Store& store) noexcept;
     ~CheckDeadlines() { clear_timer(timer_); }
     CheckDeadlines(const CheckDeadlines&) = delete;
     CheckDeadlines& operator=(const CheckDeadlines&) = delete;
@@ -152,8 +153,11 @@ private:
     void arm(ngx_msec_t now) noexcept;
     ngx_msec_t deadline(const Check& check) const noexcept;
     bool empty() const noexcept;
+    bool is_overdue(ngx_msec_t now) const noexcept;
 
     const ngx_msec_t check_timeout_;
+    Store& store_;
+    Lateness lateness_;
     std::array<ngx_queue_t, stages> queues_{};
     ngx_event_t timer_{};  // holds a leaving worker while a check waits: for check_timeout at most
 };

@@ -27,6 +27,9 @@ public:
     /// The command's bytes, valid until the next use of `writer`. Called when it is about to be sent.
     virtual std::string_view encode(CommandWriter& writer) = 0;
 
+    /// The command, or the script that it calls: static text for log lines.
+    virtual const char* name() const noexcept = 0;
+
     /// False when nobody waits for the answer any more and the command need not be sent.
     virtual bool wanted() const noexcept { return true; }
 

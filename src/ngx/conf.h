@@ -6,6 +6,7 @@
 
 namespace rate_limit {
 
+class LimitLog;
 struct StoreConf;
 class Zone;
 
@@ -82,6 +83,7 @@ struct MainConf {
     std::size_t zone_size;  // NGX_CONF_UNSET_SIZE: not written
     ngx_array_t limits;     // of const Limit*: every limit of every location, for what must agree among them
     Zone* zone;             // null: nothing is limited
+    LimitLog* log;          // never null; owned by the configuration's pool
 };
 
 void* create_main_conf(ngx_conf_t* cf) noexcept;

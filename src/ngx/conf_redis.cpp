@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ngx/conf.h"
+#include "ngx/limit_log.h"
 #include "ngx/store.h"
 #include "ngx/store_conf.h"
 
@@ -29,6 +30,12 @@ void* create_main_conf(ngx_conf_t* cf) noexcept {
         return nullptr;
     }
     main->zone_size = NGX_CONF_UNSET_SIZE;
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, sizeof(LimitLog));
+    if (cleanup == nullptr) {
+        return nullptr;
+    }
+    main->log = new (cleanup->data) LimitLog;
+    cleanup->handler = [](void* log) { static_cast<LimitLog*>(log)->~LimitLog(); };
     return main;
 }
 

@@ -1,6 +1,7 @@
 #include "ngx/connection.h"
 
 #include <arpa/inet.h>
+#include <sys/ioctl.h>
 #include <sys/un.h>
 
 #include <new>
@@ -187,6 +188,17 @@ void Connection::on_read(ngx_event_t* event) noexcept {
         return;
     }
     self.handle(redisAsyncHandleRead);
+}
+
+void Connection::read_now() noexcept {
+    constexpr int a_read = 16 * 1024;  // of hiredis
+    int bytes = 0;
+    if (!connected_ || ioctl(connection_->fd, FIONREAD, &bytes) != 0) {
+        return;
+    }
+    for (int left = bytes; left > 0 && connected_ && reason_ == nullptr; left -= a_read) {
+        handle(redisAsyncHandleRead);
+    }
 }
 
 void Connection::on_write(ngx_event_t* event) noexcept {

@@ -56,6 +56,9 @@ public:
     /// Writes what the socket takes now, and does not wait for the end of this turn.
     void write_now() noexcept;
 
+    /// Reads all that lies in the socket at this moment. Not from within on_reply().
+    void read_now() noexcept;
+
     /// Ends the connection: on_closed(reason), if called from within on_reply() after that returns. `reason`
     /// is static text.
     void close(const char* reason) noexcept;

@@ -79,10 +79,32 @@ Found find_waiting(WaitingTable& table, bool all, Millis now) {
     return found;
 }
 
+/// Charges that were dropped because their shard is not configured any more.
+class Orphans {
+public:
+    void drop(std::uint64_t charges) noexcept {
+        charges_ += charges;
+        throttle_.tell(ngx_cycle->log);
+    }
+
+private:
+    static void write(void* opaque, ngx_log_t* log) noexcept {
+        auto& self = *static_cast<Orphans*>(opaque);
+        ngx_log_error(NGX_LOG_ERR, log, 0,
+                      "rate limit: %uL charges for shards that are not configured any more were dropped: "
+                      "their windows closed",
+                      self.charges_);
+        self.charges_ = 0;
+    }
+
+    std::uint64_t charges_ = 0;  // since the last line
+    LogThrottle throttle_{write, this};
+};
+
 /// Charges of shards that the configuration does not have any more: they stay until their window closes, for
 /// another reload may bring the shard back.
 void drop_closed(WaitingTable& table, const Digests& unknown, Millis now) noexcept {
-    static LogThrottle throttle;
+    static Orphans orphans;
     std::uint64_t dropped = 0;
     table.for_each([&](const WaitingCharge& candidate) {
         if (candidate.reset > now || candidate.note != Note::charges ||
@@ -96,13 +118,8 @@ void drop_closed(WaitingTable& table, const Digests& unknown, Millis now) noexce
             }
         });
     });
-    std::uint64_t suppressed = 0;
-    if (dropped != 0 && throttle.pass(suppressed)) {
-        ngx_log_error(
-            NGX_LOG_ERR, ngx_cycle->log, 0,
-            "rate limit: %uL charges for shards that are not configured any more were dropped: their "
-            "windows closed",
-            dropped);
+    if (dropped != 0) {
+        orphans.drop(dropped);
     }
 }
 

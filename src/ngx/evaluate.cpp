@@ -15,12 +15,12 @@ bool is_true(std::string_view value) noexcept {
 }
 
 /// What a variable names: a store, or the memory of this machine (`local`). False: neither.
-bool find_store_of(ngx_http_request_t* r, const Limit& limit, StoreConf*& store, ngx_int_t& status) noexcept {
+bool find_store_of(ngx_http_request_t* r, const Limit& limit, StoreConf*& store, ngx_str_t& name,
+                   ngx_int_t& status) noexcept {
     store = limit.store;
     if (limit.local || store != nullptr) {
         return true;
     }
-    ngx_str_t name;
     status = ngx_http_complex_value(r, limit.store_text, &name);
     if (status != NGX_OK) {
         return false;
@@ -99,13 +99,14 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
     Verdict& verdict = context.verdict(i);
     applied.dry_run = limit.dry_run.on != 0;
     if (limit.dry_run.value != nullptr) {
-        if (ngx_http_complex_value(r, limit.dry_run.value, &text) != NGX_OK) {
+        ngx_str_t dry_run;
+        if (ngx_http_complex_value(r, limit.dry_run.value, &dry_run) != NGX_OK) {
             return NGX_ERROR;
         }
-        applied.dry_run = is_true(view(text));
+        applied.dry_run = is_true(view(dry_run));
     }
     if (rate_error != RateError::none) {
-        fail(context, i, describe(rate_error));
+        fail(context, i, describe(rate_error), "rate", view(text));
         return NGX_OK;
     }
     verdict.rate = rate;
@@ -117,12 +118,17 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
     }
     ngx_int_t status = NGX_OK;
     StoreConf* store = nullptr;
-    const bool found = find_store_of(r, limit, store, status);
+    ngx_str_t name = ngx_null_string;
+    const bool found = find_store_of(r, limit, store, name, status);
     if (status != NGX_OK) {
         return NGX_ERROR;
     }
-    const char* failure = found ? locate(r, applied, rate, store, view(key))
-                                : "the store that the variable names is not configured";
+    if (!found) {
+        fail(context, i, "it is neither \"local\" nor the name of a \"rate_limit_redis\" block", "store",
+             view(name));
+        return NGX_OK;
+    }
+    const char* failure = locate(r, applied, rate, store, view(key));
     if (failure != nullptr) {
         fail(context, i, failure);
     } else if (applied.reserves()) {

@@ -26,6 +26,7 @@ public:
     Fetch() noexcept { ngx_queue_init(&waiting); }
 
     std::string_view encode(CommandWriter& writer) override;
+    const char* name() const noexcept override { return "reserve.lua"; }
     bool wanted() const noexcept override { return ahead || !ngx_queue_empty(&waiting); }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
 
@@ -143,12 +144,15 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
     }
     if (read == Fault::none) {
         node.served();
+        leases->shard_.charges().proven();
         leases->settle(*this, granted, window);
         return;
     }
-    node.failed(read);
+    node.failed(read, name(), *reply);
     if (is_node_fault(read) && !refuses_writes(read)) {
-        node.refuse(read);
+        node.refuse(read, name(), *reply);
+    } else if (read == Fault::readonly) {
+        leases->shard_.charges().refused(read, name(), *reply);
     }
     leases->fail(*this, explain(read));
 }

@@ -1,7 +1,7 @@
 #include "ngx/limiter.h"
 
 #include "core/cost.h"
-#include "ngx/log_throttle.h"
+#include "ngx/limit_log.h"
 #include "ngx/memory.h"
 #include "ngx/tokens.h"
 #include "ngx/zone.h"
@@ -9,18 +9,6 @@
 namespace rate_limit {
 
 namespace {
-
-/// Something went wrong that concerns all requests of a kind: a line a second, with a count.
-void log_error(LogThrottle& throttle, ngx_http_request_t* r, const Limit& limit,
-               const char* reason) noexcept {
-    std::uint64_t suppressed = 0;
-    if (throttle.pass(suppressed)) {
-        ngx_log_error(
-            NGX_LOG_ERR, r->connection->log, 0,
-            "rate limit \"%V\" in %V:%ui could not be checked: %s (%uL more since the last such line)",
-            &limit.name, &limit.file, limit.line, reason, suppressed);
-    }
-}
 
 Outcome used_up(const AppliedLimit& applied) noexcept {
     return applied.dry_run ? Outcome::rejected_dry_run : Outcome::rejected;
@@ -46,6 +34,21 @@ bool admit_without_store(RequestContext& context, std::size_t i) noexcept {
     }
     verdict.outcome = admission == Admission::admitted ? Outcome::error_local : used_up(applied);
     return true;
+}
+
+/// The limit cannot be checked: rate_limit_on_error decides.
+void decide_unchecked(RequestContext& context, std::size_t i) noexcept {
+    AppliedLimit& applied = context.applied(i);
+    Verdict& verdict = context.verdict(i);
+    const auto on_error = static_cast<OnError>(context.conf().on_error);
+    if (on_error == OnError::local && admit_without_store(context, i)) {
+        return;
+    }
+    verdict.outcome =
+        on_error == OnError::deny && !applied.dry_run ? Outcome::error_denied : Outcome::error_allowed;
+    if (applied.shard != nullptr) {
+        recollect(applied, verdict, now_millis());
+    }
 }
 
 /// The store did not answer: that the limit is reached stands where this machine knows it.
@@ -200,19 +203,15 @@ void leave_undecided(AppliedLimit& applied, Verdict& verdict, Millis now) noexce
 }  // namespace
 
 void fail(RequestContext& context, std::size_t i, const char* reason) noexcept {
-    static LogThrottle throttle;
-    AppliedLimit& applied = context.applied(i);
-    Verdict& verdict = context.verdict(i);
-    const auto on_error = static_cast<OnError>(context.conf().on_error);
-    log_error(throttle, context.request(), *applied.limit, reason);
-    if (on_error == OnError::local && admit_without_store(context, i)) {
-        return;
-    }
-    verdict.outcome =
-        on_error == OnError::deny && !applied.dry_run ? Outcome::error_denied : Outcome::error_allowed;
-    if (applied.shard != nullptr) {
-        recollect(applied, verdict, now_millis());
-    }
+    main_conf(context.request())->log->unchecked(context.request(), *context.applied(i).limit, reason);
+    decide_unchecked(context, i);
+}
+
+void fail(RequestContext& context, std::size_t i, const char* reason, const char* noun,
+          std::string_view text) noexcept {
+    main_conf(context.request())
+        ->log->unchecked(context.request(), *context.applied(i).limit, reason, noun, text);
+    decide_unchecked(context, i);
 }
 
 void check(RequestContext& context, std::size_t from) noexcept {
@@ -267,7 +266,6 @@ void decide(RequestContext& context, std::size_t from) noexcept {
 }
 
 void settle_cost(RequestContext& context, std::size_t i) noexcept {
-    static LogThrottle throttle;
     ngx_http_request_t* r = context.request();
     AppliedLimit& applied = context.applied(i);
     if (applied.cost_known) {
@@ -282,14 +280,7 @@ void settle_cost(RequestContext& context, std::size_t i) noexcept {
         return;
     }
     context.costs()[i] = 1;
-    std::uint64_t suppressed = 0;
-    if (throttle.pass(suppressed)) {
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "invalid cost \"%V\" of rate limit \"%V\" in %V:%ui counts as 1: it is a whole "
-                      "number from "
-                      "0 to 1000000000 (%uL more since the last such line)",
-                      &text, &applied.limit->name, &applied.limit->file, applied.limit->line, suppressed);
-    }
+    main_conf(r)->log->bad_cost(r, *applied.limit, view(text));
 }
 
 void settle_costs(RequestContext& context) noexcept {

@@ -1,6 +1,7 @@
 #include "ngx/conf.h"
 #include "ngx/delivery.h"
 #include "ngx/handlers.h"
+#include "ngx/log_throttle.h"
 #include "ngx/store.h"
 #include "ngx/store_conf.h"
 #include "ngx/zone.h"
@@ -126,6 +127,7 @@ void exit_process(ngx_cycle_t* cycle) noexcept {
     if (main != nullptr) {
         shut_down_stores(*main);
     }
+    LogThrottle::tell_all_rest();
 }
 
 void exit_master(ngx_cycle_t* cycle) noexcept {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+
+#include "redis/server_words.h"
 
 namespace rate_limit {
 
@@ -13,18 +16,27 @@ bool has_exact_timers() noexcept {
                ->timer_resolution == 0;
 }
 
+/// `primary ADDRESS of shard "NAME" of "STORE"`.
+std::string subject_of(const StoreConf& store, const NodeConf& conf, std::string_view shard, bool primary) {
+    std::string subject = primary ? "primary " : "replica ";
+    subject.append(conf.text).append(" of shard \"").append(shard).append("\" of \"");
+    return subject.append(store.name).append("\"");
+}
+
 }  // namespace
 
 Node::Node(const StoreConf& store, const NodeConf& conf, std::string_view shard, bool primary,
            Listener& listener)
     : store_(store),
       conf_(conf),
-      shard_(shard),
       primary_(primary),
+      subject_(subject_of(store, conf, shard, primary)),
       listener_(listener),
       connection_(*this),
       gathers_(has_exact_timers()),
-      addresses_(conf.addresses) {
+      addresses_(conf.addresses),
+      outages_(subject_, "is up again"),
+      answers_(subject_) {
     watch_.data = this;
     watch_.handler = on_watch;
     watch_.log = ngx_cycle->log;
@@ -115,33 +127,6 @@ bool Node::next_address() noexcept {
     return ++tries_ < addresses_.size();
 }
 
-void Node::on_connected() noexcept {
-    clear_timer(retry_);
-    state_ = State::greeting;
-    if (!store_.password.empty()) {
-        greet_with(auth_);
-    }
-    if (store_.database != 0) {
-        greet_with(select_);
-    }
-    if (primary_) {
-        greet_with(info_);
-        greet_with(load_charge_);
-        greet_with(load_repair_);
-        greet_with(load_reserve_);
-        greet_with(load_refund_);
-    }
-    greet_with(ping_);
-}
-
-void Node::greet_with(Greeting& greeting) noexcept {
-    if (!greeting.pending) {
-        greeting.pending = true;
-        greeting.store = &store_;
-        greeting.pending = send(greeting);
-    }
-}
-
 /// False when the command could not be handed to the connection: it is the caller's again, and the connection
 /// ends, or the next try would fail in the same way.
 bool Node::send(Command& command) noexcept {
@@ -202,6 +187,7 @@ void Node::on_reply(const Reply& reply) noexcept {
         return;
     }
     command->answered(*this, Delivery::answered, &reply);
+    leave_if_drained();
 }
 
 /// The oldest command that waits for its answer, or null.
@@ -219,103 +205,86 @@ void Node::mark_idle() noexcept {
     watch_.cancelable = sent_.empty();
 }
 
-std::string_view Node::Greeting::encode(CommandWriter& writer) {
-    switch (kind_) {
-        case Kind::auth:
-            return writer.auth(store->username, store->password);
-        case Kind::select:
-            return writer.select(store->database);
-        case Kind::info:
-            return writer.info_memory();
-        case Kind::load_charge:
-            return writer.load(charge_script());
-        case Kind::load_repair:
-            return writer.load(repair_script());
-        case Kind::load_reserve:
-            return writer.load(reserve_script());
-        case Kind::load_refund:
-            return writer.load(refund_script());
-        default:
-            return writer.ping();
-    }
-}
-
-void Node::Greeting::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
-    pending = false;
-    if (delivery != Delivery::answered) {
-        return;  // on_closed() follows
-    }
-    switch (kind_) {
-        case Kind::auth:
-            node.reject_greeting("AUTH", *reply);
-            break;
-        case Kind::select:
-            node.reject_greeting("SELECT", *reply);
-            break;
-        case Kind::info:
-            node.warn_if_evicting(*reply);
-            break;
-        case Kind::load_charge:
-        case Kind::load_repair:
-        case Kind::load_reserve:
-        case Kind::load_refund:
-            break;  // where that is not allowed, NOSCRIPT brings the text
-        case Kind::ping:
-            node.greeted(*reply);
-            break;
-    }
-}
-
-/// A connection that is not authenticated, or writes into another database, is of no use: it is given up.
-void Node::reject_greeting(const char* what, const Reply& reply) noexcept {
-    if (reply.is_error()) {
-        failed(fault_of(reply));
-        up_ = false;
-        log_outage(what, reply.text.data());
-        connection_.close("the greeting was refused");
-    }
-}
-
-void Node::greeted(const Reply& reply) noexcept {
-    if (!reply.is_error()) {
-        state_ = State::ready;
-        mark_up();
-        return;
-    }
-    failed(fault_of(reply));
-    suspend(reply.text.data());
-}
-
 void Node::mark_up() noexcept {
     up_ = true;
     clear_timer(retry_);
     clear_timer(watch_);  // nothing is in flight: it must not wait for an older command's charge_timeout
-    if (outage_logged_) {
-        outage_logged_ = false;
-        ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
-                      "rate limit: %s of shard \"%*s\" of \"%s\" is up again", name(), shard_.size(),
-                      shard_.data(), store_.name.c_str());
-    }
+    outages_.ended();
     send_unsent();
     listener_.on_usable(*this);
 }
 
-void Node::refuse(Fault fault) noexcept {
-    if (up_) {
+void Node::refuse(Fault fault, std::string_view command, const Reply& reply) noexcept {
+    if (!up_) {
+        return;
+    }
+    suspend_by(fault, command, reply);
+}
+
+void Node::suspend_by(Fault fault, std::string_view command, const Reply& reply) noexcept {
+    try {
+        suspend(explain(fault), server_words(command, reply.text_view()));
+    } catch (...) {
         suspend(explain(fault));
     }
 }
 
-void Node::failed(Fault fault) noexcept {
+void Node::failed(Fault fault, std::string_view command, const Reply& reply) noexcept {
     ++errors_.answers[static_cast<std::size_t>(fault)];
     listener_.on_error(*this);
+    if (!is_node_fault(fault)) {
+        may_reconnect_ = true;
+        answers_.add(fault, command, reply);  // others suspend the node, or close the gate of charges
+    }
+}
+
+void Node::demote() noexcept {
+    takes_writes_ = false;
+    resolve_again();
+    const bool named = !conf_.host.empty();
+    if (!told_to_reload_ && (!named || store_.resolver == nullptr)) {
+        told_to_reload_ = true;
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "rate limit: %s is a replica now: unless the same address leads to the new primary "
+                      "before long, %s",
+                      subject_.c_str(),
+                      named ? "reload nginx when the name leads there, or add \"resolver\" to \"http\""
+                            : "name that one in \"shard\" and reload nginx, for an address without a name "
+                              "cannot be resolved again");
+    }
+}
+
+void Node::reconnect() noexcept {
+    if (state_ == State::idle && !ended_) {
+        connect();
+    } else if (connection_.is_open() && !ended_) {
+        leaving_ = true;
+        state_ = state_ == State::ready ? State::draining : state_;
+        leave_if_drained();
+    }
+}
+
+/// Nothing is in flight on a connection that is to be left.
+void Node::leave_if_drained() noexcept {
+    if (leaving_ && sent_.empty() && up_ && (state_ == State::draining || state_ == State::ready)) {
+        state_ = State::draining;
+        ++address_;  // where a name has several, another one may be the primary
+        connection_.close("it is left for a new connection");
+    }
+}
+
+void Node::read_now() noexcept {
+    if (!sent_.empty()) {
+        connection_.read_now();
+    }
 }
 
 /// The connection stays, so that what is in flight still gets its answers; nothing new is sent but a probe.
-void Node::suspend(const char* reason) noexcept {
+void Node::suspend(std::string_view reason, std::string_view words) noexcept {
     up_ = false;
     state_ = State::suspended;
-    log_outage("does not serve", reason);
+    log_outage("does not serve", reason, words);
+    listener_.on_unusable(*this);
     return_unsent();
     retry_.cancelable = 1;
     set_timer(retry_, backoff_.next(static_cast<std::uint32_t>(ngx_random())));
@@ -328,25 +297,54 @@ void Node::mark_down(const char* reason) noexcept {
         ++errors_.connection;
         listener_.on_error(*this);
     }
-    log_outage("is down", reason);
-    return_unsent();
+    log_outage("is down", reason, refusal_);
+    refusal_.clear();
     if (ended_) {
+        return_unsent();
         return;
     }
+    if (!quiet_) {
+        listener_.on_unusable(*this);
+    }
+    return_unsent();
     resolve_again();
     retry_.cancelable = 1;
     set_timer(retry_, backoff_.next(static_cast<std::uint32_t>(ngx_random())));
 }
 
+/// Whether the loss of the connection is no failure: nothing was in flight on it, or it is the first loss
+/// since the server answered a command.
+bool Node::goes_on_without(bool in_flight) noexcept {
+    if (!up_ || ended_ || (state_ != State::ready && state_ != State::draining)) {
+        return false;
+    }
+    if (in_flight && !quiet_) {
+        ++errors_.connection;
+        listener_.on_error(*this);
+        return std::exchange(may_reconnect_, false);
+    }
+    return true;
+}
+
 void Node::on_closed(const char* reason) noexcept {
+    clear_timer(retry_);
+    const bool left = std::exchange(leaving_, false) && state_ == State::draining && sent_.empty();
+    if (left && up_ && !ended_ && !quiet_) {
+        connect();  // what was submitted meanwhile waits for that
+        return;
+    }
+    const bool again = goes_on_without(!sent_.empty());
+    up_ =
+        up_ && (again || sent_.empty());  // before commands come back: only then they may be sent here again
+    if (again) {
+        state_ = State::idle;
+        resolve_again();
+        return_unsent();  // who knows what server connects next
+    }
     while (Command* command = take_sent()) {
-        up_ = false;  // before the command comes back: it must not be submitted here again
         command->answered(*this, Delivery::in_doubt, nullptr);
     }
-    clear_timer(retry_);
-    if (up_ && state_ == State::ready && !ended_) {
-        state_ = State::idle;  // nothing was in flight: no failure, the next command connects
-        return_unsent();       // who knows what server connects next
+    if (again) {
         return;
     }
     if (state_ == State::connecting && !ended_ && !quiet_ && next_address()) {
@@ -389,50 +387,44 @@ void Node::watch() noexcept {
     }
 }
 
+/// How long the oldest command has waited for its answer.
+ngx_msec_t Node::oldest_age() const noexcept {
+    return sent_.empty() ? 0 : ngx_current_msec - sent_.head()->sent_;
+}
+
 void Node::on_watch(ngx_event_t* event) noexcept {
     Node& node = *static_cast<Node*>(event->data);
-    if (node.sent_.empty()) {
+    const ngx_msec_t check_timeout = node.store_.check_timeout;
+    if (node.oldest_age() >= ngx_min(check_timeout, node.store_.charge_timeout)) {
+        node.read_now();  // the answer may have come while this worker was busy
+    }
+    if (node.sent_.empty() || node.watch_.timer_set) {
         return;
     }
-    const ngx_msec_t age = ngx_current_msec - node.sent_.head()->sent_;
+    if (node.lateness_.excuses(*event)) {
+        set_timer(node.watch_, node.lateness_.grace());
+        return;
+    }
+    const ngx_msec_t age = node.oldest_age();
     if (age >= node.store_.charge_timeout) {
         node.connection_.close("no answer in charge_timeout");
         return;
     }
-    if (age >= node.store_.check_timeout && node.state_ != State::suspended) {
+    if (age >= check_timeout && node.state_ != State::suspended) {
         ++node.errors_.silent;
         node.listener_.on_error(node);
         node.suspend("no answer in check_timeout");
         node.greet_with(node.ping_);
     }
-    const ngx_msec_t next = age < node.store_.check_timeout
-                                ? ngx_min(node.store_.check_timeout, node.store_.charge_timeout)
-                                : node.store_.charge_timeout;
+    const ngx_msec_t next =
+        age < check_timeout ? ngx_min(check_timeout, node.store_.charge_timeout) : node.store_.charge_timeout;
     set_timer(node.watch_, next - age);
 }
 
-void Node::log_outage(const char* what, const char* reason) noexcept {
-    std::uint64_t suppressed = 0;
-    if (!ended_ && !quiet_ && outage_log_.pass(suppressed)) {
-        outage_logged_ = true;
-        ngx_log_error(
-            NGX_LOG_ERR, ngx_cycle->log, 0,
-            "rate limit: %s %s of shard \"%*s\" of \"%s\" %s: %s (%uL more since the last such line)",
-            primary_ ? "primary" : "replica", name(), shard_.size(), shard_.data(), store_.name.c_str(), what,
-            reason, suppressed);
+void Node::log_outage(const char* what, std::string_view reason, std::string_view words) noexcept {
+    if (!ended_ && !quiet_) {
+        outages_.failed(what, reason, words);
     }
-}
-
-void Node::warn_if_evicting(const Reply& reply) const noexcept {
-    if (reply.is_error() || !evicts(reply.text_view()) || eviction_warned_ == nullptr ||
-        !ngx_atomic_cmp_set(eviction_warned_, 0, 1)) {
-        return;
-    }
-    ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
-                  "rate limit: primary %s of shard \"%*s\" of \"%s\" has maxmemory with a policy other than "
-                  "noeviction: "
-                  "an evicted window is a fresh allowance; set maxmemory-policy noeviction",
-                  name(), shard_.size(), shard_.data(), store_.name.c_str());
 }
 
 /// Asks the resolver for the host's addresses, so that a server that moved is found without a reload.

@@ -6,10 +6,12 @@
 
 #include "core/backoff.h"
 #include "core/gathering.h"
+#include "ngx/answer_log.h"
 #include "ngx/command_queue.h"
 #include "ngx/connection.h"
-#include "ngx/log_throttle.h"
+#include "ngx/lateness.h"
 #include "ngx/ngx.h"
+#include "ngx/outage_log.h"
 #include "ngx/store_conf.h"
 #include "redis/answer.h"
 #include "redis/command.h"
@@ -21,18 +23,24 @@ namespace rate_limit {
 ///     idle ─submit─▶ connecting ─▶ greeting ─all answered─▶ ready ─no answer in check_timeout,─▶ suspended
 ///      ▲                 │            │                      │ ▲    or it refuses to serve          │  │
 ///      │                 │            │                      │ └────────── probe answered ──────────┘  │
-///      ├── nothing was in flight ─────┼──────────────────────┤                                         │
+///      ├── nothing was in flight, or the first loss ─────────┤                                         │
+///      ├── all answered ◀─ draining ◀── reconnect() ─────────┤                                         │
 ///      │                 ▼            ▼    connection lost   ▼          nothing for charge_timeout     │
 ///      └                down ◀──────────────────────────────────────────────────────────────────────────┘
 ///                         └─ backoff ─▶ connecting
 ///
-/// usable() turns false with the first failure and true with the next answered greeting or probe.
+/// usable() turns false with the first failure and true with the next answered greeting or probe. A
+/// connection that has answered and is lost is no failure yet: a server may close one just as a command is
+/// written. The node then connects once more, at once, and what comes back may be sent to it again.
 class Node final : private Connection::Owner {
 public:
     class Listener {
     public:
         /// The node takes commands again after it did not.
         virtual void on_usable(Node& node) noexcept = 0;
+
+        /// The node takes no commands.
+        virtual void on_unusable(Node& node) noexcept = 0;
 
         /// One of errors() changed.
         virtual void on_error(Node& node) noexcept = 0;
@@ -48,6 +56,7 @@ public:
         std::array<std::uint64_t, fault_count> answers{};  ///< error answers, by Fault
     };
 
+    /// `shard` is its name.
     Node(const StoreConf& store, const NodeConf& conf, std::string_view shard, bool primary,
          Listener& listener);
     ~Node();
@@ -70,18 +79,35 @@ public:
     /// command that is submitted.
     void submit_soon(Command& command) noexcept;
 
-    /// The node answered that it cannot serve (loading, masterdown, readonly…): it is down until a probe says
+    /// The node answered a command that it cannot serve (loading, masterdown…): it is down until a probe says
     /// better.
-    void refuse(Fault fault) noexcept;
+    void refuse(Fault fault, std::string_view command, const Reply& reply) noexcept;
 
-    /// Counts an error answer.
-    void failed(Fault fault) noexcept;
+    /// Counts an error answer to a command, and tells it where nothing else does.
+    void failed(Fault fault, std::string_view command, const Reply& reply) noexcept;
+
+    /// A primary answered that it is a replica: it gets no more writes on this connection. Its name is
+    /// resolved again.
+    void demote() noexcept;
+
+    /// False from demote() until there is another connection.
+    bool takes_writes() const noexcept { return takes_writes_; }
+
+    /// Takes a new connection, perhaps to another server, as soon as all that was sent on this one is
+    /// answered. What is submitted meanwhile waits for it. Nothing happens while the node is down.
+    void reconnect() noexcept;
+
+    /// Reads what lies in the socket now: what is judged by the clock after this is not answered.
+    void read_now() noexcept;
 
     const Errors& errors() const noexcept { return errors_; }
     bool is_primary() const noexcept { return primary_; }
 
     /// The node answered what a caller asked: its next failure is a first one again.
-    void served() noexcept { backoff_.reset(); }
+    void served() noexcept {
+        backoff_.reset();
+        may_reconnect_ = true;
+    }
 
     /// Closes the connection for good; what is in flight comes back. For the end of the process.
     void shut_down() noexcept;
@@ -93,7 +119,7 @@ public:
     void set_eviction_flag(ngx_atomic_t* flag) noexcept { eviction_warned_ = flag; }
 
 private:
-    enum class State : unsigned char { idle, connecting, greeting, ready, suspended, down };
+    enum class State : unsigned char { idle, connecting, greeting, ready, draining, suspended, down };
 
     /// What a node is asked before, or instead of, anything a caller wants. One of each kind per node: none
     /// is sent again before it is answered.
@@ -111,6 +137,7 @@ private:
         };
         explicit Greeting(Kind kind) noexcept : kind_(kind) {}
         std::string_view encode(CommandWriter& writer) override;
+        const char* name() const noexcept override;
         void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
         const StoreConf* store = nullptr;
         bool pending = false;
@@ -129,11 +156,14 @@ private:
     bool next_address() noexcept;
     void greet_with(Greeting& greeting) noexcept;
     void greeted(const Reply& reply) noexcept;
-    void reject_greeting(const char* what, const Reply& reply) noexcept;
+    void reject_greeting(const char* command, const Reply& reply) noexcept;
     void mark_up() noexcept;
     void mark_down(const char* reason) noexcept;
-    void suspend(const char* reason) noexcept;
-    void log_outage(const char* what, const char* reason) noexcept;
+    void suspend_by(Fault fault, std::string_view command, const Reply& reply) noexcept;
+    void suspend(std::string_view reason, std::string_view words = {}) noexcept;
+    void log_outage(const char* what, std::string_view reason, std::string_view words) noexcept;
+    bool goes_on_without(bool in_flight) noexcept;
+    void leave_if_drained() noexcept;
     void hand_over(Command& command) noexcept;
     bool send(Command& command) noexcept;
     Command* take_sent() noexcept;
@@ -142,6 +172,7 @@ private:
     void mark_idle() noexcept;
     void return_unsent() noexcept;
     void watch() noexcept;
+    ngx_msec_t oldest_age() const noexcept;
     void warn_if_evicting(const Reply& reply) const noexcept;
     void resolve_again() noexcept;
 
@@ -152,16 +183,21 @@ private:
 
     const StoreConf& store_;
     const NodeConf& conf_;
-    std::string_view shard_;
     const bool primary_;
+    const std::string subject_;  // how logs name it
     Listener& listener_;
     Errors errors_;
     ngx_atomic_t* eviction_warned_ = nullptr;
 
     State state_ = State::idle;
     bool up_ = true;
-    bool ended_ = false;  // shut_down() was called
-    bool quiet_ = false;  // the connection is being closed at nginx's wish: no outage
+    bool ended_ = false;    // shut_down() was called
+    bool quiet_ = false;    // the connection is being closed at nginx's wish: no outage
+    bool leaving_ = false;  // the connection is, once all is answered: reconnect()
+    bool takes_writes_ = true;
+    bool told_to_reload_ = false;
+    bool may_reconnect_ = false;  // a command was answered since a lost connection was last made good at once
+    std::string refusal_;         // the server's words, where it refused the greeting
     Connection connection_;
     Greeting auth_{Greeting::Kind::auth};
     Greeting select_{Greeting::Kind::select};
@@ -181,10 +217,11 @@ private:
     std::size_t tries_ = 0;    // addresses that failed since connect()
     ngx_resolver_ctx_t* resolving_ = nullptr;
     CommandWriter writer_;
-    LogThrottle outage_log_;
-    bool outage_logged_ = false;  // its end is to be logged too: one line for each of the outage's
+    OutageLog outages_;
+    AnswerLog answers_;
 
     ngx_event_t gathered_{};  // in `ready`: when `unsent_` leaves; holds a leaving worker
+    Lateness lateness_;       // of watch_
     ngx_event_t watch_{};     // the oldest command's deadline; holds a leaving worker
     ngx_event_t retry_{};     // connecting: its deadline; down or suspended: the next try or probe
 };

@@ -68,10 +68,11 @@ void Report::on_timer(ngx_event_t* event) noexcept {
     std::uint64_t reservations = 0;
     for (const auto& shard : store.shards()) {
         waiting += shard->charges().waiting();
-        dropped += shard->charges().dropped();
-        in_doubt += shard->charges().in_doubt();
-        refunds += shard->charges().refunds_in_doubt();
-        reservations += shard->charges().reservations_in_doubt();
+        const ChargeLog& lost = shard->charges().lost();
+        dropped += lost.dropped();
+        in_doubt += lost.of(Loss::charges_in_doubt);
+        refunds += lost.of(Loss::refunds_in_doubt);
+        reservations += lost.of(Loss::reservations_in_doubt);
     }
     Line line;
     line.add("charges of %uz windows waiting, %uL dropped, %uL in doubt", waiting, dropped, in_doubt);

@@ -35,7 +35,7 @@ Node* Shard::choose(const Node* const* asked, std::size_t count, bool of_primary
             best = &replica;
         }
     }
-    if (best == nullptr && free(primary_)) {
+    if (best == nullptr && free(primary_) && (!of_primary || primary_.takes_writes())) {
         best = &primary_;
     }
     return best;
@@ -44,6 +44,12 @@ Node* Shard::choose(const Node* const* asked, std::size_t count, bool of_primary
 void Shard::on_usable(Node& node) noexcept {
     if (node.is_primary()) {
         charges_.send_waiting();
+    }
+}
+
+void Shard::on_unusable(Node& node) noexcept {
+    if (node.is_primary()) {
+        charges_.lose_primary();
     }
 }
 
@@ -58,7 +64,14 @@ void Shard::shut_down() noexcept {
     primary_.shut_down();
 }
 
-Store::Store(const StoreConf& conf) : conf_(conf), deadlines_(conf.check_timeout), report_(*this) {
+void Shard::read_now() noexcept {
+    for (const auto& replica : replicas_) {
+        replica->read_now();
+    }
+    primary_.read_now();
+}
+
+Store::Store(const StoreConf& conf) : conf_(conf), deadlines_(conf.check_timeout, *this), report_(*this) {
     for (const ShardConf& shard : conf.shards) {
         shards_.push_back(std::make_unique<Shard>(*this, conf, shard));
         if (conf.eviction_warned != nullptr) {
@@ -69,6 +82,12 @@ Store::Store(const StoreConf& conf) : conf_(conf), deadlines_(conf.check_timeout
 
 Store::~Store() {
     shut_down();
+}
+
+void Store::read_now() noexcept {
+    for (const auto& shard : shards_) {
+        shard->read_now();
+    }
 }
 
 void Store::shut_down() noexcept {

@@ -31,14 +31,17 @@ public:
     const std::vector<std::unique_ptr<Node>>& replicas() const noexcept { return replicas_; }
 
     /// Who is asked next for a check: of the usable replicas not yet `asked` the one with the least load, in
-    /// turn among equals; if there is none, or only the primary will do, the primary; else null.
+    /// turn among equals; if there is none, the primary; else null. `of_primary`: only the primary will do,
+    /// and only while it is one, as far as is known.
     Node* choose(const Node* const* asked, std::size_t count, bool of_primary) noexcept;
 
+    void read_now() noexcept;
     void shut_down() noexcept;
     void set_eviction_flag(ngx_atomic_t* flag) noexcept { primary_.set_eviction_flag(flag); }
 
 private:
     void on_usable(Node& node) noexcept override;
+    void on_unusable(Node& node) noexcept override;
     void on_error(Node& node) noexcept override;
 
     Store& store_;
@@ -61,6 +64,9 @@ public:
 
     /// The shard that owns the key: the client's key as it reaches Redis, without prefix and limit name.
     Shard& shard_of(std::string_view key) noexcept { return *shards_[conf_.choice.choose(key)]; }
+
+    /// Reads the answers that lie in the sockets of all nodes.
+    void read_now() noexcept;
 
     CheckDeadlines& deadlines() noexcept { return deadlines_; }
     Report& report() noexcept { return report_; }

@@ -22,7 +22,7 @@ constexpr Code codes[] = {
     {"TRYAGAIN", Fault::moved},
     {"NOAUTH", Fault::auth},
     {"WRONGPASS", Fault::auth},
-    {"NOPERM", Fault::auth},
+    {"NOPERM", Fault::noperm},
     {"BUSY", Fault::busy},
     {"OOM", Fault::oom},
     {"WRONGTYPE", Fault::wrongtype},
@@ -33,6 +33,10 @@ constexpr Code codes[] = {
 /// How servers without a code for it refuse a password.
 constexpr std::string_view auth_errors[] = {"ERR AUTH ", "ERR invalid password", "ERR Client sent AUTH"};
 constexpr std::string_view no_more_clients = "ERR max number of clients";
+
+/// How servers say inside a script that its user may not call a command: Redis 7.0, and later ones.
+constexpr std::string_view script_refusals[] = {"ERR The user executing the script can't run",
+                                                "ERR ACL failure in script"};
 
 bool starts_with(std::string_view text, std::string_view start) noexcept {
     return text.substr(0, start.size()) == start;
@@ -99,6 +103,8 @@ std::string_view to_string(Fault fault) noexcept {
             return "moved";
         case Fault::auth:
             return "auth";
+        case Fault::noperm:
+            return "noperm";
         case Fault::busy:
             return "busy";
         case Fault::oom:
@@ -130,7 +136,9 @@ const char* explain(Fault fault) noexcept {
         case Fault::moved:
             return "moved: it belongs to a Redis Cluster, whose nodes \"shard\" cannot name";
         case Fault::auth:
-            return "auth: see username, password and what that user may do";
+            return "auth: see username and password";
+        case Fault::noperm:
+            return "noperm: its user may not run all the commands that are needed";
         case Fault::busy:
             return "busy: a script runs for too long";
         case Fault::oom:
@@ -158,6 +166,11 @@ Fault fault_of(const Reply& reply) noexcept {
         return Fault::unwilling;
     }
     const std::string_view text = unwrap(reply.text_view());
+    for (std::string_view start : script_refusals) {
+        if (starts_with(text, start)) {
+            return Fault::noperm;
+        }
+    }
     const std::string_view word = text.substr(0, text.find(' '));
     for (const Code& code : codes) {
         if (word == code.word) {
@@ -174,6 +187,7 @@ bool is_node_fault(Fault fault) noexcept {
         case Fault::masterdown:
         case Fault::moved:
         case Fault::auth:
+        case Fault::noperm:
         case Fault::busy:
         case Fault::oom:
         case Fault::unwilling:
@@ -189,7 +203,12 @@ bool is_node_fault(Fault fault) noexcept {
 }
 
 bool refuses_writes(Fault fault) noexcept {
-    return fault == Fault::readonly || fault == Fault::oom || fault == Fault::unwilling;
+    return fault == Fault::readonly || fault == Fault::oom || fault == Fault::unwilling ||
+           fault == Fault::noperm;
+}
+
+bool answers_ping(const Reply& reply) noexcept {
+    return !reply.is_error() || starts_with(reply.text_view(), "MISCONF ");
 }
 
 Fault read_check(const Reply& reply, Window& window) noexcept {
@@ -248,6 +267,12 @@ Fault read_increment(const Reply& reply, std::int64_t& used) noexcept {
     }
     used = reply.values[0].integer;
     return Fault::none;
+}
+
+bool is_broken_count(const Reply& reply) noexcept {
+    const std::string_view text = reply.text_view();
+    return reply.is_error() && (text.find("not an integer") != std::string_view::npos ||
+                                text.find("overflow") != std::string_view::npos);
 }
 
 bool evicts(std::string_view info) noexcept {

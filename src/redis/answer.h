@@ -17,7 +17,8 @@ enum class Fault : std::uint8_t {
     loading,     ///< the node is reading its data
     masterdown,  ///< a replica without its primary that may not serve stale data
     moved,       ///< MOVED, ASK, CLUSTERDOWN, CROSSSLOT, TRYAGAIN: this node belongs to a Redis Cluster
-    auth,        ///< NOAUTH, WRONGPASS, NOPERM
+    auth,        ///< NOAUTH, WRONGPASS
+    noperm,      ///< NOPERM: the user may not do this, in a script or outside
     busy,        ///< BUSY: a script runs for too long
     oom,         ///< OOM: maxmemory is reached
     unwilling,   ///< MISCONF, NOREPLICAS: writes are stopped; or the server takes no more clients
@@ -38,8 +39,13 @@ Fault fault_of(const Reply& reply) noexcept;
 /// True for faults that mean "ask another node" and speak of the node, not of the key.
 bool is_node_fault(Fault fault) noexcept;
 
-/// True for those of them that a node says to writes only: it still answers checks.
+/// True for those of them that a node says to writes only, or may say to some commands only: as an answer to
+/// a write they say nothing of reads, and checks go on.
 bool refuses_writes(Fault fault) noexcept;
+
+/// True where a node answers a PING by this: it serves, or would serve reads. While snapshots fail Redis
+/// answers PING as it does a write, by MISCONF.
+bool answers_ping(const Reply& reply) noexcept;
 
 /// Decodes the reply to a check (HMGET used reset). `window` is {0, 0} when the key or its reset is missing;
 /// a reset without used counts as used 0. Values that are no integers, or negative, are no window either: the
@@ -56,6 +62,9 @@ Fault read_reserve(const Reply& reply, std::int64_t& granted, Window& window) no
 
 /// Decodes the reply to a plain HINCRBY: used after it.
 Fault read_increment(const Reply& reply, std::int64_t& used) noexcept;
+
+/// True for the error of HINCRBY on a field that is no count to go on from: no integer, or too large.
+bool is_broken_count(const Reply& reply) noexcept;
 
 /// True when the text of INFO memory shows a `maxmemory` above 0 and a `maxmemory_policy` other than
 /// noeviction.

@@ -25,7 +25,7 @@ TEST(Fault, IsReadFromTheFirstWord) {
     EXPECT_EQ(fault_of_error("TRYAGAIN Multiple keys request during rehashing of slot"), Fault::moved);
     EXPECT_EQ(fault_of_error("NOAUTH Authentication required."), Fault::auth);
     EXPECT_EQ(fault_of_error("WRONGPASS invalid username-password pair"), Fault::auth);
-    EXPECT_EQ(fault_of_error("NOPERM this user has no permissions"), Fault::auth);
+    EXPECT_EQ(fault_of_error("NOPERM this user has no permissions"), Fault::noperm);
     EXPECT_EQ(fault_of_error("BUSY Redis is busy running a script."), Fault::busy);
     EXPECT_EQ(fault_of_error("OOM command not allowed when used memory > 'maxmemory'."), Fault::oom);
     EXPECT_EQ(fault_of_error("WRONGTYPE Operation against a key"), Fault::wrongtype);
@@ -46,6 +46,31 @@ TEST(Fault, PasswordErrorsWithoutACode) {
         Fault::auth);
     EXPECT_EQ(fault_of_error("ERR invalid password"), Fault::auth);
     EXPECT_EQ(fault_of_error("ERR Client sent AUTH, but no password is set"), Fault::auth);
+}
+
+TEST(Fault, IsWhatAUserMayNotDoInAScript) {
+    const std::string refusal = "The user executing the script can't run this command or subcommand";
+    EXPECT_EQ(fault_of_error("ERR " + refusal + " script: 1234, on @user_script:20."), Fault::noperm);
+    EXPECT_EQ(fault_of_error("ERR Error running script (call to f_0123): @user_script:9: ERR " + refusal),
+              Fault::noperm);
+    EXPECT_EQ(fault_of_error("ERR ACL failure in script: User nginx has no permissions to run the 'hset'"),
+              Fault::noperm);
+    EXPECT_TRUE(is_node_fault(Fault::noperm));
+    EXPECT_TRUE(refuses_writes(Fault::noperm));
+}
+
+TEST(Fault, OfPingIsNoneWhereReadsAreServed) {
+    EXPECT_TRUE(answers_ping(*RawReply("+PONG\r\n")));
+    EXPECT_TRUE(answers_ping(*RawReply("-MISCONF Redis is configured to save RDB snapshots\r\n")));
+    EXPECT_FALSE(answers_ping(*RawReply("-MISCONFIGURED\r\n")));
+    EXPECT_FALSE(answers_ping(*RawReply("-LOADING Redis is loading the dataset in memory\r\n")));
+}
+
+TEST(Fault, OfAnIncrementTellsABrokenCount) {
+    EXPECT_TRUE(is_broken_count(*RawReply("-ERR hash value is not an integer\r\n")));
+    EXPECT_TRUE(is_broken_count(*RawReply("-ERR increment or decrement would overflow\r\n")));
+    EXPECT_FALSE(is_broken_count(*RawReply("-ERR unknown command\r\n")));
+    EXPECT_FALSE(is_broken_count(*RawReply(":1\r\n")));
 }
 
 TEST(Fault, IsFoundInsideAScriptsError) {

@@ -4,6 +4,7 @@ package RateLimit::Proxy;
 #
 #   my $proxy = RateLimit::Proxy->start(to => $redis->port);
 #   $proxy->port;  $proxy->address;
+#   $proxy->lead_to($other->port);      # where connections go from now on; those that are open stay
 #   $proxy->drop;  $proxy->drop(1);    # cuts every connection; by reset
 #   $proxy->stall('answers');          # keeps back what the server sends; 'questions': what the client sends
 #   $proxy->flow;                      # lets everything through again
@@ -23,8 +24,11 @@ sub flow ($self) {
     return $self;
 }
 
+sub lead_to ($self, $port) { return $self->set(to => $port) }
+
 sub accepted ($self, $client) {
-    my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $self->{to});
+    my $port   = $self->{state}{to} // $self->{to};
+    my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port);
     return $client->cut(1) if !$socket;
     my $server = $self->adopt($socket);
     ($client->{other}, $client->{direction}) = ($server, 'questions');

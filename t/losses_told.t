@@ -1,0 +1,57 @@
+#!/usr/bin/env perl
+
+# What a line a second holds back is told within two seconds, and when the worker ends: the numbers add up.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use RateLimit::Test;
+use RateLimit::FakeRedis;
+
+my $reset = (time + 1800) . '000';
+my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    return fallback($words) if $words->[0] !~ /^(?:hincrby|evalsha)$/;
+    return $conn->state('silent') ? $conn->hold('gate', integer(8)) : error('WRONGTYPE Operation against a wrong kind');
+});
+my $replica = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    return $words->[0] eq 'hmget' ? hmget(7, $reset) : fallback($words);
+});
+my $nginx = RateLimit::Nginx->start(
+    http => "rate_limit_redis main { check_timeout 9s; connect_timeout 9s; charge_timeout 9s;
+        shard a primary=@{[$redis->address]} replica=@{[$replica->address]}; }",
+    server => 'rate_limit_key $http_x_key; location / { rate_limit 1000r/h store=main; }
+        location /rate { rate_limit $arg_rate; }',
+    files => {rate => ''},
+);
+my sub traffic ($requests) { return statuses($nginx->parallel(connections => 4, requests => $requests, uri => '/x', headers => ['X-Key' => 'k'])) }
+my sub told ($what) {
+    my ($sum, $log) = (0, $nginx->error_log);
+    $sum += $1 while $log =~ /rate limit: (\d+) charges for primary \S+ of "main" were $what/g;
+    return $sum;
+}
+
+is_deeply traffic(40), {200 => 40}, 'charges that are dropped';
+wait_until { told('dropped') == 40 } what => 'all of them to be told';
+is $nginx->count_log(qr/were dropped: wrongtype: .*\(40 dropped so far\)/), 1, 'with their sum';
+
+# A bad rate has a throttle of its own, and its text.
+$nginx->get("/rate?rate=$_", 'X-Key' => 'k') for '5r', '6%22%0a', 'x' x 100;
+$nginx->wait_log(qr/could not be checked: invalid rate "5r": a rate has the form Nr\/PERIOD.*request: /);
+$nginx->wait_log(qr/could not be checked: invalid rate "x{64}\.\.\.": a rate .* \(2 requests since the last such line\)/);
+
+# The connection breaks, and the worker leaves within the same second.
+$redis->set(silent => 1);
+is_deeply traffic(5), {200 => 5}, 'charges without an answer';
+wait_until { $redis->commands('hincrby') + $redis->commands('evalsha') >= 45 } what => 'them';
+$redis->drop;
+$nginx->wait_log(qr/in doubt so far/);
+$redis->set(silent => 1);
+is_deeply traffic(7), {200 => 7}, 'more of them';
+wait_until { $redis->commands('hincrby') + $redis->commands('evalsha') >= 52 } what => 'them';
+$redis->drop;
+$nginx->stop;
+is told('sent and not answered: they are in doubt'), 12, 'all are told when the worker has ended';
+is $nginx->count_log(qr/\(12 in doubt so far\)/), 1, 'with their sum';
+
+done;
