@@ -166,6 +166,12 @@ inline MainConf* main_conf(const volatile ngx_cycle_t* cycle) noexcept {
 /// The store of that name, or null.
 StoreConf* find_store(const MainConf& main, std::string_view name) noexcept;
 
+/// What a value says of rate_limit_bypass and rate_limit_dry_run: they are off where it is empty, `0` or
+/// `off`.
+inline bool is_on(std::string_view value) noexcept {
+    return !value.empty() && value != "0" && value != "off";
+}
+
 /// True when `code` is in the list; false for a list that is off.
 bool is_exempt(const ngx_array_t* exempt, ngx_uint_t code) noexcept;
 

@@ -2,6 +2,7 @@
 
 #include "core/cost.h"
 #include "ngx/conf.h"
+#include "ngx/conf_value.h"
 #include "ngx/zone.h"
 
 namespace rate_limit {
@@ -24,20 +25,6 @@ ngx_conf_enum_t phase_names[] = {
 };
 
 namespace {
-
-ngx_int_t compile(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t* value) noexcept {
-    ngx_http_compile_complex_value_t compile{};
-    compile.cf = cf;
-    compile.value = &text;
-    compile.complex_value = value;
-    return ngx_http_compile_complex_value(&compile);
-}
-
-ngx_http_complex_value_t* compiled(ngx_conf_t* cf, ngx_str_t text) noexcept {
-    auto* value =
-        static_cast<ngx_http_complex_value_t*>(ngx_pcalloc(cf->pool, sizeof(ngx_http_complex_value_t)));
-    return value != nullptr && compile(cf, text, value) == NGX_OK ? value : nullptr;
-}
 
 char* parse_name(ngx_conf_t* cf, ngx_str_t text, ngx_str_t& name) noexcept {
     bool valid = text.len >= 1 && text.len <= 32;
@@ -339,24 +326,6 @@ char* set_exempt_status(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) 
     }
     for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
         if (add_status(cf, view(words[i]), location.exempt) != NGX_CONF_OK) {
-            return failed;
-        }
-    }
-    return NGX_CONF_OK;
-}
-
-char* set_bypass(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
-    auto& location = *static_cast<LocationConf*>(conf);
-    if (location.bypass != NGX_CONF_UNSET_PTR) {
-        return duplicate;
-    }
-    location.bypass = ngx_array_create(cf->pool, cf->args->nelts, sizeof(ngx_http_complex_value_t));
-    if (location.bypass == nullptr) {
-        return failed;
-    }
-    for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
-        auto* value = static_cast<ngx_http_complex_value_t*>(ngx_array_push(location.bypass));
-        if (value == nullptr || compile(cf, words_of(cf)[i], value) != NGX_OK) {
             return failed;
         }
     }

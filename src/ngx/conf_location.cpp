@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ngx/conf.h"
+#include "ngx/conf_value.h"
 #include "ngx/store_conf.h"
 
 namespace rate_limit {
@@ -22,10 +23,6 @@ ngx_http_complex_value_t* constant_value(ngx_conf_t* cf, const char* text) noexc
 /// Logs an error that belongs to a rate_limit line, though it is found when the blocks are merged.
 void log_line(ngx_conf_t* cf, ngx_uint_t level, const Limit& limit, const char* text) noexcept {
     ngx_log_error(level, cf->log, 0, "%s in %V:%ui", text, &limit.file, limit.line);
-}
-
-bool is_variable(const ngx_http_complex_value_t* value) noexcept {
-    return value->lengths != nullptr;
 }
 
 bool same_text(const ngx_http_complex_value_t& a, const ngx_http_complex_value_t& b) noexcept {
@@ -68,7 +65,7 @@ ngx_int_t resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
     auto* main = static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_rate_limit_module));
     auto** stores = static_cast<StoreConf**>(main->stores.elts);
 
-    if (is_variable(limit.store_text)) {
+    if (is_variable(*limit.store_text)) {
         for (ngx_uint_t i = 0; i < main->stores.nelts; ++i) {
             stores[i]->used = true;
         }

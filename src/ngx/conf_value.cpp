@@ -1,3 +1,5 @@
+#include "ngx/conf_value.h"
+
 #include "ngx/conf.h"
 
 namespace rate_limit {
@@ -8,7 +10,33 @@ ngx_uint_t& slot_of(void* conf, const ngx_command_t* command) noexcept {
     return *reinterpret_cast<ngx_uint_t*>(static_cast<char*>(conf) + command->offset);
 }
 
+bool is_letter(u_char c) noexcept {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 }  // namespace
+
+ngx_int_t compile(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t* value) noexcept {
+    ngx_http_compile_complex_value_t compile{};
+    compile.cf = cf;
+    compile.value = &text;
+    compile.complex_value = value;
+    return ngx_http_compile_complex_value(&compile);
+}
+
+ngx_http_complex_value_t* compiled(ngx_conf_t* cf, ngx_str_t text) noexcept {
+    auto* value =
+        static_cast<ngx_http_complex_value_t*>(ngx_pcalloc(cf->pool, sizeof(ngx_http_complex_value_t)));
+    return value != nullptr && compile(cf, text, value) == NGX_OK ? value : nullptr;
+}
+
+/// Directives begin with a letter and hold no '='; values that are wrong mostly do not, or do.
+const char* ask_for_semicolon(ngx_conf_t* cf, ngx_uint_t at) noexcept {
+    const ngx_str_t& word = words_of(cf)[at];
+    const bool directive =
+        at > 1 && word.len != 0 && is_letter(word.data[0]) && view(word).find('=') == std::string_view::npos;
+    return directive ? "; is a \";\" missing before it?" : "";
+}
 
 char* set_choice(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
     ngx_uint_t& slot = slot_of(conf, command);

@@ -10,10 +10,6 @@ namespace rate_limit {
 
 namespace {
 
-bool is_true(std::string_view value) noexcept {
-    return !value.empty() && value != "0" && value != "off";
-}
-
 /// What a variable names: a store, or the memory of this machine (`local`). False: neither.
 bool find_store_of(ngx_http_request_t* r, const Limit& limit, StoreConf*& store, ngx_str_t& name,
                    ngx_int_t& status) noexcept {
@@ -103,7 +99,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
         if (ngx_http_complex_value(r, limit.dry_run.value, &dry_run) != NGX_OK) {
             return NGX_ERROR;
         }
-        applied.dry_run = is_true(view(dry_run));
+        applied.dry_run = is_on(view(dry_run));
     }
     if (rate_error != RateError::none) {
         fail(context, i, describe(rate_error), "rate", view(text));
@@ -151,7 +147,7 @@ bool bypassed(ngx_http_request_t* r, const LocationConf& conf, ngx_int_t& status
             status = NGX_ERROR;
             return false;
         }
-        if (value.len != 0 && view(value) != "0") {
+        if (is_on(view(value))) {
             return true;
         }
     }
