@@ -31,7 +31,8 @@ my @values = (
     (map { ["rate_limit 1r/$_", qr/invalid rate ".*" in "rate_limit"/, $remedy{period}] } '0s', '367d', '31622401s', '99999999999999999999d'),
 
     (map { ["rate_limit 1r/s name=$_", qr/invalid name ".*" in "rate_limit"/, $remedy{name}] }
-        '', 'a' x 33, 'a/b', 'a:b', '"a b"', '$arg_a', "\xc3\xa9"),
+        '', 'a' x 33, 'a/b', 'a:b', '$arg_a', "\xc3\xa9"),
+    ['rate_limit 1r/s "name=a b"', qr/invalid name "a b" in "rate_limit"/, $remedy{name}],
     (map { ["rate_limit 1r/s window=$_", qr/invalid window ".*" in "rate_limit"/, qr/it is "first" or "clock"/] }
         '', 'last', 'First', '$arg_a'),
     (map { ["rate_limit 1r/s mode=$_", qr/invalid mode ".*" in "rate_limit"/, $remedy{mode}] } '', 'charge', '$arg_a'),
@@ -39,8 +40,9 @@ my @values = (
         '', 'content', '$arg_a'),
     (map { ["rate_limit 1r/s cost=$_", qr/invalid cost ".*" in "rate_limit"/, $remedy{cost}] } '-1', '1000000001', '1.5', 'x'),
     (map { ["rate_limit 1r/s exempt=$_", qr/invalid exempt status ".*" in "rate_limit"/, $remedy{exempt}] }
-        '', '99', '600', '304,', ',304', '304,,404', '3O4', '304,off', '"304 404"', '$arg_a'),
-    (map { ["rate_limit 1r/s dry_run=$_", qr/invalid dry run ".*" in "rate_limit"/, $remedy{dry}] } '', '1', 'yes', '"$"'),
+        '', '99', '600', '304,', ',304', '304,,404', '3O4', '304,off', '$arg_a'),
+    ['rate_limit 1r/s "exempt=304 404"', qr/invalid exempt status "304 404" in "rate_limit"/, $remedy{exempt}],
+    (map { ["rate_limit 1r/s dry_run=$_", qr/invalid dry run ".*" in "rate_limit"/, $remedy{dry}] } '', '1', 'yes', '$'),
     ['rate_limit 1r/s store=', qr/empty store in "rate_limit"/, qr/it is "local", the name of a "rate_limit_redis" block, or a variable that holds its name/],
     (map { ["rate_limit 1r/s $_", qr/unknown parameter ".*" in "rate_limit"/, qr/it takes name=, key=, window=/] }
         'burst=5', 'Name=a', '=a', '"name =a"'),
@@ -56,7 +58,7 @@ my @values = (
     (map { ["rate_limit_lease $_", qr/invalid value ".*" in "rate_limit_lease"/, $remedy{lease}] }
         '0', '-1', '+1', '1.5', '""', 'x', 'Auto', '$arg_a', '" 1"', '1k', '1000000001', '99999999999999999999'),
     (map { ["rate_limit_headers $_", qr/invalid value ".*" in "rate_limit_headers"/, $remedy{headers}] }
-        'on', 'github off', 'off off', 'github github', 'ietf draft', '""'),
+        'on', 'github off', 'off off', 'github github', 'ietf draft', 'github ietf off', '""'),
     (map { my $d = $_; map { ["$d $_", qr/invalid number ".*" in "$d"/, $remedy{status}] } '399', '600', 'x', '-429', '""', '429.0' }
         'rate_limit_status', 'rate_limit_error_status'),
     (map { ["rate_limit_ipv6_prefix $_", qr/invalid number ".*" in "rate_limit_ipv6_prefix"/, $remedy{prefix}] }
@@ -73,7 +75,7 @@ for my $case (@values) {
 my @arguments = (
     'rate_limit', 'rate_limit_key', 'rate_limit_key a b', 'rate_limit_store', 'rate_limit_store a b', 'rate_limit_mode',
     'rate_limit_phase', 'rate_limit_phase access access', 'rate_limit_cost', 'rate_limit_cost 1 2', 'rate_limit_exempt_status',
-    'rate_limit_dry_run', 'rate_limit_lease', 'rate_limit_lease auto 1', 'rate_limit_bypass', 'rate_limit_headers', 'rate_limit_headers github ietf off', 'rate_limit_status',
+    'rate_limit_dry_run', 'rate_limit_lease', 'rate_limit_lease auto 1', 'rate_limit_bypass', 'rate_limit_headers', 'rate_limit_status',
     'rate_limit_log_level', 'rate_limit_on_error', 'rate_limit_error_status', 'rate_limit_ipv6_prefix',
 );
 for my $text (@arguments) {

@@ -114,13 +114,13 @@ char* parse_dry_run(ngx_conf_t* cf, ngx_str_t text, DryRun& dry_run) noexcept {
     return dry_run.value != nullptr ? NGX_CONF_OK : failed;
 }
 
-char* add_status(ngx_conf_t* cf, std::string_view text, ngx_array_t* list) noexcept {
+char* add_status(ngx_conf_t* cf, std::string_view text, ngx_array_t* list, const char* question) noexcept {
     const ngx_int_t code = ngx_atoi(reinterpret_cast<u_char*>(const_cast<char*>(text.data())), text.size());
     if (code < 100 || code > 599) {
         const ngx_str_t shown = {text.size(), reinterpret_cast<u_char*>(const_cast<char*>(text.data()))};
         return refuse(
-            cf, "invalid exempt status \"%V\" in \"%V\": it is a status code from 100 to 599, or \"off\"",
-            &shown, &words_of(cf)[0]);
+            cf, "invalid exempt status \"%V\" in \"%V\": it is a status code from 100 to 599, or \"off\"%s",
+            &shown, &words_of(cf)[0], question);
     }
     auto* slot = static_cast<ngx_uint_t*>(ngx_array_push(list));
     if (slot == nullptr) {
@@ -143,7 +143,7 @@ char* parse_exempt(ngx_conf_t* cf, ngx_str_t text, ngx_array_t*& exempt) noexcep
     std::string_view rest = view(text);
     for (;;) {
         const auto comma = rest.find(',');
-        if (add_status(cf, rest.substr(0, comma), list) != NGX_CONF_OK) {
+        if (add_status(cf, rest.substr(0, comma), list, "") != NGX_CONF_OK) {
             return failed;
         }
         if (comma == std::string_view::npos) {
@@ -169,13 +169,16 @@ char* parse_rate_text(ngx_conf_t* cf, ngx_str_t text, Limit& limit) noexcept {
     return NGX_CONF_OK;
 }
 
-char* parse_parameter(ngx_conf_t* cf, ngx_str_t text, Limit& limit) noexcept {
+char* parse_parameter(ngx_conf_t* cf, ngx_uint_t at, Limit& limit) noexcept {
+    const ngx_str_t text = words_of(cf)[at];
     const std::string_view whole = view(text);
     const auto equals = whole.find('=');
     const std::string_view parameter = whole.substr(0, equals);
     if (equals == std::string_view::npos) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "invalid parameter \"%V\" in \"rate_limit\": write NAME=VALUE", &text);
+        return refuse(cf, "invalid parameter \"%V\" in \"rate_limit\": write NAME=VALUE%s", &text,
+                      ask_for_semicolon(cf, at));
+    }
+    if (refuse_inner_quotes(cf, text) != NGX_CONF_OK) {
         return failed;
     }
     const ngx_str_t value = {text.len - equals - 1, text.data + equals + 1};
@@ -233,9 +236,13 @@ bool repeats(const ngx_str_t* words, ngx_uint_t at) noexcept {
 char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
     auto& location = *static_cast<LocationConf*>(conf);
     const ngx_str_t* words = words_of(cf);
-    const bool off = cf->args->nelts == 2 && view(words[1]) == "off";
+    const bool off = view(words[1]) == "off";
     const bool written = location.lines != NGX_CONF_UNSET_PTR;
 
+    if (off && cf->args->nelts > 2) {
+        return refuse(cf, "\"rate_limit off\" takes no parameters: remove \"%V\"%s", &words[2],
+                      ask_for_semicolon(cf, 2));
+    }
     if (off ? written : written && location.lines == nullptr) {
         ngx_conf_log_error(
             NGX_LOG_EMERG, cf, 0,
@@ -269,7 +276,7 @@ char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noe
         return failed;
     }
     for (ngx_uint_t i = 2; i < cf->args->nelts; ++i) {
-        if (parse_parameter(cf, words[i], *limit) != NGX_CONF_OK) {
+        if (parse_parameter(cf, i, *limit) != NGX_CONF_OK) {
             return failed;
         }
         if (repeats(words, i)) {
@@ -325,7 +332,7 @@ char* set_exempt_status(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) 
         return failed;
     }
     for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
-        if (add_status(cf, view(words[i]), location.exempt) != NGX_CONF_OK) {
+        if (add_status(cf, view(words[i]), location.exempt, ask_for_semicolon(cf, i)) != NGX_CONF_OK) {
             return failed;
         }
     }
@@ -351,8 +358,8 @@ char* set_headers(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexce
             ngx_conf_log_error(
                 NGX_LOG_EMERG, cf, 0,
                 "invalid value \"%V\" in \"rate_limit_headers\": it is \"github\", \"ietf\" or both, or "
-                "\"off\" alone",
-                &words[i]);
+                "\"off\" alone%s",
+                &words[i], ask_for_semicolon(cf, i));
             return failed;
         }
         location.headers |= bit;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ngx/conf.h"
+#include "ngx/conf_value.h"
 #include "ngx/limit_log.h"
 #include "ngx/store.h"
 #include "ngx/store_conf.h"
@@ -112,7 +113,10 @@ char* set_shard(ngx_conf_t* cf, StoreConf& store) {
     bool has_weight = false;
     for (ngx_uint_t i = 2; i < cf->args->nelts; ++i) {
         const std::string_view word = view(words[i]);
-        char* result = NGX_CONF_OK;
+        char* result = refuse_inner_quotes(cf, words[i]);
+        if (result != NGX_CONF_OK) {
+            return result;
+        }
         if (word.substr(0, 8) == "primary=" && !has_primary) {
             has_primary = true;
             result = parse_node(cf, word.substr(8), shard.primary);
@@ -135,8 +139,8 @@ char* set_shard(ngx_conf_t* cf, StoreConf& store) {
             return refuse(
                 cf,
                 "unknown or repeated parameter \"%V\" of shard \"%V\": it takes one primary=, any number of "
-                "replica= and weight=",
-                &words[i], &words[1]);
+                "replica= and weight=%s",
+                &words[i], &words[1], ask_for_semicolon(cf, i));
         }
         if (result != NGX_CONF_OK) {
             return result;
@@ -318,8 +322,8 @@ char* set_directive(ngx_conf_t* cf, StoreConf& store) {
                       &words[0]);
     }
     if (cf->args->nelts != 2) {
-        return refuse(cf, "\"%V\" in \"rate_limit_redis\" takes one value: \"%V VALUE;\"", &words[0],
-                      &words[0]);
+        return refuse(cf, "\"%V\" in \"rate_limit_redis\" takes one value: \"%V VALUE;\"%s", &words[0],
+                      &words[0], cf->args->nelts > 2 ? ask_for_semicolon(cf, 2) : "");
     }
     return setter(cf, store);
 }

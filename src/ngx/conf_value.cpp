@@ -30,6 +30,23 @@ ngx_http_complex_value_t* compiled(ngx_conf_t* cf, ngx_str_t text) noexcept {
     return value != nullptr && compile(cf, text, value) == NGX_OK ? value : nullptr;
 }
 
+char* refuse_inner_quotes(ngx_conf_t* cf, const ngx_str_t& word) noexcept {
+    const std::string_view text = view(word);
+    const auto equals = text.find('=');
+    const std::string_view value = equals == std::string_view::npos ? "" : text.substr(equals + 1);
+    if (value.empty() || (value.front() != '"' && value.front() != '\'')) {
+        return NGX_CONF_OK;
+    }
+    const char quote = value.front();
+    const bool closed = value.size() > 1 && value.back() == quote;
+    const ngx_str_t name = {equals, word.data};
+    const ngx_str_t inner = {value.size() - (closed ? 2 : 1), word.data + equals + 2};
+    return refuse(cf,
+                  "the quotes of \"%V\" in \"%V\" would be part of the value: quote the whole word, "
+                  "%c%V=%V%s%c",
+                  &word, &words_of(cf)[0], quote, &name, &inner, closed ? "" : " ...", quote);
+}
+
 /// Directives begin with a letter and hold no '='; values that are wrong mostly do not, or do.
 const char* ask_for_semicolon(ngx_conf_t* cf, ngx_uint_t at) noexcept {
     const ngx_str_t& word = words_of(cf)[at];

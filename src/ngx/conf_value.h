@@ -16,6 +16,10 @@ inline bool is_variable(const ngx_http_complex_value_t& value) noexcept {
     return value.lengths != nullptr;
 }
 
+/// Refuses NAME="VALUE": nginx takes quotes off a word only where the word begins with them, so that these
+/// would be part of the value.
+char* refuse_inner_quotes(ngx_conf_t* cf, const ngx_str_t& word) noexcept;
+
 /// The end of an error about the word at this place of the directive: a question where the word may begin the
 /// next directive, else "".
 const char* ask_for_semicolon(ngx_conf_t* cf, ngx_uint_t at) noexcept;

@@ -51,7 +51,7 @@ ngx_command_t commands[] = {
      nullptr},
     {ngx_string("rate_limit_bypass"), anywhere | NGX_CONF_1MORE, set_bypass, NGX_HTTP_LOC_CONF_OFFSET, 0,
      nullptr},
-    {ngx_string("rate_limit_headers"), anywhere | NGX_CONF_TAKE12, set_headers, NGX_HTTP_LOC_CONF_OFFSET, 0,
+    {ngx_string("rate_limit_headers"), anywhere | NGX_CONF_1MORE, set_headers, NGX_HTTP_LOC_CONF_OFFSET, 0,
      nullptr},
     {ngx_string("rate_limit_status"), anywhere | NGX_CONF_TAKE1, set_number, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocationConf, status), &status_bounds},
