@@ -8,6 +8,7 @@ use RateLimit::Test;
 use RateLimit::Config;
 
 my %two = (
+    rate_limit_key           => ['a', 'b'],
     rate_limit_store         => ['a', 'b'],
     rate_limit_mode          => ['check_charge', 'check_charge'],
     rate_limit_phase         => ['access', 'precontent'],
@@ -28,7 +29,6 @@ for my $directive (sort keys %two) {
     refuses("$directive $first; $directive $second;", "$directive $second",
         qr/"$directive" directive is duplicate, keep only one of them in/);
 }
-refuses('rate_limit_key a; rate_limit_key b;', 'rate_limit_key b', qr/"rate_limit_key" directive is duplicate in/);
 
 my %parameter = (
     name => ['a', 'b'], key => ['a', 'b'], window => ['first', 'first'], store => ['main', 'main'],

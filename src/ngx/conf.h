@@ -6,6 +6,7 @@
 
 namespace rate_limit {
 
+struct Key;
 class LimitLog;
 struct StoreConf;
 class Zone;
@@ -38,7 +39,7 @@ struct Limit {
 
     ngx_str_t name;
     WindowKind window;
-    ngx_http_complex_value_t* key;
+    Key* key;
     ngx_http_complex_value_t* store_text;
     StoreConf* store;  // null: `local`, or store_text holds a variable and is asked at each request
     bool local;
@@ -56,7 +57,7 @@ struct Limit {
 
 /// The module's configuration of one http, server or location block. Standard layout: offsetof is taken.
 struct LocationConf {
-    ngx_http_complex_value_t* key;
+    Key* key;
     ngx_array_t* lines;  // of Limit, as parsed; NGX_CONF_UNSET_PTR: none written; null: `rate_limit off`
     ngx_http_complex_value_t* store;
     ngx_uint_t mode;

@@ -2,6 +2,7 @@
 
 #include "core/cost.h"
 #include "ngx/conf.h"
+#include "ngx/conf_key.h"
 #include "ngx/conf_value.h"
 #include "ngx/zone.h"
 
@@ -187,7 +188,7 @@ char* parse_parameter(ngx_conf_t* cf, ngx_uint_t at, Limit& limit) noexcept {
         return parse_name(cf, value, limit.name);
     }
     if (parameter == "key") {
-        limit.key = compiled(cf, value);
+        limit.key = add_key(cf, value, true);
         return limit.key != nullptr ? NGX_CONF_OK : failed;
     }
     if (parameter == "window") {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ngx/conf.h"
+#include "ngx/conf_key.h"
 #include "ngx/conf_value.h"
 #include "ngx/store_conf.h"
 
@@ -29,36 +30,13 @@ bool same_text(const ngx_http_complex_value_t& a, const ngx_http_complex_value_t
     return view(a.value) == view(b.value);
 }
 
-/// True when a value's text refers to the variable: `$name` or `${name}`.
-bool refers_to(const ngx_http_complex_value_t& value, std::string_view name) noexcept {
-    const std::string_view text = view(value.value);
-    for (auto at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1)) {
-        std::string_view rest = text.substr(at + 1);
-        const bool braced = !rest.empty() && rest.front() == '{';
-        if (braced) {
-            rest.remove_prefix(1);
-        }
-        if (rest.substr(0, name.size()) != name) {
-            continue;
-        }
-        rest.remove_prefix(name.size());
-        const char next = rest.empty() ? ' ' : rest.front();
-        const bool word = (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z') ||
-                          (next >= '0' && next <= '9') || next == '_';
-        if (braced ? next == '}' : !word) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /// Whether two limits of one location would name the same window, as far as the configuration can tell.
 bool same_window(const Limit& a, const Limit& b) noexcept {
     const bool same_period = a.has_constant_rate() && b.has_constant_rate()
                                  ? a.rate.period == b.rate.period
                                  : same_text(a.rate_text, b.rate_text);
     return same_period && a.window == b.window && view(a.name) == view(b.name) &&
-           same_text(*a.store_text, *b.store_text) && same_text(*a.key, *b.key);
+           same_text(*a.store_text, *b.store_text) && same_text(a.key->value, b.key->value);
 }
 
 ngx_int_t resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {

@@ -1,5 +1,6 @@
 #include "core/append.h"
 #include "core/window_key.h"
+#include "ngx/conf_key.h"
 #include "ngx/limiter.h"
 #include "ngx/memory.h"
 #include "ngx/store_conf.h"
@@ -73,7 +74,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
     Rate rate = limit.rate;
     RateError rate_error = RateError::none;
 
-    if (ngx_http_complex_value(r, limit.key, &key) != NGX_OK) {
+    if (ngx_http_complex_value(r, &limit.key->value, &key) != NGX_OK) {
         return NGX_ERROR;
     }
     if (key.len == 0) {

@@ -1,4 +1,5 @@
 #include "ngx/conf.h"
+#include "ngx/conf_key.h"
 #include "ngx/delivery.h"
 #include "ngx/handlers.h"
 #include "ngx/log_throttle.h"
@@ -31,8 +32,7 @@ ngx_conf_enum_t on_error_names[] = {
 };
 
 ngx_command_t commands[] = {
-    {ngx_string("rate_limit_key"), anywhere | NGX_CONF_TAKE1, ngx_http_set_complex_value_slot,
-     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConf, key), nullptr},
+    {ngx_string("rate_limit_key"), anywhere | NGX_CONF_TAKE1, set_key, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("rate_limit"), anywhere | NGX_CONF_1MORE, set_rate_limit, NGX_HTTP_LOC_CONF_OFFSET, 0,
      nullptr},
     {ngx_string("rate_limit_store"), anywhere | NGX_CONF_TAKE1, set_store, NGX_HTTP_LOC_CONF_OFFSET, 0,
@@ -97,6 +97,7 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     set_next_header_filter(ngx_http_top_header_filter);
     ngx_http_top_header_filter = header_filter;
 
+    check_keys(cf, *main);
     warn_unused_stores(cf, *main);
     if (compare_modes(cf, *main) != NGX_OK || reserve_zone(cf, *main) != NGX_OK) {
         return NGX_ERROR;

@@ -5,6 +5,7 @@ package RateLimit::Config;
 #   accepts($text, $name);                   # returns the warnings
 #   refuses($text, $at, qr/.../, $name);     # one [emerg] that matches and names the file and the line with $at
 #   warns($text, $at, qr/.../, $name);       # accepted, with one such [warn]
+#   notices($text, $at, qr/.../, $name);     # accepted, with no [warn], and one such [notice] that names a line
 
 use strict;
 use warnings;
@@ -15,12 +16,13 @@ use Test::More ();
 use RateLimit::Folder;
 use RateLimit::Nginx;
 
-our @EXPORT = qw(accepts refuses warns);
+our @EXPORT = qw(accepts refuses warns notices);
 
 # The messages as the error log has them; nginx -t writes them to stderr too.
 sub test_lines ($text) {
     my ($code, $output) = RateLimit::Nginx->test_config($text =~ s/([;{])[ \n]+/$1\n/gr);
-    return $code, $output, map { s/\] \d+#\d+: /: /r } $output =~ /\[((?:emerg|warn)\] \d+#\d+: .*)/g;
+    my @lines = map { s/\] \d+#\d+: /: /r } $output =~ /\[((?:emerg|warn|notice)\] \d+#\d+: .*)/g;
+    return $code, $output, grep { !/^notice/ || named_line($_) ne '' } @lines;    # nginx has notices of its own
 }
 
 # The line that a message names first.
@@ -43,7 +45,7 @@ sub report ($right, $name, $text, $output) {
 sub accepts ($text, $name = $text) {
     my ($code, $output, @lines) = test_lines($text);
     report($code == 0, "accepted: $name", $text, $output);
-    return @lines;
+    return grep { /^warn/ } @lines;
 }
 
 sub refuses ($text, $at, $pattern, $name = $text) {
@@ -55,6 +57,13 @@ sub refuses ($text, $at, $pattern, $name = $text) {
 sub warns ($text, $at, $pattern, $name = $text) {
     my ($code, $output, @lines) = test_lines($text);
     report($code == 0 && says('warn', $at, $pattern, @lines), "warned about: $name", $text, $output);
+    return;
+}
+
+sub notices ($text, $at, $pattern, $name = $text) {
+    my ($code, $output, @lines) = test_lines($text);
+    my $right = $code == 0 && !(grep { /^warn/ } @lines) && says('notice', $at, $pattern, @lines);
+    report($right, "noted: $name", $text, $output);
     return;
 }
 
