@@ -18,7 +18,7 @@ my @good = (
     'shard a primary=127.0.0.1:1 replica=127.0.0.1:2 replica=127.0.0.1:3 weight=2; shard b primary=127.0.0.1:4',
     'shard a.b-C_9 replica=127.0.0.1:2 weight=1000000 primary=127.0.0.1',
     'shard a primary=[::1]:1 replica=[::1] replica=unix:/run/redis.sock',
-    "$shard; check_timeout 1ms; charge_timeout 2s; connect_timeout 1m",
+    "$shard; check_timeout 1ms; charge_timeout 2s; connect_timeout 10s",
     "$shard; prefix a:b",
     "$shard; prefix \"\"",
     "$shard; key_digest off",

@@ -157,7 +157,10 @@ char* refuse_duplicate(ngx_conf_t* cf) noexcept {
     return refuse(cf, "duplicate \"%V\" in \"rate_limit_redis\": keep one", &words_of(cf)[0]);
 }
 
-char* set_time(ngx_conf_t* cf, ngx_msec_t& time) {
+constexpr ngx_int_t longest_wait = 10'000;  // what is more is hardly meant
+
+/// `waits`: a request may have to wait as long.
+char* set_time(ngx_conf_t* cf, ngx_msec_t& time, bool waits) {
     const ngx_str_t* words = words_of(cf);
     if (time != NGX_CONF_UNSET_MSEC) {
         return refuse_duplicate(cf);
@@ -167,6 +170,16 @@ char* set_time(ngx_conf_t* cf, ngx_msec_t& time) {
     if (parsed == NGX_ERROR || parsed < 1) {
         return refuse(cf, "invalid time \"%V\" in \"%V\": write it as 100ms or 5s, at least 1ms", &words[1],
                       &words[0]);
+    }
+    if (view(words[1]).find_first_not_of("0123456789") == std::string_view::npos) {
+        ngx_conf_log_error(
+            NGX_LOG_WARN, cf, 0, "\"%V %V\" is %i second%s; for milliseconds write %Vms, for seconds %Vs",
+            &words[0], &words[1], parsed / 1000, parsed == 1000 ? "" : "s", &words[1], &words[1]);
+    } else if (waits && parsed > longest_wait) {
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                           "\"%V %V\" is long: requests may wait so long for a server that does not answer; "
+                           "write 10s or less, such as 100ms",
+                           &words[0], &words[1]);
     }
     time = static_cast<ngx_msec_t>(parsed);
     return NGX_CONF_OK;
@@ -300,11 +313,11 @@ char* set_directive(ngx_conf_t* cf, StoreConf& store) {
     }
     char* (*setter)(ngx_conf_t*, StoreConf&) = nullptr;
     if (directive == "check_timeout") {
-        setter = [](ngx_conf_t* c, StoreConf& s) { return set_time(c, s.check_timeout); };
+        setter = [](ngx_conf_t* c, StoreConf& s) { return set_time(c, s.check_timeout, true); };
     } else if (directive == "charge_timeout") {
-        setter = [](ngx_conf_t* c, StoreConf& s) { return set_time(c, s.charge_timeout); };
+        setter = [](ngx_conf_t* c, StoreConf& s) { return set_time(c, s.charge_timeout, false); };
     } else if (directive == "connect_timeout") {
-        setter = [](ngx_conf_t* c, StoreConf& s) { return set_time(c, s.connect_timeout); };
+        setter = [](ngx_conf_t* c, StoreConf& s) { return set_time(c, s.connect_timeout, true); };
     } else if (directive == "prefix") {
         setter = set_prefix;
     } else if (directive == "key_digest") {
