@@ -46,7 +46,7 @@ my @bad = (
     (map { ["$shard $_", qr/unknown or repeated parameter ".*" of shard "a": it takes one primary=, any number of replica= and weight=/] }
         'primary=127.0.0.1:2', 'weight=1 weight=2', '127.0.0.1:2', 'slave=127.0.0.1:2', 'Replica=127.0.0.1:2', '""'),
     (map { my $bad = $_; map { ["shard a $_$bad", qr/ in the address ".*" of shard "a": $address/] } 'primary=', 'primary=127.0.0.1:9 replica=' }
-        '', ':6379', '127.0.0.1:0', '127.0.0.1:65536', '127.0.0.1:x', '127.0.0.1:1/0', 'redis://127.0.0.1', '[::1', '[::x]:1', 'unix:',
+        '', ':6379', '127.0.0.1:0', '127.0.0.1:65536', '127.0.0.1:x', '[::1', '[::x]:1', 'unix:',
         'unix:/' . 'a' x 200),
     ['shard a primary=unix:redis.sock', qr/relative path in the address "unix:redis.sock" of shard "a": write unix:\/PATH/],
 

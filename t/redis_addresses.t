@@ -18,7 +18,7 @@ my @addresses = ([unix => $redis->address], [ipv4 => "127.0.0.1:$port"], [name =
 push @addresses, [ipv6 => "[::1]:$port"] if $has_ipv6;
 my $times  = 'check_timeout 2s; connect_timeout 2s;';
 my @stores = map { "rate_limit_redis $_->[0] { $times shard a primary=$_->[1]; }\n" } @addresses;
-my $ninth  = "shard a primary=127.0.0.1:$port replica=127.0.0.1:$port";
+my $ninth  = "shard a primary=127.0.0.1:$port";
 my $nginx  = RateLimit::Nginx->start(
     http   => join('', @stores, "rate_limit_redis ninth { $times database 9; $ninth; }"),
     server => join '', 'rate_limit_key k;',

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ngx/conf.h"
+#include "ngx/conf_address.h"
 #include "ngx/conf_value.h"
 #include "ngx/limit_log.h"
 #include "ngx/store.h"
@@ -56,45 +57,6 @@ bool is_shard_name(std::string_view name) noexcept {
     return true;
 }
 
-/// Resolves an address; this blocks, as every name in a configuration does.
-char* parse_node(ngx_conf_t* cf, std::string_view text, NodeConf& node) {
-    node.text.assign(text);
-
-    ngx_url_t url{};
-    url.url.len = text.size();
-    url.url.data = static_cast<u_char*>(ngx_pnalloc(cf->pool, text.size() + 1));
-    if (url.url.data == nullptr) {
-        return failed;
-    }
-    *ngx_cpymem(url.url.data, text.data(), text.size()) = '\0';
-    url.default_port = 6379;
-
-    if (ngx_parse_url(cf->pool, &url) != NGX_OK || url.naddrs == 0) {
-        return refuse(cf,
-                      "%s in the address \"%V\" of shard \"%V\": write HOST:PORT, with a name that resolves, "
-                      "[IPV6]:PORT or unix:/PATH",
-                      url.err != nullptr ? url.err : "no address", &url.url, &words_of(cf)[1]);
-    }
-    const bool is_unix = text.substr(0, 5) == "unix:";
-    if (is_unix && text.substr(5, 1) != "/") {
-        return refuse(cf, "relative path in the address \"%V\" of shard \"%V\": write unix:/PATH", &url.url,
-                      &words_of(cf)[1]);
-    }
-    node.port = url.port;
-    for (ngx_uint_t i = 0; i < url.naddrs; ++i) {
-        Address address{};
-        address.length = url.addrs[i].socklen;
-        ngx_memcpy(&address.sockaddr, url.addrs[i].sockaddr, url.addrs[i].socklen);
-        node.addresses.push_back(address);
-    }
-    ngx_addr_t literal;
-    if (!is_unix && ngx_parse_addr(cf->pool, &literal, url.host.data, url.host.len) != NGX_OK &&
-        url.host.data[0] != '[') {
-        node.host.assign(view(url.host));
-    }
-    return NGX_CONF_OK;
-}
-
 /// shard NAME primary=ADDRESS [replica=ADDRESS …] [weight=N]
 char* set_shard(ngx_conf_t* cf, StoreConf& store) {
     const ngx_str_t* words = words_of(cf);
@@ -119,9 +81,9 @@ char* set_shard(ngx_conf_t* cf, StoreConf& store) {
         }
         if (word.substr(0, 8) == "primary=" && !has_primary) {
             has_primary = true;
-            result = parse_node(cf, word.substr(8), shard.primary);
+            result = parse_node(cf, words[i], shard.primary);
         } else if (word.substr(0, 8) == "replica=") {
-            result = parse_node(cf, word.substr(8), shard.replicas.emplace_back());
+            result = parse_node(cf, words[i], shard.replicas.emplace_back());
         } else if (word.substr(0, 7) == "weight=" && !has_weight) {
             has_weight = true;
             const ngx_int_t weight = ngx_atoi(words[i].data + 7, words[i].len - 7);
@@ -149,6 +111,10 @@ char* set_shard(ngx_conf_t* cf, StoreConf& store) {
     if (!has_primary) {
         return refuse(cf, "shard \"%V\" has no primary: add primary=HOST:PORT", &words[1]);
     }
+    if (compare_nodes(cf, shard) != NGX_CONF_OK) {
+        return failed;
+    }
+    compare_shards(cf, store, shard);
     store.shards.push_back(std::move(shard));
     return NGX_CONF_OK;
 }
@@ -352,7 +318,7 @@ char* redis_directive(ngx_conf_t* cf, ngx_command_t* dummy, void* conf) noexcept
     }
 }
 
-char* finish(ngx_conf_t* cf, StoreConf& store) {
+char* finish(ngx_conf_t* cf, const MainConf& main, StoreConf& store) {
     if (store.shards.empty()) {
         return refuse(cf, "\"rate_limit_redis %s\" has no shard: add \"shard NAME primary=HOST:PORT\"",
                       store.name.c_str());
@@ -371,6 +337,7 @@ char* finish(ngx_conf_t* cf, StoreConf& store) {
     for (const ShardConf& shard : store.shards) {
         store.choice.add(shard.name, shard.weight);
     }
+    compare_stores(cf, main, store);
     return NGX_CONF_OK;
 }
 
@@ -420,7 +387,7 @@ char* set_redis_block(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) no
         cf->handler_conf = store;
         char* result = ngx_conf_parse(cf, nullptr);
         *cf = outer;
-        return result == NGX_CONF_OK ? finish(cf, *store) : result;
+        return result == NGX_CONF_OK ? finish(cf, main, *store) : result;
     } catch (const std::bad_alloc&) {
         return failed;
     }
