@@ -17,7 +17,7 @@ my @anywhere = (
     'rate_limit 0r/s;',
     'rate_limit 1000000000000r/366d;',
     'rate_limit 100r/10s name=a.b-C_9 key=$arg_k window=first store=main mode=check_charge phase=access '
-        . 'cost=5 exempt=304,404 dry_run=off;',
+        . 'cost=5 exempt=304,404 dry_run=off status=503;',
     'rate_limit $arg_rate window=clock store=$arg_store phase=precontent cost=$arg_cost exempt=off '
         . 'dry_run=$arg_dry;',
     'rate_limit 10r/s dry_run=on; rate_limit 60r/m;',

@@ -49,6 +49,7 @@ struct Limit {
     ngx_http_complex_value_t* cost;
     ngx_array_t* exempt;  // of ngx_uint_t, status codes; empty: off
     DryRun dry_run;
+    ngx_uint_t status;  // of a rejection; 0: the line says none
 
     bool warned;  // a warning about this line has been given
 
@@ -128,6 +129,9 @@ struct Bounds {
     ngx_int_t least;
     ngx_int_t most;
 };
+
+/// The statuses that a request can be turned away with.
+constexpr Bounds status_bounds = {400, 599};
 
 // As ngx_conf_set_enum_slot and ngx_conf_set_num_slot, but what they say names the directive and what it
 // takes.

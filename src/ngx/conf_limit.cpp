@@ -115,6 +115,16 @@ char* parse_dry_run(ngx_conf_t* cf, ngx_str_t text, DryRun& dry_run) noexcept {
     return dry_run.value != nullptr ? NGX_CONF_OK : failed;
 }
 
+char* parse_status(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& status) noexcept {
+    const ngx_int_t code = ngx_atoi(text.data, text.len);
+    if (code < status_bounds.least || code > status_bounds.most) {
+        return refuse(cf, "invalid status \"%V\" in \"rate_limit\": it is a status code from %i to %i", &text,
+                      status_bounds.least, status_bounds.most);
+    }
+    status = static_cast<ngx_uint_t>(code);
+    return NGX_CONF_OK;
+}
+
 char* add_status(ngx_conf_t* cf, std::string_view text, ngx_array_t* list, const char* question) noexcept {
     const ngx_int_t code = ngx_atoi(reinterpret_cast<u_char*>(const_cast<char*>(text.data())), text.size());
     if (code < 100 || code > 599) {
@@ -212,10 +222,13 @@ char* parse_parameter(ngx_conf_t* cf, ngx_uint_t at, Limit& limit) noexcept {
     if (parameter == "dry_run") {
         return parse_dry_run(cf, value, limit.dry_run);
     }
+    if (parameter == "status") {
+        return parse_status(cf, value, limit.status);
+    }
     ngx_conf_log_error(
         NGX_LOG_EMERG, cf, 0,
         "unknown parameter \"%V\" in \"rate_limit\": it takes name=, key=, window=, store=, mode=, "
-        "phase=, cost=, exempt= and dry_run=",
+        "phase=, cost=, exempt=, dry_run= and status=",
         &text);
     return failed;
 }

@@ -28,6 +28,17 @@ void log_rejection(RequestContext& context, std::size_t from) noexcept {
     }
 }
 
+/// What a rejection is answered with: the first limit that rejected says, or else its location.
+ngx_uint_t rejection_status(const RequestContext& context, std::size_t from) noexcept {
+    for (std::size_t i = from; i < context.count(); ++i) {
+        const ngx_uint_t own = context.applied(i).limit->status;
+        if (context.verdicts()[i].outcome == Outcome::rejected) {
+            return own != 0 ? own : context.conf().status;
+        }
+    }
+    return context.conf().status;
+}
+
 /// Every verdict of the phase is in: the request goes on or ends here.
 ngx_int_t conclude(RequestContext& context, Phase phase, std::size_t from) noexcept {
     decide(context, from);
@@ -41,10 +52,9 @@ ngx_int_t conclude(RequestContext& context, Phase phase, std::size_t from) noexc
 
     // Not by returning the status: under `satisfy any` nginx only remembers some of them, and a later
     // handler's OK would let the request in.
-    const LocationConf& conf = context.conf();
-    ngx_http_finalize_request(
-        context.request(),
-        static_cast<ngx_int_t>(context.outcome == Outcome::rejected ? conf.status : conf.error_status));
+    const ngx_uint_t status =
+        context.outcome == Outcome::rejected ? rejection_status(context, from) : context.conf().error_status;
+    ngx_http_finalize_request(context.request(), static_cast<ngx_int_t>(status));
     return NGX_DONE;
 }
 

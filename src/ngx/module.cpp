@@ -13,7 +13,6 @@ namespace {
 
 constexpr ngx_uint_t anywhere = NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF;
 
-Bounds status_bounds = {400, 599};
 Bounds prefix_bounds = {1, 128};
 
 ngx_conf_enum_t log_levels[] = {
@@ -54,13 +53,13 @@ ngx_command_t commands[] = {
     {ngx_string("rate_limit_headers"), anywhere | NGX_CONF_1MORE, set_headers, NGX_HTTP_LOC_CONF_OFFSET, 0,
      nullptr},
     {ngx_string("rate_limit_status"), anywhere | NGX_CONF_TAKE1, set_number, NGX_HTTP_LOC_CONF_OFFSET,
-     offsetof(LocationConf, status), &status_bounds},
+     offsetof(LocationConf, status), const_cast<Bounds*>(&status_bounds)},
     {ngx_string("rate_limit_log_level"), anywhere | NGX_CONF_TAKE1, set_choice, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocationConf, log_level), log_levels},
     {ngx_string("rate_limit_on_error"), anywhere | NGX_CONF_TAKE1, set_choice, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocationConf, on_error), on_error_names},
     {ngx_string("rate_limit_error_status"), anywhere | NGX_CONF_TAKE1, set_number, NGX_HTTP_LOC_CONF_OFFSET,
-     offsetof(LocationConf, error_status), &status_bounds},
+     offsetof(LocationConf, error_status), const_cast<Bounds*>(&status_bounds)},
     {ngx_string("rate_limit_ipv6_prefix"), anywhere | NGX_CONF_TAKE1, set_number, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocationConf, ipv6_prefix), &prefix_bounds},
     {ngx_string("rate_limit_zone"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_zone, NGX_HTTP_MAIN_CONF_OFFSET,
