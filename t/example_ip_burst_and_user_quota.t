@@ -17,7 +17,7 @@ my $nginx = start_example('ip-burst-and-user-quota', shards => $shards, app => $
     replace => {'10.0.2.1:8080' => $accounts->address});
 
 sub used ($key) { my $held = $shards->find($key); return $held ? $held->hash($key)->{used} : 0 }
-my $address = "rl:burst/10:\x7f\0\0\1";
+my $address = 'rl:burst/10:127.0.0.1';
 
 my $mona = $nginx->get('/', 'Authorization' => 'Bearer good-mona');
 is $mona->status, 200, 'a user gets in';

@@ -24,7 +24,7 @@ is $app->requests, 3, 'all of them reach the application';
 $nginx->get('/', 'X-API-Key' => "made-up-$_") for 1 .. 2;
 my $http = $nginx->http;
 $http->get('/') for 1 .. 58;
-wait_until { my $held = $shards->find("rl:core/3600:addr:\x7f\0\0\1"); $held && $held->hash("rl:core/3600:addr:\x7f\0\0\1")->{used} == 60 }
+wait_until { my $held = $shards->find('rl:core/3600:addr:127.0.0.1'); $held && $held->hash('rl:core/3600:addr:127.0.0.1')->{used} == 60 }
     what => '60 charges to the address';
 $shards->wait_synced;
 my $rejected = $nginx->get('/');

@@ -16,7 +16,7 @@ my $nginx  = RateLimit::Nginx->start(
     server => 'location / { rate_limit 1r/h key=$http_x_key; }
         location /uri/ { rate_limit 1r/h key=$uri; error_page 404 =200 /x; }
         location /address/ { alias %%DIR%%/html/; rate_limit 1r/h name=address key=$binary_remote_addr; }
-        location /ours/ { alias %%DIR%%/html/; rate_limit 1r/h name=address key=$rate_limit_addr$http_x_key; }
+        location /ours/ { alias %%DIR%%/html/; rate_limit 1r/h name=address key=$rate_limit_binary_addr$http_x_key; }
         location /name/ { alias %%DIR%%/html/; rate_limit 1r/h name=other key=$http_x_key; }
         location /period/ { alias %%DIR%%/html/; rate_limit 1r/m key=$http_x_key; }
         location /year/ { alias %%DIR%%/html/; rate_limit 1r/366d key=$http_x_key; }

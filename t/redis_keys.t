@@ -28,7 +28,7 @@ my $nginx  = RateLimit::Nginx->start(
     http   => join('', @stores),
     server => join('', 'rate_limit_key $http_x_key;', @limits)
         . 'location /clock { rate_limit 9r/h name=clock window=clock store=plain; }'
-        . 'location /addr { rate_limit 9r/d name=addr key=$rate_limit_addr store=binary; }',
+        . 'location /addr { rate_limit 9r/d name=addr key=$rate_limit_binary_addr store=binary; }',
     files => {secret => "$secret\n"},
 );
 

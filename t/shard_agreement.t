@@ -24,7 +24,7 @@ sub nginx ($order) {
     my $digest = block('digested', 'd:', $order->(@equal)) =~ s/\}$/key_digest sha256; }/r;
     my $limit     = 'rate_limit 1000r/h';
     my $locations = join '', map {
-        "location /$_ { $limit store=$_; }\nlocation /addr/$_ { $limit store=$_ key=\$rate_limit_addr; }\n"
+        "location /$_ { $limit store=$_; }\nlocation /addr/$_ { $limit store=$_ key=\$rate_limit_binary_addr; }\n"
     } qw(equal weighted two digested);
     my @stores = map { my ($name, $prefix, @lines) = @$_; block($name, $prefix, $order->(@lines)) } @blocks;
     return RateLimit::Nginx->start(

@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "core/address.h"
 #include "core/append.h"
 #include "core/quota.h"
 #include "ngx/conf.h"
@@ -95,35 +100,62 @@ ngx_int_t store_time_variable(ngx_http_request_t* r, ngx_http_variable_value_t* 
     return set_text(value, {reinterpret_cast<char*>(text), static_cast<std::size_t>(end - text)});
 }
 
-/// IPv6 addresses keep their 16 bytes, with zeros behind the prefix: cut shorter, some would equal IPv4 ones.
-ngx_int_t address_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
-                           uintptr_t /*data*/) noexcept {
-    const sockaddr* address = r->connection->sockaddr;
-    if (address->sa_family == AF_INET) {
-        const auto* inet = reinterpret_cast<const sockaddr_in*>(address);
-        return set_text(value, {reinterpret_cast<const char*>(&inet->sin_addr), sizeof inet->sin_addr});
-    }
-    if (address->sa_family != AF_INET6) {
-        return set_text(value, {});
-    }
-    const auto* bytes = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr.s6_addr;
-    if (IN6_IS_ADDR_V4MAPPED(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr)) {
-        return set_text(value, {reinterpret_cast<const char*>(bytes + 12), 4});
-    }
-    auto* cut = static_cast<u_char*>(ngx_pnalloc(r->pool, 16));
-    if (cut == nullptr) {
+enum Form : uintptr_t { form_text, form_binary };
+
+template <std::size_t size>
+ngx_int_t set_bytes(ngx_http_request_t* r, ngx_http_variable_value_t* value,
+                    const std::array<unsigned char, size>& bytes) noexcept {
+    auto* copy = static_cast<char*>(ngx_pnalloc(r->pool, size));
+    if (copy == nullptr) {
         return NGX_ERROR;
     }
-    const ngx_uint_t prefix = location_conf(r)->ipv6_prefix;
-    for (ngx_uint_t i = 0; i < 16; ++i) {
-        const ngx_uint_t bits = prefix > i * 8 ? ngx_min(prefix - i * 8, 8) : 0;
-        cut[i] = static_cast<u_char>(bytes[i] & (0xff00U >> bits));
+    std::memcpy(copy, bytes.data(), size);
+    return set_text(value, {copy, size});
+}
+
+ngx_int_t ipv6_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t form) noexcept {
+    Ipv6 address;
+    std::memcpy(address.data(), &reinterpret_cast<const sockaddr_in6*>(r->connection->sockaddr)->sin6_addr,
+                sizeof address);
+    Ipv4 mapped;
+    std::copy(address.end() - mapped.size(), address.end(), mapped.begin());
+    const bool is_mapped =
+        IN6_IS_ADDR_V4MAPPED(&reinterpret_cast<const sockaddr_in6*>(r->connection->sockaddr)->sin6_addr);
+    const auto prefix = static_cast<unsigned>(location_conf(r)->ipv6_prefix);
+    const Ipv6 network = cut(address, prefix);
+    if (form == form_binary) {
+        // IPv6 addresses keep their 16 bytes, with zeros behind the prefix: shorter, some would equal IPv4
+        // ones.
+        return is_mapped ? set_bytes(r, value, mapped) : set_bytes(r, value, network);
     }
-    return set_text(value, {reinterpret_cast<const char*>(cut), 16});
+    auto* text = static_cast<char*>(ngx_pnalloc(r->pool, max_network));
+    if (text == nullptr) {
+        return NGX_ERROR;
+    }
+    const char* end = is_mapped ? append_address(text, mapped) : append_network(text, network, prefix);
+    return set_text(value, {text, static_cast<std::size_t>(end - text)});
+}
+
+ngx_int_t address_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t form) noexcept {
+    const ngx_connection_t& client = *r->connection;
+    switch (client.sockaddr->sa_family) {
+        case AF_INET:
+            if (form == form_text) {
+                return set_text(value, view(client.addr_text));  // nginx has written it, as has realip
+            }
+            return set_text(value, {reinterpret_cast<const char*>(
+                                        &reinterpret_cast<const sockaddr_in*>(client.sockaddr)->sin_addr),
+                                    sizeof(in_addr)});
+        case AF_INET6:
+            return ipv6_variable(r, value, form);
+        default:
+            return set_text(value, {});
+    }
 }
 
 ngx_http_variable_t variables[] = {
-    {ngx_string("rate_limit_addr"), nullptr, address_variable, 0, 0, 0},
+    {ngx_string("rate_limit_addr"), nullptr, address_variable, form_text, 0, 0},
+    {ngx_string("rate_limit_binary_addr"), nullptr, address_variable, form_binary, 0, 0},
     {ngx_string("rate_limit_status"), nullptr, status_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("rate_limit_limit"), nullptr, quota_variable, member_limit, NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("rate_limit_used"), nullptr, quota_variable, member_used, NGX_HTTP_VAR_NOCACHEABLE, 0},

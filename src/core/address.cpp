@@ -1,0 +1,93 @@
+#include "core/address.h"
+
+#include <algorithm>
+
+#include "core/append.h"
+
+namespace rate_limit {
+namespace {
+
+constexpr std::size_t groups = 8;
+
+/// Groups that are zero, next to each other.
+struct Run {
+    std::size_t begin = groups;
+    std::size_t length = 0;
+};
+
+unsigned group(const Ipv6& address, std::size_t i) noexcept {
+    return static_cast<unsigned>(address[2 * i]) << 8 | address[2 * i + 1];
+}
+
+/// The longest one, the first of equals; a single group is none.
+Run longest_run(const Ipv6& address) noexcept {
+    Run longest;
+    Run run;
+    for (std::size_t i = 0; i < groups; ++i) {
+        if (group(address, i) != 0) {
+            run = Run{};
+            continue;
+        }
+        run = {run.length == 0 ? i : run.begin, run.length + 1};
+        if (run.length > std::max<std::size_t>(1, longest.length)) {
+            longest = run;
+        }
+    }
+    return longest;
+}
+
+char* append_group(char* out, unsigned number) noexcept {
+    constexpr std::string_view digits = "0123456789abcdef";
+    for (unsigned shift = number > 0xfff ? 12 : number > 0xff ? 8 : number > 0xf ? 4 : 0;; shift -= 4) {
+        *out++ = digits[number >> shift & 0xf];
+        if (shift == 0) {
+            return out;
+        }
+    }
+}
+
+}  // namespace
+
+Ipv6 cut(const Ipv6& address, unsigned prefix) noexcept {
+    Ipv6 network{};
+    for (unsigned i = 0; i < network.size(); ++i) {
+        const unsigned bits = prefix > i * 8 ? std::min(prefix - i * 8, 8U) : 0;
+        network.at(i) = static_cast<unsigned char>(address.at(i) & 0xff00U >> bits);
+    }
+    return network;
+}
+
+char* append_address(char* out, const Ipv4& address) noexcept {
+    for (std::size_t i = 0; i < address.size(); ++i) {
+        out = append(append(out, i == 0 ? "" : "."), static_cast<std::int64_t>(address.at(i)));
+    }
+    return out;
+}
+
+char* append_network(char* out, const Ipv6& address, unsigned prefix) noexcept {
+    const Run zeros = longest_run(address);
+    // ::192.0.2.1 and ::ffff:192.0.2.1
+    const bool mixed =
+        zeros.begin == 0 && (zeros.length == 6 || (zeros.length == 5 && group(address, 5) == 0xffff));
+    const std::size_t end = mixed ? 6 : groups;
+    for (std::size_t i = 0; i < end;) {
+        if (i == zeros.begin) {
+            out = append(out, "::");
+            i += zeros.length;
+            continue;
+        }
+        if (i != 0 && i != zeros.begin + zeros.length) {
+            *out++ = ':';
+        }
+        out = append_group(out, group(address, i++));
+    }
+    if (mixed) {
+        if (zeros.length == 5) {
+            *out++ = ':';
+        }
+        out = append_address(out, {address[12], address[13], address[14], address[15]});
+    }
+    return prefix < ipv6_bits ? append(append(out, "/"), static_cast<std::int64_t>(prefix)) : out;
+}
+
+}  // namespace rate_limit

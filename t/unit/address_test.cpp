@@ -1,0 +1,104 @@
+// The text of addresses.
+
+#include "core/address.h"
+
+#include <arpa/inet.h>
+
+#include <random>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace rate_limit {
+namespace {
+
+Ipv6 address_of(const char* text) {
+    Ipv6 address{};
+    EXPECT_EQ(inet_pton(AF_INET6, text, address.data()), 1) << text;
+    return address;
+}
+
+std::string text_of(const Ipv6& address, unsigned prefix = ipv6_bits) {
+    char text[max_network];
+    return {text, append_network(text, address, prefix)};
+}
+
+std::string cut_text(const char* text, unsigned prefix) {
+    return text_of(cut(address_of(text), prefix), prefix);
+}
+
+std::string by_inet_ntop(const Ipv6& address) {
+    char text[INET6_ADDRSTRLEN];
+    return inet_ntop(AF_INET6, address.data(), text, sizeof text);
+}
+
+TEST(Address, WritesIpv4) {
+    char text[16];
+    const auto written = [&](const Ipv4& address) {
+        return std::string(text, append_address(text, address));
+    };
+    EXPECT_EQ(written({0, 0, 0, 0}), "0.0.0.0");
+    EXPECT_EQ(written({192, 0, 2, 7}), "192.0.2.7");
+    EXPECT_EQ(written({255, 255, 255, 255}), "255.255.255.255");
+}
+
+TEST(Address, WritesIpv6AsRfc5952Says) {
+    for (const char* text :
+         {"::", "::1", "1::", "2001:db8::1", "2001:db8:0:1:1:1:1:1", "2001:db8::1:0:0:1", "2001:0:0:1::1",
+          "::2:0:0:3:0", "1:2:3:4:5:6:7:8", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "fe80::a:b0:c00:d000",
+          "1:2:3:4:5:6::", "0:1:2:3:4:5:6:0", "::ffff:192.0.2.1", "::192.0.2.1", "64:ff9b::c000:221"}) {
+        EXPECT_EQ(text_of(address_of(text)), text);
+    }
+}
+
+TEST(Address, WritesWhatInetNtopWrites) {
+    std::mt19937 random(1);  // NOLINT: the same ones each time
+    for (int i = 0; i < 100'000; ++i) {
+        Ipv6 address{};
+        const unsigned zeros = random();  // most groups are 0 or short
+        for (std::size_t at = 0; at < address.size(); ++at) {
+            const bool zero = (zeros >> at / 2 & 1) != 0 || (zeros >> (16 + at) & 1) != 0;
+            address.at(at) = zero ? 0 : static_cast<unsigned char>(random());
+        }
+        ASSERT_EQ(text_of(address), by_inet_ntop(address));
+    }
+    for (unsigned first : {0U, 0xffffU}) {
+        for (unsigned last : {1U, 0x10000U, 0xffffffffU}) {
+            const Ipv6 address{0,
+                               0,
+                               0,
+                               0,
+                               0,
+                               0,
+                               0,
+                               0,
+                               0,
+                               0,
+                               static_cast<unsigned char>(first >> 8),
+                               static_cast<unsigned char>(first),
+                               static_cast<unsigned char>(last >> 24),
+                               static_cast<unsigned char>(last >> 16),
+                               static_cast<unsigned char>(last >> 8),
+                               static_cast<unsigned char>(last)};
+            ASSERT_EQ(text_of(address), by_inet_ntop(address));
+        }
+    }
+}
+
+TEST(Address, IsCutToItsPrefix) {
+    const char* address = "2001:db8:1234:5678:9abc:def0:1234:5678";
+    EXPECT_EQ(cut_text(address, 64), "2001:db8:1234:5678::/64");
+    EXPECT_EQ(cut_text(address, 60), "2001:db8:1234:5670::/60");
+    EXPECT_EQ(cut_text(address, 48), "2001:db8:1234::/48");
+    EXPECT_EQ(cut_text(address, 127), "2001:db8:1234:5678:9abc:def0:1234:5678/127");
+    EXPECT_EQ(cut_text(address, 128), address);
+    EXPECT_EQ(cut_text("ffff::1", 1), "8000::/1");
+    EXPECT_EQ(cut_text("::1", 64), "::/64");
+}
+
+TEST(Address, FitsItsRoom) {
+    EXPECT_LE(std::string("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/127").size(), max_network);
+}
+
+}  // namespace
+}  // namespace rate_limit
