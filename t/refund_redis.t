@@ -70,7 +70,7 @@ ok limits($much)->{retry_after} > 3590, 'with Retry-After';
 is_deeply shown(cost(7, 'fits')), [200, 10, 0], 'what fits is not, up to the limit';
 is_deeply [map { shown(cost($_, 'fits')) } 1, 0], [[429, 10, 0], [200, 10, 0]], 'then nothing, but what is free';
 is_deeply shown(cost(0, 'free')), [200, 0, 10], 'where nothing is used, too';
-is_deeply shown(cost(11, 'never')), [429, 0, 0], 'more than the limit never fits';
+is_deeply shown(cost(11, 'never')), [429, 0, 10], 'more than the limit never fits';
 is_deeply [map { stored($_) } qw(fits free never)], [10, undef, undef], 'neither opens a window';
 
 ask('/x', 'exempt', 'X-Cost' => 2);

@@ -32,6 +32,7 @@ struct Verdict {
     Window window;       ///< as stored, or {0, proposed reset} when none is open
     bool known = false;  ///< false: the store did not say, and `window` means nothing
     Outcome outcome = Outcome::none;
+    bool never_fits = false;  ///< what the request costs is above the whole limit
 };
 
 /// What a limit says of a window before the request: `check_charge` admits while used < limit.

@@ -34,11 +34,11 @@ Quota quota_of(const Verdict& verdict, std::int64_t cost, Millis now) noexcept {
     quota.name = verdict.name;
     quota.limit = limit;
     quota.period = verdict.rate.period;
-    quota.rejected = verdict.outcome == Outcome::rejected;
+    quota.retry = verdict.outcome == Outcome::rejected && !verdict.never_fits;
 
     const std::int64_t room = std::numeric_limits<std::int64_t>::max() - verdict.window.used;
     quota.used = verdict.window.used + std::min(cost, room);
-    quota.remaining = spent ? 0 : std::max<std::int64_t>(0, limit - quota.used);
+    quota.remaining = spent && !verdict.never_fits ? 0 : std::max<std::int64_t>(0, limit - quota.used);
     quota.reset = reset_seconds(verdict.window.reset);
     quota.until = seconds_until(verdict.window.reset, now);
     return quota;

@@ -15,10 +15,10 @@ struct Quota {
     std::int64_t limit = 0;
     std::int64_t period = 0;     ///< seconds
     std::int64_t used = 0;       ///< this request included where it is charged
-    std::int64_t remaining = 0;  ///< never below 0, exactly 0 when rejected
+    std::int64_t remaining = 0;  ///< never below 0, exactly 0 when rejected, but for a cost that never fits
     std::int64_t reset = 0;      ///< UTC epoch seconds, rounded up
     std::int64_t until = 0;      ///< whole seconds until the reset, rounded up, at least 0
-    bool rejected = false;       ///< really rejected: not in a dry run
+    bool retry = false;          ///< really rejected, not in a dry run, and may pass later
 };
 
 /// `cost` is what this request adds to the window: 0 for an exempt or rejected one.

@@ -130,6 +130,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
         fail(context, i, failure);
     } else if (applied.reserves()) {
         settle_cost(context, i);
+        verdict.never_fits = context.costs()[i] > rate.limit;
     }
     return NGX_OK;
 }

@@ -14,16 +14,28 @@ ngx_uint_t final_status(const ngx_http_request_t* r) noexcept {
     return r->err_status != 0 && r->header_sent == 0 ? r->err_status : r->headers_out.status;
 }
 
-void log_rejection(RequestContext& context, std::size_t from) noexcept {
-    ngx_http_request_t* r = context.request();
+void log_rejection(RequestContext& context, std::size_t i) noexcept {
+    const Verdict& verdict = context.verdict(i);
+    const ngx_str_t& name = context.applied(i).limit->name;
+    ngx_log_t* log = context.request()->connection->log;
+    const char* dry_run = verdict.outcome == Outcome::rejected ? "" : ", dry run";
+    if (verdict.never_fits) {
+        ngx_log_error(context.conf().log_level, log, 0,
+                      "rate limit \"%V\" exceeded%s: a cost of %L is above the whole limit, %L used of %L in "
+                      "%L s",
+                      &name, dry_run, context.costs()[i], verdict.window.used, verdict.rate.limit,
+                      verdict.rate.period);
+    } else {
+        ngx_log_error(context.conf().log_level, log, 0, "rate limit \"%V\" exceeded%s: %L used of %L in %L s",
+                      &name, dry_run, verdict.window.used, verdict.rate.limit, verdict.rate.period);
+    }
+}
+
+void log_rejections(RequestContext& context, std::size_t from) noexcept {
     for (std::size_t i = from; i < context.count(); ++i) {
-        const Verdict& verdict = context.verdict(i);
-        if (verdict.outcome == Outcome::rejected || verdict.outcome == Outcome::rejected_dry_run) {
-            ngx_log_error(context.conf().log_level, r->connection->log, 0,
-                          "rate limit \"%V\" exceeded%s: %L used of %L in %L s",
-                          &context.applied(i).limit->name,
-                          verdict.outcome == Outcome::rejected ? "" : ", dry run", verdict.window.used,
-                          verdict.rate.limit, verdict.rate.period);
+        const Outcome outcome = context.verdict(i).outcome;
+        if (outcome == Outcome::rejected || outcome == Outcome::rejected_dry_run) {
+            log_rejection(context, i);
         }
     }
 }
@@ -43,7 +55,7 @@ ngx_uint_t rejection_status(const RequestContext& context, std::size_t from) noe
 ngx_int_t conclude(RequestContext& context, Phase phase, std::size_t from) noexcept {
     decide(context, from);
     (phase == Phase::access ? context.access_done : context.precontent_done) = true;
-    log_rejection(context, from);
+    log_rejections(context, from);
 
     if (context.outcome != Outcome::rejected && context.outcome != Outcome::error_denied) {
         return NGX_DECLINED;

@@ -122,7 +122,7 @@ ngx_int_t add_fields(RequestContext& context) noexcept {
     const Quota quota = quota_of(*verdict, context.due()[verdict - context.verdicts()], now);
     NewFields fields;
     auto* text = static_cast<char*>(
-        ngx_pnalloc(r->pool, GithubFields::max_text + (quota.rejected ? max_retry_after : 0)));
+        ngx_pnalloc(r->pool, GithubFields::max_text + (quota.retry ? max_retry_after : 0)));
     if (text == nullptr) {
         return NGX_ERROR;
     }
@@ -134,7 +134,7 @@ ngx_int_t add_fields(RequestContext& context) noexcept {
          add_list(context, limit_field_name, append_limit, now, fields) != NGX_OK)) {
         return NGX_ERROR;
     }
-    if (quota.rejected) {
+    if (quota.retry) {
         fields.add(retry_after_field(quota, text + GithubFields::max_text));
     }
     return fields.put(r);

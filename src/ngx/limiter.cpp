@@ -187,6 +187,11 @@ void charge_leased(AppliedLimit& applied, const Verdict& verdict, std::int64_t c
     }
 }
 
+void show_unopened(const AppliedLimit& applied, Verdict& verdict, Millis now) noexcept {
+    verdict.window = {0, propose_reset(applied.limit->window, verdict.rate.period, now)};
+    verdict.known = true;
+}
+
 /// Another limit refused the request before this one was asked about: what is known here is shown.
 void leave_undecided(AppliedLimit& applied, Verdict& verdict, Millis now) noexcept {
     if (applied.recalled == Recalled::drawn) {
@@ -195,9 +200,42 @@ void leave_undecided(AppliedLimit& applied, Verdict& verdict, Millis now) noexce
     if (applied.recalled != Recalled::nothing) {
         verdict.outcome = used_up(applied);
     } else if (applied.zone != nullptr && !recollect(applied, verdict, now)) {
-        verdict.window = {0, propose_reset(applied.limit->window, verdict.rate.period, now)};
-        verdict.known = true;
+        show_unopened(applied, verdict, now);
     }
+}
+
+/// The cost is above the whole limit, whatever is known of the window. False: the store is to say what to
+/// show.
+bool refuse_before_asking(AppliedLimit& applied, Verdict& verdict, Millis now) noexcept {
+    if (!recollect(applied, verdict, now)) {
+        if (!applied.local()) {
+            return false;
+        }
+        show_unopened(applied, verdict, now);
+    }
+    verdict.outcome = used_up(applied);
+    return true;
+}
+
+/// It was asked.
+void refuse_after_asking(AppliedLimit& applied, Verdict& verdict, Millis now) noexcept {
+    if (applied.check.failure() == nullptr) {
+        take_in(applied, verdict, applied.check.window(), now);
+    } else {
+        show_unopened(applied, verdict, now);
+    }
+    verdict.outcome = used_up(applied);
+}
+
+/// Limits `from` and after whose cost never fits are yet to be refused, and one of them will refuse the
+/// request.
+bool will_be_refused(RequestContext& context, std::size_t from) noexcept {
+    for (std::size_t i = from; i < context.count(); ++i) {
+        if (context.verdict(i).never_fits && !context.applied(i).dry_run) {
+            return true;
+        }
+    }
+    return false;
 }
 
 }  // namespace
@@ -220,6 +258,10 @@ void check(RequestContext& context, std::size_t from) noexcept {
     const bool alone = context.count() == 1;
     for (std::size_t i = from; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
+        if (context.verdict(i).outcome == Outcome::none && context.verdict(i).never_fits) {
+            refuse_before_asking(applied, context.verdict(i), now);
+            continue;
+        }
         if (context.verdict(i).outcome != Outcome::none || (alone && applied.local())) {
             continue;
         }
@@ -235,10 +277,12 @@ void check(RequestContext& context, std::size_t from) noexcept {
     if (is_refused(context)) {
         return;
     }
+    const bool only_for_headers = will_be_refused(context, from);
     context.begin_asking();
     for (std::size_t i = from; i < context.count(); ++i) {
         if (context.verdict(i).outcome == Outcome::none && !context.applied(i).local() &&
-            context.applied(i).recalled != Recalled::drawn) {
+            context.applied(i).recalled != Recalled::drawn &&
+            (!only_for_headers || context.verdict(i).never_fits)) {
             context.ask(i);
         }
     }
@@ -247,6 +291,11 @@ void check(RequestContext& context, std::size_t from) noexcept {
 
 void decide(RequestContext& context, std::size_t from) noexcept {
     const Millis now = now_millis();
+    for (std::size_t i = from; i < context.count(); ++i) {
+        if (context.verdict(i).outcome == Outcome::none && context.verdict(i).never_fits) {
+            refuse_after_asking(context.applied(i), context.verdict(i), now);
+        }
+    }
     const bool refused = is_refused(context);
     context.end_wait();
     for (std::size_t i = from; i < context.count(); ++i) {

@@ -115,6 +115,15 @@ Admission admit(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, cons
     return admitted ? Admission::admitted : Admission::refused;
 }
 
+void take_in(AppliedLimit& applied, Verdict& verdict, const Window& answer, Millis now) noexcept {
+    const Terms terms = terms_of(applied, verdict, now);
+    verdict.window = is_open(answer, verdict.rate.period, now) ? answer : Window{0, terms.proposed};
+    verdict.known = true;
+    // Without room nothing is remembered.
+    (void)applied.zone->windows().update(applied.id, now,
+                                         [&](WindowRecord& record) { learn(record, terms, answer); });
+}
+
 Admission take_grant(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Millis now) noexcept {
     const Terms terms = terms_of(applied, verdict, now);
     const Question question = question_of(applied);

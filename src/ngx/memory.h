@@ -40,6 +40,9 @@ enum class Admission : unsigned char {
 Admission admit(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, const Window& answer,
                 Source source, Millis now) noexcept;
 
+/// Takes in the answer for a request that is refused whatever it says. The verdict gets that window.
+void take_in(AppliedLimit& applied, Verdict& verdict, const Window& answer, Millis now) noexcept;
+
 /// Takes in the answer to a reservation. The verdict gets the window as stored, without this request.
 Admission take_grant(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Millis now) noexcept;
 

@@ -81,6 +81,10 @@ std::size_t RequestContext::add(const Limit& limit) noexcept {
 void RequestContext::ask(std::size_t i) noexcept {
     ++pending_;
     AppliedLimit& applied = applied_[i];
+    if (verdicts_[i].never_fits) {
+        applied.check.start(*applied.shard, applied.key, true, *this);
+        return;
+    }
     if (applied.leases() && costs_[i] != 0) {
         applied.check.lease(*applied.shard, applied.key, applied.reservation, *this);
         return;

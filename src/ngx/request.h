@@ -99,7 +99,8 @@ public:
     /// Adds a limit that applies; there is room for every line of the location.
     std::size_t add(const Limit& limit) noexcept;
 
-    /// Asks the store for one limit's window: its primary, if that is to confirm what is remembered.
+    /// Asks the store for one limit's window: its primary, if that is to confirm what is remembered, or if
+    /// the cost never fits; then the window is for the headers.
     void ask(std::size_t i) noexcept;
 
     /// Nothing is limited, checked or charged, whatever an earlier phase decided.

@@ -30,7 +30,7 @@ TEST(Quota, CountsTheRequestIn) {
     EXPECT_EQ(quota.remaining, 4987);
     EXPECT_EQ(quota.reset, 1'700'000'061);
     EXPECT_EQ(quota.until, 60);
-    EXPECT_FALSE(quota.rejected);
+    EXPECT_FALSE(quota.retry);
 }
 
 TEST(Quota, RemainingIsNeverBelowZero) {
@@ -44,11 +44,25 @@ TEST(Quota, ARejectionHasExactlyNothingLeft) {
     Quota quota = quota_of(verdict(10, 7, Outcome::rejected), 0, now);
     EXPECT_EQ(quota.used, 7);
     EXPECT_EQ(quota.remaining, 0);
-    EXPECT_TRUE(quota.rejected);
+    EXPECT_TRUE(quota.retry);
 
     quota = quota_of(verdict(10, 7, Outcome::rejected_dry_run), 0, now);
     EXPECT_EQ(quota.remaining, 0);
-    EXPECT_FALSE(quota.rejected);
+    EXPECT_FALSE(quota.retry);
+}
+
+TEST(Quota, ACostAboveTheWholeLimitLeavesWhatIsLeft) {
+    Verdict never = verdict(10, 7, Outcome::rejected);
+    never.never_fits = true;
+    Quota quota = quota_of(never, 0, now);
+    EXPECT_EQ(quota.used, 7);
+    EXPECT_EQ(quota.remaining, 3);
+    EXPECT_FALSE(quota.retry);  // no wait helps
+
+    never.outcome = Outcome::rejected_dry_run;
+    quota = quota_of(never, 0, now);
+    EXPECT_EQ(quota.remaining, 3);
+    EXPECT_FALSE(quota.retry);
 }
 
 TEST(Quota, AbsurdCountDoesNotOverflow) {
