@@ -31,7 +31,7 @@ for my $case (['/deny', 503], ['/code', 529]) {
     my ($uri, $status) = @$case;
     my @denied = get(12, 'denied', $uri);
     is_deeply outcomes(@denied), {"$status ERROR_DENIED" => 12}, "deny answers with $status";
-    is_deeply [map { limits($_) } @denied], [({}) x 12], 'without headers, too';
+    is_deeply [map { limits($_) } @denied], [({retry_after => 1}) x 12], 'and Retry-After, without other headers';
 }
 is_deeply outcomes(get(12, 'new', '/deny')), {'503 ERROR_DENIED' => 12}, 'deny denies who has charges waiting';
 

@@ -55,7 +55,7 @@ GithubFields github_fields(const Quota& quota, char* text) noexcept {
 }
 
 Field retry_after_field(const Quota& quota, char* text) noexcept {
-    return field("Retry-After", std::max<std::int64_t>(1, quota.until), text);
+    return field(retry_after_name, std::max<std::int64_t>(1, quota.until), text);
 }
 
 char* append_policy(char* out, const Quota& quota, bool first) noexcept {

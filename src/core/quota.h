@@ -40,6 +40,8 @@ struct GithubFields {
 /// Writes the numbers at `text`, which has room for max_text bytes; the name stays where it is.
 GithubFields github_fields(const Quota& quota, char* text) noexcept;
 
+constexpr std::string_view retry_after_name = "Retry-After";
+
 /// Room for the value of Retry-After.
 constexpr std::size_t max_retry_after = 20;
 

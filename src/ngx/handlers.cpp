@@ -8,12 +8,6 @@ namespace rate_limit {
 
 namespace {
 
-/// The status that the client got, or would have got. An error page that was found not modified is sent as
-/// 304 though err_status, and nginx's own log, keep what it was to be sent as.
-ngx_uint_t final_status(const ngx_http_request_t* r) noexcept {
-    return r->err_status != 0 && r->header_sent == 0 ? r->err_status : r->headers_out.status;
-}
-
 void log_rejection(RequestContext& context, std::size_t i) noexcept {
     const Verdict& verdict = context.verdict(i);
     const ngx_str_t& name = context.applied(i).limit->name;
@@ -144,9 +138,8 @@ ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
         return NGX_OK;
     }
     RequestContext* context = RequestContext::find(r);
-    if (context != nullptr && !context->charged && context->admitted()) {
-        context->charged = true;
-        charge(*context, final_status(r));
+    if (context != nullptr) {
+        charge_once(*context);
     }
     return NGX_OK;
 }

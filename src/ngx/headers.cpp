@@ -112,6 +112,11 @@ ngx_int_t add_list(RequestContext& context, std::string_view name, Append append
 
 ngx_int_t add_fields(RequestContext& context) noexcept {
     ngx_http_request_t* r = context.request();
+    if (context.outcome == Outcome::error_denied) {
+        NewFields fields;  // what is known of the limits is not why the request was denied
+        fields.add(Field{retry_after_name, "1"});
+        return fields.put(r);
+    }
     const ngx_uint_t headers = context.conf().headers;
     const Millis now = now_millis();
 
@@ -140,6 +145,12 @@ ngx_int_t add_fields(RequestContext& context) noexcept {
     return fields.put(r);
 }
 
+bool has_post_action(ngx_http_request_t* r) noexcept {
+    const auto* core =
+        static_cast<ngx_http_core_loc_conf_t*>(ngx_http_get_module_loc_conf(r, ngx_http_core_module));
+    return core->post_action.data != nullptr;
+}
+
 }  // namespace
 
 void set_next_header_filter(ngx_http_output_header_filter_pt next) noexcept {
@@ -147,16 +158,24 @@ void set_next_header_filter(ngx_http_output_header_filter_pt next) noexcept {
 }
 
 ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
-    if (r == r->main) {
-        RequestContext* context = RequestContext::find(r);
-        if (context != nullptr && context->count() != 0) {
-            settle_costs(*context);
-            if ((context->conf().headers & headers_off) == 0 && add_fields(*context) != NGX_OK) {
-                return NGX_ERROR;
-            }
-        }
+    RequestContext* context = r == r->main ? RequestContext::find(r) : nullptr;
+    if (context == nullptr || context->count() == 0) {
+        return next_header_filter(r);
     }
-    return next_header_filter(r);
+    settle_costs(*context);
+    if ((context->conf().headers & headers_off) == 0 && add_fields(*context) != NGX_OK) {
+        return NGX_ERROR;
+    }
+    const ngx_int_t passed = next_header_filter(r);
+    // Later filters may have changed it: to 206, or by an error page that came back here.
+    context->note_status();
+    if (r->header_sent != 0 && has_post_action(r)) {
+        settle_costs_again(*context);  // that will have an upstream of its own
+    }
+    if (r->header_sent != 0 && context->status() == NGX_HTTP_SWITCHING_PROTOCOLS) {
+        charge_once(*context);  // the connection may stay for hours
+    }
+    return passed;
 }
 
 }  // namespace rate_limit

@@ -338,6 +338,17 @@ void settle_costs(RequestContext& context) noexcept {
     }
 }
 
+void settle_costs_again(RequestContext& context) noexcept {
+    for (std::size_t i = 0; !context.settled && i < context.count(); ++i) {
+        AppliedLimit& applied = context.applied(i);
+        if (applied.reserves() && applied.limit->cost->lengths != nullptr) {
+            applied.cost_known = false;
+        }
+    }
+    context.settled = true;
+    settle_costs(context);
+}
+
 const std::int64_t* charges_due(RequestContext& context, ngx_uint_t status) noexcept {
     const bool refused = context.outcome == Outcome::rejected || context.outcome == Outcome::error_denied;
     for (std::size_t i = 0; i < context.count(); ++i) {
@@ -363,16 +374,21 @@ bool shown_quota(RequestContext& context, ngx_uint_t status, Millis now, Quota& 
     return true;
 }
 
+namespace {
+
+/// The status that the client got, or would have got. An error page that was found not modified is sent as
+/// 304 though err_status, and nginx's own log, keep what it was to be sent as.
+ngx_uint_t final_status(const RequestContext& context) noexcept {
+    const ngx_http_request_t* r = context.request();
+    if (r->header_sent == 0 && r->post_action != 0) {
+        return NGX_HTTP_CLIENT_CLOSED_REQUEST;  // the client left, and the status is of post_action
+    }
+    return r->err_status != 0 && r->header_sent == 0 ? r->err_status : context.status();
+}
+
 void charge(RequestContext& context, ngx_uint_t status) noexcept {
     const Millis now = now_millis();
-    for (std::size_t i = 0; i < context.count(); ++i) {
-        AppliedLimit& applied = context.applied(i);
-        // What was, or would have been, charged before the request is settled by what it turned out to cost.
-        if (applied.reserves() && applied.limit->cost->lengths != nullptr) {
-            applied.cost_known = false;
-        }
-    }
-    settle_costs(context);
+    settle_costs_again(context);
     const std::int64_t* due = charges_due(context, status);
     for (std::size_t i = 0; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
@@ -399,6 +415,15 @@ void charge(RequestContext& context, ngx_uint_t status) noexcept {
         } else {
             charge_redis(applied, verdict, due[i], now);
         }
+    }
+}
+
+}  // namespace
+
+void charge_once(RequestContext& context) noexcept {
+    if (!context.charged && context.admitted()) {
+        context.charged = true;
+        charge(context, final_status(context));
     }
 }
 

@@ -35,6 +35,10 @@ void settle_cost(RequestContext& context, std::size_t i) noexcept;
 /// Evaluates the costs that are not known yet.
 void settle_costs(RequestContext& context) noexcept;
 
+/// What was, or would have been, charged before the request is settled by what it turned out to cost:
+/// evaluates that, once.
+void settle_costs_again(RequestContext& context) noexcept;
+
 /// What each limit is charged if the response has this status: 0 for an exempt one, and where nothing is
 /// charged. An array of count(), good until the next call.
 const std::int64_t* charges_due(RequestContext& context, ngx_uint_t status) noexcept;
@@ -45,7 +49,7 @@ const Verdict* shown_verdict(RequestContext& context, ngx_uint_t status) noexcep
 /// Its numbers; false for none.
 bool shown_quota(RequestContext& context, ngx_uint_t status, Millis now, Quota& quota) noexcept;
 
-/// Charges every limit of an admitted request. Once a request, after its response.
-void charge(RequestContext& context, ngx_uint_t status) noexcept;
+/// Charges every limit of an admitted request: after its response, or when an upgraded connection begins.
+void charge_once(RequestContext& context) noexcept;
 
 }  // namespace rate_limit

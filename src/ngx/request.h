@@ -153,10 +153,21 @@ public:
     ngx_msec_t store_time() const noexcept { return store_time_; }
     void end_wait() noexcept;
 
+    /// The status that the client got; until its header is sent, the one that the response has by then. What
+    /// comes after that, as `post_action` does, changes nothing.
+    ngx_uint_t status() const noexcept {
+        const ngx_http_request_t* r = request();
+        return r->header_sent != 0 && passed_status_ != 0 ? passed_status_ : r->headers_out.status;
+    }
+
+    /// The header has passed the filters.
+    void note_status() noexcept { passed_status_ = request()->headers_out.status; }
+
     Outcome outcome = Outcome::none;
     bool access_done = false;      ///< the limits of the access phase are decided
     bool precontent_done = false;  ///< those of the precontent phase are
-    bool charged = false;          ///< the log phase has seen it
+    bool settled = false;          ///< what it turned out to cost has been evaluated
+    bool charged = false;          ///< or given back: it owes nothing any more
 
 private:
     explicit RequestContext(ngx_http_request_t* r, const LocationConf& conf) noexcept : conf_(conf) {
@@ -180,6 +191,7 @@ private:
     bool asking_ = false;
     ngx_msec_t longest_ = 0;  // of the checks of this phase
     ngx_msec_t store_time_ = 0;
+    ngx_uint_t passed_status_ = 0;
     Resumable resumable_;
 };
 

@@ -42,7 +42,7 @@ enum Member : uintptr_t { member_limit, member_used, member_remaining, member_re
 ngx_int_t quota_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t member) noexcept {
     RequestContext* context = RequestContext::find(r->main);
     Quota quota;
-    if (context == nullptr || !shown_quota(*context, r->main->headers_out.status, now_millis(), quota)) {
+    if (context == nullptr || !shown_quota(*context, context->status(), now_millis(), quota)) {
         return set_missing(value);
     }
     switch (member) {
@@ -68,16 +68,14 @@ ngx_int_t status_variable(ngx_http_request_t* r, ngx_http_variable_value_t* valu
 ngx_int_t resource_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
                             uintptr_t /*data*/) noexcept {
     RequestContext* context = RequestContext::find(r->main);
-    const Verdict* verdict =
-        context != nullptr ? shown_verdict(*context, r->main->headers_out.status) : nullptr;
+    const Verdict* verdict = context != nullptr ? shown_verdict(*context, context->status()) : nullptr;
     return verdict != nullptr ? set_text(value, verdict->name) : set_missing(value);
 }
 
 ngx_int_t shard_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
                          uintptr_t /*data*/) noexcept {
     RequestContext* context = RequestContext::find(r->main);
-    const Verdict* verdict =
-        context != nullptr ? shown_verdict(*context, r->main->headers_out.status) : nullptr;
+    const Verdict* verdict = context != nullptr ? shown_verdict(*context, context->status()) : nullptr;
     if (verdict == nullptr) {
         return set_missing(value);
     }
