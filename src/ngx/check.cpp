@@ -30,9 +30,18 @@ private:
     bool send_text(Node& from, const Reply& reply) noexcept;
     void settle(Delivery delivery, const Reply* reply) noexcept;
 
+    Fault read(const Reply& reply, std::int64_t& granted, Window& window) const noexcept {
+        const Reservation& what = reservation_;
+        const Asked asked{what.rate.limit, what.rate.period, what.want, what.least, sent_at_};
+        return read_reserve(reply, asked, granted, window);
+    }
+
     std::string key_;
     Reservation reservation_;
+    Millis sent_at_ = 0;
     bool with_text_ = false;
+
+    friend class Check;
 };
 
 namespace {
@@ -60,6 +69,7 @@ std::string_view Attempt::encode(CommandWriter& writer) {
     sent = true;
     const Reservation& what = reservation_;
     const Millis now = now_millis();
+    sent_at_ = now;
     return writer.reserve(key_, what.rate.limit, what.want, what.least, now,
                           propose_reset(what.kind, what.rate.period, now),
                           latest_reset(what.rate.period, now), with_text_);
@@ -84,7 +94,7 @@ void Attempt::settle(Delivery delivery, const Reply* reply) noexcept {
         owed.cost != 0 ? charges->doubt(owed) : charges->doubt_reservation();
         return;
     }
-    if (delivery == Delivery::answered && read_reserve(*reply, granted, window) != Fault::none) {
+    if (delivery == Delivery::answered && read(*reply, granted, window) != Fault::none) {
         granted = 0;
     }
     if (granted > owed.cost) {
@@ -196,7 +206,7 @@ bool Check::ask_next() noexcept {
 
 void Check::answered(Attempt& attempt, Node& node, const Reply& reply) noexcept {
     const Fault fault =
-        reservation_ != nullptr ? read_reserve(reply, granted_, window_) : read_check(reply, window_);
+        reservation_ != nullptr ? attempt.read(reply, granted_, window_) : read_check(reply, window_);
     if (fault != Fault::none) {
         node.failed(fault, attempt.name(), reply);
     }
@@ -303,7 +313,7 @@ void Check::keep(const Owed& owed) noexcept {
 
 /// After the end of a reservation: nobody is told, but what it got is there to be settled.
 void Check::late(Attempt& attempt, const Reply* reply) noexcept {
-    if (reply == nullptr || read_reserve(*reply, granted_, window_) != Fault::none) {
+    if (reply == nullptr || attempt.read(*reply, granted_, window_) != Fault::none) {
         granted_ = 0;
     }
     release(attempt);

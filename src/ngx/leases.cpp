@@ -66,8 +66,6 @@ public:
     std::uint32_t events = 0;
 
 private:
-    bool is_possible(std::int64_t granted, const Window& answer) const noexcept;
-
     bool with_text_ = false;
     Millis sent_at_ = 0;
     friend class Leases;
@@ -105,18 +103,6 @@ std::string_view Fetch::encode(CommandWriter& writer) {
         latest_reset(what.rate.period, now), with_text_, what.batch == 0 ? parts_of_rest : 1);
 }
 
-/// Whether lua/reserve.lua can answer so. Otherwise tokens would come out of nowhere, or those who wait would
-/// ask again and again.
-bool Fetch::is_possible(std::int64_t granted, const Window& answer) const noexcept {
-    const std::int64_t limit = what.rate.limit;
-    const bool open = is_open(answer, what.rate.period, sent_at_);
-    if (granted == 0) {
-        return answer.used > limit - what.least && (open || answer.used == 0);
-    }
-    return open && granted >= what.least && granted <= std::min(what.want, answer.used) &&
-           answer.used <= limit;
-}
-
 void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
     const Fault fault = delivery == Delivery::answered ? fault_of(*reply) : Fault::none;
     if (fault == Fault::noscript && !with_text_ && wanted()) {
@@ -138,10 +124,8 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
         leases->fail(*this, no_answer);
         return;
     }
-    Fault read = read_reserve(*reply, granted, window);
-    if (read == Fault::none && !is_possible(granted, window)) {
-        read = Fault::malformed;
-    }
+    const Asked asked{what.rate.limit, what.rate.period, what.want, what.least, sent_at_};
+    const Fault read = read_reserve(*reply, asked, granted, window);
     if (read == Fault::none) {
         node.served();
         leases->shard_.charges().proven();

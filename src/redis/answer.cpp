@@ -1,5 +1,6 @@
 #include "redis/answer.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace rate_limit {
@@ -67,6 +68,17 @@ bool is_array_of(const Reply& reply, std::size_t count) noexcept {
 /// The same, where a number must be there.
 bool read_present(const ReplyValue& value, std::int64_t& number) noexcept {
     return value.kind != ReplyValue::Kind::nil && read_number(value, number);
+}
+
+/// Whether lua/reserve.lua can answer so.
+bool can_answer(const Asked& asked, std::int64_t granted, const Window& window) noexcept {
+    const bool open = is_open(window, asked.period, asked.at);
+    if (granted == 0) {
+        const bool refused = asked.want == 0 || window.used > asked.limit - asked.least;
+        return refused && (open || (window.used == 0 && window.reset == 0));
+    }
+    return open && granted >= asked.least && granted <= std::min(asked.want, window.used) &&
+           window.used <= asked.limit;
 }
 
 /// The value of `name` in the text of INFO; empty if it has none.
@@ -240,7 +252,7 @@ Fault read_charge(const Reply& reply, Window& window) noexcept {
     return Fault::none;
 }
 
-Fault read_reserve(const Reply& reply, std::int64_t& granted, Window& window) noexcept {
+Fault read_reserve(const Reply& reply, const Asked& asked, std::int64_t& granted, Window& window) noexcept {
     granted = 0;
     window = Window{};
     if (reply.is_error()) {
@@ -249,7 +261,8 @@ Fault read_reserve(const Reply& reply, std::int64_t& granted, Window& window) no
     std::int64_t given = 0;
     Window stored;
     if (!is_array_of(reply, 3) || !read_present(reply.values[0], given) ||
-        !read_present(reply.values[1], stored.used) || !read_present(reply.values[2], stored.reset)) {
+        !read_present(reply.values[1], stored.used) || !read_present(reply.values[2], stored.reset) ||
+        !can_answer(asked, given, stored)) {
         return Fault::malformed;
     }
     granted = given;

@@ -56,9 +56,19 @@ Fault read_check(const Reply& reply, Window& window) noexcept;
 /// Decodes the reply to the charge, repair and refund scripts: an array of used and reset, both integers.
 Fault read_charge(const Reply& reply, Window& window) noexcept;
 
-/// Decodes the reply to the reserve script: an array of granted, used and reset, all integers. Granted 0 on
-/// any fault.
-Fault read_reserve(const Reply& reply, std::int64_t& granted, Window& window) noexcept;
+/// What the reserve script was asked for, as it was sent.
+struct Asked {
+    std::int64_t limit = 0;
+    std::int64_t period = 0;  ///< of the window, in seconds
+    std::int64_t want = 0;
+    std::int64_t least = 0;
+    Millis at = 0;  ///< its `now`
+};
+
+/// Decodes the reply to the reserve script: an array of granted, used and reset, all integers, and such that
+/// the script can answer so. Otherwise what is charged would come out of nowhere, or who waits would ask
+/// again and again. Granted 0 on any fault.
+Fault read_reserve(const Reply& reply, const Asked& asked, std::int64_t& granted, Window& window) noexcept;
 
 /// Decodes the reply to a plain HINCRBY: used after it.
 Fault read_increment(const Reply& reply, std::int64_t& used) noexcept;

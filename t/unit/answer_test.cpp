@@ -1,6 +1,7 @@
 #include "redis/answer.h"
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -172,7 +173,9 @@ TEST(Charge, RefusesTheRest) {
 TEST(Reserve, ReadsGrantedUsedAndReset) {
     std::int64_t granted = -1;
     Window window;
-    EXPECT_EQ(read_reserve(*RawReply("*3\r\n:5\r\n:42\r\n:1700000000000\r\n"), granted, window), Fault::none);
+    const Asked asked{100, 60, 10, 1, 1'700'000'000'000 - 30'000};
+    EXPECT_EQ(read_reserve(*RawReply("*3\r\n:5\r\n:42\r\n:1700000000000\r\n"), asked, granted, window),
+              Fault::none);
     EXPECT_EQ(granted, 5);
     EXPECT_EQ(window.used, 42);
     EXPECT_EQ(window.reset, 1'700'000'000'000);
@@ -180,11 +183,66 @@ TEST(Reserve, ReadsGrantedUsedAndReset) {
          {"*3\r\n:-1\r\n:1\r\n:5\r\n", "*3\r\n:1\r\n$-1\r\n:5\r\n", "*3\r\n$-1\r\n:1\r\n:5\r\n",
           "*2\r\n:1\r\n:5\r\n", "*4\r\n:1\r\n:1\r\n:5\r\n:5\r\n", "*3\r\n:1\r\n:1\r\n*1\r\n:5\r\n", ":1\r\n",
           "$-1\r\n"}) {
-        EXPECT_EQ(read_reserve(*RawReply(bytes), granted, window), Fault::malformed) << bytes;
+        EXPECT_EQ(read_reserve(*RawReply(bytes), asked, granted, window), Fault::malformed) << bytes;
         EXPECT_EQ(granted, 0) << bytes;
         EXPECT_EQ(window.reset, 0) << bytes;
     }
-    EXPECT_EQ(read_reserve(*RawReply("-NOSCRIPT x\r\n"), granted, window), Fault::noscript);
+    EXPECT_EQ(read_reserve(*RawReply("-NOSCRIPT x\r\n"), asked, granted, window), Fault::noscript);
+}
+
+TEST(Reserve, BelievesWhatTheScriptCanSay) {
+    constexpr Millis at = 1'700'000'000'000;
+    constexpr Millis end = at + 30'000;
+    struct Case {
+        std::int64_t granted;
+        Window window;
+        bool possible;
+    };
+    const auto expect = [](const Asked& asked, const std::vector<Case>& cases) {
+        for (const Case& one : cases) {
+            std::string bytes = "*3\r\n:" + std::to_string(one.granted) +
+                                "\r\n:" + std::to_string(one.window.used) +
+                                "\r\n:" + std::to_string(one.window.reset) + "\r\n";
+            std::int64_t granted = 7;
+            Window window;
+            const Fault fault = read_reserve(*RawReply(bytes), asked, granted, window);
+            EXPECT_EQ(fault, one.possible ? Fault::none : Fault::malformed) << bytes;
+            EXPECT_EQ(granted, one.possible ? one.granted : 0) << bytes;
+            EXPECT_EQ(window.used, one.possible ? one.window.used : 0) << bytes;
+        }
+    };
+    const Millis latest = latest_reset(60, at);
+    // 10 of 100, and no less than 3.
+    expect({100, 60, 10, 3, at}, {{10, {10, end}, true},
+                                  {3, {100, end}, true},
+                                  {10, {100, latest}, true},
+                                  {10, {10, at + 1}, true},
+                                  {0, {98, end}, true},
+                                  {0, {5000, end}, true},
+                                  {2, {2, end}, false},
+                                  {11, {11, end}, false},
+                                  {10, {9, end}, false},
+                                  {10, {101, end}, false},
+                                  {10, {10, at}, false},
+                                  {10, {10, latest + 1}, false},
+                                  {10, {10, 0}, false},
+                                  {0, {97, end}, false},
+                                  {0, {98, at}, false},
+                                  {0, {98, 0}, false},
+                                  {0, {0, 0}, false},
+                                  {0, {0, end}, false}});
+    // All or nothing.
+    expect({100, 60, 10, 10, at}, {{10, {10, end}, true}, {9, {100, end}, false}, {0, {91, end}, true}});
+    // What is free asks only what the window is.
+    expect({100, 60, 0, 0, at}, {{0, {0, 0}, true},
+                                 {0, {0, end}, true},
+                                 {0, {40, end}, true},
+                                 {0, {140, end}, true},
+                                 {0, {40, 0}, false},
+                                 {0, {0, at}, false},
+                                 {1, {1, end}, false}});
+    // More than the whole limit.
+    expect({1, 60, 5, 5, at}, {{0, {0, 0}, true}, {5, {5, end}, false}});
 }
 
 TEST(Increment, ReadsUsed) {
