@@ -23,7 +23,7 @@ my @client = ('X-Key' => 'secret-token');
 $nginx->get("/$_", @client) for @levels, 'default', 'two';
 $nginx->get('/used/x', @client) for 1 .. 3;
 $nginx->stop;
-is $nginx->count_log(qr/\[$_\] .*rate limit "$_" exceeded: 0 used of 0 in 3600 s, client: 127.*GET/), 1, $_
+is $nginx->count_log(qr/\[$_\] .*rate limit "$_" exceeded: 0 used of 0 in 3600 s, id [0-9a-f]{16}, client: 127.*GET/), 1, $_
     for @levels;
 is $nginx->count_log(qr/\[warn\] .*rate limit "default" exceeded/), 1, 'by default: warn';
 is $nginx->count_log(qr/rate limit "(?:one|two)" exceeded/), 2, 'a line for each limit that rejects';

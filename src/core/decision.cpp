@@ -10,6 +10,11 @@ std::int64_t remaining_after(const Verdict& verdict, std::int64_t cost) noexcept
     return room > cost ? room - cost : 0;
 }
 
+bool is_error(Outcome outcome) noexcept {
+    return outcome == Outcome::error_allowed || outcome == Outcome::error_local ||
+           outcome == Outcome::error_denied;
+}
+
 }  // namespace
 
 std::string_view to_string(Outcome outcome) noexcept {
@@ -68,6 +73,14 @@ const Verdict* shown(const Verdict* verdicts, const std::int64_t* costs, std::si
         }
     }
     return in_dry_run != nullptr ? in_dry_run : tightest;
+}
+
+const Verdict* described(const Verdict* verdicts, const std::int64_t* costs, std::size_t count) noexcept {
+    if (is_error(combine(verdicts, count))) {
+        return std::find_if(verdicts, verdicts + count,
+                            [](const Verdict& verdict) { return is_error(verdict.outcome); });
+    }
+    return shown(verdicts, costs, count);
 }
 
 }  // namespace rate_limit

@@ -42,9 +42,13 @@ Outcome decide(const Rate& rate, const Window& window, bool dry_run) noexcept;
 /// The request's outcome under all its limits; Outcome::none for none.
 Outcome combine(const Verdict* verdicts, std::size_t count) noexcept;
 
-/// The limit that the `github` headers and the variables show: the first that rejected, else the known one
+/// The limit that the `github` headers show: the first that rejected, else the known one
 /// with the least remaining once `costs[i]` is counted in (the first of equals); null when no window is
 /// known. `costs` has `count` elements: what each limit is to be charged, 0 where it is not.
 const Verdict* shown(const Verdict* verdicts, const std::int64_t* costs, std::size_t count) noexcept;
+
+/// The limit that the variables describe: the one that is shown, but where the outcome is an error the first
+/// that failed, whose window may be unknown.
+const Verdict* described(const Verdict* verdicts, const std::int64_t* costs, std::size_t count) noexcept;
 
 }  // namespace rate_limit

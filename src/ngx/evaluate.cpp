@@ -94,6 +94,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
     const std::size_t i = context.add(limit);
     AppliedLimit& applied = context.applied(i);
     Verdict& verdict = context.verdict(i);
+    applied.client_key = view(key);
     applied.dry_run = limit.dry_run.on != 0;
     if (limit.dry_run.value != nullptr) {
         ngx_str_t dry_run;

@@ -1,5 +1,6 @@
 #include "ngx/handlers.h"
 
+#include "ngx/client_id.h"
 #include "ngx/conf.h"
 #include "ngx/limiter.h"
 #include "ngx/request.h"
@@ -16,12 +17,13 @@ void log_rejection(RequestContext& context, std::size_t i) noexcept {
     if (verdict.never_fits) {
         ngx_log_error(context.conf().log_level, log, 0,
                       "rate limit \"%V\" exceeded%s: a cost of %L is above the whole limit, %L used of %L in "
-                      "%L s",
+                      "%L s, id %016xL",
                       &name, dry_run, context.costs()[i], verdict.window.used, verdict.rate.limit,
-                      verdict.rate.period);
+                      verdict.rate.period, client_id(context, i));
     } else {
-        ngx_log_error(context.conf().log_level, log, 0, "rate limit \"%V\" exceeded%s: %L used of %L in %L s",
-                      &name, dry_run, verdict.window.used, verdict.rate.limit, verdict.rate.period);
+        ngx_log_error(context.conf().log_level, log, 0,
+                      "rate limit \"%V\" exceeded%s: %L used of %L in %L s, id %016xL", &name, dry_run,
+                      verdict.window.used, verdict.rate.limit, verdict.rate.period, client_id(context, i));
     }
 }
 

@@ -365,9 +365,13 @@ const Verdict* shown_verdict(RequestContext& context, ngx_uint_t status) noexcep
     return shown(context.verdicts(), charges_due(context, status), context.count());
 }
 
-bool shown_quota(RequestContext& context, ngx_uint_t status, Millis now, Quota& quota) noexcept {
-    const Verdict* verdict = shown_verdict(context, status);
-    if (verdict == nullptr) {
+const Verdict* described_verdict(RequestContext& context, ngx_uint_t status) noexcept {
+    return described(context.verdicts(), charges_due(context, status), context.count());
+}
+
+bool described_quota(RequestContext& context, ngx_uint_t status, Millis now, Quota& quota) noexcept {
+    const Verdict* verdict = described_verdict(context, status);
+    if (verdict == nullptr || !verdict->known) {
         return false;
     }
     quota = quota_of(*verdict, context.due()[verdict - context.verdicts()], now);

@@ -43,11 +43,14 @@ void settle_costs_again(RequestContext& context) noexcept;
 /// charged. An array of count(), good until the next call.
 const std::int64_t* charges_due(RequestContext& context, ngx_uint_t status) noexcept;
 
-/// The verdict that the `github` headers and the variables show for a response of this status; null for none.
+/// The verdict that the `github` headers show for a response of this status; null for none.
 const Verdict* shown_verdict(RequestContext& context, ngx_uint_t status) noexcept;
 
+/// The one that the variables describe; null for none.
+const Verdict* described_verdict(RequestContext& context, ngx_uint_t status) noexcept;
+
 /// Its numbers; false for none.
-bool shown_quota(RequestContext& context, ngx_uint_t status, Millis now, Quota& quota) noexcept;
+bool described_quota(RequestContext& context, ngx_uint_t status, Millis now, Quota& quota) noexcept;
 
 /// Charges every limit of an admitted request: after its response, or when an upgraded connection begins.
 void charge_once(RequestContext& context) noexcept;

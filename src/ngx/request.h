@@ -34,6 +34,7 @@ enum class Recalled : unsigned char {
 /// One limit that applies to one request.
 struct AppliedLimit {
     const Limit* limit = nullptr;
+    std::string_view client_key;
     bool dry_run = false;
     Zone* zone = nullptr;    // null: nothing can be decided, the verdict says why
     Shard* shard = nullptr;  // null: no store is asked or charged

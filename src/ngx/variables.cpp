@@ -5,6 +5,7 @@
 #include "core/address.h"
 #include "core/append.h"
 #include "core/quota.h"
+#include "ngx/client_id.h"
 #include "ngx/conf.h"
 #include "ngx/handlers.h"
 #include "ngx/limiter.h"
@@ -38,11 +39,11 @@ ngx_int_t set_number(ngx_http_request_t* r, ngx_http_variable_value_t* value, st
 
 enum Member : uintptr_t { member_limit, member_used, member_remaining, member_reset };
 
-/// The numbers that the `github` headers show, also where headers are off.
+/// The numbers of the limit that is described, also where headers are off.
 ngx_int_t quota_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t member) noexcept {
     RequestContext* context = RequestContext::find(r->main);
     Quota quota;
-    if (context == nullptr || !shown_quota(*context, context->status(), now_millis(), quota)) {
+    if (context == nullptr || !described_quota(*context, context->status(), now_millis(), quota)) {
         return set_missing(value);
     }
     switch (member) {
@@ -68,19 +69,36 @@ ngx_int_t status_variable(ngx_http_request_t* r, ngx_http_variable_value_t* valu
 ngx_int_t resource_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
                             uintptr_t /*data*/) noexcept {
     RequestContext* context = RequestContext::find(r->main);
-    const Verdict* verdict = context != nullptr ? shown_verdict(*context, context->status()) : nullptr;
+    const Verdict* verdict = context != nullptr ? described_verdict(*context, context->status()) : nullptr;
     return verdict != nullptr ? set_text(value, verdict->name) : set_missing(value);
 }
 
 ngx_int_t shard_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
                          uintptr_t /*data*/) noexcept {
     RequestContext* context = RequestContext::find(r->main);
-    const Verdict* verdict = context != nullptr ? shown_verdict(*context, context->status()) : nullptr;
+    const Verdict* verdict = context != nullptr ? described_verdict(*context, context->status()) : nullptr;
     if (verdict == nullptr) {
         return set_missing(value);
     }
     const Shard* shard = context->applied(static_cast<std::size_t>(verdict - context->verdicts())).shard;
     return shard != nullptr ? set_text(value, shard->name()) : set_missing(value);
+}
+
+/// Also where nothing is decided yet: of the first limit then.
+ngx_int_t id_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t /*data*/) noexcept {
+    RequestContext* context = RequestContext::find(r->main);
+    if (context == nullptr || context->count() == 0) {
+        return set_missing(value);
+    }
+    constexpr std::size_t digits = 16;
+    auto* text = static_cast<u_char*>(ngx_pnalloc(r->pool, digits));
+    if (text == nullptr) {
+        return NGX_ERROR;
+    }
+    const Verdict* verdict = described_verdict(*context, context->status());
+    const std::size_t i = verdict != nullptr ? static_cast<std::size_t>(verdict - context->verdicts()) : 0;
+    ngx_sprintf(text, "%016xL", client_id(*context, i));
+    return set_text(value, {reinterpret_cast<char*>(text), digits});
 }
 
 ngx_int_t store_time_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
@@ -162,6 +180,7 @@ ngx_http_variable_t variables[] = {
     {ngx_string("rate_limit_reset"), nullptr, quota_variable, member_reset, NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("rate_limit_resource"), nullptr, resource_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("rate_limit_shard"), nullptr, shard_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    {ngx_string("rate_limit_id"), nullptr, id_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("rate_limit_store_time"), nullptr, store_time_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
 };
 

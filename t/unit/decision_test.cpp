@@ -26,6 +26,13 @@ std::ptrdiff_t shown(const std::vector<Verdict>& verdicts, const std::vector<std
     return found == nullptr ? -1 : found - verdicts.data();
 }
 
+/// Index of the limit that is described; -1: none.
+std::ptrdiff_t described(const std::vector<Verdict>& verdicts) {
+    const std::vector<std::int64_t> costs(verdicts.size());
+    const Verdict* found = rate_limit::described(verdicts.data(), costs.data(), verdicts.size());
+    return found == nullptr ? -1 : found - verdicts.data();
+}
+
 TEST(Outcome, HasTheTextOfTheVariable) {
     EXPECT_EQ(to_string(Outcome::none), "");
     EXPECT_EQ(to_string(Outcome::passed), "PASSED");
@@ -86,6 +93,25 @@ TEST(Shown, PassesOverUnknownWindows) {
 TEST(Shown, SurvivesAnAbsurdCount) {
     const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
     EXPECT_EQ(shown({verdict(0, 0), verdict(0, huge)}, {1'000'000'000, 1'000'000'000}), 0);
+}
+
+TEST(Described, IsTheFirstThatFailedAfterAnError) {
+    const Verdict passed = verdict(9, 1);
+    const Verdict allowed = verdict(9, 0, Outcome::error_allowed, false);
+    const Verdict local = verdict(9, 8, Outcome::error_local);
+    const Verdict denied = verdict(9, 0, Outcome::error_denied, false);
+    EXPECT_EQ(described({passed, allowed, local}), 1);
+    EXPECT_EQ(described({passed, local, denied}), 1);
+    EXPECT_EQ(described({denied}), 0);
+}
+
+TEST(Described, IsElseTheOneThatIsShown) {
+    const Verdict allowed = verdict(9, 0, Outcome::error_allowed, false);
+    EXPECT_EQ(described({verdict(9, 1), verdict(9, 2)}), 1);
+    EXPECT_EQ(described({allowed, verdict(9, 9, Outcome::rejected)}), 1);
+    EXPECT_EQ(described({allowed, verdict(9, 9, Outcome::rejected_dry_run)}), 1);
+    EXPECT_EQ(described({verdict(9, 1, Outcome::none, false)}), -1);
+    EXPECT_EQ(described({}), -1);
 }
 
 }  // namespace
