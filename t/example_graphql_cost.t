@@ -10,7 +10,8 @@ use RateLimit::Example;
 my $shards = RateLimit::Shards->start(2, replicas => 1);
 my $app    = RateLimit::Backend->start(handler => sub ($req, $conn) {
     my ($cost) = $req->{body} =~ /cost (\S+)/;
-    return [200, [defined $cost ? ('X-Query-Cost' => $cost) : ()], '{}'];
+    my $answer = [200, [defined $cost ? ('X-Query-Cost' => $cost) : ()], '{}'];
+    return $req->{body} =~ /held/ ? $conn->hold('gate', $answer) : $answer;
 });
 my $nginx = start_example('graphql-cost', shards => $shards, app => $app);
 my @token = ('Authorization' => 'Bearer t');
@@ -41,5 +42,14 @@ my $rejected = $nginx->post('/graphql', 'cost 1', @token);
 is $rejected->status, 429, 'no point is left';
 is limits($rejected)->{resource}, 'graphql', 'of the points';
 is $nginx->post('/graphql', 'cost 1', 'Authorization' => 'Bearer other')->status, 200, 'another client is not affected';
+
+$shards->flush;
+my $queries = $app->requests;
+my @leaving = map { my $http = $nginx->http; $http->start_request('POST', '/graphql', ['Authorization' => 'Bearer leaving'], 'held, cost 50'); $http } 1 .. 20;
+wait_until { $app->requests == $queries + 20 } what => '20 queries';
+$_->abort for @leaving;
+$app->release('gate');
+wait_until { spent() == 1000 } what => 'who leaves early pays what the application says';
+is spent(), 1000, '20 aborted queries at 50';
 
 done;
