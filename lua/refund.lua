@@ -1,5 +1,6 @@
--- Gives back to the window that the charge went to, and never below zero.
--- KEYS[1]: a hash of used and reset. ARGV: cost, reset. Returns {used, reset}; {0, 0} if that window is not there any more.
+-- Gives back to the window that the charge went to, and never below zero. Where nothing is left used it was never opened: the key is
+-- deleted, unless it has fields of somebody else.
+-- KEYS[1]: a hash of used and reset. ARGV: cost, reset. Returns {used, reset}; {0, 0} if that window is not there, or not any more.
 
 local key, cost, reset = KEYS[1], tonumber(ARGV[1]), ARGV[2]
 
@@ -9,6 +10,10 @@ if not used or fields[2] ~= reset then
     return {0, 0}
 end
 local back = math.min(cost, used)
+if back == used and redis.call('HLEN', key) == 2 then
+    redis.call('DEL', key)
+    return {0, 0}
+end
 if back == 0 then
     return {used, tonumber(reset)}
 end

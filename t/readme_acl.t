@@ -16,7 +16,8 @@ my $app = RateLimit::Backend->start(handler => sub ($req, $conn) {
 });
 my $nginx = RateLimit::Nginx->start(
     http   => $shards->block('main', 'username nginx; password secret; database 1;'),
-    server => 'location / { rate_limit 100r/h store=main key=$http_x_key; proxy_pass http://' . $app->address . '; }',
+    server => 'location / { rate_limit 100r/h store=main key=$http_x_key; proxy_pass http://' . $app->address . '; }
+        location /reserved { alias %%DIR%%/html/x; rate_limit 100r/h name=r store=main key=$http_x_key mode=charge_refund cost=$arg_c; }',
 );
 my $key = 'rl:default/3600:k';
 sub used () { return $primary->hash($key)->{used} // 0 }
@@ -28,6 +29,11 @@ my @client = ('X-Key' => 'k');
 
 is $nginx->get('/', @client)->status, 200, 'a new window: the script';
 wait_until { used() == 1 } what => 'the charge';
+$nginx->get('/reserved?c=2', @client);
+is $nginx->get('/reserved?c=3', @client, 'If-None-Match' => '*')->status, 304, 'what was reserved comes back';
+wait_until { $primary->hash('rl:r/3600:k')->{used} == 2 } what => 'the refund';
+$nginx->get('/reserved', 'X-Key' => 'none', 'If-None-Match' => '*');
+wait_until { !$primary->cmd('EXISTS', 'rl:r/3600:none') && $primary->calls('del') } what => 'the window that was never opened';
 my %called = map { /^cmdstat_([\w|]+)$/ ? ($1 => 1) : () } keys %{$primary->info('commandstats')};
 $shards->wait_synced;
 is limits($nginx->get('/', @client))->{used}, 2, 'the window was read';

@@ -23,9 +23,21 @@ is_deeply refund(0), [5, $reset], 'nothing';
 is_deeply refund(3, $reset + 1), [0, 0], 'to another window';
 is_deeply refund(3, $reset - 1), [0, 0], 'or an earlier one: no';
 is $redis->hash('k')->{used}, 5, 'that one stays';
+for (5, 8) {
+    stored used => 5, reset => $reset;
+    is_deeply refund($_), [0, 0], "$_ of 5: nothing is left";
+    is $redis->cmd('EXISTS', 'k'), 0, 'and there is no window';
+}
+stored used => 0, reset => $reset;
+is_deeply refund(0), [0, 0], 'nor where nothing was used';
+is $redis->cmd('EXISTS', 'k'), 0, 'is there one';
+stored used => 5, reset => $reset, whose => 'not ours';
 is_deeply refund(8), [0, $reset], 'never below zero';
-is_deeply $redis->hash('k'), {used => 0, reset => $reset}, 'the window stays';
+is_deeply $redis->hash('k'), {used => 0, reset => $reset, whose => 'not ours'}, 'a key with another field stays';
 is_deeply refund(1), [0, $reset], 'again';
+stored used => 5, reset => $reset;
+is_deeply refund(5, $reset + 1), [0, 0], 'all of another window';
+is_deeply $redis->hash('k'), {used => 5, reset => $reset}, 'takes nothing from this one';
 
 $redis->flush;
 is_deeply refund(3), [0, 0], 'no window';

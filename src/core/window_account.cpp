@@ -171,9 +171,17 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
     }
 }
 
-void confirm_refund(WindowRecord& record, const Window& answer) noexcept {
-    if (record.unanswered == 0 && record.confirmed && record.reset == answer.reset) {
-        take(record, std::max(answer.used, at_hand(record)), answer.reset);
+void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) noexcept {
+    if (record.unanswered != 0 || !record.confirmed || record.reset != reset) {
+        return;
+    }
+    if (answer.reset == reset) {
+        take(record, std::max(answer.used, at_hand(record)), reset);
+    } else if (at_hand(record) == 0) {  // tokens are in a window that is there: the answer is older
+        record.used = 0;
+        record.confirmed = false;
+        record.reset = record.in_flight != 0 ? reset : 0;
+        record.events = record.events + 1;
     }
 }
 

@@ -74,9 +74,11 @@ struct Receipt {
 void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges, std::int64_t period,
              Millis now, const Window& answer) noexcept;
 
-/// The primary's answer to a refund, which this record knows of already: taken as it is where no charge is on
-/// its way, even though one may have come after it. Too little is put right by the next reservation.
-void confirm_refund(WindowRecord& record, const Window& answer) noexcept;
+/// The primary's answer to a refund to the window that ends at `reset`, which this record knows of already:
+/// taken as it is where no charge is on its way, even though one may have come after it. Too little is put
+/// right by the next reservation. An answer without that window says that it is gone: it is forgotten, but as
+/// long as requests are in flight in it, which have shown its end, that is proposed once more.
+void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) noexcept;
 
 /// What is known about the question that the primary answers.
 struct Question {

@@ -216,7 +216,8 @@ void Charges::settle(const Owed& owed) noexcept {
 void Charges::confirm(const Owed& owed, const Window& answer) noexcept {
     const Millis now = now_millis();
     if (owed.cost < 0) {
-        store_.zone->windows().change(owed.id, [&](WindowRecord& record) { confirm_refund(record, answer); });
+        store_.zone->windows().change(
+            owed.id, [&](WindowRecord& record) { confirm_refund(record, owed.reset, answer); });
         return;
     }
     store_.zone->windows().change(owed.id, [&](WindowRecord& record) {

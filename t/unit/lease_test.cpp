@@ -197,7 +197,7 @@ TEST(Grant, NeverMoreAtHandThanRedisCounts) {
     EXPECT_EQ(at_hand(record), 7);
     EXPECT_TRUE(put_back(record, reset, 60, now, 1));
     EXPECT_EQ(at_hand(record), 7);
-    confirm_refund(record, {3, reset});
+    confirm_refund(record, reset, {3, reset});
     EXPECT_EQ(record.used, 7) << "an answer of before the grant";
 }
 

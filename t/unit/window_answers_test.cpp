@@ -152,16 +152,53 @@ TEST(Confirm, AnAnswerThatSaysNothingNewDoesNotMakeItOlder) {
 
 TEST(ConfirmRefund, TakesLessOfTheSameWindow) {
     WindowRecord record = known(9, now + 1000);
-    confirm_refund(record, {7, now + 1000});
+    confirm_refund(record, now + 1000, {7, now + 1000});
     EXPECT_EQ(record.used, 7);
     EXPECT_EQ(record.asked, 0U) << "whether a limit is reached is still to be asked";
-    confirm_refund(record, {3, now + 900});
+    confirm_refund(record, now + 900, {3, now + 900});
     EXPECT_EQ(record.used, 7) << "of another window";
-    confirm_refund(record, {0, 0});
-    EXPECT_EQ(record.used, 7) << "of none";
+    confirm_refund(record, now + 900, {0, 0});
+    EXPECT_EQ(record.used, 7) << "of another one that is gone";
     send(record, terms(10), 1);
-    confirm_refund(record, {2, now + 1000});
+    confirm_refund(record, now + 1000, {2, now + 1000});
     EXPECT_EQ(record.used, 8) << "a charge is on its way";
+    confirm_refund(record, now + 1000, {0, 0});
+    EXPECT_EQ(record.used, 8) << "to a window that may be there by then";
+}
+
+TEST(ConfirmRefund, ForgetsAWindowThatIsGone) {
+    WindowRecord record = known(9, now + 1000);
+    confirm_refund(record, now + 1000, {0, 0});
+    EXPECT_EQ(record.reset, 0);
+    EXPECT_TRUE(enter(record, terms(10)));
+    EXPECT_EQ(record.reset, terms(10).proposed) << "the next one proposes anew";
+    EXPECT_FALSE(record.confirmed);
+}
+
+TEST(ConfirmRefund, KeepsTheEndThatRequestsInFlightHaveShown) {
+    WindowRecord record = known(9, now + 1000);
+    ASSERT_TRUE(enter(record, terms(10)));
+    const Ticket ticket = record.ticket;
+    const std::uint32_t events = record.events;
+    confirm_refund(record, now + 1000, {0, 0});
+    EXPECT_EQ(record.reset, now + 1000);
+    EXPECT_EQ(record.used, 0);
+    EXPECT_FALSE(record.confirmed);
+    EXPECT_NE(record.events, events) << "an answer to an earlier question may be older";
+    ASSERT_TRUE(enter(record, terms(10)));
+    EXPECT_EQ(record.reset, now + 1000) << "the next one shares it";
+    leave(record, ticket);
+    leave(record, ticket);
+    EXPECT_EQ(record.reset, 0) << "then it is forgotten";
+}
+
+TEST(ConfirmRefund, KeepsTokensAtHand) {
+    WindowRecord record = known(9, now + 1000);
+    record.leased = 4;
+    confirm_refund(record, now + 1000, {0, 0});
+    EXPECT_EQ(record.reset, now + 1000);
+    EXPECT_EQ(record.leased, 4U);
+    EXPECT_EQ(record.used, 9);
 }
 
 TEST(Replace, TakesLess) {
