@@ -51,7 +51,8 @@ struct Limit {
     DryRun dry_run;
     ngx_uint_t status;  // of a rejection; 0: the line says none
 
-    bool warned;  // a warning about this line has been given
+    bool warned;               // a warning about this line has been given
+    mutable bool skip_logged;  // by this worker: that it was skipped
 
     bool has_constant_rate() const noexcept { return rate_text.lengths == nullptr; }
 };

@@ -66,6 +66,67 @@ const char* locate(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rat
     return nullptr;
 }
 
+/// The limit of the same window that applies already, as rates and keys have turned out; null for none.
+const Limit* twin_of(const RequestContext& context, std::size_t i) noexcept {
+    for (std::size_t other = 0; other < i; ++other) {
+        const AppliedLimit& applied = context.applied(other);
+        if (applied.zone != nullptr && applied.id == context.applied(i).id) {
+            return applied.limit;
+        }
+    }
+    return nullptr;
+}
+
+/// Its window would be charged twice.
+void skip_last(RequestContext& context, const Limit& limit, const Limit& twin) noexcept {
+    context.drop_last();
+    if (!limit.skip_logged) {
+        limit.skip_logged = true;
+        ngx_log_error(NGX_LOG_WARN, context.request()->connection->log, 0,
+                      "rate limit \"%V\" in %V:%ui is skipped where its window turns out to be the same as "
+                      "that of the limit in %V:%ui: give one of them another name",
+                      &limit.name, &limit.file, limit.line, &twin.file, twin.line);
+    }
+}
+
+/// Finds the window of a limit that applies, and what the request costs where that is known before.
+ngx_int_t find_window(RequestContext& context, std::size_t i, const Rate& rate) noexcept {
+    ngx_http_request_t* r = context.request();
+    AppliedLimit& applied = context.applied(i);
+    const Limit& limit = *applied.limit;
+    Verdict& verdict = context.verdict(i);
+    verdict.rate = rate;
+    if (rate.limit == 0) {
+        verdict.known = true;
+        verdict.window = {0, propose_reset(WindowKind::first, rate.period, now_millis())};
+        verdict.outcome = decide(rate, verdict.window, applied.dry_run);
+        return NGX_OK;
+    }
+    ngx_int_t status = NGX_OK;
+    StoreConf* store = nullptr;
+    ngx_str_t name = ngx_null_string;
+    const bool found = find_store_of(r, limit, store, name, status);
+    if (status != NGX_OK) {
+        return NGX_ERROR;
+    }
+    if (!found) {
+        fail(context, i, "it is neither \"local\" nor the name of a \"rate_limit_redis\" block", "store",
+             view(name));
+        return NGX_OK;
+    }
+    const char* failure = locate(r, applied, rate, store, applied.client_key);
+    const Limit* twin = failure == nullptr ? twin_of(context, i) : nullptr;
+    if (failure != nullptr) {
+        fail(context, i, failure);
+    } else if (twin != nullptr) {
+        skip_last(context, limit, *twin);
+    } else if (applied.reserves()) {
+        settle_cost(context, i);
+        verdict.never_fits = context.costs()[i] > rate.limit;
+    }
+    return NGX_OK;
+}
+
 /// NGX_DECLINED when the limit does not apply to this request.
 ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
     ngx_http_request_t* r = context.request();
@@ -93,7 +154,6 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
 
     const std::size_t i = context.add(limit);
     AppliedLimit& applied = context.applied(i);
-    Verdict& verdict = context.verdict(i);
     applied.client_key = view(key);
     applied.dry_run = limit.dry_run.on != 0;
     if (limit.dry_run.value != nullptr) {
@@ -107,33 +167,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
         fail(context, i, describe(rate_error), "rate", view(text));
         return NGX_OK;
     }
-    verdict.rate = rate;
-    if (rate.limit == 0) {
-        verdict.known = true;
-        verdict.window = {0, propose_reset(WindowKind::first, rate.period, now_millis())};
-        verdict.outcome = decide(rate, verdict.window, applied.dry_run);
-        return NGX_OK;
-    }
-    ngx_int_t status = NGX_OK;
-    StoreConf* store = nullptr;
-    ngx_str_t name = ngx_null_string;
-    const bool found = find_store_of(r, limit, store, name, status);
-    if (status != NGX_OK) {
-        return NGX_ERROR;
-    }
-    if (!found) {
-        fail(context, i, "it is neither \"local\" nor the name of a \"rate_limit_redis\" block", "store",
-             view(name));
-        return NGX_OK;
-    }
-    const char* failure = locate(r, applied, rate, store, view(key));
-    if (failure != nullptr) {
-        fail(context, i, failure);
-    } else if (applied.reserves()) {
-        settle_cost(context, i);
-        verdict.never_fits = context.costs()[i] > rate.limit;
-    }
-    return NGX_OK;
+    return find_window(context, i, rate);
 }
 
 }  // namespace

@@ -100,6 +100,9 @@ public:
     /// Adds a limit that applies; there is room for every line of the location.
     std::size_t add(const Limit& limit) noexcept;
 
+    /// The last one does not apply after all; nothing has been asked for it.
+    void drop_last() noexcept { --count_; }
+
     /// Asks the store for one limit's window: its primary, if that is to confirm what is remembered, or if
     /// the cost never fits; then the window is for the headers.
     void ask(std::size_t i) noexcept;
