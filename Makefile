@@ -45,7 +45,7 @@ configured := $(BUILD)/nginx
 generated := $(BUILD)/generated
 sources := $(wildcard src/core/*.cpp src/redis/*.cpp src/ngx/*.cpp)
 headers := $(wildcard src/*/*.h)
-scripts := $(patsubst lua/%.lua,$(generated)/%.lua.inc,$(wildcard lua/*.lua))
+embedded := $(patsubst lua/%.lua,$(generated)/%.lua.inc,$(wildcard lua/*.lua)) $(generated)/version.inc
 objects := $(sources:src/%.cpp=$(BUILD)/obj/%.o)
 pure_objects := $(filter-out $(BUILD)/obj/ngx/%,$(objects))
 unit_sources := $(wildcard t/unit/*.cpp)
@@ -123,17 +123,21 @@ $(BUILD)/obj/modules.o: $(configured)/modules.c $(configured)/key
 	@mkdir -p $(@D)
 	$(call quiet,CC)$(CC) -O2 -g -fPIC -Wall @$(configured)/cc-opt @$(configured)/includes -c -o $@ $<
 
-$(pure_objects): $(BUILD)/obj/%.o: src/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(scripts)
+$(pure_objects): $(BUILD)/obj/%.o: src/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(compile) -c -o $@ $<
 
-$(BUILD)/obj/ngx/%.o: src/ngx/%.cpp Makefile $(configured)/key $(hiredis_built) | $(scripts)
+$(BUILD)/obj/ngx/%.o: src/ngx/%.cpp Makefile $(configured)/key $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(compile) @$(configured)/includes -c -o $@ $<
 
 $(generated)/%.lua.inc: lua/%.lua
 	@mkdir -p $(@D)
 	{ printf 'R"lua('; cat $<; printf ')lua"\n'; } > $@
+
+$(generated)/version.inc: VERSION
+	@mkdir -p $(@D)
+	printf '"%s"\n' "$$(cat $<)" > $@
 
 hiredis: $(hiredis_built)
 	@:
@@ -168,7 +172,7 @@ $(unit_tests): $(unit_objects) $(pure_objects) $(hiredis_built)
 	$(call quiet,LINK)$(CXX) -o $@ $(unit_objects) $(pure_objects) $(LDFLAGS) $(hiredis_libs) -lssl -lcrypto \
 	    -lgtest_main -lgtest -pthread
 
-$(BUILD)/unit/%.o: t/unit/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(scripts)
+$(BUILD)/unit/%.o: t/unit/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(compile) -pthread -c -o $@ $<
 
@@ -217,11 +221,11 @@ $(fuzzers): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%_fuzz.o $(filter $(BUILD)/fuzz/core/
 fuzz_compile = clang++ $(dialect) -O1 -g $(warnings) -fsanitize=fuzzer-no-link,address,undefined \
     -fno-sanitize-recover=undefined -MMD -MP -c -o $@ $<
 
-$(BUILD)/fuzz/%_fuzz.o: t/fuzz/%_fuzz.cpp Makefile $(hiredis_built) | $(scripts)
+$(BUILD)/fuzz/%_fuzz.o: t/fuzz/%_fuzz.cpp Makefile $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(fuzz_compile)
 
-$(BUILD)/fuzz/%.o: src/%.cpp Makefile $(hiredis_built) | $(scripts)
+$(BUILD)/fuzz/%.o: src/%.cpp Makefile $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(fuzz_compile)
 
@@ -238,7 +242,7 @@ layer-check:
 
 tidy: $(sources:src/%.cpp=$(BUILD)/tidy/%)
 
-$(BUILD)/tidy/%: src/%.cpp $(headers) .clang-tidy Makefile packaging/tidy $(configured)/key $(hiredis_built) | $(scripts)
+$(BUILD)/tidy/%: src/%.cpp $(headers) .clang-tidy Makefile packaging/tidy $(configured)/key $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,TIDY)packaging/tidy $< $(dialect) $(if $(filter src/ngx/%,$<),@$(configured)/includes)
 	@touch $@

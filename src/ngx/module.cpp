@@ -5,6 +5,7 @@
 #include "ngx/log_throttle.h"
 #include "ngx/store.h"
 #include "ngx/store_conf.h"
+#include "ngx/version.h"
 #include "ngx/zone.h"
 
 using namespace rate_limit;
@@ -104,6 +105,14 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     return finish_stores(cf, *main);
 }
 
+/// nginx calls it in the master process for each configuration that it takes up or only tests.
+ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
+    if (ngx_test_config == 0) {
+        ngx_log_error(NGX_LOG_NOTICE, cycle->log, 0, "rate limit: %s", name_and_version);
+    }
+    return NGX_OK;
+}
+
 /// nginx calls it also in the processes that look after the cache, which serve no requests.
 ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
     const MainConf* main = main_conf(cycle);
@@ -146,6 +155,6 @@ ngx_http_module_t module_context = {
 }  // namespace
 
 ngx_module_t ngx_http_rate_limit_module = {
-    NGX_MODULE_V1, &module_context, commands, NGX_HTTP_MODULE, nullptr,     nullptr,
+    NGX_MODULE_V1, &module_context, commands, NGX_HTTP_MODULE, nullptr,     init_module,
     init_process,  nullptr,         nullptr,  exit_process,    exit_master, NGX_MODULE_V1_PADDING,
 };

@@ -24,6 +24,7 @@ package RateLimit::Nginx;
 #   $nginx->kill;                          # SIGKILL to master and workers
 #   $nginx->kill_worker;                   # SIGKILL to one, waits for its replacement (or pass a pid)
 #   $nginx->error_log;  $nginx->wait_log(qr/.../);  $nginx->count_log(qr/.../);
+#                                          # without the notice that says the module's version at each start
 #   $nginx->expect_log(qr/.../);           # allows [alert], [crit], [emerg] lines that match
 #   $nginx->travel('+3600');               # with clock => 1: nginx's wall clock, by libfaketime
 #   my ($code, $output) = RateLimit::Nginx->test_config(http => TEXT);         # nginx -t, same options
@@ -245,7 +246,10 @@ sub kill_worker ($self, $pid = ($self->workers)[0]) {
     return $self;
 }
 
-sub error_log ($self) { return read_text("$self->{folder}/error.log") }
+sub error_log ($self) {
+    return read_text("$self->{folder}/error.log") =~ s/^.*rate limit: ngx_http_rate_limit_module [\d.]+\n//mgr;
+}
+
 sub output ($self)    { return join '', read_text("$self->{folder}/output"), $self->error_log }
 
 sub count_log ($self, $pattern) { return scalar grep { /$pattern/ } split /\n/, $self->error_log }
