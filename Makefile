@@ -8,6 +8,7 @@ STORE ?= redis
 TEST_JOBS ?= 2
 SECONDS ?= 20
 CC ?= cc
+STRIP ?= strip
 
 # The nginx that is matched: as told, else the one built in NGINX_SRC, else the installed one.
 system_path := $(PATH):/usr/local/sbin:/usr/sbin
@@ -82,7 +83,7 @@ V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
 .PHONY: all module deps hiredis run demo test unit prove bench bench-table bench-plot versions sanitize valgrind fuzz fuzzers \
-    lint format-check layer-check tidy install clean distclean help FORCE
+    lint format-check layer-check tidy install uninstall clean distclean help FORCE
 .DELETE_ON_ERROR:
 
 all:
@@ -103,7 +104,7 @@ help:
 	@echo 'make valgrind   some tests under valgrind'
 	@echo 'make fuzz       each parser fed with noise for SECONDS ($(SECONDS))'
 	@echo 'make lint       clang-format, clang-tidy, layers'
-	@echo 'make install    into the modules directory of nginx (DESTDIR)'
+	@echo 'make install, make uninstall   into and out of the modules directory of nginx (DESTDIR)'
 	@echo 'make clean, make distclean   without, with our own build of hiredis'
 
 module: $(module)
@@ -247,9 +248,14 @@ $(BUILD)/tidy/%: src/%.cpp $(headers) .clang-tidy Makefile packaging/tidy $(conf
 	$(call quiet,TIDY)packaging/tidy $< $(dialect) $(if $(filter src/ngx/%,$<),@$(configured)/includes)
 	@touch $@
 
+# In one step: a running nginx keeps the file that it has loaded, one that starts finds the old or the new.
 install: all
-	install -d "$(DESTDIR)$$(cat $(configured)/modules-path)"
-	install -m 644 $(module) "$(DESTDIR)$$(cat $(configured)/modules-path)/"
+	@installed="$(DESTDIR)$$(cat $(configured)/modules-path)/$(NAME).so" && \
+	install -d "$${installed%/*}" && $(STRIP) --strip-unneeded -o "$$installed.new" $(module) && \
+	chmod 644 "$$installed.new" && mv -f "$$installed.new" "$$installed" && echo "installed $$installed"
+
+uninstall: $(configured)/key
+	@installed="$(DESTDIR)$$(cat $(configured)/modules-path)/$(NAME).so" && rm -f "$$installed" && echo "removed $$installed"
 
 bench:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run redis test bench

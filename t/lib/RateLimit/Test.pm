@@ -49,6 +49,7 @@ use strict;
 use warnings;
 use feature 'signatures';
 
+use Test2::API ();
 use Test::More;
 use RateLimit::Backend;
 use RateLimit::FakeRedis ();
@@ -118,7 +119,8 @@ END {
     if ($$ == $owner) {
         my $status = $?;
         my $builder = Test::More->builder;
-        if (!$done && $status == 0 && !$builder->has_plan) {
+        my $skipped = (Test2::API::test2_stack()->top->plan // '') eq 'SKIP';
+        if (!$done && $status == 0 && !$builder->has_plan && !$skipped) {
             fail('done was called');
             $status = 1;
         }
