@@ -9,6 +9,7 @@ TEST_JOBS ?= 2
 SECONDS ?= 20
 CC ?= cc
 STRIP ?= strip
+HIREDIS_SRC ?=
 
 # The nginx that is matched: as told, else the one built in NGINX_SRC, else the installed one.
 system_path := $(PATH):/usr/local/sbin:/usr/sbin
@@ -23,8 +24,9 @@ else
 nginx := $(abspath $(shell PATH="$(system_path)" command -v nginx))
 endif
 
-# hiredis: the system's if it will do, else our own.
-ifeq ($(shell pkg-config --atleast-version=1.0.0 hiredis hiredis_ssl 2>/dev/null && echo yes),yes)
+# hiredis: built from the sources that are given, else the system's if it will do, else our own.
+export HIREDIS_SRC
+ifeq ($(HIREDIS_SRC)$(shell pkg-config --atleast-version=1.0.0 hiredis hiredis_ssl 2>/dev/null && echo yes),yes)
 hiredis_built :=
 hiredis_includes := $(addprefix -isystem ,$(filter-out /usr/include,$(shell pkg-config --variable=includedir hiredis)))
 hiredis_libs := $(shell pkg-config --libs hiredis_ssl hiredis)
@@ -92,7 +94,7 @@ all:
 help:
 	@echo 'make            builds $(module), matching nginx -V of $(or $(nginx),nginx)'
 	@echo '                NGINX=binary  NGINX_SRC=source tree  BUILD=dir'
-	@echo 'make deps       installs or builds what this machine lacks'
+	@echo 'make deps       installs or builds what this machine lacks; HIREDIS_SRC=source tree of hiredis: builds that'
 	@echo 'make run        a demo on PORT ($(PORT)): two shards of three redis-servers, nginx in front; STORE=local: nginx alone'
 	@echo 'make test       unit tests, then real nginx and redis-server processes'
 	@echo 'make unit, make prove [T=t/x.t]   one half of it, against what is installed'
@@ -143,8 +145,9 @@ $(generated)/version.inc: VERSION
 hiredis: $(hiredis_built)
 	@:
 
-$(DEPS)/hiredis/lib/libhiredis.a:
-	packaging/hiredis $(DEPS)/hiredis
+# Touched only when the sources that are given changed.
+$(DEPS)/hiredis/lib/libhiredis.a: $(if $(HIREDIS_SRC),FORCE)
+	@packaging/hiredis $(DEPS)/hiredis
 
 deps:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps
