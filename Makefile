@@ -11,6 +11,11 @@ CC ?= cc
 STRIP ?= strip
 HIREDIS_SRC ?=
 
+# make takes a path with a space for two.
+refuse_space = $(if $(filter-out 1,$(words x$($(1))x)),$(error $(1) is "$($(1))", and make cannot handle a path with a space: $(2)))
+$(call refuse_space,CURDIR,move the sources to a path without one)
+$(foreach path,BUILD DEPS NGINX NGINX_SRC HIREDIS_SRC,$(call refuse_space,$(path),give $(path) a path without one))
+
 # The nginx that is matched: as told, else the one built in NGINX_SRC, else the installed one.
 system_path := $(PATH):/usr/local/sbin:/usr/sbin
 ifneq ($(NGINX),)
