@@ -81,7 +81,7 @@ ngx_int_t add_handler(ngx_http_core_main_conf_t* core, ngx_http_phases phase,
 }
 
 ngx_int_t preconfiguration(ngx_conf_t* cf) noexcept {
-    return add_variables(cf);
+    return Zone::admit_copy(cf) == NGX_OK ? add_variables(cf) : NGX_ERROR;
 }
 
 ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {

@@ -20,19 +20,40 @@ constexpr std::size_t most_waiting = std::size_t{64} * 1024 * 1024;
 constexpr std::size_t first_part = (sizeof(UsedUpWindows::Memory) + WaitingTable::alignment - 1) /
                                    WaitingTable::alignment * WaitingTable::alignment;
 
-}  // namespace
-
-std::size_t Zone::running_size() noexcept {
+/// The zone that the running configuration has; null: it has none. Another tag is that of another copy of
+/// this module.
+const ngx_shm_zone_t* running_zone() noexcept {
     const auto* part = const_cast<const ngx_list_part_t*>(&ngx_cycle->shared_memory.part);
     for (; part != nullptr; part = part->next) {
         const auto* zones = static_cast<const ngx_shm_zone_t*>(part->elts);
         for (ngx_uint_t i = 0; i < part->nelts; ++i) {
-            if (zones[i].tag == &ngx_http_rate_limit_module && view(zones[i].shm.name) == view(zone_name)) {
-                return zones[i].shm.size;
+            if (view(zones[i].shm.name) == view(zone_name)) {
+                return &zones[i];
             }
         }
     }
-    return 0;
+    return nullptr;
+}
+
+}  // namespace
+
+std::size_t Zone::running_size() noexcept {
+    const ngx_shm_zone_t* zone = running_zone();
+    return zone == nullptr ? 0 : zone->shm.size;
+}
+
+/// Without a master process nginx would unload the other copy, whose timers and requests are in this very
+/// process.
+ngx_int_t Zone::admit_copy(ngx_conf_t* cf) noexcept {
+    const ngx_shm_zone_t* before = running_zone();
+    if (ngx_process != NGX_PROCESS_SINGLE || before == nullptr ||
+        before->tag == &ngx_http_rate_limit_module) {
+        return NGX_OK;
+    }
+    ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                  "another copy of ngx_http_rate_limit_module cannot be loaded while nginx runs without a "
+                  "master process: restart it, or load the same file");
+    return NGX_ERROR;
 }
 
 ngx_int_t Zone::reserve(ngx_conf_t* cf, std::size_t size) noexcept {
@@ -96,23 +117,36 @@ ngx_int_t Zone::create(ngx_shm_zone_t& zone) noexcept {
         ngx_log_error(NGX_LOG_EMERG, zone.shm.log, 0, "\"rate_limit_zone\" is too small: enlarge it");
         return NGX_ERROR;
     }
-    const std::size_t before = running_size();
-    if (before != 0 && ngx_process == NGX_PROCESS_SINGLE) {
+    return compare_with_running(zone);
+}
+
+/// nginx keeps the memory only for the same size and the same copy of the module.
+ngx_int_t Zone::compare_with_running(const ngx_shm_zone_t& zone) noexcept {
+    const ngx_shm_zone_t* before = running_zone();
+    if (before == nullptr) {
+        return NGX_OK;
+    }
+    if (before->tag != zone.tag) {
+        ngx_log_error(
+            NGX_LOG_WARN, zone.shm.log, 0,
+            "\"rate_limit_zone\" will be of another copy of this module: it starts anew, local windows "
+            "and waiting charges of before are forgotten");
+        return NGX_OK;
+    }
+    if (ngx_process == NGX_PROCESS_SINGLE) {
         // nginx unmaps the old memory at once, while requests of this very process still use it.
         ngx_log_error(
             NGX_LOG_EMERG, zone.shm.log, 0,
             "\"rate_limit_zone\" cannot get another size while nginx runs without a master process: "
             "restart it, or keep %uz bytes",
-            before);
+            before->shm.size);
         return NGX_ERROR;
     }
-    if (before != 0) {
-        ngx_log_error(
-            NGX_LOG_WARN, zone.shm.log, 0,
-            "\"rate_limit_zone\" will be of %uz bytes, not %uz: it starts anew, local windows and waiting "
-            "charges of before are forgotten",
-            zone.shm.size, before);
-    }
+    ngx_log_error(
+        NGX_LOG_WARN, zone.shm.log, 0,
+        "\"rate_limit_zone\" will be of %uz bytes, not %uz: it starts anew, local windows and waiting "
+        "charges of before are forgotten",
+        zone.shm.size, before->shm.size);
     return NGX_OK;
 }
 

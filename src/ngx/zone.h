@@ -19,8 +19,13 @@ public:
 
     Zone() noexcept : windows_(LockUser{}), waiting_(LockUser{}) {}
 
-    /// Bytes of the zone that the running configuration has; 0: it has none.
+    /// Bytes of the zone that the running configuration has, of this or another copy of the module; 0: it has
+    /// none.
     static std::size_t running_size() noexcept;
+
+    /// To be called before the configuration changes anything in nginx. NGX_ERROR, and the reason logged,
+    /// where another copy of the module cannot be taken up.
+    static ngx_int_t admit_copy(ngx_conf_t* cf) noexcept;
 
     /// Asks nginx for the memory. NGX_ERROR if it is refused; the reason is logged.
     ngx_int_t reserve(ngx_conf_t* cf, std::size_t size) noexcept;
@@ -41,6 +46,7 @@ public:
 
 private:
     static ngx_int_t init(ngx_shm_zone_t* zone, void* previous) noexcept;
+    static ngx_int_t compare_with_running(const ngx_shm_zone_t& zone) noexcept;
 
     ngx_int_t create(ngx_shm_zone_t& zone) noexcept;
     ngx_int_t adopt(const Zone& previous, ngx_log_t* log) noexcept;
