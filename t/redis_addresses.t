@@ -14,7 +14,8 @@ my $redis = RateLimit::Redis->start(unixsocket => 1, args => ['--bind', '127.0.0
 my $port  = $redis->port;
 my $has_ipv6 = IO::Socket::IP->new(PeerHost => '::1', PeerPort => $port);
 
-my @addresses = ([unix => $redis->address], [ipv4 => "127.0.0.1:$port"], [name => "localhost:$port"]);
+# 127.1 is a name to nginx, which the system resolves without asking anybody.
+my @addresses = ([unix => $redis->address], [ipv4 => "127.0.0.1:$port"], [name => "127.1:$port"]);
 push @addresses, [ipv6 => "[::1]:$port"] if $has_ipv6;
 my $times  = 'check_timeout 2s; connect_timeout 2s;';
 my @stores = map { "rate_limit_redis $_->[0] { $times shard a primary=$_->[1]; }\n" } @addresses;
