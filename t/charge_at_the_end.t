@@ -69,7 +69,7 @@ is_deeply $redis->hash('rl:default/3600:/open'), {used => 5, reset => $reset},
     'a window that is open by then is charged';
 is limits($nginx->get('/open?quick'))->{reset}, int(($reset + 999) / 1000), 'and shown from then on';
 
-my $soon = int(1000 * time) + 800;
+my $soon = int(1000 * time) + 2000;
 $redis->cmd('HSET', 'rl:default/3600:/closed', used => 4, reset => $soon);
 my $closed = start('/closed');
 wait_until { 1000 * time > $soon + 20 } what => 'the end of the window';

@@ -36,7 +36,7 @@ wait_until {
     wait_until { used() == $admitted } what => 'the charges';
     $together = $burst / (reads() - $before);
     $together > 2 * $clients
-} timeout => 30, what => 'charges to leave together';
+} timeout => 120, what => 'charges to leave together';
 note sprintf '%.1f at a time', $together;
 is $admitted % $burst, 0, 'all requests passed';
 

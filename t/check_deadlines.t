@@ -43,7 +43,7 @@ sub took ($client, $status, $least, $what) {
     is $response->header('X-Status'), $status, "$what: $status";
     my $took = $response->header('X-Time');
     cmp_ok $took, '>=', $least - 0.005, "$what: not before its time";
-    cmp_ok $took, '<', $least + 0.12, "$what: $took s";
+    cmp_ok $took, '<', $least + patience(0.12), "$what: $took s";
     return limits($response)->{used};
 }
 

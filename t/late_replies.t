@@ -17,7 +17,7 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $conn->state('slow') ? $conn->hold('gate', $answer) : $answer;
 });
 my $nginx = RateLimit::Nginx->start(
-    http => 'rate_limit_redis main { check_timeout 60ms; connect_timeout 2s; '
+    http => 'rate_limit_redis main { check_timeout 600ms; connect_timeout 2s; '
         . "shard a primary=@{[$redis->address]}; }"
         . "rate_limit_redis patient { check_timeout 9s; shard a primary=@{[$redis->address]}; }",
     server => 'rate_limit_key $http_x_key; rate_limit_exempt_status 200; '

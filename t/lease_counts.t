@@ -35,7 +35,7 @@ sub uris (@keys) { return uris => [map { "/x?k=$_" } @keys] }
 sub flood_until ($key, $condition, @how) {
     my @floods =
         map { RateLimit::Flood->start(port => $nginx[$_]->port, uris($key), requests => PLENTY, %{$how[$_]}) } 0, 1;
-    wait_until { $condition->() } timeout => 60, what => "what is used of $key";
+    wait_until { $condition->() } timeout => 180, what => "what is used of $key";
     $_->stop for @floods;
     return;
 }

@@ -36,10 +36,9 @@ sub outcomes ($uri, $key, $count = 1) {
 
 # Asks all the time until it is admitted: that response.
 sub admitted ($key, $what) {
-    my $begun = monotonic();
-    my $response = wait_until { my $r = $nginx->get('/x', 'X-Key' => $key); $r->status == 200 && $r } timeout => 3,
-        what => 'to be admitted';
-    cmp_ok monotonic() - $begun, '<', patience(1.5), "$what is noticed";
+    my $asked = calls();
+    my $response = wait_until { my $r = $nginx->get('/x', 'X-Key' => $key); $r->status == 200 && $r } what => 'to be admitted';
+    cmp_ok calls() - $asked, '<=', 3, "$what is noticed when the primary is next asked";
     return $response;
 }
 
@@ -78,7 +77,7 @@ my %late;
 wait_until { $late{$nginx->get('/plan?plan=tiny', 'X-Key' => 'plan')->header('X-Outcome')}++; monotonic() - $seconds > 1.2 }
     what => 'one of them to ask the primary';
 is_deeply [keys %late], ['REJECTED'], 'also when the primary is asked';
-cmp_ok calls() - $calls, '<=', 4, 'which is once a second';
+cmp_ok calls() - $calls, '<=', 3 + int(monotonic() - $seconds), 'which is once a second';
 is_deeply outcomes('/plan?cost=45', 'plan'), {PASSED => 1}, 'one that costs much passes';
 is_deeply outcomes('/plan?cost=45&plan=small', 'plan'), {REJECTED => 1}, 'but not under a low limit';
 is_deeply outcomes('/plan', 'plan', 55), {PASSED => 47, REJECTED => 8}, 'the high one is spent to its end';

@@ -12,7 +12,7 @@ use RateLimit::Test;
 my $redis = RateLimit::Redis->start;
 my $proxy = RateLimit::Proxy->start(to => $redis->port);
 sub start ($name, %opt) {
-    my $charge_timeout = $opt{charge_timeout} ? "charge_timeout $opt{charge_timeout};" : '';
+    my $charge_timeout = 'charge_timeout ' . ($opt{charge_timeout} // '99s') . ';';    # longer than the end of nginx is waited for
     return RateLimit::Nginx->start(
         workers => $opt{workers} // 2,
         http    => "rate_limit_redis main { check_timeout 9s; connect_timeout 9s; $charge_timeout "
@@ -30,7 +30,7 @@ sub charged ($name) { return (eval { $redis->hash("rl:$name/3600:k")->{used} } /
 my $nginx = start('idle');
 $nginx->parallel(connections => 8, requests => 40, uri => '/x', headers => ['X-Key' => 'k']);
 wait_until { charged('idle') == 40 } what => 'charges';
-cmp_ok seconds(sub { $nginx->stop }), '<', 2, 'idle connections do not hold a worker';
+ok eval { $nginx->stop }, 'idle connections do not hold a worker';
 
 $nginx = start('pending');
 $nginx->get('/x', 'X-Key' => 'k');
@@ -41,7 +41,7 @@ kill QUIT => $nginx->pid;
 wait_until { $nginx->old_workers } what => 'workers to be leaving';
 is charged('pending'), 1, 'charges are on their way';
 $proxy->flow;
-cmp_ok seconds(sub { $nginx->stop }), '<', 2, 'a worker leaves when they are answered';
+ok eval { $nginx->stop }, 'a worker leaves when they are answered';
 is charged('pending'), 41, 'and all have been delivered';
 
 $nginx = start('silent', workers => 1, charge_timeout => '1s');
@@ -50,14 +50,13 @@ wait_until { charged('silent') == 1 } what => 'the charge';
 $proxy->stall('answers');
 $nginx->get('/x', 'X-Key' => 'k') for 1 .. 3;
 my $seconds = seconds(sub { $nginx->stop });
-cmp_ok $seconds, '>', 0.5, 'a silent Redis is waited for';
-cmp_ok $seconds, '<', 4.5, 'for charge_timeout and no longer';
-$nginx->wait_log(qr/in doubt/);
+cmp_ok $seconds, '>', 0.5, 'a silent Redis is waited for, though not for ever';
+like $nginx->error_log, qr/gracefully shutting down.*in doubt.*worker process \d+ exited with code 0/s, 'but for charge_timeout';
 $proxy->flow;
 
 my $reloaded = start('reload');
 $reloaded->parallel(connections => 8, requests => 40, uri => '/x', headers => ['X-Key' => 'k']);
-cmp_ok seconds(sub { $reloaded->reload(wait_old => 1) }), '<', 3, 'a reload lets old workers go';
+ok eval { $reloaded->reload(wait_old => 1) }, 'a reload lets old workers go';
 is $_->count_log(qr/open socket/), 0, 'no socket is left open' for RateLimit::Nginx::started();
 
 done;

@@ -16,7 +16,7 @@ my $shards  = RateLimit::Shards->start(1, replicas => 1, redis => {appendonly =>
 my $primary = $shards->primary;
 my $nginx   = RateLimit::Nginx->start(
     http => RateLimit::Traffic::log_format()
-        . $shards->block('main', 'check_timeout 600ms; connect_timeout 600ms; charge_timeout 1s;'),
+        . $shards->block('main', 'check_timeout 2s; connect_timeout 2s; charge_timeout 3s;'),
     server => RateLimit::Traffic::log() . 'rate_limit_key $http_x_key; rate_limit_error_status 529;
         rate_limit 1000000r/h store=main; location / {} location /deny { rate_limit_on_error deny; }',
     files => {deny => ''},
@@ -24,7 +24,7 @@ my $nginx   = RateLimit::Nginx->start(
 my @keys    = map { "k$_" } 1 .. 10;
 my $traffic = RateLimit::Traffic->start($nginx, connections => 16,
     requests => [map { my $key = $_; map { [$_, 'X-Key' => $key] } qw(/x /deny) } @keys]);
-my %limit = (timeout => 0.6, passes => 1);
+my %limit = (timeout => 2, passes => 1);
 
 sub stored () {
     my %stored;
@@ -55,7 +55,7 @@ for my $round (1 .. 3) {
     $traffic->more(200)->is_served("primary killed, $round", $mark, %limit);
     my $before = $primary->restart->calls('hincrby');
     $mark = $traffic->mark;
-    wait_until { $primary->calls('hincrby') + $primary->calls('evalsha') > $before } timeout => 6, what => 'charges';
+    wait_until { $primary->calls('hincrby') + $primary->calls('evalsha') > $before } what => 'charges';
     $traffic->is_served("restarted, $round", $mark, %limit);
     next if $round == 3;
     next_second();
@@ -66,7 +66,7 @@ for my $round (1 .. 3) {
     wait_until { $round == 1 || $nginx->count_log(qr/in doubt so far/) > $lines } what => 'charge_timeout';
     $traffic->is_served("primary frozen, $round", $mark, %limit);
     $primary->thaw->forget_calls;
-    wait_until { $primary->calls('hincrby') + $primary->calls('evalsha') > 0 } timeout => 6, what => 'charges';
+    wait_until { $primary->calls('hincrby') + $primary->calls('evalsha') > 0 } what => 'charges';
 }
 $traffic->stop;
 my %admitted;

@@ -10,6 +10,8 @@ use lib "$FindBin::Bin/lib";
 use RateLimit::Test;
 use RateLimit::FakeRedis;
 
+use List::Util qw(sum0);
+
 my $odd   = 1;
 my $reset = (time + 1800) . '000';
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
@@ -31,7 +33,9 @@ $redis->set(writable => 1);
 wait_until { $redis->commands('evalsha') >= 9 } what => 'all that waited';
 my %sent;
 $sent{$_->[3]}++ for $redis->commands('evalsha');
-is_deeply [values %sent], [(1) x 9], 'each is sent once';
+is scalar(keys %sent), 9, 'each is sent';
+# One try may have come before the primary could write.
+cmp_ok sum0(values %sent), '<=', 10, 'once';
 $nginx->wait_log(qr/1 charges for .* were dropped: .*\(1 dropped so far\)/);
 $nginx->wait_log(qr/takes charges again/);
 $nginx->stop;

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 
 # Under load a replica is killed, frozen, cut off, separated from its primary: every check is answered by another node,
-# a dead one costs later requests nothing, and it is back at work within 6 s.
+# a dead one costs later requests nothing, and it comes back to work.
 
 use strict;
 use warnings;
@@ -14,7 +14,7 @@ my $primary  = RateLimit::Redis->start;
 my @replicas = map { RateLimit::Redis->start(replica_of => $primary) } 1 .. 2;
 my $proxy    = RateLimit::Proxy->start(to => $replicas[1]->port);
 my $nginx    = RateLimit::Nginx->start(
-    http   => RateLimit::Traffic::log_format() . "rate_limit_redis main { check_timeout 600ms; connect_timeout 600ms;
+    http   => RateLimit::Traffic::log_format() . "rate_limit_redis main { check_timeout 3s; connect_timeout 3s;
         shard a primary=@{[$primary->address]} replica=@{[$replicas[0]->address]} replica=@{[$proxy->address]}; }",
     server => RateLimit::Traffic::log() . 'rate_limit_key $http_x_key; rate_limit_error_status 529;
         location / { rate_limit 1000000r/h store=main; }
@@ -24,10 +24,10 @@ my $nginx    = RateLimit::Nginx->start(
 my @keys    = map { "k$_" } 1 .. 10;
 my $traffic = RateLimit::Traffic->start($nginx, connections => 8,
     requests => [map { (['/x', 'X-Key' => $_], ['/deny', 'X-Key' => $_]) } @keys]);
-my %passes = (timeout => 0.6, passes => 1);
+my %passes = (timeout => 3, passes => 1);
 
 sub again ($redis, $what) {
-    return wait_until { $redis->calls('hmget') > 10 } timeout => 6, what => "the replica to be asked again: $what";
+    return wait_until { $redis->calls('hmget') > 10 } what => "the replica to be asked again: $what";
 }
 
 # A node writes one line a second: a line that is awaited must find its second free.
@@ -36,12 +36,13 @@ sub next_second () {
     return wait_until { time > $second } what => 'the next second';
 }
 
-# Requests that end after the node is known to be down, but for those that were waiting for it.
+# Requests that end after the node is known to be down, but for those that were waiting for it. Who asks it waits for a third of
+# check_timeout, that is 1 s.
 sub costs_nothing ($what) {
     $traffic->more(20);
     my $mark = $traffic->mark;
     my $seen = $traffic->more(300)->since($mark);
-    my $slow = grep { $_->{wait} >= 0.18 } @$seen;
+    my $slow = grep { $_->{wait} >= 0.9 } @$seen;
     return cmp_ok $slow, '<=', @$seen / 100, "$what: once down it costs nothing ($slow slow of " . @$seen . ')';
 }
 

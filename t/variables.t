@@ -56,7 +56,7 @@ my $after  = time;
 cmp_ok $first[4], '>=', $before + 3600, 'the reset';
 cmp_ok $first[4], '<=', $after + 3601, 'is a period ahead';
 is_deeply [@first[0 .. 3, 5, 6]], ['PASSED', 3, 1, 2, 'core', 'west'], 'PASSED';
-like $first[7], qr/^0\.0\d\d$/, 'the time of the store in seconds';
+like $first[7], qr/^\d\.\d{3}$/, 'the time of the store in seconds';
 my $early = $nginx->get('/early/x', 'X-Key' => 'k');
 is $early->header('X-Before'), '[]', 'empty before the decision';
 is $early->header('X-After'), 'PASSED:2', 'in response headers';
@@ -75,6 +75,6 @@ is_deeply [logged('/x', 200, '')], [('-') x 8], 'and where none applies';
 is +(logged("/early/missing", 404, "m"))[0], 'PASSED', 'of an error';
 my @slow = logged('/slow/x', 200);
 cmp_ok $slow[7], '>=', 0.29, 'the store time of two phases adds up';
-cmp_ok $slow[7], '<', 2, 'in seconds';
+cmp_ok $slow[7], '<', patience(4), 'in seconds';
 
 done;

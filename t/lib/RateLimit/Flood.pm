@@ -32,7 +32,7 @@ sub start ($class, %opt) {
     return bless {process => $process, output => "$file.out", log => "$file.log"}, $class;
 }
 
-sub counts ($self, $timeout = 60) {
+sub counts ($self, $timeout = 180) {
     $self->{process}->wait($timeout) or croak 'h2load does not end: ' . read_text($self->{output});
     my $text = read_text($self->{output});
     my ($statuses) = $text =~ /status codes: (.*)/ or croak "h2load: $text";

@@ -10,7 +10,7 @@ package RateLimit::Load;
 #
 # Responses come in the order of the requests. A connection that the server closes is opened again; a
 # request that got no answer has a response of status 0. keepalive => 0: a connection for each request;
-# timeout => SECONDS for the whole run (default 30).
+# timeout => SECONDS for the whole run (default 120).
 
 use strict;
 use warnings;
@@ -40,7 +40,7 @@ sub parallel (%opt) {
     $run->connect_next for 1 .. $connections;
 
     local $SIG{PIPE} = 'IGNORE';
-    my $end = monotonic() + patience($opt{timeout} // 30);
+    my $end = monotonic() + patience($opt{timeout} // 120);
     while (%{$run->{open}}) {
         croak 'requests without an answer: ' . keys %{$run->{open}} if monotonic() > $end;
         my $ready = select my $read = $run->{read}, my $write = $run->{write}, undef, 1;

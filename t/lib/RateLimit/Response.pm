@@ -4,6 +4,7 @@ package RateLimit::Response;
 #
 #   $r->status  $r->body  $r->header('name')  $r->all('name')  $r->headers  ([name, value], ...)
 #   $r->raw_head     # status line and headers as they came
+#   $r->date         # when it was made, by the server's clock: seconds since the epoch
 #   limits($r)       # {limit, used, remaining, reset, resource, retry_after}: what the github headers say;
 #                    # a header that is absent is absent here; one that came twice dies
 #   RateLimit::Response->take(\$buffer, method => 'HEAD', eof => 1)   # undef while incomplete
@@ -14,6 +15,7 @@ use feature 'signatures';
 
 use Carp qw(croak);
 use Exporter 'import';
+use Time::Local qw(timegm);
 
 our @EXPORT = qw(limits);
 
@@ -29,6 +31,14 @@ sub headers ($self) {
 sub all ($self, $name) { return map { $_->[1] } grep { lc $_->[0] eq lc $name } $self->headers }
 
 sub header ($self, $name) { return ($self->all($name))[0] }
+
+my %month;
+@month{qw(Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec)} = 0 .. 11;
+
+sub date ($self) {
+    my ($day, $month, $year, @time) = $self->header('Date') =~ /(\d+) (\w+) (\d+) (\d+):(\d+):(\d+) GMT$/;
+    return timegm(reverse(@time), $day, $month{$month}, $year);
+}
 
 sub take ($class, $buffer, %opt) {
     while (1) {
