@@ -14,8 +14,9 @@ my $text    = read_text(RateLimit::Nginx::module());
 my $file    = write_text(test_folder() . '/module.so', $text);
 
 # nginx takes USR2 only where the process that started it has left, as it has with "daemon on". What stays is in its group.
+# nginx hands no environment to its successor but what it is told.
 my $nginx = RateLimit::Nginx->create(
-    module => $file, server => 'location / { rate_limit_key k; rate_limit 100r/h; }');
+    env => {map { $_ => 1 } qw(ASAN_OPTIONS LSAN_OPTIONS UBSAN_OPTIONS)}, module => $file, server => 'location / { rate_limit_key k; rate_limit 100r/h; }');
 my $pid_file = $nginx->folder . '/nginx.pid';
 my $start    = '( "$@" & until [ -s nginx.pid ]; do sleep 0.02; done ); exec sleep 600';
 $nginx->{process} = RateLimit::Process->start(
