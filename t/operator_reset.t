@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 
-# Who deletes or lowers a count on the primary is heard within a second or so; but an answer that is older than a charge
-# from here is not taken for such an act.
+# Who deletes or lowers a count on the primary is heard, a second after the limit was reached or, later, within ten (see
+# used_up_asked_rarely.t); but an answer that is older than a charge from here is not taken for such an act.
 
 use strict;
 use warnings;

@@ -1,13 +1,16 @@
 #include "core/window_account.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace rate_limit {
 
 namespace {
 
-constexpr std::uint32_t ask_again = 1000;  // milliseconds
+/// Milliseconds between questions, after so many answers that said nothing new.
+constexpr std::array<std::uint32_t, WindowRecord::max_same_answers + 1> ask_again{1000, 2000, 4000, 8000,
+                                                                                  10'000};
 
 std::int64_t add(std::int64_t a, std::int64_t b) noexcept {
     std::int64_t sum = 0;
@@ -37,6 +40,9 @@ void open_if_ended(WindowRecord& record, const Terms& terms) noexcept {
 }
 
 void take(WindowRecord& record, std::int64_t used, Millis reset) noexcept {
+    if (record.used != used || record.reset != reset) {
+        record.same_answers = 0;
+    }
     record.used = std::max<std::int64_t>(0, used);
     // Tokens that Redis does not count any more are lost: an operator, or a failover, took them away.
     record.leased =
@@ -138,6 +144,7 @@ void settle(WindowRecord& record, Ticket ticket, std::uint64_t charges, Millis n
 
 void resend(WindowRecord& record, Millis now) noexcept {
     record.events = record.events + 1;
+    record.same_answers = 0;
     record.changed = static_cast<std::uint32_t>(now);
 }
 
@@ -185,8 +192,10 @@ void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) no
     }
 }
 
-void replace(WindowRecord& record, const Terms& terms, const Window& answer,
-             const Question& question) noexcept {
+namespace {
+
+void take_word(WindowRecord& record, const Terms& terms, const Window& answer,
+               const Question& question) noexcept {
     if (is_on_its_way(record, terms.now, question.patience) || record.events != question.events ||
         !is_open(record, terms.rate.period, terms.now)) {
         learn(record, terms, answer);
@@ -209,17 +218,34 @@ void replace(WindowRecord& record, const Terms& terms, const Window& answer,
     }
 }
 
+}  // namespace
+
+void replace(WindowRecord& record, const Terms& terms, const Window& answer,
+             const Question& question) noexcept {
+    const bool same = is_open(answer, terms.rate.period, terms.now) && answer.reset == record.reset &&
+                      add(answer.used, question.waiting) == record.used;
+    const std::uint32_t same_answers = record.same_answers;
+    take_word(record, terms, answer, question);
+    record.same_answers = same ? std::min(same_answers + 1, WindowRecord::max_same_answers) : 0;
+}
+
 bool is_on_its_way(const WindowRecord& record, Millis now, Millis patience) noexcept {
     return record.unanswered != 0 && static_cast<std::uint32_t>(now) - record.changed <= patience;
 }
 
 bool may_ask(WindowRecord& record, Millis now) noexcept {
     const auto at = static_cast<std::uint32_t>(now);
-    if (at - record.asked < ask_again) {
+    if (at - record.asked < ask_again.at(record.same_answers)) {
         return false;
     }
     record.asked = at;
     return true;
+}
+
+void heard(WindowRecord& record, Millis now) noexcept {
+    if (record.same_answers == 0) {
+        may_ask(record, now);
+    }
 }
 
 }  // namespace rate_limit

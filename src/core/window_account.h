@@ -96,7 +96,12 @@ void replace(WindowRecord& record, const Terms& terms, const Window& answer,
 /// A charge that was sent from here may still be answered: `patience` as in Question.
 bool is_on_its_way(const WindowRecord& record, Millis now, Millis patience) noexcept;
 
-/// True once a second for one window: whoever gets it asks the primary.
+/// True once in an interval for one window: whoever gets it asks the primary. The interval is a second, and
+/// grows to ten while the primary's answers say nothing new: many machines may ask about the same window.
 bool may_ask(WindowRecord& record, Millis now) noexcept;
+
+/// Some node has just said that the limit is reached, unasked by may_ask(): that is fresh enough for a
+/// second, but does not put off a question that was to come later than that.
+void heard(WindowRecord& record, Millis now) noexcept;
 
 }  // namespace rate_limit

@@ -25,6 +25,7 @@ struct WindowRecord {
     static constexpr std::size_t journals = 128;  ///< see RecordTable
     static constexpr std::uint32_t max_in_flight = (1U << 24) - 1;
     static constexpr std::uint32_t max_unanswered = (1U << 24) - 1;
+    static constexpr std::uint32_t max_same_answers = 4;
     static constexpr std::int64_t max_leased = (std::int64_t{1} << 40) - 1;
     static constexpr std::uint32_t start_pace = 16;  ///< see core/lease.h
     static constexpr std::uint32_t max_pace = 31;
@@ -32,6 +33,7 @@ struct WindowRecord {
     WindowRecord() noexcept
         : limit(0),
           events(0),
+          same_answers(0),
           leased(0),
           unanswered(0),
           in_flight(0),
@@ -41,11 +43,13 @@ struct WindowRecord {
           pace(start_pace) {}
 
     WindowId id;
-    Millis reset = 0;               ///< the window's end; 0: no window
-    std::int64_t used = 0;          ///< at least: what the truth said last, and what was charged here since
-    std::uint64_t limit : 40;       ///< as last seen: which records may be evicted depends on it
-    std::uint64_t events : 24;      ///< how many charges were sent from here and answered, modulo its size
-    std::uint64_t leased : 40;      ///< tokens granted to this machine and not spent: at most `used`
+    Millis reset = 0;                ///< the window's end; 0: no window
+    std::int64_t used = 0;           ///< at least: what the truth said last, and what was charged here since
+    std::uint64_t limit : 40;        ///< as last seen: which records may be evicted depends on it
+    std::uint64_t events : 21;       ///< how many charges were sent from here and answered, modulo its size
+    std::uint64_t same_answers : 3;  ///< how often in a row the primary, asked to confirm what is known here,
+                                     ///< has said just that; at its most it stays there
+    std::uint64_t leased : 40;       ///< tokens granted to this machine and not spent: at most `used`
     std::uint64_t unanswered : 24;  ///< charges sent from here that the primary has not answered; at its most
                                     ///< it stays there
     std::uint32_t asked =
@@ -62,10 +66,10 @@ struct WindowRecord {
     friend bool operator!=(const WindowRecord& a, const WindowRecord& b) noexcept { return !(a == b); }
     friend bool operator==(const WindowRecord& a, const WindowRecord& b) noexcept {
         return a.id == b.id && a.reset == b.reset && a.used == b.used && a.limit == b.limit &&
-               a.events == b.events && a.leased == b.leased && a.unanswered == b.unanswered &&
-               a.asked == b.asked && a.changed == b.changed && a.ticket == b.ticket &&
-               a.in_flight == b.in_flight && a.truth == b.truth && a.confirmed == b.confirmed &&
-               a.fetching == b.fetching && a.pace == b.pace;
+               a.events == b.events && a.same_answers == b.same_answers && a.leased == b.leased &&
+               a.unanswered == b.unanswered && a.asked == b.asked && a.changed == b.changed &&
+               a.ticket == b.ticket && a.in_flight == b.in_flight && a.truth == b.truth &&
+               a.confirmed == b.confirmed && a.fetching == b.fetching && a.pace == b.pace;
     }
 };
 static_assert(sizeof(WindowRecord) == 64, "a record is one cache line");

@@ -98,7 +98,7 @@ Admission admit(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, cons
             used_up = true;
             verdict.window = {record.used, record.reset};
             if (source != Source::memory) {
-                may_ask(record, now);  // this answer is fresh enough for a second
+                heard(record, now);
             }
         }
         if (!is_open(record, verdict.rate.period, now)) {
@@ -138,7 +138,7 @@ Admission take_grant(AppliedLimit& applied, Verdict& verdict, std::int64_t cost,
             learn(record, terms, answer);
         }
         if (!admitted) {
-            may_ask(record, now);
+            heard(record, now);
         }
     });
     if (!admitted || answer.used >= verdict.rate.limit) {

@@ -291,6 +291,90 @@ TEST(Replace, NoWindowHereNorThere) {
     EXPECT_EQ(record, with_id());
 }
 
+/// Milliseconds until the primary may be asked about it again, which then answers so.
+Millis asked_after(WindowRecord& record, Millis& at, const Window& answer, std::int64_t waiting = 0) {
+    const Millis before = at;
+    while (!may_ask(record, at)) {
+        at += 500;
+    }
+    Question asked = question(record.events);
+    asked.waiting = waiting;
+    replace(record, terms(10, at), answer, asked);
+    return at - before;
+}
+
+/// Asked until the interval has grown as far as it does, since `now`; `at` is then the last time.
+WindowRecord hammered(Millis& at, Millis reset) {
+    WindowRecord record = known(10, reset);
+    heard(record, now);
+    at = now;
+    for (const Millis expected : {1000, 2000, 4000, 8000, 10'000, 10'000, 10'000}) {
+        EXPECT_EQ(asked_after(record, at, {10, reset}), expected);
+    }
+    return record;
+}
+
+TEST(MayAsk, MoreRarelyWhileTheAnswerStaysTheSame) {
+    Millis at = 0;
+    (void)hammered(at, now + 60'000);
+}
+
+TEST(MayAsk, ASecondAfterAnotherAnswer) {
+    const Millis reset = now + 60'000;
+    for (const Window& other :
+         {Window{9, reset}, Window{11, reset}, Window{10, reset + 5000}, Window{0, 0}}) {
+        Millis at = 0;
+        WindowRecord record = hammered(at, reset);
+        EXPECT_EQ(asked_after(record, at, other), 10'000);
+        EXPECT_FALSE(may_ask(record, at + 999)) << other.used;
+        EXPECT_TRUE(may_ask(record, at + 1000)) << other.used;
+    }
+}
+
+TEST(MayAsk, ASecondAfterWhateverElseSaysSomethingNew) {
+    const Millis reset = now + 60'000;
+    const auto expect_reset = [&](auto&& change) {
+        Millis at = 0;
+        WindowRecord record = hammered(at, reset);
+        change(record, at);
+        EXPECT_TRUE(may_ask(record, at + 1000)) << at;
+    };
+    expect_reset([&](WindowRecord& record, Millis at) { learn(record, terms(10, at), {11, reset}); });
+    expect_reset([&](WindowRecord& record, Millis at) { send(record, terms(20, at), 1); });
+    expect_reset([&](WindowRecord& record, Millis /*at*/) { confirm_refund(record, reset, {9, reset}); });
+    expect_reset([&](WindowRecord& record, Millis& at) {
+        at = reset;
+        learn(record, terms(10, at), {10, reset + 60'000});  // the next window
+        heard(record, at);
+    });
+}
+
+TEST(MayAsk, WhatANodeKnowsAlreadyChangesNothing) {
+    const Millis reset = now + 60'000;
+    Millis at = 0;
+    WindowRecord record = hammered(at, reset);
+    learn(record, terms(10, at + 9000), {10, reset});
+    heard(record, at + 9000);
+    EXPECT_FALSE(may_ask(record, at + 9999));
+    EXPECT_TRUE(may_ask(record, at + 10'000)) << "a node that may be behind does not put the question off";
+}
+
+TEST(MayAsk, ANodesAnswerIsFreshEnoughForASecond) {
+    WindowRecord record = known(10, now + 60'000);
+    heard(record, now);
+    EXPECT_FALSE(may_ask(record, now + 999));
+    EXPECT_TRUE(may_ask(record, now + 1000));
+}
+
+TEST(MayAsk, WhatWaitsHereIsNothingNew) {
+    const Millis reset = now + 60'000;
+    WindowRecord record = known(10, reset);
+    Millis at = now;
+    EXPECT_EQ(asked_after(record, at, {7, reset}, 3), 0);
+    EXPECT_EQ(asked_after(record, at, {7, reset}, 3), 2000);
+    EXPECT_EQ(asked_after(record, at, {7, reset}, 3), 4000);
+}
+
 TEST(MayAsk, OnceASecond) {
     WindowRecord record = known(10, now + 1000);
     EXPECT_TRUE(may_ask(record, now));

@@ -45,7 +45,8 @@ bool change_all_of(WindowTable& table, const WindowId& id) {
         record.reset = table_now + 5;
         record.used = -1;
         record.limit = 0xff'ffff'ffff;
-        record.events = 0xff'ffff;
+        record.events = 0x1f'ffff;
+        record.same_answers = 7;
         record.leased = 0xff'ffff'ffff;
         record.unanswered = WindowRecord::max_unanswered;
         record.asked = ~0U;
