@@ -106,7 +106,7 @@ help:
 	@echo 'make versions   a few tests with another nginx (SUITE=$(SUITE), a Debian release or a source tree)'
 	@echo 'make sanitize   the tests, with nginx and module built with AddressSanitizer and UBSan'
 	@echo 'make bench      side by side: plain nginx, limit_req, Lua, this module; OTHER_MODULE=another build of it'
-	@echo 'make bench-table   the memory of windows alone: one process, two'
+	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens'
 	@echo 'make bench-plot    draws docs/lease.svg: how many requests reach Redis'
 	@echo 'make valgrind   some tests under valgrind'
 	@echo 'make fuzz       each parser fed with noise for SECONDS ($(SECONDS))'
@@ -273,8 +273,9 @@ bench:
 
 bench-table:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build
-	+@$(recurse) $(BUILD)/bench/table
+	+@$(recurse) $(BUILD)/bench/table $(BUILD)/bench/walk
 	$(BUILD)/bench/table
+	$(BUILD)/bench/walk
 
 bench-plot:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run redis test
@@ -282,7 +283,7 @@ bench-plot:
 	@mkdir -p docs
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' OUT=docs/lease.svg bench/plot
 
-$(BUILD)/bench/table: bench/table.cpp $(wildcard src/core/*.cpp) $(filter src/core/%,$(headers)) Makefile
+$(BUILD)/bench/table $(BUILD)/bench/walk: $(BUILD)/bench/%: bench/%.cpp $(wildcard src/core/*.cpp) $(filter src/core/%,$(headers)) Makefile
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(CXX) -std=c++17 -O2 $(warnings) -Isrc -o $@ $(filter %.cpp,$^)
 

@@ -62,6 +62,9 @@ public:
     /// The record in a slot that the caller holds.
     Record at(unsigned slot) const noexcept { return slots_[slot].load(tag_at(slot)); }
 
+    /// Its id.
+    WindowId id_at(unsigned slot) const noexcept { return slots_[slot].id_of(tag_at(slot)); }
+
     /// Makes a slot free that the caller holds; it stays held.
     void drop(unsigned slot) noexcept { valid_.fetch_and(~bit(slot), std::memory_order_acq_rel); }
 

@@ -74,8 +74,14 @@ public:
         return record;
     }
 
+    /// The id, which has this tag.
+    WindowId id_of(Tag tag) const noexcept { return {record_.id.high, with(lock(), tag)}; }
+
     /// Of an id with this tag.
-    Record load(Tag tag) const noexcept { return load({record_.id.high, with(lock(), tag)}); }
+    Record load(Tag tag) const noexcept { return load(id_of(tag)); }
+
+    /// Where it lies. Its id is not what it says: see id_of().
+    const Record& in_place() const noexcept { return record_; }
 
     /// Of the same id.
     void store(const Record& record) noexcept {

@@ -143,6 +143,11 @@ public:
     /// `set` is less than sets().
     Records records_of(std::size_t set) noexcept;
 
+    /// Calls fn(const WindowId&, const Record&) with each of one set where it lies, of which all but its id
+    /// means something. As update() and change() it runs fn while the record is held, and throws nothing.
+    template <typename Fn>
+    void visit(std::size_t set, Fn&& fn) noexcept;
+
     /// Calls fn(const Record&) with a copy of each, set by set, without a lock: fn may call the table.
     template <typename Fn>
     void for_each(Fn&& fn) {
@@ -182,24 +187,41 @@ std::optional<Record> RecordTable<Record>::find(const WindowId& id) noexcept {
 
 template <typename Record>
 auto RecordTable<Record>::records_of(std::size_t set) noexcept -> Records {
-    Set& from = memory_.set(set);
     Records copy;
+    visit(set, [&copy](const WindowId& id, const Record& record) {
+        Record& last = copy.records.at(copy.count++);
+        last = record;
+        last.id = id;
+    });
+    return copy;
+}
+
+template <typename Record>
+template <typename Fn>
+void RecordTable<Record>::visit(std::size_t set, Fn&& fn) noexcept {
+    Set& from = memory_.set(set);
     if (from.seems_empty()) {
-        return copy;
+        return;
     }
     LockHold lock;
     memory_.lock(lock, from);
-    for (unsigned slot = 0; slot < Set::slots && copy.count < copy.records.size(); ++slot) {
+    unsigned visited = 0;
+    for (unsigned slot = 0; slot < Set::slots && visited < Set::capacity; ++slot) {
         if (!from.is_valid(slot)) {
             continue;
         }
-        memory_.close(from, slot);
-        if (from.is_valid(slot)) {
-            copy.records.at(copy.count++) = from.at(slot);
+        // Without journals nobody changes a record but who has this lock.
+        if constexpr (Record::journals != 0) {
+            memory_.close(from, slot);
         }
-        from.slot(slot).give_to(nobody);
+        if (from.is_valid(slot)) {
+            ++visited;
+            fn(from.id_at(slot), from.slot(slot).in_place());
+        }
+        if constexpr (Record::journals != 0) {
+            from.slot(slot).give_to(nobody);
+        }
     }
-    return copy;
 }
 
 }  // namespace rate_limit

@@ -1,0 +1,187 @@
+#include "core/note_walk.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/lease.h"
+#include "table_memory.h"
+
+namespace rate_limit {
+namespace {
+
+constexpr std::int64_t period = 3600;
+constexpr std::uint64_t shard = 9;
+
+/// A table with so many notes of tokens, last looked at so long ago.
+struct Notes {
+    explicit Notes(std::size_t count, Millis ago = 0, std::size_t room = 0)
+        : memory(WaitingTable::bytes_for(std::max(count * 10 / 8, room))),
+          table(LockUser{{1, 1}, all_are_alive}) {
+        EXPECT_TRUE(table.create(memory.at(), memory.size(), table_key));
+        for (std::size_t i = 0; i < count; ++i) {
+            known.push_back(ids.next());
+            EXPECT_TRUE(put(known.back(), Note::lease, table_now - ago));
+        }
+    }
+    bool put(const WindowId& id, Note note, Millis looked_at, Millis reset = table_now + period * 1000) {
+        return table.update(id, table_now, [&](WaitingCharge& waiting) {
+            waiting.reset = reset;
+            waiting.note = note;
+            waiting.looked_at = looked_at;
+            waiting.shard = shard;
+            waiting.period = period;
+            waiting.set_key("k");
+        });
+    }
+    SharedWalk::Slice all() const { return {0, table.sets()}; }
+
+    TableMemory memory;
+    WaitingTable table;
+    Ids ids{5};
+    std::vector<WindowId> known;
+};
+
+/// Turns until the slice is done, none of which does more than it may; how many they were.
+std::size_t turns(NoteWalk& walk, WaitingTable& table, NoteWalk::Aim aim,
+                  const std::function<Looked(const Noted&)>& look) {
+    std::size_t count = 0;
+    for (; !walk.idle(); ++count) {
+        std::size_t looks = 0;
+        std::size_t refunds = 0;
+        const NoteWalk::Turn turn = walk.turn(table, aim, table_now, [&](const Noted& seen) {
+            const Looked looked = look(seen);
+            looks += looked != Looked::not_at_all ? 1 : 0;
+            refunds += looked == Looked::given_back ? 1 : 0;
+            return looked;
+        });
+        EXPECT_EQ(turn.looks, looks);
+        EXPECT_EQ(turn.refunds, refunds);
+        EXPECT_GE(turn.sets, 1U) << "it would never end";
+        EXPECT_LE(turn.sets, NoteWalk::sets_a_turn);
+        EXPECT_LE(looks, NoteWalk::looks_a_turn);
+        EXPECT_LE(refunds, 50U);
+    }
+    return count;
+}
+
+TEST(NoteWalk, FindsEveryNoteOnceInTurnsThatAreBounded) {
+    for (const Looked looked : {Looked::kept, Looked::given_back, Looked::not_at_all}) {
+        Notes notes(20'000, lease_interval(period));
+        std::map<std::uint64_t, int> found;
+        NoteWalk walk;
+        walk.begin(notes.all());
+        const std::size_t count = turns(walk, notes.table, NoteWalk::Aim::due, [&](const Noted& seen) {
+            EXPECT_EQ(seen.shard, shard);
+            EXPECT_EQ(seen.note, Note::lease);
+            EXPECT_EQ(seen.looked_at, table_now - lease_interval(period));
+            ++found[seen.id.low];
+            return looked;
+        });
+        EXPECT_EQ(found.size(), notes.known.size());
+        EXPECT_TRUE(
+            std::all_of(found.begin(), found.end(), [](const auto& note) { return note.second == 1; }));
+        if (looked == Looked::given_back) {
+            EXPECT_GE(count, 20'000 / NoteWalk::refunds_a_turn);
+        } else if (looked == Looked::kept) {
+            EXPECT_GE(count, 20'000 / NoteWalk::looks_a_turn);
+        } else {
+            EXPECT_EQ(count, (notes.table.sets() + NoteWalk::sets_a_turn - 1) / NoteWalk::sets_a_turn);
+        }
+    }
+}
+
+TEST(NoteWalk, AFullTableOfWhatIsNotDueTakesNoLook) {
+    Notes notes(20'000);
+    NoteWalk walk;
+    walk.begin(notes.all());
+    const std::size_t count = turns(walk, notes.table, NoteWalk::Aim::due, [](const Noted& /*seen*/) {
+        ADD_FAILURE();
+        return Looked::kept;
+    });
+    EXPECT_EQ(count, (notes.table.sets() + NoteWalk::sets_a_turn - 1) / NoteWalk::sets_a_turn);
+}
+
+TEST(NoteWalk, SaysWhetherThereAreTokensAlsoNotDue) {
+    Notes none(0, 0, 100);
+    Notes one(1, 0, 100);
+    NoteWalk walk;
+    const auto nothing = [](const Noted& /*seen*/) { return Looked::kept; };
+    walk.begin(none.all());
+    EXPECT_FALSE(walk.turn(none.table, NoteWalk::Aim::due, table_now, nothing).tokens);
+    walk.begin(one.all());
+    EXPECT_TRUE(walk.turn(one.table, NoteWalk::Aim::due, table_now, nothing).tokens);
+    EXPECT_TRUE(none.put({1, 2}, Note::charges, 0));
+    EXPECT_TRUE(none.put({3, 4}, Note::lease, 0, table_now));
+    walk.begin(none.all());
+    EXPECT_FALSE(walk.turn(none.table, NoteWalk::Aim::due, table_now, nothing).tokens)
+        << "neither charges nor tokens of a window that has ended";
+}
+
+TEST(NoteWalk, FindsAllNotesWhereAllAreToGoBack) {
+    Notes notes(1000);
+    EXPECT_TRUE(notes.put({1, 2}, Note::charges, 0));
+    EXPECT_TRUE(notes.put({3, 4}, Note::fixed_lease, table_now));
+    std::size_t found = 0;
+    NoteWalk walk;
+    walk.begin(notes.all());
+    turns(walk, notes.table, NoteWalk::Aim::all, [&](const Noted& seen) {
+        EXPECT_NE(seen.note, Note::charges);
+        ++found;
+        return Looked::given_back;
+    });
+    EXPECT_EQ(found, 1001U);
+}
+
+TEST(NoteWalk, FindsWhatHasOutlivedItsWindow) {
+    Notes notes(0, 0, 100);
+    EXPECT_TRUE(notes.put({1, 2}, Note::charges, 0, table_now));
+    EXPECT_TRUE(notes.put({3, 4}, Note::lease, table_now, table_now));
+    EXPECT_TRUE(notes.put({5, 6}, Note::charges, 0, table_now + 1));
+    std::vector<std::uint64_t> found;
+    NoteWalk walk;
+    walk.begin(notes.all());
+    turns(walk, notes.table, NoteWalk::Aim::due, [&](const Noted& seen) {
+        found.push_back(seen.id.high);
+        return Looked::kept;
+    });
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(found, (std::vector<std::uint64_t>{1, 3}));
+}
+
+TEST(NoteWalk, WhatIsFoundMayBeTakenOut) {
+    Notes notes(5000, lease_interval(period));
+    NoteWalk walk;
+    walk.begin(notes.all());
+    turns(walk, notes.table, NoteWalk::Aim::due, [&](const Noted& seen) {
+        EXPECT_TRUE(notes.table.change(seen.id, [](WaitingCharge& note) { note.reset = 0; }));
+        return Looked::given_back;
+    });
+    std::size_t left = 0;
+    notes.table.for_each([&](const WaitingCharge& /*note*/) { ++left; });
+    EXPECT_EQ(left, 0U);
+}
+
+TEST(IsDue, OnceInAnIntervalAndMoreOftenTowardsTheEnd) {
+    WaitingCharge note;
+    note.note = Note::lease;
+    note.period = 20;  // an interval of a second
+    note.reset = table_now + 1001;
+    const auto due = [&](Millis ago) {
+        note.looked_at = table_now - ago;
+        return is_due(note, table_now);
+    };
+    EXPECT_FALSE(due(999));
+    EXPECT_TRUE(due(1000));
+    note.reset = table_now + 1000;
+    EXPECT_FALSE(due(249));
+    EXPECT_TRUE(due(250));
+}
+
+}  // namespace
+}  // namespace rate_limit

@@ -1,0 +1,79 @@
+#include "core/waiting_counts.h"
+
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace rate_limit {
+namespace {
+
+struct Counts : WaitingCounts {
+    Counts() { take_up(memory); }
+    Memory memory{};
+};
+
+TEST(WaitingCounts, CountsEachShardByItself) {
+    Counts counts;
+    // The last two have the same place.
+    for (const std::uint64_t shard :
+         {std::size_t{1}, std::size_t{2}, std::size_t{5}, 5 + WaitingCounts::most_shards}) {
+        EXPECT_EQ(counts.of(shard), 0U);
+        for (std::uint64_t i = 0; i < shard % 7; ++i) {
+            counts.add(shard);
+        }
+    }
+    counts.remove(2);
+    EXPECT_EQ(counts.of(1), 1U);
+    EXPECT_EQ(counts.of(2), 1U);
+    EXPECT_EQ(counts.of(5), 5U);
+    EXPECT_EQ(counts.of(5U + WaitingCounts::most_shards), (5U + WaitingCounts::most_shards) % 7);
+}
+
+TEST(WaitingCounts, NeverGoesBelowNone) {
+    Counts counts;
+    counts.remove(7);
+    EXPECT_EQ(counts.of(7), 0U);
+    counts.add(7);
+    EXPECT_EQ(counts.of(7), 1U);
+}
+
+TEST(WaitingCounts, TooManyShardsShareTheLastCount) {
+    Counts counts;
+    for (std::uint64_t shard = 1; shard <= WaitingCounts::most_shards; ++shard) {
+        counts.add(shard * 1000);
+    }
+    counts.add(17);
+    counts.add(18);
+    EXPECT_EQ(counts.of(17), 2U) << "never too few";
+    EXPECT_EQ(counts.of(18), 2U);
+    for (std::uint64_t shard = 1; shard <= WaitingCounts::most_shards; ++shard) {
+        EXPECT_EQ(counts.of(shard * 1000), 1U);
+    }
+}
+
+TEST(WaitingCounts, IsExactForManyAtATime) {
+    Counts counts;
+    std::vector<std::thread> threads;
+    for (std::uint64_t i = 0; i < 4; ++i) {
+        threads.emplace_back([&counts] {
+            for (std::uint64_t n = 0; n < 20'000; ++n) {
+                counts.add(n % 50);
+                if (n % 2 == 1) {
+                    counts.remove(n % 50);
+                }
+            }
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    for (std::uint64_t shard = 0; shard < 50; ++shard) {
+        EXPECT_EQ(counts.of(shard), shard % 2 == 0 ? 1600U : 0U);
+    }
+}
+
+}  // namespace
+}  // namespace rate_limit
