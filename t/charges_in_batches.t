@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
 
-# Charges of many windows that waited are delivered completely, one first, then at most 1000 at a time.
+# Charges of many windows that waited are delivered completely, one first, then at most 200 at a time.
 
 use strict;
 use warnings;
@@ -9,7 +9,7 @@ use lib "$FindBin::Bin/lib";
 use RateLimit::Test;
 use RateLimit::FakeRedis;
 
-my ($windows, $each, $batch) = (5000, 50, 1000);
+my ($windows, $each, $batch) = (5000, 50, 200);
 my $replica = RateLimit::Redis->start;
 my $redis   = RateLimit::Redis->start;
 my $reset   = (time + 1800) . '000';

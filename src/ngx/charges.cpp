@@ -276,7 +276,7 @@ void Charges::wait(const std::string& key, Owed owed) noexcept {
     }
     try {
         WaitingCharges::Added added = waiting_.add(key, owed, now);
-        if (!added.kept && waiting_.full_here() && now - swept_ >= 1000) {
+        if (!added.kept && waiting_.full_here()) {
             drop_closed(now);
             added = waiting_.add(key, owed, now);
         }
@@ -393,7 +393,6 @@ void Charges::send_waiting() noexcept {
 }
 
 void Charges::drop_closed(Millis now) noexcept {
-    swept_ = now;
     waiting_.take_closed(now, [this](const Owed& owed) { drop(owed, Loss::closed); });
 }
 

@@ -39,7 +39,7 @@ class Charges {
 public:
     /// How many of those that wait are sent at once: the next when these are answered, so that a primary that
     /// comes back is not flooded, nor the event loop held up.
-    static constexpr std::size_t max_batch = 1000;
+    static constexpr std::size_t max_batch = 200;
 
     /// `shard` is its name.
     Charges(const StoreConf& store, std::string_view shard, Node& primary, Report& report) noexcept;
@@ -77,6 +77,12 @@ public:
             open_gate();
         }
     }
+
+    /// Another turn of the event loop is to look for what waits, as this one has looked at as much as it may.
+    bool searching() const noexcept { return waiting_.searching(); }
+
+    /// What was looked for in vain is looked for once more: now and then.
+    void search() noexcept { waiting_.search(); }
 
     /// No charge waits longer for its answer.
     Millis patience() const noexcept { return static_cast<Millis>(store_.charge_timeout) + 1000; }
@@ -121,7 +127,6 @@ private:
     std::size_t under_way_ = 0;
     Gate gate_ = Gate::open;
     Backoff backoff_;
-    Millis swept_ = 0;  // when closed windows were last looked for
     ChargeLog lost_;
     OutageLog refusals_;
     ngx_event_t retry_{};  // after a refusal; cancelable: what waits does not hold a leaving worker

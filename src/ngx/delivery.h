@@ -6,10 +6,11 @@ namespace rate_limit {
 
 class Zone;
 
-/// Once a second every worker looks for charges that wait in the zone, and sends on those for its primaries:
-/// also the charges of a worker that is gone, also before a request comes that would connect it. Likewise,
-/// and more often, for tokens that are noted there and not needed; the last worker that leaves gives back all
-/// of them. To be called in each worker.
+/// Once a second every worker sees to charges that wait in the zone, and sends on those for its primaries:
+/// also the charges of a worker that is gone, also before a request comes that would connect it. Tokens that
+/// are noted there and not needed go back: workers share the walk over them, a slice each in turn, so that no
+/// turn of an event loop is long; the last worker that leaves gives back all of them. To be called in each
+/// worker.
 void start_delivery(ngx_cycle_t* cycle) noexcept;
 
 /// Tokens have been noted: a leaving worker stays for the next round.

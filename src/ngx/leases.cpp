@@ -374,6 +374,7 @@ bool Leases::note(std::string_view key, const Reservation& reservation, Millis r
     if (key.size() > WaitingCharge::max_key) {
         return false;
     }
+    zone_.walk().note();
     expect_tokens();
     return zone_.waiting().update(lease_place(reservation.id), now, [&](WaitingCharge& note) {
         if (note.reset != reset || note.shard != shard_.digest()) {
@@ -390,7 +391,7 @@ bool Leases::note(std::string_view key, const Reservation& reservation, Millis r
     });
 }
 
-bool Leases::look(const WaitingCharge& seen, bool all, Millis now) noexcept {
+bool Leases::look(const Noted& seen, bool all, Millis now) noexcept {
     if (!all && !shard_.primary().usable()) {
         return false;  // while it is away, tokens are all that there is
     }

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/note_walk.h"
 #include "core/waiting_charge.h"
 #include "ngx/check.h"
 
@@ -35,8 +36,8 @@ public:
     void put_back(std::string_view key, const Reservation& reservation, std::int64_t tokens,
                   Millis reset) noexcept;
 
-    /// Gives back what of the noted tokens is not needed, or `all` of them: true if any were. `note`: a copy.
-    bool look(const WaitingCharge& note, bool all, Millis now) noexcept;
+    /// Gives back what of the noted tokens is not needed, or `all` of them: true if any were.
+    bool look(const Noted& seen, bool all, Millis now) noexcept;
 
 private:
     friend class Fetch;

@@ -41,17 +41,36 @@ WaitingCharges::Added WaitingCharges::add(const std::string& key, const Owed& ow
         if (full_here()) {
             return added;
         }
-        here_.emplace(key, owed).first->second.receipt.events = Receipt::no_event;
+        add_here(key, owed);
     } else if (found->second.reset > now) {
         found->second.cost += owed.cost;
         found->second.charges += owed.charges;
     } else {
         added.closed = found->second;
-        found->second = owed;
-        found->second.receipt.events = Receipt::no_event;
+        ends_.erase({found->second.reset, &found->first});
+        here_.erase(found);
+        add_here(key, owed);
     }
     added.kept = true;
     return added;
+}
+
+void WaitingCharges::add_here(const std::string& key, const Owed& owed) {
+    const auto added = here_.emplace(key, owed).first;
+    added->second.receipt.events = Receipt::no_event;
+    try {
+        ends_.emplace(owed.reset, &added->first);
+    } catch (...) {
+        here_.erase(added);
+        throw;
+    }
+}
+
+/// Of the windows in this worker the one that ends first.
+WaitingCharges::Here::node_type WaitingCharges::take_first() noexcept {
+    const std::string& key = *ends_.begin()->second;
+    ends_.erase(ends_.begin());
+    return here_.extract(here_.find(key));
 }
 
 bool WaitingCharges::add_to_zone(const std::string& key, const Owed& owed, Millis now,
@@ -72,6 +91,9 @@ bool WaitingCharges::add_to_zone(const std::string& key, const Owed& owed, Milli
                 if (waiting.reset != 0) {
                     closed = owed_of(waiting);
                 }
+                if (waiting.reset == 0) {
+                    zone_.waiting_counts().add(shard_);
+                }
                 waiting.reset = owed.reset;
                 waiting.cost = owed.cost;
                 waiting.charges = owed.charges;
@@ -91,34 +113,55 @@ bool WaitingCharges::take(std::string& key, Owed& owed) {
         // A leaving worker may know another address of the shard than those that stay.
         return (ngx_exiting == 0 || zone_.is_last()) && take_from_zone(key, owed);
     }
-    auto entry = here_.extract(here_.begin());
-    key.swap(entry.key());
-    owed = entry.mapped();
+    Here::node_type first = take_first();
+    key.swap(first.key());
+    owed = first.mapped();
     return true;
+}
+
+bool WaitingCharges::may_search() noexcept {
+    if (turn_ != ngx_current_msec) {
+        turn_ = ngx_current_msec;
+        looked_ = 0;
+    }
+    const std::uint64_t waiting = zone_.waiting_counts().of(shard_);
+    if (searched_ != waiting) {
+        searched_ = waiting;
+        search();
+    }
+    const bool more = waiting != 0 && in_vain_ < zone_.waiting().sets();
+    cut_short_ = more && looked_ >= sets_a_turn;
+    return more && !cut_short_;
 }
 
 bool WaitingCharges::take_from_zone(std::string& key, Owed& owed) {
     WaitingTable& table = zone_.waiting();
-    for (std::size_t looked = 0; looked < table.sets(); ++looked) {
+    key.reserve(WaitingCharge::max_key);  // the only thing that may throw
+    for (; may_search(); ++set_, ++looked_, ++in_vain_) {
         set_ = set_ < table.sets() ? set_ : 0;
-        for (const WaitingCharge& candidate : table.records_of(set_)) {
-            if (candidate.shard != shard_ || candidate.note != Note::charges) {
-                continue;
+        WindowId found;
+        bool any = false;
+        table.visit(set_, [&](const WindowId& id, const WaitingCharge& waiting) {
+            if (waiting.shard == shard_ && waiting.note == Note::charges) {
+                found = id;
+                any = true;
             }
-            key.assign(candidate.key());  // before it is taken out: this may throw
-            bool taken = false;
-            table.change(candidate.id, [&](WaitingCharge& waiting) {
-                if (waiting.shard == shard_) {
+        });
+        bool taken = false;
+        if (any) {
+            table.change(found, [&](WaitingCharge& waiting) {
+                if (waiting.shard == shard_ && waiting.note == Note::charges) {
+                    key.assign(waiting.key());
                     owed = owed_of(waiting);
                     waiting.reset = 0;
                     taken = true;
                 }
             });
-            if (taken) {
-                return true;
-            }
         }
-        ++set_;
+        if (taken) {
+            zone_.waiting_counts().remove(shard_);
+            return true;
+        }
     }
     return false;
 }
@@ -129,11 +172,7 @@ std::int64_t WaitingCharges::cost_of(const WindowId& id) const noexcept {
 }
 
 std::size_t WaitingCharges::count() const noexcept {
-    std::size_t count = here_.size();
-    zone_.waiting().for_each([&](const WaitingCharge& waiting) {
-        count += waiting.shard == shard_ && waiting.note == Note::charges ? 1 : 0;
-    });
-    return count;
+    return here_.size() + zone_.waiting_counts().of(shard_);
 }
 
 std::uint64_t shard_digest(std::string_view store, std::string_view shard) noexcept {

@@ -2,12 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "core/waiting_charge.h"
 #include "core/window.h"
 #include "core/window_account.h"
+#include "ngx/ngx.h"
 
 namespace rate_limit {
 
@@ -41,19 +44,21 @@ public:
     };
     Added add(const std::string& key, const Owed& owed, Millis now);
 
-    /// Takes out one window's, perhaps of one that has closed. False: nothing waits.
+    /// Takes out one window's, perhaps of one that has closed. False: nothing was found, in as much of the
+    /// zone as one turn of the event loop looks at; while searching(), the next turn looks further.
     bool take(std::string& key, Owed& owed);
 
-    /// Takes out those in this worker whose window has closed.
+    /// The last take() stopped for that, with more of the zone to look through.
+    bool searching() const noexcept { return cut_short_; }
+
+    /// The zone may be looked through once more, though nothing was found in it.
+    void search() noexcept { in_vain_ = 0; }
+
+    /// Takes out some of those in this worker whose window has closed.
     template <typename Fn>
     void take_closed(Millis now, Fn&& fn) {
-        for (auto entry = here_.begin(); entry != here_.end();) {
-            if (entry->second.reset <= now) {
-                fn(entry->second);
-                entry = here_.erase(entry);
-            } else {
-                ++entry;
-            }
+        for (int left = closed_at_once; left > 0 && !ends_.empty() && ends_.begin()->first <= now; --left) {
+            fn(take_first().mapped());
         }
     }
 
@@ -66,13 +71,27 @@ public:
     std::size_t count() const noexcept;                         ///< those in the zone, too
 
 private:
+    using Here = std::unordered_map<std::string, Owed>;
+
+    static constexpr int closed_at_once = 100;
+    static constexpr std::size_t sets_a_turn = 512;
+
+    void add_here(const std::string& key, const Owed& owed);
+    Here::node_type take_first() noexcept;
+    bool may_search() noexcept;
     bool add_to_zone(const std::string& key, const Owed& owed, Millis now, Owed& closed) noexcept;
     bool take_from_zone(std::string& key, Owed& owed);
 
     Zone& zone_;
     const std::uint64_t shard_;
-    std::unordered_map<std::string, Owed> here_;
-    std::size_t set_ = 0;  // of the zone, where the search goes on
+    Here here_;
+    std::set<std::pair<Millis, const std::string*>> ends_;  // of windows in here_, with their keys there
+    std::size_t set_ = 0;                                   // of the zone, where the search goes on
+    std::size_t in_vain_ = 0;                               // sets since the search was begun
+    std::uint64_t searched_ = 0;                            // how many waited in the zone then
+    std::size_t looked_ = 0;                                // sets in this turn of the event loop
+    ngx_msec_t turn_ = 0;
+    bool cut_short_ = false;
 };
 
 /// What charges in the zone know their shard by.

@@ -11,14 +11,10 @@ namespace {
 
 ngx_str_t zone_name = ngx_string("ngx_http_rate_limit_module");
 
-/// Of the zone, a quarter is for charges that wait, and never more than this: who walks over it does so once
-/// a second.
+/// Of the zone, a quarter is for charges that wait and notes of tokens, and never more than this: workers
+/// walk over it all the time.
 constexpr std::size_t waiting_part = 4;
 constexpr std::size_t most_waiting = std::size_t{64} * 1024 * 1024;
-
-/// Of used_up_, and of whole cache lines.
-constexpr std::size_t first_part = (sizeof(UsedUpWindows::Memory) + WaitingTable::alignment - 1) /
-                                   WaitingTable::alignment * WaitingTable::alignment;
 
 /// The zone that the running configuration has; null: it has none. Another tag is that of another copy of
 /// this module.
@@ -82,8 +78,7 @@ ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
     for_waiting_ = previous.for_waiting_;
     if (windows_.attach(for_windows_.at, for_windows_.size) &&
         waiting_.attach(for_waiting_.at, for_waiting_.size)) {
-        for_used_up_ = previous.for_used_up_;
-        used_up_.take_up(*for_used_up_);
+        take_up(*previous.fixed_);
         return NGX_OK;
     }
     ngx_log_error(
@@ -103,8 +98,9 @@ ngx_int_t Zone::create(ngx_shm_zone_t& zone) noexcept {
                       memory == nullptr ? "memory: enlarge it" : "random numbers");
         return NGX_ERROR;
     }
-    for_used_up_ = new (memory) UsedUpWindows::Memory{};
-    used_up_.take_up(*for_used_up_);
+    take_up(*new (memory) Fixed{});
+    constexpr std::size_t lines = (sizeof(Fixed) + WaitingTable::alignment - 1) / WaitingTable::alignment;
+    constexpr std::size_t first_part = lines * WaitingTable::alignment;
     memory += first_part;
     const std::size_t room = pages - first_part;
     for_waiting_.size =
@@ -148,6 +144,13 @@ ngx_int_t Zone::compare_with_running(const ngx_shm_zone_t& zone) noexcept {
         "charges of before are forgotten",
         zone.shm.size, before->shm.size);
     return NGX_OK;
+}
+
+void Zone::take_up(Fixed& fixed) noexcept {
+    fixed_ = &fixed;
+    used_up_.take_up(fixed.used_up);
+    waiting_counts_.take_up(fixed.waiting_counts);
+    walk_.take_up(fixed.walk);
 }
 
 bool Zone::leave() noexcept {

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 
+#include "core/shared_walk.h"
 #include "core/used_up_windows.h"
 #include "core/waiting_charge.h"
+#include "core/waiting_counts.h"
 #include "core/window_table.h"
 #include "ngx/ngx.h"
 
@@ -41,6 +43,12 @@ public:
     WindowTable& windows() noexcept { return windows_; }
     WaitingTable& waiting() noexcept { return waiting_; }
 
+    /// Of the charges in it; not of the notes of tokens.
+    WaitingCounts& waiting_counts() noexcept { return waiting_counts_; }
+
+    /// Over it, for notes of tokens, which it also says whether there are any.
+    SharedWalk& walk() noexcept { return walk_; }
+
     /// Of those in Redis.
     UsedUpWindows& used_up() noexcept { return used_up_; }
 
@@ -48,8 +56,17 @@ private:
     static ngx_int_t init(ngx_shm_zone_t* zone, void* previous) noexcept;
     static ngx_int_t compare_with_running(const ngx_shm_zone_t& zone) noexcept;
 
+    /// What lies before the tables.
+    struct Fixed {
+        UsedUpWindows::Memory used_up;
+        WaitingCounts::Memory waiting_counts;
+        SharedWalk::Memory walk;
+    };
+
     ngx_int_t create(ngx_shm_zone_t& zone) noexcept;
     ngx_int_t adopt(const Zone& previous, ngx_log_t* log) noexcept;
+
+    void take_up(Fixed& fixed) noexcept;
 
     struct Span {
         void* at = nullptr;
@@ -59,10 +76,12 @@ private:
     bool last_ = false;
     Span for_windows_;
     Span for_waiting_;
-    UsedUpWindows::Memory* for_used_up_ = nullptr;
+    Fixed* fixed_ = nullptr;
     WindowTable windows_;
     WaitingTable waiting_;
     UsedUpWindows used_up_;
+    WaitingCounts waiting_counts_;
+    SharedWalk walk_;
 };
 
 }  // namespace rate_limit
