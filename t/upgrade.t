@@ -56,5 +56,6 @@ is $nginx->count_log(qr/\[(?:warn|error|crit|alert|emerg)\]/), 0, 'without a com
 my $new = master();
 kill QUIT => $new;
 wait_until { is_gone($new) } what => 'nginx to leave';
+$nginx->{process}->kill;
 
 done;
