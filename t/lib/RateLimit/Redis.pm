@@ -20,6 +20,7 @@ package RateLimit::Redis;
 #   $replica->wait_synced;                      # everything written on the primary so far is readable here
 #   $redis->kill;  $redis->stop;  $redis->freeze;  $redis->thaw;  $redis->restart;  $redis->drop_clients;
 #   $redis->port;  $redis->address;             # host:port, or unix:PATH with unixsocket
+#   start(host => '127.0.0.2', port => N): at another address of this machine
 
 use strict;
 use warnings;
@@ -38,9 +39,10 @@ my $markers = 0;
 
 sub start ($class, %opt) {
     my $port   = $opt{port} // free_port();
-    my $folder = test_folder() . "/redis-$port";
+    my $host   = $opt{host} // '127.0.0.1';
+    my $folder = test_folder() . '/redis-' . ($opt{host} ? "$host-$port" : $port);
     mkdir $folder or die "$folder: $!";
-    my $self = bless {%opt, port => $port, folder => $folder}, $class;
+    my $self = bless {%opt, host => $host, port => $port, folder => $folder}, $class;
     $self->launch;
     $self->wait_ready if $opt{wait} // 1;
     return $self;
@@ -48,7 +50,7 @@ sub start ($class, %opt) {
 
 sub launch ($self) {
     my @command = (
-        'redis-server', '--port', $self->{port}, '--bind', '127.0.0.1', '--daemonize', 'no',
+        'redis-server', '--port', $self->{port}, '--bind', $self->{host}, '--daemonize', 'no',
         '--dir', $self->{folder}, '--logfile', "$self->{folder}/log", '--save', '',
         '--appendonly', ($self->{appendonly} ? ('yes', '--appendfsync', 'always') : 'no'),
         '--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', 0, '--repl-ping-replica-period', 1,
@@ -104,7 +106,7 @@ sub pid ($self)         { return $self->{process}->pid }
 sub socket_path ($self) { return "$self->{folder}/redis.sock" }
 
 sub address ($self) {
-    return $self->{unixsocket} ? 'unix:' . $self->socket_path : "127.0.0.1:$self->{port}";
+    return $self->{unixsocket} ? 'unix:' . $self->socket_path : "$self->{host}:$self->{port}";
 }
 
 sub log ($self) {
@@ -114,7 +116,7 @@ sub log ($self) {
 sub connection ($self) {
     return $self->{connection} if $self->{connection};
     my $socket = IO::Socket::INET->new(
-        PeerAddr => '127.0.0.1', PeerPort => $self->{port}, Timeout => patience(5))
+        PeerAddr => $self->{host}, PeerPort => $self->{port}, Timeout => patience(5))
         or die "redis-server on $self->{port}: $@\n";
     setsockopt $socket, IPPROTO_TCP, TCP_NODELAY, 1;
     $self->{connection} = $socket;
