@@ -36,7 +36,7 @@ for my $url (sort keys %urls) {
 
 my $own = qr/"replica=(.*)" of shard "a" is its primary, "primary=.*": give the address of another server, or remove it/;
 my @same = (
-    ['127.0.0.1:1', '127.0.0.1:1'], ['127.0.0.1', '127.0.0.1:6379'], ['localhost:1', '127.0.0.1:1'], ['127.0.0.1:1', 'localhost:1'],
+    ['127.0.0.1:1', '127.0.0.1:1'], ['127.0.0.1', '127.0.0.1:6379'], ['127.1:1', '127.0.0.1:1'], ['127.0.0.1:1', '127.1:1'],
     ['[::1]:1', '[0:0::1]:1'], ['unix:/run/redis', 'unix:/run/redis'], ['127.0.0.1:1', '127.0.0.1:2 replica=127.0.0.1:1'],
 );
 for my $pair (@same) {

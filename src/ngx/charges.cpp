@@ -153,7 +153,9 @@ void Charges::ChargeCommand::refused(Node& node, Fault fault, const Reply& reply
         again(node);
         return;
     }
-    if (refuses_writes(fault)) {
+    if (fault == Fault::noperm && owed.cost < 0) {
+        charges->drop(owed, Loss::refused, explain(fault));  // charges need none of what a refund does
+    } else if (refuses_writes(fault)) {
         give_up();
         charges->refused(fault, name(), reply);
     } else if (is_node_fault(fault)) {
@@ -302,6 +304,7 @@ bool Charges::may_probe() const noexcept {
 
 void Charges::refused(Fault fault, std::string_view command, const Reply& reply) noexcept {
     gate_ = gate_ == Gate::open ? Gate::closed : gate_;
+    waiting_.move_on();
     if (retry_.timer_set) {
         return;
     }
@@ -355,8 +358,9 @@ void Charges::send_waiting() noexcept {
     const bool probes = gate_ == Gate::closed;
     const std::size_t most = probes ? 1 : max_batch;
     std::size_t sent = 0;
+    std::size_t closed = 0;
     ++batched_;  // held until all are submitted: the batch must not end, and the next begin, within this loop
-    while (sent < most) {
+    while (sent < most && closed < max_closed) {
         try {
             ChargeCommand& command = ChargeCommand::take();
             if (!waiting_.take(command.key, command.owed)) {
@@ -364,9 +368,10 @@ void Charges::send_waiting() noexcept {
                 break;
             }
             if (command.owed.reset <= now) {
-                const Owed closed = command.owed;
+                const Owed owed = command.owed;
                 ChargeCommand::give_back(command);
-                drop(closed, Loss::closed);
+                drop(owed, Loss::closed);
+                ++closed;
                 continue;
             }
             command.charges = this;
@@ -387,9 +392,12 @@ void Charges::send_waiting() noexcept {
         }
     }
     --batched_;
+    closing_ = closed == max_closed;
     if (sent != 0) {
         report_.changed();
     }
+    ngx_log_debug2(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0, "rate limit: sent %uz that waited, dropped %uz",
+                   sent, closed);
 }
 
 void Charges::drop_closed(Millis now) noexcept {

@@ -41,6 +41,9 @@ public:
     /// comes back is not flooded, nor the event loop held up.
     static constexpr std::size_t max_batch = 200;
 
+    /// How many that waited too long, for their windows have closed, are dropped at once.
+    static constexpr std::size_t max_closed = 1000;
+
     /// `shard` is its name.
     Charges(const StoreConf& store, std::string_view shard, Node& primary, Report& report) noexcept;
     ~Charges() { clear_timer(retry_); }
@@ -78,8 +81,9 @@ public:
         }
     }
 
-    /// Another turn of the event loop is to look for what waits, as this one has looked at as much as it may.
-    bool searching() const noexcept { return waiting_.searching(); }
+    /// True where send_waiting() has stopped at its limit for one turn of the event loop: it is to be called
+    /// again in another one.
+    bool searching() const noexcept { return closing_ || waiting_.searching(); }
 
     /// What was looked for in vain is looked for once more: now and then.
     void search() noexcept { waiting_.search(); }
@@ -125,6 +129,7 @@ private:
     WaitingCharges waiting_;
     std::size_t batched_ = 0;  // commands of the present batch that are not answered
     std::size_t under_way_ = 0;
+    bool closing_ = false;  // more charges of closed windows may wait
     Gate gate_ = Gate::open;
     Backoff backoff_;
     ChargeLog lost_;

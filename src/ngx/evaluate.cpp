@@ -77,7 +77,7 @@ const Limit* twin_of(const RequestContext& context, std::size_t i) noexcept {
     return nullptr;
 }
 
-/// Its window would be charged twice.
+/// Takes the limit out of the request: its window is charged for `twin` already.
 void skip_last(RequestContext& context, const Limit& limit, const Limit& twin) noexcept {
     context.drop_last();
     if (!limit.skip_logged) {

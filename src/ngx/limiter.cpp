@@ -217,7 +217,7 @@ bool refuse_before_asking(AppliedLimit& applied, Verdict& verdict, Millis now) n
     return true;
 }
 
-/// It was asked.
+/// The store has been asked for the window, or has failed, only so that headers can show it.
 void refuse_after_asking(AppliedLimit& applied, Verdict& verdict, Millis now) noexcept {
     if (applied.check.failure() == nullptr) {
         take_in(applied, verdict, applied.check.window(), now);

@@ -334,12 +334,14 @@ void Node::on_closed(const char* reason) noexcept {
         return;
     }
     const bool again = goes_on_without(!sent_.empty());
-    up_ =
-        up_ && (again || sent_.empty());  // before commands come back: only then they may be sent here again
+    // Before commands come back to their owners, who may submit them again: to this node only where it goes
+    // on.
+    const bool fails = !sent_.empty() && !again;
+    up_ = up_ && !fails;
     if (again) {
         state_ = State::idle;
         resolve_again();
-        return_unsent();  // who knows what server connects next
+        return_unsent();  // another server may answer on the next connection: owners decide anew
     }
     while (Command* command = take_sent()) {
         command->answered(*this, Delivery::in_doubt, nullptr);

@@ -171,7 +171,7 @@ public:
     bool access_done = false;      ///< the limits of the access phase are decided
     bool precontent_done = false;  ///< those of the precontent phase are
     bool settled = false;          ///< what it turned out to cost has been evaluated
-    bool charged = false;          ///< or given back: it owes nothing any more
+    bool charged = false;          ///< its limits have been charged, or given back what they held
 
 private:
     explicit RequestContext(ngx_http_request_t* r, const LocationConf& conf) noexcept : conf_(conf) {

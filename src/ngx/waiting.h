@@ -51,6 +51,9 @@ public:
     /// The last take() stopped for that, with more of the zone to look through.
     bool searching() const noexcept { return cut_short_; }
 
+    /// The next take() begins behind what the last one found: the primary refused that, and may take another.
+    void move_on() noexcept { ++set_; }
+
     /// The zone may be looked through once more, though nothing was found in it.
     void search() noexcept { in_vain_ = 0; }
 

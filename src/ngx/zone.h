@@ -46,7 +46,7 @@ public:
     /// Of the charges in it; not of the notes of tokens.
     WaitingCounts& waiting_counts() noexcept { return waiting_counts_; }
 
-    /// Over it, for notes of tokens, which it also says whether there are any.
+    /// The workers' common way over waiting(); noted() tells whether tokens are noted there.
     SharedWalk& walk() noexcept { return walk_; }
 
     /// Of those in Redis.

@@ -35,12 +35,25 @@ constexpr Code codes[] = {
 constexpr std::string_view auth_errors[] = {"ERR AUTH ", "ERR invalid password", "ERR Client sent AUTH"};
 constexpr std::string_view no_more_clients = "ERR max number of clients";
 
+/// What servers say of a key that their user may not use, in a script or outside: no word on other keys.
+constexpr std::string_view key_refusals[] = {"access one of the keys", "access at least one of the keys",
+                                             "access a key"};
+
 /// How servers say inside a script that its user may not call a command: Redis 7.0, and later ones.
-constexpr std::string_view script_refusals[] = {"ERR The user executing the script can't run",
+constexpr std::string_view script_refusals[] = {"ERR The user executing the script can't",
                                                 "ERR ACL failure in script"};
 
 bool starts_with(std::string_view text, std::string_view start) noexcept {
     return text.substr(0, start.size()) == start;
+}
+
+bool is_of_key(std::string_view text) noexcept {
+    for (const std::string_view words : key_refusals) {
+        if (text.find(words) != std::string_view::npos) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /// Before 7.0 Redis wraps an error of a command in a script:
@@ -180,13 +193,13 @@ Fault fault_of(const Reply& reply) noexcept {
     const std::string_view text = unwrap(reply.text_view());
     for (std::string_view start : script_refusals) {
         if (starts_with(text, start)) {
-            return Fault::noperm;
+            return is_of_key(text) ? Fault::other : Fault::noperm;
         }
     }
     const std::string_view word = text.substr(0, text.find(' '));
     for (const Code& code : codes) {
         if (word == code.word) {
-            return code.fault;
+            return code.fault == Fault::noperm && is_of_key(text) ? Fault::other : code.fault;
         }
     }
     return Fault::other;

@@ -18,7 +18,7 @@ enum class Fault : std::uint8_t {
     masterdown,  ///< a replica without its primary that may not serve stale data
     moved,       ///< MOVED, ASK, CLUSTERDOWN, CROSSSLOT, TRYAGAIN: this node belongs to a Redis Cluster
     auth,        ///< NOAUTH, WRONGPASS
-    noperm,      ///< NOPERM: the user may not do this, in a script or outside
+    noperm,      ///< NOPERM: the user may not run this command, in a script or outside
     busy,        ///< BUSY: a script runs for too long
     oom,         ///< OOM: maxmemory is reached
     unwilling,   ///< MISCONF, NOREPLICAS: writes are stopped; or the server takes no more clients

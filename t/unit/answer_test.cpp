@@ -56,6 +56,14 @@ TEST(Fault, IsWhatAUserMayNotDoInAScript) {
               Fault::noperm);
     EXPECT_EQ(fault_of_error("ERR ACL failure in script: User nginx has no permissions to run the 'hset'"),
               Fault::noperm);
+    EXPECT_EQ(
+        fault_of_error("NOPERM this user has no permissions to access one of the keys used as arguments"),
+        Fault::other);
+    EXPECT_EQ(fault_of_error("NOPERM No permissions to access a key"), Fault::other);
+    EXPECT_EQ(
+        fault_of_error("ERR The user executing the script can't access at least one of the keys mentioned"),
+        Fault::other);
+    EXPECT_EQ(fault_of_error("ERR ACL failure in script: No permissions to access a key"), Fault::other);
     EXPECT_TRUE(is_node_fault(Fault::noperm));
     EXPECT_TRUE(refuses_writes(Fault::noperm));
 }
