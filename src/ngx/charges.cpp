@@ -171,12 +171,14 @@ void Charges::ChargeCommand::refused(Node& node, Fault fault, const Reply& reply
 
 void Charges::ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     node.served();
-    charges->proven();
     Window answer{0, owed.reset};
     const bool increment = plain && !repair;
     const Fault fault = increment ? read_increment(reply, answer.used) : read_charge(reply, answer);
     if (fault != Fault::none) {
         node.failed(fault, name(), reply);
+    }
+    if (owed.cost > 0 || answer.used > 0) {
+        charges->proven();  // a refund of a window that is not there writes nothing: a replica says the same
     }
     if (increment && fault == Fault::none && answer.used == owed.cost) {
         repair = true;  // the key may not have been there: it needs a reset and an expiry
@@ -330,6 +332,7 @@ void Charges::on_retry(ngx_event_t* event) noexcept {
 
 void Charges::open_gate() noexcept {
     gate_ = Gate::open;
+    primary_.promote();
     backoff_.reset();
     clear_timer(retry_);
     refusals_.ended();

@@ -74,7 +74,7 @@ public:
     /// The primary answered a write by `fault`, one of refuses_writes().
     void refused(Fault fault, std::string_view command, const Reply& reply) noexcept;
 
-    /// The primary has taken a write.
+    /// The primary has taken a write: not an answer that it would give as a replica, too.
     void proven() noexcept {
         if (gate_ != Gate::open) {
             open_gate();

@@ -212,7 +212,7 @@ void Check::answered(Attempt& attempt, Node& node, const Reply& reply) noexcept 
     }
     if (fault == Fault::none) {
         node.served();
-        if (reservation_ != nullptr) {
+        if (granted_ != 0) {
             shard_->charges().proven();
         }
         release(attempt);

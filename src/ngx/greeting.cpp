@@ -5,10 +5,17 @@
 
 namespace rate_limit {
 
+namespace {
+
+/// A server that only answers that it does not serve is asked no oftener on one connection.
+constexpr unsigned most_refused_probes = 3;
+
+}  // namespace
+
 void Node::on_connected() noexcept {
     clear_timer(retry_);
     state_ = State::greeting;
-    takes_writes_ = true;
+    refused_probes_ = 0;
     refusal_.clear();
     if (!store_.password.empty()) {
         greet_with(auth_);
@@ -113,12 +120,16 @@ void Node::reject_greeting(const char* command, const Reply& reply) noexcept {
 void Node::greeted(const Reply& reply) noexcept {
     if (answers_ping(reply)) {
         state_ = State::ready;
+        refused_probes_ = 0;
         mark_up();
         return;
     }
     const Fault fault = fault_of(reply);
     failed(fault, ping_.name(), reply);
     suspend_by(fault, ping_.name(), reply);
+    if (++refused_probes_ >= most_refused_probes && sent_.empty()) {
+        connection_.close(explain(fault));  // its address may lead to another server by now
+    }
 }
 
 void Node::warn_if_evicting(const Reply& reply) const noexcept {

@@ -128,7 +128,9 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
     const Fault read = read_reserve(*reply, asked, granted, window);
     if (read == Fault::none) {
         node.served();
-        leases->shard_.charges().proven();
+        if (granted != 0) {
+            leases->shard_.charges().proven();
+        }
         leases->settle(*this, granted, window);
         return;
     }

@@ -321,14 +321,19 @@ bool Node::goes_on_without(bool in_flight) noexcept {
     if (in_flight && !quiet_) {
         ++errors_.connection;
         listener_.on_error(*this);
-        return std::exchange(may_reconnect_, false);
+        const bool first =
+            std::exchange(may_reconnect_, false) && ngx_current_msec - made_good_ >= Backoff::first_wait;
+        made_good_ = first ? ngx_current_msec : made_good_;
+        return first;
     }
     return true;
 }
 
 void Node::on_closed(const char* reason) noexcept {
     clear_timer(retry_);
-    const bool left = std::exchange(leaving_, false) && state_ == State::draining && sent_.empty();
+    takes_writes_ = true;  // as far as is known of the next connection
+    const bool leaving = std::exchange(leaving_, false);
+    const bool left = leaving && state_ == State::draining && sent_.empty();
     if (left && up_ && !ended_ && !quiet_) {
         connect();  // what was submitted meanwhile waits for that
         return;
@@ -347,6 +352,9 @@ void Node::on_closed(const char* reason) noexcept {
         command->answered(*this, Delivery::in_doubt, nullptr);
     }
     if (again) {
+        if (leaving && state_ == State::idle) {
+            connect();  // as it was to be: perhaps nobody else asks this node for anything
+        }
         return;
     }
     if (state_ == State::connecting && !ended_ && !quiet_ && next_address()) {

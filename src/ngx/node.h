@@ -90,7 +90,10 @@ public:
     /// resolved again.
     void demote() noexcept;
 
-    /// False from demote() until there is another connection.
+    /// It has taken a write after that, on the same connection.
+    void promote() noexcept { takes_writes_ = true; }
+
+    /// False from demote() until promote(), or until the connection is gone.
     bool takes_writes() const noexcept { return takes_writes_; }
 
     /// Takes a new connection, perhaps to another server, as soon as all that was sent on this one is
@@ -196,8 +199,10 @@ private:
     bool leaving_ = false;  // the connection is, once all is answered: reconnect()
     bool takes_writes_ = true;
     bool told_to_reload_ = false;
+    ngx_msec_t made_good_ = 0;    // when a lost connection was, at once
     bool may_reconnect_ = false;  // a command was answered since a lost connection was last made good at once
-    std::string refusal_;         // the server's words, where it refused the greeting
+    unsigned refused_probes_ = 0;  // in a row, on this connection
+    std::string refusal_;          // the server's words, where it refused the greeting
     Connection connection_;
     Greeting auth_{Greeting::Kind::auth};
     Greeting select_{Greeting::Kind::select};

@@ -7,7 +7,8 @@ namespace rate_limit {
 
 namespace {
 
-/// Where what is owed to the window of `id` waits; of a refund's place the id, for one is the other's inverse.
+/// Where what is owed to the window of `id` waits; of a refund's place the id, for one is the other's
+/// inverse.
 WindowId place_of(const WindowId& id, std::int64_t cost, Millis reset) noexcept {
     return cost < 0 ? refund_place(id, reset) : id;
 }
