@@ -15,8 +15,9 @@ my $sent    = 0;
 my $primary = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return fallback($words) if $words->[0] !~ /^(?:hincrby|evalsha)$/;
     $sent++;
-    return $conn->hold('first', error("READONLY You can't write against a read only replica.")) if $sent == 1;
-    return $conn->hold('never', integer(1)) if $sent <= 3;
+    return array(integer(1), integer($reset)) if $sent == 1;
+    return $conn->hold('first', error("READONLY You can't write against a read only replica.")) if $sent == 2;
+    return $conn->hold('never', integer(1)) if $sent <= 4;
     return array(integer(1), integer($reset));
 });
 my $replica = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
@@ -29,8 +30,10 @@ my $nginx = RateLimit::Nginx->start(
 );
 my sub writes () { return scalar grep { $_->[0] =~ /^(?:hincrby|evalsha)$/ } $primary->commands }
 
+is $nginx->get('/x', 'X-Key' => 'before')->status, 200, 'one that is answered';
+wait_until { writes() == 1 } what => 'it';
 is $nginx->get('/x', 'X-Key' => $_)->status, 200, "charge $_" for 1 .. 3;
-wait_until { writes() == 3 } what => 'all of them on the wire';
+wait_until { writes() == 4 } what => 'all of them on the wire';
 $primary->release('first');
 $nginx->wait_log(qr/refuses charges: readonly/);
 # The first try is due after 100 ms at most: from then on the connection is being left.
@@ -38,10 +41,10 @@ my $end = monotonic() + 1;
 wait_until { monotonic() > $end } what => 'the time of the first try to pass';
 $primary->drop(1);
 $nginx->wait_log(qr/2 in doubt so far/);
-wait_until { writes() == 4 } what => 'what was refused, on a new connection';
+wait_until { writes() == 5 } what => 'what was refused, on a new connection';
 $nginx->wait_log(qr/takes charges again/);
 is $nginx->get('/x', 'X-Key' => 4)->status, 200, 'charge 4';
-wait_until { writes() == 5 } what => 'the next one';
+wait_until { writes() == 6 } what => 'the next one';
 $nginx->stop;
 
 done;

@@ -85,7 +85,7 @@ for (@replicas) {
     $_->cmd(qw(CONFIG SET replica-serve-stale-data no));
     $_->cmd('REPLICAOF', '127.0.0.1', RateLimit::Port::free_port());
 }
-$nginx->wait_log(qr/replica \Q@{[$_->address]}\E .* does not serve: masterdown/) for $replicas[0], $proxy;
+$nginx->wait_log(qr/replica \Q@{[$_->address]}\E .* (?:does not serve|is down): masterdown/) for $replicas[0], $proxy;
 $primary->forget_calls;
 $traffic->more(300)->is_served('replicas that may not serve stale data', $mark, %passes);
 cmp_ok $primary->calls('hmget'), '>', 200, 'the primary answers';

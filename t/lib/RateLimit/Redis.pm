@@ -116,7 +116,7 @@ sub log ($self) {
 sub connection ($self) {
     return $self->{connection} if $self->{connection};
     my $socket = IO::Socket::INET->new(
-        PeerAddr => $self->{host}, PeerPort => $self->{port}, Timeout => patience(5))
+        PeerAddr => $self->{host} // '127.0.0.1', PeerPort => $self->{port}, Timeout => patience(5))
         or die "redis-server on $self->{port}: $@\n";
     setsockopt $socket, IPPROTO_TCP, TCP_NODELAY, 1;
     $self->{connection} = $socket;
