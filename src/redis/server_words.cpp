@@ -11,12 +11,33 @@ constexpr std::size_t max_shown = 200;
 /// 'KEY'`. Quotes that are left, as in `the 'hmget' command`, name commands and users.
 constexpr std::string_view before_arguments[] = {", with args", " args beginning", " with arguments"};
 
+bool is_word(char c) noexcept {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+/// Where the word begins that a window's Redis key is in, as write_window_key() makes it: `NAME/60c:KEY`.
+std::size_t find_window_key(std::string_view text) noexcept {
+    for (std::size_t slash = text.find('/'); slash != std::string_view::npos;
+         slash = text.find('/', slash + 1)) {
+        std::size_t end = slash + 1;
+        while (end < text.size() && is_word(text[end])) {
+            ++end;
+        }
+        if (end > slash + 1 && end < text.size() && (text[end] == ':' || text[end] == '#')) {
+            const std::size_t before = text.find_last_of(" '\"", slash);
+            return before == std::string_view::npos ? 0 : before + 1;
+        }
+    }
+    return std::string_view::npos;
+}
+
 }  // namespace
 
 std::string server_words(std::string_view command, std::string_view error) {
     for (const std::string_view start : before_arguments) {
         error = error.substr(0, error.find(start));
     }
+    error = error.substr(0, find_window_key(error));
     return std::string(command) + ": \"" + log_text(error, max_shown) + "\"";
 }
 

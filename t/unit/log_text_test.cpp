@@ -31,6 +31,11 @@ TEST(ServerWords, LeaveOutWhatTheServerWasSent) {
         server_words("HMGET", "ERR unknown command 'HMGET', with args beginning with: 'rl:core/3600:mona' "),
         "HMGET: \"ERR unknown command 'HMGET'\"");
     EXPECT_EQ(server_words("PING", "ERR odd with arguments rl:mona"), "PING: \"ERR odd\"");
+    EXPECT_EQ(server_words("HMGET", "NOPERM access the 'rl:core/3600:mona' key"),
+              "HMGET: \"NOPERM access the '\"");
+    EXPECT_EQ(server_words("HMGET", "ERR core/60c#0123 is odd"), "HMGET: \"ERR \"");
+    EXPECT_EQ(server_words("HMGET", "ERR see /usr/share/doc, or a/b c:d"),
+              "HMGET: \"ERR see /usr/share/doc, or a/b c:d\"");
 }
 
 }  // namespace
