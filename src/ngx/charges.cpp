@@ -153,12 +153,12 @@ void Charges::ChargeCommand::refused(Node& node, Fault fault, const Reply& reply
         again(node);
         return;
     }
-    if (fault == Fault::noperm && owed.cost < 0) {
-        charges->drop(owed, Loss::refused, explain(fault));  // charges need none of what a refund does
-    } else if (refuses_writes(fault)) {
+    // What a refund may not do, charges do not need.
+    const bool refund_alone = fault == Fault::noperm && owed.cost < 0;
+    if (refuses_writes(fault) && !refund_alone) {
         give_up();
         charges->refused(fault, name(), reply);
-    } else if (is_node_fault(fault)) {
+    } else if (is_node_fault(fault) && !refund_alone) {
         give_up();
         node.refuse(fault, name(), reply);
     } else if (repair) {

@@ -43,8 +43,9 @@ void check_quota(const Quota& quota, const Verdict& verdict, std::int64_t cost, 
     require(quota.limit == verdict.rate.limit && quota.period == verdict.rate.period);
     require(quota.used >= 0 && quota.reset >= 0 && quota.until >= 0);
     require(quota.remaining >= 0 && quota.remaining <= quota.limit);
-    require(quota.rejected == (verdict.outcome == Outcome::rejected));
-    if (verdict.outcome == Outcome::rejected || verdict.outcome == Outcome::rejected_dry_run) {
+    require(quota.retry == (verdict.outcome == Outcome::rejected && !verdict.never_fits));
+    const bool spent = verdict.outcome == Outcome::rejected || verdict.outcome == Outcome::rejected_dry_run;
+    if (spent && !verdict.never_fits) {
         require(quota.remaining == 0);
     } else {
         require(quota.remaining == std::max<std::int64_t>(0, quota.limit - quota.used));
