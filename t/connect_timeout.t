@@ -13,7 +13,8 @@ use IO::Socket::INET;
 my $primary = RateLimit::Redis->start;
 
 # A full queue of connections that nobody accepts: the next one gets no answer.
-my $mute = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => free_port(), Listen => 1) or die $@;
+my $mute = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => free_port(), Listen => 1, ReuseAddr => 1)
+    or die $@;
 my @queue;
 for (1 .. 8) {
     my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $mute->sockport, Blocking => 0);
