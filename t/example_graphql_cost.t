@@ -42,6 +42,7 @@ my $rejected = $nginx->post('/graphql', 'cost 1', @token);
 is $rejected->status, 429, 'no point is left';
 is limits($rejected)->{resource}, 'graphql', 'of the points';
 is $nginx->post('/graphql', 'cost 1', 'Authorization' => 'Bearer other')->status, 200, 'another client is not affected';
+wait_until { grep({ /^\Q$key\E/ } map { $_->keys } $shards->primaries) == 2 } what => 'its charge';
 
 $shards->flush;
 my $queries = $app->requests;
