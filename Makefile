@@ -51,8 +51,8 @@ unexport NGINX
 module := $(BUILD)/$(NAME).so
 configured := $(BUILD)/nginx
 generated := $(BUILD)/generated
-sources := $(wildcard src/core/*.cpp src/redis/*.cpp src/ngx/*.cpp)
-headers := $(wildcard src/*/*.h)
+sources := $(wildcard src/*/*.cpp src/*/*/*.cpp)
+headers := $(wildcard src/*/*.h src/*/*/*.h)
 embedded := $(patsubst lua/%.lua,$(generated)/%.lua.inc,$(wildcard lua/*.lua)) $(generated)/version.inc
 objects := $(sources:src/%.cpp=$(BUILD)/obj/%.o)
 pure_objects := $(filter-out $(BUILD)/obj/ngx/%,$(objects))
@@ -249,9 +249,9 @@ format-check:
 layer-check:
 	packaging/layers $(sources) $(headers)
 
-tidy: $(sources:src/%.cpp=$(BUILD)/tidy/%)
+tidy: $(sources:src/%.cpp=$(BUILD)/tidy/%.passed)
 
-$(BUILD)/tidy/%: src/%.cpp $(headers) .clang-tidy Makefile packaging/tidy $(configured)/key $(hiredis_built) | $(embedded)
+$(BUILD)/tidy/%.passed: src/%.cpp $(headers) .clang-tidy Makefile packaging/tidy $(configured)/key $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,TIDY)packaging/tidy $< $(dialect) $(if $(filter src/ngx/%,$<),@$(configured)/includes)
 	@touch $@
@@ -283,7 +283,7 @@ bench-plot:
 	@mkdir -p docs
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' OUT=docs/lease.svg bench/plot
 
-$(BUILD)/bench/table $(BUILD)/bench/walk: $(BUILD)/bench/%: bench/%.cpp $(wildcard src/core/*.cpp) $(filter src/core/%,$(headers)) Makefile
+$(BUILD)/bench/table $(BUILD)/bench/walk: $(BUILD)/bench/%: bench/%.cpp $(filter src/core/%,$(sources) $(headers)) Makefile
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(CXX) -std=c++17 -O2 $(warnings) -Isrc -o $@ $(filter %.cpp,$^)
 

@@ -31,9 +31,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/process.h"
-#include "core/window_account.h"
-#include "core/window_table.h"
+#include "core/machine/window_account.h"
+#include "core/machine/window_table.h"
+#include "core/table/process.h"
 
 namespace {
 

@@ -15,10 +15,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/lease.h"
-#include "core/note_walk.h"
-#include "core/process.h"
-#include "core/window_table.h"
+#include "core/machine/note_walk.h"
+#include "core/machine/tokens.h"
+#include "core/machine/window_table.h"
+#include "core/table/process.h"
 
 namespace {
 
@@ -70,8 +70,8 @@ struct Machine {
             record.used = 1000;
             record.leased = 400;
         });
-        return room && notes.update(lease_place(id), now, [&](WaitingCharge& note) {
-            note.note = Note::lease;
+        return room && notes.update(token_debt_of(id), now, [&](DebtRecord& note) {
+            note.note = DebtKind::lease;
             note.reset = reset;
             note.looked_at = now;
             note.period = period;
@@ -80,27 +80,27 @@ struct Machine {
         });
     }
 
-    /// As Leases::look() does it.
+    /// As Fetches::look() does it.
     Looked look(const Noted& seen, Millis at) {
-        WaitingCharge note;
-        notes.change(seen.id, [&](WaitingCharge& open) {
+        DebtRecord note;
+        notes.change(seen.id, [&](DebtRecord& open) {
             note = open;
             open.looked_at = at;
         });
         std::int64_t back = 0;
         std::int64_t left = 0;
-        table.change(lease_place(seen.id), [&](WindowRecord& record) {
+        table.change(token_debt_of(seen.id), [&](WindowRecord& record) {
             back = take_surplus(record, {note.cost, note.looked_at, at, note.period, false});
             left = at_hand(record);
         });
-        notes.change(seen.id, [&](WaitingCharge& open) {
+        notes.change(seen.id, [&](DebtRecord& open) {
             open.cost = left;
             open.reset = note.cost == back ? 0 : open.reset;
         });
         return back != 0 ? Looked::given_back : Looked::kept;
     }
 
-    WaitingTable notes;
+    DebtTable notes;
     WindowTable table;
 };
 

@@ -26,7 +26,7 @@ is_deeply [sort(words($readme, qr/^### (rate_limit\w*)$/m))], [sort keys %contex
 for my $directive (sort keys %contexts) {
     documents('###', $directive, $contexts{$directive} eq 'anywhere' ? '`http`, `server`, `location`' : '`http`');
 }
-my $redis = project_file('src/ngx/conf_redis.cpp');
+my $redis = project_file('src/ngx/conf/redis_block.cpp');
 my @block = words($redis, qr/directive == "(\w+)"/);
 is_deeply [words($readme, qr/^#### (\w+)$/m)], \@block, 'so are those of the store';
 documents('####', $_, '') for @block;
@@ -34,7 +34,7 @@ my ($planned) = $readme =~ /### Not available yet\n\n(.*?)\n\n\n/s;
 my ($later) = $redis =~ /not_available\[\] = \{(.*?)\}/s;
 is_deeply [grep { $planned !~ /`$_`/ } words($later, qr/"(\w+)"/)], [], 'and the store directives that are not available yet';
 
-my $variables = project_file('src/ngx/variables.cpp');
+my $variables = project_file('src/ngx/request/variables.cpp');
 is_deeply [words($readme, qr/^\| `\$(\w+)` \|/m)], [words($variables, qr/ngx_string\("(\w+)"\)/)], 'so are the variables';
 
 # The defaults are those that the module has: written out, they change nothing.

@@ -1,12 +1,12 @@
-#include "ngx/conf.h"
-#include "ngx/conf_key.h"
-#include "ngx/delivery.h"
-#include "ngx/handlers.h"
-#include "ngx/log_throttle.h"
-#include "ngx/store.h"
-#include "ngx/store_conf.h"
-#include "ngx/version.h"
-#include "ngx/zone.h"
+#include "ngx/base/log_throttle.h"
+#include "ngx/base/version.h"
+#include "ngx/base/zone.h"
+#include "ngx/conf/conf.h"
+#include "ngx/conf/key.h"
+#include "ngx/conf/redis_conf.h"
+#include "ngx/request/handlers.h"
+#include "ngx/store/store.h"
+#include "ngx/upkeep.h"
 
 using namespace rate_limit;
 
@@ -123,7 +123,7 @@ ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
         main->zone->enter_process();
     }
     // Also without limits: where there is no master process, a reload may bring some.
-    start_delivery(cycle);
+    start_upkeep(cycle);
     return NGX_OK;
 }
 

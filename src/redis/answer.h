@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/window.h"
+#include "core/limit/window.h"
 #include "redis/reply.h"
 
 namespace rate_limit {

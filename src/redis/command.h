@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/window.h"
+#include "core/limit/window.h"
 #include "redis/script.h"
 
 namespace rate_limit {

@@ -3,7 +3,7 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
-#include "core/window_key.h"
+#include "redis/window_key.h"
 
 namespace rate_limit {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <fuzzer/FuzzedDataProvider.h>
 
-#include "core/quota.h"
+#include "core/limit/quota.h"
 
 namespace rate_limit {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/cost.h"
-#include "core/rate.h"
+#include "core/limit/cost.h"
+#include "core/limit/rate.h"
 
 namespace rate_limit {
 namespace {

@@ -11,8 +11,8 @@
 
 #include <fuzzer/FuzzedDataProvider.h>
 
-#include "core/window_record.h"
-#include "core/window_table.h"
+#include "core/machine/window_record.h"
+#include "core/machine/window_table.h"
 
 namespace rate_limit {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/cost.h"
+#include "core/limit/cost.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/decision.h"
+#include "core/limit/decision.h"
 
 #include <limits>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "core/window_record.h"
+#include "core/machine/window_record.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The test vectors that SipHash's authors publish (vectors.h of their reference implementation,
 // vectors_sip128): key 00 01 .. 0f, message i is the bytes 00 01 .. (i - 1).
 
-#include "core/keyed_hash.h"
+#include "core/table/keyed_hash.h"
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "core/lease.h"
+#include "core/machine/tokens.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/lease.h"
-#include "core/waiting_charge.h"
+#include "core/machine/debt_record.h"
+#include "core/machine/tokens.h"
 
 namespace rate_limit {
 
@@ -222,7 +222,7 @@ private:
     const Rate rate_;
     const Millis round_trip_;
     WindowRecord record_;
-    WaitingCharge note_;
+    DebtRecord note_;
     std::vector<Fetch> fetches_;
     std::size_t first_ = 0;          // of those that are on their way
     std::vector<std::size_t> open_;  // of each worker, by its place in fetches_

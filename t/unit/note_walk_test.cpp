@@ -1,4 +1,4 @@
-#include "core/note_walk.h"
+#include "core/machine/note_walk.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/lease.h"
+#include "core/machine/tokens.h"
 #include "table_memory.h"
 
 namespace rate_limit {
@@ -21,16 +21,16 @@ constexpr std::uint64_t shard = 9;
 /// A table with so many notes of tokens, last looked at so long ago.
 struct Notes {
     explicit Notes(std::size_t count, Millis ago = 0, std::size_t room = 0)
-        : memory(WaitingTable::bytes_for(std::max(count * 10 / 8, room))),
+        : memory(DebtTable::bytes_for(std::max(count * 10 / 8, room))),
           table(LockUser{{1, 1}, all_are_alive}) {
         EXPECT_TRUE(table.create(memory.at(), memory.size(), table_key));
         for (std::size_t i = 0; i < count; ++i) {
             known.push_back(ids.next());
-            EXPECT_TRUE(put(known.back(), Note::lease, table_now - ago));
+            EXPECT_TRUE(put(known.back(), DebtKind::lease, table_now - ago));
         }
     }
-    bool put(const WindowId& id, Note note, Millis looked_at, Millis reset = table_now + period * 1000) {
-        return table.update(id, table_now, [&](WaitingCharge& waiting) {
+    bool put(const WindowId& id, DebtKind note, Millis looked_at, Millis reset = table_now + period * 1000) {
+        return table.update(id, table_now, [&](DebtRecord& waiting) {
             waiting.reset = reset;
             waiting.note = note;
             waiting.looked_at = looked_at;
@@ -42,13 +42,13 @@ struct Notes {
     SharedWalk::Slice all() const { return {0, table.sets()}; }
 
     TableMemory memory;
-    WaitingTable table;
+    DebtTable table;
     Ids ids{5};
     std::vector<WindowId> known;
 };
 
 /// Turns until the slice is done, none of which does more than it may; how many they were.
-std::size_t turns(NoteWalk& walk, WaitingTable& table, NoteWalk::Aim aim,
+std::size_t turns(NoteWalk& walk, DebtTable& table, NoteWalk::Aim aim,
                   const std::function<Looked(const Noted&)>& look) {
     std::size_t count = 0;
     for (; !walk.idle(); ++count) {
@@ -78,7 +78,7 @@ TEST(NoteWalk, FindsEveryNoteOnceInTurnsThatAreBounded) {
         walk.begin(notes.all());
         const std::size_t count = turns(walk, notes.table, NoteWalk::Aim::due, [&](const Noted& seen) {
             EXPECT_EQ(seen.shard, shard);
-            EXPECT_EQ(seen.note, Note::lease);
+            EXPECT_EQ(seen.note, DebtKind::lease);
             EXPECT_EQ(seen.looked_at, table_now - lease_interval(period));
             ++found[seen.id.low];
             return looked;
@@ -116,8 +116,8 @@ TEST(NoteWalk, SaysWhetherThereAreTokensAlsoNotDue) {
     EXPECT_FALSE(walk.turn(none.table, NoteWalk::Aim::due, table_now, nothing).tokens);
     walk.begin(one.all());
     EXPECT_TRUE(walk.turn(one.table, NoteWalk::Aim::due, table_now, nothing).tokens);
-    EXPECT_TRUE(none.put({1, 2}, Note::charges, 0));
-    EXPECT_TRUE(none.put({3, 4}, Note::lease, 0, table_now));
+    EXPECT_TRUE(none.put({1, 2}, DebtKind::charges, 0));
+    EXPECT_TRUE(none.put({3, 4}, DebtKind::lease, 0, table_now));
     walk.begin(none.all());
     EXPECT_FALSE(walk.turn(none.table, NoteWalk::Aim::due, table_now, nothing).tokens)
         << "neither charges nor tokens of a window that has ended";
@@ -125,13 +125,13 @@ TEST(NoteWalk, SaysWhetherThereAreTokensAlsoNotDue) {
 
 TEST(NoteWalk, FindsAllNotesWhereAllAreToGoBack) {
     Notes notes(1000);
-    EXPECT_TRUE(notes.put({1, 2}, Note::charges, 0));
-    EXPECT_TRUE(notes.put({3, 4}, Note::fixed_lease, table_now));
+    EXPECT_TRUE(notes.put({1, 2}, DebtKind::charges, 0));
+    EXPECT_TRUE(notes.put({3, 4}, DebtKind::fixed_lease, table_now));
     std::size_t found = 0;
     NoteWalk walk;
     walk.begin(notes.all());
     turns(walk, notes.table, NoteWalk::Aim::all, [&](const Noted& seen) {
-        EXPECT_NE(seen.note, Note::charges);
+        EXPECT_NE(seen.note, DebtKind::charges);
         ++found;
         return Looked::given_back;
     });
@@ -140,9 +140,9 @@ TEST(NoteWalk, FindsAllNotesWhereAllAreToGoBack) {
 
 TEST(NoteWalk, FindsWhatHasOutlivedItsWindow) {
     Notes notes(0, 0, 100);
-    EXPECT_TRUE(notes.put({1, 2}, Note::charges, 0, table_now));
-    EXPECT_TRUE(notes.put({3, 4}, Note::lease, table_now, table_now));
-    EXPECT_TRUE(notes.put({5, 6}, Note::charges, 0, table_now + 1));
+    EXPECT_TRUE(notes.put({1, 2}, DebtKind::charges, 0, table_now));
+    EXPECT_TRUE(notes.put({3, 4}, DebtKind::lease, table_now, table_now));
+    EXPECT_TRUE(notes.put({5, 6}, DebtKind::charges, 0, table_now + 1));
     std::vector<std::uint64_t> found;
     NoteWalk walk;
     walk.begin(notes.all());
@@ -159,17 +159,17 @@ TEST(NoteWalk, WhatIsFoundMayBeTakenOut) {
     NoteWalk walk;
     walk.begin(notes.all());
     turns(walk, notes.table, NoteWalk::Aim::due, [&](const Noted& seen) {
-        EXPECT_TRUE(notes.table.change(seen.id, [](WaitingCharge& note) { note.reset = 0; }));
+        EXPECT_TRUE(notes.table.change(seen.id, [](DebtRecord& note) { note.reset = 0; }));
         return Looked::given_back;
     });
     std::size_t left = 0;
-    notes.table.for_each([&](const WaitingCharge& /*note*/) { ++left; });
+    notes.table.for_each([&](const DebtRecord& /*note*/) { ++left; });
     EXPECT_EQ(left, 0U);
 }
 
 TEST(IsDue, OnceInAnIntervalAndMoreOftenTowardsTheEnd) {
-    WaitingCharge note;
-    note.note = Note::lease;
+    DebtRecord note;
+    note.note = DebtKind::lease;
     note.period = 20;  // an interval of a second
     note.reset = table_now + 1001;
     const auto due = [&](Millis ago) {

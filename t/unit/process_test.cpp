@@ -1,4 +1,4 @@
-#include "core/process.h"
+#include "core/table/process.h"
 
 #include <csignal>
 

@@ -1,4 +1,4 @@
-#include "core/quota.h"
+#include "core/limit/quota.h"
 
 #include <array>
 #include <limits>

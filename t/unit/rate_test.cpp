@@ -1,4 +1,4 @@
-#include "core/rate.h"
+#include "core/limit/rate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/shard_choice.h"
+#include "redis/shard_choice.h"
 
 #include <algorithm>
 #include <string>

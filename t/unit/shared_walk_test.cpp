@@ -1,4 +1,4 @@
-#include "core/shared_walk.h"
+#include "core/machine/shared_walk.h"
 
 #include <atomic>
 #include <cstddef>

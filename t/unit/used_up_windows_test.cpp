@@ -1,11 +1,11 @@
-#include "core/used_up_windows.h"
+#include "core/machine/used_up_windows.h"
 
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "core/keyed_hash.h"
+#include "core/table/keyed_hash.h"
 
 namespace rate_limit {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/window_account.h"
+#include "core/machine/window_account.h"
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-#include "core/window_key.h"
+#include "redis/window_key.h"
 
 #include <limits>
 #include <string>

@@ -17,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/window_table.h"
+#include "core/machine/window_table.h"
 #include "table_memory.h"
 
 // Elsewhere a step between the two instructions of an atomic exchange may undo the first one, for ever.

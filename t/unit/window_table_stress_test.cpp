@@ -17,8 +17,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/process.h"
-#include "core/window_table.h"
+#include "core/machine/window_table.h"
+#include "core/table/process.h"
 #include "table_memory.h"
 
 namespace rate_limit {

@@ -1,4 +1,4 @@
-#include "core/window_table.h"
+#include "core/machine/window_table.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/window_account.h"
+#include "core/machine/window_account.h"
 #include "table_memory.h"
 
 namespace rate_limit {

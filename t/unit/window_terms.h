@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/window_account.h"
+#include "core/machine/window_account.h"
 
 namespace rate_limit {
 

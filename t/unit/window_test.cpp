@@ -1,4 +1,4 @@
-#include "core/window.h"
+#include "core/limit/window.h"
 
 #include <gtest/gtest.h>
 

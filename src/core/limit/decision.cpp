@@ -1,0 +1,86 @@
+#include "core/limit/decision.h"
+
+#include <algorithm>
+
+namespace rate_limit {
+namespace {
+
+std::int64_t remaining_after(const Verdict& verdict, std::int64_t cost) noexcept {
+    const std::int64_t room = verdict.rate.limit - verdict.window.used;
+    return room > cost ? room - cost : 0;
+}
+
+bool is_error(Outcome outcome) noexcept {
+    return outcome == Outcome::error_allowed || outcome == Outcome::error_local ||
+           outcome == Outcome::error_denied;
+}
+
+}  // namespace
+
+std::string_view to_string(Outcome outcome) noexcept {
+    switch (outcome) {
+        case Outcome::none:
+            return "";
+        case Outcome::passed:
+            return "PASSED";
+        case Outcome::error_allowed:
+            return "ERROR_ALLOWED";
+        case Outcome::error_local:
+            return "ERROR_LOCAL";
+        case Outcome::rejected_dry_run:
+            return "REJECTED_DRY_RUN";
+        case Outcome::error_denied:
+            return "ERROR_DENIED";
+        case Outcome::rejected:
+            return "REJECTED";
+        case Outcome::bypassed:
+            return "BYPASSED";
+    }
+    return "";
+}
+
+Outcome decide(const Rate& rate, const Window& window, bool dry_run) noexcept {
+    if (window.used < rate.limit) {
+        return Outcome::passed;
+    }
+    return dry_run ? Outcome::rejected_dry_run : Outcome::rejected;
+}
+
+Outcome combine(const Verdict* verdicts, std::size_t count) noexcept {
+    Outcome outcome = Outcome::none;
+    for (std::size_t i = 0; i < count; ++i) {
+        outcome = std::max(outcome, verdicts[i].outcome);
+    }
+    return outcome;
+}
+
+const Verdict* shown(const Verdict* verdicts, const std::int64_t* costs, std::size_t count) noexcept {
+    const Verdict* in_dry_run = nullptr;
+    const Verdict* tightest = nullptr;
+    std::int64_t least = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const Verdict& verdict = verdicts[i];
+        if (verdict.outcome == Outcome::rejected) {
+            return &verdict;
+        }
+        if (verdict.outcome == Outcome::rejected_dry_run && in_dry_run == nullptr) {
+            in_dry_run = &verdict;
+        }
+        const std::int64_t remaining = remaining_after(verdict, costs[i]);
+        if (verdict.known && (tightest == nullptr || remaining < least)) {
+            tightest = &verdict;
+            least = remaining;
+        }
+    }
+    return in_dry_run != nullptr ? in_dry_run : tightest;
+}
+
+const Verdict* described(const Verdict* verdicts, const std::int64_t* costs, std::size_t count) noexcept {
+    if (is_error(combine(verdicts, count))) {
+        return std::find_if(verdicts, verdicts + count,
+                            [](const Verdict& verdict) { return is_error(verdict.outcome); });
+    }
+    return shown(verdicts, costs, count);
+}
+
+}  // namespace rate_limit

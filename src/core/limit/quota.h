@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/limit/decision.h"
+
+namespace rate_limit {
+
+/// The numbers a client is shown for one limit.
+struct Quota {
+    std::string_view name;
+    std::int64_t limit = 0;
+    std::int64_t period = 0;     ///< seconds
+    std::int64_t used = 0;       ///< this request included where it is charged
+    std::int64_t remaining = 0;  ///< never below 0, exactly 0 when rejected, but for a cost that never fits
+    std::int64_t reset = 0;      ///< UTC epoch seconds, rounded up
+    std::int64_t until = 0;      ///< whole seconds until the reset, rounded up, at least 0
+    bool retry = false;          ///< really rejected, not in a dry run, and may pass later
+};
+
+/// `cost` is what this request adds to the window: 0 for an exempt or rejected one.
+Quota quota_of(const Verdict& verdict, std::int64_t cost, Millis now) noexcept;
+
+/// One response header; `name` is static, `value` lies where it was written, or is the limit's name.
+struct Field {
+    std::string_view name;
+    std::string_view value;
+};
+
+/// The `github` headers, in this order: X-RateLimit-Limit, -Used, -Remaining, -Reset, -Resource.
+struct GithubFields {
+    static constexpr std::size_t count = 5;
+    static constexpr std::size_t max_text = std::size_t{4} * 20;  ///< four numbers
+    std::array<Field, count> fields;
+};
+
+/// Writes the numbers at `text`, which has room for max_text bytes; the name stays where it is.
+GithubFields github_fields(const Quota& quota, char* text) noexcept;
+
+constexpr std::string_view retry_after_name = "Retry-After";
+
+/// Room for the value of Retry-After.
+constexpr std::size_t max_retry_after = 20;
+
+/// Retry-After of a rejection: whole seconds, at least 1. Written at `text`.
+Field retry_after_field(const Quota& quota, char* text) noexcept;
+
+constexpr std::string_view policy_field_name = "RateLimit-Policy";
+constexpr std::string_view limit_field_name = "RateLimit";
+
+/// Room for one list member of an `ietf` header, with the separator before it.
+constexpr std::size_t max_ietf_member = 96;
+
+/// Appends `"core";q=5000;w=3600` (draft-ietf-httpapi-ratelimit-headers-11) at `out`, after `, ` unless
+/// `first`; returns the new end. `out` has room for max_ietf_member bytes.
+char* append_policy(char* out, const Quota& quota, bool first) noexcept;
+
+/// Appends `"core";r=4999;t=3540` in the same way.
+char* append_limit(char* out, const Quota& quota, bool first) noexcept;
+
+}  // namespace rate_limit

@@ -1,0 +1,77 @@
+#include "core/limit/rate.h"
+
+#include <charconv>
+#include <system_error>
+
+namespace rate_limit {
+namespace {
+
+/// Reads digits from the front of `text`; false if there are none. A number too large for 64 bits is
+/// `too_large`.
+bool take_number(std::string_view& text, std::int64_t too_large, std::int64_t& number) noexcept {
+    if (text.empty() || text.front() < '0' || text.front() > '9') {
+        return false;
+    }
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc::result_out_of_range) {
+        number = too_large;
+    }
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return true;
+}
+
+/// Seconds in one unit; 0: no such unit.
+std::int64_t unit_seconds(std::string_view unit) noexcept {
+    if (unit == "s") {
+        return 1;
+    }
+    if (unit == "m") {
+        return 60;
+    }
+    if (unit == "h") {
+        return 3600;
+    }
+    return unit == "d" ? 24 * 3600 : 0;
+}
+
+}  // namespace
+
+RateError parse_rate(std::string_view text, Rate& rate) noexcept {
+    std::int64_t limit = 0;
+    if (!take_number(text, max_limit + 1, limit) || text.substr(0, 2) != "r/") {
+        return RateError::syntax;
+    }
+    text.remove_prefix(2);
+
+    std::int64_t count = 1;
+    take_number(text, max_period + 1, count);
+    const std::int64_t unit = unit_seconds(text);
+    if (unit == 0) {
+        return RateError::syntax;
+    }
+
+    if (limit > max_limit) {
+        return RateError::limit_range;
+    }
+    if (count < 1 || count > max_period / unit) {
+        return RateError::period_range;
+    }
+    rate = {limit, count * unit};
+    return RateError::none;
+}
+
+const char* describe(RateError error) noexcept {
+    switch (error) {
+        case RateError::none:
+            return "the rate is valid";
+        case RateError::syntax:
+            return "a rate has the form Nr/PERIOD, such as 10r/s, 60r/m, 5000r/h, 100r/10s";
+        case RateError::limit_range:
+            return "the limit of a rate must be from 0 to 1000000000000";
+        case RateError::period_range:
+            return "the period of a rate must be from 1s to 366d";
+    }
+    return "";
+}
+
+}  // namespace rate_limit

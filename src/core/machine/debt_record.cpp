@@ -1,0 +1,7 @@
+#include "core/machine/debt_record.h"
+
+namespace rate_limit {
+
+template class RecordTable<DebtRecord>;
+
+}  // namespace rate_limit

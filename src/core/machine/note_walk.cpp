@@ -1,0 +1,27 @@
+#include "core/machine/note_walk.h"
+
+#include "core/machine/tokens.h"
+
+namespace rate_limit {
+
+bool is_due(const DebtRecord& note, Millis now) noexcept {
+    const Millis since = now - note.looked_at;
+    const Millis interval = lease_interval(note.period);
+    return since >= interval || (note.reset - now <= interval && since * 4 >= interval);
+}
+
+NoteWalk::Found NoteWalk::find(DebtTable& table, std::size_t set, Aim aim, Millis now) noexcept {
+    Found found;
+    table.visit(set, [&](const WindowId& id, const DebtRecord& waiting) {
+        const bool tokens = waiting.note != DebtKind::charges;
+        const bool ended = waiting.reset <= now;
+        found.tokens = found.tokens || (tokens && !ended);
+        if (ended || (tokens && (aim == Aim::all || is_due(waiting, now)))) {
+            found.noted.at(found.count++) = {id, waiting.reset, waiting.looked_at, waiting.shard,
+                                             waiting.note};
+        }
+    });
+    return found;
+}
+
+}  // namespace rate_limit

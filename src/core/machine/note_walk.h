@@ -1,0 +1,94 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/machine/debt_record.h"
+#include "core/machine/shared_walk.h"
+
+namespace rate_limit {
+
+/// What of a waiting charge, or of a note of tokens, its finder goes by.
+struct Noted {
+    WindowId id;
+    Millis reset = 0;
+    Millis looked_at = 0;
+    std::uint64_t shard = 0;
+    DebtKind note = DebtKind::charges;
+};
+
+/// What a look at one of them came to.
+enum class Looked : unsigned char {
+    not_at_all,  ///< its shard is away, or it is none of this worker's
+    kept,
+    given_back,  ///< tokens of it set out to the primary
+};
+
+/// One worker's way over a table of waiting charges and notes of tokens, a few sets at a time: no turn of its
+/// event loop does more than this says, however full the table is.
+class NoteWalk {
+public:
+    static constexpr std::size_t sets_a_turn = 512;
+    static constexpr std::size_t looks_a_turn = 400;
+    static constexpr std::size_t refunds_a_turn = 50;
+
+    /// What is to be found.
+    enum class Aim : unsigned char {
+        due,  ///< notes of tokens that are to be looked at, or that have outlived their windows
+        all,  ///< all notes of tokens
+    };
+
+    /// What a turn has done.
+    struct Turn {
+        std::size_t sets = 0;
+        std::size_t looks = 0;
+        std::size_t refunds = 0;
+        bool tokens = false;  ///< notes of tokens were seen, due or not
+    };
+
+    bool idle() const noexcept { return slice_.empty(); }
+
+    /// Where the next turn goes; what is left of the slice before is given up.
+    void begin(const SharedWalk::Slice& slice) noexcept { slice_ = slice; }
+
+    /// Calls fn(const Noted&), which returns a Looked, for what is found in the slice, and for each charge
+    /// whose window has ended: without a lock, so fn may call the table. What a turn cannot do is left to the
+    /// next.
+    template <typename Fn>
+    Turn turn(DebtTable& table, Aim aim, Millis now, Fn&& fn) {
+        Turn turn;
+        while (!idle() && turn.sets < sets_a_turn && turn.looks + Found::most <= looks_a_turn &&
+               turn.refunds + Found::most <= refunds_a_turn) {
+            const Found found = find(table, slice_.next++, aim, now);
+            ++turn.sets;
+            turn.tokens = turn.tokens || found.tokens;
+            for (std::size_t i = 0; i < found.count; ++i) {
+                const Looked looked = fn(found.noted.at(i));
+                turn.looks += looked != Looked::not_at_all ? 1 : 0;
+                turn.refunds += looked == Looked::given_back ? 1 : 0;
+            }
+        }
+        return turn;
+    }
+
+private:
+    /// Of one set.
+    struct Found {
+        static constexpr std::size_t most = DebtTable::Set::capacity;
+
+        std::array<Noted, most> noted;
+        std::size_t count = 0;
+        bool tokens = false;
+    };
+
+    static Found find(DebtTable& table, std::size_t set, Aim aim, Millis now) noexcept;
+
+    SharedWalk::Slice slice_;
+};
+
+/// Tokens are looked at once in a lease_interval(), and four times as often when their window is about to
+/// end.
+bool is_due(const DebtRecord& note, Millis now) noexcept;
+
+}  // namespace rate_limit

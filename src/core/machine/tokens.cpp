@@ -1,0 +1,179 @@
+#include "core/machine/tokens.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace rate_limit {
+
+namespace {
+
+constexpr double growth = 1.5;
+constexpr std::uint32_t shrinking = 2;  // steps at least: 1 / 2.25
+constexpr Millis kept_intervals = 3;
+
+/// What a batch of each pace is of the first one.
+constexpr std::array<double, WindowRecord::max_pace + 1> paces() noexcept {
+    std::array<double, WindowRecord::max_pace + 1> factors{};
+    factors[WindowRecord::start_pace] = 1;
+    for (std::uint32_t i = WindowRecord::start_pace; i < WindowRecord::max_pace; ++i) {
+        factors[i + 1] = factors[i] * growth;
+    }
+    for (std::uint32_t i = WindowRecord::start_pace; i > 0; --i) {
+        factors[i - 1] = factors[i] / growth;
+    }
+    return factors;
+}
+
+constexpr auto factors = paces();
+
+/// Redis counts them already; what it does not count is lost.
+void add(WindowRecord& record, std::int64_t tokens) noexcept {
+    const std::int64_t most = std::min(WindowRecord::max_leased, record.used);
+    record.leased = static_cast<std::uint64_t>(std::min(most, at_hand(record) + tokens));
+}
+
+/// How large a batch of this pace would be if nothing bounded it.
+double wanted(const WindowRecord& record, std::int64_t limit) noexcept {
+    return std::max(1.0, static_cast<double>(limit) / 1000) * factors[record.pace];
+}
+
+double most(const WindowRecord& record, const Terms& terms) noexcept {
+    const bool open = is_open(record, terms.rate.period, terms.now);
+    const auto limit = static_cast<double>(terms.rate.limit);
+    const double left = limit - (open ? static_cast<double>(record.used) : 0);
+    const double bound = std::min(limit / 20, left / parts_of_rest);
+    const auto interval = static_cast<double>(lease_interval(terms.rate.period));
+    const auto ends_in = static_cast<double>(record.reset - terms.now);
+    return open && ends_in < interval ? std::min(bound, wanted(record, terms.rate.limit) * ends_in / interval)
+                                      : bound;
+}
+
+bool is_low(const WindowRecord& record, const Terms& terms) noexcept {
+    return at_hand(record) < batch_size(record, terms) / 8;
+}
+
+Millis elapsed(const Look& look) noexcept {
+    return std::max<Millis>(1, look.now - look.since);
+}
+
+/// How many will be spent in so long a time, at the speed since the last look.
+double needed_in(Millis time, const WindowRecord& record, const Look& look) noexcept {
+    const std::int64_t spent = std::max<std::int64_t>(0, look.before - at_hand(record));
+    return std::ceil(static_cast<double>(spent) * static_cast<double>(std::max<Millis>(0, time)) /
+                     static_cast<double>(elapsed(look)));
+}
+
+/// What is left without those that are needed, if that is half of what is there: less is not worth a call.
+std::int64_t good_part(const WindowRecord& record, double needed) noexcept {
+    const std::int64_t all = at_hand(record);
+    return needed * 2 > static_cast<double>(all) ? 0 : all - static_cast<std::int64_t>(needed);
+}
+
+/// Nobody can have spent yet what was granted a moment before the look.
+bool have_rested(const WindowRecord& record, const Look& look) noexcept {
+    const Millis granted_ago = static_cast<std::uint32_t>(look.now) - record.changed;
+    return granted_ago * 2 >= std::min(elapsed(look), lease_interval(look.period));
+}
+
+/// To what lasts three intervals. Looks shorter than one, as towards the window's end, say too little.
+void shrink(WindowRecord& record, const Look& look) noexcept {
+    const Millis interval = lease_interval(look.period);
+    const double needed = needed_in(kept_intervals * interval, record, look);
+    if (look.fixed || look.now - look.since < interval || good_part(record, needed) == 0) {
+        return;
+    }
+    const auto limit = static_cast<std::int64_t>(record.limit);
+    const auto too_large = [&](std::uint32_t steps) {
+        return steps < shrinking || (needed > 0 && wanted(record, limit) > needed);
+    };
+    for (std::uint32_t steps = 0; record.pace > 0 && wanted(record, limit) > 1 && too_large(steps); ++steps) {
+        record.pace = record.pace - 1;
+    }
+}
+
+}  // namespace
+
+Millis lease_interval(std::int64_t period) noexcept {
+    return std::min<Millis>(5000, period * 1000 / 20);
+}
+
+std::int64_t batch_size(const WindowRecord& record, const Terms& terms) noexcept {
+    const double size = std::min(std::ceil(wanted(record, terms.rate.limit)), most(record, terms));
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(size));
+}
+
+bool consume(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept {
+    if (!is_open(record, terms.rate.period, terms.now) || at_hand(record) < cost ||
+        taken(record) > terms.rate.limit - cost) {
+        return false;
+    }
+    record.leased = static_cast<std::uint64_t>(at_hand(record) - cost);
+    return true;
+}
+
+bool may_fetch_ahead(const WindowRecord& record, const Terms& terms) noexcept {
+    return !record.fetching && is_low(record, terms);
+}
+
+std::int64_t begin_fetch(WindowRecord& record, const Terms& terms) noexcept {
+    const bool open = is_open(record, terms.rate.period, terms.now);
+    const auto lasted = static_cast<std::uint32_t>(terms.now) - record.asked;
+    if (open && record.confirmed && record.pace < WindowRecord::max_pace &&
+        lasted < static_cast<std::uint32_t>(lease_interval(terms.rate.period)) &&
+        wanted(record, terms.rate.limit) < most(record, terms)) {
+        record.pace = record.pace + 1;
+    }
+    record.fetching = open;
+    return batch_size(record, terms) - (open && is_low(record, terms) ? at_hand(record) : 0);
+}
+
+void end_fetch(WindowRecord& record) noexcept {
+    record.fetching = false;
+}
+
+bool grant(WindowRecord& record, const Terms& terms, const Window& answer, std::int64_t tokens,
+           const Question& question) noexcept {
+    end_fetch(record);
+    replace(record, terms, answer, question);
+    record.asked = static_cast<std::uint32_t>(terms.now);
+    record.events = record.events + 1;  // an answer to what was asked before is older
+    if (!is_open(record, terms.rate.period, terms.now) || record.reset != answer.reset) {
+        return false;
+    }
+    if (tokens != 0) {
+        record.changed = static_cast<std::uint32_t>(terms.now);
+    }
+    add(record, tokens);
+    return true;
+}
+
+bool put_back(WindowRecord& record, Millis reset, std::int64_t period, Millis now,
+              std::int64_t tokens) noexcept {
+    if (record.reset != reset || !record.confirmed || !is_open(record, period, now)) {
+        return false;
+    }
+    add(record, tokens);
+    return true;
+}
+
+std::int64_t surplus(const WindowRecord& record, const Look& look) noexcept {
+    const Millis ends_in = record.reset - look.now;
+    const Millis kept_for =
+        look.fixed ? ends_in : std::min(ends_in, kept_intervals * lease_interval(look.period));
+    if (look.before <= at_hand(record) && !have_rested(record, look)) {
+        return 0;
+    }
+    return good_part(record, needed_in(kept_for, record, look));
+}
+
+std::int64_t take_surplus(WindowRecord& record, const Look& look) noexcept {
+    const std::int64_t tokens = surplus(record, look);
+    if (tokens != 0) {
+        shrink(record, look);
+    }
+    record.leased = static_cast<std::uint64_t>(at_hand(record) - tokens);
+    return tokens;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,251 @@
+#include "core/machine/window_account.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace rate_limit {
+
+namespace {
+
+/// Milliseconds between questions, after so many answers that said nothing new.
+constexpr std::array<std::uint32_t, WindowRecord::max_same_answers + 1> ask_again{1000, 2000, 4000, 8000,
+                                                                                  10'000};
+
+std::int64_t add(std::int64_t a, std::int64_t b) noexcept {
+    std::int64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
+
+void set_limit(WindowRecord& record, std::int64_t limit) noexcept {
+    record.limit = static_cast<std::uint64_t>(std::clamp<std::int64_t>(limit, 0, max_limit));
+}
+
+void open(WindowRecord& record, const Terms& terms, Millis reset) noexcept {
+    const WindowRecord before = record;
+    record = WindowRecord{};
+    record.id = before.id;
+    record.pace = before.pace;
+    record.reset = reset;
+    record.ticket = static_cast<Ticket>(reset);
+    record.truth = terms.truth;
+    set_limit(record, terms.rate.limit);
+}
+
+void open_if_ended(WindowRecord& record, const Terms& terms) noexcept {
+    if (!is_open(record, terms.rate.period, terms.now)) {
+        open(record, terms, terms.proposed);
+    }
+    set_limit(record, terms.rate.limit);
+}
+
+void take(WindowRecord& record, std::int64_t used, Millis reset) noexcept {
+    if (record.used != used || record.reset != reset) {
+        record.same_answers = 0;
+    }
+    record.used = std::max<std::int64_t>(0, used);
+    // Tokens that Redis does not count any more are lost: an operator, or a failover, took them away.
+    record.leased =
+        record.reset == reset ? std::min(record.leased, static_cast<std::uint64_t>(record.used)) : 0;
+    record.reset = reset;
+    record.confirmed = true;
+}
+
+/// Both are open.
+void merge(WindowRecord& record, const Window& answer) noexcept {
+    const WindowRecord before = record;
+    if (answer.reset == record.reset || !record.confirmed) {
+        take(record, std::max(answer.used, record.used), answer.reset);
+    } else if (answer.reset > record.reset) {
+        take(record, answer.used, answer.reset);  // Redis has lost the window, and opened another
+    }
+    if (record != before) {
+        record.events = record.events + 1;  // what was asked before this may be older
+    }
+}
+
+}  // namespace
+
+bool is_open(const WindowRecord& record, std::int64_t period, Millis now) noexcept {
+    return is_open(Window{record.used, record.reset}, period, now);
+}
+
+std::int64_t taken(const WindowRecord& record) noexcept {
+    const std::int64_t spent = std::max<std::int64_t>(0, record.used - at_hand(record));
+    return add(spent, record.in_flight);
+}
+
+bool enter(WindowRecord& record, const Terms& terms) noexcept {
+    if (terms.rate.limit <= 0) {
+        return false;
+    }
+    open_if_ended(record, terms);
+    if (taken(record) >= terms.rate.limit || record.in_flight == WindowRecord::max_in_flight) {
+        return false;
+    }
+    record.in_flight = record.in_flight + 1;
+    return true;
+}
+
+void leave(WindowRecord& record, Ticket ticket) noexcept {
+    if (record.ticket != ticket || record.in_flight == 0) {
+        return;
+    }
+    record.in_flight = record.in_flight - 1;
+    if (record.in_flight == 0 && record.used == 0 && !record.confirmed) {
+        record.reset = 0;
+    }
+}
+
+bool charge_if_fits(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept {
+    const bool opened = is_open(record, terms.rate.period, terms.now);
+    const std::int64_t before = opened ? taken(record) : 0;
+    if (add(before, cost) > terms.rate.limit) {
+        return false;
+    }
+    charge(record, terms, cost);
+    return true;
+}
+
+void charge(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept {
+    if (cost == 0) {
+        return;
+    }
+    open_if_ended(record, terms);
+    record.used = add(record.used, cost);
+    record.confirmed = true;
+}
+
+void refund(WindowRecord& record, Ticket ticket, std::int64_t cost) noexcept {
+    if (record.ticket != ticket) {
+        return;
+    }
+    record.used = std::max<std::int64_t>(0, record.used - cost);
+    if (record.used == 0 && record.in_flight == 0) {
+        record.reset = 0;
+    }
+}
+
+void send(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept {
+    open_if_ended(record, terms);
+    record.used = add(record.used, cost);
+    resend(record, terms.now);
+    if (record.unanswered < WindowRecord::max_unanswered) {
+        record.unanswered = record.unanswered + 1;
+    }
+}
+
+void settle(WindowRecord& record, Ticket ticket, std::uint64_t charges, Millis now) noexcept {
+    resend(record, now);
+    if (record.ticket == ticket && record.unanswered < WindowRecord::max_unanswered) {
+        record.unanswered = record.unanswered - std::min<std::uint64_t>(charges, record.unanswered);
+    }
+}
+
+void resend(WindowRecord& record, Millis now) noexcept {
+    record.events = record.events + 1;
+    record.same_answers = 0;
+    record.changed = static_cast<std::uint32_t>(now);
+}
+
+void learn(WindowRecord& record, const Terms& terms, const Window& answer) noexcept {
+    if (!is_open(answer, terms.rate.period, terms.now)) {
+        return;
+    }
+    if (is_open(record, terms.rate.period, terms.now)) {
+        merge(record, answer);
+    } else {
+        open(record, terms, answer.reset);
+        take(record, answer.used, answer.reset);
+    }
+    set_limit(record, terms.rate.limit);
+}
+
+void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges, std::int64_t period,
+             Millis now, const Window& answer) noexcept {
+    // All others had been answered before these were sent, so they are in this answer.
+    const bool last_word =
+        record.ticket == receipt.ticket && record.events == receipt.events && record.unanswered == charges;
+    settle(record, receipt.ticket, charges, now);
+    record.asked = static_cast<std::uint32_t>(now);
+    if (!is_open(answer, period, now) || !is_open(record, period, now)) {
+        return;
+    }
+    if (last_word) {
+        take(record, answer.used, answer.reset);
+    } else {
+        merge(record, answer);
+    }
+}
+
+void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) noexcept {
+    if (record.unanswered != 0 || !record.confirmed || record.reset != reset) {
+        return;
+    }
+    if (answer.reset == reset) {
+        take(record, std::max(answer.used, at_hand(record)), reset);
+    } else if (at_hand(record) == 0) {  // tokens are in a window that is there: the answer is older
+        record.used = 0;
+        record.confirmed = false;
+        record.reset = record.in_flight != 0 ? reset : 0;
+        record.events = record.events + 1;
+    }
+}
+
+namespace {
+
+void take_word(WindowRecord& record, const Terms& terms, const Window& answer,
+               const Question& question) noexcept {
+    if (is_on_its_way(record, terms.now, question.patience) || record.events != question.events ||
+        !is_open(record, terms.rate.period, terms.now)) {
+        learn(record, terms, answer);
+        return;
+    }
+    if (question.waiting == 0) {
+        record.unanswered = 0;
+    }
+    if (is_open(answer, terms.rate.period, terms.now)) {
+        take(record, add(std::max<std::int64_t>(0, answer.used), question.waiting), answer.reset);
+        return;
+    }
+    record.used = question.waiting;
+    record.leased = 0;
+    record.confirmed = false;
+    if (record.in_flight == 0 && record.used == 0) {
+        record.reset = 0;
+    } else if (record.used == 0) {
+        record.reset = terms.proposed;
+    }
+}
+
+}  // namespace
+
+void replace(WindowRecord& record, const Terms& terms, const Window& answer,
+             const Question& question) noexcept {
+    const bool same = is_open(answer, terms.rate.period, terms.now) && answer.reset == record.reset &&
+                      add(answer.used, question.waiting) == record.used;
+    const std::uint32_t same_answers = record.same_answers;
+    take_word(record, terms, answer, question);
+    record.same_answers = same ? std::min(same_answers + 1, WindowRecord::max_same_answers) : 0;
+}
+
+bool is_on_its_way(const WindowRecord& record, Millis now, Millis patience) noexcept {
+    return record.unanswered != 0 && static_cast<std::uint32_t>(now) - record.changed <= patience;
+}
+
+bool may_ask(WindowRecord& record, Millis now) noexcept {
+    const auto at = static_cast<std::uint32_t>(now);
+    if (at - record.asked < ask_again.at(record.same_answers)) {
+        return false;
+    }
+    record.asked = at;
+    return true;
+}
+
+void heard(WindowRecord& record, Millis now) noexcept {
+    if (record.same_answers == 0) {
+        may_ask(record, now);
+    }
+}
+
+}  // namespace rate_limit

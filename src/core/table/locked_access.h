@@ -1,0 +1,203 @@
+#pragma once
+
+#include <algorithm>
+
+#include "core/limit/window.h"
+#include "core/table/eviction.h"
+#include "core/table/memory.h"
+#include "core/table/owned_lock.h"
+#include "core/table/set.h"
+#include "core/table/window_id.h"
+
+namespace rate_limit {
+
+/// Where a record is or goes, under the locks of its sets, as long as this lives.
+template <typename Record>
+class LockedAccess {
+public:
+    using Set = RecordSet<Record>;
+
+    explicit LockedAccess(RecordMemory<Record>& memory) noexcept : memory_(memory) {}
+    LockedAccess(const LockedAccess&) = delete;
+    LockedAccess& operator=(const LockedAccess&) = delete;
+    ~LockedAccess() { give_back(); }
+
+    /// Takes the record of this id. If it is nowhere, both its sets stay locked: nobody can put it there.
+    bool find(const WindowId& id) noexcept;
+
+    /// The same or, for a new id, room for its record. An open window gives way only where both sets are full
+    /// of them. False: there is none.
+    bool find_or_make_room(const WindowId& id, Millis now) noexcept;
+
+    /// Of a new id, one without a window.
+    Record record() const noexcept;
+
+    /// The record becomes this one, which differs. Without a window (reset 0) nothing is kept.
+    void keep(const Record& record) noexcept;
+
+private:
+    struct Victim {
+        EvictionRank rank;
+        Set* set = nullptr;
+        unsigned slot = Set::no_slot;
+    };
+
+    bool find_in(Set& set, const WindowId& id) noexcept;
+    bool make_room(Set& left, Set& right, Millis now) noexcept;
+    Victim victim_of(Set& set, Millis now) noexcept;
+    void take(Set& set, unsigned slot) noexcept;
+    void give_back() noexcept;
+
+    RecordMemory<Record>& memory_;
+    HeldLock left_;
+    HeldLock right_;
+    WindowId id_;
+    bool found_ = false;
+    Set* set_ = nullptr;
+    unsigned slot_ = Set::no_slot;  // of the record, or of the one that gives way to it
+};
+
+template <typename Record>
+bool LockedAccess<Record>::find(const WindowId& id) noexcept {
+    id_ = id;
+    const auto [left_index, right_index] = memory_.sets_of(id);
+    Set& left = memory_.set(left_index);
+    Set& right = memory_.set(right_index);
+    // An id is never in both, so where it is found under the lock, it is; one lock, most of the time.
+    if (left.guess(id) != Set::no_slot) {
+        memory_.lock(left_, left);
+        if (find_in(left, id)) {
+            return true;
+        }
+        left_.release();
+    } else if (right.guess(id) != Set::no_slot) {
+        memory_.lock(right_, right);
+        if (find_in(right, id)) {
+            return true;
+        }
+        right_.release();
+    }
+    memory_.lock(left_, left);
+    memory_.lock(right_, right);
+    return find_in(left, id) || find_in(right, id);
+}
+
+/// Its holder may drop it until it is taken.
+template <typename Record>
+bool LockedAccess<Record>::find_in(Set& set, const WindowId& id) noexcept {
+    const unsigned slot = set.find(id);
+    if (slot == Set::no_slot) {
+        return false;
+    }
+    take(set, slot);
+    found_ = set.is_valid(slot);
+    if (!found_) {
+        give_back();
+    }
+    return found_;
+}
+
+template <typename Record>
+bool LockedAccess<Record>::find_or_make_room(const WindowId& id, Millis now) noexcept {
+    if (find(id)) {
+        return true;
+    }
+    const auto [left, right] = memory_.sets_of(id);
+    return make_room(memory_.set(left), memory_.set(right), now);
+}
+
+template <typename Record>
+bool LockedAccess<Record>::make_room(Set& left, Set& right, Millis now) noexcept {
+    constexpr unsigned most_tries = 8;
+    for (unsigned tries = 1;; ++tries) {
+        const unsigned in_left = left.open(now);
+        const unsigned in_right = right.open(now);
+        Set& set = in_left >= Set::capacity / 2 && in_right < in_left ? right : left;
+        if (set.size() < Set::capacity) {
+            set_ = &set;
+            return true;
+        }
+        Victim victim = victim_of(set, now);
+        if (std::min(in_left, in_right) == Set::capacity) {
+            const Victim other = victim_of(right, now);
+            if (other.rank < victim.rank) {
+                victim = other;
+            }
+        }
+        if (victim.slot == Set::no_slot) {
+            return false;
+        }
+        take(*victim.set, victim.slot);
+        // Held by others until now, it may have become one that is needed more.
+        if (!set_->is_valid(slot_)) {
+            slot_ = Set::no_slot;
+            return true;
+        }
+        const EvictionRank rank = eviction_rank(set_->at(slot_), now);
+        const bool enough_tries = tries >= most_tries && rank.hold != Hold::firm;
+        if (enough_tries || !(victim.rank < rank)) {
+            return true;
+        }
+        give_back();
+    }
+}
+
+template <typename Record>
+auto LockedAccess<Record>::victim_of(Set& set, Millis now) noexcept -> Victim {
+    Victim victim;
+    for (unsigned slot = 0; slot < Set::slots; ++slot) {
+        if (!set.is_valid(slot)) {
+            continue;
+        }
+        take(set, slot);
+        const EvictionRank rank = eviction_rank(set.at(slot), now);
+        give_back();
+        if (rank < victim.rank) {
+            victim = {rank, &set, slot};
+        }
+    }
+    return victim;
+}
+
+template <typename Record>
+Record LockedAccess<Record>::record() const noexcept {
+    if (found_) {
+        return set_->at(slot_);
+    }
+    Record record;
+    record.id = id_;
+    return record;
+}
+
+template <typename Record>
+void LockedAccess<Record>::keep(const Record& record) noexcept {
+    if (record.reset == 0) {
+        if (found_) {
+            set_->drop(slot_);
+        }
+    } else if (found_ && memory_.journals().has_one()) {
+        memory_.journals().overwrite(set_->slot(slot_), memory_.number_of(*set_, slot_), record);
+    } else {
+        const unsigned free = set_->free_slot(record.id);
+        memory_.close(*set_, free);
+        set_->put(record, free, slot_);
+    }
+}
+
+template <typename Record>
+void LockedAccess<Record>::take(Set& set, unsigned slot) noexcept {
+    set_ = &set;
+    slot_ = slot;
+    memory_.close(set, slot);
+}
+
+template <typename Record>
+void LockedAccess<Record>::give_back() noexcept {
+    if (set_ != nullptr && slot_ != Set::no_slot) {
+        set_->slot(slot_).give_to(nobody);
+    }
+    set_ = nullptr;
+    slot_ = Set::no_slot;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,210 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "core/table/journals.h"
+#include "core/table/keyed_hash.h"
+#include "core/table/lock_wait.h"
+#include "core/table/owned_lock.h"
+#include "core/table/set.h"
+#include "core/table/window_id.h"
+
+namespace rate_limit {
+
+/// The memory of a table of records as one process sees it: a header, journals, and sets in two halves; and
+/// how sets and slots are taken from their holders, also from dead ones.
+///
+/// Who has the lock of a set may wait for holders of records, never the other way round; left sets are locked
+/// before right ones.
+template <typename Record>
+class RecordMemory {
+public:
+    using Set = RecordSet<Record>;
+
+    static constexpr std::size_t alignment = 64;
+
+    static std::size_t bytes_for(std::size_t records) noexcept;
+
+    explicit RecordMemory(const LockUser& user) noexcept : user_(user), journals_(user) {}
+
+    void set_user(const LockUser& user) noexcept {
+        user_ = user;
+        if (header_ != nullptr) {
+            claim_journal();
+        }
+    }
+
+    [[nodiscard]] bool create(void* memory, std::size_t size, const HashKey& key) noexcept;
+    [[nodiscard]] bool attach(void* memory, std::size_t size) noexcept;
+
+    const HashKey& key() const noexcept { return header_->key; }
+
+    std::size_t sets() const noexcept { return half_ * 2; }
+    Set& set(std::size_t index) noexcept { return sets_[index]; }
+    const Set& set(std::size_t index) const noexcept { return sets_[index]; }
+
+    /// The two sets that may hold this id, of the first half and of the second.
+    std::pair<std::size_t, std::size_t> sets_of(const WindowId& id) const noexcept {
+        return {scale(static_cast<std::uint32_t>(id.high), half_),
+                half_ + scale(static_cast<std::uint32_t>(id.high >> 32), half_)};
+    }
+
+    RecordJournals<Record>& journals() noexcept { return journals_; }
+
+    SlotNumber number_of(const Set& set, unsigned slot) const noexcept {
+        return 1 + static_cast<SlotNumber>(&set - sets_) * Set::slots + slot;
+    }
+
+    /// If the lock's owner died, what it was at is put right.
+    void lock(HeldLock& hold, Set& set) noexcept {
+        if (hold.acquire(set.lock(), user_)) {
+            put_right(set);
+        }
+    }
+
+    /// Under the set's lock: takes the slot from its holder, for who has that lock.
+    void close(Set& set, unsigned slot) noexcept;
+
+private:
+    struct alignas(alignment) Header {
+        std::atomic<std::uint64_t> ready;  // what the layout is, once all the rest is there
+        std::uint64_t size;
+        HashKey key;
+    };
+    static_assert(sizeof(Header) == alignment, "sets begin on a cache line");
+
+    /// Changes with the layout.
+    static constexpr std::uint64_t layout = 0x77696e646f777337 ^ (std::uint64_t{sizeof(Record)} << 8);
+
+    /// Bytes before the sets.
+    static constexpr std::size_t fixed = sizeof(Header) + RecordJournals<Record>::bytes;
+
+    static constexpr std::size_t max_half = std::numeric_limits<std::uint32_t>::max();
+
+    /// Spreads 32 random bits evenly over `count` values.
+    static std::size_t scale(std::uint32_t bits, std::size_t count) noexcept {
+        return static_cast<std::size_t>((std::uint64_t{bits} * count) >> 32);
+    }
+
+    bool take_up(void* memory, std::size_t size) noexcept;
+    void claim_journal() noexcept;
+    void put_right(Set& set) noexcept;
+    void take_over(SlotNumber number) noexcept;
+
+    LockUser user_;
+    RecordJournals<Record> journals_;
+    const Header* header_ = nullptr;
+    Set* sets_ = nullptr;
+    std::size_t half_ = 0;
+};
+
+template <typename Record>
+std::size_t RecordMemory<Record>::bytes_for(std::size_t records) noexcept {
+    const std::size_t pair = std::size_t{Set::capacity} * 2;
+    const std::size_t half = std::max<std::size_t>(1, (records + pair - 1) / pair);
+    return fixed + half * 2 * sizeof(Set);
+}
+
+template <typename Record>
+bool RecordMemory<Record>::take_up(void* memory, std::size_t size) noexcept {
+    if (memory == nullptr || reinterpret_cast<std::uintptr_t>(memory) % alignment != 0 ||
+        size < bytes_for(1)) {
+        return false;
+    }
+    header_ = static_cast<const Header*>(memory);
+    journals_.take_up(static_cast<char*>(memory) + sizeof(Header));
+    sets_ = reinterpret_cast<Set*>(static_cast<char*>(memory) + fixed);
+    half_ = std::min((size - fixed) / (2 * sizeof(Set)), max_half);
+    return true;
+}
+
+template <typename Record>
+bool RecordMemory<Record>::create(void* memory, std::size_t size, const HashKey& key) noexcept {
+    if (!take_up(memory, size)) {
+        return false;
+    }
+    auto* header = new (memory) Header{{0}, size, key};
+    header->ready.store(layout, std::memory_order_release);
+    claim_journal();
+    return true;
+}
+
+template <typename Record>
+bool RecordMemory<Record>::attach(void* memory, std::size_t size) noexcept {
+    if (!take_up(memory, size)) {
+        return false;
+    }
+    if (header_->ready.load(std::memory_order_acquire) == layout && header_->size == size) {
+        claim_journal();
+        return true;
+    }
+    header_ = nullptr;
+    sets_ = nullptr;
+    half_ = 0;
+    return false;
+}
+
+template <typename Record>
+void RecordMemory<Record>::close(Set& set, unsigned slot) noexcept {
+    RecordSlot<Record>& at = set.slot(slot);
+    for (LockWait wait;;) {
+        std::uint64_t found = at.lock();
+        const Holder holder = at.holder_of(found);
+        if (holder == set_holder) {
+            return;
+        }
+        if (holder == nobody) {
+            if (at.replace(found, set_holder)) {
+                return;
+            }
+        } else if (wait.again() && !journals_.lives(holder) && at.replace(found, set_holder)) {
+            journals_.finish(at, number_of(set, slot));
+            return;
+        }
+    }
+}
+
+/// What the dead owner of this set's lock wrote into what it had closed. Closed it stays: who wants it takes
+/// the set's lock and gives it back open.
+template <typename Record>
+void RecordMemory<Record>::put_right(Set& set) noexcept {
+    for (unsigned slot = 0; slot < Set::slots; ++slot) {
+        RecordSlot<Record>& at = set.slot(slot);
+        if (at.holder_of(at.lock()) == set_holder) {
+            journals_.finish(at, number_of(set, slot));
+        }
+    }
+}
+
+/// What dead processes held is taken over by the one that comes after them, or their journals would be of no
+/// use to anybody until somebody wants the same records.
+template <typename Record>
+void RecordMemory<Record>::claim_journal() noexcept {
+    journals_.set_user(user_);
+    if (OwnedLock::word_of(user_.self) != 0) {
+        journals_.with_orphans([this](SlotNumber number) { take_over(number); });
+        journals_.claim();
+    }
+}
+
+template <typename Record>
+void RecordMemory<Record>::take_over(SlotNumber number) noexcept {
+    const std::size_t index = (number - 1) / Set::slots;
+    if (index >= sets()) {
+        return;
+    }
+    const auto slot = static_cast<unsigned>((number - 1) % Set::slots);
+    HeldLock hold;
+    lock(hold, sets_[index]);
+    close(sets_[index], slot);
+    journals_.finish(sets_[index].slot(slot), number);
+    sets_[index].slot(slot).give_to(nobody);
+}
+
+}  // namespace rate_limit

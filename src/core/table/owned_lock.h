@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/table/process.h"
+
+namespace rate_limit {
+
+using IsAlive = bool (*)(const Process& process);
+
+/// Who takes locks, and how it is known that another owner will never give one back.
+struct LockUser {
+    Process self;
+    IsAlive is_alive = nullptr;
+};
+
+/// A lock in shared memory, one word that names its owner. If the owner dies, the next one takes it over:
+/// what the lock guards must be sound at every instruction. An owner that lives but does not run is waited
+/// for. Not recursive. All zero bytes are a free lock.
+class OwnedLock {
+public:
+    /// True: taken over from one who died, perhaps within a change.
+    bool lock(const LockUser& user) noexcept {
+        std::uint64_t free = 0;
+        const std::uint64_t self = word_of(user.self);
+        return !owner_.compare_exchange_strong(free, self, std::memory_order_acquire,
+                                               std::memory_order_relaxed) &&
+               wait(user, self);
+    }
+
+    void unlock() noexcept { owner_.store(0, std::memory_order_release); }
+
+    /// Names a process in one word; 0: nobody.
+    static std::uint64_t word_of(const Process& process) noexcept {
+        return (std::uint64_t{process.started} << 32) | process.pid;
+    }
+    static Process process_of(std::uint64_t word) noexcept {
+        return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
+    }
+
+private:
+    bool take(std::uint64_t from, std::uint64_t self) noexcept {
+        return owner_.compare_exchange_strong(from, self, std::memory_order_acquire,
+                                              std::memory_order_relaxed);
+    }
+
+    bool wait(const LockUser& user, std::uint64_t self) noexcept;
+
+    std::atomic<std::uint64_t> owner_{0};
+    static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "processes share it");
+};
+
+/// Holds at most one lock and gives it back in the end.
+class HeldLock {
+public:
+    HeldLock() = default;
+    HeldLock(const HeldLock&) = delete;
+    HeldLock& operator=(const HeldLock&) = delete;
+    ~HeldLock() { release(); }
+
+    /// As OwnedLock::lock().
+    bool acquire(OwnedLock& lock, const LockUser& user) noexcept {
+        const bool inherited = lock.lock(user);
+        lock_ = &lock;
+        return inherited;
+    }
+
+    void release() noexcept {
+        if (lock_ != nullptr) {
+            lock_->unlock();
+            lock_ = nullptr;
+        }
+    }
+
+private:
+    OwnedLock* lock_ = nullptr;
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,72 @@
+#include "core/table/process.h"
+
+#include <array>
+#include <cerrno>
+#include <cinttypes>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace rate_limit {
+
+namespace {
+
+constexpr std::size_t max_stat = 1024;
+constexpr int fields_to_start = 19;  // from the state, field 3, to the start, field 22 (proc(5))
+
+struct Stat {
+    char state = 0;  // 0: the system does not tell
+    std::uint32_t started = 0;
+};
+
+Stat read_stat(std::uint32_t pid) noexcept {
+    std::array<char, 32> path{};
+    std::array<char, max_stat> text{};
+    Stat stat;
+    if (std::snprintf(path.data(), path.size(), "/proc/%" PRIu32 "/stat", pid) < 0) {
+        return stat;
+    }
+    std::FILE* file = std::fopen(path.data(), "re");
+    if (file == nullptr) {
+        return stat;
+    }
+    const std::size_t size = std::fread(text.data(), 1, text.size() - 1, file);
+    (void)std::fclose(file);
+    text.at(size) = '\0';
+    // The name stands in parentheses and may hold any byte: what follows its last one is plain.
+    const char* at = std::strrchr(text.data(), ')');
+    if (at == nullptr || at[1] != ' ' || at[2] == '\0') {
+        return stat;
+    }
+    at += 2;
+    stat.state = *at;
+    for (int i = 0; i < fields_to_start && at != nullptr; ++i) {
+        at = std::strchr(at + 1, ' ');
+    }
+    if (at != nullptr) {
+        stat.started = static_cast<std::uint32_t>(std::strtoull(at, nullptr, 10));
+    }
+    return stat;
+}
+
+}  // namespace
+
+Process process_of(std::uint32_t pid) noexcept {
+    return {pid, read_stat(pid).started};
+}
+
+bool is_alive(const Process& process) noexcept {
+    // Another user's process may not be signalled, but is there.
+    if (::kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH) {
+        return false;
+    }
+    const Stat stat = read_stat(process.pid);
+    if (stat.state == 'Z' || stat.state == 'X') {
+        return false;
+    }
+    return process.started == 0 || stat.started == 0 || process.started == stat.started;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,100 @@
+#include "ngx/base/log_throttle.h"
+
+namespace rate_limit {
+
+namespace {
+
+constexpr ngx_msec_t interval = 1000;
+
+}  // namespace
+
+struct LogThrottle::Held {
+    ngx_queue_t throttles{};
+    ngx_event_t timer{};
+    ngx_connection_t connection{};  // what nginx's debug logging of events looks at
+
+    Held() noexcept {
+        ngx_queue_init(&throttles);
+        connection.fd = static_cast<ngx_socket_t>(-1);
+        timer.data = &connection;
+        timer.handler = on_timer;
+        timer.cancelable = 1;
+    }
+
+    static LogThrottle& at(ngx_queue_t& link) noexcept { return *ngx_queue_data(&link, LogThrottle, link_); }
+
+    /// They have been held back since at most one interval, so one pass over all of them twice a second
+    /// keeps the promise of two seconds.
+    static void on_timer(ngx_event_t* /*event*/) noexcept {
+        Held& all = held();
+        ngx_queue_t due;
+        ngx_queue_init(&due);
+        for (ngx_queue_t* link = ngx_queue_head(&all.throttles);
+             link != ngx_queue_sentinel(&all.throttles);) {
+            ngx_queue_t* next = ngx_queue_next(link);
+            if (ngx_current_msec - at(*link).written_ >= interval) {
+                ngx_queue_remove(link);
+                ngx_queue_insert_tail(&due, link);
+            }
+            link = next;
+        }
+        while (!ngx_queue_empty(&due)) {
+            at(*ngx_queue_head(&due)).tell_rest();
+        }
+        all.arm();
+    }
+
+    void arm() noexcept {
+        if (!ngx_queue_empty(&throttles) && !timer.timer_set) {
+            timer.log = ngx_cycle->log;
+            ngx_add_timer(&timer, interval / 2);
+        }
+    }
+};
+
+LogThrottle::Held& LogThrottle::held() noexcept {
+    static Held held;
+    return held;
+}
+
+void LogThrottle::tell(ngx_log_t* log) noexcept {
+    if (link_.next != nullptr) {
+        return;
+    }
+    if (!ever_written_ || ngx_current_msec - written_ >= interval) {
+        write(log);
+        return;
+    }
+    ngx_queue_insert_tail(&held().throttles, &link_);
+    held().arm();
+}
+
+void LogThrottle::tell_rest() noexcept {
+    if (link_.next != nullptr) {
+        ngx_queue_remove(&link_);
+        link_.next = nullptr;
+        write(ngx_cycle->log);
+    }
+}
+
+void LogThrottle::forget() noexcept {
+    if (link_.next != nullptr) {
+        ngx_queue_remove(&link_);
+        link_.next = nullptr;
+    }
+}
+
+void LogThrottle::write(ngx_log_t* log) noexcept {
+    ever_written_ = true;
+    written_ = ngx_current_msec;
+    write_(owner_, log);
+}
+
+void LogThrottle::tell_all_rest() noexcept {
+    ngx_queue_t& throttles = held().throttles;
+    while (!ngx_queue_empty(&throttles)) {
+        Held::at(*ngx_queue_head(&throttles)).tell_rest();
+    }
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ngx/base/ngx.h"
+
+namespace rate_limit {
+
+/// One cause of log lines: a line a second at most. What happens in between is counted by the owner and told
+/// with the next line, which comes when that second is over, or when the worker ends.
+///
+/// The owner declares it after whatever `write` uses: its destructor may still write.
+class LogThrottle {
+public:
+    /// Writes one line about all that the owner has counted since the line before, and starts to count anew.
+    using Write = void (*)(void* owner, ngx_log_t* log) noexcept;
+
+    LogThrottle(Write write, void* owner) noexcept : write_(write), owner_(owner) {}
+    ~LogThrottle() { tell_rest(); }
+    LogThrottle(const LogThrottle&) = delete;
+    LogThrottle& operator=(const LogThrottle&) = delete;
+
+    /// The owner has something to tell: it is asked to write now, to `log`, or within a second, to the log of
+    /// the cycle.
+    void tell(ngx_log_t* log) noexcept;
+
+    /// What is held back is written now.
+    void tell_rest() noexcept;
+
+    /// What is held back is not worth a line any more.
+    void forget() noexcept;
+
+    /// What is held back by all throttles of this worker is written now: it is about to end.
+    static void tell_all_rest() noexcept;
+
+private:
+    struct Held;  // the throttles of this worker that hold something back, and their timer
+
+    static Held& held() noexcept;
+    void write(ngx_log_t* log) noexcept;
+
+    const Write write_;
+    void* const owner_;
+    ngx_queue_t link_{};  // in held(); next is null while nothing is held back
+    ngx_msec_t written_ = 0;
+    bool ever_written_ = false;
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstddef>
+
+#include "core/machine/debt_counts.h"
+#include "core/machine/debt_record.h"
+#include "core/machine/shared_walk.h"
+#include "core/machine/used_up_windows.h"
+#include "core/machine/window_table.h"
+#include "ngx/base/ngx.h"
+
+namespace rate_limit {
+
+/// The shared memory of all limits, as one configuration sees it: what the machine remembers of its windows,
+/// and the charges that wait for a primary. It outlives the configuration while the next one asks for the
+/// same size. Lives in the configuration's pool.
+class Zone {
+public:
+    static constexpr std::size_t default_size = std::size_t{10} * 1024 * 1024;
+    static constexpr std::size_t least_size = std::size_t{128} * 1024;
+
+    Zone() noexcept : windows_(LockUser{}), debts_(LockUser{}) {}
+
+    /// Bytes of the zone that the running configuration has, of this or another copy of the module; 0: it has
+    /// none.
+    static std::size_t running_size() noexcept;
+
+    /// To be called before the configuration changes anything in nginx. NGX_ERROR, and the reason logged,
+    /// where another copy of the module cannot be taken up.
+    static ngx_int_t admit_copy(ngx_conf_t* cf) noexcept;
+
+    /// Asks nginx for the memory. NGX_ERROR if it is refused; the reason is logged.
+    ngx_int_t reserve(ngx_conf_t* cf, std::size_t size) noexcept;
+
+    /// To be called in each process that uses it.
+    void enter_process() noexcept;
+
+    /// This process leaves. True if it is the last worker, now or since an earlier call: nobody else will
+    /// take up what waits, nor spend what is at hand.
+    bool leave() noexcept;
+    bool is_last() const noexcept { return last_; }
+
+    WindowTable& windows() noexcept { return windows_; }
+    DebtTable& debts() noexcept { return debts_; }
+
+    /// Of the charges in it; not of the notes of tokens.
+    DebtCounts& debt_counts() noexcept { return debt_counts_; }
+
+    /// The workers' common way over debts(); noted() tells whether tokens are noted there.
+    SharedWalk& walk() noexcept { return walk_; }
+
+    /// Of those in Redis.
+    UsedUpWindows& used_up() noexcept { return used_up_; }
+
+private:
+    static ngx_int_t init(ngx_shm_zone_t* zone, void* previous) noexcept;
+    static ngx_int_t compare_with_running(const ngx_shm_zone_t& zone) noexcept;
+
+    /// What lies before the tables.
+    struct Fixed {
+        UsedUpWindows::Memory used_up;
+        DebtCounts::Memory debt_counts;
+        SharedWalk::Memory walk;
+    };
+
+    ngx_int_t create(ngx_shm_zone_t& zone) noexcept;
+    ngx_int_t adopt(const Zone& previous, ngx_log_t* log) noexcept;
+
+    void take_up(Fixed& fixed) noexcept;
+
+    struct Span {
+        void* at = nullptr;
+        std::size_t size = 0;
+    };
+
+    bool last_ = false;
+    Span for_windows_;
+    Span for_debts_;
+    Fixed* fixed_ = nullptr;
+    WindowTable windows_;
+    DebtTable debts_;
+    UsedUpWindows used_up_;
+    DebtCounts debt_counts_;
+    SharedWalk walk_;
+};
+
+}  // namespace rate_limit

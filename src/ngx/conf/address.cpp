@@ -1,0 +1,155 @@
+#include "ngx/conf/address.h"
+
+#include "ngx/conf/conf.h"
+#include "ngx/conf/redis_conf.h"
+
+namespace rate_limit {
+
+namespace {
+
+ngx_str_t text_of(std::string_view text) noexcept {
+    return {text.size(), reinterpret_cast<u_char*>(const_cast<char*>(text.data()))};
+}
+
+bool is_number(std::string_view text) noexcept {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// The address is a URL, or has parts of one. What it says is not repeated as it stands: it may hold a
+/// password.
+char* refuse_url(ngx_conf_t* cf, std::string_view parameter, std::string_view url) noexcept {
+    const auto scheme_end = url.find("://");
+    const bool has_scheme = scheme_end != std::string_view::npos;
+    const std::string_view scheme = has_scheme ? url.substr(0, scheme_end) : "";
+    const std::string_view rest = has_scheme ? url.substr(scheme_end + 3) : url;
+    const auto host_end = rest.find_first_of("/?#");
+    const std::string_view path = host_end != std::string_view::npos ? rest.substr(host_end + 1) : "";
+    const std::string_view authority = rest.substr(0, host_end);
+    const auto at = authority.rfind('@');
+    const bool has_user = at != std::string_view::npos;
+    const std::string_view host = has_user ? authority.substr(at + 1) : authority;
+    const std::string_view database = path.substr(0, path.find_first_of("/?#"));
+    const bool tls = scheme == "rediss" || scheme == "valkeys";
+
+    const ngx_str_t name = text_of(parameter);
+    const ngx_str_t shown = text_of(host.empty() ? "HOST:PORT" : host);
+    const ngx_str_t number = text_of(is_number(database) ? database : "");
+    return refuse(cf, "the address of \"%V\" of shard \"%V\" is no URL: write %V%V%s%s%V%s", &name,
+                  &words_of(cf)[1], &name, &shown,
+                  has_user ? ", and the user and password in \"username\" and \"password\"" : "",
+                  number.len != 0 ? ", and the database in \"database\": " : "", &number,
+                  tls ? "; TLS (\"ssl\") is not available yet" : "");
+}
+
+bool share_address(const NodeConf& a, const NodeConf& b) noexcept {
+    for (const Address& first : a.addresses) {
+        for (const Address& second : b.addresses) {
+            auto* one = reinterpret_cast<sockaddr*>(const_cast<sockaddr_storage*>(&first.sockaddr));
+            auto* other = reinterpret_cast<sockaddr*>(const_cast<sockaddr_storage*>(&second.sockaddr));
+            if (ngx_cmp_sockaddr(one, first.length, other, second.length, 1) == NGX_OK) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool share_primary(const StoreConf& a, const StoreConf& b) noexcept {
+    for (const ShardConf& first : a.shards) {
+        for (const ShardConf& second : b.shards) {
+            if (share_address(first.primary, second.primary)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+char* parse_node(ngx_conf_t* cf, const ngx_str_t& word, NodeConf& node) {
+    const auto value = view(word).find('=') + 1;
+    const std::string_view text = view(word).substr(value);
+    node.text.assign(text);
+
+    const bool is_unix = text.substr(0, 5) == "unix:";
+    if (!is_unix && text.find_first_of("/@") != std::string_view::npos) {
+        return refuse_url(cf, view(word).substr(0, value), text);
+    }
+    ngx_url_t url{};
+    url.url.len = text.size();
+    url.url.data = static_cast<u_char*>(ngx_pnalloc(cf->pool, text.size() + 1));
+    if (url.url.data == nullptr) {
+        return failed;
+    }
+    *ngx_cpymem(url.url.data, text.data(), text.size()) = '\0';
+    url.default_port = 6379;
+
+    if (ngx_parse_url(cf->pool, &url) != NGX_OK || url.naddrs == 0) {
+        return refuse(cf,
+                      "%s in the address \"%V\" of shard \"%V\": write HOST:PORT, with a name that resolves, "
+                      "[IPV6]:PORT or unix:/PATH",
+                      url.err != nullptr ? url.err : "no address", &url.url, &words_of(cf)[1]);
+    }
+    if (is_unix && text.substr(5, 1) != "/") {
+        return refuse(cf, "relative path in the address \"%V\" of shard \"%V\": write unix:/PATH", &url.url,
+                      &words_of(cf)[1]);
+    }
+    node.port = url.port;
+    for (ngx_uint_t i = 0; i < url.naddrs; ++i) {
+        Address address{};
+        address.length = url.addrs[i].socklen;
+        ngx_memcpy(&address.sockaddr, url.addrs[i].sockaddr, url.addrs[i].socklen);
+        node.addresses.push_back(address);
+    }
+    ngx_addr_t literal;
+    if (!is_unix && ngx_parse_addr(cf->pool, &literal, url.host.data, url.host.len) != NGX_OK &&
+        url.host.data[0] != '[') {
+        node.host.assign(view(url.host));
+    }
+    return NGX_CONF_OK;
+}
+
+char* compare_nodes(ngx_conf_t* cf, const ShardConf& shard) {
+    for (const NodeConf& replica : shard.replicas) {
+        if (share_address(shard.primary, replica)) {
+            return refuse(
+                cf,
+                "\"replica=%s\" of shard \"%s\" is its primary, \"primary=%s\": give the address of "
+                "another server, or remove it",
+                replica.text.c_str(), shard.name.c_str(), shard.primary.text.c_str());
+        }
+    }
+    return NGX_CONF_OK;
+}
+
+void compare_shards(ngx_conf_t* cf, const StoreConf& store, const ShardConf& shard) {
+    for (const ShardConf& other : store.shards) {
+        if (share_address(other.primary, shard.primary)) {
+            ngx_conf_log_error(
+                NGX_LOG_WARN, cf, 0,
+                "shard \"%s\" has the primary of shard \"%s\", \"%s\": both are one server; give each "
+                "a server of its own, or keep one of them",
+                shard.name.c_str(), other.name.c_str(), shard.primary.text.c_str());
+            return;
+        }
+    }
+}
+
+void compare_stores(ngx_conf_t* cf, const MainConf& main, const StoreConf& store) {
+    auto** stores = static_cast<StoreConf**>(main.stores.elts);
+    for (ngx_uint_t i = 0; i < main.stores.nelts && stores[i] != &store; ++i) {
+        const StoreConf& other = *stores[i];
+        if (other.database == store.database && other.prefix == store.prefix && share_primary(other, store)) {
+            ngx_log_error(
+                NGX_LOG_WARN, cf->log, 0,
+                "\"rate_limit_redis %s\" in %V:%ui has a primary, the database and the prefix of "
+                "\"rate_limit_redis %s\" in %V:%ui: limits of both count in the same keys; give one of them "
+                "another \"prefix\" or \"database\"",
+                store.name.c_str(), &store.file, store.line, other.name.c_str(), &other.file, other.line);
+            return;
+        }
+    }
+}
+
+}  // namespace rate_limit

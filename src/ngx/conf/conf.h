@@ -1,0 +1,184 @@
+#pragma once
+
+#include "core/limit/rate.h"
+#include "core/limit/window.h"
+#include "ngx/base/ngx.h"
+
+namespace rate_limit {
+
+struct Key;
+class LimitLog;
+struct StoreConf;
+class Zone;
+
+enum class Mode : ngx_uint_t { check_charge, charge_refund, lease };
+enum class Phase : ngx_uint_t { access, precontent };
+enum class OnError : ngx_uint_t { allow, deny, local };
+
+constexpr ngx_uint_t headers_off =
+    0x01;  // a bit of its own, so that a written `off` differs from nothing written
+constexpr ngx_uint_t headers_github = 0x02;
+constexpr ngx_uint_t headers_ietf = 0x04;
+
+constexpr ngx_uint_t lease_auto = 0;
+
+/// The value of rate_limit_dry_run: a constant, or a variable asked at each request.
+struct DryRun {
+    ngx_flag_t on;                    // NGX_CONF_UNSET: not written
+    ngx_http_complex_value_t* value;  // null: `on` is the answer
+};
+
+/// One rate_limit line. As parsed, what the line does not say is unset (null, NGX_CONF_UNSET…); as resolved
+/// for a server or location, every member is final. Lives in the configuration's pool.
+struct Limit {
+    ngx_str_t file;  // where it stands
+    ngx_uint_t line;
+
+    ngx_http_complex_value_t rate_text;
+    Rate rate;  // parsed, where rate_text holds no variable
+
+    ngx_str_t name;
+    WindowKind window;
+    Key* key;
+    ngx_http_complex_value_t* store_text;
+    StoreConf* store;  // null: `local`, or store_text holds a variable and is asked at each request
+    bool local;
+    ngx_uint_t mode;
+    ngx_uint_t lease;  // tokens taken at a time; lease_auto: as many as it takes
+    ngx_uint_t phase;
+    ngx_http_complex_value_t* cost;
+    ngx_array_t* exempt;  // of ngx_uint_t, status codes; empty: off
+    DryRun dry_run;
+    ngx_uint_t status;  // of a rejection; 0: the line says none
+
+    bool warned;               // a warning about this line has been given
+    mutable bool skip_logged;  // by this worker: that it was skipped
+
+    bool has_constant_rate() const noexcept { return rate_text.lengths == nullptr; }
+};
+
+/// The module's configuration of one http, server or location block. Standard layout: offsetof is taken.
+struct LocationConf {
+    Key* key;
+    ngx_array_t* lines;  // of Limit, as parsed; NGX_CONF_UNSET_PTR: none written; null: `rate_limit off`
+    ngx_http_complex_value_t* store;
+    ngx_uint_t mode;
+    ngx_uint_t lease;
+    ngx_uint_t phase;
+    ngx_http_complex_value_t* cost;
+    ngx_array_t* exempt;
+    DryRun dry_run;
+    ngx_array_t* bypass;  // of ngx_http_complex_value_t
+    ngx_uint_t headers;   // bits headers_*
+    ngx_uint_t status;
+    ngx_uint_t log_level;
+    ngx_uint_t on_error;
+    ngx_uint_t error_status;
+    ngx_uint_t ipv6_prefix;
+
+    ngx_array_t* limits;          // of Limit, resolved; null: nothing is limited here
+    ngx_uint_t precontent_count;  // how many of them wait for the precontent phase
+};
+
+/// The module's configuration of the http block.
+struct MainConf {
+    ngx_array_t stores;     // of StoreConf*, in the order of their blocks
+    std::size_t zone_size;  // NGX_CONF_UNSET_SIZE: not written
+    ngx_array_t limits;     // of const Limit*: every limit of every location, for what must agree among them
+    Zone* zone;             // null: nothing is limited
+    LimitLog* log;          // never null; owned by the configuration's pool
+};
+
+void* create_main_conf(ngx_conf_t* cf) noexcept;
+void* create_location_conf(ngx_conf_t* cf) noexcept;
+char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;
+
+/// Warns about stores that no limit uses. Runs when all of http is merged.
+void warn_unused_stores(ngx_conf_t* cf, const MainConf& main) noexcept;
+
+/// Limits of one (store, name) have one mode. NGX_ERROR where they differ; the error is logged.
+ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept;
+
+/// Asks for the shared memory, where anything is limited.
+ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept;
+
+/// Gives every store its resolver and the memory that workers share. NGX_ERROR without memory.
+ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept;
+
+/// Closes every connection of this worker.
+void shut_down_stores(const MainConf& main) noexcept;
+
+inline char* const failed = static_cast<char*>(NGX_CONF_ERROR);
+
+/// What a setter returns for a second line of its directive; nginx adds the directive, file and line.
+inline char* const duplicate = const_cast<char*>("is duplicate, keep only one of them");
+
+/// The directive at hand: its name, then its parameters.
+inline const ngx_str_t* words_of(const ngx_conf_t* cf) noexcept {
+    return static_cast<const ngx_str_t*>(cf->args->elts);
+}
+
+/// Wrong input: the message is complete but for the file and line, which nginx adds.
+template <typename... Arguments>
+char* refuse(ngx_conf_t* cf, const char* format, Arguments... arguments) noexcept {
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, format, arguments...);
+    return failed;
+}
+
+/// The range of a number: what set_number's command points to.
+struct Bounds {
+    ngx_int_t least;
+    ngx_int_t most;
+};
+
+/// The statuses that a request can be turned away with.
+constexpr Bounds status_bounds = {400, 599};
+
+// As ngx_conf_set_enum_slot and ngx_conf_set_num_slot, but what they say names the directive and what it
+// takes.
+char* set_choice(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_number(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+
+// Directives whose text needs more than that.
+char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_store(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_mode(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_cost(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_dry_run(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_exempt_status(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_bypass(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_headers(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_zone(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_lease(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+
+/// rate_limit_redis NAME { … }
+char* set_redis_block(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+
+extern ngx_conf_enum_t phase_names[];
+
+inline LocationConf* location_conf(ngx_http_request_t* r) noexcept {
+    return static_cast<LocationConf*>(ngx_http_get_module_loc_conf(r, ngx_http_rate_limit_module));
+}
+
+inline MainConf* main_conf(ngx_http_request_t* r) noexcept {
+    return static_cast<MainConf*>(ngx_http_get_module_main_conf(r, ngx_http_rate_limit_module));
+}
+
+/// Of a cycle's http block; null: it has none.
+inline MainConf* main_conf(const volatile ngx_cycle_t* cycle) noexcept {
+    return static_cast<MainConf*>(ngx_http_cycle_get_module_main_conf(cycle, ngx_http_rate_limit_module));
+}
+
+/// The store of that name, or null.
+StoreConf* find_store(const MainConf& main, std::string_view name) noexcept;
+
+/// What a value says of rate_limit_bypass and rate_limit_dry_run: they are off where it is empty, `0` or
+/// `off`.
+inline bool is_on(std::string_view value) noexcept {
+    return !value.empty() && value != "0" && value != "off";
+}
+
+/// True when `code` is in the list; false for a list that is off.
+bool is_exempt(const ngx_array_t* exempt, ngx_uint_t code) noexcept;
+
+}  // namespace rate_limit

@@ -1,0 +1,140 @@
+#include <new>
+
+#include "ngx/base/zone.h"
+#include "ngx/conf/conf.h"
+#include "ngx/conf/redis_conf.h"
+#include "ngx/store/store.h"
+
+namespace rate_limit {
+
+namespace {
+
+bool has_host_name(const NodeConf& node) noexcept {
+    return !node.host.empty();
+}
+
+bool has_host_names(const StoreConf& store) noexcept {
+    for (const ShardConf& shard : store.shards) {
+        if (has_host_name(shard.primary)) {
+            return true;
+        }
+        for (const NodeConf& replica : shard.replicas) {
+            if (has_host_name(replica)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void unmap(void* data) noexcept {
+    auto* memory = static_cast<ngx_shm_t*>(data);
+    ngx_shm_free(memory);
+}
+
+/// One flag per primary of every store, mapped before the workers are started so that all see the same.
+ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
+    auto** stores = static_cast<StoreConf**>(main.stores.elts);
+    std::size_t flags = 0;
+    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
+        flags += stores[i]->shards.size();
+    }
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, sizeof(ngx_shm_t));
+    if (cleanup == nullptr) {
+        return NGX_ERROR;
+    }
+    auto* memory = static_cast<ngx_shm_t*>(cleanup->data);
+    ngx_memzero(memory, sizeof(ngx_shm_t));
+    memory->size = flags * sizeof(ngx_atomic_t);
+    memory->log = cf->cycle->log;
+    ngx_str_set(&memory->name, "rate_limit_flags");
+    if (ngx_shm_alloc(memory) != NGX_OK) {
+        return NGX_ERROR;
+    }
+    cleanup->handler = unmap;
+    auto* flag = reinterpret_cast<ngx_atomic_t*>(memory->addr);
+    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
+        stores[i]->eviction_warned = flag;
+        flag += stores[i]->shards.size();
+    }
+    return NGX_OK;
+}
+
+}  // namespace
+
+Store* StoreConf::get() noexcept {
+    if (runtime == nullptr) {
+        try {
+            runtime = std::make_unique<Store>(*this);
+        } catch (...) {
+            return nullptr;
+        }
+    }
+    return runtime.get();
+}
+
+ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept {
+    const std::size_t running = Zone::running_size();
+    if (main.limits.nelts == 0 && main.zone_size == NGX_CONF_UNSET_SIZE && running == 0) {
+        return NGX_OK;
+    }
+    // A configuration without limits keeps what there is: the next one may want it.
+    if (main.limits.nelts == 0 && main.zone_size == NGX_CONF_UNSET_SIZE) {
+        main.zone_size = running;
+    }
+    void* memory = ngx_palloc(cf->pool, sizeof(Zone));
+    if (memory == nullptr) {
+        return NGX_ERROR;
+    }
+    main.zone = new (memory) Zone;
+    ngx_conf_init_size_value(main.zone_size, Zone::default_size);
+    return main.zone->reserve(cf, main.zone_size);
+}
+
+ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
+    auto* core =
+        static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+    const bool has_resolver = core->resolver != nullptr && core->resolver->connections.nelts != 0;
+    auto** stores = static_cast<StoreConf**>(main.stores.elts);
+    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
+        StoreConf& store = *stores[i];
+        store.zone = main.zone;
+        if (has_resolver) {
+            store.resolver = core->resolver;
+            store.resolver_timeout = core->resolver_timeout;
+            ngx_conf_init_msec_value(store.resolver_timeout, 30000);  // http's own is never merged
+        } else if (has_host_names(store)) {
+            ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                          "the host names of \"rate_limit_redis %s\" in %V:%ui are resolved only now: add "
+                          "\"resolver\" to "
+                          "\"http\" to have them resolved again when a server moves",
+                          store.name.c_str(), &store.file, store.line);
+        }
+    }
+    return main.stores.nelts == 0 ? NGX_OK : share_flags(cf, main);
+}
+
+void shut_down_stores(const MainConf& main) noexcept {
+    auto** stores = static_cast<StoreConf**>(main.stores.elts);
+    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
+        if (stores[i]->runtime != nullptr) {
+            stores[i]->runtime->shut_down();
+        }
+    }
+}
+
+void warn_unused_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
+    auto** stores = static_cast<StoreConf**>(main.stores.elts);
+    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
+        if (!stores[i]->used) {
+            ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                          "no limit uses \"rate_limit_redis %s\" in %V:%ui: add \"rate_limit_store %s\", or "
+                          "limits stay "
+                          "per machine",
+                          stores[i]->name.c_str(), &stores[i]->file, stores[i]->line,
+                          stores[i]->name.c_str());
+        }
+    }
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,185 @@
+#include "ngx/conf/key.h"
+
+#include "ngx/conf/conf.h"
+#include "ngx/conf/value.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// Variables that say nothing yet when limits are checked, in either phase; a name that ends in '_' stands
+/// for all that begin with it.
+constexpr std::string_view late_variables[] = {
+    "body_bytes_sent",
+    "bytes_sent",
+    "gzip_ratio",
+    "request_body",
+    "request_body_file",
+    "request_completion",
+    "request_time",
+    "sent_http_",
+    "sent_trailer_",
+    "status",
+    "upstream_addr",
+    "upstream_bytes_received",
+    "upstream_bytes_sent",
+    "upstream_cache_etag",
+    "upstream_cache_last_modified",
+    "upstream_cache_status",
+    "upstream_connect_time",
+    "upstream_cookie_",
+    "upstream_header_time",
+    "upstream_http_",
+    "upstream_last_server_name",
+    "upstream_queue_time",
+    "upstream_response_length",
+    "upstream_response_time",
+    "upstream_status",
+    "upstream_trailer_",
+};
+
+bool is_word(char c) noexcept {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// nginx takes names of variables in either case.
+bool same_name(std::string_view a, std::string_view b) noexcept {
+    return a.size() == b.size() &&
+           ngx_strncasecmp(reinterpret_cast<u_char*>(const_cast<char*>(a.data())),
+                           reinterpret_cast<u_char*>(const_cast<char*>(b.data())), a.size()) == 0;
+}
+
+bool begins_with(std::string_view name, std::string_view prefix) noexcept {
+    return name.size() > prefix.size() && same_name(name.substr(0, prefix.size()), prefix);
+}
+
+/// The first variable of the text that `wanted` takes; empty: none.
+template <typename Wanted>
+std::string_view find_variable(std::string_view text, Wanted wanted) noexcept {
+    for (auto at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1)) {
+        std::string_view name = text.substr(at + 1);
+        if (!name.empty() && name.front() == '{') {
+            name.remove_prefix(1);
+        }
+        std::size_t length = 0;
+        while (length < name.size() && is_word(name[length])) {
+            ++length;
+        }
+        name = name.substr(0, length);
+        if (!name.empty() && wanted(name)) {
+            return name;
+        }
+    }
+    return {};
+}
+
+bool is_late(std::string_view name) noexcept {
+    for (const std::string_view late : late_variables) {
+        if (late.back() == '_' ? begins_with(name, late) : same_name(name, late)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Whether this nginx has a variable of that name, or one that a prefix such as `http_` makes.
+bool is_known_variable(ngx_conf_t* cf, std::string_view name) noexcept {
+    for (const char c : name) {
+        if (!is_word(c)) {
+            return false;
+        }
+    }
+    const auto& core = *static_cast<const ngx_http_core_main_conf_t*>(
+        ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
+    const auto* prefixes = static_cast<const ngx_http_variable_t*>(core.prefix_variables.elts);
+    for (ngx_uint_t i = 0; i < core.prefix_variables.nelts; ++i) {
+        if (begins_with(name, view(prefixes[i].name))) {
+            return true;
+        }
+    }
+    const ngx_array_t& known = core.variables_keys->keys;
+    const auto* keys = static_cast<const ngx_hash_key_t*>(known.elts);
+    for (ngx_uint_t i = 0; i < known.nelts; ++i) {
+        if (same_name(name, view(keys[i].key))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void check_constant(ngx_conf_t* cf, const Key& key) noexcept {
+    const ngx_str_t& text = key.value.value;
+    if (text.len == 0) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                      "the key in %V:%ui is empty: no limit with it ever applies; write \"rate_limit off\" "
+                      "where nothing is to be limited",
+                      &key.file, key.line);
+    } else if (is_known_variable(cf, view(text))) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                      "the key \"%V\" in %V:%ui is the name of a variable without its \"$\": all clients "
+                      "share one window; write \"%s$%V\"",
+                      &text, &key.file, key.line, key.parameter ? "key=" : "rate_limit_key ", &text);
+    } else {
+        ngx_log_error(NGX_LOG_NOTICE, cf->log, 0,
+                      "the key \"%V\" in %V:%ui is a constant: all clients share one window", &text,
+                      &key.file, key.line);
+    }
+}
+
+void check_variables(ngx_conf_t* cf, const Key& key) noexcept {
+    const std::string_view late = find_variable(view(key.value.value), is_late);
+    if (late.empty()) {
+        return;
+    }
+    const ngx_str_t name = {late.size(), reinterpret_cast<u_char*>(const_cast<char*>(late.data()))};
+    ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                  "the key in %V:%ui uses \"$%V\", which is not known yet when limits are checked: it tells "
+                  "no clients apart; use what the request says, or what \"auth_request_set\" finds, with "
+                  "\"phase=precontent\"",
+                  &key.file, key.line, &name);
+}
+
+}  // namespace
+
+Key* add_key(ngx_conf_t* cf, ngx_str_t text, bool parameter) noexcept {
+    auto* key = static_cast<Key*>(ngx_pcalloc(cf->pool, sizeof(Key)));
+    if (key == nullptr || compile(cf, text, &key->value) != NGX_OK) {
+        return nullptr;
+    }
+    key->file = cf->conf_file->file.name;
+    key->line = cf->conf_file->line;
+    key->parameter = parameter;
+    return key;
+}
+
+char* set_key(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
+    auto& location = *static_cast<LocationConf*>(conf);
+    if (location.key != nullptr) {
+        return duplicate;
+    }
+    location.key = add_key(cf, words_of(cf)[1], false);
+    return location.key != nullptr ? NGX_CONF_OK : failed;
+}
+
+bool refers_to(const Key& key, std::string_view variable) noexcept {
+    const auto wanted = [variable](std::string_view name) { return same_name(name, variable); };
+    return !find_variable(view(key.value.value), wanted).empty();
+}
+
+void check_keys(ngx_conf_t* cf, const MainConf& main) noexcept {
+    const auto* limits = static_cast<const Limit* const*>(main.limits.elts);
+    for (ngx_uint_t i = 0; i < main.limits.nelts; ++i) {
+        Key& key = *limits[i]->key;
+        if (key.checked) {
+            continue;
+        }
+        key.checked = true;
+        if (is_variable(key.value)) {
+            check_variables(cf, key);
+        } else {
+            check_constant(cf, key);
+        }
+    }
+}
+
+}  // namespace rate_limit

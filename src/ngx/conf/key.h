@@ -1,0 +1,31 @@
+#pragma once
+
+#include "ngx/base/ngx.h"
+
+namespace rate_limit {
+
+struct MainConf;
+
+/// The value of rate_limit_key, or of the parameter key= of a rate_limit line. Lives in the configuration's
+/// pool, and is shared by all limits that inherit it.
+struct Key {
+    ngx_http_complex_value_t value;
+    ngx_str_t file;  // where it stands
+    ngx_uint_t line;
+    bool parameter;  // key=
+    bool checked;    // what there is to say of it has been said
+};
+
+/// The key that the text at hand in the configuration makes. Null where it is wrong, which is logged.
+Key* add_key(ngx_conf_t* cf, ngx_str_t text, bool parameter) noexcept;
+
+char* set_key(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+
+/// Whether the key refers to the variable: `$name` or `${name}`.
+bool refers_to(const Key& key, std::string_view variable) noexcept;
+
+/// Says once of each key in effect what will not be as meant. Runs when all of http is merged, and all
+/// variables are known.
+void check_keys(ngx_conf_t* cf, const MainConf& main) noexcept;
+
+}  // namespace rate_limit

@@ -1,0 +1,70 @@
+#include "ngx/conf/limit_log.h"
+
+#include "core/log_text.h"
+#include "ngx/conf/conf.h"
+
+namespace rate_limit {
+
+namespace {
+
+constexpr std::size_t max_shown = 64;
+constexpr const char* cost_reason = "it is a whole number from 0 to 1000000000";
+constexpr const char* cost_noun = "cost";
+
+}  // namespace
+
+void LimitLog::unchecked(ngx_http_request_t* r, const Limit& limit, const char* reason) noexcept {
+    add(r, limit, reason, nullptr, {});
+}
+
+void LimitLog::unchecked(ngx_http_request_t* r, const Limit& limit, const char* reason, const char* noun,
+                         std::string_view text) noexcept {
+    add(r, limit, reason, noun, text);
+}
+
+void LimitLog::bad_cost(ngx_http_request_t* r, const Limit& limit, std::string_view text) noexcept {
+    add(r, limit, cost_reason, cost_noun, text);
+}
+
+void LimitLog::add(ngx_http_request_t* r, const Limit& limit, const char* reason, const char* noun,
+                   std::string_view text) noexcept {
+    try {
+        std::unique_ptr<Line>& line = lines_[{&limit, reason}];
+        if (line == nullptr) {
+            line = std::make_unique<Line>(limit, reason, noun);
+        }
+        if (noun != nullptr) {
+            line->text = log_text(text, max_shown);
+        }
+        ++line->count;
+        line->throttle.tell(r->connection->log);
+    } catch (...) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0, "rate limit \"%V\" in %V:%ui: %s", &limit.name,
+                      &limit.file, limit.line, reason);
+    }
+}
+
+void LimitLog::Line::write(void* self, ngx_log_t* log) noexcept {
+    Line& line = *static_cast<Line*>(self);
+    const Limit& limit = line.limit;
+    u_char counted[64] = "";
+    if (line.count > 1) {
+        *ngx_snprintf(counted, sizeof counted - 1, " (%uL requests since the last such line)", line.count) =
+            '\0';
+    }
+    line.count = 0;
+    if (line.noun == cost_noun) {
+        ngx_log_error(NGX_LOG_ERR, log, 0,
+                      "invalid cost \"%s\" of rate limit \"%V\" in %V:%ui counts as 1: %s%s",
+                      line.text.c_str(), &limit.name, &limit.file, limit.line, line.reason, counted);
+    } else if (line.noun != nullptr) {
+        ngx_log_error(
+            NGX_LOG_ERR, log, 0, "rate limit \"%V\" in %V:%ui could not be checked: invalid %s \"%s\": %s%s",
+            &limit.name, &limit.file, limit.line, line.noun, line.text.c_str(), line.reason, counted);
+    } else {
+        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit \"%V\" in %V:%ui could not be checked: %s%s",
+                      &limit.name, &limit.file, limit.line, line.reason, counted);
+    }
+}
+
+}  // namespace rate_limit

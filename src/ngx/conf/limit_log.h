@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "ngx/base/log_throttle.h"
+
+namespace rate_limit {
+
+struct Limit;
+
+/// What goes wrong with the limits of one configuration: a line a second for each limit and each kind of
+/// reason, with a count. Lives as long as the configuration's limits; each worker counts by itself.
+class LimitLog {
+public:
+    LimitLog() = default;
+    LimitLog(const LimitLog&) = delete;
+    LimitLog& operator=(const LimitLog&) = delete;
+
+    /// The limit could not be checked. `reason` is static text: its address tells the kind.
+    void unchecked(ngx_http_request_t* r, const Limit& limit, const char* reason) noexcept;
+
+    /// The limit could not be checked, because of what a variable gave: `noun`, static text such as "rate".
+    void unchecked(ngx_http_request_t* r, const Limit& limit, const char* reason, const char* noun,
+                   std::string_view text) noexcept;
+
+    /// What a variable gave as the cost is none.
+    void bad_cost(ngx_http_request_t* r, const Limit& limit, std::string_view text) noexcept;
+
+private:
+    struct Line {
+        Line(const Limit& of, const char* why, const char* what) noexcept
+            : limit(of), reason(why), noun(what) {}
+        static void write(void* self, ngx_log_t* log) noexcept;
+
+        const Limit& limit;
+        const char* const reason;
+        const char* const noun;  // of `text`; null: there is none
+        std::string text;        // that was wrong last, fit for a log
+        std::uint64_t count = 0;
+        LogThrottle throttle{write, this};
+    };
+
+    void add(ngx_http_request_t* r, const Limit& limit, const char* reason, const char* noun,
+             std::string_view text) noexcept;
+
+    std::map<std::pair<const Limit*, const char*>, std::unique_ptr<Line>> lines_;
+};
+
+}  // namespace rate_limit

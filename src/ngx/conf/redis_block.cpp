@@ -1,0 +1,396 @@
+#include <fstream>
+#include <new>
+#include <sstream>
+#include <string>
+
+#include "ngx/conf/address.h"
+#include "ngx/conf/conf.h"
+#include "ngx/conf/limit_log.h"
+#include "ngx/conf/redis_conf.h"
+#include "ngx/conf/value.h"
+#include "ngx/store/store.h"
+
+namespace rate_limit {
+
+StoreConf::StoreConf() = default;
+StoreConf::~StoreConf() = default;
+
+StoreConf* find_store(const MainConf& main, std::string_view name) noexcept {
+    auto** stores = static_cast<StoreConf**>(main.stores.elts);
+    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
+        if (stores[i]->name == name) {
+            return stores[i];
+        }
+    }
+    return nullptr;
+}
+
+void* create_main_conf(ngx_conf_t* cf) noexcept {
+    auto* main = static_cast<MainConf*>(ngx_pcalloc(cf->pool, sizeof(MainConf)));
+    if (main == nullptr || ngx_array_init(&main->stores, cf->pool, 2, sizeof(StoreConf*)) != NGX_OK ||
+        ngx_array_init(&main->limits, cf->pool, 16, sizeof(const Limit*)) != NGX_OK) {
+        return nullptr;
+    }
+    main->zone_size = NGX_CONF_UNSET_SIZE;
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, sizeof(LimitLog));
+    if (cleanup == nullptr) {
+        return nullptr;
+    }
+    main->log = new (cleanup->data) LimitLog;
+    cleanup->handler = [](void* log) { static_cast<LimitLog*>(log)->~LimitLog(); };
+    return main;
+}
+
+namespace {
+
+bool is_shard_name(std::string_view name) noexcept {
+    if (name.empty() || name.size() > 64) {
+        return false;
+    }
+    for (const char c : name) {
+        const bool word = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                          c == '_' || c == '.' || c == '-';
+        if (!word) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// shard NAME primary=ADDRESS [replica=ADDRESS …] [weight=N]
+char* set_shard(ngx_conf_t* cf, StoreConf& store) {
+    const ngx_str_t* words = words_of(cf);
+    ShardConf shard;
+    shard.name.assign(view(words[1]));
+
+    if (!is_shard_name(shard.name)) {
+        return refuse(cf, "invalid shard name \"%V\": a name is 1 to 64 of A-Z a-z 0-9 _ . -", &words[1]);
+    }
+    for (const ShardConf& other : store.shards) {
+        if (other.name == shard.name) {
+            return refuse(cf, "duplicate shard \"%V\": every shard needs a name of its own", &words[1]);
+        }
+    }
+    bool has_primary = false;
+    bool has_weight = false;
+    for (ngx_uint_t i = 2; i < cf->args->nelts; ++i) {
+        const std::string_view word = view(words[i]);
+        char* result = refuse_inner_quotes(cf, words[i]);
+        if (result != NGX_CONF_OK) {
+            return result;
+        }
+        if (word.substr(0, 8) == "primary=" && !has_primary) {
+            has_primary = true;
+            result = parse_node(cf, words[i], shard.primary);
+        } else if (word.substr(0, 8) == "replica=") {
+            result = parse_node(cf, words[i], shard.replicas.emplace_back());
+        } else if (word.substr(0, 7) == "weight=" && !has_weight) {
+            has_weight = true;
+            const ngx_int_t weight = ngx_atoi(words[i].data + 7, words[i].len - 7);
+            if (weight < 1 || weight > 1'000'000) {
+                return refuse(cf, "invalid \"%V\" of shard \"%V\": a weight is 1 to 1000000", &words[i],
+                              &words[1]);
+            }
+            shard.weight = static_cast<std::uint32_t>(weight);
+        } else if (word.substr(0, 7) == "master=") {
+            return refuse(
+                cf,
+                "\"%V\" of shard \"%V\" needs Sentinel, which is not available yet: use primary=HOST:PORT",
+                &words[i], &words[1]);
+        } else {
+            return refuse(
+                cf,
+                "unknown or repeated parameter \"%V\" of shard \"%V\": it takes one primary=, any number of "
+                "replica= and weight=%s",
+                &words[i], &words[1], ask_for_semicolon(cf, i));
+        }
+        if (result != NGX_CONF_OK) {
+            return result;
+        }
+    }
+    if (!has_primary) {
+        return refuse(cf, "shard \"%V\" has no primary: add primary=HOST:PORT", &words[1]);
+    }
+    if (compare_nodes(cf, shard) != NGX_CONF_OK) {
+        return failed;
+    }
+    compare_shards(cf, store, shard);
+    store.shards.push_back(std::move(shard));
+    return NGX_CONF_OK;
+}
+
+char* refuse_duplicate(ngx_conf_t* cf) noexcept {
+    return refuse(cf, "duplicate \"%V\" in \"rate_limit_redis\": keep one", &words_of(cf)[0]);
+}
+
+constexpr ngx_int_t longest_wait = 10'000;  // what is more is hardly meant
+
+/// `waits`: a request may have to wait as long.
+char* set_time(ngx_conf_t* cf, ngx_msec_t& time, bool waits) {
+    const ngx_str_t* words = words_of(cf);
+    if (time != NGX_CONF_UNSET_MSEC) {
+        return refuse_duplicate(cf);
+    }
+    ngx_str_t text = words[1];
+    const ngx_int_t parsed = ngx_parse_time(&text, 0);
+    if (parsed == NGX_ERROR || parsed < 1) {
+        return refuse(cf, "invalid time \"%V\" in \"%V\": write it as 100ms or 5s, at least 1ms", &words[1],
+                      &words[0]);
+    }
+    if (view(words[1]).find_first_not_of("0123456789") == std::string_view::npos) {
+        ngx_conf_log_error(
+            NGX_LOG_WARN, cf, 0, "\"%V %V\" is %i second%s; for milliseconds write %Vms, for seconds %Vs",
+            &words[0], &words[1], parsed / 1000, parsed == 1000 ? "" : "s", &words[1], &words[1]);
+    } else if (waits && parsed > longest_wait) {
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                           "\"%V %V\" is long: requests may wait so long for a server that does not answer; "
+                           "write 10s or less, such as 100ms",
+                           &words[0], &words[1]);
+    }
+    time = static_cast<ngx_msec_t>(parsed);
+    return NGX_CONF_OK;
+}
+
+char* set_text(ngx_conf_t* cf, std::string& text) {
+    const ngx_str_t* words = words_of(cf);
+    if (!text.empty()) {
+        return refuse_duplicate(cf);
+    }
+    if (words[1].len == 0) {
+        return refuse(cf, "\"%V\" is empty: give it a value or remove the line", &words[0]);
+    }
+    text.assign(view(words[1]));
+    return NGX_CONF_OK;
+}
+
+/// Reads a secret from a file, without the line ends that editors leave.
+char* read_secret(ngx_conf_t* cf, std::string_view path, std::string& secret) {
+    ngx_str_t name;
+    name.len = path.size();
+    name.data = static_cast<u_char*>(ngx_pnalloc(cf->pool, path.size() + 1));
+    if (name.data == nullptr) {
+        return failed;
+    }
+    *ngx_cpymem(name.data, path.data(), path.size()) = '\0';
+    if (ngx_conf_full_name(cf->cycle, &name, 1) != NGX_OK) {
+        return failed;
+    }
+    std::ifstream file(reinterpret_cast<const char*>(name.data), std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();  // an iterator over the file would throw for a directory
+    secret = text.str();
+    while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) {
+        secret.pop_back();
+    }
+    if (secret.empty()) {
+        return refuse(
+            cf, "\"%V\": the file \"%V\" cannot be read or is empty: give the path of a file with the secret",
+            &words_of(cf)[0], &name);
+    }
+    return NGX_CONF_OK;
+}
+
+char* set_password(ngx_conf_t* cf, StoreConf& store) {
+    const std::string_view text = view(words_of(cf)[1]);
+    if (!store.password.empty()) {
+        return refuse_duplicate(cf);
+    }
+    if (text.substr(0, 5) == "file:") {
+        return read_secret(cf, text.substr(5), store.password);
+    }
+    return set_text(cf, store.password);
+}
+
+char* set_digest(ngx_conf_t* cf, StoreConf& store) {
+    const std::string_view text = view(words_of(cf)[1]);
+    if (store.digest_set) {
+        return refuse_duplicate(cf);
+    }
+    store.digest_set = true;
+    if (text == "off") {
+        return NGX_CONF_OK;
+    }
+    if (text == "sha256") {
+        store.digest = KeyDigest(KeyDigest::Kind::sha256);
+        return NGX_CONF_OK;
+    }
+    if (text.substr(0, 5) == "hmac:") {
+        std::string secret;
+        if (read_secret(cf, text.substr(5), secret) != NGX_CONF_OK) {
+            return failed;
+        }
+        store.digest = KeyDigest(KeyDigest::Kind::hmac, secret);
+        return NGX_CONF_OK;
+    }
+    return refuse(cf, "invalid \"key_digest %V\": it is \"off\", \"sha256\" or \"hmac:FILE\"",
+                  &words_of(cf)[1]);
+}
+
+char* set_database(ngx_conf_t* cf, StoreConf& store) {
+    const ngx_str_t& text = words_of(cf)[1];
+    if (store.database != NGX_CONF_UNSET) {
+        return refuse_duplicate(cf);
+    }
+    store.database = ngx_atoi(text.data, text.len);
+    if (store.database < 0 || store.database > 1'000'000) {
+        return refuse(cf, "invalid \"database %V\": it is a number from 0 to 1000000", &text);
+    }
+    return NGX_CONF_OK;
+}
+
+char* set_prefix(ngx_conf_t* cf, StoreConf& store) {
+    const ngx_str_t& text = words_of(cf)[1];
+    if (store.prefix_set) {
+        return refuse_duplicate(cf);
+    }
+    if (text.len > 64) {
+        return refuse(cf, "\"prefix %V\" is too long: it takes up to 64 bytes", &text);
+    }
+    store.prefix_set = true;
+    store.prefix.assign(view(text));
+    return NGX_CONF_OK;
+}
+
+constexpr std::string_view not_available[] = {"sentinel",
+                                              "sentinel_username",
+                                              "sentinel_password",
+                                              "cluster",
+                                              "ssl",
+                                              "ssl_trusted_certificate",
+                                              "ssl_certificate",
+                                              "ssl_certificate_key",
+                                              "ssl_name",
+                                              "ssl_verify"};
+
+char* set_directive(ngx_conf_t* cf, StoreConf& store) {
+    const ngx_str_t* words = words_of(cf);
+    const std::string_view directive = view(words[0]);
+
+    for (const std::string_view name : not_available) {
+        if (directive == name) {
+            return refuse(cf, "\"%V\" in \"rate_limit_redis\" is not available yet: remove the line",
+                          &words[0]);
+        }
+    }
+    if (directive == "shard") {
+        return cf->args->nelts >= 3
+                   ? set_shard(cf, store)
+                   : refuse(cf, "\"shard\" needs a name and an address: shard NAME primary=HOST:PORT");
+    }
+    char* (*setter)(ngx_conf_t*, StoreConf&) = nullptr;
+    if (directive == "check_timeout") {
+        setter = [](ngx_conf_t* c, StoreConf& s) { return set_time(c, s.check_timeout, true); };
+    } else if (directive == "charge_timeout") {
+        setter = [](ngx_conf_t* c, StoreConf& s) { return set_time(c, s.charge_timeout, false); };
+    } else if (directive == "connect_timeout") {
+        setter = [](ngx_conf_t* c, StoreConf& s) { return set_time(c, s.connect_timeout, true); };
+    } else if (directive == "prefix") {
+        setter = set_prefix;
+    } else if (directive == "key_digest") {
+        setter = set_digest;
+    } else if (directive == "username") {
+        setter = [](ngx_conf_t* c, StoreConf& s) { return set_text(c, s.username); };
+    } else if (directive == "password") {
+        setter = set_password;
+    } else if (directive == "database") {
+        setter = set_database;
+    } else {
+        return refuse(cf,
+                      "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, check_timeout, "
+                      "charge_timeout, connect_timeout, prefix, key_digest, username, password and database",
+                      &words[0]);
+    }
+    if (cf->args->nelts != 2) {
+        return refuse(cf, "\"%V\" in \"rate_limit_redis\" takes one value: \"%V VALUE;\"%s", &words[0],
+                      &words[0], cf->args->nelts > 2 ? ask_for_semicolon(cf, 2) : "");
+    }
+    return setter(cf, store);
+}
+
+char* redis_directive(ngx_conf_t* cf, ngx_command_t* dummy, void* conf) noexcept {
+    try {
+        if (cf->args->nelts == 2 && view(words_of(cf)[0]) == "include") {
+            return ngx_conf_include(cf, dummy, conf);
+        }
+        return set_directive(cf, *static_cast<StoreConf*>(cf->handler_conf));
+    } catch (const std::bad_alloc&) {
+        return failed;
+    }
+}
+
+char* finish(ngx_conf_t* cf, const MainConf& main, StoreConf& store) {
+    if (store.shards.empty()) {
+        return refuse(cf, "\"rate_limit_redis %s\" has no shard: add \"shard NAME primary=HOST:PORT\"",
+                      store.name.c_str());
+    }
+    if (!store.username.empty() && store.password.empty()) {
+        return refuse(cf, "\"rate_limit_redis %s\" has a \"username\" but no \"password\": add one",
+                      store.name.c_str());
+    }
+    ngx_conf_init_msec_value(store.check_timeout, 100);
+    ngx_conf_init_msec_value(store.charge_timeout, 5000);
+    ngx_conf_init_msec_value(store.connect_timeout, 100);
+    ngx_conf_init_value(store.database, 0);
+    if (!store.prefix_set) {
+        store.prefix = "rl:";
+    }
+    for (const ShardConf& shard : store.shards) {
+        store.choice.add(shard.name, shard.weight);
+    }
+    compare_stores(cf, main, store);
+    return NGX_CONF_OK;
+}
+
+void destroy_store(void* store) noexcept {
+    delete static_cast<StoreConf*>(store);
+}
+
+StoreConf* add_store(ngx_conf_t* cf, MainConf& main, const ngx_str_t& name) {
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, 0);
+    auto** slot = static_cast<StoreConf**>(ngx_array_push(&main.stores));
+    if (cleanup == nullptr || slot == nullptr) {
+        return nullptr;
+    }
+    auto* store = new StoreConf;
+    cleanup->data = store;
+    cleanup->handler = destroy_store;
+    *slot = store;
+    store->name.assign(view(name));
+    store->file = cf->conf_file->file.name;
+    store->line = cf->conf_file->line;
+    return store;
+}
+
+}  // namespace
+
+char* set_redis_block(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
+    try {
+        auto& main = *static_cast<MainConf*>(conf);
+        const ngx_str_t name = words_of(cf)[1];
+        if (!is_shard_name(view(name)) || view(name) == "local") {
+            return refuse(
+                cf,
+                "invalid name \"%V\" in \"rate_limit_redis\": a name is 1 to 64 of A-Z a-z 0-9 _ . - and "
+                "not \"local\"",
+                &name);
+        }
+        if (find_store(main, view(name)) != nullptr) {
+            return refuse(cf, "duplicate \"rate_limit_redis %V\": every store needs a name of its own",
+                          &name);
+        }
+        StoreConf* store = add_store(cf, main, name);
+        if (store == nullptr) {
+            return failed;
+        }
+        const ngx_conf_t outer = *cf;
+        cf->handler = redis_directive;
+        cf->handler_conf = store;
+        char* result = ngx_conf_parse(cf, nullptr);
+        *cf = outer;
+        return result == NGX_CONF_OK ? finish(cf, main, *store) : result;
+    } catch (const std::bad_alloc&) {
+        return failed;
+    }
+}
+
+}  // namespace rate_limit

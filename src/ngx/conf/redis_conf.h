@@ -1,0 +1,81 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ngx/base/ngx.h"
+#include "redis/digest.h"
+#include "redis/shard_choice.h"
+
+namespace rate_limit {
+
+class Store;
+class Zone;
+
+/// One socket address of a node; the sockaddr lives in the configuration's pool or in a node's own memory.
+struct Address {
+    sockaddr_storage sockaddr;
+    socklen_t length;
+};
+
+/// One Redis server as configured.
+struct NodeConf {
+    std::string text;  ///< as written: how logs name it
+    std::string host;  ///< a name that a resolver may be asked for again; empty for literal addresses and
+                       ///< unix sockets
+    in_port_t port;
+    std::vector<Address> addresses;  ///< at least one
+};
+
+struct ShardConf {
+    std::string name;
+    std::uint32_t weight = 1;
+    NodeConf primary;
+    std::vector<NodeConf> replicas;
+};
+
+/// One rate_limit_redis block. Built when the configuration is read, destroyed with its pool; the worker's
+/// runtime of the store hangs here.
+struct StoreConf {
+    std::string name;
+    ngx_str_t file;  // where the block stands
+    ngx_uint_t line;
+
+    std::vector<ShardConf> shards;
+    ShardChoice choice;  // same indexes as `shards`, whose names it refers to
+
+    ngx_msec_t check_timeout = NGX_CONF_UNSET_MSEC;
+    ngx_msec_t charge_timeout = NGX_CONF_UNSET_MSEC;
+    ngx_msec_t connect_timeout = NGX_CONF_UNSET_MSEC;
+    std::string prefix;
+    bool prefix_set = false;
+    KeyDigest digest;
+    bool digest_set = false;
+    std::string username;
+    std::string password;
+    ngx_int_t database = NGX_CONF_UNSET;
+
+    ngx_resolver_t* resolver = nullptr;  // of http; null: names are not resolved again
+    ngx_msec_t resolver_timeout = 0;
+
+    bool used = false;  // some limit names it
+
+    Zone* zone = nullptr;  // the configuration's; not null where a limit can name the store
+
+    /// One byte per shard in memory shared by all workers: its primary has been warned about. Null before the
+    /// workers are started. Owned by the configuration's pool.
+    ngx_atomic_t* eviction_warned = nullptr;
+
+    std::unique_ptr<Store> runtime;  // of this worker; null until the first request that needs it
+
+    StoreConf();
+    ~StoreConf();
+    StoreConf(const StoreConf&) = delete;
+    StoreConf& operator=(const StoreConf&) = delete;
+
+    /// This worker's runtime; created at the first call. Null without memory.
+    Store* get() noexcept;
+};
+
+}  // namespace rate_limit

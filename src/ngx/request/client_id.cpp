@@ -1,0 +1,47 @@
+#include "ngx/request/client_id.h"
+
+#include "core/append.h"
+#include "ngx/base/zone.h"
+#include "ngx/conf/redis_conf.h"
+#include "ngx/request/context.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// Also where no store was asked or found: then what a variable names, which may be no store.
+std::string_view store_name(ngx_http_request_t* r, const AppliedLimit& applied) noexcept {
+    if (applied.shard != nullptr) {
+        return applied.shard->store().conf().name;
+    }
+    const Limit& limit = *applied.limit;
+    if (limit.store != nullptr) {
+        return limit.store->name;
+    }
+    ngx_str_t name;
+    if (limit.local || ngx_http_complex_value(r, limit.store_text, &name) != NGX_OK) {
+        return "local";
+    }
+    return view(name);
+}
+
+}  // namespace
+
+std::uint64_t client_id(const RequestContext& context, std::size_t i) noexcept {
+    constexpr std::string_view separator("\0", 1);
+    ngx_http_request_t* r = context.request();
+    const AppliedLimit& applied = context.applied(i);
+    const std::string_view store = store_name(r, applied);
+    const std::string_view name = view(applied.limit->name);
+    const std::size_t room = store.size() + name.size() + applied.client_key.size() + 3 * separator.size();
+    auto* text = static_cast<char*>(ngx_pnalloc(r->pool, room));
+    if (text == nullptr) {
+        return 0;
+    }
+    // No window's identity begins so: an id says nothing of where a window lies in the table.
+    char* end = append(append(append(text, separator), store), separator);
+    end = append(append(append(end, name), separator), applied.client_key);
+    return main_conf(r)->zone->windows().id_of({text, static_cast<std::size_t>(end - text)}).high;
+}
+
+}  // namespace rate_limit

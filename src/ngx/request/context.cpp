@@ -1,0 +1,168 @@
+#include "ngx/request/context.h"
+
+#include <algorithm>
+#include <new>
+
+#include "core/limit/cost.h"
+#include "ngx/base/zone.h"
+
+namespace rate_limit {
+
+namespace {
+
+static_assert(alignof(RequestContext) == alignof(AppliedLimit) && alignof(AppliedLimit) == alignof(Verdict) &&
+                  alignof(Verdict) == alignof(std::int64_t),
+              "they lie one after the other");
+
+/// While a request waits, its socket may become writable for reasons of its own: nothing to do.
+void ignore_write(ngx_http_request_t* r) noexcept {
+    if (ngx_handle_write_event(r->connection->write, 0) != NGX_OK) {
+        RequestContext::find(r)->detach();
+        ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
+    }
+}
+
+}  // namespace
+
+RequestContext* RequestContext::find(ngx_http_request_t* r) noexcept {
+    auto* context = static_cast<RequestContext*>(ngx_http_get_module_ctx(r, ngx_http_rate_limit_module));
+    if (context != nullptr || (!r->internal && !r->filter_finalize)) {
+        return context;
+    }
+    // Redirects and filter finalisation clear the module contexts.
+    for (ngx_pool_cleanup_t* cleanup = r->pool->cleanup; cleanup != nullptr; cleanup = cleanup->next) {
+        if (cleanup->handler == on_pool_cleanup) {
+            return static_cast<RequestContext*>(cleanup->data);
+        }
+    }
+    return nullptr;
+}
+
+RequestContext* RequestContext::create(ngx_http_request_t* r, const LocationConf& conf) noexcept {
+    const std::size_t room = conf.limits->nelts;
+    void* memory =
+        ngx_palloc(r->pool, sizeof(RequestContext) +
+                                room * (sizeof(AppliedLimit) + sizeof(Verdict) + 2 * sizeof(std::int64_t)));
+    if (memory == nullptr) {
+        return nullptr;
+    }
+    auto* context = new (memory) RequestContext(r, conf);
+    context->applied_ = reinterpret_cast<AppliedLimit*>(context + 1);
+    context->verdicts_ = reinterpret_cast<Verdict*>(context->applied_ + room);
+    context->costs_ = reinterpret_cast<std::int64_t*>(context->verdicts_ + room);
+    context->due_ = context->costs_ + room;
+    return context;
+}
+
+ngx_int_t RequestContext::attach() noexcept {
+    ngx_http_request_t* r = request();
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(r->pool, 0);
+    if (cleanup == nullptr) {
+        return NGX_ERROR;
+    }
+    cleanup->handler = on_pool_cleanup;
+    cleanup->data = this;
+    ngx_http_set_ctx(r, this, ngx_http_rate_limit_module);
+    return NGX_OK;
+}
+
+std::size_t RequestContext::add(const Limit& limit) noexcept {
+    auto* applied = new (&applied_[count_]) AppliedLimit;
+    auto* verdict = new (&verdicts_[count_]) Verdict;
+    applied->limit = &limit;
+    verdict->name = view(limit.name);
+    costs_[count_] = 1;
+    if (limit.cost->lengths == nullptr) {
+        applied->cost_known = parse_cost(view(limit.cost->value), costs_[count_]);
+    }
+    return count_++;
+}
+
+void RequestContext::ask(std::size_t i) noexcept {
+    ++pending_;
+    AppliedLimit& applied = applied_[i];
+    if (verdicts_[i].never_fits) {
+        applied.check.start(*applied.shard, applied.key, true, *this);
+        return;
+    }
+    if (applied.leases() && costs_[i] != 0) {
+        applied.check.lease(*applied.shard, applied.key, applied.reservation, *this);
+        return;
+    }
+    if (applied.reserves()) {
+        applied.reservation = {applied.id, verdicts_[i].rate, applied.limit->window, costs_[i], costs_[i], 0};
+        applied.check.reserve(*applied.shard, applied.key, applied.reservation, *this);
+        return;
+    }
+    applied.check.start(*applied.shard, applied.key, applied.recalled == Recalled::to_confirm, *this);
+}
+
+void RequestContext::give_back_all() noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+        give_back(applied_[i]);
+        applied_[i].check.cancel();  // what it is granted from now on comes back, too
+    }
+}
+
+void RequestContext::on_checked(Check& check) noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (&applied_[i].check == &check) {
+            applied_[i].zone->windows().prefetch(applied_[i].id);  // other answers are read before it is used
+        }
+    }
+    longest_ = std::max(longest_, check.waited());
+    if (--pending_ == 0 && !asking_) {
+        resume_soon(resumable_);
+    }
+}
+
+void RequestContext::end_wait() noexcept {
+    store_time_ += longest_;
+    longest_ = 0;
+}
+
+ngx_int_t RequestContext::suspend() noexcept {
+    ngx_http_request_t* r = request();
+    ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
+    if (cleanup == nullptr) {
+        detach();
+        end();
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    cleanup->handler = on_request_cleanup;
+    cleanup->data = this;
+
+    ngx_event_t* read = r->connection->read;
+    if (read->ready) {
+        ngx_post_event(read, &ngx_posted_events);
+    } else if (ngx_handle_read_event(read, 0) != NGX_OK) {
+        detach();
+        end();
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    r->read_event_handler = ngx_http_test_reading;
+    r->write_event_handler = ignore_write;
+    return NGX_AGAIN;
+}
+
+void RequestContext::detach() noexcept {
+    forget_resumption(resumable_);
+    for (std::size_t i = 0; i < count_; ++i) {
+        applied_[i].check.abandon();
+    }
+}
+
+/// The request ends, perhaps while it waits: answers that come later find nobody. What it decided stays for
+/// the log phase, which is yet to come.
+void RequestContext::on_request_cleanup(void* self) noexcept {
+    static_cast<RequestContext*>(self)->detach();
+}
+
+/// The last of it, also where no log phase came: what is still held was admitted and not charged.
+void RequestContext::on_pool_cleanup(void* self) noexcept {
+    auto& context = *static_cast<RequestContext*>(self);
+    context.detach();
+    context.give_back_all();
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,205 @@
+#include "core/append.h"
+#include "ngx/base/zone.h"
+#include "ngx/conf/key.h"
+#include "ngx/conf/redis_conf.h"
+#include "ngx/modes/recollection.h"
+#include "ngx/request/limiter.h"
+#include "redis/digest.h"
+#include "redis/window_key.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// What a variable names: a store, or the memory of this machine (`local`). False: neither.
+bool find_store_of(ngx_http_request_t* r, const Limit& limit, StoreConf*& store, ngx_str_t& name,
+                   ngx_int_t& status) noexcept {
+    store = limit.store;
+    if (limit.local || store != nullptr) {
+        return true;
+    }
+    status = ngx_http_complex_value(r, limit.store_text, &name);
+    if (status != NGX_OK) {
+        return false;
+    }
+    store = find_store(*main_conf(r), view(name));
+    return store != nullptr || view(name) == "local";
+}
+
+/// Writes what identifies the window into the request's pool, and finds the shard that owns it.
+const char* locate(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rate, StoreConf* conf,
+                   std::string_view key) noexcept {
+    DigestHex hex;
+    const bool digested = conf != nullptr && conf->digest.applies(key.size());
+    if (digested) {
+        if (!conf->digest.digest(key, hex)) {
+            return "the key's digest failed";
+        }
+        key = {hex.data(), hex.size()};
+    }
+    const std::string_view store = conf != nullptr ? std::string_view(conf->name) : "local";
+    const std::string_view prefix = conf != nullptr ? std::string_view(conf->prefix) : "";
+    const std::string_view name = view(applied.limit->name);
+    const std::size_t room =
+        store.size() + 1 + prefix.size() + name.size() + key.size() + max_window_key_overhead;
+    auto* text = static_cast<char*>(ngx_pnalloc(r->pool, room));
+    if (text == nullptr) {
+        return "no memory";
+    }
+    char* begin = append(append(text, store), std::string_view("\0", 1));
+    const char* end =
+        write_window_key(begin, prefix, name, rate.period, applied.limit->window, key, digested);
+    applied.key = {begin, static_cast<std::size_t>(end - begin)};
+    applied.zone = main_conf(r)->zone;
+    applied.id = applied.zone->windows().id_of({text, static_cast<std::size_t>(end - text)});
+    if (conf != nullptr) {
+        Store* runtime = conf->get();
+        if (runtime == nullptr) {
+            applied.zone = nullptr;
+            return "no memory";
+        }
+        applied.shard = &runtime->shard_of(key);
+    }
+    if (looks_up_first(applied)) {
+        applied.zone->windows().prefetch(applied.id);
+    }
+    return nullptr;
+}
+
+/// The limit of the same window that applies already, as rates and keys have turned out; null for none.
+const Limit* twin_of(const RequestContext& context, std::size_t i) noexcept {
+    for (std::size_t other = 0; other < i; ++other) {
+        const AppliedLimit& applied = context.applied(other);
+        if (applied.zone != nullptr && applied.id == context.applied(i).id) {
+            return applied.limit;
+        }
+    }
+    return nullptr;
+}
+
+/// Takes the limit out of the request: its window is charged for `twin` already.
+void skip_last(RequestContext& context, const Limit& limit, const Limit& twin) noexcept {
+    context.drop_last();
+    if (!limit.skip_logged) {
+        limit.skip_logged = true;
+        ngx_log_error(NGX_LOG_WARN, context.request()->connection->log, 0,
+                      "rate limit \"%V\" in %V:%ui is skipped where its window turns out to be the same as "
+                      "that of the limit in %V:%ui: give one of them another name",
+                      &limit.name, &limit.file, limit.line, &twin.file, twin.line);
+    }
+}
+
+/// Finds the window of a limit that applies, and what the request costs where that is known before.
+ngx_int_t find_window(RequestContext& context, std::size_t i, const Rate& rate) noexcept {
+    ngx_http_request_t* r = context.request();
+    AppliedLimit& applied = context.applied(i);
+    const Limit& limit = *applied.limit;
+    Verdict& verdict = context.verdict(i);
+    verdict.rate = rate;
+    if (rate.limit == 0) {
+        verdict.known = true;
+        verdict.window = {0, propose_reset(WindowKind::first, rate.period, now_millis())};
+        verdict.outcome = decide(rate, verdict.window, applied.dry_run);
+        return NGX_OK;
+    }
+    ngx_int_t status = NGX_OK;
+    StoreConf* store = nullptr;
+    ngx_str_t name = ngx_null_string;
+    const bool found = find_store_of(r, limit, store, name, status);
+    if (status != NGX_OK) {
+        return NGX_ERROR;
+    }
+    if (!found) {
+        fail(context, i, "it is neither \"local\" nor the name of a \"rate_limit_redis\" block", "store",
+             view(name));
+        return NGX_OK;
+    }
+    const char* failure = locate(r, applied, rate, store, applied.client_key);
+    const Limit* twin = failure == nullptr ? twin_of(context, i) : nullptr;
+    if (failure != nullptr) {
+        fail(context, i, failure);
+    } else if (twin != nullptr) {
+        skip_last(context, limit, *twin);
+    } else if (applied.reserves()) {
+        settle_cost(context, i);
+        verdict.never_fits = context.costs()[i] > rate.limit;
+    }
+    return NGX_OK;
+}
+
+/// NGX_DECLINED when the limit does not apply to this request.
+ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
+    ngx_http_request_t* r = context.request();
+    ngx_str_t key;
+    ngx_str_t text = ngx_null_string;
+    Rate rate = limit.rate;
+    RateError rate_error = RateError::none;
+
+    if (ngx_http_complex_value(r, &limit.key->value, &key) != NGX_OK) {
+        return NGX_ERROR;
+    }
+    if (key.len == 0) {
+        return NGX_DECLINED;
+    }
+    if (!limit.has_constant_rate()) {
+        if (ngx_http_complex_value(r, const_cast<ngx_http_complex_value_t*>(&limit.rate_text), &text) !=
+            NGX_OK) {
+            return NGX_ERROR;
+        }
+        if (text.len == 0) {
+            return NGX_DECLINED;
+        }
+        rate_error = parse_rate(view(text), rate);
+    }
+
+    const std::size_t i = context.add(limit);
+    AppliedLimit& applied = context.applied(i);
+    applied.client_key = view(key);
+    applied.dry_run = limit.dry_run.on != 0;
+    if (limit.dry_run.value != nullptr) {
+        ngx_str_t dry_run;
+        if (ngx_http_complex_value(r, limit.dry_run.value, &dry_run) != NGX_OK) {
+            return NGX_ERROR;
+        }
+        applied.dry_run = is_on(view(dry_run));
+    }
+    if (rate_error != RateError::none) {
+        fail(context, i, describe(rate_error), "rate", view(text));
+        return NGX_OK;
+    }
+    return find_window(context, i, rate);
+}
+
+}  // namespace
+
+bool bypassed(ngx_http_request_t* r, const LocationConf& conf, ngx_int_t& status) noexcept {
+    status = NGX_OK;
+    if (conf.bypass == nullptr) {
+        return false;
+    }
+    auto* values = static_cast<ngx_http_complex_value_t*>(conf.bypass->elts);
+    for (ngx_uint_t i = 0; i < conf.bypass->nelts; ++i) {
+        ngx_str_t value;
+        if (ngx_http_complex_value(r, &values[i], &value) != NGX_OK) {
+            status = NGX_ERROR;
+            return false;
+        }
+        if (is_on(view(value))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+ngx_int_t evaluate(RequestContext& context, Phase phase) noexcept {
+    const auto* limits = static_cast<const Limit*>(context.conf().limits->elts);
+    for (ngx_uint_t i = 0; i < context.conf().limits->nelts; ++i) {
+        if (limits[i].phase == static_cast<ngx_uint_t>(phase) &&
+            evaluate_limit(context, limits[i]) == NGX_ERROR) {
+            return NGX_ERROR;
+        }
+    }
+    return NGX_OK;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,149 @@
+#include "ngx/request/handlers.h"
+
+#include "ngx/conf/conf.h"
+#include "ngx/request/client_id.h"
+#include "ngx/request/context.h"
+#include "ngx/request/limiter.h"
+
+namespace rate_limit {
+
+namespace {
+
+void log_rejection(RequestContext& context, std::size_t i) noexcept {
+    const Verdict& verdict = context.verdict(i);
+    const ngx_str_t& name = context.applied(i).limit->name;
+    ngx_log_t* log = context.request()->connection->log;
+    const char* dry_run = verdict.outcome == Outcome::rejected ? "" : ", dry run";
+    if (verdict.never_fits) {
+        ngx_log_error(context.conf().log_level, log, 0,
+                      "rate limit \"%V\" exceeded%s: a cost of %L is above the whole limit, %L used of %L in "
+                      "%L s, id %016xL",
+                      &name, dry_run, context.costs()[i], verdict.window.used, verdict.rate.limit,
+                      verdict.rate.period, client_id(context, i));
+    } else {
+        ngx_log_error(context.conf().log_level, log, 0,
+                      "rate limit \"%V\" exceeded%s: %L used of %L in %L s, id %016xL", &name, dry_run,
+                      verdict.window.used, verdict.rate.limit, verdict.rate.period, client_id(context, i));
+    }
+}
+
+void log_rejections(RequestContext& context, std::size_t from) noexcept {
+    for (std::size_t i = from; i < context.count(); ++i) {
+        const Outcome outcome = context.verdict(i).outcome;
+        if (outcome == Outcome::rejected || outcome == Outcome::rejected_dry_run) {
+            log_rejection(context, i);
+        }
+    }
+}
+
+/// What a rejection is answered with: the first limit that rejected says, or else its location.
+ngx_uint_t rejection_status(const RequestContext& context, std::size_t from) noexcept {
+    for (std::size_t i = from; i < context.count(); ++i) {
+        const ngx_uint_t own = context.applied(i).limit->status;
+        if (context.verdicts()[i].outcome == Outcome::rejected) {
+            return own != 0 ? own : context.conf().status;
+        }
+    }
+    return context.conf().status;
+}
+
+/// Every verdict of the phase is in: the request goes on or ends here.
+ngx_int_t conclude(RequestContext& context, Phase phase, std::size_t from) noexcept {
+    decide(context, from);
+    (phase == Phase::access ? context.access_done : context.precontent_done) = true;
+    log_rejections(context, from);
+
+    if (context.outcome != Outcome::rejected && context.outcome != Outcome::error_denied) {
+        return NGX_DECLINED;
+    }
+    context.end();  // an error page in this same location is not limited again
+
+    // Not by returning the status: under `satisfy any` nginx only remembers some of them, and a later
+    // handler's OK would let the request in.
+    const ngx_uint_t status =
+        context.outcome == Outcome::rejected ? rejection_status(context, from) : context.conf().error_status;
+    ngx_http_finalize_request(context.request(), static_cast<ngx_int_t>(status));
+    return NGX_DONE;
+}
+
+/// How many limits of the location wait for this phase.
+ngx_uint_t limits_in(const LocationConf& conf, Phase phase) noexcept {
+    return phase == Phase::precontent ? conf.precontent_count : conf.limits->nelts - conf.precontent_count;
+}
+
+/// Finds the limits of this phase that apply. NGX_DECLINED when there is nothing to decide.
+ngx_int_t begin(RequestContext& context, Phase phase, bool attached) noexcept {
+    ngx_int_t status = NGX_OK;
+    if (bypassed(context.request(), context.conf(), status)) {
+        context.bypass();
+    } else if (status != NGX_OK || evaluate(context, phase) != NGX_OK) {
+        return NGX_ERROR;
+    }
+    if (context.count() == 0 && context.outcome != Outcome::bypassed) {
+        return NGX_DECLINED;  // nothing applies: a location that a redirect leads to may still limit the
+                              // request
+    }
+    if (!attached && context.attach() != NGX_OK) {
+        return NGX_ERROR;
+    }
+    return context.outcome == Outcome::bypassed ? NGX_DECLINED : NGX_OK;
+}
+
+ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
+    const LocationConf& conf = *location_conf(r);
+    if (conf.limits == nullptr || limits_in(conf, phase) == 0 || r != r->main) {
+        return NGX_DECLINED;
+    }
+    RequestContext* context = RequestContext::find(r);
+    const bool attached = context != nullptr;
+    if (!attached) {
+        context = RequestContext::create(r, conf);
+        if (context == nullptr) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+    }
+    const bool done = phase == Phase::access ? context->access_done : context->precontent_done;
+    if (done || &context->conf() != &conf) {
+        return NGX_DECLINED;  // decided before a redirect, or not to be decided here
+    }
+    if (context->asked_in(phase)) {
+        return context->waiting() ? NGX_AGAIN : conclude(*context, phase, context->asked_from());
+    }
+
+    const std::size_t from = context->count();
+    const ngx_int_t begun = begin(*context, phase, attached);
+    if (begun == NGX_ERROR) {
+        context->end();
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    if (begun != NGX_OK) {
+        return NGX_DECLINED;
+    }
+    context->begin_phase(phase, from);
+    check(*context, from);
+    return context->waiting() ? context->suspend() : conclude(*context, phase, from);
+}
+
+}  // namespace
+
+ngx_int_t access_handler(ngx_http_request_t* r) noexcept {
+    return limit_request(r, Phase::access);
+}
+
+ngx_int_t precontent_handler(ngx_http_request_t* r) noexcept {
+    return limit_request(r, Phase::precontent);
+}
+
+/// Charges what was admitted, however it ended. A request that left while it waited was not admitted.
+ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
+    if (r != r->main) {
+        return NGX_OK;
+    }
+    RequestContext* context = RequestContext::find(r);
+    if (context != nullptr) {
+        charge_once(*context);
+    }
+    return NGX_OK;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <array>
+
+#include "core/limit/quota.h"
+#include "ngx/conf/conf.h"
+#include "ngx/request/context.h"
+#include "ngx/request/handlers.h"
+#include "ngx/request/limiter.h"
+
+namespace rate_limit {
+
+namespace {
+
+ngx_http_output_header_filter_pt next_header_filter;
+
+/// What one response gets: names are static, values live in the request's pool or the configuration's.
+class NewFields {
+public:
+    NewFields() = default;
+    NewFields(const NewFields&) = delete;
+    NewFields& operator=(const NewFields&) = delete;
+
+    void add(const Field& field) noexcept { *end_++ = field; }
+    void add(const GithubFields& github) noexcept {
+        end_ = std::copy(github.fields.begin(), github.fields.end(), end_);
+    }
+
+    /// Puts them into the response, in place of fields of the same names that are there already, from an
+    /// upstream or an earlier run of this filter.
+    ngx_int_t put(ngx_http_request_t* r) const noexcept;
+
+private:
+    /// All names begin so: most others are told by that.
+    static bool may_be_ours(const ngx_str_t& name) noexcept {
+        const int first = name.len != 0 ? name.data[0] | 0x20 : 0;
+        return first == 'x' || first == 'r';
+    }
+
+    bool has(const ngx_str_t& name) const noexcept;
+    void remove_others(ngx_http_request_t* r) const noexcept;
+
+    const Field* begin() const noexcept { return fields_.data(); }
+    const Field* end() const noexcept { return end_; }
+
+    std::array<Field, GithubFields::count + 3> fields_;  // with Retry-After and both of `ietf`
+    Field* end_ = fields_.data();
+};
+
+bool NewFields::has(const ngx_str_t& name) const noexcept {
+    for (const Field& field : *this) {
+        const std::string_view own = field.name;
+        if (own.size() == name.len &&
+            ngx_strncasecmp(name.data, reinterpret_cast<u_char*>(const_cast<char*>(own.data())), name.len) ==
+                0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void NewFields::remove_others(ngx_http_request_t* r) const noexcept {
+    for (ngx_list_part_t* part = &r->headers_out.headers.part; part != nullptr; part = part->next) {
+        auto* fields = static_cast<ngx_table_elt_t*>(part->elts);
+        for (ngx_uint_t i = 0; i < part->nelts; ++i) {
+            if (fields[i].hash != 0 && may_be_ours(fields[i].key) && has(fields[i].key)) {
+                fields[i].hash = 0;
+            }
+        }
+    }
+}
+
+ngx_int_t NewFields::put(ngx_http_request_t* r) const noexcept {
+    remove_others(r);
+    for (const auto& [name, value] : *this) {
+        auto* field = static_cast<ngx_table_elt_t*>(ngx_list_push(&r->headers_out.headers));
+        if (field == nullptr) {
+            return NGX_ERROR;
+        }
+        field->hash = 1;
+#if (nginx_version >= 1023000)
+        field->next = nullptr;
+#endif
+        field->key.len = name.size();
+        field->key.data = reinterpret_cast<u_char*>(const_cast<char*>(name.data()));
+        field->lowcase_key = nullptr;
+        field->value.len = value.size();
+        field->value.data = reinterpret_cast<u_char*>(const_cast<char*>(value.data()));
+    }
+    return NGX_OK;
+}
+
+using Append = char* (*)(char*, const Quota&, bool);
+
+/// One list member per limit whose window is known; what is due has been computed.
+ngx_int_t add_list(RequestContext& context, std::string_view name, Append append, Millis now,
+                   NewFields& fields) noexcept {
+    ngx_http_request_t* r = context.request();
+    auto* text = static_cast<char*>(ngx_pnalloc(r->pool, context.count() * max_ietf_member));
+    if (text == nullptr) {
+        return NGX_ERROR;
+    }
+    char* end = text;
+    for (std::size_t i = 0; i < context.count(); ++i) {
+        const Verdict& verdict = context.verdict(i);
+        if (verdict.known) {
+            end = append(end, quota_of(verdict, context.due()[i], now), end == text);
+        }
+    }
+    fields.add(Field{name, {text, static_cast<std::size_t>(end - text)}});
+    return NGX_OK;
+}
+
+ngx_int_t add_fields(RequestContext& context) noexcept {
+    ngx_http_request_t* r = context.request();
+    if (context.outcome == Outcome::error_denied) {
+        NewFields fields;  // what is known of the limits is not why the request was denied
+        fields.add(Field{retry_after_name, "1"});
+        return fields.put(r);
+    }
+    const ngx_uint_t headers = context.conf().headers;
+    const Millis now = now_millis();
+
+    const Verdict* verdict = shown_verdict(context, r->headers_out.status);
+    if (verdict == nullptr) {
+        return NGX_OK;
+    }
+    const Quota quota = quota_of(*verdict, context.due()[verdict - context.verdicts()], now);
+    NewFields fields;
+    auto* text = static_cast<char*>(
+        ngx_pnalloc(r->pool, GithubFields::max_text + (quota.retry ? max_retry_after : 0)));
+    if (text == nullptr) {
+        return NGX_ERROR;
+    }
+    if ((headers & headers_github) != 0) {
+        fields.add(github_fields(quota, text));
+    }
+    if ((headers & headers_ietf) != 0 &&
+        (add_list(context, policy_field_name, append_policy, now, fields) != NGX_OK ||
+         add_list(context, limit_field_name, append_limit, now, fields) != NGX_OK)) {
+        return NGX_ERROR;
+    }
+    if (quota.retry) {
+        fields.add(retry_after_field(quota, text + GithubFields::max_text));
+    }
+    return fields.put(r);
+}
+
+bool has_post_action(ngx_http_request_t* r) noexcept {
+    const auto* core =
+        static_cast<ngx_http_core_loc_conf_t*>(ngx_http_get_module_loc_conf(r, ngx_http_core_module));
+    return core->post_action.data != nullptr;
+}
+
+}  // namespace
+
+void set_next_header_filter(ngx_http_output_header_filter_pt next) noexcept {
+    next_header_filter = next;
+}
+
+ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
+    RequestContext* context = r == r->main ? RequestContext::find(r) : nullptr;
+    if (context == nullptr || context->count() == 0) {
+        return next_header_filter(r);
+    }
+    settle_costs(*context);
+    if ((context->conf().headers & headers_off) == 0 && add_fields(*context) != NGX_OK) {
+        return NGX_ERROR;
+    }
+    const ngx_int_t passed = next_header_filter(r);
+    // Later filters may have changed it: to 206, or by an error page that came back here.
+    context->note_status();
+    if (r->header_sent != 0 && has_post_action(r)) {
+        settle_costs_again(*context);  // that will have an upstream of its own
+    }
+    if (r->header_sent != 0 && context->status() == NGX_HTTP_SWITCHING_PROTOCOLS) {
+        charge_once(*context);  // the connection may stay for hours
+    }
+    return passed;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,182 @@
+#include "ngx/store/backlog.h"
+
+#include "ngx/base/zone.h"
+#include "redis/shard_choice.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// Where what is owed to the window of `id` waits; of a refund's place the id, for one is the other's
+/// inverse.
+WindowId place_of(const WindowId& id, std::int64_t cost, Millis reset) noexcept {
+    return cost < 0 ? refund_debt_of(id, reset) : id;
+}
+
+Debt debt_of(const DebtRecord& waiting) noexcept {
+    Debt owed;
+    owed.cost = waiting.cost;
+    owed.charges = waiting.charges;
+    owed.period = waiting.period;
+    owed.kind = waiting.kind;
+    owed.reset = waiting.reset;
+    owed.id = place_of(waiting.id, waiting.cost, waiting.reset);
+    owed.receipt.ticket = waiting.ticket;
+    return owed;
+}
+
+}  // namespace
+
+Backlog::Added Backlog::add(const std::string& key, const Debt& owed, Millis now) {
+    Added added;
+    added.closed.charges = 0;
+    if (add_to_zone(key, owed, now, added.closed)) {
+        added.kept = true;
+        return added;
+    }
+    if (owed.cost < 0) {
+        return added;  // in this worker there is one sum for a key
+    }
+    auto found = here_.find(key);
+    if (found == here_.end()) {
+        if (full_here()) {
+            return added;
+        }
+        add_here(key, owed);
+    } else if (found->second.reset > now) {
+        found->second.cost += owed.cost;
+        found->second.charges += owed.charges;
+    } else {
+        added.closed = found->second;
+        ends_.erase({found->second.reset, &found->first});
+        here_.erase(found);
+        add_here(key, owed);
+    }
+    added.kept = true;
+    return added;
+}
+
+void Backlog::add_here(const std::string& key, const Debt& owed) {
+    const auto added = here_.emplace(key, owed).first;
+    added->second.receipt.events = Receipt::no_event;
+    try {
+        ends_.emplace(owed.reset, &added->first);
+    } catch (...) {
+        here_.erase(added);
+        throw;
+    }
+}
+
+/// Of the windows in this worker the one that ends first.
+Backlog::Here::node_type Backlog::take_first() noexcept {
+    const std::string& key = *ends_.begin()->second;
+    ends_.erase(ends_.begin());
+    return here_.extract(here_.find(key));
+}
+
+bool Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now, Debt& closed) noexcept {
+    if (key.size() > DebtRecord::max_key) {
+        return false;
+    }
+    bool added = false;
+    const bool room =
+        zone_.debts().update(place_of(owed.id, owed.cost, owed.reset), now, [&](DebtRecord& waiting) {
+            if (waiting.reset != 0 && waiting.shard != shard_) {
+                return;  // of the same key in another configuration
+            }
+            if (waiting.reset > now) {
+                waiting.cost += owed.cost;
+                waiting.charges += owed.charges;
+            } else {
+                if (waiting.reset != 0) {
+                    closed = debt_of(waiting);
+                }
+                if (waiting.reset == 0) {
+                    zone_.debt_counts().add(shard_);
+                }
+                waiting.reset = owed.reset;
+                waiting.cost = owed.cost;
+                waiting.charges = owed.charges;
+                waiting.shard = shard_;
+                waiting.ticket = owed.receipt.ticket;
+                waiting.period = static_cast<std::uint32_t>(owed.period);
+                waiting.kind = owed.kind;
+                waiting.set_key(key);
+            }
+            added = true;
+        });
+    return room && added;
+}
+
+bool Backlog::take(std::string& key, Debt& owed) {
+    if (here_.empty()) {
+        // A leaving worker may know another address of the shard than those that stay.
+        return (ngx_exiting == 0 || zone_.is_last()) && take_from_zone(key, owed);
+    }
+    Here::node_type first = take_first();
+    key.swap(first.key());
+    owed = first.mapped();
+    return true;
+}
+
+bool Backlog::may_search() noexcept {
+    if (turn_ != ngx_current_msec) {
+        turn_ = ngx_current_msec;
+        looked_ = 0;
+    }
+    const std::uint64_t waiting = zone_.debt_counts().of(shard_);
+    if (searched_ != waiting) {
+        searched_ = waiting;
+        search();
+    }
+    const bool more = waiting != 0 && in_vain_ < zone_.debts().sets();
+    cut_short_ = more && looked_ >= sets_a_turn;
+    return more && !cut_short_;
+}
+
+bool Backlog::take_from_zone(std::string& key, Debt& owed) {
+    DebtTable& table = zone_.debts();
+    key.reserve(DebtRecord::max_key);  // the only thing that may throw
+    for (; may_search(); ++set_, ++looked_, ++in_vain_) {
+        set_ = set_ < table.sets() ? set_ : 0;
+        WindowId found;
+        bool any = false;
+        table.visit(set_, [&](const WindowId& id, const DebtRecord& waiting) {
+            if (waiting.shard == shard_ && waiting.note == DebtKind::charges) {
+                found = id;
+                any = true;
+            }
+        });
+        bool taken = false;
+        if (any) {
+            table.change(found, [&](DebtRecord& waiting) {
+                if (waiting.shard == shard_ && waiting.note == DebtKind::charges) {
+                    key.assign(waiting.key());
+                    owed = debt_of(waiting);
+                    waiting.reset = 0;
+                    taken = true;
+                }
+            });
+        }
+        if (taken) {
+            zone_.debt_counts().remove(shard_);
+            return true;
+        }
+    }
+    return false;
+}
+
+std::int64_t Backlog::cost_of(const WindowId& id) const noexcept {
+    const auto waiting = zone_.debts().find(id);
+    return waiting && waiting->shard == shard_ ? waiting->cost : 0;
+}
+
+std::size_t Backlog::count() const noexcept {
+    return here_.size() + zone_.debt_counts().of(shard_);
+}
+
+std::uint64_t shard_digest(std::string_view store, std::string_view shard) noexcept {
+    return xxh64(shard, xxh64(store, 0));
+}
+
+}  // namespace rate_limit

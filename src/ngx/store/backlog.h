@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "core/limit/window.h"
+#include "core/machine/debt_record.h"
+#include "core/machine/window_account.h"
+#include "ngx/base/ngx.h"
+
+namespace rate_limit {
+
+class Zone;
+
+/// What admitted requests owe to one window.
+struct Debt {
+    std::int64_t cost = 0;      ///< of all of them; below 0: it is given back
+    std::uint64_t charges = 1;  ///< how many they are
+    std::int64_t period = 0;
+    WindowKind kind = WindowKind::first;
+    Millis reset = 0;  ///< of the window found, or proposed, before the request
+    WindowId id;       ///< what this machine remembers the window by
+    Receipt receipt;
+};
+
+/// Charges that wait for one primary, summed per window; what is to be given back waits apart from what is to
+/// be charged, for it is for one window alone. They wait in the zone, where any worker can take them up; what
+/// finds no room there waits in this worker.
+class Backlog {
+public:
+    /// How many windows may wait in this worker.
+    static constexpr std::size_t max_here = 100'000;
+
+    /// `shard` as shard_digest() names it.
+    Backlog(Zone& zone, std::uint64_t shard) noexcept : zone_(zone), shard_(shard) {}
+
+    struct Added {
+        bool kept = false;  ///< false: no room, or no memory
+        Debt closed;        ///< what waited for an earlier window of this key; no charges: nothing did
+    };
+    Added add(const std::string& key, const Debt& owed, Millis now);
+
+    /// Takes out one window's, perhaps of one that has closed. False: nothing was found, in as much of the
+    /// zone as one turn of the event loop looks at; while searching(), the next turn looks further.
+    bool take(std::string& key, Debt& owed);
+
+    /// The last take() stopped for that, with more of the zone to look through.
+    bool searching() const noexcept { return cut_short_; }
+
+    /// The next take() begins behind what the last one found: the primary refused that, and may take another.
+    void move_on() noexcept { ++set_; }
+
+    /// The zone may be looked through once more, though nothing was found in it.
+    void search() noexcept { in_vain_ = 0; }
+
+    /// Takes out some of those in this worker whose window has closed.
+    template <typename Fn>
+    void take_closed(Millis now, Fn&& fn) {
+        for (int left = closed_at_once; left > 0 && !ends_.empty() && ends_.begin()->first <= now; --left) {
+            fn(take_first().mapped());
+        }
+    }
+
+    /// Of those in the zone for one window.
+    std::int64_t cost_of(const WindowId& id) const noexcept;
+
+    bool full_here() const noexcept { return here_.size() >= max_here; }
+
+    std::size_t here() const noexcept { return here_.size(); }  ///< windows that wait in this worker
+    std::size_t count() const noexcept;                         ///< those in the zone, too
+
+private:
+    using Here = std::unordered_map<std::string, Debt>;
+
+    static constexpr int closed_at_once = 100;
+    static constexpr std::size_t sets_a_turn = 512;
+
+    void add_here(const std::string& key, const Debt& owed);
+    Here::node_type take_first() noexcept;
+    bool may_search() noexcept;
+    bool add_to_zone(const std::string& key, const Debt& owed, Millis now, Debt& closed) noexcept;
+    bool take_from_zone(std::string& key, Debt& owed);
+
+    Zone& zone_;
+    const std::uint64_t shard_;
+    Here here_;
+    std::set<std::pair<Millis, const std::string*>> ends_;  // of windows in here_, with their keys there
+    std::size_t set_ = 0;                                   // of the zone, where the search goes on
+    std::size_t in_vain_ = 0;                               // sets since the search was begun
+    std::uint64_t searched_ = 0;                            // how many waited in the zone then
+    std::size_t looked_ = 0;                                // sets in this turn of the event loop
+    ngx_msec_t turn_ = 0;
+    bool cut_short_ = false;
+};
+
+/// What charges in the zone know their shard by.
+std::uint64_t shard_digest(std::string_view store, std::string_view shard) noexcept;
+
+}  // namespace rate_limit

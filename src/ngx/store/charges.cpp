@@ -1,0 +1,441 @@
+#include "ngx/store/charges.h"
+
+#include <algorithm>
+
+#include "core/free_list.h"
+#include "ngx/base/zone.h"
+#include "ngx/store/check.h"
+#include "redis/answer.h"
+#include "redis/server_words.h"
+
+namespace rate_limit {
+
+namespace {
+
+std::string name_of(const StoreConf& store, const Node& primary) {
+    return std::string("primary ") + primary.name() + " of \"" + store.name + "\"";
+}
+
+}  // namespace
+
+/// One charge on its way; after a plain increment that may have made the key, also its repair.
+class Charges::ChargeCommand final : public Command {
+public:
+    static ChargeCommand& take();
+    static void give_back(ChargeCommand& command) noexcept { free_list().give_back(command); }
+
+    std::string_view encode(CommandWriter& writer) override;
+    const char* name() const noexcept override;
+    void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
+
+    Charges* charges = nullptr;
+    std::string key;
+    Debt owed;
+    bool plain = false;    // HINCRBY will do, if it is still true when the command leaves
+    bool batched = false;  // one of those that waited
+    bool probe = false;    // what becomes of it tells whether the primary takes charges
+    bool repair = false;
+    bool with_text = false;
+
+private:
+    static FreeList<ChargeCommand>& free_list();
+
+    void end() noexcept;
+    void come_back() noexcept;
+    void again(Node& node) noexcept;
+    void refused(Node& node, Fault fault, const Reply& reply) noexcept;
+    void give_up() noexcept;
+    void taken(Node& node, const Reply& reply) noexcept;
+};
+
+FreeList<Charges::ChargeCommand>& Charges::ChargeCommand::free_list() {
+    static FreeList<ChargeCommand> list;
+    return list;
+}
+
+Charges::ChargeCommand& Charges::ChargeCommand::take() {
+    ChargeCommand& command = free_list().take();
+    command.plain = false;
+    command.batched = false;
+    command.probe = false;
+    command.repair = false;
+    command.with_text = false;
+    return command;
+}
+
+std::string_view Charges::ChargeCommand::encode(CommandWriter& writer) {
+    const Millis now = now_millis();
+    const Millis proposed = owed.reset > now ? owed.reset : propose_reset(owed.kind, owed.period, now);
+    const Millis latest = latest_reset(owed.period, now);
+    if (repair) {
+        return writer.repair(key, now, proposed, latest, with_text);
+    }
+    if (owed.cost < 0) {
+        return writer.refund(key, -owed.cost, owed.reset, with_text);
+    }
+    // The increment must arrive while the window is open, whatever the network does to it on the way.
+    const Millis margin = std::max<Millis>(1000, 2 * static_cast<Millis>(charges->store_.check_timeout));
+    plain = plain && owed.reset - now >= margin;
+    return plain ? writer.increment(key, owed.cost)
+                 : writer.charge(key, owed.cost, now, proposed, latest, with_text);
+}
+
+const char* Charges::ChargeCommand::name() const noexcept {
+    if (repair) {
+        return "repair.lua";
+    }
+    if (owed.cost < 0) {
+        return "refund.lua";
+    }
+    return plain ? "HINCRBY" : "charge.lua";
+}
+
+void Charges::ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
+    if (delivery == Delivery::answered) {
+        const Fault fault = fault_of(*reply);
+        if (fault == Fault::none) {
+            taken(node, *reply);
+        } else {
+            refused(node, fault, *reply);
+        }
+        return;
+    }
+    if (delivery == Delivery::unsent || repair) {
+        give_up();
+    } else {
+        charges->doubt(owed);
+    }
+    end();
+}
+
+/// The last thing done with a command. The next batch may use it again at once.
+void Charges::ChargeCommand::end() noexcept {
+    Charges& owner = *charges;
+    const bool was_batched = batched;
+    const bool was_probe = probe;
+    --owner.under_way_;
+    free_list().give_back(*this);
+    owner.ended(was_batched, was_probe);
+}
+
+/// The primary has not taken it. Of a repair nothing is left to do: the charge itself was answered, and a
+/// window without a reset is opened anew by its next charge.
+void Charges::ChargeCommand::give_up() noexcept {
+    if (repair) {
+        charges->settle(owed);
+    } else {
+        come_back();
+    }
+}
+
+/// It waits, once more if it did before; then its window may have closed meanwhile.
+void Charges::ChargeCommand::come_back() noexcept {
+    if (batched && owed.reset <= now_millis()) {
+        charges->drop(owed, Loss::closed);
+    } else {
+        charges->wait(key, owed);
+    }
+}
+
+void Charges::ChargeCommand::again(Node& node) noexcept {
+    node.submit(*this);
+}
+
+void Charges::ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcept {
+    if (fault == Fault::noscript && !with_text) {
+        with_text = true;
+        again(node);
+        return;
+    }
+    node.failed(fault, name(), reply);
+    if (plain && !repair && is_broken_count(reply)) {
+        plain = false;  // the script opens the window anew
+        again(node);
+        return;
+    }
+    // What a refund may not do, charges do not need.
+    const bool refund_alone = fault == Fault::noperm && owed.cost < 0;
+    if (refuses_writes(fault) && !refund_alone) {
+        give_up();
+        charges->refused(fault, name(), reply);
+    } else if (is_node_fault(fault) && !refund_alone) {
+        give_up();
+        node.refuse(fault, name(), reply);
+    } else if (repair) {
+        charges->settle(owed);
+    } else {
+        charges->drop(owed, Loss::refused, explain(fault));
+    }
+    end();
+}
+
+void Charges::ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
+    node.served();
+    Window answer{0, owed.reset};
+    const bool increment = plain && !repair;
+    const Fault fault = increment ? read_increment(reply, answer.used) : read_charge(reply, answer);
+    if (fault != Fault::none) {
+        node.failed(fault, name(), reply);
+    }
+    if (owed.cost > 0 || answer.used > 0) {
+        charges->proven();  // a refund of a window that is not there writes nothing: a replica says the same
+    }
+    if (increment && fault == Fault::none && answer.used == owed.cost) {
+        repair = true;  // the key may not have been there: it needs a reset and an expiry
+        again(node);
+        return;
+    }
+    if (fault == Fault::none) {
+        charges->confirm(owed, answer);
+    } else {
+        charges->settle(owed);
+    }
+    end();
+}
+
+Charges::Charges(const StoreConf& store, std::string_view shard, Node& primary, Report& report) noexcept
+    : store_(store),
+      primary_(primary),
+      report_(report),
+      waiting_(*store.zone, shard_digest(store.name, shard)),
+      lost_(name_of(store, primary)),
+      refusals_(name_of(store, primary), "takes charges again") {
+    retry_.data = this;
+    retry_.handler = on_retry;
+    retry_.log = ngx_cycle->log;
+    retry_.cancelable = 1;
+}
+
+/// They are not on their way any more.
+void Charges::settle(const Debt& owed) noexcept {
+    if (owed.cost < 0) {
+        return;  // a refund is never on its way in the memory's sense
+    }
+    const Millis now = now_millis();
+    store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
+        rate_limit::settle(record, owed.receipt.ticket, owed.charges, now);
+    });
+}
+
+void Charges::confirm(const Debt& owed, const Window& answer) noexcept {
+    const Millis now = now_millis();
+    if (owed.cost < 0) {
+        store_.zone->windows().change(
+            owed.id, [&](WindowRecord& record) { confirm_refund(record, owed.reset, answer); });
+        return;
+    }
+    store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
+        rate_limit::confirm(record, owed.receipt, owed.charges, owed.period, now, answer);
+    });
+}
+
+void Charges::charge(const Charge& charge) noexcept {
+    try {
+        ChargeCommand& command = ChargeCommand::take();
+        command.charges = this;
+        command.key.assign(charge.key);
+        command.owed = charge.owed;
+        ++under_way_;
+        if (gate_ != Gate::open && !may_probe()) {
+            command.answered(primary_, Delivery::unsent, nullptr);
+            return;
+        }
+        if (gate_ == Gate::closed) {
+            gate_ = Gate::probing;
+            command.probe = true;
+        }
+        command.plain = charge.open && primary_.ready();
+        primary_.submit_soon(command);
+    } catch (...) {
+        drop(charge.owed, Loss::no_memory);
+    }
+}
+
+void Charges::refund(std::string_view key, const Reservation& reservation, std::int64_t cost,
+                     Millis reset) noexcept {
+    store_.zone->windows().change(reservation.id, [&](WindowRecord& record) {
+        if (record.reset == reset && record.confirmed) {
+            record.used = std::max<std::int64_t>(0, record.used - cost);
+        }
+    });
+    Charge back;
+    back.key = key;
+    back.owed.cost = -cost;
+    back.owed.period = reservation.rate.period;
+    back.owed.kind = reservation.kind;
+    back.owed.reset = reset;
+    back.owed.id = reservation.id;
+    charge(back);
+}
+
+void Charges::wait(const std::string& key, Debt owed) noexcept {
+    report_.changed();
+    const Millis now = now_millis();
+    if (owed.cost < 0 && owed.reset <= now) {
+        drop(owed, Loss::closed);
+        return;
+    }
+    if (owed.reset <= now) {
+        owed.reset = propose_reset(owed.kind, owed.period, now);
+    }
+    try {
+        Backlog::Added added = waiting_.add(key, owed, now);
+        if (!added.kept && waiting_.full_here()) {
+            drop_closed(now);
+            added = waiting_.add(key, owed, now);
+        }
+        if (added.closed.charges != 0) {
+            drop(added.closed, Loss::closed);
+        }
+        if (!added.kept) {
+            drop(owed, Loss::no_room);
+        }
+    } catch (...) {
+        drop(owed, Loss::no_memory);
+    }
+}
+
+void Charges::lose_primary() noexcept {
+    gate_ = gate_ == Gate::open ? Gate::closed : gate_;
+}
+
+/// A probe that waits for the next try is not sent before it.
+bool Charges::may_probe() const noexcept {
+    return gate_ == Gate::closed && primary_.usable() && primary_.takes_writes() && !retry_.timer_set;
+}
+
+void Charges::refused(Fault fault, std::string_view command, const Reply& reply) noexcept {
+    gate_ = gate_ == Gate::open ? Gate::closed : gate_;
+    waiting_.move_on();
+    if (retry_.timer_set) {
+        return;
+    }
+    set_timer(retry_, backoff_.next(static_cast<std::uint32_t>(ngx_random())));
+    try {
+        refusals_.failed("refuses charges", explain(fault), server_words(command, reply.text_view()));
+    } catch (...) {
+        refusals_.failed("refuses charges", explain(fault));
+    }
+    if (fault == Fault::readonly) {
+        primary_.demote();
+    }
+}
+
+void Charges::on_retry(ngx_event_t* event) noexcept {
+    Charges& charges = *static_cast<Charges*>(event->data);
+    if (charges.primary_.takes_writes()) {
+        charges.send_waiting();
+    } else {
+        charges.primary_.reconnect();  // and once it is usable, send_waiting()
+    }
+}
+
+void Charges::open_gate() noexcept {
+    gate_ = Gate::open;
+    primary_.promote();
+    backoff_.reset();
+    clear_timer(retry_);
+    refusals_.ended();
+    send_waiting();  // unless a batch is under way, whose end does
+}
+
+/// A probe that told nothing, because it never left, or is in doubt, or has an error of its own, makes room
+/// for the next one.
+void Charges::ended(bool batched, bool probe) noexcept {
+    if (probe && gate_ == Gate::probing) {
+        gate_ = Gate::closed;
+    }
+    if (batched) {
+        --batched_;
+    }
+    if ((batched && batched_ == 0) || probe) {
+        send_waiting();
+    }
+}
+
+void Charges::send_waiting() noexcept {
+    if (batched_ != 0 || !primary_.usable() || (gate_ != Gate::open && !may_probe())) {
+        return;
+    }
+    const Millis now = now_millis();
+    const bool probes = gate_ == Gate::closed;
+    const std::size_t most = probes ? 1 : max_batch;
+    std::size_t sent = 0;
+    std::size_t closed = 0;
+    ++batched_;  // held until all are submitted: the batch must not end, and the next begin, within this loop
+    while (sent < most && closed < max_closed) {
+        try {
+            ChargeCommand& command = ChargeCommand::take();
+            if (!waiting_.take(command.key, command.owed)) {
+                ChargeCommand::give_back(command);
+                break;
+            }
+            if (command.owed.reset <= now) {
+                const Debt owed = command.owed;
+                ChargeCommand::give_back(command);
+                drop(owed, Loss::closed);
+                ++closed;
+                continue;
+            }
+            command.charges = this;
+            command.batched = true;
+            command.probe = probes;
+            gate_ = probes ? Gate::probing : gate_;
+            ++under_way_;
+            store_.zone->windows().change(command.owed.id,
+                                          [now](WindowRecord& record) { resend(record, now); });
+            ++batched_;
+            ++sent;
+            primary_.submit(command);
+        } catch (...) {
+            break;  // without memory it goes on waiting
+        }
+        if (!primary_.ready()) {
+            break;
+        }
+    }
+    --batched_;
+    closing_ = closed == max_closed;
+    if (sent != 0) {
+        report_.changed();
+    }
+    ngx_log_debug2(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0, "rate limit: sent %uz that waited, dropped %uz",
+                   sent, closed);
+}
+
+void Charges::drop_closed(Millis now) noexcept {
+    waiting_.take_closed(now, [this](const Debt& owed) { drop(owed, Loss::closed); });
+}
+
+void Charges::drop(const Debt& owed, Loss loss, const char* why) noexcept {
+    settle(owed);
+    if (owed.cost < 0 && owed.reset <= now_millis()) {
+        return;  // nobody wants anything back of a window that has ended
+    }
+    count(loss, owed.charges, why);
+}
+
+void Charges::doubt(const Debt& owed) noexcept {
+    settle(owed);
+    count(owed.cost < 0 ? Loss::refunds_in_doubt : Loss::charges_in_doubt, owed.charges);
+}
+
+void Charges::doubt_reservation() noexcept {
+    count(Loss::reservations_in_doubt, 1);
+}
+
+void Charges::count(Loss loss, std::uint64_t charges, const char* why) noexcept {
+    lost_.add(loss, charges, why);
+    report_.changed();
+}
+
+void Charges::log_lost() noexcept {
+    if (waiting_.here() != 0) {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "rate limit: the worker leaves while charges of %uz windows wait for primary %s of "
+                      "\"%s\" that found no room in \"rate_limit_zone\": they are lost",
+                      waiting_.here(), primary_.name(), store_.name.c_str());
+    }
+}
+
+}  // namespace rate_limit

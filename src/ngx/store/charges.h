@@ -1,0 +1,140 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/backoff.h"
+#include "core/limit/window.h"
+#include "ngx/store/backlog.h"
+#include "ngx/store/losses.h"
+#include "ngx/store/report.h"
+#include "ngx/wire/node.h"
+#include "ngx/wire/outage_log.h"
+
+namespace rate_limit {
+
+struct Reservation;
+
+/// What one admitted request owes to one window.
+struct Charge {
+    std::string_view key;  ///< the window's Redis key; copied
+    Debt owed;
+    bool open = false;  ///< Redis has said that the window is open: a plain HINCRBY may do
+};
+
+/// The way of charges to one primary. Nobody waits for them.
+///
+/// A charge that could not be sent, or that the primary refused, waits, summed per window, and is sent while
+/// that window is open. One that was sent and not answered is in doubt: it is counted and never sent again.
+/// So admitted - in doubt <= stored <= admitted. What the primary answers goes into the memory of windows.
+///
+/// Charges go through a gate. It closes when the primary is lost, and when it refuses writes (OOM, MISCONF,
+/// NOREPLICAS, NOPERM, READONLY), though it still answers checks then and stays usable. While it is closed
+/// all charges wait but one, the probe: a primary may answer PING and checks and still take no writes, and
+/// whatever is sent to it is in doubt in the end. The first write that is answered opens the gate. After a
+/// refusal probes follow a backoff of their own; after READONLY each one takes a new connection, for the
+/// address may lead to another server by then.
+class Charges {
+public:
+    /// How many of those that wait are sent at once: the next when these are answered, so that a primary that
+    /// comes back is not flooded, nor the event loop held up.
+    static constexpr std::size_t max_batch = 200;
+
+    /// How many that waited too long, for their windows have closed, are dropped at once.
+    static constexpr std::size_t max_closed = 1000;
+
+    /// `shard` is its name.
+    Charges(const StoreConf& store, std::string_view shard, Node& primary, Report& report) noexcept;
+    ~Charges() { clear_timer(retry_); }
+    Charges(const Charges&) = delete;
+    Charges& operator=(const Charges&) = delete;
+
+    void charge(const Charge& charge) noexcept;
+
+    /// Gives back what was reserved in the window of this reset. Waits where charges wait.
+    void refund(std::string_view key, const Reservation& reservation, std::int64_t cost,
+                Millis reset) noexcept;
+
+    /// The memory of the window does not wait for an answer to these any more.
+    void settle(const Debt& owed) noexcept;
+
+    /// They were sent, and nobody knows whether they are stored.
+    void doubt(const Debt& owed) noexcept;
+
+    /// A reservation was sent and not answered: clients may have been charged for nothing.
+    void doubt_reservation() noexcept;
+
+    /// Sends what waits, as far as the primary takes it now.
+    void send_waiting() noexcept;
+
+    /// The primary is not usable any more, and whether it takes writes has to be seen anew.
+    void lose_primary() noexcept;
+
+    /// The primary answered a write by `fault`, one of refuses_writes().
+    void refused(Fault fault, std::string_view command, const Reply& reply) noexcept;
+
+    /// The primary has taken a write: not an answer that it would give as a replica, too.
+    void proven() noexcept {
+        if (gate_ != Gate::open) {
+            open_gate();
+        }
+    }
+
+    /// True where send_waiting() has stopped at its limit for one turn of the event loop: it is to be called
+    /// again in another one.
+    bool searching() const noexcept { return closing_ || waiting_.searching(); }
+
+    /// What was looked for in vain is looked for once more: now and then.
+    void search() noexcept { waiting_.search(); }
+
+    /// No charge waits longer for its answer.
+    Millis patience() const noexcept { return static_cast<Millis>(store_.charge_timeout) + 1000; }
+
+    /// What is known of a window when the primary is asked about it; `events` as its record has them.
+    Question question(const WindowId& id, std::uint32_t events) const noexcept {
+        return {events, waiting_.cost_of(id), patience()};
+    }
+
+    std::size_t under_way() const noexcept { return under_way_; }      ///< commands that have not ended
+    std::size_t waiting() const noexcept { return waiting_.count(); }  ///< windows, of all workers
+    const Losses& lost() const noexcept { return lost_; }
+
+    /// Says what is lost with this worker. The primary has been shut down.
+    void log_lost() noexcept;
+
+private:
+    class ChargeCommand;
+
+    enum class Gate : unsigned char {
+        open,
+        closed,
+        probing,  // closed, and the probe is on its way
+    };
+
+    static void on_retry(ngx_event_t* event) noexcept;
+
+    bool may_probe() const noexcept;
+    void open_gate() noexcept;
+    void wait(const std::string& key, Debt owed) noexcept;
+    void ended(bool batched, bool probe) noexcept;
+    void drop_closed(Millis now) noexcept;
+    void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept;
+    void confirm(const Debt& owed, const Window& answer) noexcept;
+    void count(Loss loss, std::uint64_t charges, const char* why = nullptr) noexcept;
+
+    const StoreConf& store_;
+    Node& primary_;
+    Report& report_;
+    Backlog waiting_;
+    std::size_t batched_ = 0;  // commands of the present batch that are not answered
+    std::size_t under_way_ = 0;
+    bool closing_ = false;  // more charges of closed windows may wait
+    Gate gate_ = Gate::open;
+    Backoff backoff_;
+    Losses lost_;
+    OutageLog refusals_;
+    ngx_event_t retry_{};  // after a refusal; cancelable: what waits does not hold a leaving worker
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,64 @@
+#include "ngx/store/losses.h"
+
+namespace rate_limit {
+
+namespace {
+
+struct Words {
+    const char* what;
+    const char* verdict;
+    const char* so_far;
+};
+
+/// In the order of Loss.
+constexpr Words words[loss_count] = {
+    {"charges", "were dropped: the window closed before the primary came back", "dropped"},
+    {"charges", "were dropped: too many windows wait for the primary", "dropped"},
+    {"charges", "were dropped: no memory", "dropped"},
+    {"charges", "were dropped: ", "dropped"},
+    {"charges", "were sent and not answered: they are in doubt and not sent again", "in doubt"},
+    {"refunds", "were sent and not answered: they are in doubt and not sent again", "in doubt"},
+    {"reservations",
+     "were sent and not answered: they are in doubt, clients may have been charged for nothing", "in doubt"},
+};
+
+constexpr bool is_drop(std::size_t loss) noexcept {
+    return loss <= static_cast<std::size_t>(Loss::refused);
+}
+
+}  // namespace
+
+Losses::Losses(std::string subject) noexcept : subject_(std::move(subject)) {
+    for (std::size_t i = 0; i < loss_count; ++i) {
+        lines_[i].owner = this;
+        lines_[i].loss = static_cast<Loss>(i);
+    }
+}
+
+void Losses::add(Loss loss, std::uint64_t charges, const char* why) noexcept {
+    Line& line = lines_[static_cast<std::size_t>(loss)];
+    line.untold += charges;
+    line.all += charges;
+    line.why = why;
+    line.throttle.tell(ngx_cycle->log);
+}
+
+std::uint64_t Losses::dropped() const noexcept {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < loss_count; ++i) {
+        sum += is_drop(i) ? lines_[i].all : 0;
+    }
+    return sum;
+}
+
+void Losses::Line::write(void* self, ngx_log_t* log) noexcept {
+    Line& line = *static_cast<Line*>(self);
+    const auto loss = static_cast<std::size_t>(line.loss);
+    const Words& said = words[loss];
+    ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %uL %s for %s %s%s (%uL %s so far)", line.untold,
+                  said.what, line.owner->subject_.c_str(), said.verdict, line.why != nullptr ? line.why : "",
+                  is_drop(loss) ? line.owner->dropped() : line.all, said.so_far);
+    line.untold = 0;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "ngx/base/log_throttle.h"
+
+namespace rate_limit {
+
+/// What became of charges that did not reach their primary.
+enum class Loss : unsigned char {
+    closed,            ///< dropped: their window ended before they could be sent
+    no_room,           ///< dropped: too many windows waited
+    no_memory,         ///< dropped
+    refused,           ///< dropped: the primary answered with an error that is the key's or the command's
+    charges_in_doubt,  ///< sent and not answered
+    refunds_in_doubt,  ///< likewise
+    reservations_in_doubt,  ///< likewise: clients may have been charged for nothing
+};
+constexpr std::size_t loss_count = static_cast<std::size_t>(Loss::reservations_in_doubt) + 1;
+
+/// Counts what one worker has lost on its way to one primary, and tells all of it: for each kind a line a
+/// second at most, with how many since the line before and in all.
+class Losses {
+public:
+    /// `subject` names the primary and its store.
+    explicit Losses(std::string subject) noexcept;
+    Losses(const Losses&) = delete;
+    Losses& operator=(const Losses&) = delete;
+
+    /// `why` is static text, for Loss::refused; others have a reason of their own.
+    void add(Loss loss, std::uint64_t charges, const char* why = nullptr) noexcept;
+
+    // Since the worker started.
+    std::uint64_t dropped() const noexcept;
+    std::uint64_t of(Loss loss) const noexcept { return lines_[static_cast<std::size_t>(loss)].all; }
+
+private:
+    struct Line {
+        static void write(void* self, ngx_log_t* log) noexcept;
+
+        const Losses* owner = nullptr;
+        Loss loss = Loss::closed;
+        const char* why = nullptr;
+        std::uint64_t untold = 0;
+        std::uint64_t all = 0;
+        LogThrottle throttle{write, this};
+    };
+
+    const std::string subject_;
+    std::array<Line, loss_count> lines_;
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,347 @@
+#include "ngx/upkeep.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/machine/note_walk.h"
+#include "ngx/base/log_throttle.h"
+#include "ngx/base/zone.h"
+#include "ngx/conf/conf.h"
+#include "ngx/conf/redis_conf.h"
+#include "ngx/store/backlog.h"
+#include "ngx/store/store.h"
+
+namespace rate_limit {
+
+namespace {
+
+constexpr ngx_msec_t interval = 1000;
+constexpr ngx_msec_t interval_with_tokens = 250;
+
+// Between turns of one round, for requests; and of the last one. (With none, nginx would call again at once,
+// before it looks after requests.)
+constexpr ngx_msec_t gap = 10;
+constexpr ngx_msec_t last_gap = 1;
+
+// So long the last worker waits for a primary that is connected and does not serve.
+constexpr ngx_msec_t last_wait = 3000;
+
+// With more commands on their way the last worker waits for answers before it gives back more.
+constexpr std::size_t most_under_way = 1000;
+
+enum class Stage : unsigned char {
+    running,  // tokens that are not needed go back
+    last,     // all do: nobody will spend them any more
+    over,     // also where the primary will not take them
+};
+
+struct Round {
+    ngx_connection_t connection{};  // what nginx's debug logging of events looks at
+    ngx_event_t timer{};            // cancelable, unless tokens are noted, which the last worker gives back
+    NoteWalk walk;
+    Stage stage = Stage::running;
+    ngx_msec_t known = 0;       // since when tokens are noted
+    ngx_msec_t looked_for = 0;  // when charges were, for all shards
+    ngx_msec_t moved = 0;       // when tokens last went back in Stage::last
+    bool kept = false;          // tokens in this walk that are to be tried again
+    std::uint64_t dropped = 0;  // and not logged yet
+    LogThrottle drop_log{log_dropped, this};
+
+    static void log_dropped(void* self, ngx_log_t* log) noexcept;
+};
+
+void Round::log_dropped(void* self, ngx_log_t* log) noexcept {
+    Round& round = *static_cast<Round*>(self);
+    ngx_log_error(NGX_LOG_ERR, log, 0,
+                  "rate limit: %uL charges for shards that are not configured any more were dropped: their "
+                  "windows closed",
+                  round.dropped);
+    round.dropped = 0;
+}
+
+Round& the_round() noexcept {
+    static Round round;
+    return round;
+}
+
+/// The shards of the configuration, of which this worker may know no Store yet.
+class Shards {
+public:
+    struct Place {
+        std::uint64_t digest;
+        StoreConf* conf;
+        std::size_t index;
+
+        bool known() const noexcept { return conf->runtime != nullptr; }
+        Shard* get() const noexcept {
+            Store* store = conf->get();
+            return store != nullptr ? store->shards()[index].get() : nullptr;
+        }
+    };
+
+    explicit Shards(const MainConf& main) {
+        auto** stores = static_cast<StoreConf**>(main.stores.elts);
+        for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
+            for (std::size_t shard = 0; shard < stores[i]->shards.size(); ++shard) {
+                places_.push_back(
+                    {shard_digest(stores[i]->name, stores[i]->shards[shard].name), stores[i], shard});
+            }
+        }
+    }
+
+    const Place* find(std::uint64_t digest) const noexcept {
+        const auto found = std::find_if(places_.begin(), places_.end(),
+                                        [digest](const Place& place) { return place.digest == digest; });
+        return found != places_.end() ? &*found : nullptr;
+    }
+
+    std::vector<Place>::const_iterator begin() const noexcept { return places_.begin(); }
+    std::vector<Place>::const_iterator end() const noexcept { return places_.end(); }
+
+private:
+    std::vector<Place> places_;
+};
+
+/// What there is to do for charges and their answers, of all shards.
+struct Sending {
+    bool searching = false;  // some may be found in the next turn
+    bool waiting = false;    // for a primary that may be only late
+    bool able = false;       // some primary is there, as far as is known, to give tokens back to
+    std::size_t under_way = 0;
+};
+
+Sending send_waiting(const Shards& shards, Zone& zone, bool search) noexcept {
+    Sending sending;
+    for (const Shards::Place& place : shards) {
+        const bool waits = zone.debt_counts().of(place.digest) != 0;
+        Shard* shard = waits || place.known() ? place.get() : nullptr;
+        if (shard == nullptr) {
+            sending.able = true;
+            continue;
+        }
+        Charges& charges = shard->charges();
+        if (search) {
+            charges.search();
+        }
+        if (charges.waiting() != 0 && (search || charges.searching())) {
+            charges.send_waiting();
+        }
+        const Node& primary = shard->primary();
+        sending.searching = sending.searching || (charges.searching() && primary.usable());
+        sending.able = sending.able || primary.usable();
+        sending.waiting = sending.waiting || (waits && primary.suspended());
+        sending.under_way += charges.under_way();
+    }
+    return sending;
+}
+
+/// Charges of shards that the configuration does not have any more stay until their window closes, for
+/// another reload may bring the shard back.
+void drop_closed(Zone& zone, const Noted& seen, Millis now) noexcept {
+    std::uint64_t dropped = 0;
+    bool gone = false;
+    zone.debts().change(seen.id, [&](DebtRecord& waiting) {
+        if (waiting.reset <= now && waiting.shard == seen.shard && waiting.note == DebtKind::charges) {
+            dropped = waiting.charges;
+            waiting.reset = 0;
+            gone = true;
+        }
+    });
+    if (gone) {
+        zone.debt_counts().remove(seen.shard);
+        the_round().dropped += dropped;
+        the_round().drop_log.tell(ngx_cycle->log);
+    }
+}
+
+/// A note of tokens whose window has ended.
+void forget(Zone& zone, const Noted& seen, Millis now) noexcept {
+    zone.debts().change(seen.id, [now](DebtRecord& note) {
+        note.reset = note.note != DebtKind::charges && note.reset <= now ? 0 : note.reset;
+    });
+}
+
+Looked look(Round& round, const Shards& shards, Zone& zone, const Noted& seen, Millis now) noexcept {
+    const Shards::Place* place = shards.find(seen.shard);
+    if (seen.reset <= now && seen.note != DebtKind::charges) {
+        forget(zone, seen, now);
+        return Looked::kept;
+    }
+    if (seen.reset <= now) {
+        if (place == nullptr) {
+            drop_closed(zone, seen, now);
+        }
+        return place == nullptr ? Looked::kept : Looked::not_at_all;
+    }
+    Shard* shard = place != nullptr ? place->get() : nullptr;
+    if (shard == nullptr) {
+        return Looked::not_at_all;
+    }
+    if (round.stage == Stage::running && !shard->primary().usable()) {
+        return Looked::not_at_all;  // while it is away, tokens are all that there is
+    }
+    if (round.stage == Stage::last && shard->primary().suspended()) {
+        round.kept = true;  // it may be only late
+        return Looked::not_at_all;
+    }
+    return shard->fetches().look(seen, round.stage != Stage::running, now) ? Looked::given_back
+                                                                           : Looked::kept;
+}
+
+NoteWalk::Turn walk(Round& round, const Shards& shards, Zone& zone) noexcept {
+    const Millis now = now_millis();
+    const NoteWalk::Aim aim = round.stage == Stage::running ? NoteWalk::Aim::due : NoteWalk::Aim::all;
+    const NoteWalk::Turn turn = round.walk.turn(
+        zone.debts(), aim, now, [&](const Noted& seen) { return look(round, shards, zone, seen, now); });
+    ngx_log_debug3(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0,
+                   "rate limit: looked at %uz sets and %uz notes, gave back %uz", turn.sets, turn.looks,
+                   turn.refunds);
+    return turn;
+}
+
+/// True once in so long a time; `last`: when it was.
+bool is_time(ngx_msec_t& last, ngx_msec_t period) noexcept {
+    const bool time = ngx_current_msec - last >= period;
+    last = time ? ngx_current_msec : last;
+    return time;
+}
+
+/// What this worker does for all shards in one turn. Returns when to come back.
+ngx_msec_t run(Round& round, const MainConf& main) {
+    Zone& zone = *main.zone;
+    const Shards shards(main);
+    const Sending sending = send_waiting(shards, zone, is_time(round.looked_for, interval));
+
+    const auto ticks = static_cast<std::uint32_t>(ngx_current_msec);
+    const bool soon = zone.walk().noted() && sending.able;
+    const auto period = static_cast<std::uint32_t>(soon ? interval_with_tokens : interval);
+    const std::size_t sets = zone.debts().sets();
+    if (round.walk.idle()) {
+        round.walk.begin(zone.walk().take(sets, NoteWalk::sets_a_turn, ticks, period));
+    }
+    if (!round.walk.idle() && walk(round, shards, zone).tokens) {
+        zone.walk().note();
+    }
+    const bool again = sending.searching || !round.walk.idle();
+    return again ? gap : std::max<ngx_msec_t>(gap, zone.walk().pause(sets, ticks, period));
+}
+
+/// The way of the last worker over all notes. Returns when to go on; `over`: not at all.
+ngx_msec_t finish(Round& round, const MainConf& main, bool& over) {
+    over = false;
+    Zone& zone = *main.zone;
+    const SharedWalk::Slice all{0, zone.debts().sets()};
+    if (round.stage == Stage::running) {
+        round.stage = Stage::last;
+        round.moved = ngx_current_msec;
+        round.walk.begin(all);
+    } else if (round.stage == Stage::last && ngx_current_msec - round.moved >= last_wait) {
+        round.stage = Stage::over;
+        round.walk.begin(all);
+    }
+    const Shards shards(main);
+    const Sending sending = send_waiting(shards, zone, is_time(round.looked_for, interval_with_tokens));
+    if (round.stage == Stage::last && sending.under_way >= most_under_way) {
+        return last_gap;
+    }
+    if (!round.walk.idle()) {
+        if (walk(round, shards, zone).refunds != 0) {
+            round.moved = ngx_current_msec;
+        }
+        if (!round.walk.idle()) {
+            return last_gap;
+        }
+    }
+    const bool again = round.kept || sending.waiting;
+    over = round.stage == Stage::over || !(again || sending.searching || sending.under_way != 0);
+    if (again) {
+        round.kept = false;
+        round.walk.begin(all);
+    }
+    return again ? interval_with_tokens : gap;
+}
+
+/// A leaving worker stays a while when others are there to spend the tokens, so that they can know of them;
+/// the last one until it has given them back.
+ngx_msec_t leave(Round& round, const MainConf& main, bool& over) {
+    if (main.zone->leave()) {
+        return finish(round, main, over);
+    }
+    over = ngx_current_msec - round.known > interval;
+    return interval_with_tokens;
+}
+
+/// The configuration at work is asked for each time: without a master process a reload keeps this process.
+void on_timer(ngx_event_t* event) noexcept {
+    const MainConf* main = main_conf(ngx_cycle);
+    Round& round = the_round();
+    ngx_msec_t wait = interval;
+    bool stays = false;
+    bool over = true;
+    if (main != nullptr && main->zone != nullptr && main->stores.nelts != 0) {
+        try {
+            wait = ngx_exiting != 0 ? leave(round, *main, over) : run(round, *main);
+        } catch (...) {
+            over = true;  // without memory; who stays goes on later
+        }
+        stays = ngx_exiting != 0 ? !over : main->zone->walk().noted();
+    }
+    if (ngx_exiting != 0 && !stays) {
+        return;
+    }
+    event->log = ngx_cycle->log;
+    event->cancelable = stays ? 0 : 1;
+    set_timer(*event, wait);
+}
+
+}  // namespace
+
+void start_upkeep(ngx_cycle_t* cycle) noexcept {
+    Round& round = the_round();
+    round.connection.fd = static_cast<ngx_socket_t>(-1);
+    round.timer.data = &round.connection;
+    round.timer.handler = on_timer;
+    round.timer.log = cycle->log;
+    const MainConf* main = main_conf(cycle);
+    const bool tokens = main != nullptr && main->zone != nullptr && main->zone->walk().noted();
+    round.timer.cancelable = tokens ? 0 : 1;
+    // Workers take turns, so that one of them finds what the others would only find gone.
+    set_timer(round.timer, 1 + static_cast<ngx_msec_t>(ngx_random()) % interval);
+}
+
+void expect_tokens() noexcept {
+    ngx_event_t& timer = the_round().timer;
+    if (timer.cancelable != 0 && timer.timer_set != 0) {
+        timer.cancelable = 0;
+        the_round().known = ngx_current_msec;
+        set_timer(timer, interval_with_tokens);
+    }
+}
+
+void log_undelivered(const ngx_cycle_t* cycle, Zone& zone) noexcept {
+    std::uint64_t windows = 0;
+    std::uint64_t charges = 0;
+    std::uint64_t refunds = 0;
+    zone.debts().for_each([&](const DebtRecord& waiting) {
+        if (waiting.note == DebtKind::charges && waiting.cost < 0) {
+            refunds += 1;
+        } else if (waiting.note == DebtKind::charges) {
+            windows += 1;
+            charges += waiting.charges;
+        }
+    });
+    if (windows != 0) {
+        ngx_log_error(NGX_LOG_ERR, cycle->log, 0,
+                      "rate limit: nginx ends while %uL charges of %uL windows wait for Redis: they are lost",
+                      charges, windows);
+    }
+    if (refunds != 0) {
+        ngx_log_error(
+            NGX_LOG_ERR, cycle->log, 0,
+            "rate limit: nginx ends before it could give back to %uL windows in Redis: they keep what "
+            "was not spent until they end",
+            refunds);
+    }
+}
+
+}  // namespace rate_limit

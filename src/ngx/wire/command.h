@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "ngx/base/ngx.h"
+#include "redis/command.h"
+#include "redis/reply.h"
+
+namespace rate_limit {
+
+class Node;
+
+/// What became of a command.
+enum class Delivery : unsigned char {
+    answered,
+    unsent,    ///< it never left: it may be sent elsewhere or again
+    in_doubt,  ///< it was sent and the connection ended before the answer: nobody knows whether it took
+               ///< effect
+};
+
+/// Something to ask a node. From Node::submit() until answered() it belongs to the node; answered() is called
+/// exactly once and gives it back to whoever made it.
+class Command {
+public:
+    /// The command's bytes, valid until the next use of `writer`. Called when it is about to be sent.
+    virtual std::string_view encode(CommandWriter& writer) = 0;
+
+    /// The command, or the script that it calls: static text for log lines.
+    virtual const char* name() const noexcept = 0;
+
+    /// False when nobody waits for the answer any more and the command need not be sent.
+    virtual bool wanted() const noexcept { return true; }
+
+    /// `reply` is null unless `delivery` is answered, and valid only during the call.
+    virtual void answered(Node& node, Delivery delivery, const Reply* reply) noexcept = 0;
+
+protected:
+    Command() = default;
+    ~Command() = default;
+    Command(const Command&) = delete;
+    Command& operator=(const Command&) = delete;
+
+private:
+    friend class Node;
+    friend class CommandQueue;
+    Command* next_ = nullptr;
+    ngx_msec_t sent_ = 0;
+};
+
+/// A first-in-first-out list of commands, linked through themselves.
+class CommandQueue {
+public:
+    bool empty() const noexcept { return head_ == nullptr; }
+    Command* head() const noexcept { return head_; }
+    std::size_t size() const noexcept { return size_; }
+
+    void push(Command& command) noexcept {
+        command.next_ = nullptr;
+        (tail_ != nullptr ? tail_->next_ : head_) = &command;
+        tail_ = &command;
+        ++size_;
+    }
+
+    Command* pop() noexcept {
+        Command* command = head_;
+        if (command != nullptr) {
+            head_ = command->next_;
+            tail_ = head_ == nullptr ? nullptr : tail_;
+            --size_;
+        }
+        return command;
+    }
+
+private:
+    Command* head_ = nullptr;
+    Command* tail_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,327 @@
+#include "ngx/wire/connection.h"
+
+#include <arpa/inet.h>
+#include <sys/ioctl.h>
+#include <sys/un.h>
+
+#include <new>
+
+#include <hiredis/alloc.h>
+
+#include "ngx/base/resume.h"
+#include "redis/common_reply.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// hiredis takes addresses as text: numeric, so that it never asks a name server.
+redisAsyncContext* start_connecting(const Address& address) noexcept {
+    redisOptions options{};
+    char text[INET6_ADDRSTRLEN] = "";
+    switch (address.sockaddr.ss_family) {
+        case AF_INET: {
+            const auto& inet = reinterpret_cast<const sockaddr_in&>(address.sockaddr);
+            inet_ntop(AF_INET, &inet.sin_addr, text, sizeof text);
+            REDIS_OPTIONS_SET_TCP(&options, text, ntohs(inet.sin_port));
+            break;
+        }
+        case AF_INET6: {
+            const auto& inet = reinterpret_cast<const sockaddr_in6&>(address.sockaddr);
+            inet_ntop(AF_INET6, &inet.sin6_addr, text, sizeof text);
+            REDIS_OPTIONS_SET_TCP(&options, text, ntohs(inet.sin6_port));
+#ifdef REDIS_OPT_PREFER_IPV6  // hiredis 1.0 tries IPv6 second
+            options.options |= REDIS_OPT_PREFER_IPV6;
+#endif
+            break;
+        }
+        case AF_UNIX:
+            REDIS_OPTIONS_SET_UNIX(&options, reinterpret_cast<const sockaddr_un&>(address.sockaddr).sun_path);
+            break;
+        default:
+            return nullptr;
+    }
+    return redisAsyncConnectWithOptions(&options);
+}
+
+/// Bytes that are not parsed yet, or a reply whose type is read but not its end.
+bool has_partial_reply(const redisReader& reader) noexcept {
+    return reader.pos < reader.len || (reader.ridx >= 0 && reader.task[0]->type != -1);
+}
+
+Connection& of(const ngx_event_t* event) noexcept {
+    return *static_cast<Connection*>(static_cast<ngx_connection_t*>(event->data)->data);
+}
+
+}  // namespace
+
+Connection::~Connection() {
+    close("destroyed");
+}
+
+const char* Connection::open(const Address& address, ngx_log_t* log) noexcept {
+    redisAsyncContext* context = start_connecting(address);
+    if (context == nullptr) {
+        return "no memory";
+    }
+    if (context->err != 0) {
+        keep_error(context->c);
+        redisAsyncFree(context);
+        return error_;
+    }
+    ngx_connection_t* connection = ngx_get_connection(context->c.fd, log);
+    if (connection == nullptr) {
+        redisAsyncFree(context);
+        return "worker_connections are not enough";
+    }
+    connection->data = this;
+    connection->read->handler = on_read;
+    connection->write->handler = on_write;
+    connection->read->log = log;
+    connection->write->log = log;
+    connection->log_error = NGX_ERROR_ERR;
+
+    context_ = context;
+    connection_ = connection;
+    reason_ = nullptr;
+    connected_ = false;
+    flushing_ = false;
+    flush_.data = connection;
+    flush_.handler = on_flush;
+    flush_.log = log;
+
+    context->data = this;
+    context->dataCleanup = gone;
+    context->ev.data = this;
+    context->ev.addRead = add_read;
+    context->ev.delRead = del_read;
+    context->ev.addWrite = add_write;
+    context->ev.delWrite = del_write;
+    context->ev.cleanup = detach;
+    use_reply(context, reply_);
+    redisAsyncSetConnectCallback(context, connected);  // asks for the write event that tells the outcome
+    return nullptr;
+}
+
+bool Connection::send(std::string_view command) noexcept {
+    if (context_ == nullptr || (context_->c.flags & (REDIS_DISCONNECTING | REDIS_FREEING)) != 0) {
+        return false;
+    }
+    if (waiting_ == 0 && has_partial_reply(*context_->c.reader)) {
+        return false;  // nobody waits for that reply: its rest would be this command's answer
+    }
+    if (!expect_reply() ||
+        redisAppendFormattedCommand(&context_->c, command.data(), command.size()) != REDIS_OK) {
+        return false;
+    }
+    ++waiting_;
+    add_write(this);
+    return true;
+}
+
+/// redisAsyncFormattedCommand() would parse every command anew, and allocate a callback for each. One is
+/// enough for all that wait: that there is one tells hiredis, and use_reply(), that a reply is expected.
+bool Connection::expect_reply() noexcept {
+    redisCallbackList& callbacks = context_->replies;
+    if (callbacks.head != nullptr) {
+        return true;
+    }
+    void* memory = hi_malloc(sizeof(redisCallback));  // hiredis frees it
+    if (memory == nullptr) {
+        return false;
+    }
+    auto* callback = new (memory) redisCallback{};
+    callback->fn = on_replies;
+    callbacks.head = callback;
+    callbacks.tail = callback;
+    return true;
+}
+
+/// hiredis has read a reply and taken the callback out. What else it has in its buffer is read here, but for
+/// the reply to the last command: that takes the next callback with it.
+void Connection::on_replies(redisAsyncContext* context, void* first, void* /*unused*/) noexcept {
+    auto& self = *static_cast<Connection*>(context->data);
+    if (first == nullptr) {
+        return;  // gone() follows
+    }
+    if (--self.waiting_ != 0 && !self.expect_reply()) {
+        self.close("no memory");
+    }
+    self.owner_.on_reply(self.reply_);
+    while (self.waiting_ > 1 && self.reason_ == nullptr && self.read_reply()) {
+        if (self.reply_.head.type != REDIS_REPLY_PUSH) {  // no command's answer: as hiredis does
+            --self.waiting_;
+            self.owner_.on_reply(self.reply_);
+        }
+    }
+}
+
+/// False when hiredis has no whole reply in its buffer, or cannot go on.
+bool Connection::read_reply() noexcept {
+    redisContext& context = context_->c;
+    if (read_common(*context.reader, reply_)) {
+        return true;
+    }
+    void* reply = nullptr;
+    return redisGetReplyFromReader(&context, &reply) == REDIS_OK && reply != nullptr;
+}
+
+void Connection::close(const char* reason) noexcept {
+    if (context_ != nullptr && reason_ == nullptr) {
+        reason_ = reason;
+        redisAsyncFree(context_);
+    }
+}
+
+void Connection::set_idle(bool idle) noexcept {
+    if (connection_ != nullptr) {
+        connection_->idle = idle;
+    }
+}
+
+void Connection::on_read(ngx_event_t* event) noexcept {
+    Connection& self = of(event);
+    // worker_shutdown_timeout sets the same flag on connections that are not idle: those are still needed for
+    // the charges of the requests it cuts.
+    if (self.connection_->close && self.connection_->idle) {
+        self.owner_.on_close_idle();
+        return;
+    }
+    self.handle(redisAsyncHandleRead);
+}
+
+void Connection::read_now() noexcept {
+    constexpr int a_read = 16 * 1024;  // of hiredis
+    int bytes = 0;
+    if (!connected_ || ioctl(connection_->fd, FIONREAD, &bytes) != 0) {
+        return;
+    }
+    for (int left = bytes; left > 0 && connected_ && reason_ == nullptr; left -= a_read) {
+        handle(redisAsyncHandleRead);
+    }
+}
+
+void Connection::on_write(ngx_event_t* event) noexcept {
+    of(event).handle(redisAsyncHandleWrite);
+}
+
+/// The owner learns here that the connection is up, not in connected(): hiredis 1.0 goes on with a context
+/// that is closed there.
+void Connection::handle(void (*event)(redisAsyncContext*)) noexcept {
+    const bool before = connected_;
+    event(context_);
+    if (!before && connected_) {
+        owner_.on_connected();
+    }
+}
+
+void Connection::on_flush(ngx_event_t* event) noexcept {
+    Connection& self = of(event);
+    if (has_resumable_requests()) {
+        // Requests that go on in this turn may issue more commands: they leave in the same write.
+        ngx_post_event(event, &ngx_posted_events);
+        return;
+    }
+    self.write_now();
+}
+
+void Connection::write_now() noexcept {
+    if (connected_ && reason_ == nullptr) {
+        flushing_ = true;
+        redisAsyncHandleWrite(context_);
+        flushing_ = false;
+    }
+}
+
+void Connection::add_read(void* self) noexcept {
+    ngx_event_t* read = static_cast<Connection*>(self)->connection_->read;
+    if (!read->active) {
+        // Level-triggered: hiredis reads 16 KiB a call and no more.
+        ngx_add_event(read, NGX_READ_EVENT, NGX_LEVEL_EVENT);
+    }
+}
+
+void Connection::del_read(void* self) noexcept {
+    ngx_event_t* read = static_cast<Connection*>(self)->connection_->read;
+    if (read->active) {
+        ngx_del_event(read, NGX_READ_EVENT, 0);
+    }
+}
+
+/// For every command. hiredis calls it before the connection is up and after a partial write.
+void Connection::add_write(void* opaque) noexcept {
+    auto& self = *static_cast<Connection*>(opaque);
+    if (!self.connected_ || self.flushing_) {
+        self.wait_writable();
+    } else if (!self.connection_->write->active) {
+        ngx_post_event(&self.flush_, &ngx_posted_events);
+    }
+}
+
+void Connection::wait_writable() noexcept {
+    ngx_event_t* write = connection_->write;
+    if (!write->active) {
+        ngx_add_event(write, NGX_WRITE_EVENT, NGX_LEVEL_EVENT);
+    }
+}
+
+void Connection::del_write(void* self) noexcept {
+    ngx_event_t* write = static_cast<Connection*>(self)->connection_->write;
+    if (write->active) {
+        ngx_del_event(write, NGX_WRITE_EVENT, 0);
+    }
+}
+
+/// hiredis is about to close the descriptor: nginx forgets it. May run within our own read or write handler.
+void Connection::detach(void* opaque) noexcept {
+    auto& self = *static_cast<Connection*>(opaque);
+    ngx_connection_t* connection = self.connection_;
+    if (self.flush_.posted) {
+        ngx_delete_posted_event(&self.flush_);
+    }
+    if (ngx_del_conn != nullptr) {
+        ngx_del_conn(connection, NGX_CLOSE_EVENT);
+    } else {
+        del_read(opaque);
+        del_write(opaque);
+    }
+    if (connection->read->posted) {
+        ngx_delete_posted_event(connection->read);
+    }
+    if (connection->write->posted) {
+        ngx_delete_posted_event(connection->write);
+    }
+    connection->read->closed = 1;
+    connection->write->closed = 1;
+    connection->idle = 0;
+    ngx_free_connection(connection);
+    connection->fd = static_cast<ngx_socket_t>(-1);
+    self.connection_ = nullptr;
+}
+
+void Connection::connected(const redisAsyncContext* context, int status) noexcept {
+    auto& self = *static_cast<Connection*>(context->data);
+    self.connected_ = status == REDIS_OK;
+}
+
+void Connection::keep_error(const redisContext& context) noexcept {
+    ngx_cpystrn(reinterpret_cast<u_char*>(error_),
+                reinterpret_cast<u_char*>(const_cast<char*>(context.errstr)), sizeof error_);
+}
+
+/// The last thing hiredis does with a context, on every path.
+void Connection::gone(void* opaque) noexcept {
+    auto& self = *static_cast<Connection*>(opaque);
+    const char* reason = self.reason_;
+    if (reason == nullptr) {
+        self.keep_error(self.context_->c);
+        reason = self.error_;
+    }
+    self.context_ = nullptr;
+    self.reason_ = nullptr;
+    self.connected_ = false;
+    self.waiting_ = 0;
+    self.owner_.on_closed(reason);
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <string_view>
+
+#include "ngx/base/ngx.h"
+#include "ngx/conf/redis_conf.h"
+#include "redis/reply.h"
+
+namespace rate_limit {
+
+/// hiredis's asynchronous context on nginx's event loop: one socket, many pipelined commands.
+///
+/// Knows nothing of commands' meaning. Commands sent in one turn of the loop leave in one write, from an
+/// event posted behind everything that may still issue commands. Its owner outlives it and is told of four
+/// things; after any call that may end the connection (close, and whatever hiredis reports) is_open() tells
+/// what is left.
+class Connection {
+public:
+    class Owner {
+    public:
+        /// The socket is connected: commands may be sent.
+        virtual void on_connected() noexcept = 0;
+
+        /// The answer to the oldest command that has none yet; valid during the call.
+        virtual void on_reply(const Reply& reply) noexcept = 0;
+
+        /// The connection is gone and so is every command on it that has no answer. Never comes from within
+        /// on_reply(), open() or send().
+        virtual void on_closed(const char* reason) noexcept = 0;
+
+        /// nginx asks for idle connections to be closed.
+        virtual void on_close_idle() noexcept = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    explicit Connection(Owner& owner) noexcept : owner_(owner) {}
+    ~Connection();
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    /// Starts to connect. Null, or why that failed at once; the text is good until the next call.
+    const char* open(const Address& address, ngx_log_t* log) noexcept;
+
+    bool is_open() const noexcept { return context_ != nullptr; }
+
+    /// Something is written at the end of this turn of the loop, or as soon as the socket takes it.
+    bool has_output() const noexcept {
+        return connection_ != nullptr && (flush_.posted || connection_->write->active);
+    }
+
+    /// Queues one command. False when the connection takes no more, and then there is no answer to it.
+    bool send(std::string_view command) noexcept;
+
+    /// Writes what the socket takes now, and does not wait for the end of this turn.
+    void write_now() noexcept;
+
+    /// Reads all that lies in the socket at this moment. Not from within on_reply().
+    void read_now() noexcept;
+
+    /// Ends the connection: on_closed(reason), if called from within on_reply() after that returns. `reason`
+    /// is static text.
+    void close(const char* reason) noexcept;
+
+    /// Marks whether nginx may close the connection when it shuts down.
+    void set_idle(bool idle) noexcept;
+
+private:
+    static void on_read(ngx_event_t* event) noexcept;
+    static void on_write(ngx_event_t* event) noexcept;
+    static void on_flush(ngx_event_t* event) noexcept;
+
+    static void add_read(void* self) noexcept;
+    static void del_read(void* self) noexcept;
+    static void add_write(void* self) noexcept;
+    static void del_write(void* self) noexcept;
+    static void detach(void* self) noexcept;
+    static void connected(const redisAsyncContext* context, int status) noexcept;
+    static void gone(void* self) noexcept;
+    static void on_replies(redisAsyncContext* context, void* first, void* unused) noexcept;
+
+    void handle(void (*event)(redisAsyncContext*)) noexcept;
+    bool expect_reply() noexcept;
+    bool read_reply() noexcept;
+    void wait_writable() noexcept;
+    void keep_error(const redisContext& context) noexcept;
+
+    Owner& owner_;
+    redisAsyncContext* context_ = nullptr;  // hiredis frees it; null from then on
+    ngx_connection_t* connection_ = nullptr;
+    const char* reason_ = nullptr;  // why we close it; null: hiredis's own error says
+    char error_[128] = "";
+    bool connected_ = false;
+    bool flushing_ = false;
+    std::size_t waiting_ = 0;  // commands without an answer: as many as the owner has in its queue
+    ngx_event_t flush_{};
+    Reply reply_;
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,500 @@
+#include "ngx/wire/node.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "redis/server_words.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// With timer_resolution, nginx looks at its timers no oftener than that.
+bool has_exact_timers() noexcept {
+    return reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module))
+               ->timer_resolution == 0;
+}
+
+/// `primary ADDRESS of shard "NAME" of "STORE"`.
+std::string subject_of(const StoreConf& store, const NodeConf& conf, std::string_view shard, bool primary) {
+    std::string subject = primary ? "primary " : "replica ";
+    subject.append(conf.text).append(" of shard \"").append(shard).append("\" of \"");
+    return subject.append(store.name).append("\"");
+}
+
+}  // namespace
+
+Node::Node(const StoreConf& store, const NodeConf& conf, std::string_view shard, bool primary,
+           Listener& listener)
+    : store_(store),
+      conf_(conf),
+      primary_(primary),
+      subject_(subject_of(store, conf, shard, primary)),
+      listener_(listener),
+      connection_(*this),
+      gathers_(has_exact_timers()),
+      addresses_(conf.addresses),
+      outages_(subject_, "is up again"),
+      answers_(subject_) {
+    watch_.data = this;
+    watch_.handler = on_watch;
+    watch_.log = ngx_cycle->log;
+    gathered_.data = this;
+    gathered_.handler = on_gathered;
+    gathered_.log = ngx_cycle->log;
+    retry_.data = this;
+    retry_.handler = on_retry;
+    retry_.log = ngx_cycle->log;
+}
+
+Node::~Node() {
+    shut_down();
+}
+
+void Node::submit(Command& command) noexcept {
+    send_gathered();  // in the same write, and before it
+    hand_over(command);
+}
+
+void Node::hand_over(Command& command) noexcept {
+    if (!up_ || ended_) {
+        command.answered(*this, Delivery::unsent, nullptr);
+        return;
+    }
+    if (state_ == State::ready) {
+        if (!send(command)) {
+            command.answered(*this, Delivery::unsent, nullptr);
+        }
+        return;
+    }
+    unsent_.push(command);
+    if (state_ == State::idle) {
+        connect();
+    }
+}
+
+void Node::submit_soon(Command& command) noexcept {
+    if (!gathers_ || !ready() || gathering_.leaves_now(connection_.has_output(), ngx_current_msec)) {
+        submit(command);
+        return;
+    }
+    unsent_.push(command);
+    mark_idle();
+    if (!gathered_.timer_set) {
+        set_timer(gathered_, gathering_.wait(ngx_current_msec));
+    }
+}
+
+void Node::on_gathered(ngx_event_t* event) noexcept {
+    static_cast<Node*>(event->data)->send_gathered();
+}
+
+/// What submit_soon() has kept.
+void Node::send_gathered() noexcept {
+    if (state_ == State::ready && !unsent_.empty()) {
+        gathering_.left(unsent_.size(), ngx_current_msec);
+        clear_timer(gathered_);
+        send_unsent();
+    }
+}
+
+/// Tries every address once, the last good one first.
+void Node::connect() noexcept {
+    tries_ = 0;
+    try_address();
+}
+
+void Node::try_address() noexcept {
+    for (;;) {
+        state_ = State::connecting;
+        const char* reason = connection_.open(addresses_[address_ % addresses_.size()], ngx_cycle->log);
+        if (reason == nullptr) {
+            retry_.cancelable = unsent_.empty();
+            set_timer(retry_, store_.connect_timeout);
+            return;
+        }
+        if (!next_address()) {
+            mark_down(reason);
+            return;
+        }
+    }
+}
+
+/// False when all have been tried.
+bool Node::next_address() noexcept {
+    ++address_;
+    return ++tries_ < addresses_.size();
+}
+
+/// False when the command could not be handed to the connection: it is the caller's again, and the connection
+/// ends, or the next try would fail in the same way.
+bool Node::send(Command& command) noexcept {
+    bool taken = false;
+    try {
+        taken = connection_.send(command.encode(writer_));
+    } catch (...) {
+    }
+    if (!taken) {
+        up_ = false;
+        connection_.close("it takes no more commands");
+        return false;
+    }
+    const bool was_idle = sent_.empty();
+    command.sent_ = ngx_current_msec;
+    sent_.push(command);
+    if (was_idle) {
+        mark_idle();
+    }
+    watch();
+    return true;
+}
+
+void Node::send_unsent() noexcept {
+    CommandQueue waiting = unsent_;
+    unsent_ = CommandQueue();
+    while (Command* command = waiting.pop()) {
+        if (command->wanted()) {
+            hand_over(*command);
+        } else {
+            command->answered(*this, Delivery::unsent, nullptr);
+        }
+    }
+    mark_idle();
+}
+
+void Node::return_unsent() noexcept {
+    CommandQueue waiting = unsent_;
+    unsent_ = CommandQueue();
+    mark_idle();
+    while (Command* command = waiting.pop()) {
+        command->answered(*this, Delivery::unsent, nullptr);
+    }
+}
+
+void Node::on_reply(const Reply& reply) noexcept {
+    Command* command = take_sent();
+    if (command == nullptr) {
+        up_ = false;
+        connection_.close("an answer that no command waits for");
+        return;
+    }
+    if (reply.stray) {
+        // One answer too many: from here on every answer would go to the wrong command.
+        up_ = false;
+        command->answered(*this, Delivery::in_doubt, nullptr);
+        connection_.close("an answer that no command waits for");
+        return;
+    }
+    command->answered(*this, Delivery::answered, &reply);
+    leave_if_drained();
+}
+
+/// The oldest command that waits for its answer, or null.
+Command* Node::take_sent() noexcept {
+    Command* command = sent_.pop();
+    if (sent_.empty()) {
+        mark_idle();
+    }
+    return command;
+}
+
+/// nginx may close a connection on which nothing waits, and a worker may leave that waits for no answer.
+void Node::mark_idle() noexcept {
+    connection_.set_idle(sent_.empty() && unsent_.empty());
+    watch_.cancelable = sent_.empty();
+}
+
+void Node::mark_up() noexcept {
+    up_ = true;
+    clear_timer(retry_);
+    clear_timer(watch_);  // nothing is in flight: it must not wait for an older command's charge_timeout
+    outages_.ended();
+    send_unsent();
+    listener_.on_usable(*this);
+}
+
+void Node::refuse(Fault fault, std::string_view command, const Reply& reply) noexcept {
+    if (!up_) {
+        return;
+    }
+    suspend_by(fault, command, reply);
+}
+
+void Node::suspend_by(Fault fault, std::string_view command, const Reply& reply) noexcept {
+    try {
+        suspend(explain(fault), server_words(command, reply.text_view()));
+    } catch (...) {
+        suspend(explain(fault));
+    }
+}
+
+void Node::failed(Fault fault, std::string_view command, const Reply& reply) noexcept {
+    ++errors_.answers[static_cast<std::size_t>(fault)];
+    listener_.on_error(*this);
+    if (!is_node_fault(fault)) {
+        may_reconnect_ = true;
+        answers_.add(fault, command, reply);  // others suspend the node, or close the gate of charges
+    }
+}
+
+void Node::demote() noexcept {
+    takes_writes_ = false;
+    resolve_again();
+    const bool named = !conf_.host.empty();
+    if (!told_to_reload_ && (!named || store_.resolver == nullptr)) {
+        told_to_reload_ = true;
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "rate limit: %s is a replica now: unless the same address leads to the new primary "
+                      "before long, %s",
+                      subject_.c_str(),
+                      named ? "reload nginx when the name leads there, or add \"resolver\" to \"http\""
+                            : "name that one in \"shard\" and reload nginx, for an address without a name "
+                              "cannot be resolved again");
+    }
+}
+
+void Node::reconnect() noexcept {
+    if (state_ == State::idle && !ended_) {
+        connect();
+    } else if (connection_.is_open() && !ended_) {
+        leaving_ = true;
+        state_ = state_ == State::ready ? State::draining : state_;
+        leave_if_drained();
+    }
+}
+
+/// Nothing is in flight on a connection that is to be left.
+void Node::leave_if_drained() noexcept {
+    if (leaving_ && sent_.empty() && up_ && (state_ == State::draining || state_ == State::ready)) {
+        state_ = State::draining;
+        ++address_;  // where a name has several, another one may be the primary
+        connection_.close("it is left for a new connection");
+    }
+}
+
+void Node::read_now() noexcept {
+    if (!sent_.empty()) {
+        connection_.read_now();
+    }
+}
+
+/// The connection stays, so that what is in flight still gets its answers; nothing new is sent but a probe.
+void Node::suspend(std::string_view reason, std::string_view words) noexcept {
+    up_ = false;
+    state_ = State::suspended;
+    log_outage("does not serve", reason, words);
+    listener_.on_unusable(*this);
+    return_unsent();
+    retry_.cancelable = 1;
+    set_timer(retry_, backoff_.next(static_cast<std::uint32_t>(ngx_random())));
+}
+
+void Node::mark_down(const char* reason) noexcept {
+    up_ = false;
+    state_ = State::down;
+    if (!ended_ && !quiet_) {
+        ++errors_.connection;
+        listener_.on_error(*this);
+    }
+    log_outage("is down", reason, refusal_);
+    refusal_.clear();
+    if (ended_) {
+        return_unsent();
+        return;
+    }
+    if (!quiet_) {
+        listener_.on_unusable(*this);
+    }
+    return_unsent();
+    resolve_again();
+    retry_.cancelable = 1;
+    set_timer(retry_, backoff_.next(static_cast<std::uint32_t>(ngx_random())));
+}
+
+/// Whether the loss of the connection is no failure: nothing was in flight on it, or it is the first loss
+/// since the server answered a command.
+bool Node::goes_on_without(bool in_flight) noexcept {
+    if (!up_ || ended_ || (state_ != State::ready && state_ != State::draining)) {
+        return false;
+    }
+    if (in_flight && !quiet_) {
+        ++errors_.connection;
+        listener_.on_error(*this);
+        const bool first =
+            std::exchange(may_reconnect_, false) && ngx_current_msec - made_good_ >= Backoff::first_wait;
+        made_good_ = first ? ngx_current_msec : made_good_;
+        return first;
+    }
+    return true;
+}
+
+void Node::on_closed(const char* reason) noexcept {
+    clear_timer(retry_);
+    takes_writes_ = true;  // as far as is known of the next connection
+    const bool leaving = std::exchange(leaving_, false);
+    const bool left = leaving && state_ == State::draining && sent_.empty();
+    if (left && up_ && !ended_ && !quiet_) {
+        connect();  // what was submitted meanwhile waits for that
+        return;
+    }
+    const bool again = goes_on_without(!sent_.empty());
+    // Before commands come back to their owners, who may submit them again: to this node only where it goes
+    // on.
+    const bool fails = !sent_.empty() && !again;
+    up_ = up_ && !fails;
+    if (again) {
+        state_ = State::idle;
+        resolve_again();
+        return_unsent();  // another server may answer on the next connection: owners decide anew
+    }
+    while (Command* command = take_sent()) {
+        command->answered(*this, Delivery::in_doubt, nullptr);
+    }
+    if (again) {
+        if (leaving && state_ == State::idle) {
+            connect();  // as it was to be: perhaps nobody else asks this node for anything
+        }
+        return;
+    }
+    if (state_ == State::connecting && !ended_ && !quiet_ && next_address()) {
+        try_address();
+        return;
+    }
+    if (state_ == State::greeting || state_ == State::suspended) {
+        ++address_;  // it takes connections and does not answer
+    }
+    mark_down(reason);
+}
+
+void Node::on_close_idle() noexcept {
+    quiet_ = true;
+    connection_.close("the worker is leaving");
+    quiet_ = false;
+}
+
+void Node::on_retry(ngx_event_t* event) noexcept {
+    Node& node = *static_cast<Node*>(event->data);
+    switch (node.state_) {
+        case State::connecting:
+            node.connection_.close("connecting took longer than connect_timeout");
+            break;
+        case State::suspended:
+            node.greet_with(node.ping_);
+            break;
+        case State::down:
+            node.connect();
+            break;
+        default:
+            break;
+    }
+}
+
+/// One timer over the commands in flight, oldest first: they are answered in the order they were sent.
+void Node::watch() noexcept {
+    if (!watch_.timer_set) {
+        set_timer(watch_, ngx_min(store_.check_timeout, store_.charge_timeout));
+    }
+}
+
+/// How long the oldest command has waited for its answer.
+ngx_msec_t Node::oldest_age() const noexcept {
+    return sent_.empty() ? 0 : ngx_current_msec - sent_.head()->sent_;
+}
+
+void Node::on_watch(ngx_event_t* event) noexcept {
+    Node& node = *static_cast<Node*>(event->data);
+    const ngx_msec_t check_timeout = node.store_.check_timeout;
+    if (node.oldest_age() >= ngx_min(check_timeout, node.store_.charge_timeout)) {
+        node.read_now();  // the answer may have come while this worker was busy
+    }
+    if (node.sent_.empty() || node.watch_.timer_set) {
+        return;
+    }
+    if (node.lateness_.excuses(*event)) {
+        set_timer(node.watch_, node.lateness_.grace());
+        return;
+    }
+    const ngx_msec_t age = node.oldest_age();
+    if (age >= node.store_.charge_timeout) {
+        node.connection_.close("no answer in charge_timeout");
+        return;
+    }
+    if (age >= check_timeout && node.state_ != State::suspended) {
+        ++node.errors_.silent;
+        node.listener_.on_error(node);
+        node.suspend("no answer in check_timeout");
+        node.greet_with(node.ping_);
+    }
+    const ngx_msec_t next =
+        age < check_timeout ? ngx_min(check_timeout, node.store_.charge_timeout) : node.store_.charge_timeout;
+    set_timer(node.watch_, next - age);
+}
+
+void Node::log_outage(const char* what, std::string_view reason, std::string_view words) noexcept {
+    if (!ended_ && !quiet_) {
+        outages_.failed(what, reason, words);
+    }
+}
+
+/// Asks the resolver for the host's addresses, so that a server that moved is found without a reload.
+void Node::resolve_again() noexcept {
+    if (conf_.host.empty() || store_.resolver == nullptr || resolving_ != nullptr) {
+        return;
+    }
+    ngx_resolver_ctx_t* context = ngx_resolve_start(store_.resolver, nullptr);
+    if (context == nullptr || context == NGX_NO_RESOLVER) {
+        return;
+    }
+    context->name.len = conf_.host.size();
+    context->name.data = reinterpret_cast<u_char*>(const_cast<char*>(conf_.host.data()));
+    context->handler = on_resolved;
+    context->data = this;
+    context->timeout = store_.resolver_timeout;
+    context->cancelable = 1;
+    resolving_ = context;
+    if (ngx_resolve_name(context) != NGX_OK) {
+        resolving_ = nullptr;  // freed by the resolver
+    }
+}
+
+void Node::on_resolved(ngx_resolver_ctx_t* context) noexcept {
+    Node& node = *static_cast<Node*>(context->data);
+    node.resolving_ = nullptr;
+    if (context->state == NGX_OK && context->naddrs > 0) {
+        try {
+            std::vector<Address> addresses(context->naddrs);
+            for (ngx_uint_t i = 0; i < context->naddrs; ++i) {
+                addresses[i].length = context->addrs[i].socklen;
+                ngx_memcpy(&addresses[i].sockaddr, context->addrs[i].sockaddr, context->addrs[i].socklen);
+                ngx_inet_set_port(reinterpret_cast<sockaddr*>(&addresses[i].sockaddr), node.conf_.port);
+            }
+            // The resolver's order changes with each answer: tries in turn would miss some.
+            std::sort(addresses.begin(), addresses.end(), [](const Address& a, const Address& b) {
+                return std::memcmp(&a.sockaddr, &b.sockaddr, sizeof a.sockaddr) < 0;
+            });
+            node.addresses_.swap(addresses);
+        } catch (...) {
+            // The addresses known so far stay.
+        }
+    }
+    ngx_resolve_name_done(context);
+}
+
+void Node::shut_down() noexcept {
+    send_gathered();
+    ended_ = true;
+    up_ = false;
+    if (resolving_ != nullptr) {
+        ngx_resolve_name_done(resolving_);
+        resolving_ = nullptr;
+    }
+    connection_.write_now();
+    connection_.close("the worker is leaving");
+    return_unsent();
+    clear_timer(gathered_);
+    clear_timer(watch_);
+    clear_timer(retry_);
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,234 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/backoff.h"
+#include "core/gathering.h"
+#include "ngx/base/lateness.h"
+#include "ngx/base/ngx.h"
+#include "ngx/conf/redis_conf.h"
+#include "ngx/wire/answer_log.h"
+#include "ngx/wire/command.h"
+#include "ngx/wire/connection.h"
+#include "ngx/wire/outage_log.h"
+#include "redis/answer.h"
+#include "redis/command.h"
+
+namespace rate_limit {
+
+/// One Redis server as one worker sees it: its connection, its commands in flight, whether it is up.
+///
+///     idle ─submit─▶ connecting ─▶ greeting ─all answered─▶ ready ─no answer in check_timeout,─▶ suspended
+///      ▲                 │            │                      │ ▲    or it refuses to serve          │  │
+///      │                 │            │                      │ └────────── probe answered ──────────┘  │
+///      ├── nothing was in flight, or the first loss ─────────┤                                         │
+///      ├── all answered ◀─ draining ◀── reconnect() ─────────┤                                         │
+///      │                 ▼            ▼    connection lost   ▼          nothing for charge_timeout     │
+///      └                down ◀──────────────────────────────────────────────────────────────────────────┘
+///                         └─ backoff ─▶ connecting
+///
+/// usable() turns false with the first failure and true with the next answered greeting or probe. A
+/// connection that has answered and is lost is no failure yet: a server may close one just as a command is
+/// written. The node then connects once more, at once, and what comes back may be sent to it again.
+class Node final : private Connection::Owner {
+public:
+    class Listener {
+    public:
+        /// The node takes commands again after it did not.
+        virtual void on_usable(Node& node) noexcept = 0;
+
+        /// The node takes no commands.
+        virtual void on_unusable(Node& node) noexcept = 0;
+
+        /// One of errors() changed.
+        virtual void on_error(Node& node) noexcept = 0;
+
+    protected:
+        ~Listener() = default;
+    };
+
+    /// What went wrong with the node since the worker started.
+    struct Errors {
+        std::uint64_t connection = 0;                      ///< lost, or could not be made
+        std::uint64_t silent = 0;                          ///< no answer in check_timeout
+        std::array<std::uint64_t, fault_count> answers{};  ///< error answers, by Fault
+    };
+
+    /// `shard` is its name.
+    Node(const StoreConf& store, const NodeConf& conf, std::string_view shard, bool primary,
+         Listener& listener);
+    ~Node();
+
+    bool usable() const noexcept { return up_; }
+    /// True when a command submitted now leaves in this turn of the loop.
+    bool ready() const noexcept { return up_ && state_ == State::ready; }
+
+    /// It is connected, but late or not willing: what is in flight may still be answered.
+    bool suspended() const noexcept { return state_ == State::suspended; }
+
+    /// Commands that wait for an answer: what replica choice compares.
+    std::size_t load() const noexcept { return sent_.size() + unsent_.size(); }
+
+    /// Sends the command, or queues it while the connection is being made. On a node that is not usable it
+    /// comes back unsent before this returns.
+    void submit(Command& command) noexcept;
+
+    /// The same for what nobody waits for: it may leave a little later, as Gathering says, or with the next
+    /// command that is submitted.
+    void submit_soon(Command& command) noexcept;
+
+    /// The node answered a command that it cannot serve (loading, masterdown…): it is down until a probe says
+    /// better.
+    void refuse(Fault fault, std::string_view command, const Reply& reply) noexcept;
+
+    /// Counts an error answer to a command, and tells it where nothing else does.
+    void failed(Fault fault, std::string_view command, const Reply& reply) noexcept;
+
+    /// A primary answered that it is a replica: it gets no more writes on this connection. Its name is
+    /// resolved again.
+    void demote() noexcept;
+
+    /// It has taken a write after that, on the same connection.
+    void promote() noexcept { takes_writes_ = true; }
+
+    /// False from demote() until promote(), or until the connection is gone.
+    bool takes_writes() const noexcept { return takes_writes_; }
+
+    /// Takes a new connection, perhaps to another server, as soon as all that was sent on this one is
+    /// answered. What is submitted meanwhile waits for it. Nothing happens while the node is down.
+    void reconnect() noexcept;
+
+    /// Reads what lies in the socket now: what is judged by the clock after this is not answered.
+    void read_now() noexcept;
+
+    const Errors& errors() const noexcept { return errors_; }
+    bool is_primary() const noexcept { return primary_; }
+
+    /// The node answered what a caller asked: its next failure is a first one again.
+    void served() noexcept {
+        backoff_.reset();
+        may_reconnect_ = true;
+    }
+
+    /// Closes the connection for good; what is in flight comes back. For the end of the process.
+    void shut_down() noexcept;
+
+    const char* name() const noexcept { return conf_.text.c_str(); }
+
+    /// Where a primary's shard notes, for all workers, that a warning about eviction has been given; null:
+    /// nowhere.
+    void set_eviction_flag(ngx_atomic_t* flag) noexcept { eviction_warned_ = flag; }
+
+private:
+    enum class State : unsigned char { idle, connecting, greeting, ready, draining, suspended, down };
+
+    /// What a node is asked before, or instead of, anything a caller wants. One of each kind per node: none
+    /// is sent again before it is answered.
+    class Greeting final : public Command {
+    public:
+        enum class Kind : unsigned char {
+            auth,
+            select,
+            info,
+            load_charge,
+            load_repair,
+            load_reserve,
+            load_refund,
+            ping
+        };
+        explicit Greeting(Kind kind) noexcept : kind_(kind) {}
+        std::string_view encode(CommandWriter& writer) override;
+        const char* name() const noexcept override;
+        void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
+        const StoreConf* store = nullptr;
+        bool pending = false;
+
+    private:
+        const Kind kind_;
+    };
+
+    void on_connected() noexcept override;
+    void on_reply(const Reply& reply) noexcept override;
+    void on_closed(const char* reason) noexcept override;
+    void on_close_idle() noexcept override;
+
+    void connect() noexcept;
+    void try_address() noexcept;
+    bool next_address() noexcept;
+    void greet_with(Greeting& greeting) noexcept;
+    void greeted(const Reply& reply) noexcept;
+    void reject_greeting(const char* command, const Reply& reply) noexcept;
+    void mark_up() noexcept;
+    void mark_down(const char* reason) noexcept;
+    void suspend_by(Fault fault, std::string_view command, const Reply& reply) noexcept;
+    void suspend(std::string_view reason, std::string_view words = {}) noexcept;
+    void log_outage(const char* what, std::string_view reason, std::string_view words) noexcept;
+    bool goes_on_without(bool in_flight) noexcept;
+    void leave_if_drained() noexcept;
+    void hand_over(Command& command) noexcept;
+    bool send(Command& command) noexcept;
+    Command* take_sent() noexcept;
+    void send_unsent() noexcept;
+    void send_gathered() noexcept;
+    void mark_idle() noexcept;
+    void return_unsent() noexcept;
+    void watch() noexcept;
+    ngx_msec_t oldest_age() const noexcept;
+    void warn_if_evicting(const Reply& reply) const noexcept;
+    void resolve_again() noexcept;
+
+    static void on_watch(ngx_event_t* event) noexcept;
+    static void on_retry(ngx_event_t* event) noexcept;
+    static void on_gathered(ngx_event_t* event) noexcept;
+    static void on_resolved(ngx_resolver_ctx_t* context) noexcept;
+
+    const StoreConf& store_;
+    const NodeConf& conf_;
+    const bool primary_;
+    const std::string subject_;  // how logs name it
+    Listener& listener_;
+    Errors errors_;
+    ngx_atomic_t* eviction_warned_ = nullptr;
+
+    State state_ = State::idle;
+    bool up_ = true;
+    bool ended_ = false;    // shut_down() was called
+    bool quiet_ = false;    // the connection is being closed at nginx's wish: no outage
+    bool leaving_ = false;  // the connection is, once all is answered: reconnect()
+    bool takes_writes_ = true;
+    bool told_to_reload_ = false;
+    ngx_msec_t made_good_ = 0;    // when a lost connection was, at once
+    bool may_reconnect_ = false;  // a command was answered since a lost connection was last made good at once
+    unsigned refused_probes_ = 0;  // in a row, on this connection
+    std::string refusal_;          // the server's words, where it refused the greeting
+    Connection connection_;
+    Greeting auth_{Greeting::Kind::auth};
+    Greeting select_{Greeting::Kind::select};
+    Greeting info_{Greeting::Kind::info};
+    Greeting load_charge_{Greeting::Kind::load_charge};
+    Greeting load_repair_{Greeting::Kind::load_repair};
+    Greeting load_reserve_{Greeting::Kind::load_reserve};
+    Greeting load_refund_{Greeting::Kind::load_refund};
+    Greeting ping_{Greeting::Kind::ping};
+    CommandQueue sent_;    // in the order in which answers will come
+    CommandQueue unsent_;  // wait for the connection; in `ready`, for others to leave with
+    Gathering gathering_;
+    const bool gathers_;
+    Backoff backoff_;
+    std::vector<Address> addresses_;
+    std::size_t address_ = 0;  // modulo their number: the one in use
+    std::size_t tries_ = 0;    // addresses that failed since connect()
+    ngx_resolver_ctx_t* resolving_ = nullptr;
+    CommandWriter writer_;
+    OutageLog outages_;
+    AnswerLog answers_;
+
+    ngx_event_t gathered_{};  // in `ready`: when `unsent_` leaves; holds a leaving worker
+    Lateness lateness_;       // of watch_
+    ngx_event_t watch_{};     // the oldest command's deadline; holds a leaving worker
+    ngx_event_t retry_{};     // connecting: its deadline; down or suspended: the next try or probe
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,91 @@
+#include "ngx/wire/outage_log.h"
+
+#include <algorithm>
+
+namespace rate_limit {
+
+namespace {
+
+/// A duration as "1.5", in seconds.
+struct Seconds {
+    explicit Seconds(ngx_msec_t time) noexcept : whole(time / 1000), tenths(time % 1000 / 100) {}
+    ngx_msec_t whole;
+    ngx_msec_t tenths;
+};
+
+}  // namespace
+
+/// True for a reason that this outage did not have before.
+bool OutageLog::note(std::string_view reason, std::string_view words) {
+    reason_.assign(reason);
+    if (!words.empty()) {
+        reason_.append(" (").append(words).append(")");
+    }
+    if (std::find(reasons_.begin(), reasons_.end(), reason) != reasons_.end()) {
+        return false;
+    }
+    if (reasons_.size() == most_reasons) {
+        reasons_.erase(reasons_.begin());
+    }
+    reasons_.emplace_back(reason);
+    return true;
+}
+
+void OutageLog::failed(const char* what, std::string_view reason, std::string_view words) noexcept {
+    bool tells = !lasts_;
+    if (!lasts_) {
+        lasts_ = true;
+        since_ = ngx_current_msec;
+        ++outages_;
+        reasons_.clear();
+    }
+    try {
+        tells = note(reason, words) || tells;
+    } catch (...) {
+        // without memory the line gives an older reason, or none
+    }
+    what_ = what;
+    if (tells || ngx_current_msec - told_at_ >= reminder) {
+        throttle_.tell(ngx_cycle->log);
+    }
+}
+
+void OutageLog::write(void* self, ngx_log_t* log) noexcept {
+    static_cast<OutageLog*>(self)->write_line(log);
+}
+
+void OutageLog::write_line(ngx_log_t* log) noexcept {
+    const char* reason = reason_.c_str();
+    const Seconds lasted(ngx_current_msec - since_);
+    if (outages_ > 1) {
+        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %s %s: %s (%uL outages since the last such line%s)",
+                      subject_.c_str(), what_, reason, outages_, lasts_ ? "" : "; it is over");
+    } else if (!lasts_) {
+        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %s %s: %s (it is over)", subject_.c_str(), what_,
+                      reason);
+    } else if (outages_ == 1) {
+        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %s %s: %s", subject_.c_str(), what_, reason);
+    } else {
+        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %s %s, for %M.%M s by now: %s", subject_.c_str(),
+                      what_, lasted.whole, lasted.tenths, reason);
+    }
+    told_ = lasts_;
+    told_at_ = ngx_current_msec;
+    outages_ = 0;
+}
+
+void OutageLog::ended() noexcept {
+    if (!lasts_) {
+        return;
+    }
+    lasts_ = false;
+    if (told_) {
+        const Seconds lasted(ngx_current_msec - since_);
+        told_ = false;
+        throttle_.forget();  // a further reason of what is over
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "rate limit: %s %s after %M.%M s", subject_.c_str(),
+                      recovered_, lasted.whole, lasted.tenths);
+    }
+}
+
+}  // namespace rate_limit

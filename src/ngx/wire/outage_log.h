@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ngx/base/log_throttle.h"
+
+namespace rate_limit {
+
+/// The log of one thing's outages, at level error: their begin, each new reason, once a minute how long one
+/// has lasted, and the end. A thing that fails again and again has one line a second, with a count.
+class OutageLog {
+public:
+    /// `subject` begins each line; `recovered`, static text such as "is up again", ends the last one.
+    OutageLog(std::string subject, const char* recovered) noexcept
+        : subject_(std::move(subject)), recovered_(recovered), throttle_(write, this) {}
+
+    /// It failed, perhaps once more: `what`, static text such as "is down", and why. Whether the reason is a
+    /// new one is told without the server's own words, which may be empty.
+    void failed(const char* what, std::string_view reason, std::string_view words = {}) noexcept;
+
+    /// It works again.
+    void ended() noexcept;
+
+private:
+    static constexpr std::size_t most_reasons = 8;
+    static constexpr ngx_msec_t reminder = 60'000;
+
+    static void write(void* self, ngx_log_t* log) noexcept;
+    bool note(std::string_view reason, std::string_view words);
+    void write_line(ngx_log_t* log) noexcept;
+
+    const std::string subject_;
+    const char* const recovered_;
+    const char* what_ = "";
+    std::vector<std::string> reasons_;  // of this outage
+    std::string reason_;                // the last one, with the server's words
+    bool lasts_ = false;
+    bool told_ = false;          // that it lasts; its end is to be told, too
+    ngx_msec_t since_ = 0;       // when it began
+    ngx_msec_t told_at_ = 0;     // the last line about it
+    std::uint64_t outages_ = 0;  // that began since the last line
+    LogThrottle throttle_;
+};
+
+}  // namespace rate_limit

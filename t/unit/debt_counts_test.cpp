@@ -1,0 +1,79 @@
+#include "core/machine/debt_counts.h"
+
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace rate_limit {
+namespace {
+
+struct Counts : DebtCounts {
+    Counts() { take_up(memory); }
+    Memory memory{};
+};
+
+TEST(DebtCounts, CountsEachShardByItself) {
+    Counts counts;
+    // The last two have the same place.
+    for (const std::uint64_t shard :
+         {std::size_t{1}, std::size_t{2}, std::size_t{5}, 5 + DebtCounts::most_shards}) {
+        EXPECT_EQ(counts.of(shard), 0U);
+        for (std::uint64_t i = 0; i < shard % 7; ++i) {
+            counts.add(shard);
+        }
+    }
+    counts.remove(2);
+    EXPECT_EQ(counts.of(1), 1U);
+    EXPECT_EQ(counts.of(2), 1U);
+    EXPECT_EQ(counts.of(5), 5U);
+    EXPECT_EQ(counts.of(5U + DebtCounts::most_shards), (5U + DebtCounts::most_shards) % 7);
+}
+
+TEST(DebtCounts, NeverGoesBelowNone) {
+    Counts counts;
+    counts.remove(7);
+    EXPECT_EQ(counts.of(7), 0U);
+    counts.add(7);
+    EXPECT_EQ(counts.of(7), 1U);
+}
+
+TEST(DebtCounts, TooManyShardsShareTheLastCount) {
+    Counts counts;
+    for (std::uint64_t shard = 1; shard <= DebtCounts::most_shards; ++shard) {
+        counts.add(shard * 1000);
+    }
+    counts.add(17);
+    counts.add(18);
+    EXPECT_EQ(counts.of(17), 2U) << "never too few";
+    EXPECT_EQ(counts.of(18), 2U);
+    for (std::uint64_t shard = 1; shard <= DebtCounts::most_shards; ++shard) {
+        EXPECT_EQ(counts.of(shard * 1000), 1U);
+    }
+}
+
+TEST(DebtCounts, IsExactForManyAtATime) {
+    Counts counts;
+    std::vector<std::thread> threads;
+    for (std::uint64_t i = 0; i < 4; ++i) {
+        threads.emplace_back([&counts] {
+            for (std::uint64_t n = 0; n < 20'000; ++n) {
+                counts.add(n % 50);
+                if (n % 2 == 1) {
+                    counts.remove(n % 50);
+                }
+            }
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    for (std::uint64_t shard = 0; shard < 50; ++shard) {
+        EXPECT_EQ(counts.of(shard), shard % 2 == 0 ? 1600U : 0U);
+    }
+}
+
+}  // namespace
+}  // namespace rate_limit

@@ -1,0 +1,155 @@
+#include "core/machine/debt_record.h"
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "table_memory.h"
+
+namespace rate_limit {
+namespace {
+
+struct Waiting {
+    explicit Waiting(std::size_t charges)
+        : memory(DebtTable::bytes_for(charges)), table(LockUser{{1, 1}, all_are_alive}) {
+        EXPECT_TRUE(table.create(memory.at(), memory.size(), table_key));
+    }
+    bool add(const WindowId& id, const std::string& key, Millis reset = table_now + 1000) {
+        return table.update(id, table_now, [&](DebtRecord& charge) {
+            charge.reset = reset;
+            charge.set_key(key);
+            charge.cost += 3;
+            charge.charges += 1;
+        });
+    }
+    TableMemory memory;
+    DebtTable table;
+};
+
+TEST(DebtRecord, KeepsKeysOfAnyBytesAndEveryLength) {
+    Waiting waiting(1000);
+    Ids ids(1);
+    for (std::size_t length = 0; length <= DebtRecord::max_key; ++length) {
+        std::string key(length, '\0');
+        for (std::size_t i = 0; i < length; ++i) {
+            key[i] = static_cast<char>(i * 7 + length);
+        }
+        const WindowId id = ids.next();
+        ASSERT_TRUE(waiting.add(id, key));
+        ASSERT_EQ(waiting.table.find(id)->key(), key);
+    }
+}
+
+TEST(DebtRecord, SumsWhatWaitsForOneWindow) {
+    Waiting waiting(46);
+    const WindowId id{1, 2};
+    for (int i = 0; i < 5; ++i) {
+        ASSERT_TRUE(waiting.add(id, "k"));
+    }
+    EXPECT_EQ(waiting.table.find(id)->cost, 15);
+    EXPECT_EQ(waiting.table.find(id)->charges, 5U);
+    EXPECT_TRUE(waiting.table.change(id, [](DebtRecord& charge) { charge.reset = 0; }));
+    EXPECT_FALSE(waiting.table.find(id)) << "taken out";
+}
+
+TEST(DebtRecord, AChangeOfTheKeyAloneIsAChange) {
+    Waiting waiting(46);
+    const WindowId id{1, 2};
+    ASSERT_TRUE(waiting.add(id, "one"));
+    EXPECT_TRUE(waiting.table.change(id, [](DebtRecord& charge) { charge.set_key("two"); }));
+    EXPECT_EQ(waiting.table.find(id)->key(), "two");
+}
+
+TEST(DebtRecord, RefundsToEachWindowHaveAPlaceThatLeadsBack) {
+    const WindowId id = Ids(1).next();
+    const WindowId place = refund_debt_of(id, table_now);
+    EXPECT_FALSE(place == id);
+    EXPECT_FALSE(place == refund_debt_of(id, table_now + 1));
+    EXPECT_TRUE(refund_debt_of(place, table_now) == id);
+}
+
+TEST(DebtRecord, NothingThatWaitsGivesWay) {
+    Waiting waiting(46);
+    Ids ids(2);
+    std::size_t kept = 0;
+    for (int i = 0; i < 1000; ++i) {
+        // Half of them wait for windows that have ended: they are to be counted before they go.
+        kept += waiting.add(ids.next(), "k", table_now + (i % 2 == 0 ? 1000 : -1000)) ? 1 : 0;
+    }
+    std::size_t held = 0;
+    waiting.table.for_each([&](const DebtRecord& /*charge*/) { ++held; });
+    EXPECT_EQ(held, kept);
+    EXPECT_LE(kept, waiting.table.capacity());
+}
+
+TEST(DebtRecord, WhereTokensAreNotedIsAPlaceThatLeadsBack) {
+    const WindowId id = Ids(1).next();
+    const WindowId place = token_debt_of(id);
+    EXPECT_FALSE(place == id);
+    EXPECT_FALSE(place == refund_debt_of(id, table_now));
+    EXPECT_TRUE(token_debt_of(place) == id);
+}
+
+TEST(DebtRecord, OnlyANoteOfAClosedWindowGivesWay) {
+    DebtRecord charge;
+    for (const Millis reset : {table_now - 1, table_now, table_now + 1}) {
+        charge.reset = reset;
+        charge.note = DebtKind::charges;
+        EXPECT_EQ(eviction_rank(charge, table_now).hold, Hold::firm);
+        for (const DebtKind note : {DebtKind::lease, DebtKind::fixed_lease}) {
+            charge.note = note;
+            EXPECT_EQ(eviction_rank(charge, table_now).hold, reset > table_now ? Hold::firm : Hold::none);
+        }
+    }
+}
+
+/// Two sets, full of charges but for the notes at these places.
+struct FullOfCharges : Waiting {
+    FullOfCharges(std::size_t first, std::size_t second) : Waiting(46) {
+        for (std::size_t i = 0; i < table.capacity(); ++i) {
+            known.push_back(ids.next());
+            EXPECT_TRUE(add(known.back(), "k"));
+        }
+        for (const std::size_t place : {first, second}) {
+            change(place, [](DebtRecord& charge) { charge.note = DebtKind::lease; });
+        }
+    }
+    template <typename Fn>
+    void change(std::size_t place, Fn&& fn) {
+        EXPECT_TRUE(table.change(known.at(place), std::forward<Fn>(fn)));
+    }
+    bool holds(std::size_t place) { return table.find(known.at(place)).has_value(); }
+
+    Ids ids{3};
+    std::vector<WindowId> known;
+};
+
+TEST(DebtRecord, ChargesTakeTheRoomOfNotesOfClosedWindows) {
+    for (std::size_t closed = 0; closed < 46; closed += 5) {
+        const std::size_t open = (closed + 23) % 46;
+        FullOfCharges full(open, closed);
+        full.change(closed, [](DebtRecord& charge) { charge.reset = table_now; });
+        EXPECT_TRUE(full.add(full.ids.next(), "k"));
+        EXPECT_FALSE(full.holds(closed));
+        EXPECT_FALSE(full.add(full.ids.next(), "k")) << "nothing is left that is not needed";
+        for (std::size_t i = 0; i < 46; ++i) {
+            EXPECT_EQ(full.holds(i), i != closed);
+        }
+    }
+}
+
+TEST(DebtRecord, AnotherKindOfNoteAndALaterLookAreChanges) {
+    Waiting waiting(46);
+    const WindowId id{1, 2};
+    ASSERT_TRUE(waiting.add(id, "k"));
+    EXPECT_TRUE(waiting.table.change(id, [](DebtRecord& charge) { charge.note = DebtKind::fixed_lease; }));
+    EXPECT_EQ(waiting.table.find(id)->note, DebtKind::fixed_lease);
+    EXPECT_TRUE(waiting.table.change(id, [](DebtRecord& charge) { charge.looked_at = 5; }));
+    EXPECT_EQ(waiting.table.find(id)->looked_at, 5);
+}
+
+}  // namespace
+}  // namespace rate_limit

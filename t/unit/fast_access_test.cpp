@@ -1,0 +1,249 @@
+// Who holds a record, and what becomes of it when the holder dies.
+
+#include "core/table/fast_access.h"
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "core/machine/window_record.h"
+#include "core/table/locked_access.h"
+#include "core/table/process.h"
+#include "table_memory.h"
+
+namespace rate_limit {
+namespace {
+
+using Memory = RecordMemory<WindowRecord>;
+using Hold = FastAccess<WindowRecord>;
+using Place = LockedAccess<WindowRecord>;
+
+/// The view of a process on the memory of a table.
+struct View {
+    View(const TableMemory& shared, std::uint32_t pid, IsAlive is_alive = all_are_alive)
+        : memory(LockUser{{pid, 1}, is_alive}) {
+        EXPECT_TRUE(memory.attach(shared.at(), shared.size()));
+    }
+    Memory memory;
+};
+
+LockUser this_process() {
+    return {process_of(static_cast<std::uint32_t>(::getpid())), is_alive};
+}
+
+TEST(FastAccess, HasWhatIsThereAndNothingElse) {
+    TestTable made(46);
+    count_one(made.table, {1, 1});
+    View view(made.memory, 2);
+    Hold hold(view.memory);
+    EXPECT_FALSE(hold.take({2, 1}));
+    EXPECT_FALSE(hold.take({1, 2}));
+    ASSERT_TRUE(hold.take({1, 1}));
+    EXPECT_EQ(hold.record().used, 1);
+}
+
+TEST(FastAccess, AnIdThatOnlySeemsToBeThereIsLeftAlone) {
+    TestTable made(46);
+    const WindowId known{1, 1};
+    for (const WindowId& like : {WindowId{2, 1}, WindowId{1, 2}, WindowId{std::uint64_t{1} << 32, 1}}) {
+        count_one(made.table, known);  // the same set, tag and home as the others'
+        const TableMemory before(made.memory);
+        View view(made.memory, 1);
+        EXPECT_FALSE(Hold(view.memory).take(like));
+        EXPECT_TRUE(made.memory == before);
+        EXPECT_FALSE(made.table.find(like));
+        EXPECT_TRUE(count_one(made.table, like));
+        EXPECT_EQ(made.table.find(like)->used, 1);
+    }
+    EXPECT_EQ(made.table.find(known)->used, 3);
+}
+
+TEST(FastAccess, ZeroBytesAreNobodysRecord) {
+    TestTable made(46);
+    View view(made.memory, 2);
+    EXPECT_FALSE(Hold(view.memory).take({0, 0}));
+    EXPECT_FALSE(made.table.find({0, 0}));
+    EXPECT_TRUE(count_one(made.table, {0, 0}));
+    EXPECT_TRUE(Hold(view.memory).take({0, 0}));
+}
+
+TEST(FastAccess, WithoutAJournalThereIsNone) {
+    TestTable made(46);
+    count_one(made.table, {1, 1});
+    View view(made.memory, 2);
+    view.memory.journals().leave(0);
+    EXPECT_FALSE(Hold(view.memory).take({1, 1}));
+    Place place(view.memory);
+    EXPECT_TRUE(place.find({1, 1}));
+}
+
+/// Holds a record for a while in another thread, and then keeps it as it was changed.
+class HeldElsewhere {
+public:
+    HeldElsewhere(const TableMemory& shared, const WindowId& id, void (*change)(WindowRecord&))
+        : view_(shared, 2) {
+        thread_ = std::thread([this, id, change] {
+            Hold hold(view_.memory);
+            EXPECT_TRUE(hold.take(id));
+            held_ = true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(30));
+            WindowRecord record = hold.record();
+            change(record);
+            hold.keep(record);
+        });
+        while (!held_) {
+            std::this_thread::yield();
+        }
+    }
+    ~HeldElsewhere() { thread_.join(); }
+
+private:
+    View view_;
+    std::atomic<bool> held_{false};
+    std::thread thread_;
+};
+
+TEST(FastAccess, WhoHasTheLockOfTheSetWaitsForIt) {
+    TestTable made(46);
+    count_one(made.table, {1, 1});
+    View view(made.memory, 3);
+    const HeldElsewhere held(made.memory, {1, 1}, [](WindowRecord& record) { record.used = 7; });
+    Place place(view.memory);
+    ASSERT_TRUE(place.find({1, 1}));
+    EXPECT_EQ(place.record().used, 7);
+}
+
+TEST(FastAccess, WhatIsDroppedMeanwhileIsNotFound) {
+    TestTable made(46);
+    count_one(made.table, {1, 1});
+    View view(made.memory, 3);
+    {
+        const HeldElsewhere held(made.memory, {1, 1}, [](WindowRecord& record) { record.reset = 0; });
+        EXPECT_FALSE(Place(view.memory).find({1, 1}));
+    }
+    EXPECT_TRUE(contents_of(made.table).empty());
+    EXPECT_TRUE(count_one(made.table, {1, 1}));
+    EXPECT_EQ(made.table.find({1, 1})->used, 1);
+}
+
+TEST(RecordJournals, ADeadOnesNameIsNobodyElses) {
+    TestTable made(46);
+    std::set<Holder> names;
+    constexpr std::uint32_t processes = 200;
+    for (std::uint32_t pid = 10; pid < 10 + processes; ++pid) {
+        View view(made.memory, pid, nobody_is_alive);
+        ASSERT_TRUE(view.memory.journals().has_one());
+        EXPECT_TRUE(names.insert(view.memory.journals().holder()).second) << "the first journal every time";
+    }
+}
+
+/// A table with one record, and process 2.
+struct OneThatDies {
+    OneThatDies() { count_one(made.table, {1, 1}); }
+
+    TestTable made{46};
+    View dies{made.memory, 2};
+    Hold hold{dies.memory};
+};
+
+bool all_but_two_are_alive(const Process& process) {
+    return process.pid != 2;
+}
+
+TEST(RecordJournals, WhoHeldSomethingWhenItDiedIsKnownUntilThatIsTakenOver) {
+    OneThatDies one;
+    ASSERT_TRUE(one.hold.take({1, 1}));
+    const TableMemory death(one.made.memory);
+    View comes_early(death, 3);  // it does not know yet
+    for (std::uint32_t pid = 3; pid < 10; ++pid) {
+        View comes(death, pid, all_but_two_are_alive);
+        Hold next(comes.memory);
+        ASSERT_TRUE(next.take({1, 1}));
+    }
+    Hold early(comes_early.memory);
+    EXPECT_TRUE(early.take({1, 1}));
+}
+
+std::set<SlotNumber> orphans_of(View& view) {
+    std::set<SlotNumber> held;
+    view.memory.journals().with_orphans([&](SlotNumber number) { held.insert(number); });
+    return held;
+}
+
+TEST(RecordJournals, WhoWaitsForTheDeadIsNotForgotten) {
+    TestTable made(46);
+    View waits(made.memory, 3);
+    View takes_over(made.memory, 4, all_but_two_are_alive);
+    constexpr SlotNumber slot = 1;
+    waits.memory.journals().begin_hold(slot);
+    takes_over.memory.journals().finish(takes_over.memory.set(0).slot(0), slot);
+    View heir(made.memory, 5, all_are_alive);
+    heir.memory.journals().set_user({{5, 1}, nobody_is_alive});
+    EXPECT_EQ(orphans_of(heir), std::set<SlotNumber>{slot});
+}
+
+/// What process 2 does just before it is found dead.
+std::function<void()> last_deed;
+
+bool two_dies_when_asked_for(const Process& process) {
+    if (process.pid == 2 && last_deed) {
+        std::exchange(last_deed, nullptr)();
+    }
+    return process.pid != 2;
+}
+
+TEST(RecordJournals, WhoTakesSomethingAndDiesWhileAnotherLooksForAJournalKeepsIts) {
+    OneThatDies one;
+    last_deed = [&] { EXPECT_TRUE(one.hold.take({1, 1})); };
+    View comes(one.made.memory, 3, two_dies_when_asked_for);
+    EXPECT_FALSE(last_deed);
+    (void)::alarm(60);  // it might wait for ever
+    EXPECT_TRUE(Hold(comes.memory).take({1, 1}));
+    (void)::alarm(0);
+}
+
+TEST(RecordJournals, WhoTakesSomethingElseAndDiesIsNotForgotten) {
+    TestTable made(46);
+    View dies(made.memory, 2);
+    View takes_over(made.memory, 3);
+    takes_over.memory.journals().set_user({{3, 1}, two_dies_when_asked_for});
+    dies.memory.journals().begin_hold(1);
+    last_deed = [&] { dies.memory.journals().begin_hold(2); };
+    takes_over.memory.journals().finish(takes_over.memory.set(0).slot(0), 1);
+    EXPECT_FALSE(last_deed);
+    EXPECT_EQ(orphans_of(takes_over), std::set<SlotNumber>{2});
+}
+
+TEST(RecordJournals, OfTheDeadAreTakenThoughNobodyWantsWhatTheyHeld) {
+    TestTable made(1000);
+    Ids ids(1);
+    for (std::size_t i = 0; i < WindowRecord::journals + 10; ++i) {  // more of them than there are journals
+        const WindowId id = ids.next();
+        ASSERT_TRUE(count_one(made.table, id));
+        const pid_t child = ::fork();
+        if (child == 0) {
+            made.table.set_user(this_process());
+            made.table.change(id, [](WindowRecord&) { (void)::raise(SIGKILL); });
+            ::_exit(0);
+        }
+        ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+        Memory next({{static_cast<std::uint32_t>(child), 1}, is_alive});  // of one that is dead, too
+        ASSERT_TRUE(next.attach(made.memory.at(), made.memory.size()));
+        ASSERT_TRUE(next.journals().has_one()) << i;
+    }
+    EXPECT_EQ(contents_of(made.table).size(), WindowRecord::journals + 10);
+}
+
+}  // namespace
+}  // namespace rate_limit

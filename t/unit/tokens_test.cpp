@@ -1,0 +1,272 @@
+#include "core/machine/tokens.h"
+
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+#include "window_terms.h"
+
+namespace rate_limit {
+namespace {
+
+constexpr Millis reset = now + 60'000;
+
+Question question(std::uint32_t events) {
+    return {events, 0, 6000};
+}
+
+/// So many were granted, and with them so many are used.
+bool granted(WindowRecord& record, std::int64_t limit, std::int64_t tokens, std::int64_t used,
+             Millis until = reset, Millis at = now) {
+    return grant(record, terms(limit, at), {used, until}, tokens, question(record.events));
+}
+
+WindowRecord with_tokens(std::int64_t limit, std::int64_t tokens, std::int64_t used) {
+    WindowRecord record = with_id();
+    EXPECT_TRUE(granted(record, limit, tokens, used));
+    return record;
+}
+
+TEST(Consume, SpendsWhatIsThereAndNoMore) {
+    WindowRecord record = with_tokens(100, 5, 5);
+    EXPECT_TRUE(consume(record, terms(100), 2));
+    EXPECT_EQ(at_hand(record), 3);
+    EXPECT_FALSE(consume(record, terms(100), 4));
+    EXPECT_EQ(at_hand(record), 3);
+    EXPECT_TRUE(consume(record, terms(100), 3));
+    EXPECT_EQ(at_hand(record), 0);
+    EXPECT_FALSE(consume(record, terms(100), 1));
+    EXPECT_EQ(at_hand(record), 0);
+    EXPECT_EQ(record.used, 5) << "they counted from their grant";
+}
+
+TEST(Consume, NothingCostsNothing) {
+    WindowRecord record = with_tokens(100, 5, 5);
+    EXPECT_TRUE(consume(record, terms(100), 0));
+    EXPECT_EQ(at_hand(record), 5);
+}
+
+TEST(Consume, OnlyInAnOpenWindow) {
+    WindowRecord record = with_tokens(100, 5, 5);
+    EXPECT_FALSE(consume(record, terms(100, reset), 1));
+    EXPECT_EQ(at_hand(record), 5);
+    EXPECT_TRUE(consume(record, terms(100, reset - 1), 1));
+    WindowRecord none = with_id();
+    EXPECT_FALSE(consume(none, terms(100), 1));
+    EXPECT_FALSE(consume(none, terms(100), 0)) << "what is free is answered elsewhere";
+    record.reset = latest_reset(60, now) + 1;
+    EXPECT_FALSE(consume(record, terms(100), 1)) << "somebody's wrong clock";
+}
+
+TEST(Consume, OnlyWithinTheCallersOwnLimit) {
+    WindowRecord record = with_tokens(100, 40, 50);
+    EXPECT_FALSE(consume(record, terms(10), 1)) << "ten are spent";
+    EXPECT_TRUE(consume(record, terms(11), 1));
+    EXPECT_FALSE(consume(record, terms(11), 1));
+    EXPECT_FALSE(consume(record, terms(20), 10));
+    EXPECT_TRUE(consume(record, terms(21), 10));
+    EXPECT_EQ(at_hand(record), 29);
+}
+
+TEST(Consume, WhatIsInFlightCountsToo) {
+    WindowRecord record = with_tokens(10, 5, 5);
+    record.in_flight = 8;
+    EXPECT_TRUE(consume(record, terms(10), 2));
+    EXPECT_FALSE(consume(record, terms(10), 1));
+    EXPECT_EQ(at_hand(record), 3);
+}
+
+TEST(Consume, TheLargestCostIsTooMuch) {
+    WindowRecord record = with_tokens(max_limit, max_limit, max_limit);
+    EXPECT_FALSE(consume(record, terms(max_limit), most));
+    EXPECT_TRUE(consume(record, terms(max_limit), max_limit));
+    EXPECT_EQ(at_hand(record), 0);
+}
+
+TEST(Taken, TokensAtHandAreNotSpent) {
+    WindowRecord record = with_tokens(100, 5, 30);
+    EXPECT_EQ(taken(record), 25);
+    record.in_flight = 2;
+    EXPECT_EQ(taken(record), 27);
+    EXPECT_TRUE(consume(record, terms(100), 3));
+    EXPECT_EQ(taken(record), 30);
+    record.used = 1;
+    EXPECT_EQ(taken(record), 2) << "never below what is in flight";
+}
+
+TEST(Taken, TokensLeaveRoomForOthers) {
+    WindowRecord record = with_tokens(10, 5, 10);
+    EXPECT_TRUE(enter(record, terms(10)));
+}
+
+TEST(Grant, OpensTheWindowOfTheAnswer) {
+    const WindowRecord record = with_tokens(100, 5, 25);
+    EXPECT_EQ(at_hand(record), 5);
+    EXPECT_EQ(record.used, 25);
+    EXPECT_EQ(record.reset, reset);
+    EXPECT_EQ(record.limit, 100U);
+    EXPECT_EQ(record.truth, Truth::redis);
+    EXPECT_TRUE(record.confirmed);
+    EXPECT_EQ(record.asked, static_cast<std::uint32_t>(now));
+}
+
+TEST(Grant, AddsToWhatIsThere) {
+    WindowRecord record = with_tokens(100, 5, 25);
+    EXPECT_TRUE(granted(record, 100, 7, 40));
+    EXPECT_EQ(at_hand(record), 12);
+    EXPECT_EQ(record.used, 40);
+}
+
+TEST(Grant, NoneIsAnAnswerToo) {
+    WindowRecord record = with_tokens(100, 5, 25);
+    EXPECT_TRUE(granted(record, 100, 0, 100));
+    EXPECT_EQ(at_hand(record), 5);
+    EXPECT_EQ(record.used, 100);
+}
+
+TEST(Grant, AWindowThatClosedMeanwhileIsTheCallers) {
+    WindowRecord record = with_id();
+    EXPECT_FALSE(granted(record, 100, 5, 5, now));
+    EXPECT_EQ(at_hand(record), 0);
+    EXPECT_EQ(record.reset, 0);
+}
+
+TEST(Grant, OfAWindowOlderThanTheOneHereIsTheCallers) {
+    WindowRecord record = with_tokens(100, 5, 5);
+    const auto events = static_cast<std::uint32_t>(record.events);
+    learn(record, terms(100), {3, reset + 1000});
+    EXPECT_FALSE(grant(record, terms(100), {9, reset}, 4, question(events)));
+    EXPECT_EQ(at_hand(record), 0);
+    EXPECT_EQ(record.used, 3);
+    EXPECT_EQ(record.reset, reset + 1000);
+}
+
+TEST(Grant, OfANewerWindowReplacesTokensOfTheOneThatRedisLost) {
+    WindowRecord record = with_tokens(100, 50, 50);
+    EXPECT_TRUE(granted(record, 100, 5, 5, reset + 1000));
+    EXPECT_EQ(at_hand(record), 5);
+    EXPECT_EQ(record.used, 5);
+    EXPECT_EQ(record.reset, reset + 1000);
+}
+
+TEST(Grant, WithoutAWindowThereIsNothingHere) {
+    WindowRecord record = with_tokens(100, 50, 50);
+    EXPECT_FALSE(grant(record, terms(100), {0, 0}, 0, question(record.events)));
+    EXPECT_EQ(at_hand(record), 0);
+    EXPECT_EQ(record.reset, 0);
+}
+
+TEST(Grant, LessThanRememberedIsBelievedIfNothingCameBetween) {
+    WindowRecord record = with_tokens(100, 5, 90);
+    EXPECT_TRUE(granted(record, 100, 4, 40));
+    EXPECT_EQ(record.used, 40) << "an operator has set it back";
+    EXPECT_EQ(at_hand(record), 9);
+}
+
+TEST(Grant, LessThanRememberedIsOldIfAnotherGrantCameBetween) {
+    WindowRecord record = with_tokens(100, 5, 50);
+    const auto events = static_cast<std::uint32_t>(record.events);
+    EXPECT_TRUE(granted(record, 100, 5, 60));
+    EXPECT_TRUE(grant(record, terms(100), {55, reset}, 5, question(events)));
+    EXPECT_EQ(record.used, 60);
+    EXPECT_EQ(at_hand(record), 15);
+}
+
+TEST(Grant, LessThanRememberedIsOldIfAChargeCameBetween) {
+    WindowRecord record = with_tokens(100, 5, 50);
+    const auto events = static_cast<std::uint32_t>(record.events);
+    send(record, terms(100), 3);
+    settle(record, record.ticket, 1, now);
+    EXPECT_TRUE(grant(record, terms(100), {52, reset}, 2, question(events)));
+    EXPECT_EQ(record.used, 53);
+}
+
+TEST(Grant, NeverMoreThanFits) {
+    constexpr std::int64_t much = WindowRecord::max_leased * 2;
+    WindowRecord record = with_tokens(max_limit, max_limit, much);
+    EXPECT_TRUE(granted(record, max_limit, max_limit, much));
+    EXPECT_EQ(at_hand(record), WindowRecord::max_leased);
+    EXPECT_TRUE(put_back(record, reset, 60, now, max_limit));
+    EXPECT_EQ(at_hand(record), WindowRecord::max_leased);
+}
+
+TEST(Grant, NeverMoreAtHandThanRedisCounts) {
+    WindowRecord record = with_tokens(100, 50, 60);
+    EXPECT_TRUE(granted(record, 100, 7, 7)) << "somebody has deleted the rest";
+    EXPECT_EQ(record.used, 7);
+    EXPECT_EQ(at_hand(record), 7);
+    EXPECT_TRUE(put_back(record, reset, 60, now, 1));
+    EXPECT_EQ(at_hand(record), 7);
+    confirm_refund(record, reset, {3, reset});
+    EXPECT_EQ(record.used, 7) << "an answer of before the grant";
+}
+
+TEST(Tokens, GoWithTheWindowThatRedisLost) {
+    WindowRecord learned = with_tokens(100, 5, 25);
+    learn(learned, terms(100), {2, reset + 1});
+    EXPECT_EQ(at_hand(learned), 0);
+
+    WindowRecord confirmed = with_tokens(100, 5, 25);
+    send(confirmed, terms(100), 1);
+    const Receipt receipt{confirmed.ticket, static_cast<std::uint32_t>(confirmed.events)};
+    confirm(confirmed, receipt, 1, 60, now, {1, reset - 1});
+    EXPECT_EQ(at_hand(confirmed), 0);
+
+    WindowRecord replaced = with_tokens(100, 5, 25);
+    replace(replaced, terms(100), {2, reset - 1}, question(replaced.events));
+    EXPECT_EQ(at_hand(replaced), 0);
+}
+
+TEST(Tokens, StayWhileItIsTheSameWindow) {
+    WindowRecord record = with_tokens(100, 5, 25);
+    learn(record, terms(100), {30, reset});
+    EXPECT_EQ(at_hand(record), 5);
+    send(record, terms(100), 1);
+    const Receipt receipt{record.ticket, static_cast<std::uint32_t>(record.events)};
+    confirm(record, receipt, 1, 60, now, {31, reset});
+    EXPECT_EQ(at_hand(record), 5);
+    replace(record, terms(100), {7, reset}, question(record.events));
+    EXPECT_EQ(at_hand(record), 5);
+}
+
+TEST(Tokens, GoIfThePrimaryHasNoWindow) {
+    WindowRecord record = with_tokens(100, 5, 25);
+    record.in_flight = 1;
+    replace(record, terms(100), {0, 0}, question(record.events));
+    EXPECT_EQ(at_hand(record), 0);
+    EXPECT_EQ(record.used, 0);
+    EXPECT_EQ(record.reset, reset) << "proposed for who is in flight";
+}
+
+TEST(Tokens, AreNotOfTheNextWindow) {
+    WindowRecord record = with_tokens(100, 5, 25);
+    learn(record, terms(100, reset), {1, reset + 60'000});
+    EXPECT_EQ(at_hand(record), 0);
+    WindowRecord entered = with_tokens(100, 5, 25);
+    EXPECT_TRUE(enter(entered, terms(100, reset)));
+    EXPECT_EQ(at_hand(entered), 0);
+}
+
+TEST(PutBack, ToTheWindowTheyCameFrom) {
+    WindowRecord record = with_tokens(100, 5, 25);
+    EXPECT_TRUE(consume(record, terms(100), 3));
+    EXPECT_TRUE(put_back(record, reset, 60, now, 3));
+    EXPECT_EQ(at_hand(record), 5);
+    EXPECT_EQ(record.used, 25);
+}
+
+TEST(PutBack, ToNoOther) {
+    WindowRecord record = with_tokens(100, 5, 25);
+    const WindowRecord before = record;
+    EXPECT_FALSE(put_back(record, reset - 1, 60, now, 3));
+    EXPECT_FALSE(put_back(record, reset, 60, reset, 3)) << "it has ended";
+    EXPECT_EQ(record, before);
+    record.confirmed = false;
+    EXPECT_FALSE(put_back(record, reset, 60, now, 3)) << "the primary has none";
+    WindowRecord none = with_id();
+    EXPECT_FALSE(put_back(none, 0, 60, now, 3));
+    EXPECT_EQ(none, with_id());
+}
+
+}  // namespace
+}  // namespace rate_limit
