@@ -95,7 +95,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     FuzzedDataProvider data(bytes, size);
     constexpr std::size_t most = 8;
     Verdict verdicts[most];
-    std::int64_t costs[most];
     std::string names[most];
     const auto count = data.ConsumeIntegralInRange<std::size_t>(1, most);
     const auto now = data.ConsumeIntegralInRange<Millis>(0, latest_now);
@@ -109,20 +108,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         verdicts[i].known = data.ConsumeBool();
         verdicts[i].outcome = static_cast<Outcome>(
             data.ConsumeIntegralInRange<unsigned>(0, static_cast<unsigned>(Outcome::bypassed)));
-        costs[i] = data.ConsumeIntegralInRange<std::int64_t>(0, max_number);
+        verdicts[i].due = data.ConsumeIntegralInRange<std::int64_t>(0, max_number);
         is_open(verdicts[i].window, verdicts[i].rate.period, now);
 
-        const Quota quota = quota_of(verdicts[i], costs[i], now);
-        check_quota(quota, verdicts[i], costs[i], now);
+        const Quota quota = quota_of(verdicts[i], now);
+        check_quota(quota, verdicts[i], verdicts[i].due, now);
         check_fields(quota);
         check_members(quota, i == 0);
     }
 
     const Outcome outcome = combine(verdicts, count);
-    const Verdict* chosen = shown(verdicts, costs, count);
+    const VerdictIndex chosen = shown(verdicts, count);
+    require(!chosen || *chosen < count);
     if (outcome == Outcome::rejected) {
-        require(chosen != nullptr && chosen->outcome == Outcome::rejected);
+        require(chosen && verdicts[*chosen].outcome == Outcome::rejected);
     }
-    require(chosen == nullptr || (chosen >= verdicts && chosen < verdicts + count));
     return 0;
 }

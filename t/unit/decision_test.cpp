@@ -21,16 +21,18 @@ Outcome combine(const std::vector<Outcome>& outcomes) {
 }
 
 /// Index of the limit that is shown; -1: none.
-std::ptrdiff_t shown(const std::vector<Verdict>& verdicts, const std::vector<std::int64_t>& costs) {
-    const Verdict* found = rate_limit::shown(verdicts.data(), costs.data(), verdicts.size());
-    return found == nullptr ? -1 : found - verdicts.data();
+std::ptrdiff_t shown(std::vector<Verdict> verdicts, const std::vector<std::int64_t>& due) {
+    for (std::size_t i = 0; i < due.size(); ++i) {
+        verdicts[i].due = due[i];
+    }
+    const VerdictIndex found = rate_limit::shown(verdicts.data(), verdicts.size());
+    return found ? static_cast<std::ptrdiff_t>(*found) : -1;
 }
 
 /// Index of the limit that is described; -1: none.
 std::ptrdiff_t described(const std::vector<Verdict>& verdicts) {
-    const std::vector<std::int64_t> costs(verdicts.size());
-    const Verdict* found = rate_limit::described(verdicts.data(), costs.data(), verdicts.size());
-    return found == nullptr ? -1 : found - verdicts.data();
+    const VerdictIndex found = rate_limit::described(verdicts.data(), verdicts.size());
+    return found ? static_cast<std::ptrdiff_t>(*found) : -1;
 }
 
 TEST(Outcome, HasTheTextOfTheVariable) {

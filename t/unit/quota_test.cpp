@@ -21,6 +21,11 @@ std::string text(const Quota& quota, bool first, char* (*append)(char*, const Qu
     return {room.data(), append(room.data(), quota, first)};
 }
 
+Quota quota_of(Verdict verdict, std::int64_t due, Millis at) {
+    verdict.due = due;
+    return rate_limit::quota_of(verdict, at);
+}
+
 TEST(Quota, CountsTheRequestIn) {
     const Quota quota = quota_of(verdict(5000, 10, Outcome::passed), 3, now);
     EXPECT_EQ(quota.name, "core");

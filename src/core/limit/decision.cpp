@@ -5,9 +5,9 @@
 namespace rate_limit {
 namespace {
 
-std::int64_t remaining_after(const Verdict& verdict, std::int64_t cost) noexcept {
+std::int64_t remaining_after(const Verdict& verdict) noexcept {
     const std::int64_t room = verdict.rate.limit - verdict.window.used;
-    return room > cost ? room - cost : 0;
+    return room > verdict.due ? room - verdict.due : 0;
 }
 
 bool is_error(Outcome outcome) noexcept {
@@ -54,33 +54,34 @@ Outcome combine(const Verdict* verdicts, std::size_t count) noexcept {
     return outcome;
 }
 
-const Verdict* shown(const Verdict* verdicts, const std::int64_t* costs, std::size_t count) noexcept {
-    const Verdict* in_dry_run = nullptr;
-    const Verdict* tightest = nullptr;
+VerdictIndex shown(const Verdict* verdicts, std::size_t count) noexcept {
+    VerdictIndex in_dry_run;
+    VerdictIndex tightest;
     std::int64_t least = 0;
     for (std::size_t i = 0; i < count; ++i) {
         const Verdict& verdict = verdicts[i];
         if (verdict.outcome == Outcome::rejected) {
-            return &verdict;
+            return i;
         }
-        if (verdict.outcome == Outcome::rejected_dry_run && in_dry_run == nullptr) {
-            in_dry_run = &verdict;
+        if (verdict.outcome == Outcome::rejected_dry_run && !in_dry_run) {
+            in_dry_run = i;
         }
-        const std::int64_t remaining = remaining_after(verdict, costs[i]);
-        if (verdict.known && (tightest == nullptr || remaining < least)) {
-            tightest = &verdict;
+        const std::int64_t remaining = remaining_after(verdict);
+        if (verdict.known && (!tightest || remaining < least)) {
+            tightest = i;
             least = remaining;
         }
     }
-    return in_dry_run != nullptr ? in_dry_run : tightest;
+    return in_dry_run ? in_dry_run : tightest;
 }
 
-const Verdict* described(const Verdict* verdicts, const std::int64_t* costs, std::size_t count) noexcept {
-    if (is_error(combine(verdicts, count))) {
-        return std::find_if(verdicts, verdicts + count,
-                            [](const Verdict& verdict) { return is_error(verdict.outcome); });
+VerdictIndex described(const Verdict* verdicts, std::size_t count) noexcept {
+    if (!is_error(combine(verdicts, count))) {
+        return shown(verdicts, count);
     }
-    return shown(verdicts, costs, count);
+    const auto* failed = std::find_if(verdicts, verdicts + count,
+                                      [](const Verdict& verdict) { return is_error(verdict.outcome); });
+    return static_cast<std::size_t>(failed - verdicts);
 }
 
 }  // namespace rate_limit

@@ -26,7 +26,7 @@ char* append_member(char* out, std::string_view name, bool first, std::string_vi
 
 }  // namespace
 
-Quota quota_of(const Verdict& verdict, std::int64_t cost, Millis now) noexcept {
+Quota quota_of(const Verdict& verdict, Millis now) noexcept {
     const std::int64_t limit = verdict.rate.limit;
     const bool spent = verdict.outcome == Outcome::rejected || verdict.outcome == Outcome::rejected_dry_run;
 
@@ -37,7 +37,7 @@ Quota quota_of(const Verdict& verdict, std::int64_t cost, Millis now) noexcept {
     quota.retry = verdict.outcome == Outcome::rejected && !verdict.never_fits;
 
     const std::int64_t room = std::numeric_limits<std::int64_t>::max() - verdict.window.used;
-    quota.used = verdict.window.used + std::min(cost, room);
+    quota.used = verdict.window.used + std::min(verdict.due, room);
     quota.remaining = spent && !verdict.never_fits ? 0 : std::max<std::int64_t>(0, limit - quota.used);
     quota.reset = reset_seconds(verdict.window.reset);
     quota.until = seconds_until(verdict.window.reset, now);

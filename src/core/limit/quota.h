@@ -21,8 +21,8 @@ struct Quota {
     bool retry = false;          ///< really rejected, not in a dry run, and may pass later
 };
 
-/// `cost` is what this request adds to the window: 0 for an exempt or rejected one.
-Quota quota_of(const Verdict& verdict, std::int64_t cost, Millis now) noexcept;
+/// What is due is counted in.
+Quota quota_of(const Verdict& verdict, Millis now) noexcept;
 
 /// One response header; `name` is static, `value` lies where it was written, or is the limit's name.
 struct Field {

@@ -71,7 +71,7 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, Limit& line, Limit& 
     limit.key = limit.key != nullptr ? limit.key : conf.key;
     limit.store_text = limit.store_text != nullptr ? limit.store_text : conf.store;
     limit.cost = limit.cost != nullptr ? limit.cost : conf.cost;
-    ngx_conf_merge_uint_value(limit.mode, conf.mode, 0);
+    limit.mode = limit.mode != nullptr ? limit.mode : conf.mode;
     limit.lease = conf.lease;
     ngx_conf_merge_uint_value(limit.phase, conf.phase, 0);
     ngx_conf_merge_ptr_value(limit.exempt, conf.exempt, nullptr);
@@ -149,7 +149,6 @@ void* create_location_conf(ngx_conf_t* cf) noexcept {
     }
     auto* unset = static_cast<ngx_array_t*>(NGX_CONF_UNSET_PTR);
     conf->lines = unset;
-    conf->mode = NGX_CONF_UNSET_UINT;
     conf->lease = NGX_CONF_UNSET_UINT;
     conf->phase = NGX_CONF_UNSET_UINT;
     conf->exempt = unset;
@@ -173,7 +172,6 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
     if (conf.cost == nullptr) {
         conf.cost = constant_value(cf, "1");
     }
-    ngx_conf_merge_uint_value(conf.mode, prev.mode, static_cast<ngx_uint_t>(Mode::check_charge));
     ngx_conf_merge_uint_value(conf.lease, prev.lease, lease_auto);
     ngx_conf_merge_uint_value(conf.phase, prev.phase, static_cast<ngx_uint_t>(Phase::access));
     if (conf.exempt == NGX_CONF_UNSET_PTR) {
@@ -183,6 +181,8 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
     if (conf.store == nullptr) {
         conf.store = constant_value(cf, "local");
     }
+    conf.mode = conf.mode != nullptr ? conf.mode : prev.mode;
+    conf.mode = conf.mode != nullptr ? conf.mode : named_modes[0];
     if (conf.store == nullptr || conf.cost == nullptr || conf.exempt == nullptr) {
         return static_cast<char*>(NGX_CONF_ERROR);
     }

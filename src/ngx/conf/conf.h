@@ -8,10 +8,10 @@ namespace rate_limit {
 
 struct Key;
 class LimitLog;
+class Mode;
 struct StoreConf;
 class Zone;
 
-enum class Mode : ngx_uint_t { check_charge, charge_refund, lease };
 enum class Phase : ngx_uint_t { access, precontent };
 enum class OnError : ngx_uint_t { allow, deny, local };
 
@@ -21,6 +21,16 @@ constexpr ngx_uint_t headers_github = 0x02;
 constexpr ngx_uint_t headers_ietf = 0x04;
 
 constexpr ngx_uint_t lease_auto = 0;
+
+/// A mode as the configuration names it. Which ones there are stands in ngx/modes/mode.cpp.
+struct NamedMode {
+    const char* name;
+    const Mode& with_redis;
+    const Mode& local;
+};
+
+/// All modes, the default first; null ends them.
+extern const NamedMode* const named_modes[];
 
 /// The value of rate_limit_dry_run: a constant, or a variable asked at each request.
 struct DryRun {
@@ -43,7 +53,7 @@ struct Limit {
     ngx_http_complex_value_t* store_text;
     StoreConf* store;  // null: `local`, or store_text holds a variable and is asked at each request
     bool local;
-    ngx_uint_t mode;
+    const NamedMode* mode;
     ngx_uint_t lease;  // tokens taken at a time; lease_auto: as many as it takes
     ngx_uint_t phase;
     ngx_http_complex_value_t* cost;
@@ -62,7 +72,7 @@ struct LocationConf {
     Key* key;
     ngx_array_t* lines;  // of Limit, as parsed; NGX_CONF_UNSET_PTR: none written; null: `rate_limit off`
     ngx_http_complex_value_t* store;
-    ngx_uint_t mode;
+    const NamedMode* mode;
     ngx_uint_t lease;
     ngx_uint_t phase;
     ngx_http_complex_value_t* cost;

@@ -8,17 +8,6 @@
 
 namespace rate_limit {
 
-namespace {
-
-const ngx_conf_enum_t mode_names[] = {
-    {ngx_string("check_charge"), static_cast<ngx_uint_t>(Mode::check_charge)},
-    {ngx_string("charge_refund"), static_cast<ngx_uint_t>(Mode::charge_refund)},
-    {ngx_string("lease"), static_cast<ngx_uint_t>(Mode::lease)},
-    {ngx_null_string, 0},
-};
-
-}  // namespace
-
 ngx_conf_enum_t phase_names[] = {
     {ngx_string("access"), static_cast<ngx_uint_t>(Phase::access)},
     {ngx_string("precontent"), static_cast<ngx_uint_t>(Phase::precontent)},
@@ -55,15 +44,30 @@ char* parse_window(ngx_conf_t* cf, ngx_str_t text, WindowKind& window) noexcept 
     return NGX_CONF_OK;
 }
 
-char* parse_mode(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& mode) noexcept {
-    for (const ngx_conf_enum_t* known = mode_names; known->name.len != 0; ++known) {
-        if (view(known->name) == view(text)) {
-            mode = known->value;
+/// `"a", "b" or "c"`, into the configuration's pool.
+ngx_str_t names_of_modes(ngx_conf_t* cf) noexcept {
+    constexpr std::size_t most = 500;
+    auto* text = static_cast<u_char*>(ngx_pnalloc(cf->pool, most));
+    if (text == nullptr) {
+        return ngx_null_string;
+    }
+    u_char* end = text;
+    for (const NamedMode* const* known = named_modes; *known != nullptr; ++known) {
+        const char* before = known == named_modes ? "" : known[1] != nullptr ? ", " : " or ";
+        end = ngx_slprintf(end, text + most, "%s\"%s\"", before, (*known)->name);
+    }
+    return {static_cast<std::size_t>(end - text), text};
+}
+
+char* parse_mode(ngx_conf_t* cf, ngx_str_t text, const NamedMode*& mode) noexcept {
+    for (const NamedMode* const* known = named_modes; *known != nullptr; ++known) {
+        if (view(text) == (*known)->name) {
+            mode = *known;
             return NGX_CONF_OK;
         }
     }
-    return refuse(cf, "invalid mode \"%V\" in \"%V\": it is \"check_charge\", \"charge_refund\" or \"lease\"",
-                  &text, &words_of(cf)[0]);
+    const ngx_str_t names = names_of_modes(cf);
+    return refuse(cf, "invalid mode \"%V\" in \"%V\": it is %V", &text, &words_of(cf)[0], &names);
 }
 
 char* parse_phase(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& phase) noexcept {
@@ -281,7 +285,6 @@ char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noe
     limit->file = cf->conf_file->file.name;
     limit->line = cf->conf_file->line;
     ngx_str_set(&limit->name, "default");
-    limit->mode = NGX_CONF_UNSET_UINT;
     limit->phase = NGX_CONF_UNSET_UINT;
     limit->exempt = static_cast<ngx_array_t*>(NGX_CONF_UNSET_PTR);
     limit->dry_run.on = NGX_CONF_UNSET;
@@ -310,7 +313,7 @@ char* set_store(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept
 
 char* set_mode(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
     auto& location = *static_cast<LocationConf*>(conf);
-    if (location.mode != NGX_CONF_UNSET_UINT) {
+    if (location.mode != nullptr) {
         return duplicate;
     }
     return parse_mode(cf, words_of(cf)[1], location.mode);

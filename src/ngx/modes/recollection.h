@@ -1,26 +1,38 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
-#include "core/limit/decision.h"
 #include "core/limit/window.h"
 #include "core/machine/window_account.h"
-#include "ngx/request/context.h"
+#include "ngx/modes/mode.h"
 
 namespace rate_limit {
 
-/// One limit of one request and what this machine remembers of its window. Each function is one or two steps
-/// under the lock of one set; nothing here waits.
+/// What this machine remembers of the window of one limit of one request, as the modes use it. Each function
+/// is one or two steps under the lock of one record; nothing here waits.
 
-/// What it is asked under now.
-Terms terms_of(const AppliedLimit& applied, const Verdict& verdict, Millis now) noexcept;
+/// What the limit is asked under now.
+Terms terms_of(const AppliedLimit& applied, Millis now) noexcept;
 
-/// What is remembered is to be looked at before a store is asked: it may well decide.
-bool looks_up_first(const AppliedLimit& applied) noexcept;
+/// The verdict gets the window.
+void show(AppliedLimit& applied, const Window& window) noexcept;
 
-/// Looks before any store is asked, or when none has answered. Where the limit is reached, the verdict gets
-/// the window.
-Recalled recall(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Millis now) noexcept;
+/// Redis has lately said of the window that its limit is reached; or of another one by chance.
+bool may_be_used_up(const AppliedLimit& applied) noexcept;
+
+/// So that requests that come after look at what is remembered before they ask.
+void note_used_up(AppliedLimit& applied, Millis now) noexcept;
+
+/// The record of the window, if it is open and leaves less than `need`.
+std::optional<WindowRecord> full_window(AppliedLimit& applied, std::int64_t need, Millis now) noexcept;
+
+/// The limit is reached: the verdict gets the window of this record.
+Recalled reject_by(AppliedLimit& applied, const WindowRecord& record) noexcept;
+
+/// The limit is reached, as far as this machine knows of a window of Redis: the request is rejected by that,
+/// unless it is its turn to ask the primary, or unless charges are in it that Redis has not taken.
+Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, Millis now) noexcept;
 
 /// Whose word on the window comes with a request.
 enum class Source : unsigned char {
@@ -29,40 +41,42 @@ enum class Source : unsigned char {
     primary,  ///< the primary's, asked by a request that recalled Recalled::to_confirm
 };
 
-enum class Admission : unsigned char {
-    admitted,  ///< and counted here until it is charged or given back
-    refused,   ///< the limit is reached
-    no_room,   ///< the memory is full and says nothing
+struct Word {
+    Source source = Source::memory;
+    Window window;
 };
 
-/// Takes in the answer, and lets the request in if there is room under its limit. Unless `no_room`, the
-/// verdict gets the window as known here, without this request.
-Admission admit(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, const Window& answer,
-                Source source, Millis now) noexcept;
+/// How a request enters a window: it `need`s so much to be left, and holds it as a holding of this kind,
+/// in_flight or reserved, until it is settled.
+struct Entry {
+    std::int64_t need;
+    Holding::Kind kind;
+};
+
+/// Takes in the word, and lets the request in if there is room. Unless `unchecked`, for want of room in the
+/// memory, the verdict gets the window as known here, without this request.
+Admission enter_window(AppliedLimit& applied, const Entry& entry, const Word& word, Millis now) noexcept;
+
+/// The same by what this machine remembers, in place of a store that does not answer.
+Admission enter_unasked(AppliedLimit& applied, Millis now) noexcept;
+
+/// There is no room to remember the window: what the node answered decides.
+Admission by_answer_alone(AppliedLimit& applied, const Window& answer, Millis now) noexcept;
+
+/// The store was asked and has not answered: that the limit is reached stands where this machine knows it.
+Admission without_answer(AppliedLimit& applied, Millis now) noexcept;
 
 /// Takes in the answer for a request that is refused whatever it says. The verdict gets that window.
-void take_in(AppliedLimit& applied, Verdict& verdict, const Window& answer, Millis now) noexcept;
-
-/// Takes in the answer to a reservation. The verdict gets the window as stored, without this request.
-Admission take_grant(AppliedLimit& applied, Verdict& verdict, std::int64_t cost, Millis now) noexcept;
-
-/// What was granted after the request had gone on without it is held from now on. False: nothing was.
-bool take_late_grant(AppliedLimit& applied) noexcept;
+void take_in(AppliedLimit& applied, const Window& answer, Millis now) noexcept;
 
 /// The verdict gets the window that is remembered. False: none is open, as far as its store has said.
-bool recollect(const AppliedLimit& applied, Verdict& verdict, Millis now) noexcept;
+bool recollect(AppliedLimit& applied, Millis now) noexcept;
 
-/// The request leaves a local limit: `cost` is what it is charged in all.
-void charge_local(AppliedLimit& applied, const Verdict& verdict, std::int64_t cost, Millis now) noexcept;
+/// What is known about the question that the primary has answered.
+Question question_of(const AppliedLimit& applied) noexcept;
 
-/// What a charge is told about the window it goes to.
-struct Sending {
-    Millis reset = 0;   ///< of the window, or proposed; may have passed
-    bool open = false;  ///< Redis has said that it is open
-    Receipt receipt;
-};
-
-/// The request leaves a limit of a Redis store, and a charge, not of 0, is about to set out.
-Sending send_charge(AppliedLimit& applied, const Verdict& verdict, std::int64_t cost, Millis now) noexcept;
+/// What the request holds in the memory of this machine, in flight or reserved in a local window, is given
+/// back.
+void give_back_here(AppliedLimit& applied, const Holding& holding) noexcept;
 
 }  // namespace rate_limit

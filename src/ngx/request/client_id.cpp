@@ -3,7 +3,7 @@
 #include "core/append.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/redis_conf.h"
-#include "ngx/request/context.h"
+#include "ngx/modes/applied_limit.h"
 
 namespace rate_limit {
 
@@ -14,7 +14,7 @@ std::string_view store_name(ngx_http_request_t* r, const AppliedLimit& applied) 
     if (applied.shard != nullptr) {
         return applied.shard->store().conf().name;
     }
-    const Limit& limit = *applied.limit;
+    const Limit& limit = applied.limit;
     if (limit.store != nullptr) {
         return limit.store->name;
     }
@@ -27,12 +27,10 @@ std::string_view store_name(ngx_http_request_t* r, const AppliedLimit& applied) 
 
 }  // namespace
 
-std::uint64_t client_id(const RequestContext& context, std::size_t i) noexcept {
+std::uint64_t client_id(ngx_http_request_t* r, const AppliedLimit& applied) noexcept {
     constexpr std::string_view separator("\0", 1);
-    ngx_http_request_t* r = context.request();
-    const AppliedLimit& applied = context.applied(i);
     const std::string_view store = store_name(r, applied);
-    const std::string_view name = view(applied.limit->name);
+    const std::string_view name = view(applied.limit.name);
     const std::size_t room = store.size() + name.size() + applied.client_key.size() + 3 * separator.size();
     auto* text = static_cast<char*>(ngx_pnalloc(r->pool, room));
     if (text == nullptr) {

@@ -1,15 +1,16 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+
+#include "ngx/base/ngx.h"
 
 namespace rate_limit {
 
-class RequestContext;
+struct AppliedLimit;
 
 /// What `$rate_limit_id` and the log line of a rejection call a client of one limit, without saying who that
 /// is: a keyed hash of store, name and key, the same on this machine as long as its zone lives. Computed
 /// anew at each call. 0 without memory.
-std::uint64_t client_id(const RequestContext& context, std::size_t i) noexcept;
+std::uint64_t client_id(ngx_http_request_t* r, const AppliedLimit& applied) noexcept;
 
 }  // namespace rate_limit

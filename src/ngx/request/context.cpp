@@ -10,8 +10,7 @@ namespace rate_limit {
 
 namespace {
 
-static_assert(alignof(RequestContext) == alignof(AppliedLimit) && alignof(AppliedLimit) == alignof(Verdict) &&
-                  alignof(Verdict) == alignof(std::int64_t),
+static_assert(alignof(RequestContext) == alignof(AppliedLimit) && alignof(AppliedLimit) == alignof(Verdict),
               "they lie one after the other");
 
 /// While a request waits, its socket may become writable for reasons of its own: nothing to do.
@@ -41,16 +40,13 @@ RequestContext* RequestContext::find(ngx_http_request_t* r) noexcept {
 RequestContext* RequestContext::create(ngx_http_request_t* r, const LocationConf& conf) noexcept {
     const std::size_t room = conf.limits->nelts;
     void* memory =
-        ngx_palloc(r->pool, sizeof(RequestContext) +
-                                room * (sizeof(AppliedLimit) + sizeof(Verdict) + 2 * sizeof(std::int64_t)));
+        ngx_palloc(r->pool, sizeof(RequestContext) + room * (sizeof(AppliedLimit) + sizeof(Verdict)));
     if (memory == nullptr) {
         return nullptr;
     }
     auto* context = new (memory) RequestContext(r, conf);
     context->applied_ = reinterpret_cast<AppliedLimit*>(context + 1);
     context->verdicts_ = reinterpret_cast<Verdict*>(context->applied_ + room);
-    context->costs_ = reinterpret_cast<std::int64_t*>(context->verdicts_ + room);
-    context->due_ = context->costs_ + room;
     return context;
 }
 
@@ -66,40 +62,30 @@ ngx_int_t RequestContext::attach() noexcept {
     return NGX_OK;
 }
 
-std::size_t RequestContext::add(const Limit& limit) noexcept {
-    auto* applied = new (&applied_[count_]) AppliedLimit;
+AppliedLimit& RequestContext::add(const Limit& limit) noexcept {
     auto* verdict = new (&verdicts_[count_]) Verdict;
-    applied->limit = &limit;
+    auto* applied = new (&applied_[count_]) AppliedLimit(limit, uncounted, *verdict);
     verdict->name = view(limit.name);
-    costs_[count_] = 1;
     if (limit.cost->lengths == nullptr) {
-        applied->cost_known = parse_cost(view(limit.cost->value), costs_[count_]);
+        applied->cost_known = parse_cost(view(limit.cost->value), applied->cost);
     }
-    return count_++;
+    ++count_;
+    return *applied;
 }
 
-void RequestContext::ask(std::size_t i) noexcept {
+void RequestContext::ask(AppliedLimit& applied) noexcept {
     ++pending_;
-    AppliedLimit& applied = applied_[i];
-    if (verdicts_[i].never_fits) {
+    if (applied.verdict.never_fits) {
         applied.check.start(*applied.shard, applied.key, true, *this);
-        return;
+    } else {
+        applied.mode->ask(applied, *this);
     }
-    if (applied.leases() && costs_[i] != 0) {
-        applied.check.lease(*applied.shard, applied.key, applied.reservation, *this);
-        return;
-    }
-    if (applied.reserves()) {
-        applied.reservation = {applied.id, verdicts_[i].rate, applied.limit->window, costs_[i], costs_[i], 0};
-        applied.check.reserve(*applied.shard, applied.key, applied.reservation, *this);
-        return;
-    }
-    applied.check.start(*applied.shard, applied.key, applied.recalled == Recalled::to_confirm, *this);
 }
 
 void RequestContext::give_back_all() noexcept {
+    const Millis now = now_millis();
     for (std::size_t i = 0; i < count_; ++i) {
-        give_back(applied_[i]);
+        applied_[i].mode->settle(applied_[i], 0, now);
         applied_[i].check.cancel();  // what it is granted from now on comes back, too
     }
 }

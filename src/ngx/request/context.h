@@ -4,69 +4,11 @@
 #include <string_view>
 
 #include "core/limit/decision.h"
-#include "core/machine/window_record.h"
 #include "ngx/base/resume.h"
 #include "ngx/conf/conf.h"
-#include "ngx/store/check.h"
-#include "ngx/store/store.h"
+#include "ngx/modes/mode.h"
 
 namespace rate_limit {
-
-class Zone;
-
-/// What a request has in its window until it is charged or gives it back.
-enum class Held : unsigned char {
-    nothing,
-    in_flight,  ///< it counts as one
-    reserved,   ///< its cost is charged already
-    leased,     ///< tokens that this machine had
-};
-
-/// What this machine remembers before any store is asked.
-enum class Recalled : unsigned char {
-    nothing,     ///< nothing, or that there is room
-    used_up,     ///< that the limit is reached
-    drawn,       ///< tokens, which the request has now
-    to_confirm,  ///< that the limit is reached, and it is this request's turn to ask the primary whether that
-                 ///< is still so
-};
-
-/// One limit that applies to one request.
-struct AppliedLimit {
-    const Limit* limit = nullptr;
-    std::string_view client_key;
-    bool dry_run = false;
-    Zone* zone = nullptr;    // null: nothing can be decided, the verdict says why
-    Shard* shard = nullptr;  // null: no store is asked or charged
-    std::string_view key;    // what identifies the window: in Redis, or here
-    WindowId id;
-    bool open = false;  // the store knew an open window
-    bool cost_known = false;
-    Recalled recalled = Recalled::nothing;
-    bool looked_up = false;  // what is remembered has been looked at
-    bool doubtful = false;   // what was recalled has charges in it that Redis has not taken yet
-    Held held = Held::nothing;
-    Ticket ticket = 0;          // of the window that holds it
-    std::uint32_t events = 0;   // what the record said when it was recalled
-    std::int64_t reserved = 0;  // what is charged already, or spent of tokens
-    Millis held_in = 0;         // the reset of the window in Redis where it is
-    Reservation reservation;    // what is asked for; in `lease` known before that
-    Check check;
-
-    bool local() const noexcept { return zone != nullptr && shard == nullptr; }
-
-    /// It is charged before the request, if its cost fits.
-    bool reserves() const noexcept { return limit->mode != static_cast<ngx_uint_t>(Mode::check_charge); }
-    bool reserves_here() const noexcept { return reserves() && local(); }
-
-    /// It spends tokens that this machine fetches in advance.
-    bool leases() const noexcept {
-        return shard != nullptr && limit->mode == static_cast<ngx_uint_t>(Mode::lease);
-    }
-};
-
-/// The request leaves the window uncharged.
-void give_back(AppliedLimit& applied) noexcept;
 
 /// What one request is limited by and what was decided. Made by the first location with a limit that applies,
 /// under whose configuration it stays wherever redirects take the request. Lives in the request's pool, on
@@ -88,24 +30,17 @@ public:
     std::size_t count() const noexcept { return count_; }
     AppliedLimit& applied(std::size_t i) noexcept { return applied_[i]; }
     const AppliedLimit& applied(std::size_t i) const noexcept { return applied_[i]; }
-    Verdict& verdict(std::size_t i) noexcept { return verdicts_[i]; }
     const Verdict* verdicts() const noexcept { return verdicts_; }
 
-    /// The costs of this request: index as applied(); an array of count().
-    std::int64_t* costs() noexcept { return costs_; }
-
-    /// What of them is charged, for the response at hand: written by charges_due().
-    std::int64_t* due() noexcept { return due_; }
-
     /// Adds a limit that applies; there is room for every line of the location.
-    std::size_t add(const Limit& limit) noexcept;
+    AppliedLimit& add(const Limit& limit) noexcept;
 
     /// The last one does not apply after all; nothing has been asked for it.
     void drop_last() noexcept { --count_; }
 
-    /// Asks the store for one limit's window: its primary, if that is to confirm what is remembered, or if
-    /// the cost never fits; then the window is for the headers.
-    void ask(std::size_t i) noexcept;
+    /// Asks the store of one limit. Where the cost never fits, it is asked only for the window that headers
+    /// show.
+    void ask(AppliedLimit& applied) noexcept;
 
     /// Nothing is limited, checked or charged, whatever an earlier phase decided.
     void bypass() noexcept {
@@ -170,8 +105,8 @@ public:
     Outcome outcome = Outcome::none;
     bool access_done = false;      ///< the limits of the access phase are decided
     bool precontent_done = false;  ///< those of the precontent phase are
-    bool settled = false;          ///< what it turned out to cost has been evaluated
-    bool charged = false;          ///< its limits have been charged, or given back what they held
+    bool cost_is_final = false;    ///< what it turned out to cost has been evaluated
+    bool settled = false;          ///< its limits have been charged, or given back what they held
 
 private:
     explicit RequestContext(ngx_http_request_t* r, const LocationConf& conf) noexcept : conf_(conf) {
@@ -185,8 +120,6 @@ private:
     const LocationConf& conf_;
     AppliedLimit* applied_ = nullptr;
     Verdict* verdicts_ = nullptr;
-    std::int64_t* costs_ = nullptr;
-    std::int64_t* due_ = nullptr;
     std::size_t count_ = 0;
     std::size_t pending_ = 0;
     Phase phase_ = Phase::access;  // the last one begun

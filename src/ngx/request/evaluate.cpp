@@ -2,7 +2,7 @@
 #include "ngx/base/zone.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/redis_conf.h"
-#include "ngx/modes/recollection.h"
+#include "ngx/request/costs.h"
 #include "ngx/request/limiter.h"
 #include "redis/digest.h"
 #include "redis/window_key.h"
@@ -39,7 +39,7 @@ const char* locate(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rat
     }
     const std::string_view store = conf != nullptr ? std::string_view(conf->name) : "local";
     const std::string_view prefix = conf != nullptr ? std::string_view(conf->prefix) : "";
-    const std::string_view name = view(applied.limit->name);
+    const std::string_view name = view(applied.limit.name);
     const std::size_t room =
         store.size() + 1 + prefix.size() + name.size() + key.size() + max_window_key_overhead;
     auto* text = static_cast<char*>(ngx_pnalloc(r->pool, room));
@@ -47,8 +47,7 @@ const char* locate(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rat
         return "no memory";
     }
     char* begin = append(append(text, store), std::string_view("\0", 1));
-    const char* end =
-        write_window_key(begin, prefix, name, rate.period, applied.limit->window, key, digested);
+    const char* end = write_window_key(begin, prefix, name, rate.period, applied.limit.window, key, digested);
     applied.key = {begin, static_cast<std::size_t>(end - begin)};
     applied.zone = main_conf(r)->zone;
     applied.id = applied.zone->windows().id_of({text, static_cast<std::size_t>(end - text)});
@@ -60,18 +59,19 @@ const char* locate(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rat
         }
         applied.shard = &runtime->shard_of(key);
     }
-    if (looks_up_first(applied)) {
+    applied.mode = conf != nullptr ? &applied.limit.mode->with_redis : &applied.limit.mode->local;
+    if (applied.mode->recalls_first(applied, false)) {
         applied.zone->windows().prefetch(applied.id);
     }
     return nullptr;
 }
 
 /// The limit of the same window that applies already, as rates and keys have turned out; null for none.
-const Limit* twin_of(const RequestContext& context, std::size_t i) noexcept {
-    for (std::size_t other = 0; other < i; ++other) {
-        const AppliedLimit& applied = context.applied(other);
-        if (applied.zone != nullptr && applied.id == context.applied(i).id) {
-            return applied.limit;
+const Limit* twin_of(const RequestContext& context, const AppliedLimit& applied) noexcept {
+    for (std::size_t i = 0; &context.applied(i) != &applied; ++i) {
+        const AppliedLimit& other = context.applied(i);
+        if (other.zone != nullptr && other.id == applied.id) {
+            return &other.limit;
         }
     }
     return nullptr;
@@ -90,11 +90,10 @@ void skip_last(RequestContext& context, const Limit& limit, const Limit& twin) n
 }
 
 /// Finds the window of a limit that applies, and what the request costs where that is known before.
-ngx_int_t find_window(RequestContext& context, std::size_t i, const Rate& rate) noexcept {
+ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, const Rate& rate) noexcept {
     ngx_http_request_t* r = context.request();
-    AppliedLimit& applied = context.applied(i);
-    const Limit& limit = *applied.limit;
-    Verdict& verdict = context.verdict(i);
+    const Limit& limit = applied.limit;
+    Verdict& verdict = applied.verdict;
     verdict.rate = rate;
     if (rate.limit == 0) {
         verdict.known = true;
@@ -110,19 +109,19 @@ ngx_int_t find_window(RequestContext& context, std::size_t i, const Rate& rate) 
         return NGX_ERROR;
     }
     if (!found) {
-        fail(context, i, "it is neither \"local\" nor the name of a \"rate_limit_redis\" block", "store",
-             view(name));
+        fail(context, applied, "it is neither \"local\" nor the name of a \"rate_limit_redis\" block",
+             "store", view(name));
         return NGX_OK;
     }
     const char* failure = locate(r, applied, rate, store, applied.client_key);
-    const Limit* twin = failure == nullptr ? twin_of(context, i) : nullptr;
+    const Limit* twin = failure == nullptr ? twin_of(context, applied) : nullptr;
     if (failure != nullptr) {
-        fail(context, i, failure);
+        fail(context, applied, failure);
     } else if (twin != nullptr) {
         skip_last(context, limit, *twin);
-    } else if (applied.reserves()) {
-        settle_cost(context, i);
-        verdict.never_fits = context.costs()[i] > rate.limit;
+    } else if (applied.mode->needs_cost()) {
+        evaluate_cost_early(context, applied);
+        verdict.never_fits = applied.cost > rate.limit;
     }
     return NGX_OK;
 }
@@ -152,8 +151,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
         rate_error = parse_rate(view(text), rate);
     }
 
-    const std::size_t i = context.add(limit);
-    AppliedLimit& applied = context.applied(i);
+    AppliedLimit& applied = context.add(limit);
     applied.client_key = view(key);
     applied.dry_run = limit.dry_run.on != 0;
     if (limit.dry_run.value != nullptr) {
@@ -164,10 +162,10 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
         applied.dry_run = is_on(view(dry_run));
     }
     if (rate_error != RateError::none) {
-        fail(context, i, describe(rate_error), "rate", view(text));
+        fail(context, applied, describe(rate_error), "rate", view(text));
         return NGX_OK;
     }
-    return find_window(context, i, rate);
+    return find_window(context, applied, rate);
 }
 
 }  // namespace

@@ -9,29 +9,30 @@ namespace rate_limit {
 
 namespace {
 
-void log_rejection(RequestContext& context, std::size_t i) noexcept {
-    const Verdict& verdict = context.verdict(i);
-    const ngx_str_t& name = context.applied(i).limit->name;
+void log_rejection(const RequestContext& context, const AppliedLimit& applied) noexcept {
+    const Verdict& verdict = applied.verdict;
+    const ngx_str_t& name = applied.limit.name;
     ngx_log_t* log = context.request()->connection->log;
     const char* dry_run = verdict.outcome == Outcome::rejected ? "" : ", dry run";
     if (verdict.never_fits) {
         ngx_log_error(context.conf().log_level, log, 0,
                       "rate limit \"%V\" exceeded%s: a cost of %L is above the whole limit, %L used of %L in "
                       "%L s, id %016xL",
-                      &name, dry_run, context.costs()[i], verdict.window.used, verdict.rate.limit,
-                      verdict.rate.period, client_id(context, i));
+                      &name, dry_run, applied.cost, verdict.window.used, verdict.rate.limit,
+                      verdict.rate.period, client_id(context.request(), applied));
     } else {
         ngx_log_error(context.conf().log_level, log, 0,
                       "rate limit \"%V\" exceeded%s: %L used of %L in %L s, id %016xL", &name, dry_run,
-                      verdict.window.used, verdict.rate.limit, verdict.rate.period, client_id(context, i));
+                      verdict.window.used, verdict.rate.limit, verdict.rate.period,
+                      client_id(context.request(), applied));
     }
 }
 
-void log_rejections(RequestContext& context, std::size_t from) noexcept {
+void log_rejections(const RequestContext& context, std::size_t from) noexcept {
     for (std::size_t i = from; i < context.count(); ++i) {
-        const Outcome outcome = context.verdict(i).outcome;
+        const Outcome outcome = context.applied(i).verdict.outcome;
         if (outcome == Outcome::rejected || outcome == Outcome::rejected_dry_run) {
-            log_rejection(context, i);
+            log_rejection(context, context.applied(i));
         }
     }
 }
@@ -39,8 +40,8 @@ void log_rejections(RequestContext& context, std::size_t from) noexcept {
 /// What a rejection is answered with: the first limit that rejected says, or else its location.
 ngx_uint_t rejection_status(const RequestContext& context, std::size_t from) noexcept {
     for (std::size_t i = from; i < context.count(); ++i) {
-        const ngx_uint_t own = context.applied(i).limit->status;
-        if (context.verdicts()[i].outcome == Outcome::rejected) {
+        const ngx_uint_t own = context.applied(i).limit.status;
+        if (context.applied(i).verdict.outcome == Outcome::rejected) {
             return own != 0 ? own : context.conf().status;
         }
     }
@@ -53,7 +54,7 @@ ngx_int_t conclude(RequestContext& context, Phase phase, std::size_t from) noexc
     (phase == Phase::access ? context.access_done : context.precontent_done) = true;
     log_rejections(context, from);
 
-    if (context.outcome != Outcome::rejected && context.outcome != Outcome::error_denied) {
+    if (!is_refusal(context.outcome)) {
         return NGX_DECLINED;
     }
     context.end();  // an error page in this same location is not limited again
@@ -141,7 +142,7 @@ ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
     }
     RequestContext* context = RequestContext::find(r);
     if (context != nullptr) {
-        charge_once(*context);
+        settle(*context);
     }
     return NGX_OK;
 }

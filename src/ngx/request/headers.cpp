@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <array>
 
-#include "core/limit/quota.h"
 #include "ngx/conf/conf.h"
-#include "ngx/request/context.h"
+#include "ngx/request/costs.h"
 #include "ngx/request/handlers.h"
 #include "ngx/request/limiter.h"
+#include "ngx/request/shown.h"
 
 namespace rate_limit {
 
@@ -101,9 +101,9 @@ ngx_int_t add_list(RequestContext& context, std::string_view name, Append append
     }
     char* end = text;
     for (std::size_t i = 0; i < context.count(); ++i) {
-        const Verdict& verdict = context.verdict(i);
+        const Verdict& verdict = context.applied(i).verdict;
         if (verdict.known) {
-            end = append(end, quota_of(verdict, context.due()[i], now), end == text);
+            end = append(end, quota_of(verdict, now), end == text);
         }
     }
     fields.add(Field{name, {text, static_cast<std::size_t>(end - text)}});
@@ -120,11 +120,11 @@ ngx_int_t add_fields(RequestContext& context) noexcept {
     const ngx_uint_t headers = context.conf().headers;
     const Millis now = now_millis();
 
-    const Verdict* verdict = shown_verdict(context, r->headers_out.status);
-    if (verdict == nullptr) {
+    const VerdictIndex limit = shown_limit(context, r->headers_out.status);
+    if (!limit) {
         return NGX_OK;
     }
-    const Quota quota = quota_of(*verdict, context.due()[verdict - context.verdicts()], now);
+    const Quota quota = quota_of(context.verdicts()[*limit], now);
     NewFields fields;
     auto* text = static_cast<char*>(
         ngx_pnalloc(r->pool, GithubFields::max_text + (quota.retry ? max_retry_after : 0)));
@@ -162,7 +162,7 @@ ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
     if (context == nullptr || context->count() == 0) {
         return next_header_filter(r);
     }
-    settle_costs(*context);
+    evaluate_costs(*context);
     if ((context->conf().headers & headers_off) == 0 && add_fields(*context) != NGX_OK) {
         return NGX_ERROR;
     }
@@ -170,10 +170,10 @@ ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
     // Later filters may have changed it: to 206, or by an error page that came back here.
     context->note_status();
     if (r->header_sent != 0 && has_post_action(r)) {
-        settle_costs_again(*context);  // that will have an upstream of its own
+        evaluate_final_costs(*context);  // that will have an upstream of its own
     }
     if (r->header_sent != 0 && context->status() == NGX_HTTP_SWITCHING_PROTOCOLS) {
-        charge_once(*context);  // the connection may stay for hours
+        settle(*context);  // the connection may stay for hours
     }
     return passed;
 }

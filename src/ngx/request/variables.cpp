@@ -4,12 +4,10 @@
 
 #include "core/address.h"
 #include "core/append.h"
-#include "core/limit/quota.h"
 #include "ngx/conf/conf.h"
 #include "ngx/request/client_id.h"
-#include "ngx/request/context.h"
 #include "ngx/request/handlers.h"
-#include "ngx/request/limiter.h"
+#include "ngx/request/shown.h"
 
 namespace rate_limit {
 
@@ -69,18 +67,15 @@ ngx_int_t status_variable(ngx_http_request_t* r, ngx_http_variable_value_t* valu
 ngx_int_t resource_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
                             uintptr_t /*data*/) noexcept {
     RequestContext* context = RequestContext::find(r->main);
-    const Verdict* verdict = context != nullptr ? described_verdict(*context, context->status()) : nullptr;
-    return verdict != nullptr ? set_text(value, verdict->name) : set_missing(value);
+    const VerdictIndex i = context != nullptr ? described_limit(*context, context->status()) : VerdictIndex{};
+    return i ? set_text(value, context->verdicts()[*i].name) : set_missing(value);
 }
 
 ngx_int_t shard_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
                          uintptr_t /*data*/) noexcept {
     RequestContext* context = RequestContext::find(r->main);
-    const Verdict* verdict = context != nullptr ? described_verdict(*context, context->status()) : nullptr;
-    if (verdict == nullptr) {
-        return set_missing(value);
-    }
-    const Shard* shard = context->applied(static_cast<std::size_t>(verdict - context->verdicts())).shard;
+    const VerdictIndex i = context != nullptr ? described_limit(*context, context->status()) : VerdictIndex{};
+    const Shard* shard = i ? context->applied(*i).shard : nullptr;
     return shard != nullptr ? set_text(value, shard->name()) : set_missing(value);
 }
 
@@ -95,9 +90,8 @@ ngx_int_t id_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, u
     if (text == nullptr) {
         return NGX_ERROR;
     }
-    const Verdict* verdict = described_verdict(*context, context->status());
-    const std::size_t i = verdict != nullptr ? static_cast<std::size_t>(verdict - context->verdicts()) : 0;
-    ngx_sprintf(text, "%016xL", client_id(*context, i));
+    const std::size_t i = described_limit(*context, context->status()).value_or(0);
+    ngx_sprintf(text, "%016xL", client_id(r->main, context->applied(i)));
     return set_text(value, {reinterpret_cast<char*>(text), digits});
 }
 

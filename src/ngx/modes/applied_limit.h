@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "core/limit/decision.h"
+#include "core/machine/window_record.h"
+#include "ngx/conf/conf.h"
+#include "ngx/store/check.h"
+#include "ngx/store/store.h"
+
+namespace rate_limit {
+
+class Mode;
+class Zone;
+
+/// What a request has in its window until it is charged or gives it back.
+struct Holding {
+    enum class Kind : unsigned char {
+        nothing,
+        in_flight,  ///< the request counts as one here
+        reserved,   ///< its cost is charged already
+        tokens,     ///< it has tokens that this machine fetched
+    };
+
+    Kind kind = Kind::nothing;
+    std::int64_t cost = 0;  ///< charged already, or spent of tokens
+    Ticket ticket = 0;      ///< of the window of this machine that counts it
+    Millis reset = 0;       ///< of the window in Redis that counts it
+};
+
+/// What this machine remembers before any store is asked.
+enum class Recalled : unsigned char {
+    nothing,     ///< nothing, or that there is room
+    used_up,     ///< that the limit is reached
+    admitted,    ///< tokens, which the request has now
+    to_confirm,  ///< that the limit is reached, and it is this request's turn to ask the primary whether that
+                 ///< is still so
+};
+
+/// One limit that applies to one request, and how far the request has come under it. Lives in the request.
+struct AppliedLimit {
+    AppliedLimit(const Limit& of, const Mode& uncounted, Verdict& on) noexcept
+        : limit(of), mode(&uncounted), verdict(on) {}
+
+    const Limit& limit;
+    const Mode* mode;  ///< how it is counted, once its store is known
+    Verdict& verdict;
+
+    std::string_view client_key;
+    std::int64_t cost = 1;
+    bool cost_known = false;
+    bool dry_run = false;
+
+    Zone* zone = nullptr;    ///< null: nothing can be decided, the verdict says why
+    Shard* shard = nullptr;  ///< null: no store is asked or charged
+    std::string_view key;    ///< what identifies the window: in Redis, or here
+    WindowId id;
+
+    Recalled recalled = Recalled::nothing;
+    bool looked_up = false;    ///< what is remembered has been looked at
+    bool doubtful = false;     ///< what was recalled has charges in it that Redis has not taken yet
+    bool open = false;         ///< the store knew an open window
+    std::uint32_t events = 0;  ///< what the record said when it was recalled
+
+    Holding holding;
+    Reservation reservation;  ///< what the store is asked for, where it is asked for more than the window
+    Check check;
+    const char* failure = nullptr;  ///< why the limit could not be checked: static text for a log line
+
+    /// What the request holds is the caller's from now on: to be charged or given back.
+    Holding take_holding() noexcept { return std::exchange(holding, Holding{}); }
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,121 @@
+#include "ngx/modes/charge_refund.h"
+
+#include "ngx/base/zone.h"
+#include "ngx/modes/local.h"
+#include "ngx/modes/recollection.h"
+#include "ngx/modes/redis_charge.h"
+
+namespace rate_limit {
+
+namespace {
+
+void remember_answer(AppliedLimit& applied, const Terms& terms, const Window& answer,
+                     bool admitted) noexcept {
+    const Question question = question_of(applied);
+    // Without room nothing is remembered: the store has decided.
+    (void)applied.zone->windows().update(applied.id, terms.now, [&](WindowRecord& record) {
+        if (applied.recalled == Recalled::to_confirm) {
+            replace(record, terms, answer, question);
+        } else {
+            learn(record, terms, answer);
+        }
+        if (!admitted) {
+            heard(record, terms.now);
+        }
+    });
+}
+
+/// Takes what was granted after the request had gone on without it. False: nothing was.
+bool take_late_grant(AppliedLimit& applied, Millis now) noexcept {
+    const std::int64_t granted = applied.check.take_granted();
+    if (granted == 0) {
+        return false;
+    }
+    const Window answer = applied.check.window();
+    Terms terms;
+    terms.rate = applied.reservation.rate;
+    terms.truth = Truth::redis;
+    terms.now = now;
+    // Without room nothing is remembered.
+    (void)applied.zone->windows().update(applied.id, now,
+                                         [&](WindowRecord& record) { learn(record, terms, answer); });
+    give_back_here(applied, applied.take_holding());  // it may have been let in by memory meanwhile
+    applied.holding = {Holding::Kind::reserved, granted, 0, answer.reset};
+    return true;
+}
+
+/// The cost was charged before the request; `due` is what it is charged in all.
+void settle_reserved(AppliedLimit& applied, std::int64_t due, Millis now) noexcept {
+    const Holding holding = applied.take_holding();
+    if (due > holding.cost) {
+        charge_redis(applied, due - holding.cost, now);
+    } else if (due < holding.cost) {
+        applied.shard->charges().refund(applied.key, applied.reservation, holding.cost - due, holding.reset);
+    }
+}
+
+}  // namespace
+
+bool ChargeRefund::recalls_first(const AppliedLimit& applied, bool /*alone*/) const noexcept {
+    return may_be_used_up(applied);
+}
+
+Recalled ChargeRefund::recall(AppliedLimit& applied, Millis now) const noexcept {
+    const auto full = full_window(applied, applied.cost, now);
+    return full ? confirm_or_reject(applied, *full, now) : Recalled::nothing;
+}
+
+void ChargeRefund::ask(AppliedLimit& applied, Check::Owner& owner) const noexcept {
+    applied.reservation = {applied.id,   applied.verdict.rate, applied.limit.window,
+                           applied.cost, applied.cost,         0};
+    applied.check.reserve(*applied.shard, applied.key, applied.reservation, owner);
+}
+
+Admission ChargeRefund::admit(AppliedLimit& applied, Millis now) const noexcept {
+    if (applied.check.failure() != nullptr) {
+        return without_answer(applied, now);
+    }
+    const Terms terms = terms_of(applied, now);
+    const Window answer = applied.check.window();
+    const std::int64_t granted = applied.check.take_granted();
+    const std::int64_t limit = terms.rate.limit;
+    const bool admitted = applied.cost == 0 ? answer.used <= limit : granted >= applied.cost;
+    remember_answer(applied, terms, answer, admitted);
+    if (!admitted || answer.used >= limit) {
+        note_used_up(applied, now);
+    }
+    applied.open = is_open(answer, terms.rate.period, now);
+    show(applied, applied.open ? Window{answer.used - granted, answer.reset} : Window{0, terms.proposed});
+    if (!admitted) {
+        return Admission::refused;
+    }
+    applied.holding = {granted != 0 ? Holding::Kind::reserved : Holding::Kind::nothing, granted, 0,
+                       answer.reset};
+    return Admission::admitted;
+}
+
+void ChargeRefund::settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept {
+    if (take_late_grant(applied, now) || applied.holding.kind == Holding::Kind::reserved) {
+        settle_reserved(applied, due, now);
+    } else if (due == 0) {
+        give_back_here(applied, applied.take_holding());
+    } else if (applied.check.unsettled()) {
+        // It may be charged already: its answer will say what is left to do.
+        applied.check.keep(owe(applied, due, now).owed);
+    } else if (applied.check.in_doubt()) {
+        // Perhaps it is charged: never twice. Here it counts.
+        applied.shard->charges().settle(owe(applied, due, now).owed);
+    } else {
+        charge_redis(applied, due, now);
+    }
+}
+
+namespace {
+
+const ChargeRefund with_redis;
+
+}  // namespace
+
+extern const NamedMode charge_refund_mode = {"charge_refund", with_redis, local_reserve};
+
+}  // namespace rate_limit

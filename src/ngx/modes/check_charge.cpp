@@ -1,0 +1,63 @@
+#include "ngx/base/zone.h"
+#include "ngx/modes/local.h"
+#include "ngx/modes/recollection.h"
+#include "ngx/modes/redis_charge.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// Reads the window on a replica, and charges the primary when the request is over. Until then the request
+/// counts as one on this machine; other machines do not see it.
+class CheckCharge final : public Mode {
+public:
+    bool recalls_first(const AppliedLimit& applied, bool /*alone*/) const noexcept override {
+        return may_be_used_up(applied);
+    }
+
+    Recalled recall(AppliedLimit& applied, Millis now) const noexcept override {
+        const auto full = full_window(applied, need, now);
+        if (!full) {
+            return Recalled::nothing;
+        }
+        // Requests in flight are known here, and nobody else knows better.
+        return full->used < applied.verdict.rate.limit ? reject_by(applied, *full)
+                                                       : confirm_or_reject(applied, *full, now);
+    }
+
+    void ask(AppliedLimit& applied, Check::Owner& owner) const noexcept override {
+        applied.check.start(*applied.shard, applied.key, applied.recalled == Recalled::to_confirm, owner);
+    }
+
+    Admission admit(AppliedLimit& applied, Millis now) const noexcept override {
+        if (applied.check.failure() != nullptr) {
+            return without_answer(applied, now);
+        }
+        const Window answer = applied.check.window();
+        const Source source = applied.recalled == Recalled::to_confirm ? Source::primary : Source::node;
+        applied.open = is_open(answer, applied.verdict.rate.period, now);
+        const Admission admission =
+            enter_window(applied, {need, Holding::Kind::in_flight}, {source, answer}, now);
+        return admission == Admission::unchecked ? by_answer_alone(applied, answer, now) : admission;
+    }
+
+    void settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept override {
+        if (due != 0) {
+            charge_redis(applied, due, now);
+        } else {
+            give_back_here(applied, applied.take_holding());
+        }
+    }
+
+private:
+    /// A request passes while anything is left, whatever it will cost.
+    static constexpr std::int64_t need = 1;
+};
+
+const CheckCharge with_redis;
+
+}  // namespace
+
+extern const NamedMode check_charge_mode = {"check_charge", with_redis, local_charge};
+
+}  // namespace rate_limit

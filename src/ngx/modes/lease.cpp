@@ -1,0 +1,137 @@
+#include "core/machine/tokens.h"
+
+#include "ngx/base/zone.h"
+#include "ngx/modes/charge_refund.h"
+#include "ngx/modes/local.h"
+#include "ngx/modes/recollection.h"
+#include "ngx/modes/redis_charge.h"
+
+namespace rate_limit {
+
+namespace {
+
+void hold(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcept {
+    applied.holding = {tokens != 0 ? Holding::Kind::tokens : Holding::Kind::nothing, tokens, 0, reset};
+}
+
+/// What became of spending tokens that are at hand.
+struct Spending {
+    bool consumed = false;
+    bool low = false;  ///< more should be fetched before they run out
+    WindowRecord seen;
+};
+
+Spending consume_here(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
+    const Terms terms = terms_of(applied, now);
+    Spending spending;
+    applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
+        spending.consumed = consume(record, terms, cost);
+        spending.low = spending.consumed && may_fetch_ahead(record, terms);
+        spending.seen = record;
+    });
+    return spending;
+}
+
+void put_back(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcept {
+    applied.shard->fetches().put_back(applied.key, applied.reservation, tokens, reset);
+}
+
+void give_back(AppliedLimit& applied) noexcept {
+    const std::int64_t granted = applied.check.take_granted();
+    if (granted != 0) {
+        hold(applied, granted, applied.check.window().reset);
+    }
+    const Holding holding = applied.take_holding();
+    if (holding.kind == Holding::Kind::tokens) {
+        put_back(applied, holding.cost, holding.reset);
+    } else {
+        give_back_here(applied, holding);
+    }
+}
+
+/// Spends tokens that this machine fetched from the primary in advance, a batch at a time. A request that
+/// costs nothing has none to spend: it only asks whether the limit is passed, as in charge_refund.
+class Lease final : public ChargeRefund {
+public:
+    bool recalls_first(const AppliedLimit& /*applied*/, bool /*alone*/) const noexcept override {
+        return true;
+    }
+    Recalled recall(AppliedLimit& applied, Millis now) const noexcept override;
+    void ask(AppliedLimit& applied, Check::Owner& owner) const noexcept override;
+    Admission admit(AppliedLimit& applied, Millis now) const noexcept override;
+    void settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept override;
+};
+
+Recalled Lease::recall(AppliedLimit& applied, Millis now) const noexcept {
+    const Limit& limit = applied.limit;
+    applied.reservation = {applied.id,   applied.verdict.rate, limit.window,
+                           applied.cost, applied.cost,         static_cast<std::int64_t>(limit.lease)};
+    const Spending spending = consume_here(applied, applied.cost, now);
+    if (!spending.consumed) {
+        return ChargeRefund::recall(applied, now);
+    }
+    hold(applied, applied.cost, spending.seen.reset);
+    show(applied, {taken(spending.seen) - applied.cost, spending.seen.reset});
+    if (spending.low && limit.lease == lease_auto) {
+        Reservation ahead = applied.reservation;
+        ahead.want = 0;
+        applied.shard->fetches().fetch_ahead(applied.key, ahead);
+    }
+    return Recalled::admitted;
+}
+
+void Lease::ask(AppliedLimit& applied, Check::Owner& owner) const noexcept {
+    if (applied.cost == 0) {
+        ChargeRefund::ask(applied, owner);
+    } else {
+        applied.check.lease(*applied.shard, applied.key, applied.reservation, owner);
+    }
+}
+
+Admission Lease::admit(AppliedLimit& applied, Millis now) const noexcept {
+    if (applied.cost == 0) {
+        return ChargeRefund::admit(applied, now);
+    }
+    if (applied.check.failure() != nullptr) {
+        return without_answer(applied, now);
+    }
+    const std::int64_t granted = applied.check.take_granted();
+    const Window& found = applied.check.window();
+    applied.open = is_open(found, applied.verdict.rate.period, now);
+    hold(applied, granted, found.reset);
+    show(applied, found.reset != 0 ? found : Window{0, terms_of(applied, now).proposed});
+    return granted >= applied.cost ? Admission::admitted : Admission::refused;
+}
+
+/// What the tokens do not cover is charged: with others at hand, or to the primary.
+void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept {
+    if (due == 0) {
+        give_back(applied);
+        return;
+    }
+    std::int64_t rest = due;
+    if (applied.holding.kind == Holding::Kind::tokens) {
+        const Holding holding = applied.take_holding();
+        if (due < holding.cost) {
+            put_back(applied, holding.cost - due, holding.reset);
+        }
+        rest = due > holding.cost ? due - holding.cost : 0;
+    }
+    const bool may_consume = rest != 0 && applied.holding.kind == Holding::Kind::nothing;
+    if (rest == 0 || (may_consume && consume_here(applied, rest, now).consumed)) {
+        give_back(applied);  // what came late
+    } else if (applied.check.in_doubt()) {
+        // Perhaps it is charged already: never twice. Here it counts.
+        applied.shard->charges().settle(owe(applied, rest, now).owed);
+    } else {
+        charge_redis(applied, rest, now);
+    }
+}
+
+const Lease with_redis;
+
+}  // namespace
+
+extern const NamedMode lease_mode = {"lease", with_redis, local_reserve};
+
+}  // namespace rate_limit

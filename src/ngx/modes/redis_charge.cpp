@@ -1,0 +1,40 @@
+#include "ngx/modes/redis_charge.h"
+
+#include "ngx/base/zone.h"
+#include "ngx/modes/recollection.h"
+
+namespace rate_limit {
+
+Charge owe(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
+    const Terms terms = terms_of(applied, now);
+    const Holding holding = applied.take_holding();
+    const Verdict& verdict = applied.verdict;
+    Charge charge;
+    charge.key = applied.key;
+    charge.open = applied.open;
+    charge.owed.cost = cost;
+    charge.owed.period = verdict.rate.period;
+    charge.owed.kind = applied.limit.window;
+    charge.owed.reset = verdict.known ? verdict.window.reset : 0;
+    charge.owed.id = applied.id;
+    // Without room the charge goes by what the check found.
+    (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+        // What the check found counts: a window without a sound reset is left to the script, which opens it
+        // anew.
+        charge.open = applied.open && record.confirmed && is_open(record, terms.rate.period, now);
+        send(record, terms, cost);
+        // Only now: a proposed window is forgotten when its last request leaves it uncharged.
+        if (holding.kind == Holding::Kind::in_flight) {
+            leave(record, holding.ticket);
+        }
+        charge.owed.reset = record.reset;
+        charge.owed.receipt = {record.ticket, static_cast<std::uint32_t>(record.events)};
+    });
+    return charge;
+}
+
+void charge_redis(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
+    applied.shard->charges().charge(owe(applied, cost, now));
+}
+
+}  // namespace rate_limit

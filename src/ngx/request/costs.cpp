@@ -1,0 +1,74 @@
+#include "ngx/request/costs.h"
+
+#include "core/limit/cost.h"
+#include "ngx/conf/limit_log.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// Of the variables that nginx would keep, those whose value was found by this evaluation are forgotten, or a
+/// later one would find what this one did.
+ngx_int_t evaluate_afresh(ngx_http_request_t* r, ngx_http_complex_value_t& value, ngx_str_t& text) noexcept {
+    const auto* core =
+        static_cast<ngx_http_core_main_conf_t*>(ngx_http_get_module_main_conf(r, ngx_http_core_module));
+    const ngx_uint_t count = core->variables.nelts;
+    auto* known = static_cast<u_char*>(ngx_pnalloc(r->pool, count));
+    if (known == nullptr) {
+        return NGX_ERROR;
+    }
+    for (ngx_uint_t i = 0; i < count; ++i) {
+        known[i] = r->variables[i].valid != 0 || r->variables[i].not_found != 0;
+    }
+    const ngx_int_t evaluated = ngx_http_complex_value(r, &value, &text);
+    for (ngx_uint_t i = 0; i < count; ++i) {
+        if (known[i] == 0) {
+            r->variables[i].valid = 0;
+            r->variables[i].not_found = 0;
+        }
+    }
+    return evaluated;
+}
+
+using Evaluate = ngx_int_t (*)(ngx_http_request_t*, ngx_http_complex_value_t&, ngx_str_t&);
+
+void evaluate_cost(RequestContext& context, AppliedLimit& applied, Evaluate evaluate) noexcept {
+    if (applied.cost_known) {
+        return;
+    }
+    ngx_http_request_t* r = context.request();
+    ngx_str_t text = ngx_null_string;
+    applied.cost_known = true;
+    if (evaluate(r, *applied.limit.cost, text) != NGX_OK || !parse_cost(view(text), applied.cost)) {
+        applied.cost = 1;
+        main_conf(r)->log->bad_cost(r, applied.limit, view(text));
+    }
+}
+
+}  // namespace
+
+void evaluate_cost_early(RequestContext& context, AppliedLimit& applied) noexcept {
+    evaluate_cost(context, applied, evaluate_afresh);
+}
+
+void evaluate_costs(RequestContext& context) noexcept {
+    for (std::size_t i = 0; i < context.count(); ++i) {
+        evaluate_cost(context, context.applied(i),
+                      [](ngx_http_request_t* r, ngx_http_complex_value_t& value, ngx_str_t& text) noexcept {
+                          return ngx_http_complex_value(r, &value, &text);
+                      });
+    }
+}
+
+void evaluate_final_costs(RequestContext& context) noexcept {
+    for (std::size_t i = 0; !context.cost_is_final && i < context.count(); ++i) {
+        AppliedLimit& applied = context.applied(i);
+        if (applied.mode->needs_cost() && applied.limit.cost->lengths != nullptr) {
+            applied.cost_known = false;
+        }
+    }
+    context.cost_is_final = true;
+    evaluate_costs(context);
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,36 @@
+#include "ngx/request/shown.h"
+
+namespace rate_limit {
+
+void find_due(RequestContext& context, ngx_uint_t status) noexcept {
+    const bool refused = is_refusal(context.outcome);
+    for (std::size_t i = 0; i < context.count(); ++i) {
+        AppliedLimit& applied = context.applied(i);
+        const Outcome own = applied.verdict.outcome;
+        const bool charged =
+            own == Outcome::passed || own == Outcome::error_allowed || own == Outcome::error_local;
+        const bool exempt = is_exempt(applied.limit.exempt, status);
+        applied.verdict.due = charged && !refused && !exempt ? applied.cost : 0;
+    }
+}
+
+VerdictIndex shown_limit(RequestContext& context, ngx_uint_t status) noexcept {
+    find_due(context, status);
+    return shown(context.verdicts(), context.count());
+}
+
+VerdictIndex described_limit(RequestContext& context, ngx_uint_t status) noexcept {
+    find_due(context, status);
+    return described(context.verdicts(), context.count());
+}
+
+bool described_quota(RequestContext& context, ngx_uint_t status, Millis now, Quota& quota) noexcept {
+    const VerdictIndex i = described_limit(context, status);
+    if (!i || !context.verdicts()[*i].known) {
+        return false;
+    }
+    quota = quota_of(context.verdicts()[*i], now);
+    return true;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "core/limit/quota.h"
+#include "ngx/request/context.h"
+
+namespace rate_limit {
+
+/// Which of its limits a request shows, and with which numbers, for a response of a status. Their costs have
+/// been evaluated.
+
+/// Writes into the verdicts what each limit is due: 0 for an exempt status, and where nothing is charged.
+void find_due(RequestContext& context, ngx_uint_t status) noexcept;
+
+/// The limit that the `github` headers show. What is due has been found.
+VerdictIndex shown_limit(RequestContext& context, ngx_uint_t status) noexcept;
+
+/// The one that the variables describe. What is due has been found.
+VerdictIndex described_limit(RequestContext& context, ngx_uint_t status) noexcept;
+
+/// Its numbers; false for none.
+bool described_quota(RequestContext& context, ngx_uint_t status, Millis now, Quota& quota) noexcept;
+
+}  // namespace rate_limit
