@@ -105,7 +105,7 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     return finish_stores(cf, *main);
 }
 
-/// nginx calls it in the master process for each configuration that it takes up or only tests.
+/// nginx calls this in the master process for each configuration that it takes up or only tests.
 ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
     if (ngx_test_config == 0) {
         ngx_log_error(NGX_LOG_NOTICE, cycle->log, 0, "rate limit: %s", name_and_version);
@@ -113,7 +113,7 @@ ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
     return NGX_OK;
 }
 
-/// nginx calls it also in the processes that look after the cache, which serve no requests.
+/// nginx calls this also in the processes that look after the cache, which serve no requests.
 ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
     const MainConf* main = main_conf(cycle);
     if (main == nullptr || (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE)) {
@@ -127,11 +127,11 @@ ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
     return NGX_OK;
 }
 
-/// The worker leaves: nginx would complain of sockets that are left open.
+/// The worker ends. It closes its connections, or nginx would complain of open sockets.
 void exit_process(ngx_cycle_t* cycle) noexcept {
     const MainConf* main = main_conf(cycle);
     if (main != nullptr && main->zone != nullptr) {
-        main->zone->leave();  // another one may wait to be the last
+        main->zone->leave();  // another worker may be waiting to be the last one
     }
     if (main != nullptr) {
         shut_down_stores(*main);

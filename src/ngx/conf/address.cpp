@@ -15,8 +15,8 @@ bool is_number(std::string_view text) noexcept {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// The address is a URL, or has parts of one. What it says is not repeated as it stands: it may hold a
-/// password.
+/// Refuses an address that is a URL, or has parts of one. The error does not repeat the text, which may hold
+/// a password.
 char* refuse_url(ngx_conf_t* cf, std::string_view parameter, std::string_view url) noexcept {
     const auto scheme_end = url.find("://");
     const bool has_scheme = scheme_end != std::string_view::npos;

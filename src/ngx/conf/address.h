@@ -9,8 +9,8 @@ struct NodeConf;
 struct ShardConf;
 struct StoreConf;
 
-/// Reads NAME=ADDRESS of the shard at hand and resolves the address; this blocks, as every name in a
-/// configuration does.
+/// Reads NAME=ADDRESS of the shard that is being read, and resolves the address. Resolving blocks, as it does
+/// for every name in a configuration.
 char* parse_node(ngx_conf_t* cf, const ngx_str_t& word, NodeConf& node);
 
 /// Refuses a replica that is its own primary.

@@ -5,7 +5,7 @@ namespace rate_limit {
 
 namespace {
 
-/// An address or a network: what a geo block takes.
+/// Whether the text is an address or a network, which belongs into a geo block.
 bool is_network(ngx_str_t text) noexcept {
     ngx_cidr_t cidr;
     return ngx_ptocidr(&text, &cidr) != NGX_ERROR;
@@ -36,7 +36,7 @@ char* refuse_constant(ngx_conf_t* cf, ngx_uint_t at) noexcept {
 
 }  // namespace
 
-/// `off`, `0` or `""` alone leave an empty list, which ends what is inherited.
+/// `off`, `0` or `""` alone makes an empty list, so that nothing is inherited from outer blocks.
 char* set_bypass(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
     auto& location = *static_cast<LocationConf*>(conf);
     if (location.bypass != NGX_CONF_UNSET_PTR) {

@@ -41,7 +41,7 @@ struct DryRun {
 /// One rate_limit line. As parsed, what the line does not say is unset (null, NGX_CONF_UNSET…); as resolved
 /// for a server or location, every member is final. Lives in the configuration's pool.
 struct Limit {
-    ngx_str_t file;  // where it stands
+    ngx_str_t file;  // where the line stands
     ngx_uint_t line;
 
     ngx_http_complex_value_t rate_text;
@@ -61,8 +61,8 @@ struct Limit {
     DryRun dry_run;
     ngx_uint_t status;  // of a rejection; 0: the line says none
 
-    bool warned;               // a warning about this line has been given
-    mutable bool skip_logged;  // by this worker: that it was skipped
+    bool warned;               // the configuration has warned about this line
+    mutable bool skip_logged;  // this worker has logged that it skipped the limit
 
     bool has_constant_rate() const noexcept { return rate_text.lengths == nullptr; }
 };
@@ -94,9 +94,9 @@ struct LocationConf {
 struct MainConf {
     ngx_array_t stores;     // of StoreConf*, in the order of their blocks
     std::size_t zone_size;  // NGX_CONF_UNSET_SIZE: not written
-    ngx_array_t limits;     // of const Limit*: every limit of every location, for what must agree among them
-    Zone* zone;             // null: nothing is limited
-    LimitLog* log;          // never null; owned by the configuration's pool
+    ngx_array_t limits;  // of const Limit*: every limit of every location, to compare those that must agree
+    Zone* zone;          // null: nothing is limited
+    LimitLog* log;       // never null; owned by the configuration's pool
 };
 
 void* create_main_conf(ngx_conf_t* cf) noexcept;
@@ -106,10 +106,11 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;
 /// Warns about stores that no limit uses. Runs when all of http is merged.
 void warn_unused_stores(ngx_conf_t* cf, const MainConf& main) noexcept;
 
-/// Limits of one (store, name) have one mode. NGX_ERROR where they differ; the error is logged.
+/// Refuses limits of one store and one name that have different modes. NGX_ERROR where there are some; the
+/// error is logged.
 ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept;
 
-/// Asks for the shared memory, where anything is limited.
+/// Asks nginx for the shared memory, if anything is limited.
 ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept;
 
 /// Gives every store its resolver and the memory that workers share. NGX_ERROR without memory.
@@ -120,15 +121,15 @@ void shut_down_stores(const MainConf& main) noexcept;
 
 inline char* const failed = static_cast<char*>(NGX_CONF_ERROR);
 
-/// What a setter returns for a second line of its directive; nginx adds the directive, file and line.
+/// A setter returns this for a second line of its directive; nginx adds the directive, file and line.
 inline char* const duplicate = const_cast<char*>("is duplicate, keep only one of them");
 
-/// The directive at hand: its name, then its parameters.
+/// The words of the directive that is being read: its name, then its parameters.
 inline const ngx_str_t* words_of(const ngx_conf_t* cf) noexcept {
     return static_cast<const ngx_str_t*>(cf->args->elts);
 }
 
-/// Wrong input: the message is complete but for the file and line, which nginx adds.
+/// Logs an error about wrong input, to which nginx adds the file and line, and returns what a setter returns.
 template <typename... Arguments>
 char* refuse(ngx_conf_t* cf, const char* format, Arguments... arguments) noexcept {
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, format, arguments...);
@@ -182,13 +183,13 @@ inline MainConf* main_conf(const volatile ngx_cycle_t* cycle) noexcept {
 /// The store of that name, or null.
 StoreConf* find_store(const MainConf& main, std::string_view name) noexcept;
 
-/// What a value says of rate_limit_bypass and rate_limit_dry_run: they are off where it is empty, `0` or
-/// `off`.
+/// Whether a value of rate_limit_bypass or rate_limit_dry_run switches it on: all do but an empty one, `0`
+/// and `off`.
 inline bool is_on(std::string_view value) noexcept {
     return !value.empty() && value != "0" && value != "off";
 }
 
-/// True when `code` is in the list; false for a list that is off.
+/// Whether the status code is in the list of rate_limit_exempt_status; a list that is off is empty.
 bool is_exempt(const ngx_array_t* exempt, ngx_uint_t code) noexcept;
 
 }  // namespace rate_limit

@@ -7,8 +7,8 @@ namespace rate_limit {
 
 namespace {
 
-/// Variables that say nothing yet when limits are checked, in either phase; a name that ends in '_' stands
-/// for all that begin with it.
+/// Variables that have no value yet when limits are checked, in either phase. A name that ends in '_' stands
+/// for all names that begin with it.
 constexpr std::string_view late_variables[] = {
     "body_bytes_sent",
     "bytes_sent",
@@ -42,7 +42,7 @@ bool is_word(char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// nginx takes names of variables in either case.
+/// nginx reads names of variables without regard to case.
 bool same_name(std::string_view a, std::string_view b) noexcept {
     return a.size() == b.size() &&
            ngx_strncasecmp(reinterpret_cast<u_char*>(const_cast<char*>(a.data())),
@@ -53,7 +53,7 @@ bool begins_with(std::string_view name, std::string_view prefix) noexcept {
     return name.size() > prefix.size() && same_name(name.substr(0, prefix.size()), prefix);
 }
 
-/// The first variable of the text that `wanted` takes; empty: none.
+/// The first variable in the text for which `wanted` returns true; empty if there is none.
 template <typename Wanted>
 std::string_view find_variable(std::string_view text, Wanted wanted) noexcept {
     for (auto at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1)) {
@@ -82,7 +82,7 @@ bool is_late(std::string_view name) noexcept {
     return false;
 }
 
-/// Whether this nginx has a variable of that name, or one that a prefix such as `http_` makes.
+/// Whether this nginx has a variable of that name, by itself or through a prefix such as `http_`.
 bool is_known_variable(ngx_conf_t* cf, std::string_view name) noexcept {
     for (const char c : name) {
         if (!is_word(c)) {

@@ -10,13 +10,13 @@ struct MainConf;
 /// pool, and is shared by all limits that inherit it.
 struct Key {
     ngx_http_complex_value_t value;
-    ngx_str_t file;  // where it stands
+    ngx_str_t file;  // where the directive or the parameter stands
     ngx_uint_t line;
-    bool parameter;  // key=
-    bool checked;    // what there is to say of it has been said
+    bool parameter;  // it is a parameter key=
+    bool checked;    // check_keys() has looked at it
 };
 
-/// The key that the text at hand in the configuration makes. Null where it is wrong, which is logged.
+/// Makes a key of a text of the configuration. Null where the text is wrong; the error is logged.
 Key* add_key(ngx_conf_t* cf, ngx_str_t text, bool parameter) noexcept;
 
 char* set_key(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
@@ -24,8 +24,8 @@ char* set_key(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 /// Whether the key refers to the variable: `$name` or `${name}`.
 bool refers_to(const Key& key, std::string_view variable) noexcept;
 
-/// Says once of each key in effect what will not be as meant. Runs when all of http is merged, and all
-/// variables are known.
+/// Warns, once for each key in effect, where it will not do what its author meant. Runs when all of http is
+/// merged and all variables are known.
 void check_keys(ngx_conf_t* cf, const MainConf& main) noexcept;
 
 }  // namespace rate_limit

@@ -28,7 +28,7 @@ public:
     void unchecked(ngx_http_request_t* r, const Limit& limit, const char* reason, const char* noun,
                    std::string_view text) noexcept;
 
-    /// What a variable gave as the cost is none.
+    /// A variable's text was to be the cost, and no cost reads so.
     void bad_cost(ngx_http_request_t* r, const Limit& limit, std::string_view text) noexcept;
 
 private:
@@ -39,8 +39,8 @@ private:
 
         const Limit& limit;
         const char* const reason;
-        const char* const noun;  // of `text`; null: there is none
-        std::string text;        // that was wrong last, fit for a log
+        const char* const noun;  // what `text` was to be; null: there is no text
+        std::string text;        // the last one that was wrong, fit for a log
         std::uint64_t count = 0;
         LogThrottle throttle{write, this};
     };

@@ -47,7 +47,7 @@ char* refuse_inner_quotes(ngx_conf_t* cf, const ngx_str_t& word) noexcept {
                   &word, &words_of(cf)[0], quote, &name, &inner, closed ? "" : " ...", quote);
 }
 
-/// Directives begin with a letter and hold no '='; values that are wrong mostly do not, or do.
+/// A directive begins with a letter and holds no '='. Most wrong values begin otherwise, or hold one.
 const char* ask_for_semicolon(ngx_conf_t* cf, ngx_uint_t at) noexcept {
     const ngx_str_t& word = words_of(cf)[at];
     const bool directive =

@@ -4,12 +4,13 @@
 
 namespace rate_limit {
 
-// What a word of the configuration becomes, and what is said of words that were not meant as they stand.
+// How words of the configuration become values, and errors about words that cannot have been meant as they
+// were written.
 
-/// The text may hold variables. NGX_ERROR: the error is logged.
+/// Compiles a text that may hold variables. NGX_ERROR where that fails; the error is logged.
 ngx_int_t compile(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t* value) noexcept;
 
-/// The same, in the configuration's pool; null where compile() fails or there is no memory.
+/// Compiles it into the configuration's pool. Null where compile() fails or there is no memory.
 ngx_http_complex_value_t* compiled(ngx_conf_t* cf, ngx_str_t text) noexcept;
 
 inline bool is_variable(const ngx_http_complex_value_t& value) noexcept {
@@ -20,8 +21,8 @@ inline bool is_variable(const ngx_http_complex_value_t& value) noexcept {
 /// would be part of the value.
 char* refuse_inner_quotes(ngx_conf_t* cf, const ngx_str_t& word) noexcept;
 
-/// The end of an error about the word at this place of the directive: a question where the word may begin the
-/// next directive, else "".
+/// Ends an error about the word at place `at` of the directive: asks whether a semicolon is missing before
+/// it, if the word looks like the next directive; else "".
 const char* ask_for_semicolon(ngx_conf_t* cf, ngx_uint_t at) noexcept;
 
 }  // namespace rate_limit

@@ -9,7 +9,7 @@ namespace rate_limit {
 
 namespace {
 
-/// Also where no store was asked or found: then what a variable names, which may be no store.
+/// The store of the limit. Where none was found, the text of the variable that was to name it.
 std::string_view store_name(ngx_http_request_t* r, const AppliedLimit& applied) noexcept {
     if (applied.shard != nullptr) {
         return applied.shard->store().conf().name;
@@ -36,7 +36,8 @@ std::uint64_t client_id(ngx_http_request_t* r, const AppliedLimit& applied) noex
     if (text == nullptr) {
         return 0;
     }
-    // No window's identity begins so: an id says nothing of where a window lies in the table.
+    // No window's identity begins with this separator, so the id does not tell where the client's window lies
+    // in the table.
     char* end = append(append(append(text, separator), store), separator);
     end = append(append(append(end, name), separator), applied.client_key);
     return main_conf(r)->zone->windows().id_of({text, static_cast<std::size_t>(end - text)}).high;

@@ -13,7 +13,7 @@ namespace {
 static_assert(alignof(RequestContext) == alignof(AppliedLimit) && alignof(AppliedLimit) == alignof(Verdict),
               "they lie one after the other");
 
-/// While a request waits, its socket may become writable for reasons of its own: nothing to do.
+/// The socket of a request that waits may become writable at any time. There is nothing to do then.
 void ignore_write(ngx_http_request_t* r) noexcept {
     if (ngx_handle_write_event(r->connection->write, 0) != NGX_OK) {
         RequestContext::find(r)->detach();
@@ -86,14 +86,15 @@ void RequestContext::give_back_all() noexcept {
     const Millis now = now_millis();
     for (std::size_t i = 0; i < count_; ++i) {
         applied_[i].mode->settle(applied_[i], 0, now);
-        applied_[i].check.cancel();  // what it is granted from now on comes back, too
+        applied_[i].check.cancel();  // if the primary grants something later, that is given back, too
     }
 }
 
 void RequestContext::on_checked(Check& check) noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
         if (&applied_[i].check == &check) {
-            applied_[i].zone->windows().prefetch(applied_[i].id);  // other answers are read before it is used
+            applied_[i].zone->windows().prefetch(
+                applied_[i].id);  // it arrives while the worker reads other answers
         }
     }
     longest_ = std::max(longest_, check.waited());
@@ -138,13 +139,14 @@ void RequestContext::detach() noexcept {
     }
 }
 
-/// The request ends, perhaps while it waits: answers that come later find nobody. What it decided stays for
-/// the log phase, which is yet to come.
+/// nginx ends the request, perhaps while it waits: answers that come later must not reach it. The log phase,
+/// which comes after this, still needs what was decided.
 void RequestContext::on_request_cleanup(void* self) noexcept {
     static_cast<RequestContext*>(self)->detach();
 }
 
-/// The last of it, also where no log phase came: what is still held was admitted and not charged.
+/// nginx frees the request, also one that had no log phase. What it still holds was never charged, and is
+/// given back.
 void RequestContext::on_pool_cleanup(void* self) noexcept {
     auto& context = *static_cast<RequestContext*>(self);
     context.detach();

@@ -10,14 +10,15 @@
 
 namespace rate_limit {
 
-/// What one request is limited by and what was decided. Made by the first location with a limit that applies,
-/// under whose configuration it stays wherever redirects take the request. Lives in the request's pool, on
-/// whose cleanup list it is found again when nginx has cleared the request's module contexts.
+/// The limits that apply to one request, and what was decided. The first location with a limit that applies
+/// makes it, and its configuration stays in force wherever redirects take the request. Lives in the request's
+/// pool; find() looks for it on that pool's cleanup list when nginx has cleared the request's module
+/// contexts.
 class RequestContext final : private Check::Owner {
 public:
     static RequestContext* find(ngx_http_request_t* r) noexcept;
 
-    /// Null without memory. Not yet found by find().
+    /// Null without memory. find() does not return it before attach().
     static RequestContext* create(ngx_http_request_t* r, const LocationConf& conf) noexcept;
 
     /// Lets find() return it from now on.
@@ -32,17 +33,17 @@ public:
     const AppliedLimit& applied(std::size_t i) const noexcept { return applied_[i]; }
     const Verdict* verdicts() const noexcept { return verdicts_; }
 
-    /// Adds a limit that applies; there is room for every line of the location.
+    /// Adds a limit that applies. There is room for every line of the location.
     AppliedLimit& add(const Limit& limit) noexcept;
 
-    /// The last one does not apply after all; nothing has been asked for it.
+    /// Takes out the limit that was added last, whose store has not been asked.
     void drop_last() noexcept { --count_; }
 
     /// Asks the store of one limit. Where the cost never fits, it is asked only for the window that headers
     /// show.
     void ask(AppliedLimit& applied) noexcept;
 
-    /// Nothing is limited, checked or charged, whatever an earlier phase decided.
+    /// Lets the request pass, and gives back what it holds, whatever an earlier phase decided.
     void bypass() noexcept {
         give_back_all();
         outcome = Outcome::bypassed;
@@ -50,10 +51,10 @@ public:
         count_ = 0;
     }
 
-    /// The request leaves all its windows uncharged.
+    /// Gives back what the request holds of its limits: none of them charges it.
     void give_back_all() noexcept;
 
-    /// No further limit is looked at, wherever the request goes.
+    /// Looks at no further limit, wherever redirects take the request.
     void end() noexcept {
         access_done = true;
         precontent_done = true;
@@ -64,31 +65,30 @@ public:
         phase_ = phase;
         from_ = from;
         begun_ = true;
-        outcome = Outcome::none;  // until this phase is decided: who leaves while it waits was not admitted
+        outcome = Outcome::none;  // a client that leaves while its request waits was not admitted
     }
     bool asked_in(Phase phase) const noexcept { return begun_ && phase_ == phase; }
     std::size_t asked_from() const noexcept { return from_; }
 
-    /// True when every limit that came up let the request pass: it is charged. Not while it waits.
+    /// True when every limit so far has let the request pass, so that they charge it. False while it waits.
     bool admitted() const noexcept {
         const bool decided = phase_ == Phase::access ? access_done : precontent_done;
         return begun_ && decided && outcome != Outcome::rejected && outcome != Outcome::error_denied;
     }
 
-    /// Between these two, answers do not resume the request: who asks is still running.
+    /// Between these two the request is asking its stores: an answer that comes at once does not resume it.
     void begin_asking() noexcept { asking_ = true; }
     void end_asking() noexcept { asking_ = false; }
 
     bool waiting() const noexcept { return pending_ != 0; }
 
-    /// Leaves the request waiting for its answers: NGX_AGAIN, or an error status.
+    /// Lets the request wait for its answers. NGX_AGAIN, or an error status.
     ngx_int_t suspend() noexcept;
 
-    /// Lets go of all that the request waits for: it ends.
+    /// The request ends: lets go of everything it waits for.
     void detach() noexcept;
 
-    /// How long the request waited for the store: phases one after the other, limits of one phase at the same
-    /// time.
+    /// Milliseconds that the request waited for its stores: the sum of its phases, of each the slowest limit.
     ngx_msec_t store_time() const noexcept { return store_time_; }
     void end_wait() noexcept;
 
@@ -104,9 +104,9 @@ public:
 
     Outcome outcome = Outcome::none;
     bool access_done = false;      ///< the limits of the access phase are decided
-    bool precontent_done = false;  ///< those of the precontent phase are
-    bool cost_is_final = false;    ///< what it turned out to cost has been evaluated
-    bool settled = false;          ///< its limits have been charged, or given back what they held
+    bool precontent_done = false;  ///< the limits of the precontent phase are decided
+    bool cost_is_final = false;    ///< evaluate_final_costs() has run
+    bool settled = false;          ///< settle() has run
 
 private:
     explicit RequestContext(ngx_http_request_t* r, const LocationConf& conf) noexcept : conf_(conf) {

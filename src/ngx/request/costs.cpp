@@ -7,8 +7,8 @@ namespace rate_limit {
 
 namespace {
 
-/// Of the variables that nginx would keep, those whose value was found by this evaluation are forgotten, or a
-/// later one would find what this one did.
+/// nginx keeps the values of variables. Forgets those that this evaluation found, so that a later evaluation
+/// sees what they are then.
 ngx_int_t evaluate_afresh(ngx_http_request_t* r, ngx_http_complex_value_t& value, ngx_str_t& text) noexcept {
     const auto* core =
         static_cast<ngx_http_core_main_conf_t*>(ngx_http_get_module_main_conf(r, ngx_http_core_module));

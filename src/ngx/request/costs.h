@@ -4,17 +4,18 @@
 
 namespace rate_limit {
 
-/// What one request costs, as the expressions of its limits say. A value that is no cost counts as 1, and is
-/// logged.
+/// What a request costs each of its limits. An expression whose value is no cost counts as 1, and the error
+/// is logged.
 
-/// Evaluates the cost of one limit before the request passes, if it is not a constant. It may turn out
-/// different at the end: what variables say now is not kept.
+/// Evaluates the cost of one limit before the request passes, unless it is a constant. It may differ at the
+/// end, so nginx does not keep the values of variables found here.
 void evaluate_cost_early(RequestContext& context, AppliedLimit& applied) noexcept;
 
 /// Evaluates the costs that are not known yet.
 void evaluate_costs(RequestContext& context) noexcept;
 
-/// What the request turned out to cost: evaluates, once, also what was known before it passed.
+/// The response is known, and so is what the request really costs: evaluates all costs once more. A second
+/// call does nothing.
 void evaluate_final_costs(RequestContext& context) noexcept;
 
 }  // namespace rate_limit

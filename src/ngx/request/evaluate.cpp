@@ -11,7 +11,8 @@ namespace rate_limit {
 
 namespace {
 
-/// What a variable names: a store, or the memory of this machine (`local`). False: neither.
+/// Finds the limit's store; null stands for the memory of this machine (`local`). False where a variable
+/// names neither.
 bool find_store_of(ngx_http_request_t* r, const Limit& limit, StoreConf*& store, ngx_str_t& name,
                    ngx_int_t& status) noexcept {
     store = limit.store;
@@ -66,7 +67,7 @@ const char* locate(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rat
     return nullptr;
 }
 
-/// The limit of the same window that applies already, as rates and keys have turned out; null for none.
+/// An earlier limit of the request that has the same window, as rates and keys turned out; null for none.
 const Limit* twin_of(const RequestContext& context, const AppliedLimit& applied) noexcept {
     for (std::size_t i = 0; &context.applied(i) != &applied; ++i) {
         const AppliedLimit& other = context.applied(i);
@@ -77,7 +78,8 @@ const Limit* twin_of(const RequestContext& context, const AppliedLimit& applied)
     return nullptr;
 }
 
-/// Takes the limit out of the request: its window is charged for `twin` already.
+/// Takes the limit that was added last out of the request, whose limit `twin` charges the same window
+/// already.
 void skip_last(RequestContext& context, const Limit& limit, const Limit& twin) noexcept {
     context.drop_last();
     if (!limit.skip_logged) {
@@ -89,7 +91,7 @@ void skip_last(RequestContext& context, const Limit& limit, const Limit& twin) n
     }
 }
 
-/// Finds the window of a limit that applies, and what the request costs where that is known before.
+/// Finds the window of a limit that applies, and what the request costs, if its mode needs that before.
 ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, const Rate& rate) noexcept {
     ngx_http_request_t* r = context.request();
     const Limit& limit = applied.limit;

@@ -37,7 +37,7 @@ void log_rejections(const RequestContext& context, std::size_t from) noexcept {
     }
 }
 
-/// What a rejection is answered with: the first limit that rejected says, or else its location.
+/// The status of a rejection: of the first limit that rejected, if it has its own, or else of its location.
 ngx_uint_t rejection_status(const RequestContext& context, std::size_t from) noexcept {
     for (std::size_t i = from; i < context.count(); ++i) {
         const ngx_uint_t own = context.applied(i).limit.status;
@@ -57,17 +57,17 @@ ngx_int_t conclude(RequestContext& context, Phase phase, std::size_t from) noexc
     if (!is_refusal(context.outcome)) {
         return NGX_DECLINED;
     }
-    context.end();  // an error page in this same location is not limited again
+    context.end();  // so that an error page in the same location is not limited again
 
-    // Not by returning the status: under `satisfy any` nginx only remembers some of them, and a later
-    // handler's OK would let the request in.
+    // Finalized here instead of returning the status: under `satisfy any` nginx only remembers some statuses,
+    // and a later handler's OK would let the request in.
     const ngx_uint_t status =
         context.outcome == Outcome::rejected ? rejection_status(context, from) : context.conf().error_status;
     ngx_http_finalize_request(context.request(), static_cast<ngx_int_t>(status));
     return NGX_DONE;
 }
 
-/// How many limits of the location wait for this phase.
+/// How many limits the location has in this phase.
 ngx_uint_t limits_in(const LocationConf& conf, Phase phase) noexcept {
     return phase == Phase::precontent ? conf.precontent_count : conf.limits->nelts - conf.precontent_count;
 }
@@ -81,8 +81,7 @@ ngx_int_t begin(RequestContext& context, Phase phase, bool attached) noexcept {
         return NGX_ERROR;
     }
     if (context.count() == 0 && context.outcome != Outcome::bypassed) {
-        return NGX_DECLINED;  // nothing applies: a location that a redirect leads to may still limit the
-                              // request
+        return NGX_DECLINED;  // a location that a redirect leads to may still limit the request
     }
     if (!attached && context.attach() != NGX_OK) {
         return NGX_ERROR;
@@ -105,7 +104,7 @@ ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
     }
     const bool done = phase == Phase::access ? context->access_done : context->precontent_done;
     if (done || &context->conf() != &conf) {
-        return NGX_DECLINED;  // decided before a redirect, or not to be decided here
+        return NGX_DECLINED;  // decided before a redirect, or under another location's configuration
     }
     if (context->asked_in(phase)) {
         return context->waiting() ? NGX_AGAIN : conclude(*context, phase, context->asked_from());
@@ -135,7 +134,7 @@ ngx_int_t precontent_handler(ngx_http_request_t* r) noexcept {
     return limit_request(r, Phase::precontent);
 }
 
-/// Charges what was admitted, however it ended. A request that left while it waited was not admitted.
+/// Charges an admitted request, however it ended. One whose client left while it waited was not admitted.
 ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
     if (r != r->main) {
         return NGX_OK;

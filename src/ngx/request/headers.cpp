@@ -13,7 +13,8 @@ namespace {
 
 ngx_http_output_header_filter_pt next_header_filter;
 
-/// What one response gets: names are static, values live in the request's pool or the configuration's.
+/// The header fields that one response gets. Names are static; values live in the pool of the request or of
+/// the configuration.
 class NewFields {
 public:
     NewFields() = default;
@@ -30,7 +31,7 @@ public:
     ngx_int_t put(ngx_http_request_t* r) const noexcept;
 
 private:
-    /// All names begin so: most others are told by that.
+    /// All our names begin with one of these letters: tells most other fields apart quickly.
     static bool may_be_ours(const ngx_str_t& name) noexcept {
         const int first = name.len != 0 ? name.data[0] | 0x20 : 0;
         return first == 'x' || first == 'r';
@@ -91,7 +92,7 @@ ngx_int_t NewFields::put(ngx_http_request_t* r) const noexcept {
 
 using Append = char* (*)(char*, const Quota&, bool);
 
-/// One list member per limit whose window is known; what is due has been computed.
+/// Adds a list with a member for each limit whose window is known. What is due has been found.
 ngx_int_t add_list(RequestContext& context, std::string_view name, Append append, Millis now,
                    NewFields& fields) noexcept {
     ngx_http_request_t* r = context.request();
@@ -113,7 +114,7 @@ ngx_int_t add_list(RequestContext& context, std::string_view name, Append append
 ngx_int_t add_fields(RequestContext& context) noexcept {
     ngx_http_request_t* r = context.request();
     if (context.outcome == Outcome::error_denied) {
-        NewFields fields;  // what is known of the limits is not why the request was denied
+        NewFields fields;  // no number of a limit is the reason
         fields.add(Field{retry_after_name, "1"});
         return fields.put(r);
     }
@@ -167,10 +168,10 @@ ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
         return NGX_ERROR;
     }
     const ngx_int_t passed = next_header_filter(r);
-    // Later filters may have changed it: to 206, or by an error page that came back here.
+    // Later filters may have changed the status: to 206, or by an error page that came back here.
     context->note_status();
     if (r->header_sent != 0 && has_post_action(r)) {
-        evaluate_final_costs(*context);  // that will have an upstream of its own
+        evaluate_final_costs(*context);  // post_action will have an upstream of its own
     }
     if (r->header_sent != 0 && context->status() == NGX_HTTP_SWITCHING_PROTOCOLS) {
         settle(*context);  // the connection may stay for hours

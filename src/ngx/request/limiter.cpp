@@ -60,7 +60,7 @@ void show_unopened(AppliedLimit& applied, Millis now) noexcept {
     show(applied, {0, terms_of(applied, now).proposed});
 }
 
-/// Another limit refused the request before this one was asked about: what is known here is shown.
+/// Another limit refused the request before this one's store was asked: shows what this machine knows.
 void leave_undecided(AppliedLimit& applied, Millis now) noexcept {
     if (applied.recalled != Recalled::nothing) {
         applied.verdict.outcome = used_up(applied);
@@ -69,8 +69,8 @@ void leave_undecided(AppliedLimit& applied, Millis now) noexcept {
     }
 }
 
-/// The cost is above the whole limit, whatever is known of the window. Where that is not known here, the
-/// store is to say what to show.
+/// The cost is above the whole limit, so the request is refused whatever the window holds. Where this machine
+/// does not know the window, its store is asked, so that headers can show it.
 void refuse_before_asking(AppliedLimit& applied, Millis now) noexcept {
     if (!recollect(applied, now)) {
         if (applied.shard != nullptr) {
@@ -81,7 +81,7 @@ void refuse_before_asking(AppliedLimit& applied, Millis now) noexcept {
     applied.verdict.outcome = used_up(applied);
 }
 
-/// The store has been asked for the window, or has failed, only so that headers can show it.
+/// The store was asked only so that headers can show the window, and has answered or failed.
 void refuse_after_asking(AppliedLimit& applied, Millis now) noexcept {
     if (applied.check.failure() == nullptr) {
         take_in(applied, applied.check.window(), now);
@@ -108,8 +108,7 @@ void recall_one(AppliedLimit& applied, bool alone, Millis now) noexcept {
     }
 }
 
-/// Limits `from` and after whose cost never fits are yet to be refused, and one of them will refuse the
-/// request.
+/// Whether a limit, `from` or after, will refuse the request because its cost never fits.
 bool will_be_refused(const RequestContext& context, std::size_t from) noexcept {
     for (std::size_t i = from; i < context.count(); ++i) {
         if (context.applied(i).verdict.never_fits && !context.applied(i).dry_run) {
@@ -180,12 +179,13 @@ void decide(RequestContext& context, std::size_t from) noexcept {
 
 namespace {
 
-/// The status that the client got, or would have got. An error page that was found not modified is sent as
-/// 304 though err_status, and nginx's own log, keep what it was to be sent as.
+/// The status that the client got, or would have got. Where an error page was found not modified, nginx sends
+/// 304, though err_status and nginx's own log keep the status of the error.
 ngx_uint_t final_status(const RequestContext& context) noexcept {
     const ngx_http_request_t* r = context.request();
     if (r->header_sent == 0 && r->post_action != 0) {
-        return NGX_HTTP_CLIENT_CLOSED_REQUEST;  // the client left, and the status is of post_action
+        return NGX_HTTP_CLIENT_CLOSED_REQUEST;  // the client left; the status that r has is the one of
+                                                // post_action
     }
     return r->err_status != 0 && r->header_sent == 0 ? r->err_status : context.status();
 }

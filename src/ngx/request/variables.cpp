@@ -37,7 +37,7 @@ ngx_int_t set_number(ngx_http_request_t* r, ngx_http_variable_value_t* value, st
 
 enum Member : uintptr_t { member_limit, member_used, member_remaining, member_reset };
 
-/// The numbers of the limit that is described, also where headers are off.
+/// The numbers of the limit that the variables describe, also where headers are off.
 ngx_int_t quota_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t member) noexcept {
     RequestContext* context = RequestContext::find(r->main);
     Quota quota;
@@ -79,7 +79,7 @@ ngx_int_t shard_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value
     return shard != nullptr ? set_text(value, shard->name()) : set_missing(value);
 }
 
-/// Also where nothing is decided yet: of the first limit then.
+/// Before anything is decided it is the id of the first limit's client.
 ngx_int_t id_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t /*data*/) noexcept {
     RequestContext* context = RequestContext::find(r->main);
     if (context == nullptr || context->count() == 0) {
@@ -134,8 +134,8 @@ ngx_int_t ipv6_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
     const auto prefix = static_cast<unsigned>(location_conf(r)->ipv6_prefix);
     const Ipv6 network = cut(address, prefix);
     if (form == form_binary) {
-        // IPv6 addresses keep their 16 bytes, with zeros behind the prefix: shorter, some would equal IPv4
-        // ones.
+        // An IPv6 address keeps its 16 bytes, with zeros behind the prefix: cut short, some would equal IPv4
+        // addresses.
         return is_mapped ? set_bytes(r, value, mapped) : set_bytes(r, value, network);
     }
     auto* text = static_cast<char*>(ngx_pnalloc(r->pool, max_network));
@@ -151,7 +151,8 @@ ngx_int_t address_variable(ngx_http_request_t* r, ngx_http_variable_value_t* val
     switch (client.sockaddr->sa_family) {
         case AF_INET:
             if (form == form_text) {
-                return set_text(value, view(client.addr_text));  // nginx has written it, as has realip
+                return set_text(value,
+                                view(client.addr_text));  // nginx wrote this text, or the realip module did
             }
             return set_text(value, {reinterpret_cast<const char*>(
                                         &reinterpret_cast<const sockaddr_in*>(client.sockaddr)->sin_addr),

@@ -1,0 +1,170 @@
+#include "ngx/conf/parameter.h"
+
+#include "core/limit/cost.h"
+#include "ngx/conf/value.h"
+
+namespace rate_limit {
+
+ngx_conf_enum_t phase_names[] = {
+    {ngx_string("access"), static_cast<ngx_uint_t>(Phase::access)},
+    {ngx_string("precontent"), static_cast<ngx_uint_t>(Phase::precontent)},
+    {ngx_null_string, 0},
+};
+
+namespace {
+
+/// `"a", "b" or "c"`, into the configuration's pool.
+ngx_str_t names_of_modes(ngx_conf_t* cf) noexcept {
+    constexpr std::size_t most = 500;
+    auto* text = static_cast<u_char*>(ngx_pnalloc(cf->pool, most));
+    if (text == nullptr) {
+        return ngx_null_string;
+    }
+    u_char* end = text;
+    for (const NamedMode* const* known = named_modes; *known != nullptr; ++known) {
+        const char* before = known == named_modes ? "" : known[1] != nullptr ? ", " : " or ";
+        end = ngx_slprintf(end, text + most, "%s\"%s\"", before, (*known)->name);
+    }
+    return {static_cast<std::size_t>(end - text), text};
+}
+
+}  // namespace
+
+char* parse_name(ngx_conf_t* cf, ngx_str_t text, ngx_str_t& name) noexcept {
+    bool valid = text.len >= 1 && text.len <= 32;
+    for (ngx_uint_t i = 0; valid && i < text.len; ++i) {
+        const u_char c = text.data[i];
+        valid = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+                c == '.' || c == '-';
+    }
+    if (!valid) {
+        return refuse(cf, "invalid name \"%V\" in \"rate_limit\": a name is 1 to 32 of A-Z a-z 0-9 _ . -",
+                      &text);
+    }
+    name = text;
+    return NGX_CONF_OK;
+}
+
+char* parse_window(ngx_conf_t* cf, ngx_str_t text, WindowKind& window) noexcept {
+    if (view(text) == "first") {
+        window = WindowKind::first;
+    } else if (view(text) == "clock") {
+        window = WindowKind::clock;
+    } else {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid window \"%V\" in \"rate_limit\": it is \"first\" or \"clock\"", &text);
+        return failed;
+    }
+    return NGX_CONF_OK;
+}
+
+char* parse_mode(ngx_conf_t* cf, ngx_str_t text, const NamedMode*& mode) noexcept {
+    for (const NamedMode* const* known = named_modes; *known != nullptr; ++known) {
+        if (view(text) == (*known)->name) {
+            mode = *known;
+            return NGX_CONF_OK;
+        }
+    }
+    const ngx_str_t names = names_of_modes(cf);
+    return refuse(cf, "invalid mode \"%V\" in \"%V\": it is %V", &text, &words_of(cf)[0], &names);
+}
+
+char* parse_phase(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& phase) noexcept {
+    for (const ngx_conf_enum_t* known = phase_names; known->name.len != 0; ++known) {
+        if (view(known->name) == view(text)) {
+            phase = known->value;
+            return NGX_CONF_OK;
+        }
+    }
+    return refuse(cf, "invalid phase \"%V\" in \"rate_limit\": it is \"access\" or \"precontent\"", &text);
+}
+
+char* parse_store(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t*& store) noexcept {
+    if (text.len == 0) {
+        return refuse(cf,
+                      "empty store in \"%V\": it is \"local\", the name of a \"rate_limit_redis\" block, or "
+                      "a variable that "
+                      "holds its name",
+                      &words_of(cf)[0]);
+    }
+    store = compiled(cf, text);
+    return store != nullptr ? NGX_CONF_OK : failed;
+}
+
+char* parse_cost_value(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t*& cost) noexcept {
+    cost = compiled(cf, text);
+    if (cost == nullptr) {
+        return failed;
+    }
+    std::int64_t constant = 0;
+    if (cost->lengths == nullptr && !parse_cost(view(text), constant)) {
+        return refuse(cf, "invalid cost \"%V\" in \"%V\": it is a whole number from 0 to 1000000000", &text,
+                      &words_of(cf)[0]);
+    }
+    return NGX_CONF_OK;
+}
+
+char* parse_dry_run(ngx_conf_t* cf, ngx_str_t text, DryRun& dry_run) noexcept {
+    if (view(text) == "on" || view(text) == "off") {
+        dry_run.on = view(text) == "on";
+        return NGX_CONF_OK;
+    }
+    if (text.len < 2 || text.data[0] != '$') {
+        return refuse(cf, "invalid dry run \"%V\" in \"%V\": it is \"on\", \"off\" or a variable", &text,
+                      &words_of(cf)[0]);
+    }
+    dry_run.on = 1;
+    dry_run.value = compiled(cf, text);
+    return dry_run.value != nullptr ? NGX_CONF_OK : failed;
+}
+
+char* parse_status(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& status) noexcept {
+    const ngx_int_t code = ngx_atoi(text.data, text.len);
+    if (code < status_bounds.least || code > status_bounds.most) {
+        return refuse(cf, "invalid status \"%V\" in \"rate_limit\": it is a status code from %i to %i", &text,
+                      status_bounds.least, status_bounds.most);
+    }
+    status = static_cast<ngx_uint_t>(code);
+    return NGX_CONF_OK;
+}
+
+char* parse_exempt_status(ngx_conf_t* cf, std::string_view text, ngx_array_t* list,
+                          const char* question) noexcept {
+    const ngx_int_t code = ngx_atoi(reinterpret_cast<u_char*>(const_cast<char*>(text.data())), text.size());
+    if (code < 100 || code > 599) {
+        const ngx_str_t shown = {text.size(), reinterpret_cast<u_char*>(const_cast<char*>(text.data()))};
+        return refuse(
+            cf, "invalid exempt status \"%V\" in \"%V\": it is a status code from 100 to 599, or \"off\"%s",
+            &shown, &words_of(cf)[0], question);
+    }
+    auto* slot = static_cast<ngx_uint_t*>(ngx_array_push(list));
+    if (slot == nullptr) {
+        return failed;
+    }
+    *slot = static_cast<ngx_uint_t>(code);
+    return NGX_CONF_OK;
+}
+
+char* parse_exempt(ngx_conf_t* cf, ngx_str_t text, ngx_array_t*& exempt) noexcept {
+    ngx_array_t* list = ngx_array_create(cf->pool, 4, sizeof(ngx_uint_t));
+    if (list == nullptr) {
+        return failed;
+    }
+    exempt = list;
+    if (view(text) == "off") {
+        return NGX_CONF_OK;
+    }
+    std::string_view rest = view(text);
+    for (;;) {
+        const auto comma = rest.find(',');
+        if (parse_exempt_status(cf, rest.substr(0, comma), list, "") != NGX_CONF_OK) {
+            return failed;
+        }
+        if (comma == std::string_view::npos) {
+            return NGX_CONF_OK;
+        }
+        rest.remove_prefix(comma + 1);
+    }
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string_view>
+
+#include "ngx/conf/conf.h"
+
+namespace rate_limit {
+
+// The values that parameters of a rate_limit line take, many of which are also those of a directive of their
+// own. Each returns NGX_CONF_OK; or it refuses the text by an error that names the directive at hand and what
+// it takes.
+
+char* parse_name(ngx_conf_t* cf, ngx_str_t text, ngx_str_t& name) noexcept;
+char* parse_window(ngx_conf_t* cf, ngx_str_t text, WindowKind& window) noexcept;
+char* parse_mode(ngx_conf_t* cf, ngx_str_t text, const NamedMode*& mode) noexcept;
+char* parse_phase(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& phase) noexcept;
+char* parse_store(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t*& store) noexcept;
+char* parse_cost_value(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t*& cost) noexcept;
+char* parse_dry_run(ngx_conf_t* cf, ngx_str_t text, DryRun& dry_run) noexcept;
+char* parse_status(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& status) noexcept;
+
+/// Adds one status code to the list. `question` ends the error: what else the word may have been meant as.
+char* parse_exempt_status(ngx_conf_t* cf, std::string_view text, ngx_array_t* list,
+                          const char* question) noexcept;
+
+/// `CODE,CODE…`, or `off`, which makes an empty list.
+char* parse_exempt(ngx_conf_t* cf, ngx_str_t text, ngx_array_t*& exempt) noexcept;
+
+}  // namespace rate_limit
