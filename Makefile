@@ -105,7 +105,7 @@ help:
 	@echo 'make unit, make prove [T=t/x.t]   one half of it, against what is installed'
 	@echo 'make versions   a few tests with another nginx (SUITE=$(SUITE), a Debian release or a source tree)'
 	@echo 'make sanitize   the tests, with nginx and module built with AddressSanitizer and UBSan'
-	@echo 'make bench      side by side: plain nginx, limit_req, Lua, this module; OTHER_MODULE=another build of it'
+	@echo 'make bench      side by side: plain nginx, limit_req, Lua, this module; writes docs/benchmarks.md; OTHER_MODULE=another build of it'
 	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens'
 	@echo 'make bench-plot    draws docs/lease.svg: how many requests reach Redis'
 	@echo 'make valgrind   some tests under valgrind'
@@ -269,7 +269,8 @@ bench:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run redis test bench
 	+@$(recurse) module
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' CXX='$(CXX)' \
-	    WORK='$(abspath $(BUILD)/bench)' OUT='$(abspath $(BUILD)/bench.md)' bench/run
+	    WORK='$(abspath $(BUILD)/bench)' OUT='$(abspath $(BUILD)/bench.md)' \
+	    DOCUMENT=docs/benchmarks.md bench/run
 
 bench-table:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build

@@ -5,6 +5,8 @@ package RateLimit::Example;
 #   my $nginx = start_example('behind-a-cdn', shards => $shards, app => $backend,
 #       replace => {'198.51.100.0/24' => '127.0.0.1'});
 #
+#   my $nginx = start_text(TEXT, shards => ...);     # the same of a text, which "the example" then is
+#
 # 10.0.0.N:6379 are the Redis servers, in the order of $shards->all; 10.0.1.N:8080 is the application; replace is for the
 # rest. Dies when the file has an address left that is none of these.
 
@@ -18,7 +20,7 @@ use File::Spec;
 use RateLimit::Folder;
 use RateLimit::Nginx;
 
-our @EXPORT = qw(start_example project_file);
+our @EXPORT = qw(start_example start_text project_file);
 
 my $root = File::Spec->rel2abs(__FILE__) =~ s{/t/lib/RateLimit/Example\.pm$}{}r;
 
@@ -29,9 +31,10 @@ sub put ($text, $old, $new) {
     return $text;
 }
 
-sub start_example ($name, %with) {
-    my $text = project_file("conf-examples/$name.conf");
-    my @redis = $with{shards}->all;
+sub start_example ($name, %with) { return start_text(project_file("conf-examples/$name.conf"), %with) }
+
+sub start_text ($text, %with) {
+    my @redis = $with{shards} ? $with{shards}->all : ();
     for my $i (0 .. $#redis) {
         $text = put($text, sprintf('10.0.0.%d:6379', $i + 1), $redis[$i]->address);
     }

@@ -1,13 +1,12 @@
-# README.md: its table of keys and shards is what nginx does, and what the unit test calls published.
+# docs/redis.md: its table of keys and shards is what nginx does, and what the unit test calls published.
 
 use strict;
 use warnings;
-use FindBin;
-use lib "$FindBin::Bin/lib";
+use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Example;
 
-my ($table) = project_file('README.md') =~ /<!-- vectors -->\n\|.*\n\|[-|]+\n((?:\|.*\n)+)/;
+my ($table) = project_file('docs/redis.md') =~ /<!-- vectors -->\n\|.*\n\|[-|]+\n((?:\|.*\n)+)/;
 my @vectors = map { [/^\| `(.*)` \| (\w) \| (\w) \|$/] } split /\n/, $table;
 is scalar(grep { @$_ == 3 } @vectors), 8, 'the table can be read';
 

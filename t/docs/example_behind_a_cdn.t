@@ -2,8 +2,7 @@
 
 use strict;
 use warnings;
-use FindBin;
-use lib "$FindBin::Bin/lib";
+use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Example;
 

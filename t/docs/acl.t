@@ -1,13 +1,13 @@
-# README.md: the user that it shows may do all that the module asks for, and is given nothing that the module does not use.
+# docs/redis.md: the user that it shows may do all that the module asks for, and is given nothing that the module does not use.
 
 use strict;
 use warnings;
-use FindBin;
-use lib "$FindBin::Bin/lib";
+use lib 't/lib';
 use RateLimit::Test;
+use RateLimit::Document;
 use RateLimit::Example;
 
-my ($acl) = project_file('README.md') =~ /<!-- acl -->\n```\n(user nginx .*?)\n```/;
+my ($acl) = code(project_file('docs/redis.md'), 'acl') =~ /^(user nginx .*)$/m;
 my @granted = $acl =~ / \+([\w|]+)/g;
 my $shards = RateLimit::Shards->start(1, replicas => 1, redis => {acl => [$acl]});
 my ($primary, $replica) = ($shards->primary, $shards->replica);

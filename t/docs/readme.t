@@ -1,0 +1,35 @@
+# README.md: it is short, and its examples do what it says.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::Document;
+use RateLimit::Example;
+
+my $readme = project_file('README.md');
+cmp_ok scalar(() = $readme =~ /\n/g), '<=', 220, 'it has no more than 220 lines';
+
+my $example = code($readme, 'full example');
+my $shards  = RateLimit::Shards->start(2, replicas => 2);
+my @nodes   = $shards->all;
+$example =~ s/^load_module .*\n//m or fail('load_module');
+$example =~ s/10\.0\.0\.(\d):6379/$nodes[$1 - 1]->address/ge;
+$example =~ s/listen 80;/listen 127.0.0.1:%%PORT%%;/ or fail('listen');
+$example =~ s{root   /var/www/html;}{root %%DIR%%/html;} or fail('root');
+$example =~ s/worker_processes auto;/worker_processes 1;/ or fail('worker_processes');
+$example =~ s/http \{\n/http {\n%%HTTP%%\n/;
+my $nginx = RateLimit::Nginx->start(conf => $example);
+is_deeply [@{limits($nginx->get('/x'))}{qw(limit used resource)}], [60, 1, 'core'], 'the full example: an address';
+is_deeply [@{limits($nginx->get('/x', 'X-API-Key' => 'k-mona'))}{qw(limit used resource)}], [5000, 1, 'core'], 'a known key';
+is_deeply [@{limits($nginx->get('/search/x'))}{qw(limit resource)}], [30, 'search'], 'two limits';
+is_deeply limits($nginx->get('/status/x')), {}, 'and none';
+wait_until { $shards->find('rl:core/3600:user:mona') } what => "mona's window, under the key that docs/redis.md shows";
+
+my $local = RateLimit::Nginx->start(server => code($readme, 'small example'));
+my %of;
+$of{limits($local->get('/api/'))->{resource}}++ for 1 .. 11;
+is_deeply \%of, {burst => 11}, 'the small example: the burst is what is short';
+is $local->get('/x')->header('X-RateLimit-Limit'), undef, 'and other locations are not limited';
+
+done;

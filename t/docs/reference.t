@@ -1,0 +1,55 @@
+# docs/reference.md: what it documents is what the module has, and the defaults are the module's: directives, those of the
+# store, those that are planned, variables.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::Document;
+use RateLimit::Example;
+
+my $reference = project_file('docs/reference.md');
+
+sub words ($text, $pattern) { my %seen; return sort grep { !$seen{$_}++ } $text =~ /$pattern/g }
+
+# The section of one directive, and what it must say.
+sub documents_directive ($heading, $directive, $context) {
+    my ($section) = $reference =~ /^$heading \Q$directive\E\n\n(.*?)(?=^#)/ms or return fail("$directive is documented");
+    my $right = $section =~ /^> \*\*Syntax:\*\* `\Q$directive\E .*[;}]`\\\n(?:> .*\\\n)*> \*\*Default:\*\* (?:—|`\Q$directive\E .+;`)/m;
+    return ok $right && (!$context || $section =~ /^> \*\*Context:\*\* $context$/m), "$directive: syntax, default, context";
+}
+
+my ($table)  = map { /ngx_command_t commands\[\] = \{(.*?)ngx_null_command/s } sources_with(qr/ngx_command_t commands\[\] =/);
+my %contexts = map { /^\("(rate_limit\w*)"\),\s*(anywhere|NGX_HTTP_MAIN_CONF)/ ? ($1 => $2) : () } split /ngx_string/, $table;
+is_deeply [words($reference, qr/^### (rate_limit\w*)$/m)], [sort keys %contexts], 'the directives are those of the module';
+for my $directive (sort keys %contexts) {
+    documents_directive('###', $directive, $contexts{$directive} eq 'anywhere' ? '`http`, `server`, `location`' : '`http`');
+}
+
+# nginx itself says what a store takes.
+my (undef, $told) = RateLimit::Nginx->test_config('rate_limit_redis main { nothing 1; }');
+my ($takes) = $told =~ /unknown directive "nothing" in "rate_limit_redis": it takes (.*) in /;
+my @block = words($takes // '', qr/(\w+)(?=,| and |$)/);
+is_deeply [words($reference, qr/^#### (\w+)$/m)], \@block, 'so are those of the store';
+documents_directive('####', $_, '') for @block;
+
+my ($planned) = $reference =~ /^### Not available yet\n\n(.*?)\n\n\n/ms;
+my ($later) = map { /not_available\[\] = \{(.*?)\}/s } sources_with(qr/not_available\[\] = /);
+my @later = words($later, qr/"(\w+)"/);
+is_deeply [grep { $_ ne 'rate_limit_redis' } words($planned, qr/`(\w+)`/)], \@later, 'and those that are not available yet';
+for my $directive (@later) {
+    my (undef, $refused) = RateLimit::Nginx->test_config("rate_limit_redis main { $directive x; }");
+    like $refused, qr/"$directive" in "rate_limit_redis" is not available yet/, "$directive is refused";
+}
+
+my @names = map { /ngx_string\("(rate_limit_\w+)"\)/g } sources_with(qr/ngx_http_variable_t \w+\[\] =/);
+is_deeply [words($reference, qr/^\| `\$(\w+)` \|/m)], [words("@names", qr/(\w+)/)], 'so are the variables';
+
+# Written out, the defaults change nothing.
+my @defaults = $reference =~ /^> \*\*Default:\*\* `(.+);`/mg;
+my $inside   = join ' ', map { "$_;" } grep { !/^rate_limit/ } @defaults;
+my $outside  = join ' ', map { "$_;" } grep { /^rate_limit/ } @defaults;
+my ($code, $output) = RateLimit::Nginx->test_config("rate_limit_redis main { shard a primary=127.0.0.1:1; $inside } $outside");
+is $code, 0, 'all defaults are valid' or diag $output;
+
+done;

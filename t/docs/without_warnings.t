@@ -1,0 +1,34 @@
+# What the documents show loads without a warning or a notice: conf-examples, and the examples of README.md and docs/.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::Document;
+use RateLimit::Example;
+
+sub told ($http) {
+    $http =~ s/listen\s+80;/listen unix:%%DIR%%\/socket;/g;
+    my ($code, $output) = RateLimit::Nginx->test_config($http);
+    return "$code " . join '', grep { /\[\w+\]/ } split /^/, $output;
+}
+
+my $listen = 'server { listen unix:%%DIR%%/other;';
+for my $path (glob 'conf-examples/*.conf') {
+    is told(read_text($path)), '0 ', $path;
+}
+my $readme = project_file('README.md');
+my ($full) = code($readme, 'full example') =~ /^http \{\n(.*?)^\}$/ms;
+is told($full), '0 ', 'the full example of README.md';
+my $small = code($readme, 'small example');
+is told("$listen $small }"), '0 ', 'its small example';
+
+my ($geo, $bypass) = split /^\.\.\.\n/m, code(project_file('docs/reference.md'), 'bypass example');
+is told("$geo $listen $bypass $small }"), '0 ', 'the example of rate_limit_bypass in docs/reference.md';
+
+my $operations = project_file('docs/operations.md');
+is told(code($operations, 'switch') . "$listen $small }"), '0 ', 'the switch of docs/operations.md';
+my $log = code($operations, 'log example') =~ s{/var/log/nginx}{%%DIR%%}r;
+is told("$log $listen $small }"), '0 ', 'its access log';
+
+done;
