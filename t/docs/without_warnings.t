@@ -8,9 +8,9 @@ use RateLimit::Document;
 use RateLimit::Example;
 
 sub told ($http) {
-    $http =~ s/listen\s+80;/listen unix:%%DIR%%\/socket;/g;
+    $http =~ s/listen\s+80\b/listen unix:%%DIR%%\/socket/g;
     my ($code, $output) = RateLimit::Nginx->test_config($http);
-    return "$code " . join '', grep { /\[\w+\]/ } split /^/, $output;
+    return "$code " . join '', grep { /\[\w+\]/ && !/"listen \.\.\. http2" directive is deprecated/ } split /^/, $output;
 }
 
 my $listen = 'server { listen unix:%%DIR%%/other;';
@@ -25,6 +25,9 @@ is told("$listen $small }"), '0 ', 'its small example';
 
 my ($geo, $bypass) = split /^\.\.\.\n/m, code(project_file('docs/reference.md'), 'bypass example');
 is told("$geo $listen $bypass $small }"), '0 ', 'the example of rate_limit_bypass in docs/reference.md';
+
+my $recipes = project_file('docs/recipes.md');
+is told(code($recipes, $_)), '0 ', "docs/recipes.md, $_" for $recipes =~ /^<!-- (recipe: \w+) -->$/mg;
 
 my $operations = project_file('docs/operations.md');
 is told(code($operations, 'switch') . "$listen $small }"), '0 ', 'the switch of docs/operations.md';
