@@ -1,7 +1,5 @@
 # docs/redis.md: the user that it shows may do all that the module asks for, and is given nothing that the module does not use.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Document;

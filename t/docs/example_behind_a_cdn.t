@@ -1,7 +1,5 @@
 # conf-examples/behind-a-cdn.conf: the client's address is what trusted proxies say, and IPv6 networks share a window.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Example;
@@ -33,7 +31,7 @@ ok $shards->primary->cmd('EXISTS', 'rl:addr/60:2001:db8:1:2::/64'), 'of IPv6 the
 
 my $direct = start_example('behind-a-cdn', shards => $shards, app => $app);
 $shards->flush;
-is limits($direct->get('/', 'X-Forwarded-For' => '203.0.113.50'))->{used}, 1, 'who is no edge';
+is limits($direct->get('/', 'X-Forwarded-For' => '203.0.113.50'))->{used}, 1, 'a client that is no edge';
 $direct->stop;
 ok $shards->primary->cmd('EXISTS', 'rl:addr/60:127.0.0.1'), 'is limited by its own address';
 

@@ -1,7 +1,5 @@
 # conf-examples/github-core-and-search.conf: two resources, tokens as digests, and a look at both that costs nothing.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Example;

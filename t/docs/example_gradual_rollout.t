@@ -1,7 +1,5 @@
 # conf-examples/gradual-rollout.conf: over the limit, a share of the clients is rejected and the rest only counted.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Example;
@@ -33,9 +31,9 @@ $http->close;
 $nginx->stop;
 
 my @log = split /\n/, read_text($nginx->folder . '/limits.log');
-is scalar(grep { / decision=REJECTED used=100\/100 shard=[ab] store_time=\d+\.\d{3}$/ } @log), 2 * $rejected, 'the log has the rejected';
-is scalar(grep { / 200 limit=api decision=REJECTED_DRY_RUN / } @log), 2 * $passed, 'and who would have been';
-is scalar(grep { / 200 limit=api decision=PASSED used=1\/100 / } @log), 1, 'and who passed';
+is scalar(grep { / decision=REJECTED used=100\/100 shard=[ab] store_time=\d+\.\d{3}$/ } @log), 2 * $rejected, 'the log has each rejection';
+is scalar(grep { / 200 limit=api decision=REJECTED_DRY_RUN / } @log), 2 * $passed, 'each request that would have been rejected';
+is scalar(grep { / 200 limit=api decision=PASSED used=1\/100 / } @log), 1, 'and the one that passed';
 is_deeply [map { $_->hash('rl:api/60:client-1')->{used} } $shards->primaries], [100, 100], 'nobody over the limit is charged';
 
 done;

@@ -1,7 +1,5 @@
 # conf-examples/graphql-cost.conf: the application's header is the cost of a query.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Example;
@@ -49,7 +47,7 @@ my @leaving = map { my $http = $nginx->http; $http->start_request('POST', '/grap
 wait_until { $app->requests == $queries + 20 } what => '20 queries';
 $_->abort for @leaving;
 $app->release('gate');
-wait_until { spent() == 1000 } what => 'who leaves early pays what the application says';
+wait_until { spent() == 1000 } what => 'clients that leave early to pay what the application says';
 is spent(), 1000, '20 aborted queries at 50';
 
 done;

@@ -1,7 +1,5 @@
 # conf-examples/ip-burst-and-user-quota.conf: the address pays for every attempt, the verified user for what gets in.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Example;

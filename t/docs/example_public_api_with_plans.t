@@ -1,7 +1,5 @@
 # conf-examples/public-api-with-plans.conf: the plan says the rate, made-up keys open no windows, monitoring is not limited.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Example;

@@ -1,7 +1,5 @@
 # docs/benchmarks.md: a run of "make bench" replaces its own tables and nothing else, and README.md quotes what they say.
 
-use strict;
-use warnings;
 use utf8;
 use lib 't/lib', 'bench/lib';
 use RateLimit::Test;

@@ -1,7 +1,5 @@
 # Every link between the documents leads to a file and a heading that exist, and every document is linked to.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Document;

@@ -1,8 +1,6 @@
 # docs/operations.md: the switch turns limits off, the access log tells what it promises, the commands for a fresh allowance name
 # the right keys, and the words that it explains are those of the log.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Document;

@@ -1,7 +1,5 @@
 # README.md: it is short, and its examples do what it says.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Document;

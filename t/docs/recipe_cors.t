@@ -1,7 +1,5 @@
 # docs/recipes.md, "Browsers: CORS": scripts see the headers, also of a rejection; preflights are free; add_header of a location is lost.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Document;

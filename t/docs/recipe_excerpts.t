@@ -1,7 +1,5 @@
 # docs/recipes.md: each configuration of the document has a test, and what it quotes of conf-examples stands there.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Document;

@@ -1,7 +1,5 @@
 # docs/recipes.md, "gRPC": a rejection is RESOURCE_EXHAUSTED, a denial UNAVAILABLE, in one frame of headers that ends the stream.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Document;

@@ -1,7 +1,5 @@
 # docs/recipes.md, "A JSON body for 429": a rejection has a JSON body, its own headers, and is not decided again.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Document;

@@ -1,7 +1,5 @@
 # docs/recipes.md, "Bursts beside limit_req": a rejection by limit_req has headers of the same names, once each, and is not charged.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Document;

@@ -1,7 +1,5 @@
 # docs/recipes.md, "Login": only failures count, those that run count too, and the limit holds while Redis is away.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Document;

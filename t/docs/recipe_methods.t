@@ -1,7 +1,5 @@
 # docs/recipes.md, "Methods and OPTIONS": writes have a limit of their own besides, and preflights are free.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Document;

@@ -1,7 +1,5 @@
 # docs/recipes.md, "Health checks and networks": a path and a network without limits, and rates by network.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Document;

@@ -1,7 +1,5 @@
 # docs/recipes.md, "WebSocket and server-sent events": each is charged when it begins, and a WebSocket does not count as running.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Document;

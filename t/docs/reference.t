@@ -1,8 +1,6 @@
 # docs/reference.md: what it documents is what the module has, and the defaults are the module's: directives, those of the
 # store, those that are planned, variables.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Document;

@@ -1,7 +1,5 @@
 # docs/redis.md: its table of keys and shards is what nginx does, and what the unit test calls published.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Example;

@@ -1,7 +1,5 @@
 # What the documents show loads without a warning or a notice: conf-examples, and the examples of README.md and docs/.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 use RateLimit::Document;
