@@ -74,16 +74,18 @@ compile = $(CXX) $(dialect) $(code) $(lto) $(warnings) @$(configured)/cc-opt $(C
 # Another nginx, of a release of Debian or a source tree, and what is tested there.
 SUITE ?= trixie
 other := nginx-$(notdir $(abspath $(SUITE)))
-version_tests := $(addprefix t/,loads.t check_charge.t satisfy_any.t subrequests.t http2.t keepalive.t reload_waiting.t)
+version_tests := $(addprefix t/,packaging/module_loads.t modes/check_charge/check_then_charge.t \
+    $(addprefix request/,satisfy_any.t subrequests.t http2.t keepalive.t) faults/workers/reload_waiting.t)
 
 # A clock of the test's own comes from a preloaded library, which address sanitizing does not bear. Exceptions are seen only
 # where nginx itself is linked with the C++ library. The demo starts nginx by a script of its own.
-sanitized_tests = $(filter-out t/demo.t,$(shell grep -LE '\bclock *=> *1' t/*.t))
+sanitized_tests = $(filter-out t/packaging/demo.t,$(shell grep -rLE --include='*.t' '\bclock *=> *1' t | sort))
 sanitize_nginx := -O1 -U_FORTIFY_SOURCE -fsanitize=address -fno-omit-frame-pointer -DNGX_DEBUG_PALLOC=1 \
     -Wl,--no-as-needed -lstdc++
 sanitize_module := -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wl,-z,nodelete
 
-valgrind_tests := $(addprefix t/,check_charge.t client_abort.t no_node_left.t keepalive.t reload_waiting.t)
+valgrind_tests := $(addprefix t/,modes/check_charge/check_then_charge.t request/client_abort.t request/keepalive.t \
+    faults/nodes/none_left.t faults/workers/reload_waiting.t)
 
 # One line a step; V=1 shows the commands.
 V ?=

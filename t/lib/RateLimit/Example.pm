@@ -16,15 +16,12 @@ use feature 'signatures';
 
 use Carp qw(croak);
 use Exporter 'import';
-use File::Spec;
 use RateLimit::Folder;
 use RateLimit::Nginx;
 
 our @EXPORT = qw(start_example start_text project_file);
 
-my $root = File::Spec->rel2abs(__FILE__) =~ s{/t/lib/RateLimit/Example\.pm$}{}r;
-
-sub project_file ($path) { return read_text("$root/$path") || croak "no $path" }
+sub project_file ($path) { return read_text(project_path($path)) || croak "no $path" }
 
 sub put ($text, $old, $new) {
     $text =~ s/(?<![\w.])\Q$old\E(?![\w.])/$new/g or croak "$old is not in the example";

@@ -1,6 +1,8 @@
 package RateLimit::Folder;
 
-# The one temporary folder of a test, gone at its end unless TEST_KEEP is set; and small file access.
+# The one temporary folder of a test, gone at its end unless TEST_KEEP is set; the project's folder; and small file access.
+#
+#   project_path('lua/charge.lua');     # where a file of the project is
 
 use strict;
 use warnings;
@@ -8,11 +10,15 @@ use feature 'signatures';
 
 use Exporter 'import';
 use File::Path ();
+use File::Spec;
 use File::Temp ();
 
-our @EXPORT = qw(test_folder read_text write_text);
+our @EXPORT = qw(test_folder project_path read_text write_text);
 
+my $project = File::Spec->rel2abs(__FILE__) =~ s{/t/lib/RateLimit/Folder\.pm$}{}r;
 my ($folder, $owner);
+
+sub project_path ($name) { return "$project/$name" }
 
 sub test_folder () {
     return $folder if $folder;

@@ -46,7 +46,6 @@ use RateLimit::Port;
 use RateLimit::Process;
 use RateLimit::Wait;
 
-my $root = File::Spec->rel2abs(__FILE__) =~ s{/t/lib/RateLimit/Nginx\.pm$}{}r;
 my ($faketime) = glob '/usr/lib/*/faketime/libfaketime.so.1';
 my (@started, %build);
 
@@ -59,7 +58,7 @@ sub binary () {
 sub module () {
     my $module = $ENV{TEST_NGINX_MODULE} // 'build/ngx_http_rate_limit_module.so';
     return if $module eq 'none';
-    $module = File::Spec->rel2abs($module, $root);
+    $module = File::Spec->rel2abs($module, project_path('.'));
     -f $module or Test::More::BAIL_OUT("no module at $module: build it, or set TEST_NGINX_MODULE");
     return $module;
 }

@@ -1,0 +1,82 @@
+#!/usr/bin/env perl
+
+# Every response of a limited request carries the headers, each once, whatever its status and way, and
+# counts: files, ranges, redirects, errors, error pages, HEAD, gzip, filters, upstreams.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
+my $shards  = RateLimit::Shards->start(1);
+$_->script(read_text(project_path('lua/charge.lua'))) for $shards->primaries;
+my $redis   = $shards->primary(0);
+my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
+    return if $request->{uri} =~ /silent/;
+    return [$1, [], "backend\n"] if $request->{uri} =~ m{/status/(\d+)};
+    return [200, [], "backend\n"];
+});
+my $nginx = RateLimit::Nginx->start(
+    files  => {large => 'large ' x 1000, '5xx.html' => "sorry\n", denied => "denied\n"},
+    http   => $shards->block('main', $patient) . '
+        rate_limit_store main; rate_limit_key all; rate_limit 1000r/h;',
+    server => sprintf '
+        error_page 500 /5xx.html; recursive_error_pages on;
+        location / { }
+        location /large { gzip on; gzip_types *; client_max_body_size 10; }
+        location /denied { deny all; }
+        location /folder { alias %%%%DIR%%%%/html; }
+        location /status/ { proxy_pass http://%1$s; }
+        location /intercepted/ { proxy_intercept_errors on; proxy_pass http://%1$s/status/; }
+        location /silent {
+            proxy_read_timeout 50ms; proxy_http_version 1.1; proxy_set_header Connection "";
+            proxy_pass http://%1$s;
+        }
+        location /refused { proxy_pass http://127.0.0.1:%%%%PORT_1%%%%; }
+        location /loop { try_files /none /loop; }
+        location /sub/ { alias %%%%DIR%%%%/html/; sub_filter x y; sub_filter_types *;
+            add_header X-Own 1 always; }',
+        $backend->address,
+);
+
+my $used = 0;
+sub counted ($status, $what, $response) {
+    ++$used;
+    is $response->status, $status, "$what: $status";
+    my $limits = limits($response);
+    is_deeply [@$limits{qw(limit used remaining resource retry_after)}],
+        [1000, $used, 1000 - $used, 'default', undef], "$what: headers";
+    return $response;
+}
+
+counted(200, 'file', $nginx->get('/x'));
+counted(200, 'HEAD', $nginx->head('/x'));
+counted(206, 'range', $nginx->get('/large', Range => 'bytes=0-9'));
+my $range = counted(416, 'range that cannot be', $nginx->get('/x', Range => 'bytes=100-200'));
+is $range->header('Content-Range'), 'bytes */2', 'is the answer of the range filter';
+counted(412, 'filter finalisation', $nginx->get('/x', 'If-Match' => '"none"'));
+my $old = 'Mon, 01 Jan 2001 00:00:00 GMT';
+counted(412, 'filter finalisation of HEAD', $nginx->head('/x', 'If-Unmodified-Since' => $old));
+my $gzip = counted(200, 'gzip', $nginx->get('/large', 'Accept-Encoding' => 'gzip'));
+is $gzip->header('Content-Encoding'), 'gzip', 'is compressed';
+my $filtered = counted(200, 'body filter', $nginx->get('/sub/x'));
+is_deeply [$filtered->body, $filtered->header('X-Own')], ["y\n", 1], 'is filtered';
+counted(301, 'redirect of a folder', $nginx->get('/folder'));
+counted(403, 'deny', $nginx->get('/denied'));
+counted(404, 'missing', $nginx->get('/none'));
+counted(404, 'HEAD of what is missing', $nginx->head('/none'));
+counted(405, 'method', $nginx->post('/x', 'body'));
+counted(500, 'redirection loop', $nginx->get('/loop'));
+counted($_, 'from the upstream', $nginx->get("/status/$_")) for 200, 204, 302, 404, 429, 500, 503;
+counted($_, 'intercepted', $nginx->get("/intercepted/$_")) for 404, 500;
+counted(502, 'no upstream', $nginx->get('/refused'));
+counted(504, 'silent upstream', $nginx->get('/silent'));
+my $same = $nginx->get('/x', 'If-None-Match' => '*');
+is $same->status, 304, 'not modified';
+is limits($same)->{used}, $used, 'is free';
+
+$nginx->stop;
+is $redis->hash('rl:default/3600:all')->{used}, $used, 'each was charged once';
+
+done;

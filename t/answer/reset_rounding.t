@@ -1,0 +1,47 @@
+#!/usr/bin/env perl
+
+# X-RateLimit-Reset and Retry-After are whole seconds rounded up, Retry-After at least 1; a window is open
+# while now is before its reset.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use Time::HiRes qw(time);
+use RateLimit::Test;
+
+my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
+my $shards = RateLimit::Shards->start(1);
+my $redis  = $shards->primary(0);
+my $nginx  = RateLimit::Nginx->start(
+    http   => $shards->block('main', $patient) . '
+        rate_limit_store main; rate_limit_key $http_x_key; rate_limit 5r/h;',
+    server => 'location / { }',
+);
+
+sub full ($key, $reset) {
+    $redis->cmd('HSET', "rl:default/3600:$key", used => 5, reset => $reset);
+    return $nginx->get('/x', 'X-Key' => $key);
+}
+
+for my $part (0, 1, 499, 500, 999) {
+    my $reset  = 1000 * int(time + 100) + $part;
+    my $before = time;
+    my $limits = limits(full("p$part", $reset));
+    my $after  = time;
+    is $limits->{reset}, int($reset / 1000) + ($part > 0), "reset with .$part s";
+    cmp_ok $limits->{retry_after}, '>=', $reset / 1000 - $after,  "Retry-After is not too early";
+    cmp_ok $limits->{retry_after}, '<',  $reset / 1000 - $before + 1.01, 'nor a second late';
+}
+my $soon = full('soon', int(1000 * time) + 900);
+is_deeply [$soon->status, limits($soon)->{retry_after}], [429, 1], 'at least 1';
+is full('closed', int(1000 * time) - 1)->status, 200, 'a window that has closed is ignored';
+is full('far', int(1000 * time) + 3_600_000 + 50_000)->status, 429,
+    'one that ends within the skew allowed is not';
+my $wrong = full('wrong', int(1000 * time) + 3_600_000 + 70_000);
+is $wrong->status, 200, 'one that ends beyond it is';
+is limits($wrong)->{used}, 1, 'and counted from the start';
+$nginx->stop;
+is $redis->hash('rl:default/3600:wrong')->{used}, 1, 'it is repaired';
+cmp_ok $redis->hash('rl:default/3600:wrong')->{reset}, '<=', 1000 * time + 3_600_000, 'its reset too';
+
+done;

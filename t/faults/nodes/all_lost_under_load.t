@@ -1,0 +1,91 @@
+#!/usr/bin/env perl
+
+# Under load all nodes are frozen, killed and brought back: with allow no request fails, with deny only by
+# rate_limit_error_status, none waits longer than check_timeout, few lines are logged, and then all is as before.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::Traffic;
+
+my $shards = RateLimit::Shards->start(2, replicas => 1, redis => {appendonly => 1});
+my $nginx  = RateLimit::Nginx->start(
+    http   => RateLimit::Traffic::log_format() . $shards->block('main', 'check_timeout 1500ms; connect_timeout 1500ms;'),
+    server => RateLimit::Traffic::log() . 'rate_limit_key $http_x_key; rate_limit_error_status 529;
+        rate_limit_log_level info;
+        location / { rate_limit 1000000r/h store=main; } location /full { rate_limit 5r/h store=main name=full; }
+        location /deny { rate_limit 1000000r/h store=main; rate_limit_on_error deny; }',
+    files => {deny => '', full => ''},
+);
+my @keys = map { "k$_" } 1 .. 8;
+for my $key (@keys) {
+    $_->cmd('HSET', "rl:full/3600:$key", used => 5, reset => (time + 3600) . '000') for $shards->primaries;
+}
+$shards->wait_synced;
+my $traffic = RateLimit::Traffic->start($nginx, connections => 16,
+    requests => [map { my $key = $_; map { [$_, 'X-Key' => $key] } qw(/x /deny /full) } @keys]);
+my %limit = (timeout => 1.5);
+
+# What is used up is known without them.
+sub checked (@seen) { return grep { $_->{uri} ne '/full' && $_->{outcome} !~ /ERROR/ } @seen }
+
+# Nobody is left: those that ask now are answered at once.
+sub nobody ($what, $mark) {
+    wait_until {
+        my $last = $traffic->mark;
+        !checked(@{$traffic->more(100)->since($last)})
+    } what => 'all nodes to be down';
+    my $down = $traffic->mark;
+    my $seen = $traffic->more(500)->since($down);
+    is_deeply [checked(@$seen)], [], "$what: nobody can be asked";
+    my $slow = grep { $_->{wait} >= 0.45 } @$seen;    # a third of check_timeout is 0.5 s
+    cmp_ok $slow, '<=', @$seen / 100, "$what: and nobody is waited for ($slow slow of " . @$seen . ')';
+    return $traffic->is_served($what, $mark, %limit);
+}
+sub back ($what, $mark) {
+    my $begun = monotonic();
+    wait_until {
+        my $last = $traffic->mark;
+        !grep { $_->{outcome} =~ /ERROR/ } @{$traffic->more(100)->since($last)}
+    } what => "$what: all checks to be answered again";
+    diag sprintf '%s: back after %.1f s', $what, monotonic() - $begun;
+    $_->forget_calls for $shards->all;
+    wait_until { !grep { !$_->calls('hmget') && !$_->calls('hincrby') && !$_->calls('evalsha') } $shards->all }
+        what => "$what: every node to be asked again";
+    return $traffic->is_served($what, $mark, %limit);
+}
+
+$traffic->more(300)->is_served('healthy', 0, %limit, passes => 1);
+for my $round (1 .. 2) {
+    my $mark = $traffic->mark;
+    $_->freeze for $shards->all;
+    nobody("all frozen, $round", $mark);
+    $mark = $traffic->mark;
+    $_->thaw for $shards->all;
+    back("thawed, $round", $mark);
+}
+my $mark = $traffic->mark;
+$_->kill for $shards->all;
+nobody('all killed', $mark);
+$mark = $traffic->mark;
+$_->restart for $shards->primaries;
+$_->restart for map { $shards->replicas($_) } 0, 1;
+back('restarted', $mark);
+$mark = $traffic->mark;
+$traffic->more(300)->is_served('as before', $mark, %limit, passes => 1);
+$traffic->stop;
+$nginx->stop;
+is $traffic->unanswered, 0, 'every request got a response';
+
+# A cause is a line without its counts: which node or limit, and what.
+my %lines;
+for (split /\n/, $nginx->error_log) {
+    my ($second, $line) = /^(\S+ \S+) \[(?:error|warn|crit|alert|notice)\] .*?(rate limit.*)/ or next;
+    $line =~ s/, client: .*|\(\d.*|after [\d.]+ s|for [\d.]+ s by now|rate limit: \d+//g;
+    $lines{"$second $line"}++;
+}
+cmp_ok scalar(keys %lines), '>', 10, 'the log tells';
+is_deeply [grep { $lines{$_} > 2 } sort keys %lines], [], 'no cause has more than two lines in a second';
+
+done;

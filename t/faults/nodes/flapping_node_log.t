@@ -1,0 +1,37 @@
+#!/usr/bin/env perl
+
+# A node that serves and refuses in turn is reported at most once a second, going and coming.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::FakeRedis;
+
+my $reads = 0;
+my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    return integer(2) if $words->[0] eq 'hincrby';
+    return fallback($words) if $words->[0] ne 'hmget';
+    return $reads++ % 2 ? error('LOADING Redis is loading') : hmget(1, (time + 1800) . '000');
+});
+my $nginx = RateLimit::Nginx->start(
+    http => 'rate_limit_redis main { check_timeout 2s; connect_timeout 2s; '
+        . "shard a primary=@{[$redis->address]}; }",
+    server => 'keepalive_requests 1000000; '
+        . 'location / { rate_limit_key k; rate_limit 100000000r/h store=main; }',
+);
+my $client = $nginx->http;
+my $begun  = monotonic();
+my ($requests, $passed) = (0, 0);
+while (monotonic() - $begun < 2) {
+    $requests++;
+    $passed++ if $client->get('/x')->status == 200;
+}
+is $passed, $requests, 'requests pass';
+my $most = 2 + int(monotonic() - $begun);
+cmp_ok scalar(() = $redis->commands('ping')), '>', 10, 'the node comes and goes';
+cmp_ok $nginx->count_log(qr/does not serve: loading/), '<=', $most, 'a line a second says that it goes';
+cmp_ok $nginx->count_log(qr/is up again/), '<=', $most, 'and one that it is back';
+$nginx->stop;
+
+done;

@@ -1,0 +1,95 @@
+#!/usr/bin/env perl
+
+# rate_limit_on_error local: while Redis is away the memory of this machine goes on counting, from what it knows or from
+# nothing, and nothing is lost or counted twice when Redis is back. allow and deny stay what they are.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $redis  = RateLimit::Redis->start(appendonly => 1);
+my $absent = RateLimit::Port::free_port();
+my $nginx  = RateLimit::Nginx->start(
+    workers => 4,
+    http    => 'rate_limit_redis main { shard a primary=' . $redis->address . '; }
+        rate_limit_redis absent { shard a primary=127.0.0.1:' . $absent . '; }
+        rate_limit_key $http_x_key; rate_limit_store main; rate_limit_on_error local;
+        add_header X-Worker $pid always; add_header X-Outcome $rate_limit_status always;
+        server { listen 127.0.0.1:%%PORT%% reuseport;
+            location / { rate_limit 10r/h; }
+            location /absent { rate_limit 5r/h name=never store=absent; }
+            location /dry { rate_limit 5r/h name=never store=absent dry_run=on; }
+            location /both { rate_limit 9r/h name=both store=absent; rate_limit 2r/h name=here store=local; }
+            location /allow { rate_limit 10r/h; rate_limit_on_error allow; }
+            location /deny { rate_limit 10r/h; rate_limit_on_error deny; }
+        }',
+    files => {map { $_ => '' } qw(absent dry both allow deny)},
+);
+my @clients = map { $nginx->http } 1 .. 12;
+my $turn    = 0;
+sub get ($uri, $key) { return $clients[++$turn % @clients]->get($uri, 'X-Key' => $key) }
+sub outcome ($r) { return join ' ', $r->status, $r->header('X-Outcome') }
+sub outcomes (@r) { my %n; $n{outcome($_)}++ for @r; return \%n }
+sub used ($key) { return $redis->hash("rl:default/3600:$key")->{used} // 0 }
+
+my @never = $nginx->parallel(connections => 12, requests => 60, uri => '/absent', headers => ['X-Key' => 'a']);
+is_deeply outcomes(@never), {'200 ERROR_LOCAL' => 5, '429 REJECTED' => 55}, 'Redis was never up: the limit holds';
+my %workers = map { $_->header('X-Worker') => 1 } @never;
+cmp_ok scalar keys %workers, '>', 1, 'for several workers together';
+my @passed = map { limits($_) } grep { $_->status == 200 } @never;
+is_deeply [sort map { $_->{used} } @passed], [1 .. 5], 'used counts each';
+is_deeply [grep { $_->{remaining} != 5 - $_->{used} } @passed], [], 'remaining agrees';
+my %resets = map { limits($_)->{reset} => 1 } @never;
+is scalar keys %resets, 1, 'one reset';
+ok((grep { abs((keys %resets)[0] - $_->date - 3600) <= 1 } @never), 'a period ahead of one that was there first');
+my $over     = get('/absent', 'a');
+my $rejected = limits($over);
+is_deeply [@$rejected{qw(limit used remaining resource)}], [5, 5, 0, 'never'], 'a rejection says what is used';
+cmp_ok abs($rejected->{retry_after} - ($rejected->{reset} - $over->date)), '<=', 1, 'and when to come again';
+is outcome(get('/dry', 'a')), '200 REJECTED_DRY_RUN', 'a dry run passes';
+is_deeply outcomes(map { get('/both', 'a') } 1 .. 4), {'200 ERROR_LOCAL' => 2, '429 REJECTED' => 2},
+    'beside another limit, too';
+is limits(get('/absent', 'b'))->{used}, 1, 'another client has its own count';
+
+my @before = map { get('/x', 'a') } 1 .. 3;
+is_deeply outcomes(@before), {'200 PASSED' => 3}, 'Redis is there';
+wait_until { used('a') == 3 } what => 'the charges';
+my $reset = limits(get('/x', 'a'))->{reset};
+wait_until { used('a') == 4 } what => 'the charge';
+$redis->kill;
+my @away = map { get('/x', 'a') } 1 .. 3;
+is_deeply outcomes(@away), {'200 ERROR_LOCAL' => 3}, 'it goes away';
+is_deeply [map { limits($_)->{used} } @away], [5, 6, 7], 'the count goes on';
+is_deeply [grep { limits($_)->{reset} != $reset } @away], [], 'in the same window';
+my $new = get('/x', 'new');
+is outcome($new), '200 ERROR_LOCAL', 'a new client';
+is limits($new)->{used}, 1, 'begins a window';
+
+my $allowed = get('/allow', 'a');
+is outcome($allowed), '200 ERROR_ALLOWED', 'allow allows';
+is_deeply [@{limits($allowed)}{qw(used remaining reset)}], [8, 2, $reset], 'with what is known';
+is_deeply limits(get('/allow', 'nobody')), {}, 'without where nothing is';
+is outcome(get('/deny', 'a')), '503 ERROR_DENIED', 'deny denies';
+
+$redis->restart;
+wait_until { used('a') == 8 && used('new') == 1 && used('nobody') == 1 } timeout => 7, what => 'what waited';
+my $back = wait_until { my $r = get('/x', 'back'); $r->header('X-Outcome') eq 'PASSED' && $r } timeout => 7,
+    what => 'Redis to be asked again';
+my @after = map { get('/x', 'a') } 1 .. 2;
+is_deeply [map { limits($_)->{used} } @after], [9, 10], 'nothing jumps when it is back';
+is_deeply [map { limits($_)->{reset} } @after], [$reset, $reset], 'nor the reset';
+is get('/x', 'a')->status, 429, 'up to the limit';
+wait_until { used('a') == 10 } what => 'every admitted request stored';
+
+# Over the limit while it is away: the limit holds, and what was admitted is stored.
+$redis->kill;
+my @more = $nginx->parallel(connections => 12, requests => 60, uri => '/x', headers => ['X-Key' => 'new']);
+is statuses(@more)->{200}, 9, 'a limit reached while it is away';
+$redis->restart;
+wait_until { used('new') == 10 } timeout => 7, what => 'its charges';
+$nginx->stop;
+is used('new'), 10, 'each once';
+is used('a'),   10, 'and no other';
+
+done;

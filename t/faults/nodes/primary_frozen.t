@@ -1,0 +1,47 @@
+#!/usr/bin/env perl
+
+# A frozen primary: requests go on by its replica, and admitted - in doubt <= stored <= admitted.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $shards  = RateLimit::Shards->start(1, replicas => 1);
+my $primary = $shards->primary;
+my $nginx   = RateLimit::Nginx->start(
+    workers => 2,
+    http    => $shards->block('main', 'check_timeout 200ms; charge_timeout 2s; connect_timeout 1s;'),
+    server  => 'location / { rate_limit_key k; rate_limit 1000r/h store=main; rate_limit_on_error deny; }',
+);
+my $name     = quotemeta $primary->address;
+my $admitted = 0;
+
+sub requests ($count) {
+    my $statuses = statuses($nginx->parallel(connections => 8, requests => $count, uri => '/x'));
+    $admitted += $count;
+    return is_deeply $statuses, {200 => $count}, "$count requests pass";
+}
+sub stored () { return $primary->hash('rl:default/3600:k')->{used} // 0 }
+
+requests(40);
+wait_until { stored() == $admitted } what => 'charges';
+$primary->freeze;
+requests(40);
+$nginx->wait_log(qr/primary $name of shard "a" of "main" does not serve: no answer in check_timeout/);
+requests(40);
+$primary->thaw;
+wait_until { stored() == $admitted } timeout => 7, what => 'what was under way and what waited';
+is $nginx->count_log(qr/in doubt/), 0, 'a short silence leaves no doubt';
+
+$primary->freeze;
+requests(40);
+$nginx->wait_log(qr/are in doubt/, timeout => 5);
+requests(40);
+$primary->thaw;
+# What was in doubt had arrived: the server finds it when it wakes up.
+wait_until { stored() == $admitted } timeout => 9, what => 'what was in doubt and what waited';
+$nginx->stop;
+is stored(), $admitted, 'nothing is sent twice, nothing is lost';
+
+done;

@@ -1,0 +1,49 @@
+#!/usr/bin/env perl
+
+# A frozen replica costs the first requests a third of check_timeout and later ones nothing; thawed, it is
+# used again, and frozen once more, found out again.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $shards   = RateLimit::Shards->start(1, replicas => 2);
+my @replicas = $shards->replicas(0);
+my $nginx    = RateLimit::Nginx->start(
+    http   => $shards->block('main', 'check_timeout 1500ms; connect_timeout 2s;'),
+    server => 'location / { rate_limit_key $http_x_key; rate_limit 1000r/h store=main; '
+        . 'add_header X-Time $rate_limit_store_time; add_header X-Status $rate_limit_status; }',
+);
+my $name   = quotemeta $replicas[0]->address;
+my $client = $nginx->http;
+
+sub requests ($count, $key) { return map { $client->get('/x', 'X-Key' => $key) } 1 .. $count }
+sub slow (@responses) { return scalar grep { $_->header('X-Time') > 0.4 } @responses }
+sub passed (@responses) { return scalar grep { $_->header('X-Status') eq 'PASSED' } @responses }
+
+sub outage ($round) {
+    my $second = time;
+    wait_until { time > $second } what => 'the next second: one line is written in each';
+    $replicas[0]->freeze;
+    my @first = map { requests(1, "k$round") } 1 .. 6;
+    is passed(@first), 6, "round $round: all checks are answered";
+    cmp_ok slow(@first), '>=', 1, 'some wait for the frozen replica';
+    my @late = grep { $_->header('X-Time') > patience(1.25) } @first;
+    is scalar @late, 0, 'a third of check_timeout, then the next node answers';
+    $nginx->wait_log(qr/(?:replica $name.*no answer in check_timeout.*?){$round}/s);
+    my @later = requests(20, "k$round");
+    is passed(@later), 20, 'once down';
+    is slow(@later),    0, 'it costs nothing';
+    $replicas[0]->thaw;
+    $nginx->wait_log(qr/(?:$name of shard "a" of "main" is up again.*?){$round}/s);
+    $replicas[0]->forget_calls;
+    is slow(requests(10, 'again')), 0, 'thawed, it is fast';
+    is $replicas[0]->calls('hmget'), 5, 'and takes its share';
+    return;
+}
+is passed(requests(4, 'warm')), 4, 'healthy';
+outage($_) for 1 .. 2;
+is $nginx->count_log(qr/could not be checked/), 0, 'no check failed';
+
+done;

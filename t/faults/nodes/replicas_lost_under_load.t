@@ -1,0 +1,115 @@
+#!/usr/bin/env perl
+
+# Under load a replica is killed, frozen, cut off, separated from its primary: every check is answered by another node,
+# a dead one costs later requests nothing, and it comes back to work.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::Traffic;
+
+my $primary  = RateLimit::Redis->start;
+my @replicas = map { RateLimit::Redis->start(replica_of => $primary) } 1 .. 2;
+my $proxy    = RateLimit::Proxy->start(to => $replicas[1]->port);
+my $nginx    = RateLimit::Nginx->start(
+    http   => RateLimit::Traffic::log_format() . "rate_limit_redis main { check_timeout 3s; connect_timeout 3s;
+        shard a primary=@{[$primary->address]} replica=@{[$replicas[0]->address]} replica=@{[$proxy->address]}; }",
+    server => RateLimit::Traffic::log() . 'rate_limit_key $http_x_key; rate_limit_error_status 529;
+        location / { rate_limit 1000000r/h store=main; }
+        location /deny { rate_limit 1000000r/1s name=short store=main; rate_limit_on_error deny; }',
+    files => {deny => ''},
+);
+my @keys    = map { "k$_" } 1 .. 10;
+my $traffic = RateLimit::Traffic->start($nginx, connections => 8,
+    requests => [map { (['/x', 'X-Key' => $_], ['/deny', 'X-Key' => $_]) } @keys]);
+my %passes = (timeout => 3, passes => 1);
+
+sub again ($redis, $what) {
+    return wait_until { $redis->calls('hmget') > 10 } what => "the replica to be asked again: $what";
+}
+
+# A node writes one line a second: a line that is awaited must find its second free.
+sub next_second () {
+    my $second = time;
+    return wait_until { time > $second } what => 'the next second';
+}
+
+# Requests that end after the node is known to be down, but for those that were waiting for it. Who asks it waits for a third of
+# check_timeout, that is 1 s.
+sub costs_nothing ($what) {
+    $traffic->more(20);
+    my $mark = $traffic->mark;
+    my $seen = $traffic->more(300)->since($mark);
+    my $slow = grep { $_->{wait} >= 0.9 } @$seen;
+    return cmp_ok $slow, '<=', @$seen / 100, "$what: once down it costs nothing ($slow slow of " . @$seen . ')';
+}
+
+$traffic->more(200);
+my $begun = my $mark = $traffic->mark;
+$replicas[0]->kill;
+$nginx->wait_log(qr/\Q@{[$replicas[0]->address]}\E of shard "a" of "main" is down/);
+costs_nothing('killed');
+$traffic->is_served('a replica killed', $mark, %passes);
+$mark = $traffic->mark;
+$replicas[0]->restart;
+again($replicas[0], 'restarted');
+$traffic->is_served('restarted', $mark, %passes);
+
+next_second();
+$mark = $traffic->mark;
+$replicas[0]->freeze;
+$nginx->wait_log(qr/\Q@{[$replicas[0]->address]}\E of shard "a" of "main" does not serve: no answer in check_timeout/);
+costs_nothing('frozen');
+$traffic->is_served('a replica frozen', $mark, %passes);
+$replicas[0]->thaw->forget_calls;
+again($replicas[0], 'thawed');
+
+$mark = $traffic->mark;
+$proxy->stall('answers');
+$nginx->wait_log(qr/\Q@{[$proxy->address]}\E of shard "a" of "main" does not serve: no answer in check_timeout/);
+$replicas[1]->forget_calls;
+costs_nothing('silent');
+is $replicas[1]->calls('hmget'), 0, 'a silent replica is sent no checks';
+$traffic->is_served('a replica silent', $mark, %passes);
+$proxy->flow;
+again($replicas[1], 'answers flow');
+
+$mark = $traffic->mark;
+$_->cmd(qw(REPLICAOF NO ONE)) for @replicas;
+$traffic->more(300)->is_served('replicas without a primary', $mark, %passes);
+next_second();
+$mark = $traffic->mark;
+for (@replicas) {
+    $_->cmd(qw(CONFIG SET replica-serve-stale-data no));
+    $_->cmd('REPLICAOF', '127.0.0.1', RateLimit::Port::free_port());
+}
+$nginx->wait_log(qr/replica \Q@{[$_->address]}\E .* (?:does not serve|is down): masterdown/) for $replicas[0], $proxy;
+$primary->forget_calls;
+$traffic->more(300)->is_served('replicas that may not serve stale data', $mark, %passes);
+cmp_ok $primary->calls('hmget'), '>', 200, 'the primary answers';
+for (@replicas) {
+    $_->cmd('REPLICAOF', '127.0.0.1', $primary->port);
+    $_->wait_synced;
+    $_->forget_calls;
+}
+again($_, 'linked again') for @replicas;
+
+$mark = $traffic->mark;
+$primary->forget_calls;
+for (1 .. 20) {
+    $primary->cmd(qw(SCRIPT FLUSH));
+    $traffic->more(20);
+}
+$traffic->is_served('scripts flushed', $mark, %passes);
+cmp_ok $primary->calls('eval'), '>=', 1, 'they are sent again';
+
+my @passed = grep { $_->{uri} eq '/x' } @{$traffic->stop->since(0)};
+$nginx->stop;
+my $stored = 0;
+$stored += $primary->hash("rl:default/3600:$_")->{used} for @keys;
+is $stored, @passed, 'every request is charged once';
+is $traffic->unanswered, 0, 'every request got a response';
+is $nginx->count_log(qr/dropped|in doubt|could not be checked|are lost/), 0, 'nothing was lost';
+
+done;

@@ -1,0 +1,79 @@
+#!/usr/bin/env perl
+
+# A primary that refuses writes still answers checks. Charges wait, summed, and are delivered once it takes writes
+# again, though its connection was lost meanwhile.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my %refusal = (
+    OOM => [[qw(CONFIG SET maxmemory 1)], [qw(CONFIG SET maxmemory 0)]],
+    READONLY => [['REPLICAOF', '127.0.0.1', RateLimit::Port::free_port()], [qw(REPLICAOF NO ONE)]],
+);
+for my $replicas (0, 1) {
+    my $shards = RateLimit::Shards->start(
+        1, replicas => $replicas, redis => {args => [qw(--maxmemory-policy noeviction)]});
+    my $primary = $shards->primary;
+    my $nginx   = RateLimit::Nginx->start(
+        http   => $shards->block('main', 'check_timeout 5s; connect_timeout 5s;'),
+        server => 'location / { rate_limit_key $http_x_key; rate_limit 3r/h name=few store=main; }
+            location /many { rate_limit_key $http_x_key; rate_limit 1000r/h name=many store=main;
+                rate_limit_on_error deny; }
+            location /probe { rate_limit_key $http_x_key; rate_limit 1000r/h name=probe store=main;
+                rate_limit_on_error deny; }',
+        files => {many => '', probe => ''},
+    );
+    my $client = $nginx->http;
+    my $many   = 0;
+    my sub charged ($name) { return $primary->hash($name)->{used} // 0 }
+    my sub passes ($count) {
+        $many += $count;
+        my @responses = map { $client->get('/many', 'X-Key' => 'k') } 1 .. $count;
+        return is_deeply statuses(@responses), {200 => $count}, "$count requests pass";
+    }
+    my sub over_limit () {
+        my @responses = map { $client->get('/x', 'X-Key' => 'over') } 1 .. 10;
+        return is_deeply statuses(@responses), {429 => 10}, 'over its limit: rejected';
+    }
+
+    for my $n (1 .. 3) {
+        is $client->get('/x', 'X-Key' => 'over')->status, 200, "$replicas replicas: $n of 3";
+        wait_until { charged('rl:few/3600:over') == $n } what => 'the charge';
+        $shards->wait_synced;
+    }
+    passes(2);
+    wait_until { charged('rl:many/3600:k') == $many } what => 'charges';
+    for my $word (sort keys %refusal) {
+        my ($refuse, $accept) = @{$refusal{$word}};
+        $primary->cmd(@$refuse);
+        over_limit();
+        passes(5);
+        $nginx->wait_log(qr/primary .* refuses charges: $word/i);
+        over_limit();
+        passes(5);
+        wait_until { ($primary->info('errorstats')->{"errorstat_$word"} // '') =~ /=(\d+)/ && $1 >= 3 }
+            what => 'more tries';
+        # What is on its way just then makes that an outage, over in a moment.
+        $primary->drop_clients;
+        wait_until { $client->get('/probe', 'X-Key' => 'k')->status == 200 } what => 'the node to be up';
+        over_limit();
+        is charged('rl:many/3600:k'), $many - 10, "$word: no charge is taken";
+        $primary->cmd(@$accept);
+        wait_until { charged('rl:many/3600:k') == $many } timeout => 9, what => 'all that waited';
+        passes(3);
+        wait_until { charged('rl:many/3600:k') == $many } what => 'charges to go as before';
+    }
+    is $nginx->count_log(qr/takes charges again/), keys %refusal, 'the end of each refusal is logged once';
+    is $nginx->count_log(qr/does not serve/), 0, 'the node was never given up for its refusals';
+    is $nginx->count_log(qr/dropped/), 0, 'nothing is dropped';
+    my %lines;
+    $lines{$_}++ for $nginx->error_log =~ /^(\S+ \S+) .* refuses charges/mg;
+    is_deeply [grep { $_ > 1 } values %lines], [], 'one line a second at most';
+    $nginx->stop;
+    is charged('rl:many/3600:k'), $many,  'every charge once';
+    is charged('rl:few/3600:over'), 3, 'none for a rejected request';
+}
+
+done;

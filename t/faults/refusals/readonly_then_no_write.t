@@ -1,0 +1,38 @@
+#!/usr/bin/env perl
+
+# A demoted primary answers READONLY to one reservation, and to the next one, of a used-up window, what needs no write.
+# That is no proof that it takes writes: a new connection is made all the same, which leads to the new primary.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $old   = RateLimit::Redis->start;
+my $new   = RateLimit::Redis->start(replica_of => $old);
+my $proxy = RateLimit::Proxy->start(to => $old->port);
+my $nginx = RateLimit::Nginx->start(
+    http => "rate_limit_redis main { check_timeout 9s; connect_timeout 9s; charge_timeout 9s;
+        shard a primary=@{[$proxy->address]}; }",
+    server => 'rate_limit_key $http_x_key; rate_limit_on_error deny; add_header X-Outcome $rate_limit_status always;
+        location / { rate_limit 3r/h store=main mode=charge_refund; }',
+);
+my sub outcome ($key) { return $nginx->get('/x', 'X-Key' => $key)->header('X-Outcome') }
+
+is outcome('used-up'), 'PASSED', "$_ of 3" for 1 .. 3;
+$new->wait_synced;
+$new->cmd(qw(REPLICAOF NO ONE));
+$proxy->lead_to($new->port);
+$old->cmd('REPLICAOF', '127.0.0.1', $new->port);
+
+# Both lie in one connection, in this order.
+$proxy->stall('questions');
+my @clients = map { my $client = $nginx->http; $client->start_request('GET', '/x', ['X-Key' => $_]); $client } qw(other used-up);
+$proxy->flow;
+is_deeply [map { $_->response->header('X-Outcome') } @clients], ['ERROR_DENIED', 'REJECTED'], 'READONLY, and an answer';
+wait_until { outcome('later') eq 'PASSED' } what => 'reservations at the new primary';
+cmp_ok $proxy->connections, '>=', 2, 'on a new connection';
+$nginx->stop;
+is $nginx->count_log(qr/doubt|does not serve|is down/), 0, 'nothing is lost';
+
+done;

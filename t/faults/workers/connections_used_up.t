@@ -1,0 +1,27 @@
+#!/usr/bin/env perl
+
+# When worker_connections are used up a node cannot be asked: no crash, and charges wait for their turn.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $redis   = RateLimit::Redis->start;
+my $replica = RateLimit::Redis->start(replica_of => $redis);
+my $nginx   = RateLimit::Nginx->start(
+    events => 'worker_connections 4;',
+    http   => "rate_limit_redis main { shard a primary=@{[$redis->address]} "
+        . "replica=@{[$replica->address]}; }",
+    server => 'location / { rate_limit_key k; rate_limit 100r/h store=main; }',
+);
+$nginx->expect_log(qr/worker_connections are not enough/);
+my $client = $nginx->http;
+is $client->get('/x')->status, 200, 'a request is served';
+$nginx->wait_log(qr/is down: worker_connections are not enough/);
+is $client->get('/x')->status, 200, 'and the next';
+$client->close;
+wait_until { ($redis->hash('rl:default/3600:k')->{used} // 0) == 2 }
+    timeout => 8, what => 'the charges once a connection is free';
+
+done;

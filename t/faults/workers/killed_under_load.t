@@ -1,0 +1,51 @@
+#!/usr/bin/env perl
+
+# Workers killed under load: only their own requests are lost, new ones work at once, and what is stored is what was
+# admitted but for the charges that died with a worker.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::Traffic;
+
+use List::Util qw(sum0);
+
+my $connections = 16;
+my $shards  = RateLimit::Shards->start(1, replicas => 1);
+my $primary = $shards->primary;
+my $nginx   = RateLimit::Nginx->start(
+    workers => 2,
+    http    => RateLimit::Traffic::log_format() . $shards->block('main', 'check_timeout 5s; connect_timeout 5s;'),
+    server  => RateLimit::Traffic::log() . 'rate_limit_key $http_x_key; rate_limit_error_status 529;
+        rate_limit 1000000r/h store=main; location / {} location /deny { rate_limit_on_error deny; }',
+    files => {deny => ''},
+);
+my @keys    = map { "k$_" } 1 .. 10;
+my $traffic = RateLimit::Traffic->start($nginx, connections => $connections,
+    requests => [map { my $key = $_; map { [$_, 'X-Key' => $key] } qw(/x /deny) } @keys]);
+my $rounds = 5;
+for (1 .. $rounds) {
+    $traffic->more(100);
+    $nginx->kill_worker;
+}
+my $mark = $traffic->mark;
+$nginx->kill_worker($_) for $nginx->workers;
+$traffic->more(200)->is_served('new workers', $mark, timeout => 5, passes => 1);
+$traffic->stop->is_served('all the time', 0, timeout => 5, passes => 1);
+my $killed = $rounds + 2;
+cmp_ok $traffic->unanswered, '<=', $killed * $connections, 'only requests of killed workers got no response';
+
+my $admitted = @{$traffic->since(0)};
+sub stored () { return sum0(map { $_ // 0 } $primary->pipeline(map { ['HGET', "rl:default/3600:$_", 'used'] } @keys)) }
+my $last = -1;
+wait_until { my $same = stored() == $last; $last = stored(); $same } what => 'charges under way';
+$nginx->stop;
+my $stored = stored();
+diag "$admitted admitted, $stored stored, ", $traffic->unanswered, ' unanswered';
+# A request whose response or log line died with its worker may have been charged, or not.
+cmp_ok $stored, '<=', $admitted + $killed * $connections, 'nothing is charged twice';
+cmp_ok $stored, '>=', $admitted - $killed * $connections, 'charges on their way are all that is lost';
+is $nginx->count_log(qr/could not be checked|does not serve|is down/), 0, 'no node was given up';
+
+done;

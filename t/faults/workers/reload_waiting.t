@@ -1,0 +1,49 @@
+#!/usr/bin/env perl
+
+# A reload, or a graceful stop, while checks wait: the old worker answers its requests, charges them and
+# leaves.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::FakeRedis;
+
+my $fake = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    return $conn->hold('gate', hmget(undef, undef)) if $words->[0] eq 'hmget';
+    return array(integer(1), integer(1)) if $words->[0] =~ /^eval/;
+    return fallback($words);
+});
+my $nginx = RateLimit::Nginx->start(
+    http => 'rate_limit_redis main {
+            check_timeout 20s; charge_timeout 20s; connect_timeout 5s; shard a primary=' . $fake->address . ';
+        }',
+    server => 'location / { rate_limit_key $http_x_key; rate_limit 99r/h store=main; }',
+);
+
+my @waiting = map { $nginx->http } 1 .. 20;
+$_->start_request('GET', '/x', ['X-Key' => 'old']) for @waiting;
+wait_until { $fake->commands('hmget') == 20 } what => 'the checks';
+$nginx->reload(server => 'location / { rate_limit_key $http_x_key; rate_limit 5r/h name=new store=main; }');
+is scalar($nginx->old_workers), 1, 'the old worker waits for its requests';
+my $new = $nginx->http;
+$new->start_request('GET', '/x', ['X-Key' => 'new']);
+wait_until { $fake->commands('hmget') == 21 } what => 'a check of the new worker';
+$fake->release('gate');
+is_deeply statuses(map { $_->response } @waiting), {200 => 20}, 'requests of the old worker are answered';
+is limits($new->response)->{limit}, 5, 'those of the new one by the new configuration';
+wait_until { !$nginx->old_workers } what => 'the old worker to leave';
+is scalar(grep { $_->[0] =~ /^(?:eval|hincrby)/ && "@$_" =~ m{rl:default/3600:old} } $fake->commands), 20,
+    'having charged each';
+
+my $last = $nginx->http;
+$last->start_request('GET', '/x', ['X-Key' => 'last']);
+wait_until { $fake->commands('hmget') == 22 } what => 'the check';
+kill QUIT => $nginx->pid;
+wait_until { $nginx->old_workers } what => 'the worker to shut down';
+$fake->release('gate');
+is $last->response->status, 200, 'a graceful stop waits too';
+$nginx->stop;
+is scalar(grep { "@$_" =~ m{^(?:eval|hincrby).* rl:new/3600:last} } $fake->commands), 1, 'and charges';
+
+done;

@@ -1,0 +1,50 @@
+#!/usr/bin/env perl
+
+# A worker that was stopped for a while judges no deadline before it has read the answers that lie in its sockets, and
+# gives what it had not even written time to be answered: its own stall is not Redis's.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::FakeRedis;
+use Time::HiRes ();
+
+my $reset = (time + 1800) . '000';
+my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    return fallback($words) if $words->[0] !~ /^(?:hmget|hincrby|evalsha)$/;
+    my $answer = $words->[0] eq 'hmget' ? hmget(7, $reset)
+        : $words->[0] eq 'hincrby' ? integer(8) : array(integer(1), integer(8), integer($reset));
+    return $conn->state('held') ? $conn->hold('gate', $answer) : $answer;
+});
+my $nginx = RateLimit::Nginx->start(
+    http => "rate_limit_redis main { check_timeout 2s; connect_timeout 2s; shard a primary=@{[$redis->address]}; }",
+    server => 'rate_limit_key $http_x_key; rate_limit_store main; rate_limit_on_error deny; rate_limit_exempt_status 200;
+        add_header X-Outcome $rate_limit_status always;
+        location / { rate_limit 1000r/h; } location /reserve { rate_limit 1000r/h name=r mode=charge_refund exempt=off; }',
+    files => {reserve => ''},
+);
+my sub ask ($uri) { return $nginx->http->start_request('GET', $uri, ['X-Key' => 'k']) }
+my ($worker) = $nginx->workers;
+is $nginx->get('/x', 'X-Key' => 'k')->header('X-Outcome'), 'PASSED', 'healthy';
+
+for my $round (1 .. 3) {
+    for my $uri ('/x', '/reserve') {
+        $redis->forget;
+        $redis->set(held => 1);
+        my @clients = map { my $client = $nginx->http; $client->start_request('GET', $uri, ['X-Key' => 'k']); $client } 1 .. 5;
+        wait_until { $redis->commands($uri eq '/x' ? 'hmget' : 'evalsha') == 5 } what => 'what they ask';
+        kill STOP => $worker;
+        $redis->set(held => 0);
+        $redis->release('gate');
+        # While nothing but the clock goes on: the answers are there long before the deadline.
+        my $end = monotonic() + 2.5;
+        wait_until { monotonic() > $end } what => 'the deadline to pass';
+        kill CONT => $worker;
+        is_deeply [map { $_->response->header('X-Outcome') } @clients], [('PASSED') x 5], "$uri, $round: the answers count";
+    }
+}
+is $nginx->count_log(qr/does not serve|is down|could not be checked/), 0, 'Redis is not blamed';
+$nginx->stop;
+
+done;

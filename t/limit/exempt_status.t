@@ -1,0 +1,67 @@
+#!/usr/bin/env perl
+
+# Responses of exempt statuses are free: 304 by default, a list, none; Used leaves them out; they open no
+# window.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
+my $shards  = RateLimit::Shards->start(1);
+$_->script(read_text(project_path('lua/charge.lua'))) for $shards->primaries;
+my $redis   = $shards->primary(0);
+my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
+    return [$request->{uri} =~ m{/(\d+)$}, [], 'ok'];
+});
+my $nginx = RateLimit::Nginx->start(
+    http => $shards->block('main', $patient) . '
+        rate_limit_store main; rate_limit_key $http_x_key; log_format used "$status $rate_limit_used";',
+    server => sprintf '
+        access_log %%%%DIR%%%%/used used;
+        location / { rate_limit 3r/h; }
+        location /list/ { rate_limit 9r/h; rate_limit_exempt_status 404 500; proxy_pass http://%1$s; }
+        location /line/ { rate_limit 9r/h exempt=404,500; rate_limit_exempt_status 200;
+            proxy_pass http://%1$s; }
+        location /proxy/ { rate_limit 9r/h; proxy_pass http://%1$s; }
+        location /none/ { alias %%%%DIR%%%%/html/; rate_limit 9r/h; rate_limit_exempt_status off; }
+        location /off/ { alias %%%%DIR%%%%/html/; rate_limit 9r/h exempt=off; }
+        location /each/ { alias %%%%DIR%%%%/html/; rate_limit 9r/h name=a exempt=off;
+            rate_limit 7r/h name=b; }
+        location /as/ { rate_limit 9r/h exempt=404; error_page 404 =200 /x; error_page 500 =404 /x;
+            proxy_intercept_errors on; proxy_pass http://%1$s; }', $backend->address,
+);
+
+sub ask ($uri, $key, @more) { return $nginx->get($uri, 'X-Key' => $key, @more) }
+sub same ($uri, $key) { return ask($uri, $key, 'If-None-Match' => '*') }
+
+my $before = time;
+my $fresh  = same('/x', 'a');
+my $after  = time;
+is $fresh->status, 304, 'not modified';
+is_deeply [@{limits($fresh)}{qw(limit used remaining)}], [3, 0, 3], 'without a window: Used 0';
+cmp_ok limits($fresh)->{reset}, '>=', $before + 3600, 'and a proposed Reset';
+cmp_ok limits($fresh)->{reset}, '<=', $after + 3601, 'no later';
+ask('/x', 'a');
+is_deeply [@{limits(same('/x', 'a'))}{qw(used remaining)}], [1, 2], 'with one: it is left out';
+ask('/x', 'a') for 1, 2;
+is same('/x', 'a')->status, 429, 'at the limit it is rejected: its status is not known yet';
+
+for my $location ('list', 'line') {
+    is_deeply [map { limits(ask("/$location/$_", $location))->{used} } qw(404 200 500 404 502)],
+        [0, 1, 1, 1, 2], "$location: the statuses in it are free";
+}
+is limits(same("/$_/x", $_))->{used}, 1, "$_: 304 costs as well" for qw(none off);
+is limits(ask('/as/404', 'as'))->{used}, 1, 'error_page may change the status';
+is limits(ask('/as/500', 'as'))->{used}, 1, 'either way';
+is limits(ask('/proxy/304', 'proxy'))->{used}, 0, 'an upstream may say 304';
+is_deeply [@{limits(same('/each/x', 'each'))}{qw(used resource)}], [0, 'b'], 'each limit by its own list';
+$nginx->stop;
+is_deeply [map { $redis->hash("rl:default/3600:$_")->{used} } qw(a list line none off as)],
+    [3, 2, 2, 1, 1, 1], 'charges';
+is $redis->hash('rl:a/3600:each')->{used}, 1, 'one of two limits is charged';
+is_deeply [grep { m{rl:b/} } $redis->keys], [], 'the other opened no window';
+is((split /\n/, read_text($nginx->folder . '/used'))[0], '304 0', 'the variable agrees');
+
+done;

@@ -1,0 +1,43 @@
+#!/usr/bin/env perl
+
+# 0r/PERIOD rejects everything without asking a store, also for limits beside it: Used 0, Remaining 0, Reset
+# a period ahead of each request.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
+my $shards = RateLimit::Shards->start(1, replicas => 1);
+my $nginx  = RateLimit::Nginx->start(
+    http   => $shards->block('main', $patient) . '
+        rate_limit_store main; rate_limit_key $http_x_key; rate_limit_headers github ietf;',
+    server => 'location / { rate_limit 0r/m; }
+        location /clock/ { alias %%DIR%%/html/; rate_limit 0r/d window=clock; }
+        location /beside/ { alias %%DIR%%/html/; rate_limit 9r/h name=other; rate_limit 0r/s name=none; }
+        location /dry/ { alias %%DIR%%/html/; rate_limit 0r/h dry_run=on; }',
+);
+
+for (['/x', 60, 'default'], ['/clock/x', 86_400, 'default'], ['/beside/x', 1, 'none']) {
+    my ($uri, $period, $name) = @$_;
+    my $before   = time;
+    my $response = $nginx->get($uri, 'X-Key' => 'a');
+    my $after    = time;
+    my $limits   = limits($response);
+    is $response->status, 429, "$uri: rejected";
+    is_deeply [@$limits{qw(limit used remaining resource retry_after)}], [0, 0, 0, $name, $period],
+        "$uri: headers";
+    cmp_ok $limits->{reset}, '>=', $before + $period, "$uri: Reset is a period ahead";
+    cmp_ok $limits->{reset}, '<=', $after + $period + 1, "$uri: and no more";
+    my ($other, $policy) = $uri =~ /beside/ ? ('"other";r=9;t=3600, ', '"other";q=9;w=3600, ') : ('', '');
+    is $response->header('RateLimit'), "$other\"$name\";r=0;t=$period", "$uri: ietf";
+    is $response->header('RateLimit-Policy'), "$policy\"$name\";q=0;w=$period", "$uri: ietf policy";
+}
+my $dry = $nginx->get('/dry/x', 'X-Key' => 'a');
+is $dry->status, 200, 'dry run lets it pass';
+is_deeply [@{limits($dry)}{qw(limit used remaining retry_after)}], [0, 0, 0, undef], 'and shows it';
+$nginx->stop;
+is $_->calls('hmget') + $_->calls('evalsha') + $_->calls('hincrby'), 0, 'no store call' for $shards->all;
+
+done;

@@ -1,0 +1,45 @@
+#!/usr/bin/env perl
+
+# Limits that agree in store, name, period, kind of window and key share their window wherever they stand,
+# each with its own limit; where one of these differs, windows do.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
+my $shards = RateLimit::Shards->start(1);
+$_->script(read_text(project_path('lua/charge.lua'))) for $shards->primaries;
+my $other  = RateLimit::Redis->start;
+my $redis  = $shards->primary(0);
+my %line   = (
+    same => '5r/h', parameters => '5r/h cost=1 exempt=off key=$http_x_key', minutes => '5r/60m',
+    tight => '2r/h', name => '5r/h name=other', period => '5r/m', kind => '5r/h window=clock',
+    key => '5r/h key=k2', store => '5r/h store=second',
+);
+my $nginx = RateLimit::Nginx->start(
+    http => $shards->block('main', $patient) . '
+        rate_limit_redis second { shard a primary=' . $other->address . '; }
+        rate_limit_store main; rate_limit_key $http_x_key;
+        server { listen 127.0.0.1:%%PORT_1%%; rate_limit 5r/h; location / { } }',
+    server => join "\n", 'location / { rate_limit 5r/h; }',
+        map { "location /$_/ { alias %%DIR%%/html/; rate_limit $line{$_}; }" } sort keys %line,
+);
+my @client = ('X-Key' => 'k');
+
+is limits($nginx->get($_, @client))->{used}, 1, "$_: a window of its own"
+    for '/x', map { "/$_/x" } qw(name period kind key store);
+my $used = 1;
+is limits($nginx->get($_, @client))->{used}, ++$used, "$_: the same window"
+    for '/same/x', '/parameters/x', '/minutes/x';
+my $tight = $nginx->get('/tight/x', @client);
+is $tight->status, 429, 'the same window under a lower limit';
+is_deeply [@{limits($tight)}{qw(limit used remaining)}], [2, 4, 0], 'which it has passed';
+is limits(RateLimit::HTTP->new(port => $nginx->port(1))->get('/x', @client))->{used}, 5,
+    'from another server';
+$nginx->stop;
+is $redis->hash('rl:default/3600:k')->{used}, 5, 'one window in Redis';
+is $other->hash('rl:default/3600:k')->{used}, 1, 'one in the other store';
+
+done;

@@ -1,0 +1,64 @@
+#!/usr/bin/env perl
+
+# charge_refund with rate_limit_on_error local: while Redis is away the memory of this machine admits up to the limit,
+# and what it admitted is stored when Redis is back.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $redis = RateLimit::Redis->start(appendonly => 1);
+my $nginx = RateLimit::Nginx->start(
+    workers => 2,
+    http    => 'rate_limit_redis main { check_timeout 2s; connect_timeout 2s; shard a primary='
+        . $redis->address . '; }',
+    server  => 'rate_limit_store main; rate_limit_mode charge_refund; rate_limit_key $http_x_key;
+        rate_limit_on_error local; rate_limit_cost $http_x_cost; add_header X-Outcome $rate_limit_status always;
+        location / { rate_limit 10r/h; }',
+);
+
+sub outcome ($response) { return join ' ', $response->status, $response->header('X-Outcome') }
+
+sub ask ($key, $cost, @more) { return $nginx->get('/x', 'X-Key' => $key, 'X-Cost' => $cost, @more) }
+
+sub outcomes (@responses) { my %count; $count{outcome($_)}++ for @responses; return \%count }
+
+sub stored ($key) { return $redis->hash("rl:default/3600:$key")->{used} // 0 }
+
+is outcome(ask('known', 4)), '200 PASSED', 'Redis is there';
+is stored('known'), 4, 'and charged';
+my $reset = limits(ask('known', 0))->{reset};
+$redis->kill;
+
+is_deeply [map { outcome(ask('known', $_)) } 7, 5, 2], ['429 REJECTED', '200 ERROR_LOCAL', '429 REJECTED'],
+    'it is away: what fits passes, from what is known';
+my $last = ask('known', 1);
+is outcome($last), '200 ERROR_LOCAL', 'up to the limit';
+is_deeply [@{limits($last)}{qw(used remaining reset)}], [10, 0, $reset], 'in the same window';
+my $over = ask('known', 1);
+is_deeply [outcome($over), @{limits($over)}{qw(used remaining reset)}], ['429 REJECTED', 10, 0, $reset], 'not beyond';
+my @new = $nginx->parallel(connections => 8, requests => 40, uri => '/x', headers => ['X-Key' => 'new']);
+is_deeply outcomes(@new), {'200 ERROR_LOCAL' => 10, '429 REJECTED' => 30}, 'a new client, over both workers';
+is outcome(ask('exempt', 3, 'If-None-Match' => '*')), '304 ERROR_LOCAL', 'what is exempt';
+is outcome(ask('exempt', 10)), '200 ERROR_LOCAL', 'takes nothing';
+is outcome(ask('much', 11)), '429 REJECTED', 'more than the limit never fits';
+
+$redis->restart;
+my %after = (known => 10, new => 10, exempt => 10, much => 0);
+wait_until { !grep { stored($_) != $after{$_} } keys %after } timeout => 7, what => 'what was admitted';
+wait_until {
+    my %down;
+    for ($nginx->error_log =~ /(\d+#\d+: rate limit: .* (?:is down|is up again))/g) {
+        my ($worker) = /^(\d+)/;
+        /up again/ ? delete $down{$worker} : ($down{$worker} = 1);
+    }
+    !%down
+} timeout => 9, what => 'both workers';
+is_deeply [map { outcome(ask($_, 1)) } qw(known new exempt)], [('429 REJECTED') x 3], 'it is stored, and still holds';
+is outcome(ask('much', 10)), '200 PASSED', 'others go on';
+$nginx->stop;
+is_deeply {map { $_ => stored($_) } keys %after}, {%after, much => 10}, 'each once';
+is $nginx->count_log(qr/in doubt|were dropped|are lost/), 0, 'nothing is lost';
+
+done;

@@ -1,0 +1,82 @@
+#!/usr/bin/env perl
+
+# What is given back while the primary is away waits, summed with what is charged, and arrives when it is back; not in
+# a later window. A primary that refuses writes leaves reservations to rate_limit_on_error, and answers reads.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::FakeRedis;
+
+my $redis   = RateLimit::Redis->start(appendonly => 1);
+my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
+    my $uri = $request->{uri};
+    my @cost = $uri =~ /cost=(\d+)/ ? ('X-Cost' => $1) : ();
+    return $conn->hold('gate', [$uri =~ /status=(\d+)/ ? $1 : 200, \@cost, 'ok']);
+});
+my $stubborn = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    return hmget(3, (time + 1800) . '000') if $words->[0] eq 'hmget';
+    return fallback($words) if $words->[0] !~ /^(?:eval|hincrby)/;
+    return error($conn->state('error') // 'OOM');
+});
+my $nginx = RateLimit::Nginx->start(
+    http => sprintf('rate_limit_redis main { check_timeout 2s; connect_timeout 2s; shard a primary=%s; }
+        rate_limit_redis stubborn { check_timeout 5s; connect_timeout 5s; shard a primary=%s; }',
+        $redis->address, $stubborn->address) . '
+        rate_limit_mode charge_refund; rate_limit_key $http_x_key; rate_limit_store main;
+        map $upstream_http_x_cost $cost { "" 4; default $upstream_http_x_cost; }
+        add_header X-Outcome $rate_limit_status always; log_format end "$status $http_x_key";',
+    server => sprintf('
+        access_log %%%%DIR%%%%/ends end;
+        location / { rate_limit 50r/h; }
+        location /up { rate_limit 50r/h cost=$cost; proxy_pass http://%s; }
+        location /allow { rate_limit 9r/h store=stubborn name=r;
+            rate_limit 9r/h store=stubborn name=c mode=check_charge; }
+        location /deny { rate_limit 9r/h store=stubborn name=r; rate_limit_on_error deny; }
+        location /reads { rate_limit 9r/h store=stubborn name=c mode=check_charge;
+            rate_limit_on_error deny; }',
+    $backend->address),
+    files => {map { $_ => '' } qw(allow deny reads)},
+);
+my $window = 'rl:default/3600:';
+
+sub stored ($key) { return $redis->hash($window . $key)->{used} // 0 }
+
+sub outcome ($response) { return join ' ', $response->status, $response->header('X-Outcome') }
+
+my %request = (down => 'cost=1', up => 'cost=9', map { $_ => 'status=304' } qw(exempt mixed closed));
+my @keys    = sort keys %request;
+my $ends    = (time + 2) * 1000;
+$redis->cmd('HSET', $window . 'closed', used => 2, reset => $ends);
+my @open = map { $nginx->http } @keys;
+$open[$_]->start_request('GET', "/up?$request{$keys[$_]}", ['X-Key' => $keys[$_]]) for 0 .. $#keys;
+wait_until { $backend->requests == @keys } what => 'requests under way';
+is_deeply [map { stored($_) } @keys], [6, 4, 4, 4, 4], 'they are reserved';
+my $reset = $redis->hash($window . 'mixed')->{reset};
+$redis->kill;
+is outcome($nginx->get('/x', 'X-Key' => 'mixed')), '200 ERROR_ALLOWED', 'another one while it is away' for 1 .. 7;
+wait_until { time * 1000 > $ends } what => 'the end of a window';
+$backend->release('gate');
+is_deeply statuses(map { $_->response } @open), {200 => 2, 304 => 3}, 'they end';
+wait_until { (() = read_text($nginx->folder . '/ends') =~ /^304/mg) == 3 } what => 'the log';
+is outcome($nginx->get('/x', 'X-Key' => 'closed')), '200 ERROR_ALLOWED', 'the next window is charged';
+$redis->restart;
+my %after = (down => 1, exempt => 0, mixed => 7, closed => 1, up => 9);
+wait_until { !grep { stored($_) != $after{$_} } @keys } timeout => 7, what => 'what waited';
+is_deeply {map { $_ => stored($_) } @keys}, \%after, 'it arrives';
+is $redis->hash($window . 'mixed')->{reset}, $reset, 'in its window';
+
+for ("OOM command not allowed when used memory > 'maxmemory'.",
+    "READONLY You can't write against a read only replica.") {
+    $stubborn->set(error => $_);
+    my ($word) = /^(\w+)/;
+    is outcome($nginx->get('/deny', 'X-Key' => $word)), '503 ERROR_DENIED', "$word: denied";
+    is outcome($nginx->get('/allow', 'X-Key' => $word)), '200 ERROR_ALLOWED', 'or allowed';
+    is outcome($nginx->get('/reads', 'X-Key' => $word)), '200 PASSED', 'a limit that only reads goes on';
+}
+$nginx->stop;
+is_deeply {map { $_ => stored($_) } @keys}, \%after, 'each once';
+is $nginx->count_log(qr/does not serve|dropped/), 0, 'nobody is taken for down, and nothing dropped';
+
+done;

@@ -1,0 +1,30 @@
+#!/usr/bin/env perl
+
+# charge_refund: a reservation that never left, because its primary took no connection in check_timeout, is no charge: the
+# request that passed without it is charged once the primary is there.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+use IO::Socket::INET;
+
+# A full queue of connections that nobody accepts: the next one gets no answer.
+my $mute = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => free_port(), Listen => 1, ReuseAddr => 1) or die $@;
+my $port = $mute->sockport;
+my @queue = map { IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port, Blocking => 0) // () } 1 .. 8;
+my $nginx = RateLimit::Nginx->start(
+    http => "rate_limit_redis main { check_timeout 100ms; connect_timeout 1s; shard a primary=127.0.0.1:$port; }",
+    server => 'add_header X-Outcome $rate_limit_status; rate_limit_mode charge_refund;
+        location / { rate_limit_key k; rate_limit 9r/h store=main; }',
+);
+is $nginx->get('/x')->header('X-Outcome'), 'ERROR_ALLOWED', "$_ passes" for 1, 2;
+undef $_ for @queue;
+close $mute;
+my $redis = RateLimit::Redis->start(port => $port);
+wait_until { ($redis->hash('rl:default/3600:k')->{used} // 0) == 2 } what => 'the charges';
+$nginx->stop;
+is $redis->hash('rl:default/3600:k')->{used}, 2, 'they are charged';
+
+done;

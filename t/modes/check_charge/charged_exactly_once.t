@@ -1,0 +1,54 @@
+#!/usr/bin/env perl
+
+# Exactly one charge for each admitted request that is not exempt, also with 400 connections and three
+# workers.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $shards = RateLimit::Shards->start(2, replicas => 1);
+my $nginx  = RateLimit::Nginx->start(
+    workers => 3,
+    http    => $shards->block('main', 'check_timeout 5s; connect_timeout 5s;'),
+    server  => 'listen 127.0.0.1:%%PORT_1%% reuseport; rate_limit_key $http_x_key;'
+        . 'location / { rate_limit 150r/h store=main; }',
+);
+my $etag = $nginx->get('/x')->header('ETag');
+my @requests;
+for my $n (1 .. 4000) {
+    push @requests, ['/x', 'X-Key' => 'client-' . $n % 17, $n % 5 ? () : ('If-None-Match' => $etag)];
+}
+my $begun     = monotonic();
+my @responses = parallel(port => $nginx->port(1), connections => 400, requests => \@requests);
+$nginx->stop;
+
+my %admitted;
+$responses[$_]->status =~ /^(?:429|304|0)$/ or $admitted{$requests[$_][2]}++ for 0 .. $#requests;
+my $statuses = statuses(@responses);
+is $statuses->{0} // 0, 0, 'every request was answered';
+cmp_ok $statuses->{304}, '>', 300, 'many are exempt';
+cmp_ok $statuses->{429}, '>', 300, 'many are rejected';
+my %used;
+for my $redis ($shards->primaries) {
+    $used{s/.*://sr} += $redis->hash($_)->{used} for $redis->keys;
+}
+is_deeply \%used, \%admitted, 'used is what was admitted, client by client';
+
+# Who is rejected asks the primary whether that is still so, at most once a second.
+my $seconds = int(monotonic() - $begun) + 1;
+cmp_ok $_->calls('hmget'), '<=', 17 * $seconds, "few reads on a primary in $seconds s" for $shards->primaries;
+for my $replica (map { $shards->replicas($_) } 0, 1) {
+    cmp_ok $replica->calls('hmget'), '>', 0, 'a replica is read';
+    # What a primary sends counts there too, but not by these names.
+    is $replica->calls('evalsha') + $replica->calls('eval') + $replica->calls('script'), 0,
+        'no script is sent to it';
+}
+my ($plain, $scripts) = (0, 0);
+$plain   += $_->calls('hincrby') for $shards->primaries;
+$scripts += $_->calls('evalsha') for $shards->primaries;
+cmp_ok $plain, '>', 2 * $scripts,
+    "open windows are charged by HINCRBY ($plain), new ones by the script ($scripts)";
+
+done;

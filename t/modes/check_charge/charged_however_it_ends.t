@@ -1,0 +1,66 @@
+#!/usr/bin/env perl
+
+# An admitted request is charged however it ends: the client leaves before or during the response, the
+# upstream breaks off; never twice.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
+my $shards  = RateLimit::Shards->start(1);
+my $redis   = $shards->primary(0);
+my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
+    if ($request->{uri} =~ /half/) {
+        $conn->send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\nX-Cost: 3\r\n\r\n" . 'x' x 1000);
+        $conn->close(1) if $request->{uri} =~ /broken/;
+        return;
+    }
+    return $conn->hold('gate', [200, ['X-Cost' => 7], 'late']);
+});
+my $nginx = RateLimit::Nginx->start(
+    http => $shards->block('main', $patient) . '
+        log_format status "$status $rate_limit_status"; rate_limit_store main; rate_limit_key $http_x_key;
+        rate_limit_cost $upstream_http_x_cost; rate_limit 99r/h;',
+    server => sprintf '
+        access_log %%%%DIR%%%%/status status; proxy_http_version 1.1; proxy_set_header Connection "";
+        proxy_buffering off;
+        location / { proxy_pass http://%1$s; }
+        location /ignore { proxy_ignore_client_abort on; proxy_pass http://%1$s; }
+        location /499 { rate_limit_exempt_status 499; proxy_pass http://%1$s; }', $backend->address,
+);
+
+sub lines () { return split /\n/, read_text($nginx->folder . '/status') }
+sub start ($uri, $key) {
+    my ($http, $count) = ($nginx->http, scalar $backend->requests);
+    $http->start_request('GET', $uri, ['X-Key' => $key]);
+    wait_until { $backend->requests == $count + 1 } what => 'the request';
+    return $http;
+}
+sub logged ($count) { return wait_until { lines() == $count } what => "line $count of the log" }
+
+start('/late', 'before')->abort;
+logged(1);
+my $half = start('/half', 'during');
+wait_until { !$half->quiet(0.1) } what => 'the first part';
+$half->abort;
+logged(2);
+my $broken = start('/half/broken', 'broken');
+$broken->at_end;
+logged(3);
+my $ignored = start('/ignore', 'ignored');
+$ignored->close;
+start('/499', 'exempt')->abort;
+logged(4);
+$backend->release('gate');
+logged(5);
+is_deeply [lines()], ['499 PASSED', '200 PASSED', '200 PASSED', '499 PASSED', '200 PASSED'], 'how they ended';
+$nginx->stop;
+my %used = map { $_ => $redis->hash($_)->{used} } $redis->keys;
+is_deeply \%used, {
+    'rl:default/3600:before' => 1, 'rl:default/3600:during' => 3, 'rl:default/3600:broken' => 3,
+    'rl:default/3600:ignored' => 7,
+}, 'charges, by the cost that was known';
+
+done;

@@ -1,0 +1,46 @@
+#!/usr/bin/env perl
+
+# A key deleted while requests run: the increment that makes it anew is repaired; no key stays without an end.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use Time::HiRes ();
+
+my $backend = RateLimit::Backend->start(handler => sub ($request,
+    $conn) { $conn->hold('gate', [200, [], 'ok']) });
+my $redis   = RateLimit::Redis->start;
+my $nginx   = RateLimit::Nginx->start(
+    http => 'rate_limit_redis main { check_timeout 5s; connect_timeout 5s; '
+        . "shard a primary=@{[$redis->address]}; }",
+    server => 'rate_limit_key k; rate_limit_cost $http_x_cost; rate_limit 1000r/h store=main;'
+        . 'location / {} location /slow { proxy_pass http://' . $backend->address . '; }',
+);
+my $key = 'rl:default/3600:k';
+for my $cost (1, 7) {
+    $redis->flush;
+    is $nginx->get('/x')->status, 200, 'the window opens';
+    wait_until { $redis->cmd('EXISTS', $key) } what => 'the window';
+    my @clients = map { $nginx->http } 1 .. 3;
+    $backend->forget;
+    $_->start_request('GET', '/slow', ['X-Cost' => $cost]) for @clients;
+    wait_until { $backend->requests == 3 } what => 'requests in flight';
+    $redis->cmd('DEL', $key);
+    $redis->cmd('SCRIPT', 'FLUSH') if $cost == 7;
+    $backend->release('gate');
+    $_->response for @clients;
+    wait_until { ($redis->hash($key)->{used} // 0) == 3 * $cost && $redis->hash($key)->{reset} }
+        what => 'three charges and a reset';
+    my ($reset, $expires, $now) = $redis->pipeline(['HGET', $key, 'reset'], ['PTTL', $key], ['TIME']);
+    my $left = $reset - $now->[0] * 1000 - $now->[1] / 1000;
+    cmp_ok abs($left - 3_600_000), '<', 5000, "cost $cost: a period is left";
+    cmp_ok abs($expires - 1000 - $left), '<', 1000, 'it expires a second later';
+    $nginx->get('/x');
+    wait_until { $redis->hash($key)->{used} == 3 * $cost + 1 } what => 'a charge that was alone on its way';
+    wait_until { limits($nginx->get('/x', 'If-None-Match' => '*'))->{used} == 3 * $cost + 1 }
+        what => 'used as Redis has it: nothing is lost';
+}
+cmp_ok $redis->calls('hincrby'), '>=', 6, 'by plain increments';
+
+done;

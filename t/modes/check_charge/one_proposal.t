@@ -1,0 +1,79 @@
+#!/usr/bin/env perl
+
+# The requests of one new window agree on its reset, over workers and over seconds, and the stored one is the same. A
+# proposal lives no longer than requests that may yet be charged.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $redis   = RateLimit::Redis->start;
+my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
+    return $conn->hold('gate', [200, [], 'held']) if $request->{uri} eq '/held';
+    return $conn->hold('gate', [304, []]) if $request->{uri} eq '/same';
+    return $request->{uri} eq '/free' ? [304, []] : [200, [], 'now'];
+});
+my $nginx = RateLimit::Nginx->start(
+    clock   => 1, workers => 4,
+    http    => 'rate_limit_redis main { check_timeout 5s; shard a primary=' . $redis->address . '; }
+        rate_limit_key $http_x_key; rate_limit_store main; add_header X-Worker $pid always;
+        server { listen 127.0.0.1:%%PORT%% reuseport;
+            location / { rate_limit 50r/h; proxy_pass http://' . $backend->address . '; }
+        }',
+);
+sub reset_of ($key) {
+    my $reset = $redis->hash("rl:default/3600:$key")->{reset} // return;
+    return POSIX::ceil($reset / 1000);
+}
+sub start_requests ($count, $uri, $key) {
+    my $begun   = () = grep { $_->[1] eq $uri } $backend->requests;
+    my @clients = map { $nginx->http } 1 .. $count;
+    $_->start_request('GET', $uri, ['X-Key' => $key]) for @clients;
+    wait_until { (grep { $_->[1] eq $uri } $backend->requests) == $begun + $count } what => "requests for $uri";
+    return @clients;
+}
+
+my @clients = start_requests(6, '/held', 'a');
+push @clients, start_requests(2, '/same', 'a');
+$nginx->travel('+2');
+push @clients, start_requests(6, '/held', 'a');
+$backend->release('gate');
+my @responses = map { $_->response } @clients;
+is_deeply statuses(@responses), {200 => 12, 304 => 2}, 'slow requests of a new window';
+my %workers = map { $_->header('X-Worker') => 1 } @responses;
+cmp_ok scalar keys %workers, '>', 1, 'in several workers';
+my %resets = map { limits($_)->{reset} => 1 } @responses;
+is scalar keys %resets, 1, 'show one reset';
+is_deeply [sort { $a <=> $b } map { limits($_)->{used} } @responses[0 .. 5, 8 .. 13]], [1 .. 6, 9 .. 14],
+    'each with those before it in flight';
+wait_until { ($redis->hash('rl:default/3600:a')->{used} // 0) == 12 } what => 'the charges';
+is_deeply [keys %resets], [reset_of('a')], 'which is stored';
+is limits($nginx->get('/x', 'X-Key' => 'a'))->{reset}, reset_of('a'), 'and stays';
+
+for my $uri (qw(/free /same)) {
+    $nginx->travel('+10');
+    my ($client) = start_requests(1, $uri, $uri);
+    $backend->release('gate');
+    my $exempt = $client->response;
+    is $exempt->status, 304, "$uri: an exempt request";
+    is limits($exempt)->{used}, 0, 'uses nothing';
+    $nginx->travel('+20');
+    my $first = limits($nginx->get('/x', 'X-Key' => $uri));
+    cmp_ok $first->{reset}, '>=', limits($exempt)->{reset} + 10, 'the first charged one has a full period';
+    wait_until { reset_of($uri) } what => 'its charge';
+    is reset_of($uri), $first->{reset}, 'as it said';
+}
+
+# Exempt requests that overlap, and a charged one among them that outlives them.
+$nginx->travel('+30');
+my ($exempt) = start_requests(1, '/same', 'b');
+my ($charged) = start_requests(1, '/held', 'b');
+$nginx->travel('+40');
+$backend->release('gate');
+my ($shown, $kept) = map { limits($_->response)->{reset} } $exempt, $charged;
+is $kept, $shown, 'an exempt request and a charged one share a proposal';
+wait_until { reset_of('b') } what => 'the charge';
+is reset_of('b'), $kept, 'which is the one that is stored';
+
+done;

@@ -1,0 +1,72 @@
+#!/usr/bin/env perl
+
+# Tokens outlive the worker that fetched them: the others spend them, or give them back. Workers killed under load: never
+# one over the limit, and all that passed is stored.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::Traffic;
+
+use constant LIMIT => 12_000;
+
+my $connections = 16;
+my $redis = RateLimit::Redis->start;
+my $nginx = RateLimit::Nginx->start(
+    workers => 2,
+    http    => RateLimit::Traffic::log_format() . 'rate_limit_redis main { check_timeout 9s; connect_timeout 9s;
+            shard a primary=' . $redis->address . '; }
+        rate_limit_mode lease; rate_limit_store main; rate_limit_key $http_x_key; add_header X-Worker $pid always;
+        rate_limit_log_level info;
+        server { listen 127.0.0.1:%%PORT%% reuseport;' . RateLimit::Traffic::log() . '
+            location / { rate_limit ' . LIMIT . 'r/h name=auto; }
+            location /fixed { rate_limit 1000r/20s name=fixed; rate_limit_lease 100; } }',
+    files => {fixed => ''},
+);
+sub used ($name, $key) { return $redis->hash("rl:$name:$key")->{used} // 0 }
+sub calls () { return $redis->calls('evalsha') + $redis->calls('eval') }
+
+# A request by a worker that is killed then; all workers that may have connected go with it.
+sub fetch_and_die ($key) {
+    my $response = $nginx->get('/fixed', 'X-Key' => $key);
+    is $response->status, 200, "$key: a request passes";
+    is used('fixed/20', $key), 100, 'with a batch';
+    $nginx->kill_worker($response->header('X-Worker'));
+    return $response->header('X-Worker');
+}
+
+my $dead  = fetch_and_die('spent');
+my $calls = calls();
+my @responses = map { $nginx->get('/fixed', 'X-Key' => 'spent') } 1 .. 99;
+is_deeply statuses(@responses), {200 => 99}, 'other workers spend it';
+is scalar(grep { $_->header('X-Worker') == $dead } @responses), 0, 'for the first is dead';
+is calls(), $calls, 'without a call';
+is limits($responses[-1])->{used}, 100, 'all of it';
+
+fetch_and_die('left');
+wait_until { used('fixed/20', 'left') == 1 } timeout => 4, what => 'what is left';
+pass 'or they give it back';
+
+my $traffic = RateLimit::Traffic->start($nginx, connections => $connections, requests => [(['/x', 'X-Key' => 'k']) x 100]);
+my $kills = 5;
+for (1 .. $kills) {
+    $traffic->more(100);
+    $nginx->kill_worker;
+}
+my $at_kills = used('auto/3600', 'k');
+cmp_ok $at_kills, '<', LIMIT, 'the limit is not reached when workers are killed';
+wait_until {
+    my $mark = $traffic->mark;
+    !grep { $_->{outcome} ne 'REJECTED' } @{$traffic->more(500)->since($mark)}
+} timeout => 20, what => 'the limit';
+$traffic->stop;
+my @passed = grep { $_->{uri} eq '/x' && $_->{outcome} eq 'PASSED' } @{$traffic->since(0)};
+diag sprintf '%d passed, %d stored when workers were killed, %d unanswered', scalar @passed, $at_kills, $traffic->unanswered;
+cmp_ok scalar(@passed), '<=', LIMIT, 'no more pass than the limit says';
+is used('auto/3600', 'k'), LIMIT, 'all that passed is stored';
+# What a worker was fetching when it died, and what its requests had, is lost.
+cmp_ok scalar(@passed), '>=', LIMIT - $kills * (LIMIT / 20 + $connections), 'and no more is lost than died with a worker';
+is scalar(grep { $_->{outcome} =~ /ERROR/ } @{$traffic->since(0)}), 0, 'every request is checked';
+
+done;

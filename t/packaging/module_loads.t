@@ -1,0 +1,15 @@
+# nginx takes the module, alone and with a server.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my ($code, $output) = RateLimit::Nginx->test_config(http => '');
+is $code, 0, 'nginx -t with the module' or diag $output;
+
+my $nginx = RateLimit::Nginx->start(server => 'location / { return 204; }');
+is $nginx->get('/')->status, 204, 'a server without a limit answers';
+is_deeply limits($nginx->get('/')), {}, 'and shows none';
+
+done;

@@ -1,0 +1,49 @@
+#!/usr/bin/env perl
+
+# A limit works beside auth_request: the subrequest is neither limited nor counted, a rejected request does
+# not reach it, and a limit of the precontent phase can use what it found out.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
+my $shards = RateLimit::Shards->start(1);
+$_->script(read_text(project_path('lua/charge.lua'))) for $shards->primaries;
+my $redis  = $shards->primary(0);
+my $auth   = RateLimit::Backend->start(handler => sub ($request, $conn) {
+    return $request->{headers}{'x-deny'} ? [403, []] : [200, ['X-User' => 'carl']];
+});
+my $nginx = RateLimit::Nginx->start(
+    http   => $shards->block('main', $patient) . 'rate_limit_store main; rate_limit_key $http_x_key;',
+    server => sprintf '
+        location /api/ {
+            alias %%%%DIR%%%%/html/; auth_request /auth; auth_request_set $user $upstream_http_x_user;
+            rate_limit 3r/h name=api;
+        }
+        location /user/ {
+            alias %%%%DIR%%%%/html/; auth_request /auth; auth_request_set $user $upstream_http_x_user;
+            rate_limit 9r/h name=user key=$user phase=precontent;
+        }
+        location = /auth {
+            internal; log_subrequest on; proxy_pass http://%s;
+            rate_limit 1r/h name=auth; rate_limit 1r/h name=late phase=precontent;
+        }', $auth->address,
+);
+
+is $nginx->get('/api/x', 'X-Key' => 'a')->status, 200, "request $_ passes" for 1, 2;
+my $denied = $nginx->get('/api/x', 'X-Key' => 'a', 'X-Deny' => 1);
+is $denied->status, 403, 'auth_request denies';
+is limits($denied)->{used}, 3, 'and the answer has headers and counts';
+is $nginx->get('/api/x', 'X-Key' => 'a')->status, 429, 'then the limit is reached';
+is scalar($auth->requests), 3, 'the rejected request was not authenticated';
+
+is limits($nginx->get('/user/x'))->{used}, 1, 'a precontent limit by the name that auth_request found';
+is $nginx->get('/user/x', 'X-Deny' => 1)->status, 403, 'who is denied';
+$nginx->stop;
+is $redis->hash('rl:user/3600:carl')->{used}, 1, 'costs that name nothing';
+is_deeply [sort $redis->keys], ['rl:api/3600:a', 'rl:user/3600:carl'], 'the subrequest opened no window';
+is $redis->hash('rl:api/3600:a')->{used}, 3, 'the request is charged once';
+
+done;

@@ -1,0 +1,80 @@
+#!/usr/bin/env perl
+
+# Clients that leave while the store is silent, many, over HTTP/1 and HTTP/2: 499, not charged, and answers
+# that come late find nobody.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::FakeRedis;
+
+my ($slow, $quick) = map {
+    my $gate = $_;
+    RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+        return $conn->hold('gate', hmget(undef, undef)) if $words->[0] eq 'hmget' && $gate;
+        return hmget(undef, undef) if $words->[0] eq 'hmget';
+        return array(integer(1), integer(1)) if $words->[0] =~ /^eval/;
+        return fallback($words);
+    })
+} 1, 0;
+my $nginx = RateLimit::Nginx->start(
+    http => sprintf('
+        rate_limit_redis slow {
+            check_timeout 20s; charge_timeout 20s; connect_timeout 5s; shard a primary=%s;
+        }
+        rate_limit_redis quick { check_timeout 5s; connect_timeout 5s; shard a primary=%s; }',
+        $slow->address, $quick->address) . '
+        log_format short "$status $rate_limit_status $http_x_key";
+        rate_limit_store slow; rate_limit_key $http_x_key;
+        server { listen 127.0.0.1:%%PORT_1%% http2; access_log %%DIR%%/short short;
+            location / { rate_limit 9r/h; } }',
+    server => 'access_log %%DIR%%/short short;
+        location / { rate_limit 9r/h store=quick; rate_limit 99r/h name=b; }
+        location /pre { rate_limit 9r/h store=quick; rate_limit 9r/h name=b phase=precontent; }',
+);
+
+sub lines () { return split /\n/, read_text($nginx->folder . '/short') }
+
+sub charged () {
+    return map { "@$_" =~ /(rl:\S+)/ } grep { $_->[0] =~ /^(?:eval|hincrby)/ }
+        map { $_->commands } $slow, $quick;
+}
+
+my @clients = map { $nginx->http } 1 .. 100;
+$_->start_request('GET', '/x', ['X-Key' => 'gone']) for @clients;
+wait_until { $slow->commands('hmget') == 100 } what => 'the checks';
+$_ % 2 ? $clients[$_]->abort : $clients[$_]->close for 0 .. $#clients;
+wait_until { lines() == 100 } what => 'the log';
+is_deeply [grep { $_ ne '499 - gone' } lines()], [], 'each ends with 499, undecided';
+
+my $half = $nginx->http;
+$half->start_request('GET', '/pre', ['X-Key' => 'half']);
+wait_until { $slow->commands('hmget') == 101 } what => 'the precontent check';
+$half->abort;
+wait_until { lines() == 101 } what => 'the log';
+is((lines())[100], '499 - half', 'also between two phases');
+
+my $client = fork // die $!;
+if (!$client) {
+    open STDERR, '>', '/dev/null';
+    open STDOUT, '>', '/dev/null';
+    exec qw(h2load -n 50 -c 1 -m 50 -H), 'X-Key: gone', 'http://127.0.0.1:' . $nginx->port(1) . '/x';
+}
+wait_until { $slow->commands('hmget') == 151 } what => 'the checks of 50 streams';
+kill KILL => $client;
+waitpid $client, 0;
+wait_until { lines() == 151 } what => 'the log';
+is_deeply [grep { $_ ne '499 - gone' } (lines())[101 .. 150]], [], 'as do 50 streams';
+
+$slow->release('gate');
+my $http = $nginx->http;
+$http->start_request('GET', '/x', ['X-Key' => 'here']);
+wait_until { $slow->commands('hmget') == 152 } what => 'another check';
+$slow->release('gate');
+is $http->response->status, 200, 'answers that come late do no harm';
+wait_until { charged() == 2 } what => 'charges';
+$nginx->stop;
+is_deeply [sort(charged())], ['rl:b/3600:here', 'rl:default/3600:here'], 'nobody who left is charged';
+
+done;

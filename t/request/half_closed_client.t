@@ -1,0 +1,46 @@
+#!/usr/bin/env perl
+
+# A client that shuts down its side of the connection after the request has left, as far as nginx is concerned, while the
+# request waits for Redis: 499, not charged. Where nobody waits it gets its answer.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::FakeRedis;
+
+my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    return $conn->hold('gate', hmget(undef, undef)) if $words->[0] eq 'hmget';
+    return fallback($words);
+});
+my $nginx = RateLimit::Nginx->start(
+    http => 'rate_limit_redis main { check_timeout 20s; connect_timeout 5s; shard a primary=' . $redis->address . '; }
+        rate_limit_key $http_x_key; log_format end "$status $http_x_key $rate_limit_status";',
+    server => 'access_log %%DIR%%/ends end; location / { rate_limit 9r/h store=main; } location /local { rate_limit 9r/h; }',
+    files  => {local => 'text'},
+);
+
+sub half_closed ($uri, $key) {
+    my $http = $nginx->http;
+    $http->start_request('GET', $uri, ['X-Key' => $key]);
+    shutdown $http->socket, 1;
+    return $http;
+}
+sub logged ($line) { return wait_until { read_text($nginx->folder . '/ends') =~ /^\Q$line\E$/m } what => $line }
+
+my $http = half_closed('/x', 'waits');
+ok logged('499 waits -'), 'while it waits for Redis: 499';
+$http->at_end(5);
+pass 'and no answer';
+my $later = $nginx->http;
+$later->start_request('GET', '/x', ['X-Key' => 'later']);
+wait_until { grep { $_->[1] =~ /later/ } $redis->commands('hmget') } what => 'the check';
+shutdown $later->socket, 1;
+ok logged('499 later -'), 'also when it does so later';
+is half_closed('/local', 'local')->response->status, 200, 'where nobody waits it gets its answer';
+logged('200 local PASSED');
+$redis->release('gate');
+$nginx->stop;
+is_deeply [grep { $_->[0] =~ /^(?:hincrby|eval)/ } $redis->commands], [], 'nothing is charged for who has left';
+
+done;

@@ -1,0 +1,49 @@
+#!/usr/bin/env perl
+
+# HTTP/2: each stream is a request of its own, decided and charged once, with the same headers; hundreds of
+# concurrent streams leave exactly one charge each.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
+my $shards = RateLimit::Shards->start(1, replicas => 1);
+my $redis  = $shards->primary(0);
+my $nginx  = RateLimit::Nginx->start(
+    http => $shards->block('main', $patient) . '
+        server {
+            listen 127.0.0.1:%%PORT%% http2;
+            location / { rate_limit_key $http_x_key; rate_limit 1000r/h store=main; }
+            location /few { alias %%DIR%%/html/x; rate_limit_key $http_x_key;
+                rate_limit 2r/h name=few store=main; }
+        }',
+);
+my $port = $nginx->port;
+
+my $first = http2($port, '/x', 'X-Key' => 'one');
+is $first->status, 200, 'a request passes';
+is_deeply [@{limits($first)}{qw(limit used remaining resource)}], [1000, 1, 999, 'default'], 'with headers';
+
+my $many = h2load($port, '/x', requests => 600, clients => 4, streams => 50, headers => ['x-key: many']);
+is_deeply [@$many{2, 4, 5}], [600, 0, 0], 'concurrent streams pass';
+wait_until { ($redis->hash('rl:default/3600:many')->{used} // 0) >= 600 } what => 'charges';
+is $redis->hash('rl:default/3600:many')->{used}, 600, 'one charge a stream';
+
+for (1 .. 2) {
+    http2($port, '/few', 'X-Key' => 'few');
+    my $count = $_;
+    wait_until { ($shards->replica(0, 0)->hash('rl:few/3600:few')->{used} // 0) == $count }
+        what => 'a charge';
+}
+my $rejected = http2($port, '/few', 'X-Key' => 'few');
+is $rejected->status, 429, 'the third is rejected';
+ok limits($rejected)->{retry_after} > 3500, 'with Retry-After';
+is_deeply [@{h2load($port, '/few', requests => 200, streams => 50, headers => ['x-key: few'])}{2, 4, 5}],
+    [0, 200, 0],
+    'as are concurrent streams';
+$nginx->stop;
+is $redis->hash('rl:few/3600:few')->{used}, 2, 'which are not charged';
+
+done;

@@ -1,0 +1,36 @@
+#!/usr/bin/env perl
+
+# Requests on one connection are counted one by one: kept alive and pipelined.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
+my $shards = RateLimit::Shards->start(1);
+$_->script(read_text(project_path('lua/charge.lua'))) for $shards->primaries;
+my $redis  = $shards->primary(0);
+my $nginx  = RateLimit::Nginx->start(
+    http   => $shards->block('main', $patient),
+    server => 'location / { rate_limit_key $http_x_key; rate_limit 10r/h store=main; }',
+);
+
+my $http = $nginx->http;
+is limits($http->get('/x', 'X-Key' => 'kept'))->{used}, $_, "kept alive: request $_" for 1 .. 10;
+is $http->get('/x', 'X-Key' => 'kept')->status, 429, 'the eleventh is rejected';
+is $http->get('/x', 'X-Key' => 'other')->status, 200, 'and the connection goes on';
+
+my @got = $http->pipeline(map { ['GET', '/x', ['X-Key' => 'piped']] } 1 .. 14);
+is_deeply statuses(@got), {200 => 10, 429 => 4}, 'pipelined requests are counted each';
+is_deeply [map { limits($_)->{used} } @got], [1 .. 10, (10) x 4], 'in order';
+my @mixed = $http->pipeline(
+    ['GET', '/x', ['X-Key' => 'p']], ['POST', '/x', ['X-Key' => 'p'], 'body'],
+    ['HEAD', '/x', ['X-Key' => 'p']], ['GET', '/x'], ['GET', '/none', ['X-Key' => 'p']]);
+is_deeply [map { $_->status } @mixed], [200, 405, 200, 200, 404], 'of every kind';
+is_deeply [map { limits($_)->{used} } @mixed], [1, 2, 3, undef, 4], 'each by its own key';
+$nginx->stop;
+is_deeply [map { $redis->hash("rl:default/3600:$_")->{used} } qw(kept piped p other)], [10, 10, 4, 1],
+    'charges';
+
+done;

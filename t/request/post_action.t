@@ -1,0 +1,64 @@
+#!/usr/bin/env perl
+
+# What a response costs, and whether it is free, is decided by the status that the client got: post_action, which runs
+# another location in the same request before it is logged, changes neither. Nor does it make a request free whose client
+# left before there was any.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $shards  = RateLimit::Shards->start(1);
+my $redis   = $shards->primary;
+my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
+    return $conn->hold('gate', [200, ['X-Cost' => 3], 'late']) if $request->{uri} =~ /held/;
+    my ($status) = $request->{uri} =~ /(\d+)$/;
+    return [$status, ['X-Cost' => $request->{uri} =~ /after/ ? 7 : 3], ''];
+});
+my $up    = 'http://' . $backend->address;
+my @modes = map { [split /-/] } qw(local-check_charge local-charge_refund main-check_charge main-charge_refund main-lease);
+my $nginx = RateLimit::Nginx->start(
+    http => $shards->block('main', 'check_timeout 5s; connect_timeout 5s;') . '
+        rate_limit_key $http_x_key; log_format end "$http_x_key used $rate_limit_used of $rate_limit_limit";',
+    server => 'access_log %%DIR%%/ends end; location /after/ { internal; ' . "proxy_pass $up; }" . join '', map {
+        my ($store, $mode) = @$_;
+        my $limit = "rate_limit 99r/h store=$store mode=$mode name=$store-$mode";
+        join('', map { "location /$store-$mode/then$_/ { proxy_pass $up; $limit cost=\$upstream_http_x_cost;
+            post_action /after/$_; }" } 200, 304) . "location /$store-$mode/look/ { alias %%DIR%%/html/; $limit cost=0; }\n"
+    } @modes,
+);
+
+sub logged ($line) {
+    return wait_until { read_text($nginx->folder . '/ends') =~ /^\Q$line\E$/m } what => "the log line: $line";
+}
+
+for (@modes) {
+    my $name = join '-', @$_;
+    my $used = sub ($key) {
+        return $redis->hash("rl:$name/3600:$key")->{used} // 0 if $name =~ /main-c/;
+        return limits($nginx->get("/$name/look/x", 'X-Key' => $key))->{used};
+    };
+    my $ask = sub ($key, $status, $after) {
+        return $nginx->get("/$name/then$after/$status", 'X-Key' => "$name-$key")->status;
+    };
+
+    is $ask->('paid', 200, 304), 200, "$name: 200, and 304 after it";
+    wait_until { $used->("$name-paid") == 3 } what => "$name: it is paid, at its own cost";
+    logged("$name-paid used 3 of 99");
+    is $ask->('free', 304, 200), 304, "$name: 304, and 200 after it";
+    wait_until { $used->("$name-free") == 0 } what => "$name: it is free";
+    logged("$name-free used 0 of 99");
+
+    my $requests = $backend->requests;
+    my $http = $nginx->http;
+    $http->start_request('GET', "/$name/then304/held", ['X-Key' => "$name-left"]);
+    wait_until { $backend->requests > $requests } what => 'the request at the upstream';
+    $http->abort;
+    wait_until { $backend->requests > $requests + 1 } what => 'post_action';
+    wait_until { $used->("$name-left") > 0 } what => "$name: who leaves before there is a status pays";
+}
+$nginx->stop;
+is $nginx->count_log(qr/doubt|lost|dropped|could not be checked/), 0, 'nothing went wrong';
+
+done;

@@ -1,0 +1,75 @@
+#!/usr/bin/env perl
+
+# A request is decided and charged once, by the first location with a limit, wherever error_page, try_files,
+# index, X-Accel-Redirect and named locations take it; its headers stay, also in the same location and in
+# one that has limits of its own.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
+my $shards  = RateLimit::Shards->start(1);
+$_->script(read_text(project_path('lua/charge.lua'))) for $shards->primaries;
+my $redis   = $shards->primary(0);
+my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
+    return [200, ['X-Accel-Redirect' => '/other/x']] if $request->{uri} =~ /accel/;
+    return [200, ['X-Accel-Redirect' => '@end']] if $request->{uri} =~ /named/;
+    return [404, [], 'missing'] if $request->{uri} =~ /missing/;
+    return [200, [], 'backend'];
+});
+my $nginx = RateLimit::Nginx->start(
+    http   => $shards->block('main', $patient) . 'rate_limit_store main; rate_limit_key $http_x_key;',
+    files  => {'404.html' => "not here\n"},
+    server => sprintf '
+        location / { rate_limit 9r/h name=first; error_page 404 /404.html; }
+        location /page/ { rate_limit 9r/h name=first; error_page 404 /other/x; }
+        location /at/ { rate_limit 9r/h name=first; error_page 404 = @other; }
+        location /try/ { rate_limit 9r/h name=first; try_files /none /other/x; }
+        location /tryat/ { rate_limit 9r/h name=first; try_files /none @other; }
+        location /pre/ { rate_limit 9r/h name=first phase=precontent; try_files /none /other/x; }
+        location /proxy/ {
+            rate_limit 9r/h name=first; error_page 404 /other/x; proxy_intercept_errors on;
+            proxy_pass http://%1$s;
+        }
+        location /two/ {
+            rate_limit 9r/h name=first; rate_limit 99r/h name=second phase=precontent;
+            error_page 404 /other/x;
+        }
+        location /other/ { alias %%%%DIR%%%%/html/; rate_limit 1r/h name=other; rate_limit_headers off; }
+        location @other { rate_limit 1r/h name=other; rate_limit 1r/h name=late phase=precontent;
+            proxy_pass http://%1$s; }
+        location @end { rate_limit 1r/h name=other; try_files /x =404; }
+        location /unlimited/ { rate_limit off; error_page 404 /other/x; }
+        location /unkeyed/ { rate_limit 9r/h name=first key=$http_x_none; error_page 404 /other/x; }',
+        $backend->address,
+);
+
+my %expected = (
+    '/' => 200, '/none' => 404, '/page/none' => 404, '/at/none' => 200, '/try/none' => 200,
+    '/tryat/none' => 200, '/pre/none' => 200, '/proxy/accel' => 200, '/proxy/named' => 200,
+    '/proxy/missing' => 404, '/two/none' => 404,
+);
+for my $uri (sort keys %expected) {
+    (my $key = $uri) =~ tr{/}{-};
+    for my $n (1 .. 2) {
+        my $response = $nginx->get($uri, 'X-Key' => $key);
+        is $response->status, $expected{$uri}, "$uri: status";
+        my $limits = limits($response);
+        is $limits->{used}, $n, "$uri: counted once";
+        is $limits->{resource}, 'first', "$uri: by the first location";
+    }
+    wait_until { ($redis->hash("rl:first/3600:$key")->{used} // 0) == 2 } what => "$uri: charges";
+}
+is_deeply [grep { /other|late/ } $redis->keys], [], 'where redirects led, nothing was limited';
+
+for my $uri ('/unlimited/none', '/unkeyed/none') {
+    my ($key) = $uri =~ /(\w+)/;
+    is $nginx->get($uri, 'X-Key' => $key)->status, 404, "$uri: no limit before";
+    is $nginx->get($uri, 'X-Key' => $key)->status, 429, 'so that the limit of the error page counts';
+}
+$nginx->stop;
+is $redis->hash('rl:first/3600:-proxy-accel')->{used}, 2, 'no charge comes late';
+
+done;

@@ -1,0 +1,45 @@
+#!/usr/bin/env perl
+
+# Under `satisfy any` a limit that allows lets nobody past authentication, and one that rejects with 401 or
+# 403 is not overruled by a later module's OK, nor delayed by auth_delay.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
+my $shards = RateLimit::Shards->start(1);
+$_->script(read_text(project_path('lua/charge.lua'))) for $shards->primaries;
+my $nginx  = RateLimit::Nginx->start(
+    files => {htpasswd => "user:{PLAIN}secret\n"},
+    http  => $shards->block('main', $patient) . '
+        rate_limit_store main; rate_limit_key $http_x_key; satisfy any;',
+    server => join "\n", 'location /auth/ {
+            alias %%DIR%%/html/; rate_limit 3r/h name=auth;
+            deny all; auth_basic x; auth_basic_user_file %%DIR%%/html/htpasswd;
+        }',
+        map { "location /reject$_/ {
+            alias %%DIR%%/html/; allow all; auth_delay 30s; rate_limit 1r/h name=reject$_;
+            rate_limit_status $_;
+        }" } 401, 403, 407, 429,
+);
+my @user = (Authorization => 'Basic dXNlcjpzZWNyZXQ=');
+
+my $stranger = $nginx->get('/auth/x', 'X-Key' => 'a');
+is $stranger->status, 401, 'an allowed request is still asked for its password';
+is limits($stranger)->{used}, 1, 'and was counted';
+is $nginx->get('/auth/x', 'X-Key' => 'a', @user)->status, 200, 'the password opens';
+is $nginx->get('/auth/x', 'X-Key' => 'a')->status, 401, 'not for others';
+my $over = $nginx->get('/auth/x', 'X-Key' => 'a', @user);
+is $over->status, 429, 'over the limit the password does not help';
+is limits($over)->{used}, 3, 'each of the three was charged once';
+
+for my $status (401, 403, 407, 429) {
+    is $nginx->get("/reject$status/x", 'X-Key' => 'a')->status, 200, 'allow all lets the first in';
+    my $rejected = $nginx->get("/reject$status/x", 'X-Key' => 'a');
+    is $rejected->status, $status, "a rejection with $status stays under allow all";
+    ok limits($rejected)->{retry_after} > 3500, 'and says when to come back';
+}
+
+done;

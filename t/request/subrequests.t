@@ -1,0 +1,63 @@
+#!/usr/bin/env perl
+
+# Subrequests of SSI, mirror, slice and addition are neither limited nor counted, even in locations with
+# limits of their own, and show the numbers of their request.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
+my $shards  = RateLimit::Shards->start(1);
+$_->script(read_text(project_path('lua/charge.lua'))) for $shards->primaries;
+my $redis   = $shards->primary(0);
+my $content = join '', 'a' .. 'z';
+my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
+    my ($from, $to) = ($request->{headers}{range} // '') =~ /bytes=(\d+)-(\d+)/ or return [200, [], 'whole'];
+    $to = 25 if $to > 25;
+    return [206, ['Content-Range' => "bytes $from-$to/26", ETag => '"e"'], substr $content, $from,
+        $to - $from + 1];
+});
+my $nginx = RateLimit::Nginx->start(
+    http  => $shards->block('main', $patient) . 'rate_limit_store main; rate_limit_key $http_x_key;',
+    files => {
+        'page.shtml' => join('|', map { "<!--#include virtual=\"/part/x?$_\" -->" } 1 .. 4)
+            . '<!--#echo var="rate_limit_used" -->'
+    },
+    server => sprintf '
+        location /page.shtml { ssi on; ssi_types *; rate_limit 9r/h name=main; }
+        location /mirror/ { alias %%%%DIR%%%%/html/; mirror /part/x; mirror /part/y;
+            rate_limit 9r/h name=main; }
+        location /slice {
+            slice 4; rate_limit 9r/h name=main; rate_limit 99r/h name=late phase=precontent;
+            proxy_set_header Range $slice_range; proxy_http_version 1.1; proxy_pass http://%1$s;
+        }
+        location /add/ { alias %%%%DIR%%%%/html/; addition_types *; add_after_body /part/x;
+            rate_limit 9r/h name=main; }
+        location /part/ {
+            alias %%%%DIR%%%%/html/; log_subrequest on;
+            rate_limit 1r/h name=part; rate_limit 1r/h name=late2 phase=precontent;
+        }', $backend->address,
+);
+
+my %body = (
+    '/page.shtml' => "x\n|x\n|x\n|x\nUSED", '/mirror/x' => "x\n", '/slice' => $content, '/add/x' => "x\nx\n",
+);
+for my $uri (sort keys %body) {
+    (my $key = $uri) =~ tr{/}{-};
+    for my $n (1 .. 2) {
+        my $response = $nginx->get($uri, 'X-Key' => $key);
+        is $response->status, 200, "$uri: status";
+        is $response->body, $body{$uri} =~ s/USED/$n/r, "$uri: body";
+        is limits($response)->{used}, $n, "$uri: counted once";
+    }
+    wait_until { ($redis->hash("rl:main/3600:$key")->{used} // 0) == 2 } what => "$uri: charges";
+}
+is scalar($backend->requests), 14, 'slices were fetched by subrequests';
+$nginx->stop;
+is_deeply [grep { /part|late2/ } $redis->keys], [], 'subrequests opened no window';
+is $redis->hash('rl:main/3600:-slice')->{used}, 2, 'and no charge comes late';
+is $redis->hash('rl:late/3600:-slice')->{used}, 2, 'nor in the precontent phase';
+
+done;

@@ -1,0 +1,115 @@
+# lua/repair.lua in a real Redis: it adds nothing, and leaves no key that would block a client for ever.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $redis    = RateLimit::Redis->start;
+my $repair   = $redis->script(read_text(project_path('lua/repair.lua')));
+my $now      = 1_700_000_000_123;
+my $period   = 3_600_000;
+my $proposed = $now + $period;
+my $latest   = $proposed + 60_000;
+my $reset    = $now + 1_800_000;
+
+sub repair (%at) {
+    return $redis->ask('EVALSHA', $repair, 1, 'k', $at{now} // $now, $at{proposed} // $proposed, $latest);
+}
+
+# A key of these fields, with an expiry unless it is undef.
+sub stored ($expiry, @fields) { return $redis->hold_only('k', $expiry, @fields) }
+sub expires_in ($milliseconds, $name) { return ok $redis->expires_in('k', $milliseconds), $name }
+
+# What repair answers and what is stored afterwards agree.
+sub repairs_to ($used, $reset, $name) {
+    is_deeply repair(), [$used, $reset], $name;
+    is_deeply $redis->hash('k'), {used => $used, reset => $reset}, "$name: stored";
+    return;
+}
+
+subtest 'no key' => sub {
+    is_deeply repair(), [0, 0];
+    is_deeply [$redis->keys], [], 'and none is made';
+};
+
+subtest 'a sound window' => sub {
+    stored 500_000, used => 7, reset => $reset;
+    repairs_to 7, $reset, 'stays';
+    expires_in 500_000, 'with its expiry';
+    stored 500_000, used => 0, reset => $reset;
+    repairs_to 0, $reset, 'zero is a count';
+    stored 500_000, used => 7, reset => $now + 1;
+    repairs_to 7, $now + 1, 'open one millisecond before its end';
+    stored 500_000, used => 7, reset => $latest;
+    repairs_to 7, $latest, 'a reset as late as can be is believed';
+};
+
+subtest 'no expiry' => sub {
+    stored undef, used => 7, reset => $reset;
+    repairs_to 7, $reset, 'the window stays';
+    expires_in $reset - $now + 1000, 'a second after its end';
+};
+
+subtest 'no reset, or an impossible one' => sub {
+    my %reset = (
+        missing => undef, empty => '', word => 'soon', nan => 'nan', negative => "-$reset",
+        exponent => '1.7e+12',
+        fraction => "$reset.5", hexadecimal => sprintf('0x%x', $reset),
+        blank => " $reset", feed => "$reset\n",
+        long => '9' x 30, late => $latest + 1,
+    );
+    for my $name (sort keys %reset) {
+        for my $expiry (undef, 500_000) {
+            stored $expiry, used => 7, defined $reset{$name} ? (reset => $reset{$name}) : ();
+            my $title = $name . (defined $expiry ? '' : ', no expiry');
+            repairs_to 7, $proposed, $title;
+            expires_in $period + 1000, "$title: expires with the proposal";
+        }
+    }
+};
+
+subtest 'a closed window' => sub {
+    for my $ended ($now, $now - 1, $now - $period, 0) {
+        stored 500_000, used => 7, reset => $ended;
+        repairs_to 0, $proposed, 'ended ' . ($now - $ended) . ' ms ago';
+        expires_in $period + 1000, 'expires with the proposal';
+    }
+};
+
+subtest 'a count that is none' => sub {
+    for my $used ('', 'many', '-3', '1.5', '1e3', ' 7', "7\n", '007', '9' x 30) {
+        stored 500_000, used => $used, reset => $reset;
+        repairs_to 0, $reset, "count [" . ($used =~ s{\n}{\\n}r) . "]";
+    }
+    stored 500_000, reset => $reset;
+    repairs_to 0, $reset, 'missing';
+};
+
+subtest 'a bare HINCRBY' => sub {
+    $redis->flush;
+    $redis->cmd('HINCRBY', 'k', 'used', 1);
+    repairs_to 1, $proposed, 'becomes a window';
+    expires_in $period + 1000, 'that ends';
+};
+
+subtest 'again changes nothing' => sub {
+    stored undef, used => 'many';
+    my $first = repair();
+    is_deeply repair(proposed => $proposed + 5), $first;
+};
+
+subtest 'big numbers are stored digit by digit' => sub {
+    stored undef, used => '1000000000000';
+    repairs_to '1000000000000', $proposed, 'the largest limit';
+    is $redis->hash('k')->{reset}, '1700003600123';
+};
+
+subtest 'a key that is no hash' => sub {
+    $redis->flush;
+    $redis->cmd('SET', 'k', 'text');
+    isa_ok repair(), 'RateLimit::RESP::Error';
+    is $redis->cmd('GET', 'k'), 'text', 'stays as it is';
+};
+
+done;

@@ -1,0 +1,112 @@
+# lua/reserve.lua in a real Redis: what is granted, which windows are counted on, and what is stored.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $redis   = RateLimit::Redis->start;
+my $reserve = $redis->script(read_text(project_path('lua/reserve.lua')));
+my $now     = 1_700_000_000_123;
+my $period  = 3_600_000;
+my $reset   = $now + $period;
+my $latest  = $reset + 60_000;
+
+# Of a limit of 10, at $now unless told; the proposal is a period ahead.
+sub reserve ($want, $least, %at) {
+    my $time = $at{now} // $now;
+    my $proposed = $at{proposed} // $time + $period;
+    return $redis->ask('EVALSHA', $reserve, 1, 'k', $at{limit} // 10, $want, $least, $time, $proposed,
+        $at{latest} // $proposed + 60_000, $at{parts} // ());
+}
+
+sub stored (@fields) { return $redis->hold_only('k', 500_000, @fields) }
+sub expires_in ($milliseconds, $name) { return ok $redis->expires_in('k', $milliseconds), $name }
+
+subtest 'no window' => sub {
+    is_deeply reserve(3, 3), [3, 3, $reset], 'all of it, in a window of the proposal';
+    is_deeply $redis->hash('k'), {used => 3, reset => $reset}, 'stored as answered';
+    expires_in $period + 1000, 'expires a second after the window';
+    $redis->flush;
+    is_deeply reserve(11, 11), [0, 0, 0], 'more than the limit: nothing';
+    is_deeply reserve(0, 0), [0, 0, 0], 'nothing wanted';
+    is_deeply reserve(1, 1, limit => 0), [0, 0, 0], 'a limit of nothing';
+    is $redis->cmd('EXISTS', 'k'), 0, 'and no window is opened';
+    is_deeply reserve(25, 1), [10, 10, $reset], 'a part of it, where that will do';
+};
+
+subtest 'an open window' => sub {
+    stored used => 4, reset => $reset;
+    is_deeply reserve(3, 3, now => $now + 1000), [3, 7, $reset], 'adds, keeps the reset';
+    expires_in 500_000, 'the expiry stays';
+    is_deeply reserve(4, 4), [0, 7, $reset], 'what does not fit is not granted';
+    is_deeply reserve(4, 1), [3, 10, $reset], 'but a part of it, where that will do';
+    is_deeply reserve(1, 1), [0, 10, $reset], 'at the limit nothing is left';
+    is_deeply reserve(0, 0), [0, 10, $reset], 'nothing wanted';
+    is_deeply reserve(5, 1, limit => 3), [0, 10, $reset], 'over a lowered limit neither';
+    is_deeply reserve(5, 5, limit => 15), [5, 15, $reset], 'a raised one leaves more';
+    is_deeply reserve(1, 1, limit => 99, now => $reset - 1), [1, 16, $reset], 'open one millisecond before its end';
+    is_deeply reserve(1, 1, now => $reset), [1, 1, $reset + $period], 'and not at its end';
+    stored used => 2, reset => $latest;
+    is_deeply reserve(1, 1, latest => $latest), [1, 3, $latest], 'a reset as late as can be is believed';
+};
+
+subtest 'a part of what is left' => sub {
+    stored used => 1, reset => $reset;
+    is_deeply reserve(2, 1, parts => 4), [2, 3, $reset], 'no more than wanted';
+    is_deeply reserve(5, 1, parts => 4), [1, 4, $reset], 'nor than the part, rounded down';
+    is_deeply reserve(5, 2, parts => 4), [2, 6, $reset], 'but at least the least';
+    is_deeply reserve(5, 5, parts => 4), [0, 6, $reset], 'or nothing';
+    is_deeply reserve(5, 1, parts => 4), [1, 7, $reset], 'one where the part is less';
+    is_deeply reserve(5, 1, parts => 4, limit => 7), [0, 7, $reset], 'none at the limit';
+};
+
+subtest 'windows that are not counted on' => sub {
+    my %fields = (
+        'ended this millisecond'    => [used => 9, reset => $now],
+        'a millisecond past latest' => [used => 9, reset => $latest + 1],
+        'a reset far off'           => [used => 9, reset => '9' x 30],
+        'no reset'                  => [used => 9],
+        'a word for a reset'        => [used => 9, reset => 'soon'],
+        'a reset with an exponent'  => [used => 9, reset => '1.7000036e+12'],
+        'a negative reset'          => [used => 9, reset => "-$reset"],
+        'a word for a count'        => [used => 'many', reset => $reset],
+        'a fraction of a count'     => [used => '1.5', reset => $reset],
+        'a negative count'          => [used => -100, reset => $reset],
+        'a count too large'         => [used => '9223372036854775807', reset => $reset],
+        'no count'                  => [reset => $reset],
+    );
+    for my $name (sort keys %fields) {
+        stored @{$fields{$name}};
+        is_deeply reserve(11, 11), [0, 0, 0], "$name: what does not fit leaves it alone";
+        is_deeply reserve(5, 5), [5, 5, $reset], $name;
+        is_deeply $redis->hash('k'), {used => 5, reset => $reset}, "$name: stored anew";
+        expires_in $period + 1000, "$name: new expiry";
+    }
+};
+
+subtest 'big numbers are stored digit by digit' => sub {
+    $redis->flush;
+    my $most = 1_000_000_000_000;
+    is_deeply reserve($most - 1, 1, limit => $most), [$most - 1, $most - 1, $reset];
+    is $redis->hash('k')->{used}, '999999999999';
+    is_deeply reserve(5, 1, limit => $most), [1, $most, $reset], 'the last one';
+    is $redis->hash('k')->{used}, '1000000000000';
+};
+
+subtest 'a key that is no hash' => sub {
+    $redis->flush;
+    $redis->cmd('SET', 'k', 'text');
+    isa_ok reserve(1, 1), 'RateLimit::RESP::Error';
+    is $redis->cmd('GET', 'k'), 'text', 'stays as it is';
+};
+
+subtest 'no more than the limit, in whatever order' => sub {
+    $redis->flush;
+    my $granted = 0;
+    $granted += reserve(1 + $_ % 7, 1 + $_ % 3, limit => 1000)->[0] for 1 .. 600;
+    is $granted, 1000, 'all of it is granted';
+    is $redis->hash('k')->{used}, 1000, 'and stored';
+};
+
+done;

@@ -1,0 +1,78 @@
+#!/usr/bin/env perl
+
+# With a resolver a node whose name moves is found again without a reload; without one there is a warning.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::Dns;
+
+# A name to nginx, which knows addresses of four numbers only, and an address to the system: it resolves it when the configuration
+# is read, without asking anybody. The test does from then on.
+my $name  = '127.1';
+my $dns   = RateLimit::Dns->start(names => {$name => '127.0.0.1'});
+my $redis = RateLimit::Redis->start;
+my $port  = $redis->port;
+my $shard = "shard a primary=$name:$port";
+my $store = "rate_limit_redis main { check_timeout 2s; connect_timeout 2s; $shard; }";
+my $limit = 'rate_limit_key $http_x_key; rate_limit 1000000r/h store=main; '
+    . 'location / { add_header X-Status $rate_limit_status; }';
+my $nginx = RateLimit::Nginx->start(
+    http   => 'resolver ' . $dns->address . ' ipv6=off; ' . $store,
+    server => $limit,
+);
+
+sub move_to ($address) {
+    $redis->kill;
+    $redis->{args} = ['--bind', $address];
+    $redis->launch;
+    return;
+}
+
+sub serves ($key) {
+    wait_until { $nginx->get('/x', 'X-Key' => "$key-1")->header('X-Status') eq 'PASSED' }
+        what => 'the node to be up';
+    return wait_until { (limits($nginx->get('/x', 'X-Key' => "$key-2"))->{used} // 0) > 2 }
+        what => "charges of $key";
+}
+
+ok serves('first'), 'at the address of the configuration';
+is scalar(() = $dns->records), 0, 'no question while all is well';
+$dns->set(at => 0.98);
+$dns->set($name => '127.0.0.2');
+move_to('127.0.0.2');
+is $nginx->get('/x', 'X-Key' => 'down')->header('X-Status'), 'ERROR_ALLOWED', 'gone';
+ok serves('second'), 'found at another address';
+is_deeply [($dns->records)[0]], [[$name, 1]], 'by asking the resolver';
+
+$dns->set(at => 0);
+$dns->set($name => '127.0.0.3 127.0.0.4');
+move_to('127.0.0.4');
+$nginx->get('/x', 'X-Key' => 'down');
+ok serves('third'), 'of several addresses the one that works';
+
+$dns->set($name => '');
+move_to('127.0.0.4');
+$nginx->get('/x', 'X-Key' => 'down');
+ok serves('fourth'), 'an unknown name leaves the addresses known so far';
+
+$dns->forget;
+$dns->set($name => 'silence');
+$redis->kill;
+$nginx->get('/x', 'X-Key' => 'down');
+wait_until { () = $dns->records } what => 'a question';
+ok eval { $nginx->stop }, 'a silent name server does not hold a worker';
+
+my $warning = qr/\[warn\].*host names of "rate_limit_redis main" in .*nginx\.conf:\d+ are resolved only now/;
+my $resolver = 'resolver ' . $dns->address . ';';
+my @cases    = ([$name, '', 1], [$name, $resolver, 0], ['127.0.0.1', '', 0], ['[::1]', '', 0]);
+for (@cases) {
+    my ($host, $more, $count) = @$_;
+    my ($code, $output) = RateLimit::Nginx->test_config(
+        http => $more . $store =~ s/\Q$name\E/$host/r . "server { listen 127.0.0.1:%%PORT%%; $limit }");
+    is $code, 0, "$host $more";
+    is $output =~ $warning ? 1 : 0, $count, $count ? 'is warned about' : 'is fine';
+}
+
+done;

@@ -1,0 +1,62 @@
+#!/usr/bin/env perl
+
+# Passwords, users, databases and their refusal: a clear line in the log, and rate_limit_on_error decides.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $guarded = RateLimit::Redis->start(password => 'open sesame');
+my $users   = RateLimit::Redis->start(acl => ['user limiter on >tell ~rl:* +@all']);
+
+sub start ($name, $redis, $credentials, $on_error = 'allow') {
+    return RateLimit::Nginx->start(
+        http => 'rate_limit_redis main { check_timeout 2s; connect_timeout 2s; '
+            . "shard a primary=@{[$redis->address]}; $credentials }",
+        server => 'rate_limit_key k; add_header X-Status $rate_limit_status always; '
+            . "location / { rate_limit_on_error $on_error; rate_limit 100r/h name=$name store=main; }",
+        files => {secret => "open sesame\r\n"},
+    );
+}
+
+my @good = (
+    [plain => $guarded, 'password "open sesame";'],
+    [file  => $guarded, 'password file:html/secret;'],
+    [both  => $guarded, 'username default; password "open sesame";'],
+    [acl   => $users,   'username limiter; password tell;'],
+);
+for (@good) {
+    my ($name, $redis, $credentials) = @$_;
+    my $nginx = start($name, $redis, $credentials);
+    is $nginx->get('/x')->header('X-Status'), 'PASSED', "$credentials lets the check through";
+    $nginx->stop;
+    is $redis->hash("rl:$name/3600:k")->{used}, 1, 'and the charge';
+    is $nginx->count_log(qr/rate limit:/), 0, 'without a word';
+}
+
+my @bad = (
+    [wrong  => $guarded, 'password sesame;', qr/WRONGPASS/],
+    [absent => $guarded, '', qr/NOAUTH/],
+    [nobody => $users, 'username nobody; password tell;', qr/WRONGPASS/],
+    [far    => $guarded, 'password "open sesame"; database 99;', qr/DB index is out of range/],
+);
+for (@bad) {
+    my ($name, $redis, $credentials, $word) = @$_;
+    for my $on_error ('allow', 'deny') {
+        my $nginx    = start($name, $redis, $credentials, $on_error);
+        my $begun    = time;
+        my @statuses = map { $nginx->get('/x') } 1 .. 20;
+        my $expected = $on_error eq 'allow' ? 200 : 503;
+        is_deeply statuses(@statuses), {$expected => 20}, "refused ($credentials): $on_error gives $expected";
+        my $outcome = $on_error eq 'allow' ? 'ERROR_ALLOWED' : 'ERROR_DENIED';
+        is $statuses[0]->header('X-Status'), $outcome, 'the outcome';
+        $nginx->wait_log(qr/\[error\].*primary \Q@{[$redis->address]}\E of shard "a" of "main".*$word/);
+        my $lines = $nginx->count_log(qr/primary .* of shard "a"/);
+        cmp_ok $lines, '<=', time - $begun + 2, "one line a second ($lines)";
+        $nginx->stop;
+    }
+    is_deeply [grep { /\Q$name\E/ } $redis->keys], [], 'nothing was charged';
+}
+
+done;

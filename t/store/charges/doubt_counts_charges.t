@@ -1,0 +1,32 @@
+#!/usr/bin/env perl
+
+# Charges that waited are summed per window; if that sum is in doubt, all of them are counted.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::FakeRedis;
+
+my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    return hmget(undef, undef) if $words->[0] eq 'hmget';
+    return fallback($words)    if $words->[0] ne 'evalsha';
+    $conn->close;
+    return;
+});
+my $address = $redis->address;
+$redis->stop;
+my $nginx = RateLimit::Nginx->start(
+    http   => "rate_limit_redis main { shard a primary=$address; }",
+    server => 'location / { rate_limit_key $arg_k; rate_limit_store main; rate_limit 99r/h name=one; }',
+);
+
+is_deeply statuses(map { $nginx->get('/x?k=a') } 1 .. 10), {200 => 10}, 'ten requests while the primary is away';
+$redis->restart;
+$nginx->wait_log(qr/in doubt so far/);
+my @sent = $redis->commands('evalsha');
+is scalar @sent, 1, 'one command';
+is $sent[0][4], 10, 'of the cost of ten';
+like $nginx->error_log, qr/\(10 in doubt so far\)/, 'ten charges are in doubt';
+
+done;

@@ -1,0 +1,44 @@
+#!/usr/bin/env perl
+
+# While a primary refuses writes one charge at a time is tried. If that one fails for a reason of its own, the next is
+# tried: the others do not wait for ever.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::FakeRedis;
+
+use List::Util qw(sum0);
+
+my $odd   = 1;
+my $reset = (time + 1800) . '000';
+my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    return hmget(undef, undef) if $words->[0] eq 'hmget';
+    return fallback($words) if $words->[0] ne 'evalsha';
+    return error("READONLY You can't write against a read only replica.") if !$conn->state('writable');
+    return $odd-- > 0 ? error('ERR odd') : array(integer(1), integer($reset));
+});
+my $nginx = RateLimit::Nginx->start(
+    http => "rate_limit_redis main { check_timeout 5s; connect_timeout 5s; shard a primary=@{[$redis->address]}; }",
+    server => 'location / { rate_limit_key $arg_k; rate_limit 99r/h store=main; }',
+);
+
+is $nginx->get("/x?k=$_")->status, 200, "$_ passes" for 1 .. 9;
+$nginx->wait_log(qr/refuses charges: readonly: it is a replica now \(charge.lua: "READONLY You can't write/);
+wait_until { $redis->commands('evalsha') >= 3 } what => 'more tries';
+$redis->forget;
+$redis->set(writable => 1);
+wait_until { $redis->commands('evalsha') >= 9 } what => 'all that waited';
+my %sent;
+$sent{$_->[3]}++ for $redis->commands('evalsha');
+is scalar(keys %sent), 9, 'each is sent';
+# One try may have come before the primary could write.
+cmp_ok sum0(values %sent), '<=', 10, 'once';
+$nginx->wait_log(qr/1 charges for .* were dropped: .*\(1 dropped so far\)/);
+$nginx->wait_log(qr/takes charges again/);
+$nginx->stop;
+is $nginx->count_log(qr/takes charges again/), 1, 'and said once';
+is $nginx->count_log(qr/doubt|lost|does not serve/), 0, 'nothing else is lost';
+
+done;

@@ -1,0 +1,38 @@
+#!/usr/bin/env perl
+
+# Charges of many windows that closed while their primary was away are dropped some at a time, not in one turn of the
+# event loop, and all of them are told.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my ($windows, $each) = (5000, 50);
+my ($replica, $redis) = map { RateLimit::Redis->start } 1, 2;
+my $nginx = RateLimit::Nginx->start(
+    log_level => 'debug_core',
+    http => "rate_limit_redis main { check_timeout 9s; connect_timeout 9s; shard a primary=@{[$redis->address]}
+        replica=@{[$replica->address]}; }",
+    server => 'rate_limit_key $arg_k; rate_limit_store main; location / {'
+        . join('', map { "rate_limit 99r/6s name=n$_;" } 1 .. $each) . '}',
+);
+plan skip_all => 'nginx was built without --with-debug' if $nginx->error_log !~ /\[debug\]/;
+
+$redis->kill;
+my @requests = map { ["/x?k=$_"] } 1 .. $windows / $each;
+is_deeply statuses($nginx->parallel(connections => 2, requests => \@requests)), {200 => scalar @requests},
+    'requests pass while the primary is away';
+my $end = time + 7;
+wait_until { time > $end } what => 'their windows to end';
+$redis->restart;
+wait_until { $nginx->error_log =~ /were dropped: the window closed .*\($windows dropped so far\)/ } timeout => 30,
+    what => 'all to be dropped';
+my @dropped = $nginx->error_log =~ /rate limit: sent \d+ that waited, dropped (\d+)/g;
+my $sum = 0;
+$sum += $_ for @dropped;
+is $sum, $windows, 'the turns drop all of them';
+is_deeply [grep { $_ > 1000 } @dropped], [], 'none drops more than a thousand';
+$nginx->stop;
+
+done;

@@ -1,0 +1,50 @@
+#!/usr/bin/env perl
+
+# A reload moves a shard to another primary, and a worker of before stays: charges that wait reach the new one, also
+# those of the old worker, and the old one gets none of them when it comes back.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my ($old, $new) = map { RateLimit::Redis->start } 1 .. 2;
+my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
+    return $conn->hold($request->{uri}, [200, [], 'late']);
+});
+sub http ($redis) {
+    return "rate_limit_redis main { check_timeout 5s; connect_timeout 5s; shard a primary=@{[$redis->address]}; }";
+}
+my $nginx = RateLimit::Nginx->start(
+    http   => http($old),
+    server => 'rate_limit_key $http_x_key; rate_limit 100r/h store=main; location / { }
+        location /slow { proxy_pass http://' . $backend->address . '; }',
+);
+sub used ($redis, $name) { return $redis->hash("rl:default/3600:$name")->{used} // 0 }
+
+my %slow = map { $_ => $nginx->http } qw(first second);
+$slow{$_}->start_request('GET', "/slow/$_", ['X-Key' => $_]) for keys %slow;
+wait_until { $backend->requests == 2 } what => 'requests of the old worker';
+$new->stop;
+$nginx->reload(http => http($new));
+is_deeply statuses(map { $nginx->get('/x', 'X-Key' => 'a') } 1 .. 5), {200 => 5}, 'the new primary is away';
+
+$old->kill;
+$backend->release('/slow/first');
+is $slow{first}->response->status, 200, 'the old worker answers while the old primary is away, too';
+$nginx->wait_log(qr/\Q@{[$old->address]}\E of shard "a" of "main" is down/);
+$old->restart;
+$nginx->wait_log(qr/\Q@{[$old->address]}\E of shard "a" of "main" is up again/);
+$backend->release('/slow/second');
+is $slow{second}->response->status, 200, 'and when it is back';
+wait_until { !$nginx->old_workers } what => 'the old worker to leave';
+is_deeply [$old->keys], ['rl:default/3600:second'], 'the old primary got only what came after that';
+is used($old, 'second'), 1, 'once';
+
+$new->restart;
+wait_until { used($new, 'a') == 5 && used($new, 'first') == 1 } timeout => 7, what => 'what waited at the new one';
+$nginx->stop;
+is_deeply {map { $_ => $new->hash($_)->{used} } $new->keys}, {'rl:default/3600:a' => 5, 'rl:default/3600:first' => 1},
+    'and nothing else';
+
+done;

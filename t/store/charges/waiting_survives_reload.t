@@ -1,0 +1,78 @@
+#!/usr/bin/env perl
+
+# Charges that wait for a primary wait for nginx, not for a worker: after reloads, and without a further request, the
+# primary gets each of them once. Also those that found no room in the zone. A stop says what is lost.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $redis   = RateLimit::Redis->start(appendonly => 1);
+my @longest = ('p' x 64, 'n' x 32, 'k' x 128);
+
+sub nginx ($zone, %opt) {
+    return RateLimit::Nginx->start(
+        http => "rate_limit_zone $zone;
+            rate_limit_redis main { shard a primary=@{[$redis->address]}; }
+            rate_limit_redis long { prefix $longest[0]; shard a primary=@{[$redis->address]}; }",
+        server => 'rate_limit_key $http_x_key; rate_limit_store main;
+            location / { rate_limit 100r/h; }
+            location /long { rate_limit 100r/366d name=' . $longest[1] . ' window=clock store=long; }',
+        files => {long => ''}, %opt,
+    );
+}
+sub used ($name) { return $redis->hash("rl:default/3600:$name")->{used} // 0 }
+sub requests ($nginx, $name, $count) {
+    my @responses = $nginx->parallel(connections => 4, requests => $count, uri => '/x', headers => ['X-Key' => $name]);
+    return is_deeply statuses(@responses), {200 => $count}, "$name: $count requests pass";
+}
+
+my $nginx = nginx('1m', workers => 2);
+requests($nginx, 'open', 3);
+wait_until { used('open') == 3 } what => 'the first charges';
+my $reset = $redis->hash('rl:default/3600:open')->{reset};
+$redis->kill;
+requests($nginx, 'open', 20);
+requests($nginx, "new$_", $_) for 1 .. 4;
+my %long = (connections => 2, requests => 3, uri => '/long', headers => ['X-Key' => $longest[2]]);
+is_deeply statuses($nginx->parallel(%long)), {200 => 3}, 'the longest key there is';
+$nginx->reload(wait_old => 1);
+requests($nginx, 'open', 5);
+requests($nginx, 'late', 2);
+$nginx->reload(wait_old => 1);
+my %options = (http => $nginx->{http}, server => $nginx->{server});
+$nginx->reload(http => '', server => 'location / { }', wait_old => 1);
+$nginx->reload(%options, wait_old => 1);
+is $nginx->count_log(qr/are lost|starts anew/), 0, 'nothing is lost, through a configuration without limits neither';
+$redis->restart;
+wait_until { used('open') == 28 && used('late') == 2 && !grep { used("new$_") != $_ } 1 .. 4 } timeout => 7,
+    what => 'all that waited';
+my $longest = "$longest[0]$longest[1]/31622400c:$longest[2]";
+wait_until { ($redis->hash($longest)->{used} // 0) == 3 } timeout => 7, what => 'those of the longest key';
+is $redis->hash('rl:default/3600:open')->{reset}, $reset, 'in the same window';
+is $redis->calls('hmget'), 0, 'no request brought it on';
+cmp_ok $redis->calls('evalsha'), '<=', 7, 'no more than one charge for each window';
+$nginx->stop;
+is_deeply [used('open'), used('late'), map { used("new$_") } 1 .. 4], [28, 2, 1 .. 4], 'nothing comes twice';
+is $nginx->count_log(qr/are lost/), 0, 'nothing waits at the end';
+
+$redis->flush;
+$nginx = nginx('128k');
+requests($nginx, 'warm', 1);
+wait_until { used('warm') == 1 } what => 'a connection';
+$redis->kill;
+my @crowd = map { ['/x', 'X-Key' => "crowd$_"] } (1 .. 400) x 2;
+is_deeply statuses($nginx->parallel(connections => 4, requests => \@crowd)), {200 => 800},
+    'more windows than have room';
+$redis->restart;
+wait_until { @{[$redis->keys]} == 401 && used('crowd400') == 2 } timeout => 7, what => 'all of them';
+is_deeply [grep { $_ ne 'warm' && used($_) != 2 } map { s/.*://r } $redis->keys], [], 'each has its charges once';
+
+$redis->kill;
+requests($nginx, "end$_", 4) for 1 .. 2;
+$nginx->stop;
+is $nginx->count_log(qr/nginx ends while 8 charges of 2 windows wait for Redis: they are lost/), 1, 'a stop says so';
+is $nginx->count_log(qr/are lost/), 1, 'once';
+
+done;

@@ -1,0 +1,67 @@
+#!/usr/bin/env perl
+
+# Charges that wait for a primary outlive the workers that served their requests: killed one by one or all at once,
+# those that follow deliver each charge once, without a further request.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $redis = RateLimit::Redis->start(appendonly => 1);
+my $nginx = RateLimit::Nginx->start(
+    workers => 3,
+    http    => 'rate_limit_redis main { shard a primary=' . $redis->address . '; }
+        add_header X-Worker $pid always;
+        server { listen 127.0.0.1:%%PORT%% reuseport;
+            location / { rate_limit_key $http_x_key; rate_limit 100r/h store=main; }
+            location /free { } }',
+    files => {free => ''},
+);
+sub used ($name) { return $redis->hash("rl:default/3600:$name")->{used} // 0 }
+
+# Returns the workers that served.
+sub requests ($name, $count) {
+    my @responses = $nginx->parallel(connections => 8, requests => $count, uri => '/x', headers => ['X-Key' => $name]);
+    is_deeply statuses(@responses), {200 => $count}, "$name: $count requests pass";
+    my %served = map { $_->header('X-Worker') => 1 } @responses;
+    return keys %served;
+}
+
+# A worker that answers another request has charged those before it.
+sub wait_charged (@workers) {
+    my %left = map { $_ => 1 } @workers;
+    wait_until { delete $left{$nginx->get('/free')->header('X-Worker')}; !%left } what => 'each worker';
+    return;
+}
+
+requests('a', 4);
+wait_until { used('a') == 4 } what => 'the first charges';
+for my $which ('those that served', 'all at once') {
+    my ($stored, $name) = (used('a'), $which =~ s/ .*//r);
+    $redis->kill;
+    my @served = (requests('a', 16), requests("new-$name", 8), requests("other-$name", 1));
+    wait_charged(@served);
+    if ($which eq 'all at once') {
+        my @all = $nginx->workers;
+        $nginx->expect_log(map { qr/worker process $_ exited on signal 9/ } @all);
+        kill KILL => @all;
+        wait_until { my @now = $nginx->workers; @now == 3 && !grep { my $new = $_; grep { $_ == $new } @all } @now }
+            timeout => 10, what => 'new workers';
+    } else {
+        my %served = map { $_ => 1 } @served;
+        $nginx->kill_worker($_) for keys %served;
+    }
+    $redis->restart;
+    my %due = (a => $stored + 16, "new-$name" => 8, "other-$name" => 1);
+    wait_until { !grep { used($_) != $due{$_} } keys %due } timeout => 7, what => "what waited, $which";
+    is $redis->calls('hmget'), 0, "$which: no request brought it on";
+    cmp_ok $redis->calls('evalsha'), '<=', 3, 'no more than one charge for each window';
+}
+is limits($nginx->get('/x', 'X-Key' => 'a'))->{used}, 37, 'and it goes on';
+wait_until { used('a') >= 37 } timeout => 7, what => 'the last charge';
+$nginx->stop;
+is used('a'), 37, 'nothing came twice';
+is $nginx->count_log(qr/are lost/), 0, 'and nothing is lost';
+
+done;

@@ -1,0 +1,39 @@
+#!/usr/bin/env perl
+
+# A node that takes no connection is given up after connect_timeout; the check has gone to the next by then.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+use IO::Socket::INET;
+
+my $primary = RateLimit::Redis->start;
+
+# A full queue of connections that nobody accepts: the next one gets no answer.
+my $mute = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => free_port(), Listen => 1, ReuseAddr => 1)
+    or die $@;
+my @queue;
+for (1 .. 8) {
+    my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $mute->sockport, Blocking => 0);
+    push @queue, $socket if $socket;
+}
+my $nginx = RateLimit::Nginx->start(
+    http => 'rate_limit_redis main { check_timeout 1500ms; connect_timeout 750ms; '
+        . "shard a primary=@{[$primary->address]} replica=127.0.0.1:@{[$mute->sockport]}; }",
+    server => 'rate_limit_key k; rate_limit 100r/h store=main; location / { '
+        . 'add_header X-Time $rate_limit_store_time; add_header X-Status $rate_limit_status; }',
+);
+my $client = $nginx->http;
+my $first  = $client->get('/x');
+is $first->header('X-Status'), 'PASSED', 'the primary answers';
+cmp_ok $first->header('X-Time'), '>=', 0.49, 'after a third of check_timeout';
+cmp_ok $first->header('X-Time'), '<', patience(1.2), 'not after all of it';
+$nginx->wait_log(qr/replica .* is down: connecting took longer than connect_timeout/);
+my $second = $client->get('/x');
+is $second->header('X-Status'), 'PASSED', 'from then on';
+cmp_ok $second->header('X-Time'), '<', patience(0.45), 'it costs nothing';
+ok eval { $nginx->stop }, 'a try to connect does not hold a leaving worker';
+
+done;

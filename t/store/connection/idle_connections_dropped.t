@@ -1,0 +1,29 @@
+#!/usr/bin/env perl
+
+# A server may close idle connections: that is no outage, and the next request connects again.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $shards = RateLimit::Shards->start(1, replicas => 1);
+my $nginx  = RateLimit::Nginx->start(
+    http   => $shards->block('main', 'check_timeout 2s; connect_timeout 2s;'),
+    server => 'location / { rate_limit_key k; rate_limit 100r/h store=main; rate_limit_on_error deny; }',
+);
+my $client = $nginx->http;
+my $key    = 'rl:default/3600:k';
+for my $round (1 .. 5) {
+    is $client->get('/x')->status, 200, "round $round";
+    wait_until { ($shards->replica->hash($key)->{used} // 0) == $round } what => 'the charge';
+    for my $redis ($shards->all) {
+        $redis->drop_clients;
+        wait_until { $redis->cmd('CLIENT', 'LIST', 'TYPE', 'normal') !~ /\n.*\n/ } what => 'no client but us';
+    }
+}
+$nginx->stop;
+is $shards->primary->hash($key)->{used}, 5, 'no charge is lost';
+is $nginx->count_log(qr/rate limit:/), 0, 'and not a word about it';
+
+done;

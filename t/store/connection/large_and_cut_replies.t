@@ -1,0 +1,53 @@
+#!/usr/bin/env perl
+
+# Replies over 16 KiB, hundreds of them at once, and replies cut at any byte reach who asked.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+use RateLimit::FakeRedis;
+
+my $reset = (time + 1800) . '000';
+my $fake  = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    my ($command, $key) = @$words;
+    return $command eq 'hincrby' ? integer(9) : fallback($words) if $command ne 'hmget';
+    my ($kind, $number) = $key =~ /:(\w+)-(\d+)$/;
+    my $answer = hmget($number, $reset);
+    return $conn->hold('gate', $answer) if $kind eq 'many';
+    return bulk('x' x $number)  if $kind eq 'long';
+    return error('ERR ' . 'x' x $number) if $kind eq 'error';
+    return array(map { bulk($_) } 1 .. $number) if $kind eq 'list';
+    my $end = substr $answer, $number, length $answer, '';
+    $conn->send($answer);
+    return $conn->later(0.003, $end);
+});
+my $nginx = RateLimit::Nginx->start(
+    http   => 'rate_limit_redis main { check_timeout 10s; shard a primary=' . $fake->address . '; }',
+    server => 'location / { rate_limit_key $http_x_key; rate_limit 100000r/h store=main;'
+        . ' add_header X-Status $rate_limit_status; }',
+);
+
+my $client = $nginx->http;
+my $length = length hmget(10, $reset);
+my @used   = map { limits($client->get('/x', 'X-Key' => "cut-$_"))->{used} } 10 .. $length - 1;
+is_deeply \@used, [map { $_ + 1 } 10 .. $length - 1], 'replies cut at each byte from the tenth';
+
+my @clients = map { $nginx->http } 1 .. 600;
+$clients[$_]->start_request('GET', '/x', ['X-Key' => 'many-' . (1000 + $_)]) for 0 .. $#clients;
+wait_until { grep({ $_->[1] =~ /:many-/ } $fake->commands('hmget')) == @clients } what => 'all checks';
+cmp_ok @clients * $length, '>', 16_384, 'more than one read takes';
+$fake->release('gate');
+my @wrong = grep { limits($clients[$_]->response)->{used} != 1001 + $_ } 0 .. $#clients;
+is_deeply \@wrong, [], 'hundreds of replies at once: each to its own request';
+
+for my $odd (qw(long-100000 error-100000 list-30000 long-16384)) {
+    my $response = $client->get('/x', 'X-Key' => $odd);
+    is $response->status, 200, "$odd is no window";
+    is $response->header('X-Status'), 'ERROR_ALLOWED', 'and rate_limit_on_error decides';
+    is limits($client->get('/x', 'X-Key' => 'cut-20'))->{used}, 21, 'the connection goes on';
+}
+is $fake->connections, 1, 'all on one connection';
+
+done;

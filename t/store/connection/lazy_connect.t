@@ -1,0 +1,45 @@
+#!/usr/bin/env perl
+
+# Nothing connects before the first request, cache manager and loader never; then one connection for each
+# worker and node.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+use RateLimit::FakeRedis;
+
+my ($primary, $replica, $other) = map { RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    return nil() if $words->[0] eq 'evalsha';
+    return hmget(0, undef) if $words->[0] eq 'hmget';
+    return fallback($words);
+}) } 1 .. 3;
+my $nginx = RateLimit::Nginx->start(
+    workers => 3,
+    http => 'proxy_cache_path %%DIR%%/cache keys_zone=pages:1m manager_sleep=10ms loader_sleep=10ms;'
+        . 'rate_limit_redis main { check_timeout 5s; '
+        . "shard a primary=@{[$primary->address]} replica=@{[$replica->address]}; }"
+        . 'rate_limit_redis spare { shard a primary=' . $other->address . '; }',
+    server => 'listen 127.0.0.1:%%PORT_1%% reuseport; rate_limit_key $http_x_key; '
+        . 'location / { rate_limit 100000r/h store=main; add_header X-Pid $pid; }'
+        . 'location /spare { rate_limit 1r/h store=spare; }',
+);
+wait_until { grep({ $_ } $nginx->titled('cache manager process')) == 1 } what => 'the cache manager';
+is $nginx->get('/x')->status, 200, 'a request without a key';
+is $primary->connections + $replica->connections + $other->connections, 0,
+    'nothing is opened before the first check';
+
+my @requests = (['/x', 'X-Key' => 'k']) x 60;
+my %seen;
+wait_until {
+    $seen{$_->header('X-Pid')}++
+        for parallel(port => $nginx->port(1), connections => 60, keepalive => 0, requests => \@requests);
+    keys %seen == 3
+} what => 'every worker to serve', timeout => 10;
+$nginx->parallel(connections => 100, requests => 500, uri => '/x', headers => ['X-Key' => 'k']);
+is $replica->connections, 3, 'one connection of each worker to the replica';
+is $primary->connections, 3, 'and to the primary';
+is $other->connections,   0, 'none to a store that no request needs';
+
+done;

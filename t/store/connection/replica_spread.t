@@ -1,0 +1,46 @@
+#!/usr/bin/env perl
+
+# Reads are spread over the healthy replicas; one that answers slowly gets less.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+use RateLimit::FakeRedis;
+
+sub answer ($words, $conn) {
+    return hmget(1, (time + 1800) . '000') if $words->[0] eq 'hmget';
+    return integer(2)                      if $words->[0] eq 'hincrby';
+    return fallback($words);
+}
+my $primary  = RateLimit::FakeRedis->start(handler => \&answer);
+my @replicas = map { RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    my $answer = answer($words, $conn);
+    return $words->[0] eq 'hmget' && $conn->state('slow') ? $conn->later(0.02, $answer) : $answer;
+}) } 1 .. 3;
+my $nginx = RateLimit::Nginx->start(
+    http => 'rate_limit_redis main { check_timeout 10s; shard a primary=' . $primary->address
+        . join('', map { ' replica=' . $_->address } @replicas) . '; }',
+    server => 'location / { rate_limit_key k; rate_limit 100000r/h store=main; }',
+);
+
+sub reads () { return map { scalar(() = $_->commands('hmget')) } @replicas }
+
+my $client = $nginx->http;
+$client->get('/x') for 1 .. 90;
+is_deeply [reads()], [30, 30, 30], 'replicas take turns';
+is scalar(() = $primary->commands('hmget')), 0, 'the primary is not read';
+
+$_->forget for @replicas;
+$replicas[0]->set(slow => 1);
+$nginx->parallel(connections => 6, requests => 600, uri => '/x');
+my ($slow, @fast) = reads();
+is $slow + $fast[0] + $fast[1], 600, 'one read for each request';
+cmp_ok $slow, '<', 100, "the loaded replica gets less ($slow, @fast)";
+cmp_ok $slow, '>', 0,   'but something';
+cmp_ok $_, '>', 50, 'the others share the rest' for @fast;
+my @writes = grep { $_->[0] =~ /^(?:hincrby|eval|evalsha|hset)$/ } map { $_->commands } @replicas;
+is_deeply \@writes, [], 'nothing is written to a replica';
+
+done;

@@ -1,0 +1,43 @@
+#!/usr/bin/env perl
+
+# A stray reply that arrives in two pieces never becomes the answer to another command, wherever it is cut.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::FakeRedis;
+
+my $reset = (time + 1800) . '000';
+my $stray = hmget(99, $reset);
+my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    return fallback($words) if $words->[0] ne 'hmget';
+    my $cut = $conn->state('cut') or return hmget(2, $reset);
+    return hmget(1, $reset) . substr $stray, 0, $cut if $words->[1] =~ /:first$/;
+    return substr($stray, $cut) . hmget(2, $reset);
+});
+my $nginx = RateLimit::Nginx->start(
+    http => "rate_limit_redis main { check_timeout 5s; connect_timeout 5s; shard a primary=@{[$redis->address]}; }",
+    server => 'location / { rate_limit_key $http_x_key; rate_limit 50r/h store=main cost=0;
+        add_header X-Status $rate_limit_status always; }',
+);
+my $client = $nginx->http;
+sub answer ($key) {
+    my $response = $client->get('/x', 'X-Key' => $key);
+    return join ' ', $response->status, $response->header('X-Status'), limits($response)->{used} // 'unknown';
+}
+sub healthy () {
+    $redis->set(cut => 0);
+    return wait_until { answer('k') eq '200 PASSED 2' } what => 'the node to be up again';
+}
+
+healthy();
+for my $cut (1 .. length($stray) - 1) {
+    $redis->set(cut => $cut);
+    is answer('first'), '200 PASSED 1', "a stray reply's first $cut bytes come with an answer";
+    is answer('victim'), '200 ERROR_ALLOWED unknown', 'the next command is not sent after it';
+    healthy();
+}
+is $nginx->count_log(qr/exited/), 0, 'no worker died';
+
+done;

@@ -1,0 +1,38 @@
+#!/usr/bin/env perl
+
+# An answer that nobody waits for ends the connection also after one that was lost with commands in flight.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::FakeRedis;
+
+my $reset = (time + 1800) . '000';
+my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    return fallback($words) if $words->[0] ne 'hmget';
+    my ($kind) = $words->[1] =~ /:(\w+)$/;
+    return $conn->close(1) if $kind eq 'lose';
+    return hmget(7, $reset) . ($kind eq 'stray' ? hmget(99, $reset) : '');
+});
+my $limits = join '', map { "rate_limit 1000r/h name=limit-$_ store=main cost=0;\n" } 1 .. 5;
+my $nginx  = RateLimit::Nginx->start(
+    http   => 'rate_limit_redis main { check_timeout 1s; shard a primary=' . $redis->address . '; }',
+    server => "rate_limit_key \$arg_k; rate_limit_headers ietf; rate_limit_exempt_status 200; location / { $limits }
+        location /one { rate_limit 1000r/h store=main cost=0; alias %%DIR%%/html/x; }",
+);
+
+sub used ($uri, $key) {
+    my $shown = $nginx->get("$uri?k=$key")->header('RateLimit') // '';
+    return $shown =~ /r=(\d+)/ ? 1000 - $1 : 'none';
+}
+
+is used('/x', 'a'), 7, 'five answers';
+is used('/x', 'lose'), 'none', 'five commands are lost';
+wait_until { used('/x', 'b') eq 7 } what => 'the next connection';
+my $pings = () = $redis->commands('ping');
+$nginx->get('/one?k=stray');
+wait_until { used('/x', 'c') eq 7 } what => 'right answers';
+cmp_ok scalar($redis->commands('ping')), '>', $pings, 'one answer too many: they come over another connection';
+
+done;

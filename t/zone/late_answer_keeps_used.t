@@ -1,0 +1,42 @@
+#!/usr/bin/env perl
+
+# The late answer to a charge does not take used back behind what a replica has said since: a window that was used up
+# stays used up, though another replica be behind.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::FakeRedis;
+
+my $reset   = (time + 3000) . '000';
+my $primary = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    return $conn->hold('charge', array(integer(5), integer($reset))) if $words->[0] =~ /^eval/;
+    return $conn->hold('charge', integer(5)) if $words->[0] eq 'hincrby';
+    return fallback($words);
+});
+my $replica = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    return $words->[0] eq 'hmget' ? hmget($conn->state('used'), $reset) : fallback($words);
+});
+$replica->set(used => 4);
+my $nginx = RateLimit::Nginx->start(
+    http => 'rate_limit_redis main { check_timeout 9s; connect_timeout 9s; charge_timeout 20s; shard a primary='
+        . $primary->address . ' replica=' . $replica->address . '; }',
+    server => 'location / { rate_limit_key $http_x_key; rate_limit 10r/h store=main; }',
+);
+my $http = $nginx->http;
+sub get () { return $http->get('/x', 'X-Key' => 'a') }
+sub charges () { return grep { $_->[0] =~ /^(?:eval|hincrby)/ } $primary->commands }
+
+is limits(get())->{used}, 5, 'one more than is stored';
+wait_until { charges() == 1 } what => 'its charge, which is not answered yet';
+$replica->set(used => 10);
+my $rejected = get();
+is_deeply [$rejected->status, limits($rejected)->{used}], [429, 10], 'others have used the rest, says a replica';
+$primary->release('charge');
+$replica->set(used => 6);
+is_deeply [map { ($_->status, limits($_)->{used}) } map { get() } 1 .. 3], [(429, 10) x 3],
+    'an answer and a replica from before that change nothing';
+is scalar charges(), 1, 'nothing more was charged';
+
+done;

@@ -1,0 +1,34 @@
+#!/usr/bin/env perl
+
+# The answer to a charge is lost with its worker: soon the primary's word is taken again, even if it is lower.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+
+my $redis = RateLimit::Redis->start;
+my $proxy = RateLimit::Proxy->start(to => $redis->port);
+my $nginx = RateLimit::Nginx->start(
+    http => 'rate_limit_redis main { check_timeout 1s; charge_timeout 500ms; shard a primary=' . $proxy->address
+        . ' replica=' . $redis->address . '; }',
+    server => 'location / { rate_limit_key $http_x_key; rate_limit 5r/h store=main; }',
+);
+sub used ()    { return $redis->hash('rl:default/3600:a')->{used} // 0 }
+sub request () { return $nginx->get('/x', 'X-Key' => 'a') }
+
+is request()->status, 200, "request $_" for 1, 2;
+wait_until { used() == 2 } what => 'two charges';
+$proxy->stall('answers');
+is request()->status, 200, 'a third';
+wait_until { used() == 3 } what => 'its charge, which is not answered';
+$nginx->kill_worker;
+$proxy->flow;
+is request()->status, 200, "request $_" for 4, 5;
+wait_until { used() == 5 } what => 'the last';
+my $rejected = request();
+is_deeply [$rejected->status, limits($rejected)->{used}], [429, 5], 'the limit is reached, and not before';
+$redis->cmd('DEL', 'rl:default/3600:a');
+wait_until { request()->status == 200 } what => 'the reset by an operator';
+
+done;

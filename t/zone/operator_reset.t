@@ -1,0 +1,112 @@
+#!/usr/bin/env perl
+
+# Who deletes or lowers a count on the primary is heard, a second after the limit was reached or, later, within ten (see
+# used_up_asked_rarely.t); but an answer that is older than a charge from here is not taken for such an act.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use RateLimit::FakeRedis;
+
+my $shards  = RateLimit::Shards->start(1, replicas => 1);
+my $primary = $shards->primary;
+my $reset   = (time + 3000) . '000';
+my $fake    = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    my ($command, $key) = @$words;
+    if ($command =~ /^(?:eval|hincrby)/) {
+        my $answer = $command eq 'hincrby' ? integer(4) : array(integer(4), integer($reset));
+        return $conn->state('slow') ? $conn->hold('charge', $answer) : $answer;
+    }
+    return fallback($words) if $command ne 'hmget';
+    return hmget(3, $reset) if $conn->state('used');
+    return $conn->hold('gate', hmget(undef, undef));
+});
+my $replica = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+    return $words->[0] eq 'hmget' ? hmget(3, $reset) : fallback($words);
+});
+$fake->set(used => 1);
+my $nginx = RateLimit::Nginx->start(
+    workers => 2,
+    http    => $shards->block('main', 'check_timeout 5s;') . 'rate_limit_redis fake { check_timeout 20s;
+            shard a primary='
+        . $fake->address . ' replica=' . $replica->address . '; }
+        rate_limit_key $http_x_key; add_header X-Worker $pid always;
+        server { listen 127.0.0.1:%%PORT%% reuseport;
+            location / { rate_limit 5r/h store=main; }
+            location /few { rate_limit 3r/h name=fake store=fake; }
+            location /many { rate_limit 90r/h name=fake store=fake; } }',
+    files => {few => '', many => ''},
+);
+my $client = $nginx->http;
+my $key    = 'rl:default/3600:a';
+sub get () { return $client->get('/x', 'X-Key' => 'a') }
+sub used () { return $primary->hash($key)->{used} // 0 }
+
+# Asks all the time until it is admitted: that response, and how often the primary was asked.
+sub admitted () {
+    $primary->forget_calls;
+    my $response = wait_until { my $r = get(); $r->status == 200 && $r } what => 'to be admitted';
+    return ($response, $primary->calls('hmget'));
+}
+
+is_deeply statuses(map { $nginx->get('/few', 'X-Key' => $_) } qw(one two three)), {429 => 3}, 'some at their limits';
+$fake->set(used => '');
+
+is_deeply statuses(map { get() } 1 .. 8), {200 => 5, 429 => 3}, 'up to the limit';
+wait_until { used() == 5 } what => 'the charges';
+$primary->cmd('DEL', $key);
+my ($response, $asked) = admitted();
+cmp_ok $asked, '<=', 2, 'a deleted window is noticed when the primary is next asked';
+is limits($response)->{used}, 1, 'and a new one opens';
+is_deeply statuses(map { get() } 1 .. 6), {200 => 4, 429 => 2}, 'for as many requests as ever';
+wait_until { used() == 5 } what => 'the charges';
+
+$primary->cmd('HSET', $key, used => 2);
+($response, $asked) = admitted();
+cmp_ok $asked, '<=', 2, 'so is a lowered count';
+is limits($response)->{used}, 3, 'which goes on from there';
+is_deeply statuses(map { get() } 1 .. 4), {200 => 2, 429 => 2}, 'for what it leaves';
+wait_until { used() == 5 } what => 'the charges';
+
+# Two connections to each worker.
+my %to;
+wait_until {
+    my $http = $nginx->http;
+    push @{$to{$http->get('/x', 'X-Key' => 'w')->header('X-Worker')}}, $http;
+    keys %to == 2 && !grep { @$_ < 2 } values %to
+} what => 'connections to both workers';
+my ($one, $beside, $two) = map { @$_[0, 1] } values %to;
+
+for my $case (
+    [one   => $beside, 'a charge sent after the question'],
+    [two   => $two,    'one answered before the question is'],
+) {
+    my ($name, $charging, $what) = @$case;
+    my @key    = ('X-Key' => $name);
+    my $charge = sub {
+        is $charging->get('/many', @key)->status, 200, "$name: another request passes under a higher limit";
+        wait_until { grep { $_->[0] =~ /^(?:eval|hincrby)/ } $fake->commands } what => 'its charge';
+    };
+    $fake->forget;
+    $one->start_request('GET', '/few', [@key]);
+    wait_until { $fake->commands('hmget') == 1 } what => 'a question to the primary';
+    $charge->();
+    is $two->get('/few', @key)->status, 429, 'meanwhile memory rejects';
+    $fake->release('gate');
+    is limits($one->response)->{used}, 4, "$what is newer than the answer";
+    is $one->get('/few', @key)->status, 429, 'and memory keeps it';
+}
+
+# Nor is the primary asked to confirm what it has not answered yet.
+my @three = ('X-Key' => 'three');
+$fake->set(slow => 1);
+$fake->forget;
+is $two->get('/many', @three)->status, 200, 'three: another request passes under a higher limit';
+wait_until { grep { $_->[0] =~ /^(?:eval|hincrby)/ } $fake->commands } what => 'its charge';
+my $rejected = $one->get('/few', @three);
+is_deeply [$rejected->status, limits($rejected)->{used}], [429, 4], 'a charge that is not answered counts';
+is scalar($fake->commands('hmget')), 0, 'and the primary is not asked';
+$fake->release('charge');
+
+done;

@@ -1,0 +1,76 @@
+#!/usr/bin/env perl
+
+# What Redis holds is put right: scripts flushed, keys deleted, resets that cannot be, windows that have
+# closed.
+
+use strict;
+use warnings;
+use lib 't/lib';
+use RateLimit::Test;
+use Time::HiRes ();
+
+my $redis = RateLimit::Redis->start;
+my $nginx = RateLimit::Nginx->start(
+    http => 'rate_limit_redis main { check_timeout 5s; connect_timeout 5s; '
+        . "shard a primary=@{[$redis->address]}; }",
+    server => 'location / { rate_limit_key $http_x_key; rate_limit 5r/h store=main; }',
+);
+my $client = $nginx->http;
+
+sub key ($name) { return "rl:default/3600:$name" }
+sub now ()      { return int Time::HiRes::time() * 1000 }
+sub used ($name) { return $redis->hash(key($name))->{used} // 0 }
+
+sub request ($name) { return $client->get('/x', 'X-Key' => $name) }
+
+sub passes ($name, $used) {
+    my $response = request($name);
+    is $response->status, 200, "$name passes";
+    is limits($response)->{used}, $used, "with $used used";
+    wait_until { used($name) == $used } what => "the charge of $name";
+    return $response;
+}
+
+# The repair follows the charge that asked for it.
+sub healthy ($name, $what) {
+    wait_until { $redis->hash(key($name))->{reset} && $redis->cmd('PTTL', key($name)) > 0 }
+        what => "$what: reset and expiry";
+    my $left = $redis->hash(key($name))->{reset} - now();
+    cmp_ok abs($left - 3_600_000), '<', 5000, "$what: a period is left";
+    cmp_ok abs($redis->cmd('PTTL', key($name)) - 1000 - $left), '<', 1000, "$what: it expires a second later";
+    return;
+}
+
+passes('first', 1);
+healthy('first', 'a new window');
+$redis->forget_calls;
+$redis->cmd('SCRIPT', 'FLUSH');
+passes('flushed', 1);
+healthy('flushed', 'a window opened after SCRIPT FLUSH');
+is $redis->calls('eval'), 1, 'the text is sent once';
+passes('flushed', 2);
+
+my $ahead = now() + 1_800_000;
+my @impossible = (
+    ['far-ahead', used => 5, reset => now() + 36_000_000],
+    ['beyond-int', used => 5, reset => '9' x 18],
+    ['long-closed', used => 5, reset => now() - 10_000],
+    ['no-reset', used => 5],
+    ['no-used', reset => $ahead],
+    (map { ["used-$_", used => $_, reset => $ahead] } 'many', '-3', '1.5', ''),
+    (map { ["reset-$_", used => 5, reset => $_] } 'soon', '-1', '1e12', ''),
+);
+for (@impossible) {
+    my ($name, @fields) = @$_;
+    $redis->cmd('HSET', key($name), @fields);
+    my $response = request($name);
+    is $response->status, 200, "$name does not block";
+    is limits($response)->{used}, 1, 'nor count';
+    wait_until { used($name) eq '1' } what => "the charge of $name";
+    healthy($name, $name) if $name ne 'no-used';
+    passes($name, 2);
+}
+$redis->cmd('HSET', key('full'), used => 5, reset => $ahead);
+is request('full')->status, 429, 'a window that is open and full rejects';
+
+done;
