@@ -3,8 +3,6 @@
 # Every response of a limited request carries the headers, each once, whatever its status and way, and
 # counts: files, ranges, redirects, errors, error pages, HEAD, gzip, filters, upstreams.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,8 +3,6 @@
 # rate_limit_headers: off, github, ietf, both, with their exact text; upstream fields of the same names are
 # replaced, others stay.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -2,8 +2,6 @@
 
 # rate_limit_log_level: the level of the line that a rejection leaves in the error log.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

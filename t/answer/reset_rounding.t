@@ -3,11 +3,9 @@
 # X-RateLimit-Reset and Retry-After are whole seconds rounded up, Retry-After at least 1; a window is open
 # while now is before its reset.
 
-use strict;
-use warnings;
 use lib 't/lib';
-use Time::HiRes qw(time);
 use RateLimit::Test;
+use Time::HiRes qw(time);
 
 my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards = RateLimit::Shards->start(1);

@@ -3,11 +3,8 @@
 # The variables say in the access log what the headers say, also where headers are off, and are empty where
 # no limit applies.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards = RateLimit::Shards->start(1, names => ['west']);

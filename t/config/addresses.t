@@ -1,11 +1,10 @@
+#!/usr/bin/env perl
+
 # Addresses of rate_limit_redis: a URL is refused with what to write, without repeating its password; a replica that is its
 # own primary is refused; shards and stores that share a primary are warned about.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Config;
 
 my $server = 'server { listen unix:%%DIR%%/socket; rate_limit_key $arg_k; rate_limit 1r/s store=main; rate_limit 1r/m store=$arg_s; }';
 my $tls    = '; TLS ("ssl") is not available yet';

@@ -1,11 +1,10 @@
+#!/usr/bin/env perl
+
 # rate_limit_bypass takes variables, or off, 0 or "" alone; another constant would bypass everything, and is refused with
 # what to write.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Config;
 
 for my $network ('10.0.0.0/8', '127.0.0.1', '2001:db8::/32', '::1') {
     my $remedy = qr/write "geo \$free \{ default 0; \Q$network\E 1; \}" in "http", and "rate_limit_bypass \$free" here/;

@@ -1,10 +1,9 @@
+#!/usr/bin/env perl
+
 # Every directive is accepted at every level that it is meant for, with each kind of value, and nowhere else.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Config;
 
 my $store = 'rate_limit_redis main { shard a primary=127.0.0.1:1; }';
 my $limit = 'rate_limit_key $arg_k; rate_limit_store main; rate_limit 5r/s;';

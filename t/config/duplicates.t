@@ -1,10 +1,9 @@
+#!/usr/bin/env perl
+
 # What is said twice is refused: directives of one level, parameters of one line, and limits of one window.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Config;
 
 my %two = (
     rate_limit_key           => ['a', 'b'],

@@ -1,10 +1,9 @@
+#!/usr/bin/env perl
+
 # A limit in effect needs a key and a store that exists; what would work but not as meant is warned about.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Config;
 
 my $store = 'rate_limit_redis main { shard a primary=127.0.0.1:1; }';
 

@@ -1,10 +1,9 @@
+#!/usr/bin/env perl
+
 # A word that may begin the next directive is refused with a question: is a ";" missing before it?
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Config;
 
 my $question = qr/; is a ";" missing before it\? in/;
 my @next     = ('return 200', 'rate_limit_key $arg_k', 'internal', 'proxy_set_header X a=b');

@@ -1,10 +1,9 @@
+#!/usr/bin/env perl
+
 # What is planned but not built is refused as "not available yet", with what to use instead.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Config;
 
 my @block = (
     'sentinel 127.0.0.1:1', 'sentinel_username a', 'sentinel_password b', 'cluster 127.0.0.1:1 127.0.0.1:2', 'ssl on', 'ssl off',

@@ -1,11 +1,10 @@
+#!/usr/bin/env perl
+
 # Limits of one store and name have one mode, wherever they stand: another one is an error that names both lines. Modes
 # that a Redis store does not have yet are refused.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Config;
 
 my $stores = 'rate_limit_redis main { shard a primary=127.0.0.1:1; }
     rate_limit_redis other { shard a primary=127.0.0.1:1; }';

@@ -1,10 +1,9 @@
+#!/usr/bin/env perl
+
 # nginx takes quotes off a word only where the word begins with them: NAME="VALUE" is refused with how to write it.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Config;
 
 sub quoted ($text, $word, $remedy, $before = '', $after = '') {
     my ($directive) = $text =~ /^(\w+)/;

@@ -1,10 +1,9 @@
+#!/usr/bin/env perl
+
 # The rate_limit_redis block: what it takes, and what it refuses with which remedy.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Config;
 
 my $folder = test_folder();
 write_text("$folder/secret", "s3cret\r\n");

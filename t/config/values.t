@@ -1,10 +1,9 @@
+#!/usr/bin/env perl
+
 # A wrong value is refused with a message that names the directive, the file and line, and what would be right.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Config;
 
 my %remedy = (
     rate   => qr/a rate has the form Nr\/PERIOD, such as/,

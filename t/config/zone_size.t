@@ -1,10 +1,9 @@
+#!/usr/bin/env perl
+
 # rate_limit_zone: one size, of 128k or more, at the http level.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Config;
 
 my $size = qr/in "rate_limit_zone": it is a number of bytes, at least 128k/;
 refuses("rate_limit_zone $_;", "rate_limit_zone $_", qr/invalid size "\Q$_\E" $size/)

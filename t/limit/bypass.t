@@ -3,8 +3,6 @@
 # rate_limit_bypass: any value that is neither empty nor 0 nor off and nothing is limited: no store call, no
 # headers, and no limit after a redirect.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

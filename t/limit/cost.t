@@ -4,8 +4,6 @@
 # nothing, invalid ones are logged and count as 1; check_charge admits while anything is left, so a cost may
 # overshoot.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

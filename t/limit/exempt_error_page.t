@@ -3,8 +3,6 @@
 # An error page that is sent as `=200` and found not modified is 304 to the client: free, as its headers
 # say.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

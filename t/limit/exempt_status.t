@@ -3,8 +3,6 @@
 # Responses of exempt statuses are free: 304 by default, a list, none; Used leaves them out; they open no
 # window.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

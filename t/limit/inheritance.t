@@ -3,8 +3,6 @@
 # Lines are inherited from the level above only where a level has none; `rate_limit off` ends them;
 # parameters override directives; directives come from where the limit is in effect.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,8 +3,6 @@
 # Keys: rate_limit_key and key=, with variables, constant or empty, with any bytes; limits without a key do
 # not apply.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

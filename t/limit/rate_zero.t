@@ -3,8 +3,6 @@
 # 0r/PERIOD rejects everything without asking a store, also for limits beside it: Used 0, Remaining 0, Reset
 # a period ahead of each request.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

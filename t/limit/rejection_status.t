@@ -3,8 +3,6 @@
 # rate_limit_status and rate_limit_error_status: any code from 400 to 599; what an error denies is not
 # charged.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

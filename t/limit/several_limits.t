@@ -4,8 +4,6 @@
 # its own. The github headers show the one that rejected, else the one with the least remaining; the ietf
 # headers list all.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

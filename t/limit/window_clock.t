@@ -3,10 +3,7 @@
 # window=clock: Reset is the end of the UTC period, and the next period starts anew. window=first: a period
 # from the first charged request; a window that has ended is not asked about again.
 
-use strict;
-use warnings;
 use lib 't/lib';
-use POSIX qw(ceil);
 use RateLimit::Test;
 
 my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine

@@ -2,14 +2,8 @@
 
 # The demo that `make run` starts: five requests a minute pass, with Redis and without; a signal ends all of it.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::HTTP;
-use RateLimit::Nginx;
-use RateLimit::Port;
-use RateLimit::Process;
 
 my $module = RateLimit::Nginx::module() // plan skip_all => 'it needs the module';
 

@@ -2,8 +2,6 @@
 
 # "make install" puts the stripped module where nginx looks for it, "make uninstall" takes it away, both below DESTDIR.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -1,7 +1,7 @@
+#!/usr/bin/env perl
+
 # nginx takes the module, alone and with a server.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -2,8 +2,6 @@
 
 # make cannot handle paths with spaces: the Makefile says so at once, and of which.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -1,10 +1,9 @@
+#!/usr/bin/env perl
+
 # The test library itself, against a plain nginx and a real redis-server.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return $conn->hold('gate', [200, [], 'slow']) if $request->{uri} eq '/slow';

@@ -3,8 +3,6 @@
 # The module says its version: in its file, stripped or not, and in the error log at each start and reload, not in a test of
 # the configuration.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 
@@ -18,18 +16,18 @@ is system('strip', '--strip-unneeded', '-o', $stripped, $module), 0, 'strip';
 like read_text($_), qr/ngx_http_rate_limit_module \Q$version\E\0/, "in $_" for $module, $stripped;
 cmp_ok -s $stripped, '<', -s $module, 'of which one is smaller';
 
-sub notices ($nginx) {
+sub announced ($nginx) {
     my $text = read_text($nginx->folder . '/error.log');
     return [$text =~ /\[notice\] (\d+)#\d+: rate limit: ngx_http_rate_limit_module (\S+)$/mg];
 }
 
 my $nginx = RateLimit::Nginx->start(module => $stripped, workers => 2, server => '');
 my @once  = ($nginx->pid, $version);
-is_deeply notices($nginx), [@once], 'at the start, once, by the master';
+is_deeply announced($nginx), [@once], 'at the start, once, by the master';
 $nginx->reload;
-is_deeply notices($nginx), [@once, @once], 'at a reload';
+is_deeply announced($nginx), [@once, @once], 'at a reload';
 $nginx->kill_worker;
-is_deeply notices($nginx), [@once, @once], 'not for a new worker';
+is_deeply announced($nginx), [@once, @once], 'not for a new worker';
 
 my ($code, $output) = RateLimit::Nginx->test_config(http => '');
 is $code, 0, 'a test of a configuration';

@@ -3,8 +3,6 @@
 # A limit works beside auth_request: the subrequest is neither limited nor counted, a rejected request does
 # not reach it, and a limit of the precontent phase can use what it found out.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

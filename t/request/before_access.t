@@ -3,8 +3,6 @@
 # What ends before the access phase is never limited: return, rewrite with redirect, a request that is
 # malformed.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,11 +3,8 @@
 # Clients that leave while the store is silent, many, over HTTP/1 and HTTP/2: 499, not charged, and answers
 # that come late find nobody.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my ($slow, $quick) = map {
     my $gate = $_;

@@ -3,8 +3,6 @@
 # A rejection whose error_page lands in the same location shows that page, whatever limits of a later phase the
 # location has, and asks the store once.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,11 +3,8 @@
 # A client that shuts down its side of the connection after the request has left, as far as nginx is concerned, while the
 # request waits for Redis: 499, not charged. Where nobody waits it gets its answer.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $conn->hold('gate', hmget(undef, undef)) if $words->[0] eq 'hmget';

@@ -3,8 +3,6 @@
 # HTTP/2: each stream is a request of its own, decided and charged once, with the same headers; hundreds of
 # concurrent streams leave exactly one charge each.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,11 +3,8 @@
 # HTTP/2: a stream that is reset while its check waits ends with 499 and is not charged; its connection goes
 # on, and late answers do not touch streams that came after it.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $fake = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $conn->hold('gate', hmget(undef, undef)) if $words->[0] eq 'hmget';

@@ -2,8 +2,6 @@
 
 # Requests on one connection are counted one by one: kept alive and pipelined.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

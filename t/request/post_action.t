@@ -4,8 +4,6 @@
 # another location in the same request before it is logged, changes neither. Nor does it make a request free whose client
 # left before there was any.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

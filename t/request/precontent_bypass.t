@@ -3,8 +3,6 @@
 # rate_limit_bypass is looked at in each phase that has limits: what authentication found frees a request from the
 # limits of both phases.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

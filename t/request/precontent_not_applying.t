@@ -2,8 +2,6 @@
 
 # A location whose limits do not apply to a request, in whatever phase, leaves it to the location that a redirect leads to.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,12 +3,8 @@
 # A request body that arrives before, while and after the check waits reaches the upstream whole, small or
 # large, with `Expect: 100-continue` and over HTTP/2.
 
-use strict;
-use warnings;
 use lib 't/lib';
-use POSIX ();
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $fake = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $conn->hold('gate', hmget(undef, undef)) if $words->[0] eq 'hmget';

@@ -3,8 +3,6 @@
 # Under `satisfy any` a limit that allows lets nobody past authentication, and one that rejects with 401 or
 # 403 is not overruled by a later module's OK, nor delayed by auth_delay.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

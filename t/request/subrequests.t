@@ -3,8 +3,6 @@
 # Subrequests of SSI, mirror, slice and addition are neither limited nor counted, even in locations with
 # limits of their own, and show the numbers of their request.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

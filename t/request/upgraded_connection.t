@@ -3,8 +3,6 @@
 # An upgraded connection is charged when its header is sent, in every mode, and is not in flight from then on. Its end
 # changes nothing. An exempt one is free.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -1,7 +1,7 @@
+#!/usr/bin/env perl
+
 # lua/charge.lua in a real Redis: which windows are counted on, which are opened anew, and what is stored.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

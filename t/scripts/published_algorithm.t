@@ -1,3 +1,5 @@
+#!/usr/bin/env perl
+
 # Our charges and checks give what the published algorithm gives (DESIGN.md states it), over random sequences.
 #
 # The published side is a model in memory: two values for a client, count and end of window in whole seconds.
@@ -5,8 +7,6 @@
 # often meet the edges of a window; periods are a minute and more, so that Redis, whose expiry goes by the
 # real clock, drops nothing during the run. TEST_SEED repeats a run.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -1,7 +1,7 @@
+#!/usr/bin/env perl
+
 # lua/refund.lua in a real Redis: what is given back goes only to the window it came from, and never below zero.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

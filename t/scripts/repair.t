@@ -1,7 +1,7 @@
+#!/usr/bin/env perl
+
 # lua/repair.lua in a real Redis: it adds nothing, and leaves no key that would block a client for ever.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -1,7 +1,7 @@
+#!/usr/bin/env perl
+
 # lua/reserve.lua in a real Redis: what is granted, which windows are counted on, and what is stored.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

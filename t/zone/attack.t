@@ -3,8 +3,6 @@
 # Throw-away keys do not free a client from its limit. Up to three quarters of what the zone holds they cost nobody
 # a count; far above that they still push out each other, not who is at a limit or has used more of one than they.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

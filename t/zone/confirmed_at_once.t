@@ -2,11 +2,8 @@
 
 # What the primary has confirmed is known on the whole machine at once, though its replica knows nothing.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $primary = RateLimit::Redis->start;
 my $replica = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
@@ -32,7 +29,7 @@ cmp_ok scalar($replica->commands('hmget')), '>=', 12, 'the replica was asked unt
 wait_until { ($primary->hash('rl:default/3600:a')->{used} // 0) == 12 } what => 'the charges';
 wait_until { $replica->forget; $clients[0]->get('/x', 'X-Key' => 'a'); !$replica->commands('hmget') }
     what => 'the replica not to be asked any more';
-my $reset = POSIX::ceil($primary->hash('rl:default/3600:a')->{reset} / 1000);
+my $reset = ceil($primary->hash('rl:default/3600:a')->{reset} / 1000);
 is_deeply [grep { limits($_)->{reset} != $reset } @seen[1 .. 11]], [], 'each shows the stored reset';
 
 # Another machine charges the same window: its count comes with the next confirmation.

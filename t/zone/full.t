@@ -3,11 +3,8 @@
 # A zone of the least size, full of windows that are used up: none of them gives way, whoever else comes finds no room,
 # and rate_limit_on_error decides, with a line a second in the log. Limits of a Redis store go on by Redis alone.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-
 
 my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards  = RateLimit::Shards->start(1);

@@ -3,11 +3,8 @@
 # The late answer to a charge does not take used back behind what a replica has said since: a window that was used up
 # stays used up, though another replica be behind.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $reset   = (time + 3000) . '000';
 my $primary = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {

@@ -2,8 +2,6 @@
 
 # The answer to a charge is lost with its worker: soon the primary's word is taken again, even if it is lower.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

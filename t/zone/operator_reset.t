@@ -3,11 +3,8 @@
 # Who deletes or lowers a count on the primary is heard, a second after the limit was reached or, later, within ten (see
 # used_up_asked_rarely.t); but an answer that is older than a charge from here is not taken for such an act.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $shards  = RateLimit::Shards->start(1, replicas => 1);
 my $primary = $shards->primary;

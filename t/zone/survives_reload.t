@@ -3,8 +3,6 @@
 # Local windows stay over reloads with the same rate_limit_zone, and old and new workers count together, also what is in
 # flight in an old one. With another size they start anew, and the log says so.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,8 +3,6 @@
 # Workers killed under load: nobody waits for them, what they charged stays, and whoever got through counts, so that no
 # more pass than the limit says. What a killed worker had in flight counts until its window ends, and no longer.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,12 +3,9 @@
 # Of a client at its limit the primary is asked more and more rarely while its answer stays the same: after 1, 2, 4, 8 and
 # then every 10 seconds. Another answer counts at once, and the intervals begin again.
 
-use strict;
-use warnings;
 use lib 't/lib';
-use POSIX qw(strftime);
 use RateLimit::Test;
-use RateLimit::FakeRedis;
+use POSIX qw(strftime);
 
 my $begin = time;
 my $reset = ($begin + 3000) . '000';

@@ -3,8 +3,6 @@
 # That a window is used up is known without a look at it for a minute at least. After that its store is asked once, and
 # then it is known again; where the store does not answer, what the machine remembers still rejects.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,11 +3,8 @@
 # A window that Redis holds without its end, or with one of a wrong clock, is opened anew by the next charge, also where
 # memory knows it as open: no key counts on for ever.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use Time::HiRes ();
 
 my $patient = 'check_timeout 5s; connect_timeout 5s;';
 my $shards  = RateLimit::Shards->start(1, replicas => 1);

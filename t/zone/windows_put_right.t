@@ -3,11 +3,8 @@
 # What Redis holds is put right: scripts flushed, keys deleted, resets that cannot be, windows that have
 # closed.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use Time::HiRes ();
 
 my $redis = RateLimit::Redis->start;
 my $nginx = RateLimit::Nginx->start(

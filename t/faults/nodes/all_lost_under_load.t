@@ -3,11 +3,8 @@
 # Under load all nodes are frozen, killed and brought back: with allow no request fails, with deny only by
 # rate_limit_error_status, none waits longer than check_timeout, few lines are logged, and then all is as before.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Traffic;
 
 my $shards = RateLimit::Shards->start(2, replicas => 1, redis => {appendonly => 1});
 my $nginx  = RateLimit::Nginx->start(

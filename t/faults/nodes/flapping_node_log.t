@@ -2,11 +2,8 @@
 
 # A node that serves and refuses in turn is reported at most once a second, going and coming.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $reads = 0;
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {

@@ -2,8 +2,6 @@
 
 # Replicas killed and restarted; with none left the primary is read; then rate_limit_on_error decides.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

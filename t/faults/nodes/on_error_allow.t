@@ -3,8 +3,6 @@
 # While Redis cannot be asked rate_limit_on_error decides, and not what waits for Redis here: allow rejects nobody and
 # deny lets nobody in. Only who had reached the limit in Redis itself stays rejected. When it is back it gets all.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

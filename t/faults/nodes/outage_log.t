@@ -3,11 +3,8 @@
 # The log of an outage: its begin, each new reason, once a minute how long it has lasted, and its end, all at level error.
 # That a try fails once more is no news.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);
 my $fake   = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {

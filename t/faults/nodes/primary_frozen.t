@@ -2,8 +2,6 @@
 
 # A frozen primary: requests go on by its replica, and admitted - in doubt <= stored <= admitted.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,13 +3,8 @@
 # Under load a primary is killed, frozen and restarted with its data: admitted - in doubt <= stored <= admitted, and no
 # request notices while its replica answers.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Traffic;
-
-use List::Util qw(sum0);
 
 my $shards  = RateLimit::Shards->start(1, replicas => 1, redis => {appendonly => 1});
 my $primary = $shards->primary;

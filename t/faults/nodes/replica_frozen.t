@@ -3,8 +3,6 @@
 # A frozen replica costs the first requests a third of check_timeout and later ones nothing; thawed, it is
 # used again, and frozen once more, found out again.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,8 +3,6 @@
 # A replica that has lost its primary serves old counts: beside them used never goes backwards, the reset stays, and
 # no client passes its limit.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 
@@ -39,7 +37,7 @@ my @after = map { next_one('/x', 'a') } 5 .. 20;
 is_deeply [map { limits($_)->{used} } @before, @after], [1 .. 20], 'used goes up by one each time';
 my $stored = $primary->hash('rl:default/3600:a')->{reset};
 my %resets = map { limits($_)->{reset} => 1 } @after;
-is_deeply [keys %resets], [POSIX::ceil($stored / 1000)], 'each shows the stored reset';
+is_deeply [keys %resets], [ceil($stored / 1000)], 'each shows the stored reset';
 my %workers = map { $_->header('X-Worker') => 1 } @after;
 cmp_ok scalar keys %workers, '>', 1, 'by several workers';
 cmp_ok $cut->calls('hmget'), '>', 0, 'the replica that is cut off was asked';

@@ -3,11 +3,8 @@
 # Under load a replica is killed, frozen, cut off, separated from its primary: every check is answered by another node,
 # a dead one costs later requests nothing, and it comes back to work.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Traffic;
 
 my $primary  = RateLimit::Redis->start;
 my @replicas = map { RateLimit::Redis->start(replica_of => $primary) } 1 .. 2;

@@ -4,12 +4,8 @@
 # Redis
 # answers, no request gets 500.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-
-use RateLimit::FakeRedis;
 
 my $reset = (time + 1800) . '000';
 sub answer ($words, $conn) {

@@ -3,11 +3,8 @@
 # A primary answers READONLY while more was sent to it: the connection is not left before all of that is answered, and
 # nothing of it is in doubt.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $reset   = (time + 1800) . '000';
 my $sent    = 0;

@@ -3,11 +3,8 @@
 # While a primary refuses writes, answers that need none, as a reservation that does not fit gets, are no proof that it takes
 # them again: charges go on waiting, with a probe now and then.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $reset = (time + 1800) . '000';
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {

@@ -3,11 +3,8 @@
 # A server that goes on answering that it cannot serve, to PING too, is left after some tries: its address may lead to
 # another one by now.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my ($old, $new) = map {
     my $which = $_;

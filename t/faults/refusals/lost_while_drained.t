@@ -3,11 +3,8 @@
 # A connection that is to be left after READONLY is lost while answers are still due on it: a new one is made, though no
 # request needs it, for replicas answer the checks.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $reset   = (time + 1800) . '000';
 my $sent    = 0;

@@ -2,8 +2,6 @@
 
 # A primary whose snapshots fail answers PING by MISCONF, and HMGET as ever: it is up. Checks go on, charges wait.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

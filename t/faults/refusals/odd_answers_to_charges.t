@@ -3,11 +3,8 @@
 # Whatever a primary answers to a charge, the outcome is defined: taken; waiting until it is taken; dropped and counted;
 # or in doubt and never sent again. No request notices.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $reset = (time + 1800) . '000';
 my %sound = (evalsha => array(integer(1), integer($reset)), hincrby => integer(2));

@@ -3,11 +3,8 @@
 # Whatever a node answers to a check, the outcome is defined: the next node's answer, no window, or
 # rate_limit_on_error. Nobody is let through against a known count, and nobody gets another's.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $reset = (time + 1800) . '000';
 my $other = hmget(777, $reset);

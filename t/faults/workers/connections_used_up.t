@@ -2,8 +2,6 @@
 
 # When worker_connections are used up a node cannot be asked: no crash, and charges wait for their turn.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

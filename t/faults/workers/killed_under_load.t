@@ -3,13 +3,8 @@
 # Workers killed under load: only their own requests are lost, new ones work at once, and what is stored is what was
 # admitted but for the charges that died with a worker.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Traffic;
-
-use List::Util qw(sum0);
 
 my $connections = 16;
 my $shards  = RateLimit::Shards->start(1, replicas => 1);

@@ -3,13 +3,8 @@
 # Reloads under load: every request is answered, every admitted one charged once. With a frozen Redis an old worker
 # leaves no later than charge_timeout; what it had not sent is sent by others, and nothing twice.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Traffic;
-
-use List::Util qw(sum0);
 
 my $shards  = RateLimit::Shards->start(1, replicas => 1);
 my $primary = $shards->primary;

@@ -3,11 +3,8 @@
 # A reload, or a graceful stop, while checks wait: the old worker answers its requests, charges them and
 # leaves.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $fake = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $conn->hold('gate', hmget(undef, undef)) if $words->[0] eq 'hmget';

@@ -3,8 +3,6 @@
 # worker_shutdown_timeout cuts requests: their charges still reach a healthy primary, be the connection to it new, idle
 # or older than the requests.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,12 +3,8 @@
 # A worker that was stopped for a while judges no deadline before it has read the answers that lie in its sockets, and
 # gives what it had not even written time to be answered: its own stall is not Redis's.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
-use Time::HiRes ();
 
 my $reset = (time + 1800) . '000';
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {

@@ -6,10 +6,7 @@ RateLimit::Test - tests of the module with real nginx and real Redis
 
 =head1 SYNOPSIS
 
-    use strict;
-    use warnings;
-    use FindBin;
-    use lib "$FindBin::Bin/lib";
+    use lib 't/lib';            # tests are run from the top of the project
     use RateLimit::Test;        # strict, warnings, signatures, Test::More and everything below
 
     my $shards = RateLimit::Shards->start(2, replicas => 1);
@@ -36,7 +33,9 @@ and its one temporary folder goes too.
 
 The other modules say at their top what they offer: L<RateLimit::Nginx>, L<RateLimit::Redis>,
 L<RateLimit::Shards>, L<RateLimit::HTTP>, L<RateLimit::Response>, L<RateLimit::Load>,
-L<RateLimit::Backend>, L<RateLimit::FakeRedis>, L<RateLimit::Proxy>, L<RateLimit::Wait>.
+L<RateLimit::Backend>, L<RateLimit::FakeRedis>, L<RateLimit::Proxy>, L<RateLimit::Dns>, L<RateLimit::Config>,
+L<RateLimit::Example>, L<RateLimit::Traffic>, L<RateLimit::Flood>, L<RateLimit::Folder>, L<RateLimit::Wait>. What
+they export a test has without loading them, and C<sum0>, C<max> and C<ceil>.
 
 =head1 ENVIRONMENT
 
@@ -49,10 +48,16 @@ use strict;
 use warnings;
 use feature 'signatures';
 
+use List::Util qw(max sum0);
+use POSIX qw(ceil);
 use Test2::API ();
 use Test::More;
 use RateLimit::Backend;
-use RateLimit::FakeRedis ();
+use RateLimit::Config;
+use RateLimit::Dns;
+use RateLimit::Example;
+use RateLimit::FakeRedis;
+use RateLimit::Flood;
 use RateLimit::Folder;
 use RateLimit::HTTP;
 use RateLimit::Load;
@@ -63,6 +68,7 @@ use RateLimit::Proxy;
 use RateLimit::Redis;
 use RateLimit::Response;
 use RateLimit::Shards;
+use RateLimit::Traffic;
 use RateLimit::Wait;
 
 my $owner = $$;
@@ -73,9 +79,8 @@ sub import ($class) {
     strict->import;
     warnings->import;
     feature->import('signatures');
-    my %offered = (done => \&done);
-    for my $package (qw(Test::More RateLimit::Wait RateLimit::Folder RateLimit::Port RateLimit::HTTP
-        RateLimit::Load RateLimit::Response)) {
+    my %offered = (done => \&done, max => \&max, sum0 => \&sum0, ceil => \&ceil);
+    for my $package ('Test::More', map { "RateLimit::$_" } qw(Config Example FakeRedis Folder HTTP Load Port Response Wait)) {
         no strict 'refs';
         for my $name (@{"${package}::EXPORT"}) {
             next if $name =~ /^\W/ || $name eq 'done_testing';

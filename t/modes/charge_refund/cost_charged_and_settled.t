@@ -3,8 +3,6 @@
 # charge_refund in Redis: the cost is charged on the primary before the request, if it fits; at the end an exempt
 # status gives it back, and another cost settles it. What is given back goes to no other window.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

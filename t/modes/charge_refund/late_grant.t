@@ -3,11 +3,8 @@
 # A reservation whose request is gone when it is granted is given back; one whose request went on without it is its
 # charge. Nothing is reserved or charged twice. One that was sent and not answered is in doubt.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 # The scripts by their number of arguments.
 my %script = (10 => 'reserve', 8 => 'charge', 7 => 'repair', 6 => 'refund');

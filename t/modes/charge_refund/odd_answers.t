@@ -3,11 +3,8 @@
 # charge_refund: whatever a primary answers to a reservation but what the script can say is for rate_limit_on_error, charges
 # nothing, and nothing is given back of it.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $reset = (time + 1800) . '000';
 my $huge  = '9223372036854775807';

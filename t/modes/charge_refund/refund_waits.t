@@ -3,11 +3,8 @@
 # What is given back while the primary is away waits, summed with what is charged, and arrives when it is back; not in
 # a later window. A primary that refuses writes leaves reservations to rate_limit_on_error, and answers reads.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $redis   = RateLimit::Redis->start(appendonly => 1);
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {

@@ -3,12 +3,8 @@
 # charge_refund: a reservation that never left, because its primary took no connection in check_timeout, is no charge: the
 # request that passed without it is charged once the primary is there.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-
-use IO::Socket::INET;
 
 # A full queue of connections that nobody accepts: the next one gets no answer.
 my $mute = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => free_port(), Listen => 1, ReuseAddr => 1) or die $@;

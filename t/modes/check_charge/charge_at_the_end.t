@@ -3,11 +3,9 @@
 # The charge comes with the end of the request: its proposal opens the window if it still lies ahead, else a
 # new one does; a window that is open by then is charged instead; once opened, a window's Reset stays.
 
-use strict;
-use warnings;
 use lib 't/lib';
-use Time::HiRes qw(time);
 use RateLimit::Test;
+use Time::HiRes qw(time);
 
 my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards  = RateLimit::Shards->start(1);

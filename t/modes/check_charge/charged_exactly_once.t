@@ -3,8 +3,6 @@
 # Exactly one charge for each admitted request that is not exempt, also with 400 connections and three
 # workers.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,8 +3,6 @@
 # An admitted request is charged however it ends: the client leaves before or during the response, the
 # upstream breaks off; never twice.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -2,11 +2,8 @@
 
 # A key deleted while requests run: the increment that makes it anew is repaired; no key stays without an end.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use Time::HiRes ();
 
 my $backend = RateLimit::Backend->start(handler => sub ($request,
     $conn) { $conn->hold('gate', [200, [], 'ok']) });

@@ -3,8 +3,6 @@
 # The requests of one new window agree on its reset, over workers and over seconds, and the stored one is the same. A
 # proposal lives no longer than requests that may yet be charged.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 
@@ -24,7 +22,7 @@ my $nginx = RateLimit::Nginx->start(
 );
 sub reset_of ($key) {
     my $reset = $redis->hash("rl:default/3600:$key")->{reset} // return;
-    return POSIX::ceil($reset / 1000);
+    return ceil($reset / 1000);
 }
 sub start_requests ($count, $uri, $key) {
     my $begun   = () = grep { $_->[1] eq $uri } $backend->requests;

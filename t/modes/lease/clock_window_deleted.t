@@ -3,8 +3,6 @@
 # A window that an operator deletes and that begins again with the same end, as one of the clock does: tokens that Redis
 # does not count any more are not spent.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -2,11 +2,8 @@
 
 # A lease's batches that were asked for and not answered when the connection broke are in the line of counters.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $reset = (time + 7200) . '000';
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {

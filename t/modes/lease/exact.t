@@ -4,11 +4,8 @@
 # more than 2,000 pass. Where fewer do, the tokens left are at hand, and pass those who ask again: 2,000 in all, and Redis
 # holds 2,000. With batches of any size.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use List::Util qw(sum0);
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);
 my ($primary, $replica) = ($shards->primary, $shards->replica);

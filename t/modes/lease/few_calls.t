@@ -3,11 +3,8 @@
 # lease, auto, on two machines of two workers each: hardly a request reaches Redis, no limit is passed, hardly anything of
 # it is left while requests are rejected, and a slow machine and a busy one do not starve each other. Counts, not times.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Flood;
 
 use constant {LIMIT => 100_000, PLENTY => 10_000_000};
 

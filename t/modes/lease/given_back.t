@@ -3,8 +3,6 @@
 # Tokens that nobody spends go back to the window they came from, once, and while others can still spend them. Those of
 # a key in use stay.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,8 +3,6 @@
 # What clients of a leased limit see: tokens at hand on this machine are not used, the reset is the stored one whoever
 # answers, and on rejection nothing remains. Replicas are never asked.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

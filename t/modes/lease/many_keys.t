@@ -4,11 +4,8 @@
 # of a worker's event loop does much for them, and requests are answered in between. All of them come back: when they
 # are idle, by workers of a later configuration too, and at the end.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Flood;
 
 qx{'@{[RateLimit::Nginx::binary()]}' -V 2>&1} =~ /--with-debug/
     or plan skip_all => 'this nginx does not log what is counted here';

@@ -3,11 +3,8 @@
 # lease while Redis is away: tokens at hand are spent, then rate_limit_on_error decides, and what it lets in is charged when
 # Redis is back. A batch that comes too late for who waited is kept for the next; one whose connection broke is in doubt.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $redis = RateLimit::Redis->start;
 my $proxy = RateLimit::Proxy->start(to => $redis->port);

@@ -3,11 +3,8 @@
 # lease: whatever a primary answers to a fetch but what the script can say is for rate_limit_on_error, and brings no tokens.
 # A primary that does not know the script gets its text, once.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $reset = (time + 1800) . '000';
 my $huge  = '9223372036854775807';

@@ -4,8 +4,6 @@
 # spent in the next one. A limit that is raised or lowered, by a reload or by a variable, holds at once, though tokens are
 # at hand that were taken under another one.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,10 +3,7 @@
 # lease: when Redis has less than a batch, what it has is taken. What is at hand and what is left in Redis count together
 # for a request; one that costs more is rejected, smaller ones still pass, and all of the limit is spent.
 
-use strict;
-use warnings;
 use lib 't/lib';
-use List::Util qw(sum0);
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

@@ -3,11 +3,8 @@
 # lease: requests that come while a batch is on its way take places in it, as long as it has places, and get what they
 # have a place for, whoever else comes when it is there. Who finds no place, or costs more than a batch, asks for itself.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $redis = RateLimit::FakeRedis->start(handler => reserving((time + 1800) . '123'));
 my $nginx = RateLimit::Nginx->start(

@@ -3,10 +3,7 @@
 # lease: what a request did not need goes back to this machine's tokens, without a call: after an exempt status, where the cost
 # turned out less, where another limit rejected, where the client has left. What it needed more comes from there, or is charged.
 
-use strict;
-use warnings;
 use lib 't/lib';
-use List::Util qw(sum);
 use RateLimit::Test;
 
 my ($redis, $other) = map { RateLimit::Redis->start } 1, 2;
@@ -53,7 +50,7 @@ sub used ($key) { return limits(ask('/x', $key))->{used} - 1 }
 sub stored ($key, $name = 'default') { return $redis->hash("rl:$name/3600:$key")->{used} }
 
 # Commands that the module sends.
-sub calls () { return sum map { $redis->calls($_) } qw(evalsha eval hincrby) }
+sub calls () { return sum0 map { $redis->calls($_) } qw(evalsha eval hincrby) }
 
 sub ended ($line) {
     return wait_until { read_text($nginx->folder . '/ends') =~ /^\Q$line\E$/m } what => $line;

@@ -3,8 +3,6 @@
 # A graceful stop gives back all tokens at hand, at once, whoever of the workers had fetched them; where Redis is away it
 # does not wait for it, and says what is lost. A fast stop gives nothing back.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

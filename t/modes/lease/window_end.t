@@ -3,8 +3,6 @@
 # lease: tokens are spent in their window alone. In the next one a batch is fetched anew, also for those who waited for a batch
 # of a window that has ended meanwhile, and nothing of the last one comes back.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,11 +3,8 @@
 # Tokens outlive the worker that fetched them: the others spend them, or give them back. Workers killed under load: never
 # one over the limit, and all that passed is stored.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Traffic;
 
 use constant LIMIT => 12_000;
 

@@ -3,12 +3,8 @@
 # Where the zone has no room for all keys, tokens at hand are forgotten, and requests ask for themselves: Redis goes on
 # being right, and nobody passes beyond the limit.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-
-use List::Util qw(sum0);
 
 use constant {KEYS => 3000, LIMIT => 5};
 

@@ -3,11 +3,8 @@
 # Requests that run count against the limit: slow clients pass exactly as many as it says, over one worker and over
 # several. Whatever ends uncharged, and what only waits for its check, takes nothing.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $redis   = RateLimit::Redis->start;
 my $silent  = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {

@@ -3,8 +3,6 @@
 # A request that was charged in advance and outlives its window changes no later one at its end: neither by giving back
 # nor by costing more.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

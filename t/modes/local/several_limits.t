@@ -3,8 +3,6 @@
 # Several limits, local ones and those of a Redis store: where one rejects, none is charged and nothing stays in flight
 # in the others, in whatever mode, order, phase or worker.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -4,10 +4,7 @@
 # is not; window=clock with the period of the UTC clock. A request is charged to the window that is open when
 # it ends.
 
-use strict;
-use warnings;
 use lib 't/lib';
-use POSIX qw(ceil);
 use RateLimit::Test;
 
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) { $conn->hold('gate', [200, [], 'slow']) });

@@ -2,11 +2,8 @@
 
 # Addresses: unix sockets, IPv6, host names; and the database that keys land in.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-
 use IO::Socket::IP;
 
 my $redis = RateLimit::Redis->start(unixsocket => 1, args => ['--bind', '127.0.0.1', '-::1']);

@@ -2,11 +2,8 @@
 
 # prefix and key_digest: the keys in Redis, byte for byte.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-
 use Digest::SHA qw(sha256_hex hmac_sha256_hex);
 
 my $redis   = RateLimit::Redis->start;

@@ -3,11 +3,8 @@
 # A name that leads to another server is followed without an outage: after the server has closed an idle connection, and
 # after the primary behind it was demoted while its connection stayed.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Dns;
 
 # A name to nginx, which knows addresses of four numbers only, and an address to the system.
 my $name  = '127.1';

@@ -2,11 +2,8 @@
 
 # With a resolver a node whose name moves is found again without a reload; without one there is a warning.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Dns;
 
 # A name to nginx, which knows addresses of four numbers only, and an address to the system: it resolves it when the configuration
 # is read, without asking anybody. The test does from then on.

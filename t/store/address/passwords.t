@@ -2,8 +2,6 @@
 
 # Passwords, users, databases and their refusal: a clear line in the log, and rate_limit_on_error decides.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -2,11 +2,8 @@
 
 # Charges that waited are summed per window; if that sum is in doubt, all of them are counted.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return hmget(undef, undef) if $words->[0] eq 'hmget';

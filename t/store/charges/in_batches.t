@@ -2,11 +2,8 @@
 
 # Charges of many windows that waited are delivered completely, one first, then at most 200 at a time.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my ($windows, $each, $batch) = (5000, 50, 200);
 my $replica = RateLimit::Redis->start;

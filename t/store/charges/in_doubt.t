@@ -2,8 +2,6 @@
 
 # Charges that were sent when the connection broke are in doubt: counted, logged and never sent again.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -3,8 +3,6 @@
 # Under load charges leave together, more at a time than requests run at a time, unless nginx's timers are too coarse. A
 # worker that leaves sends them first.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

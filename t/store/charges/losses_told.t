@@ -2,11 +2,8 @@
 
 # What a line a second holds back is told within two seconds, and when the worker ends: the numbers add up.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $reset = (time + 1800) . '000';
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {

@@ -2,11 +2,8 @@
 
 # Two charges leave together; the first is refused for now, the second is taken: the first goes again.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $charges = 0;
 my $reset   = (time + 1800) . '000';

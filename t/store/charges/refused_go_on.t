@@ -3,13 +3,8 @@
 # While a primary refuses writes one charge at a time is tried. If that one fails for a reason of its own, the next is
 # tried: the others do not wait for ever.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
-
-use List::Util qw(sum0);
 
 my $odd   = 1;
 my $reset = (time + 1800) . '000';

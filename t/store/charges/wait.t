@@ -3,8 +3,6 @@
 # While the primary is away charges wait, summed; they are delivered if their window is still open, else
 # dropped.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

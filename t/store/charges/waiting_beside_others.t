@@ -3,8 +3,6 @@
 # Charges that wait for a primary are found among those that wait for another one that stays away, also where there is more to
 # look through than one turn of the event loop does.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

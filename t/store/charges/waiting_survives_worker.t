@@ -3,8 +3,6 @@
 # Charges that wait for a primary outlive the workers that served their requests: killed one by one or all at once,
 # those that follow deliver each charge once, without a further request.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

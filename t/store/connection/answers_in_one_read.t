@@ -2,11 +2,8 @@
 
 # Answers that arrive together each go to their own command, in order; what is no answer goes to none.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 use constant LIMITS => 12;
 

@@ -3,11 +3,8 @@
 # Every check has its own thirds of check_timeout, however near to other checks' it begins: nginx's timers would not
 # move by less than 300 ms.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 # Shard a has a replica that falls silent, shard b a primary that does.
 my $reset = (time + 1800) . '000';

@@ -2,12 +2,8 @@
 
 # A node that takes no connection is given up after connect_timeout; the check has gone to the next by then.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-
-use IO::Socket::INET;
 
 my $primary = RateLimit::Redis->start;
 

@@ -2,11 +2,8 @@
 
 # What waits, is dropped, is in doubt, and errors by node and kind: one line a minute while they change, none while not.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $speed = 120;
 my $reset = (time + 7200) . '000';

@@ -2,8 +2,6 @@
 
 # maxmemory with a policy that evicts is warned about, once per primary although every worker sees it.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

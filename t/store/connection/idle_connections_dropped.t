@@ -2,8 +2,6 @@
 
 # A server may close idle connections: that is no outage, and the next request connects again.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

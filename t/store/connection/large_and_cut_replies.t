@@ -2,12 +2,8 @@
 
 # Replies over 16 KiB, hundreds of them at once, and replies cut at any byte reach who asked.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-
-use RateLimit::FakeRedis;
 
 my $reset = (time + 1800) . '000';
 my $fake  = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {

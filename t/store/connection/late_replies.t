@@ -2,12 +2,8 @@
 
 # An answer that comes after its check has ended is dropped: it never reaches another request.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-
-use RateLimit::FakeRedis;
 
 my $reset = (time + 1800) . '000';
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {

@@ -3,12 +3,8 @@
 # Nothing connects before the first request, cache manager and loader never; then one connection for each
 # worker and node.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-
-use RateLimit::FakeRedis;
 
 my ($primary, $replica, $other) = map { RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return nil() if $words->[0] eq 'evalsha';

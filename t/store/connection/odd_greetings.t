@@ -3,11 +3,8 @@
 # A greeting that is refused, cut at any byte, or answered by nonsense: the node is down until a greeting succeeds, says
 # why at most once a second, and costs requests nothing but the next node's answer.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $reset = (time + 1800) . '000';
 my %sound = (auth => simple('OK'), select => simple('OK'), info => bulk("maxmemory:0\r\n"), script => bulk('0' x 40),

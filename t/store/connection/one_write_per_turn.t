@@ -2,14 +2,11 @@
 
 # Commands issued in one turn of the event loop leave in one write: each arrives as one segment.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-
 use Socket qw(IPPROTO_TCP);
+
 use constant {TCP_INFO => 11, DATA_SEGMENTS_IN => 152};
-use RateLimit::FakeRedis;
 
 # On loopback every write of a socket without delay is a segment of its own, and the receiver counts them.
 package CountingRedis {

@@ -2,12 +2,8 @@
 
 # Reads are spread over the healthy replicas; one that answers slowly gets less.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-
-use RateLimit::FakeRedis;
 
 sub answer ($words, $conn) {
     return hmget(1, (time + 1800) . '000') if $words->[0] eq 'hmget';

@@ -2,8 +2,6 @@
 
 # A primary is given the scripts when it is connected to: no charge needs a second try, unless loading is forbidden.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
 

@@ -2,11 +2,8 @@
 
 # A stray reply that arrives in two pieces never becomes the answer to another command, wherever it is cut.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $reset = (time + 1800) . '000';
 my $stray = hmget(99, $reset);

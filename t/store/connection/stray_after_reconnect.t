@@ -2,11 +2,8 @@
 
 # An answer that nobody waits for ends the connection also after one that was lost with commands in flight.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $reset = (time + 1800) . '000';
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {

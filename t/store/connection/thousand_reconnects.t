@@ -2,11 +2,8 @@
 
 # A thousand lost connections, idle or with a check in flight, leave no descriptor and no memory behind.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 # A connection ends with its answer, without one, or in the middle of one.
 my $reset = (time + 1800) . '000';
