@@ -8,7 +8,6 @@ use RateLimit::Test;
 
 my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards = RateLimit::Shards->start(1, names => ['west']);
-$_->script(read_text(project_path('lua/charge.lua'))) for $shards->primaries;
 my $redis  = $shards->primary(0);
 my $slow   = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $conn->later(0.15, hmget(undef, undef)) if $words->[0] eq 'hmget';

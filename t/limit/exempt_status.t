@@ -8,7 +8,6 @@ use RateLimit::Test;
 
 my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards  = RateLimit::Shards->start(1);
-$_->script(read_text(project_path('lua/charge.lua'))) for $shards->primaries;
 my $redis   = $shards->primary(0);
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return [$request->{uri} =~ m{/(\d+)$}, [], 'ok'];

@@ -9,7 +9,6 @@ use RateLimit::Test;
 
 my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards = RateLimit::Shards->start(2);
-$_->script(read_text(project_path('lua/charge.lua'))) for $shards->primaries;
 my $nginx  = RateLimit::Nginx->start(
     http   => $shards->block('main', $patient) . 'rate_limit_store main; rate_limit_headers github ietf;',
     server => 'location / {

@@ -8,7 +8,6 @@ use RateLimit::Test;
 
 my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards = RateLimit::Shards->start(1);
-$_->script(read_text(project_path('lua/charge.lua'))) for $shards->primaries;
 my $nginx  = RateLimit::Nginx->start(
     files => {htpasswd => "user:{PLAIN}secret\n"},
     http  => $shards->block('main', $patient) . '
