@@ -13,9 +13,9 @@ my $app    = RateLimit::Backend->start(handler => sub ($req, $conn) {
 my $nginx = start_example('graphql-cost', shards => $shards, app => $app);
 my @token = ('Authorization' => 'Bearer t');
 
-my $key = 'rl:graphql/3600#';
+sub windows () { return grep { /^rl:graphql\/3600#/ } map { $_->keys } $shards->primaries }
 sub spent () {
-    my ($name) = grep { /^\Q$key\E/ } map { $_->keys } $shards->primaries;
+    my ($name) = windows();
     return $name ? $shards->find($name)->hash($name)->{used} : 0;
 }
 my $query = $nginx->post('/graphql', 'cost 40', @token);
@@ -39,7 +39,7 @@ my $rejected = $nginx->post('/graphql', 'cost 1', @token);
 is $rejected->status, 429, 'no point is left';
 is limits($rejected)->{resource}, 'graphql', 'of the points';
 is $nginx->post('/graphql', 'cost 1', 'Authorization' => 'Bearer other')->status, 200, 'another client is not affected';
-wait_until { grep({ /^\Q$key\E/ } map { $_->keys } $shards->primaries) == 2 } what => 'its charge';
+wait_until { windows() == 2 } what => 'its charge';
 
 $shards->flush;
 my $queries = $app->requests;
