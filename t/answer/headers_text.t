@@ -6,7 +6,6 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards  = RateLimit::Shards->start(1);
 my $redis   = $shards->primary(0);
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
@@ -17,7 +16,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     ], 'ok'];
 });
 my $nginx = RateLimit::Nginx->start(
-    http   => $shards->block('main', $patient) . 'rate_limit_store main; rate_limit_key k;',
+    http   => $shards->block('main') . 'rate_limit_store main; rate_limit_key k;',
     server => join "\n", map {
         my $backend = $backend->address;
         my $name    = tr/ /-/r;

@@ -5,11 +5,10 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards = RateLimit::Shards->start(1);
 my @levels = qw(info notice warn error);
 my $nginx  = RateLimit::Nginx->start(
-    http   => $shards->block('main', $patient) . 'rate_limit_key $http_x_key; rate_limit_store main;',
+    http   => $shards->block('main') . 'rate_limit_key $http_x_key; rate_limit_store main;',
     server => join "\n", 'location /default { rate_limit 0r/h name=default; }
         location /two { rate_limit 0r/m name=one; rate_limit 0r/d name=two; }
         location /used/ { alias %%DIR%%/html/; rate_limit 2r/h name=used; }',

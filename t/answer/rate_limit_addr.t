@@ -8,11 +8,10 @@ use RateLimit::Test;
 use JSON::PP qw(decode_json);
 use Socket qw(inet_pton AF_INET AF_INET6);
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards = RateLimit::Shards->start(1);
 my $redis  = $shards->primary(0);
 my $nginx  = RateLimit::Nginx->start(
-    http => $shards->block('main', $patient) . '
+    http => $shards->block('main') . '
         rate_limit_store main; rate_limit_key $rate_limit_addr; rate_limit 99r/h name=text;
         rate_limit 99r/h name=bytes key=$rate_limit_binary_addr;
         set_real_ip_from unix:; set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;

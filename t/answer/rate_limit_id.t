@@ -8,7 +8,7 @@ use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);
 my %conf = (
-    http => $shards->block('main', 'check_timeout 5s; connect_timeout 5s;') . '
+    http => $shards->block('main') . '
         rate_limit_redis gone { shard g primary=127.0.0.1:%%PORT_1%%; }
         rate_limit_redis digested { key_digest sha256; prefix d:; shard a primary=' . $shards->primary->address . '; }
         rate_limit_key $http_x_key; rate_limit_bypass $arg_bypass;
@@ -55,7 +55,7 @@ pass 'the log line has it';
 id('/refund', 'secret');
 $nginx->wait_log(qr/rate limit "refund" exceeded: a cost of 10 is above the whole limit, 0 used of 9 in 3600 s, id [0-9a-f]{16},/);
 unlike $nginx->error_log =~ s/request: "[^"]*"//gr, qr/secret/, 'and nothing has the key';
-wait_until { read_text($nginx->folder . '/ids') =~ m{^/redis secret <$redis_id>$}m } what => 'the access log';
+$nginx->wait_line('ids', "/redis secret <$redis_id>");
 
 $nginx->reload(%conf);
 is id('/x', 'secret'), $id, 'the same after a reload';

@@ -8,7 +8,7 @@ use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, names => ['up']);
 my $nginx  = RateLimit::Nginx->start(
-    http => $shards->block('main', 'check_timeout 5s; connect_timeout 5s;') . '
+    http => $shards->block('main') . '
         rate_limit_redis gone { shard dead primary=127.0.0.1:%%PORT_1%%; }
         rate_limit_redis away { shard far primary=127.0.0.1:%%PORT_2%%; }
         rate_limit_key $http_x_key; rate_limit_store main;

@@ -11,8 +11,8 @@ my $redis  = $shards->primary;
 my $nowhere = RateLimit::Redis->start;
 my $nginx  = RateLimit::Nginx->start(
     workers => 1,
-    http    => $shards->block('main', 'check_timeout 5s; connect_timeout 5s;')
-        . 'rate_limit_redis away { check_timeout 50ms; shard a primary=' . $nowhere->address . '; }
+    http    => $shards->block('main')
+        . redis_block('away', $nowhere, 'check_timeout 50ms;') . '
         rate_limit_key $http_x_key; rate_limit_cost $http_x_cost; rate_limit_headers github ietf;',
     server => 'location / { }'
         . join('', map { my ($store, $mode) = @$_; "location /$store-$mode { rate_limit_store $store; rate_limit_mode $mode;
@@ -33,7 +33,7 @@ sub shown ($response) {
     return [$response->status, @{limits($response)}{qw(used remaining retry_after)}];
 }
 
-sub reservations () { return $redis->calls('evalsha') + $redis->calls('eval') }
+sub reservations () { return $redis->script_calls }
 
 for my $where (qw(local-charge_refund local-lease main-charge_refund main-lease)) {
     is_deeply shown(ask($where, 11)), [429, 0, 10, undef], "$where: rejected, with all that is left";
@@ -59,7 +59,7 @@ for my $mode (qw(charge_refund lease)) {
     is_deeply shown(ask("main-$mode", 12, 'others')), [429, 6, 4, undef], "$mode: again, from memory";
     is $redis->calls('hmget'), $reads, "$mode: without a read";
     is reservations(), $before, "$mode: nothing is reserved";
-    is $redis->hash("rl:main-$mode/3600:others")->{used}, 6, "$mode: nor charged";
+    is $redis->used('others', "main-$mode/3600"), 6, "$mode: nor charged";
 }
 
 $nowhere->kill;

@@ -11,7 +11,7 @@ my $redis   = $shards->primary;
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) { $conn->hold('gate', [200, ['X-Cost' => 7], 'late']) });
 my $up      = 'http://' . $backend->address;
 my $nginx   = RateLimit::Nginx->start(
-    http => $shards->block('main', 'check_timeout 5s; connect_timeout 5s;') . '
+    http => $shards->block('main') . '
         map $upstream_http_x_cost $cost { volatile; "" 50; default $upstream_http_x_cost; }
         rate_limit_key $http_x_key; log_format end "$status $http_x_key $cost";',
     server => 'access_log %%DIR%%/ends end;' . join '', map {
@@ -27,7 +27,7 @@ my $nginx   = RateLimit::Nginx->start(
     } map { my $mode = $_; map { [$mode, $_] } qw(local main) } qw(check_charge charge_refund),
 );
 
-sub used ($uri) { return limits($nginx->get("/look$uri", 'X-Key' => 'k'))->{used} }
+sub shown ($uri) { return limits($nginx->get("/look$uri", 'X-Key' => 'k'))->{used} }
 
 for my $mode (qw(check_charge charge_refund)) {
     for my $store (qw(local main)) {
@@ -39,10 +39,10 @@ for my $mode (qw(check_charge charge_refund)) {
             $_->start_request('GET', $uri, ['X-Key' => 'k']) for @clients;
             wait_until { $backend->requests == $before + 20 } what => "$uri at the upstream";
             $_->abort for @clients;
-            wait_until { used($uri) == 20 * 50 } what => "$uri: charges" if $how eq 'high';
+            wait_until { shown($uri) == 20 * 50 } what => "$uri: charges" if $how eq 'high';
             $backend->release('gate');
-            wait_until { used($uri) == 20 * $cost } what => "$uri: 20 times $cost";
-            is used($uri), 20 * $cost, "$uri: 20 requests whose clients left pay $cost each";
+            wait_until { shown($uri) == 20 * $cost } what => "$uri: 20 times $cost";
+            is shown($uri), 20 * $cost, "$uri: 20 requests whose clients left pay $cost each";
         }
     }
 }

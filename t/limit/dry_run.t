@@ -6,14 +6,13 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards = RateLimit::Shards->start(1);
 my $redis  = $shards->primary(0);
 my $nginx  = RateLimit::Nginx->start(
-    http => $shards->block('main', $patient) . '
+    http => $shards->block('main') . '
         rate_limit_redis gone { shard a primary=127.0.0.1:%%PORT_1%%; }
         rate_limit_store main; rate_limit_key $http_x_key; rate_limit_headers github ietf;',
-    server => 'add_header X-Status $rate_limit_status always; rate_limit_on_error deny;
+    server => 'add_header X-Outcome $rate_limit_status always; rate_limit_on_error deny;
         location / { rate_limit 2r/h; rate_limit_dry_run on; }
         location /some/ { alias %%DIR%%/html/; rate_limit 2r/h name=some; rate_limit_dry_run $arg_dry; }
         location /line/ { alias %%DIR%%/html/; rate_limit_dry_run on; rate_limit 1r/h name=dry;
@@ -24,9 +23,9 @@ my $nginx  = RateLimit::Nginx->start(
 
 sub ask ($uri) { return $nginx->get($uri, 'X-Key' => 'k') }
 
-is ask('/x')->header('X-Status'), 'PASSED', 'within the limit' for 1, 2;
+is ask('/x')->header('X-Outcome'), 'PASSED', 'within the limit' for 1, 2;
 my $over = ask('/x');
-is_deeply [$over->status, $over->header('X-Status')], [200, 'REJECTED_DRY_RUN'], 'over the limit it passes';
+is_deeply [$over->status, $over->header('X-Outcome')], [200, 'REJECTED_DRY_RUN'], 'over the limit it passes';
 is_deeply [@{limits($over)}{qw(limit used remaining retry_after)}], [2, 2, 0, undef], 'its headers';
 like $over->header('RateLimit'), qr/^"default";r=0;t=(?:3600|3599)$/, 'also of ietf';
 ok $nginx->count_log(qr/\[warn\].*rate limit "default" exceeded, dry run: 2 used of 2 in 3600 s/),
@@ -36,16 +35,16 @@ ask('/some/x') for 1, 2;
 is_deeply [map { ask("/some/x?dry=$_")->status } '1', 'on', 'x', '', '0', 'off'],
     [200, 200, 200, 429, 429, 429], 'by a variable';
 my $first = ask('/line/x');
-is_deeply [$first->header('X-Status'), limits($first)->{resource}], ['PASSED', 'dry'], 'one of two lines';
+is_deeply [$first->header('X-Outcome'), limits($first)->{resource}], ['PASSED', 'dry'], 'one of two lines';
 my $second = ask('/line/x');
-is_deeply [$second->status, $second->header('X-Status'), limits($second)->{resource}],
+is_deeply [$second->status, $second->header('X-Outcome'), limits($second)->{resource}],
     [200, 'REJECTED_DRY_RUN', 'dry'], 'which is over';
 my $third = ask('/line/x');
-is_deeply [$third->header('X-Status'), limits($third)->{resource}], ['REJECTED', 'wet'], 'then the other';
-is_deeply [map { ask("/error/x?dry=$_")->header('X-Status') } 1, 0], ['ERROR_ALLOWED', 'ERROR_DENIED'],
+is_deeply [$third->header('X-Outcome'), limits($third)->{resource}], ['REJECTED', 'wet'], 'then the other';
+is_deeply [map { ask("/error/x?dry=$_")->header('X-Outcome') } 1, 0], ['ERROR_ALLOWED', 'ERROR_DENIED'],
     'errors never deny in dry run';
-is ask('/rate/x?rate=x')->header('X-Status'), 'ERROR_ALLOWED', 'nor a malformed rate';
+is ask('/rate/x?rate=x')->header('X-Outcome'), 'ERROR_ALLOWED', 'nor a malformed rate';
 $nginx->stop;
-is_deeply [map { $redis->hash("rl:$_/3600:k")->{used} } qw(default some dry wet)], [2, 2, 1, 2], 'charges';
+is_deeply [map { $redis->used('k', "$_/3600") } qw(default some dry wet)], [2, 2, 1, 2], 'charges';
 
 done;

@@ -6,11 +6,10 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards = RateLimit::Shards->start(1);
 my $redis  = $shards->primary(0);
 my $nginx  = RateLimit::Nginx->start(
-    http => $shards->block('main', $patient) . '
+    http => $shards->block('main') . '
         rate_limit_store main; rate_limit_key $http_x_key; rate_limit_headers ietf;
         rate_limit_exempt_status off; rate_limit_lease 5; rate_limit 9r/h name=http; rate_limit 99r/d name=http2;
         server { listen 127.0.0.1:%%PORT_1%%; rate_limit off; rate_limit_cost 2;
@@ -65,15 +64,15 @@ is $headers->header('RateLimit'), undef, 'replaces that of http';
 for my $case (['/lease/x', 5, 'http'], ['/lease/in/x', 7, 'the location']) {
     my ($uri, $batch, $where) = @$case;
     is $nginx->get($uri, 'X-Key' => $uri)->status, 200, 'a request with a token';
-    is $redis->hash("rl:lease/3600:$uri")->{used}, $batch, "of a batch as large as $where says";
+    is $redis->used($uri, 'lease/3600'), $batch, "of a batch as large as $where says";
 }
 $nginx->get('/key/x', 'X-Key' => 'k');
 my $server = RateLimit::HTTP->new(port => $nginx->port(2));
 is_deeply [map { $server->get('/x', 'X-Key' => 's')->status } 1 .. 9], [(200) x 8, 480],
     'rate_limit_status of the server';
 $nginx->stop;
-is $redis->hash('rl:http/3600:mine')->{used}, 1, 'the key of where it is in effect';
-is $redis->hash('rl:http/3600:if')->{used}, 1, 'also with an if';
-is $redis->hash('rl:on/3600:k')->{used}, 5, 'the cost of the line';
+is $redis->used('mine', 'http/3600'), 1, 'the key of where it is in effect';
+is $redis->used('if', 'http/3600'), 1, 'also with an if';
+is $redis->used('k', 'on/3600'), 5, 'the cost of the line';
 
 done;

@@ -6,11 +6,10 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards = RateLimit::Shards->start(1);
 my $redis  = $shards->primary(0);
 my $nginx  = RateLimit::Nginx->start(
-    http   => $shards->block('main', $patient) . '
+    http   => $shards->block('main') . '
         rate_limit_store main; rate_limit_key $http_x_key; rate_limit_headers off;',
     server => 'location / { rate_limit 9r/h; }
         location /own/ { alias %%DIR%%/html/; rate_limit 9r/h name=own key=$http_x_own;

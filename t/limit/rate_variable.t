@@ -6,11 +6,10 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards = RateLimit::Shards->start(1);
 my $redis  = $shards->primary(0);
 my $nginx  = RateLimit::Nginx->start(
-    http => $shards->block('main', $patient) . '
+    http => $shards->block('main') . '
         map $http_x_plan $rate { free 2r/m; pro 5000r/h; none 0r/s; unlimited ""; default $http_x_plan; }
         rate_limit_store main; rate_limit_key $http_x_key; log_format outcome $rate_limit_status;',
     server => 'location / { rate_limit $rate; access_log %%DIR%%/outcome outcome; }
@@ -44,7 +43,7 @@ is limits(ask('1000000000000r/366d'))->{limit}, 1_000_000_000_000, 'the largest 
 ok $nginx->count_log(qr/rate limit "default" in .*nginx\.conf:\d+ could not be checked: invalid rate "5": a rate has the form/),
     'logged';
 $nginx->stop;
-is_deeply [split /\n/, read_text($nginx->folder . '/outcome')],
+is_deeply [$nginx->lines('outcome')],
     [qw(PASSED PASSED REJECTED PASSED REJECTED -), ('ERROR_ALLOWED') x 10, 'PASSED'], '$rate_limit_status';
 is_deeply [sort $redis->keys],
     [map { "rl:$_:a" } qw(default/31622400 default/3600 default/60 part/3600 whole/3600)],

@@ -7,10 +7,9 @@ use lib 't/lib';
 use RateLimit::Test;
 
 my @codes  = (400, 401, 403, 418, 429, 503, 599);
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards = RateLimit::Shards->start(1);
 my $nginx  = RateLimit::Nginx->start(
-    http => $shards->block('main', $patient) . '
+    http => $shards->block('main') . '
         rate_limit_redis gone { shard a primary=127.0.0.1:%%PORT_1%%; }
         rate_limit_key all; rate_limit_store main;',
     server => join "\n", 'location /default { rate_limit 0r/h; }

@@ -10,7 +10,7 @@ my $shards = RateLimit::Shards->start(1);
 my $redis  = $shards->primary;
 my $nginx  = RateLimit::Nginx->start(
     workers => 1,
-    http    => $shards->block('main', 'check_timeout 5s; connect_timeout 5s;') . '
+    http    => $shards->block('main') . '
         rate_limit_key $http_x_key; log_format end "$uri $rate_limit_resource $rate_limit_limit"; rate_limit_headers github ietf;',
     server => 'access_log %%DIR%%/ends end;
         location /local { rate_limit 10r/m; rate_limit $http_x_rate; }
@@ -31,7 +31,7 @@ my @same = ('X-Rate' => '10r/60s', 'X-Store' => 'main');
 for my $uri (qw(/local /redis /refund /phases)) {
     my $each = $uri eq '/refund' ? 2 : 1;
     is policy($uri, @same), "200 @{[$each * 1]} 1", "$uri: one limit is left";
-    wait_until { $redis->hash('rl:default/60:k')->{used} } what => 'the charge' if $uri eq '/redis';
+    wait_until { $redis->used('k', 'default/60') } what => 'the charge' if $uri eq '/redis';
     is policy($uri, @same), "200 @{[$each * 2]} 1", "$uri: and charged once a request";
     is policy($uri, 'X-Rate' => '10r/61s', 'X-Store' => 'main'), "200 @{[$each * 3]} 2", "$uri: two where they differ";
     is policy($uri, 'X-Rate' => '7r/60s', 'X-Store' => 'main'), "200 @{[$each * 4]} 1", "$uri: what they allow does not count";
@@ -41,8 +41,8 @@ is policy('/keys', 'X-Other' => 'l'), '200 2 2', 'two keys';
 is policy('/redis', 'X-Rate' => '10r/60s', 'X-Store' => 'local'), '200 5 2', 'another store is another window';
 
 $nginx->stop;
-is $redis->hash('rl:default/60:k')->{used}, 5, 'Redis was charged once a request';
-is $redis->hash('rl:r/60:k')->{used}, 8, 'in charge_refund, too';
+is $redis->used('k', 'default/60'), 5, 'Redis was charged once a request';
+is $redis->used('k', 'r/60'), 8, 'in charge_refund, too';
 is $nginx->count_log(qr/\[warn\] .*rate limit "default" in \S+:\d+ is skipped where its window turns out to be the same as that of/), 2,
     'each line is logged once';
 is $nginx->count_log(qr/is skipped/), 5, 'all of them';

@@ -6,19 +6,18 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $east  = RateLimit::Shards->start(1, names => ['e']);
 my $west  = RateLimit::Shards->start(1, names => ['w']);
 my $nginx = RateLimit::Nginx->start(
-    http   => $east->block('east', $patient) . $west->block('west', $patient) . 'rate_limit_key all;',
-    server => 'add_header X-Status "$rate_limit_status $rate_limit_shard" always;
+    http   => $east->block('east') . $west->block('west') . 'rate_limit_key all;',
+    server => 'add_header X-Outcome "$rate_limit_status $rate_limit_shard" always;
         location / { rate_limit_store $arg_store; rate_limit 9r/h; }
         location /line/ { alias %%DIR%%/html/; rate_limit 9r/h name=line store=${arg_store}st; }
         location /deny/ { alias %%DIR%%/html/; rate_limit_store $arg_store; rate_limit 9r/h;
             rate_limit_on_error deny; }',
 );
 
-sub status ($uri) { my $r = $nginx->get($uri); return join ' ', $r->status, $r->header('X-Status') }
+sub status ($uri) { my $r = $nginx->get($uri); return join ' ', $r->status, $r->header('X-Outcome') }
 
 is status('/x?store=east'), '200 PASSED e', 'one store';
 is status('/x?store=west'), '200 PASSED w', 'the other' for 1, 2;
@@ -30,8 +29,8 @@ is status('/deny/x?store=east'), '200 PASSED e', 'not a store that is there';
 ok $nginx->count_log(qr/rate limit "default" in .* could not be checked: invalid store "": it is neither "local" nor/),
     'logged';
 $nginx->stop;
-is $east->primary->hash('rl:default/3600:all')->{used}, 2, 'charges in one';
-is $east->primary->hash('rl:line/3600:all')->{used}, 1, 'for the line';
-is $west->primary->hash('rl:default/3600:all')->{used}, 2, 'and in the other';
+is $east->primary->used('all'), 2, 'charges in one';
+is $east->primary->used('all', 'line/3600'), 1, 'for the line';
+is $west->primary->used('all'), 2, 'and in the other';
 
 done;

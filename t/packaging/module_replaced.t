@@ -6,7 +6,7 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $version = read_text(project_path('VERSION')) =~ s/\n//r;
+my $version = project_file('VERSION') =~ s/\n//r;
 my $text    = read_text(RateLimit::Nginx::module());
 my $file    = write_text(test_folder() . '/module.so', $text);
 
@@ -28,26 +28,26 @@ sub versions () {
     return [read_text($nginx->folder . '/error.log') =~ /rate limit: ngx_http_rate_limit_module (\S+)$/mg];
 }
 
-sub used () { return limits($nginx->get('/x'))->{used} }
+sub shown () { return limits($nginx->get('/x'))->{used} }
 
 wait_until { master() && RateLimit::Process::children_of(master()) } what => 'nginx';
 my $old   = master();
 my $newer = '9' . substr $version, 1;
 write_text($file, $text =~ s/(ngx_http_rate_limit_module )\Q$version\E\0/$1$newer\0/r);
-is used(), 1, 'a window opens';
+is shown(), 1, 'a window opens';
 my @before = RateLimit::Process::children_of($old);
 kill HUP => $old;
 wait_until { is_gone(@before) } what => 'the reload';
 is_deeply versions(), [$version, $version], 'a reload: still the old code';
-is used(), 2, 'and the window';
+is shown(), 2, 'and the window';
 
 kill USR2 => $old;
 wait_until { master() && master() != $old && RateLimit::Process::children_of(master()) } what => 'a new master';
 is_deeply versions(), [$version, $version, $newer], 'USR2: the new code';
 kill QUIT => $old;
 wait_until { is_gone($old) } what => 'the old master to leave';
-is used(), 1, 'and a new window';
-is used(), 2, 'which counts';
+is shown(), 1, 'and a new window';
+is shown(), 2, 'which counts';
 is $nginx->count_log(qr/\[(?:warn|error|crit|alert|emerg)\]/), 0, 'without a complaint';
 
 my $new = master();

@@ -6,9 +6,9 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my ($version) = read_text(project_path('VERSION')) =~ /^(\d+\.\d+\.\d+)\n\z/;
+my ($version) = project_file('VERSION') =~ /^(\d+\.\d+\.\d+)\n\z/;
 ok $version, 'VERSION is one';
-like read_text(project_path('CHANGELOG.md')), qr/^## \[Unreleased\]\n/m, 'CHANGELOG.md has a place for what comes';
+like project_file('CHANGELOG.md'), qr/^## \[Unreleased\]\n/m, 'CHANGELOG.md has a place for what comes';
 
 my $module   = RateLimit::Nginx::module();
 my $stripped = test_folder() . '/stripped.so';

@@ -6,11 +6,10 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards = RateLimit::Shards->start(1);
 my $redis  = $shards->primary(0);
 my $nginx  = RateLimit::Nginx->start(
-    http   => $shards->block('main', $patient) . '
+    http   => $shards->block('main') . '
         rate_limit_store main; rate_limit_key all; rate_limit 0r/h;',
     server => 'location / { }
         location /return { return 200 "returned"; }

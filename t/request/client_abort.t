@@ -31,7 +31,6 @@ my $nginx = RateLimit::Nginx->start(
         location /pre { rate_limit 9r/h store=quick; rate_limit 9r/h name=b phase=precontent; }',
 );
 
-sub lines () { return split /\n/, read_text($nginx->folder . '/short') }
 
 sub charged () {
     return map { "@$_" =~ /(rl:\S+)/ } grep { $_->[0] =~ /^(?:eval|hincrby)/ }
@@ -42,15 +41,15 @@ my @clients = map { $nginx->http } 1 .. 100;
 $_->start_request('GET', '/x', ['X-Key' => 'gone']) for @clients;
 wait_until { $slow->commands('hmget') == 100 } what => 'the checks';
 $_ % 2 ? $clients[$_]->abort : $clients[$_]->close for 0 .. $#clients;
-wait_until { lines() == 100 } what => 'the log';
-is_deeply [grep { $_ ne '499 - gone' } lines()], [], 'each ends with 499, undecided';
+wait_until { $nginx->lines('short') == 100 } what => 'the log';
+is_deeply [grep { $_ ne '499 - gone' } $nginx->lines('short')], [], 'each ends with 499, undecided';
 
 my $half = $nginx->http;
 $half->start_request('GET', '/pre', ['X-Key' => 'half']);
 wait_until { $slow->commands('hmget') == 101 } what => 'the precontent check';
 $half->abort;
-wait_until { lines() == 101 } what => 'the log';
-is((lines())[100], '499 - half', 'also between two phases');
+wait_until { $nginx->lines('short') == 101 } what => 'the log';
+is(($nginx->lines('short'))[100], '499 - half', 'also between two phases');
 
 my $client = fork // die $!;
 if (!$client) {
@@ -61,8 +60,8 @@ if (!$client) {
 wait_until { $slow->commands('hmget') == 151 } what => 'the checks of 50 streams';
 kill KILL => $client;
 waitpid $client, 0;
-wait_until { lines() == 151 } what => 'the log';
-is_deeply [grep { $_ ne '499 - gone' } (lines())[101 .. 150]], [], 'as do 50 streams';
+wait_until { $nginx->lines('short') == 151 } what => 'the log';
+is_deeply [grep { $_ ne '499 - gone' } ($nginx->lines('short'))[101 .. 150]], [], 'as do 50 streams';
 
 $slow->release('gate');
 my $http = $nginx->http;

@@ -123,7 +123,7 @@ for (['local', 'check_charge'], ['local', 'charge_refund'], ['main', 'check_char
     my %lines;
     wait_until {
         %lines = map { $_ => 0 } @names;
-        $lines{$_}++ for split /\n/, read_text($nginx->folder . '/ended');
+        $lines{$_}++ for $nginx->lines('ended');
         !grep { $lines{$_} < $endings{$_}[1] } @names
     } what => 'all to end';
     is_deeply \%lines, wanted(1), 'each request ends once';

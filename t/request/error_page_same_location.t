@@ -34,6 +34,6 @@ for (['/x', 'early', 0], ['/late/x', 'last', 1]) {
     $shards->forget_calls;
 }
 $nginx->stop;
-is $primary->hash("rl:$_/3600:k")->{used}, 1, "$_: the rejected request is not charged" for qw(early late first last);
+is $primary->used('k', "$_/3600"), 1, "$_: the rejected request is not charged" for qw(early late first last);
 
 done;

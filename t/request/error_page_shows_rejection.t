@@ -6,14 +6,13 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards  = RateLimit::Shards->start(1);
 my $redis   = $shards->primary(0);
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return [200, ['Retry-After' => 999_999, 'X-RateLimit-Used' => 77], 'from the backend'];
 });
 my $nginx = RateLimit::Nginx->start(
-    http   => $shards->block('main', $patient) . '
+    http   => $shards->block('main') . '
         rate_limit_store main; rate_limit_key $http_x_key; rate_limit 1r/h;',
     files  => {'429.html' => "slow down\n"},
     server => sprintf '

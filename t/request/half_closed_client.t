@@ -11,7 +11,7 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return fallback($words);
 });
 my $nginx = RateLimit::Nginx->start(
-    http => 'rate_limit_redis main { check_timeout 20s; connect_timeout 5s; shard a primary=' . $redis->address . '; }
+    http => redis_block('main', $redis, 'check_timeout 20s; connect_timeout 5s;') . '
         rate_limit_key $http_x_key; log_format end "$status $http_x_key $rate_limit_status";',
     server => 'access_log %%DIR%%/ends end; location / { rate_limit 9r/h store=main; } location /local { rate_limit 9r/h; }',
     files  => {local => 'text'},
@@ -23,7 +23,7 @@ sub half_closed ($uri, $key) {
     shutdown $http->socket, 1;
     return $http;
 }
-sub logged ($line) { return wait_until { read_text($nginx->folder . '/ends') =~ /^\Q$line\E$/m } what => $line }
+sub logged ($line) { return $nginx->wait_line('ends', $line) }
 
 my $http = half_closed('/x', 'waits');
 ok logged('499 waits -'), 'while it waits for Redis: 499';

@@ -32,20 +32,19 @@ sub ask ($stream, $key) {
     return frame(1, 0x05, $stream, $head);                            # HEADERS, the only one, ends the stream
 }
 sub reset_stream ($stream) { return frame(3, 0, $stream, pack 'N', 8) }    # CANCEL
-sub lines () { return split /\n/, read_text($nginx->folder . '/short') }
 
 my $http = $nginx->http;
 $http->send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" . frame(4, 0, 0, ''));
 $http->send(join '', map { ask(2 * $_ - 1, "gone$_") } 1 .. 20);
 wait_until { $fake->commands('hmget') == 20 } what => 'the checks';
 $http->send(join '', map { reset_stream(2 * $_ - 1) } 1 .. 19);
-wait_until { lines() == 19 } what => 'the log';
-is_deeply [sort(lines())], [sort map { "499 - gone$_" } 1 .. 19], 'streams that were reset';
+wait_until { $nginx->lines('short') == 19 } what => 'the log';
+is_deeply [sort($nginx->lines('short'))], [sort map { "499 - gone$_" } 1 .. 19], 'streams that were reset';
 $http->send(join '', map { ask(2 * $_ - 1, 'here') } 21 .. 40);
 wait_until { $fake->commands('hmget') == 40 } what => 'more checks';
 $fake->release('gate');
-wait_until { lines() == 40 } what => 'the log';
-is_deeply [sort((lines())[19 .. 39])], [sort '200 PASSED gone20', ('200 PASSED here') x 20], 'the others';
+wait_until { $nginx->lines('short') == 40 } what => 'the log';
+is_deeply [sort(($nginx->lines('short'))[19 .. 39])], [sort '200 PASSED gone20', ('200 PASSED here') x 20], 'the others';
 $http->close;
 $nginx->stop;
 my @charged = map { "@$_" =~ /(rl:\S+)/ } grep { $_->[0] =~ /^(?:eval|hincrby)/ } $fake->commands;

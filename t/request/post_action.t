@@ -17,7 +17,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
 my $up    = 'http://' . $backend->address;
 my @modes = map { [split /-/] } qw(local-check_charge local-charge_refund main-check_charge main-charge_refund main-lease);
 my $nginx = RateLimit::Nginx->start(
-    http => $shards->block('main', 'check_timeout 5s; connect_timeout 5s;') . '
+    http => $shards->block('main') . '
         rate_limit_key $http_x_key; log_format end "$http_x_key used $rate_limit_used of $rate_limit_limit";',
     server => 'access_log %%DIR%%/ends end; location /after/ { internal; ' . "proxy_pass $up; }" . join '', map {
         my ($store, $mode) = @$_;
@@ -28,13 +28,13 @@ my $nginx = RateLimit::Nginx->start(
 );
 
 sub logged ($line) {
-    return wait_until { read_text($nginx->folder . '/ends') =~ /^\Q$line\E$/m } what => "the log line: $line";
+    return $nginx->wait_line('ends', $line);
 }
 
 for (@modes) {
     my $name = join '-', @$_;
     my $used = sub ($key) {
-        return $redis->hash("rl:$name/3600:$key")->{used} // 0 if $name =~ /main-c/;
+        return $redis->used($key, "$name/3600") if $name =~ /main-c/;
         return limits($nginx->get("/$name/look/x", 'X-Key' => $key))->{used};
     };
     my $ask = sub ($key, $status, $after) {

@@ -13,7 +13,7 @@ my $auth   = RateLimit::Backend->start(handler => sub ($request, $conn) {
 my $found = 'auth_request /auth; auth_request_set $admin $upstream_http_x_admin; rate_limit_bypass $admin;';
 my $nginx = RateLimit::Nginx->start(
     http   => $shards->block('main') . 'rate_limit_store main; rate_limit_key $http_x_user;',
-    server => "$found add_header X-Status \$rate_limit_status always;
+    server => "$found add_header X-Outcome \$rate_limit_status always;
         location / { rate_limit 1r/h phase=precontent; }
         location /both { rate_limit 5r/h name=early; rate_limit 1r/h name=late phase=precontent; }
         location = /auth { internal; proxy_pass http://@{[$auth->address]}; }",
@@ -24,11 +24,11 @@ for my $uri ('/x', '/both') {
     for (1 .. 2) {
         my $free = $nginx->get($uri, 'X-User' => 'root');
         is $free->status, 200, "$uri: passes";
-        is $free->header('X-Status'), 'BYPASSED', 'bypassed by what authentication found';
+        is $free->header('X-Outcome'), 'BYPASSED', 'bypassed by what authentication found';
         is_deeply limits($free), {}, 'no headers';
     }
     my $limited = $nginx->get($uri, 'X-User' => 'alice');
-    is $limited->header('X-Status'), 'PASSED', 'others are limited';
+    is $limited->header('X-Outcome'), 'PASSED', 'others are limited';
     is limits($limited)->{remaining}, 0, 'as configured';
 }
 $nginx->stop;

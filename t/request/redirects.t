@@ -7,7 +7,6 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards  = RateLimit::Shards->start(1);
 my $redis   = $shards->primary(0);
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
@@ -17,7 +16,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return [200, [], 'backend'];
 });
 my $nginx = RateLimit::Nginx->start(
-    http   => $shards->block('main', $patient) . 'rate_limit_store main; rate_limit_key $http_x_key;',
+    http   => $shards->block('main') . 'rate_limit_store main; rate_limit_key $http_x_key;',
     files  => {'404.html' => "not here\n"},
     server => sprintf '
         location / { rate_limit 9r/h name=first; error_page 404 /404.html; }
@@ -57,7 +56,7 @@ for my $uri (sort keys %expected) {
         is $limits->{used}, $n, "$uri: counted once";
         is $limits->{resource}, 'first', "$uri: by the first location";
     }
-    wait_until { ($redis->hash("rl:first/3600:$key")->{used} // 0) == 2 } what => "$uri: charges";
+    wait_until { $redis->used($key, 'first/3600') == 2 } what => "$uri: charges";
 }
 is_deeply [grep { /other|late/ } $redis->keys], [], 'where redirects led, nothing was limited';
 
@@ -67,6 +66,6 @@ for my $uri ('/unlimited/none', '/unkeyed/none') {
     is $nginx->get($uri, 'X-Key' => $key)->status, 429, 'so that the limit of the error page counts';
 }
 $nginx->stop;
-is $redis->hash('rl:first/3600:-proxy-accel')->{used}, 2, 'no charge comes late';
+is $redis->used('-proxy-accel', 'first/3600'), 2, 'no charge comes late';
 
 done;

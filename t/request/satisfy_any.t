@@ -6,11 +6,10 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards = RateLimit::Shards->start(1);
 my $nginx  = RateLimit::Nginx->start(
     files => {htpasswd => "user:{PLAIN}secret\n"},
-    http  => $shards->block('main', $patient) . '
+    http  => $shards->block('main') . '
         rate_limit_store main; rate_limit_key $http_x_key; satisfy any;',
     server => join "\n", 'location /auth/ {
             alias %%DIR%%/html/; rate_limit 3r/h name=auth;

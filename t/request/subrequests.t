@@ -6,7 +6,6 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards  = RateLimit::Shards->start(1);
 my $redis   = $shards->primary(0);
 my $content = join '', 'a' .. 'z';
@@ -17,7 +16,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
         $to - $from + 1];
 });
 my $nginx = RateLimit::Nginx->start(
-    http  => $shards->block('main', $patient) . 'rate_limit_store main; rate_limit_key $http_x_key;',
+    http  => $shards->block('main') . 'rate_limit_store main; rate_limit_key $http_x_key;',
     files => {
         'page.shtml' => join('|', map { "<!--#include virtual=\"/part/x?$_\" -->" } 1 .. 4)
             . '<!--#echo var="rate_limit_used" -->'
@@ -49,12 +48,12 @@ for my $uri (sort keys %body) {
         is $response->body, $body{$uri} =~ s/USED/$n/r, "$uri: body";
         is limits($response)->{used}, $n, "$uri: counted once";
     }
-    wait_until { ($redis->hash("rl:main/3600:$key")->{used} // 0) == 2 } what => "$uri: charges";
+    wait_until { $redis->used($key, 'main/3600') == 2 } what => "$uri: charges";
 }
 is scalar($backend->requests), 14, 'slices were fetched by subrequests';
 $nginx->stop;
 is_deeply [grep { /part|late2/ } $redis->keys], [], 'subrequests opened no window';
-is $redis->hash('rl:main/3600:-slice')->{used}, 2, 'and no charge comes late';
-is $redis->hash('rl:late/3600:-slice')->{used}, 2, 'nor in the precontent phase';
+is $redis->used('-slice', 'main/3600'), 2, 'and no charge comes late';
+is $redis->used('-slice', 'late/3600'), 2, 'nor in the precontent phase';
 
 done;

@@ -14,7 +14,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
 my $up    = 'http://' . $backend->address;
 my @modes = map { [split /-/] } qw(local-check_charge local-charge_refund main-check_charge main-charge_refund main-lease);
 my $nginx = RateLimit::Nginx->start(
-    http => $shards->block('main', 'check_timeout 5s; connect_timeout 5s;') . '
+    http => $shards->block('main') . '
         rate_limit_key $http_x_key; log_format end "$status $http_x_key";
         map $upstream_http_x_cost $cost { "" 2; default $upstream_http_x_cost; }
         proxy_http_version 1.1; proxy_set_header Connection upgrade; proxy_set_header Upgrade websocket;',
@@ -37,14 +37,14 @@ sub start ($uri, $key) {
 
 sub end ($http, $key) {
     $http->abort;
-    return wait_until { read_text($nginx->folder . '/ends') =~ /^101 $key$/m } what => "the end of $key";
+    return $nginx->wait_line('ends', "101 $key");
 }
 
 for (@modes) {
     my $name = join '-', @$_;
     my ($key, $free) = ("$name-paid", "$name-free");
     my $used = sub ($key) { return limits($nginx->get("/$name/look/x", 'X-Key' => $key))->{used} };
-    my $stored = sub ($key) { return $name =~ /main-[^l]/ ? $redis->hash("rl:$name/3600:$key")->{used} // 0 : $used->($key) };
+    my $stored = sub ($key) { return $name =~ /main-[^l]/ ? $redis->used($key, "$name/3600") : $used->($key) };
 
     my $http = start("/$name/x", $key);
     wait_until { $stored->($key) == 5 } what => "$name: the charge while it is open";
@@ -57,12 +57,12 @@ for (@modes) {
     is_deeply [$used->($key), $used->($free)], [5, 0], "$name: their ends change nothing";
 }
 
-my $calls = $redis->calls('hincrby') + $redis->calls('evalsha') + $redis->calls('eval');
+my $calls = $redis->calls('hincrby') + $redis->script_calls;
 my $http = start('/main-check_charge/x', 'counted');
-wait_until { $redis->calls('hincrby') + $redis->calls('evalsha') + $redis->calls('eval') > $calls } what => 'the charge';
+wait_until { $redis->calls('hincrby') + $redis->script_calls > $calls } what => 'the charge';
 end($http, 'counted');
 $nginx->stop;
-is $redis->hash('rl:main-check_charge/3600:counted')->{used}, 5, 'charged once';
+is $redis->used('counted', 'main-check_charge/3600'), 5, 'charged once';
 is $nginx->count_log(qr/doubt|lost|dropped|could not be checked/), 0, 'nothing went wrong';
 
 done;

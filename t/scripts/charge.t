@@ -6,7 +6,7 @@ use lib 't/lib';
 use RateLimit::Test;
 
 my $redis  = RateLimit::Redis->start;
-my $charge = $redis->script(read_text(project_path('lua/charge.lua')));
+my $charge = $redis->script(project_file('lua/charge.lua'));
 my $now    = 1_700_000_000_123;
 my $period = 3_600_000;
 my $reset  = $now + $period;
@@ -20,22 +20,21 @@ sub charge ($cost, %at) {
     return $redis->ask('EVALSHA', $charge, 1, 'k', $cost, $time, $proposed, $latest);
 }
 
-sub stored (@fields) { return $redis->hold_only('k', 500_000, @fields) }
-sub expires_in ($milliseconds, $name) { return ok $redis->expires_in('k', $milliseconds), $name }
+sub hold (@fields) { return $redis->hold_only('k', 500_000, @fields) }
 
 subtest 'no window' => sub {
     is_deeply charge(3), [3, $reset], 'used is the cost, reset the proposal';
     is_deeply $redis->hash('k'), {used => 3, reset => $reset}, 'stored as answered';
-    expires_in $period + 1000, 'expires a second after the window';
+    ok $redis->expires_in('k', $period + 1000), 'expires a second after the window';
 };
 
 subtest 'an open window' => sub {
     $redis->cmd('PEXPIRE', 'k', 500_000);
     is_deeply charge(4, now => $now + 1000), [7, $reset], 'adds, keeps the reset';
     is_deeply $redis->hash('k'), {used => 7, reset => $reset};
-    expires_in 500_000, 'the expiry stays';
+    ok $redis->expires_in('k', 500_000), 'the expiry stays';
     is_deeply charge(1, now => $reset - 1), [8, $reset], 'open one millisecond before its end';
-    stored used => 2, reset => $latest;
+    hold used => 2, reset => $latest;
     is_deeply charge(1, latest => $latest), [3, $latest], 'a reset as late as can be is believed';
 };
 
@@ -64,43 +63,43 @@ subtest 'windows that are not counted on' => sub {
         'another reset, no count'     => [other => 1],
     );
     for my $name (sort keys %fields) {
-        stored @{$fields{$name}};
+        hold @{$fields{$name}};
         is_deeply charge(5), [5, $reset], $name;
         my $hash = $redis->hash('k');
         delete $hash->{other};
         is_deeply $hash, {used => 5, reset => $reset}, "$name: stored anew";
-        expires_in $period + 1000, "$name: new expiry";
+        ok $redis->expires_in('k', $period + 1000), "$name: new expiry";
     }
 };
 
 subtest 'a missing count in an open window' => sub {
-    stored reset => $reset;
+    hold reset => $reset;
     is_deeply charge(5), [5, $reset];
     is_deeply $redis->hash('k'), {used => 5, reset => $reset};
 };
 
 subtest 'a lost expiry' => sub {
-    stored used => 1, reset => $now - 1;
+    hold used => 1, reset => $now - 1;
     $redis->cmd('PERSIST', 'k');
     charge(1);
-    expires_in $period + 1000, 'a new window has one again';
+    ok $redis->expires_in('k', $period + 1000), 'a new window has one again';
 };
 
 subtest 'big numbers are stored digit by digit' => sub {
     $redis->flush;
     charge(1_000_000_000) for 1 .. 3;
     is $redis->hash('k')->{used}, '3000000000';
-    stored used => '999999999999', reset => $reset;
+    hold used => '999999999999', reset => $reset;
     is_deeply charge(1), ['1000000000000', $reset];
     is_deeply $redis->hash('k'), {used => '1000000000000', reset => $reset};
     my $year = 366 * 86_400_000;
     $redis->flush;
     is_deeply charge(1_000_000_000, proposed => $now + $year), [1_000_000_000, $now + $year];
     is $redis->hash('k')->{reset}, '1731622400123', 'a year ahead';
-    expires_in $year + 1000, 'its expiry';
+    ok $redis->expires_in('k', $year + 1000), 'its expiry';
     $redis->flush;
     charge(1, proposed => $now + 1);
-    expires_in 1001, 'the shortest window';
+    ok $redis->expires_in('k', 1001), 'the shortest window';
 };
 
 subtest 'a key that is no hash' => sub {
@@ -119,7 +118,7 @@ subtest 'replicas' => sub {
     is_deeply $replica->hash('k'), {used => 5, reset => $reset}, 'follow';
     my $ttl = $replica->cmd('PTTL', 'k');
     ok $ttl > 0 && $ttl <= $period + 1000, 'with the expiry';
-    my $text = read_text(project_path('lua/charge.lua'));
+    my $text = project_file('lua/charge.lua');
     like $replica->ask('EVAL', $text, 1, 'k', 1, $now, $reset, $latest),
         qr/^READONLY|write/i, 'never written to';
 };

@@ -19,7 +19,7 @@ my $steps     = 12;
 my $batch     = 500;
 
 my $redis  = RateLimit::Redis->start;
-my $charge = $redis->script(read_text(project_path('lua/charge.lua')));
+my $charge = $redis->script(project_file('lua/charge.lua'));
 
 sub published_charge ($client, $cost, $now, $end) {
     if (!defined $client->{end} || $client->{end} < $now) {

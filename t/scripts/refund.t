@@ -6,14 +6,14 @@ use lib 't/lib';
 use RateLimit::Test;
 
 my $redis  = RateLimit::Redis->start;
-my $refund = $redis->script(read_text(project_path('lua/refund.lua')));
+my $refund = $redis->script(project_file('lua/refund.lua'));
 my $reset  = 1_700_003_600_123;
 
 sub refund ($cost, $of = $reset) { return $redis->ask('EVALSHA', $refund, 1, 'k', $cost, $of) }
 
-sub stored (@fields) { return $redis->hold_only('k', 500_000, @fields) }
+sub hold (@fields) { return $redis->hold_only('k', 500_000, @fields) }
 
-stored used => 9, reset => $reset;
+hold used => 9, reset => $reset;
 is_deeply refund(4), [5, $reset], 'given back';
 is_deeply $redis->hash('k'), {used => 5, reset => $reset}, 'and stored';
 my $ttl = $redis->cmd('PTTL', 'k');
@@ -23,18 +23,18 @@ is_deeply refund(3, $reset + 1), [0, 0], 'to another window';
 is_deeply refund(3, $reset - 1), [0, 0], 'or an earlier one: no';
 is $redis->hash('k')->{used}, 5, 'that one stays';
 for (5, 8) {
-    stored used => 5, reset => $reset;
+    hold used => 5, reset => $reset;
     is_deeply refund($_), [0, 0], "$_ of 5: nothing is left";
     is $redis->cmd('EXISTS', 'k'), 0, 'and there is no window';
 }
-stored used => 0, reset => $reset;
+hold used => 0, reset => $reset;
 is_deeply refund(0), [0, 0], 'nor where nothing was used';
 is $redis->cmd('EXISTS', 'k'), 0, 'is there one';
-stored used => 5, reset => $reset, whose => 'not ours';
+hold used => 5, reset => $reset, whose => 'not ours';
 is_deeply refund(8), [0, $reset], 'never below zero';
 is_deeply $redis->hash('k'), {used => 0, reset => $reset, whose => 'not ours'}, 'a key with another field stays';
 is_deeply refund(1), [0, $reset], 'again';
-stored used => 5, reset => $reset;
+hold used => 5, reset => $reset;
 is_deeply refund(5, $reset + 1), [0, 0], 'all of another window';
 is_deeply $redis->hash('k'), {used => 5, reset => $reset}, 'takes nothing from this one';
 
@@ -42,13 +42,13 @@ $redis->flush;
 is_deeply refund(3), [0, 0], 'no window';
 is $redis->cmd('EXISTS', 'k'), 0, 'none is made';
 for my $used ('many', '1.5', '-3', '') {
-    stored used => $used, reset => $reset;
+    hold used => $used, reset => $reset;
     is_deeply refund(1), [0, 0], "\"$used\" is no count";
     is $redis->hash('k')->{used}, $used, 'and stays';
 }
-stored reset => $reset;
+hold reset => $reset;
 is_deeply refund(1), [0, 0], 'nor is none';
-stored used => '1000000000000', reset => $reset;
+hold used => '1000000000000', reset => $reset;
 is_deeply refund(1), [999_999_999_999, $reset], 'big numbers';
 is $redis->hash('k')->{used}, '999999999999', 'digit by digit';
 $redis->flush;

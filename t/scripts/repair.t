@@ -6,7 +6,7 @@ use lib 't/lib';
 use RateLimit::Test;
 
 my $redis    = RateLimit::Redis->start;
-my $repair   = $redis->script(read_text(project_path('lua/repair.lua')));
+my $repair   = $redis->script(project_file('lua/repair.lua'));
 my $now      = 1_700_000_000_123;
 my $period   = 3_600_000;
 my $proposed = $now + $period;
@@ -18,8 +18,7 @@ sub repair (%at) {
 }
 
 # A key of these fields, with an expiry unless it is undef.
-sub stored ($expiry, @fields) { return $redis->hold_only('k', $expiry, @fields) }
-sub expires_in ($milliseconds, $name) { return ok $redis->expires_in('k', $milliseconds), $name }
+sub hold ($expiry, @fields) { return $redis->hold_only('k', $expiry, @fields) }
 
 # What repair answers and what is stored afterwards agree.
 sub repairs_to ($used, $reset, $name) {
@@ -34,21 +33,21 @@ subtest 'no key' => sub {
 };
 
 subtest 'a sound window' => sub {
-    stored 500_000, used => 7, reset => $reset;
+    hold 500_000, used => 7, reset => $reset;
     repairs_to 7, $reset, 'stays';
-    expires_in 500_000, 'with its expiry';
-    stored 500_000, used => 0, reset => $reset;
+    ok $redis->expires_in('k', 500_000), 'with its expiry';
+    hold 500_000, used => 0, reset => $reset;
     repairs_to 0, $reset, 'zero is a count';
-    stored 500_000, used => 7, reset => $now + 1;
+    hold 500_000, used => 7, reset => $now + 1;
     repairs_to 7, $now + 1, 'open one millisecond before its end';
-    stored 500_000, used => 7, reset => $latest;
+    hold 500_000, used => 7, reset => $latest;
     repairs_to 7, $latest, 'a reset as late as can be is believed';
 };
 
 subtest 'no expiry' => sub {
-    stored undef, used => 7, reset => $reset;
+    hold undef, used => 7, reset => $reset;
     repairs_to 7, $reset, 'the window stays';
-    expires_in $reset - $now + 1000, 'a second after its end';
+    ok $redis->expires_in('k', $reset - $now + 1000), 'a second after its end';
 };
 
 subtest 'no reset, or an impossible one' => sub {
@@ -61,28 +60,28 @@ subtest 'no reset, or an impossible one' => sub {
     );
     for my $name (sort keys %reset) {
         for my $expiry (undef, 500_000) {
-            stored $expiry, used => 7, defined $reset{$name} ? (reset => $reset{$name}) : ();
+            hold $expiry, used => 7, defined $reset{$name} ? (reset => $reset{$name}) : ();
             my $title = $name . (defined $expiry ? '' : ', no expiry');
             repairs_to 7, $proposed, $title;
-            expires_in $period + 1000, "$title: expires with the proposal";
+            ok $redis->expires_in('k', $period + 1000), "$title: expires with the proposal";
         }
     }
 };
 
 subtest 'a closed window' => sub {
     for my $ended ($now, $now - 1, $now - $period, 0) {
-        stored 500_000, used => 7, reset => $ended;
+        hold 500_000, used => 7, reset => $ended;
         repairs_to 0, $proposed, 'ended ' . ($now - $ended) . ' ms ago';
-        expires_in $period + 1000, 'expires with the proposal';
+        ok $redis->expires_in('k', $period + 1000), 'expires with the proposal';
     }
 };
 
 subtest 'a count that is none' => sub {
     for my $used ('', 'many', '-3', '1.5', '1e3', ' 7', "7\n", '007', '9' x 30) {
-        stored 500_000, used => $used, reset => $reset;
+        hold 500_000, used => $used, reset => $reset;
         repairs_to 0, $reset, "count [" . ($used =~ s{\n}{\\n}r) . "]";
     }
-    stored 500_000, reset => $reset;
+    hold 500_000, reset => $reset;
     repairs_to 0, $reset, 'missing';
 };
 
@@ -90,17 +89,17 @@ subtest 'a bare HINCRBY' => sub {
     $redis->flush;
     $redis->cmd('HINCRBY', 'k', 'used', 1);
     repairs_to 1, $proposed, 'becomes a window';
-    expires_in $period + 1000, 'that ends';
+    ok $redis->expires_in('k', $period + 1000), 'that ends';
 };
 
 subtest 'again changes nothing' => sub {
-    stored undef, used => 'many';
+    hold undef, used => 'many';
     my $first = repair();
     is_deeply repair(proposed => $proposed + 5), $first;
 };
 
 subtest 'big numbers are stored digit by digit' => sub {
-    stored undef, used => '1000000000000';
+    hold undef, used => '1000000000000';
     repairs_to '1000000000000', $proposed, 'the largest limit';
     is $redis->hash('k')->{reset}, '1700003600123';
 };

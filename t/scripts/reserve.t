@@ -6,7 +6,7 @@ use lib 't/lib';
 use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start;
-my $reserve = $redis->script(read_text(project_path('lua/reserve.lua')));
+my $reserve = $redis->script(project_file('lua/reserve.lua'));
 my $now     = 1_700_000_000_123;
 my $period  = 3_600_000;
 my $reset   = $now + $period;
@@ -20,13 +20,12 @@ sub reserve ($want, $least, %at) {
         $at{latest} // $proposed + 60_000, $at{parts} // ());
 }
 
-sub stored (@fields) { return $redis->hold_only('k', 500_000, @fields) }
-sub expires_in ($milliseconds, $name) { return ok $redis->expires_in('k', $milliseconds), $name }
+sub hold (@fields) { return $redis->hold_only('k', 500_000, @fields) }
 
 subtest 'no window' => sub {
     is_deeply reserve(3, 3), [3, 3, $reset], 'all of it, in a window of the proposal';
     is_deeply $redis->hash('k'), {used => 3, reset => $reset}, 'stored as answered';
-    expires_in $period + 1000, 'expires a second after the window';
+    ok $redis->expires_in('k', $period + 1000), 'expires a second after the window';
     $redis->flush;
     is_deeply reserve(11, 11), [0, 0, 0], 'more than the limit: nothing';
     is_deeply reserve(0, 0), [0, 0, 0], 'nothing wanted';
@@ -36,9 +35,9 @@ subtest 'no window' => sub {
 };
 
 subtest 'an open window' => sub {
-    stored used => 4, reset => $reset;
+    hold used => 4, reset => $reset;
     is_deeply reserve(3, 3, now => $now + 1000), [3, 7, $reset], 'adds, keeps the reset';
-    expires_in 500_000, 'the expiry stays';
+    ok $redis->expires_in('k', 500_000), 'the expiry stays';
     is_deeply reserve(4, 4), [0, 7, $reset], 'what does not fit is not granted';
     is_deeply reserve(4, 1), [3, 10, $reset], 'but a part of it, where that will do';
     is_deeply reserve(1, 1), [0, 10, $reset], 'at the limit nothing is left';
@@ -47,12 +46,12 @@ subtest 'an open window' => sub {
     is_deeply reserve(5, 5, limit => 15), [5, 15, $reset], 'a raised one leaves more';
     is_deeply reserve(1, 1, limit => 99, now => $reset - 1), [1, 16, $reset], 'open one millisecond before its end';
     is_deeply reserve(1, 1, now => $reset), [1, 1, $reset + $period], 'and not at its end';
-    stored used => 2, reset => $latest;
+    hold used => 2, reset => $latest;
     is_deeply reserve(1, 1, latest => $latest), [1, 3, $latest], 'a reset as late as can be is believed';
 };
 
 subtest 'a part of what is left' => sub {
-    stored used => 1, reset => $reset;
+    hold used => 1, reset => $reset;
     is_deeply reserve(2, 1, parts => 4), [2, 3, $reset], 'no more than wanted';
     is_deeply reserve(5, 1, parts => 4), [1, 4, $reset], 'nor than the part, rounded down';
     is_deeply reserve(5, 2, parts => 4), [2, 6, $reset], 'but at least the least';
@@ -77,11 +76,11 @@ subtest 'windows that are not counted on' => sub {
         'no count'                  => [reset => $reset],
     );
     for my $name (sort keys %fields) {
-        stored @{$fields{$name}};
+        hold @{$fields{$name}};
         is_deeply reserve(11, 11), [0, 0, 0], "$name: what does not fit leaves it alone";
         is_deeply reserve(5, 5), [5, 5, $reset], $name;
         is_deeply $redis->hash('k'), {used => 5, reset => $reset}, "$name: stored anew";
-        expires_in $period + 1000, "$name: new expiry";
+        ok $redis->expires_in('k', $period + 1000), "$name: new expiry";
     }
 };
 

@@ -15,39 +15,39 @@ sub copy_to ($name) {
 }
 
 my $redis = RateLimit::Redis->start;
-my $store = 'rate_limit_redis main { check_timeout 2s; shard a primary=' . $redis->address . '; }';
+my $store = redis_block('main', $redis, 'check_timeout 2s;');
 my $local = 'location / { rate_limit 100r/h; }';
 my $both  = "$local location /shared/ { alias %%DIR%%/html/; rate_limit 100r/h store=main; }";
 my $nginx = RateLimit::Nginx->start(
     module => copy_to('first.so'), workers => 2, http => "$store rate_limit_key \$http_x_key;", server => $both);
 
-sub used () { return limits($nginx->get('/x', 'X-Key' => 'a'))->{used} }
+sub shown () { return limits($nginx->get('/x', 'X-Key' => 'a'))->{used} }
 
 my $anew = qr/"rate_limit_zone" .* starts anew/;
-is used(), $_, "charge $_" for 1 .. 3;
+is shown(), $_, "charge $_" for 1 .. 3;
 copy_to('first.so');
 $nginx->reload(wait_old => 1);
-is used(), 4, 'the file was replaced: the window stays';
+is shown(), 4, 'the file was replaced: the window stays';
 is $nginx->count_log($anew), 0, 'and there is nothing to say';
 
 $redis->stop;
 $nginx->get('/shared/x', 'X-Key' => 'b');
 $nginx->wait_log(qr/is down/);
 $nginx->reload(module => copy_to('second.so'), wait_old => 1);
-is used(), 1, 'another file: the window is forgotten';
+is shown(), 1, 'another file: the window is forgotten';
 my $warning = qr/\[warn\] .*"rate_limit_zone" will be of another copy of this module: it starts anew, local windows and waiting charges of before are forgotten$/;
 is $nginx->count_log($warning), 1, 'as logged';
 $nginx->reload(wait_old => 1);
-is used(), 2, 'from then on it stays';
+is shown(), 2, 'from then on it stays';
 
 $redis->restart;
 my $two = 0;
 wait_until { limits($nginx->get('/shared/x', 'X-Key' => 'c'))->{reset} && ++$two == 2 } what => 'charges at Redis';
-wait_until { $redis->hash('rl:default/3600:c')->{used} } what => 'a charge of the new copy';
+wait_until { $redis->used('c') } what => 'a charge of the new copy';
 is_deeply [grep { /:b$/ } $redis->keys], [], 'the charge that waited is forgotten, too';
 
 $nginx->reload(module => copy_to('third.so'), http => 'rate_limit_zone 2m; rate_limit_key $http_x_key;', server => $local, wait_old => 1);
-is used(), 1, 'another file and another size';
+is shown(), 1, 'another file and another size';
 is $nginx->count_log($warning), 2, 'one more line';
 is $nginx->count_log($anew), 2, 'and no other';
 

@@ -23,7 +23,7 @@ sub flood ($uri, @keys) {
     return $nginx->parallel(connections => 20, requests => [map { [$uri, 'X-Key' => $_] } @keys]);
 }
 sub throw_away ($uri, $from, $to) { return statuses(flood($uri, map { "away $_" } $from + 1 .. $to)) }
-sub used ($uri, @keys) { return [map { limits($_)->{used} } flood($uri, @keys)] }
+sub shown ($uri, @keys) { return [map { limits($_)->{used} } flood($uri, @keys)] }
 
 my @live     = map { "live $_" } 0 .. 199;
 my @expected = map { 1 + $_ % 9 } 0 .. 199;     # the first of nine has used as much as a throw-away key
@@ -39,16 +39,16 @@ for my $uri (sort keys %look) {
 }
 for my $uri (sort keys %look) {
     is_deeply statuses(flood($uri, ('client') x 20)), {429 => 20}, "$uri: the client does not";
-    is_deeply used($look{$uri}, @live), \@expected, "$uri: the counts of others are as before";
+    is_deeply shown($look{$uri}, @live), \@expected, "$uri: the counts of others are as before";
     my @sample = map { 'away ' . (1 + 20 * $_) } 0 .. $quarters / 20 - 1;
-    is_deeply used($look{$uri}, @sample), [(1) x @sample], "$uri: also those of the keys themselves";
+    is_deeply shown($look{$uri}, @sample), [(1) x @sample], "$uri: also those of the keys themselves";
 }
 
 is_deeply throw_away('/x', $quarters, $quarters + 3 * $room), {200 => 3 * $room}, 'far more of them pass, too';
 my @more = grep { $expected[$_] > 1 } 0 .. $#live;
 for my $uri (sort keys %look) {
     is_deeply statuses(flood($uri, ('client') x 20)), {429 => 20}, "$uri: the client still does not";
-    is_deeply used($look{$uri}, @live[@more]), [@expected[@more]],
+    is_deeply shown($look{$uri}, @live[@more]), [@expected[@more]],
         "$uri: nor are others forgotten who used more than they";
 }
 is $nginx->count_log(qr/no room/), 0, 'there was room for each';

@@ -11,8 +11,7 @@ my $replica = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
 });
 my $nginx = RateLimit::Nginx->start(
     workers => 4,
-    http    => 'rate_limit_redis main { check_timeout 5s; shard a primary=' . $primary->address . ' replica='
-        . $replica->address . '; }
+    http    => redis_block('main', [$primary, $replica], 'check_timeout 5s;') . '
         add_header X-Worker $pid always;
         server { listen 127.0.0.1:%%PORT%% reuseport;
             location / { rate_limit_key $http_x_key; rate_limit 12r/h store=main; } }',
@@ -26,17 +25,17 @@ cmp_ok scalar keys %workers, '>', 1, 'of several workers';
 is_deeply statuses(map { $_->get('/x', 'X-Key' => 'a') } @clients), {429 => 12}, 'then all are rejected';
 cmp_ok scalar($replica->commands('hmget')), '>=', 12, 'the replica was asked until then';
 
-wait_until { ($primary->hash('rl:default/3600:a')->{used} // 0) == 12 } what => 'the charges';
+wait_until { $primary->used('a') == 12 } what => 'the charges';
 wait_until { $replica->forget; $clients[0]->get('/x', 'X-Key' => 'a'); !$replica->commands('hmget') }
     what => 'the replica not to be asked any more';
-my $reset = ceil($primary->hash('rl:default/3600:a')->{reset} / 1000);
+my $reset = ceil($primary->stored('a')->{reset} / 1000);
 is_deeply [grep { limits($_)->{reset} != $reset } @seen[1 .. 11]], [], 'each shows the stored reset';
 
 # Another machine charges the same window: its count comes with the next confirmation.
 $primary->cmd('HSET', 'rl:default/3600:b', used => 5, reset => (time + 1000) . '000');
 my @other = map { $_->get('/x', 'X-Key' => 'b') } @clients[0 .. 3];
 cmp_ok limits($other[0])->{used}, '==', 1, 'before the first charge nothing is known here';
-wait_until { $primary->hash('rl:default/3600:b')->{used} == 9 } what => 'its charges';
+wait_until { $primary->used('b') == 9 } what => 'its charges';
 wait_until { limits($clients[0]->get('/x', 'X-Key' => 'b'))->{used} >= 10 } what => 'the count of both machines';
 cmp_ok(limits($clients[1]->get('/x', 'X-Key' => 'b'))->{reset}, '<', time + 1002, 'with the stored reset');
 

@@ -6,13 +6,12 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards  = RateLimit::Shards->start(1);
 my $redis   = $shards->primary;
 my $nginx   = RateLimit::Nginx->start(
     clock     => 1,
     log_level => 'notice',
-    http      => $shards->block('main', $patient) . '
+    http      => $shards->block('main') . '
         rate_limit_zone 128k; rate_limit_key $http_x_key; rate_limit_log_level info; keepalive_requests 1000000;
         log_format all "$http_x_key $status $rate_limit_status";',
     server => 'access_log %%DIR%%/all all;
@@ -30,8 +29,8 @@ sub flood ($uri, @keys) {
 }
 
 # How requests ended so far, of one key or of all.
-sub outcomes ($key = qr/\S+/) {
-    return map { /^$key (\d+ \w+)$/ ? $1 : () } split /\n/, read_text($nginx->folder . '/all');
+sub logged ($key = qr/\S+/) {
+    return map { /^$key (\d+ \w+)$/ ? $1 : () } $nginx->lines('all');
 }
 
 my @keys  = map { "k$_" } 1 .. 5000;
@@ -49,11 +48,11 @@ is_deeply statuses(flood('/x', @held)), $rejects_all, 'none of them gives way';
 my @errors = flood('/x', @none);
 is_deeply statuses(@errors), {200 => scalar @none}, 'allow: others pass';
 is_deeply [grep { defined $_->header('X-RateLimit-Limit') } @errors], [], 'without headers';
-is_deeply [outcomes($none[0])], [('200 ERROR_ALLOWED') x 3], 'as errors';
+is_deeply [logged($none[0])], [('200 ERROR_ALLOWED') x 3], 'as errors';
 is_deeply statuses(flood('/local/x', @none)), {200 => scalar @none}, 'local: they pass, too, for it has no room either';
 is_deeply statuses(my @denied = flood('/deny/x', @none)), {503 => scalar @none}, 'deny: they do not';
 is_deeply [grep { defined $_->header('X-RateLimit-Limit') } @denied], [], 'without headers';
-is ((outcomes($none[0]))[-1], '503 ERROR_DENIED', 'as errors');
+is ((logged($none[0]))[-1], '503 ERROR_DENIED', 'as errors');
 is_deeply statuses(flood('/dry/x', @none)), {200 => scalar @none}, 'but in a dry run';
 my $before = statuses(flood('/before/x', map { "b$_" } 1 .. 300));
 cmp_ok $before->{503} // 0, '>', 250, 'so it is where charges come before the request, though some find room';
@@ -65,7 +64,7 @@ sub told () {
     $told += $2 // 1 while $log =~ /$line/g;
     return $told;
 }
-my $errors = grep { /ERROR/ } outcomes();
+my $errors = grep { /ERROR/ } logged();
 wait_until { told() == $errors } what => "the log to tell of all $errors errors";
 my %at;
 my $log = $nginx->error_log;
@@ -75,7 +74,7 @@ is_deeply [grep { $_ > 2 } values %at], [], 'a line a second of each limit';
 my @redis = map { "r$_" } 1 .. 50;
 for my $n (1 .. 3) {
     is_deeply statuses(flood('/redis/x', @redis)), {200 => 50}, "Redis: request $n of each key passes";
-    wait_until { !grep { ($_ // 0) != $n } $redis->pipeline(map { ['HGET', "rl:redis/3600:$_", 'used'] } @redis) }
+    wait_until { !grep { $_ != $n } $redis->used_of('redis/3600', @redis) }
         what => 'charges';
 }
 my @seen = flood('/redis/x', @redis);

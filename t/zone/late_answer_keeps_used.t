@@ -17,8 +17,7 @@ my $replica = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
 });
 $replica->set(used => 4);
 my $nginx = RateLimit::Nginx->start(
-    http => 'rate_limit_redis main { check_timeout 9s; connect_timeout 9s; charge_timeout 20s; shard a primary='
-        . $primary->address . ' replica=' . $replica->address . '; }',
+    http => redis_block('main', [$primary, $replica], 'check_timeout 9s; connect_timeout 9s; charge_timeout 20s;'),
     server => 'location / { rate_limit_key $http_x_key; rate_limit 10r/h store=main; }',
 );
 my $http = $nginx->http;

@@ -8,22 +8,20 @@ use RateLimit::Test;
 my $redis = RateLimit::Redis->start;
 my $proxy = RateLimit::Proxy->start(to => $redis->port);
 my $nginx = RateLimit::Nginx->start(
-    http => 'rate_limit_redis main { check_timeout 1s; charge_timeout 500ms; shard a primary=' . $proxy->address
-        . ' replica=' . $redis->address . '; }',
+    http => redis_block('main', [$proxy, $redis], 'check_timeout 1s; charge_timeout 500ms;'),
     server => 'location / { rate_limit_key $http_x_key; rate_limit 5r/h store=main; }',
 );
-sub used ()    { return $redis->hash('rl:default/3600:a')->{used} // 0 }
 sub request () { return $nginx->get('/x', 'X-Key' => 'a') }
 
 is request()->status, 200, "request $_" for 1, 2;
-wait_until { used() == 2 } what => 'two charges';
+wait_until { $redis->used('a') == 2 } what => 'two charges';
 $proxy->stall('answers');
 is request()->status, 200, 'a third';
-wait_until { used() == 3 } what => 'its charge, which is not answered';
+wait_until { $redis->used('a') == 3 } what => 'its charge, which is not answered';
 $nginx->kill_worker;
 $proxy->flow;
 is request()->status, 200, "request $_" for 4, 5;
-wait_until { used() == 5 } what => 'the last';
+wait_until { $redis->used('a') == 5 } what => 'the last';
 my $rejected = request();
 is_deeply [$rejected->status, limits($rejected)->{used}], [429, 5], 'the limit is reached, and not before';
 $redis->cmd('DEL', 'rl:default/3600:a');

@@ -25,9 +25,7 @@ my $replica = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
 $fake->set(used => 1);
 my $nginx = RateLimit::Nginx->start(
     workers => 2,
-    http    => $shards->block('main', 'check_timeout 5s;') . 'rate_limit_redis fake { check_timeout 20s;
-            shard a primary='
-        . $fake->address . ' replica=' . $replica->address . '; }
+    http    => $shards->block('main', 'check_timeout 5s;') . redis_block('fake', [$fake, $replica], 'check_timeout 20s;') . '
         rate_limit_key $http_x_key; add_header X-Worker $pid always;
         server { listen 127.0.0.1:%%PORT%% reuseport;
             location / { rate_limit 5r/h store=main; }
@@ -38,7 +36,6 @@ my $nginx = RateLimit::Nginx->start(
 my $client = $nginx->http;
 my $key    = 'rl:default/3600:a';
 sub get () { return $client->get('/x', 'X-Key' => 'a') }
-sub used () { return $primary->hash($key)->{used} // 0 }
 
 # Asks all the time until it is admitted: that response, and how often the primary was asked.
 sub admitted () {
@@ -51,20 +48,20 @@ is_deeply statuses(map { $nginx->get('/few', 'X-Key' => $_) } qw(one two three))
 $fake->set(used => '');
 
 is_deeply statuses(map { get() } 1 .. 8), {200 => 5, 429 => 3}, 'up to the limit';
-wait_until { used() == 5 } what => 'the charges';
+wait_until { $primary->used('a') == 5 } what => 'the charges';
 $primary->cmd('DEL', $key);
 my ($response, $asked) = admitted();
 cmp_ok $asked, '<=', 2, 'a deleted window is noticed when the primary is next asked';
 is limits($response)->{used}, 1, 'and a new one opens';
 is_deeply statuses(map { get() } 1 .. 6), {200 => 4, 429 => 2}, 'for as many requests as ever';
-wait_until { used() == 5 } what => 'the charges';
+wait_until { $primary->used('a') == 5 } what => 'the charges';
 
 $primary->cmd('HSET', $key, used => 2);
 ($response, $asked) = admitted();
 cmp_ok $asked, '<=', 2, 'so is a lowered count';
 is limits($response)->{used}, 3, 'which goes on from there';
 is_deeply statuses(map { get() } 1 .. 4), {200 => 2, 429 => 2}, 'for what it leaves';
-wait_until { used() == 5 } what => 'the charges';
+wait_until { $primary->used('a') == 5 } what => 'the charges';
 
 # Two connections to each worker.
 my %to;

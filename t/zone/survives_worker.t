@@ -21,7 +21,7 @@ my $nginx   = RateLimit::Nginx->start(
         location /few/ { alias %%DIR%%/html/; rate_limit 3r/h name=slow; }',
 );
 
-sub used ($uri, $key) { return limits($nginx->get($uri, 'X-Key' => $key))->{used} }
+sub shown ($uri, $key) { return limits($nginx->get($uri, 'X-Key' => $key))->{used} }
 
 # Requests of their own process for as long as a file is not there; what they got is written to another one.
 my $folder = $nginx->folder;
@@ -42,18 +42,18 @@ my @uris  = ('/before/x', '/tight/x', '/x');
 my @loads = map { load($_) } @uris;
 my $kills = 6;
 my $least = 200;
-wait_until { used('/look/x', 'k') >= $least } what => 'the load';
+wait_until { shown('/look/x', 'k') >= $least } what => 'the load';
 for (1 .. $kills) {
     $nginx->kill_worker;
-    my $used = used('/look/x', 'k');
+    my $used = shown('/look/x', 'k');
     cmp_ok $used, '>=', $least, 'a killed worker: the others go on counting';
     $least = $used + 200;
-    wait_until { used('/look/x', 'k') >= $least } what => 'further requests';
+    wait_until { shown('/look/x', 'k') >= $least } what => 'further requests';
 }
 write_text("$folder/enough", '');
 $_->wait(30) or die 'the load does not end' for @loads;
 
-my %used = ('/before/x' => used('/before/x', 'k') - 1, '/x' => used('/look/x', 'k'));
+my %used = ('/before/x' => shown('/before/x', 'k') - 1, '/x' => shown('/look/x', 'k'));
 for my $uri (@uris) {
     my %count = split ' ', read_text($folder . '/seen' . $uri =~ tr{/}{-}r);
     cmp_ok $count{0}, '<=', $kills * $connections, "$uri: only requests of killed workers got no answer";
@@ -69,12 +69,12 @@ for my $uri (@uris) {
 my $slow = $nginx->http;
 $slow->start_request('GET', '/slow/x', ['X-Key' => 's']);
 wait_until { $backend->requests == 1 } what => 'a request under way';
-is used('/few/x', 's'), 2, 'it counts';
+is shown('/few/x', 's'), 2, 'it counts';
 $nginx->kill_worker($_) for $nginx->workers;
-is used('/few/x', 's'), 3, 'and still does when its worker is killed';
+is shown('/few/x', 's'), 3, 'and still does when its worker is killed';
 is $nginx->get('/few/x', 'X-Key' => 's')->status, 429, 'so that nobody gains by it';
 $nginx->travel('+3700');
 wait_until { $nginx->get('/few/x', 'X-Key' => 's')->status == 200 } what => 'the next window';
-is used('/few/x', 's'), 2, 'where it is forgotten';
+is shown('/few/x', 's'), 2, 'where it is forgotten';
 
 done;

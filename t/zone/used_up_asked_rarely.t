@@ -18,7 +18,7 @@ my $fake  = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
 });
 my $nginx = RateLimit::Nginx->start(
     workers => 2, clock => 1,
-    http    => 'rate_limit_redis main { check_timeout 20s; shard a primary=' . $fake->address . '; }',
+    http    => redis_block('main', $fake, 'check_timeout 20s;'),
     server  => 'location / { rate_limit_key $http_x_key; rate_limit 5r/h store=main; }');
 
 # nginx's clock stands still between its seconds, which are counted from the begin. After a request that passes, the test

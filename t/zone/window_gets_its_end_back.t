@@ -6,7 +6,6 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';
 my $shards  = RateLimit::Shards->start(1, replicas => 1);
 my ($primary, $replica) = $shards->all;
 my $proxy   = RateLimit::Proxy->start(to => $primary->port);
@@ -14,17 +13,16 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) { $conn
 my $server  = 'rate_limit_key $http_x_key; rate_limit 50r/h store=main; location / { }
     location /slow { proxy_pass http://' . $backend->address . '; }';
 my $nginx = RateLimit::Nginx->start(
-    http => "rate_limit_redis main { $patient shard a primary=@{[$proxy->address]} replica=@{[$replica->address]}; }",
+    http => redis_block('main', [$proxy, $replica]),
     server => $server,
 );
-my $other = RateLimit::Nginx->start(http => $shards->block('main', $patient), server => $server);
+my $other = RateLimit::Nginx->start(http => $shards->block('main'), server => $server);
 
 sub get ($key) { return $nginx->get('/x', 'X-Key' => $key) }
 sub key ($name) { return "rl:default/3600:$name" }
-sub stored ($name) { return $primary->hash(key($name)) }
 sub is_near ($milliseconds, $wanted) { return abs($milliseconds - $wanted) < 5000 }
 sub has_an_end ($name) {
-    my $reset = stored($name)->{reset};
+    my $reset = $primary->stored($name)->{reset};
     return $reset && is_near($reset - Time::HiRes::time() * 1000, 3_600_000);
 }
 
@@ -37,12 +35,12 @@ sub cut_off ($name) {
     $proxy->stall('answers');
     $backend->release('gate');
     is $http->response->status, 200, 'a request ends after its window was deleted';
-    wait_until { stored($name)->{used} } what => 'the increment';
+    wait_until { $primary->stored($name)->{used} } what => 'the increment';
     $proxy->drop;
     $proxy->flow;
     $nginx->wait_log(qr/in doubt/);
-    wait_until { get('other'); stored('other')->{used} } what => 'the primary to take charges again';
-    return is_deeply stored($name), {used => 1}, 'a count without an end is left';
+    wait_until { get('other'); $primary->stored('other')->{used} } what => 'the primary to take charges again';
+    return is_deeply $primary->stored($name), {used => 1}, 'a count without an end is left';
 }
 sub by_hand ($name) {
     $primary->cmd('DEL', key($name));
@@ -55,18 +53,18 @@ sub wrong_clock ($name) {
 my %damage = ('cut-off' => \&cut_off, 'by-hand' => \&by_hand, 'wrong-clock' => \&wrong_clock);
 for my $name (sort keys %damage) {
     is_deeply statuses(map { get($name) } 1 .. 3), {200 => 3}, "$name: a window";
-    wait_until { (stored($name)->{used} // 0) == 3 } what => 'its charges';
+    wait_until { $primary->used($name) == 3 } what => 'its charges';
     $damage{$name}->($name);
     $shards->wait_synced;
     is get($name)->status, 200, 'a request after that';
     wait_until { has_an_end($name) } what => "the end of $name, a period ahead";
-    is stored($name)->{used}, 1, 'opens the window anew';
+    is $primary->stored($name)->{used}, 1, 'opens the window anew';
     ok is_near($primary->cmd('PTTL', key($name)), 3_601_000), 'and it expires';
     $shards->wait_synced;
     my $seen = limits($other->get('/x', 'X-Key' => $name));
     is $seen->{used}, 2, 'another machine sees it';
     cmp_ok abs($seen->{reset} - time - 3600), '<', 5, 'with its end';
-    wait_until { stored($name)->{used} == 2 } what => 'the charge of the other machine';
+    wait_until { $primary->stored($name)->{used} == 2 } what => 'the charge of the other machine';
 }
 
 done;

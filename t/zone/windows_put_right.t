@@ -8,15 +8,13 @@ use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;
 my $nginx = RateLimit::Nginx->start(
-    http => 'rate_limit_redis main { check_timeout 5s; connect_timeout 5s; '
-        . "shard a primary=@{[$redis->address]}; }",
+    http => redis_block('main', $redis),
     server => 'location / { rate_limit_key $http_x_key; rate_limit 5r/h store=main; }',
 );
 my $client = $nginx->http;
 
 sub key ($name) { return "rl:default/3600:$name" }
 sub now ()      { return int Time::HiRes::time() * 1000 }
-sub used ($name) { return $redis->hash(key($name))->{used} // 0 }
 
 sub request ($name) { return $client->get('/x', 'X-Key' => $name) }
 
@@ -24,15 +22,15 @@ sub passes ($name, $used) {
     my $response = request($name);
     is $response->status, 200, "$name passes";
     is limits($response)->{used}, $used, "with $used used";
-    wait_until { used($name) == $used } what => "the charge of $name";
+    wait_until { $redis->used($name) == $used } what => "the charge of $name";
     return $response;
 }
 
 # The repair follows the charge that asked for it.
 sub healthy ($name, $what) {
-    wait_until { $redis->hash(key($name))->{reset} && $redis->cmd('PTTL', key($name)) > 0 }
+    wait_until { $redis->stored($name)->{reset} && $redis->cmd('PTTL', key($name)) > 0 }
         what => "$what: reset and expiry";
-    my $left = $redis->hash(key($name))->{reset} - now();
+    my $left = $redis->stored($name)->{reset} - now();
     cmp_ok abs($left - 3_600_000), '<', 5000, "$what: a period is left";
     cmp_ok abs($redis->cmd('PTTL', key($name)) - 1000 - $left), '<', 1000, "$what: it expires a second later";
     return;
@@ -63,7 +61,7 @@ for (@impossible) {
     my $response = request($name);
     is $response->status, 200, "$name does not block";
     is limits($response)->{used}, 1, 'nor count';
-    wait_until { used($name) eq '1' } what => "the charge of $name";
+    wait_until { $redis->used($name) eq '1' } what => "the charge of $name";
     healthy($name, $name) if $name ne 'no-used';
     passes($name, 2);
 }

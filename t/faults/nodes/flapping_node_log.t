@@ -12,8 +12,7 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $reads++ % 2 ? error('LOADING Redis is loading') : hmget(1, (time + 1800) . '000');
 });
 my $nginx = RateLimit::Nginx->start(
-    http => 'rate_limit_redis main { check_timeout 2s; connect_timeout 2s; '
-        . "shard a primary=@{[$redis->address]}; }",
+    http => redis_block('main', $redis, 'check_timeout 2s; connect_timeout 2s;'),
     server => 'keepalive_requests 1000000; '
         . 'location / { rate_limit_key k; rate_limit 100000000r/h store=main; }',
 );

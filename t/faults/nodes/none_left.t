@@ -9,49 +9,44 @@ my $shards = RateLimit::Shards->start(1, replicas => 2);
 my $alone  = RateLimit::Redis->start;
 my ($primary, @replicas) = $shards->all;
 my $nginx = RateLimit::Nginx->start(
-    http => $shards->block('main', 'check_timeout 5s; connect_timeout 5s;')
-        . 'rate_limit_redis alone { check_timeout 5s; connect_timeout 5s; shard a primary=' . $alone->address . '; }',
-    server => 'rate_limit_key $http_x_key; add_header X-Status $rate_limit_status always;'
+    http => $shards->block('main')
+        . redis_block('alone', $alone),
+    server => 'rate_limit_key $http_x_key; add_header X-Outcome $rate_limit_status always;'
         . 'rate_limit 1000r/h store=main; location / {} location /deny { rate_limit_on_error deny; }'
         . 'location /code { rate_limit_on_error deny; rate_limit_error_status 529; }'
         . 'location /alone { rate_limit 2r/h store=alone; }',
     files => {deny => '', code => '', alone => ''},
 );
 my $client = $nginx->http;
-sub outcomes ($uri, $count) {
-    my %count;
-    my @responses = map { $client->get($uri, 'X-Key' => 'k') } 1 .. $count;
-    $count{join ' ', $_->status, $_->header('X-Status')}++ for @responses;
-    return \%count;
-}
+sub ask ($uri, $count) { return outcomes(map { $client->get($uri, 'X-Key' => 'k') } 1 .. $count) }
 sub is_up ($redis) { return qr/\Q@{[$redis->address]}\E of shard "a" of "main" is up again/ }
 
-is_deeply outcomes('/alone', 2), {'200 PASSED' => 2}, 'a shard without replicas';
-wait_until { ($alone->hash('rl:default/3600:k')->{used} // 0) == 2 } what => 'its charges';
-is_deeply outcomes('/alone', 1), {'429 REJECTED' => 1}, 'reads its primary';
+is_deeply ask('/alone', 2), {'200 PASSED' => 2}, 'a shard without replicas';
+wait_until { $alone->used('k') == 2 } what => 'its charges';
+is_deeply ask('/alone', 1), {'429 REJECTED' => 1}, 'reads its primary';
 
-is_deeply outcomes('/x', 10), {'200 PASSED' => 10}, 'healthy';
+is_deeply ask('/x', 10), {'200 PASSED' => 10}, 'healthy';
 is $primary->calls('hmget'), 0, 'replicas are read';
 $replicas[0]->kill;
-is_deeply outcomes('/x', 10), {'200 PASSED' => 10}, 'one replica killed';
+is_deeply ask('/x', 10), {'200 PASSED' => 10}, 'one replica killed';
 is $primary->calls('hmget'), 0, 'the other is read';
 $replicas[1]->kill;
-is_deeply outcomes('/x', 10), {'200 PASSED' => 10}, 'both killed';
+is_deeply ask('/x', 10), {'200 PASSED' => 10}, 'both killed';
 is $primary->calls('hmget'), 10, 'the primary is read';
 $replicas[0]->restart;
 $nginx->wait_log(is_up($replicas[0]), timeout => 7);
 $_->forget_calls for $primary, $replicas[0];
-is_deeply outcomes('/x', 10), {'200 PASSED' => 10}, 'one restarted';
+is_deeply ask('/x', 10), {'200 PASSED' => 10}, 'one restarted';
 is $replicas[0]->calls('hmget'), 10, 'is read again';
 is $primary->calls('hmget'), 0, 'and the primary is not';
 
 $_->kill for $replicas[0], $primary;
-is_deeply outcomes('/x',    10), {'200 ERROR_ALLOWED' => 10}, 'nothing left: allow';
-is_deeply outcomes('/deny', 10), {'503 ERROR_DENIED'  => 10}, 'deny';
-is_deeply outcomes('/code', 10), {'529 ERROR_DENIED'  => 10}, 'deny with rate_limit_error_status';
+is_deeply ask('/x',    10), {'200 ERROR_ALLOWED' => 10}, 'nothing left: allow';
+is_deeply ask('/deny', 10), {'503 ERROR_DENIED'  => 10}, 'deny';
+is_deeply ask('/code', 10), {'529 ERROR_DENIED'  => 10}, 'deny with rate_limit_error_status';
 $nginx->wait_log(qr/rate limit "default" in .* could not be checked: no node of the shard is up/);
 $primary->restart;
 $nginx->wait_log(is_up($primary), timeout => 7);
-is_deeply outcomes('/deny', 10), {'200 PASSED' => 10}, 'the primary is back';
+is_deeply ask('/deny', 10), {'200 PASSED' => 10}, 'the primary is back';
 
 done;

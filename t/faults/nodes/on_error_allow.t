@@ -9,7 +9,7 @@ use RateLimit::Test;
 my $redis = RateLimit::Redis->start(appendonly => 1);
 $redis->stop;
 my $nginx = RateLimit::Nginx->start(
-    http => 'rate_limit_redis main { check_timeout 5s; connect_timeout 5s; shard a primary=' . $redis->address . '; }
+    http => redis_block('main', $redis) . '
         rate_limit_key $http_x_key; rate_limit_store main; rate_limit 5r/h;
         add_header X-Outcome $rate_limit_status always;',
     server => 'location / { rate_limit_on_error allow; } location /deny { rate_limit_on_error deny; }
@@ -18,8 +18,6 @@ my $nginx = RateLimit::Nginx->start(
 );
 my $http = $nginx->http;
 sub get ($count, $key, $uri = '/x') { return map { $http->get($uri, 'X-Key' => $key) } 1 .. $count }
-sub outcomes (@r) { my %n; $n{join ' ', $_->status, $_->header('X-Outcome')}++ for @r; return \%n }
-sub used ($key) { return $redis->hash("rl:default/3600:$key")->{used} // 0 }
 
 my @unknown = get(12, 'new');
 is_deeply outcomes(@unknown), {'200 ERROR_ALLOWED' => 12}, 'Redis is away from the start: allow lets 12 of 5 pass';
@@ -33,11 +31,11 @@ for my $case (['/deny', 503], ['/code', 529]) {
 is_deeply outcomes(get(12, 'new', '/deny')), {'503 ERROR_DENIED' => 12}, 'deny denies who has charges waiting';
 
 $redis->restart;
-wait_until { used('new') == 12 } timeout => 7, what => 'all that waited';
+wait_until { $redis->used('new') == 12 } timeout => 7, what => 'all that waited';
 wait_until { my ($r) = get(1, 'up'); $r->header('X-Outcome') ne 'ERROR_ALLOWED' } what => 'Redis to be asked again';
 is_deeply statuses(get(2, $_)), {200 => 2}, "2 requests of $_" for qw(some deny);
 is_deeply statuses(get(7, 'full')), {200 => 5, 429 => 2}, 'a client at its limit';
-wait_until { used('some') == 2 && used('deny') == 2 && used('full') == 5 } what => 'their charges';
+wait_until { $redis->used('some') == 2 && $redis->used('deny') == 2 && $redis->used('full') == 5 } what => 'their charges';
 
 $redis->kill;
 my @some = get(12, 'some');
@@ -50,9 +48,9 @@ is_deeply outcomes(@full), {'429 REJECTED' => 12}, 'who was at the limit in Redi
 is_deeply [grep { limits($_)->{used} != 5 } @full], [], 'by what Redis had said';
 
 $redis->restart;
-wait_until { used('some') == 14 } timeout => 7, what => 'all that waited';
+wait_until { $redis->used('some') == 14 } timeout => 7, what => 'all that waited';
 $nginx->stop;
-is_deeply {map { $_ => used($_) } qw(new some deny full denied)},
+is_deeply {map { $_ => $redis->used($_) } qw(new some deny full denied)},
     {new => 12, some => 14, deny => 2, full => 5, denied => 0}, 'each once';
 
 done;

@@ -10,7 +10,7 @@ my $redis  = RateLimit::Redis->start(appendonly => 1);
 my $absent = RateLimit::Port::free_port();
 my $nginx  = RateLimit::Nginx->start(
     workers => 4,
-    http    => 'rate_limit_redis main { shard a primary=' . $redis->address . '; }
+    http    => redis_block('main', $redis, '') . '
         rate_limit_redis absent { shard a primary=127.0.0.1:' . $absent . '; }
         rate_limit_key $http_x_key; rate_limit_store main; rate_limit_on_error local;
         add_header X-Worker $pid always; add_header X-Outcome $rate_limit_status always;
@@ -27,9 +27,6 @@ my $nginx  = RateLimit::Nginx->start(
 my @clients = map { $nginx->http } 1 .. 12;
 my $turn    = 0;
 sub get ($uri, $key) { return $clients[++$turn % @clients]->get($uri, 'X-Key' => $key) }
-sub outcome ($r) { return join ' ', $r->status, $r->header('X-Outcome') }
-sub outcomes (@r) { my %n; $n{outcome($_)}++ for @r; return \%n }
-sub used ($key) { return $redis->hash("rl:default/3600:$key")->{used} // 0 }
 
 my @never = $nginx->parallel(connections => 12, requests => 60, uri => '/absent', headers => ['X-Key' => 'a']);
 is_deeply outcomes(@never), {'200 ERROR_LOCAL' => 5, '429 REJECTED' => 55}, 'Redis was never up: the limit holds';
@@ -52,9 +49,9 @@ is limits(get('/absent', 'b'))->{used}, 1, 'another client has its own count';
 
 my @before = map { get('/x', 'a') } 1 .. 3;
 is_deeply outcomes(@before), {'200 PASSED' => 3}, 'Redis is there';
-wait_until { used('a') == 3 } what => 'the charges';
+wait_until { $redis->used('a') == 3 } what => 'the charges';
 my $reset = limits(get('/x', 'a'))->{reset};
-wait_until { used('a') == 4 } what => 'the charge';
+wait_until { $redis->used('a') == 4 } what => 'the charge';
 $redis->kill;
 my @away = map { get('/x', 'a') } 1 .. 3;
 is_deeply outcomes(@away), {'200 ERROR_LOCAL' => 3}, 'it goes away';
@@ -71,23 +68,23 @@ is_deeply limits(get('/allow', 'nobody')), {}, 'without where nothing is';
 is outcome(get('/deny', 'a')), '503 ERROR_DENIED', 'deny denies';
 
 $redis->restart;
-wait_until { used('a') == 8 && used('new') == 1 && used('nobody') == 1 } timeout => 7, what => 'what waited';
+wait_until { $redis->used('a') == 8 && $redis->used('new') == 1 && $redis->used('nobody') == 1 } timeout => 7, what => 'what waited';
 my $back = wait_until { my $r = get('/x', 'back'); $r->header('X-Outcome') eq 'PASSED' && $r } timeout => 7,
     what => 'Redis to be asked again';
 my @after = map { get('/x', 'a') } 1 .. 2;
 is_deeply [map { limits($_)->{used} } @after], [9, 10], 'nothing jumps when it is back';
 is_deeply [map { limits($_)->{reset} } @after], [$reset, $reset], 'nor the reset';
 is get('/x', 'a')->status, 429, 'up to the limit';
-wait_until { used('a') == 10 } what => 'every admitted request stored';
+wait_until { $redis->used('a') == 10 } what => 'every admitted request stored';
 
 # Over the limit while it is away: the limit holds, and what was admitted is stored.
 $redis->kill;
 my @more = $nginx->parallel(connections => 12, requests => 60, uri => '/x', headers => ['X-Key' => 'new']);
 is statuses(@more)->{200}, 9, 'a limit reached while it is away';
 $redis->restart;
-wait_until { used('new') == 10 } timeout => 7, what => 'its charges';
+wait_until { $redis->used('new') == 10 } timeout => 7, what => 'its charges';
 $nginx->stop;
-is used('new'), 10, 'each once';
-is used('a'),   10, 'and no other';
+is $redis->used('new'), 10, 'each once';
+is $redis->used('a'),   10, 'and no other';
 
 done;

@@ -12,7 +12,7 @@ my $fake   = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $words->[0] eq 'hmget' ? hmget(undef, undef) : fallback($words);
 });
 my $nginx = RateLimit::Nginx->start(
-    http   => $shards->block('main')
+    http   => $shards->block('main', '')
         . "rate_limit_redis other { check_timeout 9s; connect_timeout 9s; shard b primary=@{[$fake->address]}; }",
     server => 'location / { rate_limit_key $http_x_key; rate_limit 100r/h store=main; }
         location /other { rate_limit_key $http_x_key; rate_limit 100r/h store=other exempt=200; }',

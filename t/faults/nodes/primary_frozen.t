@@ -20,16 +20,15 @@ sub requests ($count) {
     $admitted += $count;
     return is_deeply $statuses, {200 => $count}, "$count requests pass";
 }
-sub stored () { return $primary->hash('rl:default/3600:k')->{used} // 0 }
 
 requests(40);
-wait_until { stored() == $admitted } what => 'charges';
+wait_until { $primary->used('k') == $admitted } what => 'charges';
 $primary->freeze;
 requests(40);
 $nginx->wait_log(qr/primary $name of shard "a" of "main" does not serve: no answer in check_timeout/);
 requests(40);
 $primary->thaw;
-wait_until { stored() == $admitted } timeout => 7, what => 'what was under way and what waited';
+wait_until { $primary->used('k') == $admitted } timeout => 7, what => 'what was under way and what waited';
 is $nginx->count_log(qr/in doubt/), 0, 'a short silence leaves no doubt';
 
 $primary->freeze;
@@ -38,8 +37,8 @@ $nginx->wait_log(qr/are in doubt/, timeout => 5);
 requests(40);
 $primary->thaw;
 # What was in doubt had arrived: the server finds it when it wakes up.
-wait_until { stored() == $admitted } timeout => 9, what => 'what was in doubt and what waited';
+wait_until { $primary->used('k') == $admitted } timeout => 9, what => 'what was in doubt and what waited';
 $nginx->stop;
-is stored(), $admitted, 'nothing is sent twice, nothing is lost';
+is $primary->used('k'), $admitted, 'nothing is sent twice, nothing is lost';
 
 done;

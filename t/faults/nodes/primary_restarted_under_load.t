@@ -22,7 +22,7 @@ my %limit = (timeout => 2, passes => 1);
 
 sub stored () {
     my %stored;
-    @stored{@keys} = map { $_ // 0 } $primary->pipeline(map { ['HGET', "rl:default/3600:$_", 'used'] } @keys);
+    @stored{@keys} = $primary->used_of('default/3600', @keys);
     return \%stored;
 }
 sub next_second () {
@@ -49,7 +49,7 @@ for my $round (1 .. 3) {
     $traffic->more(200)->is_served("primary killed, $round", $mark, %limit);
     my $before = $primary->restart->calls('hincrby');
     $mark = $traffic->mark;
-    wait_until { $primary->calls('hincrby') + $primary->calls('evalsha') > $before } what => 'charges';
+    wait_until { $primary->calls('hincrby', 'evalsha') > $before } what => 'charges';
     $traffic->is_served("restarted, $round", $mark, %limit);
     next if $round == 3;
     next_second();
@@ -60,7 +60,7 @@ for my $round (1 .. 3) {
     wait_until { $round == 1 || $nginx->count_log(qr/in doubt so far/) > $lines } what => 'charge_timeout';
     $traffic->is_served("primary frozen, $round", $mark, %limit);
     $primary->thaw->forget_calls;
-    wait_until { $primary->calls('hincrby') + $primary->calls('evalsha') > 0 } what => 'charges';
+    wait_until { $primary->calls('hincrby', 'evalsha') > 0 } what => 'charges';
 }
 $traffic->stop;
 my %admitted;

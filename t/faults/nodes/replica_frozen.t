@@ -11,14 +11,14 @@ my @replicas = $shards->replicas(0);
 my $nginx    = RateLimit::Nginx->start(
     http   => $shards->block('main', 'check_timeout 1500ms; connect_timeout 2s;'),
     server => 'location / { rate_limit_key $http_x_key; rate_limit 1000r/h store=main; '
-        . 'add_header X-Time $rate_limit_store_time; add_header X-Status $rate_limit_status; }',
+        . 'add_header X-Time $rate_limit_store_time; add_header X-Outcome $rate_limit_status; }',
 );
 my $name   = quotemeta $replicas[0]->address;
 my $client = $nginx->http;
 
 sub requests ($count, $key) { return map { $client->get('/x', 'X-Key' => $key) } 1 .. $count }
 sub slow (@responses) { return scalar grep { $_->header('X-Time') > 0.4 } @responses }
-sub passed (@responses) { return scalar grep { $_->header('X-Status') eq 'PASSED' } @responses }
+sub passed (@responses) { return scalar grep { $_->header('X-Outcome') eq 'PASSED' } @responses }
 
 sub outage ($round) {
     my $second = time;

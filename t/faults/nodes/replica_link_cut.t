@@ -14,8 +14,7 @@ wait_until { eval { $cut->info('replication')->{master_link_status} eq 'up' } } 
 
 my $nginx = RateLimit::Nginx->start(
     workers => 3,
-    http    => 'rate_limit_redis main { check_timeout 5s; shard a primary=' . $primary->address
-        . ' replica=' . $cut->address . ' replica=' . $linked->address . '; }
+    http    => redis_block('main', [$primary, $cut, $linked], 'check_timeout 5s;') . '
         rate_limit_redis alone { check_timeout 5s; prefix alone:; shard a primary=' . $primary->address
         . ' replica=' . $cut->address . '; }
         rate_limit_key $http_x_key; add_header X-Worker $pid always;
@@ -28,20 +27,20 @@ my $turn    = 0;
 sub next_one ($uri, $key) { return $clients[++$turn % @clients]->get($uri, 'X-Key' => $key) }
 
 my @before = map { next_one('/x', 'a') } 1 .. 4;
-wait_until { ($cut->hash('rl:default/3600:a')->{used} // 0) == 4 } what => 'charges on the replica to be cut';
-wait_until { ($linked->hash('rl:default/3600:a')->{used} // 0) == 4 } what => 'charges on the other one';
+wait_until { $cut->used('a') == 4 } what => 'charges on the replica to be cut';
+wait_until { $linked->used('a') == 4 } what => 'charges on the other one';
 $link->stall('answers');
 $_->forget_calls for $cut, $linked;
 
 my @after = map { next_one('/x', 'a') } 5 .. 20;
 is_deeply [map { limits($_)->{used} } @before, @after], [1 .. 20], 'used goes up by one each time';
-my $stored = $primary->hash('rl:default/3600:a')->{reset};
+my $stored = $primary->stored('a')->{reset};
 my %resets = map { limits($_)->{reset} => 1 } @after;
 is_deeply [keys %resets], [ceil($stored / 1000)], 'each shows the stored reset';
 my %workers = map { $_->header('X-Worker') => 1 } @after;
 cmp_ok scalar keys %workers, '>', 1, 'by several workers';
 cmp_ok $cut->calls('hmget'), '>', 0, 'the replica that is cut off was asked';
-is $cut->hash('rl:default/3600:a')->{used}, 4, 'and said an old count';
+is $cut->used('a'), 4, 'and said an old count';
 is_deeply statuses(map { next_one('/x', 'a') } 1 .. 10), {429 => 10}, 'none passes the limit';
 
 my %new = (connections => 8, requests => 60, uri => '/alone', headers => ['X-Key' => 'new']);
@@ -49,8 +48,8 @@ is_deeply statuses($nginx->parallel(%new)), {200 => 20, 429 => 40}, 'nor where t
 is_deeply $cut->hash('alone:default/3600:new'), {}, 'which knows no such window';
 
 $link->flow;
-wait_until { ($cut->hash('rl:default/3600:a')->{used} // 0) == 20 } timeout => 10, what => 'the replica to catch up';
+wait_until { $cut->used('a') == 20 } timeout => 10, what => 'the replica to catch up';
 is limits(next_one('/x', 'a'))->{used}, 20, 'nothing changes when it has caught up';
-is $primary->hash('rl:default/3600:a')->{used}, 20, 'nor does a charge too many show';
+is $primary->used('a'), 20, 'nor does a charge too many show';
 
 done;

@@ -10,8 +10,7 @@ my $primary  = RateLimit::Redis->start;
 my @replicas = map { RateLimit::Redis->start(replica_of => $primary) } 1 .. 2;
 my $proxy    = RateLimit::Proxy->start(to => $replicas[1]->port);
 my $nginx    = RateLimit::Nginx->start(
-    http   => RateLimit::Traffic::log_format() . "rate_limit_redis main { check_timeout 3s; connect_timeout 3s;
-        shard a primary=@{[$primary->address]} replica=@{[$replicas[0]->address]} replica=@{[$proxy->address]}; }",
+    http   => RateLimit::Traffic::log_format() . redis_block('main', [$primary, $replicas[0], $proxy], 'check_timeout 3s; connect_timeout 3s;'),
     server => RateLimit::Traffic::log() . 'rate_limit_key $http_x_key; rate_limit_error_status 529;
         location / { rate_limit 1000000r/h store=main; }
         location /deny { rate_limit 1000000r/1s name=short store=main; rate_limit_on_error deny; }',
@@ -104,7 +103,7 @@ cmp_ok $primary->calls('eval'), '>=', 1, 'they are sent again';
 my @passed = grep { $_->{uri} eq '/x' } @{$traffic->stop->since(0)};
 $nginx->stop;
 my $stored = 0;
-$stored += $primary->hash("rl:default/3600:$_")->{used} for @keys;
+$stored += $primary->used($_) for @keys;
 is $stored, @passed, 'every request is charged once';
 is $traffic->unanswered, 0, 'every request got a response';
 is $nginx->count_log(qr/dropped|in doubt|could not be checked|are lost/), 0, 'nothing was lost';

@@ -22,24 +22,20 @@ sub answer ($words, $conn) {
 }
 my ($replica, $primary) = map { RateLimit::FakeRedis->start(handler => \&answer) } 1 .. 2;
 my $nginx = RateLimit::Nginx->start(
-    http => 'rate_limit_redis main { check_timeout 5s; connect_timeout 5s; '
-        . "shard a primary=@{[$primary->address]} replica=@{[$replica->address]}; }",
+    http => redis_block('main', [$primary, $replica]),
     server => 'rate_limit_key k; rate_limit 1000r/h store=main; '
-        . 'add_header X-Status $rate_limit_status always; '
+        . 'add_header X-Outcome $rate_limit_status always; '
         . 'location / {} location /deny { rate_limit_on_error deny; }',
     files => {deny => ''},
 );
 my $client = $nginx->http;
-sub outcome ($uri) {
-    my $response = $client->get($uri);
-    return join ' ', $response->status, $response->header('X-Status');
-}
+sub ask ($uri) { return outcome($client->get($uri)) }
 sub healthy () {
     $_->forget for $replica, $primary;
-    return wait_until { outcome('/x'); $replica->commands('hmget') && $primary->commands('hincrby') }
+    return wait_until { ask('/x'); $replica->commands('hmget') && $primary->commands('hincrby') }
         timeout => 15, what => 'both nodes to be up again';
 }
-is outcome('/deny'), '200 PASSED', 'healthy';
+is ask('/deny'), '200 PASSED', 'healthy';
 
 my %node = (
     READONLY => "-READONLY You can't write against a read only replica.\r\n",
@@ -52,14 +48,14 @@ my %node = (
 for my $word (sort keys %node) {
     $replica->set(reads => $node{$word});
     $primary->forget;
-    is outcome('/deny'), '200 PASSED', "$word from the replica: the primary answers";
+    is ask('/deny'), '200 PASSED', "$word from the replica: the primary answers";
     is scalar(() = $primary->commands('hmget')), 1, 'the check went there';
     $primary->set(reads => $node{$word});
-    is outcome('/deny'), '503 ERROR_DENIED', "$word from all nodes: rate_limit_on_error deny";
-    is outcome('/x'), '200 ERROR_ALLOWED', 'and allow';
+    is ask('/deny'), '503 ERROR_DENIED', "$word from all nodes: rate_limit_on_error deny";
+    is ask('/x'), '200 ERROR_ALLOWED', 'and allow';
     $_->set(reads => '') for $replica, $primary;
     healthy();
-    is outcome('/deny'), '200 PASSED', 'served again';
+    is ask('/deny'), '200 PASSED', 'served again';
 }
 
 my $wrongtype = "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
@@ -68,14 +64,14 @@ for my $garbage ("-ERR unknown command\r\n", $wrongtype, "+OK\r\n", ":7\r\n",
     "*2\r\n\$-1\r\n-ERR x\r\n", "*0\r\n", "-\r\n", "*2\r\n\$9\r\n\0\xff\r\n\0\0\0\0\0\r\n\$1\r\n1\r\n") {
     $_->set(reads => $garbage) for $replica, $primary;
     my $shown = $garbage =~ s/\r\n/|/gr =~ s/[^ -~]/./gr;
-    my $outcome = outcome('/deny');
+    my $outcome = ask('/deny');
     like $outcome, qr/^(?:503 ERROR_DENIED|200 PASSED)$/, "$shown: $outcome";
 }
 for my $broken ("HTTP/1.1 400 Bad Request\r\n\r\n", "*2\r\n\$x\r\n", "*99999999999\r\n",
     "\$99999999999999\r\n", "\0\0\0\0\r\n", "*2\r\n\$1\r\n1\r\n\$1\r\n1\r\n+extra\r\n") {
     $_->set(reads => $broken) for $replica, $primary;
     my $shown = $broken =~ s/\r\n/|/gr =~ s/[^ -~]/./gr;
-    my $outcome = outcome('/x');
+    my $outcome = ask('/x');
     like $outcome, qr/^200 (?:ERROR_ALLOWED|PASSED)$/, "not RESP, $shown: $outcome";
 }
 $_->set(reads => '') for $replica, $primary;
@@ -92,10 +88,10 @@ my %written = (
 for my $word (sort keys %written) {
     $primary->forget;
     $primary->set(writes => $written{$word});
-    is outcome('/deny'), '200 PASSED', "a charge answered by $word: the request is through already";
+    is ask('/deny'), '200 PASSED', "a charge answered by $word: the request is through already";
     wait_until { grep { $_->[0] =~ /^(?:hincrby|evalsha)$/ } $primary->commands } timeout => 8,
         what => 'the charge';
-    is outcome('/deny'), '200 PASSED', 'the next one asks the replica';
+    is ask('/deny'), '200 PASSED', 'the next one asks the replica';
     $primary->set(writes => '');
     healthy();
 }

@@ -15,7 +15,7 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $words->[0] eq 'hincrby' ? integer(2) : array(integer(1), integer($reset));
 });
 my $nginx = RateLimit::Nginx->start(
-    http => "rate_limit_redis main { check_timeout 9s; connect_timeout 9s; shard a primary=@{[$redis->address]}; }",
+    http => redis_block('main', $redis),
     server => 'rate_limit_key $arg_k; rate_limit_store main; location / { rate_limit 1000r/h; }
         location /reserve { rate_limit 9r/h name=r mode=charge_refund; }',
     files => {reserve => ''},

@@ -16,7 +16,7 @@ my ($old, $new) = map {
 } qw(old new);
 my $proxy = RateLimit::Proxy->start(to => $old->port);
 my $nginx = RateLimit::Nginx->start(
-    http => "rate_limit_redis main { check_timeout 9s; connect_timeout 9s; shard a primary=@{[$proxy->address]}; }",
+    http => redis_block('main', $proxy),
     server => 'rate_limit_key $http_x_key; rate_limit_on_error deny; rate_limit_exempt_status 200;
         location / { rate_limit 100r/h store=main; }',
 );

@@ -20,8 +20,7 @@ my $replica = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $words->[0] eq 'hmget' ? hmget(undef, undef) : fallback($words);
 });
 my $nginx = RateLimit::Nginx->start(
-    http => "rate_limit_redis main { check_timeout 20s; connect_timeout 20s; charge_timeout 20s;
-        shard a primary=@{[$primary->address]} replica=@{[$replica->address]}; }",
+    http => redis_block('main', [$primary, $replica], 'check_timeout 20s; connect_timeout 20s; charge_timeout 20s;'),
     server => 'rate_limit_key $http_x_key; location / { rate_limit 1000r/h store=main; }',
 );
 my sub writes () { return scalar grep { $_->[0] =~ /^(?:hincrby|evalsha)$/ } $primary->commands }

@@ -7,13 +7,12 @@ use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;
 my $nginx = RateLimit::Nginx->start(
-    http => "rate_limit_redis main { check_timeout 5s; connect_timeout 5s; shard a primary=@{[$redis->address]}; }",
+    http => redis_block('main', $redis),
     server => 'rate_limit_key $http_x_key; rate_limit_store main; rate_limit_on_error deny;
         add_header X-Outcome $rate_limit_status always; location / { rate_limit 3r/h; }',
 );
 my $client = $nginx->http;
-my sub outcome () { return $client->get('/x', 'X-Key' => 'k')->header('X-Outcome') }
-my sub stored () { return $redis->hash('rl:default/3600:k')->{used} // 0 }
+my sub ask () { return outcome($client->get('/x', 'X-Key' => 'k')) }
 
 # A snapshot that cannot be written.
 $redis->cmd(qw(SET something there));
@@ -23,16 +22,16 @@ mkdir "$folder/dump.rdb" or die "$folder: $!";    # nothing can be renamed to it
 $redis->cmd('BGSAVE');
 wait_until { "@{[$redis->ask('PING')]}" =~ /^MISCONF/ } what => 'MISCONF';
 
-is outcome(), 'PASSED', 'a connection made now serves checks';
-is outcome(), 'PASSED', 'more of them';
+is ask(), '200 PASSED', 'a connection made now serves checks';
+is ask(), '200 PASSED', 'more of them';
 $nginx->wait_log(qr/refuses charges: unwilling: .*\(\S+: "MISCONF /);
 $redis->drop_clients;
-is outcome(), 'PASSED', 'on another connection too';
-is outcome(), 'REJECTED', 'what waits counts here';
-is stored(), 0, 'nothing is stored';
+is ask(), '200 PASSED', 'on another connection too';
+is ask(), '429 REJECTED', 'what waits counts here';
+is $redis->used('k'), 0, 'nothing is stored';
 rmdir "$folder/dump.rdb";
 $redis->cmd('BGSAVE');
-wait_until { stored() == 3 } timeout => 9, what => 'all that waited';
+wait_until { $redis->used('k') == 3 } timeout => 9, what => 'all that waited';
 $nginx->stop;
 is $nginx->count_log(qr/could not be checked|doubt|dropped|does not serve/), 0, 'nothing was lost, nobody down';
 

@@ -98,15 +98,13 @@ my @stores = map { ("r$_", "b$_") } 0 .. $#cases;
 my $nginx  = RateLimit::Nginx->start(
     http   => join('', map { store($_) } @stores) . 'rate_limit_exempt_status 200; rate_limit_error_status 529;',
     server => 'rate_limit_key $http_x_key; rate_limit_store $http_x_store; rate_limit 1000r/h;
-        add_header X-Status $rate_limit_status always; location / {} location /deny { rate_limit_on_error deny; }',
+        add_header X-Outcome $rate_limit_status always; location / {} location /deny { rate_limit_on_error deny; }',
     files => {deny => ''},
 );
 sub request ($uri, $store, $kind, $count) {
     return [$uri, 'X-Store' => $store, 'X-Key' => "$store.$kind.$count"];
 }
-sub outcome ($response) {
-    return join ' ', $response->status, $response->header('X-Status'), limits($response)->{used} // '';
-}
+sub seen ($response) { return join ' ', outcome($response), limits($response)->{used} // '' }
 
 my %error = ('/x' => '200 ERROR_ALLOWED ', '/deny' => '529 ERROR_DENIED ');
 sub expected ($case, $where, $uri, $count) {
@@ -134,7 +132,7 @@ sub ask (@group) {
         my @wrong;
         for (requests($store)) {
             my ($request, @expected) = @$_;
-            my $got = outcome(shift @responses);
+            my $got = seen(shift @responses);
             push @wrong, "$request->[4]: $got, not $expected[0]" if !grep { $_ eq $got } @expected;
         }
         my $answer = substr($case->{answer} // "after $case->{cut} bytes", 0, 50) =~ s/\r\n/|/gr =~ s/[^ -~]/./gr;
@@ -152,7 +150,7 @@ ask(@silent_stores);
 my @down = @stores;
 wait_until {
     my @responses = $nginx->parallel(connections => 8, requests => [map { request('/deny', $_, 'sound', 4) } @down]);
-    @down = @down[grep { outcome($responses[$_]) ne '200 PASSED 4' } 0 .. $#down];
+    @down = @down[grep { seen($responses[$_]) ne '200 PASSED 4' } 0 .. $#down];
     !@down
 } timeout => 6, what => 'every store to serve again';
 wait_until {

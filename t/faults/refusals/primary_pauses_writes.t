@@ -19,15 +19,9 @@ my sub traffic ($requests) {
     $admitted += $statuses->{200} // 0;
     return $statuses;
 }
-my sub stored () {
-    my $sum = 0;
-    $sum += $_ // 0 for $redis->pipeline(map { ['HGET', "rl:default/3600:k$_", 'used'] } 0 .. 49);
-    return $sum;
-}
+my sub stored () { return sum0($redis->used_of('default/3600', map { "k$_" } 0 .. 49)) }
 my sub in_doubt () {
-    my $sum = 0;
-    $sum += $_ for $nginx->error_log =~ /rate limit: (\d+) charges for .* they are in doubt/g;
-    return $sum;
+    return sum0($nginx->error_log =~ /rate limit: (\d+) charges for .* they are in doubt/g);
 }
 my sub connections () { return $redis->info('stats')->{total_connections_received} }
 

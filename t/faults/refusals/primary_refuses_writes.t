@@ -15,7 +15,7 @@ for my $replicas (0, 1) {
         1, replicas => $replicas, redis => {args => [qw(--maxmemory-policy noeviction)]});
     my $primary = $shards->primary;
     my $nginx   = RateLimit::Nginx->start(
-        http   => $shards->block('main', 'check_timeout 5s; connect_timeout 5s;'),
+        http   => $shards->block('main'),
         server => 'location / { rate_limit_key $http_x_key; rate_limit 3r/h name=few store=main; }
             location /many { rate_limit_key $http_x_key; rate_limit 1000r/h name=many store=main;
                 rate_limit_on_error deny; }
@@ -25,7 +25,6 @@ for my $replicas (0, 1) {
     );
     my $client = $nginx->http;
     my $many   = 0;
-    my sub charged ($name) { return $primary->hash($name)->{used} // 0 }
     my sub passes ($count) {
         $many += $count;
         my @responses = map { $client->get('/many', 'X-Key' => 'k') } 1 .. $count;
@@ -38,11 +37,11 @@ for my $replicas (0, 1) {
 
     for my $n (1 .. 3) {
         is $client->get('/x', 'X-Key' => 'over')->status, 200, "$replicas replicas: $n of 3";
-        wait_until { charged('rl:few/3600:over') == $n } what => 'the charge';
+        wait_until { $primary->used('over', 'few/3600') == $n } what => 'the charge';
         $shards->wait_synced;
     }
     passes(2);
-    wait_until { charged('rl:many/3600:k') == $many } what => 'charges';
+    wait_until { $primary->used('k', 'many/3600') == $many } what => 'charges';
     for my $word (sort keys %refusal) {
         my ($refuse, $accept) = @{$refusal{$word}};
         $primary->cmd(@$refuse);
@@ -57,11 +56,11 @@ for my $replicas (0, 1) {
         $primary->drop_clients;
         wait_until { $client->get('/probe', 'X-Key' => 'k')->status == 200 } what => 'the node to be up';
         over_limit();
-        is charged('rl:many/3600:k'), $many - 10, "$word: no charge is taken";
+        is $primary->used('k', 'many/3600'), $many - 10, "$word: no charge is taken";
         $primary->cmd(@$accept);
-        wait_until { charged('rl:many/3600:k') == $many } timeout => 9, what => 'all that waited';
+        wait_until { $primary->used('k', 'many/3600') == $many } timeout => 9, what => 'all that waited';
         passes(3);
-        wait_until { charged('rl:many/3600:k') == $many } what => 'charges to go as before';
+        wait_until { $primary->used('k', 'many/3600') == $many } what => 'charges to go as before';
     }
     is $nginx->count_log(qr/takes charges again/), keys %refusal, 'the end of each refusal is logged once';
     is $nginx->count_log(qr/does not serve/), 0, 'the node was never given up for its refusals';
@@ -70,8 +69,8 @@ for my $replicas (0, 1) {
     $lines{$_}++ for $nginx->error_log =~ /^(\S+ \S+) .* refuses charges/mg;
     is_deeply [grep { $_ > 1 } values %lines], [], 'one line a second at most';
     $nginx->stop;
-    is charged('rl:many/3600:k'), $many,  'every charge once';
-    is charged('rl:few/3600:over'), 3, 'none for a rejected request';
+    is $primary->used('k', 'many/3600'), $many,  'every charge once';
+    is $primary->used('over', 'few/3600'), 3, 'none for a rejected request';
 }
 
 done;

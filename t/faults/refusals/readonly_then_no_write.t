@@ -10,14 +10,13 @@ my $old   = RateLimit::Redis->start;
 my $new   = RateLimit::Redis->start(replica_of => $old);
 my $proxy = RateLimit::Proxy->start(to => $old->port);
 my $nginx = RateLimit::Nginx->start(
-    http => "rate_limit_redis main { check_timeout 9s; connect_timeout 9s; charge_timeout 9s;
-        shard a primary=@{[$proxy->address]}; }",
+    http => redis_block('main', $proxy, 'check_timeout 9s; connect_timeout 9s; charge_timeout 9s;'),
     server => 'rate_limit_key $http_x_key; rate_limit_on_error deny; add_header X-Outcome $rate_limit_status always;
         location / { rate_limit 3r/h store=main mode=charge_refund; }',
 );
-my sub outcome ($key) { return $nginx->get('/x', 'X-Key' => $key)->header('X-Outcome') }
+my sub ask ($key) { return outcome($nginx->get('/x', 'X-Key' => $key)) }
 
-is outcome('used-up'), 'PASSED', "$_ of 3" for 1 .. 3;
+is ask('used-up'), '200 PASSED', "$_ of 3" for 1 .. 3;
 $new->wait_synced;
 $new->cmd(qw(REPLICAOF NO ONE));
 $proxy->lead_to($new->port);
@@ -27,8 +26,8 @@ $old->cmd('REPLICAOF', '127.0.0.1', $new->port);
 $proxy->stall('questions');
 my @clients = map { my $client = $nginx->http; $client->start_request('GET', '/x', ['X-Key' => $_]); $client } qw(other used-up);
 $proxy->flow;
-is_deeply [map { $_->response->header('X-Outcome') } @clients], ['ERROR_DENIED', 'REJECTED'], 'READONLY, and an answer';
-wait_until { outcome('later') eq 'PASSED' } what => 'reservations at the new primary';
+is_deeply [map { outcome($_->response) } @clients], ['503 ERROR_DENIED', '429 REJECTED'], 'READONLY, and an answer';
+wait_until { ask('later') eq '200 PASSED' } what => 'reservations at the new primary';
 cmp_ok $proxy->connections, '>=', 2, 'on a new connection';
 $nginx->stop;
 is $nginx->count_log(qr/doubt|does not serve|is down/), 0, 'nothing is lost';

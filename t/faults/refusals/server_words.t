@@ -16,21 +16,18 @@ my $fake = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return error("ERR unknown command '$words->[0]', with args beginning with: '" . join("' '", map { s{\s+}{ }gr } @$words[1 .. $#$words]) . "'");
 });
 my @stores = map { $_->[0] } @users;
-my $patient = 'check_timeout 5s; connect_timeout 5s;';
 my $nginx = RateLimit::Nginx->start(
-    http => join('', map { "rate_limit_redis $_ { $patient prefix rl:$_:; username $_; password secret;
-            shard a primary=@{[$redis->address]}; }" } @stores)
-        . "rate_limit_redis wrong { $patient username no-hset; password no; shard a primary=@{[$redis->address]}; }"
-        . "rate_limit_redis odd { $patient shard a primary=@{[$fake->address]}; }",
+    http => join('', map { redis_block($_, $redis, "prefix rl:$_:; username $_; password secret; check_timeout 9s;") } @stores)
+        . redis_block('wrong', $redis, 'username no-hset; password no;') . redis_block('odd', $fake),
     server => 'rate_limit_key $http_x_key; rate_limit_store $http_x_store; rate_limit 1000r/h; rate_limit_on_error deny;
         add_header X-Outcome $rate_limit_status always; location / {}',
 );
-my sub outcome ($store) { return $nginx->get('/x', 'X-Key' => 'mona', 'X-Store' => $store)->header('X-Outcome') }
+my sub ask ($store) { return outcome($nginx->get('/x', 'X-Key' => 'mona', 'X-Store' => $store)) }
 my sub said ($pattern, $what) { $nginx->wait_log($pattern); pass $what }
 my $window = 'default/3600:mona';
 
 $redis->cmd('HSET', "rl:no-hincrby:$window", used => 41, reset => (time + 1800) . '000');
-is outcome($_), 'PASSED', "$_: checks go on" for qw(no-hset no-hincrby) x 3;
+is ask($_), '200 PASSED', "$_: checks go on" for qw(no-hset no-hincrby) x 3;
 said qr/of "no-hset" refuses charges: noperm: .*\(charge\.lua: "ERR The user executing the script can't run this/,
     'a command within a script';
 said qr/of "no-hincrby" refuses charges: noperm: .*\(HINCRBY: "NOPERM this user has no permissions to run the 'hincrby'/,
@@ -38,13 +35,13 @@ said qr/of "no-hincrby" refuses charges: noperm: .*\(HINCRBY: "NOPERM this user 
 is $redis->hash("rl:no-hincrby:$window")->{used}, 41, 'the window is not set back';
 is_deeply $redis->hash("rl:no-hset:$window"), {}, 'nothing is stored';
 
-is outcome('no-hmget'), 'ERROR_DENIED', 'checks that are not allowed';
+is ask('no-hmget'), '503 ERROR_DENIED', 'checks that are not allowed';
 said qr/of "no-hmget" does not serve: noperm: .*\(HMGET: "NOPERM this user has no permissions to run the 'hmget'/, 'HMGET';
-is outcome('no-ping'), 'ERROR_DENIED', 'no PING';
+is ask('no-ping'), '503 ERROR_DENIED', 'no PING';
 said qr/of "no-ping" does not serve: noperm: .*\(PING: "NOPERM/, 'PING';
-is outcome('wrong'), 'ERROR_DENIED', 'a wrong password';
+is ask('wrong'), '503 ERROR_DENIED', 'a wrong password';
 said qr/of "wrong" is down: auth: .*\(AUTH: "WRONGPASS invalid username-password pair/, 'AUTH';
-is outcome('odd'), 'ERROR_DENIED', 'a server without HMGET';
+is ask('odd'), '503 ERROR_DENIED', 'a server without HMGET';
 said qr/of "odd" answered HMGET: "ERR unknown command 'hmget'": another error/, 'its words';
 
 $redis->cmd(qw(ACL SETUSER no-hset +hset));

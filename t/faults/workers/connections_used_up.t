@@ -9,8 +9,7 @@ my $redis   = RateLimit::Redis->start;
 my $replica = RateLimit::Redis->start(replica_of => $redis);
 my $nginx   = RateLimit::Nginx->start(
     events => 'worker_connections 4;',
-    http   => "rate_limit_redis main { shard a primary=@{[$redis->address]} "
-        . "replica=@{[$replica->address]}; }",
+    http   => redis_block('main', [$redis, $replica], ''),
     server => 'location / { rate_limit_key k; rate_limit 100r/h store=main; }',
 );
 $nginx->expect_log(qr/worker_connections are not enough/);
@@ -19,7 +18,7 @@ is $client->get('/x')->status, 200, 'a request is served';
 $nginx->wait_log(qr/is down: worker_connections are not enough/);
 is $client->get('/x')->status, 200, 'and the next';
 $client->close;
-wait_until { ($redis->hash('rl:default/3600:k')->{used} // 0) == 2 }
+wait_until { $redis->used('k') == 2 }
     timeout => 8, what => 'the charges once a connection is free';
 
 done;

@@ -11,7 +11,7 @@ my $shards  = RateLimit::Shards->start(1, replicas => 1);
 my $primary = $shards->primary;
 my $nginx   = RateLimit::Nginx->start(
     workers => 2,
-    http    => RateLimit::Traffic::log_format() . $shards->block('main', 'check_timeout 5s; connect_timeout 5s;'),
+    http    => RateLimit::Traffic::log_format() . $shards->block('main'),
     server  => RateLimit::Traffic::log() . 'rate_limit_key $http_x_key; rate_limit_error_status 529;
         rate_limit 1000000r/h store=main; location / {} location /deny { rate_limit_on_error deny; }',
     files => {deny => ''},
@@ -32,7 +32,7 @@ my $killed = $rounds + 2;
 cmp_ok $traffic->unanswered, '<=', $killed * $connections, 'only requests of killed workers got no response';
 
 my $admitted = @{$traffic->since(0)};
-sub stored () { return sum0(map { $_ // 0 } $primary->pipeline(map { ['HGET', "rl:default/3600:$_", 'used'] } @keys)) }
+sub stored () { return sum0($primary->used_of('default/3600', @keys)) }
 my $last = -1;
 wait_until { my $same = stored() == $last; $last = stored(); $same } what => 'charges under way';
 $nginx->stop;

@@ -22,7 +22,7 @@ sub seconds ($action) {
     $action->();
     return monotonic() - $begun;
 }
-sub charged ($name) { return (eval { $redis->hash("rl:$name/3600:k")->{used} } // 0) }
+sub charged ($name) { return $redis->used('k', "$name/3600") }
 
 my $nginx = start('idle');
 $nginx->parallel(connections => 8, requests => 40, uri => '/x', headers => ['X-Key' => 'k']);

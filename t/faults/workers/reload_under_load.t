@@ -24,9 +24,7 @@ my @keys    = map { "k$_" } 1 .. 10;
 my $traffic = RateLimit::Traffic->start($nginx, connections => 8, keepalive => 0,
     requests => [map { my $key = $_; map { [$_, 'X-Key' => $key] } qw(/x /deny) } @keys]);
 
-sub stored () {
-    return sum0(map { $_ // 0 } $primary->pipeline(map { ['HGET', "rl:default/3600:$_", 'used'] } @keys));
-}
+sub stored () { return sum0($primary->used_of('default/3600', @keys)) }
 
 $traffic->more(100);
 for (1 .. 4) {

@@ -10,7 +10,7 @@ my $shards = RateLimit::Shards->start(1, replicas => 1);
 my $app    = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return $request->{uri} eq '/now' ? [200, [], 'now'] : $conn->hold('gate', [200, [], 'held']);
 });
-sub charged ($name) { return $shards->primary->hash("rl:$name/3600:k")->{used} // 0 }
+sub charged ($name) { return $shards->primary->used('k', "$name/3600") }
 
 for my $connected (qw(never before after)) {
     my $nginx = RateLimit::Nginx->start(

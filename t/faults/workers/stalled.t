@@ -14,7 +14,7 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $conn->state('held') ? $conn->hold('gate', $answer) : $answer;
 });
 my $nginx = RateLimit::Nginx->start(
-    http => "rate_limit_redis main { check_timeout 2s; connect_timeout 2s; shard a primary=@{[$redis->address]}; }",
+    http => redis_block('main', $redis, 'check_timeout 2s; connect_timeout 2s;'),
     server => 'rate_limit_key $http_x_key; rate_limit_store main; rate_limit_on_error deny; rate_limit_exempt_status 200;
         add_header X-Outcome $rate_limit_status always;
         location / { rate_limit 1000r/h; } location /reserve { rate_limit 1000r/h name=r mode=charge_refund exempt=off; }',

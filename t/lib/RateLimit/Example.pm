@@ -19,9 +19,7 @@ use Exporter 'import';
 use RateLimit::Folder;
 use RateLimit::Nginx;
 
-our @EXPORT = qw(start_example start_text project_file);
-
-sub project_file ($path) { return read_text(project_path($path)) || croak "no $path" }
+our @EXPORT = qw(start_example start_text);
 
 sub put ($text, $old, $new) {
     $text =~ s/(?<![\w.])\Q$old\E(?![\w.])/$new/g or croak "$old is not in the example";

@@ -2,23 +2,26 @@ package RateLimit::Folder;
 
 # The one temporary folder of a test, gone at its end unless TEST_KEEP is set; the project's folder; and small file access.
 #
-#   project_path('lua/charge.lua');     # where a file of the project is
+#   project_path('packaging/run');     # where a file of the project is
+#   project_file('lua/charge.lua');    # its text; dies where there is none
 
 use strict;
 use warnings;
 use feature 'signatures';
 
+use Carp qw(croak);
 use Exporter 'import';
 use File::Path ();
 use File::Spec;
 use File::Temp ();
 
-our @EXPORT = qw(test_folder project_path read_text write_text);
+our @EXPORT = qw(test_folder project_path project_file read_text write_text);
 
 my $project = File::Spec->rel2abs(__FILE__) =~ s{/t/lib/RateLimit/Folder\.pm$}{}r;
 my ($folder, $owner);
 
 sub project_path ($name) { return "$project/$name" }
+sub project_file ($name) { return read_text(project_path($name)) || croak "no $name" }
 
 sub test_folder () {
     return $folder if $folder;

@@ -25,6 +25,8 @@ package RateLimit::Nginx;
 #   $nginx->kill_worker;                   # SIGKILL to one, waits for its replacement (or pass a pid)
 #   $nginx->error_log;  $nginx->wait_log(qr/.../);  $nginx->count_log(qr/.../);
 #                                          # without the notice that says the module's version at each start
+#   $nginx->lines('ends');                 # of an access log of its own, "access_log %%DIR%%/ends FORMAT"
+#   $nginx->wait_line('ends', '200 slow'); # until the log has that line
 #   $nginx->expect_log(qr/.../);           # allows [alert], [crit], [emerg] lines that match
 #   $nginx->travel('+3600');               # with clock => 1: nginx's wall clock, by libfaketime
 #   my ($code, $output) = RateLimit::Nginx->test_config(http => TEXT);         # nginx -t, same options
@@ -263,6 +265,12 @@ sub count_log ($self, $pattern) { return scalar grep { /$pattern/ } split /\n/, 
 
 sub wait_log ($self, $pattern, %opt) {
     return wait_until { $self->error_log =~ $pattern } what => "$pattern in the error log", %opt;
+}
+
+sub lines ($self, $name) { return split /\n/, read_text("$self->{folder}/$name") }
+
+sub wait_line ($self, $name, $line) {
+    return wait_until { grep { $_ eq $line } $self->lines($name) } what => "\"$line\" in $name";
 }
 
 sub expect_log ($self, @patterns) { push @{$self->{expected}}, @patterns; return $self }

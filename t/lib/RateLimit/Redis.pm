@@ -12,9 +12,13 @@ package RateLimit::Redis;
 #   $redis->ask('HGET', $key, 'used');          # returns an error reply as RateLimit::RESP::Error
 #   $redis->pipeline(['SET', 'a', 1], ['GET', 'a']);   # all answers, errors as objects
 #   $redis->script($text);                      # SCRIPT LOAD: the digest
-#   $redis->calls('hmget');                     # how often clients called it since start or forget_calls
+#   $redis->calls('hmget');                     # how often clients called it since start or forget_calls; of several: together
+#   $redis->script_calls;                       # how often they called scripts
 #   $redis->forget_calls;  $redis->keys;  $redis->flush;  $redis->info('replication')->{role};
 #   $redis->hash($key);                         # all fields as a hash reference
+#   $redis->stored('alice', 'core/60');         # the fields of a limit's window: of rl:core/60:alice; default/3600 is the default
+#   $redis->used('alice', 'core/60');           # what is used of it, 0 when there is no such window
+#   $redis->used_of('core/60', @keys);          # of each of many, at once
 #   $redis->hold_only($key, 5000, used => 1);   # nothing else; expires in so many milliseconds, undef: never
 #   $redis->expires_in($key, 5000);             # or up to 900 ms less
 #   $replica->wait_synced;                      # everything written on the primary so far is readable here
@@ -28,6 +32,7 @@ use feature 'signatures';
 
 use Carp qw(croak);
 use IO::Socket::INET;
+use List::Util qw(sum0);
 use Socket qw(IPPROTO_TCP TCP_NODELAY);
 use RateLimit::Folder;
 use RateLimit::Port;
@@ -168,6 +173,13 @@ sub script ($self, $text) { return $self->cmd('SCRIPT', 'LOAD', $text) }
 sub keys ($self)          { return sort @{$self->cmd('KEYS', '*')} }
 sub flush ($self)         { $self->cmd('FLUSHALL'); return $self }
 sub hash ($self, $key)    { return {@{$self->cmd('HGETALL', $key)}} }
+sub stored ($self, $key, $window = 'default/3600') { return $self->hash("rl:$window:$key") }
+sub used ($self, @window) { return $self->stored(@window)->{used} // 0 }
+
+sub used_of ($self, $window, @keys) {
+    return map { $_ // 0 } $self->pipeline(map { ['HGET', "rl:$window:$_", 'used'] } @keys);
+}
+
 sub hold_only ($self, $key, $expiry, @fields) {
     $self->flush;
     $self->cmd('HSET', $key, @fields);
@@ -187,10 +199,12 @@ sub info ($self, @section) {
 }
 
 # Calls that a script makes are counted too: they are calls to Redis's commands.
-sub calls ($self, $command) {
-    my $line = $self->info('commandstats')->{'cmdstat_' . lc $command} // '';
-    return $line =~ /calls=(\d+)/ ? $1 : 0;
+sub calls ($self, @commands) {
+    my $stats = $self->info('commandstats');
+    return sum0(map { ($stats->{'cmdstat_' . lc $_} // '') =~ /calls=(\d+)/ } @commands);
 }
+
+sub script_calls ($self) { return $self->calls('evalsha', 'eval') }
 
 sub drop_clients ($self) {
     $self->cmd('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');

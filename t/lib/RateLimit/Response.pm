@@ -7,6 +7,8 @@ package RateLimit::Response;
 #   $r->date         # when it was made, by the server's clock: seconds since the epoch
 #   limits($r)       # {limit, used, remaining, reset, resource, retry_after}: what the github headers say;
 #                    # a header that is absent is absent here; one that came twice dies
+#   outcome($r)      # "200 PASSED": its status and X-Outcome, which the test's nginx sets to $rate_limit_status
+#   outcomes(@r)     # {'200 PASSED' => 5, ...}
 #   RateLimit::Response->take(\$buffer, method => 'HEAD', eof => 1)   # undef while incomplete
 
 use strict;
@@ -17,7 +19,7 @@ use Carp qw(croak);
 use Exporter 'import';
 use Time::Local qw(timegm);
 
-our @EXPORT = qw(limits);
+our @EXPORT = qw(limits outcome outcomes);
 
 sub status ($self)   { return $self->{status} }
 sub body ($self)     { return $self->{body} }
@@ -101,6 +103,14 @@ sub limits ($response) {
     }
     keys %limit_header;
     return \%found;
+}
+
+sub outcome ($response) { return join ' ', $response->status, $response->header('X-Outcome') // '-' }
+
+sub outcomes (@responses) {
+    my %count;
+    $count{outcome($_)}++ for @responses;
+    return \%count;
 }
 
 1;

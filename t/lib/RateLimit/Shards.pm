@@ -4,6 +4,11 @@ package RateLimit::Shards;
 #
 #   my $shards = RateLimit::Shards->start(2, replicas => 1, redis => {password => 'x'});
 #   $shards->block('main', "check_timeout 50ms;");   # rate_limit_redis main { shard a ...; shard b ...; ... }
+#   redis_block('main', $primary, "check_timeout 50ms;");           # the same of any server, or of a proxy
+#   redis_block('main', [$primary, $replica], ...);
+#
+# Without further directives a block has timeouts that no test is to meet, even on a busy machine; '' means nginx's own.
+#
 #   $shards->primary(0)->cmd(...);  $shards->replica(0, 1);  $shards->replicas(0);  $shards->all;
 #   $shards->names;                  # a, b, c, ... unless names => [...] says otherwise
 #   $shards->wait_synced;  $shards->flush;  $shards->forget_calls;
@@ -13,7 +18,12 @@ use strict;
 use warnings;
 use feature 'signatures';
 
+use Exporter 'import';
 use RateLimit::Redis;
+
+our @EXPORT = qw(redis_block);
+
+my $patient = 'check_timeout 9s; connect_timeout 9s;';
 
 sub start ($class, $count, %opt) {
     my @names = @{$opt{names} // [map { chr(ord('a') + $_) } 0 .. $count - 1]};
@@ -56,12 +66,20 @@ sub find ($self, $key) {
     return $found;
 }
 
-sub block ($self, $name, $more = '') {
+sub block ($self, $name, $more = $patient) {
+    return block_of($name, $more, map { [$_->{name}, $_->{primary}, @{$_->{replicas}}] } @{$self->{shards}});
+}
+
+sub redis_block ($name, $servers, $more = $patient) {
+    return block_of($name, $more, ['a', ref $servers eq 'ARRAY' ? @$servers : $servers]);
+}
+
+sub block_of ($name, $more, @shards) {
     my @lines = map {
-        join ' ', 'shard', $_->{name}, 'primary=' . $_->{primary}->address,
-            map { 'replica=' . $_->address } @{$_->{replicas}}
-    } @{$self->{shards}};
-    return join '', "rate_limit_redis $name {\n", (map { "    $_;\n" } @lines), "    $more\n}\n";
+        my ($shard, $primary, @replicas) = @$_;
+        join ' ', "    shard $shard", 'primary=' . $primary->address, map { 'replica=' . $_->address } @replicas
+    } @shards;
+    return join '', "rate_limit_redis $name {\n", (map { "$_;\n" } @lines), "    $more\n}\n";
 }
 
 1;

@@ -80,7 +80,8 @@ sub import ($class) {
     warnings->import;
     feature->import('signatures');
     my %offered = (done => \&done, max => \&max, sum0 => \&sum0, ceil => \&ceil);
-    for my $package ('Test::More', map { "RateLimit::$_" } qw(Config Example FakeRedis Folder HTTP Load Port Response Wait)) {
+    for my $package ('Test::More', map { "RateLimit::$_" } qw(Config Example FakeRedis Folder HTTP Load Port Response Shards
+        Wait)) {
         no strict 'refs';
         for my $name (@{"${package}::EXPORT"}) {
             next if $name =~ /^\W/ || $name eq 'done_testing';

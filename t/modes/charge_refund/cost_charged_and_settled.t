@@ -15,7 +15,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return $uri =~ /slow/ ? $conn->hold('gate', $answer) : $answer;
 });
 my $nginx = RateLimit::Nginx->start(
-    http => $shards->block('main', 'check_timeout 5s; connect_timeout 5s;') . '
+    http => $shards->block('main') . '
         rate_limit_store main; rate_limit_mode charge_refund; rate_limit_key $http_x_key;
         map $upstream_http_x_cost $guess { "" 4; default $upstream_http_x_cost; }
         map $upstream_http_x_cost $free { "" 0; default $upstream_http_x_cost; }
@@ -37,7 +37,7 @@ sub cost ($cost, $key)      { return ask('/x', $key, 'X-Cost' => $cost) }
 
 sub shown ($response) { return [$response->status, @{limits($response)}{qw(used remaining)}] }
 
-sub stored ($key, $name = 'default') { return $redis->hash("rl:$name/3600:$key")->{used} }
+sub stored ($key, $name = 'default') { return $redis->stored($key, "$name/3600")->{used} }
 
 sub comes_to ($used, $key, $what, $name = 'default') {
     wait_until { (stored($key, $name) // '') eq $used } what => "$what ($used)";
@@ -59,14 +59,14 @@ sub slow ($uri, $key) {
 }
 
 sub ended ($line) {
-    return wait_until { read_text($nginx->folder . '/ends') =~ /^\Q$line\E$/m } what => $line;
+    return $nginx->wait_line('ends', $line);
 }
 
 is_deeply shown(cost(3, 'fits')), [200, 3, 7], 'used counts the request at hand';
 is stored('fits'), 3, 'it is stored before the answer';
 my $much = cost(8, 'fits');
 is_deeply shown($much), [429, 3, 0], 'what does not fit is rejected, and shows what is stored';
-my $reset = $redis->hash('rl:default/3600:fits')->{reset};
+my $reset = $redis->stored('fits')->{reset};
 is limits($much)->{reset}, int(($reset + 999) / 1000), 'and the reset';
 ok limits($much)->{retry_after} > 3590, 'with Retry-After';
 is_deeply shown(cost(7, 'fits')), [200, 10, 0], 'what fits is not, up to the limit';
@@ -130,7 +130,7 @@ comes_to(2, 'flushed', 'for what is given back, too');
 
 $nginx->stop;
 is stored('gone'), 4, 'a client that leaves stays charged';
-is_deeply $redis->hash('rl:default/3600:window'), {used => 7, reset => $reset - 60_000},
+is_deeply $redis->stored('window'), {used => 7, reset => $reset - 60_000},
     'nothing is given back to another window';
 is stored('deleted'), undef, 'nor does it open one';
 is_deeply [map { my $key = $_; map { stored($key, $_) } qw(a b) } qw(two phases)], [5, 4, 5, 4], 'each once';

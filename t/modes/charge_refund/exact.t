@@ -10,7 +10,7 @@ my $shards = RateLimit::Shards->start(1, replicas => 1);
 my @nginx  = map {
     RateLimit::Nginx->start(
         workers => 2,
-        http    => $shards->block('main', 'check_timeout 9s; connect_timeout 9s;'),
+        http    => $shards->block('main'),
         server  => 'rate_limit_key $http_x_key; rate_limit_store main; rate_limit_mode charge_refund;
             location / { rate_limit 2000r/h; } location /few { rate_limit 200r/h name=few; }',
         files => {few => 'x'},
@@ -29,7 +29,7 @@ waitpid $pid, 0;
 my %seen = %{statuses(@responses)};
 $seen{$_}++ for split /\n/, read_text($nginx[1]->folder . '/seen');
 is_deeply \%seen, {200 => 2000, 429 => 600}, 'exactly as many as the limit says';
-is $primary->hash('rl:default/3600:k')->{used}, 2000, 'and no more is stored';
+is $primary->used('k'), 2000, 'and no more is stored';
 is $replica->calls('hmget'), 0, 'replicas are not asked';
 
 my $etag = $nginx[0]->get('/few', 'X-Key' => 'other')->header('ETag');
@@ -37,7 +37,7 @@ my @mixed = map { my $n = $_; ['/few', 'X-Key' => 'f', $n % 2 ? ('If-None-Match'
 my $statuses = statuses($nginx[0]->parallel(connections => 20, requests => \@mixed));
 cmp_ok $statuses->{304}, '>', 100, 'many are exempt';
 $_->stop for @nginx;
-is $primary->hash('rl:few/3600:f')->{used}, $statuses->{200}, 'what was exempt was given back';
+is $primary->used('f', 'few/3600'), $statuses->{200}, 'what was exempt was given back';
 cmp_ok $statuses->{200}, '<=', 200, 'and never one too many passed';
 cmp_ok $statuses->{200}, '>=', 180, 'nor many too few';
 

@@ -68,7 +68,7 @@ sub ask ($uri, $key, @headers) {
 
 sub leave ($http, $key) {
     $http->abort;
-    return wait_until { read_text($nginx->folder . '/ends') =~ /^499 \Q$key\E$/m } what => "499 of $key";
+    return $nginx->wait_line('ends', "499 $key");
 }
 
 sub given_back ($key, $cost, @redis) {
@@ -76,14 +76,9 @@ sub given_back ($key, $cost, @redis) {
     return is_deeply [calls($key, 'refund', @redis)], [[$cost, $reset]], "$key: it is given back, to its window";
 }
 
-sub outcome ($http) {
-    my $response = $http->response;
-    return join ' ', $response->status, $response->header('X-Outcome');
-}
-
 my $usable = 0;
 sub usable () {
-    return wait_until { outcome(start('/hasty', 'probe' . ++$usable)) eq '200 PASSED' } what => 'a probe';
+    return wait_until { outcome(start('/hasty', 'probe' . ++$usable)->response) eq '200 PASSED' } what => 'a probe';
 }
 
 leave(ask('/x', 'held-gone'), 'held-gone');
@@ -99,16 +94,16 @@ $redis->release('gate');
 given_back('held-two', 3);
 
 my $late = ask('/hasty', 'held-allow');
-is outcome($late), '200 ERROR_ALLOWED', 'no answer in check_timeout: it passes';
+is outcome($late->response), '200 ERROR_ALLOWED', 'no answer in check_timeout: it passes';
 $redis->release('gate');
 usable();
 $late = ask('/hasty', 'held-exempt', 'If-None-Match' => '*');
-is outcome($late), '304 ERROR_ALLOWED', 'so does one that is exempt';
+is outcome($late->response), '304 ERROR_ALLOWED', 'so does one that is exempt';
 $redis->release('gate');
 given_back('held-exempt', 3);
 usable();
 $late = ask('/hasty/deny', 'held-deny');
-is outcome($late), '503 ERROR_DENIED', 'or it is denied';
+is outcome($late->response), '503 ERROR_DENIED', 'or it is denied';
 $redis->release('gate');
 given_back('held-deny', 3);
 usable();
@@ -117,10 +112,10 @@ wait_until { $backend->requests } what => 'who goes on without an answer';
 $redis->release('gate');
 usable();
 $backend->release('slow');
-is outcome($late), '200 ERROR_ALLOWED', 'and is still there when it comes';
+is outcome($late->response), '200 ERROR_ALLOWED', 'and is still there when it comes';
 
 $other->set(silent => 1);
-is outcome(start('/greeting', 'greeted')), '200 ERROR_ALLOWED', 'a primary that does not greet';
+is outcome(start('/greeting', 'greeted')->response), '200 ERROR_ALLOWED', 'a primary that does not greet';
 $other->set(silent => '');
 $other->release('gate');
 wait_until { net('greeted', $other) == 3 } what => 'its charge';
@@ -129,8 +124,8 @@ for (['/x', '200 ERROR_ALLOWED'], ['/deny', '503 ERROR_DENIED']) {
     my ($uri, $outcome) = @$_;
     my $http = ask($uri, "held-lost$uri");
     $redis->drop(1);
-    is outcome($http), $outcome, "$uri: the connection breaks";
-    wait_until { outcome(start($uri, "next$uri")) eq '200 PASSED' } what => 'the next connection';
+    is outcome($http->response), $outcome, "$uri: the connection breaks";
+    wait_until { outcome(start($uri, "next$uri")->response) eq '200 PASSED' } what => 'the next connection';
 }
 $nginx->wait_log(qr/1 reservations for primary .* they are in doubt, clients may have been charged for nothing/);
 $nginx->stop;

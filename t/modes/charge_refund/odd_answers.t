@@ -42,7 +42,7 @@ my $nginx = RateLimit::Nginx->start(
 
 sub ask ($case, $uri = '/deny') {
     my $response = $nginx->get($uri, 'X-Case' => $case);
-    return join ' ', $response->status, $response->header('X-Outcome');
+    return outcome($response);
 }
 
 for my $n (0 .. $#cases) {
@@ -52,7 +52,7 @@ like ask('sound'), qr/404 PASSED/, 'what it can say is believed';
 my ($allowed) = grep { $cases[$_] eq 'more than was wanted' } 0 .. $#cases;
 is ask($allowed, '/allow'), '200 ERROR_ALLOWED', 'on_error decides';
 ok $nginx->count_log(qr/could not be checked: malformed/), 'and the log says why';
-wait_until { @cases + 2 == split /\n/, read_text($nginx->folder . '/ends') } what => 'the ends';
+wait_until { @cases + 2 == $nginx->lines('ends') } what => 'the ends';
 $nginx->stop;
 my @sent = grep { $_->[3] !~ /:$allowed$/ } $redis->commands('evalsha');
 is_deeply [sort map { $_->[3] =~ /:(\w+)$/ } @sent], [sort 0 .. $allowed - 1, $allowed + 1 .. $#cases, 'sound'],

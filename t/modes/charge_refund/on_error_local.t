@@ -9,23 +9,17 @@ use RateLimit::Test;
 my $redis = RateLimit::Redis->start(appendonly => 1);
 my $nginx = RateLimit::Nginx->start(
     workers => 2,
-    http    => 'rate_limit_redis main { check_timeout 2s; connect_timeout 2s; shard a primary='
-        . $redis->address . '; }',
+    http    => redis_block('main', $redis, 'check_timeout 2s; connect_timeout 2s;'),
     server  => 'rate_limit_store main; rate_limit_mode charge_refund; rate_limit_key $http_x_key;
         rate_limit_on_error local; rate_limit_cost $http_x_cost; add_header X-Outcome $rate_limit_status always;
         location / { rate_limit 10r/h; }',
 );
 
-sub outcome ($response) { return join ' ', $response->status, $response->header('X-Outcome') }
-
 sub ask ($key, $cost, @more) { return $nginx->get('/x', 'X-Key' => $key, 'X-Cost' => $cost, @more) }
 
-sub outcomes (@responses) { my %count; $count{outcome($_)}++ for @responses; return \%count }
-
-sub stored ($key) { return $redis->hash("rl:default/3600:$key")->{used} // 0 }
 
 is outcome(ask('known', 4)), '200 PASSED', 'Redis is there';
-is stored('known'), 4, 'and charged';
+is $redis->used('known'), 4, 'and charged';
 my $reset = limits(ask('known', 0))->{reset};
 $redis->kill;
 
@@ -44,7 +38,7 @@ is outcome(ask('much', 11)), '429 REJECTED', 'more than the limit never fits';
 
 $redis->restart;
 my %after = (known => 10, new => 10, exempt => 10, much => 0);
-wait_until { !grep { stored($_) != $after{$_} } keys %after } timeout => 7, what => 'what was admitted';
+wait_until { !grep { $redis->used($_) != $after{$_} } keys %after } timeout => 7, what => 'what was admitted';
 wait_until {
     my %down;
     for ($nginx->error_log =~ /(\d+#\d+: rate limit: .* (?:is down|is up again))/g) {
@@ -56,7 +50,7 @@ wait_until {
 is_deeply [map { outcome(ask($_, 1)) } qw(known new exempt)], [('429 REJECTED') x 3], 'it is stored, and still holds';
 is outcome(ask('much', 10)), '200 PASSED', 'others go on';
 $nginx->stop;
-is_deeply {map { $_ => stored($_) } keys %after}, {%after, much => 10}, 'each once';
+is_deeply {map { $_ => $redis->used($_) } keys %after}, {%after, much => 10}, 'each once';
 is $nginx->count_log(qr/in doubt|were dropped|are lost/), 0, 'nothing is lost';
 
 done;

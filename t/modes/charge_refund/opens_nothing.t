@@ -10,7 +10,7 @@ my $shards  = RateLimit::Shards->start(1);
 my $redis   = $shards->primary;
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) { $conn->hold('gate', [200, [], 'late']) });
 my $nginx   = RateLimit::Nginx->start(
-    http => $shards->block('main', 'check_timeout 5s; connect_timeout 5s;') . '
+    http => $shards->block('main') . '
         rate_limit_store main; rate_limit_mode charge_refund; rate_limit_key $http_x_key;',
     server => 'location / { rate_limit 9r/h; }
         location /two { rate_limit 9r/h name=first; rate_limit 2r/h name=second; }
@@ -33,10 +33,10 @@ wait_until { !exists_('k') } what => 'that to go, too';
 my $paid = ask('/x', 'k');
 is_deeply [$paid->status, limits($paid)->{used}], [200, 1], 'one that is paid opens one';
 cmp_ok reset_of($paid), '>', reset_of($first), 'then';
-is reset_of($paid), int(($redis->hash('rl:default/3600:k')->{reset} + 999) / 1000), 'whose end it shows';
+is reset_of($paid), int(($redis->stored('k')->{reset} + 999) / 1000), 'whose end it shows';
 my @then = map { exempt('k') } 1 .. 20;
 is_deeply [grep { reset_of($_) != reset_of($paid) } @then], [], 'as do exempt ones, which come and go in it';
-wait_until { ($redis->hash('rl:default/3600:k')->{used} // 0) == 1 } what => 'what they give back';
+wait_until { $redis->used('k') == 1 } what => 'what they give back';
 
 my $http = $nginx->http;
 $http->start_request('GET', '/held', ['X-Key' => 'held']);
@@ -55,7 +55,7 @@ wait_until { $redis->calls('del') > $deleted } what => 'what the first had reser
 is exists_('two', 'first'), 0, 'a refused request opens none';
 
 $nginx->stop;
-is_deeply [map { $redis->hash("rl:default/3600:$_")->{used} } qw(k held)], [1, 2], 'nothing is given back twice';
+is_deeply [map { $redis->used($_) } qw(k held)], [1, 2], 'nothing is given back twice';
 is $nginx->count_log(qr/rate limit: |could not/), 0, 'nothing went wrong';
 
 done;

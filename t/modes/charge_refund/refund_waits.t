@@ -36,33 +36,27 @@ my $nginx = RateLimit::Nginx->start(
     $backend->address),
     files => {map { $_ => '' } qw(allow deny reads)},
 );
-my $window = 'rl:default/3600:';
-
-sub stored ($key) { return $redis->hash($window . $key)->{used} // 0 }
-
-sub outcome ($response) { return join ' ', $response->status, $response->header('X-Outcome') }
-
 my %request = (down => 'cost=1', up => 'cost=9', map { $_ => 'status=304' } qw(exempt mixed closed));
 my @keys    = sort keys %request;
 my $ends    = (time + 2) * 1000;
-$redis->cmd('HSET', $window . 'closed', used => 2, reset => $ends);
+$redis->cmd('HSET', 'rl:default/3600:closed', used => 2, reset => $ends);
 my @open = map { $nginx->http } @keys;
 $open[$_]->start_request('GET', "/up?$request{$keys[$_]}", ['X-Key' => $keys[$_]]) for 0 .. $#keys;
 wait_until { $backend->requests == @keys } what => 'requests under way';
-is_deeply [map { stored($_) } @keys], [6, 4, 4, 4, 4], 'they are reserved';
-my $reset = $redis->hash($window . 'mixed')->{reset};
+is_deeply [map { $redis->used($_) } @keys], [6, 4, 4, 4, 4], 'they are reserved';
+my $reset = $redis->stored('mixed')->{reset};
 $redis->kill;
 is outcome($nginx->get('/x', 'X-Key' => 'mixed')), '200 ERROR_ALLOWED', 'another one while it is away' for 1 .. 7;
 wait_until { time * 1000 > $ends } what => 'the end of a window';
 $backend->release('gate');
 is_deeply statuses(map { $_->response } @open), {200 => 2, 304 => 3}, 'they end';
-wait_until { (() = read_text($nginx->folder . '/ends') =~ /^304/mg) == 3 } what => 'the log';
+wait_until { 3 == grep { /^304/ } $nginx->lines('ends') } what => 'the log';
 is outcome($nginx->get('/x', 'X-Key' => 'closed')), '200 ERROR_ALLOWED', 'the next window is charged';
 $redis->restart;
 my %after = (down => 1, exempt => 0, mixed => 7, closed => 1, up => 9);
-wait_until { !grep { stored($_) != $after{$_} } @keys } timeout => 7, what => 'what waited';
-is_deeply {map { $_ => stored($_) } @keys}, \%after, 'it arrives';
-is $redis->hash($window . 'mixed')->{reset}, $reset, 'in its window';
+wait_until { !grep { $redis->used($_) != $after{$_} } @keys } timeout => 7, what => 'what waited';
+is_deeply {map { $_ => $redis->used($_) } @keys}, \%after, 'it arrives';
+is $redis->stored('mixed')->{reset}, $reset, 'in its window';
 
 for ("OOM command not allowed when used memory > 'maxmemory'.",
     "READONLY You can't write against a read only replica.") {
@@ -73,7 +67,7 @@ for ("OOM command not allowed when used memory > 'maxmemory'.",
     is outcome($nginx->get('/reads', 'X-Key' => $word)), '200 PASSED', 'a limit that only reads goes on';
 }
 $nginx->stop;
-is_deeply {map { $_ => stored($_) } @keys}, \%after, 'each once';
+is_deeply {map { $_ => $redis->used($_) } @keys}, \%after, 'each once';
 is $nginx->count_log(qr/does not serve|dropped/), 0, 'nobody is taken for down, and nothing dropped';
 
 done;

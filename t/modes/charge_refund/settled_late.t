@@ -10,8 +10,7 @@ my $redis   = RateLimit::Redis->start;
 my $proxy   = RateLimit::Proxy->start(to => $redis->port);
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) { [200, ['X-Cost' => 1], 'ok'] });
 my $nginx   = RateLimit::Nginx->start(
-    http => 'rate_limit_redis main { check_timeout 150ms; charge_timeout 20s; connect_timeout 5s;
-            shard a primary=' . $proxy->address . '; }
+    http => redis_block('main', $proxy, 'check_timeout 150ms; charge_timeout 20s; connect_timeout 5s;') . '
         map $upstream_http_x_cost $guess { "" 4; default $upstream_http_x_cost; }',
     server => 'rate_limit_store main; rate_limit_mode charge_refund; rate_limit_key $http_x_key;
         add_header X-Outcome $rate_limit_status always;
@@ -19,7 +18,6 @@ my $nginx   = RateLimit::Nginx->start(
         location /up { rate_limit 10r/h cost=$guess; proxy_pass http://' . $backend->address . '; }',
 );
 
-sub used ($key) { return $redis->hash("rl:default/3600:$key")->{used} // 0 }
 
 my $others = 0;
 sub wait_up () {
@@ -40,10 +38,10 @@ for (
     $redis->cmd('SCRIPT', 'FLUSH') if $key eq 'script';
     $proxy->flow;
     wait_up();
-    wait_until { used($key) == $cost } what => "$what: what it cost";
+    wait_until { $redis->used($key) == $cost } what => "$what: what it cost";
 }
 $nginx->stop;
-is_deeply [map { used($_) } qw(full cost script)], [12, 1, 5], 'and no more';
+is_deeply [map { $redis->used($_) } qw(full cost script)], [12, 1, 5], 'and no more';
 is $nginx->count_log(qr/dropped|in doubt|are lost/), 0, 'nothing is lost';
 
 done;

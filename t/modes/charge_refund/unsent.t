@@ -19,8 +19,8 @@ is $nginx->get('/x')->header('X-Outcome'), 'ERROR_ALLOWED', "$_ passes" for 1, 2
 undef $_ for @queue;
 close $mute;
 my $redis = RateLimit::Redis->start(port => $port);
-wait_until { ($redis->hash('rl:default/3600:k')->{used} // 0) == 2 } what => 'the charges';
+wait_until { $redis->used('k') == 2 } what => 'the charges';
 $nginx->stop;
-is $redis->hash('rl:default/3600:k')->{used}, 2, 'they are charged';
+is $redis->used('k'), 2, 'they are charged';
 
 done;

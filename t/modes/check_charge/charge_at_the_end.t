@@ -7,7 +7,6 @@ use lib 't/lib';
 use RateLimit::Test;
 use Time::HiRes qw(time);
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards  = RateLimit::Shards->start(1);
 my $redis   = $shards->primary(0);
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
@@ -15,7 +14,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return $conn->hold($request->{uri}, [200, [], 'ok']);
 });
 my $nginx = RateLimit::Nginx->start(
-    http   => $shards->block('main', $patient) . 'rate_limit_store main; rate_limit_key $uri;',
+    http   => $shards->block('main') . 'rate_limit_store main; rate_limit_key $uri;',
     server => sprintf '
         location / { rate_limit 9r/h; proxy_http_version 1.1; proxy_pass http://%1$s; }
         location /second { rate_limit 9r/s; proxy_http_version 1.1; proxy_pass http://%1$s; }',
@@ -29,7 +28,7 @@ sub start ($uri) {
     return $http;
 }
 sub finish ($http, $uri) {
-    is $redis->hash("rl:default/3600:$uri")->{used}, undef, "$uri: nothing is charged before the end"
+    is $redis->stored($uri)->{used}, undef, "$uri: nothing is charged before the end"
         if $uri =~ /ahead/;
     $backend->release($uri);
     return limits($http->response);
@@ -52,16 +51,16 @@ is $ahead->{reset}, int(($first->{reset} + 999) / 1000), 'and shown';
 
 my @both  = map { start('/both') } 1, 2;
 my @reset = map { finish($_, '/both')->{reset} } @both;
-wait_until { ($redis->hash('rl:default/3600:/both')->{used} // 0) == 2 } what => 'both charges';
-my $opened = int((999 + $redis->hash('rl:default/3600:/both')->{reset}) / 1000);
+wait_until { $redis->used('/both') == 2 } what => 'both charges';
+my $opened = int((999 + $redis->stored('/both')->{reset}) / 1000);
 ok((grep { $_ == $opened } @reset), 'of two at a time one opens it');
 
 my $open  = start('/open');
 my $reset = int(1000 * time) + 1_800_000;
 $redis->cmd('HSET', 'rl:default/3600:/open', used => 4, reset => $reset);
 finish($open, '/open');
-wait_until { $redis->hash('rl:default/3600:/open')->{used} != 4 } what => 'the charge';
-is_deeply $redis->hash('rl:default/3600:/open'), {used => 5, reset => $reset},
+wait_until { $redis->used('/open') != 4 } what => 'the charge';
+is_deeply $redis->stored('/open'), {used => 5, reset => $reset},
     'a window that is open by then is charged';
 is limits($nginx->get('/open?quick'))->{reset}, int(($reset + 999) / 1000), 'and shown from then on';
 
@@ -70,8 +69,8 @@ $redis->cmd('HSET', 'rl:default/3600:/closed', used => 4, reset => $soon);
 my $closed = start('/closed');
 wait_until { 1000 * time > $soon + 20 } what => 'the end of the window';
 is finish($closed, '/closed')->{used}, 5, 'a window that closes during the request is shown as it was';
-wait_until { $redis->hash('rl:default/3600:/closed')->{reset} != $soon } what => 'the charge';
-my $new = $redis->hash('rl:default/3600:/closed');
+wait_until { $redis->stored('/closed')->{reset} != $soon } what => 'the charge';
+my $new = $redis->stored('/closed');
 is $new->{used}, 1, 'and a new one opened';
 cmp_ok $new->{reset}, '>', $soon + 3_590_000, 'for a period';
 

@@ -6,7 +6,6 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $patient = 'check_timeout 5s; connect_timeout 5s;';    # for a busy machine
 my $shards  = RateLimit::Shards->start(1);
 my $redis   = $shards->primary(0);
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
@@ -18,7 +17,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return $conn->hold('gate', [200, ['X-Cost' => 7], 'late']);
 });
 my $nginx = RateLimit::Nginx->start(
-    http => $shards->block('main', $patient) . '
+    http => $shards->block('main') . '
         log_format status "$status $rate_limit_status"; rate_limit_store main; rate_limit_key $http_x_key;
         rate_limit_cost $upstream_http_x_cost; rate_limit 99r/h;',
     server => sprintf '
@@ -29,14 +28,13 @@ my $nginx = RateLimit::Nginx->start(
         location /499 { rate_limit_exempt_status 499; proxy_pass http://%1$s; }', $backend->address,
 );
 
-sub lines () { return split /\n/, read_text($nginx->folder . '/status') }
 sub start ($uri, $key) {
     my ($http, $count) = ($nginx->http, scalar $backend->requests);
     $http->start_request('GET', $uri, ['X-Key' => $key]);
     wait_until { $backend->requests == $count + 1 } what => 'the request';
     return $http;
 }
-sub logged ($count) { return wait_until { lines() == $count } what => "line $count of the log" }
+sub logged ($count) { return wait_until { $nginx->lines('status') == $count } what => "line $count of the log" }
 
 start('/late', 'before')->abort;
 logged(1);
@@ -53,7 +51,7 @@ start('/499', 'exempt')->abort;
 logged(4);
 $backend->release('gate');
 logged(5);
-is_deeply [lines()], ['499 PASSED', '200 PASSED', '200 PASSED', '499 PASSED', '200 PASSED'], 'how they ended';
+is_deeply [$nginx->lines('status')], ['499 PASSED', '200 PASSED', '200 PASSED', '499 PASSED', '200 PASSED'], 'how they ended';
 $nginx->stop;
 my %used = map { $_ => $redis->hash($_)->{used} } $redis->keys;
 is_deeply \%used, {

@@ -9,8 +9,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request,
     $conn) { $conn->hold('gate', [200, [], 'ok']) });
 my $redis   = RateLimit::Redis->start;
 my $nginx   = RateLimit::Nginx->start(
-    http => 'rate_limit_redis main { check_timeout 5s; connect_timeout 5s; '
-        . "shard a primary=@{[$redis->address]}; }",
+    http => redis_block('main', $redis),
     server => 'rate_limit_key k; rate_limit_cost $http_x_cost; rate_limit 1000r/h store=main;'
         . 'location / {} location /slow { proxy_pass http://' . $backend->address . '; }',
 );

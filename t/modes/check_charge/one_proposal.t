@@ -14,14 +14,14 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
 });
 my $nginx = RateLimit::Nginx->start(
     clock   => 1, workers => 4,
-    http    => 'rate_limit_redis main { check_timeout 5s; shard a primary=' . $redis->address . '; }
+    http    => redis_block('main', $redis, 'check_timeout 5s;') . '
         rate_limit_key $http_x_key; rate_limit_store main; add_header X-Worker $pid always;
         server { listen 127.0.0.1:%%PORT%% reuseport;
             location / { rate_limit 50r/h; proxy_pass http://' . $backend->address . '; }
         }',
 );
 sub reset_of ($key) {
-    my $reset = $redis->hash("rl:default/3600:$key")->{reset} // return;
+    my $reset = $redis->stored($key)->{reset} // return;
     return ceil($reset / 1000);
 }
 sub start_requests ($count, $uri, $key) {
@@ -45,7 +45,7 @@ my %resets = map { limits($_)->{reset} => 1 } @responses;
 is scalar keys %resets, 1, 'show one reset';
 is_deeply [sort { $a <=> $b } map { limits($_)->{used} } @responses[0 .. 5, 8 .. 13]], [1 .. 6, 9 .. 14],
     'each with those before it in flight';
-wait_until { ($redis->hash('rl:default/3600:a')->{used} // 0) == 12 } what => 'the charges';
+wait_until { $redis->used('a') == 12 } what => 'the charges';
 is_deeply [keys %resets], [reset_of('a')], 'which is stored';
 is limits($nginx->get('/x', 'X-Key' => 'a'))->{reset}, reset_of('a'), 'and stays';
 

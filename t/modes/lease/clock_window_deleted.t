@@ -8,7 +8,7 @@ use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;
 my $nginx = RateLimit::Nginx->start(
-    http => 'rate_limit_redis main { check_timeout 5s; connect_timeout 5s; shard a primary=' . $redis->address . '; }
+    http => redis_block('main', $redis) . '
         rate_limit_store main; rate_limit_mode lease; rate_limit_key $http_x_key; rate_limit_cost $arg_cost;',
     server => 'location / { rate_limit_lease 50; rate_limit 100r/366d window=clock; }',
 );

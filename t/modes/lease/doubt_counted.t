@@ -16,8 +16,7 @@ my $nginx = RateLimit::Nginx->start(
     clock   => 1,
     speed   => 120,
     workers => 1,
-    http    => 'rate_limit_redis main { check_timeout 1h; connect_timeout 1h; charge_timeout 1h; shard a primary='
-        . $redis->address . '; }',
+    http    => redis_block('main', $redis, 'check_timeout 1h; connect_timeout 1h; charge_timeout 1h;'),
     server => 'keepalive_timeout 100h; keepalive_time 100h; keepalive_requests 1000000; client_header_timeout 100h;
         rate_limit_mode lease; rate_limit_lease 10; rate_limit_key $http_x_key; rate_limit 1000r/365d store=main;
         location / {}',

@@ -12,7 +12,7 @@ my ($primary, $replica) = ($shards->primary, $shards->replica);
 my @nginx = map {
     RateLimit::Nginx->start(
         workers => 2,
-        http    => $shards->block('main', 'check_timeout 9s; connect_timeout 9s;'),
+        http    => $shards->block('main'),
         server  => 'rate_limit_key $http_x_key; rate_limit_store main; rate_limit_mode lease;
             location / { rate_limit 2000r/h name=auto; }
             location /fixed { rate_limit 2000r/h name=fixed; rate_limit_lease 50; }',
@@ -52,6 +52,6 @@ for (['/x', 'auto'], ['/fixed', 'fixed']) {
 }
 is $replica->calls('hmget'), 0, 'replicas are not asked';
 $_->stop for @nginx;
-is $primary->hash("rl:$_/3600:k")->{used}, 2000, "$_: and no more is stored" for qw(auto fixed);
+is $primary->used('k', "$_/3600"), 2000, "$_: and no more is stored" for qw(auto fixed);
 
 done;

@@ -9,8 +9,7 @@ use RateLimit::Test;
 my $redis = RateLimit::FakeRedis->start(handler => reserving((time + 1800) . '123'));
 my $nginx = RateLimit::Nginx->start(
     workers => 1,
-    http    => 'rate_limit_redis main { check_timeout 9s; charge_timeout 9s; connect_timeout 5s; shard a primary='
-        . $redis->address . '; }
+    http    => redis_block('main', $redis, 'check_timeout 9s; charge_timeout 9s; connect_timeout 5s;') . '
         rate_limit_store main; rate_limit_mode lease; rate_limit_key $http_x_key;
         log_format waits "$http_x_key $rate_limit_store_time"; access_log %%DIR%%/waits waits;
         add_header X-Time $rate_limit_store_time; keepalive_requests 100000;',

@@ -14,16 +14,12 @@ my @nginx   = map {
     RateLimit::Nginx->start(
         workers   => 2,
         log_level => 'error',
-        http      => $shards->block('main', 'check_timeout 9s; connect_timeout 9s;')
+        http      => $shards->block('main')
             . q(log_format seen '$arg_k $status $msec'; keepalive_requests 100000000;),
         server => 'access_log %%DIR%%/seen seen buffer=256k; location / { rate_limit_key $arg_k; rate_limit '
             . LIMIT . 'r/h store=main mode=lease; }',
     )
 } 1, 2;
-
-# What Redis holds of a window, and how many calls it got from the module. The scripts' own calls are other commands.
-sub used ($key) { return $primary->cmd('HGET', "rl:default/3600:$key", 'used') // 0 }
-sub calls () { return $primary->calls('evalsha') + $primary->calls('eval') }
 
 sub uris (@keys) { return uris => [map { "/x?k=$_" } @keys] }
 
@@ -39,7 +35,7 @@ sub flood_until ($key, $condition, @how) {
 # Until both machines reject a window that Redis says is used up: no token is left anywhere.
 sub use_up ($key, @how) {
     my $rejects = sub ($nginx) { $nginx->get("/x?k=$key")->status == 429 };
-    return flood_until($key, sub { used($key) >= LIMIT && $rejects->($nginx[0]) && $rejects->($nginx[1]) }, @how);
+    return flood_until($key, sub { $primary->used($key) >= LIMIT && $rejects->($nginx[0]) && $rejects->($nginx[1]) }, @how);
 }
 
 sub percent ($part, $whole) { return sprintf '%d of %d, %.3f%%', $part, $whole, 100 * $part / $whole }
@@ -55,15 +51,15 @@ for my $counts (map { $_->counts } @steady) {
     $seconds = $counts->{seconds} if $counts->{seconds} > $seconds;
 }
 is $passed, 3000 * @keys, 'below the limit all pass';
-cmp_ok calls(), '<=', $requests / 100, 'at most 1% of them reach Redis, though all begin with small batches';
+cmp_ok $primary->script_calls, '<=', $requests / 100, 'at most 1% of them reach Redis, though all begin with small batches';
 diag sprintf '%d keys, %.0f requests/s a key; calls of Redis: %s', scalar @keys, $requests / $seconds / @keys,
-    percent(calls(), $requests);
+    percent($primary->script_calls, $requests);
 
 $primary->forget_calls;
-flood_until('even', sub { used('even') >= 0.9 * LIMIT }, {}, {});
+flood_until('even', sub { $primary->used('even') >= 0.9 * LIMIT }, {}, {});
 # What is left when a machine stands still for a moment is not what is looked at.
 use_up('even', ({rate => 125}) x 2);
-my $calls = calls();
+my $calls = $primary->script_calls;
 use_up('uneven', {}, {connections => 1, rate => 40});
 $_->stop for @nginx;
 
@@ -81,11 +77,11 @@ sub passes (@of) { return scalar grep { $_->[0] == 200 } @of }
 sub first_rejection (@of) { return (sort { $a <=> $b } map { $_->[1] } grep { $_->[0] == 429 } @of)[0] }
 sub all_of ($key) { return map { @{$_->{$key}} } @seen }
 
-my @off = grep { used($_) != passes(all_of($_)) } @keys;
+my @off = grep { $primary->used($_) != passes(all_of($_)) } @keys;
 is_deeply \@off, [], 'when the machines have left, Redis holds what has passed';
 for my $key (qw(even uneven)) {
     is passes(all_of($key)), LIMIT, "$key: as many pass as the limit says, never one more";
-    is used($key), LIMIT, "$key: and Redis holds as many";
+    is $primary->used($key), LIMIT, "$key: and Redis holds as many";
     my $at = first_rejection(all_of($key));
     my @late = map { passes(grep { $_->[1] > $at } @{$_->{$key}}) } @seen;
     cmp_ok $late[0] + $late[1], '<=', LIMIT * 0.005, "$key: hardly any is left when the first is rejected";

@@ -9,7 +9,7 @@ use RateLimit::Test;
 my $redis = RateLimit::Redis->start;
 my @nginx = map { RateLimit::Nginx->start(
     workers => 2,
-    http    => 'rate_limit_redis main { check_timeout 5s; connect_timeout 5s; shard a primary=' . $redis->address . '; }
+    http    => redis_block('main', $redis) . '
         rate_limit_mode lease; rate_limit_store main; rate_limit_key $http_x_key; keepalive_requests 1000000;
         rate_limit_log_level info;
         server { listen 127.0.0.1:%%PORT%% reuseport;
@@ -22,7 +22,7 @@ my @nginx = map { RateLimit::Nginx->start(
 my ($one, $other) = @nginx;
 my %window = (auto => 'auto/20', fixed => 'fixed/20', many => 'many/20', short => 'short/2');
 
-sub stored ($name, $key) { return $redis->hash("rl:$window{$name}:$key") }
+sub stored ($name, $key) { return $redis->stored($key, $window{$name}) }
 sub used ($name, $key) { return stored($name, $key)->{used} // 0 }
 
 # How requests ended, one after the other: those that ask at the same time may take a batch for each worker.
@@ -30,8 +30,6 @@ sub requests ($nginx, $name, $key, $count) {
     return statuses(map { $nginx->get("/$name", 'X-Key' => $key) } 1 .. $count);
 }
 
-# How many scripts ran.
-sub calls () { return $redis->calls('evalsha') + $redis->calls('eval') }
 
 # In steady use: never long without a request.
 my $steady = RateLimit::Process->start(name => 'steady', run => sub {
@@ -75,10 +73,10 @@ $steady->kill;
 my $spent = limits($one->get('/many', 'X-Key' => 'steady'))->{used};
 cmp_ok $spent, '>', 10, 'of which some are spent';
 wait_until { used('many', 'steady') == $spent } what => 'the rest of them';
-my $calls = calls();
+my $calls = $redis->script_calls;
 my %final = map { join('/', @$_) => used(@$_) } @idle, ['many', 'steady'];
 $_->stop for @nginx;
-is calls(), $calls, 'nothing is left to give back at the end';
+is $redis->script_calls, $calls, 'nothing is left to give back at the end';
 is_deeply {map { join('/', @$_) => used(@$_) } @idle, ['many', 'steady']}, \%final, 'and nothing comes back twice';
 is $_->count_log(qr/rate limit: /), 0, 'not a word in the log' for @nginx;
 

@@ -39,14 +39,10 @@ my $nginx = RateLimit::Nginx->start(
     files => {map { $_ => 'x' } qw(allow deny local refuse)},
 );
 
-sub outcome ($response) { return join ' ', $response->status, $response->header('X-Outcome') }
-
 sub asks ($uri, $count, $key = 'k') {
-    my %outcomes;
-    $outcomes{outcome($nginx->get($uri, 'X-Key' => $key))}++ for 1 .. $count;
-    return \%outcomes;
+    return outcomes(map { $nginx->get($uri, 'X-Key' => $key) } 1 .. $count);
 }
-sub stored ($name) { return $redis->hash("rl:$name/3600:k")->{used} }
+sub stored ($name) { return $redis->used('k', "$name/3600") }
 
 # Away.
 my @names = qw(allow deny local);

@@ -62,7 +62,7 @@ my $time;
 sub ask ($case, $cost) {
     my $response = $nginx->get('/x', 'X-Case' => $case, 'X-Cost' => $cost);
     $time = $response->header('X-Time');
-    return join ' ', $response->status, $response->header('X-Outcome');
+    return outcome($response);
 }
 
 for my $n (0 .. $#cases) {

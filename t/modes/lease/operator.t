@@ -14,80 +14,75 @@ sub lines ($limit) {
 }
 my $nginx = RateLimit::Nginx->start(
     workers => 2,
-    http    => 'rate_limit_redis main { check_timeout 1s; connect_timeout 9s; shard a primary=' . $redis->address . '; }
+    http    => redis_block('main', $redis, 'check_timeout 1s; connect_timeout 9s;') . '
         map $arg_plan $plan { default 100r/h; small 5r/h; tiny 1r/h; none 0r/h; }
         add_header X-Outcome $rate_limit_status always; rate_limit_cost $arg_cost;
         rate_limit_mode lease; rate_limit_store main; rate_limit_key $http_x_key; rate_limit_lease 50;',
     server => lines(100),
     files  => {plan => ''},
 );
-sub used ($key) { return $redis->hash("rl:n/3600:$key")->{used} // 0 }
-sub calls () { return $redis->calls('evalsha') + $redis->calls('eval') }
+sub used ($key) { return $redis->used($key, 'n/3600') }
 
 # What became of requests.
-sub outcomes ($uri, $key, $count = 1) {
-    my %count;
-    $count{$nginx->get($uri, 'X-Key' => $key)->header('X-Outcome')}++ for 1 .. $count;
-    return \%count;
-}
+sub ask ($uri, $key, $count = 1) { return outcomes(map { $nginx->get($uri, 'X-Key' => $key) } 1 .. $count) }
 
 # Asks all the time until it is admitted: that response.
 sub admitted ($key, $what) {
-    my $asked = calls();
+    my $asked = $redis->script_calls;
     my $response = wait_until { my $r = $nginx->get('/x', 'X-Key' => $key); $r->status == 200 && $r } what => 'to be admitted';
-    cmp_ok calls() - $asked, '<=', 3, "$what is noticed when the primary is next asked";
+    cmp_ok $redis->script_calls - $asked, '<=', 3, "$what is noticed when the primary is next asked";
     return $response;
 }
 
-is_deeply outcomes('/x', 'a', 105), {PASSED => 100, REJECTED => 5}, 'up to the limit';
+is_deeply ask('/x', 'a', 105), {'200 PASSED' => 100, '429 REJECTED' => 5}, 'up to the limit';
 is used('a'), 100, 'which is stored';
 $redis->cmd('DEL', 'rl:n/3600:a');
 is limits(admitted('a', 'a deleted window'))->{used}, 1, 'and a new one opens';
-is_deeply outcomes('/x', 'a', 104), {PASSED => 99, REJECTED => 5}, 'for as many requests as ever';
+is_deeply ask('/x', 'a', 104), {'200 PASSED' => 99, '429 REJECTED' => 5}, 'for as many requests as ever';
 $redis->cmd('HSET', 'rl:n/3600:a', used => 40);
 is limits(admitted('a', 'a lowered count'))->{used}, 41, 'which goes on from there';
-is_deeply outcomes('/x', 'a', 64), {PASSED => 59, REJECTED => 5}, 'for what it leaves';
+is_deeply ask('/x', 'a', 64), {'200 PASSED' => 59, '429 REJECTED' => 5}, 'for what it leaves';
 $redis->cmd('FLUSHALL');
 $redis->cmd('SCRIPT', 'FLUSH');
 is limits(admitted('a', 'an emptied Redis'))->{used}, 1, 'and a new window opens';
-is_deeply outcomes('/x', 'a', 104), {PASSED => 99, REJECTED => 5}, 'for as many requests as ever';
+is_deeply ask('/x', 'a', 104), {'200 PASSED' => 99, '429 REJECTED' => 5}, 'for as many requests as ever';
 
 # The machine hears of it while it has tokens.
-is_deeply outcomes('/x', 'gone', 20), {PASSED => 20}, 'some of a batch are spent';
+is_deeply ask('/x', 'gone', 20), {'200 PASSED' => 20}, 'some of a batch are spent';
 $redis->cmd('DEL', 'rl:n/3600:gone');
-is_deeply outcomes('/x?cost=40', 'gone'), {PASSED => 1}, 'one that costs more asks, and finds another window';
-is_deeply outcomes('/x', 'gone', 65), {PASSED => 60, REJECTED => 5}, 'of which all is spent, and nothing else';
+is_deeply ask('/x?cost=40', 'gone'), {'200 PASSED' => 1}, 'one that costs more asks, and finds another window';
+is_deeply ask('/x', 'gone', 65), {'200 PASSED' => 60, '429 REJECTED' => 5}, 'of which all is spent, and nothing else';
 is used('gone'), 100, 'as it is stored';
 
 # Limits under which tokens at hand were not taken.
-is_deeply outcomes('/plan', 'plan', 3), {PASSED => 3}, 'three pass under a high limit';
+is_deeply ask('/plan', 'plan', 3), {'200 PASSED' => 3}, 'three pass under a high limit';
 is used('plan'), 50, 'and take a batch';
-my $calls = calls();
+my $calls = $redis->script_calls;
 my $tiny  = $nginx->get('/plan?plan=tiny', 'X-Key' => 'plan');
 is_deeply [$tiny->status, @{limits($tiny)}{qw(limit used remaining)}], [429, 1, 3, 0], 'none under one that is used up';
-is_deeply outcomes('/plan?plan=tiny', 'plan', 4), {REJECTED => 4}, 'nor later';
-is_deeply outcomes('/plan?plan=small', 'plan', 6), {PASSED => 2, REJECTED => 4}, 'two under one of five';
-is_deeply outcomes('/plan', 'plan', 3), {PASSED => 3}, 'again under the high one';
-is_deeply outcomes("/plan?plan=$_", 'plan', 3), {REJECTED => 3}, "and none under the $_ one" for qw(small tiny none);
+is_deeply ask('/plan?plan=tiny', 'plan', 4), {'429 REJECTED' => 4}, 'nor later';
+is_deeply ask('/plan?plan=small', 'plan', 6), {'200 PASSED' => 2, '429 REJECTED' => 4}, 'two under one of five';
+is_deeply ask('/plan', 'plan', 3), {'200 PASSED' => 3}, 'again under the high one';
+is_deeply ask("/plan?plan=$_", 'plan', 3), {'429 REJECTED' => 3}, "and none under the $_ one" for qw(small tiny none);
 my $seconds = monotonic();
 my %late;
 wait_until { $late{$nginx->get('/plan?plan=tiny', 'X-Key' => 'plan')->header('X-Outcome')}++; monotonic() - $seconds > 1.2 }
     what => 'one of them to ask the primary';
 is_deeply [keys %late], ['REJECTED'], 'also when the primary is asked';
-cmp_ok calls() - $calls, '<=', 3 + int(monotonic() - $seconds), 'which is once a second';
-is_deeply outcomes('/plan?cost=45', 'plan'), {PASSED => 1}, 'one that costs much passes';
-is_deeply outcomes('/plan?cost=45&plan=small', 'plan'), {REJECTED => 1}, 'but not under a low limit';
-is_deeply outcomes('/plan', 'plan', 55), {PASSED => 47, REJECTED => 8}, 'the high one is spent to its end';
+cmp_ok $redis->script_calls - $calls, '<=', 3 + int(monotonic() - $seconds), 'which is once a second';
+is_deeply ask('/plan?cost=45', 'plan'), {'200 PASSED' => 1}, 'one that costs much passes';
+is_deeply ask('/plan?cost=45&plan=small', 'plan'), {'429 REJECTED' => 1}, 'but not under a low limit';
+is_deeply ask('/plan', 'plan', 55), {'200 PASSED' => 47, '429 REJECTED' => 8}, 'the high one is spent to its end';
 
-is_deeply outcomes('/x', 'reload', 20), {PASSED => 20}, 'some pass';
+is_deeply ask('/x', 'reload', 20), {'200 PASSED' => 20}, 'some pass';
 is used('reload'), 50, 'and take a batch';
 $nginx->reload(server => lines(25), wait_old => 1);
-is_deeply outcomes('/x', 'reload', 8), {PASSED => 5, REJECTED => 3}, 'a lowered limit holds at once';
-is_deeply outcomes('/x', 'a', 3), {REJECTED => 3}, 'who was at the limit is above it';
+is_deeply ask('/x', 'reload', 8), {'200 PASSED' => 5, '429 REJECTED' => 3}, 'a lowered limit holds at once';
+is_deeply ask('/x', 'a', 3), {'429 REJECTED' => 3}, 'who was at the limit is above it';
 $nginx->reload(server => lines(130), wait_old => 1);
-is_deeply outcomes('/x', 'reload'), {PASSED => 1}, 'a raised one admits at once';
-is_deeply outcomes('/x', 'a', 35), {PASSED => 30, REJECTED => 5}, 'as far as it goes';
-is_deeply outcomes('/x', 'reload', 110), {PASSED => 104, REJECTED => 6}, 'for all';
+is_deeply ask('/x', 'reload'), {'200 PASSED' => 1}, 'a raised one admits at once';
+is_deeply ask('/x', 'a', 35), {'200 PASSED' => 30, '429 REJECTED' => 5}, 'as far as it goes';
+is_deeply ask('/x', 'reload', 110), {'200 PASSED' => 104, '429 REJECTED' => 6}, 'for all';
 is_deeply [used('a'), used('reload')], [130, 130], 'as it is stored';
 
 done;

@@ -10,7 +10,7 @@ my $shards = RateLimit::Shards->start(1);
 my $redis  = $shards->primary;
 my $nginx  = RateLimit::Nginx->start(
     workers => 1,
-    http    => $shards->block('main', 'check_timeout 9s; connect_timeout 9s;') . '
+    http    => $shards->block('main') . '
         rate_limit_store main; rate_limit_cost $http_x_cost; rate_limit_key $http_x_key;',
     server => 'rate_limit_mode lease;' . join('', map { "
         location /batch-$_ { rate_limit 10r/h name=batch-$_; rate_limit_lease $_; }" } 1, 4, 7, 100) . '
@@ -22,7 +22,7 @@ my $nginx  = RateLimit::Nginx->start(
 );
 
 sub ask ($uri, $key, $cost = 1) { return $nginx->get("/$uri", 'X-Key' => $key, 'X-Cost' => $cost) }
-sub stored ($name, $key)        { return $redis->hash("rl:$name/3600:$key")->{used} }
+sub stored ($name, $key)        { return $redis->used($key, "$name/3600") }
 
 sub shown ($response) {
     my $limits = limits($response);

@@ -9,8 +9,7 @@ use RateLimit::Test;
 my $redis = RateLimit::FakeRedis->start(handler => reserving((time + 1800) . '123'));
 my $nginx = RateLimit::Nginx->start(
     workers => 1,
-    http    => 'rate_limit_redis main { check_timeout 20s; charge_timeout 20s; connect_timeout 5s; shard a primary='
-        . $redis->address . '; }
+    http    => redis_block('main', $redis, 'check_timeout 20s; charge_timeout 20s; connect_timeout 5s;') . '
         rate_limit_store main; rate_limit_mode lease; rate_limit_lease 100; rate_limit_cost $http_x_cost;
         rate_limit_key $http_x_key; log_format end "$status $http_x_key";',
     server => 'access_log %%DIR%%/ends end;
@@ -34,7 +33,7 @@ sub start ($key, $cost, $uri = '/x') {
 
 sub leave ($http, $key) {
     $http->abort;
-    return wait_until { read_text($nginx->folder . '/ends') =~ /^499 \Q$key\E$/m } what => "499 of $key";
+    return $nginx->wait_line('ends', "499 $key");
 }
 
 # What was asked for the key: want and least.

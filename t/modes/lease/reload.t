@@ -7,7 +7,7 @@ use lib 't/lib';
 use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start;
-my $http    = 'rate_limit_redis main { check_timeout 9s; connect_timeout 9s; shard a primary=' . $redis->address . '; }
+my $http    = redis_block('main', $redis) . '
     rate_limit_store main; rate_limit_key $http_x_key; add_header X-Worker $pid always;';
 my $lines = 'location / { rate_limit 1000r/60s name=n; }
     location /short { rate_limit 1000r/20s name=n; }
@@ -16,17 +16,16 @@ my %leases = (http => $http . 'rate_limit_mode lease; rate_limit_lease 100;', se
     files => {map { $_ => '' } qw(short free)});
 my $nginx = RateLimit::Nginx->start(workers => 2, %leases);
 
-sub used ($key, $period = 60) { return $redis->hash("rl:n/$period:$key")->{used} // 0 }
+sub used ($key, $period = 60) { return $redis->used($key, "n/$period") }
 sub requests ($uri, $key, $count) { return statuses(map { $nginx->get($uri, 'X-Key' => $key) } 1 .. $count) }
-sub calls () { return $redis->calls('evalsha') + $redis->calls('eval') }
 
 is_deeply requests('/x', 'k', 10), {200 => 10}, 'requests pass';
 is used('k'), 100, 'with a batch';
-my $calls = calls();
+my $calls = $redis->script_calls;
 $nginx->reload(wait_old => 1);
 is used('k'), 100, 'a reload gives nothing back';
 is_deeply requests('/x', 'k', 90), {200 => 90}, 'the new workers spend it';
-is calls(), $calls, 'without a call';
+is $redis->script_calls, $calls, 'without a call';
 is_deeply requests('/x', 'k', 1), {200 => 1}, 'and take another one';
 is used('k'), 200, 'when it is used up';
 
@@ -46,12 +45,12 @@ sub begin ($key) {
 my @begun = map { begin($_) } qw(leaves leaves shared);
 $nginx->reload;
 is_deeply requests('/x', 'shared', 1), {200 => 1}, 'a new worker takes a batch';
-$calls = calls();
+$calls = $redis->script_calls;
 is $begun[2]->(), 200, 'of which it spends';
-is calls(), $calls, 'without a call';
+is $redis->script_calls, $calls, 'without a call';
 is $begun[$_]->(), 200, 'of other keys it takes' for 0, 1;
 is used('leaves'), 2, 'what its requests need';
-is calls(), $calls + 2, 'one by one';
+is $redis->script_calls, $calls + 2, 'one by one';
 wait_until { !$nginx->old_workers } what => 'them to leave';
 is used('shared'), 100, 'what new workers have at hand stays';
 

@@ -45,15 +45,15 @@ sub ask ($uri, $key, @more) { return $nginx->get($uri, 'X-Key' => $key, @more) }
 
 sub shown ($response) { return join ' ', $response->status, @{limits($response)}{qw(used remaining)} }
 
-sub used ($key) { return limits(ask('/x', $key))->{used} - 1 }
+sub shown_before ($key) { return limits(ask('/x', $key))->{used} - 1 }
 
-sub stored ($key, $name = 'default') { return $redis->hash("rl:$name/3600:$key")->{used} }
+sub stored ($key, $name = 'default') { return $redis->used($key, "$name/3600") }
 
 # Commands that the module sends.
-sub calls () { return sum0 map { $redis->calls($_) } qw(evalsha eval hincrby) }
+sub calls () { return $redis->calls(qw(evalsha eval hincrby)) }
 
 sub ended ($line) {
-    return wait_until { read_text($nginx->folder . '/ends') =~ /^\Q$line\E$/m } what => $line;
+    return $nginx->wait_line('ends', $line);
 }
 
 # Exempt.
@@ -69,12 +69,12 @@ is stored('exempt'), 10, 'nor is one charged or given back';
 # Another cost.
 is shown(ask('/up?cost=1', 'less')), '200 4 16', 'the client is told of the first cost';
 $calls = calls();
-is used('less'), 1, 'it was less: the difference is there for the next';
+is shown_before('less'), 1, 'it was less: the difference is there for the next';
 is shown(ask('/up?cost=4', 'less')), '200 6 14', 'and spent';
 is calls(), $calls, 'without a call';
 is shown(ask('/up?cost=6', 'more')), '200 4 16', 'one';
 $calls = calls();
-is used('more'), 6, 'that was more has taken it from the tokens at hand';
+is shown_before('more'), 6, 'that was more has taken it from the tokens at hand';
 is calls(), $calls, 'without a call';
 is shown(ask('/up?cost=15', 'much')), '200 4 16', 'one for which they are too few';
 wait_until { stored('much') == 21 } what => 'its charge';
@@ -82,13 +82,13 @@ is stored('much'), 21, 'is charged in Redis, and they stay';
 is shown(ask('/up', 'much')), '200 19 1', 'for the next';
 is shown(ask('/up', 'much')), '429 19 0', 'as far as the limit goes';
 is shown(ask('/up?status=304&cost=9', 'both')), '304 0 20', 'an exempt status';
-is used('both'), 0, 'gives back all';
+is shown_before('both'), 0, 'gives back all';
 is shown(ask('/free?cost=3', 'free')), '200 0 20', 'free at first, and not at last';
 wait_until { (stored('free') // 0) == 3 } what => 'the charge';
 is shown(ask('/x', 'free')), '200 4 16', 'it is charged';
 $calls = calls();
 is shown(ask('/free?cost=3', 'free')), '200 4 16', 'now there are tokens';
-is used('free'), 7, 'to charge it from';
+is shown_before('free'), 7, 'to charge it from';
 is calls(), $calls, 'without a call';
 
 # What is free, beyond the limit.
@@ -108,14 +108,14 @@ for my $how (qw(check refund lease local first later later-check)) {
     is ask($uri, $how)->status, 200, "$how: two limits";
     wait_until { (stored($how, 'check') // 0) == 1 } what => 'the charge of the other limit' if $how =~ /check/;
     is_deeply statuses(map { ask($uri, $how) } 1 .. 3), {429 => 3}, 'the other one rejects';
-    is used($how), 1, 'and this one charges nothing';
+    is shown_before($how), 1, 'and this one charges nothing';
     is stored($how), 10, 'in Redis neither';
 }
 my ($key, $http) = ('cold', $nginx->http);
 $redis->cmd('HSET', 'rl:lease/3600:cold', used => 1, reset => (time + 1800) . '000');
 is ask('/two-lease', 'cold')->status, 429, 'both are asked for tokens, and one has none';
 $calls = calls();
-is used('cold'), 0, 'what the other got stays';
+is shown_before('cold'), 0, 'what the other got stays';
 is calls(), $calls, 'here';
 
 # Dry run.
@@ -132,30 +132,30 @@ wait_until { stored('gone') } what => 'the batch';
 $http->abort;
 ended('499 /x gone');
 $proxy->flow;
-is used('gone'), 0, 'a client leaves while it waits: it is charged nothing';
+is shown_before('gone'), 0, 'a client leaves while it waits: it is charged nothing';
 is stored('gone'), 10, 'and its batch is there for the next';
 is ask('/two-slow', 'warm')->status, 200, 'the other Redis is there';
 for my $uri ('/two-slow', '/two-slow-later') {
     $key = $uri =~ s{/}{}gr;
-    is used($key), 0, 'a batch is there';
+    is shown_before($key), 0, 'a batch is there';
     $slow->stall('answers');
     $http = $nginx->http;
     $http->start_request('GET', $uri, ['X-Key' => $key]);
-    wait_until { $other->hash("rl:slow/3600:$key")->{used} } what => 'the batch of the other limit';
+    wait_until { $other->used($key, 'slow/3600') } what => 'the batch of the other limit';
     $http->abort;
     ended("499 $uri $key");
     $slow->flow;
-    is used($key), 1, "$uri: one that leaves while another limit waits gives back what it has";
+    is shown_before($key), 1, "$uri: one that leaves while another limit waits gives back what it has";
     is stored($key), 10, 'here';
 }
 $slow->stall('answers');
 $http = $nginx->http;
 $http->start_request('GET', '/two-slow', ['X-Key' => 'granted']);
-wait_until { stored('granted') && $other->hash('rl:slow/3600:granted')->{used} } what => 'both batches';
+wait_until { stored('granted') && $other->used('granted', 'slow/3600') } what => 'both batches';
 $http->abort;
 ended('499 /two-slow granted');
 $slow->flow;
-is used('granted'), 0, 'also what it was granted';
+is shown_before('granted'), 0, 'also what it was granted';
 is stored('granted'), 10, 'here';
 
 $nginx->stop;

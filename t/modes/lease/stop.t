@@ -30,11 +30,7 @@ sub start ($name, %opt) {
 }
 
 # What is stored for all keys.
-sub used ($name) {
-    my $sum = 0;
-    $sum += $redis->hash("rl:$name/3600:$_")->{used} // 0 for @keys;
-    return $sum;
-}
+sub used ($name) { return sum0($redis->used_of("$name/3600", @keys)) }
 
 # So many requests, to every worker, of which all pass; each is spent of a batch.
 sub spend ($nginx, $name, $count = 200) {

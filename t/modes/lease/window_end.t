@@ -13,8 +13,7 @@ my $backend = RateLimit::Backend->start(
 my $nginx   = RateLimit::Nginx->start(
     clock   => 1,
     workers => 1,
-    http    => 'rate_limit_redis main { check_timeout 20s; charge_timeout 20s; connect_timeout 5s; shard a primary='
-        . $proxy->address . '; }
+    http    => redis_block('main', $proxy, 'check_timeout 20s; charge_timeout 20s; connect_timeout 5s;') . '
         rate_limit_store main; rate_limit_mode lease; rate_limit_lease 100; rate_limit_key $http_x_key;
         log_format end "$status $http_x_key";',
     server => 'access_log %%DIR%%/ends end;
@@ -33,7 +32,7 @@ my $offset = 0;
 sub next_window () { return $nginx->travel('+' . ($offset += 3601)) }
 
 sub ask ($uri, $key) { return $nginx->get($uri, 'X-Key' => $key) }
-sub stored ($uri, $key) { return $redis->hash("rl:$window{$uri}:$key") }
+sub stored ($uri, $key) { return $redis->stored($key, $window{$uri}) }
 sub reset_of ($uri, $key) { return int((stored($uri, $key)->{reset} + 999) / 1000) }
 
 for my $uri ('/x', '/clock') {
@@ -77,7 +76,7 @@ next_window();
 is limits(ask('/few', 'late'))->{used}, 1, 'the next window';
 $backend->release('gate');
 is $http->response->status, 304, 'an exempt response of the last one';
-wait_until { read_text($nginx->folder . '/ends') =~ /^304 late$/m } what => 'its end';
+$nginx->wait_line('ends', '304 late');
 is_deeply [map { ask('/few', 'late')->status } 1 .. 3], [200, 200, 429], 'its token does not come back to the next';
 is stored('/few', 'late')->{used}, 3, 'nor in Redis';
 $nginx->stop;

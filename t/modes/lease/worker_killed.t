@@ -12,8 +12,7 @@ my $connections = 16;
 my $redis = RateLimit::Redis->start;
 my $nginx = RateLimit::Nginx->start(
     workers => 2,
-    http    => RateLimit::Traffic::log_format() . 'rate_limit_redis main { check_timeout 9s; connect_timeout 9s;
-            shard a primary=' . $redis->address . '; }
+    http    => RateLimit::Traffic::log_format() . redis_block('main', $redis) . '
         rate_limit_mode lease; rate_limit_store main; rate_limit_key $http_x_key; add_header X-Worker $pid always;
         rate_limit_log_level info;
         server { listen 127.0.0.1:%%PORT%% reuseport;' . RateLimit::Traffic::log() . '
@@ -21,8 +20,7 @@ my $nginx = RateLimit::Nginx->start(
             location /fixed { rate_limit 1000r/20s name=fixed; rate_limit_lease 100; } }',
     files => {fixed => ''},
 );
-sub used ($name, $key) { return $redis->hash("rl:$name:$key")->{used} // 0 }
-sub calls () { return $redis->calls('evalsha') + $redis->calls('eval') }
+sub used ($name, $key) { return $redis->used($key, $name) }
 
 # A request by a worker that is killed then; all workers that may have connected go with it.
 sub fetch_and_die ($key) {
@@ -34,11 +32,11 @@ sub fetch_and_die ($key) {
 }
 
 my $dead  = fetch_and_die('spent');
-my $calls = calls();
+my $calls = $redis->script_calls;
 my @responses = map { $nginx->get('/fixed', 'X-Key' => 'spent') } 1 .. 99;
 is_deeply statuses(@responses), {200 => 99}, 'other workers spend it';
 is scalar(grep { $_->header('X-Worker') == $dead } @responses), 0, 'for the first is dead';
-is calls(), $calls, 'without a call';
+is $redis->script_calls, $calls, 'without a call';
 is limits($responses[-1])->{used}, 100, 'all of it';
 
 fetch_and_die('left');

@@ -12,7 +12,7 @@ my $redis = RateLimit::Redis->start;
 my @nginx = map { RateLimit::Nginx->start(
     workers   => 2,
     log_level => 'notice',
-    http      => 'rate_limit_redis main { check_timeout 9s; connect_timeout 9s; shard a primary=' . $redis->address . '; }
+    http      => redis_block('main', $redis) . '
         rate_limit_zone 128k; keepalive_requests 1000000; rate_limit_log_level info;
         rate_limit_mode lease; rate_limit_store main; rate_limit_key $http_x_key;
         rate_limit_on_error deny;',
@@ -29,10 +29,6 @@ sub round ($nginx, $name, $uri, @of) {
     return statuses(@responses);
 }
 
-sub used ($name, @of) {
-    return map { $_ // 0 } $redis->pipeline(map { ['HGET', "rl:$name/3600:$_", 'used'] } @of);
-}
-
 my %count;
 for my $round (1 .. 4) {
     for my $nginx (@nginx) {
@@ -41,7 +37,7 @@ for my $round (1 .. 4) {
     }
 }
 is_deeply [sort keys %count], [200, 429], 'every request is decided';
-my @used = used('fixed', @keys);
+my @used = $redis->used_of('fixed/3600', @keys);
 is_deeply [grep { $_ > LIMIT } values %{$passed{fixed}}], [], 'nobody passes beyond the limit';
 is_deeply [grep { $used[$_] != LIMIT } 0 .. $#keys], [], 'which is stored for all';
 my $passed = sum0(values %{$passed{fixed}});
@@ -51,10 +47,10 @@ cmp_ok $passed, '>', KEYS * LIMIT / 2, 'and most of it is spent';
 my @few = @keys[0 .. 499];
 is_deeply round($nginx[$_ % 2], 'auto', '/auto', @few), {200 => scalar @few}, 'batches that adapt: every request passes'
     for 1 .. 6;
-my @auto = used('auto', @few);
+my @auto = $redis->used_of('auto/3600', @few);
 is_deeply [grep { $auto[$_] < 6 } 0 .. $#few], [], 'all that passed is stored';
 $_->stop for @nginx;
-my @end = used('auto', @few);
+my @end = $redis->used_of('auto/3600', @few);
 is_deeply [grep { $end[$_] < 6 || $end[$_] > $auto[$_] } 0 .. $#few], [], 'and nothing comes back that was not at hand';
 is $_->count_log(qr/rate limit: |could not be checked/), 0, 'not a word about it' for @nginx;
 

@@ -34,7 +34,7 @@ sub seen ($uri, $key, @more) {
 }
 
 # What is used: the cost that is looked up with is free.
-sub used ($key) { return limits(ask('up?status=304', $key))->{used} }
+sub shown ($key) { return limits(ask('up?status=304', $key))->{used} }
 
 sub slow ($uri, $key) {
     my $count = $backend->requests;
@@ -45,7 +45,7 @@ sub slow ($uri, $key) {
 }
 
 sub ended ($line) {
-    return wait_until { read_text($nginx->folder . '/ends') =~ /^\Q$line\E\n/m } what => $line;
+    return $nginx->wait_line('ends', $line);
 }
 
 for (qw(charge_refund lease)) {
@@ -64,30 +64,30 @@ for (qw(charge_refund lease)) {
         'no other does';
 
     is_deeply seen('up?cost=5', 'settled'), [200, 1], 'the upstream names the cost: the client is told of the first';
-    is used('settled'), 5, 'more than the first';
+    is shown('settled'), 5, 'more than the first';
     ask('guess?cost=2', 'settled');
-    is used('settled'), 7, 'or less';
+    is shown('settled'), 7, 'or less';
     ask('guess?cost=0', 'settled');
-    is used('settled'), 7, 'or nothing';
+    is shown('settled'), 7, 'or nothing';
     ask('up?cost=x', 'settled');
-    is used('settled'), 8, 'what is no cost is 1';
+    is shown('settled'), 8, 'what is no cost is 1';
     is_deeply [map { seen('guess?cost=12', 'settled') } 1, 2], [[200, 18], [429, 20]], 'it may reach the limit';
     is_deeply [map { seen('up?cost=50', 'over') } 1, 2], [[200, 1], [429, 50]], 'and pass it';
     my $none = ask('guess?cost=0', 'none');
-    is_deeply [limits($none)->{used}, used('none')], [10, 0], 'what was all given back';
+    is_deeply [limits($none)->{used}, shown('none')], [10, 0], 'what was all given back';
     is ask('guess?status=304&cost=7', 'none')->status, 304, 'an exempt status';
-    is used('none'), 0, 'gives all of it back, whatever it cost';
+    is shown('none'), 0, 'gives all of it back, whatever it cost';
 
     my $http = slow('guess/slow?cost=3', 'way');
-    is used('way'), 10, 'a request under way counts with its first cost';
+    is shown('way'), 10, 'a request under way counts with its first cost';
     $backend->release('gate');
     is $http->response->status, 200, 'then it ends';
     ended("200 /$mode/guess/slow way");
-    is used('way'), 3, 'and with what it cost';
+    is shown('way'), 3, 'and with what it cost';
     $http = slow('guess/slow?cost=3', 'gone');
     $http->abort;
     ended("499 /$mode/guess/slow gone");
-    is used('gone'), 10, 'a client that leaves stays charged';
+    is shown('gone'), 10, 'a client that leaves stays charged';
 
     is_deeply [map { ask('two/x', 'two', 'X-Cost' => $_)->status } 10, 4], [429, 200], 'the second limit rejects';
     is limits(ask('two/x', 'two', 'X-Cost' => 1))->{resource}, "$mode-a", 'then the first';

@@ -22,7 +22,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
 sub nginx ($workers) {
     return RateLimit::Nginx->start(
         workers => $workers,
-        http    => 'rate_limit_redis main { check_timeout 5s; shard a primary=' . $redis->address . '; }
+        http    => redis_block('main', $redis, 'check_timeout 5s;') . '
             rate_limit_redis silent { check_timeout 20s; shard a primary=' . $silent->address . '; }
             rate_limit_key $http_x_key; rate_limit_store main; add_header X-Worker $pid always;
             server { listen 127.0.0.1:%%PORT%% reuseport;
@@ -34,7 +34,6 @@ sub nginx ($workers) {
             }',
     );
 }
-sub used ($key) { return $redis->hash("rl:default/3600:$key")->{used} // 0 }
 
 my $nginx;
 for my $workers (1, 4) {
@@ -46,7 +45,7 @@ for my $workers (1, 4) {
     cmp_ok scalar keys %served, '>', $workers / 2, 'most of the workers served';
     my @used = sort { $a <=> $b } map { limits($_)->{used} } grep { $_->status == 200 } @responses;
     cmp_ok $used[-1], '<=', 50, 'none says that more was used';
-    wait_until { used("slow$workers") == 50 } what => 'every charge';
+    wait_until { $redis->used("slow$workers") == 50 } what => 'every charge';
     $nginx->stop if $workers == 1;
 }
 
@@ -55,13 +54,13 @@ $_->start_request('GET', '/held', ['X-Key' => 'a']) for @clients;
 wait_until { (grep { $_->[1] eq '/held' } $backend->requests) == 12 } what => 'requests in flight';
 is limits($nginx->get('/x', 'X-Key' => 'a'))->{used}, 13, 'used counts those in flight';
 $_->abort for @clients;
-wait_until { used('a') == 13 } what => 'the charges of clients that left';
+wait_until { $redis->used('a') == 13 } what => 'the charges of clients that left';
 is $nginx->get('/same', 'X-Key' => 'a')->status, 304, 'not modified' for 1 .. 3;
 for my $n (1 .. 8) {
     $redis->cmd('HSET', "rl:small/3600:s$n", used => 1, reset => (time + 3600) . '000');
     is $nginx->get('/two', 'X-Key' => 'a', 'X-Small' => "s$n")->status, 429, 'rejected by another limit';
 }
-is limits($nginx->get('/same', 'X-Key' => 'a'))->{used}, used('a'), 'what is used is what is stored';
+is limits($nginx->get('/same', 'X-Key' => 'a'))->{used}, $redis->used('a'), 'what is used is what is stored';
 is limits($nginx->get('/x', 'X-Key' => 'a'))->{used}, 14, 'and goes on from there';
 
 @clients = map { $nginx->http } 1 .. 50;
@@ -70,9 +69,9 @@ wait_until { $silent->commands('hmget') == 50 } what => 'requests that wait for 
 is limits($nginx->get('/x', 'X-Key' => 'b'))->{used}, 1, 'they are not in flight';
 $_->abort for splice @clients, 0, 25;
 is limits($nginx->get('/x', 'X-Key' => 'b'))->{used}, 2, 'nor are those of them that leave';
-wait_until { used('b') == 2 } what => 'the charges';
+wait_until { $redis->used('b') == 2 } what => 'the charges';
 $silent->release('check');
 is_deeply statuses(map { $_->response } @clients), {200 => 25}, 'those that stay pass when it is answered';
-wait_until { used('b') == 27 } what => 'their charges';
+wait_until { $redis->used('b') == 27 } what => 'their charges';
 
 done;

@@ -8,7 +8,7 @@ use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);
 my $nginx  = RateLimit::Nginx->start(
-    http => $shards->block('local2', 'check_timeout 5s; connect_timeout 5s;') . '
+    http => $shards->block('local2') . '
         large_client_header_buffers 4 64k; set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;',
     server => 'location / { rate_limit 1r/h key=$http_x_key; }
         location /uri/ { rate_limit 1r/h key=$uri; error_page 404 =200 /x; }

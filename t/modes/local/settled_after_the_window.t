@@ -24,7 +24,7 @@ my $nginx = RateLimit::Nginx->start(
 sub ask ($uri, $key) { return $nginx->get($uri, 'X-Key' => $key) }
 
 # What is used: the request that looks is exempt, and left out.
-sub used ($mode, $key) { return limits(ask("/$mode/?status=304", $key))->{used} }
+sub shown ($mode, $key) { return limits(ask("/$mode/?status=304", $key))->{used} }
 
 my %slow = (down => 'cost=1', up => 'cost=15', exempt => 'status=304', alone => 'cost=2');
 my @keys = sort keys %slow;
@@ -36,19 +36,19 @@ for my $mode (qw(charge_refund lease)) {
     }
 }
 wait_until { $backend->requests == @open } what => 'requests under way';
-is_deeply [map { used('lease', $_) } @keys], [(10) x 4], 'they are charged';
+is_deeply [map { shown('lease', $_) } @keys], [(10) x 4], 'they are charged';
 
 $nginx->travel('+3700');
-wait_until { used('lease', 'down') == 0 } what => 'the next window';
+wait_until { shown('lease', 'down') == 0 } what => 'the next window';
 for my $mode (qw(charge_refund lease)) {
     ask("/$mode/?cost=4", $_) for grep { $_ ne 'alone' } @keys;
-    is_deeply [map { used($mode, $_) } @keys], [0, 4, 4, 4], "$mode: others charge the next window";
+    is_deeply [map { shown($mode, $_) } @keys], [0, 4, 4, 4], "$mode: others charge the next window";
 }
 $backend->release('gate');
 is_deeply statuses(map { $_->response } @open), {200 => 6, 304 => 2}, 'they end';
-wait_until { (() = read_text($nginx->folder . '/ends') =~ /^\d/mg) >= $backend->requests } what => 'the log';
-is_deeply [map { used($_, 'alone') } qw(charge_refund lease)], [0, 0], 'where nothing is used, nothing is';
-is_deeply [map { my $mode = $_; map { used($mode, $_) } @keys[1 .. 3] } qw(charge_refund lease)], [(4) x 6],
+wait_until { $nginx->lines('ends') >= $backend->requests } what => 'the log';
+is_deeply [map { shown($_, 'alone') } qw(charge_refund lease)], [0, 0], 'where nothing is used, nothing is';
+is_deeply [map { my $mode = $_; map { shown($mode, $_) } @keys[1 .. 3] } qw(charge_refund lease)], [(4) x 6],
     'where something is, it stays';
 
 done;

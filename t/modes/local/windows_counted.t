@@ -29,11 +29,11 @@ my $nginx = RateLimit::Nginx->start(
 );
 
 sub ask ($uri, $key, @more) { return $nginx->get($uri, 'X-Key' => $key, @more) }
-sub used (@responses) { return [map { limits($_)->{used} } @responses] }
+sub shown (@responses) { return [map { limits($_)->{used} } @responses] }
 
 sub logged ($key) {
     my @lines;
-    wait_until { @lines = grep { /,$key$/ } split /\n/, read_text($nginx->folder . '/all') } what => "the log of $key";
+    wait_until { @lines = grep { /,$key$/ } $nginx->lines('all') } what => "the log of $key";
     return [split /,/, $lines[-1]];
 }
 
@@ -54,7 +54,7 @@ is_deeply [@{limits($rejected)}{qw(limit used remaining reset resource)}], [3, 3
 cmp_ok abs($left - ($reset - $rejected->date)), '<=', 1, 'and Retry-After';
 is_deeply logged('a'), [429, 'REJECTED', 3, 3, 0, 'core', '-', '0.000', 'a'], 'REJECTED';
 like $rejected->header('RateLimit'), qr/^"core";r=0;t=(?:3600|35\d\d)$/, 'ietf';
-is_deeply used(ask('/explicit/x', 'a'), ask('/named/x', 'a', 'X-Store' => 'local')), [3, 3],
+is_deeply shown(ask('/explicit/x', 'a'), ask('/named/x', 'a', 'X-Store' => 'local')), [3, 3],
     'store=local is the same window, a variable may name it';
 is ask('/named/x', 'a', 'X-Store' => 'other')->status, 200, 'where it names no store, rate_limit_on_error decides';
 is logged('a')->[1], 'ERROR_ALLOWED', 'and it shows';
@@ -64,20 +64,20 @@ is logged('a')->[1], 'BYPASSED', 'and is no rejection';
 
 my $missing = ask('/missing', 'error');
 is_deeply [$missing->status, @{limits($missing)}{qw(used remaining)}], [404, 1, 2], 'an error is charged';
-is_deeply used(ask('/up/500', 'up'), ask('/up/204', 'up'), ask('/up/304', 'up'), ask('/up/302', 'up')), [1, 2, 2, 3],
+is_deeply shown(ask('/up/500', 'up'), ask('/up/204', 'up'), ask('/up/304', 'up'), ask('/up/302', 'up')), [1, 2, 2, 3],
     'whatever an upstream answers, but 304';
 my $http = $nginx->http;
 $http->start_request('GET', '/up/slow', ['X-Key' => 'up']);
 wait_until { $backend->requests == 5 } what => 'the slow request';
-is_deeply used(ask('/up/200', 'up')), [5], 'a request under way counts';
+is_deeply shown(ask('/up/200', 'up')), [5], 'a request under way counts';
 $http->abort;
-wait_until { grep { /^499,PASSED,/ } split /\n/, read_text($nginx->folder . '/all') } what => 'its end';
-is_deeply used(ask('/up/200', 'up')), [6], 'and is charged when its client leaves';
+wait_until { grep { /^499,PASSED,/ } $nginx->lines('all') } what => 'its end';
+is_deeply shown(ask('/up/200', 'up')), [6], 'and is charged when its client leaves';
 
 my $fresh = ask('/x', 'fresh', 'If-None-Match' => '*');
 is_deeply [$fresh->status, @{limits($fresh)}{qw(used remaining)}], [304, 0, 3],
     'not modified: free, and nothing is used';
-is_deeply used(map { ask('/x', 'fresh', @$_) } [], ['If-None-Match' => '*'], []), [1, 1, 2], 'as before';
+is_deeply shown(map { ask('/x', 'fresh', @$_) } [], ['If-None-Match' => '*'], []), [1, 1, 2], 'as before';
 
 my @dry = map { ask('/dry/x', 'dry') } 1 .. 3;
 is_deeply [map { $_->status } @dry], [200, 200, 200], 'a dry run rejects nobody';
@@ -85,7 +85,7 @@ is_deeply [map { [@{limits($_)}{qw(used remaining retry_after)}] } @dry], [([1, 
     'and charges to the limit';
 is logged('dry')->[1], 'REJECTED_DRY_RUN', 'it says so';
 
-is_deeply used(map { ask('/cost/x', 'cost', 'X-Cost' => $_) } 3, 0, 4, '', 7), [3, 3, 7, 8, 15], 'costs';
+is_deeply shown(map { ask('/cost/x', 'cost', 'X-Cost' => $_) } 3, 0, 4, '', 7), [3, 3, 7, 8, 15], 'costs';
 is ask('/cost/x', 'cost', 'X-Cost' => 0)->status, 429, 'may pass the limit';
 is limits(ask('/cost/x', 'none', 'X-Cost' => 0))->{remaining}, 10, 'a cost of 0 opens nothing';
 my $zero = ask('/zero/x', 'a');

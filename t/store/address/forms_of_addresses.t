@@ -21,7 +21,7 @@ my $nginx  = RateLimit::Nginx->start(
     server => join '', 'rate_limit_key k;',
         map { "location /$_ { rate_limit 100r/h name=$_ store=$_; }\n" } 'ninth', map { $_->[0] } @addresses,
 );
-sub used ($name) { return eval { $redis->hash("rl:$name/3600:k")->{used} } // 0 }
+sub used ($name) { return $redis->used('k', "$name/3600") }
 
 for (@addresses) {
     my ($name, $address) = @$_;
@@ -36,7 +36,7 @@ is limits($nginx->get('/ninth'))->{used}, 2, 'where the check reads it';
 $nginx->stop;
 is_deeply [grep { /ninth/ } $redis->keys], [], 'and none in database 0';
 $redis->cmd('SELECT', 9);
-is $redis->hash('rl:ninth/3600:k')->{used}, 2, 'with every charge';
+is $redis->used('k', 'ninth/3600'), 2, 'with every charge';
 is $nginx->count_log(qr/rate limit: /), 0, 'nothing failed';
 
 done;

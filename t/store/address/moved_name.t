@@ -17,17 +17,16 @@ my $nginx = RateLimit::Nginx->start(
     server => 'rate_limit_key $http_x_key; rate_limit_on_error deny; location / { rate_limit 1000r/h store=main; }',
 );
 my sub pass ($key) { return is $nginx->get('/x', 'X-Key' => $key)->status, 200, "$key passes" }
-my sub stored ($redis, $key) { return $redis->hash("rl:default/3600:$key")->{used} // 0 }
 
 pass('before');
-wait_until { stored($first, 'before') == 1 } what => 'its charge';
+wait_until { $first->used('before') == 1 } what => 'its charge';
 is scalar(() = $dns->records), 0, 'no question while all is well';
 
 $dns->set($name => '127.0.0.2');
 $first->drop_clients;
 wait_until { () = $dns->records } what => 'a question';
 my $n = 0;
-wait_until { $n++; pass("idle$n"); stored($more[0], "idle$n") || stored($more[0], 'idle' . ($n - 1)) }
+wait_until { $n++; pass("idle$n"); $more[0]->used("idle$n") || $more[0]->used('idle' . ($n - 1)) }
     what => 'charges at the second server';
 is $nginx->count_log(qr/is down|does not serve|could not be checked/), 0, 'without an outage';
 
@@ -35,7 +34,7 @@ $dns->forget;
 $dns->set($name => '127.0.0.3');
 $more[0]->cmd('REPLICAOF', '127.0.0.3', $first->port);
 pass('demoted') for 1 .. 5;
-wait_until { stored($more[1], 'demoted') == 5 } what => 'charges at the third server';
+wait_until { $more[1]->used('demoted') == 5 } what => 'charges at the third server';
 is scalar(grep { $_->[0] eq $name } $dns->records) > 0, 1, 'by asking the resolver';
 is $nginx->count_log(qr/unless the same address leads/), 0, 'there is nothing to tell to reload';
 $nginx->stop;

@@ -14,7 +14,7 @@ my $port  = $redis->port;
 my $shard = "shard a primary=$name:$port";
 my $store = "rate_limit_redis main { check_timeout 2s; connect_timeout 2s; $shard; }";
 my $limit = 'rate_limit_key $http_x_key; rate_limit 1000000r/h store=main; '
-    . 'location / { add_header X-Status $rate_limit_status; }';
+    . 'location / { add_header X-Outcome $rate_limit_status; }';
 my $nginx = RateLimit::Nginx->start(
     http   => 'resolver ' . $dns->address . ' ipv6=off; ' . $store,
     server => $limit,
@@ -28,7 +28,7 @@ sub move_to ($address) {
 }
 
 sub serves ($key) {
-    wait_until { $nginx->get('/x', 'X-Key' => "$key-1")->header('X-Status') eq 'PASSED' }
+    wait_until { $nginx->get('/x', 'X-Key' => "$key-1")->header('X-Outcome') eq 'PASSED' }
         what => 'the node to be up';
     return wait_until { (limits($nginx->get('/x', 'X-Key' => "$key-2"))->{used} // 0) > 2 }
         what => "charges of $key";
@@ -39,7 +39,7 @@ is scalar(() = $dns->records), 0, 'no question while all is well';
 $dns->set(at => 0.98);
 $dns->set($name => '127.0.0.2');
 move_to('127.0.0.2');
-is $nginx->get('/x', 'X-Key' => 'down')->header('X-Status'), 'ERROR_ALLOWED', 'gone';
+is $nginx->get('/x', 'X-Key' => 'down')->header('X-Outcome'), 'ERROR_ALLOWED', 'gone';
 ok serves('second'), 'found at another address';
 is_deeply [($dns->records)[0]], [[$name, 1]], 'by asking the resolver';
 

@@ -12,7 +12,7 @@ sub start ($name, $redis, $credentials, $on_error = 'allow') {
     return RateLimit::Nginx->start(
         http => 'rate_limit_redis main { check_timeout 2s; connect_timeout 2s; '
             . "shard a primary=@{[$redis->address]}; $credentials }",
-        server => 'rate_limit_key k; add_header X-Status $rate_limit_status always; '
+        server => 'rate_limit_key k; add_header X-Outcome $rate_limit_status always; '
             . "location / { rate_limit_on_error $on_error; rate_limit 100r/h name=$name store=main; }",
         files => {secret => "open sesame\r\n"},
     );
@@ -27,9 +27,9 @@ my @good = (
 for (@good) {
     my ($name, $redis, $credentials) = @$_;
     my $nginx = start($name, $redis, $credentials);
-    is $nginx->get('/x')->header('X-Status'), 'PASSED', "$credentials lets the check through";
+    is $nginx->get('/x')->header('X-Outcome'), 'PASSED', "$credentials lets the check through";
     $nginx->stop;
-    is $redis->hash("rl:$name/3600:k")->{used}, 1, 'and the charge';
+    is $redis->used('k', "$name/3600"), 1, 'and the charge';
     is $nginx->count_log(qr/rate limit:/), 0, 'without a word';
 }
 
@@ -48,7 +48,7 @@ for (@bad) {
         my $expected = $on_error eq 'allow' ? 200 : 503;
         is_deeply statuses(@statuses), {$expected => 20}, "refused ($credentials): $on_error gives $expected";
         my $outcome = $on_error eq 'allow' ? 'ERROR_ALLOWED' : 'ERROR_DENIED';
-        is $statuses[0]->header('X-Status'), $outcome, 'the outcome';
+        is $statuses[0]->header('X-Outcome'), $outcome, 'the outcome';
         $nginx->wait_log(qr/\[error\].*primary \Q@{[$redis->address]}\E of shard "a" of "main".*$word/);
         my $lines = $nginx->count_log(qr/primary .* of shard "a"/);
         cmp_ok $lines, '<=', time - $begun + 2, "one line a second ($lines)";

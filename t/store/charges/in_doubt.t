@@ -8,30 +8,26 @@ use RateLimit::Test;
 my $redis = RateLimit::Redis->start;
 my $proxy = RateLimit::Proxy->start(to => $redis->port);
 my $nginx = RateLimit::Nginx->start(
-    http => 'rate_limit_redis main { check_timeout 2s; connect_timeout 2s; '
-        . "shard a primary=@{[$proxy->address]} replica=@{[$redis->address]}; }",
+    http => redis_block('main', [$proxy, $redis], 'check_timeout 2s; connect_timeout 2s;'),
     server => 'location / { rate_limit_key k; rate_limit 1000r/h store=main; }',
 );
 my $client = $nginx->http;
-my $key    = 'rl:default/3600:k';
-sub used () { return $redis->hash($key)->{used} // 0 }
 
 $client->get('/x');
-wait_until { used() == 1 } what => 'the first charge';
+wait_until { $redis->used('k') == 1 } what => 'the first charge';
 $proxy->stall('answers');
 $client->get('/x') for 1 .. 3;
-wait_until { used() == 4 } what => 'charges without answers';
+wait_until { $redis->used('k') == 4 } what => 'charges without answers';
 $proxy->stall('questions');
 $client->get('/x') for 1 .. 2;
 $proxy->drop(1);
 $nginx->wait_log(qr/charges for primary .* are in doubt and not sent again/);
 $proxy->flow;
 $client->get('/x');
-wait_until { used() == 5 } what => 'the next charge';
+wait_until { $redis->used('k') == 5 } what => 'the next charge';
 $nginx->stop;
-is used(), 5, 'what was sent before is not sent again, whether it arrived or not';
-my $told = 0;
-$told += $_ for $nginx->error_log =~ /rate limit: (\d+) charges for .* are in doubt/g;
+is $redis->used('k'), 5, 'what was sent before is not sent again, whether it arrived or not';
+my $told = sum0($nginx->error_log =~ /rate limit: (\d+) charges for .* are in doubt/g);
 is $told, 5, 'each is told';
 is $nginx->count_log(qr/are in doubt .*\(5 in doubt so far\)/), 1, 'and their sum';
 

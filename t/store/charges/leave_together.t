@@ -17,7 +17,6 @@ sub start (@more) {
             server { listen 127.0.0.1:%%PORT_1%% http2; location / { rate_limit 1000000r/d; } }');
 }
 my $nginx = start();
-sub used () { return $primary->hash('rl:default/86400:a')->{used} // 0 }
 sub reads () { return $primary->info('stats')->{total_reads_processed} }
 
 my ($admitted, $burst) = (0, 2000);
@@ -30,7 +29,7 @@ my $together;
 wait_until {
     my $before = reads();
     burst();
-    wait_until { used() == $admitted } what => 'the charges';
+    wait_until { $primary->used('a', 'default/86400') == $admitted } what => 'the charges';
     $together = $burst / (reads() - $before);
     $together > 2 * $clients
 } timeout => 120, what => 'charges to leave together';
@@ -40,7 +39,7 @@ is $admitted % $burst, 0, 'all requests passed';
 # nginx would end that wait only with the next tick.
 my $coarse = start(main => 'timer_resolution 60s;');
 $admitted += h2load($coarse->port(1), '/x?k=a', requests => $burst, clients => $clients)->{2};
-wait_until { used() == $admitted } what => 'the charges';
+wait_until { $primary->used('a', 'default/86400') == $admitted } what => 'the charges';
 $coarse->kill;
 
 # The worker is told to leave as soon as a request of the burst is charged.
@@ -48,7 +47,7 @@ sub leave ($signal) {
     my ($worker, $before) = (($nginx->workers)[0], $admitted);
     my $teller = fork // die $!;
     if (!$teller) {
-        wait_until { used() > $before } what => 'the next charge';
+        wait_until { $primary->used('a', 'default/86400') > $before } what => 'the next charge';
         kill $signal => $nginx->pid;
         POSIX::_exit(0);
     }
@@ -60,13 +59,13 @@ sub leave ($signal) {
 }
 
 leave('QUIT');
-is used(), $admitted, 'a worker that leaves sends what waits for others';
+is $primary->used('a', 'default/86400'), $admitted, 'a worker that leaves sends what waits for others';
 
 for (1 .. 3) {
     $nginx = start();
-    $admitted = used();
+    $admitted = $primary->used('a', 'default/86400');
     leave('TERM');
-    cmp_ok used(), '>=', $admitted, 'in a fast stop, too';
+    cmp_ok $primary->used('a', 'default/86400'), '>=', $admitted, 'in a fast stop, too';
 }
 
 done;

@@ -14,8 +14,7 @@ my $replica = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $words->[0] eq 'hmget' ? hmget(7, $reset) : fallback($words);
 });
 my $nginx = RateLimit::Nginx->start(
-    http => "rate_limit_redis main { check_timeout 9s; connect_timeout 9s; charge_timeout 9s;
-        shard a primary=@{[$redis->address]} replica=@{[$replica->address]}; }
+    http => redis_block('main', [$redis, $replica], 'check_timeout 9s; connect_timeout 9s; charge_timeout 9s;') . "
         rate_limit_redis gone { shard a primary=127.0.0.1:%%PORT_1%%; }",
     server => 'rate_limit_key $http_x_key; location / { rate_limit 1000r/h store=main; }
         location /rate { rate_limit $http_x_rate; } location /gone { rate_limit 5r/h store=gone; }',

@@ -15,7 +15,7 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $odd-- > 0 ? error('ERR odd') : array(integer(1), integer($reset));
 });
 my $nginx = RateLimit::Nginx->start(
-    http => "rate_limit_redis main { check_timeout 5s; connect_timeout 5s; shard a primary=@{[$redis->address]}; }",
+    http => redis_block('main', $redis),
     server => 'location / { rate_limit_key $arg_k; rate_limit 99r/h store=main; }',
 );
 

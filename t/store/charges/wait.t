@@ -9,25 +9,22 @@ use RateLimit::Test;
 my $redis   = RateLimit::Redis->start(appendonly => 1);
 my $replica = RateLimit::Redis->start;
 my $nginx   = RateLimit::Nginx->start(
-    http => "rate_limit_redis main { shard a primary=@{[$redis->address]} "
-        . "replica=@{[$replica->address]}; }",
+    http => redis_block('main', [$redis, $replica], ''),
     server => 'rate_limit_key $http_x_key; location / { rate_limit 100r/h store=main; }'
         . 'location /short { rate_limit 100r/1s name=short store=main; }',
     files => {short => ''},
 );
 my $client = $nginx->http;
-my $key    = 'rl:default/3600:';
 
 sub requests ($name, $count) {
     my @responses = map { $client->get('/x', 'X-Key' => $name) } 1 .. $count;
     return is_deeply statuses(@responses), {200 => $count}, "$name: $count requests pass";
 }
-sub used ($name) { return $redis->hash($key . $name)->{used} // 0 }
 
 requests('open', 3);
-wait_until { used('open') == 3 } what => 'the first charges';
-my $reset = $redis->hash($key . 'open')->{reset};
-$replica->cmd('HSET', $key . 'open', used => 3, reset => $reset);
+wait_until { $redis->used('open') == 3 } what => 'the first charges';
+my $reset = $redis->stored('open')->{reset};
+$replica->cmd('HSET', 'rl:default/3600:open', used => 3, reset => $reset);
 $redis->kill;
 requests('open', 10);
 requests('new', 4);
@@ -36,15 +33,15 @@ $nginx->wait_log(qr/primary \Q@{[$redis->address]}\E of shard "a" of "main" is d
 my $closed = time + 2;
 wait_until { time >= $closed } what => 'the short window to close';
 $redis->restart;
-wait_until { used('open') == 13 } timeout => 7, what => 'what waited for the open window';
-wait_until { used('new') == 4 } what => 'what waited for a new one';
-is $redis->hash($key . 'open')->{reset}, $reset, 'the window is the same';
+wait_until { $redis->used('open') == 13 } timeout => 7, what => 'what waited for the open window';
+wait_until { $redis->used('new') == 4 } what => 'what waited for a new one';
+is $redis->stored('open')->{reset}, $reset, 'the window is the same';
 cmp_ok $redis->calls('evalsha'), '>=', 2, 'by the script';
 cmp_ok $redis->calls('evalsha'), '<=', 4, 'one charge for each window';
 $nginx->wait_log(qr/\d+ charges for .* were dropped: the window closed .* \(1 dropped so far\)/);
 is_deeply [grep { /short/ } $redis->keys], [], 'the closed window is not charged';
 requests('open', 1);
 $nginx->stop;
-is used('open'), 14, 'and it goes on';
+is $redis->used('open'), 14, 'and it goes on';
 
 done;

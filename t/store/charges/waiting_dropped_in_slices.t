@@ -10,8 +10,7 @@ my ($windows, $each) = (5000, 50);
 my ($replica, $redis) = map { RateLimit::Redis->start } 1, 2;
 my $nginx = RateLimit::Nginx->start(
     log_level => 'debug_core',
-    http => "rate_limit_redis main { check_timeout 9s; connect_timeout 9s; shard a primary=@{[$redis->address]}
-        replica=@{[$replica->address]}; }",
+    http => redis_block('main', [$redis, $replica]),
     server => 'rate_limit_key $arg_k; rate_limit_store main; location / {'
         . join('', map { "rate_limit 99r/6s name=n$_;" } 1 .. $each) . '}',
 );

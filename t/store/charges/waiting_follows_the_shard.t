@@ -11,14 +11,13 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return $conn->hold($request->{uri}, [200, [], 'late']);
 });
 sub http ($redis) {
-    return "rate_limit_redis main { check_timeout 5s; connect_timeout 5s; shard a primary=@{[$redis->address]}; }";
+    return redis_block('main', $redis);
 }
 my $nginx = RateLimit::Nginx->start(
     http   => http($old),
     server => 'rate_limit_key $http_x_key; rate_limit 100r/h store=main; location / { }
         location /slow { proxy_pass http://' . $backend->address . '; }',
 );
-sub used ($redis, $name) { return $redis->hash("rl:default/3600:$name")->{used} // 0 }
 
 my %slow = map { $_ => $nginx->http } qw(first second);
 $slow{$_}->start_request('GET', "/slow/$_", ['X-Key' => $_]) for keys %slow;
@@ -37,10 +36,10 @@ $backend->release('/slow/second');
 is $slow{second}->response->status, 200, 'and when it is back';
 wait_until { !$nginx->old_workers } what => 'the old worker to leave';
 is_deeply [$old->keys], ['rl:default/3600:second'], 'the old primary got only what came after that';
-is used($old, 'second'), 1, 'once';
+is $old->used('second'), 1, 'once';
 
 $new->restart;
-wait_until { used($new, 'a') == 5 && used($new, 'first') == 1 } timeout => 7, what => 'what waited at the new one';
+wait_until { $new->used('a') == 5 && $new->used('first') == 1 } timeout => 7, what => 'what waited at the new one';
 $nginx->stop;
 is_deeply {map { $_ => $new->hash($_)->{used} } $new->keys}, {'rl:default/3600:a' => 5, 'rl:default/3600:first' => 1},
     'and nothing else';

@@ -20,7 +20,6 @@ sub nginx ($zone, %opt) {
         files => {long => ''}, %opt,
     );
 }
-sub used ($name) { return $redis->hash("rl:default/3600:$name")->{used} // 0 }
 sub requests ($nginx, $name, $count) {
     my @responses = $nginx->parallel(connections => 4, requests => $count, uri => '/x', headers => ['X-Key' => $name]);
     return is_deeply statuses(@responses), {200 => $count}, "$name: $count requests pass";
@@ -28,8 +27,8 @@ sub requests ($nginx, $name, $count) {
 
 my $nginx = nginx('1m', workers => 2);
 requests($nginx, 'open', 3);
-wait_until { used('open') == 3 } what => 'the first charges';
-my $reset = $redis->hash('rl:default/3600:open')->{reset};
+wait_until { $redis->used('open') == 3 } what => 'the first charges';
+my $reset = $redis->stored('open')->{reset};
 $redis->kill;
 requests($nginx, 'open', 20);
 requests($nginx, "new$_", $_) for 1 .. 4;
@@ -44,28 +43,28 @@ $nginx->reload(http => '', server => 'location / { }', wait_old => 1);
 $nginx->reload(%options, wait_old => 1);
 is $nginx->count_log(qr/are lost|starts anew/), 0, 'nothing is lost, through a configuration without limits neither';
 $redis->restart;
-wait_until { used('open') == 28 && used('late') == 2 && !grep { used("new$_") != $_ } 1 .. 4 } timeout => 7,
+wait_until { $redis->used('open') == 28 && $redis->used('late') == 2 && !grep { $redis->used("new$_") != $_ } 1 .. 4 } timeout => 7,
     what => 'all that waited';
 my $longest = "$longest[0]$longest[1]/31622400c:$longest[2]";
 wait_until { ($redis->hash($longest)->{used} // 0) == 3 } timeout => 7, what => 'those of the longest key';
-is $redis->hash('rl:default/3600:open')->{reset}, $reset, 'in the same window';
+is $redis->stored('open')->{reset}, $reset, 'in the same window';
 is $redis->calls('hmget'), 0, 'no request brought it on';
 cmp_ok $redis->calls('evalsha'), '<=', 7, 'no more than one charge for each window';
 $nginx->stop;
-is_deeply [used('open'), used('late'), map { used("new$_") } 1 .. 4], [28, 2, 1 .. 4], 'nothing comes twice';
+is_deeply [$redis->used('open'), $redis->used('late'), map { $redis->used("new$_") } 1 .. 4], [28, 2, 1 .. 4], 'nothing comes twice';
 is $nginx->count_log(qr/are lost/), 0, 'nothing waits at the end';
 
 $redis->flush;
 $nginx = nginx('128k');
 requests($nginx, 'warm', 1);
-wait_until { used('warm') == 1 } what => 'a connection';
+wait_until { $redis->used('warm') == 1 } what => 'a connection';
 $redis->kill;
 my @crowd = map { ['/x', 'X-Key' => "crowd$_"] } (1 .. 400) x 2;
 is_deeply statuses($nginx->parallel(connections => 4, requests => \@crowd)), {200 => 800},
     'more windows than have room';
 $redis->restart;
-wait_until { @{[$redis->keys]} == 401 && used('crowd400') == 2 } timeout => 7, what => 'all of them';
-is_deeply [grep { $_ ne 'warm' && used($_) != 2 } map { s/.*://r } $redis->keys], [], 'each has its charges once';
+wait_until { @{[$redis->keys]} == 401 && $redis->used('crowd400') == 2 } timeout => 7, what => 'all of them';
+is_deeply [grep { $_ ne 'warm' && $redis->used($_) != 2 } map { s/.*://r } $redis->keys], [], 'each has its charges once';
 
 $redis->kill;
 requests($nginx, "end$_", 4) for 1 .. 2;

@@ -9,14 +9,13 @@ use RateLimit::Test;
 my $redis = RateLimit::Redis->start(appendonly => 1);
 my $nginx = RateLimit::Nginx->start(
     workers => 3,
-    http    => 'rate_limit_redis main { shard a primary=' . $redis->address . '; }
+    http    => redis_block('main', $redis, '') . '
         add_header X-Worker $pid always;
         server { listen 127.0.0.1:%%PORT%% reuseport;
             location / { rate_limit_key $http_x_key; rate_limit 100r/h store=main; }
             location /free { } }',
     files => {free => ''},
 );
-sub used ($name) { return $redis->hash("rl:default/3600:$name")->{used} // 0 }
 
 # Returns the workers that served.
 sub requests ($name, $count) {
@@ -34,9 +33,9 @@ sub wait_charged (@workers) {
 }
 
 requests('a', 4);
-wait_until { used('a') == 4 } what => 'the first charges';
+wait_until { $redis->used('a') == 4 } what => 'the first charges';
 for my $which ('those that served', 'all at once') {
-    my ($stored, $name) = (used('a'), $which =~ s/ .*//r);
+    my ($stored, $name) = ($redis->used('a'), $which =~ s/ .*//r);
     $redis->kill;
     my @served = (requests('a', 16), requests("new-$name", 8), requests("other-$name", 1));
     wait_charged(@served);
@@ -52,14 +51,14 @@ for my $which ('those that served', 'all at once') {
     }
     $redis->restart;
     my %due = (a => $stored + 16, "new-$name" => 8, "other-$name" => 1);
-    wait_until { !grep { used($_) != $due{$_} } keys %due } timeout => 7, what => "what waited, $which";
+    wait_until { !grep { $redis->used($_) != $due{$_} } keys %due } timeout => 7, what => "what waited, $which";
     is $redis->calls('hmget'), 0, "$which: no request brought it on";
     cmp_ok $redis->calls('evalsha'), '<=', 3, 'no more than one charge for each window';
 }
 is limits($nginx->get('/x', 'X-Key' => 'a'))->{used}, 37, 'and it goes on';
-wait_until { used('a') >= 37 } timeout => 7, what => 'the last charge';
+wait_until { $redis->used('a') >= 37 } timeout => 7, what => 'the last charge';
 $nginx->stop;
-is used('a'), 37, 'nothing came twice';
+is $redis->used('a'), 37, 'nothing came twice';
 is $nginx->count_log(qr/are lost/), 0, 'and nothing is lost';
 
 done;

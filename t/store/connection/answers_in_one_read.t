@@ -22,23 +22,23 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
 });
 my $limits = join '', map { "rate_limit 1000r/h name=limit-$_ store=main;\n" } 1 .. LIMITS;
 my $nginx  = RateLimit::Nginx->start(
-    http   => 'rate_limit_redis main { check_timeout 5s; shard a primary=' . $redis->address . '; }',
+    http   => redis_block('main', $redis, 'check_timeout 5s;'),
     server => "rate_limit_key \$arg_k; rate_limit_headers ietf; rate_limit_exempt_status 200;\nlocation / {\n$limits}",
 );
 
-sub used ($key) {
+sub shown ($key) {
     my $list = $nginx->get("/x?k=$key")->header('RateLimit') // '';
     return join ' ', map { /"limit-(\d+)";r=(\d+)/ ? "$1:" . (1000 - $2) : $_ } split /, /, $list;
 }
 sub expected (@limits) { return join ' ', map { "$_:$_" } @limits }
 
 my $all = expected(1 .. LIMITS);
-is used('first'),  $all, 'each limit has its own answer';
-is used('pushed'), $all, 'so it has where something else comes before each';
-is used('odd'), expected(grep { $_ != 7 } 1 .. LIMITS), 'an error is for one of them';
+is shown('first'),  $all, 'each limit has its own answer';
+is shown('pushed'), $all, 'so it has where something else comes before each';
+is shown('odd'), expected(grep { $_ != 7 } 1 .. LIMITS), 'an error is for one of them';
 is $nginx->count_log(qr/is down/), 0, 'the connection stays';
-is used('more'), $all, 'one answer too many';
-is used('again'), $all, 'is not the answer to the next command';
+is shown('more'), $all, 'one answer too many';
+is shown('again'), $all, 'is not the answer to the next command';
 is scalar($redis->commands('ping')), 2, 'for that goes over another connection';
 is $nginx->count_log(qr/exited/), 0, 'no worker died';
 

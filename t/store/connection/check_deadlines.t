@@ -19,7 +19,7 @@ my $nginx = RateLimit::Nginx->start(
     http => "rate_limit_redis main { check_timeout 1500ms; connect_timeout 5s; charge_timeout 2500ms;
         shard a primary=@{[$primary->address]} replica=@{[$replica->address]}; shard b primary=@{[$other->address]}; }",
     server => 'rate_limit_key $http_x_key; rate_limit 1000r/h store=main; rate_limit_exempt_status 200;
-        location / { add_header X-Time $rate_limit_store_time; add_header X-Status $rate_limit_status;
+        location / { add_header X-Time $rate_limit_store_time; add_header X-Outcome $rate_limit_status;
             add_header X-Shard $rate_limit_shard; }',
 );
 my %keys;
@@ -36,7 +36,7 @@ sub at ($seconds, $key) {
 }
 sub took ($client, $status, $least, $what) {
     my $response = $client->response;
-    is $response->header('X-Status'), $status, "$what: $status";
+    is $response->header('X-Outcome'), $status, "$what: $status";
     my $took = $response->header('X-Time');
     cmp_ok $took, '>=', $least - 0.005, "$what: not before its time";
     cmp_ok $took, '<', $least + patience(0.12), "$what: $took s";

@@ -19,16 +19,16 @@ my $nginx = RateLimit::Nginx->start(
     http => 'rate_limit_redis main { check_timeout 1500ms; connect_timeout 750ms; '
         . "shard a primary=@{[$primary->address]} replica=127.0.0.1:@{[$mute->sockport]}; }",
     server => 'rate_limit_key k; rate_limit 100r/h store=main; location / { '
-        . 'add_header X-Time $rate_limit_store_time; add_header X-Status $rate_limit_status; }',
+        . 'add_header X-Time $rate_limit_store_time; add_header X-Outcome $rate_limit_status; }',
 );
 my $client = $nginx->http;
 my $first  = $client->get('/x');
-is $first->header('X-Status'), 'PASSED', 'the primary answers';
+is $first->header('X-Outcome'), 'PASSED', 'the primary answers';
 cmp_ok $first->header('X-Time'), '>=', 0.49, 'after a third of check_timeout';
 cmp_ok $first->header('X-Time'), '<', patience(1.2), 'not after all of it';
 $nginx->wait_log(qr/replica .* is down: connecting took longer than connect_timeout/);
 my $second = $client->get('/x');
-is $second->header('X-Status'), 'PASSED', 'from then on';
+is $second->header('X-Outcome'), 'PASSED', 'from then on';
 cmp_ok $second->header('X-Time'), '<', patience(0.45), 'it costs nothing';
 ok eval { $nginx->stop }, 'a try to connect does not hold a leaving worker';
 

@@ -28,8 +28,7 @@ my ($primary, $replica) = map { node($_) } qw(primary replica);
 my $nginx = RateLimit::Nginx->start(
     clock => 1,
     speed => $speed,
-    http  => "rate_limit_redis main { check_timeout 1h; connect_timeout 1h; charge_timeout 1h;
-        shard a primary=@{[$primary->address]} replica=@{[$replica->address]}; }",
+    http  => redis_block('main', [$primary, $replica], 'check_timeout 1h; connect_timeout 1h; charge_timeout 1h;'),
     server => 'keepalive_timeout 100h; keepalive_time 100h; keepalive_requests 1000000; client_header_timeout 100h;
         location / { rate_limit_key $http_x_key; rate_limit 1000r/365d store=main; }',
 );

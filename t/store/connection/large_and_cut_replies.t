@@ -20,9 +20,9 @@ my $fake  = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $conn->later(0.003, $end);
 });
 my $nginx = RateLimit::Nginx->start(
-    http   => 'rate_limit_redis main { check_timeout 10s; shard a primary=' . $fake->address . '; }',
+    http   => redis_block('main', $fake, 'check_timeout 10s;'),
     server => 'location / { rate_limit_key $http_x_key; rate_limit 100000r/h store=main;'
-        . ' add_header X-Status $rate_limit_status; }',
+        . ' add_header X-Outcome $rate_limit_status; }',
 );
 
 my $client = $nginx->http;
@@ -41,7 +41,7 @@ is_deeply \@wrong, [], 'hundreds of replies at once: each to its own request';
 for my $odd (qw(long-100000 error-100000 list-30000 long-16384)) {
     my $response = $client->get('/x', 'X-Key' => $odd);
     is $response->status, 200, "$odd is no window";
-    is $response->header('X-Status'), 'ERROR_ALLOWED', 'and rate_limit_on_error decides';
+    is $response->header('X-Outcome'), 'ERROR_ALLOWED', 'and rate_limit_on_error decides';
     is limits($client->get('/x', 'X-Key' => 'cut-20'))->{used}, 21, 'the connection goes on';
 }
 is $fake->connections, 1, 'all on one connection';

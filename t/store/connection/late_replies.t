@@ -12,11 +12,10 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $conn->state('slow') ? $conn->hold('gate', $answer) : $answer;
 });
 my $nginx = RateLimit::Nginx->start(
-    http => 'rate_limit_redis main { check_timeout 600ms; connect_timeout 2s; '
-        . "shard a primary=@{[$redis->address]}; }"
-        . "rate_limit_redis patient { check_timeout 9s; shard a primary=@{[$redis->address]}; }",
+    http => redis_block('main', $redis, 'check_timeout 600ms; connect_timeout 2s;')
+        . redis_block('patient', $redis, 'check_timeout 9s;'),
     server => 'rate_limit_key $http_x_key; rate_limit_exempt_status 200; '
-        . 'add_header X-Status $rate_limit_status; location / { rate_limit 5000r/h store=main; }'
+        . 'add_header X-Outcome $rate_limit_status; location / { rate_limit 5000r/h store=main; }'
         . 'location /patient { rate_limit 5000r/h store=patient; }',
     files => {patient => ''},
 );
@@ -28,11 +27,11 @@ for my $round (1 .. 3) {
     $waiting[$_]->start_request('GET', '/x', ['X-Key' => "late-$round" . (2000 + $_)]) for 0 .. $#waiting;
     my @answers = map { $_->response } @waiting;
     is_deeply statuses(@answers), {200 => 20}, 'late answers: every request goes on';
-    is_deeply [grep { $_->header('X-Status') ne 'ERROR_ALLOWED' } @answers], [], 'without an answer';
+    is_deeply [grep { $_->header('X-Outcome') ne 'ERROR_ALLOWED' } @answers], [], 'without an answer';
     is_deeply [grep { defined limits($_)->{used} } @answers], [], 'and shows nothing';
     $redis->set(slow => '');
     $redis->release('gate');
-    wait_until { $client->get('/x', 'X-Key' => 'k-1')->header('X-Status') eq 'PASSED' }
+    wait_until { $client->get('/x', 'X-Key' => 'k-1')->header('X-Outcome') eq 'PASSED' }
         what => 'the node to be up again';
     my @keys  = (3001 .. 3100);
     my @later = $nginx->parallel(connections => 20, requests => [map { ['/x', 'X-Key' => "k-$_"] } @keys]);

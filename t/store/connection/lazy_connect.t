@@ -14,9 +14,8 @@ my ($primary, $replica, $other) = map { RateLimit::FakeRedis->start(handler => s
 my $nginx = RateLimit::Nginx->start(
     workers => 3,
     http => 'proxy_cache_path %%DIR%%/cache keys_zone=pages:1m manager_sleep=10ms loader_sleep=10ms;'
-        . 'rate_limit_redis main { check_timeout 5s; '
-        . "shard a primary=@{[$primary->address]} replica=@{[$replica->address]}; }"
-        . 'rate_limit_redis spare { shard a primary=' . $other->address . '; }',
+        . redis_block('main', [$primary, $replica], 'check_timeout 5s;')
+        . redis_block('spare', $other, ''),
     server => 'listen 127.0.0.1:%%PORT_1%% reuseport; rate_limit_key $http_x_key; '
         . 'location / { rate_limit 100000r/h store=main; add_header X-Pid $pid; }'
         . 'location /spare { rate_limit 1r/h store=spare; }',

@@ -67,29 +67,29 @@ my $nginx   = RateLimit::Nginx->start(
         password case$_; database 1; shard a primary=@{[$primary->address]}; }\n" } 0 .. $#cases),
     server => 'rate_limit_key $http_x_key; rate_limit_store s$http_x_store; rate_limit 5000r/h;
         rate_limit_error_status 529; rate_limit_exempt_status 200;
-        add_header X-Status $rate_limit_status always; location / {} location /deny { rate_limit_on_error deny; }',
+        add_header X-Outcome $rate_limit_status always; location / {} location /deny { rate_limit_on_error deny; }',
     files => {deny => ''},
 );
 my $begun = time;
-sub outcomes ($uri, @numbers) {
+sub seen ($uri, @numbers) {
     my @requests = map { [$uri, 'X-Store' => $_, 'X-Key' => 1000 + $_] } @numbers;
-    return map { join ' ', $_->status, $_->header('X-Status'), limits($_)->{used} // '' }
+    return map { join ' ', outcome($_), limits($_)->{used} // '' }
         $nginx->parallel(connections => 8, requests => \@requests);
 }
 my %fails = map { $_ => 1 } qw(refused broken cut);
 my @all   = 0 .. $#cases;
 sub expected ($error) { return [map { $fails{$cases[$_]{kind}} ? $error : '200 PASSED ' . (1000 + $_) } @all] }
 
-is_deeply [outcomes('/deny', @all)], expected('529 ERROR_DENIED '), 'deny while a greeting fails, own counts else';
+is_deeply [seen('/deny', @all)], expected('529 ERROR_DENIED '), 'deny while a greeting fails, own counts else';
 for (1 .. 5) {
-    my @got = outcomes('/x', @all);
+    my @got = seen('/x', @all);
     my @odd = grep { $got[$_] !~ /^200 (?:PASSED @{[1000 + $_]}|ERROR_ALLOWED )$/ } @all;
     is_deeply \@odd, [], 'allow';
 }
 my @failing = grep { $fails{$cases[$_]{kind}} } @all;
 my $second = time + 1;
 wait_until { time > $second } what => 'two seconds of it';
-is_deeply [outcomes('/deny', @failing)], [map { '529 ERROR_DENIED ' } @failing], 'still';
+is_deeply [seen('/deny', @failing)], [map { '529 ERROR_DENIED ' } @failing], 'still';
 my %greetings;
 $greetings{$_->[1]}++ for $primary->commands('greeting');
 # Tried again after 100 ms, 200 ms, 400 ms ..., each shortened by up to a half.
@@ -109,9 +109,9 @@ for my $n (grep { $cases[$_]{kind} eq 'refused' } @failing) {
 
 $primary->set(sound => 1);
 my @down = @failing;
-wait_until { my @got = outcomes('/deny', @down); @down = @down[grep { $got[$_] !~ /PASSED/ } 0 .. $#got]; !@down }
+wait_until { my @got = seen('/deny', @down); @down = @down[grep { $got[$_] !~ /PASSED/ } 0 .. $#got]; !@down }
     timeout => 6, what => 'every node to serve';
-is_deeply [outcomes('/deny', @all)], [map { '200 PASSED ' . (1000 + $_) } @all], 'own counts again';
+is_deeply [seen('/deny', @all)], [map { '200 PASSED ' . (1000 + $_) } @all], 'own counts again';
 is $nginx->count_log(qr/exited on/), 0, 'no worker died';
 
 done;

@@ -27,7 +27,7 @@ my $fake = CountingRedis->start(handler => sub ($words, $conn) {
 });
 my $limits = join '', map { "rate_limit 100r/h name=limit-$_ store=main;\n" } 1 .. 12;
 my $nginx  = RateLimit::Nginx->start(
-    http   => 'rate_limit_redis main { check_timeout 5s; shard a primary=' . $fake->address . '; }',
+    http   => redis_block('main', $fake, 'check_timeout 5s;'),
     server => "rate_limit_key \$http_x_key;\nlocation / {\n$limits}\n"
         . "location /one { rate_limit 1000r/h store=main; }\n}\n"
         . "server {\nlisten 127.0.0.1:%%PORT_1%% http2;\n"

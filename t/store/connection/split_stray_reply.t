@@ -14,14 +14,14 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return substr($stray, $cut) . hmget(2, $reset);
 });
 my $nginx = RateLimit::Nginx->start(
-    http => "rate_limit_redis main { check_timeout 5s; connect_timeout 5s; shard a primary=@{[$redis->address]}; }",
+    http => redis_block('main', $redis),
     server => 'location / { rate_limit_key $http_x_key; rate_limit 50r/h store=main cost=0;
-        add_header X-Status $rate_limit_status always; }',
+        add_header X-Outcome $rate_limit_status always; }',
 );
 my $client = $nginx->http;
 sub answer ($key) {
     my $response = $client->get('/x', 'X-Key' => $key);
-    return join ' ', $response->status, $response->header('X-Status'), limits($response)->{used} // 'unknown';
+    return join ' ', outcome($response), limits($response)->{used} // 'unknown';
 }
 sub healthy () {
     $redis->set(cut => 0);

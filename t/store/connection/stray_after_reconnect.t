@@ -14,22 +14,22 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
 });
 my $limits = join '', map { "rate_limit 1000r/h name=limit-$_ store=main cost=0;\n" } 1 .. 5;
 my $nginx  = RateLimit::Nginx->start(
-    http   => 'rate_limit_redis main { check_timeout 1s; shard a primary=' . $redis->address . '; }',
+    http   => redis_block('main', $redis, 'check_timeout 1s;'),
     server => "rate_limit_key \$arg_k; rate_limit_headers ietf; rate_limit_exempt_status 200; location / { $limits }
         location /one { rate_limit 1000r/h store=main cost=0; alias %%DIR%%/html/x; }",
 );
 
-sub used ($uri, $key) {
+sub shown ($uri, $key) {
     my $shown = $nginx->get("$uri?k=$key")->header('RateLimit') // '';
     return $shown =~ /r=(\d+)/ ? 1000 - $1 : 'none';
 }
 
-is used('/x', 'a'), 7, 'five answers';
-is used('/x', 'lose'), 'none', 'five commands are lost';
-wait_until { used('/x', 'b') eq 7 } what => 'the next connection';
+is shown('/x', 'a'), 7, 'five answers';
+is shown('/x', 'lose'), 'none', 'five commands are lost';
+wait_until { shown('/x', 'b') eq 7 } what => 'the next connection';
 my $pings = () = $redis->commands('ping');
 $nginx->get('/one?k=stray');
-wait_until { used('/x', 'c') eq 7 } what => 'right answers';
+wait_until { shown('/x', 'c') eq 7 } what => 'right answers';
 cmp_ok scalar($redis->commands('ping')), '>', $pings, 'one answer too many: they come over another connection';
 
 done;
