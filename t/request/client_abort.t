@@ -6,22 +6,10 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my ($slow, $quick) = map {
-    my $gate = $_;
-    RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
-        return $conn->hold('gate', hmget(undef, undef)) if $words->[0] eq 'hmget' && $gate;
-        return hmget(undef, undef) if $words->[0] eq 'hmget';
-        return array(integer(1), integer(1)) if $words->[0] =~ /^eval/;
-        return fallback($words);
-    })
-} 1, 0;
+my $slow  = RateLimit::FakeRedis->start(handler => holding_reads());
+my $quick = RateLimit::FakeRedis->start(handler => taking(sub ($nth, $conn, $taken) { return $taken }));
 my $nginx = RateLimit::Nginx->start(
-    http => sprintf('
-        rate_limit_redis slow {
-            check_timeout 20s; charge_timeout 20s; connect_timeout 5s; shard a primary=%s;
-        }
-        rate_limit_redis quick { check_timeout 5s; connect_timeout 5s; shard a primary=%s; }',
-        $slow->address, $quick->address) . '
+    http => redis_block('slow', $slow, 'check_timeout 20s; charge_timeout 20s; connect_timeout 5s;') . redis_block('quick', $quick) . '
         log_format short "$status $rate_limit_status $http_x_key";
         rate_limit_store slow; rate_limit_key $http_x_key;
         server { listen 127.0.0.1:%%PORT_1%% http2; access_log %%DIR%%/short short;
@@ -32,10 +20,7 @@ my $nginx = RateLimit::Nginx->start(
 );
 
 
-sub charged () {
-    return map { "@$_" =~ /(rl:\S+)/ } grep { $_->[0] =~ /^(?:eval|hincrby)/ }
-        map { $_->commands } $slow, $quick;
-}
+sub charged () { return map { "@$_" =~ /(rl:\S+)/ } map { $_->writes } $slow, $quick; }
 
 my @clients = map { $nginx->http } 1 .. 100;
 $_->start_request('GET', '/x', ['X-Key' => 'gone']) for @clients;

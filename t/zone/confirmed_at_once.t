@@ -6,9 +6,7 @@ use lib 't/lib';
 use RateLimit::Test;
 
 my $primary = RateLimit::Redis->start;
-my $replica = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
-    return $words->[0] eq 'hmget' ? hmget(undef, undef) : fallback($words);
-});
+my $replica = RateLimit::FakeRedis->start(handler => reading(undef, undef));
 my $nginx = RateLimit::Nginx->start(
     workers => 4,
     http    => redis_block('main', [$primary, $replica], 'check_timeout 5s;') . '

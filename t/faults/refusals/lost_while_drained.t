@@ -6,29 +6,20 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $reset   = (time + 1800) . '000';
-my $sent    = 0;
-my $primary = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
-    return fallback($words) if $words->[0] !~ /^(?:hincrby|evalsha)$/;
-    $sent++;
-    return array(integer(1), integer($reset)) if $sent == 1;
-    return $conn->hold('first', error("READONLY You can't write against a read only replica.")) if $sent == 2;
-    return $conn->hold('never', integer(1)) if $sent <= 4;
-    return array(integer(1), integer($reset));
-});
-my $replica = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
-    return $words->[0] eq 'hmget' ? hmget(undef, undef) : fallback($words);
-});
+my $primary = RateLimit::FakeRedis->start(handler => taking(sub ($nth, $conn, $taken) {
+    return $conn->hold('first', error("READONLY You can't write against a read only replica.")) if $nth == 2;
+    return $nth == 3 || $nth == 4 ? $conn->hold('never', $taken) : $taken;
+}));
+my $replica = RateLimit::FakeRedis->start(handler => reading(undef, undef));
 my $nginx = RateLimit::Nginx->start(
     http => redis_block('main', [$primary, $replica], 'check_timeout 20s; connect_timeout 20s; charge_timeout 20s;'),
     server => 'rate_limit_key $http_x_key; location / { rate_limit 1000r/h store=main; }',
 );
-my sub writes () { return scalar grep { $_->[0] =~ /^(?:hincrby|evalsha)$/ } $primary->commands }
 
 is $nginx->get('/x', 'X-Key' => 'before')->status, 200, 'one that is answered';
-wait_until { writes() == 1 } what => 'it';
+wait_until { $primary->writes == 1 } what => 'it';
 is $nginx->get('/x', 'X-Key' => $_)->status, 200, "charge $_" for 1 .. 3;
-wait_until { writes() == 4 } what => 'all of them on the wire';
+wait_until { $primary->writes == 4 } what => 'all of them on the wire';
 $primary->release('first');
 $nginx->wait_log(qr/refuses charges: readonly/);
 # The first try is due after 100 ms at most: from then on the connection is being left.
@@ -36,10 +27,10 @@ my $end = monotonic() + 1;
 wait_until { monotonic() > $end } what => 'the time of the first try to pass';
 $primary->drop(1);
 $nginx->wait_log(qr/2 in doubt so far/);
-wait_until { writes() == 5 } what => 'what was refused, on a new connection';
+wait_until { $primary->writes == 5 } what => 'what was refused, on a new connection';
 $nginx->wait_log(qr/takes charges again/);
 is $nginx->get('/x', 'X-Key' => 4)->status, 200, 'charge 4';
-wait_until { writes() == 6 } what => 'the next one';
+wait_until { $primary->writes == 6 } what => 'the next one';
 $nginx->stop;
 
 done;

@@ -10,13 +10,20 @@ package RateLimit::FakeRedis;
 #       return error('READONLY You can\'t write against a read only replica.');
 #   });
 #   $fake->commands;  $fake->commands('hmget');          # [[word, ...], ...] received, in order
+#   $fake->writes;                                       # of these, what charges or reserves
 #
 # A handler runs in another process: it sees the test's variables as they were at start, and learns of
 # changes by set() and state(). It returns bytes; encoders: simple('OK'), nil, integer(N), bulk(TEXT),
 # error(TEXT), array(VALUES), hmget(USED, RESET). See RateLimit::Server for hold, later, send and close.
 # fallback($words) answers as a fresh Redis does: PING, AUTH, SELECT, CLIENT, READONLY, HELLO (an error).
-# reserving(RESET) is a handler that answers reservations as lua/reserve.lua does, of windows that end at RESET;
-# while the state "slow" is true it holds the answers at "gate".
+
+# Handlers that serve several tests:
+#   reading(USED, RESET)      # answers each read so, and nothing else
+#   holding_reads             # holds each read at "gate", of no window then; takes charges
+#   taking(sub ($nth, $conn, $taken) { ... })   # knows no window; what the function returns answers the nth write: $taken
+#                             # says that it was taken
+#   reserving(RESET)          # answers reservations as lua/reserve.lua does, of windows that end at RESET; while the state
+#                             # "slow" is true it holds the answers at "gate"
 
 use strict;
 use warnings;
@@ -26,7 +33,27 @@ use parent 'RateLimit::Server';
 use Exporter 'import';
 use RateLimit::RESP;
 
-our @EXPORT = qw(simple nil integer bulk error array hmget fallback reserving);
+our @EXPORT = qw(simple nil integer bulk error array hmget fallback reading holding_reads taking reserving);
+
+sub reading (@window) {
+    return sub ($words, $conn) { return $words->[0] eq 'hmget' ? hmget(@window) : fallback($words) };
+}
+
+sub holding_reads () {
+    return sub ($words, $conn) {
+        return $conn->hold('gate', hmget(undef, undef)) if $words->[0] eq 'hmget';
+        return $words->[0] =~ /^eval/ ? array(integer(1), integer(1)) : fallback($words);
+    };
+}
+
+sub taking ($answer) {
+    my ($nth, $reset) = (0, (time + 1800) . '000');
+    return sub ($words, $conn) {
+        return hmget(undef, undef) if $words->[0] eq 'hmget';
+        return fallback($words) if !is_write($words);
+        return $answer->(++$nth, $conn, array(integer(1), integer($reset)));
+    };
+}
 
 sub reserving ($reset) {
     my %used;
@@ -67,6 +94,9 @@ sub received ($self, $conn) {
 }
 
 sub default ($words, $conn) { return fallback($words) }
+
+sub is_write ($words)  { return $words->[0] =~ /^(?:hincrby|eval|evalsha)$/ }
+sub writes ($self)     { return grep { is_write($_) } $self->commands }
 
 sub commands ($self, $name = undef) {
     return grep { !defined $name || $_->[0] eq lc $name } $self->records;

@@ -5,16 +5,10 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
-    return hmget(undef, undef) if $words->[0] eq 'hmget';
-    return fallback($words)    if $words->[0] ne 'evalsha';
-    $conn->close;
-    return;
-});
-my $address = $redis->address;
+my $redis = RateLimit::FakeRedis->start(handler => taking(sub ($nth, $conn, $taken) { $conn->close; return }));
 $redis->stop;
 my $nginx = RateLimit::Nginx->start(
-    http   => "rate_limit_redis main { shard a primary=$address; }",
+    http   => redis_block('main', $redis, ''),
     server => 'location / { rate_limit_key $arg_k; rate_limit_store main; rate_limit 99r/h name=one; }',
 );
 

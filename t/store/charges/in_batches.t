@@ -15,11 +15,9 @@ my $fake    = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     my $answer = array(integer(1), integer($reset));
     return $conn->state('free') || !$probed++ ? $answer : $conn->hold('gate', $answer);
 });
-my $patient = 'check_timeout 30s; connect_timeout 30s; charge_timeout 30s;';
 sub start ($primary) {
     return RateLimit::Nginx->start(
-        http => "rate_limit_redis main { $patient shard a primary=@{[$primary->address]}
-            replica=@{[$replica->address]}; }",
+        http => redis_block('main', [$primary, $replica], 'check_timeout 30s; connect_timeout 30s; charge_timeout 30s;'),
         server => 'rate_limit_key $arg_k; rate_limit_store main; location / {'
             . join('', map { "rate_limit 99r/h name=n$_;" } 1 .. $each)
             . '} location /one { rate_limit 99r/h name=one; }',

@@ -10,9 +10,7 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return fallback($words) if $words->[0] !~ /^(?:hincrby|evalsha)$/;
     return $conn->state('silent') ? $conn->hold('gate', integer(8)) : error('WRONGTYPE Operation against a wrong kind');
 });
-my $replica = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
-    return $words->[0] eq 'hmget' ? hmget(7, $reset) : fallback($words);
-});
+my $replica = RateLimit::FakeRedis->start(handler => reading(7, $reset));
 my $nginx = RateLimit::Nginx->start(
     http => redis_block('main', [$redis, $replica], 'check_timeout 9s; connect_timeout 9s; charge_timeout 9s;') . "
         rate_limit_redis gone { shard a primary=127.0.0.1:%%PORT_1%%; }",

@@ -5,17 +5,11 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $charges = 0;
-my $reset   = (time + 1800) . '000';
-my $redis   = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
-    return hmget(undef, undef) if $words->[0] eq 'hmget';
-    return fallback($words)    if $words->[0] ne 'evalsha';
-    return error("OOM command not allowed when used memory > 'maxmemory'.") if $charges++ == 0;
-    return array(integer(1), integer($reset));
-});
-my $address = $redis->address;
-my $nginx   = RateLimit::Nginx->start(
-    http   => "rate_limit_redis main { shard a primary=$address; check_timeout 5s; connect_timeout 5s; }",
+my $redis = RateLimit::FakeRedis->start(handler => taking(sub ($nth, $conn, $taken) {
+    return $nth == 1 ? error("OOM command not allowed when used memory > 'maxmemory'.") : $taken;
+}));
+my $nginx = RateLimit::Nginx->start(
+    http => redis_block('main', $redis),
     server => 'location / { rate_limit_key $arg_k; rate_limit_store main;
         rate_limit 99r/h name=one; rate_limit 99r/h name=two; }',
 );

@@ -6,14 +6,11 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $odd   = 1;
-my $reset = (time + 1800) . '000';
-my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
-    return hmget(undef, undef) if $words->[0] eq 'hmget';
-    return fallback($words) if $words->[0] ne 'evalsha';
+my $odd = 1;
+my $redis = RateLimit::FakeRedis->start(handler => taking(sub ($nth, $conn, $taken) {
     return error("READONLY You can't write against a read only replica.") if !$conn->state('writable');
-    return $odd-- > 0 ? error('ERR odd') : array(integer(1), integer($reset));
-});
+    return $odd-- > 0 ? error('ERR odd') : $taken;
+}));
 my $nginx = RateLimit::Nginx->start(
     http => redis_block('main', $redis),
     server => 'location / { rate_limit_key $arg_k; rate_limit 99r/h store=main; }',
