@@ -44,9 +44,9 @@ sub logged ($uri, $status, $key = 'k') {
     return split /,/, $line;
 }
 
-my $before = time;
+my $before = int now;
 my @first  = logged('/x', 200);
-my $after  = time;
+my $after  = now;
 cmp_ok $first[4], '>=', $before + 3600, 'the reset';
 cmp_ok $first[4], '<=', $after + 3601, 'is a period ahead';
 is_deeply [@first[0 .. 3, 5, 6]], ['PASSED', 3, 1, 2, 'core', 'west'], 'PASSED';

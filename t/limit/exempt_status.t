@@ -32,9 +32,9 @@ my $nginx = RateLimit::Nginx->start(
 sub ask ($uri, $key, @more) { return $nginx->get($uri, 'X-Key' => $key, @more) }
 sub same ($uri, $key) { return ask($uri, $key, 'If-None-Match' => '*') }
 
-my $before = time;
+my $before = int now;
 my $fresh  = same('/x', 'a');
-my $after  = time;
+my $after  = now;
 is $fresh->status, 304, 'not modified';
 is_deeply [@{limits($fresh)}{qw(limit used remaining)}], [3, 0, 3], 'without a window: Used 0';
 cmp_ok limits($fresh)->{reset}, '>=', $before + 3600, 'and a proposed Reset';

@@ -18,9 +18,9 @@ my $nginx  = RateLimit::Nginx->start(
 
 for (['/x', 60, 'default'], ['/clock/x', 86_400, 'default'], ['/beside/x', 1, 'none']) {
     my ($uri, $period, $name) = @$_;
-    my $before   = time;
+    my $before   = int now;
     my $response = $nginx->get($uri, 'X-Key' => 'a');
-    my $after    = time;
+    my $after    = now;
     my $limits   = limits($response);
     is $response->status, 429, "$uri: rejected";
     is_deeply [@$limits{qw(limit used remaining resource retry_after)}], [0, 0, 0, $name, $period],

@@ -33,8 +33,8 @@ is_deeply [@{limits($first)}{qw(limit used remaining resource)}], [3, 1, 2, 'bur
     'the least remaining is shown';
 is $first->header('RateLimit-Policy'), '"burst";q=3;w=60, "user";q=10;w=3600, "team";q=6;w=86400',
     'all policies';
-like $first->header('RateLimit'),
-    qr/^"burst";r=2;t=(?:60|59), "user";r=9;t=(?:3600|3599), "team";r=4;t=(?:86400|86399)$/, 'all limits';
+my @left = $first->header('RateLimit') =~ /^"burst";r=2;t=(\d+), "user";r=9;t=(\d+), "team";r=4;t=(\d+)$/;
+ok @left && about($left[0], 60, 2) && about($left[1], 3600, 2) && about($left[2], 86_400, 2), 'all limits';
 is $first->all('RateLimit'), 1, 'in one field';
 my $second = ask('b', 'u', 't');
 is_deeply [@{limits($second)}{qw(used remaining resource)}], [1, 2, 'burst'], 'of equals the first';
@@ -43,7 +43,7 @@ is_deeply [@{limits($third)}{qw(limit used remaining resource)}], [6, 6, 0, 'tea
 my $rejected = ask('d', 'u', 't');
 is $rejected->status, 429, 'the team is at its limit';
 is_deeply [@{limits($rejected)}{qw(limit used remaining resource)}], [6, 6, 0, 'team'], 'and shown';
-ok limits($rejected)->{retry_after} > 86_000, 'with its Retry-After';
+ok limits($rejected)->{retry_after} > 86_400 - patience(400), 'with its Retry-After';
 like $rejected->header('RateLimit'),
     qr/^"burst";r=3;t=60, "user";r=7;t=\d+, "team";r=0;t=\d+$/, 'the others as stored';
 is ask('d', 'v', 'x')->status, 200, 'another team passes';

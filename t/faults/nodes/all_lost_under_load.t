@@ -36,7 +36,7 @@ sub nobody ($what, $mark) {
     my $down = $traffic->mark;
     my $seen = $traffic->more(500)->since($down);
     is_deeply [checked(@$seen)], [], "$what: nobody can be asked";
-    my $slow = grep { $_->{wait} >= 0.45 } @$seen;    # a third of check_timeout is 0.5 s
+    my $slow = grep { $_->{wait} >= patience(0.45) } @$seen;    # a third of check_timeout is 0.5 s
     cmp_ok $slow, '<=', @$seen / 100, "$what: and nobody is waited for ($slow slow of " . @$seen . ')';
     return $traffic->is_served($what, $mark, %limit);
 }

@@ -37,7 +37,7 @@ sub costs_nothing ($what) {
     $traffic->more(20);
     my $mark = $traffic->mark;
     my $seen = $traffic->more(300)->since($mark);
-    my $slow = grep { $_->{wait} >= 0.9 } @$seen;
+    my $slow = grep { $_->{wait} >= patience(0.9) } @$seen;
     return cmp_ok $slow, '<=', @$seen / 100, "$what: once down it costs nothing ($slow slow of " . @$seen . ')';
 }
 

@@ -105,7 +105,7 @@ sub fill ($self, $seconds) {
     return 1;
 }
 
-sub quiet ($self, $seconds) { return !length $self->{buffer} && !$self->fill($seconds) }
+sub quiet ($self, $seconds) { return !length $self->{buffer} && !$self->fill(patience($seconds)) }
 
 sub at_end ($self, $timeout = 5) {
     my $end = monotonic() + patience($timeout);

@@ -4,7 +4,12 @@ package RateLimit::Wait;
 #
 # Polls every 10 ms, returns the condition's first true value, dies when the time is over: 15 s at least, for it is no assertion of
 # how long something takes, and a busy machine is no failure.
-# TEST_SLOW (a factor, for sanitizers and slow machines) stretches every timeout.
+#
+#   patience(0.5)              # for every upper bound of a time: so many seconds, times TEST_SLOW, a factor for sanitizers and
+#                              # slow machines, which stretches every timeout too
+#   about($got, $wanted, 5)    # true when they differ by less than patience(5), which a test may have taken meanwhile
+#   now                        # the wall clock as nginx reads it; time() lags a few milliseconds behind, and so may be of the second before
+#   monotonic                  # a clock that nobody sets
 
 use strict;
 use warnings;
@@ -16,11 +21,15 @@ use List::Util qw(max);
 use Time::HiRes qw(sleep);
 use POSIX ();
 
-our @EXPORT = qw(wait_until monotonic patience);
+our @EXPORT = qw(wait_until monotonic now patience about);
 
 sub monotonic () { return Time::HiRes::clock_gettime(Time::HiRes::CLOCK_MONOTONIC()) }
 
+sub now : prototype() () { return Time::HiRes::time() }
+
 sub patience ($seconds) { return $seconds * ($ENV{TEST_SLOW} || 1) }
+
+sub about ($got, $wanted, $difference) { return abs($got - $wanted) < patience($difference) }
 
 sub wait_until : prototype(&@) {
     my ($condition, %opt) = @_;

@@ -5,7 +5,6 @@
 
 use lib 't/lib';
 use RateLimit::Test;
-use Time::HiRes qw(time);
 
 my $shards  = RateLimit::Shards->start(1);
 my $redis   = $shards->primary(0);
@@ -38,10 +37,10 @@ sub window ($name) {
     return $redis->hash("rl:default/$name");
 }
 
-my $from    = time;
+my $from    = now;
 my $request = start('/ahead');
-my $to      = time;
-wait_until { time > $to + 0.1 } what => 'some time';
+my $to      = now;
+wait_until { now > $to + 0.1 } what => 'some time';
 my $ahead = finish($request, '/ahead');
 my $first = window('3600:/ahead');
 is $first->{used}, 1, 'the proposal opens the window';
@@ -56,7 +55,7 @@ my $opened = int((999 + $redis->stored('/both')->{reset}) / 1000);
 ok((grep { $_ == $opened } @reset), 'of two at a time one opens it');
 
 my $open  = start('/open');
-my $reset = int(1000 * time) + 1_800_000;
+my $reset = int(1000 * now) + 1_800_000;
 $redis->cmd('HSET', 'rl:default/3600:/open', used => 4, reset => $reset);
 finish($open, '/open');
 wait_until { $redis->used('/open') != 4 } what => 'the charge';
@@ -64,10 +63,10 @@ is_deeply $redis->stored('/open'), {used => 5, reset => $reset},
     'a window that is open by then is charged';
 is limits($nginx->get('/open?quick'))->{reset}, int(($reset + 999) / 1000), 'and shown from then on';
 
-my $soon = int(1000 * time) + 2000;
+my $soon = int(1000 * now) + 2000;
 $redis->cmd('HSET', 'rl:default/3600:/closed', used => 4, reset => $soon);
 my $closed = start('/closed');
-wait_until { 1000 * time > $soon + 20 } what => 'the end of the window';
+wait_until { 1000 * now > $soon + 20 } what => 'the end of the window';
 is finish($closed, '/closed')->{used}, 5, 'a window that closes during the request is shown as it was';
 wait_until { $redis->stored('/closed')->{reset} != $soon } what => 'the charge';
 my $new = $redis->stored('/closed');
@@ -75,12 +74,12 @@ is $new->{used}, 1, 'and a new one opened';
 cmp_ok $new->{reset}, '>', $soon + 3_590_000, 'for a period';
 
 my $second = start('/second');
-my $end    = time + 1.05;
-wait_until { time > $end } what => 'the end of what was proposed';
+my $end    = now + 1.05;
+wait_until { now > $end } what => 'the end of what was proposed';
 finish($second, '/second');
 my $late = window('1:/second');
 is $late->{used}, 1, 'a proposal that has passed';
 cmp_ok $late->{reset} / 1000, '>', $end, 'is replaced by a new one';
-cmp_ok $late->{reset} / 1000, '<=', time + 1, 'a period ahead';
+cmp_ok $late->{reset} / 1000, '<=', now + 1, 'a period ahead';
 
 done;

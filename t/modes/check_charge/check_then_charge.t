@@ -13,7 +13,7 @@ my $nginx = RateLimit::Nginx->start(
     server => 'location / { rate_limit_key $http_x_key; rate_limit 3r/h name=core store=main; }',
 );
 
-my $before = time;
+my $before = int now;
 my @seen;
 for my $n (1 .. 3) {
     my $response = $nginx->get('/x', 'X-Key' => 'alice');
@@ -21,7 +21,7 @@ for my $n (1 .. 3) {
     push @seen, limits($response);
     wait_until { $replica->used('alice', 'core/3600') == $n } what => "charge $n on the replica";
 }
-my $after = time;
+my $after = now;
 is_deeply [map { $_->{used} } @seen],      [1, 2, 3], 'used counts this request';
 is_deeply [map { $_->{remaining} } @seen], [2, 1, 0], 'remaining counts down';
 is_deeply [map { $_->{limit} } @seen],     [3, 3, 3], 'limit';
