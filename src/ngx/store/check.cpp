@@ -373,8 +373,8 @@ void Deadlines::on_timer(ngx_event_t* event) noexcept {
         self.store_.read_now();
     }
     if (self.is_overdue(ngx_current_msec)) {
-        if (self.lateness_.excuses(*event)) {
-            set_timer(*event, self.lateness_.grace());
+        if (self.lateness_.excuses()) {
+            self.lateness_.set(*event, self.lateness_.grace());
             return;
         }
         self.pass(ngx_current_msec);
@@ -407,7 +407,7 @@ void Deadlines::arm(ngx_msec_t now) noexcept {
         }
     }
     if (wait > 0) {
-        set_timer(timer_, static_cast<ngx_msec_t>(wait));
+        lateness_.set(timer_, static_cast<ngx_msec_t>(wait));
     }
 }
 

@@ -393,7 +393,7 @@ void Node::on_retry(ngx_event_t* event) noexcept {
 /// One timer over the commands in flight, oldest first: they are answered in the order they were sent.
 void Node::watch() noexcept {
     if (!watch_.timer_set) {
-        set_timer(watch_, ngx_min(store_.check_timeout, store_.charge_timeout));
+        lateness_.set(watch_, ngx_min(store_.check_timeout, store_.charge_timeout));
     }
 }
 
@@ -411,8 +411,8 @@ void Node::on_watch(ngx_event_t* event) noexcept {
     if (node.sent_.empty() || node.watch_.timer_set) {
         return;
     }
-    if (node.lateness_.excuses(*event)) {
-        set_timer(node.watch_, node.lateness_.grace());
+    if (node.lateness_.excuses()) {
+        node.lateness_.set(node.watch_, node.lateness_.grace());
         return;
     }
     const ngx_msec_t age = node.oldest_age();
@@ -428,7 +428,7 @@ void Node::on_watch(ngx_event_t* event) noexcept {
     }
     const ngx_msec_t next =
         age < check_timeout ? ngx_min(check_timeout, node.store_.charge_timeout) : node.store_.charge_timeout;
-    set_timer(node.watch_, next - age);
+    node.lateness_.set(node.watch_, next - age);
 }
 
 void Node::log_outage(const char* what, std::string_view reason, std::string_view words) noexcept {

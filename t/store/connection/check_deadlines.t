@@ -39,7 +39,7 @@ sub took ($client, $status, $least, $what) {
     is $response->header('X-Outcome'), $status, "$what: $status";
     my $took = $response->header('X-Time');
     cmp_ok $took, '>=', $least - 0.005, "$what: not before its time";
-    cmp_ok $took, '<', $least + patience(0.12), "$what: $took s";
+    cmp_ok $took, '<', $least + patience(0.09), "$what: $took s";
     return limits($response)->{used};
 }
 
