@@ -20,19 +20,17 @@ sub half_closed ($uri, $key) {
     shutdown $http->socket, 1;
     return $http;
 }
-sub logged ($line) { return $nginx->wait_line('ends', $line) }
-
 my $http = half_closed('/x', 'waits');
-ok logged('499 waits -'), 'while it waits for Redis: 499';
+ok $nginx->wait_line('ends', '499 waits -'), 'while it waits for Redis: 499';
 $http->at_end(5);
 pass 'and no answer';
 my $later = $nginx->http;
 $later->start_request('GET', '/x', ['X-Key' => 'later']);
 wait_until { grep { $_->[1] =~ /later/ } $redis->commands('hmget') } what => 'the check';
 shutdown $later->socket, 1;
-ok logged('499 later -'), 'also when it does so later';
+ok $nginx->wait_line('ends', '499 later -'), 'also when it does so later';
 is half_closed('/local', 'local')->response->status, 200, 'where nobody waits it gets its answer';
-logged('200 local PASSED');
+$nginx->wait_line('ends', '200 local PASSED');
 $redis->release('gate');
 $nginx->stop;
 is_deeply [$redis->writes], [], 'nothing is charged for who has left';

@@ -27,10 +27,6 @@ my $nginx = RateLimit::Nginx->start(
     } @modes,
 );
 
-sub logged ($line) {
-    return $nginx->wait_line('ends', $line);
-}
-
 for (@modes) {
     my $name = join '-', @$_;
     my $used = sub ($key) {
@@ -43,10 +39,10 @@ for (@modes) {
 
     is $ask->('paid', 200, 304), 200, "$name: 200, and 304 after it";
     wait_until { $used->("$name-paid") == 3 } what => "$name: it is paid, at its own cost";
-    logged("$name-paid used 3 of 99");
+    $nginx->wait_line('ends', "$name-paid used 3 of 99");
     is $ask->('free', 304, 200), 304, "$name: 304, and 200 after it";
     wait_until { $used->("$name-free") == 0 } what => "$name: it is free";
-    logged("$name-free used 0 of 99");
+    $nginx->wait_line('ends', "$name-free used 0 of 99");
 
     my $requests = $backend->requests;
     my $http = $nginx->http;

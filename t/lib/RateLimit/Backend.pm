@@ -11,7 +11,8 @@ package RateLimit::Backend;
 #   $backend->release('gate');
 #
 # A request has method, uri, headers (names in lower case), body. A handler returns [STATUS, HEADERS, BODY]
-# or raw bytes; without a handler the answer is 200 and the URI. See RateLimit::Server for the rest.
+# or raw bytes. Without a handler the answer is 200 and the URI, unless the URI asks for more: "status=304", "cost=5" (a header
+# X-Cost), "slow" (when the test releases 'gate'). See RateLimit::Server for the rest.
 
 use strict;
 use warnings;
@@ -30,14 +31,19 @@ sub received ($self, $conn) {
         my ($method, $uri) = split / /, $first;
         $self->note($method, $uri, $body);
         $conn->close if $first =~ m{HTTP/1\.0$} || lc($headers{connection} // '') eq 'close';
-        $conn->answer($self->{handler} // \&echo,
+        $conn->answer($self->{handler} // \&as_asked,
             {method => $method, uri => $uri, headers => \%headers, body => $body});
         return if $conn->{gone};
     }
     return;
 }
 
-sub echo ($request, $conn) { return [200, [], $request->{uri}] }
+sub as_asked ($request, $conn) {
+    my $uri    = $request->{uri};
+    my @cost   = $uri =~ /cost=(\w+)/ ? ('X-Cost' => $1) : ();
+    my $answer = [$uri =~ /status=(\d+)/ ? $1 : 200, \@cost, $uri];
+    return $uri =~ /slow/ ? $conn->hold('gate', $answer) : $answer;
+}
 
 sub encode ($self, $value) {
     return $value if !ref $value;

@@ -8,12 +8,7 @@ use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1, replicas => 1);
 my $redis   = $shards->primary;
-my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
-    my $uri    = $request->{uri};
-    my @cost   = $uri =~ /cost=(\w+)/ ? ('X-Cost' => $1) : ();
-    my $answer = [$uri =~ /status=(\d+)/ ? $1 : 200, \@cost, 'ok'];
-    return $uri =~ /slow/ ? $conn->hold('gate', $answer) : $answer;
-});
+my $backend = RateLimit::Backend->start;
 my $nginx = RateLimit::Nginx->start(
     http => $shards->block('main') . '
         rate_limit_store main; rate_limit_mode charge_refund; rate_limit_key $http_x_key;
@@ -56,10 +51,6 @@ sub slow ($uri, $key) {
     $http->start_request('GET', $uri, ['X-Key' => $key]);
     wait_until { $backend->requests > $count } what => 'the slow request';
     return $http;
-}
-
-sub ended ($line) {
-    return $nginx->wait_line('ends', $line);
 }
 
 is_deeply shown(cost(3, 'fits')), [200, 3, 7], 'used counts the request at hand';
@@ -108,17 +99,17 @@ comes_to(5, 'phases', 'what the access phase charged is given back', 'a');
 
 $http = slow('/up/slow?cost=1', 'gone');
 $http->abort;
-ended('499 /up/slow?cost=1 gone');
+$nginx->wait_line('ends', '499 /up/slow?cost=1 gone');
 $http = slow('/up/slow?cost=1', 'window');
 $redis->cmd('HSET', 'rl:default/3600:window', used => 7, reset => $reset - 60_000);
 $backend->release('gate');
 is $http->response->status, 200, 'another window has opened meanwhile';
-ended('200 /up/slow?cost=1 window');
+$nginx->wait_line('ends', '200 /up/slow?cost=1 window');
 $http = slow('/up/slow?cost=1', 'deleted');
 $redis->cmd('DEL', 'rl:default/3600:deleted');
 $backend->release('gate');
 is $http->response->status, 200, 'or none';
-ended('200 /up/slow?cost=1 deleted');
+$nginx->wait_line('ends', '200 /up/slow?cost=1 deleted');
 
 $redis->cmd('SCRIPT', 'FLUSH');
 my $texts = $redis->calls('eval');

@@ -48,8 +48,7 @@ sub calls ($key, $script, $of = $redis) {
 
 # What the key was charged in all.
 sub net ($key, $of = $redis) {
-    my $sum = 0;
-    $sum += $_->[0] for calls($key, 'charge', $of);
+    my $sum = sum0(map { $_->[0] } calls($key, 'charge', $of));
     $sum -= $_->[0] for calls($key, 'refund', $of);
     return $sum + 3 * calls($key, 'reserve', $of);
 }

@@ -57,8 +57,7 @@ sub check_turns ($name) {
     for my $what (sort keys %most) {
         is_deeply [grep { $_->[$what] > $most{$what} } @turns], [], "$name: no turn did too much";
     }
-    my $sum = 0;
-    $sum += $_->[2] for @turns;
+    my $sum = sum0(map { $_->[2] } @turns);
     return is $sum, $count, "$name: and all of them gave back what was there, each once";
 }
 

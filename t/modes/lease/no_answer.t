@@ -69,8 +69,7 @@ sub calls ($key, $script) {
 sub asked ($key) { return scalar calls($key, 'reserve') }
 
 sub charged ($key) {
-    my $sum = 0;
-    $sum += $_->[4] for calls($key, 'charge');
+    my $sum = sum0(map { $_->[4] } calls($key, 'charge'));
     $sum += $_->[3] for grep { $_->[1] =~ /:\Q$key\E$/ } $fake->commands('hincrby');
     return $sum;
 }

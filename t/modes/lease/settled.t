@@ -8,10 +8,7 @@ use RateLimit::Test;
 
 my ($redis, $other) = map { RateLimit::Redis->start } 1, 2;
 my ($proxy, $slow)  = map { RateLimit::Proxy->start(to => $_->port) } $redis, $other;
-my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
-    my ($cost, $status) = map { $request->{uri} =~ /$_=(\w+)/ ? $1 : undef } qw(cost status);
-    return [$status // 200, [defined $cost ? ('X-Cost' => $cost) : ()], 'ok'];
-});
+my $backend = RateLimit::Backend->start;
 my $nginx = RateLimit::Nginx->start(
     workers => 1,
     http    => join('', map { sprintf 'rate_limit_redis %s { check_timeout 20s; charge_timeout 20s; connect_timeout 5s;
@@ -51,10 +48,6 @@ sub stored ($key, $name = 'default') { return $redis->used($key, "$name/3600") }
 
 # Commands that the module sends.
 sub calls () { return $redis->calls(qw(evalsha eval hincrby)) }
-
-sub ended ($line) {
-    return $nginx->wait_line('ends', $line);
-}
 
 # Exempt.
 my @exempt = ('If-None-Match' => '*');
@@ -130,7 +123,7 @@ $http = $nginx->http;
 $http->start_request('GET', '/x', ['X-Key' => 'gone']);
 wait_until { stored('gone') } what => 'the batch';
 $http->abort;
-ended('499 /x gone');
+$nginx->wait_line('ends', '499 /x gone');
 $proxy->flow;
 is shown_before('gone'), 0, 'a client leaves while it waits: it is charged nothing';
 is stored('gone'), 10, 'and its batch is there for the next';
@@ -143,7 +136,7 @@ for my $uri ('/two-slow', '/two-slow-later') {
     $http->start_request('GET', $uri, ['X-Key' => $key]);
     wait_until { $other->used($key, 'slow/3600') } what => 'the batch of the other limit';
     $http->abort;
-    ended("499 $uri $key");
+    $nginx->wait_line('ends', "499 $uri $key");
     $slow->flow;
     is shown_before($key), 1, "$uri: one that leaves while another limit waits gives back what it has";
     is stored($key), 10, 'here';
@@ -153,7 +146,7 @@ $http = $nginx->http;
 $http->start_request('GET', '/two-slow', ['X-Key' => 'granted']);
 wait_until { stored('granted') && $other->used('granted', 'slow/3600') } what => 'both batches';
 $http->abort;
-ended('499 /two-slow granted');
+$nginx->wait_line('ends', '499 /two-slow granted');
 $slow->flow;
 is shown_before('granted'), 0, 'also what it was granted';
 is stored('granted'), 10, 'here';

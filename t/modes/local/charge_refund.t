@@ -6,12 +6,7 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
-    my $uri  = $request->{uri};
-    my @cost = $uri =~ /cost=(\w+)/ ? ('X-Cost' => $1) : ();
-    my $answer = [$uri =~ /status=(\d+)/ ? $1 : 200, \@cost, 'ok'];
-    return $uri =~ /slow/ ? $conn->hold('gate', $answer) : $answer;
-});
+my $backend = RateLimit::Backend->start;
 my $nginx = RateLimit::Nginx->start(
     http   => 'rate_limit_key $http_x_key; log_format end "$status $uri $http_x_key";
         map $upstream_http_x_cost $guess { "" 10; default $upstream_http_x_cost; }',
@@ -42,10 +37,6 @@ sub slow ($uri, $key) {
     $http->start_request('GET', "/$mode/$uri", ['X-Key' => $key]);
     wait_until { $backend->requests > $count } what => 'the slow request';
     return $http;
-}
-
-sub ended ($line) {
-    return $nginx->wait_line('ends', $line);
 }
 
 for (qw(charge_refund lease)) {
@@ -82,11 +73,11 @@ for (qw(charge_refund lease)) {
     is shown('way'), 10, 'a request under way counts with its first cost';
     $backend->release('gate');
     is $http->response->status, 200, 'then it ends';
-    ended("200 /$mode/guess/slow way");
+    $nginx->wait_line('ends', "200 /$mode/guess/slow way");
     is shown('way'), 3, 'and with what it cost';
     $http = slow('guess/slow?cost=3', 'gone');
     $http->abort;
-    ended("499 /$mode/guess/slow gone");
+    $nginx->wait_line('ends', "499 /$mode/guess/slow gone");
     is shown('gone'), 10, 'a client that leaves stays charged';
 
     is_deeply [map { ask('two/x', 'two', 'X-Cost' => $_)->status } 10, 4], [429, 200], 'the second limit rejects';

@@ -6,12 +6,7 @@
 use lib 't/lib';
 use RateLimit::Test;
 
-my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
-    my $uri    = $request->{uri};
-    my @cost   = $uri =~ /cost=(\d+)/ ? ('X-Cost' => $1) : ();
-    my $answer = [$uri =~ /status=(\d+)/ ? $1 : 200, \@cost, 'ok'];
-    return $uri =~ /slow/ ? $conn->hold('gate', $answer) : $answer;
-});
+my $backend = RateLimit::Backend->start;
 my $nginx = RateLimit::Nginx->start(
     clock => 1,
     http  => 'rate_limit_key $http_x_key; log_format end "$status $http_x_key";

@@ -26,8 +26,7 @@ $redis->restart;
 wait_until { $nginx->error_log =~ /were dropped: the window closed .*\($windows dropped so far\)/ } timeout => 30,
     what => 'all to be dropped';
 my @dropped = $nginx->error_log =~ /rate limit: sent \d+ that waited, dropped (\d+)/g;
-my $sum = 0;
-$sum += $_ for @dropped;
+my $sum = sum0(@dropped);
 is $sum, $windows, 'the turns drop all of them';
 is_deeply [grep { $_ > 1000 } @dropped], [], 'none drops more than a thousand';
 $nginx->stop;
