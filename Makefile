@@ -125,7 +125,7 @@ $(module): $(objects) $(BUILD)/obj/modules.o $(hiredis_built) $(configured)/key
 # Touched only when nginx or its flags changed.
 $(configured)/key: FORCE
 	@mkdir -p $(configured)
-	@NGINX_BINARY='$(nginx)' NGINX_SRC='$(NGINX_SRC)' CC='$(CC)' packaging/nginx-configure $(configured)
+	@NGINX_BINARY='$(nginx)' NGINX_SRC='$(NGINX_SRC)' CC='$(CC)' tools/nginx-configure $(configured)
 
 $(configured)/cc-opt $(configured)/modules.c: $(configured)/key ;
 
@@ -154,24 +154,24 @@ hiredis: $(hiredis_built)
 
 # Touched only when the sources that are given changed.
 $(DEPS)/hiredis/lib/libhiredis.a: $(if $(HIREDIS_SRC),FORCE)
-	@packaging/hiredis $(DEPS)/hiredis
+	@tools/hiredis $(DEPS)/hiredis
 
 deps:
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps
 	+@$(again) hiredis
 
 run:
 	@case '$(STORE)' in redis | local) ;; *) echo 'STORE=$(STORE) is no store: redis or local' >&2; exit 1 ;; esac
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run $(filter redis,$(STORE))
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run $(filter redis,$(STORE))
 	+@$(recurse) module
 	+@exec $(again) demo
 
 # exec: a signal to make must reach the demo, and make must wait for its end.
 demo:
-	@exec env NGINX_BINARY='$(nginx)' MODULE='$(abspath $(module))' PORT='$(PORT)' STORE='$(STORE)' packaging/run
+	@exec env NGINX_BINARY='$(nginx)' MODULE='$(abspath $(module))' PORT='$(PORT)' STORE='$(STORE)' tools/run
 
 test:
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run redis test
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
 	+@$(recurse) module $(unit_tests)
 	+@$(again) unit
 	+@$(again) prove
@@ -188,13 +188,13 @@ $(BUILD)/unit/%.o: t/unit/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) |
 	$(call quiet,CXX)$(compile) -pthread -c -o $@ $<
 
 prove: $(module)
-	$(if $(WATCH),NGINX_BINARY='$(nginx)') TEST_NGINX_BINARY='$(if $(WATCH),$(abspath packaging/watched-nginx),$(nginx))' \
+	$(if $(WATCH),NGINX_BINARY='$(nginx)') TEST_NGINX_BINARY='$(if $(WATCH),$(abspath tools/watched-nginx),$(nginx))' \
 	    TEST_NGINX_MODULE='$(abspath $(module))' PERL5LIB='$(abspath t/lib)' \
 	    prove -j$(TEST_JOBS) $(PROVE_OPTIONS) -r $(or $(T),t)
 
 versions:
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run redis test
-	NGINX_BINARY='$(nginx)' packaging/nginx '$(SUITE)' '$(DEPS)/$(other)'
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
+	NGINX_BINARY='$(nginx)' tools/nginx '$(SUITE)' '$(DEPS)/$(other)'
 	+@$(MAKE) --no-print-directory prove BUILD='$(BUILD)/$(other)' NGINX='$(DEPS)/$(other)/src/objs/nginx' \
 	    NGINX_SRC='$(DEPS)/$(other)/src' T='$(or $(T),$(version_tests))'
 
@@ -203,8 +203,8 @@ sanitize: export UBSAN_OPTIONS := print_stacktrace=1
 sanitize: export TEST_SLOW := 3
 sanitize: export WATCH := leaks
 sanitize:
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run redis test
-	NGINX_BINARY='$(nginx)' packaging/nginx '$(or $(NGINX_SRC),own)' '$(DEPS)/nginx-sanitized' $(sanitize_nginx)
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
+	NGINX_BINARY='$(nginx)' tools/nginx '$(or $(NGINX_SRC),own)' '$(DEPS)/nginx-sanitized' $(sanitize_nginx)
 	+@$(recurse) unit prove BUILD='$(BUILD)/sanitized' NGINX='$(DEPS)/nginx-sanitized/src/objs/nginx' \
 	    NGINX_SRC='$(DEPS)/nginx-sanitized/src' CXXFLAGS='$(sanitize_module)' LDFLAGS='$(sanitize_module)' \
 	    T='$(or $(T),$(sanitized_tests))'
@@ -213,16 +213,16 @@ valgrind: export TEST_SLOW := 10
 valgrind: export WATCH := valgrind
 valgrind: export WATCH_LOGS = $(abspath $(BUILD)/valgrind)
 valgrind:
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run redis test valgrind
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test valgrind
 	rm -rf '$(WATCH_LOGS)' && mkdir -p '$(WATCH_LOGS)'
 	+@$(recurse) module
-	+@$(again) prove T='$(or $(T),$(valgrind_tests))' PROVE_OPTIONS="--exec 'perl -Ipackaging -MUnderValgrind'" || failed=1; \
+	+@$(again) prove T='$(or $(T),$(valgrind_tests))' PROVE_OPTIONS="--exec 'perl -Itools -MUnderValgrind'" || failed=1; \
 	if grep -l rate_limit '$(WATCH_LOGS)'/*; then echo 'valgrind found errors, see these' >&2; failed=1; fi; exit $${failed:-0}
 
 fuzz:
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build fuzz
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build fuzz
 	+@$(recurse) fuzzers
-	@for fuzzer in $(fuzzers); do packaging/fuzz $$fuzzer t/fuzz/seeds/$${fuzzer##*/} $(SECONDS) || exit 1; done
+	@for fuzzer in $(fuzzers); do tools/fuzz $$fuzzer t/fuzz/seeds/$${fuzzer##*/} $(SECONDS) || exit 1; done
 
 fuzzers: $(fuzzers)
 
@@ -244,18 +244,18 @@ lint: format-check layer-check
 	+@$(recurse) tidy
 
 format-check:
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build lint
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build lint
 	@clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(wildcard t/unit/*.h) $(fuzz_sources) \
 	    $(wildcard bench/*.cpp)
 
 layer-check:
-	packaging/layers $(sources) $(headers)
+	tools/layers $(sources) $(headers)
 
 tidy: $(sources:src/%.cpp=$(BUILD)/tidy/%.passed)
 
-$(BUILD)/tidy/%.passed: src/%.cpp $(headers) .clang-tidy Makefile packaging/tidy $(configured)/key $(hiredis_built) | $(embedded)
+$(BUILD)/tidy/%.passed: src/%.cpp $(headers) .clang-tidy Makefile tools/tidy $(configured)/key $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
-	$(call quiet,TIDY)packaging/tidy $< $(dialect) $(if $(filter src/ngx/%,$<),@$(configured)/includes)
+	$(call quiet,TIDY)tools/tidy $< $(dialect) $(if $(filter src/ngx/%,$<),@$(configured)/includes)
 	@touch $@
 
 # In one step: a running nginx keeps the file that it has loaded, one that starts finds the old or the new.
@@ -268,20 +268,20 @@ uninstall: $(configured)/key
 	@installed="$(DESTDIR)$$(cat $(configured)/modules-path)/$(NAME).so" && rm -f "$$installed" && echo "removed $$installed"
 
 bench:
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run redis test bench
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test bench
 	+@$(recurse) module
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' CXX='$(CXX)' \
 	    WORK='$(abspath $(BUILD)/bench)' OUT='$(abspath $(BUILD)/bench.md)' \
 	    DOCUMENT=docs/benchmarks.md bench/run
 
 bench-table:
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build
 	+@$(recurse) $(BUILD)/bench/table $(BUILD)/bench/walk
 	$(BUILD)/bench/table
 	$(BUILD)/bench/walk
 
 bench-plot:
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' packaging/deps build run redis test
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
 	+@$(recurse) module
 	@mkdir -p docs
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' OUT=docs/lease.svg bench/plot

@@ -11,7 +11,7 @@ sub runs ($store, $signal) {
     my $port   = free_port();
     my $output = test_folder() . "/demo-$store";
     my $demo   = RateLimit::Process->start(
-        command => [project_path('packaging/run')], output => $output,
+        command => [project_path('tools/run')], output => $output,
         env     => {PORT => $port, STORE => $store, MODULE => $module, NGINX_BINARY => RateLimit::Nginx::binary()},
     );
     wait_until { read_text($output) =~ /Ctrl-C/ || !$demo->alive } timeout => 30, what => 'the demo';

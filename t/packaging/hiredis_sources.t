@@ -8,7 +8,7 @@ use RateLimit::Test;
 
 my $folder = test_folder();
 my ($codename) = read_text('/etc/os-release') =~ /^VERSION_CODENAME="?(\w+)/m or plan skip_all => 'this system is not Debian';
-my $script = project_path('packaging/hiredis');
+my $script = project_path('tools/hiredis');
 delete @ENV{qw(MAKEFLAGS MAKELEVEL MFLAGS HIREDIS_SRC)};
 
 # An apt-get that knows a mirror and cannot reach it. It keeps what had been said when it was asked.

@@ -2,7 +2,7 @@ package RateLimit::Folder;
 
 # The one temporary folder of a test, gone at its end unless TEST_KEEP is set; the project's folder; and small file access.
 #
-#   project_path('packaging/run');     # where a file of the project is
+#   project_path('tools/run');     # where a file of the project is
 #   project_file('lua/charge.lua');    # its text; dies where there is none
 
 use strict;
