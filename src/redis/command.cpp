@@ -89,7 +89,7 @@ std::string_view CommandWriter::increment(std::string_view key, std::int64_t cos
 
 std::string_view CommandWriter::charge(std::string_view key, std::int64_t cost, Millis now, Millis proposed,
                                        Millis latest, bool with_text) {
-    script(charge_script(), with_text, key, 4);
+    call(ScriptName::charge, with_text, key, 4);
     word(cost);
     word(now);
     word(proposed);
@@ -99,7 +99,7 @@ std::string_view CommandWriter::charge(std::string_view key, std::int64_t cost, 
 
 std::string_view CommandWriter::repair(std::string_view key, Millis now, Millis proposed, Millis latest,
                                        bool with_text) {
-    script(repair_script(), with_text, key, 3);
+    call(ScriptName::repair, with_text, key, 3);
     word(now);
     word(proposed);
     word(latest);
@@ -109,7 +109,7 @@ std::string_view CommandWriter::repair(std::string_view key, Millis now, Millis 
 std::string_view CommandWriter::reserve(std::string_view key, std::int64_t limit, std::int64_t want,
                                         std::int64_t least, Millis now, Millis proposed, Millis latest,
                                         bool with_text, std::int64_t parts) {
-    script(reserve_script(), with_text, key, parts == 1 ? 6 : 7);
+    call(ScriptName::reserve, with_text, key, parts == 1 ? 6 : 7);
     word(limit);
     word(want);
     word(least);
@@ -124,7 +124,7 @@ std::string_view CommandWriter::reserve(std::string_view key, std::int64_t limit
 
 std::string_view CommandWriter::refund(std::string_view key, std::int64_t cost, Millis reset,
                                        bool with_text) {
-    script(refund_script(), with_text, key, 2);
+    call(ScriptName::refund, with_text, key, 2);
     word(cost);
     word(reset);
     return text();
@@ -156,8 +156,8 @@ void CommandWriter::word(std::int64_t number) {
     advance(append_word(room(max_number_word), number));
 }
 
-void CommandWriter::script(const Script& script, bool with_text, std::string_view key,
-                           std::size_t arguments) {
+void CommandWriter::call(ScriptName name, bool with_text, std::string_view key, std::size_t arguments) {
+    const Script& script = rate_limit::script(name);
     begin(4 + arguments);
     word(with_text ? "EVAL" : "EVALSHA");
     word(with_text ? script.text : script.digest());

@@ -50,7 +50,7 @@ private:
     void begin(std::size_t words);
     void word(std::string_view text);
     void word(std::int64_t number);
-    void script(const Script& script, bool with_text, std::string_view key, std::size_t arguments);
+    void call(ScriptName name, bool with_text, std::string_view key, std::size_t arguments);
 
     char* room(std::size_t size);
     void advance(const char* end) noexcept;

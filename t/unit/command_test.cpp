@@ -21,7 +21,8 @@ TEST(Command, IsARespArray) {
     EXPECT_EQ(writer.ping(), "*1\r\n$4\r\nPING\r\n");
     EXPECT_EQ(writer.select(15), "*2\r\n$6\r\nSELECT\r\n$2\r\n15\r\n");
     EXPECT_EQ(writer.info_memory(), resp({"INFO", "memory"}));
-    EXPECT_EQ(writer.load(charge_script()), resp({"SCRIPT", "LOAD", std::string(charge_script().text)}));
+    EXPECT_EQ(writer.load(script(ScriptName::charge)),
+              resp({"SCRIPT", "LOAD", std::string(script(ScriptName::charge).text)}));
 }
 
 TEST(Command, AuthWithAndWithoutUsername) {
@@ -43,8 +44,8 @@ TEST(Command, AnyBytesAreAKey) {
 }
 
 TEST(Command, ScriptsByDigestAndByText) {
-    const Script& charge = charge_script();
-    const Script& repair = repair_script();
+    const Script& charge = script(ScriptName::charge);
+    const Script& repair = script(ScriptName::repair);
     CommandWriter writer;
     EXPECT_EQ(writer.charge("k", 3, 1'700'000'000'000, 1'700'000'060'000, 1'700'000'120'000),
               resp({"EVALSHA", std::string(charge.digest()), "1", "k", "3", "1700000000000", "1700000060000",
@@ -58,8 +59,8 @@ TEST(Command, ScriptsByDigestAndByText) {
 }
 
 TEST(Command, ReserveAndRefund) {
-    const Script& reserve = reserve_script();
-    const Script& refund = refund_script();
+    const Script& reserve = script(ScriptName::reserve);
+    const Script& refund = script(ScriptName::refund);
     CommandWriter writer;
     EXPECT_EQ(writer.reserve("k", 5000, 20, 1, 7, 8, 9),
               resp({"EVALSHA", std::string(reserve.digest()), "1", "k", "5000", "20", "1", "7", "8", "9"}));

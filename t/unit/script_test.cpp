@@ -24,22 +24,28 @@ std::string sha1(std::string_view text) {
 }
 
 TEST(Script, IsEmbeddedWhole) {
-    for (const Script* script : {&charge_script(), &repair_script(), &reserve_script(), &refund_script()}) {
-        EXPECT_EQ(script->text.substr(0, 3), "-- ");
-        EXPECT_EQ(script->text.back(), '\n');
-        EXPECT_NE(script->text.find("\nreturn {"), std::string_view::npos);
+    for (const Script& script : all_scripts()) {
+        EXPECT_EQ(script.text.substr(0, 3), "-- ");
+        EXPECT_EQ(script.text.back(), '\n');
+        EXPECT_NE(script.text.find("\nreturn {"), std::string_view::npos);
     }
-    EXPECT_NE(charge_script().text.find("HINCRBY"), std::string_view::npos);
-    EXPECT_NE(repair_script().text.find("PTTL"), std::string_view::npos);
+    EXPECT_NE(script(ScriptName::charge).text.find("HINCRBY"), std::string_view::npos);
+    EXPECT_NE(script(ScriptName::repair).text.find("PTTL"), std::string_view::npos);
+}
+
+TEST(Script, IsFoundByItsName) {
+    EXPECT_STREQ(script(ScriptName::charge).file, "charge.lua");
+    EXPECT_STREQ(script(ScriptName::repair).file, "repair.lua");
+    EXPECT_STREQ(script(ScriptName::reserve).file, "reserve.lua");
+    EXPECT_STREQ(script(ScriptName::refund).file, "refund.lua");
 }
 
 TEST(Script, IsCalledByTheSha1OfItsText) {
     EXPECT_EQ(sha1("abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
-    EXPECT_EQ(charge_script().digest(), sha1(charge_script().text));
-    EXPECT_EQ(repair_script().digest(), sha1(repair_script().text));
-    EXPECT_EQ(reserve_script().digest(), sha1(reserve_script().text));
-    EXPECT_EQ(refund_script().digest(), sha1(refund_script().text));
-    EXPECT_EQ(&charge_script(), &charge_script());
+    for (const Script& script : all_scripts()) {
+        EXPECT_EQ(script.digest(), sha1(script.text));
+    }
+    EXPECT_EQ(&all_scripts(), &all_scripts()) << "computed once";
 }
 
 }  // namespace

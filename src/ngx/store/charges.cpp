@@ -81,13 +81,13 @@ std::string_view Charges::ChargeCommand::encode(CommandWriter& writer) {
 }
 
 const char* Charges::ChargeCommand::name() const noexcept {
-    if (repair) {
-        return "repair.lua";
+    if (plain && !repair) {
+        return "HINCRBY";
     }
-    if (owed.cost < 0) {
-        return "refund.lua";
-    }
-    return plain ? "HINCRBY" : "charge.lua";
+    const ScriptName name = repair          ? ScriptName::repair
+                            : owed.cost < 0 ? ScriptName::refund
+                                            : ScriptName::charge;
+    return script(name).file;
 }
 
 void Charges::ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {

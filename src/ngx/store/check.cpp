@@ -13,7 +13,9 @@ namespace rate_limit {
 class Attempt final : public Command {
 public:
     std::string_view encode(CommandWriter& writer) override;
-    const char* name() const noexcept override { return charges == nullptr ? "HMGET" : "reserve.lua"; }
+    const char* name() const noexcept override {
+        return charges == nullptr ? "HMGET" : script(ScriptName::reserve).file;
+    }
     bool wanted() const noexcept override { return check != nullptr; }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
 

@@ -26,7 +26,7 @@ public:
     Fetch() noexcept { ngx_queue_init(&waiting); }
 
     std::string_view encode(CommandWriter& writer) override;
-    const char* name() const noexcept override { return "reserve.lua"; }
+    const char* name() const noexcept override { return script(ScriptName::reserve).file; }
     bool wanted() const noexcept override { return ahead || !ngx_queue_empty(&waiting); }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
 

@@ -25,10 +25,10 @@ void Node::on_connected() noexcept {
     }
     if (primary_) {
         greet_with(info_);
-        greet_with(load_charge_);
-        greet_with(load_repair_);
-        greet_with(load_reserve_);
-        greet_with(load_refund_);
+        for (std::size_t i = 0; i < script_count; ++i) {
+            loads_[i].script = &all_scripts()[i];
+            greet_with(loads_[i]);
+        }
     }
     greet_with(ping_);
 }
@@ -49,14 +49,8 @@ std::string_view Node::Greeting::encode(CommandWriter& writer) {
             return writer.select(store->database);
         case Kind::info:
             return writer.info_memory();
-        case Kind::load_charge:
-            return writer.load(charge_script());
-        case Kind::load_repair:
-            return writer.load(repair_script());
-        case Kind::load_reserve:
-            return writer.load(reserve_script());
-        case Kind::load_refund:
-            return writer.load(refund_script());
+        case Kind::load:
+            return writer.load(*script);
         default:
             return writer.ping();
     }
@@ -90,10 +84,7 @@ void Node::Greeting::answered(Node& node, Delivery delivery, const Reply* reply)
         case Kind::info:
             node.warn_if_evicting(*reply);
             break;
-        case Kind::load_charge:
-        case Kind::load_repair:
-        case Kind::load_reserve:
-        case Kind::load_refund:
+        case Kind::load:
             break;  // where that is not allowed, NOSCRIPT brings the text
         case Kind::ping:
             node.greeted(*reply);

@@ -15,6 +15,7 @@
 #include "ngx/wire/outage_log.h"
 #include "redis/answer.h"
 #include "redis/command.h"
+#include "redis/script.h"
 
 namespace rate_limit {
 
@@ -128,21 +129,13 @@ private:
     /// is sent again before it is answered.
     class Greeting final : public Command {
     public:
-        enum class Kind : unsigned char {
-            auth,
-            select,
-            info,
-            load_charge,
-            load_repair,
-            load_reserve,
-            load_refund,
-            ping
-        };
-        explicit Greeting(Kind kind) noexcept : kind_(kind) {}
+        enum class Kind : unsigned char { auth, select, info, load, ping };
+        explicit Greeting(Kind kind = Kind::load) noexcept : kind_(kind) {}
         std::string_view encode(CommandWriter& writer) override;
         const char* name() const noexcept override;
         void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
         const StoreConf* store = nullptr;
+        const Script* script = nullptr;  // that Kind::load loads
         bool pending = false;
 
     private:
@@ -207,10 +200,7 @@ private:
     Greeting auth_{Greeting::Kind::auth};
     Greeting select_{Greeting::Kind::select};
     Greeting info_{Greeting::Kind::info};
-    Greeting load_charge_{Greeting::Kind::load_charge};
-    Greeting load_repair_{Greeting::Kind::load_repair};
-    Greeting load_reserve_{Greeting::Kind::load_reserve};
-    Greeting load_refund_{Greeting::Kind::load_refund};
+    std::array<Greeting, script_count> loads_;
     Greeting ping_{Greeting::Kind::ping};
     CommandQueue sent_;    // in the order in which answers will come
     CommandQueue unsent_;  // wait for the connection; in `ready`, for others to leave with
