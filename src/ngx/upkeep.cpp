@@ -1,10 +1,12 @@
 #include "ngx/upkeep.h"
 
 #include <algorithm>
+#include <new>
 #include <vector>
 
 #include "core/machine/note_walk.h"
 #include "ngx/base/log_throttle.h"
+#include "ngx/base/timer.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/redis_conf.h"
@@ -36,8 +38,8 @@ enum class Stage : unsigned char {
 };
 
 struct Round {
-    ngx_connection_t connection{};  // what nginx's debug logging of events looks at
-    ngx_event_t timer{};            // cancelable, unless tokens are noted, which the last worker gives back
+    // While tokens are noted a leaving worker stays: the last one gives them back.
+    Timer timer{this, on_timer, Timer::Worker::leaves};
     NoteWalk walk;
     Stage stage = Stage::running;
     ngx_msec_t known = 0;       // since when tokens are noted
@@ -47,6 +49,7 @@ struct Round {
     std::uint64_t dropped = 0;  // and not logged yet
     LogThrottle drop_log{log_dropped, this};
 
+    static void on_timer(void* self) noexcept;
     static void log_dropped(void* self, ngx_log_t* log) noexcept;
 };
 
@@ -60,7 +63,8 @@ void Round::log_dropped(void* self, ngx_log_t* log) noexcept {
 }
 
 Round& the_round() noexcept {
-    static Round round;
+    alignas(Round) static unsigned char memory[sizeof(Round)];
+    static Round& round = *new (memory) Round;  // never destroyed, see Timer
     return round;
 }
 
@@ -272,9 +276,9 @@ ngx_msec_t leave(Round& round, const MainConf& main, bool& over) {
 }
 
 /// The configuration at work is asked for each time: without a master process a reload keeps this process.
-void on_timer(ngx_event_t* event) noexcept {
+void Round::on_timer(void* self) noexcept {
     const MainConf* main = main_conf(ngx_cycle);
-    Round& round = the_round();
+    Round& round = *static_cast<Round*>(self);
     ngx_msec_t wait = interval;
     bool stays = false;
     bool over = true;
@@ -289,32 +293,27 @@ void on_timer(ngx_event_t* event) noexcept {
     if (ngx_exiting != 0 && !stays) {
         return;
     }
-    event->log = ngx_cycle->log;
-    event->cancelable = stays ? 0 : 1;
-    set_timer(*event, wait);
+    round.timer.keep_worker(stays);
+    round.timer.set(wait);
 }
 
 }  // namespace
 
 void start_upkeep(ngx_cycle_t* cycle) noexcept {
     Round& round = the_round();
-    round.connection.fd = static_cast<ngx_socket_t>(-1);
-    round.timer.data = &round.connection;
-    round.timer.handler = on_timer;
-    round.timer.log = cycle->log;
     const MainConf* main = main_conf(cycle);
     const bool tokens = main != nullptr && main->zone != nullptr && main->zone->walk().noted();
-    round.timer.cancelable = tokens ? 0 : 1;
+    round.timer.keep_worker(tokens);
     // Workers take turns, so that one of them finds what the others would only find gone.
-    set_timer(round.timer, 1 + static_cast<ngx_msec_t>(ngx_random()) % interval);
+    round.timer.set(1 + static_cast<ngx_msec_t>(ngx_random()) % interval);
 }
 
 void expect_tokens() noexcept {
-    ngx_event_t& timer = the_round().timer;
-    if (timer.cancelable != 0 && timer.timer_set != 0) {
-        timer.cancelable = 0;
+    Timer& timer = the_round().timer;
+    if (!timer.keeps_worker() && timer.armed()) {
+        timer.keep_worker(true);
         the_round().known = ngx_current_msec;
-        set_timer(timer, interval_with_tokens);
+        timer.set(interval_with_tokens);
     }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ngx/base/ngx.h"
+#include "ngx/base/timer.h"
 
 namespace rate_limit {
 
@@ -9,15 +9,9 @@ namespace rate_limit {
 /// Such a deadline is put off once, by as long as the worker was late.
 class Lateness {
 public:
-    /// Sets the timer and remembers when it is due: nginx clears a timer's key before it calls the handler.
-    void set(ngx_event_t& timer, ngx_msec_t wait) noexcept {
-        set_timer(timer, wait);
-        due_ = timer.timer.key;
-    }
-
     /// The timer has fired and something is overdue. True: it is not judged before grace() has passed.
-    bool excuses() noexcept {
-        const ngx_msec_t late = ngx_current_msec - due_;
+    bool excuses(const Timer& timer) noexcept {
+        const ngx_msec_t late = ngx_current_msec - timer.due();
         excused_ = late >= tolerated && !excused_;
         grace_ = ngx_min(late, longest);
         return excused_;
@@ -32,7 +26,6 @@ private:
 
     bool excused_ = false;  // the last time
     ngx_msec_t grace_ = 0;
-    ngx_msec_t due_ = 0;
 };
 
 }  // namespace rate_limit

@@ -1,5 +1,9 @@
 #include "ngx/base/log_throttle.h"
 
+#include <new>
+
+#include "ngx/base/timer.h"
+
 namespace rate_limit {
 
 namespace {
@@ -10,23 +14,16 @@ constexpr ngx_msec_t interval = 1000;
 
 struct LogThrottle::Held {
     ngx_queue_t throttles{};
-    ngx_event_t timer{};
-    ngx_connection_t connection{};  // what nginx's debug logging of events looks at
+    Timer timer{this, on_timer, Timer::Worker::leaves};
 
-    Held() noexcept {
-        ngx_queue_init(&throttles);
-        connection.fd = static_cast<ngx_socket_t>(-1);
-        timer.data = &connection;
-        timer.handler = on_timer;
-        timer.cancelable = 1;
-    }
+    Held() noexcept { ngx_queue_init(&throttles); }
 
     static LogThrottle& at(ngx_queue_t& link) noexcept { return *ngx_queue_data(&link, LogThrottle, link_); }
 
     /// They have been held back since at most one interval, so one pass over all of them twice a second
     /// keeps the promise of two seconds.
-    static void on_timer(ngx_event_t* /*event*/) noexcept {
-        Held& all = held();
+    static void on_timer(void* self) noexcept {
+        Held& all = *static_cast<Held*>(self);
         ngx_queue_t due;
         ngx_queue_init(&due);
         for (ngx_queue_t* link = ngx_queue_head(&all.throttles);
@@ -45,15 +42,15 @@ struct LogThrottle::Held {
     }
 
     void arm() noexcept {
-        if (!ngx_queue_empty(&throttles) && !timer.timer_set) {
-            timer.log = ngx_cycle->log;
-            ngx_add_timer(&timer, interval / 2);
+        if (!ngx_queue_empty(&throttles) && !timer.armed()) {
+            timer.set(interval / 2);
         }
     }
 };
 
 LogThrottle::Held& LogThrottle::held() noexcept {
-    static Held held;
+    alignas(Held) static unsigned char memory[sizeof(Held)];
+    static Held& held = *new (memory) Held;  // never destroyed, see Timer
     return held;
 }
 

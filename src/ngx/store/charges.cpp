@@ -199,12 +199,7 @@ Charges::Charges(const StoreConf& store, std::string_view shard, Node& primary, 
       report_(report),
       waiting_(*store.zone, shard_digest(store.name, shard)),
       lost_(name_of(store, primary)),
-      refusals_(name_of(store, primary), "takes charges again") {
-    retry_.data = this;
-    retry_.handler = on_retry;
-    retry_.log = ngx_cycle->log;
-    retry_.cancelable = 1;
-}
+      refusals_(name_of(store, primary), "takes charges again") {}
 
 /// They are not on their way any more.
 void Charges::settle(const Debt& owed) noexcept {
@@ -301,16 +296,16 @@ void Charges::lose_primary() noexcept {
 
 /// A probe that waits for the next try is not sent before it.
 bool Charges::may_probe() const noexcept {
-    return gate_ == Gate::closed && primary_.usable() && primary_.takes_writes() && !retry_.timer_set;
+    return gate_ == Gate::closed && primary_.usable() && primary_.takes_writes() && !retry_.armed();
 }
 
 void Charges::refused(Fault fault, std::string_view command, const Reply& reply) noexcept {
     gate_ = gate_ == Gate::open ? Gate::closed : gate_;
     waiting_.move_on();
-    if (retry_.timer_set) {
+    if (retry_.armed()) {
         return;
     }
-    set_timer(retry_, backoff_.next(static_cast<std::uint32_t>(ngx_random())));
+    retry_.set(backoff_.next(static_cast<std::uint32_t>(ngx_random())));
     try {
         refusals_.failed("refuses charges", explain(fault), server_words(command, reply.text_view()));
     } catch (...) {
@@ -321,8 +316,8 @@ void Charges::refused(Fault fault, std::string_view command, const Reply& reply)
     }
 }
 
-void Charges::on_retry(ngx_event_t* event) noexcept {
-    Charges& charges = *static_cast<Charges*>(event->data);
+void Charges::on_retry(void* self) noexcept {
+    Charges& charges = *static_cast<Charges*>(self);
     if (charges.primary_.takes_writes()) {
         charges.send_waiting();
     } else {
@@ -334,7 +329,7 @@ void Charges::open_gate() noexcept {
     gate_ = Gate::open;
     primary_.promote();
     backoff_.reset();
-    clear_timer(retry_);
+    retry_.clear();
     refusals_.ended();
     send_waiting();  // unless a batch is under way, whose end does
 }

@@ -6,6 +6,7 @@
 
 #include "core/backoff.h"
 #include "core/limit/window.h"
+#include "ngx/base/timer.h"
 #include "ngx/store/backlog.h"
 #include "ngx/store/losses.h"
 #include "ngx/store/report.h"
@@ -46,7 +47,6 @@ public:
 
     /// `shard` is its name.
     Charges(const StoreConf& store, std::string_view shard, Node& primary, Report& report) noexcept;
-    ~Charges() { clear_timer(retry_); }
     Charges(const Charges&) = delete;
     Charges& operator=(const Charges&) = delete;
 
@@ -112,7 +112,7 @@ private:
         probing,  // closed, and the probe is on its way
     };
 
-    static void on_retry(ngx_event_t* event) noexcept;
+    static void on_retry(void* self) noexcept;
 
     bool may_probe() const noexcept;
     void open_gate() noexcept;
@@ -134,7 +134,7 @@ private:
     Backoff backoff_;
     Losses lost_;
     OutageLog refusals_;
-    ngx_event_t retry_{};  // after a refusal; cancelable: what waits does not hold a leaving worker
+    Timer retry_{this, on_retry, Timer::Worker::leaves};  // after a refusal
 };
 
 }  // namespace rate_limit

@@ -326,15 +326,12 @@ Deadlines::Deadlines(ngx_msec_t check_timeout, Store& store) noexcept
     for (ngx_queue_t& queue : queues_) {
         ngx_queue_init(&queue);
     }
-    timer_.data = this;
-    timer_.handler = on_timer;
-    timer_.log = ngx_cycle->log;
 }
 
 void Deadlines::add(Check& check) noexcept {
     ngx_queue_insert_tail(&queues_[check.stage_], &check.link_);
-    timer_.cancelable = 0;
-    if (!timer_.timer_set || static_cast<ngx_msec_int_t>(timer_.timer.key - deadline(check)) > 0) {
+    timer_.keep_worker(true);
+    if (!timer_.armed() || static_cast<ngx_msec_int_t>(timer_.due() - deadline(check)) > 0) {
         arm(ngx_current_msec);
     }
 }
@@ -343,7 +340,7 @@ void Deadlines::remove(Check& check) noexcept {
     if (check.link_.next != nullptr) {
         ngx_queue_remove(&check.link_);
         check.link_.next = nullptr;
-        timer_.cancelable = empty();
+        timer_.keep_worker(!empty());
     }
 }
 
@@ -368,20 +365,23 @@ bool Deadlines::is_overdue(ngx_msec_t now) const noexcept {
     });
 }
 
+void Deadlines::on_timer(void* self) noexcept {
+    static_cast<Deadlines*>(self)->judge();
+}
+
 /// Answers that lie in the sockets are read before any deadline is judged.
-void Deadlines::on_timer(ngx_event_t* event) noexcept {
-    auto& self = *static_cast<Deadlines*>(event->data);
-    if (self.is_overdue(ngx_current_msec)) {
-        self.store_.read_now();
+void Deadlines::judge() noexcept {
+    if (is_overdue(ngx_current_msec)) {
+        store_.read_now();
     }
-    if (self.is_overdue(ngx_current_msec)) {
-        if (self.lateness_.excuses()) {
-            self.lateness_.set(*event, self.lateness_.grace());
+    if (is_overdue(ngx_current_msec)) {
+        if (lateness_.excuses(timer_)) {
+            timer_.set(lateness_.grace());
             return;
         }
-        self.pass(ngx_current_msec);
+        pass(ngx_current_msec);
     }
-    self.arm(ngx_current_msec);
+    arm(ngx_current_msec);
 }
 
 /// Last stage first: a check moves to the next queue at most once a call.
@@ -409,7 +409,7 @@ void Deadlines::arm(ngx_msec_t now) noexcept {
         }
     }
     if (wait > 0) {
-        lateness_.set(timer_, static_cast<ngx_msec_t>(wait));
+        timer_.set(static_cast<ngx_msec_t>(wait));
     }
 }
 

@@ -9,6 +9,7 @@
 #include "core/table/window_id.h"
 #include "ngx/base/lateness.h"
 #include "ngx/base/ngx.h"
+#include "ngx/base/timer.h"
 #include "ngx/wire/node.h"
 
 namespace rate_limit {
@@ -138,7 +139,6 @@ private:
 class Deadlines {
 public:
     Deadlines(ngx_msec_t check_timeout, Store& store) noexcept;
-    ~Deadlines() { clear_timer(timer_); }
     Deadlines(const Deadlines&) = delete;
     Deadlines& operator=(const Deadlines&) = delete;
 
@@ -148,7 +148,8 @@ public:
 private:
     static constexpr std::size_t stages = Check::max_attempts;
 
-    static void on_timer(ngx_event_t* event) noexcept;
+    static void on_timer(void* self) noexcept;
+    void judge() noexcept;
     void pass(ngx_msec_t now) noexcept;
     void arm(ngx_msec_t now) noexcept;
     ngx_msec_t deadline(const Check& check) const noexcept;
@@ -159,7 +160,8 @@ private:
     Store& store_;
     Lateness lateness_;
     std::array<ngx_queue_t, stages> queues_{};
-    ngx_event_t timer_{};  // holds a leaving worker while a check waits: for check_timeout at most
+    Timer timer_{this, on_timer,
+                 Timer::Worker::leaves};  // a leaving worker waits while a check does: check_timeout at most
 };
 
 }  // namespace rate_limit

@@ -13,7 +13,7 @@ constexpr unsigned most_refused_probes = 3;
 }  // namespace
 
 void Node::on_connected() noexcept {
-    clear_timer(retry_);
+    retry_.clear();
     state_ = State::greeting;
     refused_probes_ = 0;
     refusal_.clear();

@@ -36,17 +36,7 @@ Node::Node(const StoreConf& store, const NodeConf& conf, std::string_view shard,
       gathers_(has_exact_timers()),
       addresses_(conf.addresses),
       outages_(subject_, "is up again"),
-      answers_(subject_) {
-    watch_.data = this;
-    watch_.handler = on_watch;
-    watch_.log = ngx_cycle->log;
-    gathered_.data = this;
-    gathered_.handler = on_gathered;
-    gathered_.log = ngx_cycle->log;
-    retry_.data = this;
-    retry_.handler = on_retry;
-    retry_.log = ngx_cycle->log;
-}
+      answers_(subject_) {}
 
 Node::~Node() {
     shut_down();
@@ -81,20 +71,20 @@ void Node::submit_soon(Command& command) noexcept {
     }
     unsent_.push(command);
     mark_idle();
-    if (!gathered_.timer_set) {
-        set_timer(gathered_, gathering_.wait(ngx_current_msec));
+    if (!gathered_.armed()) {
+        gathered_.set(gathering_.wait(ngx_current_msec));
     }
 }
 
-void Node::on_gathered(ngx_event_t* event) noexcept {
-    static_cast<Node*>(event->data)->send_gathered();
+void Node::on_gathered(void* self) noexcept {
+    static_cast<Node*>(self)->send_gathered();
 }
 
 /// What submit_soon() has kept.
 void Node::send_gathered() noexcept {
     if (state_ == State::ready && !unsent_.empty()) {
         gathering_.left(unsent_.size(), ngx_current_msec);
-        clear_timer(gathered_);
+        gathered_.clear();
         send_unsent();
     }
 }
@@ -110,8 +100,8 @@ void Node::try_address() noexcept {
         state_ = State::connecting;
         const char* reason = connection_.open(addresses_[address_ % addresses_.size()], ngx_cycle->log);
         if (reason == nullptr) {
-            retry_.cancelable = unsent_.empty();
-            set_timer(retry_, store_.connect_timeout);
+            retry_.keep_worker(!unsent_.empty());
+            retry_.set(store_.connect_timeout);
             return;
         }
         if (!next_address()) {
@@ -202,13 +192,13 @@ Command* Node::take_sent() noexcept {
 /// nginx may close a connection on which nothing waits, and a worker may leave that waits for no answer.
 void Node::mark_idle() noexcept {
     connection_.set_idle(sent_.empty() && unsent_.empty());
-    watch_.cancelable = sent_.empty();
+    watch_.keep_worker(!sent_.empty());
 }
 
 void Node::mark_up() noexcept {
     up_ = true;
-    clear_timer(retry_);
-    clear_timer(watch_);  // nothing is in flight: it must not wait for an older command's charge_timeout
+    retry_.clear();
+    watch_.clear();  // nothing is in flight: it must not wait for an older command's charge_timeout
     outages_.ended();
     send_unsent();
     listener_.on_usable(*this);
@@ -286,8 +276,8 @@ void Node::suspend(std::string_view reason, std::string_view words) noexcept {
     log_outage("does not serve", reason, words);
     listener_.on_unusable(*this);
     return_unsent();
-    retry_.cancelable = 1;
-    set_timer(retry_, backoff_.next(static_cast<std::uint32_t>(ngx_random())));
+    retry_.keep_worker(false);
+    retry_.set(backoff_.next(static_cast<std::uint32_t>(ngx_random())));
 }
 
 void Node::mark_down(const char* reason) noexcept {
@@ -308,8 +298,8 @@ void Node::mark_down(const char* reason) noexcept {
     }
     return_unsent();
     resolve_again();
-    retry_.cancelable = 1;
-    set_timer(retry_, backoff_.next(static_cast<std::uint32_t>(ngx_random())));
+    retry_.keep_worker(false);
+    retry_.set(backoff_.next(static_cast<std::uint32_t>(ngx_random())));
 }
 
 /// Whether the loss of the connection is no failure: nothing was in flight on it, or it is the first loss
@@ -330,7 +320,7 @@ bool Node::goes_on_without(bool in_flight) noexcept {
 }
 
 void Node::on_closed(const char* reason) noexcept {
-    clear_timer(retry_);
+    retry_.clear();
     takes_writes_ = true;  // as far as is known of the next connection
     const bool leaving = std::exchange(leaving_, false);
     const bool left = leaving && state_ == State::draining && sent_.empty();
@@ -373,8 +363,8 @@ void Node::on_close_idle() noexcept {
     quiet_ = false;
 }
 
-void Node::on_retry(ngx_event_t* event) noexcept {
-    Node& node = *static_cast<Node*>(event->data);
+void Node::on_retry(void* self) noexcept {
+    Node& node = *static_cast<Node*>(self);
     switch (node.state_) {
         case State::connecting:
             node.connection_.close("connecting took longer than connect_timeout");
@@ -392,8 +382,8 @@ void Node::on_retry(ngx_event_t* event) noexcept {
 
 /// One timer over the commands in flight, oldest first: they are answered in the order they were sent.
 void Node::watch() noexcept {
-    if (!watch_.timer_set) {
-        lateness_.set(watch_, ngx_min(store_.check_timeout, store_.charge_timeout));
+    if (!watch_.armed()) {
+        watch_.set(ngx_min(store_.check_timeout, store_.charge_timeout));
     }
 }
 
@@ -402,17 +392,17 @@ ngx_msec_t Node::oldest_age() const noexcept {
     return sent_.empty() ? 0 : ngx_current_msec - sent_.head()->sent_;
 }
 
-void Node::on_watch(ngx_event_t* event) noexcept {
-    Node& node = *static_cast<Node*>(event->data);
+void Node::on_watch(void* self) noexcept {
+    Node& node = *static_cast<Node*>(self);
     const ngx_msec_t check_timeout = node.store_.check_timeout;
     if (node.oldest_age() >= ngx_min(check_timeout, node.store_.charge_timeout)) {
         node.read_now();  // the answer may have come while this worker was busy
     }
-    if (node.sent_.empty() || node.watch_.timer_set) {
+    if (node.sent_.empty() || node.watch_.armed()) {
         return;
     }
-    if (node.lateness_.excuses()) {
-        node.lateness_.set(node.watch_, node.lateness_.grace());
+    if (node.lateness_.excuses(node.watch_)) {
+        node.watch_.set(node.lateness_.grace());
         return;
     }
     const ngx_msec_t age = node.oldest_age();
@@ -428,7 +418,7 @@ void Node::on_watch(ngx_event_t* event) noexcept {
     }
     const ngx_msec_t next =
         age < check_timeout ? ngx_min(check_timeout, node.store_.charge_timeout) : node.store_.charge_timeout;
-    node.lateness_.set(node.watch_, next - age);
+    node.watch_.set(next - age);
 }
 
 void Node::log_outage(const char* what, std::string_view reason, std::string_view words) noexcept {
@@ -492,9 +482,9 @@ void Node::shut_down() noexcept {
     connection_.write_now();
     connection_.close("the worker is leaving");
     return_unsent();
-    clear_timer(gathered_);
-    clear_timer(watch_);
-    clear_timer(retry_);
+    gathered_.clear();
+    watch_.clear();
+    retry_.clear();
 }
 
 }  // namespace rate_limit

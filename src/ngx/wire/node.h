@@ -8,6 +8,7 @@
 #include "core/gathering.h"
 #include "ngx/base/lateness.h"
 #include "ngx/base/ngx.h"
+#include "ngx/base/timer.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/wire/answer_log.h"
 #include "ngx/wire/command.h"
@@ -172,9 +173,9 @@ private:
     void warn_if_evicting(const Reply& reply) const noexcept;
     void resolve_again() noexcept;
 
-    static void on_watch(ngx_event_t* event) noexcept;
-    static void on_retry(ngx_event_t* event) noexcept;
-    static void on_gathered(ngx_event_t* event) noexcept;
+    static void on_watch(void* self) noexcept;
+    static void on_retry(void* self) noexcept;
+    static void on_gathered(void* self) noexcept;
     static void on_resolved(ngx_resolver_ctx_t* context) noexcept;
 
     const StoreConf& store_;
@@ -215,10 +216,11 @@ private:
     OutageLog outages_;
     AnswerLog answers_;
 
-    ngx_event_t gathered_{};  // in `ready`: when `unsent_` leaves; holds a leaving worker
-    Lateness lateness_;       // of watch_
-    ngx_event_t watch_{};     // the oldest command's deadline; holds a leaving worker
-    ngx_event_t retry_{};     // connecting: its deadline; down or suspended: the next try or probe
+    Timer gathered_{this, on_gathered, Timer::Worker::stays};  // in `ready`: when `unsent_` leaves
+    Lateness lateness_;                                        // of watch_
+    Timer watch_{this, on_watch, Timer::Worker::stays};        // the oldest command's deadline
+    Timer retry_{this, on_retry,
+                 Timer::Worker::stays};  // connecting: its deadline; down or suspended: the next try or probe
 };
 
 }  // namespace rate_limit
