@@ -87,37 +87,27 @@ std::string_view CommandWriter::increment(std::string_view key, std::int64_t cos
     return text();
 }
 
-std::string_view CommandWriter::charge(std::string_view key, std::int64_t cost, Millis now, Millis proposed,
-                                       Millis latest, bool with_text) {
-    call(ScriptName::charge, with_text, key, 4);
+std::string_view CommandWriter::charge(const Opening& opening, std::int64_t cost, bool with_text) {
+    call(ScriptName::charge, with_text, opening.key, 4);
     word(cost);
-    word(now);
-    word(proposed);
-    word(latest);
+    words(opening);
     return text();
 }
 
-std::string_view CommandWriter::repair(std::string_view key, Millis now, Millis proposed, Millis latest,
-                                       bool with_text) {
-    call(ScriptName::repair, with_text, key, 3);
-    word(now);
-    word(proposed);
-    word(latest);
+std::string_view CommandWriter::repair(const Opening& opening, bool with_text) {
+    call(ScriptName::repair, with_text, opening.key, 3);
+    words(opening);
     return text();
 }
 
-std::string_view CommandWriter::reserve(std::string_view key, std::int64_t limit, std::int64_t want,
-                                        std::int64_t least, Millis now, Millis proposed, Millis latest,
-                                        bool with_text, std::int64_t parts) {
-    call(ScriptName::reserve, with_text, key, parts == 1 ? 6 : 7);
-    word(limit);
-    word(want);
-    word(least);
-    word(now);
-    word(proposed);
-    word(latest);
-    if (parts != 1) {
-        word(parts);
+std::string_view CommandWriter::reserve(const Opening& opening, const Wanted& wanted, bool with_text) {
+    call(ScriptName::reserve, with_text, opening.key, wanted.parts == 1 ? 6 : 7);
+    word(wanted.limit);
+    word(wanted.want);
+    word(wanted.least);
+    words(opening);
+    if (wanted.parts != 1) {
+        word(wanted.parts);
     }
     return text();
 }
@@ -154,6 +144,12 @@ void CommandWriter::word(std::string_view text) {
 
 void CommandWriter::word(std::int64_t number) {
     advance(append_word(room(max_number_word), number));
+}
+
+void CommandWriter::words(const Opening& opening) {
+    word(opening.now);
+    word(opening.proposed);
+    word(opening.latest);
 }
 
 void CommandWriter::call(ScriptName name, bool with_text, std::string_view key, std::size_t arguments) {

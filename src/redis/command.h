@@ -10,6 +10,22 @@
 
 namespace rate_limit {
 
+/// The window that a script is called for, which it opens if none is open.
+struct Opening {
+    std::string_view key;
+    Millis now = 0;
+    Millis proposed = 0;  ///< the reset of the window that opens
+    Millis latest = 0;    ///< latest_reset() of its period at `now`
+};
+
+/// What lua/reserve.lua is asked for.
+struct Wanted {
+    std::int64_t limit = 0;
+    std::int64_t want = 0;   ///< of what the limit leaves, or less,
+    std::int64_t least = 0;  ///< but not less than this,
+    std::int64_t parts = 1;  ///< and at most one of so many parts of it
+};
+
 /// Encodes one Redis command at a time as a RESP array, into a buffer that is reused: no allocation once it
 /// has grown. The text stays valid until the next call.
 class CommandWriter {
@@ -28,20 +44,13 @@ public:
     std::string_view increment(std::string_view key, std::int64_t cost);
 
     /// lua/charge.lua; by digest, or with its text (`with_text`) after NOSCRIPT.
-    /// `proposed`: the reset of the window that opens if none is; `latest`: latest_reset() of the period at
-    /// `now`.
-    std::string_view charge(std::string_view key, std::int64_t cost, Millis now, Millis proposed,
-                            Millis latest, bool with_text = false);
+    std::string_view charge(const Opening& opening, std::int64_t cost, bool with_text = false);
 
     /// lua/repair.lua, in the same way.
-    std::string_view repair(std::string_view key, Millis now, Millis proposed, Millis latest,
-                            bool with_text = false);
+    std::string_view repair(const Opening& opening, bool with_text = false);
 
-    /// lua/reserve.lua, in the same way: `want` of what `limit` leaves, or less, but not less than `least`;
-    /// at most one of so many parts of it.
-    std::string_view reserve(std::string_view key, std::int64_t limit, std::int64_t want, std::int64_t least,
-                             Millis now, Millis proposed, Millis latest, bool with_text = false,
-                             std::int64_t parts = 1);
+    /// lua/reserve.lua, in the same way.
+    std::string_view reserve(const Opening& opening, const Wanted& wanted, bool with_text = false);
 
     /// lua/refund.lua, in the same way: only to the window whose end is `reset`.
     std::string_view refund(std::string_view key, std::int64_t cost, Millis reset, bool with_text = false);
@@ -50,6 +59,7 @@ private:
     void begin(std::size_t words);
     void word(std::string_view text);
     void word(std::int64_t number);
+    void words(const Opening& opening);
     void call(ScriptName name, bool with_text, std::string_view key, std::size_t arguments);
 
     char* room(std::size_t size);

@@ -47,14 +47,14 @@ TEST(Command, ScriptsByDigestAndByText) {
     const Script& charge = script(ScriptName::charge);
     const Script& repair = script(ScriptName::repair);
     CommandWriter writer;
-    EXPECT_EQ(writer.charge("k", 3, 1'700'000'000'000, 1'700'000'060'000, 1'700'000'120'000),
+    EXPECT_EQ(writer.charge({"k", 1'700'000'000'000, 1'700'000'060'000, 1'700'000'120'000}, 3),
               resp({"EVALSHA", std::string(charge.digest()), "1", "k", "3", "1700000000000", "1700000060000",
                     "1700000120000"}));
-    EXPECT_EQ(writer.charge("k", 3, 1, 2, 3, true),
+    EXPECT_EQ(writer.charge({"k", 1, 2, 3}, 3, true),
               resp({"EVAL", std::string(charge.text), "1", "k", "3", "1", "2", "3"}));
-    EXPECT_EQ(writer.repair("k", 1, 2, 3),
+    EXPECT_EQ(writer.repair({"k", 1, 2, 3}),
               resp({"EVALSHA", std::string(repair.digest()), "1", "k", "1", "2", "3"}));
-    EXPECT_EQ(writer.repair("k", 1, 2, 3, true),
+    EXPECT_EQ(writer.repair({"k", 1, 2, 3}, true),
               resp({"EVAL", std::string(repair.text), "1", "k", "1", "2", "3"}));
 }
 
@@ -62,12 +62,12 @@ TEST(Command, ReserveAndRefund) {
     const Script& reserve = script(ScriptName::reserve);
     const Script& refund = script(ScriptName::refund);
     CommandWriter writer;
-    EXPECT_EQ(writer.reserve("k", 5000, 20, 1, 7, 8, 9),
+    EXPECT_EQ(writer.reserve({"k", 7, 8, 9}, {5000, 20, 1, 1}),
               resp({"EVALSHA", std::string(reserve.digest()), "1", "k", "5000", "20", "1", "7", "8", "9"}));
-    EXPECT_EQ(writer.reserve("k", 5000, 20, 1, 7, 8, 9, true),
+    EXPECT_EQ(writer.reserve({"k", 7, 8, 9}, {5000, 20, 1, 1}, true),
               resp({"EVAL", std::string(reserve.text), "1", "k", "5000", "20", "1", "7", "8", "9"}));
     EXPECT_EQ(
-        writer.reserve("k", 5000, 20, 1, 7, 8, 9, false, 4),
+        writer.reserve({"k", 7, 8, 9}, {5000, 20, 1, 4}),
         resp({"EVALSHA", std::string(reserve.digest()), "1", "k", "5000", "20", "1", "7", "8", "9", "4"}));
     EXPECT_EQ(writer.refund("k", 3, 1'700'000'000'000),
               resp({"EVALSHA", std::string(refund.digest()), "1", "k", "3", "1700000000000"}));

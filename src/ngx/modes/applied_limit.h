@@ -65,7 +65,7 @@ struct AppliedLimit {
     std::uint32_t events = 0;  ///< what the record said when it was recalled
 
     Holding holding;
-    Reservation reservation;  ///< what the store is asked for, where it is asked for more than the window
+    Demand demand;  ///< what the store is asked for, where it is asked for more than the window
     Check check;
     const char* failure = nullptr;  ///< why the limit could not be checked: static text for a log line
 

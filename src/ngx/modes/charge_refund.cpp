@@ -33,7 +33,7 @@ bool take_late_grant(AppliedLimit& applied, Millis now) noexcept {
     }
     const Window answer = applied.check.window();
     Terms terms;
-    terms.rate = applied.reservation.rate;
+    terms.rate = applied.demand.rate;
     terms.truth = Truth::redis;
     terms.now = now;
     // Without room nothing is remembered.
@@ -50,7 +50,7 @@ void settle_reserved(AppliedLimit& applied, std::int64_t due, Millis now) noexce
     if (due > holding.cost) {
         charge_redis(applied, due - holding.cost, now);
     } else if (due < holding.cost) {
-        applied.shard->charges().refund(applied.key, applied.reservation, holding.cost - due, holding.reset);
+        applied.shard->charges().refund(applied.key, applied.demand, holding.cost - due, holding.reset);
     }
 }
 
@@ -66,9 +66,8 @@ Recalled ChargeRefund::recall(AppliedLimit& applied, Millis now) const noexcept 
 }
 
 void ChargeRefund::ask(AppliedLimit& applied, Check::Owner& owner) const noexcept {
-    applied.reservation = {applied.id,   applied.verdict.rate, applied.limit.window,
-                           applied.cost, applied.cost,         0};
-    applied.check.reserve(*applied.shard, applied.key, applied.reservation, owner);
+    applied.demand = {applied.id, applied.verdict.rate, applied.limit.window, applied.cost, applied.cost, 0};
+    applied.check.reserve(*applied.shard, applied.key, applied.demand, owner);
 }
 
 Admission ChargeRefund::admit(AppliedLimit& applied, Millis now) const noexcept {

@@ -33,7 +33,7 @@ Spending consume_here(AppliedLimit& applied, std::int64_t cost, Millis now) noex
 }
 
 void put_back(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcept {
-    applied.shard->fetches().put_back(applied.key, applied.reservation, tokens, reset);
+    applied.shard->fetches().put_back(applied.key, applied.demand, tokens, reset);
 }
 
 void give_back(AppliedLimit& applied) noexcept {
@@ -64,8 +64,8 @@ public:
 
 Recalled Lease::recall(AppliedLimit& applied, Millis now) const noexcept {
     const Limit& limit = applied.limit;
-    applied.reservation = {applied.id,   applied.verdict.rate, limit.window,
-                           applied.cost, applied.cost,         static_cast<std::int64_t>(limit.lease)};
+    applied.demand = {applied.id,   applied.verdict.rate, limit.window,
+                      applied.cost, applied.cost,         static_cast<std::int64_t>(limit.lease)};
     const Spending spending = consume_here(applied, applied.cost, now);
     if (!spending.consumed) {
         return ChargeRefund::recall(applied, now);
@@ -73,7 +73,7 @@ Recalled Lease::recall(AppliedLimit& applied, Millis now) const noexcept {
     hold(applied, applied.cost, spending.seen.reset);
     show(applied, {taken(spending.seen) - applied.cost, spending.seen.reset});
     if (spending.low && limit.lease == lease_auto) {
-        Reservation ahead = applied.reservation;
+        Demand ahead = applied.demand;
         ahead.want = 0;
         applied.shard->fetches().fetch_ahead(applied.key, ahead);
     }
@@ -84,7 +84,7 @@ void Lease::ask(AppliedLimit& applied, Check::Owner& owner) const noexcept {
     if (applied.cost == 0) {
         ChargeRefund::ask(applied, owner);
     } else {
-        applied.check.lease(*applied.shard, applied.key, applied.reservation, owner);
+        applied.check.lease(*applied.shard, applied.key, applied.demand, owner);
     }
 }
 

@@ -4,7 +4,8 @@
 
 #include "core/free_list.h"
 #include "ngx/base/zone.h"
-#include "ngx/store/check.h"
+#include "ngx/store/demand.h"
+#include "ngx/wire/script_command.h"
 #include "redis/answer.h"
 #include "redis/server_words.h"
 
@@ -19,7 +20,7 @@ std::string name_of(const StoreConf& store, const Node& primary) {
 }  // namespace
 
 /// One charge on its way; after a plain increment that may have made the key, also its repair.
-class Charges::ChargeCommand final : public Command {
+class Charges::ChargeCommand final : public ScriptCommand {
 public:
     static ChargeCommand& take();
     static void give_back(ChargeCommand& command) noexcept { free_list().give_back(command); }
@@ -35,7 +36,6 @@ public:
     bool batched = false;  // one of those that waited
     bool probe = false;    // what becomes of it tells whether the primary takes charges
     bool repair = false;
-    bool with_text = false;
 
 private:
     static FreeList<ChargeCommand>& free_list();
@@ -59,25 +59,24 @@ Charges::ChargeCommand& Charges::ChargeCommand::take() {
     command.batched = false;
     command.probe = false;
     command.repair = false;
-    command.with_text = false;
+    command.begin_by_digest();
     return command;
 }
 
 std::string_view Charges::ChargeCommand::encode(CommandWriter& writer) {
     const Millis now = now_millis();
     const Millis proposed = owed.reset > now ? owed.reset : propose_reset(owed.kind, owed.period, now);
-    const Millis latest = latest_reset(owed.period, now);
+    const Opening opening{key, now, proposed, latest_reset(owed.period, now)};
     if (repair) {
-        return writer.repair(key, now, proposed, latest, with_text);
+        return writer.repair(opening, with_text());
     }
     if (owed.cost < 0) {
-        return writer.refund(key, -owed.cost, owed.reset, with_text);
+        return writer.refund(key, -owed.cost, owed.reset, with_text());
     }
     // The increment must arrive while the window is open, whatever the network does to it on the way.
     const Millis margin = std::max<Millis>(1000, 2 * static_cast<Millis>(charges->store_.check_timeout));
     plain = plain && owed.reset - now >= margin;
-    return plain ? writer.increment(key, owed.cost)
-                 : writer.charge(key, owed.cost, now, proposed, latest, with_text);
+    return plain ? writer.increment(key, owed.cost) : writer.charge(opening, owed.cost, with_text());
 }
 
 const char* Charges::ChargeCommand::name() const noexcept {
@@ -142,12 +141,10 @@ void Charges::ChargeCommand::again(Node& node) noexcept {
 }
 
 void Charges::ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcept {
-    if (fault == Fault::noscript && !with_text) {
-        with_text = true;
-        again(node);
+    if (send_text(node, reply)) {
         return;
     }
-    node.failed(fault, name(), reply);
+    const Blame blame = node.blame(fault, name(), reply, Access::write);
     if (plain && !repair && is_broken_count(reply)) {
         plain = false;  // the script opens the window anew
         again(node);
@@ -155,12 +152,11 @@ void Charges::ChargeCommand::refused(Node& node, Fault fault, const Reply& reply
     }
     // What a refund may not do, charges do not need.
     const bool refund_alone = fault == Fault::noperm && owed.cost < 0;
-    if (refuses_writes(fault) && !refund_alone) {
+    if (blame == Blame::writes && !refund_alone) {
         give_up();
         charges->refused(fault, name(), reply);
-    } else if (is_node_fault(fault) && !refund_alone) {
+    } else if (blame == Blame::node) {
         give_up();
-        node.refuse(fault, name(), reply);
     } else if (repair) {
         charges->settle(owed);
     } else {
@@ -175,7 +171,7 @@ void Charges::ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     const bool increment = plain && !repair;
     const Fault fault = increment ? read_increment(reply, answer.used) : read_charge(reply, answer);
     if (fault != Fault::none) {
-        node.failed(fault, name(), reply);
+        node.blame(fault, name(), reply, Access::write);
     }
     if (owed.cost > 0 || answer.used > 0) {
         charges->proven();  // a refund of a window that is not there writes nothing: a replica says the same
@@ -246,9 +242,8 @@ void Charges::charge(const Charge& charge) noexcept {
     }
 }
 
-void Charges::refund(std::string_view key, const Reservation& reservation, std::int64_t cost,
-                     Millis reset) noexcept {
-    store_.zone->windows().change(reservation.id, [&](WindowRecord& record) {
+void Charges::refund(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset) noexcept {
+    store_.zone->windows().change(demand.id, [&](WindowRecord& record) {
         if (record.reset == reset && record.confirmed) {
             record.used = std::max<std::int64_t>(0, record.used - cost);
         }
@@ -256,10 +251,10 @@ void Charges::refund(std::string_view key, const Reservation& reservation, std::
     Charge back;
     back.key = key;
     back.owed.cost = -cost;
-    back.owed.period = reservation.rate.period;
-    back.owed.kind = reservation.kind;
+    back.owed.period = demand.rate.period;
+    back.owed.kind = demand.kind;
     back.owed.reset = reset;
-    back.owed.id = reservation.id;
+    back.owed.id = demand.id;
     charge(back);
 }
 

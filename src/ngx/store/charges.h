@@ -15,7 +15,7 @@
 
 namespace rate_limit {
 
-struct Reservation;
+struct Demand;
 
 /// What one admitted request owes to one window.
 struct Charge {
@@ -53,8 +53,7 @@ public:
     void charge(const Charge& charge) noexcept;
 
     /// Gives back what was reserved in the window of this reset. Waits where charges wait.
-    void refund(std::string_view key, const Reservation& reservation, std::int64_t cost,
-                Millis reset) noexcept;
+    void refund(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset) noexcept;
 
     /// The memory of the window does not wait for an answer to these any more.
     void settle(const Debt& owed) noexcept;

@@ -4,44 +4,30 @@
 #include <string>
 
 #include "core/free_list.h"
+#include "ngx/store/reserve_command.h"
 #include "ngx/store/store.h"
 #include "redis/answer.h"
 
 namespace rate_limit {
 
 /// One node asked for one check. Belongs to the node until it is answered; `check` is null when nobody waits.
-class Attempt final : public Command {
+class Attempt final : public ReserveCommand {
 public:
     std::string_view encode(CommandWriter& writer) override;
     const char* name() const noexcept override {
-        return charges == nullptr ? "HMGET" : script(ScriptName::reserve).file;
+        return charges == nullptr ? "HMGET" : ReserveCommand::name();
     }
     bool wanted() const noexcept override { return check != nullptr; }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
 
-    /// Makes it a reservation, which outlives who waits for it: what it needs is copied.
-    void reserve(std::string_view key, const Reservation& reservation, Charges& charges);
-
     Check* check = nullptr;
     Node* node = nullptr;
-    Charges* charges = nullptr;  // of the shard, where it reserves; else null
-    Debt owed;                   // what the request that is gone owes; no cost: nothing
-    bool sent = false;           // the reservation may have reached the primary
+    Debt owed;          // what the request that is gone owes; no cost: nothing
+    bool sent = false;  // the reservation may have reached the primary
 
 private:
-    bool send_text(Node& from, const Reply& reply) noexcept;
+    bool is_awaited() const noexcept { return check != nullptr && check->owner_ != nullptr; }
     void settle(Delivery delivery, const Reply* reply) noexcept;
-
-    Fault read(const Reply& reply, std::int64_t& granted, Window& window) const noexcept {
-        const Reservation& what = reservation_;
-        const Asked asked{what.rate.limit, what.rate.period, what.want, what.least, sent_at_};
-        return read_reserve(reply, asked, granted, window);
-    }
-
-    std::string key_;
-    Reservation reservation_;
-    Millis sent_at_ = 0;
-    bool with_text_ = false;
 
     friend class Check;
 };
@@ -55,37 +41,12 @@ FreeList<Attempt>& attempts() {
 
 }  // namespace
 
-void Attempt::reserve(std::string_view key, const Reservation& reservation, Charges& of) {
-    key_.assign(key);
-    reservation_ = reservation;
-    with_text_ = false;
-    owed = Debt{};
-    sent = false;
-    charges = &of;
-}
-
 std::string_view Attempt::encode(CommandWriter& writer) {
     if (charges == nullptr) {
         return writer.check(check->key_);
     }
     sent = true;
-    const Reservation& what = reservation_;
-    const Millis now = now_millis();
-    sent_at_ = now;
-    return writer.reserve(key_, what.rate.limit, what.want, what.least, now,
-                          propose_reset(what.kind, what.rate.period, now),
-                          latest_reset(what.rate.period, now), with_text_);
-}
-
-/// True where the server did not know the script: the text is on its way.
-bool Attempt::send_text(Node& from, const Reply& reply) noexcept {
-    if (charges == nullptr || check == nullptr || check->owner_ == nullptr || with_text_ ||
-        fault_of(reply) != Fault::noscript) {
-        return false;
-    }
-    with_text_ = true;
-    from.submit(*this);
-    return true;
+    return ReserveCommand::encode(writer);
 }
 
 /// Nobody waits any more for what was granted; or nobody knows whether it was.
@@ -100,11 +61,11 @@ void Attempt::settle(Delivery delivery, const Reply* reply) noexcept {
         granted = 0;
     }
     if (granted > owed.cost) {
-        charges->refund(key_, reservation_, granted - owed.cost, window.reset);
+        charges->refund(key, demand, granted - owed.cost, window.reset);
     }
     if (granted < owed.cost) {
         Charge rest;
-        rest.key = key_;
+        rest.key = key;
         rest.owed = owed;
         rest.owed.cost -= granted;
         charges->charge(rest);
@@ -114,7 +75,7 @@ void Attempt::settle(Delivery delivery, const Reply* reply) noexcept {
 }
 
 void Attempt::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
-    if (delivery == Delivery::answered && send_text(from, *reply)) {
+    if (delivery == Delivery::answered && charges != nullptr && is_awaited() && send_text(from, *reply)) {
         return;
     }
     if (charges != nullptr && (check == nullptr || delivery == Delivery::in_doubt)) {
@@ -136,21 +97,20 @@ void Attempt::answered(Node& from, Delivery delivery, const Reply* reply) noexce
 
 void Check::start(Shard& shard, std::string_view key, bool of_primary, Owner& owner) noexcept {
     of_primary_ = of_primary;
-    reservation_ = nullptr;
+    demand_ = nullptr;
     begin(shard, key, owner);
     ask_first();
 }
 
-void Check::reserve(Shard& shard, std::string_view key, const Reservation& reservation,
-                    Owner& owner) noexcept {
+void Check::reserve(Shard& shard, std::string_view key, const Demand& demand, Owner& owner) noexcept {
     of_primary_ = true;
-    reservation_ = &reservation;
+    demand_ = &demand;
     begin(shard, key, owner);
     ask_first();
 }
 
-void Check::lease(Shard& shard, std::string_view key, const Reservation& reservation, Owner& owner) noexcept {
-    reservation_ = &reservation;
+void Check::lease(Shard& shard, std::string_view key, const Demand& demand, Owner& owner) noexcept {
+    demand_ = &demand;
     begin(shard, key, owner);
     shard.fetches().ask(*this);
 }
@@ -195,8 +155,10 @@ bool Check::ask_next() noexcept {
         attempt.check = this;
         attempt.node = node;
         attempt.charges = nullptr;
-        if (reservation_ != nullptr) {
-            attempt.reserve(key_, *reservation_, shard_->charges());
+        if (demand_ != nullptr) {
+            attempt.begin(key_, *demand_, shard_->charges());
+            attempt.owed = Debt{};
+            attempt.sent = false;
         }
         *slot = &attempt;
         node->submit(attempt);
@@ -207,25 +169,20 @@ bool Check::ask_next() noexcept {
 }
 
 void Check::answered(Attempt& attempt, Node& node, const Reply& reply) noexcept {
-    const Fault fault =
-        reservation_ != nullptr ? attempt.read(reply, granted_, window_) : read_check(reply, window_);
-    if (fault != Fault::none) {
-        node.failed(fault, attempt.name(), reply);
+    if (demand_ != nullptr) {
+        const Fault fault = attempt.take(node, reply, granted_, window_);
+        release(attempt);
+        end(fault == Fault::none ? nullptr : explain(fault));
+        return;
     }
+    const Fault fault = read_check(reply, window_);
     if (fault == Fault::none) {
         node.served();
-        if (granted_ != 0) {
-            shard_->charges().proven();
-        }
         release(attempt);
         end(nullptr);
-    } else if (is_node_fault(fault) && (reservation_ == nullptr || !refuses_writes(fault))) {
-        node.refuse(fault, attempt.name(), reply);
+    } else if (node.blame(fault, attempt.name(), reply, Access::read) == Blame::node) {
         lost(attempt);
     } else {
-        if (fault == Fault::readonly) {
-            shard_->charges().refused(fault, attempt.name(), reply);
-        }
         release(attempt);
         end(explain(fault));
     }
@@ -233,7 +190,7 @@ void Check::answered(Attempt& attempt, Node& node, const Reply& reply) noexcept 
 
 void Check::lost(Attempt& attempt) noexcept {
     release(attempt);
-    if (reservation_ != nullptr) {
+    if (demand_ != nullptr) {
         end("the primary did not answer");  // perhaps it took it: it is not asked again
         return;
     }
@@ -273,7 +230,7 @@ void Check::end(const char* failure) noexcept {
     Owner* owner = owner_;
     failure_ = failure;
     waited_ = ngx_current_msec - started_;
-    if (reservation_ == nullptr) {
+    if (demand_ == nullptr) {
         cancel();
     } else {
         // What is granted from now on is still for whoever asked, until cancel() or keep().

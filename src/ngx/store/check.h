@@ -4,12 +4,11 @@
 #include <string_view>
 #include <utility>
 
-#include "core/limit/rate.h"
 #include "core/limit/window.h"
-#include "core/table/window_id.h"
 #include "ngx/base/lateness.h"
 #include "ngx/base/ngx.h"
 #include "ngx/base/timer.h"
+#include "ngx/store/demand.h"
 #include "ngx/wire/node.h"
 
 namespace rate_limit {
@@ -19,16 +18,6 @@ class Fetch;
 struct Debt;
 class Shard;
 class Store;
-
-/// What a reservation asks for.
-struct Reservation {
-    WindowId id;  ///< what this machine remembers the window by
-    Rate rate;
-    WindowKind kind = WindowKind::first;
-    std::int64_t want = 0;
-    std::int64_t least = 0;  ///< nothing is granted rather than less
-    std::int64_t batch = 0;  ///< tokens taken at a time in `lease`; 0: see batch_size()
-};
 
 /// One read of one window, over as many nodes as it takes: a replica first; after each third of check_timeout
 /// without an answer, and at once after a failure, also the next node. The first answer wins. Or one
@@ -57,12 +46,12 @@ public:
     /// other node will do.
     void start(Shard& shard, std::string_view key, bool of_primary, Owner& owner) noexcept;
 
-    /// Likewise. `reservation` stays as long as `key`.
-    void reserve(Shard& shard, std::string_view key, const Reservation& reservation, Owner& owner) noexcept;
+    /// Likewise. `demand` stays as long as `key`.
+    void reserve(Shard& shard, std::string_view key, const Demand& demand, Owner& owner) noexcept;
 
-    /// Likewise; waits for tokens, of which it wants `reservation.want`. The window it finds counts neither
+    /// Likewise; waits for tokens, of which it wants `demand.want`. The window it finds counts neither
     /// them nor what others have at hand.
-    void lease(Shard& shard, std::string_view key, const Reservation& reservation, Owner& owner) noexcept;
+    void lease(Shard& shard, std::string_view key, const Demand& demand, Owner& owner) noexcept;
 
     /// Nobody waits any more. Answers that come later are read and dropped.
     void cancel() noexcept;
@@ -120,7 +109,7 @@ private:
     Shard* shard_ = nullptr;
     std::string_view key_;
     bool of_primary_ = false;
-    const Reservation* reservation_ = nullptr;  // null: it only reads
+    const Demand* demand_ = nullptr;  // null: it only reads
     std::int64_t granted_ = 0;
     bool in_doubt_ = false;
     std::array<Attempt*, max_attempts> attempts_{};

@@ -6,6 +6,7 @@
 #include "core/free_list.h"
 #include "core/machine/tokens.h"
 #include "ngx/base/zone.h"
+#include "ngx/store/reserve_command.h"
 #include "ngx/store/store.h"
 #include "ngx/upkeep.h"
 #include "redis/answer.h"
@@ -21,12 +22,10 @@ constexpr const char* no_answer = "the primary did not answer";
 
 /// A batch, or what one request asks for itself. Belongs to the node until it is answered; who waits may be
 /// gone by then, and the tokens are kept all the same.
-class Fetch final : public Command {
+class Fetch final : public ReserveCommand {
 public:
     Fetch() noexcept { ngx_queue_init(&waiting); }
 
-    std::string_view encode(CommandWriter& writer) override;
-    const char* name() const noexcept override { return script(ScriptName::reserve).file; }
     bool wanted() const noexcept override { return ahead || !ngx_queue_empty(&waiting); }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
 
@@ -38,7 +37,7 @@ public:
     /// As a check that is in a queue by its place.
     static Check& check_of(ngx_queue_t& place) noexcept { return *ngx_queue_data(&place, Check, place_); }
 
-    static std::int64_t cost_of(const Check& check) noexcept { return check.reservation_->want; }
+    static std::int64_t cost_of(const Check& check) noexcept { return check.demand_->want; }
 
     /// Gives the check what it waits for; or nothing, and the reason in `window`.
     static void end(Check& check, std::int64_t tokens, const Window& window) noexcept {
@@ -49,25 +48,21 @@ public:
 
     static void fail(Check& check, const char* reason) noexcept { check.end(reason); }
 
-    static const Reservation& reservation_of(const Check& check) noexcept { return *check.reservation_; }
+    static const Demand& demand_of(const Check& check) noexcept { return *check.demand_; }
 
     static std::string_view key_of(const Check& check) noexcept { return check.key_; }
 
     Terms terms(Millis now) const noexcept {
-        return {what.rate, Truth::redis, propose_reset(what.kind, what.rate.period, now), now};
+        return {demand.rate, Truth::redis, propose_reset(demand.kind, demand.rate.period, now), now};
     }
 
     Fetches* leases = nullptr;
-    std::string key;
-    Reservation what;         // want and least as they are sent
     ngx_queue_t waiting;      // checks, first come first served
     std::int64_t places = 0;  // tokens that nobody has spoken for
     bool ahead = false;       // nobody needs to wait for it
     std::uint32_t events = 0;
 
 private:
-    bool with_text_ = false;
-    Millis sent_at_ = 0;
     friend class Fetches;
 };
 
@@ -95,27 +90,14 @@ Check& pop(ngx_queue_t& queue) noexcept {
 
 }  // namespace
 
-std::string_view Fetch::encode(CommandWriter& writer) {
-    const Millis now = now_millis();
-    sent_at_ = now;
-    return writer.reserve(
-        key, what.rate.limit, what.want, what.least, now, propose_reset(what.kind, what.rate.period, now),
-        latest_reset(what.rate.period, now), with_text_, what.batch == 0 ? parts_of_rest : 1);
-}
-
 void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
-    const Fault fault = delivery == Delivery::answered ? fault_of(*reply) : Fault::none;
-    if (fault == Fault::noscript && !with_text_ && wanted()) {
-        with_text_ = true;
-        node.submit(*this);
+    if (delivery == Delivery::answered && wanted() && send_text(node, *reply)) {
         return;
     }
     leases->close(*this);
-    std::int64_t granted = 0;
-    Window window;
     if (delivery != Delivery::answered) {
         if (delivery == Delivery::in_doubt) {
-            leases->shard_.charges().doubt_reservation();
+            charges->doubt_reservation();
             for (ngx_queue_t* place = ngx_queue_head(&waiting); place != ngx_queue_sentinel(&waiting);
                  place = ngx_queue_next(place)) {
                 check_of(*place).in_doubt_ = true;
@@ -124,23 +106,14 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
         leases->fail(*this, no_answer);
         return;
     }
-    const Asked asked{what.rate.limit, what.rate.period, what.want, what.least, sent_at_};
-    const Fault read = read_reserve(*reply, asked, granted, window);
-    if (read == Fault::none) {
-        node.served();
-        if (granted != 0) {
-            leases->shard_.charges().proven();
-        }
+    std::int64_t granted = 0;
+    Window window;
+    const Fault fault = take(node, *reply, granted, window);
+    if (fault == Fault::none) {
         leases->settle(*this, granted, window);
-        return;
+    } else {
+        leases->fail(*this, explain(fault));
     }
-    node.failed(read, name(), *reply);
-    if (is_node_fault(read) && !refuses_writes(read)) {
-        node.refuse(read, name(), *reply);
-    } else if (read == Fault::readonly) {
-        leases->shard_.charges().refused(read, name(), *reply);
-    }
-    leases->fail(*this, explain(read));
 }
 
 Fetches::Fetches(Shard& shard) noexcept : shard_(shard), zone_(*shard.store().conf().zone) {}
@@ -154,7 +127,7 @@ void Fetches::leave(Check& check) noexcept {
 }
 
 void Fetches::ask(Check& check) noexcept {
-    const Reservation& what = Fetch::reservation_of(check);
+    const Demand& what = Fetch::demand_of(check);
     const auto found = open_.find(what.id);
     // One that is not answered in time holds up nobody else.
     if (found != open_.end() && found->second->places >= what.want && shard_.primary().usable()) {
@@ -172,12 +145,12 @@ void Fetches::ask(Check& check) noexcept {
     }
 }
 
-void Fetches::fetch_ahead(std::string_view key, const Reservation& reservation) noexcept {
-    if (ngx_exiting != 0 || !shard_.primary().usable() || open_.find(reservation.id) != open_.end()) {
+void Fetches::fetch_ahead(std::string_view key, const Demand& demand) noexcept {
+    if (ngx_exiting != 0 || !shard_.primary().usable() || open_.find(demand.id) != open_.end()) {
         return;
     }
     try {
-        Fetch& fetch = start(key, reservation);
+        Fetch& fetch = start(key, demand);
         fetch.ahead = true;
         submit(fetch);
     } catch (...) {
@@ -187,25 +160,24 @@ void Fetches::fetch_ahead(std::string_view key, const Reservation& reservation) 
 
 /// Decides how many tokens to ask for. More than are needed at once only if no other batch is on its way, if
 /// they can be kept and given back later, and if this worker stays.
-Fetch& Fetches::start(std::string_view key, const Reservation& reservation) {
+Fetch& Fetches::start(std::string_view key, const Demand& demand) {
     Fetch& fetch = fetches().take();
     const Millis now = now_millis();
     bool batched = ngx_exiting == 0;
     try {
-        fetch.key.assign(key);
-        batched = batched && open_.emplace(reservation.id, &fetch).second;
+        fetch.begin(key, demand, shard_.charges());
+        batched = batched && open_.emplace(demand.id, &fetch).second;
     } catch (...) {
         fetches().give_back(fetch);
         throw;
     }
     fetch.leases = this;
-    fetch.what = reservation;
+    fetch.parts = demand.batch == 0 ? parts_of_rest : 1;
     fetch.ahead = false;
-    fetch.with_text_ = false;
     std::int64_t here = 0;
     std::int64_t size = 0;
     Millis reset = fetch.terms(now).proposed;
-    const bool room = zone_.windows().update(reservation.id, now, [&](WindowRecord& record) {
+    const bool room = zone_.windows().update(demand.id, now, [&](WindowRecord& record) {
         const Terms terms = fetch.terms(now);
         if (is_open(record, terms.rate.period, now)) {
             here = at_hand(record);
@@ -214,14 +186,14 @@ Fetch& Fetches::start(std::string_view key, const Reservation& reservation) {
         size = batched ? begin_fetch(record, terms) : 0;
         fetch.events = record.events;
     });
-    size = batched && reservation.batch != 0 ? reservation.batch : size;
-    fetch.what.least = std::max<std::int64_t>(1, reservation.want - here);
-    fetch.what.want = fetch.what.least;
-    fetch.places = reservation.want;
-    if (batched && size < reservation.want) {
+    size = batched && demand.batch != 0 ? demand.batch : size;
+    fetch.demand.least = std::max<std::int64_t>(1, demand.want - here);
+    fetch.demand.want = fetch.demand.least;
+    fetch.places = demand.want;
+    if (batched && size < demand.want) {
         close(fetch);  // larger than a batch: for itself
-    } else if (batched && room && size > reservation.want && note(key, reservation, reset, 0, now)) {
-        fetch.what.want = size;
+    } else if (batched && room && size > demand.want && note(key, demand, reset, 0, now)) {
+        fetch.demand.want = size;
         fetch.places = size;
     }
     return fetch;
@@ -239,7 +211,7 @@ void Fetches::submit(Fetch& fetch) noexcept {
 
 /// Nobody takes a place in it any more.
 void Fetches::close(Fetch& fetch) noexcept {
-    const auto found = open_.find(fetch.what.id);
+    const auto found = open_.find(fetch.demand.id);
     if (found != open_.end() && found->second == &fetch) {
         open_.erase(found);
     }
@@ -247,7 +219,7 @@ void Fetches::close(Fetch& fetch) noexcept {
 
 /// The last thing done with a fetch that got no answer.
 void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
-    zone_.windows().change(fetch.what.id, end_fetch);
+    zone_.windows().change(fetch.demand.id, end_fetch);
     ngx_queue_t waiting;
     take_all(fetch.waiting, waiting);
     fetches().give_back(fetch);
@@ -263,7 +235,7 @@ void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
 void Fetches::settle(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept {
     const Millis now = now_millis();
     const Terms terms = fetch.terms(now);
-    const Question question = shard_.charges().question(fetch.what.id, fetch.events);
+    const Question question = shard_.charges().question(fetch.demand.id, fetch.events);
     const bool live = is_open(answer, terms.rate.period, now);
     ngx_queue_t waiting;
     ngx_queue_t served;
@@ -277,7 +249,7 @@ void Fetches::settle(Fetch& fetch, std::int64_t granted, const Window& answer) n
         for (ngx_queue_t* place = ngx_queue_head(&waiting); place != ngx_queue_sentinel(&waiting);) {
             ngx_queue_t* next = ngx_queue_next(place);
             Check& check = Fetch::check_of(*place);
-            if (take(Fetch::reservation_of(check))) {
+            if (take(Fetch::demand_of(check))) {
                 handed_out += Fetch::cost_of(check);
                 ngx_queue_remove(place);
                 ngx_queue_insert_tail(&served, place);
@@ -286,12 +258,12 @@ void Fetches::settle(Fetch& fetch, std::int64_t granted, const Window& answer) n
         }
     };
     bool kept = false;
-    (void)zone_.windows().update(fetch.what.id, now, [&](WindowRecord& record) {
+    (void)zone_.windows().update(fetch.demand.id, now, [&](WindowRecord& record) {
         kept = grant(record, terms, answer, granted, question);
         if (!kept) {
             return;
         }
-        serve([&](const Reservation& what) {
+        serve([&](const Demand& what) {
             Terms own = terms;
             own.rate = what.rate;
             return consume(record, own, what.want);
@@ -302,14 +274,14 @@ void Fetches::settle(Fetch& fetch, std::int64_t granted, const Window& answer) n
     if (!kept) {
         // No room in the memory, or Redis is in another window.
         std::int64_t tokens = live ? granted : 0;
-        serve([&](const Reservation& what) {
+        serve([&](const Demand& what) {
             const bool enough = what.want <= tokens;
             tokens -= enough ? what.want : 0;
             return enough;
         });
         used = answer.used - tokens;
         if (tokens != 0) {
-            shard_.charges().refund(fetch.key, fetch.what, tokens, answer.reset);
+            shard_.charges().refund(fetch.key, fetch.demand, tokens, answer.reset);
         }
     } else if (granted > handed_out) {
         keep(fetch, answer.reset, granted - handed_out, now);
@@ -321,12 +293,12 @@ void Fetches::settle(Fetch& fetch, std::int64_t granted, const Window& answer) n
         Check& check = pop(served);
         check.fetch_ = nullptr;
         Fetch::end(check, Fetch::cost_of(check), {used, answer.reset});
-        used += Fetch::reservation_of(check).want;
+        used += Fetch::demand_of(check).want;
     }
     while (!ngx_queue_empty(&waiting)) {
         Check& check = pop(waiting);
         check.fetch_ = nullptr;
-        const std::int64_t left = Fetch::reservation_of(check).rate.limit - answer.used;
+        const std::int64_t left = Fetch::demand_of(check).rate.limit - answer.used;
         const std::int64_t missing = Fetch::cost_of(check) - left_here;
         const bool too_late = !live && granted != 0;
         if (too_late || (missing > 0 && missing <= left)) {
@@ -340,55 +312,55 @@ void Fetches::settle(Fetch& fetch, std::int64_t granted, const Window& answer) n
 /// Notes tokens that nobody took. A leaving worker gives them back: it may have had its last look at them.
 void Fetches::keep(const Fetch& fetch, Millis reset, std::int64_t tokens, Millis now) noexcept {
     if (ngx_exiting == 0) {
-        (void)note(fetch.key, fetch.what, reset, tokens, now);
+        (void)note(fetch.key, fetch.demand, reset, tokens, now);
         return;
     }
     std::int64_t back = 0;
-    zone_.windows().change(fetch.what.id, [&](WindowRecord& record) {
+    zone_.windows().change(fetch.demand.id, [&](WindowRecord& record) {
         if (record.reset == reset) {
             back = std::min(tokens, at_hand(record));
             record.leased = record.leased - static_cast<std::uint64_t>(back);
         }
     });
     if (back != 0) {
-        shard_.charges().refund(fetch.key, fetch.what, back, reset);
+        shard_.charges().refund(fetch.key, fetch.demand, back, reset);
     }
 }
 
-void Fetches::put_back(std::string_view key, const Reservation& reservation, std::int64_t tokens,
+void Fetches::put_back(std::string_view key, const Demand& demand, std::int64_t tokens,
                        Millis reset) noexcept {
     const Millis now = now_millis();
     bool kept = false;
-    zone_.windows().change(reservation.id, [&](WindowRecord& record) {
+    zone_.windows().change(demand.id, [&](WindowRecord& record) {
         // A leaving worker may have had its last look at them.
-        kept = ngx_exiting == 0 && rate_limit::put_back(record, reset, reservation.rate.period, now, tokens);
+        kept = ngx_exiting == 0 && rate_limit::put_back(record, reset, demand.rate.period, now, tokens);
     });
     if (kept) {
-        (void)note(key, reservation, reset, tokens, now);
+        (void)note(key, demand, reset, tokens, now);
     } else if (reset > now) {
-        shard_.charges().refund(key, reservation, tokens, reset);
+        shard_.charges().refund(key, demand, tokens, reset);
     }
 }
 
 /// False without room for it.
-bool Fetches::note(std::string_view key, const Reservation& reservation, Millis reset, std::int64_t tokens,
+bool Fetches::note(std::string_view key, const Demand& demand, Millis reset, std::int64_t tokens,
                    Millis now) noexcept {
     if (key.size() > DebtRecord::max_key) {
         return false;
     }
     zone_.walk().note();
     expect_tokens();
-    return zone_.debts().update(token_debt_of(reservation.id), now, [&](DebtRecord& note) {
+    return zone_.debts().update(token_debt_of(demand.id), now, [&](DebtRecord& note) {
         if (note.reset != reset || note.shard != shard_.digest()) {
             note.reset = reset;
             note.cost = 0;
             note.looked_at = now;
             note.shard = shard_.digest();
-            note.period = static_cast<std::uint32_t>(reservation.rate.period);
-            note.kind = reservation.kind;
+            note.period = static_cast<std::uint32_t>(demand.rate.period);
+            note.kind = demand.kind;
             note.set_key(key);
         }
-        note.note = reservation.batch != 0 ? DebtKind::fixed_lease : DebtKind::lease;
+        note.note = demand.batch != 0 ? DebtKind::fixed_lease : DebtKind::lease;
         note.cost += tokens;
     });
 }
@@ -432,7 +404,7 @@ bool Fetches::look(const Noted& seen, bool all, Millis now) noexcept {
         open.reset = open.cost == 0 && unused ? 0 : open.reset;
     });
     if (back != 0) {
-        Reservation of;
+        Demand of;
         of.id = id;
         of.rate.period = note.period;
         of.kind = note.kind;

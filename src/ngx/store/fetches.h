@@ -29,12 +29,11 @@ public:
     static void leave(Check& check) noexcept;
 
     /// Fetches a batch that nobody waits for yet.
-    void fetch_ahead(std::string_view key, const Reservation& reservation) noexcept;
+    void fetch_ahead(std::string_view key, const Demand& demand) noexcept;
 
     /// Tokens that a request had come back to those at hand; to the primary, if they cannot be kept.
-    /// `reservation`, as far as it names the window whose end is `reset`.
-    void put_back(std::string_view key, const Reservation& reservation, std::int64_t tokens,
-                  Millis reset) noexcept;
+    /// `demand`, as far as it names the window whose end is `reset`.
+    void put_back(std::string_view key, const Demand& demand, std::int64_t tokens, Millis reset) noexcept;
 
     /// Gives back what of the noted tokens is not needed, or `all` of them: true if any were.
     bool look(const Noted& seen, bool all, Millis now) noexcept;
@@ -46,13 +45,13 @@ private:
         std::size_t operator()(const WindowId& id) const noexcept { return static_cast<std::size_t>(id.low); }
     };
 
-    Fetch& start(std::string_view key, const Reservation& reservation);
+    Fetch& start(std::string_view key, const Demand& demand);
     void submit(Fetch& fetch) noexcept;
     void close(Fetch& fetch) noexcept;
     void fail(Fetch& fetch, const char* reason) noexcept;
     void settle(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept;
     void keep(const Fetch& fetch, Millis reset, std::int64_t tokens, Millis now) noexcept;
-    bool note(std::string_view key, const Reservation& reservation, Millis reset, std::int64_t tokens,
+    bool note(std::string_view key, const Demand& demand, Millis reset, std::int64_t tokens,
               Millis now) noexcept;
 
     Shard& shard_;

@@ -204,11 +204,18 @@ void Node::mark_up() noexcept {
     listener_.on_usable(*this);
 }
 
-void Node::refuse(Fault fault, std::string_view command, const Reply& reply) noexcept {
-    if (!up_) {
-        return;
+Blame Node::blame(Fault fault, std::string_view command, const Reply& reply, Access access) noexcept {
+    failed(fault, command, reply);
+    if (!is_node_fault(fault)) {
+        return Blame::command;
     }
-    suspend_by(fault, command, reply);
+    if (access == Access::write && refuses_writes(fault)) {
+        return Blame::writes;
+    }
+    if (up_) {
+        suspend_by(fault, command, reply);
+    }
+    return Blame::node;
 }
 
 void Node::suspend_by(Fault fault, std::string_view command, const Reply& reply) noexcept {
@@ -219,6 +226,7 @@ void Node::suspend_by(Fault fault, std::string_view command, const Reply& reply)
     }
 }
 
+/// Counts an error answer, and tells it where nothing else does.
 void Node::failed(Fault fault, std::string_view command, const Reply& reply) noexcept {
     ++errors_.answers[static_cast<std::size_t>(fault)];
     listener_.on_error(*this);

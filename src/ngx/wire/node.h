@@ -20,6 +20,15 @@
 
 namespace rate_limit {
 
+enum class Access : unsigned char { read, write };
+
+/// What an error answer is laid to.
+enum class Blame : unsigned char {
+    command,  ///< or its key: the node may answer others
+    node,     ///< it serves nothing
+    writes,   ///< it takes no writes; of reads that says nothing
+};
+
 /// One Redis server as one worker sees it: its connection, its commands in flight, whether it is up.
 ///
 ///     idle ─submit─▶ connecting ─▶ greeting ─all answered─▶ ready ─no answer in check_timeout,─▶ suspended
@@ -81,12 +90,9 @@ public:
     /// command that is submitted.
     void submit_soon(Command& command) noexcept;
 
-    /// The node answered a command that it cannot serve (loading, masterdown…): it is down until a probe says
-    /// better.
-    void refuse(Fault fault, std::string_view command, const Reply& reply) noexcept;
-
-    /// Counts an error answer to a command, and tells it where nothing else does.
-    void failed(Fault fault, std::string_view command, const Reply& reply) noexcept;
+    /// A command was answered by an error, which is counted. If the node is to blame (loading, masterdown…),
+    /// it is down until a probe says better.
+    Blame blame(Fault fault, std::string_view command, const Reply& reply, Access access) noexcept;
 
     /// A primary answered that it is a replica: it gets no more writes on this connection. Its name is
     /// resolved again.
@@ -148,6 +154,7 @@ private:
     void on_closed(const char* reason) noexcept override;
     void on_close_idle() noexcept override;
 
+    void failed(Fault fault, std::string_view command, const Reply& reply) noexcept;
     void connect() noexcept;
     void try_address() noexcept;
     bool next_address() noexcept;

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/limit/rate.h"
+#include "core/limit/window.h"
+#include "core/table/window_id.h"
+
+namespace rate_limit {
+
+/// What a request wants of a window before it is let in: that so much of the limit is charged.
+struct Demand {
+    WindowId id;  ///< what this machine remembers the window by
+    Rate rate;
+    WindowKind kind = WindowKind::first;
+    std::int64_t want = 0;
+    std::int64_t least = 0;  ///< nothing is granted rather than less
+    std::int64_t batch = 0;  ///< tokens taken at a time in `lease`; 0: see batch_size()
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/limit/window.h"
+#include "ngx/store/demand.h"
+#include "ngx/wire/script_command.h"
+#include "redis/answer.h"
+
+namespace rate_limit {
+
+class Charges;
+
+/// A call of reserve.lua. Whoever asked for it may be gone when it is answered: what it needs is its own.
+class ReserveCommand : public ScriptCommand {
+public:
+    std::string_view encode(CommandWriter& writer) override;
+    const char* name() const noexcept override { return script(ScriptName::reserve).file; }
+
+protected:
+    /// Throws std::bad_alloc. `charges`: of the same primary.
+    void begin(std::string_view key, const Demand& what, Charges& of);
+
+    /// The answer as it is. What is granted is 0 on any fault.
+    Fault read(const Reply& reply, std::int64_t& granted, Window& window) const noexcept;
+
+    /// The same, and the node and its charges are told what it says of them.
+    Fault take(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept;
+
+    Charges* charges = nullptr;
+    std::string key;
+    Demand demand;           // `want` and `least` as they are sent
+    std::int64_t parts = 1;  // of what is left of the limit, of which it gets one at most
+
+private:
+    Millis sent_at_ = 0;
+};
+
+}  // namespace rate_limit
