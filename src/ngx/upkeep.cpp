@@ -76,9 +76,9 @@ public:
         StoreConf* conf;
         std::size_t index;
 
-        bool known() const noexcept { return conf->runtime != nullptr; }
+        bool known() const noexcept { return conf->live != nullptr; }
         Shard* get() const noexcept {
-            Store* store = conf->get();
+            Store* store = live_store(*conf);
             return store != nullptr ? store->shards()[index].get() : nullptr;
         }
     };
@@ -297,17 +297,7 @@ void Round::on_timer(void* self) noexcept {
     round.timer.set(wait);
 }
 
-}  // namespace
-
-void start_upkeep(ngx_cycle_t* cycle) noexcept {
-    Round& round = the_round();
-    const MainConf* main = main_conf(cycle);
-    const bool tokens = main != nullptr && main->zone != nullptr && main->zone->walk().noted();
-    round.timer.keep_worker(tokens);
-    // Workers take turns, so that one of them finds what the others would only find gone.
-    round.timer.set(1 + static_cast<ngx_msec_t>(ngx_random()) % interval);
-}
-
+/// This worker has noted tokens: when it leaves, it stays for the next round.
 void expect_tokens() noexcept {
     Timer& timer = the_round().timer;
     if (!timer.keeps_worker() && timer.armed()) {
@@ -315,6 +305,18 @@ void expect_tokens() noexcept {
         the_round().known = ngx_current_msec;
         timer.set(interval_with_tokens);
     }
+}
+
+}  // namespace
+
+void start_upkeep(ngx_cycle_t* cycle) noexcept {
+    Round& round = the_round();
+    const MainConf* main = main_conf(cycle);
+    const bool tokens = main != nullptr && main->zone != nullptr && main->zone->walk().noted();
+    round.timer.keep_worker(tokens);
+    Zone::on_tokens(expect_tokens);
+    // Workers take turns, so that one of them finds what the others would only find gone.
+    round.timer.set(1 + static_cast<ngx_msec_t>(ngx_random()) % interval);
 }
 
 void log_undelivered(const ngx_cycle_t* cycle, Zone& zone) noexcept {

@@ -13,9 +13,6 @@ class Zone;
 /// worker.
 void start_upkeep(ngx_cycle_t* cycle) noexcept;
 
-/// Tokens have been noted: a leaving worker stays for the next round.
-void expect_tokens() noexcept;
-
 /// nginx ends, and the zone with it: says what is lost. To be called in the master process.
 void log_undelivered(const ngx_cycle_t* cycle, Zone& zone) noexcept;
 

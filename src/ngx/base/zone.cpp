@@ -16,6 +16,8 @@ ngx_str_t zone_name = ngx_string("ngx_http_rate_limit_module");
 constexpr std::size_t waiting_part = 4;
 constexpr std::size_t most_waiting = std::size_t{64} * 1024 * 1024;
 
+void (*tokens_noted)() noexcept = nullptr;
+
 /// The zone that the running configuration has; null: it has none. Another tag is that of another copy of
 /// this module.
 const ngx_shm_zone_t* running_zone() noexcept {
@@ -151,6 +153,17 @@ void Zone::take_up(Fixed& fixed) noexcept {
     used_up_.take_up(fixed.used_up);
     debt_counts_.take_up(fixed.debt_counts);
     walk_.take_up(fixed.walk);
+}
+
+void Zone::on_tokens(void (*call)() noexcept) noexcept {
+    tokens_noted = call;
+}
+
+void Zone::note_tokens() noexcept {
+    walk_.note();
+    if (tokens_noted != nullptr) {
+        tokens_noted();
+    }
 }
 
 bool Zone::leave() noexcept {

@@ -49,6 +49,12 @@ public:
     /// The workers' common way over debts(); noted() tells whether tokens are noted there.
     SharedWalk& walk() noexcept { return walk_; }
 
+    /// Tokens are being noted in debts(): says so to all workers, and to this one by a call of its own.
+    void note_tokens() noexcept;
+
+    /// What this process calls where it notes tokens in any zone.
+    static void on_tokens(void (*call)() noexcept) noexcept;
+
     /// Of those in Redis.
     UsedUpWindows& used_up() noexcept { return used_up_; }
 

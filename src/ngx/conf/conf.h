@@ -116,9 +116,6 @@ ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept;
 /// Gives every store its resolver and the memory that workers share. NGX_ERROR without memory.
 ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept;
 
-/// Closes every connection of this worker.
-void shut_down_stores(const MainConf& main) noexcept;
-
 inline char* const failed = static_cast<char*>(NGX_CONF_ERROR);
 
 /// A setter returns this for a second line of its directive; nginx adds the directive, file and line.

@@ -3,7 +3,6 @@
 #include "ngx/base/zone.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/redis_conf.h"
-#include "ngx/store/store.h"
 
 namespace rate_limit {
 
@@ -62,17 +61,6 @@ ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
 
 }  // namespace
 
-Store* StoreConf::get() noexcept {
-    if (runtime == nullptr) {
-        try {
-            runtime = std::make_unique<Store>(*this);
-        } catch (...) {
-            return nullptr;
-        }
-    }
-    return runtime.get();
-}
-
 ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept {
     const std::size_t running = Zone::running_size();
     if (main.limits.nelts == 0 && main.zone_size == NGX_CONF_UNSET_SIZE && running == 0) {
@@ -112,15 +100,6 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
         }
     }
     return main.stores.nelts == 0 ? NGX_OK : share_flags(cf, main);
-}
-
-void shut_down_stores(const MainConf& main) noexcept {
-    auto** stores = static_cast<StoreConf**>(main.stores.elts);
-    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
-        if (stores[i]->runtime != nullptr) {
-            stores[i]->runtime->shut_down();
-        }
-    }
 }
 
 void warn_unused_stores(ngx_conf_t* cf, const MainConf& main) noexcept {

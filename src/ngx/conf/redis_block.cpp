@@ -8,12 +8,8 @@
 #include "ngx/conf/limit_log.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/conf/value.h"
-#include "ngx/store/store.h"
 
 namespace rate_limit {
-
-StoreConf::StoreConf() = default;
-StoreConf::~StoreConf() = default;
 
 StoreConf* find_store(const MainConf& main, std::string_view name) noexcept {
     auto** stores = static_cast<StoreConf**>(main.stores.elts);
@@ -356,6 +352,7 @@ StoreConf* add_store(ngx_conf_t* cf, MainConf& main, const ngx_str_t& name) {
     cleanup->handler = destroy_store;
     *slot = store;
     store->name.assign(view(name));
+    store->pool = cf->pool;
     store->file = cf->conf_file->file.name;
     store->line = cf->conf_file->line;
     return store;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,8 +34,7 @@ struct ShardConf {
     std::vector<NodeConf> replicas;
 };
 
-/// One rate_limit_redis block. Built when the configuration is read, destroyed with its pool; the worker's
-/// runtime of the store hangs here.
+/// One rate_limit_redis block. Built when the configuration is read, destroyed with its pool.
 struct StoreConf {
     std::string name;
     ngx_str_t file;  // where the block stands
@@ -67,15 +65,12 @@ struct StoreConf {
     /// workers are started. Owned by the configuration's pool.
     ngx_atomic_t* eviction_warned = nullptr;
 
-    std::unique_ptr<Store> runtime;  // of this worker; null until the first request that needs it
+    ngx_pool_t* pool = nullptr;     // the configuration's
+    mutable Store* live = nullptr;  // what this worker makes of the block: see live_store()
 
-    StoreConf();
-    ~StoreConf();
+    StoreConf() = default;
     StoreConf(const StoreConf&) = delete;
     StoreConf& operator=(const StoreConf&) = delete;
-
-    /// This worker's runtime; created at the first call. Null without memory.
-    Store* get() noexcept;
 };
 
 }  // namespace rate_limit

@@ -53,12 +53,12 @@ const char* locate(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rat
     applied.zone = main_conf(r)->zone;
     applied.id = applied.zone->windows().id_of({text, static_cast<std::size_t>(end - text)});
     if (conf != nullptr) {
-        Store* runtime = conf->get();
-        if (runtime == nullptr) {
+        Store* live = live_store(*conf);
+        if (live == nullptr) {
             applied.zone = nullptr;
             return "no memory";
         }
-        applied.shard = &runtime->shard_of(key);
+        applied.shard = &live->shard_of(key);
     }
     applied.mode = conf != nullptr ? &applied.limit.mode->with_redis : &applied.limit.mode->local;
     if (applied.mode->recalls_first(applied, false)) {

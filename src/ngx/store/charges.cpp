@@ -189,13 +189,13 @@ void Charges::ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     end();
 }
 
-Charges::Charges(const StoreConf& store, std::string_view shard, Node& primary, Report& report) noexcept
+Charges::Charges(const StoreConf& store, std::string_view shard, Nodes& nodes, Report& report) noexcept
     : store_(store),
-      primary_(primary),
+      primary_(nodes.primary()),
       report_(report),
       waiting_(*store.zone, shard_digest(store.name, shard)),
-      lost_(name_of(store, primary)),
-      refusals_(name_of(store, primary), "takes charges again") {}
+      lost_(name_of(store, primary_)),
+      refusals_(name_of(store, primary_), "takes charges again") {}
 
 /// They are not on their way any more.
 void Charges::settle(const Debt& owed) noexcept {

@@ -9,8 +9,8 @@
 #include "ngx/base/timer.h"
 #include "ngx/store/backlog.h"
 #include "ngx/store/losses.h"
+#include "ngx/store/nodes.h"
 #include "ngx/store/report.h"
-#include "ngx/wire/node.h"
 #include "ngx/wire/outage_log.h"
 
 namespace rate_limit {
@@ -46,7 +46,7 @@ public:
     static constexpr std::size_t max_closed = 1000;
 
     /// `shard` is its name.
-    Charges(const StoreConf& store, std::string_view shard, Node& primary, Report& report) noexcept;
+    Charges(const StoreConf& store, std::string_view shard, Nodes& nodes, Report& report) noexcept;
     Charges(const Charges&) = delete;
     Charges& operator=(const Charges&) = delete;
 
@@ -123,7 +123,7 @@ private:
     void count(Loss loss, std::uint64_t charges, const char* why = nullptr) noexcept;
 
     const StoreConf& store_;
-    Node& primary_;
+    Node& primary_;  // of the shard
     Report& report_;
     Backlog waiting_;
     std::size_t batched_ = 0;  // commands of the present batch that are not answered

@@ -5,7 +5,7 @@
 
 #include "core/free_list.h"
 #include "ngx/store/reserve_command.h"
-#include "ngx/store/store.h"
+#include "ngx/store/shard.h"
 #include "redis/answer.h"
 
 namespace rate_limit {
@@ -124,7 +124,7 @@ void Check::begin(Shard& shard, std::string_view key, Owner& owner) noexcept {
     failure_ = nullptr;
     granted_ = 0;
     in_doubt_ = false;
-    shard.store().deadlines().add(*this);
+    shard.deadlines().add(*this);
 }
 
 void Check::ask_first() noexcept {
@@ -146,7 +146,13 @@ bool Check::ask_next() noexcept {
             asked[count++] = attempt->node;
         }
     }
-    Node* node = shard_->choose(asked.data(), count, of_primary_);
+    Nodes& nodes = shard_->nodes();
+    Node* node = nullptr;
+    if (!of_primary_) {
+        node = nodes.choose(asked.data(), count);
+    } else if (count == 0) {
+        node = nodes.choose_primary();
+    }
     if (node == nullptr || slot == nullptr) {
         return false;
     }
@@ -220,7 +226,7 @@ void Check::deadline_passed() noexcept {
         end("no answer in check_timeout");
         return;
     }
-    shard_->store().deadlines().add(*this);
+    shard_->deadlines().add(*this);
     if (fetch_ == nullptr) {
         ask_next();
     }
@@ -235,7 +241,7 @@ void Check::end(const char* failure) noexcept {
     } else {
         // What is granted from now on is still for whoever asked, until cancel() or keep().
         owner_ = nullptr;
-        shard_->store().deadlines().remove(*this);
+        shard_->deadlines().remove(*this);
         Fetches::leave(*this);
     }
     owner->on_checked(*this);
@@ -244,7 +250,7 @@ void Check::end(const char* failure) noexcept {
 void Check::cancel() noexcept {
     if (owner_ != nullptr) {
         owner_ = nullptr;
-        shard_->store().deadlines().remove(*this);
+        shard_->deadlines().remove(*this);
         Fetches::leave(*this);
     }
     for (Attempt*& attempt : attempts_) {
@@ -278,8 +284,8 @@ void Check::late(Attempt& attempt, const Reply* reply) noexcept {
     release(attempt);
 }
 
-Deadlines::Deadlines(ngx_msec_t check_timeout, Store& store) noexcept
-    : check_timeout_(check_timeout), store_(store) {
+Deadlines::Deadlines(ngx_msec_t check_timeout, Owner& owner) noexcept
+    : check_timeout_(check_timeout), owner_(owner) {
     for (ngx_queue_t& queue : queues_) {
         ngx_queue_init(&queue);
     }
@@ -329,7 +335,7 @@ void Deadlines::on_timer(void* self) noexcept {
 /// Answers that lie in the sockets are read before any deadline is judged.
 void Deadlines::judge() noexcept {
     if (is_overdue(ngx_current_msec)) {
-        store_.read_now();
+        owner_.read_now();
     }
     if (is_overdue(ngx_current_msec)) {
         if (lateness_.excuses(timer_)) {

@@ -17,7 +17,6 @@ class Attempt;
 class Fetch;
 struct Debt;
 class Shard;
-class Store;
 
 /// One read of one window, over as many nodes as it takes: a replica first; after each third of check_timeout
 /// without an answer, and at once after a failure, also the next node. The first answer wins. Or one
@@ -127,7 +126,16 @@ private:
 /// itself and one timer serves all.
 class Deadlines {
 public:
-    Deadlines(ngx_msec_t check_timeout, Store& store) noexcept;
+    class Owner {
+    public:
+        /// Something is overdue: reads the answers that lie in the sockets, for they are in time.
+        virtual void read_now() noexcept = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    Deadlines(ngx_msec_t check_timeout, Owner& owner) noexcept;
     Deadlines(const Deadlines&) = delete;
     Deadlines& operator=(const Deadlines&) = delete;
 
@@ -146,7 +154,7 @@ private:
     bool is_overdue(ngx_msec_t now) const noexcept;
 
     const ngx_msec_t check_timeout_;
-    Store& store_;
+    Owner& owner_;
     Lateness lateness_;
     std::array<ngx_queue_t, stages> queues_{};
     Timer timer_{this, on_timer,

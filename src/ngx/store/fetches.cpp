@@ -6,9 +6,10 @@
 #include "core/free_list.h"
 #include "core/machine/tokens.h"
 #include "ngx/base/zone.h"
+#include "ngx/conf/redis_conf.h"
+#include "ngx/store/charges.h"
+#include "ngx/store/nodes.h"
 #include "ngx/store/reserve_command.h"
-#include "ngx/store/store.h"
-#include "ngx/upkeep.h"
 #include "redis/answer.h"
 
 namespace rate_limit {
@@ -116,7 +117,8 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
     }
 }
 
-Fetches::Fetches(Shard& shard) noexcept : shard_(shard), zone_(*shard.store().conf().zone) {}
+Fetches::Fetches(const StoreConf& store, std::string_view shard, Nodes& nodes, Charges& charges) noexcept
+    : digest_(shard_digest(store.name, shard)), nodes_(nodes), charges_(charges), zone_(*store.zone) {}
 
 void Fetches::leave(Check& check) noexcept {
     if (check.fetch_ != nullptr) {
@@ -130,7 +132,7 @@ void Fetches::ask(Check& check) noexcept {
     const Demand& what = Fetch::demand_of(check);
     const auto found = open_.find(what.id);
     // One that is not answered in time holds up nobody else.
-    if (found != open_.end() && found->second->places >= what.want && shard_.primary().usable()) {
+    if (found != open_.end() && found->second->places >= what.want && nodes_.primary().usable()) {
         found->second->places -= what.want;
         found->second->add(check);
         return;
@@ -146,7 +148,7 @@ void Fetches::ask(Check& check) noexcept {
 }
 
 void Fetches::fetch_ahead(std::string_view key, const Demand& demand) noexcept {
-    if (ngx_exiting != 0 || !shard_.primary().usable() || open_.find(demand.id) != open_.end()) {
+    if (ngx_exiting != 0 || !nodes_.primary().usable() || open_.find(demand.id) != open_.end()) {
         return;
     }
     try {
@@ -165,7 +167,7 @@ Fetch& Fetches::start(std::string_view key, const Demand& demand) {
     const Millis now = now_millis();
     bool batched = ngx_exiting == 0;
     try {
-        fetch.begin(key, demand, shard_.charges());
+        fetch.begin(key, demand, charges_);
         batched = batched && open_.emplace(demand.id, &fetch).second;
     } catch (...) {
         fetches().give_back(fetch);
@@ -200,7 +202,7 @@ Fetch& Fetches::start(std::string_view key, const Demand& demand) {
 }
 
 void Fetches::submit(Fetch& fetch) noexcept {
-    Node* node = shard_.choose(nullptr, 0, true);
+    Node* node = nodes_.choose_primary();
     if (node == nullptr) {
         close(fetch);
         fail(fetch, no_primary);
@@ -235,7 +237,7 @@ void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
 void Fetches::settle(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept {
     const Millis now = now_millis();
     const Terms terms = fetch.terms(now);
-    const Question question = shard_.charges().question(fetch.demand.id, fetch.events);
+    const Question question = charges_.question(fetch.demand.id, fetch.events);
     const bool live = is_open(answer, terms.rate.period, now);
     ngx_queue_t waiting;
     ngx_queue_t served;
@@ -281,7 +283,7 @@ void Fetches::settle(Fetch& fetch, std::int64_t granted, const Window& answer) n
         });
         used = answer.used - tokens;
         if (tokens != 0) {
-            shard_.charges().refund(fetch.key, fetch.demand, tokens, answer.reset);
+            charges_.refund(fetch.key, fetch.demand, tokens, answer.reset);
         }
     } else if (granted > handed_out) {
         keep(fetch, answer.reset, granted - handed_out, now);
@@ -323,7 +325,7 @@ void Fetches::keep(const Fetch& fetch, Millis reset, std::int64_t tokens, Millis
         }
     });
     if (back != 0) {
-        shard_.charges().refund(fetch.key, fetch.demand, back, reset);
+        charges_.refund(fetch.key, fetch.demand, back, reset);
     }
 }
 
@@ -338,7 +340,7 @@ void Fetches::put_back(std::string_view key, const Demand& demand, std::int64_t 
     if (kept) {
         (void)note(key, demand, reset, tokens, now);
     } else if (reset > now) {
-        shard_.charges().refund(key, demand, tokens, reset);
+        charges_.refund(key, demand, tokens, reset);
     }
 }
 
@@ -348,14 +350,13 @@ bool Fetches::note(std::string_view key, const Demand& demand, Millis reset, std
     if (key.size() > DebtRecord::max_key) {
         return false;
     }
-    zone_.walk().note();
-    expect_tokens();
+    zone_.note_tokens();
     return zone_.debts().update(token_debt_of(demand.id), now, [&](DebtRecord& note) {
-        if (note.reset != reset || note.shard != shard_.digest()) {
+        if (note.reset != reset || note.shard != digest_) {
             note.reset = reset;
             note.cost = 0;
             note.looked_at = now;
-            note.shard = shard_.digest();
+            note.shard = digest_;
             note.period = static_cast<std::uint32_t>(demand.rate.period);
             note.kind = demand.kind;
             note.set_key(key);
@@ -366,7 +367,7 @@ bool Fetches::note(std::string_view key, const Demand& demand, Millis reset, std
 }
 
 bool Fetches::look(const Noted& seen, bool all, Millis now) noexcept {
-    if (!all && !shard_.primary().usable()) {
+    if (!all && !nodes_.primary().usable()) {
         return false;  // while it is away, tokens are all that there is
     }
     DebtRecord note;
@@ -408,7 +409,7 @@ bool Fetches::look(const Noted& seen, bool all, Millis now) noexcept {
         of.id = id;
         of.rate.period = note.period;
         of.kind = note.kind;
-        shard_.charges().refund(note.key(), of, back, note.reset);
+        charges_.refund(note.key(), of, back, note.reset);
     }
     return back != 0;
 }

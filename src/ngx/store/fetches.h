@@ -9,9 +9,11 @@
 
 namespace rate_limit {
 
+class Charges;
 class Fetch;
-class Shard;
+class Nodes;
 class Zone;
+struct StoreConf;
 
 /// Tokens of one shard's windows, as one worker fetches them from the primary: a batch at a time, one batch
 /// at a time for a window. Requests that come meanwhile take a place in it as long as it has places, so
@@ -20,7 +22,8 @@ class Zone;
 /// can give it back.
 class Fetches {
 public:
-    explicit Fetches(Shard& shard) noexcept;
+    /// `shard` is its name.
+    Fetches(const StoreConf& store, std::string_view shard, Nodes& nodes, Charges& charges) noexcept;
 
     /// The check waits for its tokens. It may have ended when this returns.
     void ask(Check& check) noexcept;
@@ -54,7 +57,9 @@ private:
     bool note(std::string_view key, const Demand& demand, Millis reset, std::int64_t tokens,
               Millis now) noexcept;
 
-    Shard& shard_;
+    const std::uint64_t digest_;  // of the shard
+    Nodes& nodes_;
+    Charges& charges_;
     Zone& zone_;
     std::unordered_map<WindowId, Fetch*, HashOfId> open_;  // those that more may take places in
 };

@@ -81,7 +81,7 @@ void Report::on_timer(ngx_event_t* event) noexcept {
     }
     for (const auto& shard : store.shards()) {
         add_node(line, shard->primary());
-        for (const auto& replica : shard->replicas()) {
+        for (const auto& replica : shard->nodes().replicas()) {
             add_node(line, *replica);
         }
     }

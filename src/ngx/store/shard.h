@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "ngx/conf/redis_conf.h"
+#include "ngx/store/charges.h"
+#include "ngx/store/fetches.h"
+#include "ngx/store/nodes.h"
+
+namespace rate_limit {
+
+class Deadlines;
+class Report;
+
+/// One shard as one worker sees it: its nodes, and the charges and the tokens on their way.
+class Shard final : private Node::Listener {
+public:
+    Shard(const StoreConf& store, const ShardConf& shard, Deadlines& deadlines, Report& report);
+    ~Shard() { shut_down(); }
+    Shard(const Shard&) = delete;
+    Shard& operator=(const Shard&) = delete;
+
+    std::string_view name() const noexcept { return name_; }
+    std::string_view store_name() const noexcept { return store_.name; }
+    Nodes& nodes() noexcept { return nodes_; }
+    const Nodes& nodes() const noexcept { return nodes_; }
+    Charges& charges() noexcept { return charges_; }
+    const Charges& charges() const noexcept { return charges_; }
+    Fetches& fetches() noexcept { return fetches_; }
+    Deadlines& deadlines() noexcept { return deadlines_; }
+    const Node& primary() const noexcept { return nodes_.primary(); }
+
+    /// Where it is noted for all workers that a warning about eviction has been given.
+    void set_eviction_flag(ngx_atomic_t* flag) noexcept { nodes_.primary().set_eviction_flag(flag); }
+
+    void shut_down() noexcept { nodes_.shut_down(); }
+
+private:
+    void on_usable(Node& node) noexcept override;
+    void on_unusable(Node& node) noexcept override;
+    void on_error(Node& node) noexcept override;
+
+    const StoreConf& store_;
+    const std::string_view name_;
+    Deadlines& deadlines_;
+    Report& report_;
+    Nodes nodes_;
+    Charges charges_;
+    Fetches fetches_;
+};
+
+}  // namespace rate_limit
