@@ -3,12 +3,15 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "core/limit/decision.h"
 #include "core/machine/window_record.h"
 #include "ngx/conf/conf.h"
-#include "ngx/store/check.h"
-#include "ngx/store/store.h"
+#include "ngx/store/fetches.h"
+#include "ngx/store/read.h"
+#include "ngx/store/reservation.h"
+#include "ngx/store/shard.h"
 
 namespace rate_limit {
 
@@ -65,9 +68,28 @@ struct AppliedLimit {
     std::uint32_t events = 0;  ///< what the record said when it was recalled
 
     Holding holding;
-    Demand demand;  ///< what the store is asked for, where it is asked for more than the window
-    Check check;
+    Demand demand;  ///< what of the limit the store is asked for, where it is asked for more than the window
+    std::variant<std::monostate, Read, Reservation, Seat>
+        asked;                      ///< what the store was asked; first: nothing
     const char* failure = nullptr;  ///< why the limit could not be checked: static text for a log line
+
+    /// What the store was asked; null: nothing.
+    Answer* answer() noexcept {
+        auto* read = std::get_if<Read>(&asked);
+        return read != nullptr ? static_cast<Answer*>(read) : grant();
+    }
+
+    /// Likewise, where it was asked for a part of the limit.
+    Grant* grant() noexcept {
+        auto* seat = std::get_if<Seat>(&asked);
+        return seat != nullptr ? static_cast<Grant*>(seat) : std::get_if<Reservation>(&asked);
+    }
+
+    /// What the store has granted, once: the caller has to settle it. 0 where it was not asked for any.
+    std::int64_t take_granted() noexcept { return grant() != nullptr ? grant()->take_granted() : 0; }
+
+    /// The request was charged, or was not: nobody knows.
+    bool in_doubt() noexcept { return grant() != nullptr && grant()->in_doubt(); }
 
     /// What the request holds is the caller's from now on: to be charged or given back.
     Holding take_holding() noexcept { return std::exchange(holding, Holding{}); }

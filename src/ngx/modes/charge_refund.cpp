@@ -27,11 +27,11 @@ void remember_answer(AppliedLimit& applied, const Terms& terms, const Window& an
 
 /// Takes what was granted after the request had gone on without it. False: nothing was.
 bool take_late_grant(AppliedLimit& applied, Millis now) noexcept {
-    const std::int64_t granted = applied.check.take_granted();
+    const std::int64_t granted = applied.take_granted();
     if (granted == 0) {
         return false;
     }
-    const Window answer = applied.check.window();
+    const Window answer = applied.answer()->window();
     Terms terms;
     terms.rate = applied.demand.rate;
     terms.truth = Truth::redis;
@@ -65,18 +65,18 @@ Recalled ChargeRefund::recall(AppliedLimit& applied, Millis now) const noexcept 
     return full ? confirm_or_reject(applied, *full, now) : Recalled::nothing;
 }
 
-void ChargeRefund::ask(AppliedLimit& applied, Check::Owner& owner) const noexcept {
+void ChargeRefund::ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept {
     applied.demand = {applied.id, applied.verdict.rate, applied.limit.window, applied.cost, applied.cost, 0};
-    applied.check.reserve(*applied.shard, applied.key, applied.demand, owner);
+    applied.asked.emplace<Reservation>().start(*applied.shard, applied.key, applied.demand, owner);
 }
 
 Admission ChargeRefund::admit(AppliedLimit& applied, Millis now) const noexcept {
-    if (applied.check.failure() != nullptr) {
+    if (applied.answer()->failure() != nullptr) {
         return without_answer(applied, now);
     }
     const Terms terms = terms_of(applied, now);
-    const Window answer = applied.check.window();
-    const std::int64_t granted = applied.check.take_granted();
+    const Window answer = applied.answer()->window();
+    const std::int64_t granted = applied.take_granted();
     const std::int64_t limit = terms.rate.limit;
     const bool admitted = applied.cost == 0 ? answer.used <= limit : granted >= applied.cost;
     remember_answer(applied, terms, answer, admitted);
@@ -94,14 +94,15 @@ Admission ChargeRefund::admit(AppliedLimit& applied, Millis now) const noexcept 
 }
 
 void ChargeRefund::settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept {
+    auto* reservation = std::get_if<Reservation>(&applied.asked);
     if (take_late_grant(applied, now) || applied.holding.kind == Holding::Kind::reserved) {
         settle_reserved(applied, due, now);
     } else if (due == 0) {
         give_back_here(applied, applied.take_holding());
-    } else if (applied.check.unsettled()) {
+    } else if (reservation != nullptr && reservation->unsettled()) {
         // It may be charged already: its answer will say what is left to do.
-        applied.check.keep(owe(applied, due, now).owed);
-    } else if (applied.check.in_doubt()) {
+        reservation->keep(owe(applied, due, now).owed);
+    } else if (applied.in_doubt()) {
         // Perhaps it is charged: never twice. Here it counts.
         applied.shard->charges().settle(owe(applied, due, now).owed);
     } else {

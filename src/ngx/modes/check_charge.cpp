@@ -25,15 +25,17 @@ public:
                                                        : confirm_or_reject(applied, *full, now);
     }
 
-    void ask(AppliedLimit& applied, Check::Owner& owner) const noexcept override {
-        applied.check.start(*applied.shard, applied.key, applied.recalled == Recalled::to_confirm, owner);
+    void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept override {
+        const bool confirms = applied.recalled == Recalled::to_confirm;
+        applied.asked.emplace<Read>().start(*applied.shard, applied.key,
+                                            confirms ? Read::From::primary : Read::From::any_node, owner);
     }
 
     Admission admit(AppliedLimit& applied, Millis now) const noexcept override {
-        if (applied.check.failure() != nullptr) {
+        if (applied.answer()->failure() != nullptr) {
             return without_answer(applied, now);
         }
-        const Window answer = applied.check.window();
+        const Window answer = applied.answer()->window();
         const Source source = applied.recalled == Recalled::to_confirm ? Source::primary : Source::node;
         applied.open = is_open(answer, applied.verdict.rate.period, now);
         const Admission admission =

@@ -37,9 +37,9 @@ void put_back(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcept
 }
 
 void give_back(AppliedLimit& applied) noexcept {
-    const std::int64_t granted = applied.check.take_granted();
+    const std::int64_t granted = applied.take_granted();
     if (granted != 0) {
-        hold(applied, granted, applied.check.window().reset);
+        hold(applied, granted, applied.answer()->window().reset);
     }
     const Holding holding = applied.take_holding();
     if (holding.kind == Holding::Kind::tokens) {
@@ -57,7 +57,7 @@ public:
         return true;
     }
     Recalled recall(AppliedLimit& applied, Millis now) const noexcept override;
-    void ask(AppliedLimit& applied, Check::Owner& owner) const noexcept override;
+    void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept override;
     Admission admit(AppliedLimit& applied, Millis now) const noexcept override;
     void settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept override;
 };
@@ -80,11 +80,11 @@ Recalled Lease::recall(AppliedLimit& applied, Millis now) const noexcept {
     return Recalled::admitted;
 }
 
-void Lease::ask(AppliedLimit& applied, Check::Owner& owner) const noexcept {
+void Lease::ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept {
     if (applied.cost == 0) {
         ChargeRefund::ask(applied, owner);
     } else {
-        applied.check.lease(*applied.shard, applied.key, applied.demand, owner);
+        applied.shard->fetches().fetch(applied.asked.emplace<Seat>(), applied.key, applied.demand, owner);
     }
 }
 
@@ -92,11 +92,11 @@ Admission Lease::admit(AppliedLimit& applied, Millis now) const noexcept {
     if (applied.cost == 0) {
         return ChargeRefund::admit(applied, now);
     }
-    if (applied.check.failure() != nullptr) {
+    if (applied.answer()->failure() != nullptr) {
         return without_answer(applied, now);
     }
-    const std::int64_t granted = applied.check.take_granted();
-    const Window& found = applied.check.window();
+    const std::int64_t granted = applied.take_granted();
+    const Window& found = applied.answer()->window();
     applied.open = is_open(found, applied.verdict.rate.period, now);
     hold(applied, granted, found.reset);
     show(applied, found.reset != 0 ? found : Window{0, terms_of(applied, now).proposed});
@@ -120,7 +120,7 @@ void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const no
     const bool may_consume = rest != 0 && applied.holding.kind == Holding::Kind::nothing;
     if (rest == 0 || (may_consume && consume_here(applied, rest, now).consumed)) {
         give_back(applied);  // what came late
-    } else if (applied.check.in_doubt()) {
+    } else if (applied.in_doubt()) {
         // Perhaps it is charged already: never twice. Here it counts.
         applied.shard->charges().settle(owe(applied, rest, now).owed);
     } else {

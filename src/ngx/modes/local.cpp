@@ -15,7 +15,7 @@ Recalled Local::recall(AppliedLimit& applied, Millis now) const noexcept {
     return full ? reject_by(applied, *full) : Recalled::nothing;
 }
 
-void Local::ask(AppliedLimit& /*applied*/, Check::Owner& /*owner*/) const noexcept {}
+void Local::ask(AppliedLimit& /*applied*/, Answer::Owner& /*owner*/) const noexcept {}
 
 Admission Local::admit(AppliedLimit& applied, Millis now) const noexcept {
     const Holding::Kind kind = reserves_ ? Holding::Kind::reserved : Holding::Kind::in_flight;

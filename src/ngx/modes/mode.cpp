@@ -20,7 +20,7 @@ Recalled Uncounted::recall(AppliedLimit& /*applied*/, Millis /*now*/) const noex
     return Recalled::nothing;
 }
 
-void Uncounted::ask(AppliedLimit& /*applied*/, Check::Owner& /*owner*/) const noexcept {}
+void Uncounted::ask(AppliedLimit& /*applied*/, Answer::Owner& /*owner*/) const noexcept {}
 
 Admission Uncounted::admit(AppliedLimit& /*applied*/, Millis /*now*/) const noexcept {
     return Admission::unchecked;

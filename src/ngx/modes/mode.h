@@ -27,7 +27,7 @@ public:
     virtual Recalled recall(AppliedLimit& applied, Millis now) const noexcept = 0;
 
     /// Asks the store, whose answer `owner` is told of. Not called where the limit has no shard.
-    virtual void ask(AppliedLimit& applied, Check::Owner& owner) const noexcept = 0;
+    virtual void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept = 0;
 
     /// The store has answered, or has failed to; a local limit is its own store. Unless `unchecked` the
     /// verdict gets the window as it was before this request.
@@ -49,7 +49,7 @@ public:
     constexpr Uncounted() = default;
     bool recalls_first(const AppliedLimit& applied, bool alone) const noexcept override;
     Recalled recall(AppliedLimit& applied, Millis now) const noexcept override;
-    void ask(AppliedLimit& applied, Check::Owner& owner) const noexcept override;
+    void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept override;
     Admission admit(AppliedLimit& applied, Millis now) const noexcept override;
     void settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept override;
 };

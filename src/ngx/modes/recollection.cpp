@@ -136,7 +136,7 @@ Admission without_answer(AppliedLimit& applied, Millis now) noexcept {
         return Admission::refused;
     }
     applied.verdict.known = false;
-    applied.failure = applied.check.failure();
+    applied.failure = applied.answer()->failure();
     return Admission::unchecked;
 }
 

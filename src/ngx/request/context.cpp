@@ -76,7 +76,7 @@ AppliedLimit& RequestContext::add(const Limit& limit) noexcept {
 void RequestContext::ask(AppliedLimit& applied) noexcept {
     ++pending_;
     if (applied.verdict.never_fits) {
-        applied.check.start(*applied.shard, applied.key, true, *this);
+        applied.asked.emplace<Read>().start(*applied.shard, applied.key, Read::From::primary, *this);
     } else {
         applied.mode->ask(applied, *this);
     }
@@ -86,18 +86,20 @@ void RequestContext::give_back_all() noexcept {
     const Millis now = now_millis();
     for (std::size_t i = 0; i < count_; ++i) {
         applied_[i].mode->settle(applied_[i], 0, now);
-        applied_[i].check.cancel();  // if the primary grants something later, that is given back, too
+        if (Answer* answer = applied_[i].answer()) {
+            answer->cancel();  // if the primary grants something later, that is given back, too
+        }
     }
 }
 
-void RequestContext::on_checked(Check& check) noexcept {
+void RequestContext::on_answer(Answer& answer) noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
-        if (&applied_[i].check == &check) {
+        if (applied_[i].answer() == &answer) {
             applied_[i].zone->windows().prefetch(
                 applied_[i].id);  // it arrives while the worker reads other answers
         }
     }
-    longest_ = std::max(longest_, check.waited());
+    longest_ = std::max(longest_, answer.waited());
     if (--pending_ == 0 && !asking_) {
         resume_soon(resumable_);
     }
@@ -135,7 +137,9 @@ ngx_int_t RequestContext::suspend() noexcept {
 void RequestContext::detach() noexcept {
     forget_resumption(resumable_);
     for (std::size_t i = 0; i < count_; ++i) {
-        applied_[i].check.abandon();
+        if (Answer* answer = applied_[i].answer()) {
+            answer->abandon();
+        }
     }
 }
 

@@ -14,7 +14,7 @@ namespace rate_limit {
 /// makes it, and its configuration stays in force wherever redirects take the request. Lives in the request's
 /// pool; find() looks for it on that pool's cleanup list when nginx has cleared the request's module
 /// contexts.
-class RequestContext final : private Check::Owner {
+class RequestContext final : private Answer::Owner {
 public:
     static RequestContext* find(ngx_http_request_t* r) noexcept;
 
@@ -113,7 +113,7 @@ private:
         resumable_.request = r;
     }
 
-    void on_checked(Check& check) noexcept override;
+    void on_answer(Answer& answer) noexcept override;
     static void on_request_cleanup(void* self) noexcept;
     static void on_pool_cleanup(void* self) noexcept;
 
@@ -126,7 +126,7 @@ private:
     std::size_t from_ = 0;
     bool begun_ = false;
     bool asking_ = false;
-    ngx_msec_t longest_ = 0;  // of the checks of this phase
+    ngx_msec_t longest_ = 0;  // of the answers of this phase
     ngx_msec_t store_time_ = 0;
     ngx_uint_t passed_status_ = 0;
     Resumable resumable_;

@@ -4,6 +4,7 @@
 #include "ngx/conf/redis_conf.h"
 #include "ngx/request/costs.h"
 #include "ngx/request/limiter.h"
+#include "ngx/store/store.h"
 #include "redis/digest.h"
 #include "redis/window_key.h"
 

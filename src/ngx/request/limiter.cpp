@@ -83,8 +83,9 @@ void refuse_before_asking(AppliedLimit& applied, Millis now) noexcept {
 
 /// The store was asked only so that headers can show the window, and has answered or failed.
 void refuse_after_asking(AppliedLimit& applied, Millis now) noexcept {
-    if (applied.check.failure() == nullptr) {
-        take_in(applied, applied.check.window(), now);
+    const Answer* answer = applied.answer();
+    if (answer != nullptr && answer->failure() == nullptr) {
+        take_in(applied, answer->window(), now);
     } else {
         show_unopened(applied, now);
     }

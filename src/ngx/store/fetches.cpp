@@ -21,44 +21,25 @@ constexpr const char* no_answer = "the primary did not answer";
 
 }  // namespace
 
-/// A batch, or what one request asks for itself. Belongs to the node until it is answered; who waits may be
-/// gone by then, and the tokens are kept all the same.
+/// A batch, or what one request asks for itself. Belongs to the node until it is answered; the requests that
+/// wait for it may be gone by then, and the tokens are kept all the same.
 class Fetch final : public ReserveCommand {
 public:
-    Fetch() noexcept { ngx_queue_init(&waiting); }
-
-    bool wanted() const noexcept override { return ahead || !ngx_queue_empty(&waiting); }
+    bool wanted() const noexcept override { return ahead || !seats.empty(); }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
 
-    void add(Check& check) noexcept {
-        check.fetch_ = this;
-        ngx_queue_insert_tail(&waiting, &check.place_);
+    void add(Seat& seat) noexcept {
+        seat.fetch_ = this;
+        places -= seat.demand_->want;
+        seats.push(seat);
     }
-
-    /// As a check that is in a queue by its place.
-    static Check& check_of(ngx_queue_t& place) noexcept { return *ngx_queue_data(&place, Check, place_); }
-
-    static std::int64_t cost_of(const Check& check) noexcept { return check.demand_->want; }
-
-    /// Gives the check what it waits for; or nothing, and the reason in `window`.
-    static void end(Check& check, std::int64_t tokens, const Window& window) noexcept {
-        check.granted_ = tokens;
-        check.window_ = window;
-        check.end(nullptr);
-    }
-
-    static void fail(Check& check, const char* reason) noexcept { check.end(reason); }
-
-    static const Demand& demand_of(const Check& check) noexcept { return *check.demand_; }
-
-    static std::string_view key_of(const Check& check) noexcept { return check.key_; }
 
     Terms terms(Millis now) const noexcept {
         return {demand.rate, Truth::redis, propose_reset(demand.kind, demand.rate.period, now), now};
     }
 
-    Fetches* leases = nullptr;
-    ngx_queue_t waiting;      // checks, first come first served
+    Fetches* fetches = nullptr;
+    Queue<Seat> seats;        // first come first served
     std::int64_t places = 0;  // tokens that nobody has spoken for
     bool ahead = false;       // nobody needs to wait for it
     std::uint32_t events = 0;
@@ -69,81 +50,101 @@ private:
 
 namespace {
 
-FreeList<Fetch>& fetches() {
+FreeList<Fetch>& free_fetches() {
     static FreeList<Fetch> list;
     return list;
 }
 
-/// Moves all that wait.
-void take_all(ngx_queue_t& from, ngx_queue_t& to) noexcept {
-    ngx_queue_init(&to);
-    if (!ngx_queue_empty(&from)) {
-        ngx_queue_add(&to, &from);
-        ngx_queue_init(&from);
+}  // namespace
+
+void Seat::leave() noexcept {
+    if (fetch_ != nullptr) {
+        fetch_->places += demand_->want;
+        fetch_ = nullptr;
+        Queue<Seat>::remove(*this);
     }
 }
 
-Check& pop(ngx_queue_t& queue) noexcept {
-    ngx_queue_t* place = ngx_queue_head(&queue);
-    ngx_queue_remove(place);
-    return Fetch::check_of(*place);
+void Seat::cancel() noexcept {
+    if (waiting()) {
+        leave();
+        stop();
+    }
 }
 
-}  // namespace
+void Seat::deadline_passed() noexcept {
+    leave();
+    end("no answer in check_timeout");
+}
+
+void Seat::fail(const char* reason) noexcept {
+    fetch_ = nullptr;
+    end(reason);
+}
+
+/// Gives the request what it waits for; or nothing, and the reason in `window`.
+void Seat::serve(std::int64_t tokens, const Window& window) noexcept {
+    fetch_ = nullptr;
+    granted_ = tokens;
+    window_ = window;
+    end(nullptr);
+}
 
 void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
     if (delivery == Delivery::answered && wanted() && send_text(node, *reply)) {
         return;
     }
-    leases->close(*this);
+    fetches->close(*this);
     if (delivery != Delivery::answered) {
         if (delivery == Delivery::in_doubt) {
             charges->doubt_reservation();
-            for (ngx_queue_t* place = ngx_queue_head(&waiting); place != ngx_queue_sentinel(&waiting);
-                 place = ngx_queue_next(place)) {
-                check_of(*place).in_doubt_ = true;
+            for (Seat* seat = seats.first(); seat != nullptr; seat = seats.after(*seat)) {
+                seat->in_doubt_ = true;
             }
         }
-        leases->fail(*this, no_answer);
+        fetches->fail(*this, no_answer);
         return;
     }
     std::int64_t granted = 0;
     Window window;
     const Fault fault = take(node, *reply, granted, window);
     if (fault == Fault::none) {
-        leases->settle(*this, granted, window);
+        fetches->settle(*this, granted, window);
     } else {
-        leases->fail(*this, explain(fault));
+        fetches->fail(*this, explain(fault));
     }
 }
 
-Fetches::Fetches(const StoreConf& store, std::string_view shard, Nodes& nodes, Charges& charges) noexcept
-    : digest_(shard_digest(store.name, shard)), nodes_(nodes), charges_(charges), zone_(*store.zone) {}
+Fetches::Fetches(const StoreConf& store, std::string_view shard, Nodes& nodes, Charges& charges,
+                 Deadlines& deadlines) noexcept
+    : digest_(shard_digest(store.name, shard)),
+      nodes_(nodes),
+      charges_(charges),
+      deadlines_(deadlines),
+      zone_(*store.zone) {}
 
-void Fetches::leave(Check& check) noexcept {
-    if (check.fetch_ != nullptr) {
-        check.fetch_->places += Fetch::cost_of(check);
-        check.fetch_ = nullptr;
-        ngx_queue_remove(&check.place_);
-    }
+void Fetches::fetch(Seat& seat, std::string_view key, const Demand& demand, Answer::Owner& owner) noexcept {
+    seat.key_ = key;
+    seat.demand_ = &demand;
+    seat.begin(deadlines_, Deadlines::Stage::whole, owner);
+    find_seat(seat);
 }
 
-void Fetches::ask(Check& check) noexcept {
-    const Demand& what = Fetch::demand_of(check);
+/// In the fetch that is under way, or in one of its own.
+void Fetches::find_seat(Seat& seat) noexcept {
+    const Demand& what = *seat.demand_;
     const auto found = open_.find(what.id);
-    // One that is not answered in time holds up nobody else.
+    // A fetch that is not answered in time holds up nobody else.
     if (found != open_.end() && found->second->places >= what.want && nodes_.primary().usable()) {
-        found->second->places -= what.want;
-        found->second->add(check);
+        found->second->add(seat);
         return;
     }
     try {
-        Fetch& fetch = start(Fetch::key_of(check), what);
-        fetch.places -= what.want;
-        fetch.add(check);
+        Fetch& fetch = start(seat.key_, what);
+        fetch.add(seat);
         submit(fetch);
     } catch (...) {
-        Fetch::fail(check, "no memory");
+        seat.fail("no memory");
     }
 }
 
@@ -156,24 +157,24 @@ void Fetches::fetch_ahead(std::string_view key, const Demand& demand) noexcept {
         fetch.ahead = true;
         submit(fetch);
     } catch (...) {
-        // the first that finds no tokens asks
+        // the first request that finds no tokens asks
     }
 }
 
 /// Decides how many tokens to ask for. More than are needed at once only if no other batch is on its way, if
 /// they can be kept and given back later, and if this worker stays.
 Fetch& Fetches::start(std::string_view key, const Demand& demand) {
-    Fetch& fetch = fetches().take();
+    Fetch& fetch = free_fetches().take();
     const Millis now = now_millis();
     bool batched = ngx_exiting == 0;
     try {
         fetch.begin(key, demand, charges_);
         batched = batched && open_.emplace(demand.id, &fetch).second;
     } catch (...) {
-        fetches().give_back(fetch);
+        free_fetches().give_back(fetch);
         throw;
     }
-    fetch.leases = this;
+    fetch.fetches = this;
     fetch.parts = demand.batch == 0 ? parts_of_rest : 1;
     fetch.ahead = false;
     std::int64_t here = 0;
@@ -211,7 +212,7 @@ void Fetches::submit(Fetch& fetch) noexcept {
     node->submit(fetch);
 }
 
-/// Nobody takes a place in it any more.
+/// Nobody takes a seat in it any more.
 void Fetches::close(Fetch& fetch) noexcept {
     const auto found = open_.find(fetch.demand.id);
     if (found != open_.end() && found->second == &fetch) {
@@ -222,91 +223,111 @@ void Fetches::close(Fetch& fetch) noexcept {
 /// The last thing done with a fetch that got no answer.
 void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
     zone_.windows().change(fetch.demand.id, end_fetch);
-    ngx_queue_t waiting;
-    take_all(fetch.waiting, waiting);
-    fetches().give_back(fetch);
-    while (!ngx_queue_empty(&waiting)) {
-        Check& check = pop(waiting);
-        check.fetch_ = nullptr;
-        Fetch::fail(check, reason);
+    Queue<Seat> seats;
+    seats.take_all(fetch.seats);
+    free_fetches().give_back(fetch);
+    while (!seats.empty()) {
+        seats.pop().fail(reason);
     }
 }
 
-/// Hands out what the primary granted: under one lock, so that whoever has a place gets it. Who finds too
-/// little, though the primary has as much, asks again.
+/// Who gets what of a fetch that was answered.
+struct Fetches::Sharing {
+    explicit Sharing(Fetch& fetch) noexcept { waiting.take_all(fetch.seats); }
+
+    /// Serves each request, first come first served, for which take(demand) is true.
+    template <typename Take>
+    void serve(Take&& take) noexcept {
+        for (Seat* seat = waiting.first(); seat != nullptr;) {
+            Seat* next = waiting.after(*seat);
+            if (take(*seat->demand_)) {
+                handed_out += seat->demand_->want;
+                Queue<Seat>::remove(*seat);
+                served.push(*seat);
+            }
+            seat = next;
+        }
+    }
+
+    Queue<Seat> waiting;
+    Queue<Seat> served;
+    std::int64_t handed_out = 0;  // tokens, to those that are served
+    std::int64_t left_here = 0;   // at hand for anybody after that
+    std::int64_t used = 0;        // of the window, what was handed out included
+};
+
+/// Hands out what the primary granted.
 void Fetches::settle(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept {
+    const Millis now = now_millis();
+    const bool live = is_open(answer, fetch.demand.rate.period, now);
+    Sharing sharing(fetch);
+    if (!hand_out_here(fetch, granted, answer, sharing)) {
+        hand_out_there(fetch, live ? granted : 0, answer, sharing);
+    } else if (granted > sharing.handed_out) {
+        keep(fetch, answer.reset, granted - sharing.handed_out, now);
+    }
+    free_fetches().give_back(fetch);
+    tell(sharing, answer, !live && granted != 0);
+}
+
+/// By way of the window's record, under one lock, so that each request that has a seat gets its tokens. False
+/// without room in the memory, or when Redis is in another window.
+bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Window& answer,
+                            Sharing& sharing) noexcept {
     const Millis now = now_millis();
     const Terms terms = fetch.terms(now);
     const Question question = charges_.question(fetch.demand.id, fetch.events);
-    const bool live = is_open(answer, terms.rate.period, now);
-    ngx_queue_t waiting;
-    ngx_queue_t served;
-    take_all(fetch.waiting, waiting);
-    ngx_queue_init(&served);
-    std::int64_t left_here = 0;
-    std::int64_t used = 0;
-    std::int64_t handed_out = 0;
-
-    const auto serve = [&](auto&& take) {
-        for (ngx_queue_t* place = ngx_queue_head(&waiting); place != ngx_queue_sentinel(&waiting);) {
-            ngx_queue_t* next = ngx_queue_next(place);
-            Check& check = Fetch::check_of(*place);
-            if (take(Fetch::demand_of(check))) {
-                handed_out += Fetch::cost_of(check);
-                ngx_queue_remove(place);
-                ngx_queue_insert_tail(&served, place);
-            }
-            place = next;
-        }
-    };
     bool kept = false;
     (void)zone_.windows().update(fetch.demand.id, now, [&](WindowRecord& record) {
         kept = grant(record, terms, answer, granted, question);
         if (!kept) {
             return;
         }
-        serve([&](const Demand& what) {
+        sharing.serve([&](const Demand& demand) {
             Terms own = terms;
-            own.rate = what.rate;
-            return consume(record, own, what.want);
+            own.rate = demand.rate;
+            return consume(record, own, demand.want);
         });
-        left_here = at_hand(record);
-        used = taken(record);
+        sharing.left_here = at_hand(record);
+        sharing.used = taken(record);
     });
-    if (!kept) {
-        // No room in the memory, or Redis is in another window.
-        std::int64_t tokens = live ? granted : 0;
-        serve([&](const Demand& what) {
-            const bool enough = what.want <= tokens;
-            tokens -= enough ? what.want : 0;
-            return enough;
-        });
-        used = answer.used - tokens;
-        if (tokens != 0) {
-            charges_.refund(fetch.key, fetch.demand, tokens, answer.reset);
-        }
-    } else if (granted > handed_out) {
-        keep(fetch, answer.reset, granted - handed_out, now);
-    }
-    fetches().give_back(fetch);
+    return kept;
+}
 
-    used -= handed_out;
-    while (!ngx_queue_empty(&served)) {
-        Check& check = pop(served);
-        check.fetch_ = nullptr;
-        Fetch::end(check, Fetch::cost_of(check), {used, answer.reset});
-        used += Fetch::demand_of(check).want;
+/// Without the window's record: what is left goes back to the primary at once.
+void Fetches::hand_out_there(const Fetch& fetch, std::int64_t granted, const Window& answer,
+                             Sharing& sharing) noexcept {
+    std::int64_t left = granted;
+    sharing.serve([&left](const Demand& demand) {
+        const bool enough = demand.want <= left;
+        left -= enough ? demand.want : 0;
+        return enough;
+    });
+    sharing.used = answer.used - left;
+    if (left != 0) {
+        charges_.refund(fetch.key, fetch.demand, left, answer.reset);
     }
-    while (!ngx_queue_empty(&waiting)) {
-        Check& check = pop(waiting);
-        check.fetch_ = nullptr;
-        const std::int64_t left = Fetch::demand_of(check).rate.limit - answer.used;
-        const std::int64_t missing = Fetch::cost_of(check) - left_here;
-        const bool too_late = !live && granted != 0;
-        if (too_late || (missing > 0 && missing <= left)) {
-            ask(check);
+}
+
+/// Tells the requests. One that found too little, though the primary has as much, asks again; all do for whom
+/// the tokens came too late, when their window had ended.
+void Fetches::tell(Sharing& sharing, const Window& answer, bool too_late) noexcept {
+    std::int64_t used = sharing.used - sharing.handed_out;
+    while (!sharing.served.empty()) {
+        Seat& seat = sharing.served.pop();
+        const std::int64_t want = seat.demand_->want;
+        seat.serve(want, {used, answer.reset});
+        used += want;
+    }
+    while (!sharing.waiting.empty()) {
+        Seat& seat = sharing.waiting.pop();
+        const Demand& demand = *seat.demand_;
+        const std::int64_t missing = demand.want - sharing.left_here;
+        seat.fetch_ = nullptr;
+        if (too_late || (missing > 0 && missing <= demand.rate.limit - answer.used)) {
+            find_seat(seat);
         } else {
-            Fetch::end(check, 0, {used, answer.reset});
+            seat.serve(0, {used, answer.reset});
         }
     }
 }

@@ -5,7 +5,9 @@
 
 #include "core/machine/debt_record.h"
 #include "core/machine/note_walk.h"
-#include "ngx/store/check.h"
+#include "ngx/base/queue.h"
+#include "ngx/store/answer.h"
+#include "ngx/store/demand.h"
 
 namespace rate_limit {
 
@@ -15,21 +17,42 @@ class Nodes;
 class Zone;
 struct StoreConf;
 
+/// A request that waits for tokens. The window that it gets counts neither them nor what others have at hand.
+class Seat final : public Grant, public Place<Seat> {
+public:
+    Seat() = default;
+    ~Seat() { cancel(); }
+
+    void cancel() noexcept override;
+
+private:
+    friend class Fetch;
+    friend class Fetches;
+
+    void deadline_passed() noexcept override;
+    void leave() noexcept;
+    void fail(const char* reason) noexcept;
+    void serve(std::int64_t tokens, const Window& window) noexcept;
+
+    std::string_view key_;
+    const Demand* demand_ = nullptr;
+    Fetch* fetch_ = nullptr;  // null: in none
+};
+
 /// Tokens of one shard's windows, as one worker fetches them from the primary: a batch at a time, one batch
-/// at a time for a window. Requests that come meanwhile take a place in it as long as it has places, so
-/// nobody waits for tokens that others have spoken for; who finds none asks for itself. What is left goes
-/// into the memory of the window, for all workers, and is noted there with its Redis key, so that any worker
-/// can give it back.
+/// at a time for a window. Requests that come meanwhile take a seat in it as long as it has tokens for them,
+/// so nobody waits for tokens that others have spoken for; a request that finds no seat asks for itself. What
+/// is left goes into the memory of the window, for all workers, and is noted there with its Redis key, so
+/// that any worker can give it back.
 class Fetches {
 public:
     /// `shard` is its name.
-    Fetches(const StoreConf& store, std::string_view shard, Nodes& nodes, Charges& charges) noexcept;
+    Fetches(const StoreConf& store, std::string_view shard, Nodes& nodes, Charges& charges,
+            Deadlines& deadlines) noexcept;
 
-    /// The check waits for its tokens. It may have ended when this returns.
-    void ask(Check& check) noexcept;
-
-    /// Nobody waits any more: the place is free.
-    static void leave(Check& check) noexcept;
+    /// The request waits for tokens, `demand.want` of them. `key`, the window's Redis key, and `demand` stay
+    /// valid while it waits.
+    void fetch(Seat& seat, std::string_view key, const Demand& demand, Answer::Owner& owner) noexcept;
 
     /// Fetches a batch that nobody waits for yet.
     void fetch_ahead(std::string_view key, const Demand& demand) noexcept;
@@ -43,16 +66,23 @@ public:
 
 private:
     friend class Fetch;
+    struct Sharing;
 
     struct HashOfId {
         std::size_t operator()(const WindowId& id) const noexcept { return static_cast<std::size_t>(id.low); }
     };
 
+    void find_seat(Seat& seat) noexcept;
     Fetch& start(std::string_view key, const Demand& demand);
     void submit(Fetch& fetch) noexcept;
     void close(Fetch& fetch) noexcept;
     void fail(Fetch& fetch, const char* reason) noexcept;
     void settle(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept;
+    bool hand_out_here(const Fetch& fetch, std::int64_t granted, const Window& answer,
+                       Sharing& sharing) noexcept;
+    void hand_out_there(const Fetch& fetch, std::int64_t granted, const Window& answer,
+                        Sharing& sharing) noexcept;
+    void tell(Sharing& sharing, const Window& answer, bool too_late) noexcept;
     void keep(const Fetch& fetch, Millis reset, std::int64_t tokens, Millis now) noexcept;
     bool note(std::string_view key, const Demand& demand, Millis reset, std::int64_t tokens,
               Millis now) noexcept;
@@ -60,8 +90,9 @@ private:
     const std::uint64_t digest_;  // of the shard
     Nodes& nodes_;
     Charges& charges_;
+    Deadlines& deadlines_;
     Zone& zone_;
-    std::unordered_map<WindowId, Fetch*, HashOfId> open_;  // those that more may take places in
+    std::unordered_map<WindowId, Fetch*, HashOfId> open_;  // those that more may take seats in
 };
 
 }  // namespace rate_limit

@@ -9,7 +9,7 @@ Shard::Shard(const StoreConf& store, const ShardConf& shard, Deadlines& deadline
       report_(report),
       nodes_(store, shard, *this),
       charges_(store, shard.name, nodes_, report),
-      fetches_(store, shard.name, nodes_, charges_) {}
+      fetches_(store, shard.name, nodes_, charges_, deadlines) {}
 
 void Shard::on_usable(Node& node) noexcept {
     if (node.is_primary()) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ngx/conf/redis_conf.h"
-#include "ngx/store/check.h"
+#include "ngx/store/deadlines.h"
 #include "ngx/store/report.h"
 #include "ngx/store/shard.h"
 

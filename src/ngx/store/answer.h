@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "core/limit/window.h"
+#include "ngx/base/ngx.h"
+#include "ngx/store/deadlines.h"
+
+namespace rate_limit {
+
+/// What a request waits for, check_timeout at most: a store's word on one window. It lives in the request;
+/// what is sent for it may outlive it.
+class Answer : private Deadline {
+public:
+    class Owner {
+    public:
+        /// The wait is over: see failure() and window(). May come from within the call that began it.
+        virtual void on_answer(Answer& answer) noexcept = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    bool waiting() const noexcept { return owner_ != nullptr; }
+
+    /// The owner is not told any more, and an answer that comes later is dropped, or given back.
+    virtual void cancel() noexcept = 0;
+
+    /// Cancels it if it still waits.
+    void abandon() noexcept {
+        if (waiting()) {
+            cancel();
+        }
+    }
+
+    /// Null after an answer, else why there is none: text for a log line.
+    const char* failure() const noexcept { return failure_; }
+
+    /// As stored: closed and impossible windows included, {0, 0} for none.
+    const Window& window() const noexcept { return window_; }
+
+    /// Milliseconds from the begin to the end.
+    ngx_msec_t waited() const noexcept { return waited_; }
+
+protected:
+    using Stage = Deadlines::Stage;
+
+    Answer() = default;
+    ~Answer() = default;
+
+    void begin(Deadlines& deadlines, Stage stage, Owner& owner) noexcept {
+        deadlines_ = &deadlines;
+        owner_ = &owner;
+        deadlines.start(*this, stage);
+    }
+
+    /// A further part of check_timeout has passed.
+    void move_on(Stage stage) noexcept { deadlines_->move(*this, stage); }
+
+    /// It does not wait any more; nobody is told.
+    void stop() noexcept {
+        owner_ = nullptr;
+        waited_ = deadlines_->end(*this);
+    }
+
+    /// The wait is over: the last thing done with it.
+    void end(const char* failure) noexcept {
+        Owner* owner = owner_;
+        failure_ = failure;
+        stop();
+        owner->on_answer(*this);
+    }
+
+    Window window_;
+
+private:
+    Owner* owner_ = nullptr;
+    Deadlines* deadlines_ = nullptr;
+    const char* failure_ = nullptr;
+    ngx_msec_t waited_ = 0;
+};
+
+/// An answer that brings a part of the limit: whoever takes it has to settle it or give it back.
+class Grant : public Answer {
+public:
+    /// What was granted, once.
+    std::int64_t take_granted() noexcept { return std::exchange(granted_, 0); }
+
+    /// It was sent, and the connection ended before the answer.
+    bool in_doubt() const noexcept { return in_doubt_; }
+
+protected:
+    Grant() = default;
+    ~Grant() = default;
+
+    std::int64_t granted_ = 0;
+    bool in_doubt_ = false;
+};
+
+}  // namespace rate_limit

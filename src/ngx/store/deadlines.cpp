@@ -1,0 +1,73 @@
+#include "ngx/store/deadlines.h"
+
+namespace rate_limit {
+
+Deadlines::Deadlines(ngx_msec_t check_timeout, Owner& owner) noexcept
+    : owner_(owner), waits_{check_timeout / 3, check_timeout * 2 / 3, check_timeout, check_timeout} {}
+
+/// How many milliseconds are left to one in this stage.
+ngx_msec_int_t Deadlines::left(std::size_t stage, const Deadline& deadline, ngx_msec_t now) const noexcept {
+    return static_cast<ngx_msec_int_t>(deadline.started_ + waits_[stage] - now);
+}
+
+void Deadlines::add(Deadline& deadline, Stage stage) noexcept {
+    const auto index = static_cast<std::size_t>(stage);
+    queues_[index].push(deadline);
+    ++waiting_;
+    timer_.keep_worker(true);
+    if (!timer_.armed() || left(index, deadline, timer_.due()) < 0) {
+        arm(ngx_current_msec);
+    }
+}
+
+bool Deadlines::is_overdue(ngx_msec_t now) const noexcept {
+    for (std::size_t i = 0; i < stages; ++i) {
+        if (!queues_[i].empty() && left(i, queues_[i].front(), now) <= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void Deadlines::on_timer(void* self) noexcept {
+    static_cast<Deadlines*>(self)->judge();
+}
+
+/// Answers that lie in the sockets are read before any deadline is judged.
+void Deadlines::judge() noexcept {
+    if (is_overdue(ngx_current_msec)) {
+        owner_.read_now();
+    }
+    if (is_overdue(ngx_current_msec)) {
+        if (lateness_.excuses(timer_)) {
+            timer_.set(lateness_.grace());
+            return;
+        }
+        pass(ngx_current_msec);
+    }
+    arm(ngx_current_msec);
+}
+
+/// Last stage first: nothing moves through more than one stage in one call.
+void Deadlines::pass(ngx_msec_t now) noexcept {
+    for (std::size_t i = stages; i-- > 0;) {
+        while (!queues_[i].empty() && left(i, queues_[i].front(), now) <= 0) {
+            queues_[i].front().deadline_passed();
+        }
+    }
+}
+
+void Deadlines::arm(ngx_msec_t now) noexcept {
+    ngx_msec_int_t wait = -1;
+    for (std::size_t i = 0; i < stages; ++i) {
+        if (!queues_[i].empty()) {
+            const ngx_msec_int_t next = ngx_max(left(i, queues_[i].front(), now), 1);
+            wait = wait < 0 ? next : ngx_min(wait, next);
+        }
+    }
+    if (wait > 0) {
+        timer_.set(static_cast<ngx_msec_t>(wait));
+    }
+}
+
+}  // namespace rate_limit

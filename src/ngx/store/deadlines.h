@@ -1,0 +1,93 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "ngx/base/lateness.h"
+#include "ngx/base/ngx.h"
+#include "ngx/base/queue.h"
+#include "ngx/base/timer.h"
+
+namespace rate_limit {
+
+/// Something that stands in a queue of Deadlines.
+class Deadline : public Place<Deadline> {
+protected:
+    Deadline() = default;
+    ~Deadline() = default;
+    Deadline(const Deadline&) = delete;
+    Deadline& operator=(const Deadline&) = delete;
+
+    /// It is late. It takes itself out of its queue before this returns.
+    virtual void deadline_passed() noexcept = 0;
+
+private:
+    friend class Deadlines;
+
+    ngx_msec_t started_ = 0;
+};
+
+/// The deadlines of all that waits for one store, each a part of check_timeout after its start. Each queue is
+/// sorted by itself, because whatever enters it does so when it has waited equally long; one timer serves all
+/// queues.
+class Deadlines {
+public:
+    /// Each has a queue. Reads pass three; what has only one deadline has a queue of its own, for it enters
+    /// that earlier.
+    enum class Stage : unsigned char { first_third, second_third, last_third, whole };
+
+    class Owner {
+    public:
+        /// Something is overdue: reads the answers that lie in the sockets, for they are in time.
+        virtual void read_now() noexcept = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    Deadlines(ngx_msec_t check_timeout, Owner& owner) noexcept;
+    Deadlines(const Deadlines&) = delete;
+    Deadlines& operator=(const Deadlines&) = delete;
+
+    /// It starts to wait now.
+    void start(Deadline& deadline, Stage stage) noexcept {
+        deadline.started_ = ngx_current_msec;
+        add(deadline, stage);
+    }
+
+    /// It goes on to another stage; the time of its start stays.
+    void move(Deadline& deadline, Stage stage) noexcept {
+        Waiting::remove(deadline);
+        --waiting_;
+        add(deadline, stage);
+    }
+
+    /// It waits no longer. Returns how long it did.
+    ngx_msec_t end(Deadline& deadline) noexcept {
+        Waiting::remove(deadline);
+        timer_.keep_worker(--waiting_ != 0);
+        return ngx_current_msec - deadline.started_;
+    }
+
+private:
+    using Waiting = Queue<Deadline>;
+    static constexpr std::size_t stages = static_cast<std::size_t>(Stage::whole) + 1;
+
+    static void on_timer(void* self) noexcept;
+
+    void add(Deadline& deadline, Stage stage) noexcept;
+    void judge() noexcept;
+    void pass(ngx_msec_t now) noexcept;
+    void arm(ngx_msec_t now) noexcept;
+    ngx_msec_int_t left(std::size_t stage, const Deadline& deadline, ngx_msec_t now) const noexcept;
+    bool is_overdue(ngx_msec_t now) const noexcept;
+
+    Owner& owner_;
+    std::array<Waiting, stages> queues_;
+    std::array<ngx_msec_t, stages> waits_;  // how long after the start each queue's deadlines are
+    std::size_t waiting_ = 0;               // in all queues
+    Lateness lateness_;
+    Timer timer_{this, on_timer, Timer::Worker::stays};  // while anything waits
+};
+
+}  // namespace rate_limit

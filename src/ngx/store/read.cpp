@@ -1,0 +1,152 @@
+#include "ngx/store/read.h"
+
+#include <algorithm>
+
+#include "core/free_list.h"
+#include "ngx/store/shard.h"
+#include "redis/answer.h"
+
+namespace rate_limit {
+
+/// One node asked for one read. Belongs to the node until it is answered; `read` is null when nobody waits.
+class ReadCommand final : public Command {
+public:
+    std::string_view encode(CommandWriter& writer) override { return writer.check(read->key_); }
+    const char* name() const noexcept override { return "HMGET"; }
+    bool wanted() const noexcept override { return read != nullptr; }
+    void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
+
+    Read* read = nullptr;
+    const Node* node = nullptr;
+};
+
+namespace {
+
+constexpr const char* no_node = "no node of the shard is up";
+
+FreeList<ReadCommand>& commands() {
+    static FreeList<ReadCommand> list;
+    return list;
+}
+
+}  // namespace
+
+void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
+    if (read == nullptr) {
+        commands().give_back(*this);
+    } else if (delivery == Delivery::answered) {
+        read->answered(*this, from, *reply);
+    } else {
+        read->lost(*this);
+    }
+}
+
+void Read::start(Shard& shard, std::string_view key, From from, Owner& owner) noexcept {
+    nodes_ = &shard.nodes();
+    key_ = key;
+    from_ = from;
+    stage_ = Stage::first_third;
+    begin(shard.deadlines(), stage_, owner);
+    if (!ask_next()) {
+        finish(no_node);
+    }
+}
+
+/// False when there is no further node to ask. True says nothing of what is left: the command may have come
+/// back, and the read ended, before this returns.
+bool Read::ask_next() noexcept {
+    std::array<const Node*, most_commands> asked{};
+    std::size_t count = 0;
+    ReadCommand** slot = nullptr;
+    for (ReadCommand*& command : commands_) {
+        if (command == nullptr) {
+            slot = &command;
+        } else {
+            asked[count++] = command->node;
+        }
+    }
+    Node* node = nullptr;
+    if (from_ == From::any_node) {
+        node = nodes_->choose(asked.data(), count);
+    } else if (count == 0) {
+        node = nodes_->choose_primary();
+    }
+    if (node == nullptr || slot == nullptr) {
+        return false;
+    }
+    try {
+        ReadCommand& command = commands().take();
+        command.read = this;
+        command.node = node;
+        *slot = &command;
+        node->submit(command);
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+void Read::answered(ReadCommand& command, Node& node, const Reply& reply) noexcept {
+    const Fault fault = read_check(reply, window_);
+    if (fault == Fault::none) {
+        node.served();
+        forget(command);
+        finish(nullptr);
+    } else if (node.blame(fault, command.name(), reply, Access::read) == Blame::node) {
+        lost(command);
+    } else {
+        forget(command);
+        finish(explain(fault));
+    }
+}
+
+/// This node will not answer: another one may.
+void Read::lost(ReadCommand& command) noexcept {
+    forget(command);
+    if (ask_next()) {
+        return;
+    }
+    if (std::all_of(commands_.begin(), commands_.end(),
+                    [](const ReadCommand* other) { return other == nullptr; })) {
+        finish(no_node);
+    }
+}
+
+void Read::forget(ReadCommand& command) noexcept {
+    std::replace(commands_.begin(), commands_.end(), &command, static_cast<ReadCommand*>(nullptr));
+    commands().give_back(command);
+}
+
+void Read::deadline_passed() noexcept {
+    if (stage_ == Stage::last_third) {
+        finish("no answer in check_timeout");
+        return;
+    }
+    stage_ = stage_ == Stage::first_third ? Stage::second_third : Stage::last_third;
+    move_on(stage_);
+    ask_next();
+}
+
+/// Commands that are still under way belong to their nodes alone.
+void Read::let_go() noexcept {
+    for (ReadCommand*& command : commands_) {
+        if (command != nullptr) {
+            command->read = nullptr;
+            command = nullptr;
+        }
+    }
+}
+
+void Read::finish(const char* failure) noexcept {
+    let_go();
+    end(failure);
+}
+
+void Read::cancel() noexcept {
+    if (waiting()) {
+        let_go();
+        stop();
+    }
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "ngx/store/answer.h"
+
+namespace rate_limit {
+
+class Node;
+class Nodes;
+class ReadCommand;
+class Shard;
+struct Reply;
+
+/// One read of one window, from as many nodes as it takes: a replica first; after each third of check_timeout
+/// without an answer, and at once after a failure, also the next node. The first answer counts.
+class Read final : public Answer {
+public:
+    enum class From : unsigned char {
+        any_node,
+        primary,  ///< no other node will do
+    };
+
+    Read() = default;
+    ~Read() { cancel(); }
+
+    /// `key`, the window's Redis key, stays valid while it waits.
+    void start(Shard& shard, std::string_view key, From from, Owner& owner) noexcept;
+
+    void cancel() noexcept override;
+
+private:
+    friend class ReadCommand;
+
+    static constexpr std::size_t most_commands =
+        3;  // in flight at a time: one for each third of check_timeout
+
+    void deadline_passed() noexcept override;
+    bool ask_next() noexcept;
+    void answered(ReadCommand& command, Node& node, const Reply& reply) noexcept;
+    void lost(ReadCommand& command) noexcept;
+    void forget(ReadCommand& command) noexcept;
+    void let_go() noexcept;
+    void finish(const char* failure) noexcept;
+
+    Nodes* nodes_ = nullptr;
+    std::string_view key_;
+    From from_ = From::any_node;
+    Stage stage_ = Stage::first_third;
+    std::array<ReadCommand*, most_commands> commands_{};  // null: none
+};
+
+}  // namespace rate_limit
