@@ -1,0 +1,205 @@
+#include "core/machine/counter_table.h"
+
+#include <algorithm>
+
+namespace rate_limit {
+
+namespace {
+
+/// A slot is at least so large, with room for some twenty groups, however many workers there are.
+constexpr std::size_t least_slot = 2048;
+
+}  // namespace
+
+bool CounterTable::create(void* memory, std::size_t size, std::size_t workers, Millis now) noexcept {
+    const std::size_t most = std::min(most_slots, size / least_slot);
+    const std::size_t slots = 1 + std::min(2 * workers, most);
+    if (!take_up(memory, size, slots)) {
+        return false;
+    }
+    header_->size = size;
+    header_->slots = slots;
+    header_->since = now;
+    header_->layout.store(version, std::memory_order_release);
+    return true;
+}
+
+bool CounterTable::attach(void* memory, std::size_t size) noexcept {
+    const auto* header = static_cast<const Header*>(memory);
+    return memory != nullptr && size >= sizeof(Header) &&
+           header->layout.load(std::memory_order_acquire) == version && header->size == size &&
+           take_up(memory, size, header->slots);
+}
+
+bool CounterTable::take_up(void* memory, std::size_t size, std::size_t slots) noexcept {
+    // What lies between the header and the cells is rounded up to whole cache lines.
+    const std::size_t fixed = sizeof(Header) + slots * sizeof(owners_[0]) + alignment;
+    const std::size_t of_group = sizeof(Place) + slots * sizeof(Cells);
+    if (memory == nullptr || reinterpret_cast<std::uintptr_t>(memory) % alignment != 0 ||
+        size < fixed + of_group) {
+        return false;
+    }
+    slots_ = slots;
+    groups_ = (size - fixed) / of_group;
+    auto* at = static_cast<char*>(memory);
+    header_ = reinterpret_cast<Header*>(at);
+    at += sizeof(Header);
+    owners_ = reinterpret_cast<std::atomic<std::uint64_t>*>(at);
+    at += slots_ * sizeof(owners_[0]);
+    places_ = reinterpret_cast<Place*>(at);
+    at += groups_ * sizeof(Place);
+    at += (alignment - reinterpret_cast<std::uintptr_t>(at) % alignment) % alignment;
+    cells_ = reinterpret_cast<Cells*>(at);
+    slot_ = no_slot;
+    return true;
+}
+
+/// A place, once taken, is never free again: a search ends at the first that is.
+std::size_t CounterTable::find(Name name) const noexcept {
+    for (std::size_t i = 0; i < groups_; ++i) {
+        const std::size_t place = (name.value() + i) % groups_;
+        const std::uint64_t found = places_[place].name.load(std::memory_order_acquire);
+        if (found == name.value()) {
+            return place;
+        }
+        if (found == 0) {
+            break;
+        }
+    }
+    return none;
+}
+
+void CounterTable::begin_names() noexcept {
+    header_->generation.fetch_add(1, std::memory_order_relaxed);
+}
+
+void CounterTable::keep(Name name) noexcept {
+    const std::size_t place = find(name);
+    if (place != none) {
+        places_[place].generation.store(header_->generation.load(std::memory_order_relaxed),
+                                        std::memory_order_relaxed);
+    }
+}
+
+bool CounterTable::add_name(Name name) noexcept {
+    Place* oldest = nullptr;
+    std::uint64_t least = header_->generation.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < groups_; ++i) {
+        Place& place = places_[(name.value() + i) % groups_];
+        const std::uint64_t found = place.name.load(std::memory_order_relaxed);
+        if (found == name.value()) {
+            return true;
+        }
+        if (found == 0) {
+            take(place, name);
+            return true;
+        }
+        const std::uint64_t generation = place.generation.load(std::memory_order_relaxed);
+        if (generation < least) {
+            least = generation;
+            oldest = &place;
+        }
+    }
+    if (oldest != nullptr) {
+        take(*oldest, name);
+    }
+    return oldest != nullptr;
+}
+
+/// The cells are their workers' own and are not touched: the new name counts from where they stand. A worker
+/// of an earlier configuration that has just seen the old name may still add one count to the new one.
+void CounterTable::take(Place& place, Name name) noexcept {
+    place.name.store(changing, std::memory_order_seq_cst);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (std::size_t counter = 0; counter < group_size; ++counter) {
+        place.base[counter].store(sum(static_cast<std::size_t>(&place - places_), counter),
+                                  std::memory_order_relaxed);
+    }
+    place.told.store(0, std::memory_order_relaxed);
+    place.generation.store(header_->generation.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    place.name.store(name.value(), std::memory_order_release);
+}
+
+std::uint64_t CounterTable::sum(std::size_t place, std::size_t counter) const noexcept {
+    std::uint64_t sum = 0;
+    for (std::size_t slot = 0; slot < slots_; ++slot) {
+        sum += cells_[slot * groups_ + place].counts[counter].load(std::memory_order_relaxed);
+    }
+    return sum;
+}
+
+/// No process gives its slot back: when it has died, others see that, and it counts to its very end.
+void CounterTable::claim_slot() noexcept {
+    const std::uint64_t self = OwnedLock::word_of(user_.self);
+    slot_ = shared_slot;
+    for (std::size_t slot = 1; slot < slots_ && self != 0; ++slot) {
+        if (owners_[slot].load(std::memory_order_relaxed) == self) {
+            slot_ = slot;
+            return;
+        }
+    }
+    for (std::size_t slot = 1; slot < slots_ && self != 0; ++slot) {
+        std::uint64_t owner = owners_[slot].load(std::memory_order_acquire);
+        const bool free = owner == 0 || !user_.is_alive(OwnedLock::process_of(owner));
+        if (free && owners_[slot].compare_exchange_strong(owner, self, std::memory_order_acq_rel)) {
+            slot_ = slot;
+            return;
+        }
+    }
+}
+
+void CounterTable::add(std::size_t place, std::size_t counter, std::uint64_t more) noexcept {
+    if (slot_ == no_slot) {
+        claim_slot();
+    }
+    std::atomic<std::uint64_t>& cell = cells_[slot_ * groups_ + place].counts[counter];
+    if (slot_ == shared_slot) {
+        cell.fetch_add(more, std::memory_order_relaxed);
+    } else {
+        cell.store(cell.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    }
+}
+
+bool CounterTable::take_turn(std::uint32_t now, std::uint32_t interval) noexcept {
+    std::uint32_t last = header_->turn.load(std::memory_order_relaxed);
+    return now - last >= interval &&
+           header_->turn.compare_exchange_strong(last, now, std::memory_order_relaxed);
+}
+
+std::uint32_t CounterTable::pause(std::uint32_t now, std::uint32_t interval) const noexcept {
+    const std::uint32_t since = now - header_->turn.load(std::memory_order_relaxed);
+    return since >= interval ? 0 : interval - since;
+}
+
+CounterTable::Group::Group(CounterTable& table, Name name, Name otherwise) noexcept
+    : table_(&table), name_(name), place_(table.find(name)), otherwise_(table.find(otherwise)) {}
+
+void CounterTable::Group::add(std::size_t counter, std::uint64_t more) noexcept {
+    const std::size_t at = place();
+    if (at != none) {
+        table_->add(at, counter, more);
+    }
+}
+
+std::uint64_t CounterTable::Group::count(std::size_t counter) const noexcept {
+    for (;;) {
+        const bool own = has_place();
+        const std::size_t at = own ? place_ : otherwise_;
+        if (at == none) {
+            return 0;
+        }
+        const std::uint64_t base = table_->places_[at].base[counter].load(std::memory_order_relaxed);
+        const std::uint64_t sum = table_->sum(at, counter);
+        std::atomic_thread_fence(std::memory_order_acquire);
+        if (own == has_place()) {
+            return sum - base;
+        }
+    }
+}
+
+bool CounterTable::Group::tell(std::uint64_t digest) noexcept {
+    const std::size_t at = place();
+    return at != none && table_->places_[at].told.exchange(digest, std::memory_order_relaxed) != digest;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,158 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/limit/window.h"
+#include "core/table/owned_lock.h"
+
+namespace rate_limit {
+
+/// Counters in memory that processes share and that outlives them, in groups of eight, each group under a
+/// name. A process adds in a slot of its own, so that processes do not wait for one another's cache lines; a
+/// count is the sum over all slots, also those of processes that have died. A new process takes the slot of a
+/// dead one and goes on from what is there. Processes that find no slot free share the first.
+///
+/// The names are those of the configuration at work. A name that is not configured any more keeps its group
+/// while there is room for new names: if it is configured again, it goes on from its old counts. When the
+/// table is full, a new name takes the group that has been out of use for longest and begins at 0. A name
+/// without a group is counted in the group of another name, which its user chooses.
+class CounterTable {
+public:
+    /// Eight counters: a cache line of each slot.
+    static constexpr std::size_t group_size = 8;
+
+    static constexpr std::size_t alignment = 64;
+
+    /// Besides the one that is shared.
+    static constexpr std::size_t most_slots = 64;
+
+    /// A digest of what is counted.
+    class Name {
+    public:
+        constexpr explicit Name(std::uint64_t digest) noexcept : value_(digest | 2) {}
+        constexpr std::uint64_t value() const noexcept { return value_; }  ///< 2 or more
+
+    private:
+        std::uint64_t value_;
+    };
+
+    class Group;
+
+    explicit CounterTable(const LockUser& user) noexcept : user_(user) {}
+
+    /// Who adds: to be called in each process.
+    void set_user(const LockUser& user) noexcept {
+        user_ = user;
+        slot_ = no_slot;
+    }
+
+    /// Lays out memory that is all zero, for so many workers at a time and as many that leave. `now`: counts
+    /// begin then. False: the memory is too small.
+    [[nodiscard]] bool create(void* memory, std::size_t size, std::size_t workers, Millis now) noexcept;
+
+    /// Takes up memory of create(). False: another version of this class has laid it out.
+    [[nodiscard]] bool attach(void* memory, std::size_t size) noexcept;
+
+    Millis since() const noexcept { return header_->since; }
+    std::size_t groups() const noexcept { return groups_; }
+    std::size_t slots() const noexcept { return slots_; }
+
+    /// A configuration brings its names, in one process at a time: begin_names(), then keep() for each of
+    /// them, then add_name() for each, the most important first. add_name() returns false where there is no
+    /// room.
+    void begin_names() noexcept;
+    void keep(Name name) noexcept;
+    bool add_name(Name name) noexcept;
+
+    /// True once in `interval`, for one of the processes that ask: it is to tell the counts. Times are
+    /// milliseconds of a clock that all processes share, modulo 2^32.
+    bool take_turn(std::uint32_t now, std::uint32_t interval) noexcept;
+
+    /// How long until the next turn; 0: it is time.
+    std::uint32_t pause(std::uint32_t now, std::uint32_t interval) const noexcept;
+
+private:
+    using Counts = std::array<std::atomic<std::uint64_t>, group_size>;
+
+    struct alignas(alignment) Header {
+        std::atomic<std::uint64_t> layout;  // what lies behind it, once that is there
+        std::uint64_t size;
+        std::uint64_t slots;
+        Millis since;
+        std::atomic<std::uint64_t> generation;  // how many configurations have brought names
+        std::atomic<std::uint32_t> turn;        // when take_turn() was last true
+    };
+
+    /// What belongs to a group, in all slots.
+    struct Place {
+        std::atomic<std::uint64_t> name;        // 0: free
+        std::atomic<std::uint64_t> generation;  // the last that had the name
+        std::atomic<std::uint64_t> told;        // as Group::tell() had it
+        Counts base;                            // what names before this one have counted here
+    };
+
+    struct alignas(alignment) Cells {
+        Counts counts;
+    };
+
+    /// Changes with the layout.
+    static constexpr std::uint64_t version = 0x636f756e74657231;
+
+    /// The name of a place that is being given to another name.
+    static constexpr std::uint64_t changing = 1;
+
+    static constexpr std::size_t none = ~std::size_t{0};
+    static constexpr std::size_t shared_slot = 0;
+    static constexpr std::size_t no_slot = none;
+
+    bool take_up(void* memory, std::size_t size, std::size_t slots) noexcept;
+    std::size_t find(Name name) const noexcept;
+    bool has(std::size_t place, Name name) const noexcept {
+        return place != none && places_[place].name.load(std::memory_order_acquire) == name.value();
+    }
+    void take(Place& place, Name name) noexcept;
+    std::uint64_t sum(std::size_t place, std::size_t counter) const noexcept;
+    void claim_slot() noexcept;
+    void add(std::size_t place, std::size_t counter, std::uint64_t more) noexcept;
+
+    LockUser user_;
+    Header* header_ = nullptr;
+    std::atomic<std::uint64_t>* owners_ = nullptr;  // of the slots, as OwnedLock::word_of()
+    Place* places_ = nullptr;
+    Cells* cells_ = nullptr;  // slot after slot, a line for each place
+    std::size_t slots_ = 0;
+    std::size_t groups_ = 0;
+    std::size_t slot_ = no_slot;  // this process's, claimed with its first count
+};
+
+/// One group as a process uses it. The table outlives it.
+class CounterTable::Group {
+public:
+    /// Where `name` has no group, or loses it, `otherwise` is counted instead.
+    Group(CounterTable& table, Name name, Name otherwise) noexcept;
+
+    /// False: this counts for `otherwise`.
+    bool has_place() const noexcept { return table_->has(place_, name_); }
+
+    void add(std::size_t counter, std::uint64_t more) noexcept;
+
+    /// Of all processes since the memory was made, or since the name was first seen.
+    std::uint64_t count(std::size_t counter) const noexcept;
+
+    /// Notes what is told about the counts, as a digest, for all processes. False: it is what was told last.
+    /// Before anything has been, that is 0.
+    bool tell(std::uint64_t digest) noexcept;
+
+private:
+    std::size_t place() const noexcept { return has_place() ? place_ : otherwise_; }
+
+    CounterTable* table_;
+    Name name_;
+    std::size_t place_;
+    std::size_t otherwise_;
+};
+
+}  // namespace rate_limit
