@@ -5,6 +5,8 @@
 #include "ngx/conf/key.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/request/handlers.h"
+#include "ngx/store/counter_places.h"
+#include "ngx/store/report.h"
 #include "ngx/store/store.h"
 #include "ngx/upkeep.h"
 
@@ -110,6 +112,10 @@ ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
     if (ngx_test_config == 0) {
         ngx_log_error(NGX_LOG_NOTICE, cycle->log, 0, "rate limit: %s", name_and_version);
     }
+    const MainConf* main = main_conf(cycle);
+    if (main != nullptr) {
+        place_counters(*main);
+    }
     return NGX_OK;
 }
 
@@ -124,6 +130,7 @@ ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
     }
     // Also without limits: where there is no master process, a reload may bring some.
     start_upkeep(cycle);
+    start_report();
     return NGX_OK;
 }
 

@@ -80,7 +80,7 @@ private:
     static_assert(sizeof(Header) == alignment, "sets begin on a cache line");
 
     /// Changes with the layout.
-    static constexpr std::uint64_t layout = 0x77696e646f777337 ^ (std::uint64_t{sizeof(Record)} << 8);
+    static constexpr std::uint64_t layout = 0x77696e646f777338 ^ (std::uint64_t{sizeof(Record)} << 8);
 
     /// Bytes before the sets.
     static constexpr std::size_t fixed = sizeof(Header) + RecordJournals<Record>::bytes;

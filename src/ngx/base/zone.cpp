@@ -18,6 +18,10 @@ constexpr std::size_t most_waiting = std::size_t{64} * 1024 * 1024;
 
 void (*tokens_noted)() noexcept = nullptr;
 
+/// A sixteenth is for counters, and never more than this. The rest is for windows.
+constexpr std::size_t counting_part = 16;
+constexpr std::size_t most_counting = std::size_t{4} * 1024 * 1024;
+
 /// The zone that the running configuration has; null: it has none. Another tag is that of another copy of
 /// this module.
 const ngx_shm_zone_t* running_zone() noexcept {
@@ -61,6 +65,7 @@ ngx_int_t Zone::reserve(ngx_conf_t* cf, std::size_t size) noexcept {
     }
     zone->init = init;
     zone->data = this;
+    cycle_ = cf->cycle;
     return NGX_OK;
 }
 
@@ -76,10 +81,12 @@ ngx_int_t Zone::init(ngx_shm_zone_t* zone, void* previous) noexcept {
 }
 
 ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
+    for_counters_ = previous.for_counters_;
     for_windows_ = previous.for_windows_;
     for_debts_ = previous.for_debts_;
     if (windows_.attach(for_windows_.at, for_windows_.size) &&
-        debts_.attach(for_debts_.at, for_debts_.size)) {
+        debts_.attach(for_debts_.at, for_debts_.size) &&
+        counters_.attach(for_counters_.at, for_counters_.size)) {
         take_up(*previous.fixed_);
         return NGX_OK;
     }
@@ -100,22 +107,32 @@ ngx_int_t Zone::create(ngx_shm_zone_t& zone) noexcept {
                       memory == nullptr ? "memory: enlarge it" : "random numbers");
         return NGX_ERROR;
     }
-    take_up(*new (memory) Fixed{});
-    constexpr std::size_t lines = (sizeof(Fixed) + DebtTable::alignment - 1) / DebtTable::alignment;
-    constexpr std::size_t first_part = lines * DebtTable::alignment;
-    memory += first_part;
-    const std::size_t room = pages - first_part;
-    for_debts_.size =
-        std::min(room / waiting_part, most_waiting) / DebtTable::alignment * DebtTable::alignment;
-    for_debts_.at = memory;
-    for_windows_.size = room - for_debts_.size;
-    for_windows_.at = memory + for_debts_.size;
-    if (!windows_.create(for_windows_.at, for_windows_.size, key) ||
-        !debts_.create(for_debts_.at, for_debts_.size, key)) {
+    if (!lay_out(memory, pages, key)) {
         ngx_log_error(NGX_LOG_EMERG, zone.shm.log, 0, "\"rate_limit_zone\" is too small: enlarge it");
         return NGX_ERROR;
     }
     return compare_with_running(zone);
+}
+
+/// False: it is too small. Each part begins on a cache line. The fixed part is of the counters' share.
+bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept {
+    const char* const end = memory + size;
+    const auto part = [&](std::size_t bytes) {
+        const Span span{memory, bytes / DebtTable::alignment * DebtTable::alignment};
+        memory += span.size;
+        return span;
+    };
+    take_up(*new (memory) Fixed{});
+    const std::size_t fixed = part(sizeof(Fixed) + DebtTable::alignment - 1).size;
+    for_counters_ = part(std::min(size / counting_part, most_counting) - fixed);
+    for_debts_ = part(std::min(size / waiting_part, most_waiting));
+    for_windows_ = {memory, static_cast<std::size_t>(end - memory)};
+    const auto* core =
+        reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(cycle_->conf_ctx, ngx_core_module));
+    return windows_.create(for_windows_.at, for_windows_.size, key) &&
+           debts_.create(for_debts_.at, for_debts_.size, key) &&
+           counters_.create(for_counters_.at, for_counters_.size,
+                            static_cast<std::size_t>(core->worker_processes), now_millis());
 }
 
 /// nginx keeps the memory only for the same size and the same copy of the module.
@@ -175,6 +192,7 @@ void Zone::enter_process() noexcept {
     const LockUser user{process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive};
     windows_.set_user(user);
     debts_.set_user(user);
+    counters_.set_user(user);
 }
 
 }  // namespace rate_limit

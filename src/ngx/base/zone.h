@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "core/machine/counter_table.h"
 #include "core/machine/debt_counts.h"
 #include "core/machine/debt_record.h"
 #include "core/machine/shared_walk.h"
@@ -19,7 +20,7 @@ public:
     static constexpr std::size_t default_size = std::size_t{10} * 1024 * 1024;
     static constexpr std::size_t least_size = std::size_t{128} * 1024;
 
-    Zone() noexcept : windows_(LockUser{}), debts_(LockUser{}) {}
+    Zone() noexcept : windows_(LockUser{}), debts_(LockUser{}), counters_(LockUser{}) {}
 
     /// Bytes of the zone that the running configuration has, of this or another copy of the module; 0: it has
     /// none.
@@ -58,6 +59,9 @@ public:
     /// Of those in Redis.
     UsedUpWindows& used_up() noexcept { return used_up_; }
 
+    /// What happened to all workers since the zone was made.
+    CounterTable& counters() noexcept { return counters_; }
+
 private:
     static ngx_int_t init(ngx_shm_zone_t* zone, void* previous) noexcept;
     static ngx_int_t compare_with_running(const ngx_shm_zone_t& zone) noexcept;
@@ -70,6 +74,7 @@ private:
     };
 
     ngx_int_t create(ngx_shm_zone_t& zone) noexcept;
+    bool lay_out(char* memory, std::size_t size, const HashKey& key) noexcept;
     ngx_int_t adopt(const Zone& previous, ngx_log_t* log) noexcept;
 
     void take_up(Fixed& fixed) noexcept;
@@ -80,11 +85,14 @@ private:
     };
 
     bool last_ = false;
+    ngx_cycle_t* cycle_ = nullptr;  // of the configuration
+    Span for_counters_;
     Span for_windows_;
     Span for_debts_;
     Fixed* fixed_ = nullptr;
     WindowTable windows_;
     DebtTable debts_;
+    CounterTable counters_;
     UsedUpWindows used_up_;
     DebtCounts debt_counts_;
     SharedWalk walk_;

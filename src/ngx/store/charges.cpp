@@ -189,12 +189,11 @@ void Charges::ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     end();
 }
 
-Charges::Charges(const StoreConf& store, std::string_view shard, Nodes& nodes, Report& report) noexcept
+Charges::Charges(const StoreConf& store, std::string_view shard, Nodes& nodes) noexcept
     : store_(store),
       primary_(nodes.primary()),
-      report_(report),
       waiting_(*store.zone, shard_digest(store.name, shard)),
-      lost_(name_of(store, primary_)),
+      lost_(name_of(store, primary_), Counters<Loss>(store.zone->counters(), {store.name, shard, {}})),
       refusals_(name_of(store, primary_), "takes charges again") {}
 
 /// They are not on their way any more.
@@ -259,7 +258,6 @@ void Charges::refund(std::string_view key, const Demand& demand, std::int64_t co
 }
 
 void Charges::wait(const std::string& key, Debt owed) noexcept {
-    report_.changed();
     const Millis now = now_millis();
     if (owed.cost < 0 && owed.reset <= now) {
         drop(owed, Loss::closed);
@@ -386,9 +384,6 @@ void Charges::send_waiting() noexcept {
     }
     --batched_;
     closing_ = closed == max_closed;
-    if (sent != 0) {
-        report_.changed();
-    }
     ngx_log_debug2(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0, "rate limit: sent %uz that waited, dropped %uz",
                    sent, closed);
 }
@@ -402,21 +397,16 @@ void Charges::drop(const Debt& owed, Loss loss, const char* why) noexcept {
     if (owed.cost < 0 && owed.reset <= now_millis()) {
         return;  // nobody wants anything back of a window that has ended
     }
-    count(loss, owed.charges, why);
+    lost_.add(loss, owed.charges, why);
 }
 
 void Charges::doubt(const Debt& owed) noexcept {
     settle(owed);
-    count(owed.cost < 0 ? Loss::refunds_in_doubt : Loss::charges_in_doubt, owed.charges);
+    lost_.add(owed.cost < 0 ? Loss::refunds_in_doubt : Loss::charges_in_doubt, owed.charges);
 }
 
 void Charges::doubt_reservation() noexcept {
-    count(Loss::reservations_in_doubt, 1);
-}
-
-void Charges::count(Loss loss, std::uint64_t charges, const char* why) noexcept {
-    lost_.add(loss, charges, why);
-    report_.changed();
+    lost_.add(Loss::reservations_in_doubt, 1);
 }
 
 void Charges::log_lost() noexcept {

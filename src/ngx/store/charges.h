@@ -10,7 +10,6 @@
 #include "ngx/store/backlog.h"
 #include "ngx/store/losses.h"
 #include "ngx/store/nodes.h"
-#include "ngx/store/report.h"
 #include "ngx/wire/outage_log.h"
 
 namespace rate_limit {
@@ -46,7 +45,7 @@ public:
     static constexpr std::size_t max_closed = 1000;
 
     /// `shard` is its name.
-    Charges(const StoreConf& store, std::string_view shard, Nodes& nodes, Report& report) noexcept;
+    Charges(const StoreConf& store, std::string_view shard, Nodes& nodes) noexcept;
     Charges(const Charges&) = delete;
     Charges& operator=(const Charges&) = delete;
 
@@ -97,7 +96,6 @@ public:
 
     std::size_t under_way() const noexcept { return under_way_; }      ///< commands that have not ended
     std::size_t waiting() const noexcept { return waiting_.count(); }  ///< windows, of all workers
-    const Losses& lost() const noexcept { return lost_; }
 
     /// Says what is lost with this worker. The primary has been shut down.
     void log_lost() noexcept;
@@ -120,11 +118,9 @@ private:
     void drop_closed(Millis now) noexcept;
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept;
     void confirm(const Debt& owed, const Window& answer) noexcept;
-    void count(Loss loss, std::uint64_t charges, const char* why = nullptr) noexcept;
 
     const StoreConf& store_;
     Node& primary_;  // of the shard
-    Report& report_;
     Backlog waiting_;
     std::size_t batched_ = 0;  // commands of the present batch that are not answered
     std::size_t under_way_ = 0;

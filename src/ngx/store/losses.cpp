@@ -28,7 +28,16 @@ constexpr bool is_drop(std::size_t loss) noexcept {
 
 }  // namespace
 
-Losses::Losses(std::string subject) noexcept : subject_(std::move(subject)) {
+std::uint64_t dropped(const Counters<Loss>& counters) noexcept {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < loss_count; ++i) {
+        sum += is_drop(i) ? counters.count(static_cast<Loss>(i)) : 0;
+    }
+    return sum;
+}
+
+Losses::Losses(std::string subject, const Counters<Loss>& counters) noexcept
+    : subject_(std::move(subject)), counters_(counters) {
     for (std::size_t i = 0; i < loss_count; ++i) {
         lines_[i].owner = this;
         lines_[i].loss = static_cast<Loss>(i);
@@ -38,26 +47,19 @@ Losses::Losses(std::string subject) noexcept : subject_(std::move(subject)) {
 void Losses::add(Loss loss, std::uint64_t charges, const char* why) noexcept {
     Line& line = lines_[static_cast<std::size_t>(loss)];
     line.untold += charges;
-    line.all += charges;
+    counters_.add(loss, charges);
     line.why = why;
     line.throttle.tell(ngx_cycle->log);
-}
-
-std::uint64_t Losses::dropped() const noexcept {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < loss_count; ++i) {
-        sum += is_drop(i) ? lines_[i].all : 0;
-    }
-    return sum;
 }
 
 void Losses::Line::write(void* self, ngx_log_t* log) noexcept {
     Line& line = *static_cast<Line*>(self);
     const auto loss = static_cast<std::size_t>(line.loss);
     const Words& said = words[loss];
+    const Counters<Loss>& counters = line.owner->counters_;
     ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %uL %s for %s %s%s (%uL %s so far)", line.untold,
                   said.what, line.owner->subject_.c_str(), said.verdict, line.why != nullptr ? line.why : "",
-                  is_drop(loss) ? line.owner->dropped() : line.all, said.so_far);
+                  is_drop(loss) ? dropped(counters) : counters.count(line.loss), said.so_far);
     line.untold = 0;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "ngx/base/counters.h"
 #include "ngx/base/log_throttle.h"
 
 namespace rate_limit {
@@ -21,21 +22,26 @@ enum class Loss : unsigned char {
 };
 constexpr std::size_t loss_count = static_cast<std::size_t>(Loss::reservations_in_doubt) + 1;
 
+template <>
+struct CountersOf<Loss> {
+    static constexpr std::string_view name = "losses";
+    static constexpr std::size_t count = loss_count;
+};
+
+/// Those of them that were dropped, for whatever reason.
+std::uint64_t dropped(const Counters<Loss>& counters) noexcept;
+
 /// Counts what one worker has lost on its way to one primary, and tells all of it: for each kind a line a
-/// second at most, with how many since the line before and in all.
+/// second at most, with how many since the line before, and how many all workers have lost.
 class Losses {
 public:
     /// `subject` names the primary and its store.
-    explicit Losses(std::string subject) noexcept;
+    Losses(std::string subject, const Counters<Loss>& counters) noexcept;
     Losses(const Losses&) = delete;
     Losses& operator=(const Losses&) = delete;
 
     /// `why` is static text, for Loss::refused; others have a reason of their own.
     void add(Loss loss, std::uint64_t charges, const char* why = nullptr) noexcept;
-
-    // Since the worker started.
-    std::uint64_t dropped() const noexcept;
-    std::uint64_t of(Loss loss) const noexcept { return lines_[static_cast<std::size_t>(loss)].all; }
 
 private:
     struct Line {
@@ -45,11 +51,11 @@ private:
         Loss loss = Loss::closed;
         const char* why = nullptr;
         std::uint64_t untold = 0;
-        std::uint64_t all = 0;
         LogThrottle throttle{write, this};
     };
 
     const std::string subject_;
+    Counters<Loss> counters_;
     std::array<Line, loss_count> lines_;
 };
 

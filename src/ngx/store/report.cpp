@@ -1,8 +1,15 @@
 #include "ngx/store/report.h"
 
+#include <algorithm>
+#include <new>
+#include <string>
+
+#include "ngx/base/timer.h"
+#include "ngx/base/zone.h"
+#include "ngx/conf/conf.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/store/store.h"
-#include "redis/answer.h"
+#include "redis/shard_choice.h"
 
 namespace rate_limit {
 
@@ -10,85 +17,145 @@ namespace {
 
 constexpr ngx_msec_t interval = 60'000;
 
-/// A log line under construction; what does not fit is left out.
+/// What a line says.
 class Line {
 public:
-    template <typename... Arguments>
-    void add(const char* format, Arguments... arguments) noexcept {
-        end_ = ngx_slprintf(end_, text_ + sizeof text_, format, arguments...);
+    void add_waiting(std::uint64_t windows) noexcept { waiting_ += windows; }
+
+    void add(const Counters<Loss>& losses) noexcept {
+        dropped_ += dropped(losses);
+        charges_ += losses.count(Loss::charges_in_doubt);
+        refunds_ += losses.count(Loss::refunds_in_doubt);
+        reservations_ += losses.count(Loss::reservations_in_doubt);
     }
-    ngx_str_t text() noexcept { return {static_cast<std::size_t>(end_ - text_), text_}; }
+
+    void add(const char* node, const std::string& address, const Counters<NodeError>& errors) {
+        const char* separator = ": ";
+        for (std::size_t i = 0; i < node_error_count; ++i) {
+            const auto error = static_cast<NodeError>(i);
+            const std::uint64_t count = errors.has_place(error) ? errors.count(error) : 0;
+            if (count == 0) {
+                continue;
+            }
+            if (*separator == ':') {
+                nodes_.append("; ").append(node).append(address);
+            }
+            nodes_.append(separator).append(to_string(error)).append(" ").append(std::to_string(count));
+            separator = ", ";
+        }
+    }
+
+    std::string text() const {
+        std::string text = "charges of " + std::to_string(waiting_) + " windows waiting, " +
+                           std::to_string(dropped_) + " dropped, " + std::to_string(charges_) + " in doubt";
+        if (refunds_ != 0 || reservations_ != 0) {
+            text += "; in doubt: " + std::to_string(refunds_) + " refunds, " + std::to_string(reservations_) +
+                    " reservations";
+        }
+        return text + nodes_;
+    }
+
+    /// False: nothing has happened yet.
+    bool has_any() const noexcept {
+        return (waiting_ | dropped_ | charges_ | refunds_ | reservations_) != 0 || !nodes_.empty();
+    }
 
 private:
-    u_char text_[NGX_MAX_ERROR_STR - 200];  // nginx adds the time, the level and the process
-    u_char* end_ = text_;
+    std::uint64_t waiting_ = 0;  // windows
+    std::uint64_t dropped_ = 0;
+    std::uint64_t charges_ = 0;  // in doubt, as the next two
+    std::uint64_t refunds_ = 0;
+    std::uint64_t reservations_ = 0;
+    std::string nodes_;
 };
 
-void add_node(Line& line, const Node& node) noexcept {
-    const Node::Errors& errors = node.errors();
-    const char* separator = ": ";
-    const auto count = [&](const char* kind, std::uint64_t number) {
-        if (number == 0) {
-            return;
-        }
-        if (*separator == ':') {
-            line.add("; %s %s", node.is_primary() ? "primary" : "replica", node.name());
-        }
-        line.add("%s%s %uL", separator, kind, number);
-        separator = ", ";
-    };
-    count("connection", errors.connection);
-    count("silent", errors.silent);
-    for (std::size_t fault = 0; fault < fault_count; ++fault) {
-        count(to_string(static_cast<Fault>(fault)).data(), errors.answers[fault]);
+/// Writes the line unless it was the last one, of whichever worker. `first`: where that is noted.
+void write(const char* store, const CounterTable& table, const Line& line, Counters<Loss>& first) {
+    const std::string text = line.text();
+    if (!first.tell(line.has_any() ? xxh64(text, 1) : 0)) {
+        return;
     }
+    ngx_tm_t since;
+    ngx_localtime(static_cast<time_t>(table.since() / 1000), &since);
+    ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
+                  "rate limit: counters of \"%s\" since %4d/%02d/%02d %02d:%02d:%02d: %s", store,
+                  since.ngx_tm_year, since.ngx_tm_mon, since.ngx_tm_mday, since.ngx_tm_hour, since.ngx_tm_min,
+                  since.ngx_tm_sec, text.c_str());
+}
+
+/// Windows whose charges wait for this shard: in the zone, or in this worker for want of room there.
+std::uint64_t waiting_for(const StoreConf& store, std::size_t shard) noexcept {
+    return store.live != nullptr
+               ? store.live->shards()[shard]->charges().waiting()
+               : store.zone->debt_counts().of(shard_digest(store.name, store.shards[shard].name));
+}
+
+/// `others`: what has no counters of its own.
+void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
+    Line line;
+    for (std::size_t i = 0; i < store.shards.size(); ++i) {
+        const ShardConf& shard = store.shards[i];
+        const Counters<Loss> losses(table, {store.name, shard.name, {}});
+        if (losses.has_place(Loss::closed)) {
+            line.add(losses);
+            line.add_waiting(waiting_for(store, i));
+        } else {
+            others.add_waiting(waiting_for(store, i));
+        }
+        const auto add_node = [&](const char* role, const NodeConf& node) {
+            line.add(role, node.text, Counters<NodeError>(table, {store.name, shard.name, node.text}));
+        };
+        add_node("primary ", shard.primary);
+        for (const NodeConf& replica : shard.replicas) {
+            add_node("replica ", replica);
+        }
+    }
+    Counters<Loss> first(table, {store.name, store.shards.front().name, {}});
+    if (first.has_place(Loss::closed)) {
+        write(store.name.c_str(), table, line, first);
+    }
+}
+
+void tell(const MainConf& main) {
+    CounterTable& table = main.zone->counters();
+    auto** stores = static_cast<StoreConf**>(main.stores.elts);
+    Line others;
+    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
+        tell_store(table, *stores[i], others);
+    }
+    Counters<Loss> losses(table, Counters<Loss>::others());
+    others.add(losses);
+    others.add("any node", {}, Counters<NodeError>(table, Counters<NodeError>::others()));
+    write("*", table, others, losses);
+}
+
+/// The configuration at work is asked for each time: without a master process a reload keeps this process.
+void on_timer(void* timer) noexcept {
+    if (ngx_exiting != 0) {
+        return;
+    }
+    ngx_msec_t wait = interval;
+    const MainConf* main = main_conf(ngx_cycle);
+    if (main != nullptr && main->zone != nullptr && main->stores.nelts != 0) {
+        const auto now = static_cast<std::uint32_t>(ngx_current_msec);
+        if (main->zone->counters().take_turn(now, interval)) {
+            try {
+                tell(*main);
+            } catch (...) {
+                // without memory: the next turn tells it
+            }
+        }
+        wait = std::max<ngx_msec_t>(1, main->zone->counters().pause(now, interval));
+    }
+    static_cast<Timer*>(timer)->set(wait);
 }
 
 }  // namespace
 
-Report::Report(const Store& store) noexcept : store_(store) {
-    timer_.data = this;
-    timer_.handler = on_timer;
-    timer_.log = ngx_cycle->log;
-    timer_.cancelable = 1;
-}
-
-void Report::changed() noexcept {
-    if (!timer_.timer_set) {
-        set_timer(timer_, interval);
-    }
-}
-
-void Report::on_timer(ngx_event_t* event) noexcept {
-    const Store& store = static_cast<Report*>(event->data)->store_;
-    std::size_t waiting = 0;
-    std::uint64_t dropped = 0;
-    std::uint64_t in_doubt = 0;
-    std::uint64_t refunds = 0;
-    std::uint64_t reservations = 0;
-    for (const auto& shard : store.shards()) {
-        waiting += shard->charges().waiting();
-        const Losses& lost = shard->charges().lost();
-        dropped += lost.dropped();
-        in_doubt += lost.of(Loss::charges_in_doubt);
-        refunds += lost.of(Loss::refunds_in_doubt);
-        reservations += lost.of(Loss::reservations_in_doubt);
-    }
-    Line line;
-    line.add("charges of %uz windows waiting, %uL dropped, %uL in doubt", waiting, dropped, in_doubt);
-    if (refunds != 0 || reservations != 0) {
-        line.add("; in doubt: %uL refunds, %uL reservations", refunds, reservations);
-    }
-    for (const auto& shard : store.shards()) {
-        add_node(line, shard->primary());
-        for (const auto& replica : shard->nodes().replicas()) {
-            add_node(line, *replica);
-        }
-    }
-    const ngx_str_t text = line.text();
-    ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
-                  "rate limit: counters of \"%s\" since this worker started: %V", store.conf().name.c_str(),
-                  &text);
+void start_report() noexcept {
+    alignas(Timer) static unsigned char memory[sizeof(Timer)];
+    static Timer& timer = *new (memory) Timer(memory, on_timer, Timer::Worker::leaves);  // never destroyed
+    timer.set(1);
 }
 
 }  // namespace rate_limit

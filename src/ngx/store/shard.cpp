@@ -2,13 +2,12 @@
 
 namespace rate_limit {
 
-Shard::Shard(const StoreConf& store, const ShardConf& shard, Deadlines& deadlines, Report& report)
+Shard::Shard(const StoreConf& store, const ShardConf& shard, Deadlines& deadlines)
     : store_(store),
       name_(shard.name),
       deadlines_(deadlines),
-      report_(report),
       nodes_(store, shard, *this),
-      charges_(store, shard.name, nodes_, report),
+      charges_(store, shard.name, nodes_),
       fetches_(store, shard.name, nodes_, charges_, deadlines) {}
 
 void Shard::on_usable(Node& node) noexcept {
@@ -21,10 +20,6 @@ void Shard::on_unusable(Node& node) noexcept {
     if (node.is_primary()) {
         charges_.lose_primary();
     }
-}
-
-void Shard::on_error(Node& /*node*/) noexcept {
-    report_.changed();
 }
 
 }  // namespace rate_limit

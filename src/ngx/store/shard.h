@@ -11,12 +11,11 @@
 namespace rate_limit {
 
 class Deadlines;
-class Report;
 
 /// One shard as one worker sees it: its nodes, and the charges and the tokens on their way.
 class Shard final : private Node::Listener {
 public:
-    Shard(const StoreConf& store, const ShardConf& shard, Deadlines& deadlines, Report& report);
+    Shard(const StoreConf& store, const ShardConf& shard, Deadlines& deadlines);
     ~Shard() { shut_down(); }
     Shard(const Shard&) = delete;
     Shard& operator=(const Shard&) = delete;
@@ -39,12 +38,10 @@ public:
 private:
     void on_usable(Node& node) noexcept override;
     void on_unusable(Node& node) noexcept override;
-    void on_error(Node& node) noexcept override;
 
     const StoreConf& store_;
     const std::string_view name_;
     Deadlines& deadlines_;
-    Report& report_;
     Nodes nodes_;
     Charges charges_;
     Fetches fetches_;

@@ -6,9 +6,9 @@
 
 namespace rate_limit {
 
-Store::Store(const StoreConf& conf) : conf_(conf), deadlines_(conf.check_timeout, *this), report_(*this) {
+Store::Store(const StoreConf& conf) : conf_(conf), deadlines_(conf.check_timeout, *this) {
     for (const ShardConf& shard : conf.shards) {
-        shards_.push_back(std::make_unique<Shard>(conf, shard, deadlines_, report_));
+        shards_.push_back(std::make_unique<Shard>(conf, shard, deadlines_));
         if (conf.eviction_warned != nullptr) {
             shards_.back()->set_eviction_flag(conf.eviction_warned + shards_.size() - 1);
         }

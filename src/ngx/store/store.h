@@ -6,7 +6,6 @@
 
 #include "ngx/conf/redis_conf.h"
 #include "ngx/store/deadlines.h"
-#include "ngx/store/report.h"
 #include "ngx/store/shard.h"
 
 namespace rate_limit {
@@ -36,7 +35,6 @@ private:
 
     const StoreConf& conf_;
     Deadlines deadlines_;
-    Report report_;
     std::vector<std::unique_ptr<Shard>> shards_;
     bool ended_ = false;
 };

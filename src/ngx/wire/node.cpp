@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "ngx/base/zone.h"
 #include "redis/server_words.h"
 
 namespace rate_limit {
@@ -32,6 +33,7 @@ Node::Node(const StoreConf& store, const NodeConf& conf, std::string_view shard,
       primary_(primary),
       subject_(subject_of(store, conf, shard, primary)),
       listener_(listener),
+      errors_(store.zone->counters(), {store.name, shard, conf.text}),
       connection_(*this),
       gathers_(has_exact_timers()),
       addresses_(conf.addresses),
@@ -228,8 +230,7 @@ void Node::suspend_by(Fault fault, std::string_view command, const Reply& reply)
 
 /// Counts an error answer, and tells it where nothing else does.
 void Node::failed(Fault fault, std::string_view command, const Reply& reply) noexcept {
-    ++errors_.answers[static_cast<std::size_t>(fault)];
-    listener_.on_error(*this);
+    errors_.add(error_of(fault));
     if (!is_node_fault(fault)) {
         may_reconnect_ = true;
         answers_.add(fault, command, reply);  // others suspend the node, or close the gate of charges
@@ -292,8 +293,7 @@ void Node::mark_down(const char* reason) noexcept {
     up_ = false;
     state_ = State::down;
     if (!ended_ && !quiet_) {
-        ++errors_.connection;
-        listener_.on_error(*this);
+        errors_.add(NodeError::connection);
     }
     log_outage("is down", reason, refusal_);
     refusal_.clear();
@@ -317,8 +317,7 @@ bool Node::goes_on_without(bool in_flight) noexcept {
         return false;
     }
     if (in_flight && !quiet_) {
-        ++errors_.connection;
-        listener_.on_error(*this);
+        errors_.add(NodeError::connection);
         const bool first =
             std::exchange(may_reconnect_, false) && ngx_current_msec - made_good_ >= Backoff::first_wait;
         made_good_ = first ? ngx_current_msec : made_good_;
@@ -419,8 +418,7 @@ void Node::on_watch(void* self) noexcept {
         return;
     }
     if (age >= check_timeout && node.state_ != State::suspended) {
-        ++node.errors_.silent;
-        node.listener_.on_error(node);
+        node.errors_.add(NodeError::silent);
         node.suspend("no answer in check_timeout");
         node.greet_with(node.ping_);
     }

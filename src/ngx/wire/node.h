@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -13,6 +12,7 @@
 #include "ngx/wire/answer_log.h"
 #include "ngx/wire/command.h"
 #include "ngx/wire/connection.h"
+#include "ngx/wire/node_errors.h"
 #include "ngx/wire/outage_log.h"
 #include "redis/answer.h"
 #include "redis/command.h"
@@ -53,18 +53,8 @@ public:
         /// The node takes no commands.
         virtual void on_unusable(Node& node) noexcept = 0;
 
-        /// One of errors() changed.
-        virtual void on_error(Node& node) noexcept = 0;
-
     protected:
         ~Listener() = default;
-    };
-
-    /// What went wrong with the node since the worker started.
-    struct Errors {
-        std::uint64_t connection = 0;                      ///< lost, or could not be made
-        std::uint64_t silent = 0;                          ///< no answer in check_timeout
-        std::array<std::uint64_t, fault_count> answers{};  ///< error answers, by Fault
     };
 
     /// `shard` is its name.
@@ -111,7 +101,6 @@ public:
     /// Reads what lies in the socket now: what is judged by the clock after this is not answered.
     void read_now() noexcept;
 
-    const Errors& errors() const noexcept { return errors_; }
     bool is_primary() const noexcept { return primary_; }
 
     /// The node answered what a caller asked: its next failure is a first one again.
@@ -190,7 +179,7 @@ private:
     const bool primary_;
     const std::string subject_;  // how logs name it
     Listener& listener_;
-    Errors errors_;
+    Counters<NodeError> errors_;
     ngx_atomic_t* eviction_warned_ = nullptr;
 
     State state_ = State::idle;

@@ -28,7 +28,7 @@ for my $n (1 .. 3) {
 }
 $nginx->wait_log(qr/1 reservations for primary .* they are in doubt, clients may have been charged for nothing/);
 # A request without a key only wakes nginx up, whatever becomes of its timers under a faster clock.
-my $line = qr/counters of "main" since this worker started: .*; in doubt: \d+ refunds, 3 reservations/;
+my $line = qr/counters of "main" since \d{4}(?:\/\d\d){2} \d\d(?::\d\d){2}: .*; in doubt: \d+ refunds, 3 reservations/;
 wait_until { $client->get('/x'); $nginx->count_log($line) } timeout => 10, what => 'the line of counters';
 pass 'all three are counted';
 

@@ -33,7 +33,7 @@ my $nginx = RateLimit::Nginx->start(
         location / { rate_limit_key $http_x_key; rate_limit 1000r/365d store=main; }',
 );
 my $client = $nginx->http;
-my $line   = qr/counters of "main" since this worker started: (.*)/;
+my $line   = qr/counters of "main" since \d{4}(?:\/\d\d){2} \d\d(?::\d\d){2}: (.*)/;
 sub lines () { return $nginx->error_log =~ /$line/g }
 sub request ($key) { return is $client->get('/x', 'X-Key' => $key)->status, 200, "$key passes" }
 

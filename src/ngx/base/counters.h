@@ -1,0 +1,79 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "core/machine/counter_table.h"
+
+namespace rate_limit {
+
+/// Whose counters they are.
+struct Subject {
+    std::string_view store;
+    std::string_view shard;
+    std::string_view node;  ///< its address as configured; empty: the shard itself
+};
+
+/// What is counted of one subject, as an enum: specialised beside it with the `name` of the whole and the
+/// `count` of its kinds. A new counter is a new kind.
+template <typename Kind>
+struct CountersOf;
+
+/// The name of a subject's counters in the zone, eight in each `group`.
+CounterTable::Name counters_name(std::string_view counters, const Subject& subject,
+                                 std::size_t group) noexcept;
+
+/// The counters of one subject, of all workers since the zone was made, over reloads. Where the zone has no
+/// room for them, what is counted here counts for a subject called "*", together with others like it.
+template <typename Kind>
+class Counters {
+    static constexpr std::size_t size = CounterTable::group_size;
+    static constexpr std::size_t groups = (CountersOf<Kind>::count + size - 1) / size;
+
+public:
+    Counters(CounterTable& table, const Subject& subject) noexcept
+        : Counters(table, subject, std::make_index_sequence<groups>()) {}
+
+    /// Those that have no room.
+    static Subject others() noexcept { return {"*", "*", {}}; }
+
+    /// Calls fn(CounterTable::Name) for each group that the subject needs.
+    template <typename Fn>
+    static void for_each_name(const Subject& subject, Fn&& fn) {
+        for (std::size_t group = 0; group < groups; ++group) {
+            fn(name_of(subject, group));
+        }
+    }
+
+    void add(Kind kind, std::uint64_t more = 1) noexcept {
+        groups_[index(kind) / size].add(index(kind) % size, more);
+    }
+
+    /// Of others(), where has_place() is false.
+    std::uint64_t count(Kind kind) const noexcept {
+        return groups_[index(kind) / size].count(index(kind) % size);
+    }
+
+    /// False: what is counted of this kind counts for others().
+    bool has_place(Kind kind) const noexcept { return groups_[index(kind) / size].has_place(); }
+
+    /// As CounterTable::Group::tell().
+    bool tell(std::uint64_t digest) noexcept { return groups_[0].tell(digest); }
+
+private:
+    template <std::size_t... group>
+    Counters(CounterTable& table, const Subject& subject, std::index_sequence<group...>) noexcept
+        : groups_{CounterTable::Group(table, name_of(subject, group), name_of(others(), group))...} {}
+
+    static CounterTable::Name name_of(const Subject& subject, std::size_t group) noexcept {
+        return counters_name(CountersOf<Kind>::name, subject, group);
+    }
+    static constexpr std::size_t index(Kind kind) noexcept { return static_cast<std::size_t>(kind); }
+
+    std::array<CounterTable::Group, groups> groups_;
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,45 @@
+#include "ngx/store/counter_places.h"
+
+#include "ngx/base/zone.h"
+#include "ngx/conf/conf.h"
+#include "ngx/conf/redis_conf.h"
+#include "ngx/store/losses.h"
+#include "ngx/wire/node_errors.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// Those that what has no room counts for come first.
+template <typename Fn>
+void for_each_name(const MainConf& main, Fn&& fn) noexcept {
+    Counters<Loss>::for_each_name(Counters<Loss>::others(), fn);
+    Counters<NodeError>::for_each_name(Counters<NodeError>::others(), fn);
+    auto** stores = static_cast<StoreConf**>(main.stores.elts);
+    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
+        for (const ShardConf& shard : stores[i]->shards) {
+            Subject subject{stores[i]->name, shard.name, {}};
+            Counters<Loss>::for_each_name(subject, fn);
+            subject.node = shard.primary.text;
+            Counters<NodeError>::for_each_name(subject, fn);
+            for (const NodeConf& replica : shard.replicas) {
+                subject.node = replica.text;
+                Counters<NodeError>::for_each_name(subject, fn);
+            }
+        }
+    }
+}
+
+}  // namespace
+
+void place_counters(const MainConf& main) noexcept {
+    if (main.zone == nullptr) {
+        return;
+    }
+    CounterTable& counters = main.zone->counters();
+    counters.begin_names();
+    for_each_name(main, [&](CounterTable::Name name) { counters.keep(name); });
+    for_each_name(main, [&](CounterTable::Name name) { counters.add_name(name); });
+}
+
+}  // namespace rate_limit

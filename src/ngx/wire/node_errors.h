@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "ngx/base/counters.h"
+#include "redis/answer.h"
+
+namespace rate_limit {
+
+/// What can go wrong with a node.
+enum class NodeError : unsigned char {
+    connection,  ///< lost, or could not be made
+    silent,      ///< no answer in check_timeout
+    answer,      ///< from here on by what is wrong with an answer, in the order of Fault
+};
+constexpr std::size_t node_error_count = static_cast<std::size_t>(NodeError::answer) + fault_count;
+
+template <>
+struct CountersOf<NodeError> {
+    static constexpr std::string_view name = "errors";
+    static constexpr std::size_t count = node_error_count;
+};
+
+constexpr NodeError error_of(Fault fault) noexcept {
+    return static_cast<NodeError>(static_cast<std::size_t>(NodeError::answer) +
+                                  static_cast<std::size_t>(fault));
+}
+
+/// How logs call it: "connection", "silent", or as to_string(Fault).
+std::string_view to_string(NodeError error) noexcept;
+
+}  // namespace rate_limit
