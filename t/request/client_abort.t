@@ -19,7 +19,6 @@ my $nginx = RateLimit::Nginx->start(
         location /pre { rate_limit 9r/h store=quick; rate_limit 9r/h name=b phase=precontent; }',
 );
 
-
 sub charged () { return map { "@$_" =~ /(rl:\S+)/ } map { $_->writes } $slow, $quick; }
 
 my @clients = map { $nginx->http } 1 .. 100;

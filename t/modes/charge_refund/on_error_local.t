@@ -17,7 +17,6 @@ my $nginx = RateLimit::Nginx->start(
 
 sub ask ($key, $cost, @more) { return $nginx->get('/x', 'X-Key' => $key, 'X-Cost' => $cost, @more) }
 
-
 is outcome(ask('known', 4)), '200 PASSED', 'Redis is there';
 is $redis->used('known'), 4, 'and charged';
 my $reset = limits(ask('known', 0))->{reset};

@@ -18,7 +18,6 @@ my $nginx   = RateLimit::Nginx->start(
         location /up { rate_limit 10r/h cost=$guess; proxy_pass http://' . $backend->address . '; }',
 );
 
-
 my $others = 0;
 sub wait_up () {
     return wait_until { $nginx->get('/x', 'X-Key' => 'other' . ++$others)->header('X-Outcome') eq 'PASSED' }

@@ -30,7 +30,6 @@ sub requests ($nginx, $name, $key, $count) {
     return statuses(map { $nginx->get("/$name", 'X-Key' => $key) } 1 .. $count);
 }
 
-
 # In steady use: never long without a request.
 my $steady = RateLimit::Process->start(name => 'steady', run => sub {
     my $http = $one->http;
