@@ -70,8 +70,8 @@ struct Machine {
             record.used = 1000;
             record.leased = 400;
         });
-        return room && notes.update(token_debt_of(id), now, [&](DebtRecord& note) {
-            note.note = DebtKind::lease;
+        return room && notes.update(debt_id_of(DebtKind::tokens, id, reset), now, [&](DebtRecord& note) {
+            note.kind = DebtKind::tokens;
             note.reset = reset;
             note.looked_at = now;
             note.period = period;
@@ -89,7 +89,7 @@ struct Machine {
         });
         std::int64_t back = 0;
         std::int64_t left = 0;
-        table.change(token_debt_of(seen.id), [&](WindowRecord& record) {
+        table.change(debt_id_of(seen.kind, seen.id, seen.reset), [&](WindowRecord& record) {
             back = take_surplus(record, {note.cost, note.looked_at, at, note.period, false});
             left = at_hand(record);
         });

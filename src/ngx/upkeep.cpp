@@ -145,7 +145,7 @@ void drop_closed(Zone& zone, const Noted& seen, Millis now) noexcept {
     std::uint64_t dropped = 0;
     bool gone = false;
     zone.debts().change(seen.id, [&](DebtRecord& waiting) {
-        if (waiting.reset <= now && waiting.shard == seen.shard && waiting.note == DebtKind::charges) {
+        if (waiting.reset <= now && waiting.shard == seen.shard && waits(waiting.kind)) {
             dropped = waiting.charges;
             waiting.reset = 0;
             gone = true;
@@ -161,13 +161,13 @@ void drop_closed(Zone& zone, const Noted& seen, Millis now) noexcept {
 /// A note of tokens whose window has ended.
 void forget(Zone& zone, const Noted& seen, Millis now) noexcept {
     zone.debts().change(seen.id, [now](DebtRecord& note) {
-        note.reset = note.note != DebtKind::charges && note.reset <= now ? 0 : note.reset;
+        note.reset = !waits(note.kind) && note.reset <= now ? 0 : note.reset;
     });
 }
 
 Looked look(Round& round, const Shards& shards, Zone& zone, const Noted& seen, Millis now) noexcept {
     const Shards::Place* place = shards.find(seen.shard);
-    if (seen.reset <= now && seen.note != DebtKind::charges) {
+    if (seen.reset <= now && !waits(seen.kind)) {
         forget(zone, seen, now);
         return Looked::kept;
     }
@@ -324,9 +324,9 @@ void log_undelivered(const ngx_cycle_t* cycle, Zone& zone) noexcept {
     std::uint64_t charges = 0;
     std::uint64_t refunds = 0;
     zone.debts().for_each([&](const DebtRecord& waiting) {
-        if (waiting.note == DebtKind::charges && waiting.cost < 0) {
+        if (waiting.kind == DebtKind::refunds) {
             refunds += 1;
-        } else if (waiting.note == DebtKind::charges) {
+        } else if (waiting.kind == DebtKind::charges) {
             windows += 1;
             charges += waiting.charges;
         }

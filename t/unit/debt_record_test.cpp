@@ -63,12 +63,22 @@ TEST(DebtRecord, AChangeOfTheKeyAloneIsAChange) {
     EXPECT_EQ(waiting.table.find(id)->key(), "two");
 }
 
-TEST(DebtRecord, RefundsToEachWindowHaveAPlaceThatLeadsBack) {
+TEST(DebtRecord, EachKindOfDebtHasAnIdThatLeadsBack) {
+    DebtRecord debt;
     const WindowId id = Ids(1).next();
-    const WindowId place = refund_debt_of(id, table_now);
-    EXPECT_FALSE(place == id);
-    EXPECT_FALSE(place == refund_debt_of(id, table_now + 1));
-    EXPECT_TRUE(refund_debt_of(place, table_now) == id);
+    for (const DebtKind kind :
+         {DebtKind::charges, DebtKind::refunds, DebtKind::tokens, DebtKind::fixed_tokens}) {
+        debt.kind = kind;
+        debt.reset = table_now;
+        debt.id = debt_id_of(kind, id, debt.reset);
+        EXPECT_TRUE(window_id_of(debt) == id);
+        EXPECT_EQ(debt.id == id, kind == DebtKind::charges);
+    }
+    const WindowId refunds = debt_id_of(DebtKind::refunds, id, table_now);
+    const WindowId tokens = debt_id_of(DebtKind::tokens, id, table_now);
+    EXPECT_FALSE(refunds == debt_id_of(DebtKind::refunds, id, table_now + 1)) << "each window has its own";
+    EXPECT_FALSE(refunds == tokens);
+    EXPECT_TRUE(tokens == debt_id_of(DebtKind::fixed_tokens, id, table_now + 1)) << "tokens have one for all";
 }
 
 TEST(DebtRecord, NothingThatWaitsGivesWay) {
@@ -85,22 +95,16 @@ TEST(DebtRecord, NothingThatWaitsGivesWay) {
     EXPECT_LE(kept, waiting.table.capacity());
 }
 
-TEST(DebtRecord, WhereTokensAreNotedIsAPlaceThatLeadsBack) {
-    const WindowId id = Ids(1).next();
-    const WindowId place = token_debt_of(id);
-    EXPECT_FALSE(place == id);
-    EXPECT_FALSE(place == refund_debt_of(id, table_now));
-    EXPECT_TRUE(token_debt_of(place) == id);
-}
-
 TEST(DebtRecord, OnlyANoteOfAClosedWindowGivesWay) {
     DebtRecord charge;
     for (const Millis reset : {table_now - 1, table_now, table_now + 1}) {
         charge.reset = reset;
-        charge.note = DebtKind::charges;
-        EXPECT_EQ(eviction_rank(charge, table_now).hold, Hold::firm);
-        for (const DebtKind note : {DebtKind::lease, DebtKind::fixed_lease}) {
-            charge.note = note;
+        for (const DebtKind kind : {DebtKind::charges, DebtKind::refunds}) {
+            charge.kind = kind;
+            EXPECT_EQ(eviction_rank(charge, table_now).hold, Hold::firm);
+        }
+        for (const DebtKind kind : {DebtKind::tokens, DebtKind::fixed_tokens}) {
+            charge.kind = kind;
             EXPECT_EQ(eviction_rank(charge, table_now).hold, reset > table_now ? Hold::firm : Hold::none);
         }
     }
@@ -114,7 +118,7 @@ struct FullOfCharges : Waiting {
             EXPECT_TRUE(add(known.back(), "k"));
         }
         for (const std::size_t place : {first, second}) {
-            change(place, [](DebtRecord& charge) { charge.note = DebtKind::lease; });
+            change(place, [](DebtRecord& charge) { charge.kind = DebtKind::tokens; });
         }
     }
     template <typename Fn>
@@ -145,8 +149,8 @@ TEST(DebtRecord, AnotherKindOfNoteAndALaterLookAreChanges) {
     Waiting waiting(46);
     const WindowId id{1, 2};
     ASSERT_TRUE(waiting.add(id, "k"));
-    EXPECT_TRUE(waiting.table.change(id, [](DebtRecord& charge) { charge.note = DebtKind::fixed_lease; }));
-    EXPECT_EQ(waiting.table.find(id)->note, DebtKind::fixed_lease);
+    EXPECT_TRUE(waiting.table.change(id, [](DebtRecord& charge) { charge.kind = DebtKind::fixed_tokens; }));
+    EXPECT_EQ(waiting.table.find(id)->kind, DebtKind::fixed_tokens);
     EXPECT_TRUE(waiting.table.change(id, [](DebtRecord& charge) { charge.looked_at = 5; }));
     EXPECT_EQ(waiting.table.find(id)->looked_at, 5);
 }

@@ -26,13 +26,13 @@ struct Notes {
         EXPECT_TRUE(table.create(memory.at(), memory.size(), table_key));
         for (std::size_t i = 0; i < count; ++i) {
             known.push_back(ids.next());
-            EXPECT_TRUE(put(known.back(), DebtKind::lease, table_now - ago));
+            EXPECT_TRUE(put(known.back(), DebtKind::tokens, table_now - ago));
         }
     }
-    bool put(const WindowId& id, DebtKind note, Millis looked_at, Millis reset = table_now + period * 1000) {
+    bool put(const WindowId& id, DebtKind kind, Millis looked_at, Millis reset = table_now + period * 1000) {
         return table.update(id, table_now, [&](DebtRecord& waiting) {
             waiting.reset = reset;
-            waiting.note = note;
+            waiting.kind = kind;
             waiting.looked_at = looked_at;
             waiting.shard = shard;
             waiting.period = period;
@@ -78,7 +78,7 @@ TEST(NoteWalk, FindsEveryNoteOnceInTurnsThatAreBounded) {
         walk.begin(notes.all());
         const std::size_t count = turns(walk, notes.table, NoteWalk::Aim::due, [&](const Noted& seen) {
             EXPECT_EQ(seen.shard, shard);
-            EXPECT_EQ(seen.note, DebtKind::lease);
+            EXPECT_EQ(seen.kind, DebtKind::tokens);
             EXPECT_EQ(seen.looked_at, table_now - lease_interval(period));
             ++found[seen.id.low];
             return looked;
@@ -117,7 +117,7 @@ TEST(NoteWalk, SaysWhetherThereAreTokensAlsoNotDue) {
     walk.begin(one.all());
     EXPECT_TRUE(walk.turn(one.table, NoteWalk::Aim::due, table_now, nothing).tokens);
     EXPECT_TRUE(none.put({1, 2}, DebtKind::charges, 0));
-    EXPECT_TRUE(none.put({3, 4}, DebtKind::lease, 0, table_now));
+    EXPECT_TRUE(none.put({3, 4}, DebtKind::tokens, 0, table_now));
     walk.begin(none.all());
     EXPECT_FALSE(walk.turn(none.table, NoteWalk::Aim::due, table_now, nothing).tokens)
         << "neither charges nor tokens of a window that has ended";
@@ -126,12 +126,12 @@ TEST(NoteWalk, SaysWhetherThereAreTokensAlsoNotDue) {
 TEST(NoteWalk, FindsAllNotesWhereAllAreToGoBack) {
     Notes notes(1000);
     EXPECT_TRUE(notes.put({1, 2}, DebtKind::charges, 0));
-    EXPECT_TRUE(notes.put({3, 4}, DebtKind::fixed_lease, table_now));
+    EXPECT_TRUE(notes.put({3, 4}, DebtKind::fixed_tokens, table_now));
     std::size_t found = 0;
     NoteWalk walk;
     walk.begin(notes.all());
     turns(walk, notes.table, NoteWalk::Aim::all, [&](const Noted& seen) {
-        EXPECT_NE(seen.note, DebtKind::charges);
+        EXPECT_NE(seen.kind, DebtKind::charges);
         ++found;
         return Looked::given_back;
     });
@@ -141,7 +141,7 @@ TEST(NoteWalk, FindsAllNotesWhereAllAreToGoBack) {
 TEST(NoteWalk, FindsWhatHasOutlivedItsWindow) {
     Notes notes(0, 0, 100);
     EXPECT_TRUE(notes.put({1, 2}, DebtKind::charges, 0, table_now));
-    EXPECT_TRUE(notes.put({3, 4}, DebtKind::lease, table_now, table_now));
+    EXPECT_TRUE(notes.put({3, 4}, DebtKind::tokens, table_now, table_now));
     EXPECT_TRUE(notes.put({5, 6}, DebtKind::charges, 0, table_now + 1));
     std::vector<std::uint64_t> found;
     NoteWalk walk;
@@ -169,7 +169,7 @@ TEST(NoteWalk, WhatIsFoundMayBeTakenOut) {
 
 TEST(IsDue, OnceInAnIntervalAndMoreOftenTowardsTheEnd) {
     DebtRecord note;
-    note.note = DebtKind::lease;
+    note.kind = DebtKind::tokens;
     note.period = 20;  // an interval of a second
     note.reset = table_now + 1001;
     const auto due = [&](Millis ago) {

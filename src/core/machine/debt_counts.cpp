@@ -3,14 +3,14 @@
 namespace rate_limit {
 
 void DebtCounts::remove(std::uint64_t shard) noexcept {
-    std::atomic<std::uint64_t>& windows = place_of(shard).windows;
+    std::atomic<std::uint64_t>& windows = count_of(shard).windows;
     std::uint64_t count = windows.load();
     while (count != 0 && !windows.compare_exchange_weak(count, count - 1)) {
     }
 }
 
 /// Its own, found from where its digest says onwards; or the last, which all share that found none.
-DebtCounts::Place& DebtCounts::place_of(std::uint64_t shard) const noexcept {
+DebtCounts::Place& DebtCounts::count_of(std::uint64_t shard) const noexcept {
     for (std::size_t i = 0; i < most_shards; ++i) {
         Place& place = memory_->places[(shard + i) % most_shards];
         std::uint64_t owner = place.shard.load();

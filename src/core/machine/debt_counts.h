@@ -28,14 +28,14 @@ public:
     /// The memory outlives this.
     void take_up(Memory& memory) noexcept { memory_ = &memory; }
 
-    void add(std::uint64_t shard) noexcept { place_of(shard).windows.fetch_add(1); }
+    void add(std::uint64_t shard) noexcept { count_of(shard).windows.fetch_add(1); }
 
     void remove(std::uint64_t shard) noexcept;
 
-    std::uint64_t of(std::uint64_t shard) const noexcept { return place_of(shard).windows.load(); }
+    std::uint64_t of(std::uint64_t shard) const noexcept { return count_of(shard).windows.load(); }
 
 private:
-    Place& place_of(std::uint64_t shard) const noexcept;
+    Place& count_of(std::uint64_t shard) const noexcept;
 
     Memory* memory_ = nullptr;
 };

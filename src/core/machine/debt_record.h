@@ -10,15 +10,22 @@
 
 namespace rate_limit {
 
-/// What is noted together with a window's Redis key.
+/// What of one window is noted together with its Redis key.
 enum class DebtKind : std::uint8_t {
-    charges,      ///< that charges, or refunds, wait until the primary takes them
-    lease,        ///< that this machine may hold tokens, to be given back when they are not needed
-    fixed_lease,  ///< the same, of batches of fixed size
+    charges,       ///< that wait until the primary takes them
+    refunds,       ///< likewise
+    tokens,        ///< that this machine may hold, to be given back when they are not needed
+    fixed_tokens,  ///< likewise, taken in batches of fixed size
 };
 
-/// Charges of one window that wait until its primary takes them, or tokens of it: what any worker, also one
-/// that comes later, needs to send them. Five cache lines in shared memory. Plain data.
+/// True for what waits until the primary takes it; false for tokens, which are only noted.
+constexpr bool waits(DebtKind kind) noexcept {
+    return kind == DebtKind::charges || kind == DebtKind::refunds;
+}
+
+/// Charges or refunds of one window that wait until its primary takes them, or a note of its tokens: what any
+/// worker, also one that comes later, needs to send them. Five cache lines in shared memory. Plain data; what
+/// its bytes mean is part of RecordMemory's `layout`.
 struct DebtRecord {
     static constexpr std::size_t journals = 0;  ///< see RecordTable
 
@@ -27,15 +34,15 @@ struct DebtRecord {
 
     WindowId id;
     Millis reset = 0;           ///< of the window; 0: nothing waits
-    std::int64_t cost = 0;      ///< of all of them; tokens at hand when they were last looked at
+    std::int64_t cost = 0;      ///< of all of them; or tokens at hand when they were last looked at
     std::uint64_t charges = 0;  ///< how many they are
     Millis looked_at = 0;       ///< when tokens were
     std::uint64_t shard = 0;    ///< whose primary they are for: a digest of the names of store and shard
     Ticket ticket = 0;          ///< under which they were sent
     std::uint32_t period = 0;   ///< seconds
     std::uint16_t key_length = 0;
-    WindowKind kind = WindowKind::first;
-    DebtKind note = DebtKind::charges;
+    WindowKind window = WindowKind::first;
+    DebtKind kind = DebtKind::charges;
     std::array<char, max_key> text;  // of which the first key_length bytes mean something
 
     std::string_view key() const noexcept { return {text.data(), key_length}; }
@@ -48,28 +55,35 @@ struct DebtRecord {
     friend bool operator==(const DebtRecord& a, const DebtRecord& b) noexcept {
         return a.id == b.id && a.reset == b.reset && a.cost == b.cost && a.charges == b.charges &&
                a.looked_at == b.looked_at && a.shard == b.shard && a.ticket == b.ticket &&
-               a.period == b.period && a.kind == b.kind && a.note == b.note && a.key() == b.key();
+               a.period == b.period && a.window == b.window && a.kind == b.kind && a.key() == b.key();
     }
 };
 static_assert(sizeof(DebtRecord) == 320, "five cache lines");
 
-/// No charge that waits gives way: who finds no room keeps it elsewhere. What outlives its window is taken
-/// out by whoever walks over the table, and counted. Nor does a note of tokens before its window ends: who
-/// finds no room takes none in advance.
-inline EvictionRank eviction_rank(const DebtRecord& charge, Millis now) noexcept {
-    const bool needed = charge.note == DebtKind::charges || charge.reset > now;
+/// What waits never gives way: a worker that finds no room keeps its charge elsewhere. What outlives its
+/// window is taken out by the worker that walks over the table, and counted. A note of tokens does not give
+/// way before its window ends: a worker that finds no room for one takes no tokens in advance.
+inline EvictionRank eviction_rank(const DebtRecord& debt, Millis now) noexcept {
+    const bool needed = waits(debt.kind) || debt.reset > now;
     return {needed ? Hold::firm : Hold::none, 0};
 }
 
-/// Where refunds to the window of `id` that ends at `reset` wait: apart from charges, and from refunds to
-/// other windows of that id. Of a place it gives the id again.
-constexpr WindowId refund_debt_of(const WindowId& id, Millis reset) noexcept {
-    return {id.high ^ static_cast<std::uint64_t>(reset) * 0x9e3779b97f4a7c15, ~id.low};
+/// The id of the record that notes this of the window of `id` that ends at `reset`. Refunds have one apart
+/// from charges, and from refunds to other windows of that id; tokens have one apart from both.
+constexpr WindowId debt_id_of(DebtKind kind, const WindowId& id, Millis reset) noexcept {
+    switch (kind) {
+        case DebtKind::charges:
+            return id;
+        case DebtKind::refunds:
+            return {id.high ^ static_cast<std::uint64_t>(reset) * 0x9e3779b97f4a7c15, ~id.low};
+        default:
+            return {~id.high, ~id.low};
+    }
 }
 
-/// Where tokens of the window are noted; likewise.
-constexpr WindowId token_debt_of(const WindowId& id) noexcept {
-    return {~id.high, ~id.low};
+/// The window's own id. Whatever debt_id_of() does to an id, it undoes when it is done again.
+constexpr WindowId window_id_of(const DebtRecord& debt) noexcept {
+    return debt_id_of(debt.kind, debt.id, debt.reset);
 }
 
 using DebtTable = RecordTable<DebtRecord>;

@@ -13,12 +13,12 @@ bool is_due(const DebtRecord& note, Millis now) noexcept {
 NoteWalk::Found NoteWalk::find(DebtTable& table, std::size_t set, Aim aim, Millis now) noexcept {
     Found found;
     table.visit(set, [&](const WindowId& id, const DebtRecord& waiting) {
-        const bool tokens = waiting.note != DebtKind::charges;
+        const bool tokens = !waits(waiting.kind);
         const bool ended = waiting.reset <= now;
         found.tokens = found.tokens || (tokens && !ended);
         if (ended || (tokens && (aim == Aim::all || is_due(waiting, now)))) {
             found.noted.at(found.count++) = {id, waiting.reset, waiting.looked_at, waiting.shard,
-                                             waiting.note};
+                                             waiting.kind};
         }
     });
     return found;

@@ -9,13 +9,13 @@
 
 namespace rate_limit {
 
-/// What of a waiting charge, or of a note of tokens, its finder goes by.
+/// What a worker goes by that finds a waiting charge, or a note of tokens.
 struct Noted {
     WindowId id;
     Millis reset = 0;
     Millis looked_at = 0;
     std::uint64_t shard = 0;
-    DebtKind note = DebtKind::charges;
+    DebtKind kind = DebtKind::charges;
 };
 
 /// What a look at one of them came to.

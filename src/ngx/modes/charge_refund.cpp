@@ -104,7 +104,7 @@ void ChargeRefund::settle(AppliedLimit& applied, std::int64_t due, Millis now) c
         reservation->keep(owe(applied, due, now).owed);
     } else if (applied.in_doubt()) {
         // Perhaps it is charged: never twice. Here it counts.
-        applied.shard->charges().settle(owe(applied, due, now).owed);
+        applied.shard->charges().stop_awaiting(owe(applied, due, now).owed);
     } else {
         charge_redis(applied, due, now);
     }

@@ -122,7 +122,7 @@ void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const no
         give_back(applied);  // what came late
     } else if (applied.in_doubt()) {
         // Perhaps it is charged already: never twice. Here it counts.
-        applied.shard->charges().settle(owe(applied, rest, now).owed);
+        applied.shard->charges().stop_awaiting(owe(applied, rest, now).owed);
     } else {
         charge_redis(applied, rest, now);
     }

@@ -61,7 +61,7 @@ protected:
     /// It does not wait any more; nobody is told.
     void stop() noexcept {
         owner_ = nullptr;
-        waited_ = deadlines_->end(*this);
+        waited_ = deadlines_->remove(*this);
     }
 
     /// The wait is over: the last thing done with it.

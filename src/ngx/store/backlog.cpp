@@ -7,20 +7,15 @@ namespace rate_limit {
 
 namespace {
 
-/// Where what is owed to the window of `id` waits; of a refund's place the id, for one is the other's
-/// inverse.
-WindowId place_of(const WindowId& id, std::int64_t cost, Millis reset) noexcept {
-    return cost < 0 ? refund_debt_of(id, reset) : id;
-}
-
 Debt debt_of(const DebtRecord& waiting) noexcept {
     Debt owed;
     owed.cost = waiting.cost;
     owed.charges = waiting.charges;
     owed.period = waiting.period;
     owed.kind = waiting.kind;
+    owed.window = waiting.window;
     owed.reset = waiting.reset;
-    owed.id = place_of(waiting.id, waiting.cost, waiting.reset);
+    owed.id = window_id_of(waiting);
     owed.receipt.ticket = waiting.ticket;
     return owed;
 }
@@ -29,12 +24,11 @@ Debt debt_of(const DebtRecord& waiting) noexcept {
 
 Backlog::Added Backlog::add(const std::string& key, const Debt& owed, Millis now) {
     Added added;
-    added.closed.charges = 0;
     if (add_to_zone(key, owed, now, added.closed)) {
         added.kept = true;
         return added;
     }
-    if (owed.cost < 0) {
+    if (owed.kind == DebtKind::refunds) {
         return added;  // in this worker there is one sum for a key
     }
     auto found = here_.find(key);
@@ -74,13 +68,14 @@ Backlog::Here::node_type Backlog::take_first() noexcept {
     return here_.extract(here_.find(key));
 }
 
-bool Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now, Debt& closed) noexcept {
+bool Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now,
+                          std::optional<Debt>& closed) noexcept {
     if (key.size() > DebtRecord::max_key) {
         return false;
     }
     bool added = false;
     const bool room =
-        zone_.debts().update(place_of(owed.id, owed.cost, owed.reset), now, [&](DebtRecord& waiting) {
+        zone_.debts().update(debt_id_of(owed.kind, owed.id, owed.reset), now, [&](DebtRecord& waiting) {
             if (waiting.reset != 0 && waiting.shard != shard_) {
                 return;  // of the same key in another configuration
             }
@@ -101,6 +96,7 @@ bool Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now, 
                 waiting.ticket = owed.receipt.ticket;
                 waiting.period = static_cast<std::uint32_t>(owed.period);
                 waiting.kind = owed.kind;
+                waiting.window = owed.window;
                 waiting.set_key(key);
             }
             added = true;
@@ -142,7 +138,7 @@ bool Backlog::take_from_zone(std::string& key, Debt& owed) {
         WindowId found;
         bool any = false;
         table.visit(set_, [&](const WindowId& id, const DebtRecord& waiting) {
-            if (waiting.shard == shard_ && waiting.note == DebtKind::charges) {
+            if (waiting.shard == shard_ && waits(waiting.kind)) {
                 found = id;
                 any = true;
             }
@@ -150,7 +146,7 @@ bool Backlog::take_from_zone(std::string& key, Debt& owed) {
         bool taken = false;
         if (any) {
             table.change(found, [&](DebtRecord& waiting) {
-                if (waiting.shard == shard_ && waiting.note == DebtKind::charges) {
+                if (waiting.shard == shard_ && waits(waiting.kind)) {
                     key.assign(waiting.key());
                     owed = debt_of(waiting);
                     waiting.reset = 0;

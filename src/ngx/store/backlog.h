@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -16,12 +17,13 @@ namespace rate_limit {
 
 class Zone;
 
-/// What admitted requests owe to one window.
+/// What admitted requests owe to one window, or get back from it.
 struct Debt {
-    std::int64_t cost = 0;      ///< of all of them; below 0: it is given back
+    DebtKind kind = DebtKind::charges;  ///< or refunds
+    WindowKind window = WindowKind::first;
+    std::int64_t cost = 0;      ///< of all of them
     std::uint64_t charges = 1;  ///< how many they are
     std::int64_t period = 0;
-    WindowKind kind = WindowKind::first;
     Millis reset = 0;  ///< of the window found, or proposed, before the request
     WindowId id;       ///< what this machine remembers the window by
     Receipt receipt;
@@ -39,8 +41,8 @@ public:
     Backlog(Zone& zone, std::uint64_t shard) noexcept : zone_(zone), shard_(shard) {}
 
     struct Added {
-        bool kept = false;  ///< false: no room, or no memory
-        Debt closed;        ///< what waited for an earlier window of this key; no charges: nothing did
+        bool kept = false;           ///< false: no room
+        std::optional<Debt> closed;  ///< what waited for an earlier window of this key
     };
     Added add(const std::string& key, const Debt& owed, Millis now);
 
@@ -82,7 +84,8 @@ private:
     void add_here(const std::string& key, const Debt& owed);
     Here::node_type take_first() noexcept;
     bool may_search() noexcept;
-    bool add_to_zone(const std::string& key, const Debt& owed, Millis now, Debt& closed) noexcept;
+    bool add_to_zone(const std::string& key, const Debt& owed, Millis now,
+                     std::optional<Debt>& closed) noexcept;
     bool take_from_zone(std::string& key, Debt& owed);
 
     Zone& zone_;

@@ -42,7 +42,6 @@ private:
 
     void end() noexcept;
     void come_back() noexcept;
-    void again(Node& node) noexcept;
     void refused(Node& node, Fault fault, const Reply& reply) noexcept;
     void give_up() noexcept;
     void taken(Node& node, const Reply& reply) noexcept;
@@ -65,13 +64,13 @@ Charges::ChargeCommand& Charges::ChargeCommand::take() {
 
 std::string_view Charges::ChargeCommand::encode(CommandWriter& writer) {
     const Millis now = now_millis();
-    const Millis proposed = owed.reset > now ? owed.reset : propose_reset(owed.kind, owed.period, now);
+    const Millis proposed = owed.reset > now ? owed.reset : propose_reset(owed.window, owed.period, now);
     const Opening opening{key, now, proposed, latest_reset(owed.period, now)};
     if (repair) {
         return writer.repair(opening, with_text());
     }
-    if (owed.cost < 0) {
-        return writer.refund(key, -owed.cost, owed.reset, with_text());
+    if (owed.kind == DebtKind::refunds) {
+        return writer.refund(key, owed.cost, owed.reset, with_text());
     }
     // The increment must arrive while the window is open, whatever the network does to it on the way.
     const Millis margin = std::max<Millis>(1000, 2 * static_cast<Millis>(charges->store_.check_timeout));
@@ -83,9 +82,9 @@ const char* Charges::ChargeCommand::name() const noexcept {
     if (plain && !repair) {
         return "HINCRBY";
     }
-    const ScriptName name = repair          ? ScriptName::repair
-                            : owed.cost < 0 ? ScriptName::refund
-                                            : ScriptName::charge;
+    const ScriptName name = repair                           ? ScriptName::repair
+                            : owed.kind == DebtKind::refunds ? ScriptName::refund
+                                                             : ScriptName::charge;
     return script(name).file;
 }
 
@@ -121,7 +120,7 @@ void Charges::ChargeCommand::end() noexcept {
 /// window without a reset is opened anew by its next charge.
 void Charges::ChargeCommand::give_up() noexcept {
     if (repair) {
-        charges->settle(owed);
+        charges->stop_awaiting(owed);
     } else {
         come_back();
     }
@@ -136,10 +135,6 @@ void Charges::ChargeCommand::come_back() noexcept {
     }
 }
 
-void Charges::ChargeCommand::again(Node& node) noexcept {
-    node.submit(*this);
-}
-
 void Charges::ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcept {
     if (send_text(node, reply)) {
         return;
@@ -147,18 +142,18 @@ void Charges::ChargeCommand::refused(Node& node, Fault fault, const Reply& reply
     const Blame blame = node.blame(fault, name(), reply, Access::write);
     if (plain && !repair && is_broken_count(reply)) {
         plain = false;  // the script opens the window anew
-        again(node);
+        node.submit(*this);
         return;
     }
     // What a refund may not do, charges do not need.
-    const bool refund_alone = fault == Fault::noperm && owed.cost < 0;
+    const bool refund_alone = fault == Fault::noperm && owed.kind == DebtKind::refunds;
     if (blame == Blame::writes && !refund_alone) {
         give_up();
         charges->refused(fault, name(), reply);
     } else if (blame == Blame::node) {
         give_up();
     } else if (repair) {
-        charges->settle(owed);
+        charges->stop_awaiting(owed);
     } else {
         charges->drop(owed, Loss::refused, explain(fault));
     }
@@ -173,18 +168,18 @@ void Charges::ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     if (fault != Fault::none) {
         node.blame(fault, name(), reply, Access::write);
     }
-    if (owed.cost > 0 || answer.used > 0) {
+    if (owed.kind == DebtKind::charges || answer.used > 0) {
         charges->proven();  // a refund of a window that is not there writes nothing: a replica says the same
     }
     if (increment && fault == Fault::none && answer.used == owed.cost) {
         repair = true;  // the key may not have been there: it needs a reset and an expiry
-        again(node);
+        node.submit(*this);
         return;
     }
     if (fault == Fault::none) {
         charges->confirm(owed, answer);
     } else {
-        charges->settle(owed);
+        charges->stop_awaiting(owed);
     }
     end();
 }
@@ -196,20 +191,18 @@ Charges::Charges(const StoreConf& store, std::string_view shard, Nodes& nodes) n
       lost_(name_of(store, primary_), Counters<Loss>(store.zone->counters(), {store.name, shard, {}})),
       refusals_(name_of(store, primary_), "takes charges again") {}
 
-/// They are not on their way any more.
-void Charges::settle(const Debt& owed) noexcept {
-    if (owed.cost < 0) {
+void Charges::stop_awaiting(const Debt& owed) noexcept {
+    if (owed.kind == DebtKind::refunds) {
         return;  // a refund is never on its way in the memory's sense
     }
     const Millis now = now_millis();
-    store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
-        rate_limit::settle(record, owed.receipt.ticket, owed.charges, now);
-    });
+    store_.zone->windows().change(
+        owed.id, [&](WindowRecord& record) { settle(record, owed.receipt.ticket, owed.charges, now); });
 }
 
 void Charges::confirm(const Debt& owed, const Window& answer) noexcept {
     const Millis now = now_millis();
-    if (owed.cost < 0) {
+    if (owed.kind == DebtKind::refunds) {
         store_.zone->windows().change(
             owed.id, [&](WindowRecord& record) { confirm_refund(record, owed.reset, answer); });
         return;
@@ -249,9 +242,10 @@ void Charges::refund(std::string_view key, const Demand& demand, std::int64_t co
     });
     Charge back;
     back.key = key;
-    back.owed.cost = -cost;
+    back.owed.kind = DebtKind::refunds;
+    back.owed.window = demand.window;
+    back.owed.cost = cost;
     back.owed.period = demand.rate.period;
-    back.owed.kind = demand.kind;
     back.owed.reset = reset;
     back.owed.id = demand.id;
     charge(back);
@@ -259,12 +253,12 @@ void Charges::refund(std::string_view key, const Demand& demand, std::int64_t co
 
 void Charges::wait(const std::string& key, Debt owed) noexcept {
     const Millis now = now_millis();
-    if (owed.cost < 0 && owed.reset <= now) {
+    if (owed.kind == DebtKind::refunds && owed.reset <= now) {
         drop(owed, Loss::closed);
         return;
     }
     if (owed.reset <= now) {
-        owed.reset = propose_reset(owed.kind, owed.period, now);
+        owed.reset = propose_reset(owed.window, owed.period, now);
     }
     try {
         Backlog::Added added = waiting_.add(key, owed, now);
@@ -272,8 +266,8 @@ void Charges::wait(const std::string& key, Debt owed) noexcept {
             drop_closed(now);
             added = waiting_.add(key, owed, now);
         }
-        if (added.closed.charges != 0) {
-            drop(added.closed, Loss::closed);
+        if (added.closed) {
+            drop(*added.closed, Loss::closed);
         }
         if (!added.kept) {
             drop(owed, Loss::no_room);
@@ -393,16 +387,16 @@ void Charges::drop_closed(Millis now) noexcept {
 }
 
 void Charges::drop(const Debt& owed, Loss loss, const char* why) noexcept {
-    settle(owed);
-    if (owed.cost < 0 && owed.reset <= now_millis()) {
+    stop_awaiting(owed);
+    if (owed.kind == DebtKind::refunds && owed.reset <= now_millis()) {
         return;  // nobody wants anything back of a window that has ended
     }
     lost_.add(loss, owed.charges, why);
 }
 
 void Charges::doubt(const Debt& owed) noexcept {
-    settle(owed);
-    lost_.add(owed.cost < 0 ? Loss::refunds_in_doubt : Loss::charges_in_doubt, owed.charges);
+    stop_awaiting(owed);
+    lost_.add(owed.kind == DebtKind::refunds ? Loss::refunds_in_doubt : Loss::charges_in_doubt, owed.charges);
 }
 
 void Charges::doubt_reservation() noexcept {

@@ -55,7 +55,7 @@ public:
     void refund(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset) noexcept;
 
     /// The memory of the window does not wait for an answer to these any more.
-    void settle(const Debt& owed) noexcept;
+    void stop_awaiting(const Debt& owed) noexcept;
 
     /// They were sent, and nobody knows whether they are stored.
     void doubt(const Debt& owed) noexcept;

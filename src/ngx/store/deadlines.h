@@ -63,7 +63,7 @@ public:
     }
 
     /// It waits no longer. Returns how long it did.
-    ngx_msec_t end(Deadline& deadline) noexcept {
+    ngx_msec_t remove(Deadline& deadline) noexcept {
         Waiting::remove(deadline);
         timer_.keep_worker(--waiting_ != 0);
         return ngx_current_msec - deadline.started_;

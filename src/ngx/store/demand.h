@@ -12,10 +12,13 @@ namespace rate_limit {
 struct Demand {
     WindowId id;  ///< what this machine remembers the window by
     Rate rate;
-    WindowKind kind = WindowKind::first;
+    WindowKind window = WindowKind::first;
     std::int64_t want = 0;
     std::int64_t least = 0;  ///< nothing is granted rather than less
-    std::int64_t batch = 0;  ///< tokens taken at a time in `lease`; 0: see batch_size()
+    std::int64_t batch = 0;  ///< tokens taken at a time in `lease`, if they are fixed
+
+    /// False: batches are as large as batch_size() says.
+    bool fixed() const noexcept { return batch != 0; }
 };
 
 }  // namespace rate_limit

@@ -35,7 +35,7 @@ public:
     }
 
     Terms terms(Millis now) const noexcept {
-        return {demand.rate, Truth::redis, propose_reset(demand.kind, demand.rate.period, now), now};
+        return {demand.rate, Truth::redis, propose_reset(demand.window, demand.rate.period, now), now};
     }
 
     Fetches* fetches = nullptr;
@@ -107,9 +107,9 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
     }
     std::int64_t granted = 0;
     Window window;
-    const Fault fault = take(node, *reply, granted, window);
+    const Fault fault = judge(node, *reply, granted, window);
     if (fault == Fault::none) {
-        fetches->settle(*this, granted, window);
+        fetches->hand_out(*this, granted, window);
     } else {
         fetches->fail(*this, explain(fault));
     }
@@ -175,7 +175,7 @@ Fetch& Fetches::start(std::string_view key, const Demand& demand) {
         throw;
     }
     fetch.fetches = this;
-    fetch.parts = demand.batch == 0 ? parts_of_rest : 1;
+    fetch.parts = demand.fixed() ? 1 : parts_of_rest;
     fetch.ahead = false;
     std::int64_t here = 0;
     std::int64_t size = 0;
@@ -189,7 +189,7 @@ Fetch& Fetches::start(std::string_view key, const Demand& demand) {
         size = batched ? begin_fetch(record, terms) : 0;
         fetch.events = record.events;
     });
-    size = batched && demand.batch != 0 ? demand.batch : size;
+    size = batched && demand.fixed() ? demand.batch : size;
     fetch.demand.least = std::max<std::int64_t>(1, demand.want - here);
     fetch.demand.want = fetch.demand.least;
     fetch.places = demand.want;
@@ -257,7 +257,7 @@ struct Fetches::Sharing {
 };
 
 /// Hands out what the primary granted.
-void Fetches::settle(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept {
+void Fetches::hand_out(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept {
     const Millis now = now_millis();
     const bool live = is_open(answer, fetch.demand.rate.period, now);
     Sharing sharing(fetch);
@@ -372,17 +372,17 @@ bool Fetches::note(std::string_view key, const Demand& demand, Millis reset, std
         return false;
     }
     zone_.note_tokens();
-    return zone_.debts().update(token_debt_of(demand.id), now, [&](DebtRecord& note) {
+    return zone_.debts().update(debt_id_of(DebtKind::tokens, demand.id, reset), now, [&](DebtRecord& note) {
         if (note.reset != reset || note.shard != digest_) {
             note.reset = reset;
             note.cost = 0;
             note.looked_at = now;
             note.shard = digest_;
             note.period = static_cast<std::uint32_t>(demand.rate.period);
-            note.kind = demand.kind;
+            note.window = demand.window;
             note.set_key(key);
         }
-        note.note = demand.batch != 0 ? DebtKind::fixed_lease : DebtKind::lease;
+        note.kind = demand.fixed() ? DebtKind::fixed_tokens : DebtKind::tokens;
         note.cost += tokens;
     });
 }
@@ -392,17 +392,19 @@ bool Fetches::look(const Noted& seen, bool all, Millis now) noexcept {
         return false;  // while it is away, tokens are all that there is
     }
     DebtRecord note;
+    bool found = false;
     zone_.debts().change(seen.id, [&](DebtRecord& open) {
-        if (open.note != DebtKind::charges && (all || open.looked_at == seen.looked_at)) {
+        if (!waits(open.kind) && (all || open.looked_at == seen.looked_at)) {
             note = open;
+            found = true;
             open.looked_at = now;  // nobody else looks now
         }
     });
-    if (note.note == DebtKind::charges) {
+    if (!found) {
         return false;
     }
-    const WindowId id = token_debt_of(note.id);
-    const Look look{note.cost, note.looked_at, now, note.period, note.note == DebtKind::fixed_lease};
+    const WindowId id = window_id_of(note);
+    const Look look{note.cost, note.looked_at, now, note.period, note.kind == DebtKind::fixed_tokens};
     std::int64_t back = 0;
     std::int64_t left_here = 0;
     zone_.windows().change(id, [&](WindowRecord& record) {
@@ -418,7 +420,7 @@ bool Fetches::look(const Noted& seen, bool all, Millis now) noexcept {
         left_here = at_hand(record);
     });
     zone_.debts().change(note.id, [&](DebtRecord& open) {
-        if (open.note == DebtKind::charges || open.reset != note.reset) {
+        if (waits(open.kind) || open.reset != note.reset) {
             return;
         }
         const bool unused = note.cost == back;  // since the last look
@@ -429,7 +431,7 @@ bool Fetches::look(const Noted& seen, bool all, Millis now) noexcept {
         Demand of;
         of.id = id;
         of.rate.period = note.period;
-        of.kind = note.kind;
+        of.window = note.window;
         charges_.refund(note.key(), of, back, note.reset);
     }
     return back != 0;

@@ -77,7 +77,7 @@ private:
     void submit(Fetch& fetch) noexcept;
     void close(Fetch& fetch) noexcept;
     void fail(Fetch& fetch, const char* reason) noexcept;
-    void settle(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept;
+    void hand_out(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept;
     bool hand_out_here(const Fetch& fetch, std::int64_t granted, const Window& answer,
                        Sharing& sharing) noexcept;
     void hand_out_there(const Fetch& fetch, std::int64_t granted, const Window& answer,

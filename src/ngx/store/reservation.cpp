@@ -26,7 +26,7 @@ private:
     friend class Reservation;
 
     void take_answer(Node& from, Delivery delivery, const Reply* reply) noexcept;
-    void settle(Delivery delivery, const Reply* reply) noexcept;
+    void part_with(Delivery delivery, const Reply* reply) noexcept;
 };
 
 namespace {
@@ -46,7 +46,7 @@ void ReservationCommand::answered(Node& from, Delivery delivery, const Reply* re
     if (reservation != nullptr) {
         take_answer(from, delivery, reply);
     } else {
-        settle(delivery, reply);
+        part_with(delivery, reply);
     }
     commands().give_back(*this);
 }
@@ -66,13 +66,13 @@ void ReservationCommand::take_answer(Node& from, Delivery delivery, const Reply*
     } else if (delivery != Delivery::answered) {
         of.end("the primary did not answer");  // perhaps it granted it: it is not asked again
     } else {
-        const Fault fault = take(from, *reply, of.granted_, of.window_);
+        const Fault fault = judge(from, *reply, of.granted_, of.window_);
         of.end(fault == Fault::none ? nullptr : explain(fault));
     }
 }
 
 /// The request is gone: it owes what it left with, and the rest is given back.
-void ReservationCommand::settle(Delivery delivery, const Reply* reply) noexcept {
+void ReservationCommand::part_with(Delivery delivery, const Reply* reply) noexcept {
     if (delivery == Delivery::in_doubt) {
         owed ? charges->doubt(*owed) : charges->doubt_reservation();
         return;
@@ -93,7 +93,7 @@ void ReservationCommand::settle(Delivery delivery, const Reply* reply) noexcept 
         rest.owed.cost -= granted;
         charges->charge(rest);
     } else if (owed) {
-        charges->settle(*owed);
+        charges->stop_awaiting(*owed);
     }
 }
 

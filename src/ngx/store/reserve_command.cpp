@@ -14,7 +14,7 @@ void ReserveCommand::begin(std::string_view of_window, const Demand& what, Charg
 
 std::string_view ReserveCommand::encode(CommandWriter& writer) {
     sent_at_ = now_millis();
-    const Opening opening{key, sent_at_, propose_reset(demand.kind, demand.rate.period, sent_at_),
+    const Opening opening{key, sent_at_, propose_reset(demand.window, demand.rate.period, sent_at_),
                           latest_reset(demand.rate.period, sent_at_)};
     return writer.reserve(opening, {demand.rate.limit, demand.want, demand.least, parts}, with_text());
 }
@@ -24,7 +24,7 @@ Fault ReserveCommand::read(const Reply& reply, std::int64_t& granted, Window& wi
     return read_reserve(reply, asked, granted, window);
 }
 
-Fault ReserveCommand::take(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept {
+Fault ReserveCommand::judge(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept {
     const Fault fault = read(reply, granted, window);
     if (fault == Fault::none) {
         node.served();

@@ -27,7 +27,7 @@ protected:
     Fault read(const Reply& reply, std::int64_t& granted, Window& window) const noexcept;
 
     /// The same, and the node and its charges are told what it says of them.
-    Fault take(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept;
+    Fault judge(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept;
 
     Charges* charges = nullptr;
     std::string key;

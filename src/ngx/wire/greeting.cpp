@@ -99,7 +99,7 @@ void Node::reject_greeting(const char* command, const Reply& reply) noexcept {
     }
     const Fault fault = fault_of(reply);
     up_ = false;
-    failed(fault, command, reply);
+    count_error(fault, command, reply);
     try {
         refusal_ = server_words(command, reply.text_view());
     } catch (...) {
@@ -116,7 +116,7 @@ void Node::greeted(const Reply& reply) noexcept {
         return;
     }
     const Fault fault = fault_of(reply);
-    failed(fault, ping_.name(), reply);
+    count_error(fault, ping_.name(), reply);
     suspend_by(fault, ping_.name(), reply);
     if (++refused_probes_ >= most_refused_probes && sent_.empty()) {
         connection_.close(explain(fault));  // its address may lead to another server by now

@@ -207,7 +207,7 @@ void Node::mark_up() noexcept {
 }
 
 Blame Node::blame(Fault fault, std::string_view command, const Reply& reply, Access access) noexcept {
-    failed(fault, command, reply);
+    count_error(fault, command, reply);
     if (!is_node_fault(fault)) {
         return Blame::command;
     }
@@ -229,7 +229,7 @@ void Node::suspend_by(Fault fault, std::string_view command, const Reply& reply)
 }
 
 /// Counts an error answer, and tells it where nothing else does.
-void Node::failed(Fault fault, std::string_view command, const Reply& reply) noexcept {
+void Node::count_error(Fault fault, std::string_view command, const Reply& reply) noexcept {
     errors_.add(error_of(fault));
     if (!is_node_fault(fault)) {
         may_reconnect_ = true;

@@ -143,7 +143,7 @@ private:
     void on_closed(const char* reason) noexcept override;
     void on_close_idle() noexcept override;
 
-    void failed(Fault fault, std::string_view command, const Reply& reply) noexcept;
+    void count_error(Fault fault, std::string_view command, const Reply& reply) noexcept;
     void connect() noexcept;
     void try_address() noexcept;
     bool next_address() noexcept;
