@@ -176,7 +176,7 @@ TEST(Grant, LessThanRememberedIsOldIfAChargeCameBetween) {
     WindowRecord record = with_tokens(100, 5, 50);
     const auto events = static_cast<std::uint32_t>(record.events);
     send(record, terms(100), 3);
-    settle(record, record.ticket, 1, now);
+    count_answered(record, record.ticket, 1, now);
     EXPECT_TRUE(grant(record, terms(100), {52, reset}, 2, question(events)));
     EXPECT_EQ(record.used, 53);
 }
@@ -186,7 +186,7 @@ TEST(Grant, NeverMoreThanFits) {
     WindowRecord record = with_tokens(max_limit, max_limit, much);
     EXPECT_TRUE(granted(record, max_limit, max_limit, much));
     EXPECT_EQ(at_hand(record), WindowRecord::max_leased);
-    EXPECT_TRUE(put_back(record, reset, 60, now, max_limit));
+    EXPECT_TRUE(give_back(record, reset, 60, now, max_limit));
     EXPECT_EQ(at_hand(record), WindowRecord::max_leased);
 }
 
@@ -195,7 +195,7 @@ TEST(Grant, NeverMoreAtHandThanRedisCounts) {
     EXPECT_TRUE(granted(record, 100, 7, 7)) << "somebody has deleted the rest";
     EXPECT_EQ(record.used, 7);
     EXPECT_EQ(at_hand(record), 7);
-    EXPECT_TRUE(put_back(record, reset, 60, now, 1));
+    EXPECT_TRUE(give_back(record, reset, 60, now, 1));
     EXPECT_EQ(at_hand(record), 7);
     confirm_refund(record, reset, {3, reset});
     EXPECT_EQ(record.used, 7) << "an answer of before the grant";
@@ -247,24 +247,24 @@ TEST(Tokens, AreNotOfTheNextWindow) {
     EXPECT_EQ(at_hand(entered), 0);
 }
 
-TEST(PutBack, ToTheWindowTheyCameFrom) {
+TEST(GiveBack, ToTheWindowTheyCameFrom) {
     WindowRecord record = with_tokens(100, 5, 25);
     EXPECT_TRUE(consume(record, terms(100), 3));
-    EXPECT_TRUE(put_back(record, reset, 60, now, 3));
+    EXPECT_TRUE(give_back(record, reset, 60, now, 3));
     EXPECT_EQ(at_hand(record), 5);
     EXPECT_EQ(record.used, 25);
 }
 
-TEST(PutBack, ToNoOther) {
+TEST(GiveBack, ToNoOther) {
     WindowRecord record = with_tokens(100, 5, 25);
     const WindowRecord before = record;
-    EXPECT_FALSE(put_back(record, reset - 1, 60, now, 3));
-    EXPECT_FALSE(put_back(record, reset, 60, reset, 3)) << "it has ended";
+    EXPECT_FALSE(give_back(record, reset - 1, 60, now, 3));
+    EXPECT_FALSE(give_back(record, reset, 60, reset, 3)) << "it has ended";
     EXPECT_EQ(record, before);
     record.confirmed = false;
-    EXPECT_FALSE(put_back(record, reset, 60, now, 3)) << "the primary has none";
+    EXPECT_FALSE(give_back(record, reset, 60, now, 3)) << "the primary has none";
     WindowRecord none = with_id();
-    EXPECT_FALSE(put_back(none, 0, 60, now, 3));
+    EXPECT_FALSE(give_back(none, 0, 60, now, 3));
     EXPECT_EQ(none, with_id());
 }
 

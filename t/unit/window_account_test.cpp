@@ -255,25 +255,25 @@ TEST(Send, AfterTheWindowsEndOpensTheNext) {
     EXPECT_FALSE(record.confirmed);
 }
 
-TEST(Settle, OnlyItsWindowAndNeverBelowZero) {
+TEST(CountAnswered, OnlyItsWindowAndNeverBelowZero) {
     WindowRecord record = known(1, now + 1000);
     send(record, terms(10), 5);
     send(record, terms(10), 5);
     EXPECT_EQ(record.unanswered, 2U);
-    settle(record, record.ticket + 1, 2, now);
+    count_answered(record, record.ticket + 1, 2, now);
     EXPECT_EQ(record.unanswered, 2U);
-    settle(record, record.ticket, 1, now);
+    count_answered(record, record.ticket, 1, now);
     EXPECT_EQ(record.unanswered, 1U);
-    settle(record, record.ticket, 9, now);
+    count_answered(record, record.ticket, 9, now);
     EXPECT_EQ(record.unanswered, 0U);
     EXPECT_EQ(record.used, 11);
 }
 
-TEST(Settle, ACountThatDoesNotFitStays) {
+TEST(CountAnswered, ACountThatDoesNotFitStays) {
     WindowRecord record = known(1, now + 1000);
     record.unanswered = WindowRecord::max_unanswered;
     send(record, terms(10), 1);
-    settle(record, record.ticket, 1, now);
+    count_answered(record, record.ticket, 1, now);
     EXPECT_EQ(record.unanswered, WindowRecord::max_unanswered);
 }
 

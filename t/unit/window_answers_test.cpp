@@ -118,7 +118,7 @@ TEST(Confirm, OtherwiseItOnlyRaises) {
     EXPECT_EQ(record.unanswered, 0U);
     const Receipt third = sent(record, 1);
     send(record, terms(1000), 1);
-    settle(record, record.ticket, 1, now);
+    count_answered(record, record.ticket, 1, now);
     confirm(record, third, 1, 60, now, {53, now + 1000});
     EXPECT_EQ(record.used, 54) << "another was given up meanwhile";
 }
@@ -238,7 +238,7 @@ TEST(Replace, AWordOlderThanACharge) {
     send(record, terms(10), 1);
     replace(record, terms(10), {9, now + 1000}, question(events));
     EXPECT_EQ(record.used, 10) << "on its way";
-    settle(record, record.ticket, 1, now);
+    count_answered(record, record.ticket, 1, now);
     replace(record, terms(10), {9, now + 1000}, question(events));
     EXPECT_EQ(record.used, 10) << "answered since";
     replace(record, terms(10), {9, now + 1000}, question(record.events));

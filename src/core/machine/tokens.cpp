@@ -148,8 +148,8 @@ bool grant(WindowRecord& record, const Terms& terms, const Window& answer, std::
     return true;
 }
 
-bool put_back(WindowRecord& record, Millis reset, std::int64_t period, Millis now,
-              std::int64_t tokens) noexcept {
+bool give_back(WindowRecord& record, Millis reset, std::int64_t period, Millis now,
+               std::int64_t tokens) noexcept {
     if (record.reset != reset || !record.confirmed || !is_open(record, period, now)) {
         return false;
     }

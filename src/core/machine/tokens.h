@@ -47,8 +47,8 @@ bool grant(WindowRecord& record, const Terms& terms, const Window& answer, std::
 
 /// Tokens that were not needed after all go back to the window that ends at `reset`. False: that is not open
 /// here any more.
-bool put_back(WindowRecord& record, Millis reset, std::int64_t period, Millis now,
-              std::int64_t tokens) noexcept;
+bool give_back(WindowRecord& record, Millis reset, std::int64_t period, Millis now,
+               std::int64_t tokens) noexcept;
 
 /// What one look at the tokens at hand goes by.
 struct Look {

@@ -135,7 +135,7 @@ void send(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept 
     }
 }
 
-void settle(WindowRecord& record, Ticket ticket, std::uint64_t charges, Millis now) noexcept {
+void count_answered(WindowRecord& record, Ticket ticket, std::uint64_t charges, Millis now) noexcept {
     resend(record, now);
     if (record.ticket == ticket && record.unanswered < WindowRecord::max_unanswered) {
         record.unanswered = record.unanswered - std::min<std::uint64_t>(charges, record.unanswered);
@@ -166,7 +166,7 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
     // All others had been answered before these were sent, so they are in this answer.
     const bool last_word =
         record.ticket == receipt.ticket && record.events == receipt.events && record.unanswered == charges;
-    settle(record, receipt.ticket, charges, now);
+    count_answered(record, receipt.ticket, charges, now);
     record.asked = static_cast<std::uint32_t>(now);
     if (!is_open(answer, period, now) || !is_open(record, period, now)) {
         return;

@@ -50,7 +50,7 @@ void refund(WindowRecord& record, Ticket ticket, std::int64_t cost) noexcept;
 void send(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept;
 
 /// The primary answered so many charges sent under this ticket, or they were given up.
-void settle(WindowRecord& record, Ticket ticket, std::uint64_t charges, Millis now) noexcept;
+void count_answered(WindowRecord& record, Ticket ticket, std::uint64_t charges, Millis now) noexcept;
 
 /// Charges that waited set out again.
 void resend(WindowRecord& record, Millis now) noexcept;

@@ -32,8 +32,8 @@ Spending consume_here(AppliedLimit& applied, std::int64_t cost, Millis now) noex
     return spending;
 }
 
-void put_back(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcept {
-    applied.shard->fetches().put_back(applied.key, applied.demand, tokens, reset);
+void give_back(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcept {
+    applied.shard->fetches().give_back(applied.key, applied.demand, tokens, reset);
 }
 
 void give_back(AppliedLimit& applied) noexcept {
@@ -43,7 +43,7 @@ void give_back(AppliedLimit& applied) noexcept {
     }
     const Holding holding = applied.take_holding();
     if (holding.kind == Holding::Kind::tokens) {
-        put_back(applied, holding.cost, holding.reset);
+        give_back(applied, holding.cost, holding.reset);
     } else {
         give_back_here(applied, holding);
     }
@@ -113,7 +113,7 @@ void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const no
     if (applied.holding.kind == Holding::Kind::tokens) {
         const Holding holding = applied.take_holding();
         if (due < holding.cost) {
-            put_back(applied, holding.cost - due, holding.reset);
+            give_back(applied, holding.cost - due, holding.reset);
         }
         rest = due > holding.cost ? due - holding.cost : 0;
     }

@@ -196,8 +196,9 @@ void Charges::stop_awaiting(const Debt& owed) noexcept {
         return;  // a refund is never on its way in the memory's sense
     }
     const Millis now = now_millis();
-    store_.zone->windows().change(
-        owed.id, [&](WindowRecord& record) { settle(record, owed.receipt.ticket, owed.charges, now); });
+    store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
+        count_answered(record, owed.receipt.ticket, owed.charges, now);
+    });
 }
 
 void Charges::confirm(const Debt& owed, const Window& answer) noexcept {

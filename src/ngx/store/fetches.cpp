@@ -350,13 +350,13 @@ void Fetches::keep(const Fetch& fetch, Millis reset, std::int64_t tokens, Millis
     }
 }
 
-void Fetches::put_back(std::string_view key, const Demand& demand, std::int64_t tokens,
-                       Millis reset) noexcept {
+void Fetches::give_back(std::string_view key, const Demand& demand, std::int64_t tokens,
+                        Millis reset) noexcept {
     const Millis now = now_millis();
     bool kept = false;
     zone_.windows().change(demand.id, [&](WindowRecord& record) {
         // A leaving worker may have had its last look at them.
-        kept = ngx_exiting == 0 && rate_limit::put_back(record, reset, demand.rate.period, now, tokens);
+        kept = ngx_exiting == 0 && rate_limit::give_back(record, reset, demand.rate.period, now, tokens);
     });
     if (kept) {
         (void)note(key, demand, reset, tokens, now);

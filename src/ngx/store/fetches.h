@@ -59,7 +59,7 @@ public:
 
     /// Tokens that a request had come back to those at hand; to the primary, if they cannot be kept.
     /// `demand`, as far as it names the window whose end is `reset`.
-    void put_back(std::string_view key, const Demand& demand, std::int64_t tokens, Millis reset) noexcept;
+    void give_back(std::string_view key, const Demand& demand, std::int64_t tokens, Millis reset) noexcept;
 
     /// Gives back what of the noted tokens is not needed, or `all` of them: true if any were.
     bool look(const Noted& seen, bool all, Millis now) noexcept;
