@@ -210,7 +210,7 @@ private:
             const WindowTable::Records records = table_.records_of(set);
             require(records.count == WindowSet::capacity);
             for (const WindowRecord& record : records) {
-                require(eviction_rank(record, now_).hold == Hold::firm);
+                require(eviction_rank(record, now_).tier == EvictionTier::never);
             }
         }
     }
@@ -223,15 +223,17 @@ private:
                 continue;
             }
             const EvictionRank gone = eviction_rank(known->second, now_);
-            require(gone.hold != Hold::firm);
+            require(gone.tier != EvictionTier::never);
             require(shares_a_set(id, known->second.id));
             const auto [left, right] = table_.sets_of(id);
             for (const std::size_t set : {left, right}) {
                 for (const WindowRecord& record : table_.records_of(set)) {
                     const bool is_new = record.id == id;
-                    require(is_new || gone.hold == Hold::none || !(eviction_rank(record, now_) < gone));
+                    require(is_new || gone.tier == EvictionTier::ended ||
+                            !(eviction_rank(record, now_) < gone));
                 }
-                require(gone.hold == Hold::none || table_.records_of(set).count == WindowSet::capacity);
+                require(gone.tier == EvictionTier::ended ||
+                        table_.records_of(set).count == WindowSet::capacity);
             }
             model_.erase(known);
             return;

@@ -101,11 +101,11 @@ TEST(DebtRecord, OnlyANoteOfAClosedWindowGivesWay) {
         charge.reset = reset;
         for (const DebtKind kind : {DebtKind::charges, DebtKind::refunds}) {
             charge.kind = kind;
-            EXPECT_EQ(eviction_rank(charge, table_now).hold, Hold::firm);
+            EXPECT_EQ(eviction_rank(charge, table_now).tier, EvictionTier::never);
         }
         for (const DebtKind kind : {DebtKind::tokens, DebtKind::fixed_tokens}) {
             charge.kind = kind;
-            EXPECT_EQ(eviction_rank(charge, table_now).hold, reset > table_now ? Hold::firm : Hold::none);
+            EXPECT_EQ(eviction_rank(charge, table_now).tier, reset > table_now ? EvictionTier::never : EvictionTier::ended);
         }
     }
 }

@@ -21,7 +21,7 @@ bool goes_before(const WindowRecord& a, const WindowRecord& b) {
 }
 
 bool may_go(const WindowRecord& any) {
-    return eviction_rank(any, now).hold < Hold::firm;
+    return eviction_rank(any, now).tier < EvictionTier::never;
 }
 
 TEST(Eviction, EndedThenCopiesThenLocalOnes) {

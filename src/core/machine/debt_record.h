@@ -65,7 +65,7 @@ static_assert(sizeof(DebtRecord) == 320, "five cache lines");
 /// way before its window ends: a worker that finds no room for one takes no tokens in advance.
 inline EvictionRank eviction_rank(const DebtRecord& debt, Millis now) noexcept {
     const bool needed = waits(debt.kind) || debt.reset > now;
-    return {needed ? Hold::firm : Hold::none, 0};
+    return {needed ? EvictionTier::never : EvictionTier::ended, 0};
 }
 
 /// The id of the record that notes this of the window of `id` that ends at `reset`. Refunds have one apart

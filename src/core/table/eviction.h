@@ -4,22 +4,22 @@
 
 namespace rate_limit {
 
-/// How firmly a record holds its place; the lower goes first.
-enum class Hold : std::uint8_t {
-    none,   ///< its window has ended: nothing of it is needed any more
-    copy,   ///< Redis knows it
-    lease,  ///< Redis knows it, and tokens would be lost that nobody has spent
-    light,  ///< a local window that is not used up: its client gets a new one
-    firm,   ///< never evicted: a used up local window, or one that somebody still has to settle with
+/// What evicting a record costs; records of the first tiers are evicted first.
+enum class EvictionTier : std::uint8_t {
+    ended,  ///< nothing: its window has ended, and nobody needs it any more
+    copy,   ///< a question to Redis, which knows the window
+    lease,  ///< as copy, and the tokens at hand, which nobody has spent
+    local,  ///< a local window that is not used up: its client gets a new one
+    never,  ///< not evicted: a used-up local window, or one that a request or an answer still has to change
 };
 
-/// What decides which of several records goes.
+/// Decides which of several records is evicted: the lowest.
 struct EvictionRank {
-    Hold hold = Hold::firm;
-    double share = 0;  ///< of its limit that is used: the lower goes first
+    EvictionTier tier = EvictionTier::never;
+    double share = 0;  ///< how much of its limit is used: within a tier the lowest share is evicted first
 
     friend bool operator<(const EvictionRank& a, const EvictionRank& b) noexcept {
-        return a.hold != b.hold ? a.hold < b.hold : a.share < b.share;
+        return a.tier != b.tier ? a.tier < b.tier : a.share < b.share;
     }
 };
 

@@ -134,7 +134,7 @@ bool LockedAccess<Record>::make_room(Set& left, Set& right, Millis now) noexcept
             return true;
         }
         const EvictionRank rank = eviction_rank(set_->at(slot_), now);
-        const bool enough_tries = tries >= most_tries && rank.hold != Hold::firm;
+        const bool enough_tries = tries >= most_tries && rank.tier != EvictionTier::never;
         if (enough_tries || !(victim.rank < rank)) {
             return true;
         }
