@@ -8,24 +8,25 @@
 
 namespace rate_limit {
 
-/// One record that this process holds alone, as long as this lives: the short way to a record that is there,
-/// without its set's lock. Most of what the memory costs a request is here: it is inlined, and the compiler
-/// is told which way is the usual one, as a change costs a fifth more without either.
+/// Holds one record that is in the table by its own lock, as long as this object lives, without its set's
+/// lock: see "Fast access" in table.h. Most of what the memory costs a request is spent here. The functions
+/// are therefore inlined, and the compiler is told which branch is the usual one: without either a change
+/// costs a fifth more.
 template <typename Record>
 class FastAccess {
 public:
     explicit FastAccess(RecordMemory<Record>& memory) noexcept : memory_(memory) {}
     FastAccess(const FastAccess&) = delete;
     FastAccess& operator=(const FastAccess&) = delete;
-    ~FastAccess() { give_back(); }
+    ~FastAccess() { release(); }
 
-    /// False: this id's record is not where it seemed to be, or only who has the set's lock can tell, or this
-    /// process has no journal.
+    /// False if the caller has to use LockedAccess: the record is not where its tag seemed to be, the slot is
+    /// held under the set's lock, or this process has no journal.
     bool take(const WindowId& id) noexcept;
 
     Record record() const noexcept { return at_->load(id_); }
 
-    /// The record becomes this one, which differs. Without a window (reset 0) nothing is kept.
+    /// Replaces the record by this one, which differs. One without a window (reset 0) is removed.
     void keep(const Record& record) noexcept;
 
 private:
@@ -33,11 +34,11 @@ private:
 
     bool take_from(Set& set, unsigned slot, const WindowId& id) noexcept;
     bool wait_for_it(std::uint64_t found) noexcept;
-    void give_back() noexcept;
+    void release() noexcept;
 
     RecordMemory<Record>& memory_;
     WindowId id_;
-    RecordSlot<Record>* at_ = nullptr;  // nullptr: holds none
+    RecordSlot<Record>* at_ = nullptr;  // the slot that is held; nullptr: none
     Set* set_ = nullptr;
     unsigned slot_ = Set::no_slot;
     SlotNumber number_ = 0;
@@ -77,15 +78,16 @@ template <typename Record>
         at_ = nullptr;
         return false;
     }
-    // What was put here, or taken out, before this process held it is known now.
+    // The tags were read before the slot was held: only now is it certain which record is here.
     if (__builtin_expect(!set.has(slot, id), false)) {
-        give_back();
+        release();
         return false;
     }
     return true;
 }
 
-/// `found` is the lock as it stood. False: it is no record of this id, or to be had only with the set's lock.
+/// Waits until the slot's holder releases it or is found dead, and takes it. `found` is the lock as it was
+/// read last. False if the slot has another id's record by now, or is held under the set's lock.
 template <typename Record>
 [[gnu::noinline]] bool FastAccess<Record>::wait_for_it(std::uint64_t found) noexcept {
     RecordJournals<Record>& journals = memory_.journals();
@@ -114,9 +116,10 @@ template <typename Record>
     }
 }
 
-/// One that is not valid is given back, too: who puts a record there takes it first.
+/// Also releases a slot that is not valid (any more): a process that puts a record there takes the slot
+/// first.
 template <typename Record>
-[[gnu::always_inline]] inline void FastAccess<Record>::give_back() noexcept {
+[[gnu::always_inline]] inline void FastAccess<Record>::release() noexcept {
     if (at_ != nullptr) {
         at_->give_to(nobody);
         memory_.journals().end_hold();

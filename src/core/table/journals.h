@@ -10,26 +10,26 @@
 
 namespace rate_limit {
 
-/// Names a slot of a table; 0: none.
+/// The number of a slot in its table; 0: none.
 using SlotNumber = std::uint64_t;
 
-/// What the processes of a table are about to do with which slot, so that others can finish it if they die:
-/// a journal each, in memory that they share. Its lines are its owner's own: nobody waits for them.
+/// The journals of a table, in shared memory: in its journal a process writes what it is about to do with
+/// which slot, so that others can finish that if it dies (see table.h). While the owner lives, nobody else
+/// writes to its journal, so its cache lines stay with the owner.
 ///
-/// Who has a journal may hold a record alone, under a name that says which journal it is: that is how others
-/// find out that the holder is dead. Therefore a journal whose owner died holding something is not given to
-/// anybody else before that has been taken over.
+/// Only a process that has a journal may hold a slot by itself: the name that it leaves in the slot says
+/// which journal it has, and so others find out whether the holder is dead. A journal whose owner died
+/// holding a slot is therefore given to nobody else until somebody has taken over that slot.
 ///
-/// A process that has no journal, as they are all taken, does without.
+/// A process that finds all journals taken has none.
 template <typename Record>
 class RecordJournals {
-    /// Changes of the record, made in its place, are written down here first.
     struct alignas(64) Journal {
-        std::atomic<std::uint64_t> owner{0};  // as OwnedLock::word_of()
-        std::atomic<std::uint64_t> claims{0};
-        std::atomic<SlotNumber> held{0};     // what its owner holds or is about to take
-        std::atomic<SlotNumber> written{0};  // where the record goes, while it is written there
-        Record record;
+        std::atomic<std::uint64_t> owner{0};   // the process, as OwnedLock::word_of(); 0: nobody
+        std::atomic<std::uint64_t> claims{0};  // how often a process has claimed this journal
+        std::atomic<SlotNumber> held{0};       // the slot that the owner holds or is about to take
+        std::atomic<SlotNumber> written{0};    // the slot that `record` goes to, while it is copied there
+        Record record;                         // what the owner copies into that slot
     };
 
 public:
@@ -39,35 +39,37 @@ public:
 
     void take_up(void* memory) noexcept { journals_ = static_cast<Journal*>(memory); }
 
-    /// Whose it will be, which has none yet.
+    /// Says which process uses this object from now on. It has no journal until it calls claim().
     void set_user(const LockUser& user) noexcept {
         user_ = user;
         own_ = nullptr;
     }
 
-    /// Takes one that nobody has, or whose owner died without holding anything. One process has one in each
-    /// table, however many views of it.
+    /// Claims a journal for this process, unless all are taken: one that nobody has, or whose owner died
+    /// without holding a slot. A process has one journal in a table, however many views of the table it has.
     void claim() noexcept;
 
-    /// Gives it back. True if nobody has one any more that lives, but perhaps the process `besides`.
+    /// Gives up this process's journal. True if no other living process has one; the process with the number
+    /// `besides` does not count.
     bool leave(std::uint32_t besides) noexcept;
 
+    /// Whether this process has a journal.
     bool has_one() const noexcept { return own_ != nullptr; }
 
-    /// With a journal:
+    /// The functions from here to overwrite() need a journal.
 
-    /// The name under which this process holds a record.
+    /// The name under which this process holds a slot.
     Holder holder() const noexcept { return holder_; }
 
-    /// Before it takes the slot.
+    /// Called before this process takes the slot.
     void begin_hold(SlotNumber slot) noexcept { own_->held.store(slot, std::memory_order_relaxed); }
 
-    /// After it has let go of it.
+    /// Called after this process has released the slot.
     void end_hold() noexcept { own_->held.store(0, std::memory_order_release); }
 
-    /// The record in this slot becomes this one. From the moment it stands in the journal that is done,
-    /// whoever finishes it. What is written has only to keep its order in this process: when it has died, all
-    /// of it can be seen.
+    /// Replaces the record in a slot that this process holds. Once `written` says so, the change counts as
+    /// made: if this process dies, the next holder copies the record from the journal. The writes need to
+    /// keep their order in this process only: others read them after its death, when all of them can be seen.
     void overwrite(RecordSlot<Record>& slot, SlotNumber number, const Record& record) noexcept {
         own_->record = record;
         own_->written.store(number, std::memory_order_release);
@@ -76,22 +78,22 @@ public:
         own_->written.store(0, std::memory_order_release);
     }
 
-    /// With or without:
+    /// The functions below work without a journal, too.
 
-    /// Whether who goes by this name may still let go of what it holds.
+    /// Whether the process that holds slots under this name may still release them.
     bool lives(Holder holder) const noexcept;
 
-    /// The caller holds this slot, and those who did are dead: what they had begun there is done.
+    /// Completes what dead processes had begun with this slot. The caller has taken it over from them.
     void finish(RecordSlot<Record>& slot, SlotNumber number) noexcept;
 
-    /// Calls visit(SlotNumber) for each slot that one who died may have held.
+    /// Calls visit(SlotNumber) for each slot that a dead process may still hold.
     template <typename Visit>
     void with_orphans(Visit&& visit) noexcept;
 
 private:
-    /// A name is the number of a journal and, above that, how often it was claimed, modulo 256: who finds a
-    /// holder dead and takes over from it cannot take over from another one that claimed the same journal
-    /// meanwhile.
+    /// A holder's name is the number of its journal and, above that, how often the journal was claimed,
+    /// modulo 256. So a process that found a holder dead cannot take a slot from another process that has
+    /// claimed the same journal meanwhile: that one's name differs.
     static constexpr unsigned index_bits = 8;
     static constexpr Holder first = nobody + 1;
     static_assert(Record::journals + first <= std::size_t{1} << index_bits, "a name has 8 bits for it");
@@ -100,7 +102,7 @@ private:
     Journal* end() const noexcept { return journals_ + Record::journals; }
 
     bool is_dead(std::uint64_t owner) const noexcept {
-        return owner != 0 && !user_.is_alive(OwnedLock::process_of(owner));
+        return owner != 0 && !user_.is_alive(OwnedLock::owner_of(owner));
     }
 
     void own(Journal& journal) noexcept {
@@ -112,7 +114,7 @@ private:
 
     LockUser user_;
     Journal* journals_ = nullptr;  // Record::journals of them
-    Journal* own_ = nullptr;       // this process's
+    Journal* own_ = nullptr;       // this process's; nullptr: it has none
     Holder holder_ = nobody;
 };
 
@@ -127,13 +129,13 @@ void RecordJournals<Record>::claim() noexcept {
     }
     for (Journal& journal : *this) {
         std::uint64_t owner = journal.owner.load(std::memory_order_acquire);
-        // In this order: who is dead begins nothing after it was seen to hold nothing.
+        // First whether the owner is dead, then what it holds: a dead process takes no slot after that.
         const bool free =
             owner == 0 || (is_dead(owner) && journal.held.load(std::memory_order_acquire) == 0 &&
                            journal.written.load(std::memory_order_acquire) == 0);
         if (free && journal.owner.compare_exchange_strong(owner, self, std::memory_order_acq_rel)) {
             journal.claims.fetch_add(1, std::memory_order_relaxed);
-            std::atomic_thread_fence(std::memory_order_seq_cst);  // whose it is is seen before what it holds
+            std::atomic_thread_fence(std::memory_order_seq_cst);  // others see the owner before what it holds
             own(journal);
             return;
         }
@@ -148,7 +150,7 @@ bool RecordJournals<Record>::leave(std::uint32_t besides) noexcept {
     }
     return std::none_of(begin(), end(), [&](const Journal& journal) {
         const std::uint64_t owner = journal.owner.load(std::memory_order_acquire);
-        return owner != 0 && OwnedLock::process_of(owner).pid != besides && !is_dead(owner);
+        return owner != 0 && OwnedLock::owner_of(owner).pid != besides && !is_dead(owner);
     });
 }
 
@@ -161,15 +163,17 @@ bool RecordJournals<Record>::lives(Holder holder) const noexcept {
 template <typename Record>
 void RecordJournals<Record>::finish(RecordSlot<Record>& slot, SlotNumber number) noexcept {
     for (Journal& journal : *this) {
-        // Only its holder writes, and that is the caller now: if it is written elsewhere, then by the dead.
+        // Only a slot's holder writes to it, and that is the caller now: a journal that says the slot is
+        // being written belongs to a dead process.
         if (journal.written.load(std::memory_order_acquire) == number) {
             slot.store(journal.record);
             journal.written.store(0, std::memory_order_release);
         }
-        // Who lives waits for it. Who died meanwhile may hold something else.
-        const auto is_at_it = [&] { return journal.held.load(std::memory_order_acquire) == number; };
+        // A living owner that notes this slot waits for it: its note stays. A dead one's note is cleared, but
+        // only if it still names this slot: the owner may have noted another one before it died.
+        const auto notes_slot = [&] { return journal.held.load(std::memory_order_acquire) == number; };
         const std::uint64_t owner = journal.owner.load(std::memory_order_acquire);
-        if (is_at_it() && is_dead(owner) && is_at_it() &&
+        if (notes_slot() && is_dead(owner) && notes_slot() &&
             journal.owner.load(std::memory_order_acquire) == owner) {
             journal.held.store(0, std::memory_order_release);
         }

@@ -54,7 +54,7 @@ std::uint64_t little_endian_word(const char* bytes) noexcept {
     return word;
 }
 
-/// The last `count` bytes, less than a word.
+/// The last `count` bytes of `bytes`, fewer than a word has.
 std::uint64_t little_endian_tail(std::string_view bytes, std::size_t count) noexcept {
     if (bytes.size() >= word_size && count != 0) {
         return little_endian_word(bytes.data() + bytes.size() - word_size) >> (8 * (word_size - count));
@@ -69,7 +69,7 @@ std::uint64_t little_endian_tail(std::string_view bytes, std::size_t count) noex
 }  // namespace
 
 Hash128 keyed_hash(const HashKey& key, std::string_view bytes) noexcept {
-    // "somepseudorandomlygeneratedbytes", the paper's constants; 0xee marks the longer output.
+    // The paper's constants, "somepseudorandomlygeneratedbytes"; 0xee marks the 128-bit output.
     State state{key.low ^ 0x736f6d6570736575, key.high ^ 0x646f72616e646f6d ^ 0xee,
                 key.low ^ 0x6c7967656e657261, key.high ^ 0x7465646279746573};
     const std::size_t tail = bytes.size() % word_size;

@@ -7,9 +7,9 @@ namespace rate_limit {
 
 namespace {
 
-constexpr unsigned pauses_a_look = 16;   // a look takes the line from the owner, who writes it
-constexpr unsigned looks_a_turn = 8;     // a microsecond or some: several changes of a record
-constexpr unsigned turns_to_yield = 64;  // then the owner is not running: leave it the processor
+constexpr unsigned pauses_a_look = 16;   // each look takes the cache line from the owner, which writes to it
+constexpr unsigned looks_a_turn = 8;     // a turn lasts a microsecond or a few: several changes of a record
+constexpr unsigned turns_to_yield = 64;  // after these the owner is not running: sleep, so that it can
 constexpr unsigned turns_between_tests = 64;
 constexpr std::chrono::microseconds nap{100};
 

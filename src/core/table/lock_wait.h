@@ -2,12 +2,12 @@
 
 namespace rate_limit {
 
-/// How one waits for a lock in shared memory whose owner may be on another processor, may not be running, or
-/// may be dead.
+/// The pauses of a process that waits for a lock in shared memory. The lock's owner may run on another
+/// processor, may not be running, or may be dead.
 class LockWait {
 public:
-    /// Waits a moment: first on the processor, then leaving it to others, at last asleep. True once in a
-    /// while: time to ask whether the owner is alive.
+    /// Waits a moment: at first busily, then yielding the processor, in the end asleep. True once in a while:
+    /// the caller should then ask whether the owner is alive.
     bool again() noexcept;
 
 private:

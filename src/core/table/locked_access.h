@@ -11,7 +11,8 @@
 
 namespace rate_limit {
 
-/// Where a record is or goes, under the locks of its sets, as long as this lives.
+/// Holds one record, or the room for a new one, under the locks of its sets, as long as this object lives:
+/// see "Locked access" in table.h.
 template <typename Record>
 class LockedAccess {
 public:
@@ -20,19 +21,20 @@ public:
     explicit LockedAccess(RecordMemory<Record>& memory) noexcept : memory_(memory) {}
     LockedAccess(const LockedAccess&) = delete;
     LockedAccess& operator=(const LockedAccess&) = delete;
-    ~LockedAccess() { give_back(); }
+    ~LockedAccess() { release(); }
 
-    /// Takes the record of this id. If it is nowhere, both its sets stay locked: nobody can put it there.
+    /// Takes this id's record. False if the id has none: both its sets stay locked then, so that no other
+    /// process can put the record there.
     bool find(const WindowId& id) noexcept;
 
-    /// The same or, for a new id, room for its record. An open window gives way only where both sets are full
-    /// of them. False: there is none.
+    /// As find(), but makes room for the record of a new id. An open window is evicted only if both sets are
+    /// full of open windows. False if there is no room.
     bool find_or_make_room(const WindowId& id, Millis now) noexcept;
 
-    /// Of a new id, one without a window.
+    /// The record; a new id's is without a window.
     Record record() const noexcept;
 
-    /// The record becomes this one, which differs. Without a window (reset 0) nothing is kept.
+    /// Replaces the record by this one, which differs. One without a window (reset 0) is removed.
     void keep(const Record& record) noexcept;
 
 private:
@@ -46,7 +48,7 @@ private:
     bool make_room(Set& left, Set& right, Millis now) noexcept;
     Victim victim_of(Set& set, Millis now) noexcept;
     void take(Set& set, unsigned slot) noexcept;
-    void give_back() noexcept;
+    void release() noexcept;
 
     RecordMemory<Record>& memory_;
     HeldLock left_;
@@ -54,7 +56,7 @@ private:
     WindowId id_;
     bool found_ = false;
     Set* set_ = nullptr;
-    unsigned slot_ = Set::no_slot;  // of the record, or of the one that gives way to it
+    unsigned slot_ = Set::no_slot;  // the record's slot or, for a new id, that of the record to evict
 };
 
 template <typename Record>
@@ -63,7 +65,7 @@ bool LockedAccess<Record>::find(const WindowId& id) noexcept {
     const auto [left_index, right_index] = memory_.sets_of(id);
     Set& left = memory_.set(left_index);
     Set& right = memory_.set(right_index);
-    // An id is never in both, so where it is found under the lock, it is; one lock, most of the time.
+    // An id is never in both sets: if its record is found under one set's lock, the other need not be locked.
     if (left.guess(id) != Set::no_slot) {
         memory_.lock(left_, left);
         if (find_in(left, id)) {
@@ -82,7 +84,7 @@ bool LockedAccess<Record>::find(const WindowId& id) noexcept {
     return find_in(left, id) || find_in(right, id);
 }
 
-/// Its holder may drop it until it is taken.
+/// Looks for the record in one locked set, and takes it. Until it is taken, its holder may still remove it.
 template <typename Record>
 bool LockedAccess<Record>::find_in(Set& set, const WindowId& id) noexcept {
     const unsigned slot = set.find(id);
@@ -92,7 +94,7 @@ bool LockedAccess<Record>::find_in(Set& set, const WindowId& id) noexcept {
     take(set, slot);
     found_ = set.is_valid(slot);
     if (!found_) {
-        give_back();
+        release();
     }
     return found_;
 }
@@ -110,8 +112,8 @@ template <typename Record>
 bool LockedAccess<Record>::make_room(Set& left, Set& right, Millis now) noexcept {
     constexpr unsigned most_tries = 8;
     for (unsigned tries = 1;; ++tries) {
-        const unsigned in_left = left.open(now);
-        const unsigned in_right = right.open(now);
+        const unsigned in_left = left.count_open(now);
+        const unsigned in_right = right.count_open(now);
         Set& set = in_left >= Set::capacity / 2 && in_right < in_left ? right : left;
         if (set.size() < Set::capacity) {
             set_ = &set;
@@ -128,7 +130,8 @@ bool LockedAccess<Record>::make_room(Set& left, Set& right, Millis now) noexcept
             return false;
         }
         take(*victim.set, victim.slot);
-        // Held by others until now, it may have become one that is needed more.
+        // Until now other processes could change the victim: it may have been removed, or its rank have
+        // risen.
         if (!set_->is_valid(slot_)) {
             slot_ = Set::no_slot;
             return true;
@@ -138,7 +141,7 @@ bool LockedAccess<Record>::make_room(Set& left, Set& right, Millis now) noexcept
         if (enough_tries || !(victim.rank < rank)) {
             return true;
         }
-        give_back();
+        release();
     }
 }
 
@@ -151,7 +154,7 @@ auto LockedAccess<Record>::victim_of(Set& set, Millis now) noexcept -> Victim {
         }
         take(set, slot);
         const EvictionRank rank = eviction_rank(set.at(slot), now);
-        give_back();
+        release();
         if (rank < victim.rank) {
             victim = {rank, &set, slot};
         }
@@ -179,7 +182,7 @@ void LockedAccess<Record>::keep(const Record& record) noexcept {
         memory_.journals().overwrite(set_->slot(slot_), memory_.number_of(*set_, slot_), record);
     } else {
         const unsigned free = set_->free_slot(record.id);
-        memory_.close(*set_, free);
+        memory_.take_slot(*set_, free);
         set_->put(record, free, slot_);
     }
 }
@@ -188,11 +191,11 @@ template <typename Record>
 void LockedAccess<Record>::take(Set& set, unsigned slot) noexcept {
     set_ = &set;
     slot_ = slot;
-    memory_.close(set, slot);
+    memory_.take_slot(set, slot);
 }
 
 template <typename Record>
-void LockedAccess<Record>::give_back() noexcept {
+void LockedAccess<Record>::release() noexcept {
     if (set_ != nullptr && slot_ != Set::no_slot) {
         set_->slot(slot_).give_to(nobody);
     }

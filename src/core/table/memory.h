@@ -17,11 +17,11 @@
 
 namespace rate_limit {
 
-/// The memory of a table of records as one process sees it: a header, journals, and sets in two halves; and
-/// how sets and slots are taken from their holders, also from dead ones.
+/// The memory of a table as one process sees it: a header, the journals, and two halves of sets, left and
+/// right. It also says how a process takes sets and slots from their owners, living or dead.
 ///
-/// Who has the lock of a set may wait for holders of records, never the other way round; left sets are locked
-/// before right ones.
+/// To avoid deadlocks, the owner of a set's lock may wait for holders of slots, but never the other way
+/// round, and left sets are locked before right ones.
 template <typename Record>
 class RecordMemory {
 public:
@@ -49,7 +49,7 @@ public:
     Set& set(std::size_t index) noexcept { return sets_[index]; }
     const Set& set(std::size_t index) const noexcept { return sets_[index]; }
 
-    /// The two sets that may hold this id, of the first half and of the second.
+    /// The two sets that may hold this id: the left one and the right one.
     std::pair<std::size_t, std::size_t> sets_of(const WindowId& id) const noexcept {
         return {scale(static_cast<std::uint32_t>(id.high), half_),
                 half_ + scale(static_cast<std::uint32_t>(id.high >> 32), half_)};
@@ -61,19 +61,20 @@ public:
         return 1 + static_cast<SlotNumber>(&set - sets_) * Set::slots + slot;
     }
 
-    /// If the lock's owner died, what it was at is put right.
-    void lock(HeldLock& hold, Set& set) noexcept {
-        if (hold.acquire(set.lock(), user_)) {
-            put_right(set);
+    /// Locks the set; if the lock's owner has died, completes what that had begun.
+    void lock(HeldLock& held, Set& set) noexcept {
+        if (held.acquire(set.lock(), user_)) {
+            recover(set);
         }
     }
 
-    /// Under the set's lock: takes the slot from its holder, for who has that lock.
-    void close(Set& set, unsigned slot) noexcept;
+    /// Takes the slot from its holder, waiting for that if it lives: the slot's holder is then `set_holder`.
+    /// The caller has the set's lock.
+    void take_slot(Set& set, unsigned slot) noexcept;
 
 private:
     struct alignas(alignment) Header {
-        std::atomic<std::uint64_t> ready;  // what the layout is, once all the rest is there
+        std::atomic<std::uint64_t> ready;  // `layout`, once everything else is written
         std::uint64_t size;
         HashKey key;
     };
@@ -82,7 +83,7 @@ private:
     /// Changes with the layout.
     static constexpr std::uint64_t layout = 0x77696e646f777338 ^ (std::uint64_t{sizeof(Record)} << 8);
 
-    /// Bytes before the sets.
+    /// How many bytes lie before the sets.
     static constexpr std::size_t fixed = sizeof(Header) + RecordJournals<Record>::bytes;
 
     static constexpr std::size_t max_half = std::numeric_limits<std::uint32_t>::max();
@@ -94,7 +95,7 @@ private:
 
     bool take_up(void* memory, std::size_t size) noexcept;
     void claim_journal() noexcept;
-    void put_right(Set& set) noexcept;
+    void recover(Set& set) noexcept;
     void take_over(SlotNumber number) noexcept;
 
     LockUser user_;
@@ -151,7 +152,7 @@ bool RecordMemory<Record>::attach(void* memory, std::size_t size) noexcept {
 }
 
 template <typename Record>
-void RecordMemory<Record>::close(Set& set, unsigned slot) noexcept {
+void RecordMemory<Record>::take_slot(Set& set, unsigned slot) noexcept {
     RecordSlot<Record>& at = set.slot(slot);
     for (LockWait wait;;) {
         std::uint64_t found = at.lock();
@@ -170,10 +171,10 @@ void RecordMemory<Record>::close(Set& set, unsigned slot) noexcept {
     }
 }
 
-/// What the dead owner of this set's lock wrote into what it had closed. Closed it stays: who wants it takes
-/// the set's lock and gives it back open.
+/// Completes what the dead owner of this set's lock was writing into slots that it had taken. Their holder
+/// stays `set_holder`: the next process that wants one takes it under the set's lock, and then releases it.
 template <typename Record>
-void RecordMemory<Record>::put_right(Set& set) noexcept {
+void RecordMemory<Record>::recover(Set& set) noexcept {
     for (unsigned slot = 0; slot < Set::slots; ++slot) {
         RecordSlot<Record>& at = set.slot(slot);
         if (at.holder_of(at.lock()) == set_holder) {
@@ -182,8 +183,8 @@ void RecordMemory<Record>::put_right(Set& set) noexcept {
     }
 }
 
-/// What dead processes held is taken over by the one that comes after them, or their journals would be of no
-/// use to anybody until somebody wants the same records.
+/// First takes over the slots that dead processes hold: otherwise their journals would stay out of use until
+/// some process happens to want the same records.
 template <typename Record>
 void RecordMemory<Record>::claim_journal() noexcept {
     journals_.set_user(user_);
@@ -200,9 +201,9 @@ void RecordMemory<Record>::take_over(SlotNumber number) noexcept {
         return;
     }
     const auto slot = static_cast<unsigned>((number - 1) % Set::slots);
-    HeldLock hold;
-    lock(hold, sets_[index]);
-    close(sets_[index], slot);
+    HeldLock held;
+    lock(held, sets_[index]);
+    take_slot(sets_[index], slot);
     journals_.finish(sets_[index].slot(slot), number);
     sets_[index].slot(slot).give_to(nobody);
 }

@@ -6,17 +6,18 @@ namespace rate_limit {
 
 bool OwnedLock::wait(const LockUser& user, std::uint64_t self) noexcept {
     for (LockWait wait;;) {
-        // Reading leaves the line with all who wait; only a free lock is worth asking for it alone.
+        // As long as processes only read, all that wait can share the cache line. An exchange takes the line
+        // from the others, so it is tried only when the lock is free.
         const std::uint64_t owner = owner_.load(std::memory_order_relaxed);
         if (owner == 0) {
-            if (take(0, self)) {
+            if (replace(0, self)) {
                 return false;
             }
             continue;
         }
-        // A dead owner's word stays until somebody replaces it, so the exchange succeeds only if the owner
-        // that was tested still stands there, and for one of those who found it dead.
-        if (wait.again() && !user.is_alive(process_of(owner)) && take(owner, self)) {
+        // A dead owner's word stays until a process replaces it. So the exchange succeeds only if the owner
+        // that was found dead is still the owner, and for only one of the processes that found it so.
+        if (wait.again() && !user.is_alive(owner_of(owner)) && replace(owner, self)) {
             return true;
         }
     }

@@ -9,18 +9,18 @@ namespace rate_limit {
 
 using IsAlive = bool (*)(const Process& process);
 
-/// Who takes locks, and how it is known that another owner will never give one back.
+/// The process that takes locks, and how it finds out that another owner has died and will never release one.
 struct LockUser {
     Process self;
     IsAlive is_alive = nullptr;
 };
 
-/// A lock in shared memory, one word that names its owner. If the owner dies, the next one takes it over:
-/// what the lock guards must be sound at every instruction. An owner that lives but does not run is waited
-/// for. Not recursive. All zero bytes are a free lock.
+/// A lock in shared memory, one word that names its owner. If the owner dies, a process that waits takes the
+/// lock over; therefore what the lock guards must be sound after every instruction of its owner. A process
+/// waits for an owner that lives but does not run. Not recursive. All zero bytes are a free lock.
 class OwnedLock {
 public:
-    /// True: taken over from one who died, perhaps within a change.
+    /// True if the lock was taken over from an owner that died, perhaps in the middle of a change.
     bool lock(const LockUser& user) noexcept {
         std::uint64_t free = 0;
         const std::uint64_t self = word_of(user.self);
@@ -35,13 +35,15 @@ public:
     static std::uint64_t word_of(const Process& process) noexcept {
         return (std::uint64_t{process.started} << 32) | process.pid;
     }
-    static Process process_of(std::uint64_t word) noexcept {
+
+    /// The process that such a word names.
+    static Process owner_of(std::uint64_t word) noexcept {
         return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
     }
 
 private:
-    bool take(std::uint64_t from, std::uint64_t self) noexcept {
-        return owner_.compare_exchange_strong(from, self, std::memory_order_acquire,
+    bool replace(std::uint64_t owner, std::uint64_t self) noexcept {
+        return owner_.compare_exchange_strong(owner, self, std::memory_order_acquire,
                                               std::memory_order_relaxed);
     }
 
@@ -51,7 +53,7 @@ private:
     static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "processes share it");
 };
 
-/// Holds at most one lock and gives it back in the end.
+/// Holds at most one lock, and releases it when this object ends.
 class HeldLock {
 public:
     HeldLock() = default;

@@ -2,12 +2,12 @@
 
 namespace rate_limit {
 
-/// Brings a cache line near that is about to be written, so that another processor hands it over at once, and
-/// not first to be read and then to be written.
+/// Loads a cache line that the caller is about to write. Another processor that has the line then hands it
+/// over once, for writing, instead of first for reading and then for writing.
 inline void prefetch_to_write(const void* at) noexcept {
 #if defined(__x86_64__)
-    // What the builtin makes of this where the compiler may not assume a processor that has the instruction
-    // is a fetch to read. All that run 64-bit code take it, if only for no operation.
+    // Unless the compiler may assume a processor that has this instruction, the builtin compiles to a
+    // prefetch for reading. All processors that run 64-bit code accept it, if only as a no-operation.
     asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(at)));
 #else
     __builtin_prefetch(at, 1);

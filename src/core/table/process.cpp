@@ -14,10 +14,10 @@ namespace rate_limit {
 namespace {
 
 constexpr std::size_t max_stat = 1024;
-constexpr int fields_to_start = 19;  // from the state, field 3, to the start, field 22 (proc(5))
+constexpr int fields_to_start = 19;  // from the state, field 3, to the start time, field 22 (proc(5))
 
 struct Stat {
-    char state = 0;  // 0: the system does not tell
+    char state = 0;  // 0: not known
     std::uint32_t started = 0;
 };
 
@@ -35,7 +35,7 @@ Stat read_stat(std::uint32_t pid) noexcept {
     const std::size_t size = std::fread(text.data(), 1, text.size() - 1, file);
     (void)std::fclose(file);
     text.at(size) = '\0';
-    // The name stands in parentheses and may hold any byte: what follows its last one is plain.
+    // The program's name is in parentheses and may hold any byte, even a parenthesis: the last one ends it.
     const char* at = std::strrchr(text.data(), ')');
     if (at == nullptr || at[1] != ' ' || at[2] == '\0') {
         return stat;
@@ -58,7 +58,7 @@ Process process_of(std::uint32_t pid) noexcept {
 }
 
 bool is_alive(const Process& process) noexcept {
-    // Another user's process may not be signalled, but is there.
+    // Any other error than ESRCH means that the process exists, but that this one may not signal it.
     if (::kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH) {
         return false;
     }

@@ -4,18 +4,19 @@
 
 namespace rate_limit {
 
-/// A process as shared memory names it. A number alone may be used again by an unrelated process, which would
-/// then be taken for the one that died: with the time of its start it is not.
+/// A process as shared memory names it. The system may give the number of a dead process to another one; the
+/// time of its start tells the two apart.
 struct Process {
     std::uint32_t pid = 0;
-    std::uint32_t started = 0;  ///< clock ticks since boot, of which the low half; 0: not known
+    std::uint32_t started = 0;  ///< low half of the clock ticks from boot to its start; 0: not known
 };
 
-/// The running process of this number, with its start where the system tells it (Linux's /proc).
+/// The running process of this number, with the time of its start if the system tells it (Linux's /proc
+/// does).
 Process process_of(std::uint32_t pid) noexcept;
 
-/// False once the process has ended, though its parent has not noticed yet, and though another one has its
-/// number. Where the system does not tell, a process that has its number is taken for it.
+/// False once the process has ended, even if its parent has not collected it yet, or another process has its
+/// number by now. If the system does not tell start times, any process of this number is taken for it.
 bool is_alive(const Process& process) noexcept;
 
 }  // namespace rate_limit

@@ -12,14 +12,14 @@
 
 namespace rate_limit {
 
-/// One set of a table of records: slots, of which the valid ones are named by one word. What put() is given
-/// goes into a free slot, and one exchange of the word makes it valid and the slot it replaces free: whoever
-/// dies, at whatever instruction, leaves the old record or the new one. So one slot always stays free. Only
-/// who has a journal may write over a valid slot.
+/// One set of a table: slots, and one word whose bits say which slots are valid. put() writes a record into a
+/// free slot; then one exchange of the word makes that slot valid and the slot that it replaces free. A
+/// process that dies at any instruction therefore leaves the old record or the new one. For this one slot
+/// always stays free. Only a process that has a journal may write over a valid slot.
 ///
-/// Word and tags share one cache line with the set's lock, which is needed only to put records in and to see
-/// all of them: who changes a record that is here reads that line and writes but the record's own. All zero
-/// bytes are an empty set.
+/// The word, the tags and the set's lock share one cache line. The lock is needed only to put records in and
+/// to visit all of them: a process that changes a record reads that line, and writes only to the record's
+/// own. All zero bytes are an empty set.
 ///
 /// A Record is plain data in whole cache lines, with members `id` and `reset`.
 template <typename Record>
@@ -28,7 +28,7 @@ public:
     using Slot = RecordSlot<Record>;
 
     static constexpr unsigned slots = 24;            ///< as many as tags fit beside lock and word
-    static constexpr unsigned capacity = slots - 1;  ///< windows at a time
+    static constexpr unsigned capacity = slots - 1;  ///< most records at a time
     static constexpr unsigned no_slot = slots;
 
     OwnedLock& lock() noexcept { return lock_; }
@@ -36,16 +36,18 @@ public:
     Slot& slot(unsigned slot) noexcept { return slots_[slot]; }
     const Slot& slot(unsigned slot) const noexcept { return slots_[slot]; }
 
-    /// Where this id's record is put, or next to it, if there is room: who wants it begins to look there.
+    /// The slot where put() puts this id's record if it is free, else the next free one after it. A search
+    /// for the id begins here.
     static unsigned home_of(const WindowId& id) noexcept {
         constexpr unsigned bits = 16;
         const std::uint64_t part = (id.low >> (Slot::low_bits - bits)) & ((1U << bits) - 1);
         return static_cast<unsigned>((part * slots) >> bits);
     }
 
-    /// What these tell may change at once, except about slots that the caller holds.
+    /// What the functions down to count_open() return may be outdated at once, except for slots that the
+    /// caller holds.
 
-    /// Where this id's record seems to be, or no_slot.
+    /// The first slot with this id's tag, where its record probably is, or no_slot.
     unsigned guess(const WindowId& id) const noexcept;
 
     bool seems_empty() const noexcept { return valid() == 0; }
@@ -54,30 +56,33 @@ public:
 
     unsigned size() const noexcept { return static_cast<unsigned>(__builtin_popcountll(valid())); }
 
-    unsigned open(Millis now) const noexcept;
+    /// How many of its records have a window that has not ended.
+    unsigned count_open(Millis now) const noexcept;
 
-    /// Whether a slot that the caller holds has this id's record.
+    /// The functions from here to drop() are for slots that the caller holds.
+
+    /// Whether the slot has this id's record.
     bool has(unsigned slot, const WindowId& id) const noexcept { return is_valid(slot) && is_of(slot, id); }
 
-    /// The record in a slot that the caller holds.
     Record at(unsigned slot) const noexcept { return slots_[slot].load(tag_at(slot)); }
 
-    /// Its id.
+    /// The id of the slot's record.
     WindowId id_at(unsigned slot) const noexcept { return slots_[slot].id_of(tag_at(slot)); }
 
-    /// Makes a slot free that the caller holds; it stays held.
+    /// Makes the slot free; the caller still holds it.
     void drop(unsigned slot) noexcept { valid_.fetch_and(~bit(slot), std::memory_order_acq_rel); }
 
-    /// All below: under the lock.
+    /// The functions below are for the owner of the set's lock.
 
-    /// The slot of this id, or no_slot.
+    /// The slot that has this id's record, or no_slot.
     unsigned find(const WindowId& id) const noexcept;
 
-    /// Where put() puts this id's record.
+    /// The free slot into which the caller should put this id's record.
     unsigned free_slot(const WindowId& id) const noexcept;
 
-    /// Puts a record into a free slot that the caller holds, and lets go of it there, in the place of another
-    /// one that the caller holds and goes on holding or, with no_slot, beside them: then size() < capacity.
+    /// Puts a record into a free slot that the caller holds, and releases that slot. `replaced` is the slot
+    /// of the record that it replaces: the caller holds it, and still holds it afterwards. With no_slot it
+    /// replaces none; there must be room then, size() < capacity.
     void put(const Record& record, unsigned slot, unsigned replaced) noexcept;
 
 private:
@@ -95,12 +100,13 @@ private:
         return tag_at(slot) == Slot::tag_of(id) && slots_[slot].is_of(id);
     }
 
-    /// Calls visit(slot) for the valid slots of this id's tag, and some others, until it returns true.
+    /// Calls visit(slot) for all valid slots with this id's tag, and sometimes for others, until it returns
+    /// true.
     template <typename Visit>
     void with_tag(const WindowId& id, Visit&& visit) const noexcept;
 
-    /// Acquires what was written before the word was published, also by an owner that died before it could
-    /// give back the lock and so never released it.
+    /// Acquires all that was written before the word was exchanged: also what a process wrote that died
+    /// before it could release the set's lock.
     std::uint64_t valid() const noexcept { return valid_.load(std::memory_order_acquire); }
 
     OwnedLock lock_;
@@ -119,7 +125,8 @@ inline void RecordSet<Record>::with_tag(const WindowId& id, Visit&& visit) const
     unsigned index = home_of(id) / tags_a_word;
     for (std::size_t left = tags_.size(); left != 0; --left) {
         const unsigned first = index * tags_a_word;
-        // The top bit of each 16 that are zero, and perhaps of some above them.
+        // Sets the top bit of each group of 16 bits that is zero, and perhaps of some groups above such a
+        // one.
         const std::uint64_t differ = tags_[index].load(std::memory_order_relaxed) ^ wanted;
         std::uint64_t equal = (differ - ones) & ~differ & tops;
         for (; equal != 0; equal &= equal - 1) {
@@ -156,7 +163,7 @@ unsigned RecordSet<Record>::find(const WindowId& id) const noexcept {
 }
 
 template <typename Record>
-unsigned RecordSet<Record>::open(Millis now) const noexcept {
+unsigned RecordSet<Record>::count_open(Millis now) const noexcept {
     unsigned count = 0;
     for (std::uint64_t left = valid(); left != 0; left &= left - 1) {
         if (slots_.at(static_cast<unsigned>(__builtin_ctzll(left))).reset() > now) {
@@ -183,11 +190,11 @@ void RecordSet<Record>::put(const Record& record, unsigned slot, unsigned replac
     const std::uint64_t others = word.load(std::memory_order_relaxed) & ~(std::uint64_t{0xffff} << shift);
     word.store(others | (std::uint64_t{Slot::tag_of(record.id)} << shift), std::memory_order_relaxed);
 
-    // Who looks for this id may take it from now on, and finds that it is not valid yet.
+    // From here on a process that looks for this id can take the slot, and finds that it is not valid yet.
     slots_[slot].give_to(nobody);
 
-    // The one instruction that changes what the set holds: nobody sees it without the record and the tag that
-    // it makes valid.
+    // This one instruction changes what the set holds. Whoever sees the new bit sees the record and the tag,
+    // too.
     const std::uint64_t freed = replaced == no_slot ? 0 : bit(replaced);
     valid_.fetch_xor(bit(slot) | freed, std::memory_order_acq_rel);
 }

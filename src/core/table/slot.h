@@ -10,22 +10,22 @@
 
 namespace rate_limit {
 
-/// Who holds a record: one of these, or who has a journal (see RecordJournals).
+/// The name of a slot's holder: one of these two, or that of a process with a journal (see RecordJournals).
 using Holder = std::uint16_t;
 
-constexpr Holder set_holder = 0;  ///< who has the lock of its set; or nothing was here yet
+constexpr Holder set_holder = 0;  ///< whoever has the set's lock; also the holder of a slot never used
 constexpr Holder nobody = 1;
 
-/// Bits of an id that are not kept with its record, but beside it.
+/// The bits of an id that the set keeps beside the record, not in it.
 using Tag = std::uint16_t;
 
-/// A record in shared memory together with its own lock: who changes it takes over one cache line only, where
-/// the record is one. The lock takes the place of the tag, the upper bits of the id's lower half; so one
-/// exchange both takes the lock and sees to it that this is still the record of (the rest of) the id. All
-/// zero bytes are a slot where nothing was yet.
+/// A record in shared memory together with its own lock: a change of a record of one cache line takes only
+/// that line from other processors. The lock lies in the place of the tag, the upper bits of the id's lower
+/// half. So one exchange both takes the lock and checks that this is still the record of (the rest of) the
+/// id. All zero bytes are a slot that was never used.
 ///
-/// Others read the lock and the reset while the holder is at work; these two are therefore written at once.
-/// (std::atomic would not leave the record a plain one that is copied as a whole.)
+/// Other processes read the lock and the reset while the holder is at work; these two are therefore read and
+/// written atomically. (With std::atomic members a Record would not be plain data that is copied as a whole.)
 template <typename Record>
 class RecordSlot {
 public:
@@ -37,16 +37,17 @@ public:
         return static_cast<Holder>(lock >> low_bits);
     }
 
-    /// The lock as it stands, for replace(). Acquires what the last holder wrote.
+    /// The lock as it is now, for replace(). Acquires what the last holder wrote.
     std::uint64_t lock() const noexcept { return __atomic_load_n(&record_.id.low, __ATOMIC_ACQUIRE); }
 
-    /// What the lock is where this id's record is held so.
+    /// The lock of a slot that has this id's record and this holder.
     static constexpr std::uint64_t lock_of(const WindowId& id, Holder holder) noexcept {
         return with(id.low, holder);
     }
 
-    /// Takes it from the one that `found` says, for `holder`. False: it is another lock by now, which is then
-    /// in `found`. Acquires what the former holder wrote, and comes after all that the caller has written.
+    /// Makes `holder` the holder if the lock still is `found`; otherwise returns false and sets `found` to
+    /// what the lock is. Acquires what the former holder wrote. What the caller wrote before this call is
+    /// visible to others before the exchange is.
     bool replace(std::uint64_t& found, Holder holder) noexcept {
         return __atomic_compare_exchange_n(&record_.id.low, &found, with(found, holder), false,
                                            __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
@@ -54,19 +55,19 @@ public:
 
     Millis reset() const noexcept { return __atomic_load_n(&record_.reset, __ATOMIC_RELAXED); }
 
-    /// Whether it is of this id, which has the tag of this slot: for the holder, and for who has the lock of
-    /// the set.
+    /// Whether the record is this id's, which has this slot's tag. Only the holder and the owner of the set's
+    /// lock may call this.
     bool is_of(const WindowId& id) const noexcept {
         return record_.id.high == id.high && with(lock(), 0) == with(id.low, 0);
     }
 
-    /// All below: for the holder.
+    /// Only the holder may call the functions below.
 
     void give_to(Holder holder) noexcept {
         __atomic_store_n(&record_.id.low, with(lock(), holder), __ATOMIC_RELEASE);
     }
 
-    /// Of this id.
+    /// A copy of the record, whose id is this one.
     Record load(const WindowId& id) const noexcept {
         Record record;
         record.id = id;
@@ -74,22 +75,22 @@ public:
         return record;
     }
 
-    /// The id, which has this tag.
+    /// The record's id, given its tag.
     WindowId id_of(Tag tag) const noexcept { return {record_.id.high, with(lock(), tag)}; }
 
-    /// Of an id with this tag.
+    /// A copy of the record, given its tag.
     Record load(Tag tag) const noexcept { return load(id_of(tag)); }
 
-    /// Where it lies. Its id is not what it says: see id_of().
+    /// The record itself, not a copy. Its member `id` means nothing: see id_of().
     const Record& in_place() const noexcept { return record_; }
 
-    /// Of the same id.
+    /// Replaces the record by another one of the same id.
     void store(const Record& record) noexcept {
         __atomic_store_n(&record_.reset, record.reset, __ATOMIC_RELAXED);
         copy_from(after_reset, record_, record);
     }
 
-    /// Of another id. The holder stays.
+    /// Replaces the record by one of another id. The holder stays.
     void store_new(const Record& record) noexcept {
         record_.id.high = record.id.high;
         __atomic_store_n(&record_.id.low, with(record.id.low, holder_of(lock())), __ATOMIC_RELAXED);
@@ -104,7 +105,7 @@ private:
     static constexpr std::size_t after_id = sizeof(WindowId);
     static constexpr std::size_t after_reset = after_id + sizeof(Millis);
 
-    /// All that follows this offset.
+    /// Copies everything from this offset on.
     static void copy_from(std::size_t offset, Record& to, const Record& from) noexcept {
         std::memcpy(reinterpret_cast<char*>(&to) + offset, reinterpret_cast<const char*>(&from) + offset,
                     sizeof(Record) - offset);

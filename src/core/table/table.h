@@ -19,24 +19,103 @@
 
 namespace rate_limit {
 
-/// Records about the windows of one machine, in memory that its processes share: bounded, no pointers inside,
-/// no global lock. An id may lie in one of two sets: it goes into the left one while that is less than half
-/// full of open windows, so that in a table with room most are found at the first look, else into the one
-/// with fewer. A set holds 23: with that the sets fill so evenly that none is full while the table is filled
-/// to less than 80%, however ids come and go.
+// How the shared table works
+// ==========================
+//
+// The table keeps records about the windows of one machine in memory that all its worker processes share. It
+// is bounded, holds no pointers, and has no lock for the whole of it. Any process may be killed at any
+// instruction, and the others must then find either the old record or the new one, and never wait for ever.
+//
+// The parts
+//
+// - An *id* is a keyed 128-bit digest of a window's identity. Its upper half chooses two sets, a left and a
+//   right one; its record is in one of them or in neither, never in both. A new record goes into the left set
+//   while less than half of that is open windows, so that in a table with room most records are found at the
+//   first look; otherwise it goes into the set with fewer of them.
+// - A *set* (set.h) is one cache line of bookkeeping, followed by 24 slots. The line holds the set's lock,
+//   one word whose bits say which slots are valid, and a tag for each slot. At most 23 slots are valid: one
+//   always stays free, so that a new record can be written completely before it becomes visible. With 23
+//   records a set, the sets fill so evenly that none is full while the table is filled to less than 80%,
+//   however ids come and go.
+// - A *slot* (slot.h) is a record together with its own lock. The *tag* is the upper 16 bits of the id's
+//   lower half: they are kept in the set's first line, and the slot uses their place for the name of its
+//   holder. So one compare-and-exchange both takes the lock and checks that the slot still has (the rest of)
+//   this id.
+// - A *holder* is a name in a slot: `nobody`; `set_holder`, which means whoever has the set's lock; or the
+//   name of a process that has a journal.
+// - A *journal* (journals.h) belongs to one process at a time. In it the process notes which slot it holds or
+//   is about to take, and, before it changes a record in its slot, what the record will be. Others read it
+//   only when its owner has died. There is a fixed number of journals.
+//
+// Fast access (fast_access.h): one record's lock
+//
+// The usual way, for a record that is in the table. The process reads the tags, without a lock, to find the
+// slot; notes the slot in its journal; and exchanges the holder `nobody` for its own name. Only then does it
+// check the valid bit and the whole id, because the slot may have changed since the look at the tags. To
+// change the record, it writes the new one into its journal, marks it as written, copies it into the slot and
+// clears the mark. To remove the record, it clears the slot's valid bit. At the end it stores `nobody` as the
+// holder. It never waits for a set's lock: where it finds `set_holder`, it gives up, and the caller uses
+// locked access.
+//
+// Locked access (locked_access.h): the set's lock
+//
+// For all else: new ids, ids that share a tag with another, and processes that found no free journal. The
+// process locks the set where the record seems to be, or both sets of the id, the left one before the right
+// one. It then takes each slot that it looks at from its holder: if that lives, it waits until the slot is
+// released; the holder becomes `set_holder`. A new record is written into a free slot; then one exchange of
+// the set's valid word makes that slot valid and, if another record has to go, the other record's slot free.
+// A process without a journal changes a record in the same way: it writes the changed record into a free slot
+// and exchanges the two, which costs more cache lines. There is no deadlock: the owner of a set's lock may
+// wait for holders of slots, holders of slots never wait for a set's lock, and left locks come before right.
+//
+// What happens when a process dies
+//
+// Each lock word names its owner's process, or its owner's journal, which names the process: number and start
+// time, so that a new process of the same number is not taken for it. Whoever waits for a lock asks from time
+// to time whether the owner lives. If it does not, one of those who wait exchanges the dead owner's name for
+// its own, and repairs what the dead one may have left (RecordJournals::finish(), RecordMemory::recover()):
+//
+// - It had noted a slot in its journal, but not taken it: the slot is as it was. The note is cleared.
+// - It held a slot and had not marked a record as written: the slot has the old record.
+// - It had marked a record as written: the next holder copies the record from the journal into the slot (once
+//   more), so the change is complete.
+// - It had a set's lock and had not exchanged the valid word: what it wrote into the free slot is not valid,
+//   and nobody sees it. After the exchange the change is complete.
+// - Slots that it had taken as `set_holder` stay so: whoever wants one finds that the fast way is closed,
+//   takes the set's lock, and releases the slot when done.
+// - If no process wants what it held, its journal would stay out of use. A process that attaches to the table
+//   therefore first takes over, under the set's lock, all slots that dead processes held.
+//
+// A journal is given to another process only once its dead owner holds nothing. A journal's name changes with
+// each owner, so an exchange that expects the dead one's name fails once somebody else has taken over.
+//
+// What the memory order rests on
+//
+// - A slot's lock is taken with acquire and released with release: each holder sees all that the one before
+//   it wrote.
+// - The exchange of the valid word releases, and every reader acquires it: whoever sees a valid bit sees the
+//   record and the tag behind it, even if the writer died before it could release the set's lock.
+// - Others read a record's lock word and its reset while the holder is at work; these two are read and
+//   written atomically. All else in a record is read by its holder only. Tags are read relaxed: a stale one
+//   leads to a wrong guess, which is found out once the slot is held.
+// - A process writes its journal in program order: the slot is noted before the exchange that takes it, and
+//   the record is marked as written before it is copied (a signal fence keeps the compiler from moving the
+//   copy). Nobody reads these writes before the process is dead; then all of them can be seen.
+// - Whoever looks for a free journal asks first whether its owner is dead, and then what it holds: a dead
+//   process takes nothing more.
+//
+// t/unit/window_table_step_test.cpp stops a process after each of its instructions and looks at the table as
+// its heirs would find it; t/unit/window_table_stress_test.cpp kills processes at random.
+
+/// One process's view of a shared table of records. The view does not own the memory, and must not outlive
+/// it.
 ///
-/// A record that is here is held by itself and changed in its place, after the change has been written into
-/// the process's journal: who takes over what a dead process held finishes what stands there. So a change is
-/// made wholly or not at all. Records are put in, and others taken out for them, under the locks of both sets
-/// where the id may be. A process that finds no journal takes a set's lock for every change, and puts the
-/// changed record into a free slot, which costs more cache lines.
+/// Besides what RecordSet asks for, a Record says how many `journals` a table has, can be compared, starts
+/// without a window (reset 0), and has an `eviction_rank(record, now)` that says which record is evicted when
+/// there is no room. With no journals at all, every change takes the set's lock.
 ///
-/// Besides what RecordSet asks for, a Record says how many `journals` a table has, can be compared, is made
-/// with no window (reset 0), and has an `eviction_rank(record, now)` that says what gives way when there is
-/// no room.
-///
-/// This object is one process's view; it does not own the memory, and lives no longer. Functions given to
-/// update() and change() run while the id's record is held: short, and without calling the table.
+/// Functions given to update(), change() and visit() run while the record is held: they must be short, and
+/// must not call the table.
 template <typename Record>
 class RecordTable {
 public:
@@ -44,80 +123,83 @@ public:
 
     static constexpr std::size_t alignment = RecordMemory<Record>::alignment;
 
-    /// How much memory holds this many records when the table is full.
+    /// How many bytes a table needs that holds this many records when it is full.
     static std::size_t bytes_for(std::size_t records) noexcept {
         return RecordMemory<Record>::bytes_for(records);
     }
 
     explicit RecordTable(const LockUser& user) noexcept : memory_(user) {}
 
-    /// Whose locks these are: to be called after fork().
+    /// Says which process uses this view from now on: a child calls it after fork().
     void set_user(const LockUser& user) noexcept { memory_.set_user(user); }
 
-    /// This process will change hardly anything any more. True if no other process that lives will, as far as
-    /// they have journals; `besides` is the number of one that does not count. It speaks for all views that
-    /// this process has of the table: none of them is used any more, or all but this one are at an end.
+    /// Gives up this process's journal, as it will hardly change anything any more. True if no other living
+    /// process has a journal; the process with the number `besides` does not count. All views that this
+    /// process has of the table share the journal: the caller uses none of them any more, or only this one.
     bool leave(std::uint32_t besides) noexcept { return memory_.journals().leave(besides); }
 
-    /// Makes an empty table of these bytes, which are all zero: most of them are not touched. The key is to
-    /// be random: who knows it can choose ids that share sets. False if they are too few or not aligned.
+    /// Makes an empty table of these bytes, which must all be zero: most of them are not touched. The key
+    /// must be random: a client that knew it could choose identities whose ids share sets. False if the bytes
+    /// are too few or not aligned.
     [[nodiscard]] bool create(void* memory, std::size_t size, const HashKey& key) noexcept {
         return memory_.create(memory, size, key);
     }
 
-    /// Takes up a table made by create() in memory of this very size. False if it is none.
+    /// Uses a table that create() made in memory of exactly this size. False if there is none.
     [[nodiscard]] bool attach(void* memory, std::size_t size) noexcept {
         return memory_.attach(memory, size);
     }
 
-    /// The id of a window's identity in this table.
+    /// The id that a window's identity has in this table.
     WindowId id_of(std::string_view identity) const noexcept {
         const Hash128 hash = keyed_hash(memory_.key(), identity);
         return {hash.high, hash.low};
     }
 
-    /// Brings near what the next call with this id looks at first, while the caller has other things to do:
-    /// of the left set the tags, and the slot where the record is if that was free when it came.
+    /// Loads into the cache what the next call with this id reads first, while the caller has other things to
+    /// do: the left set's tags, and its home slot for this id, where the record is unless that was taken when
+    /// the record came.
     void prefetch(const WindowId& id) const noexcept {
         const Set& left = memory_.set(memory_.sets_of(id).first);
         __builtin_prefetch(&left);
         prefetch_to_write(&left.slot(Set::home_of(id)));
     }
 
-    /// The record as it stands, perhaps of a window that has ended.
+    /// A copy of this id's record; its window may have ended.
     std::optional<Record> find(const WindowId& id) noexcept;
 
-    /// Calls fn(Record&) with a copy of this id's record, perhaps of a window that has ended, or with a
-    /// new one without a window, and keeps what it leaves; without a window (reset 0) nothing is kept. What
-    /// it leaves unchanged costs no write. False, and fn is not called: a new id, and no room for it.
+    /// Calls fn(Record&) with a copy of this id's record, whose window may have ended, or with a new one
+    /// without a window if the id has none, and then stores that copy. If fn leaves it without a window
+    /// (reset 0), the table forgets the id; if fn changes nothing, nothing is written. False if the id is new
+    /// and there is no room for it: fn is not called then.
     template <typename Fn>
     [[nodiscard]] bool update(const WindowId& id, Millis now, Fn&& fn) {
-        FastAccess<Record> hold(memory_);
-        if (hold.take(id)) {
-            edit(id, hold, std::forward<Fn>(fn));
+        FastAccess<Record> fast(memory_);
+        if (fast.take(id)) {
+            edit(id, fast, std::forward<Fn>(fn));
             return true;
         }
-        LockedAccess<Record> place(memory_);
-        if (!place.find_or_make_room(id, now)) {
+        LockedAccess<Record> locked(memory_);
+        if (!locked.find_or_make_room(id, now)) {
             return false;
         }
-        edit(id, place, std::forward<Fn>(fn));
+        edit(id, locked, std::forward<Fn>(fn));
         return true;
     }
 
-    /// The same for an id that has a record. False, and fn is not called: it has none.
+    /// As update(), but only if the id has a record. False if it has none: fn is not called then.
     template <typename Fn>
     bool change(const WindowId& id, Fn&& fn) {
-        FastAccess<Record> hold(memory_);
-        if (hold.take(id)) {
-            edit(id, hold, std::forward<Fn>(fn));
+        FastAccess<Record> fast(memory_);
+        if (fast.take(id)) {
+            edit(id, fast, std::forward<Fn>(fn));
             return true;
         }
-        LockedAccess<Record> place(memory_);
-        if (!place.find(id)) {
+        LockedAccess<Record> locked(memory_);
+        if (!locked.find(id)) {
             return false;
         }
-        edit(id, place, std::forward<Fn>(fn));
+        edit(id, locked, std::forward<Fn>(fn));
         return true;
     }
 
@@ -131,7 +213,8 @@ public:
         return memory_.sets_of(id);
     }
 
-    /// Records of one set, each as it stands at one moment, and none of them twice.
+    /// Copies of one set's records. Each was copied at one moment, but not all at the same one. No id is
+    /// there twice.
     struct Records {
         std::array<Record, Set::capacity> records;
         std::size_t count = 0;
@@ -143,12 +226,13 @@ public:
     /// `set` is less than sets().
     Records records_of(std::size_t set) noexcept;
 
-    /// Calls fn(const WindowId&, const Record&) with each of one set where it lies, of which all but its id
-    /// means something. As update() and change() it runs fn while the record is held, and throws nothing.
+    /// Calls fn(const WindowId&, const Record&) with each record of one set, not copied: its own `id` means
+    /// nothing, the first argument is the id. fn must not throw.
     template <typename Fn>
     void visit(std::size_t set, Fn&& fn) noexcept;
 
-    /// Calls fn(const Record&) with a copy of each, set by set, without a lock: fn may call the table.
+    /// Calls fn(const Record&) with a copy of each record, set by set. No lock is held then, so fn may call
+    /// the table.
     template <typename Fn>
     void for_each(Fn&& fn) {
         for (std::size_t set = 0; set < sets(); ++set) {
@@ -174,15 +258,15 @@ private:
 
 template <typename Record>
 std::optional<Record> RecordTable<Record>::find(const WindowId& id) noexcept {
-    FastAccess<Record> hold(memory_);
-    if (hold.take(id)) {
-        return hold.record();
+    FastAccess<Record> fast(memory_);
+    if (fast.take(id)) {
+        return fast.record();
     }
-    LockedAccess<Record> place(memory_);
-    if (!place.find(id)) {
+    LockedAccess<Record> locked(memory_);
+    if (!locked.find(id)) {
         return std::nullopt;
     }
-    return place.record();
+    return locked.record();
 }
 
 template <typename Record>
@@ -210,9 +294,10 @@ void RecordTable<Record>::visit(std::size_t set, Fn&& fn) noexcept {
         if (!from.is_valid(slot)) {
             continue;
         }
-        // Without journals nobody changes a record but who has this lock.
+        // In a table without journals only the owner of the set's lock changes records: no slot need be
+        // taken.
         if constexpr (Record::journals != 0) {
-            memory_.close(from, slot);
+            memory_.take_slot(from, slot);
         }
         if (from.is_valid(slot)) {
             ++visited;

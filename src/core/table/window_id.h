@@ -4,7 +4,8 @@
 
 namespace rate_limit {
 
-/// What a window's identity (store, name, period, window kind, key) is found by: a keyed 128-bit digest.
+/// A keyed 128-bit digest of a window's identity (store, name, period, window kind, key), by which the table
+/// finds its record.
 struct WindowId {
     std::uint64_t high = 0;
     std::uint64_t low = 0;
