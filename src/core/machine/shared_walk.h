@@ -6,21 +6,21 @@
 
 namespace rate_limit {
 
-/// A walk over the sets of a table, round after round, that the processes of a machine make together: who
-/// comes by takes the next few sets, so that each set is looked at once a round, whoever does it. What a
-/// process took that has died is left to the next round.
+/// A walk over the sets of a table, round after round, that the processes of a machine share: each takes a
+/// few sets at a time, the next in order, so that in a round each set is visited once, by one of the
+/// processes. If a process dies before it has visited the sets that it took, they wait for the next round.
 ///
 /// Times are milliseconds of a clock that all processes share, modulo 2^32.
 class SharedWalk {
 public:
     /// Memory that is all zero is a walk that is about to begin.
     struct Memory {
-        std::atomic<std::uint64_t> place;  // when the round began (upper half), and the set that comes next
-        std::atomic<bool> found;           // in this round
-        std::atomic<bool> found_before;    // in the round before it
+        std::atomic<std::uint64_t> position;  // when the round began (upper half), and the next set
+        std::atomic<bool> found;              // whether note() was called in this round
+        std::atomic<bool> found_before;       // whether it was called in the round before
     };
 
-    /// Sets from `next` up to `end`.
+    /// The sets from `next` up to, but not including, `end`.
     struct Slice {
         std::size_t next = 0;
         std::size_t end = 0;
@@ -28,20 +28,22 @@ public:
         bool empty() const noexcept { return next == end; }
     };
 
-    /// The memory outlives this.
+    /// Uses this memory, which must outlive this object.
     void take_up(Memory& memory) noexcept { memory_ = &memory; }
 
-    /// The next slice of a table of so many sets, at most `most` of them: of the round that is under way, or
-    /// of a new one, which begins `interval` after the one before it began. Empty: it is not time yet.
+    /// Takes the next sets, at most `most`, of a table that has `sets` of them. They belong to the current
+    /// round or, once that has taken all, to a new one; a round begins at least `interval` after the one
+    /// before began. Empty if it is too early for a new round.
     Slice take(std::size_t sets, std::size_t most, std::uint32_t now, std::uint32_t interval) noexcept;
 
-    /// How long until take() has something again; 0: it has.
+    /// How long until take() returns sets again; 0: it would do so now.
     std::uint32_t pause(std::size_t sets, std::uint32_t now, std::uint32_t interval) const noexcept;
 
-    /// What the walk is for has been put into the table, or was found there.
+    /// Called when a process has put into the table, or found there, a record of the kind that the walk looks
+    /// for.
     void note() noexcept;
 
-    /// Whether it was, in this round or the one before it.
+    /// Whether a process called note() in this round or the one before: if not, the table has no such record.
     bool noted() const noexcept;
 
 private:

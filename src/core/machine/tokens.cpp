@@ -9,10 +9,10 @@ namespace rate_limit {
 namespace {
 
 constexpr double growth = 1.5;
-constexpr std::uint32_t shrinking = 2;  // steps at least: 1 / 2.25
-constexpr Millis kept_intervals = 3;
+constexpr std::uint32_t shrinking = 2;  // the fewest steps that batches shrink by: to 1 / 2.25
+constexpr Millis kept_intervals = 3;    // tokens that are spent in this time are kept
 
-/// What a batch of each pace is of the first one.
+/// How large a batch of each pace is, compared with that of start_pace.
 constexpr std::array<double, WindowRecord::max_pace + 1> paces() noexcept {
     std::array<double, WindowRecord::max_pace + 1> factors{};
     factors[WindowRecord::start_pace] = 1;
@@ -27,8 +27,9 @@ constexpr std::array<double, WindowRecord::max_pace + 1> paces() noexcept {
 
 constexpr auto factors = paces();
 
-/// Redis counts them already; what it does not count is lost.
-void add(WindowRecord& record, std::int64_t tokens) noexcept {
+/// Adds tokens to those at hand, but not more than `used`: Redis counts all tokens that it granted in `used`,
+/// so any beyond that are lost.
+void add_tokens(WindowRecord& record, std::int64_t tokens) noexcept {
     const std::int64_t most = std::min(WindowRecord::max_leased, record.used);
     record.leased = static_cast<std::uint64_t>(std::min(most, at_hand(record) + tokens));
 }
@@ -38,7 +39,8 @@ double wanted(const WindowRecord& record, std::int64_t limit) noexcept {
     return std::max(1.0, static_cast<double>(limit) / 1000) * factors[record.pace];
 }
 
-double most(const WindowRecord& record, const Terms& terms) noexcept {
+/// The bound of a batch: see batch_size().
+double largest_batch(const WindowRecord& record, const Terms& terms) noexcept {
     const bool open = is_open(record, terms.rate.period, terms.now);
     const auto limit = static_cast<double>(terms.rate.limit);
     const double left = limit - (open ? static_cast<double>(record.used) : 0);
@@ -49,6 +51,7 @@ double most(const WindowRecord& record, const Terms& terms) noexcept {
                                       : bound;
 }
 
+/// Whether less than an eighth of a batch is at hand.
 bool is_low(const WindowRecord& record, const Terms& terms) noexcept {
     return at_hand(record) < batch_size(record, terms) / 8;
 }
@@ -57,30 +60,33 @@ Millis elapsed(const Look& look) noexcept {
     return std::max<Millis>(1, look.now - look.since);
 }
 
-/// How many will be spent in so long a time, at the speed since the last look.
+/// How many tokens requests will spend in this time if they go on at the speed since the last look.
 double needed_in(Millis time, const WindowRecord& record, const Look& look) noexcept {
     const std::int64_t spent = std::max<std::int64_t>(0, look.before - at_hand(record));
     return std::ceil(static_cast<double>(spent) * static_cast<double>(std::max<Millis>(0, time)) /
                      static_cast<double>(elapsed(look)));
 }
 
-/// What is left without those that are needed, if that is half of what is there: less is not worth a call.
-std::int64_t good_part(const WindowRecord& record, double needed) noexcept {
+/// The tokens at hand that are not needed, if they are at least half of them; else 0, as fewer are not worth
+/// a call to Redis.
+std::int64_t worth_refunding(const WindowRecord& record, double needed) noexcept {
     const std::int64_t all = at_hand(record);
     return needed * 2 > static_cast<double>(all) ? 0 : all - static_cast<std::int64_t>(needed);
 }
 
-/// Nobody can have spent yet what was granted a moment before the look.
+/// Whether the last grant is long enough ago to tell that its tokens are not needed. Requests cannot have
+/// spent tokens yet that were granted a moment before the look.
 bool have_rested(const WindowRecord& record, const Look& look) noexcept {
     const Millis granted_ago = static_cast<std::uint32_t>(look.now) - record.changed;
     return granted_ago * 2 >= std::min(elapsed(look), lease_interval(look.period));
 }
 
-/// To what lasts three intervals. Looks shorter than one, as towards the window's end, say too little.
+/// Makes batches so small that one lasts three intervals. Not if the last look was less than an interval ago,
+/// as it is towards the window's end: that is too short to tell the speed.
 void shrink(WindowRecord& record, const Look& look) noexcept {
     const Millis interval = lease_interval(look.period);
     const double needed = needed_in(kept_intervals * interval, record, look);
-    if (look.fixed || look.now - look.since < interval || good_part(record, needed) == 0) {
+    if (look.fixed || look.now - look.since < interval || worth_refunding(record, needed) == 0) {
         return;
     }
     const auto limit = static_cast<std::int64_t>(record.limit);
@@ -99,7 +105,7 @@ Millis lease_interval(std::int64_t period) noexcept {
 }
 
 std::int64_t batch_size(const WindowRecord& record, const Terms& terms) noexcept {
-    const double size = std::min(std::ceil(wanted(record, terms.rate.limit)), most(record, terms));
+    const double size = std::min(std::ceil(wanted(record, terms.rate.limit)), largest_batch(record, terms));
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(size));
 }
 
@@ -121,7 +127,7 @@ std::int64_t begin_fetch(WindowRecord& record, const Terms& terms) noexcept {
     const auto lasted = static_cast<std::uint32_t>(terms.now) - record.asked;
     if (open && record.confirmed && record.pace < WindowRecord::max_pace &&
         lasted < static_cast<std::uint32_t>(lease_interval(terms.rate.period)) &&
-        wanted(record, terms.rate.limit) < most(record, terms)) {
+        wanted(record, terms.rate.limit) < largest_batch(record, terms)) {
         record.pace = record.pace + 1;
     }
     record.fetching = open;
@@ -137,14 +143,14 @@ bool grant(WindowRecord& record, const Terms& terms, const Window& answer, std::
     end_fetch(record);
     replace(record, terms, answer, question);
     record.asked = static_cast<std::uint32_t>(terms.now);
-    record.events = record.events + 1;  // an answer to what was asked before is older
+    record.events = record.events + 1;  // an answer to an earlier question may be older than this one
     if (!is_open(record, terms.rate.period, terms.now) || record.reset != answer.reset) {
         return false;
     }
     if (tokens != 0) {
         record.changed = static_cast<std::uint32_t>(terms.now);
     }
-    add(record, tokens);
+    add_tokens(record, tokens);
     return true;
 }
 
@@ -153,7 +159,7 @@ bool give_back(WindowRecord& record, Millis reset, std::int64_t period, Millis n
     if (record.reset != reset || !record.confirmed || !is_open(record, period, now)) {
         return false;
     }
-    add(record, tokens);
+    add_tokens(record, tokens);
     return true;
 }
 
@@ -164,7 +170,7 @@ std::int64_t surplus(const WindowRecord& record, const Look& look) noexcept {
     if (look.before <= at_hand(record) && !have_rested(record, look)) {
         return 0;
     }
-    return good_part(record, needed_in(kept_for, record, look));
+    return worth_refunding(record, needed_in(kept_for, record, look));
 }
 
 std::int64_t take_surplus(WindowRecord& record, const Look& look) noexcept {

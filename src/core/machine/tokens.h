@@ -8,65 +8,70 @@
 
 namespace rate_limit {
 
-/// Tokens that the primary granted to this machine in advance, in the record of their window. They are spent
-/// in that window alone, and count in its `used` from the moment of their grant.
+/// Tokens that the primary granted to this machine in advance, kept in the record of their window. Requests
+/// can spend them only in that window. Redis counts them in its `used` from the moment it grants them.
 ///
-/// How many are taken at a time adapts, as Rockset proposed and left open ("How we built a distributed rate
-/// limiter"): from a thousandth of the limit, half as many again when a batch is used up quickly, less than
-/// half when half of the tokens at hand come back.
+/// The number of tokens that a worker fetches at a time, a batch, adapts to the demand, as Rockset proposed
+/// and left open ("How we built a distributed rate limiter"): it begins with a thousandth of the limit, grows
+/// by half when a batch is used up quickly, and shrinks to less than half when half of the tokens at hand are
+/// refunded.
 
-/// A batch that lasts less is used up quickly; tokens are looked at so often. Milliseconds, of a period in
-/// seconds.
+/// A batch that does not last this long was used up quickly. Workers look for tokens to refund once in this
+/// time, too. In milliseconds, for a window of this period, in seconds.
 Millis lease_interval(std::int64_t period) noexcept;
 
-/// A batch is at most one of so many parts of what is left of the limit: all machines share the last tokens.
+/// A batch is at most what is left of the limit, divided by this: so all machines share the last tokens.
 constexpr int parts_of_rest = 4;
 
-/// How many tokens to take now, at least 1: never more than a twentieth of the limit nor a quarter of what is
-/// left of it, as far as is known here, and towards the window's end no more than will be spent.
+/// How many tokens to fetch now, at least 1. Never more than a twentieth of the limit, nor than a quarter of
+/// what is left of it, as far as this machine knows; towards the window's end no more than requests will
+/// spend.
 std::int64_t batch_size(const WindowRecord& record, const Terms& terms) noexcept;
 
-/// Spends so many tokens: true if they are there, and within the limit, which may be less than the one they
-/// were granted under.
+/// Spends this many tokens. False, and none are spent, if there are fewer at hand, or if the caller's limit
+/// does not allow it: that may be lower than the limit that the tokens were granted under.
 bool consume(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept;
 
-/// True for one caller when so few are left that more should be fetched before they are needed. It calls
-/// begin_fetch() next, and grant() or end_fetch() whatever comes of it.
+/// True if so few tokens are left that the caller should fetch more before they are needed, and no other
+/// caller does so. The caller then calls begin_fetch() and, whatever the fetch brings, grant() or
+/// end_fetch().
 bool may_fetch_ahead(const WindowRecord& record, const Terms& terms) noexcept;
 
-/// Tokens are asked for; returns how many to take at a time: with the few that are left, a batch.
+/// A fetch begins. Returns how many tokens to fetch: a batch, less the few that are left.
 std::int64_t begin_fetch(WindowRecord& record, const Terms& terms) noexcept;
 
-/// Nothing came of it.
+/// The fetch ended without an answer.
 void end_fetch(WindowRecord& record) noexcept;
 
-/// The primary's answer: it granted so many, perhaps none, and `answer` is the window then; `question` as in
-/// replace(). False if the tokens are of no window that is open here: the caller has them still.
+/// The fetch was answered: the primary granted `tokens`, perhaps none, and `answer` is the window after that;
+/// `question` is as in replace(). False if the tokens belong to a window that is not open in this record: the
+/// caller still has to spend or refund them.
 bool grant(WindowRecord& record, const Terms& terms, const Window& answer, std::int64_t tokens,
            const Question& question) noexcept;
 
-/// Tokens that were not needed after all go back to the window that ends at `reset`. False: that is not open
-/// here any more.
+/// Gives tokens that a request did not spend after all back to the window that ends at `reset`. False if that
+/// window is not open in this record any more.
 bool give_back(WindowRecord& record, Millis reset, std::int64_t period, Millis now,
                std::int64_t tokens) noexcept;
 
-/// What one look at the tokens at hand goes by.
+/// What a look at the tokens at hand starts from.
 struct Look {
-    std::int64_t before = 0;  ///< tokens at hand at the last look, and granted since
-    Millis since = 0;         ///< when that was
+    std::int64_t before = 0;  ///< the tokens at hand at the last look, and those granted since
+    Millis since = 0;         ///< when the last look was
     Millis now = 0;
-    std::int64_t period = 0;  ///< seconds
-    bool fixed = false;       ///< the size of batches is
+    std::int64_t period = 0;  ///< of the window, in seconds
+    bool fixed = false;       ///< whether the configuration fixes the size of batches
 };
 
-/// How many of the tokens at hand should be given back: those of which nothing was spent since the last look,
-/// or that will not be spent at that speed: in three intervals, or before the window ends. Of batches of
-/// fixed size only the latter. None if they are less than half, or if some were granted a moment ago and
-/// nothing is known of the speed.
+/// How many of the tokens at hand should be refunded to Redis: those that requests will not spend, at the
+/// speed since the last look, in the next three intervals or before the window ends, whichever is sooner.
+/// With batches of fixed size only those that will not be spent before the window ends. 0 if that is less
+/// than half of the tokens at hand; and if none were spent since the last look, but some were granted a
+/// moment ago, so that the speed is not known yet.
 std::int64_t surplus(const WindowRecord& record, const Look& look) noexcept;
 
-/// Takes them out of the record, to be given back; batches become so small that they last three intervals,
-/// and less than half at least. Returns how many that were.
+/// Takes the surplus out of the record, for the caller to refund, and returns how many tokens it is. Batches
+/// become so small that one lasts three intervals, and less than half as large as before.
 std::int64_t take_surplus(WindowRecord& record, const Look& look) noexcept;
 
 }  // namespace rate_limit

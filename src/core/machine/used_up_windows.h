@@ -10,34 +10,35 @@
 
 namespace rate_limit {
 
-/// Windows that were seen used up: of those that a store keeps, only these need to be looked up before it is
-/// asked. For all others, which is nearly every request, that look would be in vain, and a wait for memory
-/// that no cache holds.
+/// The windows of a store that were seen used up. Before a request asks the store, it needs to look at this
+/// machine's memory only if its window is one of these: for all others, nearly every request, that look would
+/// be in vain, and would wait for memory that is in no cache.
 ///
-/// A Bloom filter with one hash, the keyed digest that an id is, in memory that processes share. It may name
-/// a window that shares its bit with one that was noted, which costs a look. All are forgotten when the first
-/// of them is `kept` old, which costs one question to the store for each that comes after that. So small that
-/// it stays in the nearest cache.
+/// It is a Bloom filter in memory that processes share; its only hash is the id, which is a keyed digest. It
+/// may also name a window that shares its bit with a noted one: that costs a look. It forgets all windows
+/// when the first of them is `kept` old: after that each that is still used up costs one question to the
+/// store. It is so small that it stays in the nearest cache.
 class UsedUpWindows {
 public:
     static constexpr std::size_t bits = 4096;
     static constexpr Millis kept = 60'000;
 
-    /// Of zeros it is made: memory that is all zero holds none.
+    /// Memory that is all zero holds no windows.
     struct Memory {
         std::array<std::atomic<std::uint64_t>, bits / 64> words;
-        std::atomic<Millis> since;  // when the first was noted
+        std::atomic<Millis> since;  // when the first window was noted
     };
 
-    /// The memory outlives this.
+    /// Uses this memory, which must outlive this object.
     void take_up(Memory& memory) noexcept { memory_ = &memory; }
 
+    /// Remembers that this window was seen used up.
     void note(const WindowId& id, Millis now) noexcept {
         Millis since = memory_->since.load(std::memory_order_relaxed);
         const bool old = now - since >= kept || now < since;
         if (old && memory_->since.compare_exchange_strong(since, now, std::memory_order_relaxed)) {
             for (auto& word : memory_->words) {
-                word.store(0, std::memory_order_relaxed);  // what others note now may be lost
+                word.store(0, std::memory_order_relaxed);  // may lose what other processes note just now
             }
         }
         if (!may_contain(id)) {

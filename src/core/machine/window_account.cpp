@@ -8,7 +8,7 @@ namespace rate_limit {
 
 namespace {
 
-/// Milliseconds between questions, after so many answers that said nothing new.
+/// Milliseconds between questions; the index is how many answers in a row said nothing new.
 constexpr std::array<std::uint32_t, WindowRecord::max_same_answers + 1> ask_again{1000, 2000, 4000, 8000,
                                                                                   10'000};
 
@@ -39,28 +39,28 @@ void open_if_ended(WindowRecord& record, const Terms& terms) noexcept {
     set_limit(record, terms.rate.limit);
 }
 
-void take(WindowRecord& record, std::int64_t used, Millis reset) noexcept {
+void set_window(WindowRecord& record, std::int64_t used, Millis reset) noexcept {
     if (record.used != used || record.reset != reset) {
         record.same_answers = 0;
     }
     record.used = std::max<std::int64_t>(0, used);
-    // Tokens that Redis does not count any more are lost: an operator, or a failover, took them away.
+    // Tokens that Redis no longer counts are lost: an operator or a failover has removed them.
     record.leased =
         record.reset == reset ? std::min(record.leased, static_cast<std::uint64_t>(record.used)) : 0;
     record.reset = reset;
     record.confirmed = true;
 }
 
-/// Both are open.
+/// Raises the record to what the answer says. Both windows are open.
 void merge(WindowRecord& record, const Window& answer) noexcept {
     const WindowRecord before = record;
     if (answer.reset == record.reset || !record.confirmed) {
-        take(record, std::max(answer.used, record.used), answer.reset);
+        set_window(record, std::max(answer.used, record.used), answer.reset);
     } else if (answer.reset > record.reset) {
-        take(record, answer.used, answer.reset);  // Redis has lost the window, and opened another
+        set_window(record, answer.used, answer.reset);  // Redis has lost the window, and opened another
     }
     if (record != before) {
-        record.events = record.events + 1;  // what was asked before this may be older
+        record.events = record.events + 1;  // an answer to an earlier question may be older than this one
     }
 }
 
@@ -156,14 +156,15 @@ void learn(WindowRecord& record, const Terms& terms, const Window& answer) noexc
         merge(record, answer);
     } else {
         open(record, terms, answer.reset);
-        take(record, answer.used, answer.reset);
+        set_window(record, answer.used, answer.reset);
     }
     set_limit(record, terms.rate.limit);
 }
 
 void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges, std::int64_t period,
              Millis now, const Window& answer) noexcept {
-    // All others had been answered before these were sent, so they are in this answer.
+    // True if every other charge from this machine was answered before these were sent: this answer counts
+    // it.
     const bool last_word =
         record.ticket == receipt.ticket && record.events == receipt.events && record.unanswered == charges;
     count_answered(record, receipt.ticket, charges, now);
@@ -172,7 +173,7 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
         return;
     }
     if (last_word) {
-        take(record, answer.used, answer.reset);
+        set_window(record, answer.used, answer.reset);
     } else {
         merge(record, answer);
     }
@@ -183,8 +184,8 @@ void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) no
         return;
     }
     if (answer.reset == reset) {
-        take(record, std::max(answer.used, at_hand(record)), reset);
-    } else if (at_hand(record) == 0) {  // tokens are in a window that is there: the answer is older
+        set_window(record, std::max(answer.used, at_hand(record)), reset);
+    } else if (at_hand(record) == 0) {  // else the window was there when they were granted, after this answer
         record.used = 0;
         record.confirmed = false;
         record.reset = record.in_flight != 0 ? reset : 0;
@@ -194,8 +195,8 @@ void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) no
 
 namespace {
 
-void take_word(WindowRecord& record, const Terms& terms, const Window& answer,
-               const Question& question) noexcept {
+void replace_or_learn(WindowRecord& record, const Terms& terms, const Window& answer,
+                      const Question& question) noexcept {
     if (is_on_its_way(record, terms.now, question.patience) || record.events != question.events ||
         !is_open(record, terms.rate.period, terms.now)) {
         learn(record, terms, answer);
@@ -205,7 +206,7 @@ void take_word(WindowRecord& record, const Terms& terms, const Window& answer,
         record.unanswered = 0;
     }
     if (is_open(answer, terms.rate.period, terms.now)) {
-        take(record, add(std::max<std::int64_t>(0, answer.used), question.waiting), answer.reset);
+        set_window(record, add(std::max<std::int64_t>(0, answer.used), question.waiting), answer.reset);
         return;
     }
     record.used = question.waiting;
@@ -225,7 +226,7 @@ void replace(WindowRecord& record, const Terms& terms, const Window& answer,
     const bool same = is_open(answer, terms.rate.period, terms.now) && answer.reset == record.reset &&
                       add(answer.used, question.waiting) == record.used;
     const std::uint32_t same_answers = record.same_answers;
-    take_word(record, terms, answer, question);
+    replace_or_learn(record, terms, answer, question);
     record.same_answers = same ? std::min(same_answers + 1, WindowRecord::max_same_answers) : 0;
 }
 

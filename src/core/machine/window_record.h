@@ -10,19 +10,20 @@
 
 namespace rate_limit {
 
-/// Where the truth of a window is.
+/// Where the truth about a window is.
 enum class Truth : std::uint8_t {
-    local,  ///< here: the record is all there is
+    local,  ///< in this record: there is nothing else
     redis,  ///< in Redis: the record is a copy, and may be forgotten
 };
 
-/// Names one window of one identity for as long as a request may run: the low half of the reset it was opened
-/// with here. That stays when the truth names another reset for the same window; the next window's differs.
+/// Names one window of one identity for as long as a request may run: the low half of the reset with which
+/// this machine opened it. It stays the same if the truth turns out to have another reset for this window;
+/// the next window has another ticket.
 using Ticket = std::uint32_t;
 
-/// One window as one machine remembers it: one cache line in shared memory, copied as a whole. Plain data.
+/// One window as one machine remembers it: one cache line in shared memory. Plain data, copied as a whole.
 struct WindowRecord {
-    static constexpr std::size_t journals = 128;  ///< see RecordTable
+    static constexpr std::size_t journals = 128;  ///< see RecordJournals
     static constexpr std::uint32_t max_in_flight = (1U << 24) - 1;
     static constexpr std::uint32_t max_unanswered = (1U << 24) - 1;
     static constexpr std::uint32_t max_same_answers = 4;
@@ -43,25 +44,39 @@ struct WindowRecord {
           pace(start_pace) {}
 
     WindowId id;
-    Millis reset = 0;                ///< the window's end; 0: no window
-    std::int64_t used = 0;           ///< at least: what the truth said last, and what was charged here since
-    std::uint64_t limit : 40;        ///< as last seen: which records may be evicted depends on it
-    std::uint64_t events : 21;       ///< how many charges were sent from here and answered, modulo its size
-    std::uint64_t same_answers : 3;  ///< how often in a row the primary, asked to confirm what is known here,
-                                     ///< has said just that; at its most it stays there
-    std::uint64_t leased : 40;       ///< tokens granted to this machine and not spent: at most `used`
-    std::uint64_t unanswered : 24;  ///< charges sent from here that the primary has not answered; at its most
-                                    ///< it stays there
-    std::uint32_t asked =
-        0;  ///< when the primary was last asked to confirm, or for tokens; low half of Millis
-    std::uint32_t changed =
-        0;  ///< when the last charge was sent or answered, or tokens were granted; likewise
+    Millis reset = 0;  ///< the window's end; 0: no window
+
+    /// A lower bound: what the truth said last, and what this machine has charged since.
+    std::int64_t used = 0;
+
+    std::uint64_t limit : 40;  ///< as last seen; decides which records may be evicted
+
+    /// Counts the times that a charge was sent or answered, or that an answer changed this record, modulo
+    /// 2^21. If it has changed since a question was sent, the answer may be outdated.
+    std::uint64_t events : 21;
+
+    /// How many answers of the primary in a row said what this record said already. Stays at
+    /// max_same_answers.
+    std::uint64_t same_answers : 3;
+
+    std::uint64_t leased : 40;  ///< tokens granted to this machine and not spent; at most `used`
+
+    /// How many charges sent from this machine the primary has not answered yet. Once it has reached
+    /// max_unanswered, it is not known exactly any more, and stays there.
+    std::uint64_t unanswered : 24;
+
+    /// When the primary was last asked about the window, or for tokens: the low half of Millis.
+    std::uint32_t asked = 0;
+
+    /// When a charge was last sent or answered, or tokens were granted: the low half of Millis.
+    std::uint32_t changed = 0;
+
     Ticket ticket = 0;
-    std::uint32_t in_flight : 24;  ///< requests admitted into this window that are not charged yet
+    std::uint32_t in_flight : 24;  ///< requests admitted into this window that are not settled yet
     Truth truth : 1;
     bool confirmed : 1;      ///< false: the reset is this machine's proposal
-    bool fetching : 1;       ///< somebody fetches tokens ahead
-    std::uint32_t pace : 5;  ///< how large batches of tokens are; outlives the window
+    bool fetching : 1;       ///< a worker fetches tokens ahead
+    std::uint32_t pace : 5;  ///< how large batches of tokens are: see tokens.h; outlives the window
 
     friend bool operator!=(const WindowRecord& a, const WindowRecord& b) noexcept { return !(a == b); }
     friend bool operator==(const WindowRecord& a, const WindowRecord& b) noexcept {
@@ -80,7 +95,10 @@ inline std::int64_t at_hand(const WindowRecord& record) noexcept {
     return static_cast<std::int64_t>(record.leased);
 }
 
-/// Closed windows go first, then copies of what Redis holds, then local windows with the least used part.
+/// Which records the table evicts first: those whose windows have ended, then copies of what Redis knows,
+/// those without tokens before those with tokens, then local windows. In each group the least used comes
+/// first. Records that requests or answers still have to change, and local windows that are used up, are
+/// never evicted.
 EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept;
 
 }  // namespace rate_limit

@@ -5,7 +5,7 @@
 
 namespace rate_limit {
 
-/// What one machine remembers of its windows.
+/// What one machine remembers about its windows.
 using WindowTable = RecordTable<WindowRecord>;
 using WindowSet = WindowTable::Set;
 
