@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t groups = 8;
 
-/// Groups that are zero, next to each other.
+/// Successive groups that are zero.
 struct Run {
     std::size_t begin = groups;
     std::size_t length = 0;
@@ -19,7 +19,7 @@ unsigned group(const Ipv6& address, std::size_t i) noexcept {
     return static_cast<unsigned>(address[2 * i]) << 8 | address[2 * i + 1];
 }
 
-/// The longest one, the first of equals; a single group is none.
+/// The longest run of an address, the first one of equals; a single zero group is no run.
 Run longest_run(const Ipv6& address) noexcept {
     Run longest;
     Run run;
@@ -66,7 +66,7 @@ char* append_address(char* out, const Ipv4& address) noexcept {
 
 char* append_network(char* out, const Ipv6& address, unsigned prefix) noexcept {
     const Run zeros = longest_run(address);
-    // ::192.0.2.1 and ::ffff:192.0.2.1
+    // As in ::192.0.2.1 and ::ffff:192.0.2.1: the last four bytes are written as an IPv4 address.
     const bool mixed =
         zeros.begin == 0 && (zeros.length == 6 || (zeros.length == 5 && group(address, 5) == 0xffff));
     const std::size_t end = mixed ? 6 : groups;

@@ -8,12 +8,12 @@
 
 namespace rate_limit {
 
-/// Digits and sign of any 64-bit number.
+/// The most bytes that a 64-bit number takes: its digits and sign.
 constexpr std::size_t max_number = 20;
 
 namespace decimal {
 
-/// "00" to "99".
+/// "00" to "99", one behind the other.
 inline constexpr auto pairs = [] {
     std::array<char, 200> text{};
     for (std::size_t i = 0; i < 100; ++i) {
@@ -23,7 +23,7 @@ inline constexpr auto pairs = [] {
     return text;
 }();
 
-/// The least number of i + 1 digits; 0 for one.
+/// At index i: the least number that has i + 1 digits, except 0 at index 0.
 inline constexpr auto least = [] {
     std::array<std::uint64_t, max_number> numbers{};
     std::uint64_t power = 1;
@@ -36,7 +36,8 @@ inline constexpr auto least = [] {
 
 inline std::size_t digits(std::uint64_t number) noexcept {
     const auto bits = static_cast<unsigned>(64 - __builtin_clzll(number | 1));
-    const std::size_t fewest = bits * 1233 >> 12;  // of that many bits, less one: 1233 / 4096 is log10(2)
+    // The fewest digits of a number with that many bits, less one: 1233 / 4096 is about log10(2).
+    const std::size_t fewest = bits * 1233 >> 12;
     return fewest + (number >= least[fewest] ? 1 : 0);
 }
 
@@ -50,8 +51,9 @@ inline char* append(char* out, std::string_view text) noexcept {
     return out + text.size();
 }
 
-/// Writes a number in decimal at `out`, which has room for max_number bytes: two digits at a time, while
-/// std::to_chars may make its table anew for each number.
+/// Writes a number in decimal at `out`, which has room for max_number bytes, and returns the new end. It
+/// writes two digits at a time, from a constant table; std::to_chars may build its table anew for each
+/// number.
 inline char* append(char* out, std::int64_t number) noexcept {
     auto left = static_cast<std::uint64_t>(number);
     if (number < 0) {

@@ -4,8 +4,8 @@
 
 namespace rate_limit {
 
-/// Exponential backoff with jitter for one node: 100 ms doubling to 5 s, each wait drawn from the upper half
-/// of its step so that the workers of many machines do not knock together.
+/// Exponential backoff with jitter for one node: the steps are 100 ms, doubling up to 5 s, and each wait is
+/// drawn from the upper half of its step, so that the workers of many machines do not all try at once.
 class Backoff {
 public:
     static constexpr std::uint32_t first_wait = 100;
@@ -14,7 +14,7 @@ public:
     /// Milliseconds to wait before the next try; `random` is any 32 random bits.
     std::uint32_t next(std::uint32_t random) noexcept;
 
-    /// The node answered: the next failure starts from the first step again.
+    /// Called when the node has answered: after the next failure the first step comes again.
     void reset() noexcept { step_ = first_wait; }
 
 private:

@@ -6,10 +6,11 @@
 
 namespace rate_limit {
 
-/// Any number of so many digits fits 64 bits.
+/// A number of this many digits always fits into 64 bits.
 constexpr std::size_t safe_digits = 18;
 
-/// Reads the decimal digits that `text` begins with, at most safe_digits, and returns how many they are.
+/// Reads the decimal digits at the front of `text`, at most safe_digits of them, and returns how many it
+/// read.
 inline std::size_t read_digits(std::string_view text, std::int64_t& number) noexcept {
     const std::size_t most = text.size() < safe_digits ? text.size() : safe_digits;
     std::size_t count = 0;
@@ -20,8 +21,8 @@ inline std::size_t read_digits(std::string_view text, std::int64_t& number) noex
     return count;
 }
 
-/// Reads 1 to safe_digits decimal digits and nothing else: several times faster than std::from_chars. False
-/// for any other text, `number` then means nothing.
+/// Reads a text of 1 to safe_digits decimal digits, several times faster than std::from_chars does. False for
+/// any other text; `number` means nothing then.
 inline bool parse_digits(std::string_view text, std::int64_t& number) noexcept {
     return !text.empty() && read_digits(text, number) == text.size();
 }

@@ -5,15 +5,15 @@
 
 namespace rate_limit {
 
-/// Objects that are used again instead of freed: no allocation once enough have been made. Owns all of them,
-/// also those that are taken; they must not be used after it is gone.
+/// Objects that are used again instead of freed: once enough have been made, nothing is allocated. The list
+/// owns all of them, also those that are in use; nobody may use them after the list is destroyed.
 template <typename Object>
 class FreeList {
 public:
-    /// Throws std::bad_alloc.
+    /// A free object, or a new one. Throws std::bad_alloc.
     Object& take() {
         if (free_.empty()) {
-            free_.reserve(all_.size() + 1);  // giving back must not allocate
+            free_.reserve(all_.size() + 1);  // so that give_back() never allocates
             all_.push_back(std::make_unique<Object>());
             return *all_.back();
         }
@@ -22,6 +22,7 @@ public:
         return object;
     }
 
+    /// Makes an object free that take() returned.
     void give_back(Object& object) noexcept { free_.push_back(&object); }
 
 private:

@@ -6,8 +6,9 @@
 
 namespace rate_limit {
 
-/// Foreign text as a log line may show it: at most `most` bytes of it, then "..."; quotes, backslashes and
-/// whatever is not printable ASCII as \xHH, so that nobody can forge a line or an end of one.
+/// Text from outside as a log line may show it: at most `most` bytes of it, followed by "..." if it was
+/// longer. Quotes, backslashes and all that is not printable ASCII are shown as \xHH, so that nobody can
+/// forge a log line or the end of a quoted text.
 std::string log_text(std::string_view text, std::size_t most);
 
 }  // namespace rate_limit

@@ -8,14 +8,14 @@
 namespace rate_limit {
 namespace {
 
-/// Writes a value at `text` and moves that behind it.
+/// Writes a value at `text`, and moves `text` behind it.
 Field field(std::string_view name, std::int64_t value, char*& text) noexcept {
     char* const begin = text;
     text = append(text, value);
     return {name, {begin, static_cast<std::size_t>(text - begin)}};
 }
 
-/// Appends `"NAME";A=N;B=N`, a list member in structured fields; names need no escape.
+/// Appends `"NAME";A=N;B=N`, a list member in structured fields. A limit's name never needs escaping.
 char* append_member(char* out, std::string_view name, bool first, std::string_view a, std::int64_t a_value,
                     std::string_view b, std::int64_t b_value) noexcept {
     out = append(out, first ? "\"" : ", \"");

@@ -14,17 +14,17 @@ struct Quota {
     std::string_view name;
     std::int64_t limit = 0;
     std::int64_t period = 0;     ///< seconds
-    std::int64_t used = 0;       ///< this request included where it is charged
-    std::int64_t remaining = 0;  ///< never below 0, exactly 0 when rejected, but for a cost that never fits
+    std::int64_t used = 0;       ///< including this request if it is charged
+    std::int64_t remaining = 0;  ///< never below 0; exactly 0 when rejected, unless the cost never fits
     std::int64_t reset = 0;      ///< UTC epoch seconds, rounded up
     std::int64_t until = 0;      ///< whole seconds until the reset, rounded up, at least 0
-    bool retry = false;          ///< really rejected, not in a dry run, and may pass later
+    bool retry = false;          ///< rejected, not in a dry run, and the same request may pass later
 };
 
-/// What is due is counted in.
+/// The numbers of one limit, counting in what the request is due to be charged.
 Quota quota_of(const Verdict& verdict, Millis now) noexcept;
 
-/// One response header; `name` is static, `value` lies where it was written, or is the limit's name.
+/// One response header. `name` is a constant; `value` points to where it was written, or is the limit's name.
 struct Field {
     std::string_view name;
     std::string_view value;
@@ -37,28 +37,31 @@ struct GithubFields {
     std::array<Field, count> fields;
 };
 
-/// Writes the numbers at `text`, which has room for max_text bytes; the name stays where it is.
+/// Makes the headers, and writes their numbers at `text`, which has room for max_text bytes. The limit's name
+/// is not copied.
 GithubFields github_fields(const Quota& quota, char* text) noexcept;
 
 constexpr std::string_view retry_after_name = "Retry-After";
 
-/// Room for the value of Retry-After.
+/// The most bytes that the value of Retry-After takes.
 constexpr std::size_t max_retry_after = 20;
 
-/// Retry-After of a rejection: whole seconds, at least 1. Written at `text`.
+/// The Retry-After of a rejection: whole seconds, at least 1. Writes the number at `text`, which has room for
+/// max_retry_after bytes.
 Field retry_after_field(const Quota& quota, char* text) noexcept;
 
 constexpr std::string_view policy_field_name = "RateLimit-Policy";
 constexpr std::string_view limit_field_name = "RateLimit";
 
-/// Room for one list member of an `ietf` header, with the separator before it.
+/// The most bytes that one list member of an `ietf` header takes, with the separator before it.
 constexpr std::size_t max_ietf_member = 96;
 
-/// Appends `"core";q=5000;w=3600` (draft-ietf-httpapi-ratelimit-headers-11) at `out`, after `, ` unless
-/// `first`; returns the new end. `out` has room for max_ietf_member bytes.
+/// Appends a member of RateLimit-Policy, `"core";q=5000;w=3600` (draft-ietf-httpapi-ratelimit-headers-11), at
+/// `out`, after `, ` unless it is the `first` one, and returns the new end. `out` has room for
+/// max_ietf_member bytes.
 char* append_policy(char* out, const Quota& quota, bool first) noexcept;
 
-/// Appends `"core";r=4999;t=3540` in the same way.
+/// Appends a member of RateLimit, `"core";r=4999;t=3540`, as append_policy() does.
 char* append_limit(char* out, const Quota& quota, bool first) noexcept;
 
 }  // namespace rate_limit

@@ -6,8 +6,8 @@
 namespace rate_limit {
 namespace {
 
-/// Reads digits from the front of `text`; false if there are none. A number too large for 64 bits is
-/// `too_large`.
+/// Reads the digits at the front of `text` and removes them from it; false if there are none. A number that
+/// does not fit into 64 bits is read as `too_large`.
 bool take_number(std::string_view& text, std::int64_t too_large, std::int64_t& number) noexcept {
     if (text.empty() || text.front() < '0' || text.front() > '9') {
         return false;
@@ -20,7 +20,7 @@ bool take_number(std::string_view& text, std::int64_t too_large, std::int64_t& n
     return true;
 }
 
-/// Seconds in one unit; 0: no such unit.
+/// How many seconds one unit has; 0 if there is no such unit.
 std::int64_t unit_seconds(std::string_view unit) noexcept {
     if (unit == "s") {
         return 1;

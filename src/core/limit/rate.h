@@ -7,7 +7,7 @@ namespace rate_limit {
 
 /// How much one client may spend in one window.
 struct Rate {
-    std::int64_t limit = 0;   ///< cost units a window, 0 to max_limit
+    std::int64_t limit = 0;   ///< cost units in one window, 0 to max_limit
     std::int64_t period = 0;  ///< length of a window in seconds, 1 to max_period
 };
 
@@ -16,8 +16,8 @@ constexpr std::int64_t max_period = 366LL * 24 * 3600;
 
 enum class RateError : std::uint8_t { none, syntax, limit_range, period_range };
 
-/// Parses `Nr/PERIOD`, PERIOD being an optional count and one of s, m, h, d: `10r/s`, `100r/10s`.
-/// Writes to `rate` only when it returns RateError::none. Accepts no sign, space or fraction.
+/// Parses `Nr/PERIOD`, where PERIOD is an optional count and one of s, m, h, d: `10r/s`, `100r/10s`. Accepts
+/// no sign, space or fraction. Writes to `rate` only when it returns RateError::none.
 RateError parse_rate(std::string_view text, Rate& rate) noexcept;
 
 /// One sentence for a configuration error: what is wrong and what is allowed.

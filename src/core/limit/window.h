@@ -8,8 +8,8 @@ namespace rate_limit {
 using Millis = std::int64_t;
 
 enum class WindowKind : std::uint8_t {
-    first,  ///< opens with the first charge and lasts one period
-    clock,  ///< the periods of the UTC clock, counted from the epoch
+    first,  ///< a window opens with the first charge and lasts one period
+    clock,  ///< the windows are the periods of the UTC clock, counted from the epoch
 };
 
 /// One client's window as a store holds it.
@@ -18,7 +18,8 @@ struct Window {
     Millis reset = 0;       ///< the window's end; 0: there is no window
 };
 
-/// How far a stored reset may lie beyond now + period before it is taken for somebody's wrong clock.
+/// How far a stored reset may lie beyond now + period. One beyond that was written by a machine whose clock
+/// is wrong, and is not believed.
 constexpr Millis max_skew = 60'000;
 
 /// The latest reset that a store may name for a window of this period.
@@ -30,10 +31,10 @@ bool is_open(const Window& window, std::int64_t period, Millis now) noexcept;
 /// The end of a window that would open now: now + period, or the end of the current clock period.
 Millis propose_reset(WindowKind kind, std::int64_t period, Millis now) noexcept;
 
-/// UTC epoch seconds of a reset, rounded up: what clients see.
+/// A reset in UTC epoch seconds, rounded up, as clients see it.
 std::int64_t reset_seconds(Millis reset) noexcept;
 
-/// Whole seconds until reset, rounded up, never below 0.
+/// Whole seconds until the reset, rounded up, never below 0.
 std::int64_t seconds_until(Millis reset, Millis now) noexcept;
 
 }  // namespace rate_limit
