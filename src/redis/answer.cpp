@@ -31,15 +31,16 @@ constexpr Code codes[] = {
     {"NOREPLICAS", Fault::unwilling},
 };
 
-/// How servers without a code for it refuse a password.
+/// How servers that have no error code for it refuse a password.
 constexpr std::string_view auth_errors[] = {"ERR AUTH ", "ERR invalid password", "ERR Client sent AUTH"};
 constexpr std::string_view no_more_clients = "ERR max number of clients";
 
-/// What servers say of a key that their user may not use, in a script or outside: no word on other keys.
+/// What servers say when the user may not access a key, in a script or outside. Such an error says nothing
+/// about other keys.
 constexpr std::string_view key_refusals[] = {"access one of the keys", "access at least one of the keys",
                                              "access a key"};
 
-/// How servers say inside a script that its user may not call a command: Redis 7.0, and later ones.
+/// What servers say when the user may not call a command inside a script: Redis 7.0, then later versions.
 constexpr std::string_view script_refusals[] = {"ERR The user executing the script can't",
                                                 "ERR ACL failure in script"};
 
@@ -56,7 +57,7 @@ bool is_of_key(std::string_view text) noexcept {
     return false;
 }
 
-/// Before 7.0 Redis wraps an error of a command in a script:
+/// The error of a command that a script called. Before 7.0 Redis wraps it:
 /// `ERR Error running script (call to f_1): @user_script:9: OOM …`.
 std::string_view unwrap(std::string_view text) noexcept {
     const std::size_t colon = text.rfind(": ");
@@ -68,7 +69,7 @@ std::string_view unwrap(std::string_view text) noexcept {
     return text;
 }
 
-/// A number that cannot be below 0; nil is 0.
+/// Reads a number, or nil as 0. False for anything else, and for a number below 0.
 bool read_number(const ReplyValue& value, std::int64_t& number) noexcept {
     number = value.integer;
     return value.kind != ReplyValue::Kind::other && number >= 0;
@@ -78,12 +79,12 @@ bool is_array_of(const Reply& reply, std::size_t count) noexcept {
     return reply.is_array() && !reply.malformed && reply.count == count;
 }
 
-/// The same, where a number must be there.
+/// Reads a number. False for anything else, also nil, and for a number below 0.
 bool read_present(const ReplyValue& value, std::int64_t& number) noexcept {
     return value.kind != ReplyValue::Kind::nil && read_number(value, number);
 }
 
-/// Whether lua/reserve.lua can answer so.
+/// Whether lua/reserve.lua can give this answer to what it was asked.
 bool can_answer(const Asked& asked, std::int64_t granted, const Window& window) noexcept {
     const bool open = is_open(window, asked.period, asked.at);
     if (granted == 0) {
@@ -94,7 +95,7 @@ bool can_answer(const Asked& asked, std::int64_t granted, const Window& window) 
            window.used <= asked.limit;
 }
 
-/// The value of `name` in the text of INFO; empty if it has none.
+/// The value of `name` in the text of INFO; empty if it is not there.
 std::string_view info_value(std::string_view info, std::string_view name) noexcept {
     while (!info.empty()) {
         const std::size_t end = info.find('\n');

@@ -7,7 +7,7 @@
 namespace rate_limit {
 namespace {
 
-/// The bytes that are not read yet.
+/// The bytes of a reader's buffer that have not been read yet.
 class Unread {
 public:
     Unread(const char* at, const char* end) noexcept : at_(at), end_(end) {}
@@ -23,7 +23,7 @@ public:
         return true;
     }
 
-    /// A line of 1 to safe_digits digits, without leading zeros; `size` is how many.
+    /// Reads a line of 1 to safe_digits digits, without leading zeros; `size` is how many digits it has.
     bool number(std::int64_t& number, std::size_t& size) noexcept {
         const char* const first = at_;
         size = read_digits({first, static_cast<std::size_t>(end_ - first)}, number);
@@ -31,7 +31,7 @@ public:
         return size != 0 && (*first != '0' || size == 1) && skip("\r\n");
     }
 
-    /// An integer, a bulk string that is one, or nil.
+    /// Reads an integer, a bulk string that is an integer, or nil.
     bool value(ReplyValue& value) noexcept {
         std::size_t size = 0;
         value.kind = ReplyValue::Kind::integer;

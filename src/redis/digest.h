@@ -11,7 +11,8 @@ namespace rate_limit {
 /// A SHA-256 digest in lower-case hex.
 using DigestHex = std::array<char, 64>;
 
-/// What of a client's key reaches Redis (`key_digest`). Built when the configuration is read, then immutable.
+/// Whether and how a client's key is digested before it is sent to Redis (`key_digest`). Made when the
+/// configuration is read, and constant after that.
 class KeyDigest {
 public:
     enum class Kind : unsigned char { off, sha256, hmac };
@@ -21,10 +22,12 @@ public:
     /// `secret`: the HMAC's key, not empty; only for Kind::hmac.
     explicit KeyDigest(Kind kind, std::string_view secret = {});
 
-    /// True when a key of this length is digested: always, or because it is longer than max_plain_key.
+    /// Whether a key of this length is digested: always unless the kind is off, else if it is longer than
+    /// max_plain_key.
     bool applies(std::size_t key_length) const noexcept;
 
-    /// SHA-256 of `key`, or HMAC-SHA-256 of it under the secret. False only if the library fails.
+    /// The SHA-256 of `key` or, with Kind::hmac, its HMAC-SHA-256 under the secret. False only if OpenSSL
+    /// fails.
     bool digest(std::string_view key, DigestHex& hex) const noexcept;
 
 private:

@@ -54,7 +54,7 @@ bool is_top(const redisReadTask* task) noexcept {
     return task->parent == nullptr;
 }
 
-/// Starts a new top-level reply of `type`.
+/// Begins a new top-level reply of `type`. If it is a stray one, it becomes an error.
 void begin(Reply& reply, int type) noexcept {
     reply.head = redisReply{};
     reply.malformed = false;
@@ -72,8 +72,8 @@ void begin(Reply& reply, int type) noexcept {
     }
 }
 
-/// Stores one scalar: the whole reply, or an element of an array. Of a nested array it does not matter where:
-/// the reply is malformed.
+/// Stores one scalar: the whole reply, or an element of an array. Elements of nested arrays may overwrite
+/// others: that does no harm, as the reply is malformed then.
 void store(Reply& reply, const redisReadTask* task, const ReplyValue& value) noexcept {
     std::size_t index = 0;
     if (is_top(task)) {
@@ -129,14 +129,14 @@ void* create_integer(const redisReadTask* task, long long integer) noexcept {
 void* create_nil(const redisReadTask* task) noexcept {
     Reply& reply = reply_of(task);
     if (is_top(task)) {
-        // The task of a null array says ARRAY.
+        // Not task->type: for a null array that is ARRAY.
         begin(reply, REDIS_REPLY_NIL);
     }
     store(reply, task, {ReplyValue::Kind::nil, 0});
     return &reply;
 }
 
-/// A scalar that exists in RESP3 only, which is never asked for.
+/// Takes a scalar that exists in RESP3 only: the reply is malformed, as the module never asks for RESP3.
 void* create_unexpected(const redisReadTask* task) noexcept {
     Reply& reply = reply_of(task);
     if (is_top(task)) {
@@ -155,7 +155,7 @@ void* create_bool(const redisReadTask* task, int) noexcept {
     return create_unexpected(task);
 }
 
-/// The Reply belongs to the connection's owner.
+/// Does nothing: the owner of the connection owns the Reply, too.
 void free_object(void*) noexcept {}
 
 }  // namespace

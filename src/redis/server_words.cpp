@@ -7,15 +7,17 @@ namespace {
 
 constexpr std::size_t max_shown = 200;
 
-/// Behind these words a server repeats what it was sent: `ERR unknown command 'X', with args beginning with:
-/// 'KEY'`. Quotes that are left, as in `the 'hmget' command`, name commands and users.
+/// After these words a server repeats the arguments that it was sent: `ERR unknown command 'X', with args
+/// beginning with: 'KEY'`. Other quoted words, as in `the 'hmget' command`, name commands and users, and
+/// stay.
 constexpr std::string_view before_arguments[] = {", with args", " args beginning", " with arguments"};
 
 bool is_word(char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/// Where the word begins that a window's Redis key is in, as write_window_key() makes it: `NAME/60c:KEY`.
+/// Where the word begins that contains a window's Redis key, as write_window_key() writes it: `NAME/60c:KEY`.
+/// npos if there is none.
 std::size_t find_window_key(std::string_view text) noexcept {
     for (std::size_t slash = text.find('/'); slash != std::string_view::npos;
          slash = text.find('/', slash + 1)) {

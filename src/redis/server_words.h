@@ -5,8 +5,9 @@
 
 namespace rate_limit {
 
-/// What a server said of a command, as a log line may show it: `HMGET: "NOPERM this user has no ..."`.
-/// Without the arguments that some servers repeat, and cut before a window's key: a client's is in it.
+/// A server's error for a command, as a log line may show it: `HMGET: "NOPERM this user has no ..."`. It
+/// leaves out the arguments that some servers repeat, and is cut before a window's key, because that contains
+/// a client's key.
 std::string server_words(std::string_view command, std::string_view error);
 
 }  // namespace rate_limit

@@ -32,7 +32,7 @@ std::uint64_t merge(std::uint64_t hash, std::uint64_t lane) noexcept {
     return (hash ^ mix(0, lane)) * prime1 + prime4;
 }
 
-/// The 52 bits that decide, as an integer: the order of u.
+/// The top 52 bits of the hash. They are in the same order as the u that is made from them.
 std::uint64_t draw(std::uint64_t hash) noexcept {
     return hash >> 12;
 }

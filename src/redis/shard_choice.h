@@ -7,26 +7,27 @@
 
 namespace rate_limit {
 
-/// XXH64 (xxHash, 64 bit, by its published specification), the hash that shard choice is defined by.
+/// XXH64 (xxHash, 64 bit, by its published specification): the hash in the definition of ShardChoice.
 std::uint64_t xxh64(std::string_view bytes, std::uint64_t seed) noexcept;
 
-/// Which shard owns a key: weighted rendezvous hashing (Thaler and Ravishankar 1998; weights as in
+/// Decides which shard owns a key, by weighted rendezvous hashing (Thaler and Ravishankar 1998; weights as in
 /// draft-ietf-bess-weighted-hrw: score = -weight / ln(u), the highest wins).
 ///
 ///     h = xxh64(key, seed = xxh64(shard name, 0))
 ///     u = (top 52 bits of h + 0.5) / 2^52      (exact in a double, so u is never 0 or 1)
 ///
-/// Every nginx with the same names and weights agrees, whatever the order of the lines; a new shard takes
-/// only the keys that become its own. Equal scores go to the lexicographically smaller name. Immutable once
-/// built.
+/// Every nginx with the same names and weights chooses the same shard, whatever the order of the
+/// configuration's lines. A new shard takes from the others only the keys that it owns from then on. Of
+/// shards with equal scores the one with the lexicographically smaller name wins. Constant once all shards
+/// have been added.
 class ShardChoice {
 public:
     /// Adds a shard; `weight` is 1 to 1,000,000. Its index is the number of earlier calls. The name is not
     /// copied: its bytes must outlive this object.
     void add(std::string_view name, std::uint32_t weight);
 
-    /// Index of the shard that owns `key`: the key's bytes as they reach Redis, without prefix and limit
-    /// name. At least one shard has been added.
+    /// Index of the shard that owns `key`: the key's bytes as Redis gets them, without prefix and limit name.
+    /// The caller has added at least one shard.
     std::size_t choose(std::string_view key) const noexcept;
 
     std::size_t size() const noexcept { return shards_.size(); }
@@ -35,11 +36,11 @@ private:
     struct Shard {
         std::uint64_t seed;
         double weight;
-        std::uint32_t rank;  // place of the name among all names in order: breaks ties
+        std::uint32_t rank;  // how many shards have a lexicographically smaller name: breaks ties
     };
     std::vector<Shard> shards_;
     std::vector<std::string_view> names_;
-    bool weighted_ = false;  // false: all weights equal, so the greatest hash wins without a logarithm
+    bool weighted_ = false;  // false: all weights are equal, and the greatest hash wins without a logarithm
 };
 
 }  // namespace rate_limit
