@@ -1,5 +1,5 @@
-// Whatever a store holds, the header text stays within the room promised for it and shows numbers that make
-// sense.
+// Whatever numbers a store holds, the text of the headers fits into the room promised for it, and the numbers
+// that it shows make sense.
 
 #include <algorithm>
 #include <cstdint>
@@ -57,7 +57,7 @@ void check_quota(const Quota& quota, const Verdict& verdict, std::int64_t cost, 
 }
 
 void check_fields(const Quota& quota) {
-    // Written to blocks of the promised sizes: writing past them is seen.
+    // Written to blocks of exactly the promised sizes, so that the sanitizer sees a byte too many.
     const auto text = std::make_unique<char[]>(GithubFields::max_text);
     const auto seconds = std::make_unique<char[]>(max_retry_after);
     const GithubFields github = github_fields(quota, text.get());
@@ -72,7 +72,7 @@ void check_fields(const Quota& quota) {
     require(shows(retry_after_field(quota, seconds.get()).value, std::max<std::int64_t>(1, quota.until)));
 }
 
-/// The member is appended to a block of the promised size: writing past it is seen.
+/// Appends the member to a block of exactly the promised size, so that the sanitizer sees a byte too many.
 std::string member(char* (*append)(char*, const Quota&, bool), const Quota& quota, bool first) {
     const auto block = std::make_unique<char[]>(max_ietf_member);
     const char* end = append(block.get(), quota, first);

@@ -1,5 +1,5 @@
-// Rates and costs are read as their grammar says, or refused: parse_rate and parse_cost against a reader of
-// their own here.
+// parse_rate and parse_cost read what their grammar allows, and refuse all else: compared with a second,
+// simpler reader in this file.
 
 #include <cstdint>
 #include <cstdlib>
@@ -12,7 +12,8 @@
 namespace rate_limit {
 namespace {
 
-constexpr std::int64_t huge = 10'000'000'000'000;  // beyond every range, and fits when taken as days
+constexpr std::int64_t huge =
+    10'000'000'000'000;  // beyond every range; as a number of days, its seconds still fit 64 bits
 
 void require(bool holds) {
     if (!holds) {
@@ -24,7 +25,7 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/// Takes digits from the front; at most `huge`. -1: there are none.
+/// Takes the digits from the front, as a number of at most `huge`; -1 if there are none.
 std::int64_t take_digits(std::string_view& text) {
     std::int64_t number = -1;
     for (; !text.empty() && is_digit(text.front()); text.remove_prefix(1)) {
@@ -34,7 +35,7 @@ std::int64_t take_digits(std::string_view& text) {
     return number;
 }
 
-/// The rate's limit and period, however large; false for other text.
+/// Reads a rate's limit and period, however large; false for text that is no rate.
 bool read_rate(std::string_view text, Rate& rate) {
     constexpr std::string_view units = "smhd";
     constexpr std::int64_t seconds[] = {1, 60, 3600, 86400};

@@ -1,6 +1,6 @@
-// A node may send anything, cut anywhere: decoding stays within the reply, is the same for every cut, and
-// yields no number below 0. What read_common() reads means what it means to hiredis. The first byte says how
-// the rest is cut, and whether a command waits for it.
+// A node may send any bytes, in pieces of any size. Decoding them stays within the Reply, gives the same
+// result for every size of piece, and yields no number below 0; read_common() reads the same as hiredis. The
+// first byte of the input says how large the pieces are, and whether a command waits for the reply.
 
 #include <cstdint>
 #include <cstdlib>
@@ -70,7 +70,7 @@ void check_meaning(const Meaning& meaning, const Reply& reply) {
     }
 }
 
-/// Where the last reply ended, whatever it was: what read_common() asks for.
+/// Whether the last reply has been read to its end: only then may read_common() be called.
 bool is_between_replies(const redisReader& reader) {
     return reader.err == 0 && (reader.ridx < 0 || reader.task[0]->type == -1);
 }

@@ -1,5 +1,6 @@
-// Random changes of a small table by two processes, one of which dies in the middle of some, against a map:
-// the table never tells anything but what the map knows, and forgets only what may go.
+// Random changes of a small table, compared with a map. In some of them the process that makes them dies, and
+// another one goes on. The table never says anything but what the map knows, and forgets only what it may
+// evict.
 
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +55,7 @@ private:
     std::unique_ptr<Line[]> lines_;
 };
 
-/// Most windows outlast the run, or no set would ever be full.
+/// Changes a record. Most windows get an end after that of the run: otherwise no set would ever be full.
 void scribble(FuzzedDataProvider& data, Millis now, WindowRecord& record) {
     const unsigned bits = data.ConsumeIntegral<std::uint8_t>();
     switch (bits % 16) {
@@ -117,7 +118,7 @@ private:
                 ++count;
             }
         }
-        require(count == model_.size());  // so none is there twice
+        require(count == model_.size());  // so no record is there twice
     }
 
     void find(const WindowId& id) {
@@ -174,7 +175,8 @@ private:
         }
     }
 
-    /// As if another process had died there: the memory is set back to what it was inside.
+    /// As if another process had died inside the function that update() calls: afterwards the memory is set
+    /// back to what it was there.
     void die_in_update(const WindowId& id) {
         Memory inside;
         bool died = false;
@@ -215,8 +217,8 @@ private:
         }
     }
 
-    /// At most one record went, to make room; if its window was open, both sets were full of open ones and
-    /// none of them was to go before it.
+    /// At most one record was evicted to make room. If its window was open, both sets were full of open
+    /// windows, and none of these should have been evicted before it.
     void forget_evicted(const WindowId& id) {
         for (auto known = model_.begin(); known != model_.end(); ++known) {
             if (table_.find(known->second.id)) {

@@ -1,4 +1,4 @@
-// The text of addresses.
+// How addresses are written as text.
 
 #include "core/address.h"
 

@@ -68,14 +68,14 @@ TEST(Fault, IsWhatAUserMayNotDoInAScript) {
     EXPECT_TRUE(refuses_writes(Fault::noperm));
 }
 
-TEST(Fault, OfPingIsNoneWhereReadsAreServed) {
+TEST(AnswersPing, WhereTheNodeServesReads) {
     EXPECT_TRUE(answers_ping(*RawReply("+PONG\r\n")));
     EXPECT_TRUE(answers_ping(*RawReply("-MISCONF Redis is configured to save RDB snapshots\r\n")));
     EXPECT_FALSE(answers_ping(*RawReply("-MISCONFIGURED\r\n")));
     EXPECT_FALSE(answers_ping(*RawReply("-LOADING Redis is loading the dataset in memory\r\n")));
 }
 
-TEST(Fault, OfAnIncrementTellsABrokenCount) {
+TEST(BrokenCount, IsToldFromOtherErrors) {
     EXPECT_TRUE(is_broken_count(*RawReply("-ERR hash value is not an integer\r\n")));
     EXPECT_TRUE(is_broken_count(*RawReply("-ERR increment or decrement would overflow\r\n")));
     EXPECT_FALSE(is_broken_count(*RawReply("-ERR unknown command\r\n")));
@@ -111,7 +111,7 @@ TEST(Fault, HasAName) {
     EXPECT_EQ(to_string(Fault::other), "other");
 }
 
-TEST(Fault, OfANodeOrOfAKey) {
+TEST(Fault, IsTheNodesOrTheKeys) {
     for (Fault fault : {Fault::readonly, Fault::loading, Fault::masterdown, Fault::moved, Fault::auth,
                         Fault::busy, Fault::oom}) {
         EXPECT_TRUE(is_node_fault(fault)) << to_string(fault);
@@ -220,7 +220,7 @@ TEST(Reserve, BelievesWhatTheScriptCanSay) {
         }
     };
     const Millis latest = latest_reset(60, at);
-    // 10 of 100, and no less than 3.
+    // Asked for 10 of 100, and no fewer than 3.
     expect({100, 60, 10, 3, at}, {{10, {10, end}, true},
                                   {3, {100, end}, true},
                                   {10, {100, latest}, true},
@@ -239,9 +239,9 @@ TEST(Reserve, BelievesWhatTheScriptCanSay) {
                                   {0, {98, 0}, false},
                                   {0, {0, 0}, false},
                                   {0, {0, end}, false}});
-    // All or nothing.
+    // Asked for all 10 or nothing.
     expect({100, 60, 10, 10, at}, {{10, {10, end}, true}, {9, {100, end}, false}, {0, {91, end}, true}});
-    // What is free asks only what the window is.
+    // A request that costs nothing asks only for the window.
     expect({100, 60, 0, 0, at}, {{0, {0, 0}, true},
                                  {0, {0, end}, true},
                                  {0, {40, end}, true},
@@ -249,7 +249,7 @@ TEST(Reserve, BelievesWhatTheScriptCanSay) {
                                  {0, {40, 0}, false},
                                  {0, {0, at}, false},
                                  {1, {1, end}, false}});
-    // More than the whole limit.
+    // Asked for more than the whole limit.
     expect({1, 60, 5, 5, at}, {{0, {0, 0}, true}, {5, {5, end}, false}});
 }
 

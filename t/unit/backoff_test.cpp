@@ -17,7 +17,7 @@ TEST(Backoff, DoublesUpToTheLongestWait) {
 }
 
 TEST(Backoff, StaysInTheUpperHalfOfItsStep) {
-    // Multiples of a large odd number: all over the 32 bits.
+    // Multiples of a large odd number are spread over all 32 bits.
     for (std::uint32_t i = 0, random = 0; i < 1000; ++i, random += 2654435761U) {
         Backoff backoff;
         for (std::uint32_t step : steps) {

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = ReplyValue::Kind;
 
-/// A reader with bytes in it, of which nothing is read yet.
+/// A reader that has bytes in its buffer but has not read any of them yet.
 class Unread {
 public:
     explicit Unread(std::string_view bytes)
@@ -31,7 +31,7 @@ public:
         return redisReaderGetReply(reader_.get(), &object) == REDIS_OK && object == &reply_;
     }
 
-    /// Bytes that are not read yet.
+    /// How many bytes have not been read yet.
     std::size_t left() const { return reader_->len - reader_->pos; }
 
     const Reply& operator*() const { return reply_; }

@@ -24,7 +24,7 @@ bool may_go(const WindowRecord& any) {
     return eviction_rank(any, now).tier < EvictionTier::never;
 }
 
-TEST(Eviction, EndedThenCopiesThenLocalOnes) {
+TEST(Eviction, EndedWindowsBeforeCopiesBeforeLocalWindows) {
     const WindowRecord ended = record(Truth::local, 9, 9, now);
     const WindowRecord copy = record(Truth::redis, 8, 9);
     const WindowRecord local = record(Truth::local, 1, 9);
@@ -41,7 +41,7 @@ TEST(Eviction, TheLeastUsedGoesFirst) {
     EXPECT_TRUE(goes_before(record(Truth::redis, 10, 10), record(Truth::redis, 0, 0)));
 }
 
-TEST(Eviction, NeverALocalOneAtItsLimit) {
+TEST(Eviction, NeverALocalWindowAtItsLimit) {
     EXPECT_TRUE(may_go(record(Truth::local, 9, 10)));
     EXPECT_FALSE(may_go(record(Truth::local, 10, 10)));
     EXPECT_FALSE(may_go(record(Truth::local, 11, 10)));
@@ -59,7 +59,7 @@ TEST(Eviction, TokensAtHandGoAfterCopiesAndBeforeLocalWindows) {
     EXPECT_TRUE(goes_before(many, record(Truth::local, 1, 10)));
 }
 
-TEST(Eviction, NeverOneThatSomebodyStillSettlesWith) {
+TEST(Eviction, NeverAWindowThatARequestOrAnAnswerStillChanges) {
     for (const Truth truth : {Truth::local, Truth::redis}) {
         WindowRecord in_flight = record(truth, 1, 10);
         in_flight.in_flight = 1;

@@ -1,4 +1,4 @@
-// Who holds a record, and what becomes of it when the holder dies.
+// How a process holds one record, and what becomes of that record when the process dies.
 
 #include "core/table/fast_access.h"
 
@@ -26,10 +26,10 @@ namespace rate_limit {
 namespace {
 
 using Memory = RecordMemory<WindowRecord>;
-using Hold = FastAccess<WindowRecord>;
+using Access = FastAccess<WindowRecord>;
 using Place = LockedAccess<WindowRecord>;
 
-/// The view of a process on the memory of a table.
+/// The memory of a table as one process sees it.
 struct View {
     View(const TableMemory& shared, std::uint32_t pid, IsAlive is_alive = all_are_alive)
         : memory(LockUser{{pid, 1}, is_alive}) {
@@ -42,25 +42,25 @@ LockUser this_process() {
     return {process_of(static_cast<std::uint32_t>(::getpid())), is_alive};
 }
 
-TEST(FastAccess, HasWhatIsThereAndNothingElse) {
+TEST(FastAccess, TakesARecordThatIsThereAndNoOther) {
     TestTable made(46);
     count_one(made.table, {1, 1});
     View view(made.memory, 2);
-    Hold hold(view.memory);
-    EXPECT_FALSE(hold.take({2, 1}));
-    EXPECT_FALSE(hold.take({1, 2}));
-    ASSERT_TRUE(hold.take({1, 1}));
-    EXPECT_EQ(hold.record().used, 1);
+    Access access(view.memory);
+    EXPECT_FALSE(access.take({2, 1}));
+    EXPECT_FALSE(access.take({1, 2}));
+    ASSERT_TRUE(access.take({1, 1}));
+    EXPECT_EQ(access.record().used, 1);
 }
 
 TEST(FastAccess, AnIdThatOnlySeemsToBeThereIsLeftAlone) {
     TestTable made(46);
     const WindowId known{1, 1};
     for (const WindowId& like : {WindowId{2, 1}, WindowId{1, 2}, WindowId{std::uint64_t{1} << 32, 1}}) {
-        count_one(made.table, known);  // the same set, tag and home as the others'
+        count_one(made.table, known);  // it has the same set, tag and home slot as the others
         const TableMemory before(made.memory);
         View view(made.memory, 1);
-        EXPECT_FALSE(Hold(view.memory).take(like));
+        EXPECT_FALSE(Access(view.memory).take(like));
         EXPECT_TRUE(made.memory == before);
         EXPECT_FALSE(made.table.find(like));
         EXPECT_TRUE(count_one(made.table, like));
@@ -69,38 +69,38 @@ TEST(FastAccess, AnIdThatOnlySeemsToBeThereIsLeftAlone) {
     EXPECT_EQ(made.table.find(known)->used, 3);
 }
 
-TEST(FastAccess, ZeroBytesAreNobodysRecord) {
+TEST(FastAccess, ZeroBytesAreNoRecord) {
     TestTable made(46);
     View view(made.memory, 2);
-    EXPECT_FALSE(Hold(view.memory).take({0, 0}));
+    EXPECT_FALSE(Access(view.memory).take({0, 0}));
     EXPECT_FALSE(made.table.find({0, 0}));
     EXPECT_TRUE(count_one(made.table, {0, 0}));
-    EXPECT_TRUE(Hold(view.memory).take({0, 0}));
+    EXPECT_TRUE(Access(view.memory).take({0, 0}));
 }
 
-TEST(FastAccess, WithoutAJournalThereIsNone) {
+TEST(FastAccess, NeedsAJournal) {
     TestTable made(46);
     count_one(made.table, {1, 1});
     View view(made.memory, 2);
     view.memory.journals().leave(0);
-    EXPECT_FALSE(Hold(view.memory).take({1, 1}));
+    EXPECT_FALSE(Access(view.memory).take({1, 1}));
     Place place(view.memory);
     EXPECT_TRUE(place.find({1, 1}));
 }
 
-/// Holds a record for a while in another thread, and then keeps it as it was changed.
+/// Another thread that holds a record for a while, changes it and releases it.
 class HeldElsewhere {
 public:
     HeldElsewhere(const TableMemory& shared, const WindowId& id, void (*change)(WindowRecord&))
         : view_(shared, 2) {
         thread_ = std::thread([this, id, change] {
-            Hold hold(view_.memory);
-            EXPECT_TRUE(hold.take(id));
+            Access access(view_.memory);
+            EXPECT_TRUE(access.take(id));
             held_ = true;
             std::this_thread::sleep_for(std::chrono::milliseconds(30));
-            WindowRecord record = hold.record();
+            WindowRecord record = access.record();
             change(record);
-            hold.keep(record);
+            access.keep(record);
         });
         while (!held_) {
             std::this_thread::yield();
@@ -114,7 +114,7 @@ private:
     std::thread thread_;
 };
 
-TEST(FastAccess, WhoHasTheLockOfTheSetWaitsForIt) {
+TEST(FastAccess, TheOwnerOfTheSetsLockWaitsForIt) {
     TestTable made(46);
     count_one(made.table, {1, 1});
     View view(made.memory, 3);
@@ -124,7 +124,7 @@ TEST(FastAccess, WhoHasTheLockOfTheSetWaitsForIt) {
     EXPECT_EQ(place.record().used, 7);
 }
 
-TEST(FastAccess, WhatIsDroppedMeanwhileIsNotFound) {
+TEST(FastAccess, ARecordDroppedMeanwhileIsNotFound) {
     TestTable made(46);
     count_one(made.table, {1, 1});
     View view(made.memory, 3);
@@ -137,41 +137,42 @@ TEST(FastAccess, WhatIsDroppedMeanwhileIsNotFound) {
     EXPECT_EQ(made.table.find({1, 1})->used, 1);
 }
 
-TEST(RecordJournals, ADeadOnesNameIsNobodyElses) {
+TEST(RecordJournals, EachOwnerOfAJournalHasAnotherName) {
     TestTable made(46);
     std::set<Holder> names;
     constexpr std::uint32_t processes = 200;
     for (std::uint32_t pid = 10; pid < 10 + processes; ++pid) {
         View view(made.memory, pid, nobody_is_alive);
         ASSERT_TRUE(view.memory.journals().has_one());
-        EXPECT_TRUE(names.insert(view.memory.journals().holder()).second) << "the first journal every time";
+        EXPECT_TRUE(names.insert(view.memory.journals().holder()).second)
+            << "each process claims the first journal";
     }
 }
 
-/// A table with one record, and process 2.
+/// A table with one record, and process 2, which dies.
 struct OneThatDies {
     OneThatDies() { count_one(made.table, {1, 1}); }
 
     TestTable made{46};
     View dies{made.memory, 2};
-    Hold hold{dies.memory};
+    Access access{dies.memory};
 };
 
 bool all_but_two_are_alive(const Process& process) {
     return process.pid != 2;
 }
 
-TEST(RecordJournals, WhoHeldSomethingWhenItDiedIsKnownUntilThatIsTakenOver) {
+TEST(RecordJournals, ADeadHoldersJournalIsKeptUntilItsSlotIsTakenOver) {
     OneThatDies one;
-    ASSERT_TRUE(one.hold.take({1, 1}));
+    ASSERT_TRUE(one.access.take({1, 1}));
     const TableMemory death(one.made.memory);
-    View comes_early(death, 3);  // it does not know yet
+    View comes_early(death, 3);  // it does not know yet that process 2 is dead
     for (std::uint32_t pid = 3; pid < 10; ++pid) {
         View comes(death, pid, all_but_two_are_alive);
-        Hold next(comes.memory);
+        Access next(comes.memory);
         ASSERT_TRUE(next.take({1, 1}));
     }
-    Hold early(comes_early.memory);
+    Access early(comes_early.memory);
     EXPECT_TRUE(early.take({1, 1}));
 }
 
@@ -181,7 +182,7 @@ std::set<SlotNumber> orphans_of(View& view) {
     return held;
 }
 
-TEST(RecordJournals, WhoWaitsForTheDeadIsNotForgotten) {
+TEST(RecordJournals, AWaitingProcessKeepsItsNote) {
     TestTable made(46);
     View waits(made.memory, 3);
     View takes_over(made.memory, 4, all_but_two_are_alive);
@@ -193,7 +194,7 @@ TEST(RecordJournals, WhoWaitsForTheDeadIsNotForgotten) {
     EXPECT_EQ(orphans_of(heir), std::set<SlotNumber>{slot});
 }
 
-/// What process 2 does just before it is found dead.
+/// What process 2 does last: another process then asks whether it lives, and finds it dead.
 std::function<void()> last_deed;
 
 bool two_dies_when_asked_for(const Process& process) {
@@ -203,17 +204,17 @@ bool two_dies_when_asked_for(const Process& process) {
     return process.pid != 2;
 }
 
-TEST(RecordJournals, WhoTakesSomethingAndDiesWhileAnotherLooksForAJournalKeepsIts) {
+TEST(RecordJournals, AProcessThatDiesWhileAnotherLooksForAJournalKeepsItsOwn) {
     OneThatDies one;
-    last_deed = [&] { EXPECT_TRUE(one.hold.take({1, 1})); };
+    last_deed = [&] { EXPECT_TRUE(one.access.take({1, 1})); };
     View comes(one.made.memory, 3, two_dies_when_asked_for);
     EXPECT_FALSE(last_deed);
-    (void)::alarm(60);  // it might wait for ever
-    EXPECT_TRUE(Hold(comes.memory).take({1, 1}));
+    (void)::alarm(60);  // ends the test if this waits for ever
+    EXPECT_TRUE(Access(comes.memory).take({1, 1}));
     (void)::alarm(0);
 }
 
-TEST(RecordJournals, WhoTakesSomethingElseAndDiesIsNotForgotten) {
+TEST(RecordJournals, ANoteOfAnotherSlotIsKept) {
     TestTable made(46);
     View dies(made.memory, 2);
     View takes_over(made.memory, 3);
@@ -225,10 +226,11 @@ TEST(RecordJournals, WhoTakesSomethingElseAndDiesIsNotForgotten) {
     EXPECT_EQ(orphans_of(takes_over), std::set<SlotNumber>{2});
 }
 
-TEST(RecordJournals, OfTheDeadAreTakenThoughNobodyWantsWhatTheyHeld) {
+TEST(RecordJournals, ThoseOfTheDeadAreClaimedThoughNobodyWantsTheirRecords) {
     TestTable made(1000);
     Ids ids(1);
-    for (std::size_t i = 0; i < WindowRecord::journals + 10; ++i) {  // more of them than there are journals
+    for (std::size_t i = 0; i < WindowRecord::journals + 10;
+         ++i) {  // more processes die than there are journals
         const WindowId id = ids.next();
         ASSERT_TRUE(count_one(made.table, id));
         const pid_t child = ::fork();
@@ -238,7 +240,7 @@ TEST(RecordJournals, OfTheDeadAreTakenThoughNobodyWantsWhatTheyHeld) {
             ::_exit(0);
         }
         ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-        Memory next({{static_cast<std::uint32_t>(child), 1}, is_alive});  // of one that is dead, too
+        Memory next({{static_cast<std::uint32_t>(child), 1}, is_alive});  // its process is dead, too
         ASSERT_TRUE(next.attach(made.memory.at(), made.memory.size()));
         ASSERT_TRUE(next.journals().has_one()) << i;
     }

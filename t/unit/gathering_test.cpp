@@ -8,7 +8,7 @@ namespace {
 constexpr std::uint64_t now = 5'000'000;
 constexpr std::uint64_t longest = Gathering::longest;
 
-/// The first write carries so many.
+/// After one write that carried this many commands.
 Gathering after_write_of(std::size_t count) {
     Gathering gathering;
     EXPECT_TRUE(gathering.leaves_now(false, now));
@@ -39,7 +39,7 @@ TEST(Gathering, NoneWaitsLongerThanTheLongest) {
     EXPECT_EQ(gathering.wait(now + 2 * longest), 0U);
 }
 
-TEST(Gathering, WhatIsWrittenAnywayTakesThemAlong) {
+TEST(Gathering, ThoseThatWaitGoWithAnyOtherWrite) {
     Gathering gathering = after_write_of(Gathering::least);
     EXPECT_TRUE(gathering.leaves_now(true, now));
 }

@@ -65,7 +65,7 @@ std::string hex(const Hash128& hash) {
 TEST(KeyedHash, MatchesThePublishedVectors) {
     std::string message;
     for (std::size_t i = 0; i < published.size(); ++i) {
-        EXPECT_EQ(hex(keyed_hash(published_key, message)), published[i]) << i << " bytes";
+        EXPECT_EQ(hex(keyed_hash(published_key, message)), published[i]) << "of " << i << " bytes";
         message += static_cast<char>(i);
     }
 }

@@ -82,7 +82,7 @@ TEST(Batch, NeverMoreThanATwentiethOfTheLimitNorAQuarterOfWhatIsLeft) {
     }
 }
 
-TEST(Batch, WhatWasUsedInTheLastWindowDoesNotBoundTheFirstOfTheNext) {
+TEST(Batch, IsNotBoundByWhatWasUsedInTheLastWindow) {
     WindowRecord record = with_tokens(100'000, 0, 100'000);
     EXPECT_EQ(batch_size(record, hourly(100'000)), 1);
     EXPECT_EQ(batch_size(record, hourly(100'000, reset)), 100);
@@ -142,7 +142,7 @@ TEST(Batch, PaceOutlivesTheWindow) {
     EXPECT_EQ(batch_size(record, hourly(100'000, reset)), 150);
 }
 
-TEST(FetchAhead, WhereAnEighthOfABatchIsLeft) {
+TEST(FetchAhead, WhenLessThanAnEighthOfABatchIsLeft) {
     WindowRecord record = with_tokens(100'000, 13, 100);
     EXPECT_FALSE(may_fetch_ahead(record, hourly(100'000)));
     EXPECT_TRUE(consume(record, hourly(100'000), 1));
@@ -151,15 +151,15 @@ TEST(FetchAhead, WhereAnEighthOfABatchIsLeft) {
     EXPECT_TRUE(may_fetch_ahead(record, hourly(100'000)));
 }
 
-TEST(FetchAhead, WithWhatIsLeftItIsABatch) {
+TEST(FetchAhead, FetchesABatchLessWhatIsLeft) {
     WindowRecord record = with_tokens(100'000, 11, 100);
     EXPECT_EQ(begin_fetch(record, hourly(100'000, now + interval)), 89);
     record.leased = 12;
     EXPECT_EQ(begin_fetch(record, hourly(100'000, now + interval)), 100)
-        << "somebody needs more than is left";
+        << "a request needs more than is left";
     record.leased = 11;
     record.reset = now;
-    EXPECT_EQ(begin_fetch(record, hourly(100'000)), 100) << "these are of another window";
+    EXPECT_EQ(begin_fetch(record, hourly(100'000)), 100) << "the tokens at hand are those of another window";
 }
 
 TEST(FetchAhead, NotIfNothingIsLeftToFetch) {
@@ -171,7 +171,8 @@ TEST(FetchAhead, NotIfNothingIsLeftToFetch) {
     record.used = 100'000;
     EXPECT_FALSE(may_fetch_ahead(record, hourly(100'000)));
     WindowRecord tiny = with_tokens(100, 0, 1);
-    EXPECT_FALSE(may_fetch_ahead(tiny, hourly(100))) << "a batch of one is asked for by who needs it";
+    EXPECT_FALSE(may_fetch_ahead(tiny, hourly(100)))
+        << "a batch of one is fetched by the request that needs it";
 }
 
 TEST(FetchAhead, NotBesideAFetchOnItsWay) {
@@ -184,14 +185,14 @@ TEST(FetchAhead, NotBesideAFetchOnItsWay) {
 
     begin_fetch(record, hourly(100'000));
     grant_at(record, 100'000, 0, now);
-    EXPECT_TRUE(low(record)) << "an answer that grants nothing is one";
+    EXPECT_TRUE(low(record)) << "an answer that grants nothing ends the fetch, too";
 
     begin_fetch(record, hourly(100'000));
     EXPECT_FALSE(grant(record, hourly(100'000), {100, reset - 1}, 100, {0, 0, 6000}));
-    EXPECT_TRUE(low(record)) << "even of another window";
+    EXPECT_TRUE(low(record)) << "so does an answer about another window";
 }
 
-TEST(FetchAhead, AFlagLeftBehindGoesWithItsWindow) {
+TEST(FetchAhead, TheFlagEndsWithItsWindow) {
     WindowRecord record = with_tokens(100'000, 1, 100);
     begin_fetch(record, hourly(100'000));
     EXPECT_TRUE(record.fetching);
@@ -202,20 +203,20 @@ TEST(FetchAhead, AFlagLeftBehindGoesWithItsWindow) {
     EXPECT_FALSE(none.fetching) << "there is no window whose end would clear it";
 }
 
-TEST(Surplus, OfAnIdleWindowAll) {
+TEST(Surplus, IsAllInAnIdleWindow) {
     const WindowRecord record = with_tokens(100'000, 60, 100);
     EXPECT_EQ(surplus(record, look_after(interval, 60)), 60);
-    EXPECT_EQ(surplus(record, look_after(interval, 50)), 60) << "more came back than was spent";
+    EXPECT_EQ(surplus(record, look_after(interval, 50)), 60) << "requests gave back more than others spent";
     EXPECT_EQ(surplus(with_tokens(100'000, 0, 100), look_after(interval, 0)), 0);
 }
 
-TEST(Surplus, OfABusyOneNothing) {
+TEST(Surplus, IsNothingInABusyWindow) {
     const WindowRecord record = with_tokens(100'000, 100, 200);
-    EXPECT_EQ(surplus(record, look_after(interval, 134)), 0) << "34 each, for three intervals";
+    EXPECT_EQ(surplus(record, look_after(interval, 134)), 0) << "34 tokens an interval, for three of them";
     EXPECT_EQ(surplus(record, look_after(interval, 5000)), 0);
 }
 
-TEST(Surplus, OfASlowOneWhatThreeIntervalsDoNotNeed) {
+TEST(Surplus, IsWhatASlowWindowDoesNotNeedInThreeIntervals) {
     const WindowRecord record = with_tokens(100'000, 100, 200);
     EXPECT_EQ(surplus(record, look_after(interval, 101)), 97);
     EXPECT_EQ(surplus(record, look_after(interval * 2, 101)), 98) << "one and a half, rounded up";
@@ -228,11 +229,12 @@ TEST(Surplus, LessThanHalfIsNotWorthACall) {
     EXPECT_EQ(surplus(record, look_after(interval, 120)), 0);
 }
 
-TEST(Surplus, WhatWasGrantedAMomentAgoIsNotIdle) {
+TEST(Surplus, IsNothingAMomentAfterAGrant) {
     WindowRecord record = with_tokens(100'000, 0, 100);
     grant_at(record, 100'000, 60, now + interval - 100);
     EXPECT_EQ(surplus(record, look_after(interval, 60)), 0);
-    EXPECT_EQ(surplus(record, look_after(interval, 61)), 57) << "but a speed that is known is one";
+    EXPECT_EQ(surplus(record, look_after(interval, 61)), 57)
+        << "but one token was spent, so the speed is known";
     WindowRecord rested = with_tokens(100'000, 0, 100);
     grant_at(rested, 100'000, 60, now + interval / 2);
     EXPECT_EQ(surplus(rested, look_after(interval, 60)), 60);
@@ -247,21 +249,22 @@ TEST(Surplus, AskingInVainDoesNotKeepTokens) {
     EXPECT_EQ(surplus(record, look_after(interval, 60)), 60);
 }
 
-TEST(Surplus, TowardsTheEndWhatWillNotBeSpent) {
+TEST(Surplus, IsWhatWillNotBeSpentBeforeTheWindowEnds) {
     WindowRecord record = with_tokens(100'000, 100, 200);
     record.reset = now + interval + 1000;
-    EXPECT_EQ(surplus(record, look_after(interval, 200)), 80) << "twenty a second, and one is left";
+    EXPECT_EQ(surplus(record, look_after(interval, 200)), 80)
+        << "twenty tokens a second, and one second is left";
     EXPECT_EQ(surplus(record, look_after(interval, 1000)), 0);
     Look fixed = look_after(interval, 200);
     fixed.fixed = true;
     EXPECT_EQ(surplus(record, fixed), 80);
 }
 
-TEST(Surplus, OfFixedBatchesOnlyWhatTheWindowDoesNotNeed) {
+TEST(Surplus, WithFixedBatchesIsOnlyWhatTheWindowDoesNotNeed) {
     WindowRecord record = with_tokens(100'000, 700, 800);
     Look fixed = look_after(interval, 701);
     fixed.fixed = true;
-    EXPECT_EQ(surplus(record, fixed), 0) << "719 until the end";
+    EXPECT_EQ(surplus(record, fixed), 0) << "719 tokens are needed until the end";
     fixed.before = 700;
     EXPECT_EQ(surplus(record, fixed), 700) << "idle";
 }
@@ -285,7 +288,7 @@ TEST(TakeSurplus, TakesWhatIsSurplus) {
     WindowRecord record = with_tokens(100'000, 100, 200);
     EXPECT_EQ(take_surplus(record, look_after(interval, 101)), 97);
     EXPECT_EQ(at_hand(record), 3);
-    EXPECT_EQ(record.used, 200) << "until the primary says so";
+    EXPECT_EQ(record.used, 200) << "it changes when the primary answers the refund";
     EXPECT_EQ(take_surplus(record, look_after(interval, 103)), 0);
     EXPECT_EQ(at_hand(record), 3);
 }
@@ -304,7 +307,7 @@ TEST(TakeSurplus, SlowBatchesShrinkUntilTheyLastThreeIntervals) {
     EXPECT_GE(batch_size(record, hourly(100'000)), 10);
     WindowRecord half = with_tokens(100'000, 100, 100);
     take_surplus(half, look_after(interval, 116));
-    EXPECT_EQ(batch_size(half, hourly(100'000)), 45) << "less than half at least";
+    EXPECT_EQ(batch_size(half, hourly(100'000)), 45) << "to less than half in any case";
 }
 
 TEST(TakeSurplus, BatchesThatAreUsedDoNotShrink) {
@@ -317,7 +320,7 @@ TEST(TakeSurplus, TheEndOfTheWindowDoesNotShrinkBatches) {
     WindowRecord record = with_tokens(100'000, 100, 200);
     record.reset = now + interval + 1000;
     EXPECT_EQ(take_surplus(record, look_after(interval, 200)), 80);
-    EXPECT_EQ(record.pace, start_pace) << "at its speed they do not last long";
+    EXPECT_EQ(record.pace, start_pace) << "at this speed a batch does not last long";
     WindowRecord idle = with_tokens(100'000, 100, 200);
     EXPECT_EQ(take_surplus(idle, look_after(interval / 4, 100)), 100);
     EXPECT_EQ(idle.pace, start_pace) << "a short look says little";
@@ -339,7 +342,7 @@ TEST(TakeSurplus, ABatchOfOneIsSmallEnough) {
     }
     EXPECT_EQ(batch_size(record, hourly(5000)), 1);
     begin_fetch(record, hourly(5000));
-    EXPECT_EQ(batch_size(record, hourly(5000)), 2) << "one step away";
+    EXPECT_EQ(batch_size(record, hourly(5000)), 2) << "one step of growth is enough";
     WindowRecord least = with_tokens(max_limit, 100, 100);
     least.pace = 0;
     EXPECT_EQ(take_surplus(least, look_after(interval, 100)), 100);

@@ -11,7 +11,7 @@
 
 namespace rate_limit {
 
-/// A primary that answers at once, and holds one window after another.
+/// A primary that answers at once, for one key: it holds one window after another.
 class ModelPrimary {
 public:
     struct Answer {
@@ -21,7 +21,7 @@ public:
 
     explicit ModelPrimary(const Rate& rate) : rate_(rate) {}
 
-    /// As lua/reserve.lua, for a window that begins with the first charge.
+    /// Does what lua/reserve.lua does, for a window that begins with the first charge.
     Answer reserve(std::int64_t want, std::int64_t least, Millis now) {
         const bool open = is_open(window_, rate_.period, now);
         const std::int64_t used = open ? window_.used : 0;
@@ -47,8 +47,8 @@ private:
     Window window_;
 };
 
-/// One machine that spends tokens of one window, a token a request, as the workers of nginx do: who finds
-/// none takes a place in its worker's fetch as long as it has places, else asks for itself.
+/// One machine whose requests spend tokens of one window, a token each, as in nginx's workers. A request that
+/// finds no token takes a place in its worker's fetch; if that has no place left, it fetches one for itself.
 class ModelMachine {
 public:
     struct Counts {
@@ -83,11 +83,12 @@ public:
         ask(now);
     }
 
-    /// What the primary answered, and four times a second a look at the tokens.
+    /// What happens in one millisecond besides requests: answers of the primary arrive, and four times a
+    /// second the machine looks for tokens to refund.
     void pass(Millis now) {
         for (std::size_t i = first_; i < fetches_.size(); ++i) {
             if (fetches_[i].answered_at == now) {
-                settle(fetches_[i], now);
+                take_answer(fetches_[i], now);
             }
         }
         while (first_ < fetches_.size() && fetches_[first_].answered_at <= now) {
@@ -108,7 +109,7 @@ public:
 
     std::int64_t batch(Millis now) const { return batch_size(record_, terms(now)); }
 
-    /// How many requests were admitted, by the end of their window.
+    /// How many requests were admitted into each window; windows are named by their ends.
     const std::vector<std::pair<Millis, std::int64_t>>& windows() const { return windows_; }
 
     Counts counts;
@@ -167,7 +168,7 @@ private:
         fetches_.push_back(made);
     }
 
-    void settle(Fetch& fetch, Millis now) {
+    void take_answer(Fetch& fetch, Millis now) {
         if (open_[fetch.worker] != none && &fetches_[open_[fetch.worker]] == &fetch) {
             open_[fetch.worker] = none;
         }
@@ -186,7 +187,7 @@ private:
         counts.rejected += fetch.waiting;
     }
 
-    /// As the tokens are noted in the zone.
+    /// Notes the tokens as Fetches::note() does in the zone.
     void note(Millis reset, std::int64_t tokens, Millis now) {
         if (note_.reset != reset && (tokens != 0 || note_.reset <= now)) {
             note_.reset = reset;
@@ -224,19 +225,19 @@ private:
     WindowRecord record_;
     DebtRecord note_;
     std::vector<Fetch> fetches_;
-    std::size_t first_ = 0;          // of those that are on their way
-    std::vector<std::size_t> open_;  // of each worker, by its place in fetches_
+    std::size_t first_ = 0;          // the first fetch that is on its way
+    std::vector<std::size_t> open_;  // for each worker: the index of its open fetch
     std::size_t worker_ = 0;
     std::vector<std::pair<Millis, std::int64_t>> windows_;
 };
 
-/// When requests come: so many a second, evenly, while a burst lasts.
+/// When requests arrive: at an even rate, either all the time or in bursts.
 struct Arrivals {
-    double rate = 0;
-    Millis burst = 0;  ///< 0: all the time
-    Millis every = 0;  ///< a burst
+    double rate = 0;   ///< requests in a second
+    Millis burst = 0;  ///< how long a burst lasts; 0: requests arrive all the time
+    Millis every = 0;  ///< how long it is from the start of one burst to that of the next
 
-    /// In the millisecond `at`, counted from the start.
+    /// How many requests arrive in the millisecond `at`, counted from the start.
     std::int64_t in(Millis at) const {
         if (burst != 0 && at % every >= burst) {
             return 0;
@@ -247,7 +248,7 @@ struct Arrivals {
     }
 };
 
-/// Machines beside one primary.
+/// Machines that share one primary.
 class LeaseModel {
 public:
     explicit LeaseModel(const Rate& rate, Millis round_trip = 1)
@@ -258,7 +259,7 @@ public:
         machines_.emplace_back(primary, rate_, round_trip_, workers);
     }
 
-    /// For so long, as long as `go_on` says so.
+    /// Lets this many milliseconds pass, but stops as soon as `go_on` returns false.
     template <typename Until>
     void run(Millis length, Until&& go_on) {
         const Millis end = elapsed + length;

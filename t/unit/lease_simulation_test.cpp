@@ -1,5 +1,5 @@
-// Machines at given speeds beside one primary, in simulated time: how many calls batches save, and how much
-// of the limit one machine keeps from another.
+// Machines that share one primary and get requests at given rates, in simulated time: how many calls batches
+// save, and how much of the limit one machine keeps from another.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ double calls_per_request(const ModelMachine::Counts& to, const ModelMachine::Cou
     return static_cast<double>(to.calls() - from.calls()) / static_cast<double>(to.requests - from.requests);
 }
 
-/// Until the first machine is rejected for the first time; how much of the limit the second one has then.
+/// Runs until the first machine rejects a request; how much of the limit the second one then holds in tokens.
 double held_at_rejection(LeaseModel& model, const Rate& rate) {
     model.run(rate.period * second - 1, [&] { return model.machine(0).counts.rejected == 0; });
     EXPECT_GT(model.machine(0).counts.rejected, 0);
@@ -46,7 +46,7 @@ TEST(LeaseSimulation, NeverMoreThanTheLimitIsSpentInAWindow) {
             for (const auto& [reset, count] : admitted) {
                 EXPECT_LE(count, rate.limit) << rate.limit << "r/" << rate.period << "s";
                 if (reset < model.now() && rate.limit < 1000 * rate.period) {
-                    EXPECT_GE(count, rate.limit - 2) << "all of it is spent: " << rate.limit;
+                    EXPECT_GE(count, rate.limit - 2) << "not all of the limit is spent: " << rate.limit;
                 }
             }
         }
@@ -62,12 +62,13 @@ TEST(LeaseSimulation, BusyMachinesHardlyAsk) {
         const std::array<ModelMachine::Counts, 2> cold{model.machine(0).counts, model.machine(1).counts};
         model.run(55 * second);
         for (std::size_t i = 0; i < cold.size(); ++i) {
-            EXPECT_LT(calls_per_request(cold.at(i)), 0.002) << "from the start";
+            EXPECT_LT(calls_per_request(cold.at(i)), 0.002) << "in the first part of the run, too";
             EXPECT_LT(calls_per_request(model.machine(i).counts, cold.at(i)), 0.001);
         }
         held_at_rejection(model, large);
         for (std::size_t i = 0; i < cold.size(); ++i) {
-            EXPECT_LT(calls_per_request(model.machine(i).counts), 0.001) << "and small batches at the end";
+            EXPECT_LT(calls_per_request(model.machine(i).counts), 0.001)
+                << "including the small batches at the end";
             EXPECT_EQ(model.machine(i).counts.refunds, 0);
         }
     }
@@ -100,7 +101,7 @@ TEST(LeaseSimulation, ASlowMachineHoldsLessThanAThousandthWhenTheBusyOneIsReject
     }
 }
 
-TEST(LeaseSimulation, OfTwoBusyMachinesNoneHoldsWhatTheOtherMisses) {
+TEST(LeaseSimulation, NoBusyMachineHoldsWhatAnotherNeeds) {
     for (int phase = 0; phase < 10; ++phase) {
         LeaseModel model(large);
         model.add({500});

@@ -10,7 +10,7 @@
 namespace rate_limit {
 namespace {
 
-/// A child that waits to be killed.
+/// Starts a child that waits to be killed.
 pid_t spawn() {
     const pid_t pid = ::fork();
     if (pid == 0) {

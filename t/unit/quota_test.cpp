@@ -45,7 +45,7 @@ TEST(Quota, RemainingIsNeverBelowZero) {
 }
 
 TEST(Quota, ARejectionHasExactlyNothingLeft) {
-    // Where a cost does not fit, some of the limit is still unused.
+    // The cost did not fit, but some of the limit is unused.
     Quota quota = quota_of(verdict(10, 7, Outcome::rejected), 0, now);
     EXPECT_EQ(quota.used, 7);
     EXPECT_EQ(quota.remaining, 0);
@@ -62,7 +62,7 @@ TEST(Quota, ACostAboveTheWholeLimitLeavesWhatIsLeft) {
     Quota quota = quota_of(never, 0, now);
     EXPECT_EQ(quota.used, 7);
     EXPECT_EQ(quota.remaining, 3);
-    EXPECT_FALSE(quota.retry);  // no wait helps
+    EXPECT_FALSE(quota.retry);  // the request would not pass later either
 
     never.outcome = Outcome::rejected_dry_run;
     quota = quota_of(never, 0, now);

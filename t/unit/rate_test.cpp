@@ -36,7 +36,7 @@ struct Invalid {
     RateError error;
 };
 
-TEST(Rate, RefusesTheRestAndLeavesTheRateAlone) {
+TEST(Rate, RefusesOtherTextAndLeavesTheRateAlone) {
     const Invalid rates[] = {
         {"", RateError::syntax},
         {"10", RateError::syntax},

@@ -7,7 +7,7 @@
 
 namespace rate_limit {
 
-/// A Reply behind a reader of its own, fed with raw bytes.
+/// A Reply with its own hiredis reader, which a test feeds with raw bytes.
 class RawReply {
 public:
     RawReply() : reader_(redisReaderCreateWithFunctions(&reply_functions), redisReaderFree) {
@@ -16,7 +16,7 @@ public:
 
     explicit RawReply(std::string_view bytes) : RawReply() { complete_ = feed(bytes); }
 
-    /// True when the bytes complete a reply.
+    /// Feeds bytes to the reader; true if they complete a reply.
     bool feed(std::string_view bytes) {
         redisReaderFeed(reader_.get(), bytes.data(), bytes.size());
         void* object = nullptr;

@@ -99,7 +99,7 @@ TEST(Reply, LongTextIsCut) {
     EXPECT_STREQ(longer->head.str, longest.c_str());
 }
 
-TEST(Reply, WhatItDoesNotHoldIsMalformedAndReadToItsEnd) {
+TEST(Reply, AnArrayThatItCannotHoldIsMalformedAndReadToItsEnd) {
     const char* replies[] = {
         "*2\r\n:1\r\n*1\r\n:2\r\n",              // nested
         "*2\r\n*0\r\n:2\r\n",                    // nested and empty
@@ -134,7 +134,7 @@ TEST(Reply, WhatItDoesNotHoldIsMalformedAndReadToItsEnd) {
 TEST(Reply, ElementsBeyondTheLastAreDropped) {
     const RawReply reply("*6\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n");
     expect_value(reply->values[3], Kind::integer, 4);
-    // The text lies behind the values.
+    // The text comes after the values in memory: a value too many would overwrite it.
     EXPECT_EQ(std::string_view(reply->text.data(), 64), std::string(64, '\0'));
 }
 
@@ -191,7 +191,7 @@ protected:
         options.endpoint.fd = sockets[0];
         context_ = redisAsyncConnectWithOptions(&options);
         ASSERT_NE(context_, nullptr);
-        // hiredis would otherwise wait for connect() to finish.
+        // Otherwise hiredis would wait for connect() to finish.
         context_->c.flags |= REDIS_CONNECTED;
         context_->data = this;
         redisAsyncSetDisconnectCallback(context_, on_disconnect);

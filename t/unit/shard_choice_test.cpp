@@ -15,7 +15,7 @@ struct Vector {
     std::uint64_t hash;
 };
 
-// Over the bytes 7i + 3 modulo 256, by xxHash 0.8.1.
+// Hashes of the bytes 7i + 3 modulo 256, computed by xxHash 0.8.1.
 constexpr Vector vectors[] = {
     {0, 0x0000000000000000, 0xEF46DB3751D8E999},   {1, 0x0000000000000000, 0x1F25C8D0BC1F4BB6},
     {3, 0x0000000000000000, 0x31D2363F52E564C9},   {4, 0x0000000000000000, 0x9BB64B7D66EE9FDA},
@@ -82,7 +82,7 @@ struct Published {
     const char* weighted;  // shards a, b, c of weights 1, 2, 4
 };
 
-// Computed by a second implementation. Other programs may rely on these: they never change.
+// Computed by a second implementation. They never change, as other programs may rely on them.
 const Published published[] = {
     {"", "a", "c"},
     {"a", "c", "c"},

@@ -11,7 +11,7 @@
 namespace rate_limit {
 namespace {
 
-/// The memory of a walk, and one process's view of it.
+/// A walk as one process sees it, with its memory.
 struct Walk : SharedWalk {
     Walk() { take_up(memory); }
     Memory memory{};
@@ -63,7 +63,7 @@ TEST(SharedWalk, ProcessesShareARound) {
     EXPECT_EQ(other.take(10, 4, 5001, 250).next, 4U);
     EXPECT_EQ(one.take(10, 4, 5002, 250).next, 8U);
     EXPECT_TRUE(other.take(10, 4, 5003, 250).empty());
-    EXPECT_TRUE(other.take(10, 4, 5249, 250).empty()) << "a round is counted from its begin";
+    EXPECT_TRUE(other.take(10, 4, 5249, 250).empty()) << "the interval counts from the start of a round";
     EXPECT_EQ(other.take(10, 4, 5250, 250).next, 0U);
 }
 
@@ -71,7 +71,7 @@ TEST(SharedWalk, SaysHowLongThereIsNothing) {
     Walk walk;
     EXPECT_EQ(walk.pause(10, 5000, 250), 0U);
     (void)walk.take(10, 5, 5000, 250);
-    EXPECT_EQ(walk.pause(10, 5010, 250), 0U) << "the round is not at its end";
+    EXPECT_EQ(walk.pause(10, 5010, 250), 0U) << "the round has sets left";
     (void)walk.take(10, 5, 5010, 250);
     EXPECT_EQ(walk.pause(10, 5010, 250), 240U);
     EXPECT_EQ(walk.pause(10, 5010, 1000), 990U);
@@ -85,13 +85,13 @@ TEST(SharedWalk, ARoundThatTookTooLongIsFollowedAtOnce) {
     EXPECT_EQ(walk.take(10, 5, 5401, 250).next, 0U);
 }
 
-TEST(SharedWalk, GoesOnWhenTheClockStartsAnew) {
+TEST(SharedWalk, GoesOnWhenTheClockWrapsAroundOrIsSetBack) {
     Walk walk;
     (void)take_until_empty(walk, 10, 5, 0xffff'ff80, 250);
     EXPECT_TRUE(walk.take(10, 5, 0xffff'fff0, 250).empty());
     EXPECT_FALSE(walk.take(10, 5, 0x7a, 250).empty());
     (void)take_until_empty(walk, 10, 5, 0x7a, 250);
-    EXPECT_FALSE(walk.take(10, 5, 0x10, 250).empty()) << "set back";
+    EXPECT_FALSE(walk.take(10, 5, 0x10, 250).empty()) << "after the clock was set back";
 }
 
 TEST(SharedWalk, RemembersWhatWasNotedThroughTheNextRound) {
@@ -100,12 +100,12 @@ TEST(SharedWalk, RemembersWhatWasNotedThroughTheNextRound) {
     walk.note();
     EXPECT_TRUE(walk.noted());
     (void)take_until_empty(walk, 10, 5, 1000, 250);
-    EXPECT_TRUE(walk.noted()) << "it is to be found in this round";
+    EXPECT_TRUE(walk.noted()) << "it was noted before this round";
     walk.note();
     (void)take_until_empty(walk, 10, 5, 2000, 250);
     EXPECT_TRUE(walk.noted());
     (void)take_until_empty(walk, 10, 5, 3000, 250);
-    EXPECT_FALSE(walk.noted()) << "it was not";
+    EXPECT_FALSE(walk.noted()) << "it was not found in the last two rounds";
 }
 
 TEST(SharedWalk, NoSetIsTakenTwiceInARoundOfMany) {

@@ -18,7 +18,7 @@ namespace rate_limit {
 constexpr Millis table_now = 1'700'000'000'000;
 constexpr HashKey table_key{0x1234567890abcdef, 0xfedcba0987654321};
 
-/// Memory that forked processes share, given back in the end.
+/// Memory that forked processes share, unmapped when this object ends.
 class TableMemory {
 public:
     explicit TableMemory(std::size_t size) : size_(size) {
@@ -51,7 +51,7 @@ inline bool all_are_alive(const Process& /*process*/) {
     return true;
 }
 
-/// A table in memory of its own, or of the view of another process on it.
+/// A table in memory of its own, as process 1 sees it.
 struct TestTable {
     explicit TestTable(std::size_t windows, const HashKey& key = table_key)
         : memory(WindowTable::bytes_for(windows)), table(LockUser{{1, 1}, all_are_alive}) {
@@ -61,7 +61,7 @@ struct TestTable {
     WindowTable table;
 };
 
-/// Random ids, always the same ones for one seed (SplitMix64).
+/// Random ids (SplitMix64): a seed always gives the same ones.
 class Ids {
 public:
     explicit Ids(std::uint64_t seed) : state_(seed) {}
@@ -83,7 +83,7 @@ private:
     std::uint64_t state_;
 };
 
-/// Opens a window of this id, or counts one more in it; false: no room.
+/// Charges 1 to this id's window, which it opens if there is none; false if there is no room.
 inline bool count_one(WindowTable& table, const WindowId& id, std::int64_t limit = 1000,
                       Truth truth = Truth::local, Millis reset = table_now + 60'000) {
     return table.update(id, table_now, [&](WindowRecord& record) {
@@ -94,7 +94,7 @@ inline bool count_one(WindowTable& table, const WindowId& id, std::int64_t limit
     });
 }
 
-/// All that a table holds, ordered by id.
+/// All records of a table, ordered by id.
 inline std::vector<WindowRecord> contents_of(WindowTable& table) {
     std::vector<WindowRecord> all;
     table.for_each([&](const WindowRecord& record) { all.push_back(record); });

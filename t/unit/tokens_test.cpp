@@ -15,7 +15,7 @@ Question question(std::uint32_t events) {
     return {events, 0, 6000};
 }
 
-/// So many were granted, and with them so many are used.
+/// The primary grants tokens, and says how many are used with them.
 bool granted(WindowRecord& record, std::int64_t limit, std::int64_t tokens, std::int64_t used,
              Millis until = reset, Millis at = now) {
     return grant(record, terms(limit, at), {used, until}, tokens, question(record.events));
@@ -37,10 +37,10 @@ TEST(Consume, SpendsWhatIsThereAndNoMore) {
     EXPECT_EQ(at_hand(record), 0);
     EXPECT_FALSE(consume(record, terms(100), 1));
     EXPECT_EQ(at_hand(record), 0);
-    EXPECT_EQ(record.used, 5) << "they counted from their grant";
+    EXPECT_EQ(record.used, 5) << "tokens count as used from their grant on";
 }
 
-TEST(Consume, NothingCostsNothing) {
+TEST(Consume, ACostOfNothingSpendsNothing) {
     WindowRecord record = with_tokens(100, 5, 5);
     EXPECT_TRUE(consume(record, terms(100), 0));
     EXPECT_EQ(at_hand(record), 5);
@@ -53,9 +53,9 @@ TEST(Consume, OnlyInAnOpenWindow) {
     EXPECT_TRUE(consume(record, terms(100, reset - 1), 1));
     WindowRecord none = with_id();
     EXPECT_FALSE(consume(none, terms(100), 1));
-    EXPECT_FALSE(consume(none, terms(100), 0)) << "what is free is answered elsewhere";
+    EXPECT_FALSE(consume(none, terms(100), 0)) << "there is no window, even for a request that costs nothing";
     record.reset = latest_reset(60, now) + 1;
-    EXPECT_FALSE(consume(record, terms(100), 1)) << "somebody's wrong clock";
+    EXPECT_FALSE(consume(record, terms(100), 1)) << "the reset is from a wrong clock";
 }
 
 TEST(Consume, OnlyWithinTheCallersOwnLimit) {
@@ -117,21 +117,21 @@ TEST(Grant, AddsToWhatIsThere) {
     EXPECT_EQ(record.used, 40);
 }
 
-TEST(Grant, NoneIsAnAnswerToo) {
+TEST(Grant, AnAnswerThatGrantsNothingCounts) {
     WindowRecord record = with_tokens(100, 5, 25);
     EXPECT_TRUE(granted(record, 100, 0, 100));
     EXPECT_EQ(at_hand(record), 5);
     EXPECT_EQ(record.used, 100);
 }
 
-TEST(Grant, AWindowThatClosedMeanwhileIsTheCallers) {
+TEST(Grant, TokensOfAWindowThatHasEndedStayWithTheCaller) {
     WindowRecord record = with_id();
     EXPECT_FALSE(granted(record, 100, 5, 5, now));
     EXPECT_EQ(at_hand(record), 0);
     EXPECT_EQ(record.reset, 0);
 }
 
-TEST(Grant, OfAWindowOlderThanTheOneHereIsTheCallers) {
+TEST(Grant, TokensOfAnOlderWindowStayWithTheCaller) {
     WindowRecord record = with_tokens(100, 5, 5);
     const auto events = static_cast<std::uint32_t>(record.events);
     learn(record, terms(100), {3, reset + 1000});
@@ -141,7 +141,7 @@ TEST(Grant, OfAWindowOlderThanTheOneHereIsTheCallers) {
     EXPECT_EQ(record.reset, reset + 1000);
 }
 
-TEST(Grant, OfANewerWindowReplacesTokensOfTheOneThatRedisLost) {
+TEST(Grant, TokensOfANewerWindowReplaceThoseOfTheOneThatRedisLost) {
     WindowRecord record = with_tokens(100, 50, 50);
     EXPECT_TRUE(granted(record, 100, 5, 5, reset + 1000));
     EXPECT_EQ(at_hand(record), 5);
@@ -159,7 +159,7 @@ TEST(Grant, WithoutAWindowThereIsNothingHere) {
 TEST(Grant, LessThanRememberedIsBelievedIfNothingCameBetween) {
     WindowRecord record = with_tokens(100, 5, 90);
     EXPECT_TRUE(granted(record, 100, 4, 40));
-    EXPECT_EQ(record.used, 40) << "an operator has set it back";
+    EXPECT_EQ(record.used, 40) << "an operator has reduced the count";
     EXPECT_EQ(at_hand(record), 9);
 }
 
@@ -192,13 +192,13 @@ TEST(Grant, NeverMoreThanFits) {
 
 TEST(Grant, NeverMoreAtHandThanRedisCounts) {
     WindowRecord record = with_tokens(100, 50, 60);
-    EXPECT_TRUE(granted(record, 100, 7, 7)) << "somebody has deleted the rest";
+    EXPECT_TRUE(granted(record, 100, 7, 7)) << "an operator has deleted the window with the other tokens";
     EXPECT_EQ(record.used, 7);
     EXPECT_EQ(at_hand(record), 7);
     EXPECT_TRUE(give_back(record, reset, 60, now, 1));
     EXPECT_EQ(at_hand(record), 7);
     confirm_refund(record, reset, {3, reset});
-    EXPECT_EQ(record.used, 7) << "an answer of before the grant";
+    EXPECT_EQ(record.used, 7) << "the answer is older than the grant";
 }
 
 TEST(Tokens, GoWithTheWindowThatRedisLost) {
@@ -235,10 +235,10 @@ TEST(Tokens, GoIfThePrimaryHasNoWindow) {
     replace(record, terms(100), {0, 0}, question(record.events));
     EXPECT_EQ(at_hand(record), 0);
     EXPECT_EQ(record.used, 0);
-    EXPECT_EQ(record.reset, reset) << "proposed for who is in flight";
+    EXPECT_EQ(record.reset, reset) << "it is proposed, for the request in flight";
 }
 
-TEST(Tokens, AreNotOfTheNextWindow) {
+TEST(Tokens, DoNotPassToTheNextWindow) {
     WindowRecord record = with_tokens(100, 5, 25);
     learn(record, terms(100, reset), {1, reset + 60'000});
     EXPECT_EQ(at_hand(record), 0);
@@ -247,7 +247,7 @@ TEST(Tokens, AreNotOfTheNextWindow) {
     EXPECT_EQ(at_hand(entered), 0);
 }
 
-TEST(GiveBack, ToTheWindowTheyCameFrom) {
+TEST(GiveBack, ReturnsTokensToTheirWindow) {
     WindowRecord record = with_tokens(100, 5, 25);
     EXPECT_TRUE(consume(record, terms(100), 3));
     EXPECT_TRUE(give_back(record, reset, 60, now, 3));
@@ -255,14 +255,14 @@ TEST(GiveBack, ToTheWindowTheyCameFrom) {
     EXPECT_EQ(record.used, 25);
 }
 
-TEST(GiveBack, ToNoOther) {
+TEST(GiveBack, RefusesAnyOtherWindow) {
     WindowRecord record = with_tokens(100, 5, 25);
     const WindowRecord before = record;
     EXPECT_FALSE(give_back(record, reset - 1, 60, now, 3));
     EXPECT_FALSE(give_back(record, reset, 60, reset, 3)) << "it has ended";
     EXPECT_EQ(record, before);
     record.confirmed = false;
-    EXPECT_FALSE(give_back(record, reset, 60, now, 3)) << "the primary has none";
+    EXPECT_FALSE(give_back(record, reset, 60, now, 3)) << "the primary knows of no window";
     WindowRecord none = with_id();
     EXPECT_FALSE(give_back(none, 0, 60, now, 3));
     EXPECT_EQ(none, with_id());

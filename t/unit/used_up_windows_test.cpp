@@ -33,13 +33,13 @@ protected:
     UsedUpWindows windows_;
 };
 
-TEST_F(UsedUp, HoldsWhatWasNotedAndLittleElse) {
+TEST_F(UsedUp, NamesWindowsThatWereNotedAndFewOthers) {
     EXPECT_EQ(count(0, 10'000), 0);
     for (int i = 0; i < 100; ++i) {
         windows_.note(id(i), now + i);
     }
     EXPECT_EQ(count(0, 100), 100);
-    // 100 of 4096 bits: 2.4% of the others, give or take five times the standard deviation.
+    // 100 of 4096 bits are set: it should name 2.4% of the others, give or take five standard deviations.
     EXPECT_GT(count(100, 10'100), 160);
     EXPECT_LT(count(100, 10'100), 320);
 }

@@ -61,7 +61,7 @@ TEST(Enter, RefusalChangesNothing) {
     EXPECT_EQ(record, before);
 }
 
-TEST(Enter, ALimitOfNothingOpensNothing) {
+TEST(Enter, ALimitOfZeroOpensNothing) {
     WindowRecord record = with_id();
     EXPECT_FALSE(enter(record, terms(0)));
     EXPECT_EQ(record, with_id());
@@ -110,7 +110,7 @@ TEST(Enter, HugeCountsDoNotOverflow) {
     EXPECT_EQ(record.used, most);
 }
 
-TEST(Leave, TakesBackOne) {
+TEST(Leave, EndsOneRequestInFlight) {
     WindowRecord record = with_id();
     enter(record, terms(10));
     enter(record, terms(10));
@@ -178,7 +178,7 @@ TEST(ChargeIfFits, UpToTheLimitAndNotBeyond) {
     EXPECT_EQ(record.used, 10);
 }
 
-TEST(ChargeIfFits, NothingIsFree) {
+TEST(ChargeIfFits, ACostOfNothingFitsAndOpensNothing) {
     WindowRecord record = with_id();
     EXPECT_TRUE(charge_if_fits(record, terms(10), 0));
     EXPECT_EQ(record, with_id());
@@ -206,7 +206,7 @@ TEST(Charge, MayPassTheLimit) {
     EXPECT_EQ(record.used, most);
 }
 
-TEST(Charge, OfNothingOpensNothing) {
+TEST(Charge, ACostOfNothingOpensNothing) {
     WindowRecord record = with_id();
     charge(record, terms(10), 0);
     EXPECT_EQ(record, with_id());
@@ -221,10 +221,10 @@ TEST(Refund, OnlyToItsWindowAndNeverBelowZero) {
     EXPECT_EQ(record.used, 3);
     refund(record, record.ticket, 9);
     EXPECT_EQ(record.used, 0);
-    EXPECT_EQ(record.reset, 0) << "all of it was given back: no window was opened";
+    EXPECT_EQ(record.reset, 0) << "all was refunded: the window is forgotten";
 }
 
-TEST(Refund, KeepsAWindowThatSomebodyIsIn) {
+TEST(Refund, KeepsAWindowWithRequestsInFlight) {
     WindowRecord record = with_id();
     charge(record, terms(10, now, Truth::local), 5);
     record.in_flight = 1;

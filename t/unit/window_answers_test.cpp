@@ -59,7 +59,7 @@ TEST(Learn, AStoredResetKeepsWhatWasSentFromHere) {
     EXPECT_EQ(record.reset, now + 20'000);
 }
 
-TEST(Learn, OfTwoStoredResetsTheLaterWins) {
+TEST(Learn, TheLaterOfTwoStoredResetsWins) {
     WindowRecord record = known(8, now + 20'000);
     learn(record, terms(10), {2, now + 50'000});
     EXPECT_EQ(record.used, 2);
@@ -112,15 +112,15 @@ TEST(Confirm, OtherwiseItOnlyRaises) {
     const Receipt first = sent(record, 1);
     const Receipt second = sent(record, 1);
     confirm(record, second, 1, 60, now, {51, now + 1000});
-    EXPECT_EQ(record.used, 52) << "the first is on its way";
+    EXPECT_EQ(record.used, 52) << "the first charge is on its way";
     confirm(record, first, 1, 60, now, {51, now + 1000});
-    EXPECT_EQ(record.used, 52) << "the second was answered meanwhile";
+    EXPECT_EQ(record.used, 52) << "the second charge was answered meanwhile";
     EXPECT_EQ(record.unanswered, 0U);
     const Receipt third = sent(record, 1);
     send(record, terms(1000), 1);
     count_answered(record, record.ticket, 1, now);
     confirm(record, third, 1, 60, now, {53, now + 1000});
-    EXPECT_EQ(record.used, 54) << "another was given up meanwhile";
+    EXPECT_EQ(record.used, 54) << "another charge was given up meanwhile";
 }
 
 TEST(Confirm, ChargesThatWaitedOnlyRaise) {
@@ -154,16 +154,16 @@ TEST(ConfirmRefund, TakesLessOfTheSameWindow) {
     WindowRecord record = known(9, now + 1000);
     confirm_refund(record, now + 1000, {7, now + 1000});
     EXPECT_EQ(record.used, 7);
-    EXPECT_EQ(record.asked, 0U) << "whether a limit is reached is still to be asked";
+    EXPECT_EQ(record.asked, 0U) << "this does not count as a question about the limit";
     confirm_refund(record, now + 900, {3, now + 900});
-    EXPECT_EQ(record.used, 7) << "of another window";
+    EXPECT_EQ(record.used, 7) << "the answer is about another window";
     confirm_refund(record, now + 900, {0, 0});
-    EXPECT_EQ(record.used, 7) << "of another one that is gone";
+    EXPECT_EQ(record.used, 7) << "another window is gone";
     send(record, terms(10), 1);
     confirm_refund(record, now + 1000, {2, now + 1000});
     EXPECT_EQ(record.used, 8) << "a charge is on its way";
     confirm_refund(record, now + 1000, {0, 0});
-    EXPECT_EQ(record.used, 8) << "to a window that may be there by then";
+    EXPECT_EQ(record.used, 8) << "a charge on its way may open the window";
 }
 
 TEST(ConfirmRefund, ForgetsAWindowThatIsGone) {
@@ -171,7 +171,7 @@ TEST(ConfirmRefund, ForgetsAWindowThatIsGone) {
     confirm_refund(record, now + 1000, {0, 0});
     EXPECT_EQ(record.reset, 0);
     EXPECT_TRUE(enter(record, terms(10)));
-    EXPECT_EQ(record.reset, terms(10).proposed) << "the next one proposes anew";
+    EXPECT_EQ(record.reset, terms(10).proposed) << "the next request proposes a new window";
     EXPECT_FALSE(record.confirmed);
 }
 
@@ -186,7 +186,7 @@ TEST(ConfirmRefund, KeepsTheEndThatRequestsInFlightHaveShown) {
     EXPECT_FALSE(record.confirmed);
     EXPECT_NE(record.events, events) << "an answer to an earlier question may be older";
     ASSERT_TRUE(enter(record, terms(10)));
-    EXPECT_EQ(record.reset, now + 1000) << "the next one shares it";
+    EXPECT_EQ(record.reset, now + 1000) << "the next request shares it";
     leave(record, ticket);
     leave(record, ticket);
     EXPECT_EQ(record.reset, 0) << "then it is forgotten";
@@ -222,7 +222,7 @@ TEST(Replace, NoWindowMeansThatThereIsNone) {
     EXPECT_EQ(record.reset, now + 60'000);
 }
 
-TEST(Replace, WhoIsInFlightStaysSo) {
+TEST(Replace, RequestsInFlightStayInFlight) {
     WindowRecord record = known(10, now + 1000);
     record.in_flight = 2;
     replace(record, terms(10), {0, 0}, question(record.events));
@@ -232,20 +232,20 @@ TEST(Replace, WhoIsInFlightStaysSo) {
     EXPECT_FALSE(record.confirmed);
 }
 
-TEST(Replace, AWordOlderThanACharge) {
+TEST(Replace, AnAnswerOlderThanAChargeLowersNothing) {
     WindowRecord record = known(9, now + 1000);
     const std::uint32_t events = record.events;
     send(record, terms(10), 1);
     replace(record, terms(10), {9, now + 1000}, question(events));
-    EXPECT_EQ(record.used, 10) << "on its way";
+    EXPECT_EQ(record.used, 10) << "the charge is on its way";
     count_answered(record, record.ticket, 1, now);
     replace(record, terms(10), {9, now + 1000}, question(events));
-    EXPECT_EQ(record.used, 10) << "answered since";
+    EXPECT_EQ(record.used, 10) << "the charge was answered after the question";
     replace(record, terms(10), {9, now + 1000}, question(record.events));
     EXPECT_EQ(record.used, 9);
 }
 
-TEST(Replace, WhatWaitsHereIsNotThereYet) {
+TEST(Replace, AddsTheChargesThatWaitHere) {
     WindowRecord record = known(10, now + 1000);
     replace(record, terms(10), {2, now + 1000}, question(record.events, 3));
     EXPECT_EQ(record.used, 5);
@@ -255,7 +255,7 @@ TEST(Replace, WhatWaitsHereIsNotThereYet) {
     EXPECT_FALSE(record.confirmed);
 }
 
-TEST(Replace, WhatWaitsKeepsLaterAnswersFromLowering) {
+TEST(Replace, AChargeThatWaitsKeepsLaterAnswersFromLowering) {
     WindowRecord record = known(9, now + 60'000);
     send(record, terms(10), 1);
     replace(record, terms(10, now + 7000), {2, now + 60'000}, question(record.events, 1));
@@ -264,7 +264,7 @@ TEST(Replace, WhatWaitsKeepsLaterAnswersFromLowering) {
     send(record, terms(10, now + 7000), 1);
     const Receipt receipt{record.ticket, static_cast<std::uint32_t>(record.events)};
     confirm(record, receipt, 1, 60, now + 7000, {3, now + 60'000});
-    EXPECT_EQ(record.used, 4) << "the one that waits is not in this answer";
+    EXPECT_EQ(record.used, 4) << "the charge that waits is not in this answer";
 }
 
 TEST(Replace, AChargeThatSetOutAgainIsOnItsWay) {
@@ -285,13 +285,14 @@ TEST(Replace, AChargeLostWithItsWorkerIsNotWaitedForForEver) {
     EXPECT_EQ(record.unanswered, 0U);
 }
 
-TEST(Replace, NoWindowHereNorThere) {
+TEST(Replace, NoWindowInEitherChangesNothing) {
     WindowRecord record = with_id();
     replace(record, terms(10), {0, 0}, question(record.events));
     EXPECT_EQ(record, with_id());
 }
 
-/// Milliseconds until the primary may be asked about it again, which then answers so.
+/// Waits until the primary may be asked about the record again, lets it answer, and returns how long that
+/// took, in milliseconds.
 Millis asked_after(WindowRecord& record, Millis& at, const Window& answer, std::int64_t waiting = 0) {
     const Millis before = at;
     while (!may_ask(record, at)) {
@@ -303,7 +304,8 @@ Millis asked_after(WindowRecord& record, Millis& at, const Window& answer, std::
     return at - before;
 }
 
-/// Asked until the interval has grown as far as it does, since `now`; `at` is then the last time.
+/// A record about which the primary was asked, from `now` on, until the interval had grown to its longest.
+/// Sets `at` to the time of the last question.
 WindowRecord hammered(Millis& at, Millis reset) {
     WindowRecord record = known(10, reset);
     heard(record, now);
@@ -331,7 +333,7 @@ TEST(MayAsk, ASecondAfterAnotherAnswer) {
     }
 }
 
-TEST(MayAsk, ASecondAfterWhateverElseSaysSomethingNew) {
+TEST(MayAsk, ASecondAfterAnyOtherNews) {
     const Millis reset = now + 60'000;
     const auto expect_reset = [&](auto&& change) {
         Millis at = 0;
@@ -349,14 +351,15 @@ TEST(MayAsk, ASecondAfterWhateverElseSaysSomethingNew) {
     });
 }
 
-TEST(MayAsk, WhatANodeKnowsAlreadyChangesNothing) {
+TEST(MayAsk, ANodesAnswerThatSaysNothingNewChangesNothing) {
     const Millis reset = now + 60'000;
     Millis at = 0;
     WindowRecord record = hammered(at, reset);
     learn(record, terms(10, at + 9000), {10, reset});
     heard(record, at + 9000);
     EXPECT_FALSE(may_ask(record, at + 9999));
-    EXPECT_TRUE(may_ask(record, at + 10'000)) << "a node that may be behind does not put the question off";
+    EXPECT_TRUE(may_ask(record, at + 10'000))
+        << "an answer of a node that may be behind does not postpone the question";
 }
 
 TEST(MayAsk, ANodesAnswerIsFreshEnoughForASecond) {
@@ -366,7 +369,7 @@ TEST(MayAsk, ANodesAnswerIsFreshEnoughForASecond) {
     EXPECT_TRUE(may_ask(record, now + 1000));
 }
 
-TEST(MayAsk, WhatWaitsHereIsNothingNew) {
+TEST(MayAsk, ChargesThatWaitHereAreNothingNew) {
     const Millis reset = now + 60'000;
     WindowRecord record = known(10, reset);
     Millis at = now;
@@ -381,7 +384,7 @@ TEST(MayAsk, OnceASecond) {
     EXPECT_FALSE(may_ask(record, now + 999));
     EXPECT_TRUE(may_ask(record, now + 1000));
     confirm(record, {}, 1, 60, now + 1500, {10, now + 2000});
-    EXPECT_FALSE(may_ask(record, now + 2499)) << "the primary's answer to a charge is its word, too";
+    EXPECT_FALSE(may_ask(record, now + 2499)) << "the primary's answer to a charge counts, too";
     EXPECT_TRUE(may_ask(record, now + 2500));
 }
 

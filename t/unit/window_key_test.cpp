@@ -10,7 +10,7 @@ namespace {
 
 std::string key(std::string_view prefix, std::string_view name, std::int64_t period, WindowKind kind,
                 std::string_view key, bool digested) {
-    // Exactly the room that is asked for, so that a sanitizer sees one byte more.
+    // Exactly as much room as the function asks for, so that a sanitizer sees a byte too many.
     std::string out(prefix.size() + name.size() + key.size() + max_window_key_overhead, '?');
     char* end = write_window_key(out.data(), prefix, name, period, kind, key, digested);
     out.resize(static_cast<std::size_t>(end - out.data()));

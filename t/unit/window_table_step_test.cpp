@@ -1,5 +1,5 @@
-// Every instruction of every kind of change, one after the other: if the process that makes it died there,
-// the table would hold exactly what it held before or exactly what it holds after, and would go on working.
+// Every kind of change, stopped after each of its instructions: if the process died there, the table would
+// hold exactly what it held before the change or exactly what it holds after it, and would go on working.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,8 @@
 #include "core/machine/window_table.h"
 #include "table_memory.h"
 
-// Elsewhere a step between the two instructions of an atomic exchange may undo the first one, for ever.
+// On other processors an atomic exchange is two instructions, and a stop between them may undo the first one,
+// again and again.
 #if defined(__x86_64__)
 
 namespace rate_limit {
@@ -28,14 +29,14 @@ namespace {
 
 constexpr std::size_t windows = 46;  // two sets: every id may be in both
 
-/// Every bit of what a set remembers of an id may be set.
+/// Ids in whose lower half all bits are set but a few, so that all bits of their tags are.
 constexpr WindowId id(std::uint64_t number) {
     return {number, ~number};
 }
 
 using Operation = bool (*)(WindowTable&);
 
-/// What happens to a table in which ids 1 to 46 are to find their places.
+/// The operations on the table whose instructions are stepped through.
 constexpr Operation insert_first = [](WindowTable& table) { return count_one(table, id(1)); };
 constexpr Operation insert_second = [](WindowTable& table) { return count_one(table, id(2)); };
 constexpr Operation count_in_left = [](WindowTable& table) { return count_one(table, id(1)); };
@@ -63,7 +64,8 @@ constexpr Operation forget = [](WindowTable& table) {
 };
 constexpr Operation evict = [](WindowTable& table) { return count_one(table, id(100)); };
 
-/// Another id of the same set, tag, place and lower half: it is found under the set's lock only.
+/// Another id with the same left set and the same lower half, so the same tag and home slot: it is found
+/// under the set's lock only.
 constexpr WindowId twin{3, id(1).low};
 constexpr Operation insert_twin = [](WindowTable& table) { return count_one(table, twin); };
 constexpr Operation count_twin = [](WindowTable& table) { return count_one(table, twin); };
@@ -72,7 +74,7 @@ constexpr Operation forget_twin = [](WindowTable& table) {
     return table.change(twin, [](WindowRecord& record) { record.reset = 0; });
 };
 
-/// The same by a process without a journal.
+/// Operations of a process without a journal.
 constexpr Operation count_without = [](WindowTable& table) {
     table.leave(0);
     return count_one(table, id(1));
@@ -105,8 +107,8 @@ constexpr Step steps[] = {
     {"forget without a journal", true, forget_without},
 };
 
-/// Who finds the dead: one that comes afterwards, or one that was there before and looks at all of the table
-/// first, or at what it looks for.
+/// How the process that finds another one dead, its heir, uses the table: it attaches to it after the death,
+/// or it was there before, and then first walks over all of the table, or first looks for single records.
 enum class Heir { comes, walks, looks };
 
 bool others_live = false;
@@ -115,7 +117,7 @@ bool others_may_live(const Process& /*process*/) {
     return others_live;
 }
 
-/// The table as it stands in this copy, seen by one who finds everybody else dead.
+/// The records of this copy of the table, as a process sees them that finds all others dead.
 std::vector<WindowRecord> seen_by(Heir kind, TableMemory copy, bool& goes_on) {
     WindowTable heir({{9, 9}, others_may_live});
     others_live = kind != Heir::comes;
@@ -147,18 +149,18 @@ void stop_and_run(const Operation operation, WindowTable& table) {
     ::_exit(0);
 }
 
-/// After so many instructions without a write an operation is taken to wait for somebody.
+/// After this many instructions without a write, an operation is taken to wait for another process.
 constexpr unsigned nobody_is_waited_for = ~0U;
 constexpr unsigned others_are_waited_for = 1500;
 
-/// Who asks is stopped: then it has waited for long enough.
+/// Stops the process that asks whether another one is alive: it has waited for long enough then.
 bool nobody_is_alive_but_wait(const Process& process) {
     (void)::raise(SIGSTOP);
     return nobody_is_alive(process);
 }
 
-/// Calls visit(memory) for each state of the memory that this operation of a child goes through. While it
-/// waits for others it is not looked at.
+/// Runs an operation in a child, and calls visit(memory) for each state that the memory goes through. The
+/// child is not stepped while it waits for others.
 template <typename Visit>
 void each_state(TestTable& made, const Operation operation, unsigned waits, Visit visit) {
     const pid_t child = ::fork();
@@ -183,7 +185,7 @@ void each_state(TestTable& made, const Operation operation, unsigned waits, Visi
     }
 }
 
-/// How many of the states that the child went through were looked at.
+/// How many states had the table as before the change, and how many as after it.
 struct Seen {
     std::size_t before = 0;
     std::size_t after = 0;
@@ -209,7 +211,7 @@ void step_through(const Step& step, TestTable& made, Seen& seen) {
             EXPECT_EQ(done_here.value_or(here == after), here == after) << "heirs do not agree";
             done_here = here == after;
         }
-        EXPECT_FALSE(published && !*done_here) << "undone";
+        EXPECT_FALSE(published && !*done_here) << "the change was undone";
         published = *done_here;
         ++(published ? seen.after : seen.before);
     });
@@ -240,13 +242,13 @@ TEST(WindowTableStep, EachInstructionLeavesTheOldOrTheNew) {
         made.table.set_user(LockUser{{1, 1}, all_are_alive});
         Seen seen;
         step_through(step, made, seen);
-        // A lock is taken, a change made, the lock given back.
+        // At least: the lock is taken; the change is made; the lock is released.
         EXPECT_GE(seen.before, 1U);
         EXPECT_GE(seen.after, 2U);
     }
 }
 
-/// By a process that finds everybody else dead.
+/// An operation of a process that finds all others dead.
 constexpr Operation count_as_heir = [](WindowTable& table) {
     table.set_user({{2, 2}, nobody_is_alive_but_wait});
     return count_one(table, id(1));
@@ -268,7 +270,8 @@ std::vector<WindowRecord> after(const TableMemory& memory, const std::vector<Ope
     return contents_of(table);
 }
 
-/// One dies somewhere in a change, and the one that comes after it dies somewhere in its own.
+/// One process dies somewhere in a change, and the process that comes after it dies somewhere in its own
+/// change.
 void die_twice(TestTable& made, const Operation first, const Operation second, Seen& seen) {
     const TableMemory start(made.memory);
     const auto none = after(start, {});
@@ -290,7 +293,7 @@ void die_twice(TestTable& made, const Operation first, const Operation second, S
     std::memcpy(made.memory.at(), start.at(), start.size());
 }
 
-TEST(WindowTableStep, NorDoesASecondDeathLeaveHalfAChange) {
+TEST(WindowTableStep, ASecondDeathLeavesNoHalfChangeEither) {
     if (!may_trace()) {
         GTEST_SKIP() << "no process may be traced here";
     }

@@ -1,4 +1,4 @@
-// Processes that count in one table while others are killed under them, at any moment, also inside the locks.
+// Processes count in one table while others of them are killed, at any moment, also while they hold locks.
 
 #include <array>
 #include <atomic>
@@ -25,22 +25,23 @@ namespace rate_limit {
 namespace {
 
 constexpr std::size_t workers = 4;
-constexpr std::size_t without_journal = 3;  // one of them
-constexpr std::size_t clients = 40;         // counted by all workers
-constexpr std::size_t passing = 48;         // opened and ended by all workers, for their places
+constexpr std::size_t without_journal = 3;  // this worker has no journal
+constexpr std::size_t clients = 40;         // windows that all workers charge
+constexpr std::size_t passing = 48;         // windows that all workers open and end, to use up slots
 constexpr auto duration = std::chrono::milliseconds(2500);
 constexpr auto longest_wait = std::chrono::seconds(20);
 
 constexpr Millis ended = 1;  // a reset long ago
 
-/// Who waits for ever for a lock ends here.
+/// Ends a test in which a process waits for a lock for ever.
 class WindowTableStress : public testing::Test {
 protected:
     WindowTableStress() { (void)::alarm(60); }
     ~WindowTableStress() override { (void)::alarm(0); }
 };
 
-/// What workers say of themselves, beside the table: a count is begun before it is made and done after it.
+/// What a worker notes outside the table: it counts a charge as begun before it makes it, and as done after
+/// that.
 struct alignas(64) Journal {
     std::array<std::atomic<std::int64_t>, clients> begun{};
     std::array<std::atomic<std::int64_t>, clients> done{};
@@ -63,7 +64,7 @@ WindowId passing_id(std::uint64_t number) {
     return ids.next();
 }
 
-/// Every field follows from the count: a record of two halves shows.
+/// Every field follows from the count, so that a record made of two halves shows.
 void fill(WindowRecord& record, std::int64_t used) {
     record.reset = table_now + 60'000 + used;
     record.used = used;
@@ -87,10 +88,10 @@ bool is_whole(const WindowRecord& record) {
     return record == expected;
 }
 
-/// A window that opens, ends in its place, or is forgotten.
+/// Lets a window open, end or be forgotten.
 void pass_by(WindowTable& table, Journal& journal, Ids& random) {
     const std::uint64_t what = random.number() % 3;
-    // One that is never seen again makes another one give way where there is no room.
+    // A window that never comes again: where there is no room, another one is evicted for it.
     const bool once = random.number() % 8 == 0;
     const WindowId id = once ? random.next() : passing_id(random.number());
     const bool room = table.update(id, table_now, [&](WindowRecord& record) {
@@ -164,7 +165,7 @@ public:
         start(worker);
     }
 
-    /// Whether all end by themselves when told so.
+    /// Tells all workers to stop; true if all of them do.
     bool stop() {
         shared_.stop = true;
         const auto deadline = std::chrono::steady_clock::now() + longest_wait;
@@ -202,7 +203,8 @@ private:
 TEST_F(WindowTableStress, KilledWorkersWedgeNobodyAndSpoilNoCount) {
     const TableMemory beside(sizeof(Shared));
     Shared& shared = *new (beside.at()) Shared;
-    // Few sets, so that workers meet in them; clients fill them to less than half, what passes does the rest.
+    // Few sets, so that workers meet in them: clients' windows fill them to less than half, passing ones the
+    // rest.
     TestTable made(92);
     for (std::size_t client = 0; client < clients; ++client) {
         ASSERT_TRUE(
@@ -219,7 +221,7 @@ TEST_F(WindowTableStress, KilledWorkersWedgeNobodyAndSpoilNoCount) {
             crew.replace(random.number() % workers);
             ++kills;
         }
-        EXPECT_TRUE(crew.stop()) << "somebody waits for ever";
+        EXPECT_TRUE(crew.stop()) << "a worker waits for ever";
     }
     EXPECT_GT(kills, 20);
 
@@ -250,11 +252,11 @@ TEST_F(WindowTableStress, KilledWorkersWedgeNobodyAndSpoilNoCount) {
     std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
     for (const WindowRecord& record : contents_of(table)) {
         EXPECT_TRUE(is_whole(record));
-        EXPECT_TRUE(seen.insert({record.id.high, record.id.low}).second) << "one id twice";
+        EXPECT_TRUE(seen.insert({record.id.high, record.id.low}).second) << "one id is there twice";
     }
 }
 
-/// Runs `held` in a child while it has the lock of this id.
+/// Starts a child that calls `held` while it holds this id's record.
 template <typename Held>
 pid_t child_in_lock(TestTable& made, const WindowId& id, Held held) {
     const pid_t child = ::fork();
@@ -269,11 +271,12 @@ pid_t child_in_lock(TestTable& made, const WindowId& id, Held held) {
     return child;
 }
 
-TEST_F(WindowTableStress, ALockOfTheDeadIsTakenOver) {
+TEST_F(WindowTableStress, ADeadProcessesLockIsTakenOver) {
     TestTable made(46);
     made.table.set_user({process_of(static_cast<std::uint32_t>(::getpid())), is_alive});
     ASSERT_TRUE(count_one(made.table, {1, 1}));
-    for (const WindowId& id : {WindowId{1, 1}, WindowId{2, 2}}) {  // one lock, both locks
+    for (const WindowId& id :
+         {WindowId{1, 1}, WindowId{2, 2}}) {  // by the record's lock; under both sets' locks
         const pid_t child = child_in_lock(made, id, [] { (void)::raise(SIGKILL); });
         siginfo_t info;
         ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
@@ -285,7 +288,7 @@ TEST_F(WindowTableStress, ALockOfTheDeadIsTakenOver) {
     EXPECT_EQ(made.table.find({2, 2})->used, 1);
 }
 
-TEST_F(WindowTableStress, ALockOfTheLivingIsWaitedFor) {
+TEST_F(WindowTableStress, ALivingProcessesLockIsWaitedFor) {
     TestTable made(46);
     made.table.set_user({process_of(static_cast<std::uint32_t>(::getpid())), is_alive});
     ASSERT_TRUE(count_one(made.table, {1, 1}));

@@ -59,7 +59,7 @@ bool all_but_three_are_alive(const Process& process) {
     return process.pid != 3;
 }
 
-/// The view of the process with this number.
+/// The table as the process with this number sees it.
 WindowTable view_of(const TableMemory& memory, std::uint32_t pid, IsAlive is_alive = all_are_alive) {
     WindowTable table({{pid, 1}, is_alive});
     EXPECT_TRUE(table.attach(memory.at(), memory.size()));
@@ -73,7 +73,7 @@ TEST(Leave, TheLastOneThatLeavesKnows) {
     EXPECT_FALSE(made.table.leave(0));
     EXPECT_FALSE(third.leave(0));
     EXPECT_TRUE(second.leave(0));
-    EXPECT_TRUE(made.table.leave(0)) << "once more";
+    EXPECT_TRUE(made.table.leave(0)) << "leaving once more changes nothing";
 }
 
 TEST(Leave, OneProcessDoesNotCount) {
@@ -88,11 +88,11 @@ TEST(Leave, TheDeadDoNotCount) {
     TestTable made(46);
     WindowTable second = view_of(made.memory, 2, all_but_three_are_alive);
     view_of(made.memory, 3);
-    EXPECT_FALSE(second.leave(0)) << "1 lives";
+    EXPECT_FALSE(second.leave(0)) << "process 1 lives";
     EXPECT_TRUE(second.leave(1));
 }
 
-TEST(Leave, WhoHasLeftStillChangesRecordsAndMayComeBack) {
+TEST(Leave, AProcessThatHasLeftStillChangesRecordsAndMayComeBack) {
     TestTable made(46);
     WindowTable second = view_of(made.memory, 2);
     EXPECT_FALSE(second.leave(0));
@@ -104,7 +104,7 @@ TEST(Leave, WhoHasLeftStillChangesRecordsAndMayComeBack) {
     EXPECT_FALSE(made.table.leave(0));
 }
 
-TEST(Leave, GivesItsPlaceToAnother) {
+TEST(Leave, GivesItsJournalToAnother) {
     TestTable made(46);
     std::uint32_t pid = 2;
     for (std::size_t i = 1; i < WindowRecord::journals; ++i) {
@@ -115,7 +115,7 @@ TEST(Leave, GivesItsPlaceToAnother) {
     late.set_user({{pid, 1}, all_are_alive});
     WindowTable last =
         view_of(made.memory, pid + 1, [](const Process& process) { return process.pid > 128; });
-    EXPECT_FALSE(last.leave(0)) << "who came late has the place now, and lives";
+    EXPECT_FALSE(last.leave(0)) << "the late process has the journal now, and lives";
     EXPECT_TRUE(last.leave(pid));
 }
 
@@ -163,7 +163,7 @@ TEST(WindowTable, ARecordWithoutWindowIsForgotten) {
     EXPECT_TRUE(contents_of(made.table).empty());
 }
 
-TEST(WindowTable, AnIdIsNotForItsUserToChange) {
+TEST(WindowTable, TheCallersFunctionCannotChangeTheId) {
     TestTable made(1000);
     count_one(made.table, {1, 2});
     EXPECT_TRUE(made.table.change({1, 2}, [](WindowRecord& record) {
@@ -174,7 +174,7 @@ TEST(WindowTable, AnIdIsNotForItsUserToChange) {
     EXPECT_FALSE(made.table.find({3, 4}));
 }
 
-TEST(WindowTable, WhatIsLeftUnchangedIsNotWritten) {
+TEST(WindowTable, AnUnchangedRecordIsNotWritten) {
     TestTable made(46);
     count_one(made.table, {1, 2});
     const TableMemory before(made.memory);
@@ -197,7 +197,7 @@ TEST(WindowTable, AFunctionThatThrowsChangesNothing) {
     EXPECT_TRUE(made.memory == before);
 }
 
-/// Puts windows into a table until it is this full: true if all of them are still there.
+/// Puts windows into a table until it is filled to this part; true if all of them are still there then.
 bool keeps_all(std::size_t windows, double filled, std::uint64_t seed, Truth truth) {
     TestTable made(windows);
     Ids ids(seed);
@@ -220,7 +220,7 @@ TEST(WindowTable, NoOpenWindowIsEvictedBelow80Percent) {
     EXPECT_FALSE(keeps_all(50'000, 1.0, 1, Truth::redis));
 }
 
-TEST(WindowTable, NorWhileWindowsComeAndGo) {
+TEST(WindowTable, NoOpenWindowIsEvictedWhileOthersComeAndGo) {
     TestTable made(20'000);
     Ids ids(5);
     std::vector<WindowId> open;
@@ -229,7 +229,8 @@ TEST(WindowTable, NorWhileWindowsComeAndGo) {
         open.push_back(ids.next());
         ASSERT_TRUE(count_one(made.table, open.back()));
     }
-    // One ends, another opens: those that have ended stay in their places until these are wanted.
+    // Each time one window ends and another opens. Ended windows stay in their slots until another needs
+    // them.
     for (std::size_t i = 0; i < 10 * count; ++i) {
         const std::size_t chosen = ids.number() % count;
         ASSERT_TRUE(made.table.change(open.at(chosen), [](WindowRecord& record) { record.reset = now; }));
@@ -261,7 +262,7 @@ struct FullTable : TestTable {
     std::vector<WindowId> known;
 };
 
-TEST(WindowTable, WhenFullTheEndedGoFirst) {
+TEST(WindowTable, WhenFullEndedWindowsAreEvictedFirst) {
     FullTable full;
     full.set(7, [](WindowRecord& record) { record.truth = Truth::redis; });
     full.set(30, [](WindowRecord& record) {
@@ -276,7 +277,7 @@ TEST(WindowTable, WhenFullTheEndedGoFirst) {
     EXPECT_EQ(contents_of(full.table).size(), full.table.capacity());
 }
 
-TEST(WindowTable, WhenFullTheLeastUsedOfBothSetsGoes) {
+TEST(WindowTable, WhenFullTheLeastUsedOfBothSetsIsEvicted) {
     for (std::size_t least = 0; least < 46; ++least) {
         FullTable full;
         for (std::size_t i = 0; i < 46; ++i) {
@@ -289,7 +290,7 @@ TEST(WindowTable, WhenFullTheLeastUsedOfBothSetsGoes) {
     }
 }
 
-TEST(WindowTable, NoRoomWhereAllAreHeld) {
+TEST(WindowTable, HasNoRoomWhereNoWindowMayBeEvicted) {
     FullTable full(Truth::local, 1);
     const TableMemory before(full.memory);
     EXPECT_FALSE(full.table.update({1, 2}, now, [](WindowRecord&) { FAIL(); }));
@@ -300,9 +301,9 @@ TEST(WindowTable, NoRoomWhereAllAreHeld) {
     EXPECT_TRUE(full.add());
 }
 
-TEST(WindowTable, WhereTheOtherSetHasRoomNothingGoes) {
+TEST(WindowTable, EvictsNothingWhereTheOtherSetHasRoom) {
     FullTable full;
-    // Whatever set this one is in, only that set has room.
+    // The set that this window was in now has room, and no other set has.
     full.set(11, [](WindowRecord& record) { record.reset = 0; });
     EXPECT_TRUE(full.add());
     EXPECT_EQ(contents_of(full.table).size(), full.table.capacity());

@@ -20,7 +20,7 @@ inline WindowRecord with_id() {
     return record;
 }
 
-/// A window that Redis has confirmed.
+/// The record of a window whose reset Redis has confirmed.
 inline WindowRecord known(std::int64_t used, Millis reset, std::int64_t limit = 10) {
     WindowRecord record = with_id();
     learn(record, terms(limit), {used, reset});
