@@ -105,7 +105,8 @@ TEST(DebtRecord, OnlyANoteOfAClosedWindowGivesWay) {
         }
         for (const DebtKind kind : {DebtKind::tokens, DebtKind::fixed_tokens}) {
             charge.kind = kind;
-            EXPECT_EQ(eviction_rank(charge, table_now).tier, reset > table_now ? EvictionTier::never : EvictionTier::ended);
+            EXPECT_EQ(eviction_rank(charge, table_now).tier,
+                      reset > table_now ? EvictionTier::never : EvictionTier::ended);
         }
     }
 }

@@ -140,7 +140,7 @@ void CounterTable::claim_slot() noexcept {
     }
     for (std::size_t slot = 1; slot < slots_ && self != 0; ++slot) {
         std::uint64_t owner = owners_[slot].load(std::memory_order_acquire);
-        const bool free = owner == 0 || !user_.is_alive(OwnedLock::process_of(owner));
+        const bool free = owner == 0 || !user_.is_alive(OwnedLock::owner_of(owner));
         if (free && owners_[slot].compare_exchange_strong(owner, self, std::memory_order_acq_rel)) {
             slot_ = slot;
             return;
