@@ -29,9 +29,9 @@ struct Debt {
     Receipt receipt;
 };
 
-/// Charges that wait for one primary, summed per window; what is to be given back waits apart from what is to
-/// be charged, for it is for one window alone. They wait in the zone, where any worker can take them up; what
-/// finds no room there waits in this worker.
+/// Charges and refunds that wait for one primary, each summed per window. Refunds wait apart from charges,
+/// because they are for one window alone and not for the next one of its key. All wait in the zone, where any
+/// worker can take them up; charges that find no room there wait in this worker.
 class Backlog {
 public:
     /// How many windows may wait in this worker.
@@ -46,14 +46,15 @@ public:
     };
     Added add(const std::string& key, const Debt& owed, Millis now);
 
-    /// Takes out one window's, perhaps of one that has closed. False: nothing was found, in as much of the
-    /// zone as one turn of the event loop looks at; while searching(), the next turn looks further.
+    /// Takes out what waits for one window, which may have closed. False: nothing was found, in as much of
+    /// the zone as one turn of the event loop looks at; while searching(), the next turn looks further.
     bool take(std::string& key, Debt& owed);
 
-    /// The last take() stopped for that, with more of the zone to look through.
+    /// The last take() stopped at that limit, with more of the zone to look through.
     bool searching() const noexcept { return cut_short_; }
 
-    /// The next take() begins behind what the last one found: the primary refused that, and may take another.
+    /// The next take() begins behind what the last one found: the primary refused that, and may take another
+    /// one.
     void move_on() noexcept { ++set_; }
 
     /// The zone may be looked through once more, though nothing was found in it.
@@ -67,7 +68,7 @@ public:
         }
     }
 
-    /// Of those in the zone for one window.
+    /// What the charges cost together that wait in the zone for one window.
     std::int64_t cost_of(const WindowId& id) const noexcept;
 
     bool full_here() const noexcept { return here_.size() >= max_here; }
@@ -100,7 +101,7 @@ private:
     bool cut_short_ = false;
 };
 
-/// What charges in the zone know their shard by.
+/// How a record in the zone names its shard.
 std::uint64_t shard_digest(std::string_view store, std::string_view shard) noexcept;
 
 }  // namespace rate_limit

@@ -19,7 +19,8 @@ std::string name_of(const StoreConf& store, const Node& primary) {
 
 }  // namespace
 
-/// One charge on its way; after a plain increment that may have made the key, also its repair.
+/// One charge or refund on its way; after a plain increment that may have made the key, also the key's
+/// repair.
 class Charges::ChargeCommand final : public ScriptCommand {
 public:
     static ChargeCommand& take();
@@ -106,7 +107,7 @@ void Charges::ChargeCommand::answered(Node& node, Delivery delivery, const Reply
     end();
 }
 
-/// The last thing done with a command. The next batch may use it again at once.
+/// The last thing done with a command: the next batch may use it again at once.
 void Charges::ChargeCommand::end() noexcept {
     Charges& owner = *charges;
     const bool was_batched = batched;
@@ -116,8 +117,8 @@ void Charges::ChargeCommand::end() noexcept {
     owner.ended(was_batched, was_probe);
 }
 
-/// The primary has not taken it. Of a repair nothing is left to do: the charge itself was answered, and a
-/// window without a reset is opened anew by its next charge.
+/// The primary has not taken it. A repair is not tried again: the charge itself was answered, and the next
+/// charge opens a window without a reset anew.
 void Charges::ChargeCommand::give_up() noexcept {
     if (repair) {
         charges->stop_awaiting(owed);
@@ -126,7 +127,7 @@ void Charges::ChargeCommand::give_up() noexcept {
     }
 }
 
-/// It waits, once more if it did before; then its window may have closed meanwhile.
+/// It waits in the backlog, where it may have waited before: its window may have closed meanwhile.
 void Charges::ChargeCommand::come_back() noexcept {
     if (batched && owed.reset <= now_millis()) {
         charges->drop(owed, Loss::closed);
@@ -145,7 +146,7 @@ void Charges::ChargeCommand::refused(Node& node, Fault fault, const Reply& reply
         node.submit(*this);
         return;
     }
-    // What a refund may not do, charges do not need.
+    // Charges need none of the rights that a refund may lack.
     const bool refund_alone = fault == Fault::noperm && owed.kind == DebtKind::refunds;
     if (blame == Blame::writes && !refund_alone) {
         give_up();
@@ -186,10 +187,10 @@ void Charges::ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
 
 Charges::Charges(const StoreConf& store, std::string_view shard, Nodes& nodes) noexcept
     : store_(store),
-      primary_(nodes.primary()),
+      nodes_(nodes),
       waiting_(*store.zone, shard_digest(store.name, shard)),
-      lost_(name_of(store, primary_), Counters<Loss>(store.zone->counters(), {store.name, shard, {}})),
-      refusals_(name_of(store, primary_), "takes charges again") {}
+      lost_(name_of(store, nodes.primary()), Counters<Loss>(store.zone->counters(), {store.name, shard, {}})),
+      refusals_(name_of(store, nodes.primary()), "takes charges again") {}
 
 void Charges::stop_awaiting(const Debt& owed) noexcept {
     if (owed.kind == DebtKind::refunds) {
@@ -221,15 +222,15 @@ void Charges::charge(const Charge& charge) noexcept {
         command.owed = charge.owed;
         ++under_way_;
         if (gate_ != Gate::open && !may_probe()) {
-            command.answered(primary_, Delivery::unsent, nullptr);
+            command.answered(nodes_.primary(), Delivery::unsent, nullptr);
             return;
         }
         if (gate_ == Gate::closed) {
             gate_ = Gate::probing;
             command.probe = true;
         }
-        command.plain = charge.open && primary_.ready();
-        primary_.submit_soon(command);
+        command.plain = charge.open && nodes_.primary().ready();
+        nodes_.primary().submit_soon(command);
     } catch (...) {
         drop(charge.owed, Loss::no_memory);
     }
@@ -282,9 +283,10 @@ void Charges::lose_primary() noexcept {
     gate_ = gate_ == Gate::open ? Gate::closed : gate_;
 }
 
-/// A probe that waits for the next try is not sent before it.
+/// Not before the next try is due.
 bool Charges::may_probe() const noexcept {
-    return gate_ == Gate::closed && primary_.usable() && primary_.takes_writes() && !retry_.armed();
+    return gate_ == Gate::closed && nodes_.primary().usable() && nodes_.primary().takes_writes() &&
+           !retry_.armed();
 }
 
 void Charges::refused(Fault fault, std::string_view command, const Reply& reply) noexcept {
@@ -300,30 +302,30 @@ void Charges::refused(Fault fault, std::string_view command, const Reply& reply)
         refusals_.failed("refuses charges", explain(fault));
     }
     if (fault == Fault::readonly) {
-        primary_.demote();
+        nodes_.primary().demote();
     }
 }
 
 void Charges::on_retry(void* self) noexcept {
     Charges& charges = *static_cast<Charges*>(self);
-    if (charges.primary_.takes_writes()) {
+    if (charges.nodes_.primary().takes_writes()) {
         charges.send_waiting();
     } else {
-        charges.primary_.reconnect();  // and once it is usable, send_waiting()
+        charges.nodes_.primary().reconnect();  // and once it is usable, send_waiting()
     }
 }
 
 void Charges::open_gate() noexcept {
     gate_ = Gate::open;
-    primary_.promote();
+    nodes_.primary().promote();
     backoff_.reset();
     retry_.clear();
     refusals_.ended();
     send_waiting();  // unless a batch is under way, whose end does
 }
 
-/// A probe that told nothing, because it never left, or is in doubt, or has an error of its own, makes room
-/// for the next one.
+/// A probe that left the gate closed makes room for the next one: it never left, or is in doubt, or was
+/// answered by an error of its own.
 void Charges::ended(bool batched, bool probe) noexcept {
     if (probe && gate_ == Gate::probing) {
         gate_ = Gate::closed;
@@ -337,7 +339,7 @@ void Charges::ended(bool batched, bool probe) noexcept {
 }
 
 void Charges::send_waiting() noexcept {
-    if (batched_ != 0 || !primary_.usable() || (gate_ != Gate::open && !may_probe())) {
+    if (batched_ != 0 || !nodes_.primary().usable() || (gate_ != Gate::open && !may_probe())) {
         return;
     }
     const Millis now = now_millis();
@@ -369,11 +371,11 @@ void Charges::send_waiting() noexcept {
                                           [now](WindowRecord& record) { resend(record, now); });
             ++batched_;
             ++sent;
-            primary_.submit(command);
+            nodes_.primary().submit(command);
         } catch (...) {
             break;  // without memory it goes on waiting
         }
-        if (!primary_.ready()) {
+        if (!nodes_.primary().ready()) {
             break;
         }
     }
@@ -409,7 +411,7 @@ void Charges::log_lost() noexcept {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
                       "rate limit: the worker leaves while charges of %uz windows wait for primary %s of "
                       "\"%s\" that found no room in \"rate_limit_zone\": they are lost",
-                      waiting_.here(), primary_.name(), store_.name.c_str());
+                      waiting_.here(), nodes_.primary().name(), store_.name.c_str());
     }
 }
 

@@ -23,25 +23,26 @@ struct Charge {
     bool open = false;  ///< Redis has said that the window is open: a plain HINCRBY may do
 };
 
-/// The way of charges to one primary. Nobody waits for them.
+/// Sends the charges and refunds of one shard to its primary. No request waits for them.
 ///
-/// A charge that could not be sent, or that the primary refused, waits, summed per window, and is sent while
-/// that window is open. One that was sent and not answered is in doubt: it is counted and never sent again.
-/// So admitted - in doubt <= stored <= admitted. What the primary answers goes into the memory of windows.
+/// A charge that could not be sent, or that the primary refused, waits in the backlog, summed per window, and
+/// is sent while that window is open. A charge that was sent and not answered is in doubt: it is counted and
+/// never sent again. So admitted - in doubt <= stored <= admitted. What the primary answers goes into the
+/// memory of windows.
 ///
-/// Charges go through a gate. It closes when the primary is lost, and when it refuses writes (OOM, MISCONF,
-/// NOREPLICAS, NOPERM, READONLY), though it still answers checks then and stays usable. While it is closed
-/// all charges wait but one, the probe: a primary may answer PING and checks and still take no writes, and
-/// whatever is sent to it is in doubt in the end. The first write that is answered opens the gate. After a
-/// refusal probes follow a backoff of their own; after READONLY each one takes a new connection, for the
-/// address may lead to another server by then.
+/// Charges go through a gate. It closes when the primary is lost, and when the primary refuses writes (OOM,
+/// MISCONF, NOREPLICAS, NOPERM, READONLY), though it still answers reads then and stays usable. While the
+/// gate is closed all charges wait but one, the probe: a primary may answer PING and reads and still take no
+/// writes, and everything that is sent to it ends in doubt. The first write that is answered opens the gate.
+/// After a refusal the next probe follows after a backoff of its own; after READONLY each probe takes a new
+/// connection, for the address may lead to another server by then.
 class Charges {
 public:
-    /// How many of those that wait are sent at once: the next when these are answered, so that a primary that
-    /// comes back is not flooded, nor the event loop held up.
+    /// How many waiting charges are sent at once. The next batch follows when all of these are answered, so
+    /// that a primary that comes back is not flooded, and no turn of the event loop is long.
     static constexpr std::size_t max_batch = 200;
 
-    /// How many that waited too long, for their windows have closed, are dropped at once.
+    /// How many charges whose windows have closed are dropped in one turn of the event loop.
     static constexpr std::size_t max_closed = 1000;
 
     /// `shard` is its name.
@@ -51,39 +52,39 @@ public:
 
     void charge(const Charge& charge) noexcept;
 
-    /// Gives back what was reserved in the window of this reset. Waits where charges wait.
+    /// Gives `cost` back to the window of `demand` that ends at `reset`. A refund waits where charges wait.
     void refund(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset) noexcept;
 
-    /// The memory of the window does not wait for an answer to these any more.
+    /// They are not on their way any more, as far as the memory of the window knows.
     void stop_awaiting(const Debt& owed) noexcept;
 
-    /// They were sent, and nobody knows whether they are stored.
+    /// They were sent, and the connection ended before the answer.
     void doubt(const Debt& owed) noexcept;
 
-    /// A reservation was sent and not answered: clients may have been charged for nothing.
+    /// The same of a reservation: clients may have been charged for nothing.
     void doubt_reservation() noexcept;
 
     /// Sends what waits, as far as the primary takes it now.
     void send_waiting() noexcept;
 
-    /// The primary is not usable any more, and whether it takes writes has to be seen anew.
+    /// The primary is not usable any more. When it is back, a probe has to show that it takes writes.
     void lose_primary() noexcept;
 
     /// The primary answered a write by `fault`, one of refuses_writes().
     void refused(Fault fault, std::string_view command, const Reply& reply) noexcept;
 
-    /// The primary has taken a write: not an answer that it would give as a replica, too.
+    /// The primary has taken a write: it gave an answer that a replica would not give.
     void proven() noexcept {
         if (gate_ != Gate::open) {
             open_gate();
         }
     }
 
-    /// True where send_waiting() has stopped at its limit for one turn of the event loop: it is to be called
-    /// again in another one.
+    /// True where send_waiting() has stopped at its limit for one turn of the event loop: its caller calls it
+    /// again in another turn.
     bool searching() const noexcept { return closing_ || waiting_.searching(); }
 
-    /// What was looked for in vain is looked for once more: now and then.
+    /// Lets send_waiting() look once more where it found nothing. Its caller does so now and then.
     void search() noexcept { waiting_.search(); }
 
     /// No charge waits longer for its answer.
@@ -120,7 +121,7 @@ private:
     void confirm(const Debt& owed, const Window& answer) noexcept;
 
     const StoreConf& store_;
-    Node& primary_;  // of the shard
+    Nodes& nodes_;  // of the shard
     Backlog waiting_;
     std::size_t batched_ = 0;  // commands of the present batch that are not answered
     std::size_t under_way_ = 0;

@@ -40,8 +40,8 @@ public:
 
     Fetches* fetches = nullptr;
     Queue<Seat> seats;        // first come first served
-    std::int64_t places = 0;  // tokens that nobody has spoken for
-    bool ahead = false;       // nobody needs to wait for it
+    std::int64_t places = 0;  // tokens that are for no seat yet
+    bool ahead = false;       // it is sent also if no request waits for it
     std::uint32_t events = 0;
 
 private:
@@ -161,7 +161,7 @@ void Fetches::fetch_ahead(std::string_view key, const Demand& demand) noexcept {
     }
 }
 
-/// Decides how many tokens to ask for. More than are needed at once only if no other batch is on its way, if
+/// Decides how many tokens to ask for: more than are needed at once only if no other batch is on its way, if
 /// they can be kept and given back later, and if this worker stays.
 Fetch& Fetches::start(std::string_view key, const Demand& demand) {
     Fetch& fetch = free_fetches().take();
@@ -212,7 +212,7 @@ void Fetches::submit(Fetch& fetch) noexcept {
     node->submit(fetch);
 }
 
-/// Nobody takes a seat in it any more.
+/// No request takes a seat in it any more.
 void Fetches::close(Fetch& fetch) noexcept {
     const auto found = open_.find(fetch.demand.id);
     if (found != open_.end() && found->second == &fetch) {
@@ -332,7 +332,8 @@ void Fetches::tell(Sharing& sharing, const Window& answer, bool too_late) noexce
     }
 }
 
-/// Notes tokens that nobody took. A leaving worker gives them back: it may have had its last look at them.
+/// Notes tokens that are left. A leaving worker gives them back instead: it may have had its last look at
+/// them.
 void Fetches::keep(const Fetch& fetch, Millis reset, std::int64_t tokens, Millis now) noexcept {
     if (ngx_exiting == 0) {
         (void)note(fetch.key, fetch.demand, reset, tokens, now);

@@ -57,11 +57,12 @@ public:
     /// Fetches a batch that nobody waits for yet.
     void fetch_ahead(std::string_view key, const Demand& demand) noexcept;
 
-    /// Tokens that a request had come back to those at hand; to the primary, if they cannot be kept.
-    /// `demand`, as far as it names the window whose end is `reset`.
+    /// A request gives back tokens of the window of `demand` that ends at `reset`: to those at hand, or to
+    /// the primary if they cannot be kept.
     void give_back(std::string_view key, const Demand& demand, std::int64_t tokens, Millis reset) noexcept;
 
-    /// Gives back what of the noted tokens is not needed, or `all` of them: true if any were.
+    /// Gives the noted tokens that are not needed, or `all` of them, back to the primary: true if there were
+    /// any.
     bool look(const Noted& seen, bool all, Millis now) noexcept;
 
 private:
@@ -92,7 +93,7 @@ private:
     Charges& charges_;
     Deadlines& deadlines_;
     Zone& zone_;
-    std::unordered_map<WindowId, Fetch*, HashOfId> open_;  // those that more may take seats in
+    std::unordered_map<WindowId, Fetch*, HashOfId> open_;  // in which more requests may take seats
 };
 
 }  // namespace rate_limit

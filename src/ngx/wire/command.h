@@ -16,12 +16,11 @@ class Node;
 enum class Delivery : unsigned char {
     answered,
     unsent,    ///< it never left: it may be sent elsewhere or again
-    in_doubt,  ///< it was sent and the connection ended before the answer: nobody knows whether it took
-               ///< effect
+    in_doubt,  ///< it was sent and the connection ended before the answer: perhaps it took effect
 };
 
-/// Something to ask a node. From Node::submit() until answered() it belongs to the node; answered() is called
-/// exactly once and gives it back to whoever made it.
+/// Something to ask a node. It belongs to the node from Node::submit() until answered(), which the node calls
+/// exactly once.
 class Command {
 public:
     /// The command's bytes, valid until the next use of `writer`. Called when it is about to be sent.
@@ -30,7 +29,7 @@ public:
     /// The command, or the script that it calls: static text for log lines.
     virtual const char* name() const noexcept = 0;
 
-    /// False when nobody waits for the answer any more and the command need not be sent.
+    /// False when no request waits for the answer any more and the command need not be sent.
     virtual bool wanted() const noexcept { return true; }
 
     /// `reply` is null unless `delivery` is answered, and valid only during the call.
