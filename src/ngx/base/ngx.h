@@ -27,19 +27,4 @@ inline Millis now_millis() noexcept {
     return static_cast<Millis>(now->sec) * 1000 + static_cast<Millis>(now->msec);
 }
 
-/// Sets `event` to fire `wait` milliseconds from now, however near its present time is: ngx_add_timer alone
-/// ignores changes under NGX_TIMER_LAZY_DELAY.
-inline void set_timer(ngx_event_t& event, ngx_msec_t wait) noexcept {
-    if (event.timer_set) {
-        ngx_del_timer(&event);
-    }
-    ngx_add_timer(&event, wait);
-}
-
-inline void clear_timer(ngx_event_t& event) noexcept {
-    if (event.timer_set) {
-        ngx_del_timer(&event);
-    }
-}
-
 }  // namespace rate_limit
