@@ -24,15 +24,16 @@ my %title = (
     module     => 'this module',
     refund     => 'this module, `charge_refund`',
     lease      => 'this module, `lease`',
-    before     => 'this module, before',
     bare_429   => 'bare 429, six constant `add_header`',
     rejected   => 'this module, rejected',
 );
 
-# `before` is the row of another build of the module.
+my @of_module = qw(local module refund lease rejected);
+
+# Each row of the module has another beside it, NAME_before, of another build.
 sub row_names () {
-    my @before = $ENV{OTHER_MODULE} ? 'before' : ();
-    return (qw(bare add_header limit_req lua local module refund lease), @before, qw(bare_429 rejected));
+    my @before = $ENV{OTHER_MODULE} ? map { "${_}_before" } @of_module : ();
+    return (qw(bare add_header limit_req lua local module refund lease bare_429 rejected), @before);
 }
 
 my @constant_headers = ('X-RateLimit-Limit 100000000', 'X-RateLimit-Used 4', 'X-RateLimit-Remaining 99999996',
@@ -55,26 +56,19 @@ my %settings = (
     lua      => \&lua,
     local    => sub (%) { (server => limited(LIMIT, 'core', 'local')) },
     module   => sub (%with) {
-        return (http => $with{shards}->block('main'), server => limited(LIMIT, 'core', 'main'));
+        return (http => block(%with), server => limited(LIMIT, 'core', 'main'));
     },
     refund   => sub (%with) {
         return (
-            http   => $with{shards}->block('main') . 'rate_limit_mode charge_refund;',
+            http   => block(%with) . 'rate_limit_mode charge_refund;',
             server => limited(LIMIT, 'refund', 'main'),
         );
     },
     # Each key's tokens need a note in the zone; at the end of a turn all go back at once.
     lease    => sub (%with) {
         return (
-            http   => $with{shards}->block('main', 'check_timeout 5s;') . 'rate_limit_mode lease; rate_limit_zone 32m;',
+            http   => block(%with, options => 'check_timeout 5s;') . 'rate_limit_mode lease; rate_limit_zone 32m;',
             server => limited(LIMIT, 'lease', 'main'),
-        );
-    },
-    before   => sub (%with) {
-        return (
-            module => $with{other_module} || die("the row before needs OTHER_MODULE\n"),
-            http   => $with{shards}->block('main', 'prefix old:;'),
-            server => limited(LIMIT, 'core', 'main'),
         );
     },
     bare_429 => sub (%) {
@@ -83,7 +77,7 @@ my %settings = (
             server => location((map { "add_header $_ always;" } @rejecting_headers), 'return 429;'),
         );
     },
-    rejected => sub (%with) { (http => $with{shards}->block('main'), server => limited(1, 'flood', 'main')) },
+    rejected => sub (%with) { (http => block(%with), server => limited(1, 'flood', 'main')) },
 );
 
 my %prefix = (
@@ -91,9 +85,14 @@ my %prefix = (
     module   => 'rl:core/3600:',
     refund   => 'rl:refund/3600:',
     lease    => 'rl:lease/3600:',
-    before   => 'old:core/3600:',
     rejected => 'rl:flood/3600:',
 );
+
+# The two builds count in keys of their own.
+sub block (%with) {
+    my $block = $with{shards}->block('main', $with{options} // ());
+    return $with{before} ? $block =~ s/\{/{ prefix old:;/r : $block;
+}
 
 sub location (@lines) {
     return "location / { @lines }";
@@ -126,18 +125,22 @@ sub lua (%with) {
 }
 
 sub start_row ($name, %with) {
-    my %settings = $settings{$name}->(%with);
-    my %nginx    = (
+    my ($kind, $before) = $name =~ /^(\w+?)(_before)?$/;
+    my %settings = $settings{$kind}->(%with, before => $before);
+    my $prefix   = $prefix{$kind};
+    $prefix =~ s/^rl:/old:/ if $prefix && $before;
+    my %nginx = (
         %settings,
+        $before ? (module => $with{other_module} || die "$name needs OTHER_MODULE\n") : (),
         main      => join("\n", $settings{main} // '', pinned($with{core})),
         events    => 'worker_connections 16384;',
         http      => "keepalive_requests 1000000000;\n" . ($settings{http} // ''),
         log_level => 'error',
     );
     return start_again({
-        name => $name, title => $title{$name}, settings => \%nginx,
-        redis => $prefix{$name} ? [$with{shards}->primary(0), $with{shards}->replica(0, 0)] : [],
-        prefix => $prefix{$name}, admitted => 0, leases => $name eq 'lease',
+        name => $name, title => $title{$kind} . ($before ? ', before' : ''), settings => \%nginx,
+        redis => $prefix ? [$with{shards}->primary(0), $with{shards}->replica(0, 0)] : [],
+        prefix => $prefix, admitted => 0, leases => $kind eq 'lease',
         of_module => scalar $name =~ /^(?:module|refund|lease|rejected)$/,
         $name =~ /429|rejected/
         ? (keys => FLOOD_KEYS, expects => 'rejected', base => 'bare_429')
