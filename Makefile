@@ -53,7 +53,7 @@ configured := $(BUILD)/nginx
 generated := $(BUILD)/generated
 sources := $(wildcard src/*/*.cpp src/*/*/*.cpp)
 headers := $(wildcard src/*/*.h src/*/*/*.h)
-embedded := $(patsubst lua/%.lua,$(generated)/%.lua.inc,$(wildcard lua/*.lua)) $(generated)/version.inc
+embedded := $(addprefix $(generated)/,scripts.inc version.inc)
 objects := $(sources:src/%.cpp=$(BUILD)/obj/%.o)
 pure_objects := $(filter-out $(BUILD)/obj/ngx/%,$(objects))
 unit_sources := $(wildcard t/unit/*.cpp)
@@ -141,9 +141,9 @@ $(BUILD)/obj/ngx/%.o: src/ngx/%.cpp Makefile $(configured)/key $(hiredis_built) 
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(compile) @$(configured)/includes -c -o $@ $<
 
-$(generated)/%.lua.inc: lua/%.lua
+$(generated)/scripts.inc: $(wildcard lua/*.lua)
 	@mkdir -p $(@D)
-	{ printf 'R"lua('; cat $<; printf ')lua"\n'; } > $@
+	for script in $^; do printf '{"%s", R"lua(' "$${script##*/}"; cat "$$script"; printf ')lua"},\n'; done > $@
 
 $(generated)/version.inc: VERSION
 	@mkdir -p $(@D)

@@ -6,45 +6,46 @@ namespace rate_limit {
 namespace {
 
 struct Source {
-    ScriptName name;
-    const char* file;
+    std::string_view file;
     std::string_view text;
 };
 
-// clang-format off
-constexpr std::array<Source, script_count> sources = {{
-    {ScriptName::charge, "charge.lua",
-#include "charge.lua.inc"
-    },
-    {ScriptName::repair, "repair.lua",
-#include "repair.lua.inc"
-    },
-    {ScriptName::reserve, "reserve.lua",
-#include "reserve.lua.inc"
-    },
-    {ScriptName::refund, "refund.lua",
-#include "refund.lua.inc"
-    },
-}};
-// clang-format on
+/// What lua/ holds.
+constexpr Source sources[] = {
+#include "scripts.inc"
+};
 
-constexpr bool are_in_order() noexcept {
-    for (std::size_t i = 0; i < script_count; ++i) {
-        if (sources[i].name != static_cast<ScriptName>(i) || sources[i].text.empty()) {
+#define RATE_LIMIT_FILE(name) #name ".lua",
+constexpr std::array<const char*, script_count> files = {RATE_LIMIT_SCRIPTS(RATE_LIMIT_FILE)};
+#undef RATE_LIMIT_FILE
+
+constexpr std::string_view text_of(std::string_view file) noexcept {
+    for (const Source& source : sources) {
+        if (source.file == file) {
+            return source.text;
+        }
+    }
+    return {};
+}
+
+constexpr bool have_texts() noexcept {
+    for (const char* file : files) {
+        if (text_of(file).empty()) {
             return false;
         }
     }
     return true;
 }
-static_assert(are_in_order(), "one line for each ScriptName, in the same order");
+static_assert(have_texts(), "each script has its file in lua/");
 
 /// Should the library fail, the digest is one that no server knows: NOSCRIPT then brings the text.
-Script make_script(const Source& source) noexcept {
+Script make_script(const char* file) noexcept {
+    const std::string_view text = text_of(file);
     constexpr char hex[] = "0123456789abcdef";
     std::array<unsigned char, EVP_MAX_MD_SIZE> raw{};
-    EVP_Digest(source.text.data(), source.text.size(), raw.data(), nullptr, EVP_sha1(), nullptr);
+    EVP_Digest(text.data(), text.size(), raw.data(), nullptr, EVP_sha1(), nullptr);
 
-    Script script{source.file, source.text, {}};
+    Script script{file, text, {}};
     for (std::size_t i = 0; i < script.sha1.size(); ++i) {
         script.sha1[i] = hex[i % 2 == 0 ? raw[i / 2] >> 4 : raw[i / 2] & 15];
     }
@@ -54,7 +55,7 @@ Script make_script(const Source& source) noexcept {
 std::array<Script, script_count> make_scripts() noexcept {
     std::array<Script, script_count> scripts;
     for (std::size_t i = 0; i < script_count; ++i) {
-        scripts[i] = make_script(sources[i]);
+        scripts[i] = make_script(files[i]);
     }
     return scripts;
 }

@@ -6,10 +6,22 @@
 
 namespace rate_limit {
 
-/// The scripts of lua/, in the order of their table in script.cpp. A primary gets all of them when it is
-/// connected.
-enum class ScriptName : unsigned char { charge, repair, reserve, refund };
-constexpr std::size_t script_count = static_cast<std::size_t>(ScriptName::refund) + 1;
+// The scripts: each is a file lua/NAME.lua and a line here. A primary gets all of them when it is connected.
+// clang-format off
+#define RATE_LIMIT_SCRIPTS(line) \
+    line(charge) \
+    line(repair) \
+    line(reserve) \
+    line(refund)
+// clang-format on
+
+#define RATE_LIMIT_ENUMERATOR(name) name,
+enum class ScriptName : unsigned char { RATE_LIMIT_SCRIPTS(RATE_LIMIT_ENUMERATOR) };
+#undef RATE_LIMIT_ENUMERATOR
+
+#define RATE_LIMIT_ONE(name) +1
+constexpr std::size_t script_count = 0 RATE_LIMIT_SCRIPTS(RATE_LIMIT_ONE);
+#undef RATE_LIMIT_ONE
 
 /// A Lua script that is part of the module, embedded at build time.
 struct Script {

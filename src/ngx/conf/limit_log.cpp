@@ -13,20 +13,11 @@ constexpr const char* cost_noun = "cost";
 
 }  // namespace
 
-void LimitLog::unchecked(ngx_http_request_t* r, const Limit& limit, const char* reason) noexcept {
-    add(r, limit, reason, nullptr, {});
+void LimitLog::bad_cost(ngx_http_request_t* r, const Limit& limit, std::string_view text) noexcept {
+    unchecked(r, limit, cost_reason, cost_noun, text);
 }
 
 void LimitLog::unchecked(ngx_http_request_t* r, const Limit& limit, const char* reason, const char* noun,
-                         std::string_view text) noexcept {
-    add(r, limit, reason, noun, text);
-}
-
-void LimitLog::bad_cost(ngx_http_request_t* r, const Limit& limit, std::string_view text) noexcept {
-    add(r, limit, cost_reason, cost_noun, text);
-}
-
-void LimitLog::add(ngx_http_request_t* r, const Limit& limit, const char* reason, const char* noun,
                    std::string_view text) noexcept {
     try {
         std::unique_ptr<Line>& line = lines_[{&limit, reason}];

@@ -21,12 +21,10 @@ public:
     LimitLog(const LimitLog&) = delete;
     LimitLog& operator=(const LimitLog&) = delete;
 
-    /// The limit could not be checked. `reason` is static text: its address tells the kind.
-    void unchecked(ngx_http_request_t* r, const Limit& limit, const char* reason) noexcept;
-
-    /// The limit could not be checked, because of what a variable gave: `noun`, static text such as "rate".
-    void unchecked(ngx_http_request_t* r, const Limit& limit, const char* reason, const char* noun,
-                   std::string_view text) noexcept;
+    /// The limit could not be checked. `reason` is static text: its address tells the kind. Where the text that
+    /// a variable gave is the reason, `noun`, static too, says what it was to be, such as "rate".
+    void unchecked(ngx_http_request_t* r, const Limit& limit, const char* reason, const char* noun = nullptr,
+                   std::string_view text = {}) noexcept;
 
     /// A variable's text was to be the cost, and no cost reads so.
     void bad_cost(ngx_http_request_t* r, const Limit& limit, std::string_view text) noexcept;
@@ -44,9 +42,6 @@ private:
         std::uint64_t count = 0;
         LogThrottle throttle{write, this};
     };
-
-    void add(ngx_http_request_t* r, const Limit& limit, const char* reason, const char* noun,
-             std::string_view text) noexcept;
 
     std::map<std::pair<const Limit*, const char*>, std::unique_ptr<Line>> lines_;
 };

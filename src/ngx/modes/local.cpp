@@ -15,8 +15,6 @@ Recalled Local::recall(AppliedLimit& applied, Millis now) const noexcept {
     return full ? reject_by(applied, *full) : Recalled::nothing;
 }
 
-void Local::ask(AppliedLimit& /*applied*/, Answer::Owner& /*owner*/) const noexcept {}
-
 Admission Local::admit(AppliedLimit& applied, Millis now) const noexcept {
     const Holding::Kind kind = reserves_ ? Holding::Kind::reserved : Holding::Kind::in_flight;
     const Admission admission = enter_window(applied, {need(applied), kind}, {}, now);

@@ -12,7 +12,6 @@ public:
     bool needs_cost() const noexcept override { return reserves_; }
     bool recalls_first(const AppliedLimit& applied, bool alone) const noexcept override;
     Recalled recall(AppliedLimit& applied, Millis now) const noexcept override;
-    void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept override;
     Admission admit(AppliedLimit& applied, Millis now) const noexcept override;
     void settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept override;
 

@@ -14,46 +14,45 @@ enum class Admission : unsigned char {
 /// One way of counting requests against a limit, in one kind of store. A request goes through it from top to
 /// bottom: recall → ask → admit → settle. Stateless; chosen for each limit of a request when its store is
 /// known. The modes stand in mode.cpp, one line each.
+///
+/// What a mode does not say is said here for a limit whose store is not known, or that needs none: nothing is
+/// asked, held or charged.
 class Mode {
 public:
+    constexpr Mode() = default;
+    Mode(const Mode&) = delete;
+    Mode& operator=(const Mode&) = delete;
+
     /// The request's cost is part of what admits it, so it has to be known before.
     virtual bool needs_cost() const noexcept { return false; }
 
     /// Looking at what this machine remembers may well spare asking the store. `alone`: no other limit
     /// applies to the request.
-    virtual bool recalls_first(const AppliedLimit& applied, bool alone) const noexcept = 0;
+    virtual bool recalls_first(const AppliedLimit& /*applied*/, bool /*alone*/) const noexcept { return false; }
 
     /// Looks at what this machine remembers. Where that decides, the verdict gets the window.
-    virtual Recalled recall(AppliedLimit& applied, Millis now) const noexcept = 0;
+    virtual Recalled recall(AppliedLimit& /*applied*/, Millis /*now*/) const noexcept {
+        return Recalled::nothing;
+    }
 
     /// Asks the store, whose answer `owner` is told of. Not called where the limit has no shard.
-    virtual void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept = 0;
+    virtual void ask(AppliedLimit& /*applied*/, Answer::Owner& /*owner*/) const noexcept {}
 
     /// The store has answered, or has failed to; a local limit is its own store. Unless `unchecked` the
     /// verdict gets the window as it was before this request.
-    virtual Admission admit(AppliedLimit& applied, Millis now) const noexcept = 0;
+    virtual Admission admit(AppliedLimit& /*applied*/, Millis /*now*/) const noexcept {
+        return Admission::unchecked;
+    }
 
     /// The request leaves the limit, which charges it `due` in all; 0: all that it holds is given back.
-    virtual void settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept = 0;
+    virtual void settle(AppliedLimit& /*applied*/, std::int64_t /*due*/, Millis /*now*/) const noexcept {}
 
 protected:
-    constexpr Mode() = default;
     ~Mode() = default;
-    Mode(const Mode&) = delete;
-    Mode& operator=(const Mode&) = delete;
 };
 
-/// Of a limit whose store is not known, or that needs none: nothing is asked, held or charged.
-class Uncounted final : public Mode {
-public:
-    constexpr Uncounted() = default;
-    bool recalls_first(const AppliedLimit& applied, bool alone) const noexcept override;
-    Recalled recall(AppliedLimit& applied, Millis now) const noexcept override;
-    void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept override;
-    Admission admit(AppliedLimit& applied, Millis now) const noexcept override;
-    void settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept override;
-};
+class Uncounted final : public Mode {};
 
-extern const Uncounted uncounted;
+inline constexpr Uncounted uncounted;
 
 }  // namespace rate_limit

@@ -121,11 +121,6 @@ bool will_be_refused(const RequestContext& context, std::size_t from) noexcept {
 
 }  // namespace
 
-void fail(RequestContext& context, AppliedLimit& applied, const char* reason) noexcept {
-    main_conf(context.request())->log->unchecked(context.request(), applied.limit, reason);
-    decide_unchecked(context, applied);
-}
-
 void fail(RequestContext& context, AppliedLimit& applied, const char* reason, const char* noun,
           std::string_view text) noexcept {
     main_conf(context.request())->log->unchecked(context.request(), applied.limit, reason, noun, text);

@@ -14,12 +14,9 @@ ngx_int_t evaluate(RequestContext& context, Phase phase) noexcept;
 /// True when one of `rate_limit_bypass` says that nothing is limited. NGX_ERROR goes to `status`.
 bool bypassed(ngx_http_request_t* r, const LocationConf& conf, ngx_int_t& status) noexcept;
 
-/// The limit cannot be checked: rate_limit_on_error decides. `reason` is static text.
-void fail(RequestContext& context, AppliedLimit& applied, const char* reason) noexcept;
-
-/// The same because of what a variable gave: `noun`, static text, says what it was to be.
-void fail(RequestContext& context, AppliedLimit& applied, const char* reason, const char* noun,
-          std::string_view text) noexcept;
+/// The limit cannot be checked: rate_limit_on_error decides. What the log says of it is as in LimitLog.
+void fail(RequestContext& context, AppliedLimit& applied, const char* reason, const char* noun = nullptr,
+          std::string_view text = {}) noexcept;
 
 /// Answers limits `from` and after from memory where memory knows, and asks the stores of the others; none,
 /// when one of them rejects without asking.
