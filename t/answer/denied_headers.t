@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # What rate_limit_on_error denies has Retry-After: 1 and no other header of ours, also where a window is known; none at all
 # where headers are off.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Every response of a limited request carries the headers, each once, whatever its status and way, and
 # counts: files, ranges, redirects, errors, error pages, HEAD, gzip, filters, upstreams.
 

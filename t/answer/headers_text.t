@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # rate_limit_headers: off, github, ietf, both, with their exact text; upstream fields of the same names are
 # replaced, others stay.
 

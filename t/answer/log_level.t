@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # rate_limit_log_level: the level of the line that a rejection leaves in the error log.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # $rate_limit_addr is text: IPv4, IPv6 cut to rate_limit_ipv6_prefix, IPv4-mapped addresses as IPv4, empty for unix
 # peers, and what realip says. $rate_limit_binary_addr is the same in bytes.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # X-RateLimit-Reset and Retry-After are whole seconds rounded up, Retry-After at least 1; a window is open
 # while now is before its reset.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # The variables say in the access log what the headers say, also where headers are off, and are empty where
 # no limit applies.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # After an error the variables describe the first limit that failed, beside one that passed, with its resource and its
 # shard; the headers go on showing what is known.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Addresses of rate_limit_redis: a URL is refused with what to write, without repeating its password; a replica that is its
 # own primary is refused; shards and stores that share a primary are warned about.
 

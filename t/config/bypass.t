@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # rate_limit_bypass takes variables, or off, 0 or "" alone; another constant would bypass everything, and is refused with
 # what to write.
 

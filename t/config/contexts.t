@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Every directive is accepted at every level that it is meant for, with each kind of value, and nowhere else.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # What is said twice is refused: directives of one level, parameters of one line, and limits of one window.
 
 use lib 't/lib';

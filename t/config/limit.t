@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A limit in effect needs a key and a store that exists; what would work but not as meant is warned about.
 
 use lib 't/lib';

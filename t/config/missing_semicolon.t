@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A word that may begin the next directive is refused with a question: is a ";" missing before it?
 
 use lib 't/lib';

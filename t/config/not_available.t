@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # What is planned but not built is refused as "not available yet", with what to use instead.
 
 use lib 't/lib';

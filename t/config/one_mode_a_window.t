@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Limits of one store and name have one mode, wherever they stand: another one is an error that names both lines. Modes
 # that a Redis store does not have yet are refused.
 

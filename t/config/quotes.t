@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # nginx takes quotes off a word only where the word begins with them: NAME="VALUE" is refused with how to write it.
 
 use lib 't/lib';

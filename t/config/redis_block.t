@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # The rate_limit_redis block: what it takes, and what it refuses with which remedy.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Times of rate_limit_redis: a number without a unit is of seconds, and a wait of more than ten seconds is hardly meant; each
 # is warned about, once.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A wrong value is refused with a message that names the directive, the file and line, and what would be right.
 
 use lib 't/lib';

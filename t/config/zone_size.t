@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # rate_limit_zone: one size, of 128k or more, at the http level.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # rate_limit_bypass: any value that is neither empty nor 0 nor off and nothing is limited: no store call, no
 # headers, and no limit after a redirect.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Costs: constant, from variables and maps, from an upstream's header; empty is 1, 0 is free and opens
 # nothing, invalid ones are logged and count as 1; check_charge admits while anything is left, so a cost may
 # overshoot.

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A cost above the whole limit, in the modes that know it before: rejected whatever the store says, with what is left and no
 # Retry-After. Nothing is reserved for it, here or in the limits beside it.
 

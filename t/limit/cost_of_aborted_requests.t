@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Clients that leave before the upstream has said what their requests cost: they pay that all the same where nginx waits for
 # it (proxy_ignore_client_abort), and the map's high cost where it does not.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Dry run: what would be rejected passes, with Remaining 0 and no Retry-After, is logged and not charged;
 # errors never deny; on, off, by a variable, by line.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # An error page that is sent as `=200` and found not modified is 304 to the client: free, as its headers
 # say.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Responses of exempt statuses are free: 304 by default, a list, none; Used leaves them out; they open no
 # window.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Lines are inherited from the level above only where a level has none; `rate_limit off` ends them;
 # parameters override directives; directives come from where the limit is in effect.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Keys: rate_limit_key and key=, with variables, constant or empty, with any bytes; limits without a key do
 # not apply.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A rate from a variable is parsed for each request: plans by a map; empty: the limit does not apply;
 # malformed: logged and treated as rate_limit_on_error says.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # 0r/PERIOD rejects everything without asking a store, also for limits beside it: Used 0, Remaining 0, Reset
 # a period ahead of each request.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # rate_limit_status and rate_limit_error_status: any code from 400 to 599; what an error denies is not
 # charged.
 

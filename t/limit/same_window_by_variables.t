@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Two limits of one location whose window turns out to be the same, by variables in their rates or keys: it is charged once,
 # by the first, and the log says so once.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Several limits of one location: any that rejects rejects, then none is charged; else each is charged on
 # its own. The github headers show the one that rejected, else the one with the least remaining; the ietf
 # headers list all.

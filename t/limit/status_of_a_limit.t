@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # status= of a limit: what its rejections are answered with, before rate_limit_status. Of several that reject, the first
 # counts; a limit in dry run, or one that is not the first, has no say.
 

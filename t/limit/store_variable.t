@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # rate_limit_store and store= with variables: the store is chosen for each request; a name that is no
 # store's is an error, treated as rate_limit_on_error says.
 

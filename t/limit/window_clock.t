@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # window=clock: Reset is the end of the UTC period, and the next period starts anew. window=first: a period
 # from the first charged request; a window that has ended is not asked about again.
 

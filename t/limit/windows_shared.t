@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Limits that agree in store, name, period, kind of window and key share their window wherever they stand,
 # each with its own limit; where one of these differs, windows do.
 

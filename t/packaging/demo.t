@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # The demo that `make run` starts: five requests a minute pass, with Redis and without; a signal ends all of it.
 
 use lib 't/lib';

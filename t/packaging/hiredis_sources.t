@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Where hiredis must be built: from the sources that HIREDIS_SRC names, without asking apt for anything; else from a source
 # package, and what is fetched, from where and how it is verified is said before apt is asked for it.
 

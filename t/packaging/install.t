@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # "make install" puts the stripped module where nginx looks for it, "make uninstall" takes it away, both below DESTDIR.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # nginx takes the module, alone and with a server.
 
 use lib 't/lib';

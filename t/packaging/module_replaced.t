@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A module's file that was replaced under a running nginx: a reload goes on with what is loaded, USR2 takes up the new one, with
 # new local windows. The log says which version runs.
 

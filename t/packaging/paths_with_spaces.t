@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # make cannot handle paths with spaces: the Makefile says so at once, and of which.
 
 use lib 't/lib';

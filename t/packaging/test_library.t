@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # The test library itself, against a plain nginx and a real redis-server.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # The module says its version: in its file, stripped or not, and in the error log at each start and reload, not in a test of
 # the configuration.
 

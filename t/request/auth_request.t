@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A limit works beside auth_request: the subrequest is neither limited nor counted, a rejected request does
 # not reach it, and a limit of the precontent phase can use what it found out.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # What ends before the access phase is never limited: return, rewrite with redirect, a request that is
 # malformed.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Clients that leave while the store is silent, many, over HTTP/1 and HTTP/2: 499, not charged, and answers
 # that come late find nobody.
 

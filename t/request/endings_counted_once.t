@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # However a request ends, it is counted once, or not at all where it ends before its limits are looked at or with an
 # exempt status; and nothing stays in flight. In the local store in both of its modes, and in Redis.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A rejection whose error_page lands in the same location shows that page, whatever limits of a later phase the
 # location has, and asks the store once.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A rejection goes through error_page like any error, keeps its headers there, and is not decided again: a
 # page, a named location that proxies, another status.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A client that shuts down its side of the connection after the request has left, as far as nginx is concerned, while the
 # request waits for Redis: 499, not charged. Where nobody waits it gets its answer.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # HTTP/2: each stream is a request of its own, decided and charged once, with the same headers; hundreds of
 # concurrent streams leave exactly one charge each.
 

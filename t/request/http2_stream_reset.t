@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # HTTP/2: a stream that is reset while its check waits ends with 499 and is not charged; its connection goes
 # on, and late answers do not touch streams that came after it.
 

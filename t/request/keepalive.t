@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Requests on one connection are counted one by one: kept alive and pipelined.
 
 use lib 't/lib';

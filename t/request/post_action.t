@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # What a response costs, and whether it is free, is decided by the status that the client got: post_action, which runs
 # another location in the same request before it is logged, changes neither. Nor does it make a request free whose client
 # left before there was any.

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # phase=precontent: the key may use what authentication found out; with access limits in the same location
 # both apply, a rejection leaves the access limits uncharged, and each phase runs once.
 

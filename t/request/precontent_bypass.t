@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # rate_limit_bypass is looked at in each phase that has limits: what authentication found frees a request from the
 # limits of both phases.
 

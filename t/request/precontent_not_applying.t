@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A location whose limits do not apply to a request, in whatever phase, leaves it to the location that a redirect leads to.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A request is decided and charged once, by the first location with a limit, wherever error_page, try_files,
 # index, X-Accel-Redirect and named locations take it; its headers stay, also in the same location and in
 # one that has limits of its own.

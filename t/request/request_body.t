@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A request body that arrives before, while and after the check waits reaches the upstream whole, small or
 # large, with `Expect: 100-continue` and over HTTP/2.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Under `satisfy any` a limit that allows lets nobody past authentication, and one that rejects with 401 or
 # 403 is not overruled by a later module's OK, nor delayed by auth_delay.
 

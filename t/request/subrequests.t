@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Subrequests of SSI, mirror, slice and addition are neither limited nor counted, even in locations with
 # limits of their own, and show the numbers of their request.
 

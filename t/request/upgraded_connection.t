@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # An upgraded connection is charged when its header is sent, in every mode, and is not in flight from then on. Its end
 # changes nothing. An exempt one is free.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # lua/charge.lua in a real Redis: which windows are counted on, which are opened anew, and what is stored.
 
 use lib 't/lib';

@@ -1,6 +1,4 @@
-#!/usr/bin/env perl
-
-# Our charges and checks give what the published algorithm gives (DESIGN.md states it), over random sequences.
+# Our charges and checks give what the published algorithm gives (docs/design.md states it), over random sequences.
 #
 # The published side is a model in memory: two values for a client, count and end of window in whole seconds.
 # Ours is lua/charge.lua and HMGET in Redis, with reset = (end + 1) * 1000. Times are arguments, in steps that

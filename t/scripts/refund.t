@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # lua/refund.lua in a real Redis: what is given back goes only to the window it came from, and never below zero.
 
 use lib 't/lib';

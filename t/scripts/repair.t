@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # lua/repair.lua in a real Redis: it adds nothing, and leaves no key that would block a client for ever.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # lua/reserve.lua in a real Redis: what is granted, which windows are counted on, and what is stored.
 
 use lib 't/lib';

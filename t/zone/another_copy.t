@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A reload that loads the module from another file starts with an empty rate_limit_zone: local windows and waiting charges are
 # forgotten, as the log says. A file that replaces the one that is loaded changes nothing.
 

@@ -1,7 +1,5 @@
-#!/usr/bin/env perl
-
 # Throw-away keys do not free a client from its limit. Up to three quarters of what the zone holds they cost nobody
-# a count; far above that they still push out each other, not who is at a limit or has used more of one than they.
+# a count; far above that they still push out each other, not clients that are at a limit or have used more of one.
 
 use lib 't/lib';
 use RateLimit::Test;

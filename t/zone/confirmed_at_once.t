@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # What the primary has confirmed is known on the whole machine at once, though its replica knows nothing.
 
 use lib 't/lib';

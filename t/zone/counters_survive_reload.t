@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Counts go on over reloads, also of a store that is away for one of them. With another size of the zone they begin anew.
 
 use strict;

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Workers that are killed lose no counts: the next line of counters tells them, once for all workers.
 
 use strict;

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # More shards than the least zone has counters for: the others are counted together, and nothing is lost.
 
 use strict;

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # The late answer to a charge does not take used back behind what a replica has said since: a window that was used up
 # stays used up, though another replica be behind.
 

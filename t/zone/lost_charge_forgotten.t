@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # The answer to a charge is lost with its worker: soon the primary's word is taken again, even if it is lower.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A reload replaces a shard: windows that memory knows from the old one soon start anew at the new one, and what waits
 # for the old one is not counted there. It goes to the old one if a reload brings that back.
 

@@ -1,7 +1,5 @@
-#!/usr/bin/env perl
-
-# Who deletes or lowers a count on the primary is heard, a second after the limit was reached or, later, within ten (see
-# used_up_asked_rarely.t); but an answer that is older than a charge from here is not taken for such an act.
+# When an operator deletes or lowers a count on the primary, nginx notices it a second after the limit was reached or, later,
+# within ten (see used_up_asked_rarely.t). It does not take an answer that is older than a charge from here for such an act.
 
 use lib 't/lib';
 use RateLimit::Test;

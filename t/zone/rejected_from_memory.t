@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Once its limit is reached a client is rejected from memory, whatever it sends: Redis sees a call a second at most, and
 # may as well be away. Every request is still measured by its own limit.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Local windows stay over reloads with the same rate_limit_zone, and old and new workers count together, also what is in
 # flight in an old one. With another size they start anew, and the log says so.
 

@@ -1,7 +1,6 @@
-#!/usr/bin/env perl
-
-# Workers killed under load: nobody waits for them, what they charged stays, and whoever got through counts, so that no
-# more pass than the limit says. What a killed worker had in flight counts until its window ends, and no longer.
+# Workers are killed under load: no request of another worker waits for them, what they charged stays, and each request that
+# was admitted counts, so that no more pass than the limit says. What a killed worker had in flight counts until its window ends,
+# and no longer.
 
 use lib 't/lib';
 use RateLimit::Test;

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Of a client at its limit the primary is asked more and more rarely while its answer stays the same: after 1, 2, 4, 8 and
 # then every 10 seconds. Another answer counts at once, and the intervals begin again.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # That a window is used up is known without a look at it for a minute at least. After that its store is asked once, and
 # then it is known again; where the store does not answer, what the machine remembers still rejects.
 

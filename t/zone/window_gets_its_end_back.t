@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A window that Redis holds without its end, or with one of a wrong clock, is opened anew by the next charge, also where
 # memory knows it as open: no key counts on for ever.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # What Redis holds is put right: scripts flushed, keys deleted, resets that cannot be, windows that have
 # closed.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Under load all nodes are frozen, killed and brought back: with allow no request fails, with deny only by
 # rate_limit_error_status, none waits longer than check_timeout, few lines are logged, and then all is as before.
 

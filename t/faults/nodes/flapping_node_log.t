@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A node that serves and refuses in turn is reported at most once a second, going and coming.
 
 use lib 't/lib';

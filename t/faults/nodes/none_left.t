@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Replicas killed and restarted; with none left the primary is read; then rate_limit_on_error decides.
 
 use lib 't/lib';

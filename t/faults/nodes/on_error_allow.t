@@ -1,7 +1,6 @@
-#!/usr/bin/env perl
-
 # While Redis cannot be asked rate_limit_on_error decides, and not what waits for Redis here: allow rejects nobody and
-# deny lets nobody in. Only who had reached the limit in Redis itself stays rejected. When it is back it gets all.
+# deny lets nobody in. Only clients that had reached the limit in Redis itself stay rejected. When Redis is back it gets all
+# charges.
 
 use lib 't/lib';
 use RateLimit::Test;

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # rate_limit_on_error local: while Redis is away the memory of this machine goes on counting, from what it knows or from
 # nothing, and nothing is lost or counted twice when Redis is back. allow and deny stay what they are.
 

@@ -1,7 +1,5 @@
-#!/usr/bin/env perl
-
 # The log of an outage: its begin, each new reason, once a minute how long it has lasted, and its end, all at level error.
-# That a try fails once more is no news.
+# A further failed try is not logged.
 
 use lib 't/lib';
 use RateLimit::Test;

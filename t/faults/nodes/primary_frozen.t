@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A frozen primary: requests go on by its replica, and admitted - in doubt <= stored <= admitted.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Under load a primary is killed, frozen and restarted with its data: admitted - in doubt <= stored <= admitted, and no
 # request notices while its replica answers.
 

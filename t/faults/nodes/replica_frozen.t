@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A frozen replica costs the first requests a third of check_timeout and later ones nothing; thawed, it is
 # used again, and frozen once more, found out again.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A replica that has lost its primary serves old counts: beside them used never goes backwards, the reset stays, and
 # no client passes its limit.
 

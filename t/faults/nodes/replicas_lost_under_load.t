@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Under load a replica is killed, frozen, cut off, separated from its primary: every check is answered by another node,
 # a dead one costs later requests nothing, and it comes back to work.
 
@@ -31,8 +29,8 @@ sub next_second () {
     return wait_until { time > $second } what => 'the next second';
 }
 
-# Requests that end after the node is known to be down, but for those that were waiting for it. Who asks it waits for a third of
-# check_timeout, that is 1 s.
+# Looks at requests that end after the node is known to be down, except those that were waiting for it. A request that asks the
+# node waits for a third of check_timeout, that is 1 s.
 sub costs_nothing ($what) {
     $traffic->more(20);
     my $mark = $traffic->mark;

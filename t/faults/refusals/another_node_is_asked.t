@@ -1,8 +1,5 @@
-#!/usr/bin/env perl
-
-# READONLY, LOADING, MASTERDOWN, MOVED and the like mean another node, else rate_limit_on_error. Whatever
-# Redis
-# answers, no request gets 500.
+# After READONLY, LOADING, MASTERDOWN, MOVED and the like nginx asks another node; if there is none, rate_limit_on_error
+# decides. Whatever Redis answers, no request gets 500.
 
 use lib 't/lib';
 use RateLimit::Test;

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A primary answers READONLY while more was sent to it: the connection is not left before all of that is answered, and
 # nothing of it is in doubt.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # While a primary refuses writes, answers that need none, as a reservation that does not fit gets, are no proof that it takes
 # them again: charges go on waiting, with a probe now and then.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A server that goes on answering that it cannot serve, to PING too, is left after some tries: its address may lead to
 # another one by now.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A connection that is to be left after READONLY is lost while answers are still due on it: a new one is made, though no
 # request needs it, for replicas answer the checks.
 

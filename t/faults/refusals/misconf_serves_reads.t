@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A primary whose snapshots fail answers PING by MISCONF, and HMGET as ever: it is up. Checks go on, charges wait.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Whatever a primary answers to a charge, the outcome is defined: taken; waiting until it is taken; dropped and counted;
 # or in doubt and never sent again. No request notices.
 

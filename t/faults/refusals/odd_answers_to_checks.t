@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Whatever a node answers to a check, the outcome is defined: the next node's answer, no window, or
 # rate_limit_on_error. Nobody is let through against a known count, and nobody gets another's.
 

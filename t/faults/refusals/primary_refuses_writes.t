@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A primary that refuses writes still answers checks. Charges wait, summed, and are delivered once it takes writes
 # again, though its connection was lost meanwhile.
 

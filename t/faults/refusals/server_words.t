@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # The log gives the server's own words where a user may not do something, and names the command; a user that may not
 # charge has its charges wait, and never turns a window back. No line has a client's key, though servers repeat it.
 

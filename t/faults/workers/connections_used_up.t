@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # When worker_connections are used up a node cannot be asked: no crash, and charges wait for their turn.
 
 use lib 't/lib';

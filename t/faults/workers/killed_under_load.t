@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Workers killed under load: only their own requests are lost, new ones work at once, and what is stored is what was
 # admitted but for the charges that died with a worker.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A worker leaves at once when its connections are idle, else with the answers to its charges, and no later
 # than charge_timeout.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Reloads under load: every request is answered, every admitted one charged once. With a frozen Redis an old worker
 # leaves no later than charge_timeout; what it had not sent is sent by others, and nothing twice.
 

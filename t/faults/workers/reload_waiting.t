@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A reload, or a graceful stop, while checks wait: the old worker answers its requests, charges them and
 # leaves.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # worker_shutdown_timeout cuts requests: their charges still reach a healthy primary, be the connection to it new, idle
 # or older than the requests.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A worker that was stopped for a while judges no deadline before it has read the answers that lie in its sockets, and
 # gives what it had not even written time to be answered: its own stall is not Redis's.
 

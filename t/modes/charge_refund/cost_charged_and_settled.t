@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # charge_refund in Redis: the cost is charged on the primary before the request, if it fits; at the end an exempt
 # status gives it back, and another cost settles it. What is given back goes to no other window.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # charge_refund in Redis is exact over machines: of 2,600 requests over 200 connections to two nginx with two workers
 # each, against 2,000, exactly 2,000 pass, and Redis holds 2,000. Also where many are exempt and given back.
 

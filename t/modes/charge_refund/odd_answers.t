@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # charge_refund: whatever a primary answers to a reservation but what the script can say is for rate_limit_on_error, charges
 # nothing, and nothing is given back of it.
 

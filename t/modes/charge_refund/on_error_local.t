@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # charge_refund with rate_limit_on_error local: while Redis is away the memory of this machine admits up to the limit,
 # and what it admitted is stored when Redis is back.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A Redis user that may charge and not give back, as one of before an upgrade: what is to be given back is lost, and told;
 # charges go on. Nor does a key that the user may not use hold up others.
 

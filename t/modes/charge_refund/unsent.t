@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # charge_refund: a reservation that never left, because its primary took no connection in check_timeout, is no charge: the
 # request that passed without it is charged once the primary is there.
 

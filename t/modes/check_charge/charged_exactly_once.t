@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Exactly one charge for each admitted request that is not exempt, also with 400 connections and three
 # workers.
 
@@ -34,7 +32,7 @@ for my $redis ($shards->primaries) {
 }
 is_deeply \%used, \%admitted, 'used is what was admitted, client by client';
 
-# Who is rejected asks the primary whether that is still so, at most once a second.
+# A rejected request asks the primary whether the limit is still reached, for each key at most once a second.
 my $seconds = int(monotonic() - $begun) + 1;
 cmp_ok $_->calls('hmget'), '<=', 17 * $seconds, "few reads on a primary in $seconds s" for $shards->primaries;
 for my $replica (map { $shards->replicas($_) } 0, 1) {

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # An admitted request is charged however it ends: the client leaves before or during the response, the
 # upstream breaks off; never twice.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # One limit on one shard: a read on the replica before the request, one charge on the primary after it, rejections
 # answered from the check alone, 304 free.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A key deleted while requests run: the increment that makes it anew is repaired; no key stays without an end.
 
 use lib 't/lib';

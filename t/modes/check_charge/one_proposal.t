@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # The requests of one new window agree on its reset, over workers and over seconds, and the stored one is the same. A
 # proposal lives no longer than requests that may yet be charged.
 

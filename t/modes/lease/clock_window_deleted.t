@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A window that an operator deletes and that begins again with the same end, as one of the clock does: tokens that Redis
 # does not count any more are not spent.
 

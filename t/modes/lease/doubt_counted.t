@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A lease's batches that were asked for and not answered when the connection broke are in the line of counters.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # lease in Redis is exact over machines: of 2,600 requests over 200 connections to two nginx with two workers each, never
 # more than 2,000 pass. Where fewer do, the tokens left are at hand, and pass those who ask again: 2,000 in all, and Redis
 # holds 2,000. With batches of any size.

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Tokens that nobody spends go back to the window they came from, once, and while others can still spend them. Those of
 # a key in use stay.
 

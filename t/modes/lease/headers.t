@@ -1,7 +1,5 @@
-#!/usr/bin/env perl
-
-# What clients of a leased limit see: tokens at hand on this machine are not used, the reset is the stored one whoever
-# answers, and on rejection nothing remains. Replicas are never asked.
+# lease: what clients see: tokens at hand on this machine are not used, the reset is the stored one, whichever machine
+# and worker answers, and on rejection nothing remains. Replicas are never asked.
 
 use lib 't/lib';
 use RateLimit::Test;

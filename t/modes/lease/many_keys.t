@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Tokens of many keys are looked at and given back a few at a time, by workers that share the way over all of them; so no turn
 # of a worker's event loop does much for them, and requests are answered in between. All of them come back: when they
 # are idle, by workers of a later configuration too, and at the end.

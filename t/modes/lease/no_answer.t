@@ -1,7 +1,6 @@
-#!/usr/bin/env perl
-
 # lease while Redis is away: tokens at hand are spent, then rate_limit_on_error decides, and what it lets in is charged when
-# Redis is back. A batch that comes too late for who waited is kept for the next; one whose connection broke is in doubt.
+# Redis is back. A batch that comes too late for the requests that waited is kept for the next ones; a
+# batch whose connection broke is in doubt.
 
 use lib 't/lib';
 use RateLimit::Test;

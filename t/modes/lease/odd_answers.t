@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # lease: whatever a primary answers to a fetch but what the script can say is for rate_limit_on_error, and brings no tokens.
 # A primary that does not know the script gets its text, once.
 

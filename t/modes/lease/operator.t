@@ -1,8 +1,6 @@
-#!/usr/bin/env perl
-
-# Who deletes or lowers a count on the primary is heard within a second or so, and tokens of a window that is gone are not
-# spent in the next one. A limit that is raised or lowered, by a reload or by a variable, holds at once, though tokens are
-# at hand that were taken under another one.
+# lease: when an operator deletes or lowers a count on the primary, nginx notices it within a second or so, and does not spend
+# tokens of a window that is gone in the next one. A limit that is raised or lowered, by a reload or by a variable, holds at
+# once, though tokens are at hand that were taken under another one.
 
 use lib 't/lib';
 use RateLimit::Test;

@@ -1,7 +1,6 @@
-#!/usr/bin/env perl
-
-# lease: requests that come while a batch is on its way take places in it, as long as it has places, and get what they
-# have a place for, whoever else comes when it is there. Who finds no place, or costs more than a batch, asks for itself.
+# lease: requests that come while a batch is on its way take places in it, as long as it has places. Each gets the tokens of
+# its place, even if other requests come when the batch is there. A request that finds no place, or costs more than a batch,
+# asks for itself.
 
 use lib 't/lib';
 use RateLimit::Test;

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Tokens belong to the machine: after a reload the new workers spend them, and old ones take no more than their requests
 # need. They go back when the zone changes its size, when no limit wants them any more, and when the mode is another.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # lease: what a request did not need goes back to this machine's tokens, without a call: after an exempt status, where the cost
 # turned out less, where another limit rejected, where the client has left. What it needed more comes from there, or is charged.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Each key's tokens come from its own shard and go back there, also where the key is digested or as long as it can be.
 # While a shard is down its keys spend what is at hand, then rate_limit_on_error decides; other keys go on.
 

@@ -1,7 +1,5 @@
-#!/usr/bin/env perl
-
-# A graceful stop gives back all tokens at hand, at once, whoever of the workers had fetched them; where Redis is away it
-# does not wait for it, and says what is lost. A fast stop gives nothing back.
+# A graceful stop gives back all tokens at hand, at once, whichever worker had fetched them; where Redis is away, nginx does
+# not wait for it, and logs what is lost. A fast stop gives nothing back.
 
 use lib 't/lib';
 use RateLimit::Test;

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Tokens outlive the worker that fetched them: the others spend them, or give them back. Workers killed under load: never
 # one over the limit, and all that passed is stored.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Where the zone has no room for all keys, tokens at hand are forgotten, and requests ask for themselves: Redis goes on
 # being right, and nobody passes beyond the limit.
 

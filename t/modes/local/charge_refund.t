@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # charge_refund with the local store, and lease which is the same there: the cost is charged before the request, if it
 # fits; at the end an exempt status gives it back, and another cost settles it.
 

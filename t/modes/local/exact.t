@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # The local store is exact over all workers: of 50,000 requests over 400 connections, a limit of 1000 an hour admits
 # 1000, no more and no fewer, and tells each of them another Used, whether it charges after the request or before it.
 

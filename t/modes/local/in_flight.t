@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Requests that run count against the limit: slow clients pass exactly as many as it says, over one worker and over
 # several. Whatever ends uncharged, and what only waits for its check, takes nothing.
 

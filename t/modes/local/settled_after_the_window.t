@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A request that was charged in advance and outlives its window changes no later one at its end: neither by giving back
 # nor by costing more.
 

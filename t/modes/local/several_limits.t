@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Several limits, local ones and those of a Redis store: where one rejects, none is charged and nothing stays in flight
 # in the others, in whatever mode, order, phase or worker.
 

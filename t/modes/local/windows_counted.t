@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # The local store, which is the default, needs no Redis: headers and variables say of its windows what they say of
 # Redis's, responses of exempt statuses open none, everything else admitted is charged.
 

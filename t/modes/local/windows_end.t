@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Windows of the local store end: window=first a period after its first charged request, which an exempt one
 # is not; window=clock with the period of the UTC clock. A request is charged to the window that is open when
 # it ends.

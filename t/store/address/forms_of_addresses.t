@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Addresses: unix sockets, IPv6, host names; and the database that keys land in.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # prefix and key_digest: the keys in Redis, byte for byte.
 
 use lib 't/lib';

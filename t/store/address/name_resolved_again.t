@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # With a resolver a node whose name moves is found again without a reload; without one there is a warning.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Passwords, users, databases and their refusal: a clear line in the log, and rate_limit_on_error decides.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Every nginx sends a key to the same shard, whatever the order of its lines: the one that $rate_limit_shard
 # names and the published vectors ask for. A shard that is added takes only what becomes its own.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Charges that waited are summed per window; if that sum is in doubt, all of them are counted.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Charges of many windows that waited are delivered completely, one first, then at most 200 at a time.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Charges that were sent when the connection broke are in doubt: counted, logged and never sent again.
 
 use lib 't/lib';

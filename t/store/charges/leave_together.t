@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Under load charges leave together, more at a time than requests run at a time, unless nginx's timers are too coarse. A
 # worker that leaves sends them first.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # What a line a second holds back is told within two seconds, and when the worker ends: the numbers add up.
 
 use lib 't/lib';

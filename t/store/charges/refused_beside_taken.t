@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Two charges leave together; the first is refused for now, the second is taken: the first goes again.
 
 use lib 't/lib';

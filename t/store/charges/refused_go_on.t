@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # While a primary refuses writes one charge at a time is tried. If that one fails for a reason of its own, the next is
 # tried: the others do not wait for ever.
 

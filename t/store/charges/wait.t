@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # While the primary is away charges wait, summed; they are delivered if their window is still open, else
 # dropped.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Charges that wait for a primary are found among those that wait for another one that stays away, also where there is more to
 # look through than one turn of the event loop does.
 

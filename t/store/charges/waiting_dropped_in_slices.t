@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Charges of many windows that closed while their primary was away are dropped some at a time, not in one turn of the
 # event loop, and all of them are told.
 

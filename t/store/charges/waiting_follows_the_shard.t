@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A reload moves a shard to another primary, and a worker of before stays: charges that wait reach the new one, also
 # those of the old worker, and the old one gets none of them when it comes back.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # When as many windows wait for the primary as may, in a small zone and in the worker, further ones are dropped and counted, and cost no more than those
 # that found room.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Charges that wait for a primary wait for nginx, not for a worker: after reloads, and without a further request, the
 # primary gets each of them once. Also those that found no room in the zone. A stop says what is lost.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Charges that wait for a primary outlive the workers that served their requests: killed one by one or all at once,
 # those that follow deliver each charge once, without a further request.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Answers that arrive together each go to their own command, in order; what is no answer goes to none.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Every check has its own thirds of check_timeout, however near to other checks' it begins: nginx's timers would not
 # move by less than 300 ms.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A server closes a connection that had answered just as a command is written: the node connects once more, at once,
 # and the check is asked again. A reservation is not, and a second loss in a row is an outage.
 

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A node that takes no connection is given up after connect_timeout; the check has gone to the next by then.
 
 use lib 't/lib';

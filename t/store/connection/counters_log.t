@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # What waits, is dropped, is in doubt, and errors by node and kind: one line a minute while they change, none while not.
 
 use lib 't/lib';

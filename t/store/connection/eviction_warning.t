@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # maxmemory with a policy that evicts is warned about, once per primary although every worker sees it.
 
 use lib 't/lib';

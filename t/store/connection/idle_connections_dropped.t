@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A server may close idle connections: that is no outage, and the next request connects again.
 
 use lib 't/lib';

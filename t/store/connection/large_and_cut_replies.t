@@ -1,6 +1,5 @@
-#!/usr/bin/env perl
-
-# Replies over 16 KiB, hundreds of them at once, and replies cut at any byte reach who asked.
+# Replies over 16 KiB, hundreds of them at once, and replies cut at any byte reach the requests
+# that asked.
 
 use lib 't/lib';
 use RateLimit::Test;

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # An answer that comes after its check has ended is dropped: it never reaches another request.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Nothing connects before the first request, cache manager and loader never; then one connection for each
 # worker and node.
 

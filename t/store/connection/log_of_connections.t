@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # What happens on a connection to Redis is logged as the worker's, never as a client's, though a request of
 # that client opened it; what happens to a request names its client.
 

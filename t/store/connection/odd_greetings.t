@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A greeting that is refused, cut at any byte, or answered by nonsense: the node is down until a greeting succeeds, says
 # why at most once a second, and costs requests nothing but the next node's answer.
 

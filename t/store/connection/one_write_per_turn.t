@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Commands issued in one turn of the event loop leave in one write: each arrives as one segment.
 
 use lib 't/lib';

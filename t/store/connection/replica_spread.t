@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # Reads are spread over the healthy replicas; one that answers slowly gets less.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A primary is given the scripts when it is connected to: no charge needs a second try, unless loading is forbidden.
 
 use lib 't/lib';

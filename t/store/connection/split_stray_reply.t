@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A stray reply that arrives in two pieces never becomes the answer to another command, wherever it is cut.
 
 use lib 't/lib';

@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # An answer that nobody waits for ends the connection also after one that was lost with commands in flight.
 
 use lib 't/lib';

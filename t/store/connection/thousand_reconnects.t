@@ -1,5 +1,3 @@
-#!/usr/bin/env perl
-
 # A thousand lost connections, idle or with a check in flight, leave no descriptor and no memory behind.
 
 use lib 't/lib';
