@@ -13,7 +13,7 @@ public:
     /// A free object, or a new one. Throws std::bad_alloc.
     Object& take() {
         if (free_.empty()) {
-            free_.reserve(all_.size() + 1);  // so that give_back() never allocates
+            free_.reserve(all_.size() + 1);  // so that put_back() never allocates
             all_.push_back(std::make_unique<Object>());
             return *all_.back();
         }
@@ -23,7 +23,7 @@ public:
     }
 
     /// Makes an object free that take() returned.
-    void give_back(Object& object) noexcept { free_.push_back(&object); }
+    void put_back(Object& object) noexcept { free_.push_back(&object); }
 
 private:
     std::vector<std::unique_ptr<Object>> all_;

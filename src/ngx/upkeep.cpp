@@ -114,7 +114,7 @@ struct Sending {
     std::size_t under_way = 0;
 };
 
-Sending send_waiting(const Shards& shards, Zone& zone, bool search) noexcept {
+Sending send_for_all_shards(const Shards& shards, Zone& zone, bool search) noexcept {
     Sending sending;
     for (const Shards::Place& place : shards) {
         const bool waits = zone.debt_counts().of(place.digest) != 0;
@@ -165,7 +165,7 @@ void forget(Zone& zone, const Noted& seen, Millis now) noexcept {
     });
 }
 
-Looked look(Round& round, const Shards& shards, Zone& zone, const Noted& seen, Millis now) noexcept {
+Looked look_after(Round& round, const Shards& shards, Zone& zone, const Noted& seen, Millis now) noexcept {
     const Shards::Place* place = shards.find(seen.shard);
     if (seen.reset <= now && !waits(seen.kind)) {
         forget(zone, seen, now);
@@ -192,11 +192,12 @@ Looked look(Round& round, const Shards& shards, Zone& zone, const Noted& seen, M
                                                                            : Looked::kept;
 }
 
-NoteWalk::Turn walk(Round& round, const Shards& shards, Zone& zone) noexcept {
+NoteWalk::Turn walk_turn(Round& round, const Shards& shards, Zone& zone) noexcept {
     const Millis now = now_millis();
     const NoteWalk::Aim aim = round.stage == Stage::running ? NoteWalk::Aim::due : NoteWalk::Aim::all;
-    const NoteWalk::Turn turn = round.walk.turn(
-        zone.debts(), aim, now, [&](const Noted& seen) { return look(round, shards, zone, seen, now); });
+    const NoteWalk::Turn turn = round.walk.turn(zone.debts(), aim, now, [&](const Noted& seen) {
+        return look_after(round, shards, zone, seen, now);
+    });
     ngx_log_debug3(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0,
                    "rate limit: looked at %uz sets and %uz notes, gave back %uz", turn.sets, turn.looks,
                    turn.refunds);
@@ -211,10 +212,10 @@ bool is_time(ngx_msec_t& last, ngx_msec_t period) noexcept {
 }
 
 /// What this worker does for all shards in one turn. Returns when to come back.
-ngx_msec_t run(Round& round, const MainConf& main) {
+ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
     Zone& zone = *main.zone;
     const Shards shards(main);
-    const Sending sending = send_waiting(shards, zone, is_time(round.looked_for, interval));
+    const Sending sending = send_for_all_shards(shards, zone, is_time(round.looked_for, interval));
 
     const auto ticks = static_cast<std::uint32_t>(ngx_current_msec);
     const bool soon = zone.walk().noted() && sending.able;
@@ -223,7 +224,7 @@ ngx_msec_t run(Round& round, const MainConf& main) {
     if (round.walk.idle()) {
         round.walk.begin(zone.walk().take(sets, NoteWalk::sets_a_turn, ticks, period));
     }
-    if (!round.walk.idle() && walk(round, shards, zone).tokens) {
+    if (!round.walk.idle() && walk_turn(round, shards, zone).tokens) {
         zone.walk().note();
     }
     const bool again = sending.searching || !round.walk.idle();
@@ -231,7 +232,7 @@ ngx_msec_t run(Round& round, const MainConf& main) {
 }
 
 /// The way of the last worker over all notes. Returns when to go on; `over`: not at all.
-ngx_msec_t finish(Round& round, const MainConf& main, bool& over) {
+ngx_msec_t last_turn(Round& round, const MainConf& main, bool& over) {
     over = false;
     Zone& zone = *main.zone;
     const SharedWalk::Slice all{0, zone.debts().sets()};
@@ -244,12 +245,13 @@ ngx_msec_t finish(Round& round, const MainConf& main, bool& over) {
         round.walk.begin(all);
     }
     const Shards shards(main);
-    const Sending sending = send_waiting(shards, zone, is_time(round.looked_for, interval_with_tokens));
+    const Sending sending =
+        send_for_all_shards(shards, zone, is_time(round.looked_for, interval_with_tokens));
     if (round.stage == Stage::last && sending.under_way >= most_under_way) {
         return last_gap;
     }
     if (!round.walk.idle()) {
-        if (walk(round, shards, zone).refunds != 0) {
+        if (walk_turn(round, shards, zone).refunds != 0) {
             round.moved = ngx_current_msec;
         }
         if (!round.walk.idle()) {
@@ -267,9 +269,9 @@ ngx_msec_t finish(Round& round, const MainConf& main, bool& over) {
 
 /// A leaving worker stays a while when others are there to spend the tokens, so that they can know of them;
 /// the last one until it has given them back.
-ngx_msec_t leave(Round& round, const MainConf& main, bool& over) {
+ngx_msec_t leaving_turn(Round& round, const MainConf& main, bool& over) {
     if (main.zone->leave()) {
-        return finish(round, main, over);
+        return last_turn(round, main, over);
     }
     over = ngx_current_msec - round.known > interval;
     return interval_with_tokens;
@@ -284,7 +286,7 @@ void Round::on_timer(void* self) noexcept {
     bool over = true;
     if (main != nullptr && main->zone != nullptr && main->stores.nelts != 0) {
         try {
-            wait = ngx_exiting != 0 ? leave(round, *main, over) : run(round, *main);
+            wait = ngx_exiting != 0 ? leaving_turn(round, *main, over) : ordinary_turn(round, *main);
         } catch (...) {
             over = true;  // without memory; who stays goes on later
         }

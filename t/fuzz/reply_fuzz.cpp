@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "redis/answer.h"
 #include "redis/common_reply.h"
+#include "redis/decode.h"
 #include "redis/reply.h"
 
 namespace rate_limit {

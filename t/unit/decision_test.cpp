@@ -46,19 +46,6 @@ TEST(Outcome, HasTheTextOfTheVariable) {
     EXPECT_EQ(to_string(Outcome::bypassed), "BYPASSED");
 }
 
-TEST(Decide, AdmitsWhileUsedIsBelowTheLimit) {
-    EXPECT_EQ(decide({10, 60}, {0, 0}, false), Outcome::passed);
-    EXPECT_EQ(decide({10, 60}, {9, 0}, false), Outcome::passed);
-    EXPECT_EQ(decide({10, 60}, {10, 0}, false), Outcome::rejected);
-    EXPECT_EQ(decide({10, 60}, {11, 0}, false), Outcome::rejected);
-    EXPECT_EQ(decide({0, 60}, {0, 0}, false), Outcome::rejected);
-}
-
-TEST(Decide, DryRunOnlySaysSo) {
-    EXPECT_EQ(decide({10, 60}, {9, 0}, true), Outcome::passed);
-    EXPECT_EQ(decide({10, 60}, {10, 0}, true), Outcome::rejected_dry_run);
-}
-
 TEST(Combine, FollowsThePrecedence) {
     EXPECT_EQ(combine({}), Outcome::none);
     EXPECT_EQ(combine({Outcome::passed, Outcome::passed}), Outcome::passed);

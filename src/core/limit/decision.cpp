@@ -39,13 +39,6 @@ std::string_view to_string(Outcome outcome) noexcept {
     return "";
 }
 
-Outcome decide(const Rate& rate, const Window& window, bool dry_run) noexcept {
-    if (window.used < rate.limit) {
-        return Outcome::passed;
-    }
-    return dry_run ? Outcome::rejected_dry_run : Outcome::rejected;
-}
-
 Outcome combine(const Verdict* verdicts, std::size_t count) noexcept {
     Outcome outcome = Outcome::none;
     for (std::size_t i = 0; i < count; ++i) {

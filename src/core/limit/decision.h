@@ -42,10 +42,6 @@ struct Verdict {
     std::int64_t due = 0;     ///< what the request adds to the window; 0 if it is not charged
 };
 
-/// Decides about a request by the window before it, as `check_charge` does: it is admitted while used <
-/// limit. The window must be known. `dry_run` turns a rejection into Outcome::rejected_dry_run.
-Outcome decide(const Rate& rate, const Window& window, bool dry_run) noexcept;
-
 /// The request's outcome under all its limits; Outcome::none if it has none.
 Outcome combine(const Verdict* verdicts, std::size_t count) noexcept;
 

@@ -41,7 +41,7 @@ struct DebtRecord {
     Ticket ticket = 0;          ///< under which they were sent
     std::uint32_t period = 0;   ///< seconds
     std::uint16_t key_length = 0;
-    WindowKind window = WindowKind::first;
+    WindowKind window_kind = WindowKind::first;
     DebtKind kind = DebtKind::charges;
     std::array<char, max_key> text;  // of which the first key_length bytes mean something
 
@@ -55,7 +55,8 @@ struct DebtRecord {
     friend bool operator==(const DebtRecord& a, const DebtRecord& b) noexcept {
         return a.id == b.id && a.reset == b.reset && a.cost == b.cost && a.charges == b.charges &&
                a.looked_at == b.looked_at && a.shard == b.shard && a.ticket == b.ticket &&
-               a.period == b.period && a.window == b.window && a.kind == b.kind && a.key() == b.key();
+               a.period == b.period && a.window_kind == b.window_kind && a.kind == b.kind &&
+               a.key() == b.key();
     }
 };
 static_assert(sizeof(DebtRecord) == 320, "five cache lines");

@@ -12,18 +12,18 @@ constexpr ngx_msec_t interval = 1000;
 
 }  // namespace
 
-struct LogThrottle::Held {
+struct LogThrottle::Untold {
     ngx_queue_t throttles{};
     Timer timer{this, on_timer, Timer::Worker::leaves};
 
-    Held() noexcept { ngx_queue_init(&throttles); }
+    Untold() noexcept { ngx_queue_init(&throttles); }
 
     static LogThrottle& at(ngx_queue_t& link) noexcept { return *ngx_queue_data(&link, LogThrottle, link_); }
 
     /// They have been held back since at most one interval, so one pass over all of them twice a second
     /// keeps the promise of two seconds.
     static void on_timer(void* self) noexcept {
-        Held& all = *static_cast<Held*>(self);
+        Untold& all = *static_cast<Untold*>(self);
         ngx_queue_t due;
         ngx_queue_init(&due);
         for (ngx_queue_t* link = ngx_queue_head(&all.throttles);
@@ -48,10 +48,10 @@ struct LogThrottle::Held {
     }
 };
 
-LogThrottle::Held& LogThrottle::held() noexcept {
-    alignas(Held) static unsigned char memory[sizeof(Held)];
-    static Held& held = *new (memory) Held;  // never destroyed, see Timer
-    return held;
+LogThrottle::Untold& LogThrottle::untold() noexcept {
+    alignas(Untold) static unsigned char memory[sizeof(Untold)];
+    static Untold& all = *new (memory) Untold;  // never destroyed, see Timer
+    return all;
 }
 
 void LogThrottle::tell(ngx_log_t* log) noexcept {
@@ -62,8 +62,8 @@ void LogThrottle::tell(ngx_log_t* log) noexcept {
         write(log);
         return;
     }
-    ngx_queue_insert_tail(&held().throttles, &link_);
-    held().arm();
+    ngx_queue_insert_tail(&untold().throttles, &link_);
+    untold().arm();
 }
 
 void LogThrottle::tell_rest() noexcept {
@@ -88,9 +88,9 @@ void LogThrottle::write(ngx_log_t* log) noexcept {
 }
 
 void LogThrottle::tell_all_rest() noexcept {
-    ngx_queue_t& throttles = held().throttles;
+    ngx_queue_t& throttles = untold().throttles;
     while (!ngx_queue_empty(&throttles)) {
-        Held::at(*ngx_queue_head(&throttles)).tell_rest();
+        Untold::at(*ngx_queue_head(&throttles)).tell_rest();
     }
 }
 

@@ -34,14 +34,14 @@ public:
     static void tell_all_rest() noexcept;
 
 private:
-    struct Held;  // the throttles of this worker that hold something back, and their timer
+    struct Untold;  // the throttles of this worker that hold something back, and their timer
 
-    static Held& held() noexcept;
+    static Untold& untold() noexcept;
     void write(ngx_log_t* log) noexcept;
 
     const Write write_;
     void* const owner_;
-    ngx_queue_t link_{};  // in held(); next is null while nothing is held back
+    ngx_queue_t link_{};  // in untold(); next is null while nothing is held back
     ngx_msec_t written_ = 0;
     bool ever_written_ = false;
 };

@@ -48,7 +48,7 @@ struct Limit {
     Rate rate;  // parsed, where rate_text holds no variable
 
     ngx_str_t name;
-    WindowKind window;
+    WindowKind window_kind;
     Key* key;
     ngx_http_complex_value_t* store_text;
     StoreConf* store;  // null: `local`, or store_text holds a variable and is asked at each request

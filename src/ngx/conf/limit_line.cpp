@@ -23,8 +23,8 @@ const Parameter parameters[] = {
          limit.key = add_key(cf, value, true);
          return limit.key != nullptr ? NGX_CONF_OK : failed;
      }},
-    {"window",
-     [](ngx_conf_t* cf, ngx_str_t value, Limit& limit) { return parse_window(cf, value, limit.window); }},
+    {"window", [](ngx_conf_t* cf, ngx_str_t value,
+                  Limit& limit) { return parse_window(cf, value, limit.window_kind); }},
     {"store",
      [](ngx_conf_t* cf, ngx_str_t value, Limit& limit) { return parse_store(cf, value, limit.store_text); }},
     {"mode", [](ngx_conf_t* cf, ngx_str_t value, Limit& limit) { return parse_mode(cf, value, limit.mode); }},

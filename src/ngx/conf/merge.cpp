@@ -35,7 +35,7 @@ bool same_window(const Limit& a, const Limit& b) noexcept {
     const bool same_period = a.has_constant_rate() && b.has_constant_rate()
                                  ? a.rate.period == b.rate.period
                                  : same_text(a.rate_text, b.rate_text);
-    return same_period && a.window == b.window && view(a.name) == view(b.name) &&
+    return same_period && a.window_kind == b.window_kind && view(a.name) == view(b.name) &&
            same_text(*a.store_text, *b.store_text) && same_text(a.key->value, b.key->value);
 }
 

@@ -45,11 +45,11 @@ char* parse_name(ngx_conf_t* cf, ngx_str_t text, ngx_str_t& name) noexcept {
     return NGX_CONF_OK;
 }
 
-char* parse_window(ngx_conf_t* cf, ngx_str_t text, WindowKind& window) noexcept {
+char* parse_window(ngx_conf_t* cf, ngx_str_t text, WindowKind& kind) noexcept {
     if (view(text) == "first") {
-        window = WindowKind::first;
+        kind = WindowKind::first;
     } else if (view(text) == "clock") {
-        window = WindowKind::clock;
+        kind = WindowKind::clock;
     } else {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "invalid window \"%V\" in \"rate_limit\": it is \"first\" or \"clock\"", &text);

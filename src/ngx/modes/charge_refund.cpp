@@ -66,7 +66,8 @@ Recalled ChargeRefund::recall(AppliedLimit& applied, Millis now) const noexcept 
 }
 
 void ChargeRefund::ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept {
-    applied.demand = {applied.id, applied.verdict.rate, applied.limit.window, applied.cost, applied.cost, 0};
+    applied.demand = {applied.id,   applied.verdict.rate, applied.limit.window_kind,
+                      applied.cost, applied.cost,         0};
     applied.asked.emplace<Reservation>().start(*applied.shard, applied.key, applied.demand, owner);
 }
 

@@ -36,7 +36,7 @@ void give_back(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcep
     applied.shard->fetches().give_back(applied.key, applied.demand, tokens, reset);
 }
 
-void give_back(AppliedLimit& applied) noexcept {
+void give_back_all(AppliedLimit& applied) noexcept {
     const std::int64_t granted = applied.take_granted();
     if (granted != 0) {
         hold(applied, granted, applied.answer()->window().reset);
@@ -64,7 +64,7 @@ public:
 
 Recalled Lease::recall(AppliedLimit& applied, Millis now) const noexcept {
     const Limit& limit = applied.limit;
-    applied.demand = {applied.id,   applied.verdict.rate, limit.window,
+    applied.demand = {applied.id,   applied.verdict.rate, limit.window_kind,
                       applied.cost, applied.cost,         static_cast<std::int64_t>(limit.lease)};
     const Spending spending = consume_here(applied, applied.cost, now);
     if (!spending.consumed) {
@@ -106,7 +106,7 @@ Admission Lease::admit(AppliedLimit& applied, Millis now) const noexcept {
 /// What the tokens do not cover is charged: with others at hand, or to the primary.
 void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept {
     if (due == 0) {
-        give_back(applied);
+        give_back_all(applied);
         return;
     }
     std::int64_t rest = due;
@@ -119,7 +119,7 @@ void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const no
     }
     const bool may_consume = rest != 0 && applied.holding.kind == Holding::Kind::nothing;
     if (rest == 0 || (may_consume && consume_here(applied, rest, now).consumed)) {
-        give_back(applied);  // what came late
+        give_back_all(applied);  // what came late
     } else if (applied.in_doubt()) {
         // Perhaps it is charged already: never twice. Here it counts.
         applied.shard->charges().stop_awaiting(owe(applied, rest, now).owed);

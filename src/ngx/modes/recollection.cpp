@@ -32,7 +32,7 @@ bool let_in(AppliedLimit& applied, WindowRecord& record, const Terms& terms, con
 Terms terms_of(const AppliedLimit& applied, Millis now) noexcept {
     const Rate& rate = applied.verdict.rate;
     return {rate, applied.shard == nullptr ? Truth::local : Truth::redis,
-            propose_reset(applied.limit.window, rate.period, now), now};
+            propose_reset(applied.limit.window_kind, rate.period, now), now};
 }
 
 void show(AppliedLimit& applied, const Window& window) noexcept {
@@ -148,7 +148,7 @@ void take_in(AppliedLimit& applied, const Window& answer, Millis now) noexcept {
                                          [&](WindowRecord& record) { learn(record, terms, answer); });
 }
 
-bool recollect(AppliedLimit& applied, Millis now) noexcept {
+bool show_remembered(AppliedLimit& applied, Millis now) noexcept {
     const auto record = applied.zone->windows().find(applied.id);
     if (!record || !record->confirmed || !is_open(*record, applied.verdict.rate.period, now)) {
         return false;

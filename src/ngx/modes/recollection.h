@@ -70,7 +70,7 @@ Admission without_answer(AppliedLimit& applied, Millis now) noexcept;
 void take_in(AppliedLimit& applied, const Window& answer, Millis now) noexcept;
 
 /// The verdict gets the window that is remembered. False: none is open, as far as its store has said.
-bool recollect(AppliedLimit& applied, Millis now) noexcept;
+bool show_remembered(AppliedLimit& applied, Millis now) noexcept;
 
 /// What is known about the question that the primary has answered.
 Question question_of(const AppliedLimit& applied) noexcept;

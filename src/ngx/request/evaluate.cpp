@@ -49,7 +49,8 @@ const char* locate(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rat
         return "no memory";
     }
     char* begin = append(append(text, store), std::string_view("\0", 1));
-    const char* end = write_window_key(begin, prefix, name, rate.period, applied.limit.window, key, digested);
+    const char* end =
+        write_window_key(begin, prefix, name, rate.period, applied.limit.window_kind, key, digested);
     applied.key = {begin, static_cast<std::size_t>(end - begin)};
     applied.zone = main_conf(r)->zone;
     applied.id = applied.zone->windows().id_of({text, static_cast<std::size_t>(end - text)});
@@ -101,7 +102,7 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, const Rate
     if (rate.limit == 0) {
         verdict.known = true;
         verdict.window = {0, propose_reset(WindowKind::first, rate.period, now_millis())};
-        verdict.outcome = decide(rate, verdict.window, applied.dry_run);
+        verdict.outcome = applied.dry_run ? Outcome::rejected_dry_run : Outcome::rejected;
         return NGX_OK;
     }
     ngx_int_t status = NGX_OK;

@@ -120,7 +120,7 @@ ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
         return NGX_DECLINED;
     }
     context->begin_phase(phase, from);
-    check(*context, from);
+    recall_or_ask(*context, from);
     return context->waiting() ? context->suspend() : conclude(*context, phase, from);
 }
 

@@ -38,7 +38,7 @@ void decide_unchecked(const RequestContext& context, AppliedLimit& applied) noex
     }
     outcome = on_error == OnError::deny && !applied.dry_run ? Outcome::error_denied : Outcome::error_allowed;
     if (has_store) {
-        recollect(applied, now);
+        show_remembered(applied, now);
     }
 }
 
@@ -64,7 +64,7 @@ void show_unopened(AppliedLimit& applied, Millis now) noexcept {
 void leave_undecided(AppliedLimit& applied, Millis now) noexcept {
     if (applied.recalled != Recalled::nothing) {
         applied.verdict.outcome = used_up(applied);
-    } else if (applied.zone != nullptr && !recollect(applied, now)) {
+    } else if (applied.zone != nullptr && !show_remembered(applied, now)) {
         show_unopened(applied, now);
     }
 }
@@ -72,7 +72,7 @@ void leave_undecided(AppliedLimit& applied, Millis now) noexcept {
 /// The cost is above the whole limit, so the request is refused whatever the window holds. Where this machine
 /// does not know the window, its store is asked, so that headers can show it.
 void refuse_before_asking(AppliedLimit& applied, Millis now) noexcept {
-    if (!recollect(applied, now)) {
+    if (!show_remembered(applied, now)) {
         if (applied.shard != nullptr) {
             return;
         }
@@ -127,7 +127,7 @@ void fail(RequestContext& context, AppliedLimit& applied, const char* reason, co
     decide_unchecked(context, applied);
 }
 
-void check(RequestContext& context, std::size_t from) noexcept {
+void recall_or_ask(RequestContext& context, std::size_t from) noexcept {
     const Millis now = now_millis();
     const bool alone = context.count() == 1;
     for (std::size_t i = from; i < context.count(); ++i) {

@@ -4,8 +4,8 @@
 
 namespace rate_limit {
 
-/// The way of one request under its limits, from top to bottom: evaluate → check → decide → settle. What
-/// differs between ways of counting is in ngx/modes.
+/// The way of one request under its limits, from top to bottom: evaluate → recall_or_ask → decide → settle.
+/// What differs between ways of counting is in ngx/modes.
 
 /// Evaluates the location's limits of one phase and adds those that apply. NGX_OK, or NGX_ERROR without
 /// memory.
@@ -20,7 +20,7 @@ void fail(RequestContext& context, AppliedLimit& applied, const char* reason, co
 
 /// Answers limits `from` and after from memory where memory knows, and asks the stores of the others; none,
 /// when one of them rejects without asking.
-void check(RequestContext& context, std::size_t from) noexcept;
+void recall_or_ask(RequestContext& context, std::size_t from) noexcept;
 
 /// Turns what is known of limits `from` and after into verdicts, and all verdicts into the request's outcome.
 /// What the request holds of its limits is given back where one of them refuses it.

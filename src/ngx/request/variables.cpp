@@ -27,7 +27,7 @@ ngx_int_t set_missing(ngx_http_variable_value_t* value) noexcept {
     return NGX_OK;
 }
 
-ngx_int_t set_number(ngx_http_request_t* r, ngx_http_variable_value_t* value, std::int64_t number) noexcept {
+ngx_int_t set_integer(ngx_http_request_t* r, ngx_http_variable_value_t* value, std::int64_t number) noexcept {
     auto* text = static_cast<char*>(ngx_pnalloc(r->pool, max_number));
     if (text == nullptr) {
         return NGX_ERROR;
@@ -46,13 +46,13 @@ ngx_int_t quota_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value
     }
     switch (member) {
         case member_limit:
-            return set_number(r, value, quota.limit);
+            return set_integer(r, value, quota.limit);
         case member_used:
-            return set_number(r, value, quota.used);
+            return set_integer(r, value, quota.used);
         case member_remaining:
-            return set_number(r, value, quota.remaining);
+            return set_integer(r, value, quota.remaining);
         default:
-            return set_number(r, value, quota.reset);
+            return set_integer(r, value, quota.reset);
     }
 }
 

@@ -13,7 +13,7 @@ Debt debt_of(const DebtRecord& waiting) noexcept {
     owed.charges = waiting.charges;
     owed.period = waiting.period;
     owed.kind = waiting.kind;
-    owed.window = waiting.window;
+    owed.window_kind = waiting.window_kind;
     owed.reset = waiting.reset;
     owed.id = window_id_of(waiting);
     owed.receipt.ticket = waiting.ticket;
@@ -96,7 +96,7 @@ bool Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now,
                 waiting.ticket = owed.receipt.ticket;
                 waiting.period = static_cast<std::uint32_t>(owed.period);
                 waiting.kind = owed.kind;
-                waiting.window = owed.window;
+                waiting.window_kind = owed.window_kind;
                 waiting.set_key(key);
             }
             added = true;

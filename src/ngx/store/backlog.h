@@ -20,7 +20,7 @@ class Zone;
 /// What admitted requests owe to one window, or get back from it.
 struct Debt {
     DebtKind kind = DebtKind::charges;  ///< or refunds
-    WindowKind window = WindowKind::first;
+    WindowKind window_kind = WindowKind::first;
     std::int64_t cost = 0;      ///< of all of them
     std::uint64_t charges = 1;  ///< how many they are
     std::int64_t period = 0;

@@ -6,7 +6,7 @@
 #include "ngx/base/zone.h"
 #include "ngx/store/demand.h"
 #include "ngx/wire/script_command.h"
-#include "redis/answer.h"
+#include "redis/decode.h"
 #include "redis/server_words.h"
 
 namespace rate_limit {
@@ -24,7 +24,7 @@ std::string name_of(const StoreConf& store, const Node& primary) {
 class Charges::ChargeCommand final : public ScriptCommand {
 public:
     static ChargeCommand& take();
-    static void give_back(ChargeCommand& command) noexcept { free_list().give_back(command); }
+    static void put_back(ChargeCommand& command) noexcept { free_list().put_back(command); }
 
     std::string_view encode(CommandWriter& writer) override;
     const char* name() const noexcept override;
@@ -65,7 +65,7 @@ Charges::ChargeCommand& Charges::ChargeCommand::take() {
 
 std::string_view Charges::ChargeCommand::encode(CommandWriter& writer) {
     const Millis now = now_millis();
-    const Millis proposed = owed.reset > now ? owed.reset : propose_reset(owed.window, owed.period, now);
+    const Millis proposed = owed.reset > now ? owed.reset : propose_reset(owed.window_kind, owed.period, now);
     const Opening opening{key, now, proposed, latest_reset(owed.period, now)};
     if (repair) {
         return writer.repair(opening, with_text());
@@ -113,7 +113,7 @@ void Charges::ChargeCommand::end() noexcept {
     const bool was_batched = batched;
     const bool was_probe = probe;
     --owner.under_way_;
-    free_list().give_back(*this);
+    free_list().put_back(*this);
     owner.ended(was_batched, was_probe);
 }
 
@@ -245,7 +245,7 @@ void Charges::refund(std::string_view key, const Demand& demand, std::int64_t co
     Charge back;
     back.key = key;
     back.owed.kind = DebtKind::refunds;
-    back.owed.window = demand.window;
+    back.owed.window_kind = demand.window_kind;
     back.owed.cost = cost;
     back.owed.period = demand.rate.period;
     back.owed.reset = reset;
@@ -260,7 +260,7 @@ void Charges::wait(const std::string& key, Debt owed) noexcept {
         return;
     }
     if (owed.reset <= now) {
-        owed.reset = propose_reset(owed.window, owed.period, now);
+        owed.reset = propose_reset(owed.window_kind, owed.period, now);
     }
     try {
         Backlog::Added added = waiting_.add(key, owed, now);
@@ -352,12 +352,12 @@ void Charges::send_waiting() noexcept {
         try {
             ChargeCommand& command = ChargeCommand::take();
             if (!waiting_.take(command.key, command.owed)) {
-                ChargeCommand::give_back(command);
+                ChargeCommand::put_back(command);
                 break;
             }
             if (command.owed.reset <= now) {
                 const Debt owed = command.owed;
-                ChargeCommand::give_back(command);
+                ChargeCommand::put_back(command);
                 drop(owed, Loss::closed);
                 ++closed;
                 continue;

@@ -12,7 +12,7 @@ namespace rate_limit {
 struct Demand {
     WindowId id;  ///< what this machine remembers the window by
     Rate rate;
-    WindowKind window = WindowKind::first;
+    WindowKind window_kind = WindowKind::first;
     std::int64_t want = 0;
     std::int64_t least = 0;  ///< nothing is granted rather than less
     std::int64_t batch = 0;  ///< tokens taken at a time in `lease`, if they are fixed

@@ -10,7 +10,7 @@
 #include "ngx/store/charges.h"
 #include "ngx/store/nodes.h"
 #include "ngx/store/reserve_command.h"
-#include "redis/answer.h"
+#include "redis/decode.h"
 
 namespace rate_limit {
 
@@ -30,18 +30,18 @@ public:
 
     void add(Seat& seat) noexcept {
         seat.fetch_ = this;
-        places -= seat.demand_->want;
+        unclaimed -= seat.demand_->want;
         seats.push(seat);
     }
 
     Terms terms(Millis now) const noexcept {
-        return {demand.rate, Truth::redis, propose_reset(demand.window, demand.rate.period, now), now};
+        return {demand.rate, Truth::redis, propose_reset(demand.window_kind, demand.rate.period, now), now};
     }
 
     Fetches* fetches = nullptr;
-    Queue<Seat> seats;        // first come first served
-    std::int64_t places = 0;  // tokens that are for no seat yet
-    bool ahead = false;       // it is sent also if no request waits for it
+    Queue<Seat> seats;           // first come first served
+    std::int64_t unclaimed = 0;  // tokens that are for no seat yet
+    bool ahead = false;          // it is sent also if no request waits for it
     std::uint32_t events = 0;
 
 private:
@@ -59,7 +59,7 @@ FreeList<Fetch>& free_fetches() {
 
 void Seat::leave() noexcept {
     if (fetch_ != nullptr) {
-        fetch_->places += demand_->want;
+        fetch_->unclaimed += demand_->want;
         fetch_ = nullptr;
         Queue<Seat>::remove(*this);
     }
@@ -135,7 +135,7 @@ void Fetches::find_seat(Seat& seat) noexcept {
     const Demand& what = *seat.demand_;
     const auto found = open_.find(what.id);
     // A fetch that is not answered in time holds up nobody else.
-    if (found != open_.end() && found->second->places >= what.want && nodes_.primary().usable()) {
+    if (found != open_.end() && found->second->unclaimed >= what.want && nodes_.primary().usable()) {
         found->second->add(seat);
         return;
     }
@@ -171,7 +171,7 @@ Fetch& Fetches::start(std::string_view key, const Demand& demand) {
         fetch.begin(key, demand, charges_);
         batched = batched && open_.emplace(demand.id, &fetch).second;
     } catch (...) {
-        free_fetches().give_back(fetch);
+        free_fetches().put_back(fetch);
         throw;
     }
     fetch.fetches = this;
@@ -192,12 +192,12 @@ Fetch& Fetches::start(std::string_view key, const Demand& demand) {
     size = batched && demand.fixed() ? demand.batch : size;
     fetch.demand.least = std::max<std::int64_t>(1, demand.want - here);
     fetch.demand.want = fetch.demand.least;
-    fetch.places = demand.want;
+    fetch.unclaimed = demand.want;
     if (batched && size < demand.want) {
         close(fetch);  // larger than a batch: for itself
     } else if (batched && room && size > demand.want && note(key, demand, reset, 0, now)) {
         fetch.demand.want = size;
-        fetch.places = size;
+        fetch.unclaimed = size;
     }
     return fetch;
 }
@@ -225,7 +225,7 @@ void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
     zone_.windows().change(fetch.demand.id, end_fetch);
     Queue<Seat> seats;
     seats.take_all(fetch.seats);
-    free_fetches().give_back(fetch);
+    free_fetches().put_back(fetch);
     while (!seats.empty()) {
         seats.pop().fail(reason);
     }
@@ -266,7 +266,7 @@ void Fetches::hand_out(Fetch& fetch, std::int64_t granted, const Window& answer)
     } else if (granted > sharing.handed_out) {
         keep(fetch, answer.reset, granted - sharing.handed_out, now);
     }
-    free_fetches().give_back(fetch);
+    free_fetches().put_back(fetch);
     tell(sharing, answer, !live && granted != 0);
 }
 
@@ -380,7 +380,7 @@ bool Fetches::note(std::string_view key, const Demand& demand, Millis reset, std
             note.looked_at = now;
             note.shard = digest_;
             note.period = static_cast<std::uint32_t>(demand.rate.period);
-            note.window = demand.window;
+            note.window_kind = demand.window_kind;
             note.set_key(key);
         }
         note.kind = demand.fixed() ? DebtKind::fixed_tokens : DebtKind::tokens;
@@ -432,7 +432,7 @@ bool Fetches::look(const Noted& seen, bool all, Millis now) noexcept {
         Demand of;
         of.id = id;
         of.rate.period = note.period;
-        of.window = note.window;
+        of.window_kind = note.window_kind;
         charges_.refund(note.key(), of, back, note.reset);
     }
     return back != 0;

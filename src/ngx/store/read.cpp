@@ -4,7 +4,7 @@
 
 #include "core/free_list.h"
 #include "ngx/store/shard.h"
-#include "redis/answer.h"
+#include "redis/decode.h"
 
 namespace rate_limit {
 
@@ -33,7 +33,7 @@ FreeList<ReadCommand>& commands() {
 
 void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
     if (read == nullptr) {
-        commands().give_back(*this);
+        commands().put_back(*this);
     } else if (delivery == Delivery::answered) {
         read->answered(*this, from, *reply);
     } else {
@@ -114,7 +114,7 @@ void Read::lost(ReadCommand& command) noexcept {
 
 void Read::forget(ReadCommand& command) noexcept {
     std::replace(commands_.begin(), commands_.end(), &command, static_cast<ReadCommand*>(nullptr));
-    commands().give_back(command);
+    commands().put_back(command);
 }
 
 void Read::deadline_passed() noexcept {

@@ -48,7 +48,7 @@ void ReservationCommand::answered(Node& from, Delivery delivery, const Reply* re
     } else {
         part_with(delivery, reply);
     }
-    commands().give_back(*this);
+    commands().put_back(*this);
 }
 
 /// The request is still there. If it does not wait any more, it is not told; it will look.

@@ -14,14 +14,14 @@ void ReserveCommand::begin(std::string_view of_window, const Demand& what, Charg
 
 std::string_view ReserveCommand::encode(CommandWriter& writer) {
     sent_at_ = now_millis();
-    const Opening opening{key, sent_at_, propose_reset(demand.window, demand.rate.period, sent_at_),
+    const Opening opening{key, sent_at_, propose_reset(demand.window_kind, demand.rate.period, sent_at_),
                           latest_reset(demand.rate.period, sent_at_)};
     return writer.reserve(opening, {demand.rate.limit, demand.want, demand.least, parts}, with_text());
 }
 
 Fault ReserveCommand::read(const Reply& reply, std::int64_t& granted, Window& window) const noexcept {
-    const Asked asked{demand.rate.limit, demand.rate.period, demand.want, demand.least, sent_at_};
-    return read_reserve(reply, asked, granted, window);
+    const ReserveCall call{demand.rate.limit, demand.rate.period, demand.want, demand.least, sent_at_};
+    return read_reserve(reply, call, granted, window);
 }
 
 Fault ReserveCommand::judge(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept {

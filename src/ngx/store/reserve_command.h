@@ -7,7 +7,7 @@
 #include "core/limit/window.h"
 #include "ngx/store/demand.h"
 #include "ngx/wire/script_command.h"
-#include "redis/answer.h"
+#include "redis/decode.h"
 
 namespace rate_limit {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "ngx/base/log_throttle.h"
-#include "redis/answer.h"
+#include "redis/decode.h"
 
 namespace rate_limit {
 

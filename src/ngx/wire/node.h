@@ -14,8 +14,8 @@
 #include "ngx/wire/connection.h"
 #include "ngx/wire/node_errors.h"
 #include "ngx/wire/outage_log.h"
-#include "redis/answer.h"
 #include "redis/command.h"
+#include "redis/decode.h"
 #include "redis/script.h"
 
 namespace rate_limit {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "ngx/base/counters.h"
-#include "redis/answer.h"
+#include "redis/decode.h"
 
 namespace rate_limit {
 

@@ -57,7 +57,7 @@ Fault read_check(const Reply& reply, Window& window) noexcept;
 Fault read_charge(const Reply& reply, Window& window) noexcept;
 
 /// What the reserve script was asked for.
-struct Asked {
+struct ReserveCall {
     std::int64_t limit = 0;
     std::int64_t period = 0;  ///< of the window, in seconds
     std::int64_t want = 0;
@@ -68,7 +68,8 @@ struct Asked {
 /// Decodes the reply to the reserve script: an array of granted, used and reset, all integers. It is
 /// malformed unless the script can give this answer: otherwise a worker would charge tokens that no server
 /// has counted, or waiting requests would ask again and again. On any fault `granted` is 0.
-Fault read_reserve(const Reply& reply, const Asked& asked, std::int64_t& granted, Window& window) noexcept;
+Fault read_reserve(const Reply& reply, const ReserveCall& call, std::int64_t& granted,
+                   Window& window) noexcept;
 
 /// Decodes the reply to a plain HINCRBY: `used` after the increment.
 Fault read_increment(const Reply& reply, std::int64_t& used) noexcept;

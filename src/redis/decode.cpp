@@ -1,4 +1,4 @@
-#include "redis/answer.h"
+#include "redis/decode.h"
 
 #include <algorithm>
 #include <charconv>
@@ -85,14 +85,14 @@ bool read_present(const ReplyValue& value, std::int64_t& number) noexcept {
 }
 
 /// Whether lua/reserve.lua can give this answer to what it was asked.
-bool can_answer(const Asked& asked, std::int64_t granted, const Window& window) noexcept {
-    const bool open = is_open(window, asked.period, asked.at);
+bool can_answer(const ReserveCall& call, std::int64_t granted, const Window& window) noexcept {
+    const bool open = is_open(window, call.period, call.at);
     if (granted == 0) {
-        const bool refused = asked.want == 0 || window.used > asked.limit - asked.least;
+        const bool refused = call.want == 0 || window.used > call.limit - call.least;
         return refused && (open || (window.used == 0 && window.reset == 0));
     }
-    return open && granted >= asked.least && granted <= std::min(asked.want, window.used) &&
-           window.used <= asked.limit;
+    return open && granted >= call.least && granted <= std::min(call.want, window.used) &&
+           window.used <= call.limit;
 }
 
 /// The value of `name` in the text of INFO; empty if it is not there.
@@ -266,7 +266,8 @@ Fault read_charge(const Reply& reply, Window& window) noexcept {
     return Fault::none;
 }
 
-Fault read_reserve(const Reply& reply, const Asked& asked, std::int64_t& granted, Window& window) noexcept {
+Fault read_reserve(const Reply& reply, const ReserveCall& call, std::int64_t& granted,
+                   Window& window) noexcept {
     granted = 0;
     window = Window{};
     if (reply.is_error()) {
@@ -276,7 +277,7 @@ Fault read_reserve(const Reply& reply, const Asked& asked, std::int64_t& granted
     Window stored;
     if (!is_array_of(reply, 3) || !read_present(reply.values[0], given) ||
         !read_present(reply.values[1], stored.used) || !read_present(reply.values[2], stored.reset) ||
-        !can_answer(asked, given, stored)) {
+        !can_answer(call, given, stored)) {
         return Fault::malformed;
     }
     granted = given;

@@ -1,4 +1,4 @@
-#include "redis/answer.h"
+#include "redis/decode.h"
 
 #include <string>
 #include <vector>
@@ -181,8 +181,8 @@ TEST(Charge, RefusesTheRest) {
 TEST(Reserve, ReadsGrantedUsedAndReset) {
     std::int64_t granted = -1;
     Window window;
-    const Asked asked{100, 60, 10, 1, 1'700'000'000'000 - 30'000};
-    EXPECT_EQ(read_reserve(*RawReply("*3\r\n:5\r\n:42\r\n:1700000000000\r\n"), asked, granted, window),
+    const ReserveCall call{100, 60, 10, 1, 1'700'000'000'000 - 30'000};
+    EXPECT_EQ(read_reserve(*RawReply("*3\r\n:5\r\n:42\r\n:1700000000000\r\n"), call, granted, window),
               Fault::none);
     EXPECT_EQ(granted, 5);
     EXPECT_EQ(window.used, 42);
@@ -191,11 +191,11 @@ TEST(Reserve, ReadsGrantedUsedAndReset) {
          {"*3\r\n:-1\r\n:1\r\n:5\r\n", "*3\r\n:1\r\n$-1\r\n:5\r\n", "*3\r\n$-1\r\n:1\r\n:5\r\n",
           "*2\r\n:1\r\n:5\r\n", "*4\r\n:1\r\n:1\r\n:5\r\n:5\r\n", "*3\r\n:1\r\n:1\r\n*1\r\n:5\r\n", ":1\r\n",
           "$-1\r\n"}) {
-        EXPECT_EQ(read_reserve(*RawReply(bytes), asked, granted, window), Fault::malformed) << bytes;
+        EXPECT_EQ(read_reserve(*RawReply(bytes), call, granted, window), Fault::malformed) << bytes;
         EXPECT_EQ(granted, 0) << bytes;
         EXPECT_EQ(window.reset, 0) << bytes;
     }
-    EXPECT_EQ(read_reserve(*RawReply("-NOSCRIPT x\r\n"), asked, granted, window), Fault::noscript);
+    EXPECT_EQ(read_reserve(*RawReply("-NOSCRIPT x\r\n"), call, granted, window), Fault::noscript);
 }
 
 TEST(Reserve, BelievesWhatTheScriptCanSay) {
@@ -206,14 +206,14 @@ TEST(Reserve, BelievesWhatTheScriptCanSay) {
         Window window;
         bool possible;
     };
-    const auto expect = [](const Asked& asked, const std::vector<Case>& cases) {
+    const auto expect = [](const ReserveCall& call, const std::vector<Case>& cases) {
         for (const Case& one : cases) {
             std::string bytes = "*3\r\n:" + std::to_string(one.granted) +
                                 "\r\n:" + std::to_string(one.window.used) +
                                 "\r\n:" + std::to_string(one.window.reset) + "\r\n";
             std::int64_t granted = 7;
             Window window;
-            const Fault fault = read_reserve(*RawReply(bytes), asked, granted, window);
+            const Fault fault = read_reserve(*RawReply(bytes), call, granted, window);
             EXPECT_EQ(fault, one.possible ? Fault::none : Fault::malformed) << bytes;
             EXPECT_EQ(granted, one.possible ? one.granted : 0) << bytes;
             EXPECT_EQ(window.used, one.possible ? one.window.used : 0) << bytes;
