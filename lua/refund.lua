@@ -1,5 +1,5 @@
--- Gives back to the window that the charge went to, and never below zero. Where nothing is left used it was never opened: the key is
--- deleted, unless it has fields of somebody else.
+-- Gives a cost back to the window that it was charged to, never below zero. If nothing is used after that, the key is deleted,
+-- unless it has other fields.
 -- KEYS[1]: a hash of used and reset. ARGV: cost, reset. Returns {used, reset}; {0, 0} if that window is not there, or not any more.
 
 local key, cost, reset = KEYS[1], tonumber(ARGV[1]), ARGV[2]

@@ -1,8 +1,8 @@
 -- Charges a client's window before the request, as far as the limit leaves it, and opens a new window if none is open.
 -- KEYS[1]: a hash of used and reset. ARGV: limit, want, least, now, proposed, latest and perhaps parts; times in milliseconds.
--- Adds `want`, or what is left; nothing if that is less than `least`. Where there are parts, no more than one of so many parts
--- of what is left, unless `least` is more: only here is that known when several machines take. Returns {granted, used, reset};
--- used and reset are 0 where no window is open and nothing is granted.
+-- Adds `want`, or what is left; nothing if that is less than `least`. With `parts`, grants at most one of so many parts of what
+-- is left, unless `least` is more. Only the script can know what is left when several machines take at once. Returns {granted,
+-- used, reset}; used and reset are 0 where no window is open and nothing is granted.
 
 local key, limit, want, least = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local now, proposed, latest, parts = tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7] or 1)

@@ -20,21 +20,21 @@ namespace {
 constexpr ngx_msec_t interval = 1000;
 constexpr ngx_msec_t interval_with_tokens = 250;
 
-// Between turns of one round, for requests; and of the last one. (With none, nginx would call again at once,
-// before it looks after requests.)
+// The pause between two turns, in which the worker serves requests; last_gap is the last worker's. Without a
+// pause nginx would run the timer again before it serves a request.
 constexpr ngx_msec_t gap = 10;
 constexpr ngx_msec_t last_gap = 1;
 
-// So long the last worker waits for a primary that is connected and does not serve.
+// How long the last worker waits for a primary that is connected and does not serve.
 constexpr ngx_msec_t last_wait = 3000;
 
-// With more commands on their way the last worker waits for answers before it gives back more.
+// With more unanswered commands than this the last worker gives back no more for now.
 constexpr std::size_t most_under_way = 1000;
 
 enum class Stage : unsigned char {
-    running,  // tokens that are not needed go back
-    last,     // all do: nobody will spend them any more
-    over,     // also where the primary will not take them
+    running,  // only tokens that are not needed go back
+    last,     // this is the last worker: all tokens go back
+    over,     // given up: no tokens could go back for last_wait
 };
 
 struct Round {
@@ -42,11 +42,11 @@ struct Round {
     Timer timer{this, on_timer, Timer::Worker::leaves};
     NoteWalk walk;
     Stage stage = Stage::running;
-    ngx_msec_t known = 0;       // since when tokens are noted
-    ngx_msec_t looked_for = 0;  // when charges were, for all shards
-    ngx_msec_t moved = 0;       // when tokens last went back in Stage::last
-    bool kept = false;          // tokens in this walk that are to be tried again
-    std::uint64_t dropped = 0;  // and not logged yet
+    ngx_msec_t known = 0;       // when this worker began to note tokens
+    ngx_msec_t looked_for = 0;  // when charges were last searched for, for all shards
+    ngx_msec_t moved = 0;       // when the last worker last gave tokens back, or began to
+    bool kept = false;          // this walk left tokens that must be tried again
+    std::uint64_t dropped = 0;  // charges, not logged yet
     LogThrottle drop_log{log_dropped, this};
 
     static void on_timer(void* self) noexcept;
@@ -108,9 +108,9 @@ private:
 
 /// What there is to do for charges and their answers, of all shards.
 struct Sending {
-    bool searching = false;  // some may be found in the next turn
-    bool waiting = false;    // for a primary that may be only late
-    bool able = false;       // some primary is there, as far as is known, to give tokens back to
+    bool searching = false;  // more may be found in the next turn
+    bool waiting = false;    // some wait for a primary that may only be late
+    bool able = false;       // some primary can take tokens back, as far as this worker knows
     std::size_t under_way = 0;
 };
 
@@ -204,7 +204,7 @@ NoteWalk::Turn walk_turn(Round& round, const Shards& shards, Zone& zone) noexcep
     return turn;
 }
 
-/// True once in so long a time; `last`: when it was.
+/// True once in each `period`; `last` is when it was last true.
 bool is_time(ngx_msec_t& last, ngx_msec_t period) noexcept {
     const bool time = ngx_current_msec - last >= period;
     last = time ? ngx_current_msec : last;
@@ -231,7 +231,8 @@ ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
     return again ? gap : std::max<ngx_msec_t>(gap, zone.walk().pause(sets, ticks, period));
 }
 
-/// The way of the last worker over all notes. Returns when to go on; `over`: not at all.
+/// One turn of the last worker's walk over all notes. Returns the wait until the next turn; sets `over` if
+/// there is none.
 ngx_msec_t last_turn(Round& round, const MainConf& main, bool& over) {
     over = false;
     Zone& zone = *main.zone;
@@ -267,8 +268,8 @@ ngx_msec_t last_turn(Round& round, const MainConf& main, bool& over) {
     return again ? interval_with_tokens : gap;
 }
 
-/// A leaving worker stays a while when others are there to spend the tokens, so that they can know of them;
-/// the last one until it has given them back.
+/// One turn of a leaving worker. If other workers stay, it leaves after an interval, in which they learn of
+/// the tokens; the last worker stays until it has given all of them back, or has given up.
 ngx_msec_t leaving_turn(Round& round, const MainConf& main, bool& over) {
     if (main.zone->leave()) {
         return last_turn(round, main, over);
@@ -288,7 +289,7 @@ void Round::on_timer(void* self) noexcept {
         try {
             wait = ngx_exiting != 0 ? leaving_turn(round, *main, over) : ordinary_turn(round, *main);
         } catch (...) {
-            over = true;  // without memory; who stays goes on later
+            over = true;  // no memory: a worker that stays tries again later
         }
         stays = ngx_exiting != 0 ? !over : main->zone->walk().noted();
     }
@@ -317,7 +318,7 @@ void start_upkeep(ngx_cycle_t* cycle) noexcept {
     const bool tokens = main != nullptr && main->zone != nullptr && main->zone->walk().noted();
     round.timer.keep_worker(tokens);
     Zone::on_tokens(expect_tokens);
-    // Workers take turns, so that one of them finds what the others would only find gone.
+    // Workers start at different times: if they searched at once, all but one would find nothing.
     round.timer.set(1 + static_cast<ngx_msec_t>(ngx_random()) % interval);
 }
 

@@ -6,11 +6,11 @@ namespace rate_limit {
 
 class Zone;
 
-/// Once a second every worker sees to charges that wait in the zone, and sends on those for its primaries:
-/// also the charges of a worker that is gone, also before a request comes that would connect it. Tokens that
-/// are noted there and not needed go back: workers share the walk over them, a slice each in turn, so that no
-/// turn of an event loop is long; the last worker that leaves gives back all of them. To be called in each
-/// worker.
+/// Starts this worker's upkeep. Once a second it looks in the zone for charges that wait and sends those
+/// whose primary it can reach, even if the worker that owed them is gone and no request has connected this
+/// one yet. It also gives back tokens that are not needed: the workers share the walk over the notes, a slice
+/// each, so that no turn of an event loop is long. The last worker to leave gives back all tokens. Called in
+/// each worker.
 void start_upkeep(ngx_cycle_t* cycle) noexcept;
 
 /// nginx ends, and the zone with it: says what is lost. To be called in the master process.

@@ -18,12 +18,13 @@ struct Opening {
     Millis latest = 0;    ///< latest_reset() of its period at `now`
 };
 
-/// What lua/reserve.lua is asked for.
+/// What lua/reserve.lua is asked for: `want`, or what the limit leaves; at least `least`, or nothing; at most
+/// one of `parts` parts of what is left, unless `least` is more.
 struct Wanted {
     std::int64_t limit = 0;
-    std::int64_t want = 0;   ///< of what the limit leaves, or less,
-    std::int64_t least = 0;  ///< but not less than this,
-    std::int64_t parts = 1;  ///< and at most one of so many parts of it
+    std::int64_t want = 0;
+    std::int64_t least = 0;
+    std::int64_t parts = 1;
 };
 
 /// Encodes one Redis command at a time as a RESP array, into a buffer that is reused: no allocation once it

@@ -43,14 +43,14 @@ public:
 
     explicit CounterTable(const LockUser& user) noexcept : user_(user) {}
 
-    /// Who adds: to be called in each process.
+    /// Says which process adds from now on: called in each process.
     void set_user(const LockUser& user) noexcept {
         user_ = user;
         slot_ = no_slot;
     }
 
-    /// Lays out memory that is all zero, for so many workers at a time and as many that leave. `now`: counts
-    /// begin then. False: the memory is too small.
+    /// Lays out memory that is all zero for this many workers and as many leaving ones; counts begin at
+    /// `now`. False if it is too small.
     [[nodiscard]] bool create(void* memory, std::size_t size, std::size_t workers, Millis now) noexcept;
 
     /// Takes up memory of create(). False: another version of this class has laid it out.
@@ -67,8 +67,8 @@ public:
     void keep(Name name) noexcept;
     bool add_name(Name name) noexcept;
 
-    /// True once in `interval`, for one of the processes that ask: it is to tell the counts. Times are
-    /// milliseconds of a clock that all processes share, modulo 2^32.
+    /// True once in `interval` for one process, which then logs the counts. Times are milliseconds of a clock
+    /// that all processes share, modulo 2^32.
     bool take_turn(std::uint32_t now, std::uint32_t interval) noexcept;
 
     /// How long until the next turn; 0: it is time.

@@ -9,7 +9,8 @@ void DebtCounts::remove(std::uint64_t shard) noexcept {
     }
 }
 
-/// Its own, found from where its digest says onwards; or the last, which all share that found none.
+/// The shard's own place, searched from where its digest points; if all are taken, the last one, which is
+/// shared.
 DebtCounts::Place& DebtCounts::count_of(std::uint64_t shard) const noexcept {
     for (std::size_t i = 0; i < most_shards; ++i) {
         Place& place = memory_->places[(shard + i) % most_shards];

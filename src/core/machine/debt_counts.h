@@ -7,12 +7,12 @@
 
 namespace rate_limit {
 
-/// For how many windows charges wait, by shard, in memory that processes share: who has nothing to send need
-/// not search for it. Counted before they are put into the table and after they are taken out: never too few.
-/// (A worker killed between the two leaves one too many.)
+/// For each shard, for how many windows charges wait, in shared memory: a worker with nothing to send need
+/// not search. A window is counted before its charges enter the table and until they have left it, so the
+/// count is never too low. (A worker killed between the two leaves it one too high.)
 class DebtCounts {
 public:
-    /// More shards than this, of all configurations that there have been, share one more count.
+    /// If there are more shards, over all configurations so far, the rest share one count.
     static constexpr std::size_t most_shards = 127;
 
     struct Place {

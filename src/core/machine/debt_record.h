@@ -10,12 +10,12 @@
 
 namespace rate_limit {
 
-/// What of one window is noted together with its Redis key.
+/// What a debt record notes about one window, together with its Redis key.
 enum class DebtKind : std::uint8_t {
-    charges,       ///< that wait until the primary takes them
-    refunds,       ///< likewise
-    tokens,        ///< that this machine may hold, to be given back when they are not needed
-    fixed_tokens,  ///< likewise, taken in batches of fixed size
+    charges,       ///< charges that wait until the primary takes them
+    refunds,       ///< refunds that wait until the primary takes them
+    tokens,        ///< tokens that this machine may hold, to be given back when they are not needed
+    fixed_tokens,  ///< the same, in batches of fixed size
 };
 
 /// True for what waits until the primary takes it; false for tokens, which are only noted.
@@ -29,16 +29,16 @@ constexpr bool waits(DebtKind kind) noexcept {
 struct DebtRecord {
     static constexpr std::size_t journals = 0;  ///< see RecordTable
 
-    /// Longer Redis keys do not wait here.
+    /// Debts with longer keys find no room here.
     static constexpr std::size_t max_key = 252;
 
     WindowId id;
     Millis reset = 0;           ///< of the window; 0: nothing waits
-    std::int64_t cost = 0;      ///< of all of them; or tokens at hand when they were last looked at
+    std::int64_t cost = 0;      ///< their sum; of a note: tokens at hand at the last look, and since
     std::uint64_t charges = 0;  ///< how many they are
-    Millis looked_at = 0;       ///< when tokens were
+    Millis looked_at = 0;       ///< of a note: when that look was
     std::uint64_t shard = 0;    ///< whose primary they are for: a digest of the names of store and shard
-    Ticket ticket = 0;          ///< under which they were sent
+    Ticket ticket = 0;          ///< the ticket that the charges were sent under
     std::uint32_t period = 0;   ///< seconds
     std::uint16_t key_length = 0;
     WindowKind window_kind = WindowKind::first;

@@ -9,7 +9,7 @@
 
 namespace rate_limit {
 
-/// What a worker goes by that finds a waiting charge, or a note of tokens.
+/// What a walk found: a waiting charge or a note of tokens.
 struct Noted {
     WindowId id;
     Millis reset = 0;
@@ -18,11 +18,11 @@ struct Noted {
     DebtKind kind = DebtKind::charges;
 };
 
-/// What a look at one of them came to.
+/// What the worker did about it.
 enum class Looked : unsigned char {
-    not_at_all,  ///< its shard is away, or it is none of this worker's
+    not_at_all,  ///< nothing: its shard is away, is not configured here, or drops it itself
     kept,
-    given_back,  ///< tokens of it set out to the primary
+    given_back,  ///< its tokens are on their way back to the primary
 };
 
 /// One worker's way over a table of waiting charges and notes of tokens, a few sets at a time: no turn of its

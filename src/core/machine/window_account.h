@@ -14,7 +14,7 @@ namespace rate_limit {
 /// `used` is a lower bound of the truth. It grows with each charge when a worker sends it; and if an answer
 /// says more, `used` becomes that. Neither counts a charge twice.
 
-/// What a request asks a limit under. `proposed` is the end of a window that would open now.
+/// Under which terms a request uses a limit. `proposed` is the end of a window that would open now.
 struct Terms {
     Rate rate;
     Truth truth = Truth::local;
@@ -106,8 +106,8 @@ bool is_on_its_way(const WindowRecord& record, Millis now, Millis patience) noex
 /// same window.
 bool may_ask(WindowRecord& record, Millis now) noexcept;
 
-/// Some node has just said that the limit is reached, though may_ask() had not been called for it. That is
-/// fresh enough for a second. It does not postpone a question that would come later than that.
+/// A node has just said that the limit is reached without being asked through may_ask(). No question is due
+/// for a second; a later one is not put off.
 void heard(WindowRecord& record, Millis now) noexcept;
 
 }  // namespace rate_limit

@@ -17,8 +17,8 @@ struct Subject {
     std::string_view node;  ///< its address as configured; empty: the shard itself
 };
 
-/// What is counted of one subject, as an enum: specialised beside it with the `name` of the whole and the
-/// `count` of its kinds. A new counter is a new kind.
+/// Describes the counters that the enum `Kind` lists: a specialisation beside the enum gives them a `name`
+/// and the `count` of kinds. A new counter is a new enumerator.
 template <typename Kind>
 struct CountersOf;
 
@@ -37,7 +37,7 @@ public:
     Counters(CounterTable& table, const Subject& subject) noexcept
         : Counters(table, subject, std::make_index_sequence<groups>()) {}
 
-    /// Those that have no room.
+    /// The subject that counts for all subjects without a place in the zone.
     static Subject others() noexcept { return {"*", "*", {}}; }
 
     /// Calls fn(CounterTable::Name) for each group that the subject needs.
@@ -52,7 +52,7 @@ public:
         groups_[index(kind) / size].add(index(kind) % size, more);
     }
 
-    /// Of others(), where has_place() is false.
+    /// The count; where has_place() is false, that of others().
     std::uint64_t count(Kind kind) const noexcept {
         return groups_[index(kind) / size].count(index(kind) % size);
     }

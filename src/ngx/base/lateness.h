@@ -9,7 +9,8 @@ namespace rate_limit {
 /// Such a deadline is put off once, by as long as the worker was late.
 class Lateness {
 public:
-    /// The timer has fired and something is overdue. True: it is not judged before grace() has passed.
+    /// Called when the timer has fired and something is overdue. True if this worker was late itself, and was
+    /// not excused the time before: the caller then judges only after grace().
     bool excuses(const Timer& timer) noexcept {
         const ngx_msec_t late = ngx_current_msec - timer.due();
         excused_ = late >= tolerated && !excused_;
@@ -24,7 +25,7 @@ private:
     static constexpr ngx_msec_t tolerated = 10;  // an ordinary turn of the loop takes less
     static constexpr ngx_msec_t longest = 100;
 
-    bool excused_ = false;  // the last time
+    bool excused_ = false;  // excuses() was true the last time
     ngx_msec_t grace_ = 0;
 };
 

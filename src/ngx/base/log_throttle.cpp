@@ -20,8 +20,8 @@ struct LogThrottle::Untold {
 
     static LogThrottle& at(ngx_queue_t& link) noexcept { return *ngx_queue_data(&link, LogThrottle, link_); }
 
-    /// They have been held back since at most one interval, so one pass over all of them twice a second
-    /// keeps the promise of two seconds.
+    /// A throttle may tell again after one interval; two passes a second over all that hold something back
+    /// keep the promise of two seconds.
     static void on_timer(void* self) noexcept {
         Untold& all = *static_cast<Untold*>(self);
         ngx_queue_t due;

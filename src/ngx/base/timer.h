@@ -38,7 +38,7 @@ public:
     /// When it fires or fired, in terms of ngx_current_msec. It has been set.
     ngx_msec_t due() const noexcept { return due_; }
 
-    /// Worker::stays or Worker::leaves; also of a timer that is armed.
+    /// True stands for Worker::stays. Also for an armed timer.
     void keep_worker(bool keeps) noexcept { event_.cancelable = !keeps; }
     bool keeps_worker() const noexcept { return !event_.cancelable; }
 

@@ -11,19 +11,19 @@ namespace {
 
 ngx_str_t zone_name = ngx_string("ngx_http_rate_limit_module");
 
-/// Of the zone, a quarter is for charges that wait and notes of tokens, and never more than this: workers
-/// walk over it all the time.
+/// A quarter of the zone, at most most_waiting bytes, is for charges that wait and for notes of tokens. It is
+/// bounded because workers walk over it all the time.
 constexpr std::size_t waiting_part = 4;
 constexpr std::size_t most_waiting = std::size_t{64} * 1024 * 1024;
 
 void (*tokens_noted)() noexcept = nullptr;
 
-/// A sixteenth is for counters, and never more than this. The rest is for windows.
+/// A sixteenth, at most most_counting bytes, is for counters. Windows get the rest.
 constexpr std::size_t counting_part = 16;
 constexpr std::size_t most_counting = std::size_t{4} * 1024 * 1024;
 
-/// The zone that the running configuration has; null: it has none. Another tag is that of another copy of
-/// this module.
+/// The zone of the running configuration; null if it has none. A tag other than this module's means that
+/// another copy of the module made it.
 const ngx_shm_zone_t* running_zone() noexcept {
     const auto* part = const_cast<const ngx_list_part_t*>(&ngx_cycle->shared_memory.part);
     for (; part != nullptr; part = part->next) {
@@ -69,8 +69,8 @@ ngx_int_t Zone::reserve(ngx_conf_t* cf, std::size_t size) noexcept {
     return NGX_OK;
 }
 
-/// nginx calls this for memory of its own making, with null, or for what another configuration has in use,
-/// with that one's Zone.
+/// nginx calls this with null for memory that it has just mapped, and with the running configuration's Zone
+/// for memory that is in use.
 ngx_int_t Zone::init(ngx_shm_zone_t* zone, void* previous) noexcept {
     auto& self = *static_cast<Zone*>(zone->data);
     self.enter_process();
@@ -114,7 +114,8 @@ ngx_int_t Zone::create(ngx_shm_zone_t& zone) noexcept {
     return compare_with_running(zone);
 }
 
-/// False: it is too small. Each part begins on a cache line. The fixed part is of the counters' share.
+/// Each part begins on a cache line; the fixed part comes out of the counters' share. False if the zone is
+/// too small.
 bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept {
     const char* const end = memory + size;
     const auto part = [&](std::size_t bytes) {

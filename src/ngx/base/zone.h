@@ -44,19 +44,21 @@ public:
     WindowTable& windows() noexcept { return windows_; }
     DebtTable& debts() noexcept { return debts_; }
 
-    /// Of the charges in it; not of the notes of tokens.
+    /// For each shard, how many records of debts() are charges or refunds that wait; notes of tokens do not
+    /// count.
     DebtCounts& debt_counts() noexcept { return debt_counts_; }
 
     /// The workers' common way over debts(); noted() tells whether tokens are noted there.
     SharedWalk& walk() noexcept { return walk_; }
 
-    /// Tokens are being noted in debts(): says so to all workers, and to this one by a call of its own.
+    /// A worker is about to note tokens in debts(): tells all workers, and this one by the call of
+    /// on_tokens().
     void note_tokens() noexcept;
 
-    /// What this process calls where it notes tokens in any zone.
+    /// Sets what this process calls when it notes tokens, in any zone.
     static void on_tokens(void (*call)() noexcept) noexcept;
 
-    /// Of those in Redis.
+    /// Windows of Redis stores that were lately seen used up.
     UsedUpWindows& used_up() noexcept { return used_up_; }
 
     /// What happened to all workers since the zone was made.

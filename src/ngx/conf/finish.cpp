@@ -66,7 +66,7 @@ ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept {
     if (main.limits.nelts == 0 && main.zone_size == NGX_CONF_UNSET_SIZE && running == 0) {
         return NGX_OK;
     }
-    // A configuration without limits keeps what there is: the next one may want it.
+    // A configuration without limits keeps the running zone, as the next one may need it.
     if (main.limits.nelts == 0 && main.zone_size == NGX_CONF_UNSET_SIZE) {
         main.zone_size = running;
     }

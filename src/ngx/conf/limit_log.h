@@ -21,12 +21,12 @@ public:
     LimitLog(const LimitLog&) = delete;
     LimitLog& operator=(const LimitLog&) = delete;
 
-    /// The limit could not be checked. `reason` is static text: its address tells the kind. Where the text that
-    /// a variable gave is the reason, `noun`, static too, says what it was to be, such as "rate".
+    /// The limit could not be checked. `reason` is static text: its address tells the kind. Where the text
+    /// that a variable gave is the reason, `noun`, static too, says what it was to be, such as "rate".
     void unchecked(ngx_http_request_t* r, const Limit& limit, const char* reason, const char* noun = nullptr,
                    std::string_view text = {}) noexcept;
 
-    /// A variable's text was to be the cost, and no cost reads so.
+    /// A variable was to give the cost, and its text is no cost.
     void bad_cost(ngx_http_request_t* r, const Limit& limit, std::string_view text) noexcept;
 
 private:

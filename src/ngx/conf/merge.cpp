@@ -205,7 +205,7 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
     return resolve_limits(cf, conf) == NGX_OK ? NGX_CONF_OK : static_cast<char*>(NGX_CONF_ERROR);
 }
 
-/// A store's name that is a variable is compared as text, for nobody knows its value yet.
+/// Store names that contain variables are compared as text: their values are not known yet.
 ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept {
     const auto* limits = static_cast<const Limit* const*>(main.limits.elts);
     const auto key_of = [](const Limit& limit) {

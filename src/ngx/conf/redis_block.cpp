@@ -119,7 +119,7 @@ char* refuse_duplicate(ngx_conf_t* cf) noexcept {
     return refuse(cf, "duplicate \"%V\" in \"rate_limit_redis\": keep one", &words_of(cf)[0]);
 }
 
-constexpr ngx_int_t longest_wait = 10'000;  // milliseconds; nobody means a request to wait longer
+constexpr ngx_int_t longest_wait = 10'000;  // milliseconds; hardly anybody means a request to wait longer
 
 /// Reads a time in milliseconds. `waits`: a request may have to wait that long.
 char* set_time(ngx_conf_t* cf, ngx_msec_t& time, bool waits) {

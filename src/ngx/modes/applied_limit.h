@@ -33,13 +33,13 @@ struct Holding {
     Millis reset = 0;       ///< of the window in Redis that counts it
 };
 
-/// What this machine remembers before any store is asked.
+/// What recall() found.
 enum class Recalled : unsigned char {
-    nothing,     ///< nothing, or that there is room
-    used_up,     ///< that the limit is reached
-    admitted,    ///< tokens, which the request has now
-    to_confirm,  ///< that the limit is reached, and it is this request's turn to ask the primary whether that
-                 ///< is still so
+    nothing,     ///< no reason to refuse
+    used_up,     ///< the limit is reached
+    admitted,    ///< there were tokens, and the request has them now
+    to_confirm,  ///< the limit is reached, and it is this request's turn to ask the primary whether that is
+                 ///< still so
 };
 
 /// One limit that applies to one request, and how far the request has come under it. Lives in the request.
@@ -70,7 +70,7 @@ struct AppliedLimit {
     Holding holding;
     Demand demand;  ///< what of the limit the store is asked for, where it is asked for more than the window
     std::variant<std::monostate, Read, Reservation, Seat>
-        asked;                      ///< what the store was asked; first: nothing
+        asked;                      ///< what the store was asked; monostate: nothing
     const char* failure = nullptr;  ///< why the limit could not be checked: static text for a log line
 
     /// What the store was asked; null: nothing.
@@ -79,7 +79,7 @@ struct AppliedLimit {
         return read != nullptr ? static_cast<Answer*>(read) : grant();
     }
 
-    /// Likewise, where it was asked for a part of the limit.
+    /// The same, if the store was asked for a part of the limit; else null.
     Grant* grant() noexcept {
         auto* seat = std::get_if<Seat>(&asked);
         return seat != nullptr ? static_cast<Grant*>(seat) : std::get_if<Reservation>(&asked);
@@ -88,7 +88,7 @@ struct AppliedLimit {
     /// What the store has granted, once: the caller has to settle it. 0 where it was not asked for any.
     std::int64_t take_granted() noexcept { return grant() != nullptr ? grant()->take_granted() : 0; }
 
-    /// The request was charged, or was not: nobody knows.
+    /// True if nobody knows whether the primary charged the request.
     bool in_doubt() noexcept { return grant() != nullptr && grant()->in_doubt(); }
 
     /// What the request holds is the caller's from now on: to be charged or given back.

@@ -25,7 +25,7 @@ void remember_answer(AppliedLimit& applied, const Terms& terms, const Window& an
     });
 }
 
-/// Takes what was granted after the request had gone on without it. False: nothing was.
+/// Takes over what the primary granted after the request had gone on. False if it granted nothing.
 bool take_late_grant(AppliedLimit& applied, Millis now) noexcept {
     const std::int64_t granted = applied.take_granted();
     if (granted == 0) {
@@ -101,10 +101,10 @@ void ChargeRefund::settle(AppliedLimit& applied, std::int64_t due, Millis now) c
     } else if (due == 0) {
         give_back_here(applied, applied.take_holding());
     } else if (reservation != nullptr && reservation->unsettled()) {
-        // It may be charged already: its answer will say what is left to do.
+        // The primary may have charged it already: its answer will tell what is left to do.
         reservation->keep(owe(applied, due, now).owed);
     } else if (applied.in_doubt()) {
-        // Perhaps it is charged: never twice. Here it counts.
+        // The primary may have charged it, so it is not charged again; memory counts it.
         applied.shard->charges().stop_awaiting(owe(applied, due, now).owed);
     } else {
         charge_redis(applied, due, now);

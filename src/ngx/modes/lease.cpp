@@ -103,7 +103,7 @@ Admission Lease::admit(AppliedLimit& applied, Millis now) const noexcept {
     return granted >= applied.cost ? Admission::admitted : Admission::refused;
 }
 
-/// What the tokens do not cover is charged: with others at hand, or to the primary.
+/// Charges what the tokens do not cover: from other tokens at hand, or at the primary.
 void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept {
     if (due == 0) {
         give_back_all(applied);
@@ -121,7 +121,7 @@ void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const no
     if (rest == 0 || (may_consume && consume_here(applied, rest, now).consumed)) {
         give_back_all(applied);  // what came late
     } else if (applied.in_doubt()) {
-        // Perhaps it is charged already: never twice. Here it counts.
+        // The primary may have charged it, so it is not charged again; memory counts it.
         applied.shard->charges().stop_awaiting(owe(applied, rest, now).owed);
     } else {
         charge_redis(applied, rest, now);

@@ -5,7 +5,7 @@
 
 namespace rate_limit {
 
-/// Beside other limits only: alone it is looked at once, when it admits.
+/// Recalls only if other limits apply too: if it is alone, admit() looks at the record anyway.
 bool Local::recalls_first(const AppliedLimit& /*applied*/, bool alone) const noexcept {
     return !alone;
 }

@@ -12,16 +12,16 @@ namespace rate_limit {
 /// What this machine remembers of the window of one limit of one request, as the modes use it. Each function
 /// is one or two steps under the lock of one record; nothing here waits.
 
-/// What the limit is asked under now.
+/// What this limit brings to its record: rate, where the truth is, the end of a new window, the time.
 Terms terms_of(const AppliedLimit& applied, Millis now) noexcept;
 
-/// The verdict gets the window.
+/// Puts the window into the verdict.
 void show(AppliedLimit& applied, const Window& window) noexcept;
 
-/// Redis has lately said of the window that its limit is reached; or of another one by chance.
+/// True if Redis has lately said that the limit is reached. May be true of other windows, by chance.
 bool may_be_used_up(const AppliedLimit& applied) noexcept;
 
-/// So that requests that come after look at what is remembered before they ask.
+/// Makes later requests look at the record before they ask.
 void note_used_up(AppliedLimit& applied, Millis now) noexcept;
 
 /// The record of the window, if it is open and leaves less than `need`.
@@ -34,11 +34,11 @@ Recalled reject_by(AppliedLimit& applied, const WindowRecord& record) noexcept;
 /// unless it is its turn to ask the primary, or unless charges are in it that Redis has not taken.
 Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, Millis now) noexcept;
 
-/// Whose word on the window comes with a request.
+/// Where the word on a window comes from.
 enum class Source : unsigned char {
-    memory,   ///< nobody's: what is remembered decides
-    node,     ///< any node's, perhaps older than what is remembered
-    primary,  ///< the primary's, asked by a request that recalled Recalled::to_confirm
+    memory,   ///< this machine: what is remembered decides
+    node,     ///< any node: perhaps older than what is remembered
+    primary,  ///< the primary, asked by a request that recalled Recalled::to_confirm
 };
 
 struct Word {
@@ -63,7 +63,8 @@ Admission enter_unasked(AppliedLimit& applied, Millis now) noexcept;
 /// There is no room to remember the window: what the node answered decides.
 Admission by_answer_alone(AppliedLimit& applied, const Window& answer, Millis now) noexcept;
 
-/// The store was asked and has not answered: that the limit is reached stands where this machine knows it.
+/// The store was asked and has not answered. The request is refused if this machine knows that the limit is
+/// reached.
 Admission without_answer(AppliedLimit& applied, Millis now) noexcept;
 
 /// Takes in the answer for a request that is refused whatever it says. The verdict gets that window.

@@ -4,11 +4,11 @@
 
 namespace rate_limit {
 
-/// The request leaves a limit of a Redis store and owes it `cost`, not 0, which counts here from now on, in
-/// place of what the request held here. The caller sees to it that the primary gets it.
+/// Counts `cost` (not 0) in the record, in place of what the request held there, and returns what the caller
+/// has to charge at the primary.
 Charge owe(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept;
 
-/// Likewise, and sends it.
+/// owe(), and sends the charge.
 void charge_redis(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept;
 
 }  // namespace rate_limit

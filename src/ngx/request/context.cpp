@@ -96,7 +96,7 @@ void RequestContext::on_answer(Answer& answer) noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
         if (applied_[i].answer() == &answer) {
             applied_[i].zone->windows().prefetch(
-                applied_[i].id);  // it arrives while the worker reads other answers
+                applied_[i].id);  // the record reaches the cache while the worker reads other answers
         }
     }
     longest_ = std::max(longest_, answer.waited());

@@ -60,7 +60,7 @@ public:
         precontent_done = true;
     }
 
-    /// The limits `from` and after are asked about in this phase.
+    /// A phase begins; it decides the limits from number `from` on.
     void begin_phase(Phase phase, std::size_t from) noexcept {
         phase_ = phase;
         from_ = from;
@@ -76,7 +76,8 @@ public:
         return begun_ && decided && outcome != Outcome::rejected && outcome != Outcome::error_denied;
     }
 
-    /// Between these two the request is asking its stores: an answer that comes at once does not resume it.
+    /// Between these two calls the request is asking its stores: an answer that comes at once does not resume
+    /// it.
     void begin_asking() noexcept { asking_ = true; }
     void end_asking() noexcept { asking_ = false; }
 
@@ -88,7 +89,7 @@ public:
     /// The request ends: lets go of everything it waits for.
     void detach() noexcept;
 
-    /// Milliseconds that the request waited for its stores: the sum of its phases, of each the slowest limit.
+    /// Milliseconds that the request waited for its stores: in each phase as long as its slowest limit took.
     ngx_msec_t store_time() const noexcept { return store_time_; }
     void end_wait() noexcept;
 

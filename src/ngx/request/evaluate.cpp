@@ -69,7 +69,7 @@ const char* locate(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rat
     return nullptr;
 }
 
-/// An earlier limit of the request that has the same window, as rates and keys turned out; null for none.
+/// An earlier limit of this request that turned out to have the same window; null if there is none.
 const Limit* twin_of(const RequestContext& context, const AppliedLimit& applied) noexcept {
     for (std::size_t i = 0; &context.applied(i) != &applied; ++i) {
         const AppliedLimit& other = context.applied(i);
@@ -80,8 +80,7 @@ const Limit* twin_of(const RequestContext& context, const AppliedLimit& applied)
     return nullptr;
 }
 
-/// Takes the limit that was added last out of the request, whose limit `twin` charges the same window
-/// already.
+/// Takes out the limit that was added last, because `twin` already charges its window.
 void skip_last(RequestContext& context, const Limit& limit, const Limit& twin) noexcept {
     context.drop_last();
     if (!limit.skip_logged) {

@@ -134,7 +134,8 @@ ngx_int_t precontent_handler(ngx_http_request_t* r) noexcept {
     return limit_request(r, Phase::precontent);
 }
 
-/// Charges an admitted request, however it ended. One whose client left while it waited was not admitted.
+/// Charges an admitted request, however it ended. A request whose client left while it waited was not
+/// admitted.
 ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
     if (r != r->main) {
         return NGX_OK;

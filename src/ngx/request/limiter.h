@@ -18,8 +18,9 @@ bool bypassed(ngx_http_request_t* r, const LocationConf& conf, ngx_int_t& status
 void fail(RequestContext& context, AppliedLimit& applied, const char* reason, const char* noun = nullptr,
           std::string_view text = {}) noexcept;
 
-/// Answers limits `from` and after from memory where memory knows, and asks the stores of the others; none,
-/// when one of them rejects without asking.
+/// Decides limits `from` and after by memory where that is enough. Then asks the stores of the others, unless
+/// a limit has already refused the request. If a cost never fits, only stores of such limits are asked, so
+/// that headers can show their windows.
 void recall_or_ask(RequestContext& context, std::size_t from) noexcept;
 
 /// Turns what is known of limits `from` and after into verdicts, and all verdicts into the request's outcome.

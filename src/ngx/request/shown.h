@@ -11,13 +11,13 @@ namespace rate_limit {
 /// Writes into the verdicts what each limit is due: 0 for an exempt status, and where nothing is charged.
 void find_due(RequestContext& context, ngx_uint_t status) noexcept;
 
-/// The limit that the `github` headers show. What is due has been found.
+/// The limit that the `github` headers show; finds what is due first.
 VerdictIndex shown_limit(RequestContext& context, ngx_uint_t status) noexcept;
 
-/// The one that the variables describe. What is due has been found.
+/// The limit that the variables describe; finds what is due first.
 VerdictIndex described_limit(RequestContext& context, ngx_uint_t status) noexcept;
 
-/// Its numbers; false for none.
+/// The numbers of described_limit(); false if there is none, or its window is not known.
 bool described_quota(RequestContext& context, ngx_uint_t status, Millis now, Quota& quota) noexcept;
 
 }  // namespace rate_limit

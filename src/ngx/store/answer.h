@@ -58,13 +58,13 @@ protected:
     /// A further part of check_timeout has passed.
     void move_on(Stage stage) noexcept { deadlines_->move(*this, stage); }
 
-    /// It does not wait any more; nobody is told.
+    /// Stops waiting; the owner is not told.
     void stop() noexcept {
         owner_ = nullptr;
         waited_ = deadlines_->remove(*this);
     }
 
-    /// The wait is over: the last thing done with it.
+    /// Stops waiting and tells the owner, who may destroy this object.
     void end(const char* failure) noexcept {
         Owner* owner = owner_;
         failure_ = failure;
@@ -81,7 +81,7 @@ private:
     ngx_msec_t waited_ = 0;
 };
 
-/// An answer that brings a part of the limit: whoever takes it has to settle it or give it back.
+/// An answer that brings a part of the limit: the request that takes it must settle it or give it back.
 class Grant : public Answer {
 public:
     /// What was granted, once.

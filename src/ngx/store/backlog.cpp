@@ -29,7 +29,7 @@ Backlog::Added Backlog::add(const std::string& key, const Debt& owed, Millis now
         return added;
     }
     if (owed.kind == DebtKind::refunds) {
-        return added;  // in this worker there is one sum for a key
+        return added;  // this worker's own map has one sum for each key, and refunds need one for each window
     }
     auto found = here_.find(key);
     if (found == here_.end()) {

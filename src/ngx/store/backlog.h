@@ -46,21 +46,20 @@ public:
     };
     Added add(const std::string& key, const Debt& owed, Millis now);
 
-    /// Takes out what waits for one window, which may have closed. False: nothing was found, in as much of
-    /// the zone as one turn of the event loop looks at; while searching(), the next turn looks further.
+    /// Takes out what waits for one window, perhaps a closed one. False if this turn's part of the zone has
+    /// nothing; while searching() there is more to look through.
     bool take(std::string& key, Debt& owed);
 
     /// The last take() stopped at that limit, with more of the zone to look through.
     bool searching() const noexcept { return cut_short_; }
 
-    /// The next take() begins behind what the last one found: the primary refused that, and may take another
-    /// one.
+    /// The next take() starts after the last one found, because the primary refused that.
     void move_on() noexcept { ++set_; }
 
-    /// The zone may be looked through once more, though nothing was found in it.
+    /// Lets take() search the zone again although it found nothing.
     void search() noexcept { in_vain_ = 0; }
 
-    /// Takes out some of those in this worker whose window has closed.
+    /// Takes out some of the debts in this worker whose window has closed.
     template <typename Fn>
     void take_closed(Millis now, Fn&& fn) {
         for (int left = closed_at_once; left > 0 && !ends_.empty() && ends_.begin()->first <= now; --left) {
@@ -68,7 +67,7 @@ public:
         }
     }
 
-    /// What the charges cost together that wait in the zone for one window.
+    /// The cost of all charges that wait in the zone for this window.
     std::int64_t cost_of(const WindowId& id) const noexcept;
 
     bool full_here() const noexcept { return here_.size() >= max_here; }

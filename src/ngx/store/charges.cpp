@@ -324,8 +324,8 @@ void Charges::open_gate() noexcept {
     send_waiting();  // unless a batch is under way, whose end does
 }
 
-/// A probe that left the gate closed makes room for the next one: it never left, or is in doubt, or was
-/// answered by an error of its own.
+/// A command has ended, perhaps one of the batch or the probe. If the gate is still closed after a probe, the
+/// next charge may probe.
 void Charges::ended(bool batched, bool probe) noexcept {
     if (probe && gate_ == Gate::probing) {
         gate_ = Gate::closed;
@@ -347,7 +347,7 @@ void Charges::send_waiting() noexcept {
     const std::size_t most = probes ? 1 : max_batch;
     std::size_t sent = 0;
     std::size_t closed = 0;
-    ++batched_;  // held until all are submitted: the batch must not end, and the next begin, within this loop
+    ++batched_;  // counted as one more until all are submitted, so that the batch cannot end within this loop
     while (sent < most && closed < max_closed) {
         try {
             ChargeCommand& command = ChargeCommand::take();

@@ -27,8 +27,8 @@ struct Charge {
 ///
 /// A charge that could not be sent, or that the primary refused, waits in the backlog, summed per window, and
 /// is sent while that window is open. A charge that was sent and not answered is in doubt: it is counted and
-/// never sent again. So admitted - in doubt <= stored <= admitted. What the primary answers goes into the
-/// memory of windows.
+/// never sent again. So of a `check_charge` window: admitted - in doubt <= stored <= admitted. What the
+/// primary answers goes into the memory of windows.
 ///
 /// Charges go through a gate. It closes when the primary is lost, and when the primary refuses writes (OOM,
 /// MISCONF, NOREPLICAS, NOPERM, READONLY), though it still answers reads then and stays usable. While the
@@ -55,13 +55,13 @@ public:
     /// Gives `cost` back to the window of `demand` that ends at `reset`. A refund waits where charges wait.
     void refund(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset) noexcept;
 
-    /// They are not on their way any more, as far as the memory of the window knows.
+    /// No answer to these charges is awaited any more: the record stops counting them as unanswered.
     void stop_awaiting(const Debt& owed) noexcept;
 
-    /// They were sent, and the connection ended before the answer.
+    /// The charges were sent, and the connection ended before the answer.
     void doubt(const Debt& owed) noexcept;
 
-    /// The same of a reservation: clients may have been charged for nothing.
+    /// The same for one reservation: clients may have been charged for nothing.
     void doubt_reservation() noexcept;
 
     /// Sends what waits, as far as the primary takes it now.
@@ -80,14 +80,13 @@ public:
         }
     }
 
-    /// True where send_waiting() has stopped at its limit for one turn of the event loop: its caller calls it
-    /// again in another turn.
+    /// True if send_waiting() stopped at its limit for one turn: the caller calls it again in the next.
     bool searching() const noexcept { return closing_ || waiting_.searching(); }
 
-    /// Lets send_waiting() look once more where it found nothing. Its caller does so now and then.
+    /// Makes send_waiting() search again where it found nothing; called now and then.
     void search() noexcept { waiting_.search(); }
 
-    /// No charge waits longer for its answer.
+    /// Longer than any charge waits for its answer.
     Millis patience() const noexcept { return static_cast<Millis>(store_.charge_timeout) + 1000; }
 
     /// What is known of a window when the primary is asked about it; `events` as its record has them.

@@ -10,7 +10,7 @@ namespace rate_limit {
 
 namespace {
 
-/// Those that what has no room counts for come first.
+/// First the counters that stand in for subjects without room.
 template <typename Fn>
 void for_each_name(const MainConf& main, Fn&& fn) noexcept {
     Counters<Loss>::for_each_name(Counters<Loss>::others(), fn);

@@ -27,13 +27,12 @@ private:
     ngx_msec_t started_ = 0;
 };
 
-/// The deadlines of all that waits for one store, each a part of check_timeout after its start. Each queue is
-/// sorted by itself, because whatever enters it does so when it has waited equally long; one timer serves all
-/// queues.
+/// The deadlines of all that waits for one store: each is a part of check_timeout after its start. Everything
+/// enters a given queue after the same time of waiting, so each queue is sorted. One timer serves all queues.
 class Deadlines {
 public:
-    /// Each has a queue. Reads pass three; what has only one deadline has a queue of its own, for it enters
-    /// that earlier.
+    /// Each stage has a queue. A read passes through three; what has one deadline has a queue of its own,
+    /// because it enters that at once.
     enum class Stage : unsigned char { first_third, second_third, last_third, whole };
 
     class Owner {

@@ -14,7 +14,7 @@ struct Demand {
     Rate rate;
     WindowKind window_kind = WindowKind::first;
     std::int64_t want = 0;
-    std::int64_t least = 0;  ///< nothing is granted rather than less
+    std::int64_t least = 0;  ///< if only less than this is left, nothing is granted
     std::int64_t batch = 0;  ///< tokens taken at a time in `lease`, if they are fixed
 
     /// False: batches are as large as batch_size() says.

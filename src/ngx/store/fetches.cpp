@@ -82,7 +82,7 @@ void Seat::fail(const char* reason) noexcept {
     end(reason);
 }
 
-/// Gives the request what it waits for; or nothing, and the reason in `window`.
+/// Gives the request its tokens, or none; then `window` shows why.
 void Seat::serve(std::int64_t tokens, const Window& window) noexcept {
     fetch_ = nullptr;
     granted_ = tokens;
@@ -220,7 +220,7 @@ void Fetches::close(Fetch& fetch) noexcept {
     }
 }
 
-/// The last thing done with a fetch that got no answer.
+/// Ends a fetch that got no answer; it must not be used after this.
 void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
     zone_.windows().change(fetch.demand.id, end_fetch);
     Queue<Seat> seats;
@@ -270,8 +270,8 @@ void Fetches::hand_out(Fetch& fetch, std::int64_t granted, const Window& answer)
     tell(sharing, answer, !live && granted != 0);
 }
 
-/// By way of the window's record, under one lock, so that each request that has a seat gets its tokens. False
-/// without room in the memory, or when Redis is in another window.
+/// Hands out through the window's record, under one lock, so that each request that has a seat gets its
+/// tokens. False without room in the memory, or when Redis is in another window.
 bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Window& answer,
                             Sharing& sharing) noexcept {
     const Millis now = now_millis();
@@ -294,7 +294,7 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
     return kept;
 }
 
-/// Without the window's record: what is left goes back to the primary at once.
+/// Hands out without the record: what is left goes back to the primary at once.
 void Fetches::hand_out_there(const Fetch& fetch, std::int64_t granted, const Window& answer,
                              Sharing& sharing) noexcept {
     std::int64_t left = granted;
@@ -309,8 +309,8 @@ void Fetches::hand_out_there(const Fetch& fetch, std::int64_t granted, const Win
     }
 }
 
-/// Tells the requests. One that found too little, though the primary has as much, asks again; all do for whom
-/// the tokens came too late, when their window had ended.
+/// Tells the requests. A request asks again if it got too little although the primary has enough, or if its
+/// tokens came after their window had ended.
 void Fetches::tell(Sharing& sharing, const Window& answer, bool too_late) noexcept {
     std::int64_t used = sharing.used - sharing.handed_out;
     while (!sharing.served.empty()) {
@@ -332,8 +332,8 @@ void Fetches::tell(Sharing& sharing, const Window& answer, bool too_late) noexce
     }
 }
 
-/// Notes tokens that are left. A leaving worker gives them back instead: it may have had its last look at
-/// them.
+/// Notes tokens that are left. A leaving worker gives them back instead: the last walk of this worker may be
+/// over.
 void Fetches::keep(const Fetch& fetch, Millis reset, std::int64_t tokens, Millis now) noexcept {
     if (ngx_exiting == 0) {
         (void)note(fetch.key, fetch.demand, reset, tokens, now);
@@ -356,7 +356,7 @@ void Fetches::give_back(std::string_view key, const Demand& demand, std::int64_t
     const Millis now = now_millis();
     bool kept = false;
     zone_.windows().change(demand.id, [&](WindowRecord& record) {
-        // A leaving worker may have had its last look at them.
+        // The last walk of a leaving worker may be over.
         kept = ngx_exiting == 0 && rate_limit::give_back(record, reset, demand.rate.period, now, tokens);
     });
     if (kept) {

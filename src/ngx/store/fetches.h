@@ -17,7 +17,7 @@ class Nodes;
 class Zone;
 struct StoreConf;
 
-/// A request that waits for tokens. The window that it gets counts neither them nor what others have at hand.
+/// A request's place in a fetch. Its window() counts neither its own tokens nor those at hand.
 class Seat final : public Grant, public Place<Seat> {
 public:
     Seat() = default;
@@ -61,8 +61,7 @@ public:
     /// the primary if they cannot be kept.
     void give_back(std::string_view key, const Demand& demand, std::int64_t tokens, Millis reset) noexcept;
 
-    /// Gives the noted tokens that are not needed, or `all` of them, back to the primary: true if there were
-    /// any.
+    /// Gives back to the primary the noted tokens that are not needed, or `all` of them; true if it gave any.
     bool look(const Noted& seen, bool all, Millis now) noexcept;
 
 private:

@@ -16,9 +16,10 @@ enum class Loss : unsigned char {
     no_room,           ///< dropped: too many windows waited
     no_memory,         ///< dropped
     refused,           ///< dropped: the primary answered with an error that is the key's or the command's
-    charges_in_doubt,  ///< sent and not answered
-    refunds_in_doubt,  ///< likewise
-    reservations_in_doubt,  ///< likewise: clients may have been charged for nothing
+    charges_in_doubt,  ///< charges, sent and not answered
+    refunds_in_doubt,  ///< refunds, sent and not answered
+    reservations_in_doubt,  ///< reservations, sent and not answered: clients may have been charged for
+                            ///< nothing
 };
 constexpr std::size_t loss_count = static_cast<std::size_t>(Loss::reservations_in_doubt) + 1;
 
@@ -28,7 +29,7 @@ struct CountersOf<Loss> {
     static constexpr std::size_t count = loss_count;
 };
 
-/// Those of them that were dropped, for whatever reason.
+/// How many charges were dropped, for any reason.
 std::uint64_t dropped(const Counters<Loss>& counters) noexcept;
 
 /// Counts what one worker has lost on its way to one primary, and tells all of it: for each kind a line a

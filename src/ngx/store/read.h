@@ -34,7 +34,7 @@ private:
     friend class ReadCommand;
 
     static constexpr std::size_t most_commands =
-        3;  // in flight at a time: one for each third of check_timeout
+        3;  // unanswered at a time: one for each third of check_timeout
 
     void deadline_passed() noexcept override;
     bool ask_next() noexcept;

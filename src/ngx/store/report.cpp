@@ -69,7 +69,7 @@ private:
     std::string nodes_;
 };
 
-/// Writes the line unless it was the last one, of whichever worker. `first`: where that is noted.
+/// Writes the line unless some worker wrote the same one last; `first` has the note of that.
 void write(const char* store, const CounterTable& table, const Line& line, Counters<Loss>& first) {
     const std::string text = line.text();
     if (!first.tell(line.has_any() ? xxh64(text, 1) : 0)) {
@@ -90,7 +90,7 @@ std::uint64_t waiting_for(const StoreConf& store, std::size_t shard) noexcept {
                : store.zone->debt_counts().of(shard_digest(store.name, store.shards[shard].name));
 }
 
-/// `others`: what has no counters of its own.
+/// `others` collects what has no counters of its own.
 void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
     Line line;
     for (std::size_t i = 0; i < store.shards.size(); ++i) {

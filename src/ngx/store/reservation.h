@@ -12,8 +12,8 @@ class Node;
 class ReservationCommand;
 class Shard;
 
-/// One reservation at the primary, which is never asked twice. What is granted after the wait is over is
-/// there for the request as long as it does not cancel; after that it is given back.
+/// One reservation at the primary, asked once. If the answer comes after the wait is over, the request can
+/// still take what was granted until it cancels; after that, it is given back.
 class Reservation final : public Grant {
 public:
     Reservation() = default;
@@ -27,8 +27,8 @@ public:
     /// The wait is over, and the answer may still come.
     bool unsettled() const noexcept;
 
-    /// As cancel(); but of what is granted later the primary keeps what the request owes, and what it owes
-    /// beyond that is charged then. `owed` has been counted by the memory of the window.
+    /// Like cancel(), but the request owes `owed`: a later grant pays it, and what is missing is charged. The
+    /// window's record counts it already.
     void keep(const Debt& owed) noexcept;
 
 private:

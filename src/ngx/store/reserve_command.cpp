@@ -32,7 +32,7 @@ Fault ReserveCommand::judge(Node& node, const Reply& reply, std::int64_t& grante
             charges->proven();
         }
     } else {
-        // What else refuses writes may be said to reservations alone: charges find out by themselves.
+        // Errors other than READONLY may concern reservations alone: charges find out by themselves.
         const Blame blame = node.blame(fault, name(), reply, Access::write);
         if (blame == Blame::writes && fault == Fault::readonly) {
             charges->refused(fault, name(), reply);

@@ -13,7 +13,7 @@ namespace rate_limit {
 
 class Charges;
 
-/// A call of reserve.lua. Whoever asked for it may be gone when it is answered: what it needs is its own.
+/// A call of reserve.lua. It owns all that it needs, because the request may be gone when it is answered.
 class ReserveCommand : public ScriptCommand {
 public:
     std::string_view encode(CommandWriter& writer) override;
@@ -26,13 +26,13 @@ protected:
     /// The answer as it is. What is granted is 0 on any fault.
     Fault read(const Reply& reply, std::int64_t& granted, Window& window) const noexcept;
 
-    /// The same, and the node and its charges are told what it says of them.
+    /// As read(); it also tells the node and the charges what the reply says about them.
     Fault judge(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept;
 
     Charges* charges = nullptr;
     std::string key;
     Demand demand;           // `want` and `least` as they are sent
-    std::int64_t parts = 1;  // of what is left of the limit, of which it gets one at most
+    std::int64_t parts = 1;  // the script grants at most one of this many parts of what is left
 
 private:
     Millis sent_at_ = 0;

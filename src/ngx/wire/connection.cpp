@@ -137,8 +137,8 @@ bool Connection::expect_reply() noexcept {
     return true;
 }
 
-/// hiredis has read a reply and taken the callback out. What else it has in its buffer is read here, but for
-/// the reply to the last command: that takes the next callback with it.
+/// hiredis has read one reply and removed the callback. The replies still in its buffer are read here, except
+/// that to the last command, which takes the next callback with it.
 void Connection::on_replies(redisAsyncContext* context, void* first, void* /*unused*/) noexcept {
     auto& self = *static_cast<Connection*>(context->data);
     if (first == nullptr) {

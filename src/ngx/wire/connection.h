@@ -59,8 +59,8 @@ public:
     /// Reads all that lies in the socket at this moment. Not from within on_reply().
     void read_now() noexcept;
 
-    /// Ends the connection: on_closed(reason), if called from within on_reply() after that returns. `reason`
-    /// is static text.
+    /// Ends the connection and calls on_closed(reason): at once, or, within on_reply(), after that returns.
+    /// `reason` is static text.
     void close(const char* reason) noexcept;
 
     /// Marks whether nginx may close the connection when it shuts down.

@@ -7,7 +7,7 @@ namespace rate_limit {
 
 namespace {
 
-/// A server that only answers that it does not serve is asked no oftener on one connection.
+/// After this many refused probes in a row the connection is replaced.
 constexpr unsigned most_refused_probes = 3;
 
 }  // namespace

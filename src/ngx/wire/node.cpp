@@ -200,7 +200,7 @@ void Node::mark_idle() noexcept {
 void Node::mark_up() noexcept {
     up_ = true;
     retry_.clear();
-    watch_.clear();  // nothing is in flight: it must not wait for an older command's charge_timeout
+    watch_.clear();  // nothing is unanswered: it must not wait for an older command's charge_timeout
     outages_.ended();
     send_unsent();
     listener_.on_usable(*this);
@@ -263,7 +263,7 @@ void Node::reconnect() noexcept {
     }
 }
 
-/// Nothing is in flight on a connection that is to be left.
+/// Closes a connection that is to be left, once nothing on it is unanswered.
 void Node::leave_if_drained() noexcept {
     if (leaving_ && sent_.empty() && up_ && (state_ == State::draining || state_ == State::ready)) {
         state_ = State::draining;
@@ -278,7 +278,7 @@ void Node::read_now() noexcept {
     }
 }
 
-/// The connection stays, so that what is in flight still gets its answers; nothing new is sent but a probe.
+/// The connection stays, so that what was sent still gets its answers; nothing new is sent but a probe.
 void Node::suspend(std::string_view reason, std::string_view words) noexcept {
     up_ = false;
     state_ = State::suspended;
@@ -310,7 +310,7 @@ void Node::mark_down(const char* reason) noexcept {
     retry_.set(backoff_.next(static_cast<std::uint32_t>(ngx_random())));
 }
 
-/// Whether the loss of the connection is no failure: nothing was in flight on it, or it is the first loss
+/// Whether the loss of the connection is no failure: nothing was unanswered on it, or it is the first loss
 /// since the server answered a command.
 bool Node::goes_on_without(bool in_flight) noexcept {
     if (!up_ || ended_ || (state_ != State::ready && state_ != State::draining)) {
@@ -336,8 +336,7 @@ void Node::on_closed(const char* reason) noexcept {
         return;
     }
     const bool again = goes_on_without(!sent_.empty());
-    // Before commands come back to their owners, who may submit them again: to this node only where it goes
-    // on.
+    // Commands that come back may be submitted again: this node must take them only if it goes on.
     const bool fails = !sent_.empty() && !again;
     up_ = up_ && !fails;
     if (again) {
@@ -359,7 +358,7 @@ void Node::on_closed(const char* reason) noexcept {
         return;
     }
     if (state_ == State::greeting || state_ == State::suspended) {
-        ++address_;  // it takes connections and does not answer
+        ++address_;  // this address takes connections and does not answer
     }
     mark_down(reason);
 }
@@ -387,7 +386,7 @@ void Node::on_retry(void* self) noexcept {
     }
 }
 
-/// One timer over the commands in flight, oldest first: they are answered in the order they were sent.
+/// One timer over the unanswered commands, oldest first: they are answered in the order they were sent.
 void Node::watch() noexcept {
     if (!watch_.armed()) {
         watch_.set(ngx_min(store_.check_timeout, store_.charge_timeout));
@@ -465,7 +464,7 @@ void Node::on_resolved(ngx_resolver_ctx_t* context) noexcept {
                 ngx_memcpy(&addresses[i].sockaddr, context->addrs[i].sockaddr, context->addrs[i].socklen);
                 ngx_inet_set_port(reinterpret_cast<sockaddr*>(&addresses[i].sockaddr), node.conf_.port);
             }
-            // The resolver's order changes with each answer: tries in turn would miss some.
+            // The resolver changes the order with each answer; unsorted, trying in turn would miss addresses.
             std::sort(addresses.begin(), addresses.end(), [](const Address& a, const Address& b) {
                 return std::memcmp(&a.sockaddr, &b.sockaddr, sizeof a.sockaddr) < 0;
             });

@@ -22,19 +22,19 @@ namespace rate_limit {
 
 enum class Access : unsigned char { read, write };
 
-/// What an error answer is laid to.
+/// What a reply's fault is blamed on.
 enum class Blame : unsigned char {
     command,  ///< or its key: the node may answer others
     node,     ///< it serves nothing
     writes,   ///< it takes no writes; of reads that says nothing
 };
 
-/// One Redis server as one worker sees it: its connection, its commands in flight, whether it is up.
+/// One Redis server as one worker sees it: its connection, its unanswered commands, whether it is up.
 ///
 ///     idle ─submit─▶ connecting ─▶ greeting ─all answered─▶ ready ─no answer in check_timeout,─▶ suspended
 ///      ▲                 │            │                      │ ▲    or it refuses to serve          │  │
 ///      │                 │            │                      │ └────────── probe answered ──────────┘  │
-///      ├── nothing was in flight, or the first loss ─────────┤                                         │
+///      ├── nothing was unanswered, or the first loss ────────┤                                         │
 ///      ├── all answered ◀─ draining ◀── reconnect() ─────────┤                                         │
 ///      │                 ▼            ▼    connection lost   ▼          nothing for charge_timeout     │
 ///      └                down ◀──────────────────────────────────────────────────────────────────────────┘
@@ -66,7 +66,7 @@ public:
     /// True when a command submitted now leaves in this turn of the loop.
     bool ready() const noexcept { return up_ && state_ == State::ready; }
 
-    /// It is connected, but late or not willing: what is in flight may still be answered.
+    /// It is connected, but late or not willing: what was sent may still be answered.
     bool suspended() const noexcept { return state_ == State::suspended; }
 
     /// Commands that wait for an answer: what replica choice compares.
@@ -98,18 +98,18 @@ public:
     /// answered. What is submitted meanwhile waits for it. Nothing happens while the node is down.
     void reconnect() noexcept;
 
-    /// Reads what lies in the socket now: what is judged by the clock after this is not answered.
+    /// Reads the socket now, so that an answer that has arrived is not judged late.
     void read_now() noexcept;
 
     bool is_primary() const noexcept { return primary_; }
 
-    /// The node answered what a caller asked: its next failure is a first one again.
+    /// A command was answered: the next failure counts as a first one.
     void served() noexcept {
         backoff_.reset();
         may_reconnect_ = true;
     }
 
-    /// Closes the connection for good; what is in flight comes back. For the end of the process.
+    /// Closes the connection for good; what is unanswered comes back. For the end of the process.
     void shut_down() noexcept;
 
     const char* name() const noexcept { return conf_.text.c_str(); }
@@ -185,12 +185,12 @@ private:
     State state_ = State::idle;
     bool up_ = true;
     bool ended_ = false;    // shut_down() was called
-    bool quiet_ = false;    // the connection is being closed at nginx's wish: no outage
-    bool leaving_ = false;  // the connection is, once all is answered: reconnect()
+    bool quiet_ = false;    // nginx closes the connection itself: not an outage
+    bool leaving_ = false;  // reconnect() was called: the connection closes once all is answered
     bool takes_writes_ = true;
     bool told_to_reload_ = false;
-    ngx_msec_t made_good_ = 0;    // when a lost connection was, at once
-    bool may_reconnect_ = false;  // a command was answered since a lost connection was last made good at once
+    ngx_msec_t made_good_ = 0;     // when a lost connection was last replaced at once
+    bool may_reconnect_ = false;   // a command was answered since then
     unsigned refused_probes_ = 0;  // in a row, on this connection
     std::string refusal_;          // the server's words, where it refused the greeting
     Connection connection_;

@@ -17,8 +17,8 @@ public:
     OutageLog(std::string subject, const char* recovered) noexcept
         : subject_(std::move(subject)), recovered_(recovered), throttle_(write, this) {}
 
-    /// It failed, perhaps once more: `what`, static text such as "is down", and why. Whether the reason is a
-    /// new one is told without the server's own words, which may be empty.
+    /// It failed, perhaps again. `what` is static text such as "is down". A reason is new if `reason`
+    /// differs; `words`, the server's own, may be empty.
     void failed(const char* what, std::string_view reason, std::string_view words = {}) noexcept;
 
     /// It works again.
@@ -38,7 +38,7 @@ private:
     std::vector<std::string> reasons_;  // of this outage
     std::string reason_;                // the last one, with the server's words
     bool lasts_ = false;
-    bool told_ = false;          // that it lasts; its end is to be told, too
+    bool told_ = false;          // the log says that it lasts, so it must say when it ends
     ngx_msec_t since_ = 0;       // when it began
     ngx_msec_t told_at_ = 0;     // the last line about it
     std::uint64_t outages_ = 0;  // that began since the last line
