@@ -3,7 +3,6 @@
 #include "ngx/base/zone.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
-#include "ngx/conf/redis_conf.h"
 #include "ngx/request/handlers.h"
 #include "ngx/store/counter_places.h"
 #include "ngx/store/report.h"

@@ -342,8 +342,8 @@ void log_undelivered(const ngx_cycle_t* cycle, Zone& zone) noexcept {
     if (refunds != 0) {
         ngx_log_error(
             NGX_LOG_ERR, cycle->log, 0,
-            "rate limit: nginx ends before it could give back to %uL windows in Redis: they keep what "
-            "was not spent until they end",
+            "rate limit: nginx ends before it could give back tokens and charges of %uL windows in Redis: "
+            "these count as used until the windows end",
             refunds);
     }
 }

@@ -1,5 +1,6 @@
 #include "redis/common_reply.h"
 
+#include <array>
 #include <cstring>
 
 #include "core/digits.h"

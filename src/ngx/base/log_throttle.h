@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "ngx/base/ngx.h"
 
 namespace rate_limit {

@@ -23,8 +23,7 @@ char* refuse_constant(ngx_conf_t* cf, ngx_uint_t at) noexcept {
     if (cf->args->nelts > 2) {
         return refuse(cf,
                       "the constant \"%V\" stands beside other values in \"rate_limit_bypass\": keep only "
-                      "variables, or "
-                      "\"off\" alone%s",
+                      "variables, or \"off\" alone%s",
                       &word, ask_for_semicolon(cf, at));
     }
     return refuse(

@@ -94,8 +94,7 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
         } else if (has_host_names(store)) {
             ngx_log_error(NGX_LOG_WARN, cf->log, 0,
                           "the host names of \"rate_limit_redis %s\" in %V:%ui are resolved only now: add "
-                          "\"resolver\" to "
-                          "\"http\" to have them resolved again when a server moves",
+                          "\"resolver\" to \"http\" to have them resolved again when a server moves",
                           store.name.c_str(), &store.file, store.line);
         }
     }
@@ -108,8 +107,7 @@ void warn_unused_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
         if (!stores[i]->used) {
             ngx_log_error(NGX_LOG_WARN, cf->log, 0,
                           "no limit uses \"rate_limit_redis %s\" in %V:%ui: add \"rate_limit_store %s\", or "
-                          "limits stay "
-                          "per machine",
+                          "limits stay per machine",
                           stores[i]->name.c_str(), &stores[i]->file, stores[i]->line,
                           stores[i]->name.c_str());
         }

@@ -18,7 +18,7 @@ void LimitLog::bad_cost(ngx_http_request_t* r, const Limit& limit, std::string_v
 }
 
 void LimitLog::unchecked(ngx_http_request_t* r, const Limit& limit, const char* reason, const char* noun,
-                   std::string_view text) noexcept {
+                         std::string_view text) noexcept {
     try {
         std::unique_ptr<Line>& line = lines_[{&limit, reason}];
         if (line == nullptr) {
@@ -30,8 +30,10 @@ void LimitLog::unchecked(ngx_http_request_t* r, const Limit& limit, const char* 
         ++line->count;
         line->throttle.tell(r->connection->log);
     } catch (...) {
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0, "rate limit \"%V\" in %V:%ui: %s", &limit.name,
-                      &limit.file, limit.line, reason);
+        const char* format = noun == cost_noun ? "invalid cost of rate limit \"%V\" in %V:%ui counts as 1: %s"
+                                               : "rate limit \"%V\" in %V:%ui could not be checked: %s";
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0, format, &limit.name, &limit.file, limit.line,
+                      reason);
     }
 }
 

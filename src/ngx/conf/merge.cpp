@@ -1,5 +1,4 @@
 #include <map>
-#include <new>
 #include <utility>
 
 #include "ngx/conf/conf.h"
@@ -89,8 +88,7 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, Limit& line, Limit& 
         line.warned = true;
         log_line(cf, NGX_LOG_WARN, limit,
                  "the key of \"rate_limit\" uses \"$remote_user\" in the access phase, where the name is not "
-                 "verified "
-                 "yet: anyone could spend another user's quota; add \"phase=precontent\"");
+                 "verified yet: anyone could spend another user's quota; add \"phase=precontent\"");
     }
     return resolve_store(cf, limit);
 }
@@ -217,11 +215,11 @@ ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept {
             const Limit& limit = *limits[i];
             const Limit& other = *first.emplace(key_of(limit), &limit).first->second;
             if (limit.mode != other.mode) {
-                ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                              "\"rate_limit\" in %V:%ui has another mode than the one in %V:%ui, but the "
-                              "same store and "
-                              "name \"%V\": give them one mode, or one of them another \"name=\"",
-                              &limit.file, limit.line, &other.file, other.line, &limit.name);
+                ngx_log_error(
+                    NGX_LOG_EMERG, cf->log, 0,
+                    "\"rate_limit\" in %V:%ui has another mode than the one in %V:%ui, but the same store "
+                    "and name \"%V\": give them one mode, or one of them another \"name=\"",
+                    &limit.file, limit.line, &other.file, other.line, &limit.name);
                 return NGX_ERROR;
             }
         }

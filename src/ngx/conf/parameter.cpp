@@ -83,8 +83,7 @@ char* parse_store(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t*& sto
     if (text.len == 0) {
         return refuse(cf,
                       "empty store in \"%V\": it is \"local\", the name of a \"rate_limit_redis\" block, or "
-                      "a variable that "
-                      "holds its name",
+                      "a variable that holds its name",
                       &words_of(cf)[0]);
     }
     store = compiled(cf, text);

@@ -2,6 +2,7 @@
 #include <new>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "ngx/conf/address.h"
 #include "ngx/conf/conf.h"

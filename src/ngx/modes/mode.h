@@ -28,7 +28,9 @@ public:
 
     /// Looking at what this machine remembers may well spare asking the store. `alone`: no other limit
     /// applies to the request.
-    virtual bool recalls_first(const AppliedLimit& /*applied*/, bool /*alone*/) const noexcept { return false; }
+    virtual bool recalls_first(const AppliedLimit& /*applied*/, bool /*alone*/) const noexcept {
+        return false;
+    }
 
     /// Looks at what this machine remembers. Where that decides, the verdict gets the window.
     virtual Recalled recall(AppliedLimit& /*applied*/, Millis /*now*/) const noexcept {

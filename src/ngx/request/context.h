@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-
 #include "core/limit/decision.h"
 #include "ngx/base/resume.h"
 #include "ngx/conf/conf.h"

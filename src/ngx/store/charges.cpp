@@ -408,10 +408,11 @@ void Charges::doubt_reservation() noexcept {
 
 void Charges::log_lost() noexcept {
     if (waiting_.here() != 0) {
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                      "rate limit: the worker leaves while charges of %uz windows wait for primary %s of "
-                      "\"%s\" that found no room in \"rate_limit_zone\": they are lost",
-                      waiting_.here(), nodes_.primary().name(), store_.name.c_str());
+        ngx_log_error(
+            NGX_LOG_ERR, ngx_cycle->log, 0,
+            "rate limit: charges of %uz windows for primary %s of \"%s\" are lost as this worker ends: "
+            "they found no room in \"rate_limit_zone\"; enlarge it",
+            waiting_.here(), nodes_.primary().name(), store_.name.c_str());
     }
 }
 

@@ -1,7 +1,6 @@
 #include "ngx/store/fetches.h"
 
 #include <algorithm>
-#include <string>
 
 #include "core/free_list.h"
 #include "core/machine/tokens.h"
@@ -16,7 +15,6 @@ namespace rate_limit {
 
 namespace {
 
-constexpr const char* no_primary = "the primary of the shard is not up";
 constexpr const char* no_answer = "the primary did not answer";
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "ngx/store/losses.h"
 
+#include <utility>
+
 namespace rate_limit {
 
 namespace {

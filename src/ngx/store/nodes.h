@@ -2,13 +2,15 @@
 
 #include <cstddef>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "ngx/conf/redis_conf.h"
 #include "ngx/wire/node.h"
 
 namespace rate_limit {
+
+/// Why a request has no answer where choose_primary() finds none: text for a log line.
+inline constexpr const char* no_primary = "the primary of the shard is not up";
 
 /// The servers of one shard as one worker sees them.
 class Nodes {

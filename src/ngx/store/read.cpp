@@ -48,7 +48,7 @@ void Read::start(Shard& shard, std::string_view key, From from, Owner& owner) no
     stage_ = Stage::first_third;
     begin(shard.deadlines(), stage_, owner);
     if (!ask_next()) {
-        finish(no_node);
+        finish(from_ == From::primary ? no_primary : no_node);
     }
 }
 
@@ -108,7 +108,7 @@ void Read::lost(ReadCommand& command) noexcept {
     }
     if (std::all_of(commands_.begin(), commands_.end(),
                     [](const ReadCommand* other) { return other == nullptr; })) {
-        finish(no_node);
+        finish(from_ == From::primary ? no_primary : no_node);
     }
 }
 

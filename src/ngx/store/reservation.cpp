@@ -101,7 +101,7 @@ void Reservation::start(Shard& shard, std::string_view key, const Demand& demand
     begin(shard.deadlines(), Stage::whole, owner);
     Node* node = shard.nodes().choose_primary();
     if (node == nullptr) {
-        end("no node of the shard is up");
+        end(no_primary);
         return;
     }
     try {

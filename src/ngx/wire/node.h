@@ -1,7 +1,9 @@
 #pragma once
 
-#include <cstdint>
+#include <array>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/backoff.h"
 #include "core/gathering.h"

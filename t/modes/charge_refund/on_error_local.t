@@ -32,6 +32,7 @@ is_deeply outcomes(@new), {'200 ERROR_LOCAL' => 10, '429 REJECTED' => 30}, 'a ne
 is outcome(ask('exempt', 3, 'If-None-Match' => '*')), '304 ERROR_LOCAL', 'what is exempt';
 is outcome(ask('exempt', 10)), '200 ERROR_LOCAL', 'takes nothing';
 is outcome(ask('much', 11)), '429 REJECTED', 'more than the limit never fits';
+$nginx->wait_log(qr/could not be checked: the primary of the shard is not up/);
 
 $redis->restart;
 my %after = (known => 10, new => 10, exempt => 10, much => 0);

@@ -9,7 +9,7 @@ my $backend = RateLimit::Backend->start(
     handler => sub ($request, $conn) { return $conn->hold('gate', [$request->{uri} =~ /free/ ? 304 : 200, [], 'ok']) });
 my $proxy = RateLimit::Proxy->start(to => $redis->port);
 my @keys = map { "k$_" } 1 .. 8;
-my $lost = qr/nginx ends before it could give back to 8 windows in Redis: they keep what was not spent until they end/;
+my $lost = qr/nginx ends before it could give back tokens and charges of 8 windows in Redis: these count as used until the windows end/;
 
 sub start ($name, %opt) {
     my $patience = $opt{patience} // '99s';    # longer than the end of nginx is waited for

@@ -37,6 +37,6 @@ $nginx->wait_log($dropped);
 wait_until { $nginx->get('/x?k=' . ++$n); grep { $_ > $excess * $each } $nginx->error_log =~ /$dropped/g }
     what => 'all of them in the count';
 $nginx->stop;
-$nginx->wait_log(qr/leaves while charges of $room windows wait for primary/);
+$nginx->wait_log(qr/charges of $room windows for primary \S+ of "main" are lost as this worker ends/);
 
 done;
