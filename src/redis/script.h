@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <string_view>
 
 namespace rate_limit {
@@ -19,9 +20,10 @@ namespace rate_limit {
 enum class ScriptName : unsigned char { RATE_LIMIT_SCRIPTS(RATE_LIMIT_ENUMERATOR) };
 #undef RATE_LIMIT_ENUMERATOR
 
-#define RATE_LIMIT_ONE(name) +1
-constexpr std::size_t script_count = 0 RATE_LIMIT_SCRIPTS(RATE_LIMIT_ONE);
-#undef RATE_LIMIT_ONE
+#define RATE_LIMIT_QUALIFIED(name) ScriptName::name,
+constexpr std::size_t script_count =
+    std::initializer_list<ScriptName>{RATE_LIMIT_SCRIPTS(RATE_LIMIT_QUALIFIED)}.size();
+#undef RATE_LIMIT_QUALIFIED
 
 /// A Lua script that is part of the module, embedded at build time.
 struct Script {
