@@ -242,6 +242,9 @@ TEST(CounterTable, OneProcessHasTheTurn) {
     EXPECT_FALSE(second.take_turn(start + 999, 1000));
     EXPECT_TRUE(second.take_turn(start + 1000, 1000));
     EXPECT_FALSE(first.take_turn(start + 1000, 1000));
+    EXPECT_FALSE(first.take_turn(start + 999, 1000)) << "its clock is behind";
+    EXPECT_EQ(first.pause(start + 999, 1000), 1001U);
+    EXPECT_TRUE(first.take_turn(start + 2000, 1000));
 }
 
 TEST(CounterTable, FitsItsMemory) {

@@ -1,21 +1,21 @@
 # More shards than the least zone has counters for: the others are counted together, and nothing is lost.
 
-use strict;
-use warnings;
 use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return fallback($words) if $words->[0] !~ /^(?:hmget|hincrby|evalsha)$/;
     return $words->[0] eq 'hmget' ? hmget(undef, undef) : error('WRONGTYPE wrong kind of value');
 });
+sub block (@shards) {
+    return 'rate_limit_zone 128k; rate_limit_redis main { check_timeout 1h; connect_timeout 1h; charge_timeout 1h; '
+        . join(' ', map { "shard s$_ primary=" . $redis->address . ';' } @shards) . ' }';
+}
 # All shards on one server, whose answers are counted for each. nginx's clocks run faster, and so do all of its timeouts.
 my $nginx = RateLimit::Nginx->start(
     clock => 1,
     speed => 60,
-    http  => 'rate_limit_zone 128k; rate_limit_redis main { check_timeout 1h; connect_timeout 1h; charge_timeout 1h; '
-        . join(' ', map { "shard s$_ primary=" . $redis->address . ';' } 1 .. 30) . ' }',
+    http  => block(1 .. 30),
     server => 'keepalive_timeout 100h; keepalive_time 100h; keepalive_requests 1000000; client_header_timeout 100h;
         location / { rate_limit_key $http_x_key; rate_limit 1000r/365d store=main; }',
 );
@@ -33,5 +33,14 @@ wait_until {
 } timeout => 20, what => 'lines with all that were dropped';
 cmp_ok $own,    '>', 0, 'some shards have counters';
 cmp_ok $others, '>', 0, 'others are told together';
+
+$nginx->reload(http => block(31, 1 .. 30));
+my $more = $own;
+is_deeply statuses(map { $nginx->get('/x', 'X-Key' => "l$_") } 1 .. $requests), {200 => $requests}, 'requests pass';
+ok wait_until {
+    $nginx->get('/x');
+    ($more) = $nginx->error_log =~ /.*counters of "main" since \S+ \S+: [^\n]*?, (\d+) dropped/s;
+    $more > $own;
+} timeout => 20, what => 'a store whose first shard has no counters is still told';
 
 done;

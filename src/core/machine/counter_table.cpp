@@ -162,13 +162,22 @@ void CounterTable::add(std::size_t place, std::size_t counter, std::uint64_t mor
 
 bool CounterTable::take_turn(std::uint32_t now, std::uint32_t interval) noexcept {
     std::uint32_t last = header_->turn.load(std::memory_order_relaxed);
-    return now - last >= interval &&
+    return pause_after(last, now, interval) == 0 &&
            header_->turn.compare_exchange_strong(last, now, std::memory_order_relaxed);
 }
 
 std::uint32_t CounterTable::pause(std::uint32_t now, std::uint32_t interval) const noexcept {
-    const std::uint32_t since = now - header_->turn.load(std::memory_order_relaxed);
-    return since >= interval ? 0 : interval - since;
+    return pause_after(header_->turn.load(std::memory_order_relaxed), now, interval);
+}
+
+/// The clock of a process may be a little behind that of the one that had the last turn: each reads it once
+/// in a turn of its event loop.
+std::uint32_t CounterTable::pause_after(std::uint32_t last, std::uint32_t now,
+                                        std::uint32_t interval) noexcept {
+    if (last - now < interval / 8) {
+        return interval + (last - now);
+    }
+    return now - last >= interval ? 0 : interval - (now - last);
 }
 
 CounterTable::Group::Group(CounterTable& table, Name name, Name otherwise) noexcept

@@ -108,6 +108,7 @@ private:
     static constexpr std::size_t shared_slot = 0;
     static constexpr std::size_t no_slot = none;
 
+    static std::uint32_t pause_after(std::uint32_t last, std::uint32_t now, std::uint32_t interval) noexcept;
     bool take_up(void* memory, std::size_t size, std::size_t slots) noexcept;
     std::size_t find(Name name) const noexcept;
     bool has(std::size_t place, Name name) const noexcept {

@@ -2,7 +2,8 @@
 
 namespace rate_limit {
 
-// Each mode is a file that defines `const NamedMode NAME_mode`, and a line here. The first one is the default.
+// Each mode is a file that defines `const NamedMode NAME_mode`, and a line here. The first one is the
+// default.
 // clang-format off
 #define RATE_LIMIT_MODES(line) \
     line(check_charge) \

@@ -65,6 +65,9 @@ void evaluate_final_costs(RequestContext& context) noexcept {
         AppliedLimit& applied = context.applied(i);
         if (applied.mode->needs_cost() && applied.limit.cost->lengths != nullptr) {
             applied.cost_known = false;
+            if (applied.holding.kind == Holding::Kind::nothing) {
+                evaluate_cost_early(context, applied);
+            }
         }
     }
     context.cost_is_final = true;

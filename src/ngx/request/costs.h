@@ -15,7 +15,8 @@ void evaluate_cost_early(RequestContext& context, AppliedLimit& applied) noexcep
 void evaluate_costs(RequestContext& context) noexcept;
 
 /// The response is known, and so is what the request really costs: evaluates all costs once more. A second
-/// call does nothing.
+/// call does nothing. Where the request holds nothing, nginx does not keep the values of variables found
+/// here.
 void evaluate_final_costs(RequestContext& context) noexcept;
 
 }  // namespace rate_limit

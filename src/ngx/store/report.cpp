@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "ngx/base/timer.h"
@@ -93,12 +94,14 @@ std::uint64_t waiting_for(const StoreConf& store, std::size_t shard) noexcept {
 /// `others` collects what has no counters of its own.
 void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
     Line line;
+    std::optional<Counters<Loss>> first;  // of the shards that have counters of their own
     for (std::size_t i = 0; i < store.shards.size(); ++i) {
         const ShardConf& shard = store.shards[i];
         const Counters<Loss> losses(table, {store.name, shard.name, {}});
         if (losses.has_place(Loss::closed)) {
             line.add(losses);
             line.add_waiting(waiting_for(store, i));
+            first = first ? first : losses;
         } else {
             others.add_waiting(waiting_for(store, i));
         }
@@ -110,9 +113,8 @@ void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
             add_node("replica ", replica);
         }
     }
-    Counters<Loss> first(table, {store.name, store.shards.front().name, {}});
-    if (first.has_place(Loss::closed)) {
-        write(store.name.c_str(), table, line, first);
+    if (first) {
+        write(store.name.c_str(), table, line, *first);
     }
 }
 
