@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 namespace rate_limit {
 namespace {
@@ -31,6 +32,38 @@ constexpr Code codes[] = {
     {"NOREPLICAS", Fault::unwilling},
 };
 
+/// What is at fault; `writes` stands for a node that perhaps only refuses them.
+enum class Blames : std::uint8_t { reply, node, writes };
+
+struct Traits {
+    std::string_view name;
+    Blames blames;
+    const char* meaning;
+};
+
+/// In the order of Fault.
+constexpr Traits traits[] = {
+    {"none", Blames::reply, "no error"},
+    {"malformed", Blames::reply, "malformed: its answer is not what the command promises; is it Redis?"},
+    {"noscript", Blames::reply, "noscript: it does not keep scripts"},
+    {"readonly", Blames::writes, "readonly: it is a replica now"},
+    {"loading", Blames::node, "loading: it reads its data"},
+    {"masterdown", Blames::node, "masterdown: it has no primary and may not serve stale data"},
+    {"moved", Blames::node, "moved: it belongs to a Redis Cluster, whose nodes \"shard\" cannot name"},
+    {"auth", Blames::node, "auth: see username and password"},
+    {"noperm", Blames::writes, "noperm: its user may not run all the commands that are needed"},
+    {"busy", Blames::node, "busy: a script runs for too long"},
+    {"oom", Blames::writes, "oom: its maxmemory is reached"},
+    {"unwilling", Blames::writes, "unwilling: it takes no writes, or no more clients, for now"},
+    {"wrongtype", Blames::reply, "wrongtype: the key holds something else; is the prefix used by others?"},
+    {"other", Blames::reply, "another error"},
+};
+static_assert(std::size(traits) == fault_count, "each fault has its line");
+
+constexpr const Traits& traits_of(Fault fault) noexcept {
+    return traits[static_cast<std::size_t>(fault)];
+}
+
 /// How servers that have no error code for it refuse a password.
 constexpr std::string_view auth_errors[] = {"ERR AUTH ", "ERR invalid password", "ERR Client sent AUTH"};
 constexpr std::string_view no_more_clients = "ERR max number of clients";
@@ -49,12 +82,8 @@ bool starts_with(std::string_view text, std::string_view start) noexcept {
 }
 
 bool is_of_key(std::string_view text) noexcept {
-    for (const std::string_view words : key_refusals) {
-        if (text.find(words) != std::string_view::npos) {
-            return true;
-        }
-    }
-    return false;
+    return std::any_of(std::begin(key_refusals), std::end(key_refusals),
+                       [text](std::string_view words) { return text.find(words) != std::string_view::npos; });
 }
 
 /// The error of a command that a script called. Before 7.0 Redis wraps it:
@@ -112,71 +141,11 @@ std::string_view info_value(std::string_view info, std::string_view name) noexce
 }  // namespace
 
 std::string_view to_string(Fault fault) noexcept {
-    switch (fault) {
-        case Fault::none:
-            return "none";
-        case Fault::malformed:
-            return "malformed";
-        case Fault::noscript:
-            return "noscript";
-        case Fault::readonly:
-            return "readonly";
-        case Fault::loading:
-            return "loading";
-        case Fault::masterdown:
-            return "masterdown";
-        case Fault::moved:
-            return "moved";
-        case Fault::auth:
-            return "auth";
-        case Fault::noperm:
-            return "noperm";
-        case Fault::busy:
-            return "busy";
-        case Fault::oom:
-            return "oom";
-        case Fault::wrongtype:
-            return "wrongtype";
-        case Fault::unwilling:
-            return "unwilling";
-        case Fault::other:
-            return "other";
-    }
-    return "";
+    return traits_of(fault).name;
 }
 
 const char* explain(Fault fault) noexcept {
-    switch (fault) {
-        case Fault::none:
-            return "no error";
-        case Fault::malformed:
-            return "malformed: its answer is not what the command promises; is it Redis?";
-        case Fault::noscript:
-            return "noscript: it does not keep scripts";
-        case Fault::readonly:
-            return "readonly: it is a replica now";
-        case Fault::loading:
-            return "loading: it reads its data";
-        case Fault::masterdown:
-            return "masterdown: it has no primary and may not serve stale data";
-        case Fault::moved:
-            return "moved: it belongs to a Redis Cluster, whose nodes \"shard\" cannot name";
-        case Fault::auth:
-            return "auth: see username and password";
-        case Fault::noperm:
-            return "noperm: its user may not run all the commands that are needed";
-        case Fault::busy:
-            return "busy: a script runs for too long";
-        case Fault::oom:
-            return "oom: its maxmemory is reached";
-        case Fault::wrongtype:
-            return "wrongtype: the key holds something else; is the prefix used by others?";
-        case Fault::unwilling:
-            return "unwilling: it takes no writes, or no more clients, for now";
-        case Fault::other:
-            return "another error";
-    }
-    return "";
+    return traits_of(fault).meaning;
 }
 
 Fault fault_of(const Reply& reply) noexcept {
@@ -207,30 +176,11 @@ Fault fault_of(const Reply& reply) noexcept {
 }
 
 bool is_node_fault(Fault fault) noexcept {
-    switch (fault) {
-        case Fault::readonly:
-        case Fault::loading:
-        case Fault::masterdown:
-        case Fault::moved:
-        case Fault::auth:
-        case Fault::noperm:
-        case Fault::busy:
-        case Fault::oom:
-        case Fault::unwilling:
-            return true;
-        case Fault::none:
-        case Fault::malformed:
-        case Fault::noscript:
-        case Fault::wrongtype:
-        case Fault::other:
-            return false;
-    }
-    return false;
+    return traits_of(fault).blames != Blames::reply;
 }
 
 bool refuses_writes(Fault fault) noexcept {
-    return fault == Fault::readonly || fault == Fault::oom || fault == Fault::unwilling ||
-           fault == Fault::noperm;
+    return traits_of(fault).blames == Blames::writes;
 }
 
 bool answers_ping(const Reply& reply) noexcept {

@@ -18,25 +18,10 @@ bool is_error(Outcome outcome) noexcept {
 }  // namespace
 
 std::string_view to_string(Outcome outcome) noexcept {
-    switch (outcome) {
-        case Outcome::none:
-            return "";
-        case Outcome::passed:
-            return "PASSED";
-        case Outcome::error_allowed:
-            return "ERROR_ALLOWED";
-        case Outcome::error_local:
-            return "ERROR_LOCAL";
-        case Outcome::rejected_dry_run:
-            return "REJECTED_DRY_RUN";
-        case Outcome::error_denied:
-            return "ERROR_DENIED";
-        case Outcome::rejected:
-            return "REJECTED";
-        case Outcome::bypassed:
-            return "BYPASSED";
-    }
-    return "";
+    constexpr std::string_view texts[] = {
+        "",         "PASSED",  "ERROR_ALLOWED", "ERROR_LOCAL", "REJECTED_DRY_RUN", "ERROR_DENIED",
+        "REJECTED", "BYPASSED"};
+    return texts[static_cast<std::size_t>(outcome)];
 }
 
 Outcome combine(const Verdict* verdicts, std::size_t count) noexcept {
