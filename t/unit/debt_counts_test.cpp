@@ -10,13 +10,8 @@
 namespace rate_limit {
 namespace {
 
-struct Counts : DebtCounts {
-    Counts() { take_up(memory); }
-    Memory memory{};
-};
-
 TEST(DebtCounts, CountsEachShardByItself) {
-    Counts counts;
+    DebtCounts counts;
     // The last two have the same place.
     for (const std::uint64_t shard :
          {std::size_t{1}, std::size_t{2}, std::size_t{5}, 5 + DebtCounts::most_shards}) {
@@ -33,7 +28,7 @@ TEST(DebtCounts, CountsEachShardByItself) {
 }
 
 TEST(DebtCounts, NeverGoesBelowNone) {
-    Counts counts;
+    DebtCounts counts;
     counts.remove(7);
     EXPECT_EQ(counts.of(7), 0U);
     counts.add(7);
@@ -41,7 +36,7 @@ TEST(DebtCounts, NeverGoesBelowNone) {
 }
 
 TEST(DebtCounts, TooManyShardsShareTheLastCount) {
-    Counts counts;
+    DebtCounts counts;
     for (std::uint64_t shard = 1; shard <= DebtCounts::most_shards; ++shard) {
         counts.add(shard * 1000);
     }
@@ -55,7 +50,7 @@ TEST(DebtCounts, TooManyShardsShareTheLastCount) {
 }
 
 TEST(DebtCounts, IsExactForManyAtATime) {
-    Counts counts;
+    DebtCounts counts;
     std::vector<std::thread> threads;
     for (std::uint64_t i = 0; i < 4; ++i) {
         threads.emplace_back([&counts] {

@@ -19,8 +19,6 @@ WindowId id(int number) {
 
 class UsedUp : public testing::Test {
 protected:
-    void SetUp() override { windows_.take_up(memory_); }
-
     int count(int first, int last) const {
         int found = 0;
         for (int i = first; i < last; ++i) {
@@ -29,7 +27,6 @@ protected:
         return found;
     }
 
-    UsedUpWindows::Memory memory_{};
     UsedUpWindows windows_;
 };
 
@@ -65,13 +62,6 @@ TEST_F(UsedUp, AClockThatGoesBackForgets) {
     windows_.note(id(2), now - 1);
     EXPECT_FALSE(windows_.may_contain(id(1)));
     EXPECT_TRUE(windows_.may_contain(id(2)));
-}
-
-TEST_F(UsedUp, IsSharedByThoseThatUseItsMemory) {
-    UsedUpWindows other;
-    other.take_up(memory_);
-    windows_.note(id(1), now);
-    EXPECT_TRUE(other.may_contain(id(1)));
 }
 
 TEST_F(UsedUp, NothingIsLostWhereManyNote) {

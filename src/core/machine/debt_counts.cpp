@@ -11,16 +11,16 @@ void DebtCounts::remove(std::uint64_t shard) noexcept {
 
 /// The shard's own place, searched from where its digest points; if all are taken, the last one, which is
 /// shared.
-DebtCounts::Place& DebtCounts::count_of(std::uint64_t shard) const noexcept {
+DebtCounts::Place& DebtCounts::count_of(std::uint64_t shard) noexcept {
     for (std::size_t i = 0; i < most_shards; ++i) {
-        Place& place = memory_->places[(shard + i) % most_shards];
+        Place& place = places_[(shard + i) % most_shards];
         std::uint64_t owner = place.shard.load();
         if (owner == shard || (owner == 0 && place.shard.compare_exchange_strong(owner, shard)) ||
             owner == shard) {
             return place;
         }
     }
-    return memory_->places[most_shards];
+    return places_[most_shards];
 }
 
 }  // namespace rate_limit

@@ -24,7 +24,7 @@ std::size_t next_of(std::uint64_t position) noexcept {
 
 SharedWalk::Slice SharedWalk::take(std::size_t sets, std::size_t most, std::uint32_t now,
                                    std::uint32_t interval) noexcept {
-    std::uint64_t position = memory_->position.load(std::memory_order_relaxed);
+    std::uint64_t position = position_.load(std::memory_order_relaxed);
     for (;;) {
         std::size_t next = next_of(position);
         if (next >= sets && now - began_of(position) < interval) {
@@ -34,9 +34,9 @@ SharedWalk::Slice SharedWalk::take(std::size_t sets, std::size_t most, std::uint
         const bool anew = next == 0;
         const std::size_t end = std::min(sets, next + most);
         const std::uint64_t taken = position_of(anew ? now : began_of(position), end);
-        if (memory_->position.compare_exchange_weak(position, taken, std::memory_order_relaxed)) {
+        if (position_.compare_exchange_weak(position, taken, std::memory_order_relaxed)) {
             if (anew) {
-                memory_->found_before.store(memory_->found.exchange(false));
+                found_before_.store(found_.exchange(false));
             }
             return {next, end};
         }
@@ -44,19 +44,19 @@ SharedWalk::Slice SharedWalk::take(std::size_t sets, std::size_t most, std::uint
 }
 
 std::uint32_t SharedWalk::pause(std::size_t sets, std::uint32_t now, std::uint32_t interval) const noexcept {
-    const std::uint64_t position = memory_->position.load(std::memory_order_relaxed);
+    const std::uint64_t position = position_.load(std::memory_order_relaxed);
     const std::uint32_t since = now - began_of(position);
     return next_of(position) < sets || since >= interval ? 0 : interval - since;
 }
 
 void SharedWalk::note() noexcept {
-    if (!memory_->found.load()) {
-        memory_->found.store(true);
+    if (!found_.load()) {
+        found_.store(true);
     }
 }
 
 bool SharedWalk::noted() const noexcept {
-    return memory_->found.load() || memory_->found_before.load();
+    return found_.load() || found_before_.load();
 }
 
 }  // namespace rate_limit

@@ -8,18 +8,12 @@ namespace rate_limit {
 
 /// A walk over the sets of a table, round after round, that the processes of a machine share: each takes a
 /// few sets at a time, the next in order, so that in a round each set is visited once, by one of the
-/// processes. If a process dies before it has visited the sets that it took, they wait for the next round.
+/// processes; it lies in memory that they share. If a process dies before it has visited the sets that it
+/// took, they wait for the next round.
 ///
 /// Times are milliseconds of a clock that all processes share, modulo 2^32.
 class SharedWalk {
 public:
-    /// Memory that is all zero is a walk that is about to begin.
-    struct Memory {
-        std::atomic<std::uint64_t> position;  // when the round began (upper half), and the next set
-        std::atomic<bool> found;              // whether note() was called in this round
-        std::atomic<bool> found_before;       // whether it was called in the round before
-    };
-
     /// The sets from `next` up to, but not including, `end`.
     struct Slice {
         std::size_t next = 0;
@@ -27,9 +21,6 @@ public:
 
         bool empty() const noexcept { return next == end; }
     };
-
-    /// Uses this memory, which must outlive this object.
-    void take_up(Memory& memory) noexcept { memory_ = &memory; }
 
     /// Takes the next sets, at most `most`, of a table that has `sets` of them. They belong to the current
     /// round or, once that has taken all, to a new one; a round begins at least `interval` after the one
@@ -47,7 +38,9 @@ public:
     bool noted() const noexcept;
 
 private:
-    Memory* memory_ = nullptr;
+    std::atomic<std::uint64_t> position_{0};  // when the round began (upper half), and the next set
+    std::atomic<bool> found_{false};          // whether note() was called in this round
+    std::atomic<bool> found_before_{false};   // whether it was called in the round before
 };
 
 }  // namespace rate_limit

@@ -23,40 +23,30 @@ public:
     static constexpr std::size_t bits = 4096;
     static constexpr Millis kept = 60'000;
 
-    /// Memory that is all zero holds no windows.
-    struct Memory {
-        std::array<std::atomic<std::uint64_t>, bits / 64> words;
-        std::atomic<Millis> since;  // when the first window was noted
-    };
-
-    /// Uses this memory, which must outlive this object.
-    void take_up(Memory& memory) noexcept { memory_ = &memory; }
-
     /// Remembers that this window was seen used up.
     void note(const WindowId& id, Millis now) noexcept {
-        Millis since = memory_->since.load(std::memory_order_relaxed);
+        Millis since = since_.load(std::memory_order_relaxed);
         const bool old = now - since >= kept || now < since;
-        if (old && memory_->since.compare_exchange_strong(since, now, std::memory_order_relaxed)) {
-            for (auto& word : memory_->words) {
+        if (old && since_.compare_exchange_strong(since, now, std::memory_order_relaxed)) {
+            for (auto& word : words_) {
                 word.store(0, std::memory_order_relaxed);  // may lose what other processes note just now
             }
         }
         if (!may_contain(id)) {
-            word_of(id).fetch_or(bit_of(id), std::memory_order_relaxed);
+            words_[word_of(id)].fetch_or(bit_of(id), std::memory_order_relaxed);
         }
     }
 
     bool may_contain(const WindowId& id) const noexcept {
-        return (word_of(id).load(std::memory_order_relaxed) & bit_of(id)) != 0;
+        return (words_[word_of(id)].load(std::memory_order_relaxed) & bit_of(id)) != 0;
     }
 
 private:
-    std::atomic<std::uint64_t>& word_of(const WindowId& id) const noexcept {
-        return memory_->words[id.low / 64 % (bits / 64)];
-    }
+    static std::size_t word_of(const WindowId& id) noexcept { return id.low / 64 % (bits / 64); }
     static std::uint64_t bit_of(const WindowId& id) noexcept { return std::uint64_t{1} << (id.low % 64); }
 
-    Memory* memory_ = nullptr;
+    std::array<std::atomic<std::uint64_t>, bits / 64> words_{};
+    std::atomic<Millis> since_{0};  // when the first window was noted
 };
 
 }  // namespace rate_limit

@@ -87,7 +87,7 @@ ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
     if (windows_.attach(for_windows_.at, for_windows_.size) &&
         debts_.attach(for_debts_.at, for_debts_.size) &&
         counters_.attach(for_counters_.at, for_counters_.size)) {
-        take_up(*previous.fixed_);
+        fixed_ = previous.fixed_;
         return NGX_OK;
     }
     ngx_log_error(
@@ -123,7 +123,7 @@ bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept 
         memory += span.size;
         return span;
     };
-    take_up(*new (memory) Fixed{});
+    fixed_ = new (memory) Fixed;
     const std::size_t fixed = part(sizeof(Fixed) + DebtTable::alignment - 1).size;
     for_counters_ = part(std::min(size / counting_part, most_counting) - fixed);
     for_debts_ = part(std::min(size / waiting_part, most_waiting));
@@ -166,19 +166,12 @@ ngx_int_t Zone::compare_with_running(const ngx_shm_zone_t& zone) noexcept {
     return NGX_OK;
 }
 
-void Zone::take_up(Fixed& fixed) noexcept {
-    fixed_ = &fixed;
-    used_up_.take_up(fixed.used_up);
-    debt_counts_.take_up(fixed.debt_counts);
-    walk_.take_up(fixed.walk);
-}
-
 void Zone::on_tokens(void (*call)() noexcept) noexcept {
     tokens_noted = call;
 }
 
 void Zone::note_tokens() noexcept {
-    walk_.note();
+    walk().note();
     if (tokens_noted != nullptr) {
         tokens_noted();
     }

@@ -46,10 +46,10 @@ public:
 
     /// For each shard, how many records of debts() are charges or refunds that wait; notes of tokens do not
     /// count.
-    DebtCounts& debt_counts() noexcept { return debt_counts_; }
+    DebtCounts& debt_counts() noexcept { return fixed_->debt_counts; }
 
     /// The workers' common way over debts(); noted() tells whether tokens are noted there.
-    SharedWalk& walk() noexcept { return walk_; }
+    SharedWalk& walk() noexcept { return fixed_->walk; }
 
     /// A worker is about to note tokens in debts(): tells all workers, and this one by the call of
     /// on_tokens().
@@ -59,7 +59,7 @@ public:
     static void on_tokens(void (*call)() noexcept) noexcept;
 
     /// Windows of Redis stores that were lately seen used up.
-    UsedUpWindows& used_up() noexcept { return used_up_; }
+    UsedUpWindows& used_up() noexcept { return fixed_->used_up; }
 
     /// What happened to all workers since the zone was made.
     CounterTable& counters() noexcept { return counters_; }
@@ -70,16 +70,14 @@ private:
 
     /// What lies before the tables.
     struct Fixed {
-        UsedUpWindows::Memory used_up;
-        DebtCounts::Memory debt_counts;
-        SharedWalk::Memory walk;
+        UsedUpWindows used_up;
+        DebtCounts debt_counts;
+        SharedWalk walk;
     };
 
     ngx_int_t create(ngx_shm_zone_t& zone) noexcept;
     bool lay_out(char* memory, std::size_t size, const HashKey& key) noexcept;
     ngx_int_t adopt(const Zone& previous, ngx_log_t* log) noexcept;
-
-    void take_up(Fixed& fixed) noexcept;
 
     struct Span {
         void* at = nullptr;
@@ -95,9 +93,6 @@ private:
     WindowTable windows_;
     DebtTable debts_;
     CounterTable counters_;
-    UsedUpWindows used_up_;
-    DebtCounts debt_counts_;
-    SharedWalk walk_;
 };
 
 }  // namespace rate_limit
