@@ -1,8 +1,8 @@
 #include "ngx/base/log_throttle.h"
-#include "ngx/base/version.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
+#include "ngx/conf/parameter.h"
 #include "ngx/request/handlers.h"
 #include "ngx/store/counter_places.h"
 #include "ngx/store/report.h"
@@ -12,6 +12,11 @@
 using namespace rate_limit;
 
 namespace {
+
+/// In one piece, so that it is found in the module's file.
+constexpr char name_and_version[] = "ngx_http_rate_limit_module "
+#include "version.inc"
+    ;
 
 constexpr ngx_uint_t anywhere = NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF;
 
@@ -33,21 +38,22 @@ ngx_conf_enum_t on_error_names[] = {
 };
 
 ngx_command_t commands[] = {
-    {ngx_string("rate_limit_key"), anywhere | NGX_CONF_TAKE1, set_key, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("rate_limit_key"), anywhere | NGX_CONF_TAKE1, set_option<parse_key, &Options::key>,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("rate_limit"), anywhere | NGX_CONF_1MORE, set_rate_limit, NGX_HTTP_LOC_CONF_OFFSET, 0,
      nullptr},
-    {ngx_string("rate_limit_store"), anywhere | NGX_CONF_TAKE1, set_store, NGX_HTTP_LOC_CONF_OFFSET, 0,
-     nullptr},
-    {ngx_string("rate_limit_mode"), anywhere | NGX_CONF_TAKE1, set_mode, NGX_HTTP_LOC_CONF_OFFSET, 0,
-     nullptr},
+    {ngx_string("rate_limit_store"), anywhere | NGX_CONF_TAKE1, set_option<parse_store, &Options::store_text>,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("rate_limit_mode"), anywhere | NGX_CONF_TAKE1, set_option<parse_mode, &Options::mode>,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("rate_limit_phase"), anywhere | NGX_CONF_TAKE1, set_choice, NGX_HTTP_LOC_CONF_OFFSET,
-     offsetof(LocationConf, phase), phase_names},
-    {ngx_string("rate_limit_cost"), anywhere | NGX_CONF_TAKE1, set_cost, NGX_HTTP_LOC_CONF_OFFSET, 0,
-     nullptr},
+     offsetof(LocationConf, options.phase), phase_names},
+    {ngx_string("rate_limit_cost"), anywhere | NGX_CONF_TAKE1, set_option<parse_cost_value, &Options::cost>,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("rate_limit_exempt_status"), anywhere | NGX_CONF_1MORE, set_exempt_status,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
-    {ngx_string("rate_limit_dry_run"), anywhere | NGX_CONF_TAKE1, set_dry_run, NGX_HTTP_LOC_CONF_OFFSET, 0,
-     nullptr},
+    {ngx_string("rate_limit_dry_run"), anywhere | NGX_CONF_TAKE1,
+     set_option<parse_dry_run, &Options::dry_run>, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("rate_limit_lease"), anywhere | NGX_CONF_TAKE1, set_lease, NGX_HTTP_LOC_CONF_OFFSET, 0,
      nullptr},
     {ngx_string("rate_limit_bypass"), anywhere | NGX_CONF_1MORE, set_bypass, NGX_HTTP_LOC_CONF_OFFSET, 0,
@@ -88,7 +94,7 @@ ngx_int_t preconfiguration(ngx_conf_t* cf) noexcept {
 ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     auto* core =
         static_cast<ngx_http_core_main_conf_t*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
-    auto* main = static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_rate_limit_module));
+    MainConf& main = *main_conf(cf);
 
     if (add_handler(core, NGX_HTTP_ACCESS_PHASE, access_handler) != NGX_OK ||
         add_handler(core, NGX_HTTP_PRECONTENT_PHASE, precontent_handler) != NGX_OK ||
@@ -98,12 +104,12 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     set_next_header_filter(ngx_http_top_header_filter);
     ngx_http_top_header_filter = header_filter;
 
-    check_keys(cf, *main);
-    warn_unused_stores(cf, *main);
-    if (compare_modes(cf, *main) != NGX_OK || reserve_zone(cf, *main) != NGX_OK) {
+    check_keys(cf, main);
+    warn_unused_stores(cf, main);
+    if (compare_modes(cf, main) != NGX_OK || reserve_zone(cf, main) != NGX_OK) {
         return NGX_ERROR;
     }
-    return finish_stores(cf, *main);
+    return finish_stores(cf, main);
 }
 
 /// nginx calls this in the master process for each configuration that it takes up or only tests.

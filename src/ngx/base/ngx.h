@@ -21,6 +21,26 @@ inline std::string_view view(const ngx_str_t& text) noexcept {
     return {reinterpret_cast<const char*>(text.data), text.len};
 }
 
+/// The text stays where it is: nginx does not write to it.
+inline ngx_str_t str(std::string_view text) noexcept {
+    return {text.size(), reinterpret_cast<u_char*>(const_cast<char*>(text.data()))};
+}
+
+/// The elements of an array of nginx.
+template <typename Element>
+class Elements {
+public:
+    explicit Elements(const ngx_array_t& array) noexcept
+        : begin_(static_cast<Element*>(array.elts)), end_(begin_ + array.nelts) {}
+
+    Element* begin() const noexcept { return begin_; }
+    Element* end() const noexcept { return end_; }
+
+private:
+    Element* const begin_;
+    Element* const end_;
+};
+
 /// UTC now, as of this turn of the event loop.
 inline Millis now_millis() noexcept {
     const ngx_time_t* now = ngx_timeofday();

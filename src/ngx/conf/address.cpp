@@ -7,10 +7,6 @@ namespace rate_limit {
 
 namespace {
 
-ngx_str_t text_of(std::string_view text) noexcept {
-    return {text.size(), reinterpret_cast<u_char*>(const_cast<char*>(text.data()))};
-}
-
 bool is_number(std::string_view text) noexcept {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -31,9 +27,9 @@ char* refuse_url(ngx_conf_t* cf, std::string_view parameter, std::string_view ur
     const std::string_view database = path.substr(0, path.find_first_of("/?#"));
     const bool tls = scheme == "rediss" || scheme == "valkeys";
 
-    const ngx_str_t name = text_of(parameter);
-    const ngx_str_t shown = text_of(host.empty() ? "HOST:PORT" : host);
-    const ngx_str_t number = text_of(is_number(database) ? database : "");
+    const ngx_str_t name = str(parameter);
+    const ngx_str_t shown = str(host.empty() ? "HOST:PORT" : host);
+    const ngx_str_t number = str(is_number(database) ? database : "");
     return refuse(cf, "the address of \"%V\" of shard \"%V\" is no URL: write %V%V%s%s%V%s", &name,
                   &words_of(cf)[1], &name, &shown,
                   has_user ? ", and the user and password in \"username\" and \"password\"" : "",
@@ -77,12 +73,7 @@ char* parse_node(ngx_conf_t* cf, const ngx_str_t& word, NodeConf& node) {
         return refuse_url(cf, view(word).substr(0, value), text);
     }
     ngx_url_t url{};
-    url.url.len = text.size();
-    url.url.data = static_cast<u_char*>(ngx_pnalloc(cf->pool, text.size() + 1));
-    if (url.url.data == nullptr) {
-        return failed;
-    }
-    *ngx_cpymem(url.url.data, text.data(), text.size()) = '\0';
+    url.url = str(text);
     url.default_port = 6379;
 
     if (ngx_parse_url(cf->pool, &url) != NGX_OK || url.naddrs == 0) {
@@ -137,9 +128,11 @@ void compare_shards(ngx_conf_t* cf, const StoreConf& store, const ShardConf& sha
 }
 
 void compare_stores(ngx_conf_t* cf, const MainConf& main, const StoreConf& store) {
-    auto** stores = static_cast<StoreConf**>(main.stores.elts);
-    for (ngx_uint_t i = 0; i < main.stores.nelts && stores[i] != &store; ++i) {
-        const StoreConf& other = *stores[i];
+    for (const StoreConf* earlier : Elements<StoreConf*>(main.stores)) {
+        const StoreConf& other = *earlier;
+        if (&other == &store) {
+            return;
+        }
         if (other.database == store.database && other.prefix == store.prefix && share_primary(other, store)) {
             ngx_log_error(
                 NGX_LOG_WARN, cf->log, 0,

@@ -6,54 +6,21 @@
 
 namespace rate_limit {
 
-char* set_store(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
-    auto& location = *static_cast<LocationConf*>(conf);
-    if (location.store != nullptr) {
-        return duplicate;
-    }
-    return parse_store(cf, words_of(cf)[1], location.store);
-}
-
-char* set_mode(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
-    auto& location = *static_cast<LocationConf*>(conf);
-    if (location.mode != nullptr) {
-        return duplicate;
-    }
-    return parse_mode(cf, words_of(cf)[1], location.mode);
-}
-
-char* set_cost(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
-    auto& location = *static_cast<LocationConf*>(conf);
-    if (location.cost != nullptr) {
-        return duplicate;
-    }
-    return parse_cost_value(cf, words_of(cf)[1], location.cost);
-}
-
-char* set_dry_run(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
-    auto& location = *static_cast<LocationConf*>(conf);
-    if (location.dry_run.on != NGX_CONF_UNSET) {
-        return duplicate;
-    }
-    return parse_dry_run(cf, words_of(cf)[1], location.dry_run);
-}
-
 char* set_exempt_status(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
-    auto& location = *static_cast<LocationConf*>(conf);
-    if (location.exempt != NGX_CONF_UNSET_PTR) {
+    ngx_array_t*& exempt = static_cast<LocationConf*>(conf)->options.exempt;
+    if (exempt != NGX_CONF_UNSET_PTR) {
         return duplicate;
     }
     const ngx_str_t* words = words_of(cf);
     if (cf->args->nelts == 2) {
-        return parse_exempt(cf, words[1], location.exempt);
+        return parse_exempt(cf, words[1], exempt);
     }
-    location.exempt = ngx_array_create(cf->pool, cf->args->nelts, sizeof(ngx_uint_t));
-    if (location.exempt == nullptr) {
+    exempt = ngx_array_create(cf->pool, cf->args->nelts, sizeof(ngx_uint_t));
+    if (exempt == nullptr) {
         return failed;
     }
     for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
-        if (parse_exempt_status(cf, view(words[i]), location.exempt, ask_for_semicolon(cf, i)) !=
-            NGX_CONF_OK) {
+        if (parse_exempt_status(cf, view(words[i]), exempt, ask_for_semicolon(cf, i)) != NGX_CONF_OK) {
             return failed;
         }
     }
@@ -76,12 +43,11 @@ char* set_headers(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexce
             bit = headers_off;
         }
         if (bit == 0 || (location.headers & bit) != 0) {
-            ngx_conf_log_error(
-                NGX_LOG_EMERG, cf, 0,
+            return refuse(
+                cf,
                 "invalid value \"%V\" in \"rate_limit_headers\": it is \"github\", \"ietf\" or both, or "
                 "\"off\" alone%s",
                 &words[i], ask_for_semicolon(cf, i));
-            return failed;
         }
         location.headers |= bit;
     }
@@ -105,16 +71,16 @@ char* set_zone(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept 
 }
 
 char* set_lease(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
-    auto& location = *static_cast<LocationConf*>(conf);
-    if (location.lease != NGX_CONF_UNSET_UINT) {
+    ngx_uint_t& lease = static_cast<LocationConf*>(conf)->options.lease;
+    if (lease != NGX_CONF_UNSET_UINT) {
         return duplicate;
     }
     const ngx_str_t& value = words_of(cf)[1];
     std::int64_t tokens = 0;
     if (view(value) == "auto") {
-        location.lease = lease_auto;
+        lease = lease_auto;
     } else if (value.len != 0 && parse_cost(view(value), tokens) && tokens > 0) {
-        location.lease = static_cast<ngx_uint_t>(tokens);
+        lease = static_cast<ngx_uint_t>(tokens);
     } else {
         return refuse(cf,
                       "invalid value \"%V\" in \"rate_limit_lease\": it is \"auto\" or a whole number of "

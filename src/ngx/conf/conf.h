@@ -22,6 +22,8 @@ constexpr ngx_uint_t headers_ietf = 0x04;
 
 constexpr ngx_uint_t lease_auto = 0;
 
+inline ngx_array_t* const unset_array = static_cast<ngx_array_t*>(NGX_CONF_UNSET_PTR);
+
 /// A mode as the configuration names it. Which ones there are stands in ngx/modes/mode.cpp.
 struct NamedMode {
     const char* name;
@@ -36,11 +38,28 @@ extern const NamedMode* const named_modes[];
 struct DryRun {
     ngx_flag_t on;                    // NGX_CONF_UNSET: not written
     ngx_http_complex_value_t* value;  // null: `on` is the answer
+
+    friend bool operator==(const DryRun& a, const DryRun& b) noexcept {
+        return a.on == b.on && a.value == b.value;
+    }
 };
 
-/// One rate_limit line. As parsed, what the line does not say is unset (null, NGX_CONF_UNSET…); as resolved
-/// for a server or location, every member is final. Lives in the configuration's pool.
-struct Limit {
+/// How limits count: directives say it for a block, and parameters for one line. What is not said is unset
+/// (null, NGX_CONF_UNSET…).
+struct Options {
+    Key* key = nullptr;
+    ngx_http_complex_value_t* store_text = nullptr;
+    const NamedMode* mode = nullptr;
+    ngx_uint_t lease = NGX_CONF_UNSET_UINT;  // tokens taken at a time; lease_auto: as many as it takes
+    ngx_uint_t phase = NGX_CONF_UNSET_UINT;
+    ngx_http_complex_value_t* cost = nullptr;
+    ngx_array_t* exempt = unset_array;  // of ngx_uint_t, status codes; empty: off
+    DryRun dry_run = {NGX_CONF_UNSET, nullptr};
+};
+
+/// One rate_limit line, as parsed. As resolved for a server or location, every member is final. Lives in the
+/// configuration's pool.
+struct Limit : Options {
     ngx_str_t file;  // where the line stands
     ngx_uint_t line;
 
@@ -49,16 +68,8 @@ struct Limit {
 
     ngx_str_t name;
     WindowKind window_kind;
-    Key* key;
-    ngx_http_complex_value_t* store_text;
     StoreConf* store;  // null: `local`, or store_text holds a variable and is asked at each request
     bool local;
-    const NamedMode* mode;
-    ngx_uint_t lease;  // tokens taken at a time; lease_auto: as many as it takes
-    ngx_uint_t phase;
-    ngx_http_complex_value_t* cost;
-    ngx_array_t* exempt;  // of ngx_uint_t, status codes; empty: off
-    DryRun dry_run;
     ngx_uint_t status;  // of a rejection; 0: the line says none
 
     bool warned;               // the configuration has warned about this line
@@ -69,25 +80,18 @@ struct Limit {
 
 /// The module's configuration of one http, server or location block. Standard layout: offsetof is taken.
 struct LocationConf {
-    Key* key;
-    ngx_array_t* lines;  // of Limit, as parsed; NGX_CONF_UNSET_PTR: none written; null: `rate_limit off`
-    ngx_http_complex_value_t* store;
-    const NamedMode* mode;
-    ngx_uint_t lease;
-    ngx_uint_t phase;
-    ngx_http_complex_value_t* cost;
-    ngx_array_t* exempt;
-    DryRun dry_run;
-    ngx_array_t* bypass;  // of ngx_http_complex_value_t
-    ngx_uint_t headers;   // bits headers_*
-    ngx_uint_t status;
-    ngx_uint_t log_level;
-    ngx_uint_t on_error;
-    ngx_uint_t error_status;
-    ngx_uint_t ipv6_prefix;
+    Options options;
+    ngx_array_t* lines = unset_array;   // of Limit, as parsed; null: `rate_limit off`
+    ngx_array_t* bypass = unset_array;  // of ngx_http_complex_value_t
+    ngx_uint_t headers = 0;             // bits headers_*; 0: not written
+    ngx_uint_t status = NGX_CONF_UNSET_UINT;
+    ngx_uint_t log_level = NGX_CONF_UNSET_UINT;
+    ngx_uint_t on_error = NGX_CONF_UNSET_UINT;
+    ngx_uint_t error_status = NGX_CONF_UNSET_UINT;
+    ngx_uint_t ipv6_prefix = NGX_CONF_UNSET_UINT;
 
-    ngx_array_t* limits;          // of Limit, resolved; null: nothing is limited here
-    ngx_uint_t precontent_count;  // how many of them wait for the precontent phase
+    ngx_array_t* limits = nullptr;    // of Limit, resolved; null: nothing is limited here
+    ngx_uint_t precontent_count = 0;  // how many of them wait for the precontent phase
 };
 
 /// The module's configuration of the http block.
@@ -149,10 +153,6 @@ char* set_number(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 
 // Directives whose text needs more than that.
 char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
-char* set_store(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
-char* set_mode(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
-char* set_cost(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
-char* set_dry_run(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_exempt_status(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_bypass(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_headers(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
@@ -170,6 +170,10 @@ inline LocationConf* location_conf(ngx_http_request_t* r) noexcept {
 
 inline MainConf* main_conf(ngx_http_request_t* r) noexcept {
     return static_cast<MainConf*>(ngx_http_get_module_main_conf(r, ngx_http_rate_limit_module));
+}
+
+inline MainConf* main_conf(ngx_conf_t* cf) noexcept {
+    return static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_rate_limit_module));
 }
 
 /// Of a cycle's http block; null: it has none.

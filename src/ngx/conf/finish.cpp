@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <new>
 
 #include "ngx/base/zone.h"
@@ -13,30 +14,21 @@ bool has_host_name(const NodeConf& node) noexcept {
 }
 
 bool has_host_names(const StoreConf& store) noexcept {
-    for (const ShardConf& shard : store.shards) {
-        if (has_host_name(shard.primary)) {
-            return true;
-        }
-        for (const NodeConf& replica : shard.replicas) {
-            if (has_host_name(replica)) {
-                return true;
-            }
-        }
-    }
-    return false;
+    return std::any_of(store.shards.begin(), store.shards.end(), [](const ShardConf& shard) {
+        return has_host_name(shard.primary) ||
+               std::any_of(shard.replicas.begin(), shard.replicas.end(), has_host_name);
+    });
 }
 
 void unmap(void* data) noexcept {
-    auto* memory = static_cast<ngx_shm_t*>(data);
-    ngx_shm_free(memory);
+    ngx_shm_free(static_cast<ngx_shm_t*>(data));
 }
 
 /// One flag per primary of every store, mapped before the workers are started so that all see the same.
 ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
-    auto** stores = static_cast<StoreConf**>(main.stores.elts);
     std::size_t flags = 0;
-    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
-        flags += stores[i]->shards.size();
+    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+        flags += store->shards.size();
     }
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, sizeof(ngx_shm_t));
     if (cleanup == nullptr) {
@@ -52,9 +44,10 @@ ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
     }
     cleanup->handler = unmap;
     auto* flag = reinterpret_cast<ngx_atomic_t*>(memory->addr);
-    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
-        stores[i]->eviction_warned = flag;
-        flag += stores[i]->shards.size();
+    for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
+        for (ShardConf& shard : store->shards) {
+            shard.eviction_warned = flag++;
+        }
     }
     return NGX_OK;
 }
@@ -83,9 +76,8 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
     auto* core =
         static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
     const bool has_resolver = core->resolver != nullptr && core->resolver->connections.nelts != 0;
-    auto** stores = static_cast<StoreConf**>(main.stores.elts);
-    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
-        StoreConf& store = *stores[i];
+    for (StoreConf* each : Elements<StoreConf*>(main.stores)) {
+        StoreConf& store = *each;
         store.zone = main.zone;
         if (has_resolver) {
             store.resolver = core->resolver;
@@ -102,14 +94,12 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
 }
 
 void warn_unused_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
-    auto** stores = static_cast<StoreConf**>(main.stores.elts);
-    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
-        if (!stores[i]->used) {
+    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+        if (!store->used) {
             ngx_log_error(NGX_LOG_WARN, cf->log, 0,
                           "no limit uses \"rate_limit_redis %s\" in %V:%ui: add \"rate_limit_store %s\", or "
                           "limits stay per machine",
-                          stores[i]->name.c_str(), &stores[i]->file, stores[i]->line,
-                          stores[i]->name.c_str());
+                          store->name.c_str(), &store->file, store->line, store->name.c_str());
         }
     }
 }

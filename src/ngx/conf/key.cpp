@@ -1,5 +1,8 @@
 #include "ngx/conf/key.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "ngx/conf/conf.h"
 #include "ngx/conf/value.h"
 
@@ -44,9 +47,7 @@ bool is_word(char c) noexcept {
 
 /// nginx reads names of variables without regard to case.
 bool same_name(std::string_view a, std::string_view b) noexcept {
-    return a.size() == b.size() &&
-           ngx_strncasecmp(reinterpret_cast<u_char*>(const_cast<char*>(a.data())),
-                           reinterpret_cast<u_char*>(const_cast<char*>(b.data())), a.size()) == 0;
+    return a.size() == b.size() && ngx_strncasecmp(str(a).data, str(b).data, a.size()) == 0;
 }
 
 bool begins_with(std::string_view name, std::string_view prefix) noexcept {
@@ -61,11 +62,8 @@ std::string_view find_variable(std::string_view text, Wanted wanted) noexcept {
         if (!name.empty() && name.front() == '{') {
             name.remove_prefix(1);
         }
-        std::size_t length = 0;
-        while (length < name.size() && is_word(name[length])) {
-            ++length;
-        }
-        name = name.substr(0, length);
+        const auto* end = std::find_if_not(name.begin(), name.end(), is_word);
+        name = name.substr(0, static_cast<std::size_t>(end - name.begin()));
         if (!name.empty() && wanted(name)) {
             return name;
         }
@@ -74,37 +72,24 @@ std::string_view find_variable(std::string_view text, Wanted wanted) noexcept {
 }
 
 bool is_late(std::string_view name) noexcept {
-    for (const std::string_view late : late_variables) {
-        if (late.back() == '_' ? begins_with(name, late) : same_name(name, late)) {
-            return true;
-        }
-    }
-    return false;
+    return std::any_of(std::begin(late_variables), std::end(late_variables), [name](std::string_view late) {
+        return late.back() == '_' ? begins_with(name, late) : same_name(name, late);
+    });
 }
 
 /// Whether this nginx has a variable of that name, by itself or through a prefix such as `http_`.
 bool is_known_variable(ngx_conf_t* cf, std::string_view name) noexcept {
-    for (const char c : name) {
-        if (!is_word(c)) {
-            return false;
-        }
+    if (!std::all_of(name.begin(), name.end(), is_word)) {
+        return false;
     }
     const auto& core = *static_cast<const ngx_http_core_main_conf_t*>(
         ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
-    const auto* prefixes = static_cast<const ngx_http_variable_t*>(core.prefix_variables.elts);
-    for (ngx_uint_t i = 0; i < core.prefix_variables.nelts; ++i) {
-        if (begins_with(name, view(prefixes[i].name))) {
-            return true;
-        }
-    }
-    const ngx_array_t& known = core.variables_keys->keys;
-    const auto* keys = static_cast<const ngx_hash_key_t*>(known.elts);
-    for (ngx_uint_t i = 0; i < known.nelts; ++i) {
-        if (same_name(name, view(keys[i].key))) {
-            return true;
-        }
-    }
-    return false;
+    const Elements<const ngx_http_variable_t> prefixes(core.prefix_variables);
+    const Elements<const ngx_hash_key_t> known(core.variables_keys->keys);
+    return std::any_of(prefixes.begin(), prefixes.end(),
+                       [name](const auto& prefix) { return begins_with(name, view(prefix.name)); }) ||
+           std::any_of(known.begin(), known.end(),
+                       [name](const auto& key) { return same_name(name, view(key.key)); });
 }
 
 void check_constant(ngx_conf_t* cf, const Key& key) noexcept {
@@ -131,7 +116,7 @@ void check_variables(ngx_conf_t* cf, const Key& key) noexcept {
     if (late.empty()) {
         return;
     }
-    const ngx_str_t name = {late.size(), reinterpret_cast<u_char*>(const_cast<char*>(late.data()))};
+    const ngx_str_t name = str(late);
     ngx_log_error(NGX_LOG_WARN, cf->log, 0,
                   "the key in %V:%ui uses \"$%V\", which is not known yet when limits are checked: it tells "
                   "no clients apart; use what the request says, or what \"auth_request_set\" finds, with "
@@ -141,24 +126,15 @@ void check_variables(ngx_conf_t* cf, const Key& key) noexcept {
 
 }  // namespace
 
-Key* add_key(ngx_conf_t* cf, ngx_str_t text, bool parameter) noexcept {
-    auto* key = static_cast<Key*>(ngx_pcalloc(cf->pool, sizeof(Key)));
+char* parse_key(ngx_conf_t* cf, ngx_str_t text, Key*& key) noexcept {
+    key = static_cast<Key*>(ngx_pcalloc(cf->pool, sizeof(Key)));
     if (key == nullptr || compile(cf, text, &key->value) != NGX_OK) {
-        return nullptr;
+        return failed;
     }
     key->file = cf->conf_file->file.name;
     key->line = cf->conf_file->line;
-    key->parameter = parameter;
-    return key;
-}
-
-char* set_key(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
-    auto& location = *static_cast<LocationConf*>(conf);
-    if (location.key != nullptr) {
-        return duplicate;
-    }
-    location.key = add_key(cf, words_of(cf)[1], false);
-    return location.key != nullptr ? NGX_CONF_OK : failed;
+    key->parameter = view(words_of(cf)[0]) == "rate_limit";
+    return NGX_CONF_OK;
 }
 
 bool refers_to(const Key& key, std::string_view variable) noexcept {
@@ -167,9 +143,8 @@ bool refers_to(const Key& key, std::string_view variable) noexcept {
 }
 
 void check_keys(ngx_conf_t* cf, const MainConf& main) noexcept {
-    const auto* limits = static_cast<const Limit* const*>(main.limits.elts);
-    for (ngx_uint_t i = 0; i < main.limits.nelts; ++i) {
-        Key& key = *limits[i]->key;
+    for (const Limit* limit : Elements<const Limit*>(main.limits)) {
+        Key& key = *limit->key;
         if (key.checked) {
             continue;
         }

@@ -16,10 +16,8 @@ struct Key {
     bool checked;    // check_keys() has looked at it
 };
 
-/// Makes a key of a text of the configuration. Null where the text is wrong; the error is logged.
-Key* add_key(ngx_conf_t* cf, ngx_str_t text, bool parameter) noexcept;
-
-char* set_key(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+/// Makes a key of the value of the directive, or of the parameter, that is being read.
+char* parse_key(ngx_conf_t* cf, ngx_str_t text, Key*& key) noexcept;
 
 /// Whether the key refers to the variable: `$name` or `${name}`.
 bool refers_to(const Key& key, std::string_view variable) noexcept;

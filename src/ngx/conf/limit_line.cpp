@@ -16,36 +16,29 @@ struct Parameter {
     char* (*parse)(ngx_conf_t* cf, ngx_str_t value, Limit& limit);
 };
 
-const Parameter parameters[] = {
-    {"name", [](ngx_conf_t* cf, ngx_str_t value, Limit& limit) { return parse_name(cf, value, limit.name); }},
-    {"key",
-     [](ngx_conf_t* cf, ngx_str_t value, Limit& limit) {
-         limit.key = add_key(cf, value, true);
-         return limit.key != nullptr ? NGX_CONF_OK : failed;
-     }},
-    {"window", [](ngx_conf_t* cf, ngx_str_t value,
-                  Limit& limit) { return parse_window(cf, value, limit.window_kind); }},
-    {"store",
-     [](ngx_conf_t* cf, ngx_str_t value, Limit& limit) { return parse_store(cf, value, limit.store_text); }},
-    {"mode", [](ngx_conf_t* cf, ngx_str_t value, Limit& limit) { return parse_mode(cf, value, limit.mode); }},
-    {"phase",
-     [](ngx_conf_t* cf, ngx_str_t value, Limit& limit) { return parse_phase(cf, value, limit.phase); }},
-    {"cost",
-     [](ngx_conf_t* cf, ngx_str_t value, Limit& limit) { return parse_cost_value(cf, value, limit.cost); }},
-    {"exempt",
-     [](ngx_conf_t* cf, ngx_str_t value, Limit& limit) { return parse_exempt(cf, value, limit.exempt); }},
-    {"dry_run",
-     [](ngx_conf_t* cf, ngx_str_t value, Limit& limit) { return parse_dry_run(cf, value, limit.dry_run); }},
-    {"status",
-     [](ngx_conf_t* cf, ngx_str_t value, Limit& limit) { return parse_status(cf, value, limit.status); }},
+template <auto parse, auto member>
+char* parse_into(ngx_conf_t* cf, ngx_str_t value, Limit& limit) noexcept {
+    return parse(cf, value, limit.*member);
+}
+
+constexpr Parameter parameters[] = {
+    {"name", parse_into<parse_name, &Limit::name>},
+    {"key", parse_into<parse_key, &Limit::key>},
+    {"window", parse_into<parse_window, &Limit::window_kind>},
+    {"store", parse_into<parse_store, &Limit::store_text>},
+    {"mode", parse_into<parse_mode, &Limit::mode>},
+    {"phase", parse_into<parse_phase, &Limit::phase>},
+    {"cost", parse_into<parse_cost_value, &Limit::cost>},
+    {"exempt", parse_into<parse_exempt, &Limit::exempt>},
+    {"dry_run", parse_into<parse_dry_run, &Limit::dry_run>},
+    {"status", parse_into<parse_status, &Limit::status>},
 };
 
 char* refuse_parameter(ngx_conf_t* cf, ngx_str_t text) noexcept {
     std::array<u_char, 300> names;
     u_char* end = names.data();
     for (const Parameter& known : parameters) {
-        const ngx_str_t name = {known.name.size(),
-                                reinterpret_cast<u_char*>(const_cast<char*>(known.name.data()))};
+        const ngx_str_t name = str(known.name);
         const bool last = &known == std::end(parameters) - 1;
         const char* before = &known == parameters ? "" : last ? " and " : ", ";
         end = ngx_slprintf(end, names.data() + names.size(), "%s%V=", before, &name);
@@ -63,9 +56,7 @@ char* parse_rate_text(ngx_conf_t* cf, ngx_str_t text, Limit& limit) noexcept {
     }
     const RateError error = parse_rate(view(text), limit.rate);
     if (error != RateError::none) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid rate \"%V\" in \"rate_limit\": %s", &text,
-                           describe(error));
-        return failed;
+        return refuse(cf, "invalid rate \"%V\" in \"rate_limit\": %s", &text, describe(error));
     }
     return NGX_CONF_OK;
 }
@@ -114,10 +105,8 @@ char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noe
                       ask_for_semicolon(cf, 2));
     }
     if (off ? written : written && location.lines == nullptr) {
-        ngx_conf_log_error(
-            NGX_LOG_EMERG, cf, 0,
-            "\"rate_limit off\" stands beside another \"rate_limit\" of the same block: keep one");
-        return failed;
+        return refuse(cf,
+                      "\"rate_limit off\" stands beside another \"rate_limit\" of the same block: keep one");
     }
     if (off) {
         location.lines = nullptr;
@@ -137,9 +126,6 @@ char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noe
     limit->file = cf->conf_file->file.name;
     limit->line = cf->conf_file->line;
     ngx_str_set(&limit->name, "default");
-    limit->phase = NGX_CONF_UNSET_UINT;
-    limit->exempt = static_cast<ngx_array_t*>(NGX_CONF_UNSET_PTR);
-    limit->dry_run.on = NGX_CONF_UNSET;
 
     if (parse_rate_text(cf, words[1], *limit) != NGX_CONF_OK) {
         return failed;

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <map>
+#include <new>
 #include <utility>
 
 #include "ngx/conf/conf.h"
@@ -14,8 +16,7 @@ ngx_http_complex_value_t* constant_value(ngx_conf_t* cf, const char* text) noexc
     auto* value =
         static_cast<ngx_http_complex_value_t*>(ngx_pcalloc(cf->pool, sizeof(ngx_http_complex_value_t)));
     if (value != nullptr) {
-        value->value.data = reinterpret_cast<u_char*>(const_cast<char*>(text));
-        value->value.len = std::string_view(text).size();
+        value->value = str(text);
     }
     return value;
 }
@@ -39,12 +40,10 @@ bool same_window(const Limit& a, const Limit& b) noexcept {
 }
 
 ngx_int_t resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
-    auto* main = static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_rate_limit_module));
-    auto** stores = static_cast<StoreConf**>(main->stores.elts);
-
+    const MainConf& main = *main_conf(cf);
     if (is_variable(*limit.store_text)) {
-        for (ngx_uint_t i = 0; i < main->stores.nelts; ++i) {
-            stores[i]->used = true;
+        for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
+            store->used = true;
         }
         return NGX_OK;
     }
@@ -52,7 +51,7 @@ ngx_int_t resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
         limit.local = true;
         return NGX_OK;
     }
-    limit.store = find_store(*main, view(limit.store_text->value));
+    limit.store = find_store(main, view(limit.store_text->value));
     if (limit.store == nullptr) {
         ngx_log_error(
             NGX_LOG_EMERG, cf->log, 0,
@@ -64,20 +63,26 @@ ngx_int_t resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
     return NGX_OK;
 }
 
+/// Takes over from `outer` what is not said, if that has it.
+void inherit(Options& options, const Options& outer) noexcept {
+    const auto take = [&](auto member) {
+        options.*member = options.*member == Options{}.*member ? outer.*member : options.*member;
+    };
+    take(&Options::key);
+    take(&Options::store_text);
+    take(&Options::mode);
+    take(&Options::lease);
+    take(&Options::phase);
+    take(&Options::cost);
+    take(&Options::exempt);
+    take(&Options::dry_run);
+}
+
 /// Completes a limit: what its line does not say comes from the directives of the block where it is in
 /// effect.
 ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, Limit& line, Limit& limit) noexcept {
     limit = line;
-    limit.key = limit.key != nullptr ? limit.key : conf.key;
-    limit.store_text = limit.store_text != nullptr ? limit.store_text : conf.store;
-    limit.cost = limit.cost != nullptr ? limit.cost : conf.cost;
-    limit.mode = limit.mode != nullptr ? limit.mode : conf.mode;
-    limit.lease = conf.lease;
-    ngx_conf_merge_uint_value(limit.phase, conf.phase, 0);
-    ngx_conf_merge_ptr_value(limit.exempt, conf.exempt, nullptr);
-    if (limit.dry_run.on == NGX_CONF_UNSET) {
-        limit.dry_run = conf.dry_run;
-    }
+    inherit(limit, conf.options);
     if (limit.key == nullptr) {
         log_line(cf, NGX_LOG_EMERG, limit,
                  "\"rate_limit\" has no key: add \"rate_limit_key\" or the parameter \"key=\" to the line");
@@ -103,13 +108,12 @@ ngx_int_t resolve_limits(ngx_conf_t* cf, LocationConf& conf) noexcept {
     if (conf.limits == nullptr) {
         return NGX_ERROR;
     }
-    auto* main = static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_rate_limit_module));
     auto* limits = static_cast<Limit*>(ngx_array_push_n(conf.limits, count));
     for (ngx_uint_t i = 0; i < count; ++i) {
         if (resolve(cf, conf, lines[i], limits[i]) != NGX_OK) {
             return NGX_ERROR;
         }
-        auto* all = static_cast<const Limit**>(ngx_array_push(&main->limits));
+        auto* all = static_cast<const Limit**>(ngx_array_push(&main_conf(cf)->limits));
         if (all == nullptr) {
             return NGX_ERROR;
         }
@@ -131,63 +135,37 @@ ngx_int_t resolve_limits(ngx_conf_t* cf, LocationConf& conf) noexcept {
     return NGX_OK;
 }
 
-ngx_array_t* status_list(ngx_conf_t* cf, ngx_uint_t code) noexcept {
-    ngx_array_t* list = ngx_array_create(cf->pool, 1, sizeof(ngx_uint_t));
-    if (list != nullptr) {
-        *static_cast<ngx_uint_t*>(ngx_array_push(list)) = code;
+/// Says what no block has said. False without memory.
+bool set_defaults(ngx_conf_t* cf, Options& options) noexcept {
+    options.store_text = options.store_text != nullptr ? options.store_text : constant_value(cf, "local");
+    options.cost = options.cost != nullptr ? options.cost : constant_value(cf, "1");
+    options.mode = options.mode != nullptr ? options.mode : named_modes[0];
+    ngx_conf_init_uint_value(options.lease, lease_auto);
+    ngx_conf_init_uint_value(options.phase, static_cast<ngx_uint_t>(Phase::access));
+    ngx_conf_init_value(options.dry_run.on, 0);
+    if (options.exempt == unset_array) {
+        options.exempt = ngx_array_create(cf->pool, 1, sizeof(ngx_uint_t));
+        if (options.exempt != nullptr) {
+            *static_cast<ngx_uint_t*>(ngx_array_push(options.exempt)) = NGX_HTTP_NOT_MODIFIED;
+        }
     }
-    return list;
+    return options.store_text != nullptr && options.cost != nullptr && options.exempt != nullptr;
 }
 
 }  // namespace
 
 void* create_location_conf(ngx_conf_t* cf) noexcept {
-    auto* conf = static_cast<LocationConf*>(ngx_pcalloc(cf->pool, sizeof(LocationConf)));
-    if (conf == nullptr) {
-        return nullptr;
-    }
-    auto* unset = static_cast<ngx_array_t*>(NGX_CONF_UNSET_PTR);
-    conf->lines = unset;
-    conf->lease = NGX_CONF_UNSET_UINT;
-    conf->phase = NGX_CONF_UNSET_UINT;
-    conf->exempt = unset;
-    conf->dry_run.on = NGX_CONF_UNSET;
-    conf->bypass = unset;
-    conf->status = NGX_CONF_UNSET_UINT;
-    conf->log_level = NGX_CONF_UNSET_UINT;
-    conf->on_error = NGX_CONF_UNSET_UINT;
-    conf->error_status = NGX_CONF_UNSET_UINT;
-    conf->ipv6_prefix = NGX_CONF_UNSET_UINT;
-    return conf;
+    void* memory = ngx_palloc(cf->pool, sizeof(LocationConf));
+    return memory != nullptr ? new (memory) LocationConf : nullptr;
 }
 
 char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
     auto& prev = *static_cast<LocationConf*>(parent);
     auto& conf = *static_cast<LocationConf*>(child);
 
-    conf.key = conf.key != nullptr ? conf.key : prev.key;
-    conf.store = conf.store != nullptr ? conf.store : prev.store;
-    conf.cost = conf.cost != nullptr ? conf.cost : prev.cost;
-    if (conf.cost == nullptr) {
-        conf.cost = constant_value(cf, "1");
-    }
-    ngx_conf_merge_uint_value(conf.lease, prev.lease, lease_auto);
-    ngx_conf_merge_uint_value(conf.phase, prev.phase, static_cast<ngx_uint_t>(Phase::access));
-    if (conf.exempt == NGX_CONF_UNSET_PTR) {
-        conf.exempt =
-            prev.exempt == NGX_CONF_UNSET_PTR ? status_list(cf, NGX_HTTP_NOT_MODIFIED) : prev.exempt;
-    }
-    if (conf.store == nullptr) {
-        conf.store = constant_value(cf, "local");
-    }
-    conf.mode = conf.mode != nullptr ? conf.mode : prev.mode;
-    conf.mode = conf.mode != nullptr ? conf.mode : named_modes[0];
-    if (conf.store == nullptr || conf.cost == nullptr || conf.exempt == nullptr) {
-        return static_cast<char*>(NGX_CONF_ERROR);
-    }
-    if (conf.dry_run.on == NGX_CONF_UNSET) {
-        conf.dry_run = prev.dry_run;
-        ngx_conf_init_value(conf.dry_run.on, 0);
+    inherit(conf.options, prev.options);
+    if (!set_defaults(cf, conf.options)) {
+        return failed;
     }
     ngx_conf_merge_ptr_value(conf.bypass, prev.bypass, nullptr);
     if (conf.headers == 0) {
@@ -200,19 +178,18 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
     ngx_conf_merge_uint_value(conf.ipv6_prefix, prev.ipv6_prefix, 64);
 
     ngx_conf_merge_ptr_value(conf.lines, prev.lines, nullptr);
-    return resolve_limits(cf, conf) == NGX_OK ? NGX_CONF_OK : static_cast<char*>(NGX_CONF_ERROR);
+    return resolve_limits(cf, conf) == NGX_OK ? NGX_CONF_OK : failed;
 }
 
 /// Store names that contain variables are compared as text: their values are not known yet.
 ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept {
-    const auto* limits = static_cast<const Limit* const*>(main.limits.elts);
     const auto key_of = [](const Limit& limit) {
         return std::make_pair(view(limit.store_text->value), view(limit.name));
     };
     try {
         std::map<std::pair<std::string_view, std::string_view>, const Limit*> first;
-        for (ngx_uint_t i = 0; i < main.limits.nelts; ++i) {
-            const Limit& limit = *limits[i];
+        for (const Limit* each : Elements<const Limit*>(main.limits)) {
+            const Limit& limit = *each;
             const Limit& other = *first.emplace(key_of(limit), &limit).first->second;
             if (limit.mode != other.mode) {
                 ngx_log_error(
@@ -230,13 +207,8 @@ ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept {
 }
 
 bool is_exempt(const ngx_array_t* exempt, ngx_uint_t code) noexcept {
-    const auto* codes = static_cast<const ngx_uint_t*>(exempt->elts);
-    for (ngx_uint_t i = 0; i < exempt->nelts; ++i) {
-        if (codes[i] == code) {
-            return true;
-        }
-    }
-    return false;
+    const Elements<const ngx_uint_t> codes(*exempt);
+    return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
 }  // namespace rate_limit

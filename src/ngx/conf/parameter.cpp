@@ -31,13 +31,7 @@ ngx_str_t names_of_modes(ngx_conf_t* cf) noexcept {
 }  // namespace
 
 char* parse_name(ngx_conf_t* cf, ngx_str_t text, ngx_str_t& name) noexcept {
-    bool valid = text.len >= 1 && text.len <= 32;
-    for (ngx_uint_t i = 0; valid && i < text.len; ++i) {
-        const u_char c = text.data[i];
-        valid = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
-                c == '.' || c == '-';
-    }
-    if (!valid) {
+    if (!is_name(view(text), 32)) {
         return refuse(cf, "invalid name \"%V\" in \"rate_limit\": a name is 1 to 32 of A-Z a-z 0-9 _ . -",
                       &text);
     }
@@ -51,9 +45,7 @@ char* parse_window(ngx_conf_t* cf, ngx_str_t text, WindowKind& kind) noexcept {
     } else if (view(text) == "clock") {
         kind = WindowKind::clock;
     } else {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "invalid window \"%V\" in \"rate_limit\": it is \"first\" or \"clock\"", &text);
-        return failed;
+        return refuse(cf, "invalid window \"%V\" in \"rate_limit\": it is \"first\" or \"clock\"", &text);
     }
     return NGX_CONF_OK;
 }
@@ -129,9 +121,9 @@ char* parse_status(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& status) noexcept 
 
 char* parse_exempt_status(ngx_conf_t* cf, std::string_view text, ngx_array_t* list,
                           const char* question) noexcept {
-    const ngx_int_t code = ngx_atoi(reinterpret_cast<u_char*>(const_cast<char*>(text.data())), text.size());
+    const ngx_str_t shown = str(text);
+    const ngx_int_t code = ngx_atoi(shown.data, shown.len);
     if (code < 100 || code > 599) {
-        const ngx_str_t shown = {text.size(), reinterpret_cast<u_char*>(const_cast<char*>(text.data()))};
         return refuse(
             cf, "invalid exempt status \"%V\" in \"%V\": it is a status code from 100 to 599, or \"off\"%s",
             &shown, &words_of(cf)[0], question);

@@ -19,6 +19,13 @@ char* parse_cost_value(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t*
 char* parse_dry_run(ngx_conf_t* cf, ngx_str_t text, DryRun& dry_run) noexcept;
 char* parse_status(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& status) noexcept;
 
+/// A directive that sets one of the block's options, which is unset before, by its only value.
+template <auto parse, auto option>
+char* set_option(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
+    auto& value = static_cast<LocationConf*>(conf)->options.*option;
+    return value == Options{}.*option ? parse(cf, words_of(cf)[1], value) : duplicate;
+}
+
 /// Adds one status code to the list. `question` ends the error: what else the word may have been meant as.
 char* parse_exempt_status(ngx_conf_t* cf, std::string_view text, ngx_array_t* list,
                           const char* question) noexcept;

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <new>
 #include <sstream>
 #include <string>
@@ -13,13 +15,10 @@
 namespace rate_limit {
 
 StoreConf* find_store(const MainConf& main, std::string_view name) noexcept {
-    auto** stores = static_cast<StoreConf**>(main.stores.elts);
-    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
-        if (stores[i]->name == name) {
-            return stores[i];
-        }
-    }
-    return nullptr;
+    const Elements<StoreConf*> stores(main.stores);
+    auto** const found = std::find_if(stores.begin(), stores.end(),
+                                      [name](const StoreConf* store) { return store->name == name; });
+    return found != stores.end() ? *found : nullptr;
 }
 
 void* create_main_conf(ngx_conf_t* cf) noexcept {
@@ -40,27 +39,13 @@ void* create_main_conf(ngx_conf_t* cf) noexcept {
 
 namespace {
 
-bool is_shard_name(std::string_view name) noexcept {
-    if (name.empty() || name.size() > 64) {
-        return false;
-    }
-    for (const char c : name) {
-        const bool word = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                          c == '_' || c == '.' || c == '-';
-        if (!word) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /// shard NAME primary=ADDRESS [replica=ADDRESS …] [weight=N]
 char* set_shard(ngx_conf_t* cf, StoreConf& store) {
     const ngx_str_t* words = words_of(cf);
     ShardConf shard;
     shard.name.assign(view(words[1]));
 
-    if (!is_shard_name(shard.name)) {
+    if (!is_name(shard.name, 64)) {
         return refuse(cf, "invalid shard name \"%V\": a name is 1 to 64 of A-Z a-z 0-9 _ . -", &words[1]);
     }
     for (const ShardConf& other : store.shards) {
@@ -116,18 +101,11 @@ char* set_shard(ngx_conf_t* cf, StoreConf& store) {
     return NGX_CONF_OK;
 }
 
-char* refuse_duplicate(ngx_conf_t* cf) noexcept {
-    return refuse(cf, "duplicate \"%V\" in \"rate_limit_redis\": keep one", &words_of(cf)[0]);
-}
-
 constexpr ngx_int_t longest_wait = 10'000;  // milliseconds; hardly anybody means a request to wait longer
 
 /// Reads a time in milliseconds. `waits`: a request may have to wait that long.
 char* set_time(ngx_conf_t* cf, ngx_msec_t& time, bool waits) {
     const ngx_str_t* words = words_of(cf);
-    if (time != NGX_CONF_UNSET_MSEC) {
-        return refuse_duplicate(cf);
-    }
     ngx_str_t text = words[1];
     const ngx_int_t parsed = ngx_parse_time(&text, 0);
     if (parsed == NGX_ERROR || parsed < 1) {
@@ -150,9 +128,6 @@ char* set_time(ngx_conf_t* cf, ngx_msec_t& time, bool waits) {
 
 char* set_text(ngx_conf_t* cf, std::string& text) {
     const ngx_str_t* words = words_of(cf);
-    if (!text.empty()) {
-        return refuse_duplicate(cf);
-    }
     if (words[1].len == 0) {
         return refuse(cf, "\"%V\" is empty: give it a value or remove the line", &words[0]);
     }
@@ -160,15 +135,10 @@ char* set_text(ngx_conf_t* cf, std::string& text) {
     return NGX_CONF_OK;
 }
 
-/// Reads a secret from a file, without the line ends that editors leave.
+/// Reads a secret from a file, without the line ends that editors leave. The path is the end of a word, which
+/// nginx ends by a zero byte.
 char* read_secret(ngx_conf_t* cf, std::string_view path, std::string& secret) {
-    ngx_str_t name;
-    name.len = path.size();
-    name.data = static_cast<u_char*>(ngx_pnalloc(cf->pool, path.size() + 1));
-    if (name.data == nullptr) {
-        return failed;
-    }
-    *ngx_cpymem(name.data, path.data(), path.size()) = '\0';
+    ngx_str_t name = str(path);
     if (ngx_conf_full_name(cf->cycle, &name, 1) != NGX_OK) {
         return failed;
     }
@@ -189,9 +159,6 @@ char* read_secret(ngx_conf_t* cf, std::string_view path, std::string& secret) {
 
 char* set_password(ngx_conf_t* cf, StoreConf& store) {
     const std::string_view text = view(words_of(cf)[1]);
-    if (!store.password.empty()) {
-        return refuse_duplicate(cf);
-    }
     if (text.substr(0, 5) == "file:") {
         return read_secret(cf, text.substr(5), store.password);
     }
@@ -200,10 +167,6 @@ char* set_password(ngx_conf_t* cf, StoreConf& store) {
 
 char* set_digest(ngx_conf_t* cf, StoreConf& store) {
     const std::string_view text = view(words_of(cf)[1]);
-    if (store.digest_set) {
-        return refuse_duplicate(cf);
-    }
-    store.digest_set = true;
     if (text == "off") {
         return NGX_CONF_OK;
     }
@@ -225,9 +188,6 @@ char* set_digest(ngx_conf_t* cf, StoreConf& store) {
 
 char* set_database(ngx_conf_t* cf, StoreConf& store) {
     const ngx_str_t& text = words_of(cf)[1];
-    if (store.database != NGX_CONF_UNSET) {
-        return refuse_duplicate(cf);
-    }
     store.database = ngx_atoi(text.data, text.len);
     if (store.database < 0 || store.database > 1'000'000) {
         return refuse(cf, "invalid \"database %V\": it is a number from 0 to 1000000", &text);
@@ -237,16 +197,32 @@ char* set_database(ngx_conf_t* cf, StoreConf& store) {
 
 char* set_prefix(ngx_conf_t* cf, StoreConf& store) {
     const ngx_str_t& text = words_of(cf)[1];
-    if (store.prefix_set) {
-        return refuse_duplicate(cf);
-    }
     if (text.len > 64) {
         return refuse(cf, "\"prefix %V\" is too long: it takes up to 64 bytes", &text);
     }
-    store.prefix_set = true;
     store.prefix.assign(view(text));
     return NGX_CONF_OK;
 }
+
+/// A directive that takes one value, once.
+struct Directive {
+    std::string_view name;
+    char* (*set)(ngx_conf_t* cf, StoreConf& store);
+};
+
+constexpr Directive directives[] = {
+    {"check_timeout",
+     [](ngx_conf_t* cf, StoreConf& store) { return set_time(cf, store.check_timeout, true); }},
+    {"charge_timeout",
+     [](ngx_conf_t* cf, StoreConf& store) { return set_time(cf, store.charge_timeout, false); }},
+    {"connect_timeout",
+     [](ngx_conf_t* cf, StoreConf& store) { return set_time(cf, store.connect_timeout, true); }},
+    {"prefix", set_prefix},
+    {"key_digest", set_digest},
+    {"username", [](ngx_conf_t* cf, StoreConf& store) { return set_text(cf, store.username); }},
+    {"password", set_password},
+    {"database", set_database},
+};
 
 constexpr std::string_view not_available[] = {"sentinel",
                                               "sentinel_username",
@@ -263,35 +239,17 @@ char* set_directive(ngx_conf_t* cf, StoreConf& store) {
     const ngx_str_t* words = words_of(cf);
     const std::string_view directive = view(words[0]);
 
-    for (const std::string_view name : not_available) {
-        if (directive == name) {
-            return refuse(cf, "\"%V\" in \"rate_limit_redis\" is not available yet: remove the line",
-                          &words[0]);
-        }
+    if (std::find(std::begin(not_available), std::end(not_available), directive) != std::end(not_available)) {
+        return refuse(cf, "\"%V\" in \"rate_limit_redis\" is not available yet: remove the line", &words[0]);
     }
     if (directive == "shard") {
         return cf->args->nelts >= 3
                    ? set_shard(cf, store)
                    : refuse(cf, "\"shard\" needs a name and an address: shard NAME primary=HOST:PORT");
     }
-    char* (*setter)(ngx_conf_t*, StoreConf&) = nullptr;
-    if (directive == "check_timeout") {
-        setter = [](ngx_conf_t* c, StoreConf& s) { return set_time(c, s.check_timeout, true); };
-    } else if (directive == "charge_timeout") {
-        setter = [](ngx_conf_t* c, StoreConf& s) { return set_time(c, s.charge_timeout, false); };
-    } else if (directive == "connect_timeout") {
-        setter = [](ngx_conf_t* c, StoreConf& s) { return set_time(c, s.connect_timeout, true); };
-    } else if (directive == "prefix") {
-        setter = set_prefix;
-    } else if (directive == "key_digest") {
-        setter = set_digest;
-    } else if (directive == "username") {
-        setter = [](ngx_conf_t* c, StoreConf& s) { return set_text(c, s.username); };
-    } else if (directive == "password") {
-        setter = set_password;
-    } else if (directive == "database") {
-        setter = set_database;
-    } else {
+    const auto* known = std::find_if(std::begin(directives), std::end(directives),
+                                     [directive](const Directive& each) { return each.name == directive; });
+    if (known == std::end(directives)) {
         return refuse(cf,
                       "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, check_timeout, "
                       "charge_timeout, connect_timeout, prefix, key_digest, username, password and database",
@@ -301,7 +259,12 @@ char* set_directive(ngx_conf_t* cf, StoreConf& store) {
         return refuse(cf, "\"%V\" in \"rate_limit_redis\" takes one value: \"%V VALUE;\"%s", &words[0],
                       &words[0], cf->args->nelts > 2 ? ask_for_semicolon(cf, 2) : "");
     }
-    return setter(cf, store);
+    const unsigned bit = 1U << (known - directives);
+    if ((store.written & bit) != 0) {
+        return refuse(cf, "duplicate \"%V\" in \"rate_limit_redis\": keep one", &words[0]);
+    }
+    store.written |= bit;
+    return known->set(cf, store);
 }
 
 char* redis_directive(ngx_conf_t* cf, ngx_command_t* dummy, void* conf) noexcept {
@@ -324,22 +287,11 @@ char* finish(ngx_conf_t* cf, const MainConf& main, StoreConf& store) {
         return refuse(cf, "\"rate_limit_redis %s\" has a \"username\" but no \"password\": add one",
                       store.name.c_str());
     }
-    ngx_conf_init_msec_value(store.check_timeout, 100);
-    ngx_conf_init_msec_value(store.charge_timeout, 5000);
-    ngx_conf_init_msec_value(store.connect_timeout, 100);
-    ngx_conf_init_value(store.database, 0);
-    if (!store.prefix_set) {
-        store.prefix = "rl:";
-    }
     for (const ShardConf& shard : store.shards) {
         store.choice.add(shard.name, shard.weight);
     }
     compare_stores(cf, main, store);
     return NGX_CONF_OK;
-}
-
-void destroy_store(void* store) noexcept {
-    delete static_cast<StoreConf*>(store);
 }
 
 StoreConf* add_store(ngx_conf_t* cf, MainConf& main, const ngx_str_t& name) {
@@ -350,7 +302,7 @@ StoreConf* add_store(ngx_conf_t* cf, MainConf& main, const ngx_str_t& name) {
     }
     auto* store = new StoreConf;
     cleanup->data = store;
-    cleanup->handler = destroy_store;
+    cleanup->handler = [](void* ended) { delete static_cast<StoreConf*>(ended); };
     *slot = store;
     store->name.assign(view(name));
     store->pool = cf->pool;
@@ -365,7 +317,7 @@ char* set_redis_block(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) no
     try {
         auto& main = *static_cast<MainConf*>(conf);
         const ngx_str_t name = words_of(cf)[1];
-        if (!is_shard_name(view(name)) || view(name) == "local") {
+        if (!is_name(view(name), 64) || view(name) == "local") {
             return refuse(
                 cf,
                 "invalid name \"%V\" in \"rate_limit_redis\": a name is 1 to 64 of A-Z a-z 0-9 _ . - and "

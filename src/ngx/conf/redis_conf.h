@@ -32,6 +32,9 @@ struct ShardConf {
     std::uint32_t weight = 1;
     NodeConf primary;
     std::vector<NodeConf> replicas;
+
+    /// In memory shared by all workers: the primary has been warned about. Owned by the configuration's pool.
+    ngx_atomic_t* eviction_warned = nullptr;
 };
 
 /// One rate_limit_redis block. Built when the configuration is read, destroyed with its pool.
@@ -43,16 +46,15 @@ struct StoreConf {
     std::vector<ShardConf> shards;
     ShardChoice choice;  // same indexes as `shards`, whose names it refers to
 
-    ngx_msec_t check_timeout = NGX_CONF_UNSET_MSEC;
-    ngx_msec_t charge_timeout = NGX_CONF_UNSET_MSEC;
-    ngx_msec_t connect_timeout = NGX_CONF_UNSET_MSEC;
-    std::string prefix;
-    bool prefix_set = false;
+    unsigned written = 0;  // which directives the block has: bits, in the order of their table
+    ngx_msec_t check_timeout = 100;
+    ngx_msec_t charge_timeout = 5000;
+    ngx_msec_t connect_timeout = 100;
+    std::string prefix = "rl:";
     KeyDigest digest;
-    bool digest_set = false;
     std::string username;
     std::string password;
-    ngx_int_t database = NGX_CONF_UNSET;
+    ngx_int_t database = 0;
 
     ngx_resolver_t* resolver = nullptr;  // of http; null: names are not resolved again
     ngx_msec_t resolver_timeout = 0;
@@ -60,10 +62,6 @@ struct StoreConf {
     bool used = false;  // some limit names it
 
     Zone* zone = nullptr;  // the configuration's; not null where a limit can name the store
-
-    /// One byte per shard in memory shared by all workers: its primary has been warned about. Null before the
-    /// workers are started. Owned by the configuration's pool.
-    ngx_atomic_t* eviction_warned = nullptr;
 
     ngx_pool_t* pool = nullptr;     // the configuration's
     mutable Store* live = nullptr;  // what this worker makes of the block: see live_store()

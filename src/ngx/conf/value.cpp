@@ -1,5 +1,7 @@
 #include "ngx/conf/value.h"
 
+#include <algorithm>
+
 #include "ngx/conf/conf.h"
 
 namespace rate_limit {
@@ -28,6 +30,12 @@ ngx_http_complex_value_t* compiled(ngx_conf_t* cf, ngx_str_t text) noexcept {
     auto* value =
         static_cast<ngx_http_complex_value_t*>(ngx_pcalloc(cf->pool, sizeof(ngx_http_complex_value_t)));
     return value != nullptr && compile(cf, text, value) == NGX_OK ? value : nullptr;
+}
+
+bool is_name(std::string_view text, std::size_t most) noexcept {
+    return !text.empty() && text.size() <= most && std::all_of(text.begin(), text.end(), [](u_char c) {
+        return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+    });
 }
 
 char* refuse_inner_quotes(ngx_conf_t* cf, const ngx_str_t& word) noexcept {

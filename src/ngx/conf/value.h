@@ -17,6 +17,9 @@ inline bool is_variable(const ngx_http_complex_value_t& value) noexcept {
     return value.lengths != nullptr;
 }
 
+/// Whether it is 1 to `most` of A-Z a-z 0-9 _ . -
+bool is_name(std::string_view text, std::size_t most) noexcept;
+
 /// Refuses NAME="VALUE": nginx takes quotes off a word only where the word begins with them, so that these
 /// would be part of the value.
 char* refuse_inner_quotes(ngx_conf_t* cf, const ngx_str_t& word) noexcept;

@@ -5,10 +5,10 @@
 namespace rate_limit {
 
 Nodes::Nodes(const StoreConf& store, const ShardConf& shard, Node::Listener& listener)
-    : primary_(store, shard.primary, shard.name, true, listener),
+    : primary_(store, shard, shard.primary, listener),
       turn_(static_cast<std::size_t>(ngx_random())) {  // workers start at different replicas
     for (const NodeConf& replica : shard.replicas) {
-        replicas_.push_back(std::make_unique<Node>(store, replica, shard.name, false, listener));
+        replicas_.push_back(std::make_unique<Node>(store, shard, replica, listener));
     }
 }
 

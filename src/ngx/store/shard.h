@@ -29,9 +29,6 @@ public:
     Deadlines& deadlines() noexcept { return deadlines_; }
     const Node& primary() const noexcept { return nodes_.primary(); }
 
-    /// Where it is noted for all workers that a warning about eviction has been given.
-    void set_eviction_flag(ngx_atomic_t* flag) noexcept { nodes_.primary().set_eviction_flag(flag); }
-
     void shut_down() noexcept { nodes_.shut_down(); }
 
 private:

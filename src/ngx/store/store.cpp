@@ -9,9 +9,6 @@ namespace rate_limit {
 Store::Store(const StoreConf& conf) : conf_(conf), deadlines_(conf.check_timeout, *this) {
     for (const ShardConf& shard : conf.shards) {
         shards_.push_back(std::make_unique<Shard>(conf, shard, deadlines_));
-        if (conf.eviction_warned != nullptr) {
-            shards_.back()->set_eviction_flag(conf.eviction_warned + shards_.size() - 1);
-        }
     }
 }
 
@@ -59,10 +56,9 @@ Store* make_live_store(const StoreConf& conf) noexcept {
 }
 
 void shut_down_stores(const MainConf& main) noexcept {
-    auto** stores = static_cast<StoreConf**>(main.stores.elts);
-    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
-        if (stores[i]->live != nullptr) {
-            stores[i]->live->shut_down();
+    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+        if (store->live != nullptr) {
+            store->live->shut_down();
         }
     }
 }

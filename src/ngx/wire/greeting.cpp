@@ -124,8 +124,7 @@ void Node::greeted(const Reply& reply) noexcept {
 }
 
 void Node::warn_if_evicting(const Reply& reply) const noexcept {
-    if (reply.is_error() || !evicts(reply.text_view()) || eviction_warned_ == nullptr ||
-        !ngx_atomic_cmp_set(eviction_warned_, 0, 1)) {
+    if (reply.is_error() || !evicts(reply.text_view()) || !ngx_atomic_cmp_set(eviction_warned_, 0, 1)) {
         return;
     }
     ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,

@@ -26,14 +26,14 @@ std::string subject_of(const StoreConf& store, const NodeConf& conf, std::string
 
 }  // namespace
 
-Node::Node(const StoreConf& store, const NodeConf& conf, std::string_view shard, bool primary,
-           Listener& listener)
+Node::Node(const StoreConf& store, const ShardConf& shard, const NodeConf& conf, Listener& listener)
     : store_(store),
       conf_(conf),
-      primary_(primary),
-      subject_(subject_of(store, conf, shard, primary)),
+      primary_(&conf == &shard.primary),
+      subject_(subject_of(store, conf, shard.name, primary_)),
       listener_(listener),
-      errors_(store.zone->counters(), {store.name, shard, conf.text}),
+      errors_(store.zone->counters(), {store.name, shard.name, conf.text}),
+      eviction_warned_(shard.eviction_warned),
       connection_(*this),
       gathers_(has_exact_timers()),
       addresses_(conf.addresses),

@@ -59,9 +59,8 @@ public:
         ~Listener() = default;
     };
 
-    /// `shard` is its name.
-    Node(const StoreConf& store, const NodeConf& conf, std::string_view shard, bool primary,
-         Listener& listener);
+    /// `conf` is the primary or a replica of `shard`.
+    Node(const StoreConf& store, const ShardConf& shard, const NodeConf& conf, Listener& listener);
     ~Node();
 
     bool usable() const noexcept { return up_; }
@@ -115,10 +114,6 @@ public:
     void shut_down() noexcept;
 
     const char* name() const noexcept { return conf_.text.c_str(); }
-
-    /// Where a primary's shard notes, for all workers, that a warning about eviction has been given; null:
-    /// nowhere.
-    void set_eviction_flag(ngx_atomic_t* flag) noexcept { eviction_warned_ = flag; }
 
 private:
     enum class State : unsigned char { idle, connecting, greeting, ready, draining, suspended, down };
@@ -182,7 +177,7 @@ private:
     const std::string subject_;  // how logs name it
     Listener& listener_;
     Counters<NodeError> errors_;
-    ngx_atomic_t* eviction_warned_ = nullptr;
+    ngx_atomic_t* const eviction_warned_;  // of the shard
 
     State state_ = State::idle;
     bool up_ = true;
