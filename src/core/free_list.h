@@ -10,6 +10,12 @@ namespace rate_limit {
 template <typename Object>
 class FreeList {
 public:
+    /// The one that all of this process use.
+    static FreeList& common() noexcept {
+        static FreeList list;
+        return list;
+    }
+
     /// A free object, or a new one. Throws std::bad_alloc.
     Object& take() {
         if (free_.empty()) {

@@ -84,11 +84,9 @@ public:
     };
 
     explicit Shards(const MainConf& main) {
-        auto** stores = static_cast<StoreConf**>(main.stores.elts);
-        for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
-            for (std::size_t shard = 0; shard < stores[i]->shards.size(); ++shard) {
-                places_.push_back(
-                    {shard_digest(stores[i]->name, stores[i]->shards[shard].name), stores[i], shard});
+        for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
+            for (std::size_t shard = 0; shard < store->shards.size(); ++shard) {
+                places_.push_back({shard_digest(store->name, store->shards[shard].name), store, shard});
             }
         }
     }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/machine/counter_table.h"
+#include "redis/shard_choice.h"
 
 namespace rate_limit {
 
@@ -21,10 +22,6 @@ struct Subject {
 /// and the `count` of kinds. A new counter is a new enumerator.
 template <typename Kind>
 struct CountersOf;
-
-/// The name of a subject's counters in the zone, eight in each `group`.
-CounterTable::Name counters_name(std::string_view counters, const Subject& subject,
-                                 std::size_t group) noexcept;
 
 /// The counters of one subject, of all workers since the zone was made, over reloads. Where the zone has no
 /// room for them, what is counted here counts for a subject called "*", together with others like it.
@@ -68,8 +65,14 @@ private:
     Counters(CounterTable& table, const Subject& subject, std::index_sequence<group...>) noexcept
         : groups_{CounterTable::Group(table, name_of(subject, group), name_of(others(), group))...} {}
 
+    /// The name in the zone: of one `group` of eight.
     static CounterTable::Name name_of(const Subject& subject, std::size_t group) noexcept {
-        return counters_name(CountersOf<Kind>::name, subject, group);
+        std::uint64_t digest = group;
+        for (const std::string_view word :
+             {CountersOf<Kind>::name, subject.store, subject.shard, subject.node}) {
+            digest = xxh64(word, digest);
+        }
+        return CounterTable::Name(digest);
     }
     static constexpr std::size_t index(Kind kind) noexcept { return static_cast<std::size_t>(kind); }
 

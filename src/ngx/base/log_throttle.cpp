@@ -1,6 +1,7 @@
 #include "ngx/base/log_throttle.h"
 
 #include <new>
+#include <utility>
 
 #include "ngx/base/timer.h"
 
@@ -13,36 +14,30 @@ constexpr ngx_msec_t interval = 1000;
 }  // namespace
 
 struct LogThrottle::Untold {
-    ngx_queue_t throttles{};
+    Queue<LogThrottle> throttles;
     Timer timer{this, on_timer, Timer::Worker::leaves};
-
-    Untold() noexcept { ngx_queue_init(&throttles); }
-
-    static LogThrottle& at(ngx_queue_t& link) noexcept { return *ngx_queue_data(&link, LogThrottle, link_); }
 
     /// A throttle may tell again after one interval; two passes a second over all that hold something back
     /// keep the promise of two seconds.
     static void on_timer(void* self) noexcept {
         Untold& all = *static_cast<Untold*>(self);
-        ngx_queue_t due;
-        ngx_queue_init(&due);
-        for (ngx_queue_t* link = ngx_queue_head(&all.throttles);
-             link != ngx_queue_sentinel(&all.throttles);) {
-            ngx_queue_t* next = ngx_queue_next(link);
-            if (ngx_current_msec - at(*link).written_ >= interval) {
-                ngx_queue_remove(link);
-                ngx_queue_insert_tail(&due, link);
+        Queue<LogThrottle> due;
+        for (LogThrottle* throttle = all.throttles.first(); throttle != nullptr;) {
+            LogThrottle* next = all.throttles.after(*throttle);
+            if (ngx_current_msec - throttle->written_ >= interval) {
+                Queue<LogThrottle>::remove(*throttle);
+                due.push(*throttle);
             }
-            link = next;
+            throttle = next;
         }
-        while (!ngx_queue_empty(&due)) {
-            at(*ngx_queue_head(&due)).tell_rest();
+        while (!due.empty()) {
+            due.front().tell_rest();
         }
         all.arm();
     }
 
     void arm() noexcept {
-        if (!ngx_queue_empty(&throttles) && !timer.armed()) {
+        if (!throttles.empty() && !timer.armed()) {
             timer.set(interval / 2);
         }
     }
@@ -55,29 +50,28 @@ LogThrottle::Untold& LogThrottle::untold() noexcept {
 }
 
 void LogThrottle::tell(ngx_log_t* log) noexcept {
-    if (link_.next != nullptr) {
+    if (held_back_) {
         return;
     }
     if (!ever_written_ || ngx_current_msec - written_ >= interval) {
         write(log);
         return;
     }
-    ngx_queue_insert_tail(&untold().throttles, &link_);
+    held_back_ = true;
+    untold().throttles.push(*this);
     untold().arm();
 }
 
 void LogThrottle::tell_rest() noexcept {
-    if (link_.next != nullptr) {
-        ngx_queue_remove(&link_);
-        link_.next = nullptr;
+    if (held_back_) {
+        forget();
         write(ngx_cycle->log);
     }
 }
 
 void LogThrottle::forget() noexcept {
-    if (link_.next != nullptr) {
-        ngx_queue_remove(&link_);
-        link_.next = nullptr;
+    if (std::exchange(held_back_, false)) {
+        Queue<LogThrottle>::remove(*this);
     }
 }
 
@@ -88,9 +82,9 @@ void LogThrottle::write(ngx_log_t* log) noexcept {
 }
 
 void LogThrottle::tell_all_rest() noexcept {
-    ngx_queue_t& throttles = untold().throttles;
-    while (!ngx_queue_empty(&throttles)) {
-        Untold::at(*ngx_queue_head(&throttles)).tell_rest();
+    Queue<LogThrottle>& throttles = untold().throttles;
+    while (!throttles.empty()) {
+        throttles.front().tell_rest();
     }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ngx/base/ngx.h"
+#include "ngx/base/queue.h"
 
 namespace rate_limit {
 
@@ -8,7 +9,7 @@ namespace rate_limit {
 /// with the next line, which comes when that second is over, or when the worker ends.
 ///
 /// The owner declares it after whatever `write` uses: its destructor may still write.
-class LogThrottle {
+class LogThrottle : public Place<LogThrottle> {
 public:
     /// Writes one line about all that the owner has counted since the line before, and starts to count anew.
     using Write = void (*)(void* owner, ngx_log_t* log) noexcept;
@@ -39,7 +40,7 @@ private:
 
     const Write write_;
     void* const owner_;
-    ngx_queue_t link_{};  // in untold(); next is null while nothing is held back
+    bool held_back_ = false;  // it stands in untold()
     ngx_msec_t written_ = 0;
     bool ever_written_ = false;
 };

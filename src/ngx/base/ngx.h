@@ -26,11 +26,12 @@ inline ngx_str_t str(std::string_view text) noexcept {
     return {text.size(), reinterpret_cast<u_char*>(const_cast<char*>(text.data()))};
 }
 
-/// The elements of an array of nginx.
+/// The elements of an array of nginx, or of one part of a list.
 template <typename Element>
 class Elements {
 public:
-    explicit Elements(const ngx_array_t& array) noexcept
+    template <typename Array>
+    explicit Elements(const Array& array) noexcept
         : begin_(static_cast<Element*>(array.elts)), end_(begin_ + array.nelts) {}
 
     Element* begin() const noexcept { return begin_; }

@@ -5,13 +5,12 @@ namespace rate_limit {
 namespace {
 
 /// One posted event per worker over a queue of requests.
-struct Queue {
-    ngx_queue_t requests{};
+struct Resumptions {
+    Queue<Resumable> requests;
     ngx_event_t event{};
     ngx_connection_t connection{};  // what nginx's debug logging of events looks at
 
-    Queue() noexcept {
-        ngx_queue_init(&requests);
+    Resumptions() noexcept {
         connection.fd = static_cast<ngx_socket_t>(-1);
         event.data = &connection;
         event.handler = on_posted;
@@ -20,9 +19,9 @@ struct Queue {
     static void on_posted(ngx_event_t* event) noexcept;
 };
 
-Queue& queue() noexcept {
-    static Queue queue;
-    return queue;
+Resumptions& resumptions() noexcept {
+    static Resumptions all;
+    return all;
 }
 
 void resume(ngx_http_request_t* r) noexcept {
@@ -41,12 +40,12 @@ void resume(ngx_http_request_t* r) noexcept {
 }
 
 /// Takes from the head until the queue is empty: resuming one request may end or queue others.
-void Queue::on_posted(ngx_event_t* /*event*/) noexcept {
-    ngx_queue_t& requests = queue().requests;
-    while (!ngx_queue_empty(&requests)) {
-        auto* resumable = ngx_queue_data(ngx_queue_head(&requests), Resumable, link);
-        forget_resumption(*resumable);
-        resume(resumable->request);
+void Resumptions::on_posted(ngx_event_t* /*event*/) noexcept {
+    Queue<Resumable>& requests = resumptions().requests;
+    while (!requests.empty()) {
+        Resumable& next = requests.front();
+        forget_resumption(next);
+        resume(next.request);
     }
 }
 
@@ -56,9 +55,9 @@ void resume_soon(Resumable& resumable) noexcept {
     if (resumable.queued) {
         return;
     }
-    Queue& all = queue();
+    Resumptions& all = resumptions();
     resumable.queued = true;
-    ngx_queue_insert_tail(&all.requests, &resumable.link);
+    all.requests.push(resumable);
     all.event.log = ngx_cycle->log;
     ngx_post_event(&all.event, &ngx_posted_events);
 }
@@ -66,12 +65,12 @@ void resume_soon(Resumable& resumable) noexcept {
 void forget_resumption(Resumable& resumable) noexcept {
     if (resumable.queued) {
         resumable.queued = false;
-        ngx_queue_remove(&resumable.link);
+        Queue<Resumable>::remove(resumable);
     }
 }
 
 bool has_resumable_requests() noexcept {
-    return !ngx_queue_empty(&queue().requests);
+    return !resumptions().requests.empty();
 }
 
 }  // namespace rate_limit

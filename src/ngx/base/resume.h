@@ -1,13 +1,13 @@
 #pragma once
 
 #include "ngx/base/ngx.h"
+#include "ngx/base/queue.h"
 
 namespace rate_limit {
 
 /// A request that waits for its answers. Its owner sets `request`; while `queued` it stands in the worker's
 /// queue of requests to resume.
-struct Resumable {
-    ngx_queue_t link{};
+struct Resumable : Place<Resumable> {
     ngx_http_request_t* request = nullptr;
     bool queued = false;
 };

@@ -27,10 +27,9 @@ constexpr std::size_t most_counting = std::size_t{4} * 1024 * 1024;
 const ngx_shm_zone_t* running_zone() noexcept {
     const auto* part = const_cast<const ngx_list_part_t*>(&ngx_cycle->shared_memory.part);
     for (; part != nullptr; part = part->next) {
-        const auto* zones = static_cast<const ngx_shm_zone_t*>(part->elts);
-        for (ngx_uint_t i = 0; i < part->nelts; ++i) {
-            if (view(zones[i].shm.name) == view(zone_name)) {
-                return &zones[i];
+        for (const ngx_shm_zone_t& zone : Elements<const ngx_shm_zone_t>(*part)) {
+            if (view(zone.shm.name) == view(zone_name)) {
+                return &zone;
             }
         }
     }

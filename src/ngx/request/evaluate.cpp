@@ -178,25 +178,19 @@ bool bypassed(ngx_http_request_t* r, const LocationConf& conf, ngx_int_t& status
     if (conf.bypass == nullptr) {
         return false;
     }
-    auto* values = static_cast<ngx_http_complex_value_t*>(conf.bypass->elts);
-    for (ngx_uint_t i = 0; i < conf.bypass->nelts; ++i) {
-        ngx_str_t value;
-        if (ngx_http_complex_value(r, &values[i], &value) != NGX_OK) {
-            status = NGX_ERROR;
-            return false;
-        }
-        if (is_on(view(value))) {
-            return true;
+    for (ngx_http_complex_value_t& value : Elements<ngx_http_complex_value_t>(*conf.bypass)) {
+        ngx_str_t text;
+        status = ngx_http_complex_value(r, &value, &text);
+        if (status != NGX_OK || is_on(view(text))) {
+            return status == NGX_OK;
         }
     }
     return false;
 }
 
 ngx_int_t evaluate(RequestContext& context, Phase phase) noexcept {
-    const auto* limits = static_cast<const Limit*>(context.conf().limits->elts);
-    for (ngx_uint_t i = 0; i < context.conf().limits->nelts; ++i) {
-        if (limits[i].phase == static_cast<ngx_uint_t>(phase) &&
-            evaluate_limit(context, limits[i]) == NGX_ERROR) {
+    for (const Limit& limit : Elements<const Limit>(*context.conf().limits)) {
+        if (limit.phase == static_cast<ngx_uint_t>(phase) && evaluate_limit(context, limit) == NGX_ERROR) {
             return NGX_ERROR;
         }
     }

@@ -48,23 +48,17 @@ private:
 };
 
 bool NewFields::has(const ngx_str_t& name) const noexcept {
-    for (const Field& field : *this) {
-        const std::string_view own = field.name;
-        if (own.size() == name.len &&
-            ngx_strncasecmp(name.data, reinterpret_cast<u_char*>(const_cast<char*>(own.data())), name.len) ==
-                0) {
-            return true;
-        }
-    }
-    return false;
+    return std::any_of(begin(), end(), [&name](const Field& field) {
+        return field.name.size() == name.len &&
+               ngx_strncasecmp(name.data, str(field.name).data, name.len) == 0;
+    });
 }
 
 void NewFields::remove_others(ngx_http_request_t* r) const noexcept {
     for (ngx_list_part_t* part = &r->headers_out.headers.part; part != nullptr; part = part->next) {
-        auto* fields = static_cast<ngx_table_elt_t*>(part->elts);
-        for (ngx_uint_t i = 0; i < part->nelts; ++i) {
-            if (fields[i].hash != 0 && may_be_ours(fields[i].key) && has(fields[i].key)) {
-                fields[i].hash = 0;
+        for (ngx_table_elt_t& field : Elements<ngx_table_elt_t>(*part)) {
+            if (field.hash != 0 && may_be_ours(field.key) && has(field.key)) {
+                field.hash = 0;
             }
         }
     }
@@ -81,11 +75,9 @@ ngx_int_t NewFields::put(ngx_http_request_t* r) const noexcept {
 #if (nginx_version >= 1023000)
         field->next = nullptr;
 #endif
-        field->key.len = name.size();
-        field->key.data = reinterpret_cast<u_char*>(const_cast<char*>(name.data()));
+        field->key = str(name);
         field->lowcase_key = nullptr;
-        field->value.len = value.size();
-        field->value.data = reinterpret_cast<u_char*>(const_cast<char*>(value.data()));
+        field->value = str(value);
     }
     return NGX_OK;
 }

@@ -24,7 +24,9 @@ std::string name_of(const StoreConf& store, const Node& primary) {
 class Charges::ChargeCommand final : public ScriptCommand {
 public:
     static ChargeCommand& take();
-    static void put_back(ChargeCommand& command) noexcept { free_list().put_back(command); }
+    static void put_back(ChargeCommand& command) noexcept {
+        FreeList<ChargeCommand>::common().put_back(command);
+    }
 
     std::string_view encode(CommandWriter& writer) override;
     const char* name() const noexcept override;
@@ -39,8 +41,6 @@ public:
     bool repair = false;
 
 private:
-    static FreeList<ChargeCommand>& free_list();
-
     void end() noexcept;
     void come_back() noexcept;
     void refused(Node& node, Fault fault, const Reply& reply) noexcept;
@@ -48,13 +48,8 @@ private:
     void taken(Node& node, const Reply& reply) noexcept;
 };
 
-FreeList<Charges::ChargeCommand>& Charges::ChargeCommand::free_list() {
-    static FreeList<ChargeCommand> list;
-    return list;
-}
-
 Charges::ChargeCommand& Charges::ChargeCommand::take() {
-    ChargeCommand& command = free_list().take();
+    ChargeCommand& command = FreeList<ChargeCommand>::common().take();
     command.plain = false;
     command.batched = false;
     command.probe = false;
@@ -113,7 +108,7 @@ void Charges::ChargeCommand::end() noexcept {
     const bool was_batched = batched;
     const bool was_probe = probe;
     --owner.under_way_;
-    free_list().put_back(*this);
+    FreeList<ChargeCommand>::common().put_back(*this);
     owner.ended(was_batched, was_probe);
 }
 

@@ -15,10 +15,9 @@ template <typename Fn>
 void for_each_name(const MainConf& main, Fn&& fn) noexcept {
     Counters<Loss>::for_each_name(Counters<Loss>::others(), fn);
     Counters<NodeError>::for_each_name(Counters<NodeError>::others(), fn);
-    auto** stores = static_cast<StoreConf**>(main.stores.elts);
-    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
-        for (const ShardConf& shard : stores[i]->shards) {
-            Subject subject{stores[i]->name, shard.name, {}};
+    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+        for (const ShardConf& shard : store->shards) {
+            Subject subject{store->name, shard.name, {}};
             Counters<Loss>::for_each_name(subject, fn);
             subject.node = shard.primary.text;
             Counters<NodeError>::for_each_name(subject, fn);

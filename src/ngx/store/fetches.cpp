@@ -46,15 +46,6 @@ private:
     friend class Fetches;
 };
 
-namespace {
-
-FreeList<Fetch>& free_fetches() {
-    static FreeList<Fetch> list;
-    return list;
-}
-
-}  // namespace
-
 void Seat::leave() noexcept {
     if (fetch_ != nullptr) {
         fetch_->unclaimed += demand_->want;
@@ -162,14 +153,14 @@ void Fetches::fetch_ahead(std::string_view key, const Demand& demand) noexcept {
 /// Decides how many tokens to ask for: more than are needed at once only if no other batch is on its way, if
 /// they can be kept and given back later, and if this worker stays.
 Fetch& Fetches::start(std::string_view key, const Demand& demand) {
-    Fetch& fetch = free_fetches().take();
+    Fetch& fetch = FreeList<Fetch>::common().take();
     const Millis now = now_millis();
     bool batched = ngx_exiting == 0;
     try {
         fetch.begin(key, demand, charges_);
         batched = batched && open_.emplace(demand.id, &fetch).second;
     } catch (...) {
-        free_fetches().put_back(fetch);
+        FreeList<Fetch>::common().put_back(fetch);
         throw;
     }
     fetch.fetches = this;
@@ -223,7 +214,7 @@ void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
     zone_.windows().change(fetch.demand.id, end_fetch);
     Queue<Seat> seats;
     seats.take_all(fetch.seats);
-    free_fetches().put_back(fetch);
+    FreeList<Fetch>::common().put_back(fetch);
     while (!seats.empty()) {
         seats.pop().fail(reason);
     }
@@ -264,7 +255,7 @@ void Fetches::hand_out(Fetch& fetch, std::int64_t granted, const Window& answer)
     } else if (granted > sharing.handed_out) {
         keep(fetch, answer.reset, granted - sharing.handed_out, now);
     }
-    free_fetches().put_back(fetch);
+    FreeList<Fetch>::common().put_back(fetch);
     tell(sharing, answer, !live && granted != 0);
 }
 

@@ -24,16 +24,11 @@ namespace {
 
 constexpr const char* no_node = "no node of the shard is up";
 
-FreeList<ReadCommand>& commands() {
-    static FreeList<ReadCommand> list;
-    return list;
-}
-
 }  // namespace
 
 void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
     if (read == nullptr) {
-        commands().put_back(*this);
+        FreeList<ReadCommand>::common().put_back(*this);
     } else if (delivery == Delivery::answered) {
         read->answered(*this, from, *reply);
     } else {
@@ -75,7 +70,7 @@ bool Read::ask_next() noexcept {
         return false;
     }
     try {
-        ReadCommand& command = commands().take();
+        ReadCommand& command = FreeList<ReadCommand>::common().take();
         command.read = this;
         command.node = node;
         *slot = &command;
@@ -114,7 +109,7 @@ void Read::lost(ReadCommand& command) noexcept {
 
 void Read::forget(ReadCommand& command) noexcept {
     std::replace(commands_.begin(), commands_.end(), &command, static_cast<ReadCommand*>(nullptr));
-    commands().put_back(command);
+    FreeList<ReadCommand>::common().put_back(command);
 }
 
 void Read::deadline_passed() noexcept {

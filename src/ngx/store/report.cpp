@@ -120,10 +120,9 @@ void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
 
 void tell(const MainConf& main) {
     CounterTable& table = main.zone->counters();
-    auto** stores = static_cast<StoreConf**>(main.stores.elts);
     Line others;
-    for (ngx_uint_t i = 0; i < main.stores.nelts; ++i) {
-        tell_store(table, *stores[i], others);
+    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+        tell_store(table, *store, others);
     }
     Counters<Loss> losses(table, Counters<Loss>::others());
     others.add(losses);

@@ -29,15 +29,6 @@ private:
     void part_with(Delivery delivery, const Reply* reply) noexcept;
 };
 
-namespace {
-
-FreeList<ReservationCommand>& commands() {
-    static FreeList<ReservationCommand> list;
-    return list;
-}
-
-}  // namespace
-
 void ReservationCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
     const bool awaited = reservation != nullptr && reservation->waiting();
     if (delivery == Delivery::answered && awaited && send_text(from, *reply)) {
@@ -48,7 +39,7 @@ void ReservationCommand::answered(Node& from, Delivery delivery, const Reply* re
     } else {
         part_with(delivery, reply);
     }
-    commands().put_back(*this);
+    FreeList<ReservationCommand>::common().put_back(*this);
 }
 
 /// The request is still there. If it does not wait any more, it is not told; it will look.
@@ -105,7 +96,7 @@ void Reservation::start(Shard& shard, std::string_view key, const Demand& demand
         return;
     }
     try {
-        ReservationCommand& command = commands().take();
+        ReservationCommand& command = FreeList<ReservationCommand>::common().take();
         command.begin(key, demand, shard.charges());
         command.reservation = this;
         command.owed.reset();

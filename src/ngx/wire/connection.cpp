@@ -49,6 +49,19 @@ bool has_partial_reply(const redisReader& reader) noexcept {
     return reader.pos < reader.len || (reader.ridx >= 0 && reader.task[0]->type != -1);
 }
 
+/// Level-triggered: hiredis reads 16 KiB a call and no more.
+void start(ngx_event_t* event, ngx_int_t kind) noexcept {
+    if (!event->active) {
+        ngx_add_event(event, kind, NGX_LEVEL_EVENT);
+    }
+}
+
+void stop(ngx_event_t* event, ngx_int_t kind) noexcept {
+    if (event->active) {
+        ngx_del_event(event, kind, 0);
+    }
+}
+
 Connection& of(const ngx_event_t* event) noexcept {
     return *static_cast<Connection*>(static_cast<ngx_connection_t*>(event->data)->data);
 }
@@ -93,10 +106,10 @@ const char* Connection::open(const Address& address, ngx_log_t* log) noexcept {
     context->data = this;
     context->dataCleanup = gone;
     context->ev.data = this;
-    context->ev.addRead = add_read;
-    context->ev.delRead = del_read;
+    context->ev.addRead = [](void* self) { start(socket_of(self)->read, NGX_READ_EVENT); };
+    context->ev.delRead = [](void* self) { stop(socket_of(self)->read, NGX_READ_EVENT); };
     context->ev.addWrite = add_write;
-    context->ev.delWrite = del_write;
+    context->ev.delWrite = [](void* self) { stop(socket_of(self)->write, NGX_WRITE_EVENT); };
     context->ev.cleanup = detach;
     use_reply(context, reply_);
     redisAsyncSetConnectCallback(context, connected);  // asks for the write event that tells the outcome
@@ -233,42 +246,13 @@ void Connection::write_now() noexcept {
     }
 }
 
-void Connection::add_read(void* self) noexcept {
-    ngx_event_t* read = static_cast<Connection*>(self)->connection_->read;
-    if (!read->active) {
-        // Level-triggered: hiredis reads 16 KiB a call and no more.
-        ngx_add_event(read, NGX_READ_EVENT, NGX_LEVEL_EVENT);
-    }
-}
-
-void Connection::del_read(void* self) noexcept {
-    ngx_event_t* read = static_cast<Connection*>(self)->connection_->read;
-    if (read->active) {
-        ngx_del_event(read, NGX_READ_EVENT, 0);
-    }
-}
-
 /// For every command. hiredis calls it before the connection is up and after a partial write.
 void Connection::add_write(void* opaque) noexcept {
     auto& self = *static_cast<Connection*>(opaque);
     if (!self.connected_ || self.flushing_) {
-        self.wait_writable();
+        start(self.connection_->write, NGX_WRITE_EVENT);
     } else if (!self.connection_->write->active) {
         ngx_post_event(&self.flush_, &ngx_posted_events);
-    }
-}
-
-void Connection::wait_writable() noexcept {
-    ngx_event_t* write = connection_->write;
-    if (!write->active) {
-        ngx_add_event(write, NGX_WRITE_EVENT, NGX_LEVEL_EVENT);
-    }
-}
-
-void Connection::del_write(void* self) noexcept {
-    ngx_event_t* write = static_cast<Connection*>(self)->connection_->write;
-    if (write->active) {
-        ngx_del_event(write, NGX_WRITE_EVENT, 0);
     }
 }
 
@@ -282,8 +266,8 @@ void Connection::detach(void* opaque) noexcept {
     if (ngx_del_conn != nullptr) {
         ngx_del_conn(connection, NGX_CLOSE_EVENT);
     } else {
-        del_read(opaque);
-        del_write(opaque);
+        stop(connection->read, NGX_READ_EVENT);
+        stop(connection->write, NGX_WRITE_EVENT);
     }
     if (connection->read->posted) {
         ngx_delete_posted_event(connection->read);

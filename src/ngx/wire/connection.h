@@ -71,10 +71,10 @@ private:
     static void on_write(ngx_event_t* event) noexcept;
     static void on_flush(ngx_event_t* event) noexcept;
 
-    static void add_read(void* self) noexcept;
-    static void del_read(void* self) noexcept;
+    static ngx_connection_t* socket_of(void* self) noexcept {
+        return static_cast<Connection*>(self)->connection_;
+    }
     static void add_write(void* self) noexcept;
-    static void del_write(void* self) noexcept;
     static void detach(void* self) noexcept;
     static void connected(const redisAsyncContext* context, int status) noexcept;
     static void gone(void* self) noexcept;
@@ -83,7 +83,6 @@ private:
     void handle(void (*event)(redisAsyncContext*)) noexcept;
     bool expect_reply() noexcept;
     bool read_reply() noexcept;
-    void wait_writable() noexcept;
     void keep_error(const redisContext& context) noexcept;
 
     Owner& owner_;

@@ -143,8 +143,7 @@ bool Node::send(Command& command) noexcept {
 }
 
 void Node::send_unsent() noexcept {
-    CommandQueue waiting = unsent_;
-    unsent_ = CommandQueue();
+    CommandQueue waiting = std::exchange(unsent_, {});
     while (Command* command = waiting.pop()) {
         if (command->wanted()) {
             hand_over(*command);
@@ -156,8 +155,7 @@ void Node::send_unsent() noexcept {
 }
 
 void Node::return_unsent() noexcept {
-    CommandQueue waiting = unsent_;
-    unsent_ = CommandQueue();
+    CommandQueue waiting = std::exchange(unsent_, {});
     mark_idle();
     while (Command* command = waiting.pop()) {
         command->answered(*this, Delivery::unsent, nullptr);
@@ -441,8 +439,7 @@ void Node::resolve_again() noexcept {
     if (context == nullptr || context == NGX_NO_RESOLVER) {
         return;
     }
-    context->name.len = conf_.host.size();
-    context->name.data = reinterpret_cast<u_char*>(const_cast<char*>(conf_.host.data()));
+    context->name = str(conf_.host);
     context->handler = on_resolved;
     context->data = this;
     context->timeout = store_.resolver_timeout;

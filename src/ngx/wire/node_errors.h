@@ -28,6 +28,12 @@ constexpr NodeError error_of(Fault fault) noexcept {
 }
 
 /// How logs call it: "connection", "silent", or as to_string(Fault).
-std::string_view to_string(NodeError error) noexcept;
+inline std::string_view to_string(NodeError error) noexcept {
+    if (error < NodeError::answer) {
+        return error == NodeError::connection ? "connection" : "silent";
+    }
+    return to_string(
+        static_cast<Fault>(static_cast<std::size_t>(error) - static_cast<std::size_t>(NodeError::answer)));
+}
 
 }  // namespace rate_limit
