@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace rate_limit {
@@ -12,7 +13,11 @@ public:
     static constexpr std::uint32_t longest_wait = 5000;
 
     /// Milliseconds to wait before the next try; `random` is any 32 random bits.
-    std::uint32_t next(std::uint32_t random) noexcept;
+    std::uint32_t next(std::uint32_t random) noexcept {
+        const std::uint32_t half = step_ / 2;
+        step_ = std::min(2 * step_, longest_wait);
+        return half + random % (half + 1);
+    }
 
     /// Called when the node has answered: after the next failure the first step comes again.
     void reset() noexcept { step_ = first_wait; }

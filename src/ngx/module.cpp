@@ -4,7 +4,6 @@
 #include "ngx/conf/key.h"
 #include "ngx/conf/parameter.h"
 #include "ngx/request/handlers.h"
-#include "ngx/store/counter_places.h"
 #include "ngx/store/report.h"
 #include "ngx/store/store.h"
 #include "ngx/upkeep.h"
@@ -18,9 +17,7 @@ constexpr char name_and_version[] = "ngx_http_rate_limit_module "
 #include "version.inc"
     ;
 
-constexpr ngx_uint_t anywhere = NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF;
-
-Bounds prefix_bounds = {1, 128};
+constexpr Bounds prefix_bounds = {1, 128};
 
 ngx_conf_enum_t log_levels[] = {
     {ngx_string("info"), NGX_LOG_INFO},
@@ -37,39 +34,37 @@ ngx_conf_enum_t on_error_names[] = {
     {ngx_null_string, 0},
 };
 
+/// A directive of http, server and location blocks.
+ngx_command_t anywhere(std::string_view name, ngx_uint_t takes,
+                       char* (*set)(ngx_conf_t*, ngx_command_t*, void*) noexcept, ngx_uint_t offset = 0,
+                       const void* post = nullptr) noexcept {
+    return {str(name), NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | takes,
+            set,       NGX_HTTP_LOC_CONF_OFFSET,
+            offset,    const_cast<void*>(post)};
+}
+
 ngx_command_t commands[] = {
-    {ngx_string("rate_limit_key"), anywhere | NGX_CONF_TAKE1, set_option<parse_key, &Options::key>,
-     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
-    {ngx_string("rate_limit"), anywhere | NGX_CONF_1MORE, set_rate_limit, NGX_HTTP_LOC_CONF_OFFSET, 0,
-     nullptr},
-    {ngx_string("rate_limit_store"), anywhere | NGX_CONF_TAKE1, set_option<parse_store, &Options::store_text>,
-     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
-    {ngx_string("rate_limit_mode"), anywhere | NGX_CONF_TAKE1, set_option<parse_mode, &Options::mode>,
-     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
-    {ngx_string("rate_limit_phase"), anywhere | NGX_CONF_TAKE1, set_choice, NGX_HTTP_LOC_CONF_OFFSET,
-     offsetof(LocationConf, options.phase), phase_names},
-    {ngx_string("rate_limit_cost"), anywhere | NGX_CONF_TAKE1, set_option<parse_cost_value, &Options::cost>,
-     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
-    {ngx_string("rate_limit_exempt_status"), anywhere | NGX_CONF_1MORE, set_exempt_status,
-     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
-    {ngx_string("rate_limit_dry_run"), anywhere | NGX_CONF_TAKE1,
-     set_option<parse_dry_run, &Options::dry_run>, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
-    {ngx_string("rate_limit_lease"), anywhere | NGX_CONF_TAKE1, set_lease, NGX_HTTP_LOC_CONF_OFFSET, 0,
-     nullptr},
-    {ngx_string("rate_limit_bypass"), anywhere | NGX_CONF_1MORE, set_bypass, NGX_HTTP_LOC_CONF_OFFSET, 0,
-     nullptr},
-    {ngx_string("rate_limit_headers"), anywhere | NGX_CONF_1MORE, set_headers, NGX_HTTP_LOC_CONF_OFFSET, 0,
-     nullptr},
-    {ngx_string("rate_limit_status"), anywhere | NGX_CONF_TAKE1, set_number, NGX_HTTP_LOC_CONF_OFFSET,
-     offsetof(LocationConf, status), const_cast<Bounds*>(&status_bounds)},
-    {ngx_string("rate_limit_log_level"), anywhere | NGX_CONF_TAKE1, set_choice, NGX_HTTP_LOC_CONF_OFFSET,
-     offsetof(LocationConf, log_level), log_levels},
-    {ngx_string("rate_limit_on_error"), anywhere | NGX_CONF_TAKE1, set_choice, NGX_HTTP_LOC_CONF_OFFSET,
-     offsetof(LocationConf, on_error), on_error_names},
-    {ngx_string("rate_limit_error_status"), anywhere | NGX_CONF_TAKE1, set_number, NGX_HTTP_LOC_CONF_OFFSET,
-     offsetof(LocationConf, error_status), const_cast<Bounds*>(&status_bounds)},
-    {ngx_string("rate_limit_ipv6_prefix"), anywhere | NGX_CONF_TAKE1, set_number, NGX_HTTP_LOC_CONF_OFFSET,
-     offsetof(LocationConf, ipv6_prefix), &prefix_bounds},
+    anywhere("rate_limit_key", NGX_CONF_TAKE1, set_option<parse_key, &Options::key>),
+    anywhere("rate_limit", NGX_CONF_1MORE, set_rate_limit),
+    anywhere("rate_limit_store", NGX_CONF_TAKE1, set_option<parse_store, &Options::store_text>),
+    anywhere("rate_limit_mode", NGX_CONF_TAKE1, set_option<parse_mode, &Options::mode>),
+    anywhere("rate_limit_phase", NGX_CONF_TAKE1, set_choice, offsetof(LocationConf, options.phase),
+             phase_names),
+    anywhere("rate_limit_cost", NGX_CONF_TAKE1, set_option<parse_cost_value, &Options::cost>),
+    anywhere("rate_limit_exempt_status", NGX_CONF_1MORE, set_exempt_status),
+    anywhere("rate_limit_dry_run", NGX_CONF_TAKE1, set_option<parse_dry_run, &Options::dry_run>),
+    anywhere("rate_limit_lease", NGX_CONF_TAKE1, set_option<parse_lease, &Options::lease>),
+    anywhere("rate_limit_bypass", NGX_CONF_1MORE, set_bypass),
+    anywhere("rate_limit_headers", NGX_CONF_1MORE, set_headers),
+    anywhere("rate_limit_status", NGX_CONF_TAKE1, set_number, offsetof(LocationConf, status), &status_bounds),
+    anywhere("rate_limit_log_level", NGX_CONF_TAKE1, set_choice, offsetof(LocationConf, log_level),
+             log_levels),
+    anywhere("rate_limit_on_error", NGX_CONF_TAKE1, set_choice, offsetof(LocationConf, on_error),
+             on_error_names),
+    anywhere("rate_limit_error_status", NGX_CONF_TAKE1, set_number, offsetof(LocationConf, error_status),
+             &status_bounds),
+    anywhere("rate_limit_ipv6_prefix", NGX_CONF_TAKE1, set_number, offsetof(LocationConf, ipv6_prefix),
+             &prefix_bounds),
     {ngx_string("rate_limit_zone"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_zone, NGX_HTTP_MAIN_CONF_OFFSET,
      0, nullptr},
     {ngx_string("rate_limit_redis"), NGX_HTTP_MAIN_CONF | NGX_CONF_BLOCK | NGX_CONF_TAKE1, set_redis_block,
@@ -117,21 +112,20 @@ ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
     if (ngx_test_config == 0) {
         ngx_log_error(NGX_LOG_NOTICE, cycle->log, 0, "rate limit: %s", name_and_version);
     }
-    const MainConf* main = main_conf(cycle);
-    if (main != nullptr) {
-        place_counters(*main);
+    if (zone_of(cycle) != nullptr) {
+        place_counters(*main_conf(cycle));
     }
     return NGX_OK;
 }
 
 /// nginx calls this also in the processes that look after the cache, which serve no requests.
 ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
-    const MainConf* main = main_conf(cycle);
-    if (main == nullptr || (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE)) {
+    if (main_conf(cycle) == nullptr ||
+        (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE)) {
         return NGX_OK;
     }
-    if (main->zone != nullptr) {
-        main->zone->enter_process();
+    if (Zone* zone = zone_of(cycle)) {
+        zone->enter_process();
     }
     // Also without limits: where there is no master process, a reload may bring some.
     start_upkeep(cycle);
@@ -141,21 +135,19 @@ ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
 
 /// The worker ends. It closes its connections, or nginx would complain of open sockets.
 void exit_process(ngx_cycle_t* cycle) noexcept {
-    const MainConf* main = main_conf(cycle);
-    if (main != nullptr && main->zone != nullptr) {
-        main->zone->leave();  // another worker may be waiting to be the last one
+    if (Zone* zone = zone_of(cycle)) {
+        zone->leave();  // another worker may be waiting to be the last one
     }
-    if (main != nullptr) {
+    if (const MainConf* main = main_conf(cycle)) {
         shut_down_stores(*main);
     }
     LogThrottle::tell_all_rest();
 }
 
 void exit_master(ngx_cycle_t* cycle) noexcept {
-    const MainConf* main = main_conf(cycle);
-    if (main != nullptr && main->zone != nullptr) {
-        main->zone->enter_process();
-        log_undelivered(cycle, *main->zone);
+    if (Zone* zone = zone_of(cycle)) {
+        zone->enter_process();
+        log_undelivered(cycle, *zone);
     }
 }
 

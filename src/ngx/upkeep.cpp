@@ -68,41 +68,29 @@ Round& the_round() noexcept {
     return round;
 }
 
-/// The shards of the configuration, of which this worker may know no Store yet.
-class Shards {
-public:
-    struct Place {
-        std::uint64_t digest;
-        StoreConf* conf;
-        std::size_t index;
+/// A shard of the configuration, of which this worker may know no Store yet.
+struct Place {
+    std::uint64_t digest;
+    StoreConf* conf;
+    std::size_t index;
 
-        bool known() const noexcept { return conf->live != nullptr; }
-        Shard* get() const noexcept {
-            Store* store = live_store(*conf);
-            return store != nullptr ? store->shards()[index].get() : nullptr;
-        }
-    };
-
-    explicit Shards(const MainConf& main) {
-        for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
-            for (std::size_t shard = 0; shard < store->shards.size(); ++shard) {
-                places_.push_back({shard_digest(store->name, store->shards[shard].name), store, shard});
-            }
-        }
+    bool known() const noexcept { return conf->live != nullptr; }
+    Shard* get() const noexcept {
+        Store* store = live_store(*conf);
+        return store != nullptr ? store->shards()[index].get() : nullptr;
     }
-
-    const Place* find(std::uint64_t digest) const noexcept {
-        const auto found = std::find_if(places_.begin(), places_.end(),
-                                        [digest](const Place& place) { return place.digest == digest; });
-        return found != places_.end() ? &*found : nullptr;
-    }
-
-    std::vector<Place>::const_iterator begin() const noexcept { return places_.begin(); }
-    std::vector<Place>::const_iterator end() const noexcept { return places_.end(); }
-
-private:
-    std::vector<Place> places_;
 };
+using Places = std::vector<Place>;
+
+Places places_of(const MainConf& main) {
+    Places places;
+    for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
+        for (std::size_t shard = 0; shard < store->shards.size(); ++shard) {
+            places.push_back({shard_digest(store->name, store->shards[shard].name), store, shard});
+        }
+    }
+    return places;
+}
 
 /// What there is to do for charges and their answers, of all shards.
 struct Sending {
@@ -112,9 +100,9 @@ struct Sending {
     std::size_t under_way = 0;
 };
 
-Sending send_for_all_shards(const Shards& shards, Zone& zone, bool search) noexcept {
+Sending send_for_all_shards(const Places& places, Zone& zone, bool search) noexcept {
     Sending sending;
-    for (const Shards::Place& place : shards) {
+    for (const Place& place : places) {
         const bool waits = zone.debt_counts().of(place.digest) != 0;
         Shard* shard = waits || place.known() ? place.get() : nullptr;
         if (shard == nullptr) {
@@ -128,7 +116,7 @@ Sending send_for_all_shards(const Shards& shards, Zone& zone, bool search) noexc
         if (charges.waiting() != 0 && (search || charges.searching())) {
             charges.send_waiting();
         }
-        const Node& primary = shard->primary();
+        const Node& primary = shard->nodes().primary();
         sending.searching = sending.searching || (charges.searching() && primary.usable());
         sending.able = sending.able || primary.usable();
         sending.waiting = sending.waiting || (waits && primary.suspended());
@@ -163,8 +151,10 @@ void forget(Zone& zone, const Noted& seen, Millis now) noexcept {
     });
 }
 
-Looked look_after(Round& round, const Shards& shards, Zone& zone, const Noted& seen, Millis now) noexcept {
-    const Shards::Place* place = shards.find(seen.shard);
+Looked look_after(Round& round, const Places& places, Zone& zone, const Noted& seen, Millis now) noexcept {
+    const auto found = std::find_if(places.begin(), places.end(),
+                                    [&seen](const Place& each) { return each.digest == seen.shard; });
+    const Place* place = found != places.end() ? &*found : nullptr;
     if (seen.reset <= now && !waits(seen.kind)) {
         forget(zone, seen, now);
         return Looked::kept;
@@ -179,10 +169,10 @@ Looked look_after(Round& round, const Shards& shards, Zone& zone, const Noted& s
     if (shard == nullptr) {
         return Looked::not_at_all;
     }
-    if (round.stage == Stage::running && !shard->primary().usable()) {
+    if (round.stage == Stage::running && !shard->nodes().primary().usable()) {
         return Looked::not_at_all;  // while it is away, tokens are all that there is
     }
-    if (round.stage == Stage::last && shard->primary().suspended()) {
+    if (round.stage == Stage::last && shard->nodes().primary().suspended()) {
         round.kept = true;  // it may be only late
         return Looked::not_at_all;
     }
@@ -190,11 +180,11 @@ Looked look_after(Round& round, const Shards& shards, Zone& zone, const Noted& s
                                                                            : Looked::kept;
 }
 
-NoteWalk::Turn walk_turn(Round& round, const Shards& shards, Zone& zone) noexcept {
+NoteWalk::Turn walk_turn(Round& round, const Places& places, Zone& zone) noexcept {
     const Millis now = now_millis();
     const NoteWalk::Aim aim = round.stage == Stage::running ? NoteWalk::Aim::due : NoteWalk::Aim::all;
     const NoteWalk::Turn turn = round.walk.turn(zone.debts(), aim, now, [&](const Noted& seen) {
-        return look_after(round, shards, zone, seen, now);
+        return look_after(round, places, zone, seen, now);
     });
     ngx_log_debug3(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0,
                    "rate limit: looked at %uz sets and %uz notes, gave back %uz", turn.sets, turn.looks,
@@ -212,8 +202,8 @@ bool is_time(ngx_msec_t& last, ngx_msec_t period) noexcept {
 /// What this worker does for all shards in one turn. Returns when to come back.
 ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
     Zone& zone = *main.zone;
-    const Shards shards(main);
-    const Sending sending = send_for_all_shards(shards, zone, is_time(round.looked_for, interval));
+    const Places places = places_of(main);
+    const Sending sending = send_for_all_shards(places, zone, is_time(round.looked_for, interval));
 
     const auto ticks = static_cast<std::uint32_t>(ngx_current_msec);
     const bool soon = zone.walk().noted() && sending.able;
@@ -222,7 +212,7 @@ ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
     if (round.walk.idle()) {
         round.walk.begin(zone.walk().take(sets, NoteWalk::sets_a_turn, ticks, period));
     }
-    if (!round.walk.idle() && walk_turn(round, shards, zone).tokens) {
+    if (!round.walk.idle() && walk_turn(round, places, zone).tokens) {
         zone.walk().note();
     }
     const bool again = sending.searching || !round.walk.idle();
@@ -243,14 +233,14 @@ ngx_msec_t last_turn(Round& round, const MainConf& main, bool& over) {
         round.stage = Stage::over;
         round.walk.begin(all);
     }
-    const Shards shards(main);
+    const Places places = places_of(main);
     const Sending sending =
-        send_for_all_shards(shards, zone, is_time(round.looked_for, interval_with_tokens));
+        send_for_all_shards(places, zone, is_time(round.looked_for, interval_with_tokens));
     if (round.stage == Stage::last && sending.under_way >= most_under_way) {
         return last_gap;
     }
     if (!round.walk.idle()) {
-        if (walk_turn(round, shards, zone).refunds != 0) {
+        if (walk_turn(round, places, zone).refunds != 0) {
             round.moved = ngx_current_msec;
         }
         if (!round.walk.idle()) {
@@ -283,7 +273,7 @@ void Round::on_timer(void* self) noexcept {
     ngx_msec_t wait = interval;
     bool stays = false;
     bool over = true;
-    if (main != nullptr && main->zone != nullptr && main->stores.nelts != 0) {
+    if (zone_of(ngx_cycle) != nullptr && main->stores.nelts != 0) {
         try {
             wait = ngx_exiting != 0 ? leaving_turn(round, *main, over) : ordinary_turn(round, *main);
         } catch (...) {
@@ -312,9 +302,8 @@ void expect_tokens() noexcept {
 
 void start_upkeep(ngx_cycle_t* cycle) noexcept {
     Round& round = the_round();
-    const MainConf* main = main_conf(cycle);
-    const bool tokens = main != nullptr && main->zone != nullptr && main->zone->walk().noted();
-    round.timer.keep_worker(tokens);
+    Zone* zone = zone_of(cycle);
+    round.timer.keep_worker(zone != nullptr && zone->walk().noted());
     Zone::on_tokens(expect_tokens);
     // Workers start at different times: if they searched at once, all but one would find nothing.
     round.timer.set(1 + static_cast<ngx_msec_t>(ngx_random()) % interval);

@@ -18,7 +18,7 @@ sub documents_directive ($heading, $directive, $context) {
 }
 
 my ($table)  = map { /ngx_command_t commands\[\] = \{(.*?)ngx_null_command/s } sources_with(qr/ngx_command_t commands\[\] =/);
-my %contexts = map { /^\("(rate_limit\w*)"\),\s*(anywhere|NGX_HTTP_MAIN_CONF)/ ? ($1 => $2) : () } split /ngx_string/, $table;
+my %contexts = ((map { $_ => 'anywhere' } $table =~ /anywhere\("(\w+)"/g), $table =~ /ngx_string\("(\w+)"\), (NGX_HTTP_MAIN_CONF)/g);
 is_deeply [words($reference, qr/^### (rate_limit\w*)$/m)], [sort keys %contexts], 'the directives are those of the module';
 for my $directive (sort keys %contexts) {
     documents_directive('###', $directive, $contexts{$directive} eq 'anywhere' ? '`http`, `server`, `location`' : '`http`');

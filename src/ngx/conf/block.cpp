@@ -1,4 +1,3 @@
-#include "core/limit/cost.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/parameter.h"
@@ -67,26 +66,6 @@ char* set_zone(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept 
                       &words_of(cf)[1]);
     }
     main.zone_size = static_cast<std::size_t>(size);
-    return NGX_CONF_OK;
-}
-
-char* set_lease(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
-    ngx_uint_t& lease = static_cast<LocationConf*>(conf)->options.lease;
-    if (lease != NGX_CONF_UNSET_UINT) {
-        return duplicate;
-    }
-    const ngx_str_t& value = words_of(cf)[1];
-    std::int64_t tokens = 0;
-    if (view(value) == "auto") {
-        lease = lease_auto;
-    } else if (value.len != 0 && parse_cost(view(value), tokens) && tokens > 0) {
-        lease = static_cast<ngx_uint_t>(tokens);
-    } else {
-        return refuse(cf,
-                      "invalid value \"%V\" in \"rate_limit_lease\": it is \"auto\" or a whole number of "
-                      "tokens from 1 to 1000000000",
-                      &value);
-    }
     return NGX_CONF_OK;
 }
 

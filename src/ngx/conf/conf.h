@@ -157,7 +157,6 @@ char* set_exempt_status(ngx_conf_t* cf, ngx_command_t* command, void* conf) noex
 char* set_bypass(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_headers(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_zone(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
-char* set_lease(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 
 /// rate_limit_redis NAME { … }
 char* set_redis_block(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
@@ -179,6 +178,12 @@ inline MainConf* main_conf(ngx_conf_t* cf) noexcept {
 /// Of a cycle's http block; null: it has none.
 inline MainConf* main_conf(const volatile ngx_cycle_t* cycle) noexcept {
     return static_cast<MainConf*>(ngx_http_cycle_get_module_main_conf(cycle, ngx_http_rate_limit_module));
+}
+
+/// Null: the cycle has none.
+inline Zone* zone_of(const volatile ngx_cycle_t* cycle) noexcept {
+    const MainConf* main = main_conf(cycle);
+    return main != nullptr ? main->zone : nullptr;
 }
 
 /// The store of that name, or null.

@@ -109,6 +109,21 @@ char* parse_dry_run(ngx_conf_t* cf, ngx_str_t text, DryRun& dry_run) noexcept {
     return dry_run.value != nullptr ? NGX_CONF_OK : failed;
 }
 
+char* parse_lease(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& lease) noexcept {
+    std::int64_t tokens = 0;
+    if (view(text) == "auto") {
+        lease = lease_auto;
+    } else if (text.len != 0 && parse_cost(view(text), tokens) && tokens > 0) {
+        lease = static_cast<ngx_uint_t>(tokens);
+    } else {
+        return refuse(cf,
+                      "invalid value \"%V\" in \"rate_limit_lease\": it is \"auto\" or a whole number of "
+                      "tokens from 1 to 1000000000",
+                      &text);
+    }
+    return NGX_CONF_OK;
+}
+
 char* parse_status(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& status) noexcept {
     const ngx_int_t code = ngx_atoi(text.data, text.len);
     if (code < status_bounds.least || code > status_bounds.most) {

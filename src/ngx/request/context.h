@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+
 #include "core/limit/decision.h"
 #include "ngx/base/resume.h"
 #include "ngx/conf/conf.h"
@@ -52,10 +54,10 @@ public:
     void give_back_all() noexcept;
 
     /// Looks at no further limit, wherever redirects take the request.
-    void end() noexcept {
-        access_done = true;
-        precontent_done = true;
-    }
+    void end() noexcept { done(Phase::access) = done(Phase::precontent) = true; }
+
+    /// Whether the limits of the phase are decided.
+    bool& done(Phase phase) noexcept { return done_[static_cast<std::size_t>(phase)]; }
 
     /// A phase begins; it decides the limits from number `from` on.
     void begin_phase(Phase phase, std::size_t from) noexcept {
@@ -69,7 +71,7 @@ public:
 
     /// True when every limit so far has let the request pass, so that they charge it. False while it waits.
     bool admitted() const noexcept {
-        const bool decided = phase_ == Phase::access ? access_done : precontent_done;
+        const bool decided = done_[static_cast<std::size_t>(phase_)];
         return begun_ && decided && outcome != Outcome::rejected && outcome != Outcome::error_denied;
     }
 
@@ -101,10 +103,8 @@ public:
     void note_status() noexcept { passed_status_ = request()->headers_out.status; }
 
     Outcome outcome = Outcome::none;
-    bool access_done = false;      ///< the limits of the access phase are decided
-    bool precontent_done = false;  ///< the limits of the precontent phase are decided
-    bool cost_is_final = false;    ///< evaluate_final_costs() has run
-    bool settled = false;          ///< settle() has run
+    bool cost_is_final = false;  ///< evaluate_final_costs() has run
+    bool settled = false;        ///< settle() has run
 
 private:
     explicit RequestContext(ngx_http_request_t* r, const LocationConf& conf) noexcept : conf_(conf) {
@@ -121,6 +121,7 @@ private:
     std::size_t count_ = 0;
     std::size_t pending_ = 0;
     Phase phase_ = Phase::access;  // the last one begun
+    std::array<bool, 2> done_{};   // by phase
     std::size_t from_ = 0;
     bool begun_ = false;
     bool asking_ = false;

@@ -51,7 +51,7 @@ ngx_uint_t rejection_status(const RequestContext& context, std::size_t from) noe
 /// Every verdict of the phase is in: the request goes on or ends here.
 ngx_int_t conclude(RequestContext& context, Phase phase, std::size_t from) noexcept {
     decide(context, from);
-    (phase == Phase::access ? context.access_done : context.precontent_done) = true;
+    context.done(phase) = true;
     log_rejections(context, from);
 
     if (!is_refusal(context.outcome)) {
@@ -102,8 +102,7 @@ ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
     }
-    const bool done = phase == Phase::access ? context->access_done : context->precontent_done;
-    if (done || &context->conf() != &conf) {
+    if (context->done(phase) || &context->conf() != &conf) {
         return NGX_DECLINED;  // decided before a redirect, or under another location's configuration
     }
     if (context->asked_in(phase)) {

@@ -119,6 +119,17 @@ bool will_be_refused(const RequestContext& context, std::size_t from) noexcept {
     return false;
 }
 
+/// The status that the client got, or would have got. Where an error page was found not modified, nginx sends
+/// 304, though err_status and nginx's own log keep the status of the error.
+ngx_uint_t final_status(const RequestContext& context) noexcept {
+    const ngx_http_request_t* r = context.request();
+    if (r->header_sent == 0 && r->post_action != 0) {
+        return NGX_HTTP_CLIENT_CLOSED_REQUEST;  // the client left; the status that r has is the one of
+                                                // post_action
+    }
+    return r->err_status != 0 && r->header_sent == 0 ? r->err_status : context.status();
+}
+
 }  // namespace
 
 void fail(RequestContext& context, AppliedLimit& applied, const char* reason, const char* noun,
@@ -172,21 +183,6 @@ void decide(RequestContext& context, std::size_t from) noexcept {
         context.give_back_all();
     }
 }
-
-namespace {
-
-/// The status that the client got, or would have got. Where an error page was found not modified, nginx sends
-/// 304, though err_status and nginx's own log keep the status of the error.
-ngx_uint_t final_status(const RequestContext& context) noexcept {
-    const ngx_http_request_t* r = context.request();
-    if (r->header_sent == 0 && r->post_action != 0) {
-        return NGX_HTTP_CLIENT_CLOSED_REQUEST;  // the client left; the status that r has is the one of
-                                                // post_action
-    }
-    return r->err_status != 0 && r->header_sent == 0 ? r->err_status : context.status();
-}
-
-}  // namespace
 
 void settle(RequestContext& context) noexcept {
     if (context.settled || !context.admitted()) {

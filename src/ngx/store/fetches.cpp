@@ -13,12 +13,6 @@
 
 namespace rate_limit {
 
-namespace {
-
-constexpr const char* no_answer = "the primary did not answer";
-
-}  // namespace
-
 /// A batch, or what one request asks for itself. Belongs to the node until it is answered; the requests that
 /// wait for it may be gone by then, and the tokens are kept all the same.
 class Fetch final : public ReserveCommand {

@@ -9,8 +9,9 @@
 
 namespace rate_limit {
 
-/// Why a request has no answer where choose_primary() finds none: text for a log line.
+// Why a request has no answer: text for a log line. The first one is for where choose_primary() finds none.
 inline constexpr const char* no_primary = "the primary of the shard is not up";
+inline constexpr const char* no_answer = "the primary did not answer";
 
 /// The servers of one shard as one worker sees them.
 class Nodes {

@@ -18,6 +18,25 @@ namespace {
 
 constexpr ngx_msec_t interval = 60'000;
 
+/// First the counters that stand in for subjects without room.
+template <typename Fn>
+void for_each_name(const MainConf& main, Fn&& fn) noexcept {
+    Counters<Loss>::for_each_name(Counters<Loss>::others(), fn);
+    Counters<NodeError>::for_each_name(Counters<NodeError>::others(), fn);
+    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+        for (const ShardConf& shard : store->shards) {
+            Subject subject{store->name, shard.name, {}};
+            Counters<Loss>::for_each_name(subject, fn);
+            subject.node = shard.primary.text;
+            Counters<NodeError>::for_each_name(subject, fn);
+            for (const NodeConf& replica : shard.replicas) {
+                subject.node = replica.text;
+                Counters<NodeError>::for_each_name(subject, fn);
+            }
+        }
+    }
+}
+
 /// What a line says.
 class Line {
 public:
@@ -137,7 +156,7 @@ void on_timer(void* timer) noexcept {
     }
     ngx_msec_t wait = interval;
     const MainConf* main = main_conf(ngx_cycle);
-    if (main != nullptr && main->zone != nullptr && main->stores.nelts != 0) {
+    if (zone_of(ngx_cycle) != nullptr && main->stores.nelts != 0) {
         const auto now = static_cast<std::uint32_t>(ngx_current_msec);
         if (main->zone->counters().take_turn(now, interval)) {
             try {
@@ -152,6 +171,13 @@ void on_timer(void* timer) noexcept {
 }
 
 }  // namespace
+
+void place_counters(const MainConf& main) noexcept {
+    CounterTable& counters = main.zone->counters();
+    counters.begin_names();
+    for_each_name(main, [&](CounterTable::Name name) { counters.keep(name); });
+    for_each_name(main, [&](CounterTable::Name name) { counters.add_name(name); });
+}
 
 void start_report() noexcept {
     alignas(Timer) static unsigned char memory[sizeof(Timer)];

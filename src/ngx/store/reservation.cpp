@@ -55,7 +55,7 @@ void ReservationCommand::take_answer(Node& from, Delivery delivery, const Reply*
             (void)read(*reply, of.granted_, of.window_);
         }
     } else if (delivery != Delivery::answered) {
-        of.end("the primary did not answer");  // perhaps it granted it: it is not asked again
+        of.end(no_answer);  // perhaps it granted it: it is not asked again
     } else {
         const Fault fault = judge(from, *reply, of.granted_, of.window_);
         of.end(fault == Fault::none ? nullptr : explain(fault));

@@ -27,7 +27,6 @@ public:
     const Charges& charges() const noexcept { return charges_; }
     Fetches& fetches() noexcept { return fetches_; }
     Deadlines& deadlines() noexcept { return deadlines_; }
-    const Node& primary() const noexcept { return nodes_.primary(); }
 
     void shut_down() noexcept { nodes_.shut_down(); }
 

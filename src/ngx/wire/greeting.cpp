@@ -56,21 +56,6 @@ std::string_view Node::Greeting::encode(CommandWriter& writer) {
     }
 }
 
-const char* Node::Greeting::name() const noexcept {
-    switch (kind_) {
-        case Kind::auth:
-            return "AUTH";
-        case Kind::select:
-            return "SELECT";
-        case Kind::info:
-            return "INFO";
-        case Kind::ping:
-            return "PING";
-        default:
-            return "SCRIPT LOAD";
-    }
-}
-
 void Node::Greeting::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
     pending = false;
     if (delivery != Delivery::answered) {

@@ -164,15 +164,12 @@ void Node::return_unsent() noexcept {
 
 void Node::on_reply(const Reply& reply) noexcept {
     Command* command = take_sent();
-    if (command == nullptr) {
-        up_ = false;
-        connection_.close("an answer that no command waits for");
-        return;
-    }
-    if (reply.stray) {
+    if (command == nullptr || reply.stray) {
         // One answer too many: from here on every answer would go to the wrong command.
         up_ = false;
-        command->answered(*this, Delivery::in_doubt, nullptr);
+        if (command != nullptr) {
+            command->answered(*this, Delivery::in_doubt, nullptr);
+        }
         connection_.close("an answer that no command waits for");
         return;
     }

@@ -123,9 +123,10 @@ private:
     class Greeting final : public Command {
     public:
         enum class Kind : unsigned char { auth, select, info, load, ping };
-        explicit Greeting(Kind kind = Kind::load) noexcept : kind_(kind) {}
+        explicit Greeting(Kind kind = Kind::load, const char* name = "SCRIPT LOAD") noexcept
+            : kind_(kind), name_(name) {}
         std::string_view encode(CommandWriter& writer) override;
-        const char* name() const noexcept override;
+        const char* name() const noexcept override { return name_; }
         void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
         const StoreConf* store = nullptr;
         const Script* script = nullptr;  // that Kind::load loads
@@ -133,6 +134,7 @@ private:
 
     private:
         const Kind kind_;
+        const char* const name_;
     };
 
     void on_connected() noexcept override;
@@ -191,11 +193,11 @@ private:
     unsigned refused_probes_ = 0;  // in a row, on this connection
     std::string refusal_;          // the server's words, where it refused the greeting
     Connection connection_;
-    Greeting auth_{Greeting::Kind::auth};
-    Greeting select_{Greeting::Kind::select};
-    Greeting info_{Greeting::Kind::info};
+    Greeting auth_{Greeting::Kind::auth, "AUTH"};
+    Greeting select_{Greeting::Kind::select, "SELECT"};
+    Greeting info_{Greeting::Kind::info, "INFO"};
     std::array<Greeting, script_count> loads_;
-    Greeting ping_{Greeting::Kind::ping};
+    Greeting ping_{Greeting::Kind::ping, "PING"};
     CommandQueue sent_;    // in the order in which answers will come
     CommandQueue unsent_;  // wait for the connection; in `ready`, for others to leave with
     Gathering gathering_;

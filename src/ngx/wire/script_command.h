@@ -15,7 +15,14 @@ protected:
     bool with_text() const noexcept { return with_text_; }
 
     /// True where the server does not know the script: the command is on its way again, with the text.
-    bool send_text(Node& node, const Reply& reply) noexcept;
+    bool send_text(Node& node, const Reply& reply) noexcept {
+        if (with_text_ || fault_of(reply) != Fault::noscript) {
+            return false;
+        }
+        with_text_ = true;
+        node.submit(*this);
+        return true;
+    }
 
 private:
     bool with_text_ = false;
