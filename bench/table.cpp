@@ -32,7 +32,7 @@
 #include <unistd.h>
 
 #include "core/machine/window_account.h"
-#include "core/machine/window_table.h"
+#include "core/machine/window_record.h"
 #include "core/table/process.h"
 
 namespace {

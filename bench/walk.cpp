@@ -17,7 +17,7 @@
 
 #include "core/machine/note_walk.h"
 #include "core/machine/tokens.h"
-#include "core/machine/window_table.h"
+#include "core/machine/window_record.h"
 #include "core/table/process.h"
 
 namespace {

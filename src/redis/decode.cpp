@@ -104,8 +104,10 @@ bool read_number(const ReplyValue& value, std::int64_t& number) noexcept {
     return value.kind != ReplyValue::Kind::other && number >= 0;
 }
 
-bool is_array_of(const Reply& reply, std::size_t count) noexcept {
-    return reply.is_array() && !reply.malformed && reply.count == count;
+/// What is wrong with a reply that is to be an array of this many elements.
+Fault fault_of_array(const Reply& reply, std::size_t count) noexcept {
+    const bool sound = reply.is_array() && !reply.malformed && reply.count == count;
+    return reply.is_error() ? fault_of(reply) : sound ? Fault::none : Fault::malformed;
 }
 
 /// Reads a number. False for anything else, also nil, and for a number below 0.
@@ -189,27 +191,23 @@ bool answers_ping(const Reply& reply) noexcept {
 
 Fault read_check(const Reply& reply, Window& window) noexcept {
     window = Window{};
-    if (reply.is_error()) {
-        return fault_of(reply);
-    }
-    if (!is_array_of(reply, 2)) {
-        return Fault::malformed;
-    }
     Window stored;
-    if (read_number(reply.values[0], stored.used) && read_present(reply.values[1], stored.reset)) {
+    const Fault fault = fault_of_array(reply, 2);
+    if (fault == Fault::none && read_number(reply.values[0], stored.used) &&
+        read_present(reply.values[1], stored.reset)) {
         window = stored;
     }
-    return Fault::none;
+    return fault;
 }
 
 Fault read_charge(const Reply& reply, Window& window) noexcept {
     window = Window{};
-    if (reply.is_error()) {
-        return fault_of(reply);
-    }
     Window stored;
-    if (!is_array_of(reply, 2) || !read_present(reply.values[0], stored.used) ||
-        !read_present(reply.values[1], stored.reset)) {
+    const Fault fault = fault_of_array(reply, 2);
+    if (fault != Fault::none) {
+        return fault;
+    }
+    if (!read_present(reply.values[0], stored.used) || !read_present(reply.values[1], stored.reset)) {
         return Fault::malformed;
     }
     window = stored;
@@ -220,14 +218,14 @@ Fault read_reserve(const Reply& reply, const ReserveCall& call, std::int64_t& gr
                    Window& window) noexcept {
     granted = 0;
     window = Window{};
-    if (reply.is_error()) {
-        return fault_of(reply);
-    }
     std::int64_t given = 0;
     Window stored;
-    if (!is_array_of(reply, 3) || !read_present(reply.values[0], given) ||
-        !read_present(reply.values[1], stored.used) || !read_present(reply.values[2], stored.reset) ||
-        !can_answer(call, given, stored)) {
+    const Fault fault = fault_of_array(reply, 3);
+    if (fault != Fault::none) {
+        return fault;
+    }
+    if (!read_present(reply.values[0], given) || !read_present(reply.values[1], stored.used) ||
+        !read_present(reply.values[2], stored.reset) || !can_answer(call, given, stored)) {
         return Fault::malformed;
     }
     granted = given;

@@ -13,7 +13,6 @@
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include "core/machine/window_record.h"
-#include "core/machine/window_table.h"
 
 namespace rate_limit {
 namespace {
@@ -210,7 +209,7 @@ private:
         const auto [left, right] = table_.sets_of(id);
         for (const std::size_t set : {left, right}) {
             const WindowTable::Records records = table_.records_of(set);
-            require(records.count == WindowSet::capacity);
+            require(records.count == WindowTable::Set::capacity);
             for (const WindowRecord& record : records) {
                 require(eviction_rank(record, now_).tier == EvictionTier::never);
             }
@@ -235,7 +234,7 @@ private:
                             !(eviction_rank(record, now_) < gone));
                 }
                 require(gone.tier == EvictionTier::ended ||
-                        table_.records_of(set).count == WindowSet::capacity);
+                        table_.records_of(set).count == WindowTable::Set::capacity);
             }
             model_.erase(known);
             return;

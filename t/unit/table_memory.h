@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/machine/window_table.h"
+#include "core/machine/window_record.h"
 
 namespace rate_limit {
 

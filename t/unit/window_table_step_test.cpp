@@ -17,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/machine/window_table.h"
+#include "core/machine/window_record.h"
 #include "table_memory.h"
 
 // On other processors an atomic exchange is two instructions, and a stop between them may undo the first one,

@@ -17,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/machine/window_table.h"
+#include "core/machine/window_record.h"
 #include "core/table/process.h"
 #include "table_memory.h"
 

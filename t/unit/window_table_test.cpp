@@ -1,4 +1,4 @@
-#include "core/machine/window_table.h"
+#include "core/machine/window_record.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +27,7 @@ TEST(WindowTable, HoldsWhatItWasSizedFor) {
     for (const std::size_t windows : {1, 46, 47, 1000, 100'000}) {
         TestTable made(windows);
         EXPECT_GE(made.table.capacity(), windows);
-        EXPECT_LT(made.table.capacity(), windows + std::size_t{2} * WindowSet::capacity);
+        EXPECT_LT(made.table.capacity(), windows + std::size_t{2} * WindowTable::Set::capacity);
     }
 }
 

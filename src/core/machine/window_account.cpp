@@ -64,6 +64,30 @@ void merge(WindowRecord& record, const Window& answer) noexcept {
     }
 }
 
+void replace_or_learn(WindowRecord& record, const Terms& terms, const Window& answer,
+                      const Question& question) noexcept {
+    if (is_on_its_way(record, terms.now, question.patience) || record.events != question.events ||
+        !is_open(record, terms.rate.period, terms.now)) {
+        learn(record, terms, answer);
+        return;
+    }
+    if (question.waiting == 0) {
+        record.unanswered = 0;
+    }
+    if (is_open(answer, terms.rate.period, terms.now)) {
+        set_window(record, add(std::max<std::int64_t>(0, answer.used), question.waiting), answer.reset);
+        return;
+    }
+    record.used = question.waiting;
+    record.leased = 0;
+    record.confirmed = false;
+    if (record.in_flight == 0 && record.used == 0) {
+        record.reset = 0;
+    } else if (record.used == 0) {
+        record.reset = terms.proposed;
+    }
+}
+
 }  // namespace
 
 bool is_open(const WindowRecord& record, std::int64_t period, Millis now) noexcept {
@@ -192,34 +216,6 @@ void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) no
         record.events = record.events + 1;
     }
 }
-
-namespace {
-
-void replace_or_learn(WindowRecord& record, const Terms& terms, const Window& answer,
-                      const Question& question) noexcept {
-    if (is_on_its_way(record, terms.now, question.patience) || record.events != question.events ||
-        !is_open(record, terms.rate.period, terms.now)) {
-        learn(record, terms, answer);
-        return;
-    }
-    if (question.waiting == 0) {
-        record.unanswered = 0;
-    }
-    if (is_open(answer, terms.rate.period, terms.now)) {
-        set_window(record, add(std::max<std::int64_t>(0, answer.used), question.waiting), answer.reset);
-        return;
-    }
-    record.used = question.waiting;
-    record.leased = 0;
-    record.confirmed = false;
-    if (record.in_flight == 0 && record.used == 0) {
-        record.reset = 0;
-    } else if (record.used == 0) {
-        record.reset = terms.proposed;
-    }
-}
-
-}  // namespace
 
 void replace(WindowRecord& record, const Terms& terms, const Window& answer,
              const Question& question) noexcept {

@@ -26,4 +26,6 @@ EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept {
     return {used_up ? EvictionTier::never : EvictionTier::local, share};
 }
 
+template class RecordTable<WindowRecord>;
+
 }  // namespace rate_limit

@@ -5,8 +5,7 @@
 
 #include "core/limit/rate.h"
 #include "core/limit/window.h"
-#include "core/table/eviction.h"
-#include "core/table/window_id.h"
+#include "core/table/table.h"
 
 namespace rate_limit {
 
@@ -100,5 +99,10 @@ inline std::int64_t at_hand(const WindowRecord& record) noexcept {
 /// first. Records that requests or answers still have to change, and local windows that are used up, are
 /// never evicted.
 EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept;
+
+/// What one machine remembers about its windows.
+using WindowTable = RecordTable<WindowRecord>;
+
+extern template class RecordTable<WindowRecord>;
 
 }  // namespace rate_limit

@@ -7,7 +7,7 @@
 #include "core/machine/debt_record.h"
 #include "core/machine/shared_walk.h"
 #include "core/machine/used_up_windows.h"
-#include "core/machine/window_table.h"
+#include "core/machine/window_record.h"
 #include "ngx/base/ngx.h"
 
 namespace rate_limit {

@@ -9,6 +9,8 @@ namespace rate_limit {
 
 namespace {
 
+const ChargeRefund with_redis;
+
 void remember_answer(AppliedLimit& applied, const Terms& terms, const Window& answer,
                      bool admitted) noexcept {
     const Question question = question_of(applied);
@@ -103,19 +105,10 @@ void ChargeRefund::settle(AppliedLimit& applied, std::int64_t due, Millis now) c
     } else if (reservation != nullptr && reservation->unsettled()) {
         // The primary may have charged it already: its answer will tell what is left to do.
         reservation->keep(owe(applied, due, now).owed);
-    } else if (applied.in_doubt()) {
-        // The primary may have charged it, so it is not charged again; memory counts it.
-        applied.shard->charges().stop_awaiting(owe(applied, due, now).owed);
     } else {
         charge_redis(applied, due, now);
     }
 }
-
-namespace {
-
-const ChargeRefund with_redis;
-
-}  // namespace
 
 extern const NamedMode charge_refund_mode = {"charge_refund", with_redis, local_reserve};
 

@@ -120,9 +120,6 @@ void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const no
     const bool may_consume = rest != 0 && applied.holding.kind == Holding::Kind::nothing;
     if (rest == 0 || (may_consume && consume_here(applied, rest, now).consumed)) {
         give_back_all(applied);  // what came late
-    } else if (applied.in_doubt()) {
-        // The primary may have charged it, so it is not charged again; memory counts it.
-        applied.shard->charges().stop_awaiting(owe(applied, rest, now).owed);
     } else {
         charge_redis(applied, rest, now);
     }

@@ -34,7 +34,12 @@ Charge owe(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
 }
 
 void charge_redis(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
-    applied.shard->charges().charge(owe(applied, cost, now));
+    const Charge charge = owe(applied, cost, now);
+    if (applied.in_doubt()) {
+        applied.shard->charges().stop_awaiting(charge.owed);
+    } else {
+        applied.shard->charges().charge(charge);
+    }
 }
 
 }  // namespace rate_limit

@@ -8,7 +8,8 @@ namespace rate_limit {
 /// has to charge at the primary.
 Charge owe(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept;
 
-/// owe(), and sends the charge.
+/// owe(), and sends the charge. Not where the primary may have charged the request already: then memory alone
+/// counts it.
 void charge_redis(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept;
 
 }  // namespace rate_limit

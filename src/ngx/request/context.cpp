@@ -118,7 +118,9 @@ ngx_int_t RequestContext::suspend() noexcept {
         end();
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
-    cleanup->handler = on_request_cleanup;
+    // nginx may end the request while it waits: answers that come later must not reach it. The log phase,
+    // which comes after this, still needs what was decided.
+    cleanup->handler = [](void* self) { static_cast<RequestContext*>(self)->detach(); };
     cleanup->data = this;
 
     ngx_event_t* read = r->connection->read;
@@ -141,12 +143,6 @@ void RequestContext::detach() noexcept {
             answer->abandon();
         }
     }
-}
-
-/// nginx ends the request, perhaps while it waits: answers that come later must not reach it. The log phase,
-/// which comes after this, still needs what was decided.
-void RequestContext::on_request_cleanup(void* self) noexcept {
-    static_cast<RequestContext*>(self)->detach();
 }
 
 /// nginx frees the request, also one that had no log phase. What it still holds was never charged, and is

@@ -112,7 +112,6 @@ private:
     }
 
     void on_answer(Answer& answer) noexcept override;
-    static void on_request_cleanup(void* self) noexcept;
     static void on_pool_cleanup(void* self) noexcept;
 
     const LocationConf& conf_;

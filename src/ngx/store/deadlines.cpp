@@ -29,10 +29,6 @@ bool Deadlines::is_overdue(ngx_msec_t now) const noexcept {
     return false;
 }
 
-void Deadlines::on_timer(void* self) noexcept {
-    static_cast<Deadlines*>(self)->judge();
-}
-
 /// Answers that lie in the sockets are read before any deadline is judged.
 void Deadlines::judge() noexcept {
     if (is_overdue(ngx_current_msec)) {

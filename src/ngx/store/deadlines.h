@@ -72,8 +72,6 @@ private:
     using Waiting = Queue<Deadline>;
     static constexpr std::size_t stages = static_cast<std::size_t>(Stage::whole) + 1;
 
-    static void on_timer(void* self) noexcept;
-
     void add(Deadline& deadline, Stage stage) noexcept;
     void judge() noexcept;
     void pass(ngx_msec_t now) noexcept;
@@ -86,7 +84,8 @@ private:
     std::array<ngx_msec_t, stages> waits_;  // how long after the start each queue's deadlines are
     std::size_t waiting_ = 0;               // in all queues
     Lateness lateness_;
-    Timer timer_{this, on_timer, Timer::Worker::stays};  // while anything waits
+    Timer timer_{this, [](void* self) noexcept { static_cast<Deadlines*>(self)->judge(); },
+                 Timer::Worker::stays};  // while anything waits
 };
 
 }  // namespace rate_limit

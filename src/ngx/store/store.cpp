@@ -12,10 +12,6 @@ Store::Store(const StoreConf& conf) : conf_(conf), deadlines_(conf.check_timeout
     }
 }
 
-Store::~Store() {
-    shut_down();
-}
-
 /// Reads the answers that lie in the sockets of all nodes.
 void Store::read_now() noexcept {
     for (const auto& shard : shards_) {

@@ -16,7 +16,7 @@ struct MainConf;
 class Store final : private Deadlines::Owner {
 public:
     explicit Store(const StoreConf& conf);
-    ~Store();
+    ~Store() { shut_down(); }
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 

@@ -68,10 +68,6 @@ Connection& of(const ngx_event_t* event) noexcept {
 
 }  // namespace
 
-Connection::~Connection() {
-    close("destroyed");
-}
-
 const char* Connection::open(const Address& address, ngx_log_t* log) noexcept {
     redisAsyncContext* context = start_connecting(address);
     if (context == nullptr) {

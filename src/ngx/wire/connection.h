@@ -36,7 +36,7 @@ public:
     };
 
     explicit Connection(Owner& owner) noexcept : owner_(owner) {}
-    ~Connection();
+    ~Connection() { close("destroyed"); }
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 

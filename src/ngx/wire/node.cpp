@@ -40,10 +40,6 @@ Node::Node(const StoreConf& store, const ShardConf& shard, const NodeConf& conf,
       outages_(subject_, "is up again"),
       answers_(subject_) {}
 
-Node::~Node() {
-    shut_down();
-}
-
 void Node::submit(Command& command) noexcept {
     send_gathered();  // in the same write, and before it
     hand_over(command);
@@ -76,10 +72,6 @@ void Node::submit_soon(Command& command) noexcept {
     if (!gathered_.armed()) {
         gathered_.set(gathering_.wait(ngx_current_msec));
     }
-}
-
-void Node::on_gathered(void* self) noexcept {
-    static_cast<Node*>(self)->send_gathered();
 }
 
 /// What submit_soon() has kept.

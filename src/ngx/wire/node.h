@@ -61,7 +61,7 @@ public:
 
     /// `conf` is the primary or a replica of `shard`.
     Node(const StoreConf& store, const ShardConf& shard, const NodeConf& conf, Listener& listener);
-    ~Node();
+    ~Node() { shut_down(); }
 
     bool usable() const noexcept { return up_; }
     /// True when a command submitted now leaves in this turn of the loop.
@@ -170,7 +170,6 @@ private:
 
     static void on_watch(void* self) noexcept;
     static void on_retry(void* self) noexcept;
-    static void on_gathered(void* self) noexcept;
     static void on_resolved(ngx_resolver_ctx_t* context) noexcept;
 
     const StoreConf& store_;
@@ -211,9 +210,10 @@ private:
     OutageLog outages_;
     AnswerLog answers_;
 
-    Timer gathered_{this, on_gathered, Timer::Worker::stays};  // in `ready`: when `unsent_` leaves
-    Lateness lateness_;                                        // of watch_
-    Timer watch_{this, on_watch, Timer::Worker::stays};        // the oldest command's deadline
+    Timer gathered_{this, [](void* self) noexcept { static_cast<Node*>(self)->send_gathered(); },
+                    Timer::Worker::stays};               // in `ready`: when `unsent_` leaves
+    Lateness lateness_;                                  // of watch_
+    Timer watch_{this, on_watch, Timer::Worker::stays};  // the oldest command's deadline
     Timer retry_{this, on_retry,
                  Timer::Worker::stays};  // connecting: its deadline; down or suspended: the next try or probe
 };

@@ -51,27 +51,26 @@ void OutageLog::failed(const char* what, std::string_view reason, std::string_vi
 }
 
 void OutageLog::write(void* self, ngx_log_t* log) noexcept {
-    static_cast<OutageLog*>(self)->write_line(log);
-}
-
-void OutageLog::write_line(ngx_log_t* log) noexcept {
-    const char* reason = reason_.c_str();
-    const Seconds lasted(ngx_current_msec - since_);
-    if (outages_ > 1) {
+    auto& outage = *static_cast<OutageLog*>(self);
+    const char* reason = outage.reason_.c_str();
+    const Seconds lasted(ngx_current_msec - outage.since_);
+    if (outage.outages_ > 1) {
         ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %s %s: %s (%uL outages since the last such line%s)",
-                      subject_.c_str(), what_, reason, outages_, lasts_ ? "" : "; it is over");
-    } else if (!lasts_) {
-        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %s %s: %s (it is over)", subject_.c_str(), what_,
+                      outage.subject_.c_str(), outage.what_, reason, outage.outages_,
+                      outage.lasts_ ? "" : "; it is over");
+    } else if (!outage.lasts_) {
+        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %s %s: %s (it is over)", outage.subject_.c_str(),
+                      outage.what_, reason);
+    } else if (outage.outages_ == 1) {
+        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %s %s: %s", outage.subject_.c_str(), outage.what_,
                       reason);
-    } else if (outages_ == 1) {
-        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %s %s: %s", subject_.c_str(), what_, reason);
     } else {
-        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %s %s, for %M.%M s by now: %s", subject_.c_str(),
-                      what_, lasted.whole, lasted.tenths, reason);
+        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %s %s, for %M.%M s by now: %s",
+                      outage.subject_.c_str(), outage.what_, lasted.whole, lasted.tenths, reason);
     }
-    told_ = lasts_;
-    told_at_ = ngx_current_msec;
-    outages_ = 0;
+    outage.told_ = outage.lasts_;
+    outage.told_at_ = ngx_current_msec;
+    outage.outages_ = 0;
 }
 
 void OutageLog::ended() noexcept {

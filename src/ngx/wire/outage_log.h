@@ -31,7 +31,6 @@ private:
 
     static void write(void* self, ngx_log_t* log) noexcept;
     bool note(std::string_view reason, std::string_view words);
-    void write_line(ngx_log_t* log) noexcept;
 
     const std::string subject_;
     const char* const recovered_;
