@@ -1,7 +1,6 @@
 # What rate_limit_on_error denies has Retry-After: 1 and no other header of ours, also where a window is known; none at all
 # where headers are off.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;

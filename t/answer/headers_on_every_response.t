@@ -1,7 +1,6 @@
 # Every response of a limited request carries the headers, each once, whatever its status and way, and
 # counts: files, ranges, redirects, errors, error pages, HEAD, gzip, filters, upstreams.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1);

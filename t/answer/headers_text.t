@@ -1,7 +1,6 @@
 # rate_limit_headers: off, github, ietf, both, with their exact text; upstream fields of the same names are
 # replaced, others stay.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1);

@@ -1,6 +1,5 @@
 # rate_limit_log_level: the level of the line that a rejection leaves in the error log.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

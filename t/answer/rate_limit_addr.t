@@ -1,7 +1,6 @@
 # $rate_limit_addr is text: IPv4, IPv6 cut to rate_limit_ipv6_prefix, IPv4-mapped addresses as IPv4, empty for unix
 # peers, and what realip says. $rate_limit_binary_addr is the same in bytes.
 
-use lib 't/lib';
 use RateLimit::Test;
 use JSON::PP qw(decode_json);
 use Socket qw(inet_pton AF_INET AF_INET6);

@@ -1,7 +1,6 @@
 # $rate_limit_id, and the log line of a rejection, tell clients apart without saying who they are: 16 hex digits of store,
 # name and key, whatever the rate and its period; the same in all workers and after a reload, others in another zone.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

@@ -1,7 +1,6 @@
 # X-RateLimit-Reset and Retry-After are whole seconds rounded up, Retry-After at least 1; a window is open
 # while now is before its reset.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

@@ -1,7 +1,6 @@
 # The variables say in the access log what the headers say, also where headers are off, and are empty where
 # no limit applies.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, names => ['west']);

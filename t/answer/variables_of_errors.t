@@ -1,7 +1,6 @@
 # After an error the variables describe the first limit that failed, beside one that passed, with its resource and its
 # shard; the headers go on showing what is known.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, names => ['up']);

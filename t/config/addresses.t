@@ -1,7 +1,6 @@
 # Addresses of rate_limit_redis: a URL is refused with what to write, without repeating its password; a replica that is its
 # own primary is refused; shards and stores that share a primary are warned about.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $server = 'server { listen unix:%%DIR%%/socket; rate_limit_key $arg_k; rate_limit 1r/s store=main; rate_limit 1r/m store=$arg_s; }';

@@ -1,7 +1,6 @@
 # rate_limit_bypass takes variables, or off, 0 or "" alone; another constant would bypass everything, and is refused with
 # what to write.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 for my $network ('10.0.0.0/8', '127.0.0.1', '2001:db8::/32', '::1') {

@@ -1,6 +1,5 @@
 # Every directive is accepted at every level that it is meant for, with each kind of value, and nowhere else.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $store = 'rate_limit_redis main { shard a primary=127.0.0.1:1; }';

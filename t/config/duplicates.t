@@ -1,6 +1,5 @@
 # What is said twice is refused: directives of one level, parameters of one line, and limits of one window.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my %two = (

@@ -1,7 +1,6 @@
 # Keys that do not tell clients apart: the name of a variable without its $, a constant, an empty one, what is known only
 # after the response. Each is told once, and names the line where the key stands.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $listen = 'listen unix:%%DIR%%/socket;';

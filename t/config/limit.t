@@ -1,6 +1,5 @@
 # A limit in effect needs a key and a store that exists; what would work but not as meant is warned about.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $store = 'rate_limit_redis main { shard a primary=127.0.0.1:1; }';

@@ -1,6 +1,5 @@
 # A word that may begin the next directive is refused with a question: is a ";" missing before it?
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $question = qr/; is a ";" missing before it\? in/;

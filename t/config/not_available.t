@@ -1,6 +1,5 @@
 # What is planned but not built is refused as "not available yet", with what to use instead.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my @block = (

@@ -1,7 +1,6 @@
 # Limits of one store and name have one mode, wherever they stand: another one is an error that names both lines. Modes
 # that a Redis store does not have yet are refused.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $stores = 'rate_limit_redis main { shard a primary=127.0.0.1:1; }

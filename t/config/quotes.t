@@ -1,6 +1,5 @@
 # nginx takes quotes off a word only where the word begins with them: NAME="VALUE" is refused with how to write it.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 sub quoted ($text, $word, $remedy, $before = '', $after = '') {

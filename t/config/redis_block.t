@@ -1,6 +1,5 @@
 # The rate_limit_redis block: what it takes, and what it refuses with which remedy.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $folder = test_folder();

@@ -1,7 +1,6 @@
 # Times of rate_limit_redis: a number without a unit is of seconds, and a wait of more than ten seconds is hardly meant; each
 # is warned about, once.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $server = 'server { listen unix:%%DIR%%/socket; rate_limit_key $arg_k; rate_limit 1r/s store=main; }';

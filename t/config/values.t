@@ -1,6 +1,5 @@
 # A wrong value is refused with a message that names the directive, the file and line, and what would be right.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my %remedy = (

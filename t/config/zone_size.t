@@ -1,6 +1,5 @@
 # rate_limit_zone: one size, of 128k or more, at the http level.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $size = qr/in "rate_limit_zone": it is a number of bytes, at least 128k/;

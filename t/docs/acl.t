@@ -1,9 +1,6 @@
 # docs/redis.md: the user that it shows may do all that the module asks for, and is given nothing that the module does not use.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Document;
-use RateLimit::Example;
 
 my ($acl) = code(project_file('docs/redis.md'), 'acl') =~ /^(user nginx .*)$/m;
 my @granted = $acl =~ / \+([\w|]+)/g;

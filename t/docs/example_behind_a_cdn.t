@@ -1,8 +1,6 @@
 # conf-examples/behind-a-cdn.conf: the client's address is what trusted proxies say, and IPv6 networks share a window.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Example;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);
 my $app    = RateLimit::Backend->start;

@@ -1,8 +1,6 @@
 # conf-examples/github-core-and-search.conf: two resources, tokens as digests, and a look at both that costs nothing.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Example;
 
 my $shards = RateLimit::Shards->start(2, replicas => 1);
 my $app    = RateLimit::Backend->start(handler => sub ($req, $conn) {

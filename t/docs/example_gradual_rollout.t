@@ -1,8 +1,6 @@
 # conf-examples/gradual-rollout.conf: over the limit, a share of the clients is rejected and the rest only counted.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Example;
 
 my $shards = RateLimit::Shards->start(2, replicas => 1);
 my $app    = RateLimit::Backend->start;

@@ -1,8 +1,6 @@
 # conf-examples/graphql-cost.conf: the application's header is the cost of a query.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Example;
 
 my $shards = RateLimit::Shards->start(2, replicas => 1);
 my $app    = RateLimit::Backend->start(handler => sub ($req, $conn) {

@@ -1,8 +1,6 @@
 # conf-examples/ip-burst-and-user-quota.conf: the address pays for every attempt, the verified user for what gets in.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Example;
 
 my $shards   = RateLimit::Shards->start(2, replicas => 1);
 my $app      = RateLimit::Backend->start;

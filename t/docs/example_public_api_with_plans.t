@@ -1,8 +1,6 @@
 # conf-examples/public-api-with-plans.conf: the plan says the rate, made-up keys open no windows, monitoring is not limited.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Example;
 
 my $shards = RateLimit::Shards->start(2, replicas => 1);
 my $app    = RateLimit::Backend->start;

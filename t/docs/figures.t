@@ -1,9 +1,8 @@
 # docs/benchmarks.md: a run of "make bench" replaces its own tables and nothing else, and README.md quotes what they say.
 
 use utf8;
-use lib 't/lib', 'bench/lib';
+use lib 'bench/lib';
 use RateLimit::Test;
-use RateLimit::Example;
 use Bench::Document;
 
 my $benchmarks = project_file('docs/benchmarks.md');

@@ -1,9 +1,6 @@
 # Every link between the documents leads to a file and a heading that exist, and every document is linked to.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Document;
-use RateLimit::Example;
 
 my %text = map { $_ => project_file($_) } documents();
 my %anchors = map { my $path = $_; $path => {map { $_ => 1 } headings($text{$path})} } keys %text;

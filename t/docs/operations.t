@@ -1,10 +1,7 @@
 # docs/operations.md: the switch turns limits off, the access log tells what it promises, the commands for a fresh allowance name
 # the right keys, and the words that it explains are those of the log.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Document;
-use RateLimit::Example;
 
 my $operations = project_file('docs/operations.md');
 my $switch     = code($operations, 'switch');

@@ -1,9 +1,6 @@
 # README.md: it is short, and its examples do what it says.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Document;
-use RateLimit::Example;
 
 my $readme = project_file('README.md');
 cmp_ok scalar(() = $readme =~ /\n/g), '<=', 220, 'it has no more than 220 lines';

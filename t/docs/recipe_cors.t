@@ -1,9 +1,6 @@
 # docs/recipes.md, "Browsers: CORS": scripts see the headers, also of a rejection; preflights are free; add_header of a location is lost.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Document;
-use RateLimit::Example;
 
 my $app    = RateLimit::Backend->start;
 my $recipe = code(project_file('docs/recipes.md'), 'recipe: cors');

@@ -1,9 +1,6 @@
 # docs/recipes.md: each configuration of the document has a test, and what it quotes of conf-examples stands there.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Document;
-use RateLimit::Example;
 
 my $recipes = project_file('docs/recipes.md');
 my @marks   = $recipes =~ /(<!-- .* -->)?\n```nginx\n/g;

@@ -1,9 +1,6 @@
 # docs/recipes.md, "gRPC": a rejection is RESOURCE_EXHAUSTED, a denial UNAVAILABLE, in one frame of headers that ends the stream.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Document;
-use RateLimit::Example;
 
 my $app = RateLimit::Nginx->start(
     http => 'server {

@@ -1,9 +1,6 @@
 # docs/recipes.md, "A JSON body for 429": a rejection has a JSON body, its own headers, and is not decided again.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Document;
-use RateLimit::Example;
 
 my $app = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return $request->{uri} eq '/own' ? [429, [], 'the upstream'] : [200, [], 'ok'];

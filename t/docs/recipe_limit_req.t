@@ -1,9 +1,6 @@
 # docs/recipes.md, "Bursts beside limit_req": a rejection by limit_req has headers of the same names, once each, and is not charged.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Document;
-use RateLimit::Example;
 
 my $app   = RateLimit::Backend->start;
 my $nginx = start_text(code(project_file('docs/recipes.md'), 'recipe: limit_req'), app => $app);

@@ -1,9 +1,6 @@
 # docs/recipes.md, "Login": only failures count, those that run count too, and the limit holds while Redis is away.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Document;
-use RateLimit::Example;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);
 my $app    = RateLimit::Backend->start(handler => sub ($request, $conn) {

@@ -1,9 +1,6 @@
 # docs/recipes.md, "Methods and OPTIONS": writes have a limit of their own besides, and preflights are free.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Document;
-use RateLimit::Example;
 
 my $app   = RateLimit::Backend->start;
 my $nginx = start_text(code(project_file('docs/recipes.md'), 'recipe: methods'), app => $app);

@@ -1,9 +1,6 @@
 # docs/recipes.md, "Health checks and networks": a path and a network without limits, and rates by network.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Document;
-use RateLimit::Example;
 
 my $app    = RateLimit::Backend->start;
 my $recipe = code(project_file('docs/recipes.md'), 'recipe: networks');

@@ -1,9 +1,6 @@
 # docs/recipes.md, "WebSocket and server-sent events": each is charged when it begins, and a WebSocket does not count as running.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Document;
-use RateLimit::Example;
 
 my %answer = (
     '/socket' => "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",

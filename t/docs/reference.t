@@ -1,10 +1,7 @@
 # docs/reference.md: what it documents is what the module has, and the defaults are the module's: directives, those of the
 # store, those that are planned, variables.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Document;
-use RateLimit::Example;
 
 my $reference = project_file('docs/reference.md');
 

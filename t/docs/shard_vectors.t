@@ -1,8 +1,6 @@
 # docs/redis.md: its table of keys and shards is what nginx does, and what the unit test calls published.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Example;
 
 my ($table) = project_file('docs/redis.md') =~ /<!-- vectors -->\n\|.*\n\|[-|]+\n((?:\|.*\n)+)/;
 my @vectors = map { [/^\| `(.*)` \| (\w) \| (\w) \|$/] } split /\n/, $table;

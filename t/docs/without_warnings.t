@@ -1,9 +1,6 @@
 # What the documents show loads without a warning or a notice: conf-examples, and the examples of README.md and docs/.
 
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::Document;
-use RateLimit::Example;
 
 sub told ($http) {
     $http =~ s/listen\s+80\b/listen unix:%%DIR%%\/socket/g;

@@ -1,7 +1,6 @@
 # rate_limit_bypass: any value that is neither empty nor 0 nor off and nothing is limited: no store call, no
 # headers, and no limit after a redirect.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);

@@ -2,7 +2,6 @@
 # nothing, invalid ones are logged and count as 1; check_charge admits while anything is left, so a cost may
 # overshoot.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1);

@@ -1,7 +1,6 @@
 # A cost above the whole limit, in the modes that know it before: rejected whatever the store says, with what is left and no
 # Retry-After. Nothing is reserved for it, here or in the limits beside it.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

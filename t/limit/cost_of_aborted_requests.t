@@ -1,7 +1,6 @@
 # Clients that leave before the upstream has said what their requests cost: they pay that all the same where nginx waits for
 # it (proxy_ignore_client_abort), and the map's high cost where it does not.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1);

@@ -1,7 +1,6 @@
 # Dry run: what would be rejected passes, with Remaining 0 and no Retry-After, is logged and not charged;
 # errors never deny; on, off, by a variable, by line.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

@@ -1,7 +1,6 @@
 # An error page that is sent as `=200` and found not modified is 304 to the client: free, as its headers
 # say.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

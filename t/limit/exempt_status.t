@@ -1,7 +1,6 @@
 # Responses of exempt statuses are free: 304 by default, a list, none; Used leaves them out; they open no
 # window.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1);

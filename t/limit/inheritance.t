@@ -1,7 +1,6 @@
 # Lines are inherited from the level above only where a level has none; `rate_limit off` ends them;
 # parameters override directives; directives come from where the limit is in effect.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

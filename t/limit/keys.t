@@ -1,7 +1,6 @@
 # Keys: rate_limit_key and key=, with variables, constant or empty, with any bytes; limits without a key do
 # not apply.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

@@ -1,7 +1,6 @@
 # A rate from a variable is parsed for each request: plans by a map; empty: the limit does not apply;
 # malformed: logged and treated as rate_limit_on_error says.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

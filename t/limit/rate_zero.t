@@ -1,7 +1,6 @@
 # 0r/PERIOD rejects everything without asking a store, also for limits beside it: Used 0, Remaining 0, Reset
 # a period ahead of each request.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);

@@ -1,7 +1,6 @@
 # rate_limit_status and rate_limit_error_status: any code from 400 to 599; what an error denies is not
 # charged.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my @codes  = (400, 401, 403, 418, 429, 503, 599);

@@ -1,7 +1,6 @@
 # Two limits of one location whose window turns out to be the same, by variables in their rates or keys: it is charged once,
 # by the first, and the log says so once.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

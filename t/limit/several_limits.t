@@ -2,7 +2,6 @@
 # its own. The github headers show the one that rejected, else the one with the least remaining; the ietf
 # headers list all.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(2);

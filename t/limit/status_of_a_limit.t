@@ -1,7 +1,6 @@
 # status= of a limit: what its rejections are answered with, before rate_limit_status. Of several that reject, the first
 # counts; a limit in dry run, or one that is not the first, has no say.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 # What stands in a location, and what a rejection there is answered with.

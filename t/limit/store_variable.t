@@ -1,7 +1,6 @@
 # rate_limit_store and store= with variables: the store is chosen for each request; a name that is no
 # store's is an error, treated as rate_limit_on_error says.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $east  = RateLimit::Shards->start(1, names => ['e']);

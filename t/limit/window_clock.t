@@ -1,7 +1,6 @@
 # window=clock: Reset is the end of the UTC period, and the next period starts anew. window=first: a period
 # from the first charged request; a window that has ended is not asked about again.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

@@ -1,7 +1,6 @@
 # Limits that agree in store, name, period, kind of window and key share their window wherever they stand,
 # each with its own limit; where one of these differs, windows do.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

@@ -1,6 +1,5 @@
 # The demo that `make run` starts: five requests a minute pass, with Redis and without; a signal ends all of it.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $module = RateLimit::Nginx::module() // plan skip_all => 'it needs the module';

@@ -1,7 +1,6 @@
 # Where hiredis must be built: from the sources that HIREDIS_SRC names, without asking apt for anything; else from a source
 # package, and what is fetched, from where and how it is verified is said before apt is asked for it.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $folder = test_folder();

@@ -1,6 +1,5 @@
 # "make install" puts the stripped module where nginx looks for it, "make uninstall" takes it away, both below DESTDIR.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 # MAKEFLAGS tells the inner make which nginx and which folder the outer one was told.

@@ -1,6 +1,5 @@
 # nginx takes the module, alone and with a server.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my ($code, $output) = RateLimit::Nginx->test_config(http => '');

@@ -1,7 +1,6 @@
 # A module's file that was replaced under a running nginx: a reload goes on with what is loaded, USR2 takes up the new one, with
 # new local windows. The log says which version runs.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $version = project_file('VERSION') =~ s/\n//r;

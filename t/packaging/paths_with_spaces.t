@@ -1,6 +1,5 @@
 # make cannot handle paths with spaces: the Makefile says so at once, and of which.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $root = project_path('.');

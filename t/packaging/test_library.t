@@ -1,6 +1,5 @@
 # The test library itself, against a plain nginx and a real redis-server.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {

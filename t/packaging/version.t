@@ -1,7 +1,6 @@
 # The module says its version: in its file, stripped or not, and in the error log at each start and reload, not in a test of
 # the configuration.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my ($version) = project_file('VERSION') =~ /^(\d+\.\d+\.\d+)\n\z/;

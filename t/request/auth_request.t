@@ -1,7 +1,6 @@
 # A limit works beside auth_request: the subrequest is neither limited nor counted, a rejected request does
 # not reach it, and a limit of the precontent phase can use what it found out.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

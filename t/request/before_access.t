@@ -1,7 +1,6 @@
 # What ends before the access phase is never limited: return, rewrite with redirect, a request that is
 # malformed.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

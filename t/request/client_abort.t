@@ -1,7 +1,6 @@
 # Clients that leave while the store is silent, many, over HTTP/1 and HTTP/2: 499, not charged, and answers
 # that come late find nobody.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $slow  = RateLimit::FakeRedis->start(handler => holding_reads());

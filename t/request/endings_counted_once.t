@@ -1,7 +1,6 @@
 # However a request ends, it is counted once, or not at all where it ends before its limits are looked at or with an
 # exempt status; and nothing stays in flight. In the local store in both of its modes, and in Redis.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my %answers = (

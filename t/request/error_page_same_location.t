@@ -1,7 +1,6 @@
 # A rejection whose error_page lands in the same location shows that page, whatever limits of a later phase the
 # location has, and asks the store once.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);

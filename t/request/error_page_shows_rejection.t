@@ -1,7 +1,6 @@
 # A rejection goes through error_page like any error, keeps its headers there, and is not decided again: a
 # page, a named location that proxies, another status.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1);

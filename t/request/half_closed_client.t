@@ -1,7 +1,6 @@
 # A client that shuts down its side of the connection after the request has left, as far as nginx is concerned, while the
 # request waits for Redis: 499, not charged. Where nobody waits it gets its answer.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::FakeRedis->start(handler => holding_reads());

@@ -1,7 +1,6 @@
 # HTTP/2: each stream is a request of its own, decided and charged once, with the same headers; hundreds of
 # concurrent streams leave exactly one charge each.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);

@@ -1,7 +1,6 @@
 # HTTP/2: a stream that is reset while its check waits ends with 499 and is not charged; its connection goes
 # on, and late answers do not touch streams that came after it.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $fake = RateLimit::FakeRedis->start(handler => holding_reads());

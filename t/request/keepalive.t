@@ -1,6 +1,5 @@
 # Requests on one connection are counted one by one: kept alive and pipelined.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

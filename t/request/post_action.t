@@ -2,7 +2,6 @@
 # another location in the same request before it is logged, changes neither. Nor does it make a request free whose client
 # left before there was any.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1);

@@ -1,7 +1,6 @@
 # phase=precontent: the key may use what authentication found out; with access limits in the same location
 # both apply, a rejection leaves the access limits uncharged, and each phase runs once.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);

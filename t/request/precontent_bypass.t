@@ -1,7 +1,6 @@
 # rate_limit_bypass is looked at in each phase that has limits: what authentication found frees a request from the
 # limits of both phases.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

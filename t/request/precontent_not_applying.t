@@ -1,6 +1,5 @@
 # A location whose limits do not apply to a request, in whatever phase, leaves it to the location that a redirect leads to.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

@@ -2,7 +2,6 @@
 # index, X-Accel-Redirect and named locations take it; its headers stay, also in the same location and in
 # one that has limits of its own.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1);

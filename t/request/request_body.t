@@ -1,7 +1,6 @@
 # A request body that arrives before, while and after the check waits reaches the upstream whole, small or
 # large, with `Expect: 100-continue` and over HTTP/2.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $fake = RateLimit::FakeRedis->start(handler => holding_reads());

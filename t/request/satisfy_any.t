@@ -1,7 +1,6 @@
 # Under `satisfy any` a limit that allows lets nobody past authentication, and one that rejects with 401 or
 # 403 is not overruled by a later module's OK, nor delayed by auth_delay.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

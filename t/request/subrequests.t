@@ -1,7 +1,6 @@
 # Subrequests of SSI, mirror, slice and addition are neither limited nor counted, even in locations with
 # limits of their own, and show the numbers of their request.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1);

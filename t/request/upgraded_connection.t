@@ -1,7 +1,6 @@
 # An upgraded connection is charged when its header is sent, in every mode, and is not in flight from then on. Its end
 # changes nothing. An exempt one is free.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1);

@@ -1,6 +1,5 @@
 # lua/charge.lua in a real Redis: which windows are counted on, which are opened anew, and what is stored.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis  = RateLimit::Redis->start;

@@ -5,7 +5,6 @@
 # often meet the edges of a window; periods are a minute and more, so that Redis, whose expiry goes by the
 # real clock, drops nothing during the run. TEST_SEED repeats a run.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $seed = $ENV{TEST_SEED} // 20_210_405;

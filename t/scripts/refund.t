@@ -1,6 +1,5 @@
 # lua/refund.lua in a real Redis: what is given back goes only to the window it came from, and never below zero.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis  = RateLimit::Redis->start;

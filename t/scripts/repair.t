@@ -1,6 +1,5 @@
 # lua/repair.lua in a real Redis: it adds nothing, and leaves no key that would block a client for ever.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis    = RateLimit::Redis->start;

@@ -1,6 +1,5 @@
 # lua/reserve.lua in a real Redis: what is granted, which windows are counted on, and what is stored.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start;

@@ -1,7 +1,6 @@
 # A reload that loads the module from another file starts with an empty rate_limit_zone: local windows and waiting charges are
 # forgotten, as the log says. A file that replaces the one that is loaded changes nothing.
 
-use lib 't/lib';
 use RateLimit::Test;
 use File::Copy ();
 

@@ -1,7 +1,6 @@
 # Throw-away keys do not free a client from its limit. Up to three quarters of what the zone holds they cost nobody
 # a count; far above that they still push out each other, not clients that are at a limit or have used more of one.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 # In a zone of 1m: three quarters of it are for windows, in sets of 1600 bytes that hold 23.

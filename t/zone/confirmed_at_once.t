@@ -1,6 +1,5 @@
 # What the primary has confirmed is known on the whole machine at once, though its replica knows nothing.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $primary = RateLimit::Redis->start;

@@ -1,10 +1,6 @@
 # Counts go on over reloads, also of a store that is away for one of them. With another size of the zone they begin anew.
 
-use strict;
-use warnings;
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my @redis = map { RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return fallback($words) if $words->[0] !~ /^(?:hmget|hincrby|evalsha)$/;

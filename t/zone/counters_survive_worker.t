@@ -1,10 +1,6 @@
 # Workers that are killed lose no counts: the next line of counters tells them, once for all workers.
 
-use strict;
-use warnings;
-use lib 't/lib';
 use RateLimit::Test;
-use RateLimit::FakeRedis;
 
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return fallback($words) if $words->[0] !~ /^(?:hmget|hincrby|evalsha)$/;

@@ -1,6 +1,5 @@
 # More shards than the least zone has counters for: the others are counted together, and nothing is lost.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {

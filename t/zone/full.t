@@ -1,7 +1,6 @@
 # A zone of the least size, full of windows that are used up: none of them gives way, further clients find no room, and
 # rate_limit_on_error decides about them, with a line a second in the log. Limits of a Redis store go on by Redis alone.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1);

@@ -1,7 +1,6 @@
 # The late answer to a charge does not take used back behind what a replica has said since: a window that was used up
 # stays used up, though another replica be behind.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reset   = (time + 3000) . '000';

@@ -1,6 +1,5 @@
 # The answer to a charge is lost with its worker: soon the primary's word is taken again, even if it is lower.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;

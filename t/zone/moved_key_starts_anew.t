@@ -1,7 +1,6 @@
 # A reload replaces a shard: windows that memory knows from the old one soon start anew at the new one, and what waits
 # for the old one is not counted there. It goes to the old one if a reload brings that back.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my %redis = map { $_ => RateLimit::Redis->start(appendonly => 1) } qw(a b);

@@ -1,7 +1,6 @@
 # Once its limit is reached a client is rejected from memory, whatever it sends: Redis sees a call a second at most, and
 # may as well be away. Every request is still measured by its own limit.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);

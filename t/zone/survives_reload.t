@@ -1,7 +1,6 @@
 # Local windows stay over reloads with the same rate_limit_zone, and old and new workers count together, also what is in
 # flight in an old one. With another size they start anew, and the log says so.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) { $conn->hold('gate', [200, [], 'slow']) });

@@ -2,7 +2,6 @@
 # was admitted counts, so that no more pass than the limit says. What a killed worker had in flight counts until its window ends,
 # and no longer.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $connections = 32;

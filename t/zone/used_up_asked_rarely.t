@@ -1,7 +1,6 @@
 # Of a client at its limit the primary is asked more and more rarely while its answer stays the same: after 1, 2, 4, 8 and
 # then every 10 seconds. Another answer counts at once, and the intervals begin again.
 
-use lib 't/lib';
 use RateLimit::Test;
 use POSIX qw(strftime);
 

@@ -1,7 +1,6 @@
 # That a window is used up is known without a look at it for a minute at least. After that its store is asked once, and
 # then it is known again; where the store does not answer, what the machine remembers still rejects.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);

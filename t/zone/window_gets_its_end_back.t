@@ -1,7 +1,6 @@
 # A window that Redis holds without its end, or with one of a wrong clock, is opened anew by the next charge, also where
 # memory knows it as open: no key counts on for ever.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1, replicas => 1);

@@ -1,7 +1,6 @@
 # What Redis holds is put right: scripts flushed, keys deleted, resets that cannot be, windows that have
 # closed.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;

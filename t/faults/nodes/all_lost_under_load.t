@@ -1,7 +1,6 @@
 # Under load all nodes are frozen, killed and brought back: with allow no request fails, with deny only by
 # rate_limit_error_status, none waits longer than check_timeout, few lines are logged, and then all is as before.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(2, replicas => 1, redis => {appendonly => 1});

@@ -1,6 +1,5 @@
 # A node that serves and refuses in turn is reported at most once a second, going and coming.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reads = 0;

@@ -1,6 +1,5 @@
 # Replicas killed and restarted; with none left the primary is read; then rate_limit_on_error decides.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 2);

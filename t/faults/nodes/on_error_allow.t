@@ -2,7 +2,6 @@
 # deny lets nobody in. Only clients that had reached the limit in Redis itself stay rejected. When Redis is back it gets all
 # charges.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start(appendonly => 1);

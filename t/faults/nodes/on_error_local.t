@@ -1,7 +1,6 @@
 # rate_limit_on_error local: while Redis is away the memory of this machine goes on counting, from what it knows or from
 # nothing, and nothing is lost or counted twice when Redis is back. allow and deny stay what they are.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis  = RateLimit::Redis->start(appendonly => 1);

@@ -1,7 +1,6 @@
 # The log of an outage: its begin, each new reason, once a minute how long it has lasted, and its end, all at level error.
 # A further failed try is not logged.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);

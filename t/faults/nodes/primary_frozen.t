@@ -1,6 +1,5 @@
 # A frozen primary: requests go on by its replica, and admitted - in doubt <= stored <= admitted.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1, replicas => 1);

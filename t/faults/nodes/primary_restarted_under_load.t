@@ -1,7 +1,6 @@
 # Under load a primary is killed, frozen and restarted with its data: admitted - in doubt <= stored <= admitted, and no
 # request notices while its replica answers.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1, replicas => 1, redis => {appendonly => 1});

@@ -1,7 +1,6 @@
 # A frozen replica costs the first requests a third of check_timeout and later ones nothing; thawed, it is
 # used again, and frozen once more, found out again.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards   = RateLimit::Shards->start(1, replicas => 2);

@@ -1,7 +1,6 @@
 # A replica that has lost its primary serves old counts: beside them used never goes backwards, the reset stays, and
 # no client passes its limit.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $primary = RateLimit::Redis->start;

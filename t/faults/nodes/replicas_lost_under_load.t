@@ -1,7 +1,6 @@
 # Under load a replica is killed, frozen, cut off, separated from its primary: every check is answered by another node,
 # a dead one costs later requests nothing, and it comes back to work.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $primary  = RateLimit::Redis->start;

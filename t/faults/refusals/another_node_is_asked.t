@@ -1,7 +1,6 @@
 # After READONLY, LOADING, MASTERDOWN, MOVED and the like nginx asks another node; if there is none, rate_limit_on_error
 # decides. Whatever Redis answers, no request gets 500.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reset = (time + 1800) . '000';

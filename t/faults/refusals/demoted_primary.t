@@ -1,7 +1,6 @@
 # A primary is demoted while its connection stays, and the address leads to the new one from then on: after READONLY
 # nothing more is written on that connection, reads go on there, and a new connection takes all that waits.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $old = RateLimit::Redis->start;

@@ -1,7 +1,6 @@
 # A primary answers READONLY while more was sent to it: the connection is not left before all of that is answered, and
 # nothing of it is in doubt.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $primary = RateLimit::FakeRedis->start(handler => taking(sub ($nth, $conn, $taken) {

@@ -1,7 +1,6 @@
 # While a primary refuses writes, answers that need none, as a reservation that does not fit gets, are no proof that it takes
 # them again: charges go on waiting, with a probe now and then.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reset = (time + 1800) . '000';

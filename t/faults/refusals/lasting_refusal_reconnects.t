@@ -1,7 +1,6 @@
 # A server that goes on answering that it cannot serve, to PING too, is left after some tries: its address may lead to
 # another one by now.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my ($old, $new) = map {

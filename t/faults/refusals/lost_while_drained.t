@@ -1,7 +1,6 @@
 # A connection that is to be left after READONLY is lost while answers are still due on it: a new one is made, though no
 # request needs it, for replicas answer the checks.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $primary = RateLimit::FakeRedis->start(handler => taking(sub ($nth, $conn, $taken) {

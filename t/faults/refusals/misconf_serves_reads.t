@@ -1,6 +1,5 @@
 # A primary whose snapshots fail answers PING by MISCONF, and HMGET as ever: it is up. Checks go on, charges wait.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;

@@ -1,7 +1,6 @@
 # Whatever a primary answers to a charge, the outcome is defined: taken; waiting until it is taken; dropped and counted;
 # or in doubt and never sent again. No request notices.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reset = (time + 1800) . '000';

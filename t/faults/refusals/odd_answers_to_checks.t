@@ -1,7 +1,6 @@
 # Whatever a node answers to a check, the outcome is defined: the next node's answer, no window, or
 # rate_limit_on_error. Nobody is let through against a known count, and nobody gets another's.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reset = (time + 1800) . '000';

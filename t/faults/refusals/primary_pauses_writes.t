@@ -1,7 +1,6 @@
 # A primary that answers PING and reads but no writes, as Redis does while it fails over or shuts down: what was sent
 # before it was known to be silent is in doubt, then one charge a connection. All others wait, and arrive in the end.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);

@@ -1,7 +1,6 @@
 # A primary that refuses writes still answers checks. Charges wait, summed, and are delivered once it takes writes
 # again, though its connection was lost meanwhile.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my %refusal = (

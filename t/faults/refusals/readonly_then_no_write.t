@@ -1,7 +1,6 @@
 # A demoted primary answers READONLY to one reservation, and to the next one, of a used-up window, what needs no write.
 # That is no proof that it takes writes: a new connection is made all the same, which leads to the new primary.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $old   = RateLimit::Redis->start;

@@ -1,7 +1,6 @@
 # The log gives the server's own words where a user may not do something, and names the command; a user that may not
 # charge has its charges wait, and never turns a window back. No line has a client's key, though servers repeat it.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $may   = '-@all +ping +info +select +hmget +hget +hset +hincrby +pttl +pexpire +eval +evalsha +script|load';

@@ -1,6 +1,5 @@
 # When worker_connections are used up a node cannot be asked: no crash, and charges wait for their turn.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start;

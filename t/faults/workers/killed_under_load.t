@@ -1,7 +1,6 @@
 # Workers killed under load: only their own requests are lost, new ones work at once, and what is stored is what was
 # admitted but for the charges that died with a worker.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $connections = 16;

@@ -1,7 +1,6 @@
 # A worker leaves at once when its connections are idle, else with the answers to its charges, and no later
 # than charge_timeout.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;

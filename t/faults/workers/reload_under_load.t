@@ -1,7 +1,6 @@
 # Reloads under load: every request is answered, every admitted one charged once. With a frozen Redis an old worker
 # leaves no later than charge_timeout; what it had not sent is sent by others, and nothing twice.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1, replicas => 1);

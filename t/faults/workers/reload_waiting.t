@@ -1,7 +1,6 @@
 # A reload, or a graceful stop, while checks wait: the old worker answers its requests, charges them and
 # leaves.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $fake = RateLimit::FakeRedis->start(handler => holding_reads());

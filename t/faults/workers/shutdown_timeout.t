@@ -1,7 +1,6 @@
 # worker_shutdown_timeout cuts requests: their charges still reach a healthy primary, be the connection to it new, idle
 # or older than the requests.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);

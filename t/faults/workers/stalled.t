@@ -1,7 +1,6 @@
 # A worker that was stopped for a while judges no deadline before it has read the answers that lie in its sockets, and
 # gives what it had not even written time to be answered: its own stall is not Redis's.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reset = (time + 1800) . '000';

@@ -2,7 +2,6 @@ package RateLimit::FakeRedis;
 
 # A Redis that answers what the test wants.
 #
-#   use RateLimit::FakeRedis;        # for the encoders
 #   my $fake = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
 #       my ($command, @arguments) = @$words;             # the command's name in lower case
 #       return $conn->hold('gate', nil()) if $command eq 'hmget' && $conn->state('slow');

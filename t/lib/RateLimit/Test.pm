@@ -6,7 +6,6 @@ RateLimit::Test - tests of the module with real nginx and real Redis
 
 =head1 SYNOPSIS
 
-    use lib 't/lib';            # tests are run from the top of the project
     use RateLimit::Test;        # strict, warnings, signatures, Test::More and everything below
 
     my $shards = RateLimit::Shards->start(2, replicas => 1);
@@ -34,8 +33,8 @@ and its one temporary folder goes too.
 The other modules say at their top what they offer: L<RateLimit::Nginx>, L<RateLimit::Redis>,
 L<RateLimit::Shards>, L<RateLimit::HTTP>, L<RateLimit::Response>, L<RateLimit::Load>,
 L<RateLimit::Backend>, L<RateLimit::FakeRedis>, L<RateLimit::Proxy>, L<RateLimit::Dns>, L<RateLimit::Config>,
-L<RateLimit::Example>, L<RateLimit::Traffic>, L<RateLimit::Flood>, L<RateLimit::Folder>, L<RateLimit::Wait>. What
-they export a test has without loading them, and C<sum0>, C<max> and C<ceil>.
+L<RateLimit::Document>, L<RateLimit::Example>, L<RateLimit::Traffic>, L<RateLimit::Flood>, L<RateLimit::Folder>,
+L<RateLimit::Wait>. What they export a test has without loading them, and C<sum0>, C<max> and C<ceil>.
 
 =head1 ENVIRONMENT
 
@@ -55,6 +54,7 @@ use Test::More;
 use RateLimit::Backend;
 use RateLimit::Config;
 use RateLimit::Dns;
+use RateLimit::Document;
 use RateLimit::Example;
 use RateLimit::FakeRedis;
 use RateLimit::Flood;
@@ -80,7 +80,7 @@ sub import ($class) {
     warnings->import;
     feature->import('signatures');
     my %offered = (done => \&done, max => \&max, sum0 => \&sum0, ceil => \&ceil);
-    for my $package ('Test::More', map { "RateLimit::$_" } qw(Config Example FakeRedis Folder HTTP Load Port Response Shards
+    for my $package ('Test::More', map { "RateLimit::$_" } qw(Config Document Example FakeRedis Folder HTTP Load Port Response Shards
         Wait)) {
         no strict 'refs';
         for my $name (@{"${package}::EXPORT"}) {

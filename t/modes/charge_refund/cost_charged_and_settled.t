@@ -1,7 +1,6 @@
 # charge_refund in Redis: the cost is charged on the primary before the request, if it fits; at the end an exempt
 # status gives it back, and another cost settles it. What is given back goes to no other window.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1, replicas => 1);

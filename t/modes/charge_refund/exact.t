@@ -1,7 +1,6 @@
 # charge_refund in Redis is exact over machines: of 2,600 requests over 200 connections to two nginx with two workers
 # each, against 2,000, exactly 2,000 pass, and Redis holds 2,000. Also where many are exempt and given back.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);

@@ -1,7 +1,6 @@
 # A reservation whose request is gone when it is granted is given back; one whose request went on without it is its
 # charge. Nothing is reserved or charged twice. One that was sent and not answered is in doubt.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 # The scripts by their number of arguments.

@@ -1,7 +1,6 @@
 # charge_refund: whatever a primary answers to a reservation but what the script can say is for rate_limit_on_error, charges
 # nothing, and nothing is given back of it.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reset = (time + 1800) . '000';

@@ -1,7 +1,6 @@
 # charge_refund with rate_limit_on_error local: while Redis is away the memory of this machine admits up to the limit,
 # and what it admitted is stored when Redis is back.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start(appendonly => 1);

@@ -1,7 +1,6 @@
 # charge_refund in Redis: what is given back in full leaves no window behind, after an exempt response and where another
 # limit refused. The next request opens a new one; a window that others are in stays, with its end.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1);

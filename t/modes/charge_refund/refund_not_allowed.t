@@ -1,7 +1,6 @@
 # A Redis user that may charge and not give back, as one of before an upgrade: what is to be given back is lost, and told;
 # charges go on. Nor does a key that the user may not use hold up others.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $may   = '-@all +ping +info +select +hmget +hget +hset +hincrby +pttl +pexpire +eval +evalsha +script|load';

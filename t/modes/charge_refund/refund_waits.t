@@ -1,7 +1,6 @@
 # What is given back while the primary is away waits, summed with what is charged, and arrives when it is back; not in
 # a later window. A primary that refuses writes leaves reservations to rate_limit_on_error, and answers reads.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start(appendonly => 1);

@@ -1,7 +1,6 @@
 # A request that was let in without its reservation, and has ended before the late answer, is charged what it cost all the
 # same: where the answer is a refusal, where the cost turned out to be another, where the server does not know the script.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start;

@@ -1,7 +1,6 @@
 # charge_refund: a reservation that never left, because its primary took no connection in check_timeout, is no charge: the
 # request that passed without it is charged once the primary is there.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 # A full queue of connections that nobody accepts: the next one gets no answer.

@@ -1,7 +1,6 @@
 # The charge comes with the end of the request: its proposal opens the window if it still lies ahead, else a
 # new one does; a window that is open by then is charged instead; once opened, a window's Reset stays.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1);

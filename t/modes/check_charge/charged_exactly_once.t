@@ -1,7 +1,6 @@
 # Exactly one charge for each admitted request that is not exempt, also with 400 connections and three
 # workers.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(2, replicas => 1);

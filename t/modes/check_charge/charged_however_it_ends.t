@@ -1,7 +1,6 @@
 # An admitted request is charged however it ends: the client leaves before or during the response, the
 # upstream breaks off; never twice.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1);

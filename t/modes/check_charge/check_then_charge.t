@@ -1,7 +1,6 @@
 # One limit on one shard: a read on the replica before the request, one charge on the primary after it, rejections
 # answered from the check alone, 304 free.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);

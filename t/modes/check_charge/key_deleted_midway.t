@@ -1,6 +1,5 @@
 # A key deleted while requests run: the increment that makes it anew is repaired; no key stays without an end.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $backend = RateLimit::Backend->start(handler => sub ($request,

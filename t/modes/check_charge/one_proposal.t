@@ -1,7 +1,6 @@
 # The requests of one new window agree on its reset, over workers and over seconds, and the stored one is the same. A
 # proposal lives no longer than requests that may yet be charged.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start;

@@ -1,7 +1,6 @@
 # A window that an operator deletes and that begins again with the same end, as one of the clock does: tokens that Redis
 # does not count any more are not spent.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;

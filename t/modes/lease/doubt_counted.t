@@ -1,6 +1,5 @@
 # A lease's batches that were asked for and not answered when the connection broke are in the line of counters.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reset = (time + 7200) . '000';

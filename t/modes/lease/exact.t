@@ -2,7 +2,6 @@
 # more than 2,000 pass. Where fewer do, the tokens left are at hand, and pass those who ask again: 2,000 in all, and Redis
 # holds 2,000. With batches of any size.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);

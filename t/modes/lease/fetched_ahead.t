@@ -1,7 +1,6 @@
 # lease auto: the next batch is fetched before this one is used up, so that nobody waits, even while Redis does not
 # answer for a moment; batches of a busy key grow, and stay fair. Batches of fixed size are fetched when they are needed.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::FakeRedis->start(handler => reserving((time + 1800) . '123'));

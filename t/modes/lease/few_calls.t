@@ -1,7 +1,6 @@
 # lease, auto, on two machines of two workers each: hardly a request reaches Redis, no limit is passed, hardly anything of
 # it is left while requests are rejected, and a slow machine and a busy one do not starve each other. Counts, not times.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 use constant {LIMIT => 100_000, PLENTY => 10_000_000};

@@ -1,7 +1,6 @@
 # Tokens that nobody spends go back to the window they came from, once, and while others can still spend them. Those of
 # a key in use stay.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;

@@ -1,7 +1,6 @@
 # lease: what clients see: tokens at hand on this machine are not used, the reset is the stored one, whichever machine
 # and worker answers, and on rejection nothing remains. Replicas are never asked.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1, names => ['seven']);

@@ -2,7 +2,6 @@
 # of a worker's event loop does much for them, and requests are answered in between. All of them come back: when they
 # are idle, by workers of a later configuration too, and at the end.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 qx{'@{[RateLimit::Nginx::binary()]}' -V 2>&1} =~ /--with-debug/

@@ -2,7 +2,6 @@
 # Redis is back. A batch that comes too late for the requests that waited is kept for the next ones; a
 # batch whose connection broke is in doubt.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;

@@ -1,7 +1,6 @@
 # lease: whatever a primary answers to a fetch but what the script can say is for rate_limit_on_error, and brings no tokens.
 # A primary that does not know the script gets its text, once.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reset = (time + 1800) . '000';

@@ -2,7 +2,6 @@
 # tokens of a window that is gone in the next one. A limit that is raised or lowered, by a reload or by a variable, holds at
 # once, though tokens are at hand that were taken under another one.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;

@@ -1,7 +1,6 @@
 # lease: when Redis has less than a batch, what it has is taken. What is at hand and what is left in Redis count together
 # for a request; one that costs more is rejected, smaller ones still pass, and all of the limit is spent.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

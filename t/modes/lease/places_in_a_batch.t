@@ -2,7 +2,6 @@
 # its place, even if other requests come when the batch is there. A request that finds no place, or costs more than a batch,
 # asks for itself.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::FakeRedis->start(handler => reserving((time + 1800) . '123'));

@@ -1,7 +1,6 @@
 # Tokens belong to the machine: after a reload the new workers spend them, and old ones take no more than their requests
 # need. They go back when the zone changes its size, when no limit wants them any more, and when the mode is another.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start;

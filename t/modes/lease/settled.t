@@ -1,7 +1,6 @@
 # lease: what a request did not need goes back to this machine's tokens, without a call: after an exempt status, where the cost
 # turned out less, where another limit rejected, where the client has left. What it needed more comes from there, or is charged.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my ($redis, $other) = map { RateLimit::Redis->start } 1, 2;

@@ -1,7 +1,6 @@
 # Each key's tokens come from its own shard and go back there, also where the key is digested or as long as it can be.
 # While a shard is down its keys spend what is at hand, then rate_limit_on_error decides; other keys go on.
 
-use lib 't/lib';
 use RateLimit::Test;
 use Digest::SHA qw(sha256_hex hmac_sha256_hex);
 

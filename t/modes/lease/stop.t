@@ -1,7 +1,6 @@
 # A graceful stop gives back all tokens at hand, at once, whichever worker had fetched them; where Redis is away, nginx does
 # not wait for it, and logs what is lost. A fast stop gives nothing back.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start(appendonly => 1);

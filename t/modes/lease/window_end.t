@@ -1,7 +1,6 @@
 # lease: tokens are spent in their window alone. In the next one nginx fetches a new batch, also for requests that waited for a
 # batch of a window that has ended meanwhile, and gives nothing of the last one back.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start;

@@ -1,7 +1,6 @@
 # Tokens outlive the worker that fetched them: the others spend them, or give them back. Workers killed under load: never
 # one over the limit, and all that passed is stored.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 use constant LIMIT => 12_000;

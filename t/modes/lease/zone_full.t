@@ -1,7 +1,6 @@
 # Where the zone has no room for all keys, tokens at hand are forgotten, and requests ask for themselves: Redis goes on
 # being right, and nobody passes beyond the limit.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 use constant {KEYS => 3000, LIMIT => 5};

@@ -1,7 +1,6 @@
 # charge_refund with the local store, and lease which is the same there: the cost is charged before the request, if it
 # fits; at the end an exempt status gives it back, and another cost settles it.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $backend = RateLimit::Backend->start;

@@ -1,7 +1,6 @@
 # The local store is exact over all workers: of 50,000 requests over 400 connections, a limit of 1000 an hour admits
 # 1000, no more and no fewer, and tells each of them another Used, whether it charges after the request or before it.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 # What is admitted goes on to a server behind, so that many requests are under way at once.

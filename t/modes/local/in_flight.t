@@ -1,7 +1,6 @@
 # Requests that run count against the limit: slow clients pass exactly as many as it says, over one worker and over
 # several. Whatever ends uncharged, and what only waits for its check, takes nothing.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start;

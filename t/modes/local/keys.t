@@ -1,7 +1,6 @@
 # Keys of the local store are any bytes of any length, and no two share a window: 8 KB, NUL bytes, what looks like the
 # parts of another identity. Names, periods and window kinds have windows of their own; limits that agree share one.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1);

@@ -1,7 +1,6 @@
 # A request that was charged in advance and outlives its window changes no later one at its end: neither by giving back
 # nor by costing more.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $backend = RateLimit::Backend->start;

@@ -1,7 +1,6 @@
 # Several limits, local ones and those of a Redis store: where one rejects, none is charged and nothing stays in flight
 # in the others, in whatever mode, order, phase or worker.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1);

@@ -1,7 +1,6 @@
 # The local store, which is the default, needs no Redis: headers and variables say of its windows what they say of
 # Redis's, responses of exempt statuses open none, everything else admitted is charged.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {

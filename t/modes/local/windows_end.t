@@ -2,7 +2,6 @@
 # is not; window=clock with the period of the UTC clock. A request is charged to the window that is open when
 # it ends.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) { $conn->hold('gate', [200, [], 'slow']) });

@@ -1,6 +1,5 @@
 # Addresses: unix sockets, IPv6, host names; and the database that keys land in.
 
-use lib 't/lib';
 use RateLimit::Test;
 use IO::Socket::IP;
 

@@ -1,6 +1,5 @@
 # prefix and key_digest: the keys in Redis, byte for byte.
 
-use lib 't/lib';
 use RateLimit::Test;
 use Digest::SHA qw(sha256_hex hmac_sha256_hex);
 

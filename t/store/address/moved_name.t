@@ -1,7 +1,6 @@
 # A name that leads to another server is followed without an outage: after the server has closed an idle connection, and
 # after the primary behind it was demoted while its connection stayed.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 # A name to nginx, which knows addresses of four numbers only, and an address to the system.

@@ -1,6 +1,5 @@
 # With a resolver a node whose name moves is found again without a reload; without one there is a warning.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 # A name to nginx, which knows addresses of four numbers only, and an address to the system: it resolves it when the configuration

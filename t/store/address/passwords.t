@@ -1,6 +1,5 @@
 # Passwords, users, databases and their refusal: a clear line in the log, and rate_limit_on_error decides.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $guarded = RateLimit::Redis->start(password => 'open sesame');

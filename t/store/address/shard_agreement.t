@@ -1,7 +1,6 @@
 # Every nginx sends a key to the same shard, whatever the order of its lines: the one that $rate_limit_shard
 # names and the published vectors ask for. A shard that is added takes only what becomes its own.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(3);

@@ -1,6 +1,5 @@
 # Charges that waited are summed per window; if that sum is in doubt, all of them are counted.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::FakeRedis->start(handler => taking(sub ($nth, $conn, $taken) { $conn->close; return }));

@@ -1,6 +1,5 @@
 # Charges of many windows that waited are delivered completely, one first, then at most 200 at a time.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my ($windows, $each, $batch) = (5000, 50, 200);

@@ -1,6 +1,5 @@
 # Charges that were sent when the connection broke are in doubt: counted, logged and never sent again.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;

@@ -1,7 +1,6 @@
 # Under load charges leave together, more at a time than requests run at a time, unless nginx's timers are too coarse. A
 # worker that leaves sends them first.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $clients = 4;

@@ -1,6 +1,5 @@
 # What a line a second holds back is told within two seconds, and when the worker ends: the numbers add up.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reset = (time + 1800) . '000';

@@ -1,6 +1,5 @@
 # Two charges leave together; the first is refused for now, the second is taken: the first goes again.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::FakeRedis->start(handler => taking(sub ($nth, $conn, $taken) {

@@ -1,7 +1,6 @@
 # While a primary refuses writes one charge at a time is tried. If that one fails for a reason of its own, the next is
 # tried: the others do not wait for ever.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $odd = 1;

@@ -1,7 +1,6 @@
 # While the primary is away charges wait, summed; they are delivered if their window is still open, else
 # dropped.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start(appendonly => 1);

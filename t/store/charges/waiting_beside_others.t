@@ -1,7 +1,6 @@
 # Charges that wait for a primary are found among those that wait for another one that stays away, also where there is more to
 # look through than one turn of the event loop does.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my ($few, $many) = (700, 3000);

@@ -1,7 +1,6 @@
 # Charges of many windows that closed while their primary was away are dropped some at a time, not in one turn of the
 # event loop, and all of them are told.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my ($windows, $each) = (5000, 50);

@@ -1,7 +1,6 @@
 # A reload moves a shard to another primary, and a worker of before stays: charges that wait reach the new one, also
 # those of the old worker, and the old one gets none of them when it comes back.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my ($old, $new) = map { RateLimit::Redis->start } 1 .. 2;

@@ -1,7 +1,6 @@
 # When as many windows wait for the primary as may, in a small zone and in the worker, further ones are dropped and counted, and cost no more than those
 # that found room.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my ($room, $each, $excess) = (100_000, 100, 40);

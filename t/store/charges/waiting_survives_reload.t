@@ -1,7 +1,6 @@
 # Charges that wait for a primary wait for nginx, not for a worker: after reloads, and without a further request, the
 # primary gets each of them once. Also those that found no room in the zone. A stop says what is lost.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start(appendonly => 1);

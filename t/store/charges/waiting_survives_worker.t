@@ -1,7 +1,6 @@
 # Charges that wait for a primary outlive the workers that served their requests: killed one by one or all at once,
 # those that follow deliver each charge once, without a further request.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start(appendonly => 1);

@@ -1,6 +1,5 @@
 # Answers that arrive together each go to their own command, in order; what is no answer goes to none.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 use constant LIMITS => 12;

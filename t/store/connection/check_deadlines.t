@@ -1,7 +1,6 @@
 # Every check has its own thirds of check_timeout, however near to other checks' it begins: nginx's timers would not
 # move by less than 300 ms. What is late by design is late in every round; a busy machine delays some rounds.
 
-use lib 't/lib';
 use RateLimit::Test;
 use List::Util qw(max min);
 

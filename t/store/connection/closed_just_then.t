@@ -1,7 +1,6 @@
 # A server closes a connection that had answered just as a command is written: the node connects once more, at once,
 # and the check is asked again. A reservation is not, and a second loss in a row is an outage.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reset = (time + 1800) . '000';

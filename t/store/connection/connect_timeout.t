@@ -1,6 +1,5 @@
 # A node that takes no connection is given up after connect_timeout; the check has gone to the next by then.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $primary = RateLimit::Redis->start;

@@ -1,6 +1,5 @@
 # What waits, is dropped, is in doubt, and errors by node and kind: one line a minute while they change, none while not.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $speed = 120;

@@ -1,6 +1,5 @@
 # maxmemory with a policy that evicts is warned about, once per primary although every worker sees it.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 sub redis ($bytes, $policy) {

@@ -1,6 +1,5 @@
 # A server may close idle connections: that is no outage, and the next request connects again.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);

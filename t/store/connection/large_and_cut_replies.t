@@ -1,7 +1,6 @@
 # Replies over 16 KiB, hundreds of them at once, and replies cut at any byte reach the requests
 # that asked.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reset = (time + 1800) . '000';

@@ -1,6 +1,5 @@
 # An answer that comes after its check has ended is dropped: it never reaches another request.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reset = (time + 1800) . '000';

@@ -1,7 +1,6 @@
 # Nothing connects before the first request, cache manager and loader never; then one connection for each
 # worker and node.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my ($primary, $replica, $other) = map { RateLimit::FakeRedis->start(handler => sub ($words, $conn) {

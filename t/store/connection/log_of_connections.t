@@ -1,7 +1,6 @@
 # What happens on a connection to Redis is logged as the worker's, never as a client's, though a request of
 # that client opened it; what happens to a request names its client.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;

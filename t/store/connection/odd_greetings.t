@@ -1,7 +1,6 @@
 # A greeting that is refused, cut at any byte, or answered by nonsense: the node is down until a greeting succeeds, says
 # why at most once a second, and costs requests nothing but the next node's answer.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reset = (time + 1800) . '000';

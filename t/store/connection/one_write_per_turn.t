@@ -1,6 +1,5 @@
 # Commands issued in one turn of the event loop leave in one write: each arrives as one segment.
 
-use lib 't/lib';
 use RateLimit::Test;
 use Socket qw(IPPROTO_TCP);
 

@@ -1,6 +1,5 @@
 # Reads are spread over the healthy replicas; one that answers slowly gets less.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 sub answer ($words, $conn) {

@@ -1,6 +1,5 @@
 # A primary is given the scripts when it is connected to: no charge needs a second try, unless loading is forbidden.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 sub charge ($redis, $block) {

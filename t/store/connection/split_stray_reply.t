@@ -1,6 +1,5 @@
 # A stray reply that arrives in two pieces never becomes the answer to another command, wherever it is cut.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reset = (time + 1800) . '000';

@@ -1,6 +1,5 @@
 # An answer that nobody waits for ends the connection also after one that was lost with commands in flight.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $reset = (time + 1800) . '000';

@@ -1,6 +1,5 @@
 # A thousand lost connections, idle or with a check in flight, leave no descriptor and no memory behind.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 # A connection ends with its answer, without one, or in the middle of one.
