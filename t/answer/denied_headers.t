@@ -5,7 +5,6 @@ use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;
 my $nginx = RateLimit::Nginx->start(
-    workers => 1,
     http    => redis_block('main', $redis, 'check_timeout 100ms;') . '
         rate_limit_key $http_x_key; rate_limit_on_error deny; rate_limit_store main;
         add_header X-Outcome $rate_limit_status always;',

@@ -3,16 +3,11 @@
 
 use RateLimit::Test;
 
-my $shards  = RateLimit::Shards->start(1);
-my $redis   = $shards->primary(0);
-my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
-    return if $request->{uri} =~ /silent/;
-    return [$1, [], "backend\n"] if $request->{uri} =~ m{/status/(\d+)};
-    return [200, [], "backend\n"];
-});
+my $redis   = RateLimit::Redis->start;
+my $backend = RateLimit::Backend->start;
 my $nginx = RateLimit::Nginx->start(
-    files  => {large => 'large ' x 1000, '5xx.html' => "sorry\n", denied => "denied\n"},
-    http   => $shards->block('main') . '
+    files  => {large => 'large ' x 1000, '5xx.html' => "sorry\n"},
+    http   => redis_block('main', $redis) . '
         rate_limit_store main; rate_limit_key all; rate_limit 1000r/h;',
     server => sprintf '
         error_page 500 /5xx.html; recursive_error_pages on;
@@ -65,9 +60,7 @@ counted($_, 'from the upstream', $nginx->get("/status/$_")) for 200, 204, 302, 4
 counted($_, 'intercepted', $nginx->get("/intercepted/$_")) for 404, 500;
 counted(502, 'no upstream', $nginx->get('/refused'));
 counted(504, 'silent upstream', $nginx->get('/silent'));
-my $same = $nginx->get('/x', 'If-None-Match' => '*');
-is $same->status, 304, 'not modified';
-is limits($same)->{used}, $used, 'is free';
+shows $nginx->get('/x', 'If-None-Match' => '*'), 304, {used => $used}, 'not modified, and free';
 
 $nginx->stop;
 is $redis->used('all'), $used, 'each was charged once';

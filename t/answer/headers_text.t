@@ -3,8 +3,7 @@
 
 use RateLimit::Test;
 
-my $shards  = RateLimit::Shards->start(1);
-my $redis   = $shards->primary(0);
+my $redis   = RateLimit::Redis->start;
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return [200, [
         'X-RateLimit-Limit' => 1, 'x-ratelimit-used' => 2, 'X-RATELIMIT-REMAINING' => 3,
@@ -13,7 +12,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     ], 'ok'];
 });
 my $nginx = RateLimit::Nginx->start(
-    http   => $shards->block('main') . 'rate_limit_store main; rate_limit_key k;',
+    http   => redis_block('main', $redis) . 'rate_limit_store main; rate_limit_key k;',
     server => join "\n", map {
         my $backend = $backend->address;
         my $name    = tr/ /-/r;

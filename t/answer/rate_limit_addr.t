@@ -5,10 +5,9 @@ use RateLimit::Test;
 use JSON::PP qw(decode_json);
 use Socket qw(inet_pton AF_INET AF_INET6);
 
-my $shards = RateLimit::Shards->start(1);
-my $redis  = $shards->primary(0);
+my $redis  = RateLimit::Redis->start;
 my $nginx  = RateLimit::Nginx->start(
-    http => $shards->block('main') . '
+    http => redis_block('main', $redis) . '
         rate_limit_store main; rate_limit_key $rate_limit_addr; rate_limit 99r/h name=text;
         rate_limit 99r/h name=bytes key=$rate_limit_binary_addr;
         set_real_ip_from unix:; set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;
@@ -17,7 +16,6 @@ my $nginx  = RateLimit::Nginx->start(
     server => join("\n", 'access_log %%DIR%%/json json; location / { }
         location /few { rate_limit 2r/h name=core key=addr:$rate_limit_addr; }',
         map { "location /p$_/ { alias %%DIR%%/html/; rate_limit_ipv6_prefix $_; }" } 1, 32, 48, 60, 128),
-    files => {few => ''},
 );
 
 sub windows_of ($uri, $address, $http = $nginx->http) {

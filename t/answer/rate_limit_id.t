@@ -21,7 +21,6 @@ my %conf = (
         location /gone { rate_limit 9r/h name=core store=gone; } location /rate { rate_limit $http_x_rate name=core; }
         location /two { rate_limit 9r/h name=core; rate_limit 3r/h name=small; }
         location /none { }',
-    files => {map { $_ => '' } qw(minute clock zero other variable redis refund digested gone rate two none)},
 );
 my $nginx = RateLimit::Nginx->start(workers => 2, %conf);
 my $elsewhere = RateLimit::Nginx->start(%conf);

@@ -11,10 +11,7 @@ my $slow   = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return fallback($words);
 });
 my $nginx = RateLimit::Nginx->start(
-    http => $shards->block('main') . '
-        rate_limit_redis slow {
-            check_timeout 5s; connect_timeout 5s; shard s primary=' . $slow->address . ';
-        }
+    http => $shards->block('main') . redis_block('slow', $slow) . '
         rate_limit_redis gone { shard g primary=127.0.0.1:%%PORT_1%%; }
         rate_limit_store main; rate_limit_key $http_x_key; rate_limit_headers off;
         rate_limit_bypass $arg_bypass;

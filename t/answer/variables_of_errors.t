@@ -19,7 +19,6 @@ my $nginx  = RateLimit::Nginx->start(
         location /rate { rate_limit 5r/h name=well; rate_limit $http_x_rate name=odd; }
         location /store { rate_limit 5r/h name=well; rate_limit 5r/h name=odd store=$http_x_store; }
         location /rejected { rate_limit 9r/h name=lost store=gone; rate_limit 0r/h name=none; }',
-    files => {map { $_ => '' } qw(after before denied local dry rate store rejected)},
 );
 
 sub described ($uri, $key, @more) {

@@ -50,13 +50,12 @@ warns("rate_limit_key remote_addr; rate_limit 5r/s; server { $listen $three }", 
 notices("rate_limit_key a; rate_limit 5r/s; server { $listen $three }", 'rate_limit_key', qr/the key "a"/, 'a constant of three');
 warns("rate_limit 5r/s key=\$status; server { $listen location /a { } location /b { } }", 'rate_limit 5r/s', qr/uses "\$status"/,
     'a line of three');
-is_deeply [accepts("rate_limit_key remote_addr; server { $listen rate_limit_key \$arg_k; $three }", 'a key that no limit has')], [],
-    'without a warning';
+accepts_quietly("rate_limit_key remote_addr; server { $listen rate_limit_key \$arg_k; $three }", 'a key that no limit has');
 
 # Keys that are right.
 for my $key ('$remote_addr', '$arg_k', 'a$arg_k', '$upstream_pool', '$statuses', '$http_status', '$request_timer') {
     my $own = 'map $arg_k $upstream_pool { default a; } map $arg_k $statuses { default a; } map $arg_k $request_timer { default a; }';
-    is_deeply [accepts("$own server { $listen location / { rate_limit 1r/s key=$key; } }", $key)], [], 'without a warning';
+    accepts_quietly("$own server { $listen location / { rate_limit 1r/s key=$key; } }", $key);
 }
 
 done;

@@ -25,8 +25,7 @@ my @good = (
     'shard ' . 'a' x 64 . ' primary=127.0.0.1:1',
 );
 for my $text (@good) {
-    my @warnings = accepts("rate_limit_redis main { $text; } $server", $text);
-    is_deeply \@warnings, [], 'without a warning';
+    accepts_quietly("rate_limit_redis main { $text; } $server", $text);
 }
 
 my $address = qr/write HOST:PORT, .*\[IPV6\]:PORT or unix:\/PATH/;

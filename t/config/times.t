@@ -11,13 +11,13 @@ for my $directive ('check_timeout', 'charge_timeout', 'connect_timeout') {
     warns(block("$directive $_->[0]"), "$directive $_->[0]",
         qr/"$directive $_->[0]" is $_->[1]; for milliseconds write $_->[0]ms, for seconds $_->[0]s in/, "$directive $_->[0]")
         for ['100', '100 seconds'], ['1', '1 second'], ['5', '5 seconds'];
-    is_deeply [accepts(block("$directive $_"), "$directive $_")], [], 'without a warning' for '100ms', '10s', '10000ms', '1s 500ms' =~ s/ //r;
+    accepts_quietly(block("$directive $_"), "$directive $_") for '100ms', '10s', '10000ms', '1s 500ms' =~ s/ //r;
 }
 for my $directive ('check_timeout', 'connect_timeout') {
     warns(block("$directive $_"), "$directive $_",
         qr/"$directive $_" is long: requests may wait so long for a server that does not answer; write 10s or less/, "$directive $_")
         for '11s', '10001ms', '1m', '1d';
 }
-is_deeply [accepts(block("charge_timeout $_"), "charge_timeout $_")], [], 'no request waits so long' for '11s', '1m';
+accepts_quietly(block("charge_timeout $_"), "charge_timeout $_") for '11s', '1m';
 
 done;

@@ -6,9 +6,7 @@ my ($acl) = code(project_file('docs/redis.md'), 'acl') =~ /^(user nginx .*)$/m;
 my @granted = $acl =~ / \+([\w|]+)/g;
 my $shards = RateLimit::Shards->start(1, replicas => 1, redis => {acl => [$acl]});
 my ($primary, $replica) = ($shards->primary, $shards->replica);
-my $app = RateLimit::Backend->start(handler => sub ($req, $conn) {
-    return $req->{uri} eq '/held' ? $conn->hold('gate', [200, [], 'held']) : [200, [], 'now'];
-});
+my $app = RateLimit::Backend->start;
 my $nginx = RateLimit::Nginx->start(
     http   => $shards->block('main', 'username nginx; password secret; database 1;'),
     server => 'location / { rate_limit 100r/h store=main key=$http_x_key; proxy_pass http://' . $app->address . '; }
@@ -36,9 +34,7 @@ wait_until { used() == 2 } what => 'a plain increment';
 $shards->wait_synced;
 
 # The window goes while a request that has seen it is under way: its increment makes the key anew, and repairs it.
-my $http = $nginx->http;
-$http->start_request('GET', '/held', [@client]);
-wait_until { grep { $_->[1] eq '/held' } $app->requests } what => 'the request at the application';
+my $http = $nginx->reach($app, '/slow', @client);
 $primary->cmd('DEL', $key);
 $app->release('gate');
 is $http->response->status, 200, 'a request that found its window gone at its end';

@@ -10,8 +10,7 @@ my $total = 0;
 sub used_by ($list) {
     my $used = limits($nginx->get('/', 'X-Forwarded-For' => $list))->{used};
     ++$total;
-    wait_until { my $sum = 0; $sum += $shards->primary->hash($_)->{used} for $shards->primary->keys; $sum == $total }
-        what => "charge $total";
+    wait_until { sum0(values %{$shards->primary->used_by_key}) == $total } what => "charge $total";
     $shards->wait_synced;
     return $used;
 }

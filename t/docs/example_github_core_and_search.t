@@ -27,12 +27,8 @@ for (1 .. 3) {
     is $both->header('RateLimit-Policy'), '"core";q=5000;w=3600, "search";q=30;w=60', 'both policies';
     like $both->header('RateLimit'), qr/^"core";r=4999;t=\d+, "search";r=29;t=\d+$/, 'both at their places';
 }
-my $fresh = $nginx->get('/repos', @token, 'If-None-Match' => '"a"');
-is $fresh->status, 304, 'not modified';
-is limits($fresh)->{used}, 1, 'is free';
-my $search = $nginx->get('/search/code', 'If-None-Match' => '"a"');
-is $search->status, 304, 'a search that found nothing new';
-is limits($search)->{used}, 2, 'is not';
+shows $nginx->get('/repos', @token, 'If-None-Match' => '"a"'), 304, {used => 1}, 'not modified, and free';
+shows $nginx->get('/search/code', 'If-None-Match' => '"a"'), 304, {used => 2}, 'a search that found nothing new is not free';
 wait_until { used() ne $before } what => 'the charge of the search';
 
 $shards->wait_synced;

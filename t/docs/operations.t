@@ -7,10 +7,10 @@ my $operations = project_file('docs/operations.md');
 my $switch     = code($operations, 'switch');
 my ($format, $log) = code($operations, 'log example') =~ /^(log_format .*?;\n)(access_log .*;\n)$/s;
 $log =~ s{/var/log/nginx}{%%DIR%%} or fail('the path of the access log');
-my $shards     = RateLimit::Shards->start(1);
-my $primary    = $shards->primary;
+my $primary    = RateLimit::Redis->start;
 my %options    = (
-    http   => $shards->block('main') . $shards->block('hidden', 'key_digest sha256; database 1;') . "rate_limit_key \$arg_key;\n$switch $format",
+    http   => redis_block('main', $primary) . redis_block('hidden', $primary, 'key_digest sha256; database 1;')
+        . "rate_limit_key \$arg_key;\n$switch $format",
     server => "$log" . 'location / { rate_limit 1r/h name=core store=main; }
         location /hidden { alias %%DIR%%/html/x; rate_limit 1r/h name=core store=hidden; }',
 );
@@ -34,7 +34,7 @@ is scalar @commands, 2, 'a command for plain keys, and one for digests';
 for my $database (0 .. $#commands) {
     is qx{redis-cli -h $host -p $port -n $database $commands[$database]}, "1\n", $commands[$database];
 }
-wait_until { $nginx->get('/?key=addr:203.0.113.7')->status == 200 } timeout => 15, what => 'the fresh allowance';
+wait_until { $nginx->get('/?key=addr:203.0.113.7')->status == 200 } what => 'the fresh allowance';
 
 $options{http} =~ s/default 0;/default 1;/ or fail('the switch has one character to change');
 $nginx->reload(%options, wait_old => 1);

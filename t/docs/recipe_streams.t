@@ -26,9 +26,8 @@ sub begin ($uri, @headers) {
 }
 
 for my $count (1 .. 3) {
-    my $socket = begin('/socket', 'Upgrade: websocket', 'Connection: upgrade');
-    is $socket->status, 101, 'a WebSocket';
-    is limits($socket)->{used}, $count, 'counts once';
+    shows begin('/socket', 'Upgrade: websocket', 'Connection: upgrade'), 101, {used => $count},
+        'a WebSocket counts once';
     wait_until { used('sockets') == $count } what => 'its charge, while it is open';
 }
 for my $count (1 .. 3) {

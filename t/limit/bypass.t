@@ -20,8 +20,7 @@ my $nginx  = RateLimit::Nginx->start(
 
 for my $query ('a=1', 'b=1', 'a=0&b=x', 'a=00', 'a=on', 'a=Off', 'a=false', 'a=-', 'a=off&b=1') {
     my $response = $nginx->get("/x?$query");
-    is $response->status, 200, "$query: not limited";
-    is_deeply limits($response), {}, 'no headers';
+    shows $response, 200, {}, "$query: not limited, no headers";
     is $response->header('X-Outcome'), 'BYPASSED', 'BYPASSED';
 }
 for my $query ('', 'a=', 'a=0', 'a=0&b=', 'a=&b=0', 'a=off', 'a=0&b=off') {

@@ -3,12 +3,10 @@
 
 use RateLimit::Test;
 
-my $shards = RateLimit::Shards->start(1);
-my $redis  = $shards->primary;
+my $redis  = RateLimit::Redis->start;
 my $nowhere = RateLimit::Redis->start;
 my $nginx  = RateLimit::Nginx->start(
-    workers => 1,
-    http    => $shards->block('main')
+    http    => redis_block('main', $redis)
         . redis_block('away', $nowhere, 'check_timeout 50ms;') . '
         rate_limit_key $http_x_key; rate_limit_cost $http_x_cost; rate_limit_headers github ietf;',
     server => 'location / { }'
@@ -20,8 +18,6 @@ my $nginx  = RateLimit::Nginx->start(
         location /dry { rate_limit 10r/h mode=charge_refund name=dry dry_run=on; rate_limit 99r/h name=beside cost=1; }
         location /beside { rate_limit_store main;
             rate_limit 99r/h mode=charge_refund name=first; rate_limit 10r/h mode=charge_refund name=small; }',
-    files => {map { $_ => '' } qw(local-charge_refund local-lease main-charge_refund main-lease away-charge_refund
-        away-lease after zero dry beside)},
 );
 
 sub ask ($where, $cost, $key = 'k') { return $nginx->get("/$where", 'X-Key' => $key, 'X-Cost' => $cost) }

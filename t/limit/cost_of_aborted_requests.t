@@ -3,12 +3,11 @@
 
 use RateLimit::Test;
 
-my $shards  = RateLimit::Shards->start(1);
-my $redis   = $shards->primary;
+my $redis   = RateLimit::Redis->start;
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) { $conn->hold('gate', [200, ['X-Cost' => 7], 'late']) });
 my $up      = 'http://' . $backend->address;
 my $nginx   = RateLimit::Nginx->start(
-    http => $shards->block('main') . '
+    http => redis_block('main', $redis) . '
         map $upstream_http_x_cost $cost { volatile; "" 50; default $upstream_http_x_cost; }
         rate_limit_key $http_x_key; log_format end "$status $http_x_key $cost";',
     server => 'access_log %%DIR%%/ends end;' . join '', map {
@@ -31,10 +30,7 @@ for my $mode (qw(check_charge charge_refund)) {
         for (['waits', 7], ['high', 50]) {
             my ($how, $cost) = @$_;
             my $uri     = "/$how/$store/$mode/x";
-            my $before  = $backend->requests;
-            my @clients = map { $nginx->http } 1 .. 20;
-            $_->start_request('GET', $uri, ['X-Key' => 'k']) for @clients;
-            wait_until { $backend->requests == $before + 20 } what => "$uri at the upstream";
+            my @clients = map { $nginx->reach($backend, $uri, 'X-Key' => 'k') } 1 .. 20;
             $_->abort for @clients;
             wait_until { shown($uri) == 20 * 50 } what => "$uri: charges" if $how eq 'high';
             $backend->release('gate');

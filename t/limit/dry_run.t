@@ -3,10 +3,9 @@
 
 use RateLimit::Test;
 
-my $shards = RateLimit::Shards->start(1);
-my $redis  = $shards->primary(0);
+my $redis  = RateLimit::Redis->start;
 my $nginx  = RateLimit::Nginx->start(
-    http => $shards->block('main') . '
+    http => redis_block('main', $redis) . '
         rate_limit_redis gone { shard a primary=127.0.0.1:%%PORT_1%%; }
         rate_limit_store main; rate_limit_key $http_x_key; rate_limit_headers github ietf;',
     server => 'add_header X-Outcome $rate_limit_status always; rate_limit_on_error deny;

@@ -3,18 +3,11 @@
 
 use RateLimit::Test;
 
-my $shards = RateLimit::Shards->start(1);
-my $redis  = $shards->primary(0);
-my $nginx  = RateLimit::Nginx->start(
-    http   => $shards->block('main'),
-    server => 'rate_limit_key $http_x_key; rate_limit_store main;
-        location / { rate_limit 9r/h; error_page 404 =200 /x; }',
-);
+my $redis  = RateLimit::Redis->start;
+my $nginx  = RateLimit::Nginx->with_limit('9r/h', redis_block('main', $redis), more => 'error_page 404 =200 /x;');
 
 is limits($nginx->get('/none', 'X-Key' => 'a'))->{used}, 1, 'the page instead of 404';
-my $same = $nginx->get('/none', 'X-Key' => 'a', 'If-None-Match' => '*');
-is $same->status, 304, 'not modified';
-is limits($same)->{used}, 1, 'is shown as free';
+shows $nginx->get('/none', 'X-Key' => 'a', 'If-None-Match' => '*'), 304, {used => 1}, 'not modified, and shown as free';
 $nginx->stop;
 is $redis->used('a'), 1, 'and is';
 

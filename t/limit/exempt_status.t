@@ -3,13 +3,10 @@
 
 use RateLimit::Test;
 
-my $shards  = RateLimit::Shards->start(1);
-my $redis   = $shards->primary(0);
-my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
-    return [$request->{uri} =~ m{/(\d+)$}, [], 'ok'];
-});
+my $redis   = RateLimit::Redis->start;
+my $backend = RateLimit::Backend->start;
 my $nginx = RateLimit::Nginx->start(
-    http => $shards->block('main') . '
+    http => redis_block('main', $redis) . '
         rate_limit_store main; rate_limit_key $http_x_key; log_format used "$status $rate_limit_used";',
     server => sprintf '
         access_log %%%%DIR%%%%/used used;

@@ -3,10 +3,9 @@
 
 use RateLimit::Test;
 
-my $shards = RateLimit::Shards->start(1);
-my $redis  = $shards->primary(0);
+my $redis  = RateLimit::Redis->start;
 my $nginx  = RateLimit::Nginx->start(
-    http => $shards->block('main') . '
+    http => redis_block('main', $redis) . '
         rate_limit_store main; rate_limit_key $http_x_key; rate_limit_headers ietf;
         rate_limit_exempt_status off; rate_limit_lease 5; rate_limit 9r/h name=http; rate_limit 99r/d name=http2;
         server { listen 127.0.0.1:%%PORT_1%%; rate_limit off; rate_limit_cost 2;

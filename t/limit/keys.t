@@ -3,10 +3,9 @@
 
 use RateLimit::Test;
 
-my $shards = RateLimit::Shards->start(1);
-my $redis  = $shards->primary(0);
+my $redis  = RateLimit::Redis->start;
 my $nginx  = RateLimit::Nginx->start(
-    http   => $shards->block('main') . '
+    http   => redis_block('main', $redis) . '
         rate_limit_store main; rate_limit_key $http_x_key; rate_limit_headers off;',
     server => 'location / { rate_limit 9r/h; }
         location /own/ { alias %%DIR%%/html/; rate_limit 9r/h name=own key=$http_x_own;
@@ -27,8 +26,7 @@ $nginx->get('/mixed/x');
 $nginx->get("/all/$_") for qw(x none);
 is $nginx->get('/never/x', 'X-Key' => 'k')->status, 200, 'an empty constant key: never limited';
 $nginx->stop;
-my %used = map { $_ => $redis->hash($_)->{used} } $redis->keys;
-is_deeply \%used, {
+is_deeply $redis->used_by_key, {
     'rl:default/3600:alice' => 2, 'rl:default/3600:a b:c/d#e' => 1, "rl:default/3600:\xff\xc3\xa4" => 1,
     'rl:own/3600:o' => 2, 'rl:inherited/3600:k' => 2, 'rl:mixed/3600:GET:k:-' => 1,
     'rl:mixed/3600:GET::-' => 1,

@@ -3,10 +3,9 @@
 
 use RateLimit::Test;
 
-my $shards = RateLimit::Shards->start(1);
-my $redis  = $shards->primary(0);
+my $redis  = RateLimit::Redis->start;
 my $nginx  = RateLimit::Nginx->start(
-    http => $shards->block('main') . '
+    http => redis_block('main', $redis) . '
         map $http_x_plan $rate { free 2r/m; pro 5000r/h; none 0r/s; unlimited ""; default $http_x_plan; }
         rate_limit_store main; rate_limit_key $http_x_key; log_format outcome $rate_limit_status;',
     server => 'location / { rate_limit $rate; access_log %%DIR%%/outcome outcome; }

@@ -21,16 +21,13 @@ my $nginx  = RateLimit::Nginx->start(
 is $nginx->get('/default')->status, 429, 'rejected: 429';
 is $nginx->get('/denied')->status, 503, 'denied: 503';
 for my $code (@codes) {
-    my $rejected = $nginx->get("/rejected$code");
-    is $rejected->status, $code, "rejected: $code";
-    is limits($rejected)->{retry_after}, 3600, 'with headers';
+    shows $nginx->get("/rejected$code"), $code, {retry_after => 3600}, "rejected: $code, with headers";
     my $denied = $nginx->get("/denied$code");
     is $denied->status, $code, "denied: $code";
     is_deeply limits($denied), {retry_after => 1}, 'with Retry-After alone';
 }
 is_deeply limits($nginx->get('/both')), {retry_after => 1}, 'beside a window that is known, too';
-my $closed = $nginx->http;
-$closed->start_request('GET', '/closed');
+my $closed = $nginx->begin('/closed');
 ok $closed->at_end && $closed->{buffer} eq '', '444 closes the connection';
 my ($status, $text);
 for my $code (399, 600) {

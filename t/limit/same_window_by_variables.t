@@ -3,11 +3,9 @@
 
 use RateLimit::Test;
 
-my $shards = RateLimit::Shards->start(1);
-my $redis  = $shards->primary;
+my $redis  = RateLimit::Redis->start;
 my $nginx  = RateLimit::Nginx->start(
-    workers => 1,
-    http    => $shards->block('main') . '
+    http    => redis_block('main', $redis) . '
         rate_limit_key $http_x_key; log_format end "$uri $rate_limit_resource $rate_limit_limit"; rate_limit_headers github ietf;',
     server => 'access_log %%DIR%%/ends end;
         location /local { rate_limit 10r/m; rate_limit $http_x_rate; }
@@ -16,7 +14,6 @@ my $nginx  = RateLimit::Nginx->start(
             rate_limit $http_x_rate store=main name=r cost=2; }
         location /keys { rate_limit 10r/m name=k; rate_limit 10r/m name=k key=$http_x_other; }
         location /phases { rate_limit 10r/m name=p; rate_limit $http_x_rate name=p phase=precontent; }',
-    files => {map { $_ => '' } qw(local redis refund keys phases)},
 );
 
 sub policy ($uri, @headers) {

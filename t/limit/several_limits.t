@@ -20,10 +20,7 @@ my %period = (user => 3600, team => 86_400, burst => 60);
 sub ask ($address, $user, $team) {
     return $nginx->get('/x', 'X-Address' => $address, 'X-User' => $user, 'X-Team' => $team);
 }
-sub used ($name, $key) {
-    my $window = "rl:$name/$period{$name}:$key";
-    return $shards->find($window)->hash($window)->{used};
-}
+sub used ($name, $key) { return $shards->used("rl:$name/$period{$name}:$key") }
 
 my $first = ask('a', 'u', 't');
 is_deeply [@{limits($first)}{qw(limit used remaining resource)}], [3, 1, 2, 'burst'],
@@ -33,13 +30,10 @@ is $first->header('RateLimit-Policy'), '"burst";q=3;w=60, "user";q=10;w=3600, "t
 my @left = $first->header('RateLimit') =~ /^"burst";r=2;t=(\d+), "user";r=9;t=(\d+), "team";r=4;t=(\d+)$/;
 ok @left && about($left[0], 60, 2) && about($left[1], 3600, 2) && about($left[2], 86_400, 2), 'all limits';
 is $first->all('RateLimit'), 1, 'in one field';
-my $second = ask('b', 'u', 't');
-is_deeply [@{limits($second)}{qw(used remaining resource)}], [1, 2, 'burst'], 'of equals the first';
-my $third = ask('c', 'u', 't');
-is_deeply [@{limits($third)}{qw(limit used remaining resource)}], [6, 6, 0, 'team'], 'its cost counts';
+is_deeply [@{limits(ask('b', 'u', 't'))}{qw(used remaining resource)}], [1, 2, 'burst'], 'of equals the first';
+is_deeply [@{limits(ask('c', 'u', 't'))}{qw(limit used remaining resource)}], [6, 6, 0, 'team'], 'its cost counts';
 my $rejected = ask('d', 'u', 't');
-is $rejected->status, 429, 'the team is at its limit';
-is_deeply [@{limits($rejected)}{qw(limit used remaining resource)}], [6, 6, 0, 'team'], 'and shown';
+shows $rejected, 429, {limit => 6, used => 6, remaining => 0, resource => 'team'}, 'the team is at its limit, and shown';
 ok limits($rejected)->{retry_after} > 86_400 - patience(400), 'with its Retry-After';
 like $rejected->header('RateLimit'),
     qr/^"burst";r=3;t=60, "user";r=7;t=\d+, "team";r=0;t=\d+$/, 'the others as stored';

@@ -3,11 +3,10 @@
 
 use RateLimit::Test;
 
-my $shards = RateLimit::Shards->start(1);
-my $redis  = $shards->primary(0);
+my $redis  = RateLimit::Redis->start;
 my $nginx  = RateLimit::Nginx->start(
     clock  => 1,
-    http   => $shards->block('main') . 'rate_limit_store main; rate_limit_key all;',
+    http   => redis_block('main', $redis) . 'rate_limit_store main; rate_limit_key all;',
     server => 'location / { rate_limit 2r/h name=clock window=clock; }
         location /day/ { alias %%DIR%%/html/; rate_limit 2r/d name=day window=clock; }
         location /first/ { alias %%DIR%%/html/; rate_limit 2r/h name=first window=first; }

@@ -52,14 +52,12 @@ subtest 'HTTP' => sub {
 };
 
 subtest 'held answers' => sub {
-    my $http = $nginx->http;
-    $http->start_request('GET', '/slow');
+    my $http = $nginx->begin('/slow');
     wait_until { grep { $_->[1] eq '/slow' } $backend->requests };
     ok $http->quiet(0.05), 'nothing yet';
     $backend->release('gate');
     is $http->response->body, 'slow';
-    my $gone = $nginx->http;
-    $gone->start_request('GET', '/slow');
+    my $gone = $nginx->begin('/slow');
     wait_until { 2 == grep { $_->[1] eq '/slow' } $backend->requests };
     $gone->abort;
     $nginx->wait_log(qr/(?:prematurely closed|timed out|Connection reset)/i);
@@ -96,19 +94,15 @@ subtest 'nginx' => sub {
     is_deeply [map { /(exited on .*)/ } $nginx->complaints], ['exited on signal 9'], 'a death is a complaint';
     $nginx->expect_log(qr/exited on signal 9/);
     wait_until { $nginx->workers == 2 };
-    my $before = str2time($nginx->get('/')->header('date'));
+    my $before = $nginx->get('/')->date;
     $nginx->travel('+86400');
-    wait_until { str2time($nginx->get('/')->header('date')) - $before >= 86400 } what => 'tomorrow';
+    wait_until { $nginx->get('/')->date - $before >= 86400 } what => 'tomorrow';
     my ($code, $output) = RateLimit::Nginx->test_config(@plain, server => 'nonsense;');
     isnt $code, 0;
     like $output, qr/unknown directive "nonsense"/;
     ($code, $output) = RateLimit::Nginx->test_config(@plain, conf => "events {}\nhttp { %%HTTP%% }");
     is $code, 0 or diag $output;
 };
-
-sub str2time ($date) {
-    return `date -ud '$date' +%s` + 0;
-}
 
 subtest 'Redis' => sub {
     my $shards = RateLimit::Shards->start(2, replicas => 1, redis => {password => 'secret'});

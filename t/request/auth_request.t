@@ -3,13 +3,12 @@
 
 use RateLimit::Test;
 
-my $shards = RateLimit::Shards->start(1);
-my $redis  = $shards->primary(0);
+my $redis  = RateLimit::Redis->start;
 my $auth   = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return $request->{headers}{'x-deny'} ? [403, []] : [200, ['X-User' => 'carl']];
 });
 my $nginx = RateLimit::Nginx->start(
-    http   => $shards->block('main') . 'rate_limit_store main; rate_limit_key $http_x_key;',
+    http   => redis_block('main', $redis) . 'rate_limit_store main; rate_limit_key $http_x_key;',
     server => sprintf '
         location /api/ {
             alias %%%%DIR%%%%/html/; auth_request /auth; auth_request_set $user $upstream_http_x_user;
@@ -26,9 +25,8 @@ my $nginx = RateLimit::Nginx->start(
 );
 
 is $nginx->get('/api/x', 'X-Key' => 'a')->status, 200, "request $_ passes" for 1, 2;
-my $denied = $nginx->get('/api/x', 'X-Key' => 'a', 'X-Deny' => 1);
-is $denied->status, 403, 'auth_request denies';
-is limits($denied)->{used}, 3, 'and the answer has headers and counts';
+shows $nginx->get('/api/x', 'X-Key' => 'a', 'X-Deny' => 1), 403, {used => 3},
+    'auth_request denies, and the answer has headers and counts';
 is $nginx->get('/api/x', 'X-Key' => 'a')->status, 429, 'then the limit is reached';
 is scalar($auth->requests), 3, 'the rejected request was not authenticated';
 

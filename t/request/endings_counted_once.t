@@ -80,7 +80,7 @@ my %endings = (
     'accel-file'      => [1, 1, sub { get('/up/file') }, 200],
     'accel-location'  => [1, 1, sub { get('/up/location') }, 410],
     'try-files'       => [1, 1, sub { get('/try') }, 200],
-    'error-page'      => [1, 1, sub { get('/error') }, 200],
+    'error-page'      => [1, 1, sub { get('/error/none') }, 200],
     'denied'          => [1, 1, sub { get('/denied') }, 403],
     'auth-request'    => [1, 1, sub { get('/unknown') }, 401],
     'mirror'          => [1, 1, sub { get('/mirrored') }, 200],
@@ -108,10 +108,9 @@ for (['local', 'check_charge'], ['local', 'charge_refund'], ['main', 'check_char
     my ($store, $mode) = @$_;
     $nginx = RateLimit::Nginx->start(
         workers => 2,
-        http    => 'rate_limit_redis main { check_timeout 5s; connect_timeout 5s; shard a primary='
-            . "@{[$redis->address]}; } log_format key \$http_x_key; rate_limit_store $store; rate_limit_mode $mode;",
+        http    => redis_block('main', $redis) . "log_format key \$http_x_key; rate_limit_store $store; rate_limit_mode $mode;",
         server => $server,
-        files  => {ssi => '<!--# include virtual="/y" -->', y => 'y', linger => ''},
+        files  => {ssi => '<!--# include virtual="/y" -->', y => 'y'},
     );
     $backend->forget;
     my %results = map { $key = $_; $_ => scalar $endings{$_}[2]->() } @names;
@@ -128,8 +127,7 @@ for (['local', 'check_charge'], ['local', 'charge_refund'], ['main', 'check_char
     is_deeply \%used, wanted(0), 'and is counted as it should be';
     $nginx->stop;
 }
-my %stored = map { $_ => $redis->hash($_)->{used} } $redis->keys;
 my %counts = map { $endings{$_}[0] ? ("rl:default/3600:$_" => $endings{$_}[0]) : () } @names;
-is_deeply \%stored, {%counts, map { ("rl:$_/3600:$_" => 1) } qw(both later)}, 'so Redis has it, and nothing else';
+is_deeply $redis->used_by_key, {%counts, map { ("rl:$_/3600:$_" => 1) } qw(both later)}, 'so Redis has it, and nothing else';
 
 done;

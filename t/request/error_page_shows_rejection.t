@@ -3,13 +3,12 @@
 
 use RateLimit::Test;
 
-my $shards  = RateLimit::Shards->start(1);
-my $redis   = $shards->primary(0);
+my $redis   = RateLimit::Redis->start;
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return [200, ['Retry-After' => 999_999, 'X-RateLimit-Used' => 77], 'from the backend'];
 });
 my $nginx = RateLimit::Nginx->start(
-    http   => $shards->block('main') . '
+    http   => redis_block('main', $redis) . '
         rate_limit_store main; rate_limit_key $http_x_key; rate_limit 1r/h;',
     files  => {'429.html' => "slow down\n"},
     server => sprintf '

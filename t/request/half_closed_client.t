@@ -8,12 +8,10 @@ my $nginx = RateLimit::Nginx->start(
     http => redis_block('main', $redis, 'check_timeout 20s; connect_timeout 5s;') . '
         rate_limit_key $http_x_key; log_format end "$status $http_x_key $rate_limit_status";',
     server => 'access_log %%DIR%%/ends end; location / { rate_limit 9r/h store=main; } location /local { rate_limit 9r/h; }',
-    files  => {local => 'text'},
 );
 
 sub half_closed ($uri, $key) {
-    my $http = $nginx->http;
-    $http->start_request('GET', $uri, ['X-Key' => $key]);
+    my $http = $nginx->begin($uri, 'X-Key' => $key);
     shutdown $http->socket, 1;
     return $http;
 }
@@ -21,8 +19,7 @@ my $http = half_closed('/x', 'waits');
 ok $nginx->wait_line('ends', '499 waits -'), 'while it waits for Redis: 499';
 $http->at_end(5);
 pass 'and no answer';
-my $later = $nginx->http;
-$later->start_request('GET', '/x', ['X-Key' => 'later']);
+my $later = $nginx->begin('/x', 'X-Key' => 'later');
 wait_until { grep { $_->[1] =~ /later/ } $redis->commands('hmget') } what => 'the check';
 shutdown $later->socket, 1;
 ok $nginx->wait_line('ends', '499 later -'), 'also when it does so later';

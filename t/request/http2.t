@@ -16,20 +16,17 @@ my $nginx  = RateLimit::Nginx->start(
 );
 my $port = $nginx->port;
 
-my $first = http2($port, '/x', 'X-Key' => 'one');
-is $first->status, 200, 'a request passes';
-is_deeply [@{limits($first)}{qw(limit used remaining resource)}], [1000, 1, 999, 'default'], 'with headers';
+shows http2($port, '/x', 'X-Key' => 'one'), 200, {limit => 1000, used => 1, remaining => 999, resource => 'default'},
+    'a request passes, with headers';
 
 my $many = h2load($port, '/x', requests => 600, clients => 4, streams => 50, headers => ['x-key: many']);
 is_deeply [@$many{2, 4, 5}], [600, 0, 0], 'concurrent streams pass';
 wait_until { $redis->used('many') >= 600 } what => 'charges';
 is $redis->used('many'), 600, 'one charge a stream';
 
-for (1 .. 2) {
+for my $count (1 .. 2) {
     http2($port, '/few', 'X-Key' => 'few');
-    my $count = $_;
-    wait_until { $shards->replica(0, 0)->used('few', 'few/3600') == $count }
-        what => 'a charge';
+    wait_until { $shards->replica->used('few', 'few/3600') == $count } what => 'a charge';
 }
 my $rejected = http2($port, '/few', 'X-Key' => 'few');
 is $rejected->status, 429, 'the third is rejected';

@@ -5,7 +5,7 @@ use RateLimit::Test;
 
 my $fake = RateLimit::FakeRedis->start(handler => holding_reads());
 my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', $fake, 'check_timeout 20s; charge_timeout 20s; connect_timeout 5s;') . '
+    http => redis_block('main', $fake, timeouts('20s')) . '
         log_format short "$status $rate_limit_status $http_x_key";
         server {
             listen 127.0.0.1:%%PORT%% http2; access_log %%DIR%%/short short;

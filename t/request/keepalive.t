@@ -2,12 +2,8 @@
 
 use RateLimit::Test;
 
-my $shards = RateLimit::Shards->start(1);
-my $redis  = $shards->primary(0);
-my $nginx  = RateLimit::Nginx->start(
-    http   => $shards->block('main'),
-    server => 'location / { rate_limit_key $http_x_key; rate_limit 10r/h store=main; }',
-);
+my $redis  = RateLimit::Redis->start;
+my $nginx  = RateLimit::Nginx->with_limit('10r/h', redis_block('main', $redis));
 
 my $http = $nginx->http;
 is limits($http->get('/x', 'X-Key' => 'kept'))->{used}, $_, "kept alive: request $_" for 1 .. 10;

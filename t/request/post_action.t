@@ -4,8 +4,7 @@
 
 use RateLimit::Test;
 
-my $shards  = RateLimit::Shards->start(1);
-my $redis   = $shards->primary;
+my $redis   = RateLimit::Redis->start;
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return $conn->hold('gate', [200, ['X-Cost' => 3], 'late']) if $request->{uri} =~ /held/;
     my ($status) = $request->{uri} =~ /(\d+)$/;
@@ -14,7 +13,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
 my $up    = 'http://' . $backend->address;
 my @modes = map { [split /-/] } qw(local-check_charge local-charge_refund main-check_charge main-charge_refund main-lease);
 my $nginx = RateLimit::Nginx->start(
-    http => $shards->block('main') . '
+    http => redis_block('main', $redis) . '
         rate_limit_key $http_x_key; log_format end "$http_x_key used $rate_limit_used of $rate_limit_limit";',
     server => 'access_log %%DIR%%/ends end; location /after/ { internal; ' . "proxy_pass $up; }" . join '', map {
         my ($store, $mode) = @$_;
@@ -41,12 +40,10 @@ for (@modes) {
     wait_until { $used->("$name-free") == 0 } what => "$name: it is free";
     $nginx->wait_line('ends', "$name-free used 0 of 99");
 
+    my $http     = $nginx->reach($backend, "/$name/then304/held", 'X-Key' => "$name-left");
     my $requests = $backend->requests;
-    my $http = $nginx->http;
-    $http->start_request('GET', "/$name/then304/held", ['X-Key' => "$name-left"]);
-    wait_until { $backend->requests > $requests } what => 'the request at the upstream';
     $http->abort;
-    wait_until { $backend->requests > $requests + 1 } what => 'post_action';
+    wait_until { $backend->requests > $requests } what => 'post_action';
     wait_until { $used->("$name-left") > 0 } what => "$name: who leaves before there is a status pays";
 }
 $nginx->stop;

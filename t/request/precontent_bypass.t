@@ -14,7 +14,6 @@ my $nginx = RateLimit::Nginx->start(
         location / { rate_limit 1r/h phase=precontent; }
         location /both { rate_limit 5r/h name=early; rate_limit 1r/h name=late phase=precontent; }
         location = /auth { internal; proxy_pass http://@{[$auth->address]}; }",
-    files => {both => ''},
 );
 
 for my $uri ('/x', '/both') {

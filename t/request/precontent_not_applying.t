@@ -8,7 +8,6 @@ my $nginx  = RateLimit::Nginx->start(
     server => 'location /access { rate_limit_key $http_x_none; rate_limit 1r/h phase=access; try_files /none /last; }
         location /precontent { rate_limit_key $http_x_none; rate_limit 1r/h phase=precontent; try_files /none /last; }
         location /last { rate_limit_key $http_x_key; rate_limit 1r/h name=last; }',
-    files => {last => 'here'},
 );
 
 for my $from (qw(/last /access /precontent)) {

@@ -4,8 +4,7 @@
 
 use RateLimit::Test;
 
-my $shards  = RateLimit::Shards->start(1);
-my $redis   = $shards->primary(0);
+my $redis   = RateLimit::Redis->start;
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return [200, ['X-Accel-Redirect' => '/other/x']] if $request->{uri} =~ /accel/;
     return [200, ['X-Accel-Redirect' => '@end']] if $request->{uri} =~ /named/;
@@ -13,7 +12,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return [200, [], 'backend'];
 });
 my $nginx = RateLimit::Nginx->start(
-    http   => $shards->block('main') . 'rate_limit_store main; rate_limit_key $http_x_key;',
+    http   => redis_block('main', $redis) . 'rate_limit_store main; rate_limit_key $http_x_key;',
     files  => {'404.html' => "not here\n"},
     server => sprintf '
         location / { rate_limit 9r/h name=first; error_page 404 /404.html; }

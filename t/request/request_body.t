@@ -6,7 +6,7 @@ use RateLimit::Test;
 my $fake = RateLimit::FakeRedis->start(handler => holding_reads());
 my $backend = RateLimit::Backend->start;
 my $nginx   = RateLimit::Nginx->start(
-    http => redis_block('main', $fake, 'check_timeout 20s; charge_timeout 20s; connect_timeout 5s;') . '
+    http => redis_block('main', $fake, timeouts('20s')) . '
         rate_limit_store main; rate_limit_key $http_x_key; client_max_body_size 9m;
         server { listen 127.0.0.1:%%PORT_1%% http2; location / {
             rate_limit 99r/h; proxy_request_buffering off; proxy_http_version 1.1;

@@ -19,14 +19,12 @@ my $nginx  = RateLimit::Nginx->start(
 );
 my @user = (Authorization => 'Basic dXNlcjpzZWNyZXQ=');
 
-my $stranger = $nginx->get('/auth/x', 'X-Key' => 'a');
-is $stranger->status, 401, 'an allowed request is still asked for its password';
-is limits($stranger)->{used}, 1, 'and was counted';
+shows $nginx->get('/auth/x', 'X-Key' => 'a'), 401, {used => 1},
+    'an allowed request is still asked for its password, and was counted';
 is $nginx->get('/auth/x', 'X-Key' => 'a', @user)->status, 200, 'the password opens';
 is $nginx->get('/auth/x', 'X-Key' => 'a')->status, 401, 'not for others';
-my $over = $nginx->get('/auth/x', 'X-Key' => 'a', @user);
-is $over->status, 429, 'over the limit the password does not help';
-is limits($over)->{used}, 3, 'each of the three was charged once';
+shows $nginx->get('/auth/x', 'X-Key' => 'a', @user), 429, {used => 3},
+    'over the limit the password does not help, each of the three was charged once';
 
 for my $status (401, 403, 407, 429) {
     is $nginx->get("/reject$status/x", 'X-Key' => 'a')->status, 200, 'allow all lets the first in';

@@ -3,8 +3,7 @@
 
 use RateLimit::Test;
 
-my $shards  = RateLimit::Shards->start(1);
-my $redis   = $shards->primary(0);
+my $redis   = RateLimit::Redis->start;
 my $content = join '', 'a' .. 'z';
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     my ($from, $to) = ($request->{headers}{range} // '') =~ /bytes=(\d+)-(\d+)/ or return [200, [], 'whole'];
@@ -13,7 +12,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
         $to - $from + 1];
 });
 my $nginx = RateLimit::Nginx->start(
-    http  => $shards->block('main') . 'rate_limit_store main; rate_limit_key $http_x_key;',
+    http  => redis_block('main', $redis) . 'rate_limit_store main; rate_limit_key $http_x_key;',
     files => {
         'page.shtml' => join('|', map { "<!--#include virtual=\"/part/x?$_\" -->" } 1 .. 4)
             . '<!--#echo var="rate_limit_used" -->'

@@ -3,15 +3,14 @@
 
 use RateLimit::Test;
 
-my $shards  = RateLimit::Shards->start(1);
-my $redis   = $shards->primary;
+my $redis   = RateLimit::Redis->start;
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\nX-Cost: 5\r\n\r\nhello";
 });
 my $up    = 'http://' . $backend->address;
 my @modes = map { [split /-/] } qw(local-check_charge local-charge_refund main-check_charge main-charge_refund main-lease);
 my $nginx = RateLimit::Nginx->start(
-    http => $shards->block('main') . '
+    http => redis_block('main', $redis) . '
         rate_limit_key $http_x_key; log_format end "$status $http_x_key";
         map $upstream_http_x_cost $cost { "" 2; default $upstream_http_x_cost; }
         proxy_http_version 1.1; proxy_set_header Connection upgrade; proxy_set_header Upgrade websocket;',
@@ -25,8 +24,7 @@ my $nginx = RateLimit::Nginx->start(
 );
 
 sub start ($uri, $key) {
-    my $http = $nginx->http;
-    $http->start_request('GET', $uri, ['X-Key' => $key, Connection => 'upgrade', Upgrade => 'websocket']);
+    my $http = $nginx->begin($uri, 'X-Key' => $key, Connection => 'upgrade', Upgrade => 'websocket');
     my $response = $http->response(method => 'HEAD');    # the connection stays
     is $response->status, 101, "$uri: upgraded";
     return $http;

@@ -4,19 +4,13 @@ use RateLimit::Test;
 
 my $primary = RateLimit::Redis->start;
 my $replica = RateLimit::FakeRedis->start(handler => reading(undef, undef));
-my $nginx = RateLimit::Nginx->start(
-    workers => 4,
-    http    => redis_block('main', [$primary, $replica], 'check_timeout 5s;') . '
-        add_header X-Worker $pid always;
-        server { listen 127.0.0.1:%%PORT%% reuseport;
-            location / { rate_limit_key $http_x_key; rate_limit 12r/h store=main; } }',
-);
+my $nginx = RateLimit::Nginx->with_limit('12r/h', redis_block('main', [$primary, $replica]), workers => 4, reuseport => 1,
+    more => 'add_header X-Worker $pid always;');
 my @clients = map { $nginx->http } 1 .. 12;
 my @seen    = map { $_->get('/x', 'X-Key' => 'a') } @clients;
 is_deeply statuses(@seen), {200 => 12}, 'up to the limit all pass';
 is_deeply [map { limits($_)->{used} } @seen], [1 .. 12], 'used counts every one';
-my %workers = map { $_->header('X-Worker') => 1 } @seen;
-cmp_ok scalar keys %workers, '>', 1, 'of several workers';
+cmp_ok scalar workers_of(@seen), '>', 1, 'of several workers';
 is_deeply statuses(map { $_->get('/x', 'X-Key' => 'a') } @clients), {429 => 12}, 'then all are rejected';
 cmp_ok scalar($replica->commands('hmget')), '>=', 12, 'the replica was asked until then';
 

@@ -2,28 +2,18 @@
 
 use RateLimit::Test;
 
-my @redis = map { RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
-    return fallback($words) if $words->[0] !~ /^(?:hmget|hincrby|evalsha)$/;
-    return $words->[0] eq 'hmget' ? hmget(undef, undef) : error('WRONGTYPE wrong kind of value');
-}) } 1 .. 3;
-my $timeouts = 'check_timeout 1h; connect_timeout 1h; charge_timeout 1h;';
-my ($first, $second, $third) = map { $_->address } @redis;
-my %block = (
-    first  => "rate_limit_redis first { $timeouts shard a primary=$first; }",
-    second => "rate_limit_redis second { $timeouts shard a primary=$second; }",
-    third  => "rate_limit_redis third { $timeouts shard a primary=$third; }",
-);
+my $lost  = taking(sub (@) { error('WRONGTYPE wrong kind of value') });
+my %redis = map { $_ => RateLimit::FakeRedis->start(handler => $lost) } qw(first second third);
+
 sub configuration (@stores) {
     return (
-        http   => join("\n", map { $block{$_} } @stores),
-        server => join("\n", 'keepalive_timeout 100h; keepalive_time 100h; client_header_timeout 100h;
-            rate_limit_key $http_x_key; location / {}',
+        http   => join('', map { redis_block($_, $redis{$_}, timeouts('1h')) } @stores),
+        server => join("\n", 'rate_limit_key $http_x_key; location / {}',
             map { "location /$_ { rate_limit 1000r/365d store=$_; }" } @stores),
-        files => {map { $_ => '' } @stores},
     );
 }
 # nginx's clocks run faster, and so do all of its timeouts.
-my $nginx = RateLimit::Nginx->start(clock => 1, speed => 60, workers => 2, configuration(qw(first second)));
+my $nginx = RateLimit::Nginx->start(speed => 60, workers => 2, configuration(qw(first second)));
 
 # A request without a key only wakes nginx up, whatever becomes of its timers under a faster clock.
 sub wait_line ($store, $charges, $what) {

@@ -2,21 +2,11 @@
 
 use RateLimit::Test;
 
-my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
-    return fallback($words) if $words->[0] !~ /^(?:hmget|hincrby|evalsha)$/;
-    return $words->[0] eq 'hmget' ? hmget(undef, undef) : error('WRONGTYPE wrong kind of value');
-});
+my $redis = RateLimit::FakeRedis->start(handler => taking(sub (@) { error('WRONGTYPE wrong kind of value') }));
 my $speed = 60;
 # nginx's clocks run faster, and so do all of its timeouts.
-my $nginx = RateLimit::Nginx->start(
-    clock   => 1,
-    speed   => $speed,
-    workers => 4,
-    http    => 'rate_limit_redis main { check_timeout 1h; connect_timeout 1h; charge_timeout 1h; shard a primary='
-        . $redis->address . '; }',
-    server => 'keepalive_timeout 100h; keepalive_time 100h; keepalive_requests 1000000; client_header_timeout 100h;
-        location / { rate_limit_key $http_x_key; rate_limit 1000r/365d store=main; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('1000r/365d', redis_block('main', $redis, timeouts('1h')),
+    speed => $speed, workers => 4);
 my $sent = 0;
 
 # Each on a connection of its own, so that several workers have some; and until Redis has answered its charge.

@@ -2,22 +2,13 @@
 
 use RateLimit::Test;
 
-my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
-    return fallback($words) if $words->[0] !~ /^(?:hmget|hincrby|evalsha)$/;
-    return $words->[0] eq 'hmget' ? hmget(undef, undef) : error('WRONGTYPE wrong kind of value');
-});
+my $redis = RateLimit::FakeRedis->start(handler => taking(sub (@) { error('WRONGTYPE wrong kind of value') }));
 sub block (@shards) {
-    return 'rate_limit_zone 128k; rate_limit_redis main { check_timeout 1h; connect_timeout 1h; charge_timeout 1h; '
+    return 'rate_limit_zone 128k; rate_limit_redis main { ' . timeouts('1h')
         . join(' ', map { "shard s$_ primary=" . $redis->address . ';' } @shards) . ' }';
 }
 # All shards on one server, whose answers are counted for each. nginx's clocks run faster, and so do all of its timeouts.
-my $nginx = RateLimit::Nginx->start(
-    clock => 1,
-    speed => 60,
-    http  => block(1 .. 30),
-    server => 'keepalive_timeout 100h; keepalive_time 100h; keepalive_requests 1000000; client_header_timeout 100h;
-        location / { rate_limit_key $http_x_key; rate_limit 1000r/365d store=main; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('1000r/365d', block(1 .. 30), speed => 60);
 my $requests = 200;
 is_deeply statuses(map { $nginx->get('/x', 'X-Key' => "k$_") } 1 .. $requests), {200 => $requests}, 'requests pass';
 

@@ -3,12 +3,11 @@
 
 use RateLimit::Test;
 
-my $shards  = RateLimit::Shards->start(1);
-my $redis   = $shards->primary;
+my $redis   = RateLimit::Redis->start;
 my $nginx   = RateLimit::Nginx->start(
     clock     => 1,
     log_level => 'notice',
-    http      => $shards->block('main') . '
+    http      => redis_block('main', $redis) . '
         rate_limit_zone 128k; rate_limit_key $http_x_key; rate_limit_log_level info; keepalive_requests 1000000;
         log_format all "$http_x_key $status $rate_limit_status";',
     server => 'access_log %%DIR%%/all all;

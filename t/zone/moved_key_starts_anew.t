@@ -8,10 +8,7 @@ sub http ($shard) {
     return 'rate_limit_redis main { check_timeout 5s; connect_timeout 5s; charge_timeout 100ms; '
         . "shard $shard primary=@{[$redis{$shard}->address]}; }";
 }
-my $nginx = RateLimit::Nginx->start(
-    http   => http('a'),
-    server => 'location / { rate_limit_key $http_x_key; rate_limit 5r/h store=main; rate_limit_on_error local; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('5r/h', http('a'), more => 'rate_limit_on_error local;');
 sub get ($key) { return $nginx->get('/x', 'X-Key' => $key) }
 sub admitted ($key) {
     return wait_until { my $r = get($key); $r->status == 200 && $r } what => "$key to be admitted";

@@ -20,8 +20,7 @@ sub http ($rate) {
             location = /two { rate_limit $rate; rate_limit 900r/h name=two store=other; }
         }";
 }
-my $nginx = RateLimit::Nginx->start(
-    workers => 2, log_level => 'notice', http => http('5r/h'), files => {map { $_ => '' } qw(rate dry two)});
+my $nginx = RateLimit::Nginx->start(workers => 2, log_level => 'notice', http => http('5r/h'));
 my @key = ('X-Key' => 'a');
 
 # Calls in a time that $action takes, and the most of it that may be.

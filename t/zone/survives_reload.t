@@ -20,9 +20,7 @@ for my $uri ('/x', '/before/x') {
     is limits(ask($uri))->{used}, 101, "$uri: counts";
 }
 my $reset = limits(ask('/x'))->{reset};
-my @slow  = map { my $http = $nginx->http; $http->start_request('GET', $_, ['X-Key' => 'a']); $http }
-    ('/slow') x 5, ('/before/slow') x 5;
-wait_until { $backend->requests == 10 } what => 'requests under way';
+my @slow  = map { $nginx->reach($backend, $_, 'X-Key' => 'a') } ('/slow') x 5, ('/before/slow') x 5;
 my @kept = map { $nginx->http } 1 .. 10;
 $_->get('/x', 'X-Key' => 'a') for @kept;
 

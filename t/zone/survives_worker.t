@@ -64,9 +64,7 @@ for my $uri (@uris) {
     cmp_ok $used{$uri}, '>=', $count{200}, "$uri: whoever got through counts";
     cmp_ok $used{$uri}, '<=', $count{200} + $count{0}, "$uri: and nobody twice";
 }
-my $slow = $nginx->http;
-$slow->start_request('GET', '/slow/x', ['X-Key' => 's']);
-wait_until { $backend->requests == 1 } what => 'a request under way';
+my $slow = $nginx->reach($backend, '/slow/x', 'X-Key' => 's');
 is shown('/few/x', 's'), 2, 'it counts';
 $nginx->kill_worker($_) for $nginx->workers;
 is shown('/few/x', 's'), 3, 'and still does when its worker is killed';

@@ -4,10 +4,7 @@
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;
-my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', $redis),
-    server => 'location / { rate_limit_key $http_x_key; rate_limit 5r/h store=main; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('5r/h', redis_block('main', $redis));
 my $client = $nginx->http;
 
 sub key ($name) { return "rl:default/3600:$name" }
@@ -16,8 +13,7 @@ sub request ($name) { return $client->get('/x', 'X-Key' => $name) }
 
 sub passes ($name, $used) {
     my $response = request($name);
-    is $response->status, 200, "$name passes";
-    is limits($response)->{used}, $used, "with $used used";
+    shows $response, 200, {used => $used}, "$name passes, with $used used";
     wait_until { $redis->used($name) == $used } what => "the charge of $name";
     return $response;
 }
@@ -55,8 +51,7 @@ for (@impossible) {
     my ($name, @fields) = @$_;
     $redis->cmd('HSET', key($name), @fields);
     my $response = request($name);
-    is $response->status, 200, "$name does not block";
-    is limits($response)->{used}, 1, 'nor count';
+    shows $response, 200, {used => 1}, "$name does not block, nor count";
     wait_until { $redis->used($name) eq '1' } what => "the charge of $name";
     healthy($name, $name) if $name ne 'no-used';
     passes($name, 2);

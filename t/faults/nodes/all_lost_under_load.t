@@ -4,28 +4,24 @@
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(2, replicas => 1, redis => {appendonly => 1});
-my $nginx  = RateLimit::Nginx->start(
-    http   => RateLimit::Traffic::log_format() . $shards->block('main', 'check_timeout 1500ms; connect_timeout 1500ms;'),
-    server => RateLimit::Traffic::log() . 'rate_limit_key $http_x_key; rate_limit_error_status 529;
-        rate_limit_log_level info;
+my $nginx  = RateLimit::Traffic->nginx(
+    http   => $shards->block('main', 'check_timeout 1500ms; connect_timeout 1500ms;'),
+    server => 'rate_limit_log_level info;
         location / { rate_limit 1000000r/h store=main; } location /full { rate_limit 5r/h store=main name=full; }
         location /deny { rate_limit 1000000r/h store=main; rate_limit_on_error deny; }',
-    files => {deny => '', full => ''},
 );
-my @keys = map { "k$_" } 1 .. 8;
-for my $key (@keys) {
+for my $key (RateLimit::Traffic->keys) {
     $_->cmd('HSET', "rl:full/3600:$key", used => 5, reset => (time + 3600) . '000') for $shards->primaries;
 }
 $shards->wait_synced;
-my $traffic = RateLimit::Traffic->start($nginx, connections => 16,
-    requests => [map { my $key = $_; map { [$_, 'X-Key' => $key] } qw(/x /deny /full) } @keys]);
+my $traffic = RateLimit::Traffic->start($nginx, connections => 16, uris => [qw(/x /deny /full)]);
 my %limit = (timeout => 1.5);
 
 # What is used up is known without them.
 sub checked (@seen) { return grep { $_->{uri} ne '/full' && $_->{outcome} !~ /ERROR/ } @seen }
 
 # Nobody is left: those that ask now are answered at once.
-sub nobody ($what, $mark) {
+sub nobody ($what) {
     wait_until {
         my $last = $traffic->mark;
         !checked(@{$traffic->more(100)->since($last)})
@@ -35,9 +31,9 @@ sub nobody ($what, $mark) {
     is_deeply [checked(@$seen)], [], "$what: nobody can be asked";
     my $slow = grep { $_->{wait} >= patience(0.45) } @$seen;    # a third of check_timeout is 0.5 s
     cmp_ok $slow, '<=', @$seen / 100, "$what: and nobody is waited for ($slow slow of " . @$seen . ')';
-    return $traffic->is_served($what, $mark, %limit);
+    return $traffic->is_served($what, %limit);
 }
-sub back ($what, $mark) {
+sub back ($what) {
     my $begun = monotonic();
     wait_until {
         my $last = $traffic->mark;
@@ -47,27 +43,22 @@ sub back ($what, $mark) {
     $_->forget_calls for $shards->all;
     wait_until { !grep { !$_->calls('hmget') && !$_->calls('hincrby') && !$_->calls('evalsha') } $shards->all }
         what => "$what: every node to be asked again";
-    return $traffic->is_served($what, $mark, %limit);
+    return $traffic->is_served($what, %limit);
 }
 
-$traffic->more(300)->is_served('healthy', 0, %limit, passes => 1);
+$traffic->more(300)->is_served('healthy', %limit, passes => 1);
 for my $round (1 .. 2) {
-    my $mark = $traffic->mark;
     $_->freeze for $shards->all;
-    nobody("all frozen, $round", $mark);
-    $mark = $traffic->mark;
+    nobody("all frozen, $round");
     $_->thaw for $shards->all;
-    back("thawed, $round", $mark);
+    back("thawed, $round");
 }
-my $mark = $traffic->mark;
 $_->kill for $shards->all;
-nobody('all killed', $mark);
-$mark = $traffic->mark;
+nobody('all killed');
 $_->restart for $shards->primaries;
 $_->restart for map { $shards->replicas($_) } 0, 1;
-back('restarted', $mark);
-$mark = $traffic->mark;
-$traffic->more(300)->is_served('as before', $mark, %limit, passes => 1);
+back('restarted');
+$traffic->more(300)->is_served('as before', %limit, passes => 1);
 $traffic->stop;
 $nginx->stop;
 is $traffic->unanswered, 0, 'every request got a response';

@@ -8,11 +8,8 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return fallback($words) if $words->[0] ne 'hmget';
     return $reads++ % 2 ? error('LOADING Redis is loading') : hmget(1, (time + 1800) . '000');
 });
-my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', $redis, 'check_timeout 2s; connect_timeout 2s;'),
-    server => 'keepalive_requests 1000000; '
-        . 'location / { rate_limit_key k; rate_limit 100000000r/h store=main; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('100000000r/h', redis_block('main', $redis, 'check_timeout 2s; connect_timeout 2s;'),
+    key => 'k', more => 'keepalive_requests 1000000;');
 my $client = $nginx->http;
 my $begun  = monotonic();
 my ($requests, $passed) = (0, 0);

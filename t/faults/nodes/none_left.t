@@ -12,7 +12,6 @@ my $nginx = RateLimit::Nginx->start(
         . 'rate_limit 1000r/h store=main; location / {} location /deny { rate_limit_on_error deny; }'
         . 'location /code { rate_limit_on_error deny; rate_limit_error_status 529; }'
         . 'location /alone { rate_limit 2r/h store=alone; }',
-    files => {deny => '', code => '', alone => ''},
 );
 my $client = $nginx->http;
 sub ask ($uri, $count) { return outcomes(map { $client->get($uri, 'X-Key' => 'k') } 1 .. $count) }
@@ -31,7 +30,7 @@ $replicas[1]->kill;
 is_deeply ask('/x', 10), {'200 PASSED' => 10}, 'both killed';
 is $primary->calls('hmget'), 10, 'the primary is read';
 $replicas[0]->restart;
-$nginx->wait_log(is_up($replicas[0]), timeout => 7);
+$nginx->wait_log(is_up($replicas[0]));
 $_->forget_calls for $primary, $replicas[0];
 is_deeply ask('/x', 10), {'200 PASSED' => 10}, 'one restarted';
 is $replicas[0]->calls('hmget'), 10, 'is read again';
@@ -43,7 +42,7 @@ is_deeply ask('/deny', 10), {'503 ERROR_DENIED'  => 10}, 'deny';
 is_deeply ask('/code', 10), {'529 ERROR_DENIED'  => 10}, 'deny with rate_limit_error_status';
 $nginx->wait_log(qr/rate limit "default" in .* could not be checked: no node of the shard is up/);
 $primary->restart;
-$nginx->wait_log(is_up($primary), timeout => 7);
+$nginx->wait_log(is_up($primary));
 is_deeply ask('/deny', 10), {'200 PASSED' => 10}, 'the primary is back';
 
 done;

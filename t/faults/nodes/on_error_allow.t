@@ -12,7 +12,6 @@ my $nginx = RateLimit::Nginx->start(
         add_header X-Outcome $rate_limit_status always;',
     server => 'location / { rate_limit_on_error allow; } location /deny { rate_limit_on_error deny; }
         location /code { rate_limit_on_error deny; rate_limit_error_status 529; }',
-    files => {deny => '', code => ''},
 );
 my $http = $nginx->http;
 sub get ($count, $key, $uri = '/x') { return map { $http->get($uri, 'X-Key' => $key) } 1 .. $count }
@@ -29,7 +28,7 @@ for my $case (['/deny', 503], ['/code', 529]) {
 is_deeply outcomes(get(12, 'new', '/deny')), {'503 ERROR_DENIED' => 12}, 'deny denies who has charges waiting';
 
 $redis->restart;
-wait_until { $redis->used('new') == 12 } timeout => 7, what => 'all that waited';
+wait_until { $redis->used('new') == 12 } what => 'all that waited';
 wait_until { my ($r) = get(1, 'up'); $r->header('X-Outcome') ne 'ERROR_ALLOWED' } what => 'Redis to be asked again';
 is_deeply statuses(get(2, $_)), {200 => 2}, "2 requests of $_" for qw(some deny);
 is_deeply statuses(get(7, 'full')), {200 => 5, 429 => 2}, 'a client at its limit';
@@ -46,7 +45,7 @@ is_deeply outcomes(@full), {'429 REJECTED' => 12}, 'who was at the limit in Redi
 is_deeply [grep { limits($_)->{used} != 5 } @full], [], 'by what Redis had said';
 
 $redis->restart;
-wait_until { $redis->used('some') == 14 } timeout => 7, what => 'all that waited';
+wait_until { $redis->used('some') == 14 } what => 'all that waited';
 $nginx->stop;
 is_deeply {map { $_ => $redis->used($_) } qw(new some deny full denied)},
     {new => 12, some => 14, deny => 2, full => 5, denied => 0}, 'each once';

@@ -4,22 +4,17 @@
 use RateLimit::Test;
 
 my $redis  = RateLimit::Redis->start(appendonly => 1);
-my $absent = RateLimit::Port::free_port();
 my $nginx  = RateLimit::Nginx->start(
-    workers => 4,
-    http    => redis_block('main', $redis, '') . '
-        rate_limit_redis absent { shard a primary=127.0.0.1:' . $absent . '; }
+    workers => 4, reuseport => 1,
+    http    => redis_block('main', $redis, '') . redis_block('absent', '127.0.0.1:%%PORT_1%%', '') . '
         rate_limit_key $http_x_key; rate_limit_store main; rate_limit_on_error local;
-        add_header X-Worker $pid always; add_header X-Outcome $rate_limit_status always;
-        server { listen 127.0.0.1:%%PORT%% reuseport;
-            location / { rate_limit 10r/h; }
-            location /absent { rate_limit 5r/h name=never store=absent; }
-            location /dry { rate_limit 5r/h name=never store=absent dry_run=on; }
-            location /both { rate_limit 9r/h name=both store=absent; rate_limit 2r/h name=here store=local; }
-            location /allow { rate_limit 10r/h; rate_limit_on_error allow; }
-            location /deny { rate_limit 10r/h; rate_limit_on_error deny; }
-        }',
-    files => {map { $_ => '' } qw(absent dry both allow deny)},
+        add_header X-Worker $pid always; add_header X-Outcome $rate_limit_status always;',
+    server => 'location / { rate_limit 10r/h; }
+        location /absent { rate_limit 5r/h name=never store=absent; }
+        location /dry { rate_limit 5r/h name=never store=absent dry_run=on; }
+        location /both { rate_limit 9r/h name=both store=absent; rate_limit 2r/h name=here store=local; }
+        location /allow { rate_limit 10r/h; rate_limit_on_error allow; }
+        location /deny { rate_limit 10r/h; rate_limit_on_error deny; }',
 );
 my @clients = map { $nginx->http } 1 .. 12;
 my $turn    = 0;
@@ -27,8 +22,7 @@ sub get ($uri, $key) { return $clients[++$turn % @clients]->get($uri, 'X-Key' =>
 
 my @never = $nginx->parallel(connections => 12, requests => 60, uri => '/absent', headers => ['X-Key' => 'a']);
 is_deeply outcomes(@never), {'200 ERROR_LOCAL' => 5, '429 REJECTED' => 55}, 'Redis was never up: the limit holds';
-my %workers = map { $_->header('X-Worker') => 1 } @never;
-cmp_ok scalar keys %workers, '>', 1, 'for several workers together';
+cmp_ok scalar workers_of(@never), '>', 1, 'for several workers together';
 my @passed = map { limits($_) } grep { $_->status == 200 } @never;
 is_deeply [sort map { $_->{used} } @passed], [1 .. 5], 'used counts each';
 is_deeply [grep { $_->{remaining} != 5 - $_->{used} } @passed], [], 'remaining agrees';
@@ -44,8 +38,7 @@ is_deeply outcomes(map { get('/both', 'a') } 1 .. 4), {'200 ERROR_LOCAL' => 2, '
     'beside another limit, too';
 is limits(get('/absent', 'b'))->{used}, 1, 'another client has its own count';
 
-my @before = map { get('/x', 'a') } 1 .. 3;
-is_deeply outcomes(@before), {'200 PASSED' => 3}, 'Redis is there';
+is_deeply outcomes(map { get('/x', 'a') } 1 .. 3), {'200 PASSED' => 3}, 'Redis is there';
 wait_until { $redis->used('a') == 3 } what => 'the charges';
 my $reset = limits(get('/x', 'a'))->{reset};
 wait_until { $redis->used('a') == 4 } what => 'the charge';
@@ -65,9 +58,8 @@ is_deeply limits(get('/allow', 'nobody')), {}, 'without where nothing is';
 is outcome(get('/deny', 'a')), '503 ERROR_DENIED', 'deny denies';
 
 $redis->restart;
-wait_until { $redis->used('a') == 8 && $redis->used('new') == 1 && $redis->used('nobody') == 1 } timeout => 7, what => 'what waited';
-my $back = wait_until { my $r = get('/x', 'back'); $r->header('X-Outcome') eq 'PASSED' && $r } timeout => 7,
-    what => 'Redis to be asked again';
+wait_until { $redis->used('a') == 8 && $redis->used('new') == 1 && $redis->used('nobody') == 1 } what => 'what waited';
+wait_until { get('/x', "back$turn")->header('X-Outcome') eq 'PASSED' } what => 'Redis to be asked again';
 my @after = map { get('/x', 'a') } 1 .. 2;
 is_deeply [map { limits($_)->{used} } @after], [9, 10], 'nothing jumps when it is back';
 is_deeply [map { limits($_)->{reset} } @after], [$reset, $reset], 'nor the reset';
@@ -79,7 +71,7 @@ $redis->kill;
 my @more = $nginx->parallel(connections => 12, requests => 60, uri => '/x', headers => ['X-Key' => 'new']);
 is statuses(@more)->{200}, 9, 'a limit reached while it is away';
 $redis->restart;
-wait_until { $redis->used('new') == 10 } timeout => 7, what => 'its charges';
+wait_until { $redis->used('new') == 10 } what => 'its charges';
 $nginx->stop;
 is $redis->used('new'), 10, 'each once';
 is $redis->used('a'),   10, 'and no other';

@@ -4,11 +4,9 @@ use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1, replicas => 1);
 my $primary = $shards->primary;
-my $nginx   = RateLimit::Nginx->start(
-    workers => 2,
-    http    => $shards->block('main', 'check_timeout 200ms; charge_timeout 2s; connect_timeout 1s;'),
-    server  => 'location / { rate_limit_key k; rate_limit 1000r/h store=main; rate_limit_on_error deny; }',
-);
+my $nginx   = RateLimit::Nginx->with_limit('1000r/h',
+    $shards->block('main', 'check_timeout 200ms; charge_timeout 2s; connect_timeout 1s;'),
+    key => 'k', workers => 2, more => 'rate_limit_on_error deny;');
 my $name     = quotemeta $primary->address;
 my $admitted = 0;
 
@@ -25,16 +23,16 @@ requests(40);
 $nginx->wait_log(qr/primary $name of shard "a" of "main" does not serve: no answer in check_timeout/);
 requests(40);
 $primary->thaw;
-wait_until { $primary->used('k') == $admitted } timeout => 7, what => 'what was under way and what waited';
+wait_until { $primary->used('k') == $admitted } what => 'what was under way and what waited';
 is $nginx->count_log(qr/in doubt/), 0, 'a short silence leaves no doubt';
 
 $primary->freeze;
 requests(40);
-$nginx->wait_log(qr/are in doubt/, timeout => 5);
+$nginx->wait_log(qr/are in doubt/);
 requests(40);
 $primary->thaw;
 # What was in doubt had arrived: the server finds it when it wakes up.
-wait_until { $primary->used('k') == $admitted } timeout => 9, what => 'what was in doubt and what waited';
+wait_until { $primary->used('k') == $admitted } what => 'what was in doubt and what waited';
 $nginx->stop;
 is $primary->used('k'), $admitted, 'nothing is sent twice, nothing is lost';
 

@@ -5,16 +5,10 @@ use RateLimit::Test;
 
 my $shards  = RateLimit::Shards->start(1, replicas => 1, redis => {appendonly => 1});
 my $primary = $shards->primary;
-my $nginx   = RateLimit::Nginx->start(
-    http => RateLimit::Traffic::log_format()
-        . $shards->block('main', 'check_timeout 2s; connect_timeout 2s; charge_timeout 3s;'),
-    server => RateLimit::Traffic::log() . 'rate_limit_key $http_x_key; rate_limit_error_status 529;
-        rate_limit 1000000r/h store=main; location / {} location /deny { rate_limit_on_error deny; }',
-    files => {deny => ''},
-);
-my @keys    = map { "k$_" } 1 .. 10;
-my $traffic = RateLimit::Traffic->start($nginx, connections => 16,
-    requests => [map { my $key = $_; map { [$_, 'X-Key' => $key] } qw(/x /deny) } @keys]);
+my $nginx   = RateLimit::Traffic->nginx(
+    http => $shards->block('main', 'check_timeout 2s; connect_timeout 2s; charge_timeout 3s;'));
+my @keys    = RateLimit::Traffic->keys;
+my $traffic = RateLimit::Traffic->start($nginx, connections => 16);
 my %limit = (timeout => 2, passes => 1);
 
 sub stored () {
@@ -22,10 +16,7 @@ sub stored () {
     @stored{@keys} = $primary->used_of('default/3600', @keys);
     return \%stored;
 }
-sub next_second () {
-    my $second = time;
-    return wait_until { time > $second } what => 'the next second: one line is written in each';
-}
+
 # The worker's own count is in its log, once a second: one more charge in doubt brings it.
 sub in_doubt ($so_far) {
     $primary->freeze;
@@ -41,21 +32,18 @@ sub in_doubt ($so_far) {
 
 $traffic->more(200);
 for my $round (1 .. 3) {
-    my $mark = $traffic->mark;
     $primary->kill;
-    $traffic->more(200)->is_served("primary killed, $round", $mark, %limit);
+    $traffic->more(200)->is_served("primary killed, $round", %limit);
     my $before = $primary->restart->calls('hincrby');
-    $mark = $traffic->mark;
     wait_until { $primary->calls('hincrby', 'evalsha') > $before } what => 'charges';
-    $traffic->is_served("restarted, $round", $mark, %limit);
+    $traffic->is_served("restarted, $round", %limit);
     next if $round == 3;
     next_second();
     my $lines = $nginx->count_log(qr/in doubt so far/);
-    $mark = $traffic->mark;
     $primary->freeze;
     $traffic->more(200);
     wait_until { $round == 1 || $nginx->count_log(qr/in doubt so far/) > $lines } what => 'charge_timeout';
-    $traffic->is_served("primary frozen, $round", $mark, %limit);
+    $traffic->is_served("primary frozen, $round", %limit);
     $primary->thaw->forget_calls;
     wait_until { $primary->calls('hincrby', 'evalsha') > 0 } what => 'charges';
 }
@@ -69,7 +57,7 @@ wait_until {
     my $stable = $sum == $last;
     $last = $sum;
     $stable
-} timeout => 9, what => 'all charges that waited';
+} what => 'all charges that waited';
 my $doubt = in_doubt($nginx->count_log(qr/in doubt so far/));
 my $stored = stored();
 my $sum    = sum0(values %$stored);

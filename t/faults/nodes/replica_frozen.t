@@ -5,11 +5,8 @@ use RateLimit::Test;
 
 my $shards   = RateLimit::Shards->start(1, replicas => 2);
 my @replicas = $shards->replicas(0);
-my $nginx    = RateLimit::Nginx->start(
-    http   => $shards->block('main', 'check_timeout 1500ms; connect_timeout 2s;'),
-    server => 'location / { rate_limit_key $http_x_key; rate_limit 1000r/h store=main; '
-        . 'add_header X-Time $rate_limit_store_time; add_header X-Outcome $rate_limit_status; }',
-);
+my $nginx    = RateLimit::Nginx->with_limit('1000r/h', $shards->block('main', 'check_timeout 1500ms; connect_timeout 2s;'),
+    more => 'add_header X-Time $rate_limit_store_time; add_header X-Outcome $rate_limit_status;');
 my $name   = quotemeta $replicas[0]->address;
 my $client = $nginx->http;
 
@@ -18,8 +15,7 @@ sub slow ($seconds, @responses) { return scalar grep { $_->header('X-Time') > $s
 sub passed (@responses) { return scalar grep { $_->header('X-Outcome') eq 'PASSED' } @responses }
 
 sub outage ($round) {
-    my $second = time;
-    wait_until { time > $second } what => 'the next second: one line is written in each';
+    next_second();    # one line is written in each
     $replicas[0]->freeze;
     my @first = map { requests(1, "k$round") } 1 .. 6;
     is passed(@first), 6, "round $round: all checks are answered";

@@ -6,26 +6,16 @@ use RateLimit::Test;
 my $primary  = RateLimit::Redis->start;
 my @replicas = map { RateLimit::Redis->start(replica_of => $primary) } 1 .. 2;
 my $proxy    = RateLimit::Proxy->start(to => $replicas[1]->port);
-my $nginx    = RateLimit::Nginx->start(
-    http   => RateLimit::Traffic::log_format() . redis_block('main', [$primary, $replicas[0], $proxy], 'check_timeout 3s; connect_timeout 3s;'),
-    server => RateLimit::Traffic::log() . 'rate_limit_key $http_x_key; rate_limit_error_status 529;
-        location / { rate_limit 1000000r/h store=main; }
+my $nginx    = RateLimit::Traffic->nginx(
+    http   => redis_block('main', [$primary, $replicas[0], $proxy], 'check_timeout 3s; connect_timeout 3s;'),
+    server => 'location / { rate_limit 1000000r/h store=main; }
         location /deny { rate_limit 1000000r/1s name=short store=main; rate_limit_on_error deny; }',
-    files => {deny => ''},
 );
-my @keys    = map { "k$_" } 1 .. 10;
-my $traffic = RateLimit::Traffic->start($nginx, connections => 8,
-    requests => [map { (['/x', 'X-Key' => $_], ['/deny', 'X-Key' => $_]) } @keys]);
+my $traffic = RateLimit::Traffic->start($nginx);
 my %passes = (timeout => 3, passes => 1);
 
 sub again ($redis, $what) {
     return wait_until { $redis->calls('hmget') > 10 } what => "the replica to be asked again: $what";
-}
-
-# A node writes one line a second: a line that is awaited must find its second free.
-sub next_second () {
-    my $second = time;
-    return wait_until { time > $second } what => 'the next second';
 }
 
 # Looks at requests that end after the node is known to be down, except those that were waiting for it. A request that asks the
@@ -39,47 +29,41 @@ sub costs_nothing ($what) {
 }
 
 $traffic->more(200);
-my $begun = my $mark = $traffic->mark;
 $replicas[0]->kill;
 $nginx->wait_log(qr/\Q@{[$replicas[0]->address]}\E of shard "a" of "main" is down/);
 costs_nothing('killed');
-$traffic->is_served('a replica killed', $mark, %passes);
-$mark = $traffic->mark;
+$traffic->is_served('a replica killed', %passes);
 $replicas[0]->restart;
 again($replicas[0], 'restarted');
-$traffic->is_served('restarted', $mark, %passes);
+$traffic->is_served('restarted', %passes);
 
-next_second();
-$mark = $traffic->mark;
+next_second();    # a node writes one line a second: a line that is awaited must find its second free
 $replicas[0]->freeze;
 $nginx->wait_log(qr/\Q@{[$replicas[0]->address]}\E of shard "a" of "main" does not serve: no answer in check_timeout/);
 costs_nothing('frozen');
-$traffic->is_served('a replica frozen', $mark, %passes);
+$traffic->is_served('a replica frozen', %passes);
 $replicas[0]->thaw->forget_calls;
 again($replicas[0], 'thawed');
 
-$mark = $traffic->mark;
 $proxy->stall('answers');
 $nginx->wait_log(qr/\Q@{[$proxy->address]}\E of shard "a" of "main" does not serve: no answer in check_timeout/);
 $replicas[1]->forget_calls;
 costs_nothing('silent');
 is $replicas[1]->calls('hmget'), 0, 'a silent replica is sent no checks';
-$traffic->is_served('a replica silent', $mark, %passes);
+$traffic->is_served('a replica silent', %passes);
 $proxy->flow;
 again($replicas[1], 'answers flow');
 
-$mark = $traffic->mark;
 $_->cmd(qw(REPLICAOF NO ONE)) for @replicas;
-$traffic->more(300)->is_served('replicas without a primary', $mark, %passes);
+$traffic->more(300)->is_served('replicas without a primary', %passes);
 next_second();
-$mark = $traffic->mark;
 for (@replicas) {
     $_->cmd(qw(CONFIG SET replica-serve-stale-data no));
     $_->cmd('REPLICAOF', '127.0.0.1', RateLimit::Port::free_port());
 }
 $nginx->wait_log(qr/replica \Q@{[$_->address]}\E .* (?:does not serve|is down): masterdown/) for $replicas[0], $proxy;
 $primary->forget_calls;
-$traffic->more(300)->is_served('replicas that may not serve stale data', $mark, %passes);
+$traffic->more(300)->is_served('replicas that may not serve stale data', %passes);
 cmp_ok $primary->calls('hmget'), '>', 200, 'the primary answers';
 for (@replicas) {
     $_->cmd('REPLICAOF', '127.0.0.1', $primary->port);
@@ -88,19 +72,17 @@ for (@replicas) {
 }
 again($_, 'linked again') for @replicas;
 
-$mark = $traffic->mark;
 $primary->forget_calls;
 for (1 .. 20) {
     $primary->cmd(qw(SCRIPT FLUSH));
     $traffic->more(20);
 }
-$traffic->is_served('scripts flushed', $mark, %passes);
+$traffic->is_served('scripts flushed', %passes);
 cmp_ok $primary->calls('eval'), '>=', 1, 'they are sent again';
 
 my @passed = grep { $_->{uri} eq '/x' } @{$traffic->stop->since(0)};
 $nginx->stop;
-my $stored = 0;
-$stored += $primary->used($_) for @keys;
+my $stored = sum0($primary->used_of('default/3600', RateLimit::Traffic->keys));
 is $stored, @passed, 'every request is charged once';
 is $traffic->unanswered, 0, 'every request got a response';
 is $nginx->count_log(qr/dropped|in doubt|could not be checked|are lost/), 0, 'nothing was lost';

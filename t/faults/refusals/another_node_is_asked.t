@@ -22,14 +22,13 @@ my $nginx = RateLimit::Nginx->start(
     server => 'rate_limit_key k; rate_limit 1000r/h store=main; '
         . 'add_header X-Outcome $rate_limit_status always; '
         . 'location / {} location /deny { rate_limit_on_error deny; }',
-    files => {deny => ''},
 );
 my $client = $nginx->http;
 sub ask ($uri) { return outcome($client->get($uri)) }
 sub healthy () {
     $_->forget for $replica, $primary;
     return wait_until { ask('/x'); $replica->commands('hmget') && $primary->commands('hincrby') }
-        timeout => 15, what => 'both nodes to be up again';
+        what => 'both nodes to be up again';
 }
 is ask('/deny'), '200 PASSED', 'healthy';
 
@@ -85,8 +84,7 @@ for my $word (sort keys %written) {
     $primary->forget;
     $primary->set(writes => $written{$word});
     is ask('/deny'), '200 PASSED', "a charge answered by $word: the request is through already";
-    wait_until { $primary->writes } timeout => 8,
-        what => 'the charge';
+    wait_until { $primary->writes } what => 'the charge';
     is ask('/deny'), '200 PASSED', 'the next one asks the replica';
     $primary->set(writes => '');
     healthy();

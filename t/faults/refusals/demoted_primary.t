@@ -12,7 +12,6 @@ my $nginx = RateLimit::Nginx->start(
     server => 'rate_limit_key $http_x_key; rate_limit_store main; rate_limit_on_error deny;
         add_header X-Outcome $rate_limit_status always;
         location / { rate_limit 1000r/h; } location /reserve { rate_limit 1000r/h name=r mode=charge_refund; }',
-    files => {reserve => ''},
 );
 my $client = $nginx->http;
 my sub ask ($uri, $key) { return outcome($client->get($uri, 'X-Key' => $key)) }
@@ -38,7 +37,7 @@ cmp_ok $more, '>', 0, 'the tries write';
 cmp_ok $more, '<=', $proxy->connections - $tries + 1, 'one write a connection';
 
 $proxy->lead_to($new->port);
-wait_until { $new->used('k') == 13 } timeout => 9, what => 'all that waited';
+wait_until { $new->used('k') == 13 } what => 'all that waited';
 $nginx->wait_log(qr/takes charges again after/);
 is ask('/x', 'k'), '200 PASSED', 'after';
 is ask('/reserve', 'k'), '200 PASSED', 'reservations too';

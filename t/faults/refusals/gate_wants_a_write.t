@@ -15,7 +15,6 @@ my $nginx = RateLimit::Nginx->start(
     http => redis_block('main', $redis),
     server => 'rate_limit_key $arg_k; rate_limit_store main; location / { rate_limit 1000r/h; }
         location /reserve { rate_limit 9r/h name=r mode=charge_refund; }',
-    files => {reserve => ''},
 );
 my sub charges () { return scalar grep { @$_ < 10 } $redis->writes }
 my sub asked () { return scalar grep { @$_ >= 10 } $redis->writes }

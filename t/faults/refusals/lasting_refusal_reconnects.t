@@ -12,11 +12,8 @@ my ($old, $new) = map {
     })
 } qw(old new);
 my $proxy = RateLimit::Proxy->start(to => $old->port);
-my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', $proxy),
-    server => 'rate_limit_key $http_x_key; rate_limit_on_error deny; rate_limit_exempt_status 200;
-        location / { rate_limit 100r/h store=main; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('100r/h', redis_block('main', $proxy),
+    more => 'rate_limit_on_error deny; rate_limit_exempt_status 200;');
 my sub status () { return $nginx->get('/x', 'X-Key' => 'k')->status }
 
 is status(), 200, 'before';

@@ -3,11 +3,8 @@
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;
-my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', $redis),
-    server => 'rate_limit_key $http_x_key; rate_limit_store main; rate_limit_on_error deny;
-        add_header X-Outcome $rate_limit_status always; location / { rate_limit 3r/h; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('3r/h', redis_block('main', $redis),
+    more => 'rate_limit_on_error deny; add_header X-Outcome $rate_limit_status always;');
 my $client = $nginx->http;
 my sub ask () { return outcome($client->get('/x', 'X-Key' => 'k')) }
 
@@ -28,7 +25,7 @@ is ask(), '429 REJECTED', 'what waits counts here';
 is $redis->used('k'), 0, 'nothing is stored';
 rmdir "$folder/dump.rdb";
 $redis->cmd('BGSAVE');
-wait_until { $redis->used('k') == 3 } timeout => 9, what => 'all that waited';
+wait_until { $redis->used('k') == 3 } what => 'all that waited';
 $nginx->stop;
 is $nginx->count_log(qr/could not be checked|doubt|dropped|does not serve/), 0, 'nothing was lost, nobody down';
 

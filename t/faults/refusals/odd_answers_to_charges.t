@@ -82,8 +82,7 @@ my $replica = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
 });
 sub store ($n) {
     my $timeout = $cases[$n]{kind} eq 'silent' ? 'charge_timeout 1s;' : 'charge_timeout 9s;';
-    return "rate_limit_redis s$n { check_timeout 9s; connect_timeout 9s; $timeout
-        shard a primary=@{[$primary->address]} replica=@{[$replica->address]}; }\n";
+    return redis_block("s$n", [$primary, $replica], "check_timeout 9s; connect_timeout 9s; $timeout");
 }
 my $nginx = RateLimit::Nginx->start(
     http   => join('', map { store($_) } 0 .. $#cases) . 'rate_limit_on_error deny;',
@@ -131,7 +130,7 @@ wait_until {
         my ($kind, $got) = ($cases[$_]{kind}, $taken->{$_});
         grep { ($got->{$_} // 0) < $once{$_} } $kind =~ /^(?:paused|refused)$/ ? keys %once : 'after'
     } 0 .. $#cases
-} timeout => 6, what => 'the charges that waited or follow';
+} what => 'the charges that waited or follow';
 $nginx->stop;
 my ($sent, $taken) = map { costs($_) } qw(sent taken);
 for my $n (0 .. $#cases) {

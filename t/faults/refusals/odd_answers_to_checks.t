@@ -88,15 +88,13 @@ my ($primary, $replica) = map { node($_) } qw(primary replica);
 sub store ($name) {
     my $timeouts = $cases[substr $name, 1]{kind} eq 'silent' ? 'check_timeout 1500ms; charge_timeout 2s;'
         : 'check_timeout 9s; charge_timeout 9s;';
-    return "rate_limit_redis $name { $timeouts connect_timeout 9s;
-        shard a primary=@{[$primary->address]} replica=@{[$replica->address]}; }\n";
+    return redis_block($name, [$primary, $replica], "connect_timeout 9s; $timeouts");
 }
 my @stores = map { ("r$_", "b$_") } 0 .. $#cases;
 my $nginx  = RateLimit::Nginx->start(
     http   => join('', map { store($_) } @stores) . 'rate_limit_exempt_status 200; rate_limit_error_status 529;',
     server => 'rate_limit_key $http_x_key; rate_limit_store $http_x_store; rate_limit 1000r/h;
         add_header X-Outcome $rate_limit_status always; location / {} location /deny { rate_limit_on_error deny; }',
-    files => {deny => ''},
 );
 sub request ($uri, $store, $kind, $count) {
     return [$uri, 'X-Store' => $store, 'X-Key' => "$store.$kind.$count"];
@@ -149,12 +147,12 @@ wait_until {
     my @responses = $nginx->parallel(connections => 8, requests => [map { request('/deny', $_, 'sound', 4) } @down]);
     @down = @down[grep { seen($responses[$_]) ne '200 PASSED 4' } 0 .. $#down];
     !@down
-} timeout => 6, what => 'every store to serve again';
+} what => 'every store to serve again';
 wait_until {
     $replica->forget;
     $nginx->parallel(connections => 8, requests => [map { request('/deny', $_, 'sound', 4) } @stores]);
     $replica->commands('hmget') == @stores
-} timeout => 6, what => 'every replica to be asked again';
+} what => 'every replica to be asked again';
 is $nginx->count_log(qr/exited/), 0, 'no worker died';
 
 done;

@@ -5,10 +5,9 @@ use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);
 my $redis  = $shards->primary;
-my $nginx  = RateLimit::Nginx->start(
-    http   => $shards->block('main', 'check_timeout 100ms; charge_timeout 400ms; connect_timeout 2s;'),
-    server => 'keepalive_requests 1000000; location / { rate_limit_key $http_x_key; rate_limit 100000r/h store=main; }',
-);
+my $nginx  = RateLimit::Nginx->with_limit('100000r/h',
+    $shards->block('main', 'check_timeout 100ms; charge_timeout 400ms; connect_timeout 2s;'),
+    more => 'keepalive_requests 1000000;');
 my ($admitted, $n) = (0, 0);
 my sub traffic ($requests) {
     my @requests = map { ['/x', 'X-Key' => 'k' . $n++ % 50] } 1 .. $requests;

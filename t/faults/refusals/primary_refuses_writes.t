@@ -18,7 +18,6 @@ for my $replicas (0, 1) {
                 rate_limit_on_error deny; }
             location /probe { rate_limit_key $http_x_key; rate_limit 1000r/h name=probe store=main;
                 rate_limit_on_error deny; }',
-        files => {many => '', probe => ''},
     );
     my $client = $nginx->http;
     my $many   = 0;
@@ -55,7 +54,7 @@ for my $replicas (0, 1) {
         over_limit();
         is $primary->used('k', 'many/3600'), $many - 10, "$word: no charge is taken";
         $primary->cmd(@$accept);
-        wait_until { $primary->used('k', 'many/3600') == $many } timeout => 9, what => 'all that waited';
+        wait_until { $primary->used('k', 'many/3600') == $many } what => 'all that waited';
         passes(3);
         wait_until { $primary->used('k', 'many/3600') == $many } what => 'charges to go as before';
     }

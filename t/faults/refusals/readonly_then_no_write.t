@@ -6,11 +6,8 @@ use RateLimit::Test;
 my $old   = RateLimit::Redis->start;
 my $new   = RateLimit::Redis->start(replica_of => $old);
 my $proxy = RateLimit::Proxy->start(to => $old->port);
-my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', $proxy, 'check_timeout 9s; connect_timeout 9s; charge_timeout 9s;'),
-    server => 'rate_limit_key $http_x_key; rate_limit_on_error deny; add_header X-Outcome $rate_limit_status always;
-        location / { rate_limit 3r/h store=main mode=charge_refund; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('3r/h mode=charge_refund', redis_block('main', $proxy, timeouts('9s')),
+    more => 'rate_limit_on_error deny; add_header X-Outcome $rate_limit_status always;');
 my sub ask ($key) { return outcome($nginx->get('/x', 'X-Key' => $key)) }
 
 is ask('used-up'), '200 PASSED', "$_ of 3" for 1 .. 3;
@@ -21,7 +18,7 @@ $old->cmd('REPLICAOF', '127.0.0.1', $new->port);
 
 # Both lie in one connection, in this order.
 $proxy->stall('questions');
-my @clients = map { my $client = $nginx->http; $client->start_request('GET', '/x', ['X-Key' => $_]); $client } qw(other used-up);
+my @clients = map { $nginx->begin('/x', 'X-Key' => $_) } qw(other used-up);
 $proxy->flow;
 is_deeply [map { outcome($_->response) } @clients], ['503 ERROR_DENIED', '429 REJECTED'], 'READONLY, and an answer';
 wait_until { ask('later') eq '200 PASSED' } what => 'reservations at the new primary';

@@ -42,7 +42,7 @@ is ask('odd'), '503 ERROR_DENIED', 'a server without HMGET';
 said qr/of "odd" answered HMGET: "ERR unknown command 'hmget'": another error/, 'its words';
 
 $redis->cmd(qw(ACL SETUSER no-hset +hset));
-wait_until { ($redis->hash("rl:no-hset:$window")->{used} // 0) == 3 } timeout => 9, what => 'what waited';
+wait_until { ($redis->hash("rl:no-hset:$window")->{used} // 0) == 3 } what => 'what waited';
 said qr/of "no-hset" takes charges again/, 'and it is told';
 $nginx->stop;
 is $nginx->count_log(qr/mona/), 0, 'no line has the key';

@@ -4,18 +4,14 @@ use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start;
 my $replica = RateLimit::Redis->start(replica_of => $redis);
-my $nginx   = RateLimit::Nginx->start(
-    events => 'worker_connections 4;',
-    http   => redis_block('main', [$redis, $replica], ''),
-    server => 'location / { rate_limit_key k; rate_limit 100r/h store=main; }',
-);
+my $nginx   = RateLimit::Nginx->with_limit('100r/h', redis_block('main', [$redis, $replica], ''),
+    key => 'k', events => 'worker_connections 4;');
 $nginx->expect_log(qr/worker_connections are not enough/);
 my $client = $nginx->http;
 is $client->get('/x')->status, 200, 'a request is served';
 $nginx->wait_log(qr/is down: worker_connections are not enough/);
 is $client->get('/x')->status, 200, 'and the next';
 $client->close;
-wait_until { $redis->used('k') == 2 }
-    timeout => 8, what => 'the charges once a connection is free';
+wait_until { $redis->used('k') == 2 } what => 'the charges once a connection is free';
 
 done;

@@ -6,16 +6,8 @@ use RateLimit::Test;
 my $connections = 16;
 my $shards  = RateLimit::Shards->start(1, replicas => 1);
 my $primary = $shards->primary;
-my $nginx   = RateLimit::Nginx->start(
-    workers => 2,
-    http    => RateLimit::Traffic::log_format() . $shards->block('main'),
-    server  => RateLimit::Traffic::log() . 'rate_limit_key $http_x_key; rate_limit_error_status 529;
-        rate_limit 1000000r/h store=main; location / {} location /deny { rate_limit_on_error deny; }',
-    files => {deny => ''},
-);
-my @keys    = map { "k$_" } 1 .. 10;
-my $traffic = RateLimit::Traffic->start($nginx, connections => $connections,
-    requests => [map { my $key = $_; map { [$_, 'X-Key' => $key] } qw(/x /deny) } @keys]);
+my $nginx   = RateLimit::Traffic->nginx(workers => 2, http => $shards->block('main'));
+my $traffic = RateLimit::Traffic->start($nginx, connections => $connections);
 my $rounds = 5;
 for (1 .. $rounds) {
     $traffic->more(100);
@@ -23,13 +15,13 @@ for (1 .. $rounds) {
 }
 my $mark = $traffic->mark;
 $nginx->kill_worker($_) for $nginx->workers;
-$traffic->more(200)->is_served('new workers', $mark, timeout => 5, passes => 1);
-$traffic->stop->is_served('all the time', 0, timeout => 5, passes => 1);
+$traffic->more(200)->is_served('new workers', since => $mark, timeout => 5, passes => 1);
+$traffic->stop->is_served('all the time', since => 0, timeout => 5, passes => 1);
 my $killed = $rounds + 2;
 cmp_ok $traffic->unanswered, '<=', $killed * $connections, 'only requests of killed workers got no response';
 
 my $admitted = @{$traffic->since(0)};
-sub stored () { return sum0($primary->used_of('default/3600', @keys)) }
+sub stored () { return sum0($primary->used_of('default/3600', RateLimit::Traffic->keys)) }
 my $last = -1;
 wait_until { my $same = stored() == $last; $last = stored(); $same } what => 'charges under way';
 $nginx->stop;

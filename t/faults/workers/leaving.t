@@ -7,12 +7,8 @@ my $redis = RateLimit::Redis->start;
 my $proxy = RateLimit::Proxy->start(to => $redis->port);
 sub start ($name, %opt) {
     my $charge_timeout = 'charge_timeout ' . ($opt{charge_timeout} // '99s') . ';';    # longer than the end of nginx is waited for
-    return RateLimit::Nginx->start(
-        workers => $opt{workers} // 2,
-        http    => "rate_limit_redis main { check_timeout 9s; connect_timeout 9s; $charge_timeout "
-            . "shard a primary=@{[$proxy->address]} replica=@{[$redis->address]}; }",
-        server => "location / { rate_limit_key \$http_x_key; rate_limit 1000r/h name=$name store=main; }",
-    );
+    my $block = redis_block('main', [$proxy, $redis], "check_timeout 9s; connect_timeout 9s; $charge_timeout");
+    return RateLimit::Nginx->with_limit("1000r/h name=$name", $block, workers => $opt{workers} // 2);
 }
 sub seconds ($action) {
     my $begun = monotonic();

@@ -7,21 +7,12 @@ my $shards  = RateLimit::Shards->start(1, replicas => 1);
 my $primary = $shards->primary;
 
 sub http ($check_timeout) {
-    return RateLimit::Traffic::log_format()
-        . $shards->block('main', "check_timeout $check_timeout; connect_timeout $check_timeout; charge_timeout 1500ms;");
+    return $shards->block('main', "check_timeout $check_timeout; connect_timeout $check_timeout; charge_timeout 1500ms;");
 }
-my $nginx = RateLimit::Nginx->start(
-    workers => 2,
-    http    => http('9s'),
-    server => RateLimit::Traffic::log() . 'rate_limit_key $http_x_key; rate_limit_error_status 529;
-        rate_limit 1000000r/h store=main; location / {} location /deny { rate_limit_on_error deny; }',
-    files => {deny => ''},
-);
-my @keys    = map { "k$_" } 1 .. 10;
-my $traffic = RateLimit::Traffic->start($nginx, connections => 8, keepalive => 0,
-    requests => [map { my $key = $_; map { [$_, 'X-Key' => $key] } qw(/x /deny) } @keys]);
+my $nginx   = RateLimit::Traffic->nginx(workers => 2, http => http('9s'));
+my $traffic = RateLimit::Traffic->start($nginx, keepalive => 0);
 
-sub stored () { return sum0($primary->used_of('default/3600', @keys)) }
+sub stored () { return sum0($primary->used_of('default/3600', RateLimit::Traffic->keys)) }
 
 $traffic->more(100);
 for (1 .. 4) {
@@ -29,17 +20,15 @@ for (1 .. 4) {
     $traffic->more(50);
 }
 wait_until { !$nginx->old_workers } what => 'old workers to leave';
-$traffic->more(50)->is_served('four reloads', 0, timeout => 9, passes => 1);
+$traffic->more(50)->is_served('four reloads', timeout => 9, passes => 1);
 $traffic->stop;
 my $admitted = @{$traffic->since(0)};
 wait_until { stored() == $admitted } what => 'all charges';
 is $traffic->unanswered, 0, 'every request got a response';
 is $nginx->count_log(qr/rate limit:|could not be checked/), 0, 'not a word about it';
 
-$nginx->reload(http => http('600ms'), wait_old => 1);
-my $mark = $traffic->mark;
-$traffic = RateLimit::Traffic->start($nginx, connections => 8, keepalive => 0,
-    requests => [map { my $key = $_; map { [$_, 'X-Key' => $key] } qw(/x /deny) } @keys]);
+$nginx->reload(http => RateLimit::Traffic::log_format() . http('600ms'), wait_old => 1);
+$traffic = RateLimit::Traffic->start($nginx, keepalive => 0);
 $traffic->more(50);
 $_->freeze for $shards->all;
 ok eval { $nginx->reload(wait_old => 1) }, 'old workers leave a frozen Redis';
@@ -49,7 +38,7 @@ wait_until {
     my $last = $traffic->mark;
     !grep { $_->{outcome} ne 'PASSED' } @{$traffic->more(50)->since($last)}
 } what => 'new workers to be served';
-$traffic->stop->is_served('a reload while all is frozen', $mark, timeout => 0.6);
+$traffic->stop->is_served('a reload while all is frozen', timeout => 0.6);
 is $traffic->unanswered, 0, 'every request got a response';
 cmp_ok stored(), '<=', $admitted + grep({ $_->{outcome} =~ /PASSED|ERROR_ALLOWED/ } @{$traffic->since(0)}),
     'nothing is charged twice';

@@ -4,18 +4,13 @@
 use RateLimit::Test;
 
 my $fake = RateLimit::FakeRedis->start(handler => holding_reads());
-my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', $fake, 'check_timeout 20s; charge_timeout 20s; connect_timeout 5s;'),
-    server => 'location / { rate_limit_key $http_x_key; rate_limit 99r/h store=main; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('99r/h', redis_block('main', $fake, timeouts('20s')));
 
-my @waiting = map { $nginx->http } 1 .. 20;
-$_->start_request('GET', '/x', ['X-Key' => 'old']) for @waiting;
+my @waiting = map { $nginx->begin('/x', 'X-Key' => 'old') } 1 .. 20;
 wait_until { $fake->commands('hmget') == 20 } what => 'the checks';
 $nginx->reload(server => 'location / { rate_limit_key $http_x_key; rate_limit 5r/h name=new store=main; }');
 is scalar($nginx->old_workers), 1, 'the old worker waits for its requests';
-my $new = $nginx->http;
-$new->start_request('GET', '/x', ['X-Key' => 'new']);
+my $new = $nginx->begin('/x', 'X-Key' => 'new');
 wait_until { $fake->commands('hmget') == 21 } what => 'a check of the new worker';
 $fake->release('gate');
 is_deeply statuses(map { $_->response } @waiting), {200 => 20}, 'requests of the old worker are answered';
@@ -24,8 +19,7 @@ wait_until { !$nginx->old_workers } what => 'the old worker to leave';
 is scalar(grep { "@$_" =~ m{rl:default/3600:old} } $fake->writes), 20,
     'having charged each';
 
-my $last = $nginx->http;
-$last->start_request('GET', '/x', ['X-Key' => 'last']);
+my $last = $nginx->begin('/x', 'X-Key' => 'last');
 wait_until { $fake->commands('hmget') == 22 } what => 'the check';
 kill QUIT => $nginx->pid;
 wait_until { $nginx->old_workers } what => 'the worker to shut down';

@@ -11,8 +11,8 @@ package RateLimit::Backend;
 #   $backend->release('gate');
 #
 # A request has method, uri, headers (names in lower case), body. A handler returns [STATUS, HEADERS, BODY]
-# or raw bytes. Without a handler the answer is 200 and the URI, unless the URI asks for more: "status=304", "cost=5" (a header
-# X-Cost), "slow" (when the test releases 'gate'). See RateLimit::Server for the rest.
+# or raw bytes. Without a handler the answer is 200 and the URI, unless the URI asks for more: "status=304" or "/304", "cost=5"
+# (a header X-Cost), "slow" (when the test releases 'gate'), "silent" (never). See RateLimit::Server for the rest.
 
 use strict;
 use warnings;
@@ -41,7 +41,8 @@ sub received ($self, $conn) {
 sub as_asked ($request, $conn) {
     my $uri    = $request->{uri};
     my @cost   = $uri =~ /cost=(\w+)/ ? ('X-Cost' => $1) : ();
-    my $answer = [$uri =~ /status=(\d+)/ ? $1 : 200, \@cost, $uri];
+    my $answer = [$uri =~ m{(?:status=|/)(\d{3})\b} ? $1 : 200, \@cost, $uri];
+    return if $uri =~ /silent/;
     return $uri =~ /slow/ ? $conn->hold('gate', $answer) : $answer;
 }
 

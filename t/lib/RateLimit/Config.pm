@@ -3,6 +3,7 @@ package RateLimit::Config;
 # What nginx -t says of a configuration's http level, one directive a line: "a; b { c; }" is written so.
 #
 #   accepts($text, $name);                   # returns the warnings
+#   accepts_quietly($text, $name);           # accepted, without a warning
 #   refuses($text, $at, qr/.../, $name);     # one [emerg] that matches and names the file and the line with $at
 #   warns($text, $at, qr/.../, $name);       # accepted, with one such [warn]
 #   notices($text, $at, qr/.../, $name);     # accepted, with no [warn], and one such [notice] that names a line
@@ -16,7 +17,7 @@ use Test::More ();
 use RateLimit::Folder;
 use RateLimit::Nginx;
 
-our @EXPORT = qw(accepts refuses warns notices);
+our @EXPORT = qw(accepts accepts_quietly refuses warns notices);
 
 # The messages as the error log has them; nginx -t writes them to stderr too.
 sub test_lines ($text) {
@@ -46,6 +47,12 @@ sub accepts ($text, $name = $text) {
     my ($code, $output, @lines) = test_lines($text);
     report($code == 0, "accepted: $name", $text, $output);
     return grep { /^warn/ } @lines;
+}
+
+sub accepts_quietly ($text, $name = $text) {
+    my ($code, $output, @lines) = test_lines($text);
+    report($code == 0 && !(grep { /^warn/ } @lines), "accepted without a warning: $name", $text, $output);
+    return;
 }
 
 sub refuses ($text, $at, $pattern, $name = $text) {

@@ -6,6 +6,7 @@ package RateLimit::Load;
 #                            headers => ['X-Key' => 'a']);
 #   my @responses = parallel(port => 8080, connections => 4,
 #                            requests => [['/x', 'X-Key' => 'a'], ['/y'], ...]);
+#   my @statuses = storm(\@nginx, connections => 100, ...);    # the same at each of two at the same time: all their statuses
 #   my $count = statuses(@responses);     # {200 => 5, 429 => 3995}
 #
 # Responses come in the order of the requests. A connection that the server closes is opened again; a
@@ -20,11 +21,13 @@ use Carp qw(croak);
 use Errno qw(EAGAIN EINPROGRESS EINTR);
 use Exporter 'import';
 use Socket qw(:DEFAULT SOCK_NONBLOCK IPPROTO_TCP TCP_NODELAY);
+use RateLimit::Folder;
 use RateLimit::HTTP;
+use RateLimit::Process;
 use RateLimit::Response;
 use RateLimit::Wait;
 
-our @EXPORT = qw(parallel statuses);
+our @EXPORT = qw(parallel storm statuses);
 
 sub parallel (%opt) {
     my @texts = ref $opt{requests}
@@ -51,6 +54,17 @@ sub parallel (%opt) {
         }
     }
     return @{$run->{responses}};
+}
+
+sub storm ($machines, %load) {
+    my ($here, $there) = @$machines;
+    my $file  = $there->folder . '/storm';
+    my $other = RateLimit::Process->start(name => 'storm', run => sub {
+        write_text($file, join "\n", map { $_->status } $there->parallel(%load));
+    });
+    my @statuses = map { $_->status } $here->parallel(%load);
+    $other->wait(60) or croak 'the storm does not end';
+    return @statuses, split /\n/, read_text($file);
 }
 
 sub text ($uri, $headers, %opt) {

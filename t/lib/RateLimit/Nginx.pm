@@ -6,18 +6,23 @@ package RateLimit::Nginx;
 #   my $nginx = RateLimit::Nginx->start(http => 'server { listen 127.0.0.1:%%PORT%%; ... }');
 #   my $nginx = RateLimit::Nginx->start(conf => 'events {} http { %%HTTP%% ... }');
 #
-# server and http may come together (http first). In every text %%PORT%% (%%PORT_1%%, %%PORT_2%% ...) are
-# free ports and %%DIR%% is the folder; in conf, which is all but load_module, daemon, pid, error_log, user
-# and env, %%HTTP%% are the http level defaults. Other options: main => TEXT, events => TEXT,
+#   my $nginx = RateLimit::Nginx->with_limit('5r/h', redis_block('main', $redis), key => '$arg_k', more => TEXT);
+#           # one location with that limit, counted in the store "main" by that key (default: $http_x_key), and more directives
+#
+# server and http may come together (http first); with reuseport => 1 each worker listens to the server itself. In every
+# text %%PORT%% (%%PORT_1%%, %%PORT_2%% ...) are free ports and %%DIR%% is the folder; in conf, which is all but
+# load_module, daemon, pid, error_log, user and env, %%HTTP%% are the http level defaults. Other options: main => TEXT, events => TEXT,
 # workers => 1, log_level => 'info' (or 'debug'), access_log => TEXT (default off), env => {NAME => VALUE}
-# (also kept by env directives), clock => 1 (see travel; with speed => N all of its time, timers' too, runs
-# so much faster instead), binary, module, files => {NAME => TEXT}: static
-# files at the default root, where "/" and "/x" are always; "return" answers before limits are looked at.
+# (also kept by env directives), clock => 1 (see travel), speed => N (all of its time, timers' too, runs so much faster;
+# what waits for a client waits for hours then), binary, module, files => {NAME => TEXT}: static files at the default root,
+# where "/" and "/x" are always, and an empty one for each "location /NAME {"; "return" answers before limits are looked at.
 #
 #   $nginx->port;  $nginx->port(1);  $nginx->folder;  $nginx->pid;  $nginx->workers (pids);
 #   $nginx->get('/x', HEADERS ...);  head, post('/x', BODY, HEADERS ...), request: a connection each,
 #                                          # return after the log phase
 #   $nginx->http;                          # a keep-alive RateLimit::HTTP
+#   $nginx->begin('/x', HEADERS ...);      # such a one, with a GET sent and its response to come
+#   $nginx->reach($backend, '/x', HEADERS ...);      # the same, when the request is at that upstream
 #   $nginx->parallel(connections => 400, requests => 4000, uri => '/x');       # see RateLimit::Load
 #   $nginx->reload(server => NEW ...);     # waits for the new workers; wait_old => 1: old ones gone too
 #   $nginx->stop;                          # graceful; dies when it takes longer than the timeout
@@ -49,6 +54,7 @@ use RateLimit::Process;
 use RateLimit::Wait;
 
 my ($faketime) = glob '/usr/lib/*/faketime/libfaketime.so.1';
+my $patient = 'keepalive_timeout 100h; keepalive_time 100h; keepalive_requests 1000000; client_header_timeout 100h;';
 my (@started, %build);
 
 sub binary () {
@@ -82,7 +88,7 @@ sub create ($class, %opt) {
     my %files = ('index.html' => "index\n", x => "x\n", %{$self->{files} // {}});
     write_text("$self->{folder}/html/$_", $files{$_}) for keys %files;
     push @started, $self;
-    $self->{env} = {%{$self->{env} // {}}, $self->clock_env} if $self->{clock};
+    $self->{env} = {%{$self->{env} // {}}, $self->clock_env} if $self->{clock} || $self->{speed};
     $self->write_config;
     return $self;
 }
@@ -97,6 +103,12 @@ sub start ($class, %opt) {
         $self->workers >= $self->expected_workers && !grep { !listens($_) } $self->listening
     } timeout => 15, what => 'nginx to listen on ' . join ', ', $self->listening;
     return $self;
+}
+
+sub with_limit ($class, $limit, $store, %opt) {
+    my ($key, $more) = (delete $opt{key} // '$http_x_key', delete $opt{more} // '');
+    my $server = "location / { rate_limit_key $key; rate_limit $limit store=main; $more }";
+    return $class->start(%opt, http => $store, server => $server);
 }
 
 sub command ($self) {
@@ -129,7 +141,7 @@ sub http_defaults ($self) {
     my $build = build_of($self->{binary});
     my @built = grep { $build !~ /--without-http_\Q$_\E_module/ } qw(proxy fastcgi uwsgi scgi);
     return join "\n    ", (map { "${_}_temp_path $self->{folder}/$_;" } 'client_body', @built),
-        'access_log ' . ($self->{access_log} // 'off') . ';', 'default_type text/plain;';
+        'access_log ' . ($self->{access_log} // 'off') . ';', 'default_type text/plain;', $self->{speed} ? $patient : ();
 }
 
 sub write_config ($self) {
@@ -141,13 +153,17 @@ sub write_config ($self) {
     if (defined $self->{conf}) {
         $text .= $self->{conf};
     } else {
+        my $each   = $self->{reuseport} ? ' reuseport' : '';
         my $server =
-            defined $self->{server} ? "server {\nlisten 127.0.0.1:%%PORT%%;\n$self->{server}\n}\n" : '';
+            defined $self->{server} ? "server {\nlisten 127.0.0.1:%%PORT%%$each;\n$self->{server}\n}\n" : '';
         $text .= sprintf "worker_processes %d;\n%s\nevents {\n%s\n}\nhttp {\n    %%%%HTTP%%%%\n%s\n%s}\n",
             $self->{workers}, $self->{main} // '', $self->{events} // 'worker_connections 2048;',
             $self->{http} // '', $server;
     }
-    write_text("$self->{folder}/nginx.conf", $self->fill_in($text));
+    $text = $self->fill_in($text);
+    write_text("$self->{folder}/nginx.conf", $text);
+    my @missing = grep { !-e } map { "$self->{folder}/html/$_" } $text =~ m{\blocation (?:= )?/([\w-]+) *\{}g;
+    write_text($_, '') for @missing;
     return;
 }
 
@@ -187,6 +203,7 @@ sub http ($self, @opt)        { return RateLimit::HTTP->new(port => $self->port,
 sub get ($self, $uri, @headers)  { return $self->request('GET',  $uri, \@headers) }
 sub head ($self, $uri, @headers) { return $self->request('HEAD', $uri, \@headers) }
 sub post ($self, $uri, $body, @headers) { return $self->request('POST', $uri, \@headers, $body) }
+sub begin ($self, $uri, @headers) { return $self->http->start_request('GET', $uri, \@headers) }
 sub parallel ($self, %opt) { return RateLimit::Load::parallel(port => $self->port, %opt) }
 
 # A response can be read before its log phase has run; when nginx closes the connection, it has.
@@ -195,6 +212,13 @@ sub request ($self, @words) {
     my $response = $http->request(@words);
     $http->finish;
     return $response;
+}
+
+sub reach ($self, $backend, @request) {
+    my $before = $backend->requests;
+    my $http   = $self->begin(@request);
+    wait_until { $backend->requests > $before } what => "$request[0] at the upstream";
+    return $http;
 }
 
 # A worker takes its title at the end of its initialisation.

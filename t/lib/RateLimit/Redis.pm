@@ -19,6 +19,7 @@ package RateLimit::Redis;
 #   $redis->stored('alice', 'core/60');         # the fields of a limit's window: of rl:core/60:alice; default/3600 is the default
 #   $redis->used('alice', 'core/60');           # what is used of it, 0 when there is no such window
 #   $redis->used_of('core/60', @keys);          # of each of many, at once
+#   $redis->used_by_key;                        # of all windows: {KEY => USED}
 #   $redis->hold_only($key, 5000, used => 1);   # nothing else; expires in so many milliseconds, undef: never
 #   $redis->expires_in($key, 5000);             # or up to 900 ms less
 #   $replica->wait_synced;                      # everything written on the primary so far is readable here
@@ -179,6 +180,8 @@ sub used ($self, @window) { return $self->stored(@window)->{used} // 0 }
 sub used_of ($self, $window, @keys) {
     return map { $_ // 0 } $self->pipeline(map { ['HGET', "rl:$window:$_", 'used'] } @keys);
 }
+
+sub used_by_key ($self) { return {map { $_ => $self->hash($_)->{used} } $self->keys} }
 
 sub hold_only ($self, $key, $expiry, @fields) {
     $self->flush;

@@ -7,7 +7,10 @@ package RateLimit::Response;
 #   $r->date         # when it was made, by the server's clock: seconds since the epoch
 #   limits($r)       # {limit, used, remaining, reset, resource, retry_after}: what the github headers say;
 #                    # a header that is absent is absent here; one that came twice dies
+#   shows($r, 429, {used => 5, retry_after => undef}, 'what')    # tests its status and what its headers say of these; {}: that
+#                    # it has none of them
 #   outcome($r)      # "200 PASSED": its status and X-Outcome, which the test's nginx sets to $rate_limit_status
+#   workers_of(@r)   # the workers that made them, each once, by X-Worker, which the test's nginx sets to $pid
 #   outcomes(@r)     # {'200 PASSED' => 5, ...}
 #   RateLimit::Response->take(\$buffer, method => 'HEAD', eof => 1)   # undef while incomplete
 
@@ -17,9 +20,11 @@ use feature 'signatures';
 
 use Carp qw(croak);
 use Exporter 'import';
+use List::Util ();
+use Test::More ();
 use Time::Local qw(timegm);
 
-our @EXPORT = qw(limits outcome outcomes);
+our @EXPORT = qw(limits shows outcome outcomes workers_of);
 
 sub status ($self)   { return $self->{status} }
 sub body ($self)     { return $self->{body} }
@@ -105,7 +110,16 @@ sub limits ($response) {
     return \%found;
 }
 
+sub shows ($response, $status, $expected, $what) {
+    local $Test::Builder::Level = $Test::Builder::Level + 1;
+    my %shown = %{limits($response)};
+    my %asked = %$expected ? map { $_ => $shown{$_} } keys %$expected : %shown;
+    return Test::More::is_deeply({status => $response->status, %asked}, {status => $status, %$expected}, $what);
+}
+
 sub outcome ($response) { return join ' ', $response->status, $response->header('X-Outcome') // '-' }
+
+sub workers_of (@responses) { return List::Util::uniq(map { $_->header('X-Worker') } @responses) }
 
 sub outcomes (@responses) {
     my %count;

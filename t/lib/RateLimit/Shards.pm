@@ -7,12 +7,14 @@ package RateLimit::Shards;
 #   redis_block('main', $primary, "check_timeout 50ms;");           # the same of any server, or of a proxy
 #   redis_block('main', [$primary, $replica], ...);
 #
-# Without further directives a block has timeouts that no test is to meet, even on a busy machine; '' means nginx's own.
+# Without further directives a block has timeouts that no test is to meet, even on a busy machine; '' means nginx's own;
+# timeouts('20s') are all three of that length. For a server an address may stand: '127.0.0.1:%%PORT_1%%'.
 #
 #   $shards->primary(0)->cmd(...);  $shards->replica(0, 1);  $shards->replicas(0);  $shards->all;
 #   $shards->names;                  # a, b, c, ... unless names => [...] says otherwise
 #   $shards->wait_synced;  $shards->flush;  $shards->forget_calls;
 #   $shards->find($key);             # the primary that holds the key, undef if none
+#   $shards->used($key);             # what is used of it, 0 where it is nowhere
 
 use strict;
 use warnings;
@@ -21,7 +23,7 @@ use feature 'signatures';
 use Exporter 'import';
 use RateLimit::Redis;
 
-our @EXPORT = qw(redis_block);
+our @EXPORT = qw(redis_block timeouts);
 
 my $patient = 'check_timeout 9s; connect_timeout 9s;';
 
@@ -66,6 +68,11 @@ sub find ($self, $key) {
     return $found;
 }
 
+sub used ($self, $key) {
+    my $found = $self->find($key);
+    return $found ? $found->hash($key)->{used} : 0;
+}
+
 sub block ($self, $name, $more = $patient) {
     return block_of($name, $more, map { [$_->{name}, $_->{primary}, @{$_->{replicas}}] } @{$self->{shards}});
 }
@@ -74,10 +81,12 @@ sub redis_block ($name, $servers, $more = $patient) {
     return block_of($name, $more, ['a', ref $servers eq 'ARRAY' ? @$servers : $servers]);
 }
 
+sub timeouts ($time) { return join ' ', map { "${_}_timeout $time;" } qw(check connect charge) }
+
 sub block_of ($name, $more, @shards) {
     my @lines = map {
-        my ($shard, $primary, @replicas) = @$_;
-        join ' ', "    shard $shard", 'primary=' . $primary->address, map { 'replica=' . $_->address } @replicas
+        my ($shard, $primary, @replicas) = map { ref ? $_->address : $_ } @$_;
+        join ' ', "    shard $shard", "primary=$primary", map { "replica=$_" } @replicas
     } @shards;
     return join '', "rate_limit_redis $name {\n", (map { "$_;\n" } @lines), "    $more\n}\n";
 }

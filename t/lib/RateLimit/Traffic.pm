@@ -6,12 +6,16 @@ package RateLimit::Traffic;
 #   my $seen = $traffic->mark;         # a place in what nginx has logged so far
 #   $traffic->since($seen);            # requests that ended since: [{status, outcome, wait, took, uri, key}, ...]
 #   $traffic->more(200);               # waits for that many further requests
-#   $traffic->is_served('what', $seen, timeout => 0.6);     # tests what each of them got: see below
+#   $traffic->is_served('what', timeout => 0.6);    # tests what each got that ended since the last such test: see below;
+#                                      # since => $seen: since then
 #   $traffic->unanswered;              # requests without a response; after stop
 #   $traffic->stop;                    # waits for those under way
 #
-# nginx is started with http => RateLimit::Traffic::log_format() . ..., server => RateLimit::Traffic::log() . ...; wait is
-# $rate_limit_store_time, took the whole request's time by nginx's clock.
+#   my $nginx = RateLimit::Traffic->nginx(http => ..., ...);    # of RateLimit::Nginx, with the log that this needs
+#   RateLimit::Traffic->start($nginx, uris => ['/x'], keys => ['a'], ...);     # for the default requests: each uri of each key
+#
+# Without a server's text there are /x, which allows where nobody can be asked, and /deny, which denies; they are the default
+# uris, and k1 to k10 the default keys. wait is $rate_limit_store_time, took the whole request's time by nginx's clock.
 
 use strict;
 use warnings;
@@ -20,6 +24,7 @@ use feature 'signatures';
 use Test::More;
 use RateLimit::Folder;
 use RateLimit::Load;
+use RateLimit::Nginx;
 use RateLimit::Process;
 use RateLimit::Wait;
 
@@ -29,11 +34,23 @@ sub log_format () {
     return 'log_format traffic "$status $rate_limit_status $rate_limit_store_time $request_time $uri $http_x_key";';
 }
 
-sub log () { return 'access_log %%DIR%%/traffic traffic; keepalive_requests 1000000;' }
+sub access_log () { return 'access_log %%DIR%%/traffic traffic; keepalive_requests 1000000;' }
+
+sub nginx ($class, %opt) {
+    my $server = $opt{server}
+        // 'rate_limit 1000000r/h store=main; location / {} location /deny { rate_limit_on_error deny; }';
+    return RateLimit::Nginx->start(%opt, http => log_format() . $opt{http},
+        server => access_log() . "rate_limit_key \$http_x_key; rate_limit_error_status 529; $server");
+}
+
+sub keys ($class) { return map { "k$_" } 1 .. 10 }
 
 sub start ($class, $nginx, %load) {
+    my ($uris, $keys) = (delete $load{uris} // ['/x', '/deny'], delete $load{keys} // [$class->keys]);
+    $load{requests} //= [map { my $key = $_; map { [$_, 'X-Key' => $key] } @$uris } @$keys];
     my $prefix = test_folder() . '/traffic-' . ++$count;
     my $self = bless {prefix => $prefix, log => $nginx->folder . '/traffic'}, $class;
+    $self->{judged} = $self->mark;
     my @load = (port => $nginx->port, connections => 8, %load);
     $self->{process} = RateLimit::Process->start(name => 'traffic', run => sub {
         while (!-e "$prefix-stop") {
@@ -81,8 +98,10 @@ my %expected = (
     '/full' => qr/^(?:429 REJECTED|200 ERROR_ALLOWED)$/,
 );
 
-sub is_served ($self, $what, $mark, %opt) {
+sub is_served ($self, $what, %opt) {
+    my $mark = $opt{since} // $self->{judged};
     wait_until { @{$self->since($mark)} >= 20 } timeout => 10, what => "requests while $what";
+    $self->{judged} = $self->mark;
     my $seen  = $self->since($mark);
     my @wrong = grep { $_->[1] !~ $expected{$_->[0]} } map { [$_->{uri}, "$_->{status} $_->{outcome}"] } @$seen;
     is_deeply \@wrong, [], "$what: " . @$seen . ' requests, each served as configured';

@@ -10,6 +10,8 @@ package RateLimit::Wait;
 #   about($got, $wanted, 5)    # true when they differ by less than patience(5), which a test may have taken meanwhile
 #   now                        # the wall clock as nginx reads it; time() lags a few milliseconds behind, and so may be of the second before
 #   monotonic                  # a clock that nobody sets
+#   let_pass(0.15)             # so many seconds, where nothing tells that something will not happen any more
+#   next_second                # until time() says the next one
 
 use strict;
 use warnings;
@@ -21,7 +23,7 @@ use List::Util qw(max);
 use Time::HiRes qw(sleep);
 use POSIX ();
 
-our @EXPORT = qw(wait_until monotonic now patience about);
+our @EXPORT = qw(wait_until monotonic now patience about let_pass next_second);
 
 sub monotonic () { return Time::HiRes::clock_gettime(Time::HiRes::CLOCK_MONOTONIC()) }
 
@@ -41,6 +43,16 @@ sub wait_until : prototype(&@) {
         croak sprintf('waited %g s for %s', $limit, $opt{what} // 'a condition') if monotonic() >= $end;
         sleep 0.01;
     }
+}
+
+sub let_pass ($seconds) {
+    my $end = monotonic() + $seconds;
+    return wait_until { monotonic() >= $end } timeout => $seconds + 15;
+}
+
+sub next_second () {
+    my $second = time;
+    return wait_until { time > $second } what => 'the next second';
 }
 
 1;

@@ -21,7 +21,6 @@ my $nginx = RateLimit::Nginx->start(
         location /phases { rate_limit 9r/h name=a cost=5;
             rate_limit 9r/h name=b phase=precontent cost=$http_x_cost; }',
     $backend->address),
-    files => {two => '', phases => ''},
 );
 
 sub ask ($uri, $key, @more) { return $nginx->get($uri, 'X-Key' => $key, @more) }
@@ -42,13 +41,7 @@ sub is_gone ($key, $what) {
 }
 
 # A request that its upstream holds until it is released.
-sub slow ($uri, $key) {
-    my $count = $backend->requests;
-    my $http  = $nginx->http;
-    $http->start_request('GET', $uri, ['X-Key' => $key]);
-    wait_until { $backend->requests > $count } what => 'the slow request';
-    return $http;
-}
+sub slow ($uri, $key) { return $nginx->reach($backend, $uri, 'X-Key' => $key) }
 
 is_deeply shown(cost(3, 'fits')), [200, 3, 7], 'used counts the request at hand';
 is stored('fits'), 3, 'it is stored before the answer';

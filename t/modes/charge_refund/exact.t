@@ -10,21 +10,11 @@ my @nginx  = map {
         http    => $shards->block('main'),
         server  => 'rate_limit_key $http_x_key; rate_limit_store main; rate_limit_mode charge_refund;
             location / { rate_limit 2000r/h; } location /few { rate_limit 200r/h name=few; }',
-        files => {few => 'x'},
     )
 } 1, 2;
 my ($primary, $replica) = ($shards->primary, $shards->replica);
-my $pid = fork // die $!;
-my @responses = $nginx[$pid ? 0 : 1]->parallel(connections => 100, requests => 1300, uri => '/x',
-    headers => ['X-Key' => 'k']);
-if (!$pid) {
-    write_text($nginx[1]->folder . '/seen', join "\n", map { $_->status } @responses);
-    require POSIX;
-    POSIX::_exit(0);
-}
-waitpid $pid, 0;
-my %seen = %{statuses(@responses)};
-$seen{$_}++ for split /\n/, read_text($nginx[1]->folder . '/seen');
+my %seen;
+$seen{$_}++ for storm(\@nginx, connections => 100, requests => 1300, uri => '/x', headers => ['X-Key' => 'k']);
 is_deeply \%seen, {200 => 2000, 429 => 600}, 'exactly as many as the limit says';
 is $primary->used('k'), 2000, 'and no more is stored';
 is $replica->calls('hmget'), 0, 'replicas are not asked';

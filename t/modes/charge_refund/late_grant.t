@@ -17,13 +17,11 @@ my ($redis, $other) = map {
         return $words->[3] =~ m{default/.*held} ? $conn->hold('gate', $grant) : $grant;
     })
 } 1, 2;
-my $backend = RateLimit::Backend->start(
-    handler => sub ($request, $conn) { return $conn->hold('slow', [200, [], 'ok']) });
+my $backend = RateLimit::Backend->start;
+my $hasty   = 'check_timeout 200ms; charge_timeout 20s; connect_timeout 5s;';
 my $nginx   = RateLimit::Nginx->start(
-    http => join('', map { sprintf 'rate_limit_redis %s { check_timeout %s; charge_timeout 20s;
-        connect_timeout 5s; shard a primary=%s; }', @$_ }
-        ['patient', '20s', $redis->address], ['other', '20s', $other->address], ['hasty', '200ms', $redis->address],
-        ['greeting', '200ms', $other->address])
+    http => redis_block('patient', $redis, timeouts('20s')) . redis_block('other', $other, timeouts('20s'))
+        . redis_block('hasty', $redis, $hasty) . redis_block('greeting', $other, $hasty)
         . 'rate_limit_mode charge_refund; rate_limit_key $http_x_key; rate_limit_cost 3;
            add_header X-Outcome $rate_limit_status always; log_format end "$status $http_x_key";',
     server => 'access_log %%DIR%%/ends end;
@@ -34,7 +32,6 @@ my $nginx   = RateLimit::Nginx->start(
         location /hasty/slow { rate_limit 10r/h store=hasty; proxy_pass http://' . $backend->address . '; }
         location /greeting { rate_limit 10r/h store=greeting; }
         location /hasty/deny { rate_limit 10r/h store=hasty; rate_limit_on_error deny; }',
-    files => {map { $_ => '' } qw(deny two hasty greeting)},
 );
 
 # What scripts were called for the key: [script, first argument, last argument].
@@ -50,11 +47,7 @@ sub net ($key, $of = $redis) {
     return $sum + 3 * calls($key, 'reserve', $of);
 }
 
-sub start ($uri, $key, @headers) {
-    my $http = $nginx->http;
-    $http->start_request('GET', $uri, ['X-Key' => $key, @headers]);
-    return $http;
-}
+sub start ($uri, $key, @headers) { return $nginx->begin($uri, 'X-Key' => $key, @headers) }
 
 sub ask ($uri, $key, @headers) {
     my $http = start($uri, $key, @headers);
@@ -107,7 +100,7 @@ $late = ask('/hasty/slow', 'held-slow');
 wait_until { $backend->requests } what => 'who goes on without an answer';
 $redis->release('gate');
 usable();
-$backend->release('slow');
+$backend->release('gate');
 is outcome($late->response), '200 ERROR_ALLOWED', 'and is still there when it comes';
 
 $other->set(silent => 1);

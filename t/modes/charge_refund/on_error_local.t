@@ -4,13 +4,9 @@
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start(appendonly => 1);
-my $nginx = RateLimit::Nginx->start(
-    workers => 2,
-    http    => redis_block('main', $redis, 'check_timeout 2s; connect_timeout 2s;'),
-    server  => 'rate_limit_store main; rate_limit_mode charge_refund; rate_limit_key $http_x_key;
-        rate_limit_on_error local; rate_limit_cost $http_x_cost; add_header X-Outcome $rate_limit_status always;
-        location / { rate_limit 10r/h; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('10r/h', redis_block('main', $redis, 'check_timeout 2s; connect_timeout 2s;'),
+    workers => 2, more => 'rate_limit_mode charge_refund; rate_limit_on_error local; rate_limit_cost $http_x_cost;
+        add_header X-Outcome $rate_limit_status always;');
 
 sub ask ($key, $cost, @more) { return $nginx->get('/x', 'X-Key' => $key, 'X-Cost' => $cost, @more) }
 
@@ -35,7 +31,7 @@ $nginx->wait_log(qr/could not be checked: the primary of the shard is not up/);
 
 $redis->restart;
 my %after = (known => 10, new => 10, exempt => 10, much => 0);
-wait_until { !grep { $redis->used($_) != $after{$_} } keys %after } timeout => 7, what => 'what was admitted';
+wait_until { !grep { $redis->used($_) != $after{$_} } keys %after } what => 'what was admitted';
 wait_until {
     my %down;
     for ($nginx->error_log =~ /(\d+#\d+: rate limit: .* (?:is down|is up again))/g) {
@@ -43,7 +39,7 @@ wait_until {
         /up again/ ? delete $down{$worker} : ($down{$worker} = 1);
     }
     !%down
-} timeout => 9, what => 'both workers';
+} what => 'both workers';
 is_deeply [map { outcome(ask($_, 1)) } qw(known new exempt)], [('429 REJECTED') x 3], 'it is stored, and still holds';
 is outcome(ask('much', 10)), '200 PASSED', 'others go on';
 $nginx->stop;

@@ -3,16 +3,14 @@
 
 use RateLimit::Test;
 
-my $shards  = RateLimit::Shards->start(1);
-my $redis   = $shards->primary;
+my $redis   = RateLimit::Redis->start;
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) { $conn->hold('gate', [200, [], 'late']) });
 my $nginx   = RateLimit::Nginx->start(
-    http => $shards->block('main') . '
+    http => redis_block('main', $redis) . '
         rate_limit_store main; rate_limit_mode charge_refund; rate_limit_key $http_x_key;',
     server => 'location / { rate_limit 9r/h; }
         location /two { rate_limit 9r/h name=first; rate_limit 2r/h name=second; }
         location /held { rate_limit 9r/h; proxy_pass http://' . $backend->address . '; }',
-    files => {two => ''},
 );
 
 sub ask ($uri, $key, @more) { return $nginx->get($uri, 'X-Key' => $key, @more) }
@@ -35,9 +33,7 @@ my @then = map { exempt('k') } 1 .. 20;
 is_deeply [grep { reset_of($_) != reset_of($paid) } @then], [], 'as do exempt ones, which come and go in it';
 wait_until { $redis->used('k') == 1 } what => 'what they give back';
 
-my $http = $nginx->http;
-$http->start_request('GET', '/held', ['X-Key' => 'held']);
-wait_until { $backend->requests == 1 } what => 'a request under way';
+my $http = $nginx->reach($backend, '/held', 'X-Key' => 'held');
 @then = map { exempt('held') } 1 .. 20;
 $backend->release('gate');
 my $held = $http->response;

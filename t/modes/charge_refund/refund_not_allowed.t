@@ -8,15 +8,13 @@ my $redis = RateLimit::Redis->start(
     acl => ['user default on nopass ~* &* +@all', "user nginx on >secret ~rl:* resetchannels $may",
         "user part on >secret ~part:yes/* resetchannels $may"]);
 my $nginx = RateLimit::Nginx->start(
-    http => join('', map { my ($name, $user, $prefix) = @$_; "rate_limit_redis $name { check_timeout 5s; connect_timeout 5s;
-            username $user; password secret; prefix $prefix; shard a primary=@{[$redis->address]}; }" }
-        ['main', 'nginx', 'rl:'], ['part', 'part', 'part:']),
+    http => redis_block('main', $redis, 'check_timeout 9s; username nginx; password secret;')
+        . redis_block('part', $redis, 'check_timeout 9s; username part; password secret; prefix part:;'),
     server => 'rate_limit_key $http_x_key; rate_limit_store main; rate_limit_on_error deny;
         add_header X-Outcome $rate_limit_status always;
         location / { rate_limit 1000r/h; }
         location /free { rate_limit 1000r/h name=free mode=charge_refund exempt=200; }
         location /no { rate_limit 1000r/h name=no store=part; } location /yes { rate_limit 1000r/h name=yes store=part; }',
-    files => {free => '', no => '', yes => ''},
 );
 my sub ask ($uri, $key) { return outcome($nginx->get($uri, 'X-Key' => $key)) }
 

@@ -4,20 +4,14 @@
 use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start(appendonly => 1);
-my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
-    my $uri = $request->{uri};
-    my @cost = $uri =~ /cost=(\d+)/ ? ('X-Cost' => $1) : ();
-    return $conn->hold('gate', [$uri =~ /status=(\d+)/ ? $1 : 200, \@cost, 'ok']);
-});
+my $backend = RateLimit::Backend->start;
 my $stubborn = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return hmget(3, (time + 1800) . '000') if $words->[0] eq 'hmget';
     return fallback($words) if $words->[0] !~ /^(?:eval|hincrby)/;
     return error($conn->state('error') // 'OOM');
 });
 my $nginx = RateLimit::Nginx->start(
-    http => sprintf('rate_limit_redis main { check_timeout 2s; connect_timeout 2s; shard a primary=%s; }
-        rate_limit_redis stubborn { check_timeout 5s; connect_timeout 5s; shard a primary=%s; }',
-        $redis->address, $stubborn->address) . '
+    http => redis_block('main', $redis, 'check_timeout 2s; connect_timeout 2s;') . redis_block('stubborn', $stubborn) . '
         rate_limit_mode charge_refund; rate_limit_key $http_x_key; rate_limit_store main;
         map $upstream_http_x_cost $cost { "" 4; default $upstream_http_x_cost; }
         add_header X-Outcome $rate_limit_status always; log_format end "$status $http_x_key";',
@@ -31,15 +25,12 @@ my $nginx = RateLimit::Nginx->start(
         location /reads { rate_limit 9r/h store=stubborn name=c mode=check_charge;
             rate_limit_on_error deny; }',
     $backend->address),
-    files => {map { $_ => '' } qw(allow deny reads)},
 );
 my %request = (down => 'cost=1', up => 'cost=9', map { $_ => 'status=304' } qw(exempt mixed closed));
 my @keys    = sort keys %request;
 my $ends    = (time + 2) * 1000;
 $redis->cmd('HSET', 'rl:default/3600:closed', used => 2, reset => $ends);
-my @open = map { $nginx->http } @keys;
-$open[$_]->start_request('GET', "/up?$request{$keys[$_]}", ['X-Key' => $keys[$_]]) for 0 .. $#keys;
-wait_until { $backend->requests == @keys } what => 'requests under way';
+my @open = map { $nginx->reach($backend, "/up/slow?$request{$_}", 'X-Key' => $_) } @keys;
 is_deeply [map { $redis->used($_) } @keys], [6, 4, 4, 4, 4], 'they are reserved';
 my $reset = $redis->stored('mixed')->{reset};
 $redis->kill;
@@ -51,7 +42,7 @@ wait_until { 3 == grep { /^304/ } $nginx->lines('ends') } what => 'the log';
 is outcome($nginx->get('/x', 'X-Key' => 'closed')), '200 ERROR_ALLOWED', 'the next window is charged';
 $redis->restart;
 my %after = (down => 1, exempt => 0, mixed => 7, closed => 1, up => 9);
-wait_until { !grep { $redis->used($_) != $after{$_} } @keys } timeout => 7, what => 'what waited';
+wait_until { !grep { $redis->used($_) != $after{$_} } @keys } what => 'what waited';
 is_deeply {map { $_ => $redis->used($_) } @keys}, \%after, 'it arrives';
 is $redis->stored('mixed')->{reset}, $reset, 'in its window';
 

@@ -7,11 +7,9 @@ use RateLimit::Test;
 my $mute = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => free_port(), Listen => 1, ReuseAddr => 1) or die $@;
 my $port = $mute->sockport;
 my @queue = map { IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port, Blocking => 0) // () } 1 .. 8;
-my $nginx = RateLimit::Nginx->start(
-    http => "rate_limit_redis main { check_timeout 100ms; connect_timeout 1s; shard a primary=127.0.0.1:$port; }",
-    server => 'add_header X-Outcome $rate_limit_status; rate_limit_mode charge_refund;
-        location / { rate_limit_key k; rate_limit 9r/h store=main; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('9r/h mode=charge_refund',
+    redis_block('main', "127.0.0.1:$port", 'check_timeout 100ms; connect_timeout 1s;'),
+    key => 'k', more => 'add_header X-Outcome $rate_limit_status;');
 is $nginx->get('/x')->header('X-Outcome'), 'ERROR_ALLOWED', "$_ passes" for 1, 2;
 undef $_ for @queue;
 close $mute;

@@ -3,26 +3,20 @@
 
 use RateLimit::Test;
 
-my $shards  = RateLimit::Shards->start(1);
-my $redis   = $shards->primary(0);
+my $redis   = RateLimit::Redis->start;
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return [200, [], 'ok'] if $request->{uri} =~ /quick/;
     return $conn->hold($request->{uri}, [200, [], 'ok']);
 });
 my $nginx = RateLimit::Nginx->start(
-    http   => $shards->block('main') . 'rate_limit_store main; rate_limit_key $uri;',
+    http   => redis_block('main', $redis) . 'rate_limit_store main; rate_limit_key $uri;',
     server => sprintf '
         location / { rate_limit 9r/h; proxy_http_version 1.1; proxy_pass http://%1$s; }
         location /second { rate_limit 9r/s; proxy_http_version 1.1; proxy_pass http://%1$s; }',
         $backend->address,
 );
 
-sub start ($uri) {
-    my ($http, $count) = ($nginx->http, scalar $backend->requests);
-    $http->start_request('GET', $uri);
-    wait_until { $backend->requests == $count + 1 } what => 'the request';
-    return $http;
-}
+sub start ($uri) { return $nginx->reach($backend, $uri) }
 sub finish ($http, $uri) {
     is $redis->stored($uri)->{used}, undef, "$uri: nothing is charged before the end"
         if $uri =~ /ahead/;

@@ -4,19 +4,14 @@
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(2, replicas => 1);
-my $nginx  = RateLimit::Nginx->start(
-    workers => 3,
-    http    => $shards->block('main'),
-    server  => 'listen 127.0.0.1:%%PORT_1%% reuseport; rate_limit_key $http_x_key;'
-        . 'location / { rate_limit 150r/h store=main; }',
-);
+my $nginx  = RateLimit::Nginx->with_limit('150r/h', $shards->block('main'), workers => 3, reuseport => 1);
 my $etag = $nginx->get('/x')->header('ETag');
 my @requests;
 for my $n (1 .. 4000) {
     push @requests, ['/x', 'X-Key' => 'client-' . $n % 17, $n % 5 ? () : ('If-None-Match' => $etag)];
 }
 my $begun     = monotonic();
-my @responses = parallel(port => $nginx->port(1), connections => 400, requests => \@requests);
+my @responses = $nginx->parallel(connections => 400, requests => \@requests);
 $nginx->stop;
 
 my %admitted;

@@ -3,8 +3,7 @@
 
 use RateLimit::Test;
 
-my $shards  = RateLimit::Shards->start(1);
-my $redis   = $shards->primary(0);
+my $redis   = RateLimit::Redis->start;
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     if ($request->{uri} =~ /half/) {
         $conn->send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\nX-Cost: 3\r\n\r\n" . 'x' x 1000);
@@ -14,7 +13,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return $conn->hold('gate', [200, ['X-Cost' => 7], 'late']);
 });
 my $nginx = RateLimit::Nginx->start(
-    http => $shards->block('main') . '
+    http => redis_block('main', $redis) . '
         log_format status "$status $rate_limit_status"; rate_limit_store main; rate_limit_key $http_x_key;
         rate_limit_cost $upstream_http_x_cost; rate_limit 99r/h;',
     server => sprintf '
@@ -25,12 +24,7 @@ my $nginx = RateLimit::Nginx->start(
         location /499 { rate_limit_exempt_status 499; proxy_pass http://%1$s; }', $backend->address,
 );
 
-sub start ($uri, $key) {
-    my ($http, $count) = ($nginx->http, scalar $backend->requests);
-    $http->start_request('GET', $uri, ['X-Key' => $key]);
-    wait_until { $backend->requests == $count + 1 } what => 'the request';
-    return $http;
-}
+sub start ($uri, $key) { return $nginx->reach($backend, $uri, 'X-Key' => $key) }
 sub logged ($count) { return wait_until { $nginx->lines('status') == $count } what => "line $count of the log" }
 
 start('/late', 'before')->abort;
@@ -39,19 +33,16 @@ my $half = start('/half', 'during');
 wait_until { !$half->quiet(0.1) } what => 'the first part';
 $half->abort;
 logged(2);
-my $broken = start('/half/broken', 'broken');
-$broken->at_end;
+start('/half/broken', 'broken')->at_end;
 logged(3);
-my $ignored = start('/ignore', 'ignored');
-$ignored->close;
+start('/ignore', 'ignored')->close;
 start('/499', 'exempt')->abort;
 logged(4);
 $backend->release('gate');
 logged(5);
 is_deeply [$nginx->lines('status')], ['499 PASSED', '200 PASSED', '200 PASSED', '499 PASSED', '200 PASSED'], 'how they ended';
 $nginx->stop;
-my %used = map { $_ => $redis->hash($_)->{used} } $redis->keys;
-is_deeply \%used, {
+is_deeply $redis->used_by_key, {
     'rl:default/3600:before' => 1, 'rl:default/3600:during' => 3, 'rl:default/3600:broken' => 3,
     'rl:default/3600:ignored' => 7,
 }, 'charges, by the cost that was known';

@@ -5,10 +5,7 @@ use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);
 my ($primary, $replica) = ($shards->primary(0), $shards->replica(0, 0));
-my $nginx = RateLimit::Nginx->start(
-    http   => $shards->block('main'),
-    server => 'location / { rate_limit_key $http_x_key; rate_limit 3r/h name=core store=main; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('3r/h name=core', $shards->block('main'));
 
 my $before = int now;
 my @seen;
@@ -46,9 +43,7 @@ is $primary->used('alice', 'core/3600'), 3, 'the rejected request is not charged
 my $etag = $nginx->get('/x', 'X-Key' => 'carol')->header('ETag');
 wait_until { $replica->used('carol', 'core/3600') == 1 } what => 'the charge';
 for (1 .. 3) {
-    my $fresh = $nginx->get('/x', 'X-Key' => 'carol', 'If-None-Match' => $etag);
-    is $fresh->status, 304, 'not modified';
-    is limits($fresh)->{used}, 1, 'is free';
+    shows $nginx->get('/x', 'X-Key' => 'carol', 'If-None-Match' => $etag), 304, {used => 1}, 'not modified, and free';
 }
 $nginx->stop;
 is $primary->used('carol', 'core/3600'), 1, 'no charge for 304';

@@ -2,8 +2,7 @@
 
 use RateLimit::Test;
 
-my $backend = RateLimit::Backend->start(handler => sub ($request,
-    $conn) { $conn->hold('gate', [200, [], 'ok']) });
+my $backend = RateLimit::Backend->start;
 my $redis   = RateLimit::Redis->start;
 my $nginx   = RateLimit::Nginx->start(
     http => redis_block('main', $redis),
@@ -15,10 +14,7 @@ for my $cost (1, 7) {
     $redis->flush;
     is $nginx->get('/x')->status, 200, 'the window opens';
     wait_until { $redis->cmd('EXISTS', $key) } what => 'the window';
-    my @clients = map { $nginx->http } 1 .. 3;
-    $backend->forget;
-    $_->start_request('GET', '/slow', ['X-Cost' => $cost]) for @clients;
-    wait_until { $backend->requests == 3 } what => 'requests in flight';
+    my @clients = map { $nginx->reach($backend, '/slow', 'X-Cost' => $cost) } 1 .. 3;
     $redis->cmd('DEL', $key);
     $redis->cmd('SCRIPT', 'FLUSH') if $cost == 7;
     $backend->release('gate');

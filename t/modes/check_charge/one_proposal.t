@@ -9,25 +9,13 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return $conn->hold('gate', [304, []]) if $request->{uri} eq '/same';
     return $request->{uri} eq '/free' ? [304, []] : [200, [], 'now'];
 });
-my $nginx = RateLimit::Nginx->start(
-    clock   => 1, workers => 4,
-    http    => redis_block('main', $redis, 'check_timeout 5s;') . '
-        rate_limit_key $http_x_key; rate_limit_store main; add_header X-Worker $pid always;
-        server { listen 127.0.0.1:%%PORT%% reuseport;
-            location / { rate_limit 50r/h; proxy_pass http://' . $backend->address . '; }
-        }',
-);
+my $nginx = RateLimit::Nginx->with_limit('50r/h', redis_block('main', $redis), clock => 1, workers => 4, reuseport => 1,
+    more => 'add_header X-Worker $pid always; proxy_pass http://' . $backend->address . ';');
 sub reset_of ($key) {
     my $reset = $redis->stored($key)->{reset} // return;
     return ceil($reset / 1000);
 }
-sub start_requests ($count, $uri, $key) {
-    my $begun   = () = grep { $_->[1] eq $uri } $backend->requests;
-    my @clients = map { $nginx->http } 1 .. $count;
-    $_->start_request('GET', $uri, ['X-Key' => $key]) for @clients;
-    wait_until { (grep { $_->[1] eq $uri } $backend->requests) == $begun + $count } what => "requests for $uri";
-    return @clients;
-}
+sub start_requests ($count, $uri, $key) { return map { $nginx->reach($backend, $uri, 'X-Key' => $key) } 1 .. $count }
 
 my @clients = start_requests(6, '/held', 'a');
 push @clients, start_requests(2, '/same', 'a');
@@ -36,8 +24,7 @@ push @clients, start_requests(6, '/held', 'a');
 $backend->release('gate');
 my @responses = map { $_->response } @clients;
 is_deeply statuses(@responses), {200 => 12, 304 => 2}, 'slow requests of a new window';
-my %workers = map { $_->header('X-Worker') => 1 } @responses;
-cmp_ok scalar keys %workers, '>', 1, 'in several workers';
+cmp_ok scalar workers_of(@responses), '>', 1, 'in several workers';
 my %resets = map { limits($_)->{reset} => 1 } @responses;
 is scalar keys %resets, 1, 'show one reset';
 is_deeply [sort { $a <=> $b } map { limits($_)->{used} } @responses[0 .. 5, 8 .. 13]], [1 .. 6, 9 .. 14],
@@ -51,8 +38,7 @@ for my $uri (qw(/free /same)) {
     my ($client) = start_requests(1, $uri, $uri);
     $backend->release('gate');
     my $exempt = $client->response;
-    is $exempt->status, 304, "$uri: an exempt request";
-    is limits($exempt)->{used}, 0, 'uses nothing';
+    shows $exempt, 304, {used => 0}, "$uri: an exempt request uses nothing";
     $nginx->travel('+20');
     my $first = limits($nginx->get('/x', 'X-Key' => $uri));
     cmp_ok $first->{reset}, '>=', limits($exempt)->{reset} + 10, 'the first charged one has a full period';

@@ -4,11 +4,8 @@
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;
-my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', $redis) . '
-        rate_limit_store main; rate_limit_mode lease; rate_limit_key $http_x_key; rate_limit_cost $arg_cost;',
-    server => 'location / { rate_limit_lease 50; rate_limit 100r/366d window=clock; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('100r/366d window=clock mode=lease cost=$arg_cost', redis_block('main', $redis),
+    more => 'rate_limit_lease 50;');
 my @key = ('X-Key' => 'k');
 my $in  = 'rl:default/31622400c:k';
 

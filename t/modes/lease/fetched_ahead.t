@@ -5,8 +5,7 @@ use RateLimit::Test;
 
 my $redis = RateLimit::FakeRedis->start(handler => reserving((time + 1800) . '123'));
 my $nginx = RateLimit::Nginx->start(
-    workers => 1,
-    http    => redis_block('main', $redis, 'check_timeout 9s; charge_timeout 9s; connect_timeout 5s;') . '
+    http    => redis_block('main', $redis, timeouts('9s')) . '
         rate_limit_store main; rate_limit_mode lease; rate_limit_key $http_x_key;
         log_format waits "$http_x_key $rate_limit_store_time"; access_log %%DIR%%/waits waits;
         add_header X-Time $rate_limit_store_time; keepalive_requests 100000;',
@@ -15,7 +14,6 @@ my $nginx = RateLimit::Nginx->start(
         location /small { rate_limit 1000r/h name=small; }
         location /waits { rate_limit 20000r/h name=waits; }
         location /fixed { rate_limit 1000000r/h name=fixed; rate_limit_lease 500; }',
-    files => {map { $_ => 'x' } qw(small waits fixed)},
 );
 
 # What was asked for the key: want and least.

@@ -5,13 +5,12 @@ use RateLimit::Test;
 
 use constant {LIMIT => 100_000, PLENTY => 10_000_000};
 
-my $shards  = RateLimit::Shards->start(1);
-my $primary = $shards->primary;
+my $primary = RateLimit::Redis->start;
 my @nginx   = map {
     RateLimit::Nginx->start(
         workers   => 2,
         log_level => 'error',
-        http      => $shards->block('main')
+        http      => redis_block('main', $primary)
             . q(log_format seen '$arg_k $status $msec'; keepalive_requests 100000000;),
         server => 'access_log %%DIR%%/seen seen buffer=256k; location / { rate_limit_key $arg_k; rate_limit '
             . LIMIT . 'r/h store=main mode=lease; }',

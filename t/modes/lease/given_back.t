@@ -5,16 +5,14 @@ use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;
 my @nginx = map { RateLimit::Nginx->start(
-    workers => 2,
+    workers => 2, reuseport => 1,
     http    => redis_block('main', $redis) . '
         rate_limit_mode lease; rate_limit_store main; rate_limit_key $http_x_key; keepalive_requests 1000000;
-        rate_limit_log_level info;
-        server { listen 127.0.0.1:%%PORT%% reuseport;
-            location /auto { rate_limit 100000r/20s name=auto; }
-            location /fixed { rate_limit 60r/20s name=fixed; rate_limit_lease 20; }
-            location /many { rate_limit 2000r/20s name=many; rate_limit_lease 300; }
-            location /short { rate_limit 50r/2s name=short; rate_limit_lease 20; } }',
-    files => {map { $_ => '' } qw(auto fixed many short)},
+        rate_limit_log_level info;',
+    server => 'location /auto { rate_limit 100000r/20s name=auto; }
+        location /fixed { rate_limit 60r/20s name=fixed; rate_limit_lease 20; }
+        location /many { rate_limit 2000r/20s name=many; rate_limit_lease 300; }
+        location /short { rate_limit 50r/2s name=short; rate_limit_lease 20; }',
 ) } 1, 2;
 my ($one, $other) = @nginx;
 my %window = (auto => 'auto/20', fixed => 'fixed/20', many => 'many/20', short => 'short/2');

@@ -6,18 +6,16 @@ use RateLimit::Test;
 my $shards = RateLimit::Shards->start(1, replicas => 1, names => ['seven']);
 my ($primary, $replica) = ($shards->primary, $shards->replica);
 my @nginx = map { RateLimit::Nginx->start(
-    workers => 2,
+    workers => 2, reuseport => 1,
     http    => $shards->block('main') . '
         rate_limit_mode lease; rate_limit_store main; rate_limit_key $http_x_key; rate_limit_headers github ietf;
         rate_limit_cost $arg_cost;
         add_header X-Variables "$rate_limit_status $rate_limit_resource $rate_limit_limit" always;
         add_header X-Numbers "$rate_limit_used $rate_limit_remaining $rate_limit_reset $rate_limit_shard" always;
-        add_header X-Worker $pid always; add_header X-Waited $rate_limit_store_time always;
-        server { listen 127.0.0.1:%%PORT%% reuseport;
-            location / { rate_limit 1000r/h name=core; rate_limit_lease 100; }
-            location /few { rate_limit 10r/h name=few; rate_limit_lease 4; }
-            location /auto { rate_limit 100000r/d name=auto window=clock; } }',
-    files => {few => '', auto => ''},
+        add_header X-Worker $pid always; add_header X-Waited $rate_limit_store_time always;',
+    server => 'location / { rate_limit 1000r/h name=core; rate_limit_lease 100; }
+        location /few { rate_limit 10r/h name=few; rate_limit_lease 4; }
+        location /auto { rate_limit 100000r/d name=auto window=clock; }',
 ) } 1, 2;
 my ($one, $other) = @nginx;
 my %window = (x => 'core/3600', few => 'few/3600', auto => 'auto/86400c');

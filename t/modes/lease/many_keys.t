@@ -10,14 +10,11 @@ qx{'@{[RateLimit::Nginx::binary()]}' -V 2>&1} =~ /--with-debug/
 my $count = 20_000;
 my $redis = RateLimit::Redis->start;
 my @conf  = (
-    workers => 2, log_level => 'debug_core',
-    http    => 'rate_limit_zone 64m; rate_limit_redis main { check_timeout 9s; connect_timeout 9s; charge_timeout 20s;
-            shard a primary=' . $redis->address . '; }
-        rate_limit_mode lease; rate_limit_store main; rate_limit_key $arg_k; keepalive_requests 1000000;
-        server { listen 127.0.0.1:%%PORT%% reuseport;
-            location / { rate_limit 1000000r/h name=n; }
-            location /free { rate_limit off; } }',
-    files => {free => ''},
+    workers => 2, log_level => 'debug_core', reuseport => 1,
+    http    => redis_block('main', $redis, timeouts('20s')) . 'rate_limit_zone 64m;
+        rate_limit_mode lease; rate_limit_store main; rate_limit_key $arg_k; keepalive_requests 1000000;',
+    server => 'location / { rate_limit 1000000r/h name=n; }
+        location /free { rate_limit off; }',
 );
 my $nginx = RateLimit::Nginx->start(@conf);
 

@@ -22,9 +22,8 @@ my $fake = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
 my $backend = RateLimit::Backend->start(
     handler => sub ($request, $conn) { return $conn->hold('backend', [200, [], 'ok']) });
 my $nginx = RateLimit::Nginx->start(
-    workers => 1,
-    http    => join('', map { sprintf 'rate_limit_redis %s { check_timeout %s; charge_timeout 20s; connect_timeout 5s;
-        shard a primary=%s; }', @$_ } ['away', '5s', $proxy->address], ['hasty', '300ms', $fake->address]) . '
+    http    => redis_block('away', $proxy, timeouts('20s'))
+        . redis_block('hasty', $fake, 'check_timeout 300ms; charge_timeout 20s; connect_timeout 5s;') . '
         rate_limit_mode lease; rate_limit_lease 10; rate_limit_key $http_x_key; rate_limit_cost $http_x_cost;
         add_header X-Outcome $rate_limit_status always; add_header X-Time $rate_limit_store_time always;',
     server => '
@@ -34,7 +33,6 @@ my $nginx = RateLimit::Nginx->start(
         location / { rate_limit 100r/h store=hasty; }
         location /up { rate_limit 100r/h store=hasty; proxy_pass http://' . $backend->address . '; }
         location /refuse { rate_limit 100r/h store=hasty; rate_limit_on_error deny; }',
-    files => {map { $_ => 'x' } qw(allow deny local refuse)},
 );
 
 sub asks ($uri, $count, $key = 'k') {
@@ -89,9 +87,7 @@ is_deeply asks('/refuse', 10, 'held-late'), {'200 PASSED' => 10}, 'when it comes
 is asked('held-late'), 1, 'and none is asked for before that';
 
 $fake->set(slow => 1);
-my $up = $nginx->http;
-$up->start_request('GET', '/up', ['X-Key' => 'held-up', 'X-Cost' => 4]);
-wait_until { $backend->requests } what => 'the request that goes on without tokens';
+my $up = $nginx->reach($backend, '/up', 'X-Key' => 'held-up', 'X-Cost' => 4);
 $fake->set(slow => '')->release('gate');
 usable();
 $backend->release('backend');
@@ -111,8 +107,7 @@ is_deeply [asked('held-charge'), charged('held-charge')], [1, 1], 'once';
 # Broken.
 is $nginx->count_log(qr/doubt/), 0, 'nothing is in doubt yet';
 $fake->set(slow => 1);
-my @clients = map { $nginx->http } 1 .. 3;
-$_->start_request('GET', '/refuse', ['X-Key' => 'held-broken']) for @clients;
+my @clients = map { $nginx->begin('/refuse', 'X-Key' => 'held-broken') } 1 .. 3;
 wait_until { asked('held-broken') } what => 'the batch that is lost';
 $fake->drop(1);
 is_deeply [map { outcome($_->response) } @clients], [('503 ERROR_DENIED') x 3], 'the connection breaks: all hear of it';

@@ -45,9 +45,7 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return;
 });
 my $nginx = RateLimit::Nginx->start(
-    workers => 1,
-    http    => join('', map { "rate_limit_redis s$_ { check_timeout 9s; connect_timeout 9s; shard a primary="
-            . $redis->address . '; }' } 0 .. $#cases, 'text', 'texts'),
+    http    => join('', map { redis_block("s$_", $redis) } 0 .. $#cases, 'text', 'texts'),
     server => 'rate_limit_key $http_x_case; rate_limit_store s$http_x_case; rate_limit_mode lease; rate_limit_lease 10;
         rate_limit_on_error deny; rate_limit_cost $http_x_cost; rate_limit 100r/h;
         add_header X-Outcome $rate_limit_status always; add_header X-Time $rate_limit_store_time always;

@@ -16,7 +16,6 @@ my $nginx = RateLimit::Nginx->start(
         add_header X-Outcome $rate_limit_status always; rate_limit_cost $arg_cost;
         rate_limit_mode lease; rate_limit_store main; rate_limit_key $http_x_key; rate_limit_lease 50;',
     server => lines(100),
-    files  => {plan => ''},
 );
 sub used ($key) { return $redis->used($key, 'n/3600') }
 

@@ -3,11 +3,9 @@
 
 use RateLimit::Test;
 
-my $shards = RateLimit::Shards->start(1);
-my $redis  = $shards->primary;
+my $redis  = RateLimit::Redis->start;
 my $nginx  = RateLimit::Nginx->start(
-    workers => 1,
-    http    => $shards->block('main') . '
+    http    => redis_block('main', $redis) . '
         rate_limit_store main; rate_limit_cost $http_x_cost; rate_limit_key $http_x_key;',
     server => 'rate_limit_mode lease;' . join('', map { "
         location /batch-$_ { rate_limit 10r/h name=batch-$_; rate_limit_lease $_; }" } 1, 4, 7, 100) . '
@@ -15,7 +13,6 @@ my $nginx  = RateLimit::Nginx->start(
         location /low { rate_limit 3r/h name=shared; rate_limit_lease 8; }
         location /high { rate_limit 10r/h name=shared; rate_limit_lease 8; }
         location /refund { rate_limit 10r/h name=refund mode=charge_refund; }',
-    files => {map { $_ => 'x' } (map { "batch-$_" } 1, 4, 7, 100, 'auto'), qw(refund low high)},
 );
 
 sub ask ($uri, $key, $cost = 1) { return $nginx->get("/$uri", 'X-Key' => $key, 'X-Cost' => $cost) }

@@ -6,15 +6,13 @@ use RateLimit::Test;
 
 my $redis = RateLimit::FakeRedis->start(handler => reserving((time + 1800) . '123'));
 my $nginx = RateLimit::Nginx->start(
-    workers => 1,
-    http    => redis_block('main', $redis, 'check_timeout 20s; charge_timeout 20s; connect_timeout 5s;') . '
+    http    => redis_block('main', $redis, timeouts('20s')) . '
         rate_limit_store main; rate_limit_mode lease; rate_limit_lease 100; rate_limit_cost $http_x_cost;
         rate_limit_key $http_x_key; log_format end "$status $http_x_key";',
     server => 'access_log %%DIR%%/ends end;
         location / { rate_limit 1000r/h; }
         location /tight { rate_limit 100r/h name=tight; }
         location /free { rate_limit off; }',
-    files => {tight => 'x', free => 'x'},
 );
 my $probe = $nginx->http;
 

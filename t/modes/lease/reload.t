@@ -9,8 +9,7 @@ my $http    = redis_block('main', $redis) . '
 my $lines = 'location / { rate_limit 1000r/60s name=n; }
     location /short { rate_limit 1000r/20s name=n; }
     location /free { }';
-my %leases = (http => $http . 'rate_limit_mode lease; rate_limit_lease 100;', server => $lines,
-    files => {map { $_ => '' } qw(short free)});
+my %leases = (http => $http . 'rate_limit_mode lease; rate_limit_lease 100;', server => $lines);
 my $nginx = RateLimit::Nginx->start(workers => 2, %leases);
 
 sub used ($key, $period = 60) { return $redis->used($key, "n/$period") }
@@ -59,7 +58,7 @@ for my $case (['no limit', %none], ['another mode', http => "$http rate_limit_mo
     is_deeply requests('/short', $key, 5), {200 => 5}, "$what: requests pass";
     is used($key, 20), 100, 'with a batch';
     $nginx->reload(%new, wait_old => 1);
-    wait_until { used($key, 20) == 5 } timeout => 3, what => 'what was not spent';
+    wait_until { used($key, 20) == 5 } what => 'what was not spent';
     is_deeply requests('/short', $key, 1), {200 => 1}, 'and requests pass';
     is used($key, 20), $what eq 'no limit' ? 5 : 6, 'nobody has any tokens then';
     $nginx->reload(%leases, wait_old => 1);

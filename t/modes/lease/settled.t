@@ -7,9 +7,7 @@ my ($redis, $other) = map { RateLimit::Redis->start } 1, 2;
 my ($proxy, $slow)  = map { RateLimit::Proxy->start(to => $_->port) } $redis, $other;
 my $backend = RateLimit::Backend->start;
 my $nginx = RateLimit::Nginx->start(
-    workers => 1,
-    http    => join('', map { sprintf 'rate_limit_redis %s { check_timeout 20s; charge_timeout 20s; connect_timeout 5s;
-        shard a primary=%s; }', @$_ } ['main', $proxy->address], ['slow', $slow->address]) . '
+    http    => redis_block('main', $proxy, timeouts('20s')) . redis_block('slow', $slow, timeouts('20s')) . '
         rate_limit_store main; rate_limit_mode lease; rate_limit_lease 10; rate_limit_key $http_x_key;
         map $upstream_http_x_cost $guess { "" 4; default $upstream_http_x_cost; }
         map $upstream_http_x_cost $free { "" 0; default $upstream_http_x_cost; }
@@ -32,7 +30,6 @@ my $nginx = RateLimit::Nginx->start(
         location /two-slow { rate_limit 20r/h; rate_limit 20r/h name=slow store=slow; }
         location /two-slow-later { rate_limit 20r/h; rate_limit 20r/h name=slow store=slow phase=precontent; }',
     $backend->address),
-    files => {dry => 'x', map { ("two-$_" => 'x') } qw(check refund lease local first later later-check slow slow-later)},
 );
 
 sub ask ($uri, $key, @more) { return $nginx->get($uri, 'X-Key' => $key, @more) }
@@ -116,8 +113,7 @@ is stored('dry', 'dry'), 2, 'and charges no more';
 
 # Clients that leave.
 $proxy->stall('answers');
-$http = $nginx->http;
-$http->start_request('GET', '/x', ['X-Key' => 'gone']);
+$http = $nginx->begin('/x', 'X-Key' => 'gone');
 wait_until { stored('gone') } what => 'the batch';
 $http->abort;
 $nginx->wait_line('ends', '499 /x gone');
@@ -129,8 +125,7 @@ for my $uri ('/two-slow', '/two-slow-later') {
     $key = $uri =~ s{/}{}gr;
     is shown_before($key), 0, 'a batch is there';
     $slow->stall('answers');
-    $http = $nginx->http;
-    $http->start_request('GET', $uri, ['X-Key' => $key]);
+    $http = $nginx->begin($uri, 'X-Key' => $key);
     wait_until { $other->used($key, 'slow/3600') } what => 'the batch of the other limit';
     $http->abort;
     $nginx->wait_line('ends', "499 $uri $key");
@@ -139,8 +134,7 @@ for my $uri ('/two-slow', '/two-slow-later') {
     is stored($key), 10, 'here';
 }
 $slow->stall('answers');
-$http = $nginx->http;
-$http->start_request('GET', '/two-slow', ['X-Key' => 'granted']);
+$http = $nginx->begin('/two-slow', 'X-Key' => 'granted');
 wait_until { stored('granted') && $other->used('granted', 'slow/3600') } what => 'both batches';
 $http->abort;
 $nginx->wait_line('ends', '499 /two-slow granted');

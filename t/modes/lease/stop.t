@@ -12,17 +12,16 @@ my $lost = qr/nginx ends before it could give back tokens and charges of 8 windo
 
 sub start ($name, %opt) {
     my $patience = $opt{patience} // '99s';    # longer than the end of nginx is waited for
+    my $check    = 'check_timeout ' . ($opt{check} // '9s') . ';';
     return RateLimit::Nginx->start(
         workers => $opt{workers} // 4,
-        http    => "rate_limit_redis main { check_timeout " . ($opt{check} // '9s') . "; connect_timeout 9s; charge_timeout $patience;
-            shard a primary=" . ($opt{to} // $redis)->address . '; }
+        http    => redis_block('main', $opt{to} // $redis, "connect_timeout 9s; $check charge_timeout $patience;") . '
             rate_limit_mode lease; rate_limit_store main; rate_limit_key $http_x_key; add_header X-Worker $pid always;
             server { listen 127.0.0.1:%%PORT%% reuseport;
                 rate_limit 1000000r/h name=' . $name . '; rate_limit_lease 100;
                 location / { } location /slow { proxy_pass http://' . $backend->address . '; }
                 location /unlimited { rate_limit off; } location /unlimited/slow { rate_limit off;
                     proxy_pass http://' . $backend->address . '; } }',
-        files => {unlimited => ''},
     );
 }
 
@@ -89,10 +88,7 @@ ok eval { $nginx->stop }, 'then nginx ends';
 is used('late'), 2, 'with what was spent';
 
 # Requests that end while nginx does, which all workers know to have tokens.
-$backend->forget;
-my @open = map { $running->http } 1 .. 12;
-$open[$_]->start_request('GET', $_ % 2 ? '/slow/free' : '/slow', ['X-Key' => 'k1']) for 0 .. $#open;
-wait_until { $backend->requests == @open } what => 'requests under way';
+my @open = map { $running->reach($backend, $_ % 2 ? '/slow/free' : '/slow', 'X-Key' => 'k1') } 0 .. 11;
 kill QUIT => $running->pid;
 wait_until { used('running') <= $spent + @open } what => 'what nobody has';
 $backend->release('gate');

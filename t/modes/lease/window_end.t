@@ -9,8 +9,7 @@ my $backend = RateLimit::Backend->start(
     handler => sub ($request, $conn) { return $conn->hold('gate', [304, ['ETag' => '"a"']]) });
 my $nginx   = RateLimit::Nginx->start(
     clock   => 1,
-    workers => 1,
-    http    => redis_block('main', $proxy, 'check_timeout 20s; charge_timeout 20s; connect_timeout 5s;') . '
+    http    => redis_block('main', $proxy, timeouts('20s')) . '
         rate_limit_store main; rate_limit_mode lease; rate_limit_lease 100; rate_limit_key $http_x_key;
         log_format end "$status $http_x_key";',
     server => 'access_log %%DIR%%/ends end;
@@ -20,7 +19,6 @@ my $nginx   = RateLimit::Nginx->start(
         location /all-clock { rate_limit 100r/h name=all-clock window=clock; }
         location /few { rate_limit 3r/h name=few; }
         location /slow { rate_limit 3r/h name=few; proxy_pass http://' . $backend->address . '; }',
-    files => {map { $_ => 'x' } qw(clock all all-clock few)},
 );
 my %window = ('/x' => 'first/3600', '/clock' => 'clock/3600c', '/few' => 'few/3600', '/all' => 'all/3600',
     '/all-clock' => 'all-clock/3600c');
@@ -66,9 +64,7 @@ for my $uri ('/all', '/all-clock') {
 }
 
 # What is given back late.
-my $http = $nginx->http;
-$http->start_request('GET', '/slow', ['X-Key' => 'late']);
-wait_until { $backend->requests } what => 'the request of the first window';
+my $http = $nginx->reach($backend, '/slow', 'X-Key' => 'late');
 next_window();
 is limits(ask('/few', 'late'))->{used}, 1, 'the next window';
 $backend->release('gate');

@@ -7,15 +7,13 @@ use constant LIMIT => 12_000;
 
 my $connections = 16;
 my $redis = RateLimit::Redis->start;
-my $nginx = RateLimit::Nginx->start(
-    workers => 2,
-    http    => RateLimit::Traffic::log_format() . redis_block('main', $redis) . '
-        rate_limit_mode lease; rate_limit_store main; rate_limit_key $http_x_key; add_header X-Worker $pid always;
-        rate_limit_log_level info;
-        server { listen 127.0.0.1:%%PORT%% reuseport;' . RateLimit::Traffic::log() . '
-            location / { rate_limit ' . LIMIT . 'r/h name=auto; }
-            location /fixed { rate_limit 1000r/20s name=fixed; rate_limit_lease 100; } }',
-    files => {fixed => ''},
+my $nginx = RateLimit::Traffic->nginx(
+    workers => 2, reuseport => 1,
+    http    => redis_block('main', $redis) . '
+        rate_limit_mode lease; rate_limit_store main; add_header X-Worker $pid always;
+        rate_limit_log_level info;',
+    server => 'location / { rate_limit ' . LIMIT . 'r/h name=auto; }
+        location /fixed { rate_limit 1000r/20s name=fixed; rate_limit_lease 100; }',
 );
 sub used ($name, $key) { return $redis->used($key, $name) }
 
@@ -37,7 +35,7 @@ is $redis->script_calls, $calls, 'without a call';
 is limits($responses[-1])->{used}, 100, 'all of it';
 
 fetch_and_die('left');
-wait_until { used('fixed/20', 'left') == 1 } timeout => 4, what => 'what is left';
+wait_until { used('fixed/20', 'left') == 1 } what => 'what is left';
 pass 'or they give it back';
 
 my $traffic = RateLimit::Traffic->start($nginx, connections => $connections, requests => [(['/x', 'X-Key' => 'k']) x 100]);

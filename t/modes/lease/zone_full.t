@@ -15,7 +15,6 @@ my @nginx = map { RateLimit::Nginx->start(
         rate_limit_on_error deny;',
     server => 'location / { rate_limit ' . LIMIT . 'r/h name=fixed; rate_limit_lease 2; }
         location /auto { rate_limit 3000r/h name=auto; }',
-    files => {auto => ''},
 ) } 1, 2;
 my @keys = map { "k$_" } 1 .. KEYS;
 my %passed;

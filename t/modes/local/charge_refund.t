@@ -28,13 +28,7 @@ sub seen ($uri, $key, @more) {
 # What is used: the cost that is looked up with is free.
 sub shown ($key) { return limits(ask('up?status=304', $key))->{used} }
 
-sub slow ($uri, $key) {
-    my $count = $backend->requests;
-    my $http  = $nginx->http;
-    $http->start_request('GET', "/$mode/$uri", ['X-Key' => $key]);
-    wait_until { $backend->requests > $count } what => 'the slow request';
-    return $http;
-}
+sub slow ($uri, $key) { return $nginx->reach($backend, "/$mode/$uri", 'X-Key' => $key) }
 
 for (qw(charge_refund lease)) {
     $mode = $_;

@@ -15,8 +15,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
 sub nginx ($workers) {
     return RateLimit::Nginx->start(
         workers => $workers,
-        http    => redis_block('main', $redis, 'check_timeout 5s;') . '
-            rate_limit_redis silent { check_timeout 20s; shard a primary=' . $silent->address . '; }
+        http    => redis_block('main', $redis) . redis_block('silent', $silent, timeouts('20s')) . '
             rate_limit_key $http_x_key; rate_limit_store main; add_header X-Worker $pid always;
             server { listen 127.0.0.1:%%PORT%% reuseport;
                 location / { rate_limit 50r/h; proxy_pass http://' . $backend->address . '; }
@@ -34,17 +33,14 @@ for my $workers (1, 4) {
     my @responses =
         $nginx->parallel(connections => 24, requests => 300, uri => '/late', headers => ['X-Key' => "slow$workers"]);
     is_deeply statuses(@responses), {200 => 50, 429 => 250}, "$workers workers: exactly the limit passes";
-    my %served = map { $_->header('X-Worker') => 1 } @responses;
-    cmp_ok scalar keys %served, '>', $workers / 2, 'most of the workers served';
+    cmp_ok scalar workers_of(@responses), '>', $workers / 2, 'most of the workers served';
     my @used = sort { $a <=> $b } map { limits($_)->{used} } grep { $_->status == 200 } @responses;
     cmp_ok $used[-1], '<=', 50, 'none says that more was used';
     wait_until { $redis->used("slow$workers") == 50 } what => 'every charge';
     $nginx->stop if $workers == 1;
 }
 
-my @clients = map { $nginx->http } 1 .. 12;
-$_->start_request('GET', '/held', ['X-Key' => 'a']) for @clients;
-wait_until { (grep { $_->[1] eq '/held' } $backend->requests) == 12 } what => 'requests in flight';
+my @clients = map { $nginx->reach($backend, '/held', 'X-Key' => 'a') } 1 .. 12;
 is limits($nginx->get('/x', 'X-Key' => 'a'))->{used}, 13, 'used counts those in flight';
 $_->abort for @clients;
 wait_until { $redis->used('a') == 13 } what => 'the charges of clients that left';
@@ -56,8 +52,7 @@ for my $n (1 .. 8) {
 is limits($nginx->get('/same', 'X-Key' => 'a'))->{used}, $redis->used('a'), 'what is used is what is stored';
 is limits($nginx->get('/x', 'X-Key' => 'a'))->{used}, 14, 'and goes on from there';
 
-@clients = map { $nginx->http } 1 .. 50;
-$_->start_request('GET', '/waits', ['X-Key' => 'b']) for @clients;
+@clients = map { $nginx->begin('/waits', 'X-Key' => 'b') } 1 .. 50;
 wait_until { $silent->commands('hmget') == 50 } what => 'requests that wait for one of their checks';
 is limits($nginx->get('/x', 'X-Key' => 'b'))->{used}, 1, 'they are not in flight';
 $_->abort for splice @clients, 0, 25;

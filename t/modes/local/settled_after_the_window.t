@@ -22,12 +22,8 @@ my %slow = (down => 'cost=1', up => 'cost=15', exempt => 'status=304', alone => 
 my @keys = sort keys %slow;
 my @open;
 for my $mode (qw(charge_refund lease)) {
-    for my $key (@keys) {
-        push @open, my $http = $nginx->http;
-        $http->start_request('GET', "/$mode/slow?$slow{$key}", ['X-Key' => $key]);
-    }
+    push @open, map { $nginx->reach($backend, "/$mode/slow?$slow{$_}", 'X-Key' => $_) } @keys;
 }
-wait_until { $backend->requests == @open } what => 'requests under way';
 is_deeply [map { shown('lease', $_) } @keys], [(10) x 4], 'they are charged';
 
 $nginx->travel('+3700');

@@ -3,13 +3,12 @@
 
 use RateLimit::Test;
 
-my $shards  = RateLimit::Shards->start(1);
-my $redis   = $shards->primary;
+my $redis   = RateLimit::Redis->start;
 my $nginx   = RateLimit::Nginx->start(
     workers => 4,
     log_level => 'notice',
     files   => {htpasswd => "ann:{PLAIN}secret\n"},
-    http    => $shards->block('main') . 'rate_limit_headers github ietf; rate_limit_log_level info;',
+    http    => redis_block('main', $redis) . 'rate_limit_headers github ietf; rate_limit_log_level info;',
     server  => 'keepalive_requests 100000;
         location / { rate_limit 9r/h name=wide key=$http_x_user; rate_limit 1r/h name=narrow key=$http_x_address; }
         location /turned/ { alias %%DIR%%/html/; rate_limit 1r/h name=narrow key=$http_x_address;
@@ -56,8 +55,7 @@ is ask('/zero/x', 'u', 'a')->status, 429, 'a limit of nothing';
 is_deeply left('u'), [6, 5], 'takes nothing from the one beside it';
 
 $redis->cmd('HSET', 'rl:far/3600:full', used => 5, reset => 1000 * (time + 1800));
-my $far = ask('/redis/x', 'u', 'full');
-is_deeply [$far->status, limits($far)->{resource}], [429, 'far'], 'Redis rejects';
+shows ask('/redis/x', 'u', 'full'), 429, {resource => 'far'}, 'Redis rejects';
 is_deeply left('u'), [6, 5], 'the local ones keep nothing';
 is ask('/redis/x', 'u', 'free')->status, 200, 'Redis admits';
 is_deeply left('u'), [5, 3], 'they are charged as well';

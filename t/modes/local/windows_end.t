@@ -42,9 +42,7 @@ is_deeply [map { seen('/x', 'a') } 1 .. 3], [[200, 1], [200, 2], [429, 2]], 'two
 my $reset = limits(ask('/x', 'a'))->{reset};
 ok about($reset, $half + 3600, 100), 'which begins with the first';
 is_deeply [map { seen($_, 'free', @same) } '/x', '/refund/x'], [[304, 0], [304, 0]], 'exempt responses';
-my $slow = $nginx->http;
-$slow->start_request('GET', '/slow', ['X-Key' => 'slow']);
-wait_until { $backend->requests } what => 'a request under way';
+my $slow = $nginx->reach($backend, '/slow', 'X-Key' => 'slow');
 
 at($hour + 3660);
 is_deeply seen('/clock/x', 'a'), [200, 1], 'the next hour counts anew';

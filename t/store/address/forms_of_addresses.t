@@ -11,10 +11,9 @@ my $has_ipv6 = IO::Socket::IP->new(PeerHost => '::1', PeerPort => $port);
 my @addresses = ([unix => $redis->address], [ipv4 => "127.0.0.1:$port"], [name => "127.1:$port"]);
 push @addresses, [ipv6 => "[::1]:$port"] if $has_ipv6;
 my $times  = 'check_timeout 2s; connect_timeout 2s;';
-my @stores = map { "rate_limit_redis $_->[0] { $times shard a primary=$_->[1]; }\n" } @addresses;
-my $ninth  = "shard a primary=127.0.0.1:$port";
+my @stores = map { redis_block(@$_, $times) } @addresses;
 my $nginx  = RateLimit::Nginx->start(
-    http   => join('', @stores, "rate_limit_redis ninth { $times database 9; $ninth; }"),
+    http   => join('', @stores, redis_block('ninth', "127.0.0.1:$port", "$times database 9;")),
     server => join '', 'rate_limit_key k;',
         map { "location /$_ { rate_limit 100r/h name=$_ store=$_; }\n" } 'ninth', map { $_->[0] } @addresses,
 );

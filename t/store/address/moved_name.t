@@ -8,11 +8,9 @@ my $name  = '127.1';
 my $dns   = RateLimit::Dns->start(names => {$name => '127.0.0.1'});
 my $first = RateLimit::Redis->start;
 my @more  = map { RateLimit::Redis->start(host => $_, port => $first->port) } qw(127.0.0.2 127.0.0.3);
-my $nginx = RateLimit::Nginx->start(
-    http => 'resolver ' . $dns->address . " ipv6=off; rate_limit_redis main { check_timeout 5s; connect_timeout 5s;
-        shard a primary=$name:@{[$first->port]}; }",
-    server => 'rate_limit_key $http_x_key; rate_limit_on_error deny; location / { rate_limit 1000r/h store=main; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('1000r/h',
+    'resolver ' . $dns->address . ' ipv6=off; ' . redis_block('main', "$name:" . $first->port),
+    more => 'rate_limit_on_error deny;');
 my sub pass ($key) { return is $nginx->get('/x', 'X-Key' => $key)->status, 200, "$key passes" }
 
 pass('before');

@@ -6,13 +6,10 @@ my $guarded = RateLimit::Redis->start(password => 'open sesame');
 my $users   = RateLimit::Redis->start(acl => ['user limiter on >tell ~rl:* +@all']);
 
 sub start ($name, $redis, $credentials, $on_error = 'allow') {
-    return RateLimit::Nginx->start(
-        http => 'rate_limit_redis main { check_timeout 2s; connect_timeout 2s; '
-            . "shard a primary=@{[$redis->address]}; $credentials }",
-        server => 'rate_limit_key k; add_header X-Outcome $rate_limit_status always; '
-            . "location / { rate_limit_on_error $on_error; rate_limit 100r/h name=$name store=main; }",
+    return RateLimit::Nginx->with_limit("100r/h name=$name",
+        redis_block('main', $redis, "check_timeout 2s; connect_timeout 2s; $credentials"), key => 'k',
         files => {secret => "open sesame\r\n"},
-    );
+        more  => "rate_limit_on_error $on_error; add_header X-Outcome \$rate_limit_status always;");
 }
 
 my @good = (

@@ -4,10 +4,7 @@ use RateLimit::Test;
 
 my $redis = RateLimit::FakeRedis->start(handler => taking(sub ($nth, $conn, $taken) { $conn->close; return }));
 $redis->stop;
-my $nginx = RateLimit::Nginx->start(
-    http   => redis_block('main', $redis, ''),
-    server => 'location / { rate_limit_key $arg_k; rate_limit_store main; rate_limit 99r/h name=one; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('99r/h name=one', redis_block('main', $redis, ''), key => '$arg_k');
 
 is_deeply statuses(map { $nginx->get('/x?k=a') } 1 .. 10), {200 => 10}, 'ten requests while the primary is away';
 $redis->restart;

@@ -14,11 +14,10 @@ my $fake    = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
 });
 sub start ($primary) {
     return RateLimit::Nginx->start(
-        http => redis_block('main', [$primary, $replica], 'check_timeout 30s; connect_timeout 30s; charge_timeout 30s;'),
+        http => redis_block('main', [$primary, $replica], timeouts('30s')),
         server => 'rate_limit_key $arg_k; rate_limit_store main; location / {'
             . join('', map { "rate_limit 99r/h name=n$_;" } 1 .. $each)
             . '} location /one { rate_limit 99r/h name=one; }',
-        files => {one => ''},
     );
 }
 # Each window is charged twice while the primary is away.
@@ -34,7 +33,7 @@ $redis->kill;
 my $nginx = start($redis);
 outage($nginx);
 $redis->restart;
-wait_until { $redis->cmd('DBSIZE') == $windows + 1 } timeout => 9, what => 'all windows';
+wait_until { $redis->cmd('DBSIZE') == $windows + 1 } what => 'all windows';
 $nginx->stop;
 my @keys = grep { !/first/ } $redis->keys;
 my %used;
@@ -47,14 +46,14 @@ $fake->stop;
 $nginx = start($fake);
 outage($nginx);
 $fake->restart;
-wait_until { $fake->commands('evalsha') >= $batch + 1 } timeout => 9, what => 'the probe and the first batch';
+wait_until { $fake->commands('evalsha') >= $batch + 1 } what => 'the probe and the first batch';
 # Whatever was sent before this charge arrives before it.
 $nginx->get('/one?k=marker');
 wait_until { grep { "@$_" =~ /:marker/ } $fake->commands('evalsha') } what => 'a charge that did not wait';
 is scalar(() = $fake->commands('evalsha')), $batch + 2, 'the first batch is answered before the next is sent';
 $fake->set(free => 1);
 $fake->release('gate');
-wait_until { $fake->commands('evalsha') == $windows + 2 } timeout => 9, what => 'the other batches';
+wait_until { $fake->commands('evalsha') == $windows + 2 } what => 'the other batches';
 my %seen = map { $_->[3] => 1 } $fake->commands('evalsha');
 is keys %seen, $windows + 2, 'each window once';
 $nginx->stop;

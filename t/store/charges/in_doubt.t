@@ -4,10 +4,8 @@ use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;
 my $proxy = RateLimit::Proxy->start(to => $redis->port);
-my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', [$proxy, $redis], 'check_timeout 9s; connect_timeout 9s; charge_timeout 20s;'),
-    server => 'location / { rate_limit_key k; rate_limit 1000r/h store=main; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('1000r/h', redis_block('main', [$proxy, $redis], timeouts('20s')),
+    key => 'k');
 my $client = $nginx->http;
 
 $client->get('/x');

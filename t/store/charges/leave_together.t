@@ -43,14 +43,13 @@ $coarse->kill;
 sub leave ($signal) {
     return wait_until {
         my ($worker, $before) = (($nginx->workers)[0], $admitted);
-        my $teller = fork // die $!;
-        if (!$teller) {
-            wait_until { $primary->used('a', 'default/86400') > $before } what => 'the next charge';
+        my $redis  = bless {port => $primary->port}, 'RateLimit::Redis';    # a connection of its own
+        my $teller = RateLimit::Process->start(name => 'teller', run => sub {
+            wait_until { $redis->used('a', 'default/86400') > $before } what => 'the next charge';
             kill $signal => $nginx->pid;
-            POSIX::_exit(0);
-        }
+        });
         burst();
-        waitpid $teller, 0;
+        $teller->wait(30) or die 'the signal was not sent';
         wait_until { !kill 0 => $worker } what => 'the end of the worker';
         my $under_load = $admitted - $before < $burst;
         $nginx = start() if !$under_load;

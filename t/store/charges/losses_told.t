@@ -9,11 +9,10 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
 });
 my $replica = RateLimit::FakeRedis->start(handler => reading(7, $reset));
 my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', [$redis, $replica], 'check_timeout 9s; connect_timeout 9s; charge_timeout 9s;') . "
+    http => redis_block('main', [$redis, $replica], timeouts('9s')) . "
         rate_limit_redis gone { shard a primary=127.0.0.1:%%PORT_1%%; }",
     server => 'rate_limit_key $http_x_key; location / { rate_limit 1000r/h store=main; }
         location /rate { rate_limit $http_x_rate; } location /gone { rate_limit 5r/h store=gone; }',
-    files => {rate => '', gone => ''},
 );
 my sub traffic ($requests) { return statuses($nginx->parallel(connections => 4, requests => $requests, uri => '/x', headers => ['X-Key' => 'k'])) }
 my sub told ($what) {

@@ -8,10 +8,7 @@ my $redis = RateLimit::FakeRedis->start(handler => taking(sub ($nth, $conn, $tak
     return error("READONLY You can't write against a read only replica.") if !$conn->state('writable');
     return $odd-- > 0 ? error('ERR odd') : $taken;
 }));
-my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', $redis),
-    server => 'location / { rate_limit_key $arg_k; rate_limit 99r/h store=main; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('99r/h', redis_block('main', $redis), key => '$arg_k');
 
 is $nginx->get("/x?k=$_")->status, 200, "$_ passes" for 1 .. 9;
 $nginx->wait_log(qr/refuses charges: readonly: it is a replica now \(charge.lua: "READONLY You can't write/);

@@ -7,14 +7,12 @@ my ($few, $many) = (700, 3000);
 for my $zone ('8m', '64m') {
     my $redis = RateLimit::Redis->start;
     my $nginx = RateLimit::Nginx->start(
-        http => "rate_limit_zone $zone; rate_limit_redis main { check_timeout 20s; connect_timeout 20s; charge_timeout 60s;
-                shard a primary=" . $redis->address . '; }
-            rate_limit_redis away { check_timeout 20s; connect_timeout 20s; shard a primary=127.0.0.1:' . free_port() . '; }
+        http => redis_block('main', $redis, timeouts('60s'))
+            . redis_block('away', '127.0.0.1:%%PORT_1%%') . "rate_limit_zone $zone;" . '
             rate_limit_key $arg_k;
             server { listen 127.0.0.1:%%PORT%%;
                 location / { rate_limit 9r/h name=n store=main; }
                 location /away { rate_limit 9r/h name=n store=away; } }',
-        files => {away => ''},
     );
     $redis->kill;
     for (['/away', $many], ['/x', $few]) {
@@ -23,7 +21,7 @@ for my $zone ('8m', '64m') {
         is_deeply statuses(@responses), {200 => $count}, "$zone: $count requests to $uri";
     }
     $redis->restart;
-    wait_until { $redis->cmd('DBSIZE') == $few } timeout => 15, what => 'the charges';
+    wait_until { $redis->cmd('DBSIZE') == $few } what => 'the charges';
     my %used;
     $used{$_ // ''}++ for $redis->pipeline(map { ['HGET', "rl:n/3600:$_", 'used'] } 1 .. $few);
     is_deeply \%used, {1 => $few}, 'each is charged once';

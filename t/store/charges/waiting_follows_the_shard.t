@@ -7,20 +7,15 @@ my ($old, $new) = map { RateLimit::Redis->start } 1 .. 2;
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return $conn->hold($request->{uri}, [200, [], 'late']);
 });
-sub http ($redis) {
-    return redis_block('main', $redis);
-}
 my $nginx = RateLimit::Nginx->start(
-    http   => http($old),
+    http   => redis_block('main', $old),
     server => 'rate_limit_key $http_x_key; rate_limit 100r/h store=main; location / { }
         location /slow { proxy_pass http://' . $backend->address . '; }',
 );
 
-my %slow = map { $_ => $nginx->http } qw(first second);
-$slow{$_}->start_request('GET', "/slow/$_", ['X-Key' => $_]) for keys %slow;
-wait_until { $backend->requests == 2 } what => 'requests of the old worker';
+my %slow = map { $_ => $nginx->reach($backend, "/slow/$_", 'X-Key' => $_) } qw(first second);
 $new->stop;
-$nginx->reload(http => http($new));
+$nginx->reload(http => redis_block('main', $new));
 is_deeply statuses(map { $nginx->get('/x', 'X-Key' => 'a') } 1 .. 5), {200 => 5}, 'the new primary is away';
 
 $old->kill;
@@ -36,9 +31,9 @@ is_deeply [$old->keys], ['rl:default/3600:second'], 'the old primary got only wh
 is $old->used('second'), 1, 'once';
 
 $new->restart;
-wait_until { $new->used('a') == 5 && $new->used('first') == 1 } timeout => 7, what => 'what waited at the new one';
+wait_until { $new->used('a') == 5 && $new->used('first') == 1 } what => 'what waited at the new one';
 $nginx->stop;
-is_deeply {map { $_ => $new->hash($_)->{used} } $new->keys}, {'rl:default/3600:a' => 5, 'rl:default/3600:first' => 1},
+is_deeply $new->used_by_key, {'rl:default/3600:a' => 5, 'rl:default/3600:first' => 1},
     'and nothing else';
 
 done;

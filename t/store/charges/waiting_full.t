@@ -5,10 +5,8 @@ use RateLimit::Test;
 
 my ($room, $each, $excess) = (100_000, 100, 40);
 my $redis  = RateLimit::Redis->start;
-my $absent = RateLimit::Port::free_port();
 my $nginx  = RateLimit::Nginx->start(
-    http => 'rate_limit_zone 128k; rate_limit_redis main { check_timeout 20s; connect_timeout 20s;
-        shard a primary=127.0.0.1:' . $absent . ' replica=' . $redis->address . '; }',
+    http => 'rate_limit_zone 128k; ' . redis_block('main', ['127.0.0.1:%%PORT_1%%', $redis]),
     server => 'location / { rate_limit_key $arg_k; rate_limit_store main;'
         . join('', map { "rate_limit 9r/h name=n$_;" } 1 .. $each) . '}',
 );

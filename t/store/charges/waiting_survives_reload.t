@@ -14,7 +14,7 @@ sub nginx ($zone, %opt) {
         server => 'rate_limit_key $http_x_key; rate_limit_store main;
             location / { rate_limit 100r/h; }
             location /long { rate_limit 100r/366d name=' . $longest[1] . ' window=clock store=long; }',
-        files => {long => ''}, %opt,
+        %opt,
     );
 }
 sub requests ($nginx, $name, $count) {
@@ -40,10 +40,10 @@ $nginx->reload(http => '', server => 'location / { }', wait_old => 1);
 $nginx->reload(%options, wait_old => 1);
 is $nginx->count_log(qr/are lost|starts anew/), 0, 'nothing is lost, through a configuration without limits neither';
 $redis->restart;
-wait_until { $redis->used('open') == 28 && $redis->used('late') == 2 && !grep { $redis->used("new$_") != $_ } 1 .. 4 } timeout => 7,
+wait_until { $redis->used('open') == 28 && $redis->used('late') == 2 && !grep { $redis->used("new$_") != $_ } 1 .. 4 }
     what => 'all that waited';
 my $longest = "$longest[0]$longest[1]/31622400c:$longest[2]";
-wait_until { ($redis->hash($longest)->{used} // 0) == 3 } timeout => 7, what => 'those of the longest key';
+wait_until { ($redis->hash($longest)->{used} // 0) == 3 } what => 'those of the longest key';
 is $redis->stored('open')->{reset}, $reset, 'in the same window';
 is $redis->calls('hmget'), 0, 'no request brought it on';
 cmp_ok $redis->calls('evalsha'), '<=', 7, 'no more than one charge for each window';
@@ -60,7 +60,7 @@ my @crowd = map { ['/x', 'X-Key' => "crowd$_"] } (1 .. 400) x 2;
 is_deeply statuses($nginx->parallel(connections => 4, requests => \@crowd)), {200 => 800},
     'more windows than have room';
 $redis->restart;
-wait_until { @{[$redis->keys]} == 401 && $redis->used('crowd400') == 2 } timeout => 7, what => 'all of them';
+wait_until { @{[$redis->keys]} == 401 && $redis->used('crowd400') == 2 } what => 'all of them';
 is_deeply [grep { $_ ne 'warm' && $redis->used($_) != 2 } map { s/.*://r } $redis->keys], [], 'each has its charges once';
 
 $redis->kill;

@@ -5,21 +5,18 @@ use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start(appendonly => 1);
 my $nginx = RateLimit::Nginx->start(
-    workers => 3,
+    workers => 3, reuseport => 1,
     http    => redis_block('main', $redis, '') . '
-        add_header X-Worker $pid always;
-        server { listen 127.0.0.1:%%PORT%% reuseport;
-            location / { rate_limit_key $http_x_key; rate_limit 100r/h store=main; }
-            location /free { } }',
-    files => {free => ''},
+        add_header X-Worker $pid always;',
+    server => 'location / { rate_limit_key $http_x_key; rate_limit 100r/h store=main; }
+        location /free { }',
 );
 
 # Returns the workers that served.
 sub requests ($name, $count) {
     my @responses = $nginx->parallel(connections => 8, requests => $count, uri => '/x', headers => ['X-Key' => $name]);
     is_deeply statuses(@responses), {200 => $count}, "$name: $count requests pass";
-    my %served = map { $_->header('X-Worker') => 1 } @responses;
-    return keys %served;
+    return workers_of(@responses);
 }
 
 # A worker that answers another request has charged those before it.
@@ -41,19 +38,19 @@ for my $which ('those that served', 'all at once') {
         $nginx->expect_log(map { qr/worker process $_ exited on signal 9/ } @all);
         kill KILL => @all;
         wait_until { my @now = $nginx->workers; @now == 3 && !grep { my $new = $_; grep { $_ == $new } @all } @now }
-            timeout => 10, what => 'new workers';
+            what => 'new workers';
     } else {
         my %served = map { $_ => 1 } @served;
         $nginx->kill_worker($_) for keys %served;
     }
     $redis->restart;
     my %due = (a => $stored + 16, "new-$name" => 8, "other-$name" => 1);
-    wait_until { !grep { $redis->used($_) != $due{$_} } keys %due } timeout => 7, what => "what waited, $which";
+    wait_until { !grep { $redis->used($_) != $due{$_} } keys %due } what => "what waited, $which";
     is $redis->calls('hmget'), 0, "$which: no request brought it on";
     cmp_ok $redis->calls('evalsha'), '<=', 3, 'no more than one charge for each window';
 }
 is limits($nginx->get('/x', 'X-Key' => 'a'))->{used}, 37, 'and it goes on';
-wait_until { $redis->used('a') >= 37 } timeout => 7, what => 'the last charge';
+wait_until { $redis->used('a') >= 37 } what => 'the last charge';
 $nginx->stop;
 is $redis->used('a'), 37, 'nothing came twice';
 is $nginx->count_log(qr/are lost/), 0, 'and nothing is lost';

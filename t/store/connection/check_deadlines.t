@@ -34,8 +34,7 @@ sub start_nginx () {
 sub at ($nginx, $seconds, $key) {
     my $client = $nginx->http;
     wait_until { monotonic() >= $begun + $seconds } what => "$seconds s";
-    $client->start_request('GET', '/x', ['X-Key' => $key]);
-    return $client;
+    return $client->start_request('GET', '/x', ['X-Key' => $key]);
 }
 
 my @late;

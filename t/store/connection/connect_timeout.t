@@ -7,17 +7,10 @@ my $primary = RateLimit::Redis->start;
 # A full queue of connections that nobody accepts: the next one gets no answer.
 my $mute = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => free_port(), Listen => 1, ReuseAddr => 1)
     or die $@;
-my @queue;
-for (1 .. 8) {
-    my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $mute->sockport, Blocking => 0);
-    push @queue, $socket if $socket;
-}
-my $nginx = RateLimit::Nginx->start(
-    http => 'rate_limit_redis main { check_timeout 1500ms; connect_timeout 750ms; '
-        . "shard a primary=@{[$primary->address]} replica=127.0.0.1:@{[$mute->sockport]}; }",
-    server => 'rate_limit_key k; rate_limit 100r/h store=main; location / { '
-        . 'add_header X-Time $rate_limit_store_time; add_header X-Outcome $rate_limit_status; }',
-);
+my @queue = map { IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $mute->sockport, Blocking => 0) // () } 1 .. 8;
+my $nginx = RateLimit::Nginx->with_limit('100r/h',
+    redis_block('main', [$primary, '127.0.0.1:' . $mute->sockport], 'check_timeout 1500ms; connect_timeout 750ms;'),
+    key => 'k', more => 'add_header X-Time $rate_limit_store_time; add_header X-Outcome $rate_limit_status;');
 my $client = $nginx->http;
 my $first  = $client->get('/x');
 is $first->header('X-Outcome'), 'PASSED', 'the primary answers';

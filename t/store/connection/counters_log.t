@@ -22,13 +22,8 @@ sub node ($role) {
 }
 my ($primary, $replica) = map { node($_) } qw(primary replica);
 # nginx's clocks run faster, and so do all of its timeouts.
-my $nginx = RateLimit::Nginx->start(
-    clock => 1,
-    speed => $speed,
-    http  => redis_block('main', [$primary, $replica], 'check_timeout 1h; connect_timeout 1h; charge_timeout 1h;'),
-    server => 'keepalive_timeout 100h; keepalive_time 100h; keepalive_requests 1000000; client_header_timeout 100h;
-        location / { rate_limit_key $http_x_key; rate_limit 1000r/365d store=main; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('1000r/365d', redis_block('main', [$primary, $replica], timeouts('1h')),
+    speed => $speed);
 my $client = $nginx->http;
 my $line   = qr/counters of "main" since \d{4}(?:\/\d\d){2} \d\d(?::\d\d){2}: (.*)/;
 sub lines () { return $nginx->error_log =~ /$line/g }
@@ -36,17 +31,16 @@ sub request ($key) { return is $client->get('/x', 'X-Key' => $key)->status, 200,
 
 # A request without a key only wakes nginx up, whatever becomes of its timers under a faster clock.
 sub wait_line ($pattern) {
-    wait_until { $client->get('/x'); my @lines = lines(); @lines && $lines[-1] =~ $pattern } timeout => 10,
-        what => "the line $pattern";
+    wait_until { $client->get('/x'); my @lines = lines(); @lines && $lines[-1] =~ $pattern } what => "the line $pattern";
     return pass "a line: $pattern";
 }
-sub let_pass ($minutes) {
+sub minutes_pass ($minutes) {
     my $end = monotonic() + $minutes * 60 / $speed;
     return wait_until { $client->get('/x'); monotonic() >= $end } timeout => 30, what => "$minutes minutes";
 }
 sub no_line ($minutes) {
     my $before = () = lines();
-    let_pass($minutes);
+    minutes_pass($minutes);
     return is scalar(() = lines()), $before, 'nothing changed: no line';
 }
 my ($first, $second) = map { quotemeta $_->address } $primary, $replica;
@@ -63,10 +57,10 @@ no_line(2);
 request('oom');
 wait_line(qr/^charges of 1 windows waiting, .* primary $first: connection 1, oom \d+, wrongtype 3; replica/);
 my $tries = (lines())[-1];
-wait_until { $client->get('/x'); (lines())[-1] ne $tries } timeout => 10, what => 'the next one, with more tries';
+wait_until { $client->get('/x'); (lines())[-1] ne $tries } what => 'the next one, with more tries';
 $primary->set(room => 1);
 wait_line(qr/^charges of 0 windows waiting, 3 dropped, 1 in doubt/);
-let_pass(1.5);    # that line may have come while the charge was on its way, once more in vain
+minutes_pass(1.5);    # that line may have come while the charge was on its way, once more in vain
 no_line(2);
 
 my @seconds = map { /(\d+):(\d+):(\d+)/ ? 3600 * $1 + 60 * $2 + $3 : () }

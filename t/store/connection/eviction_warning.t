@@ -16,10 +16,9 @@ sub block ($name, $first, $second) {
     return "rate_limit_redis $name { $times shard a primary=$a; shard b primary=$b; }\n";
 }
 my $nginx  = RateLimit::Nginx->start(
-    workers => 3,
+    workers => 3, reuseport => 1,
     http    => block('bad', $evicting, $other) . block('good', $keeping, $endless),
-    server  => 'listen 127.0.0.1:%%PORT_1%% reuseport; rate_limit_key $http_x_key; '
-        . 'add_header X-Pid $pid always; '
+    server  => 'rate_limit_key $http_x_key; add_header X-Pid $pid always; '
         . 'location /bad { rate_limit 9000r/h store=bad; } location /good { rate_limit 9000r/h store=good; }',
 );
 my %seen;
@@ -27,10 +26,10 @@ wait_until {
     for my $store ('bad', 'good') {
         my @requests = map { ["/$store", 'X-Key' => "k$_"] } 1 .. 40;
         $seen{$store . $_->header('X-Pid')}++
-            for parallel(port => $nginx->port(1), connections => 40, keepalive => 0, requests => \@requests);
+            for $nginx->parallel(connections => 40, keepalive => 0, requests => \@requests);
     }
     !grep { $_ < 20 } map { $seen{"bad$_"} // 0, $seen{"good$_"} // 0 } $nginx->workers
-} what => 'every worker to have asked every shard', timeout => 10;
+} what => 'every worker to have asked every shard';
 
 my $all = qr/\[warn\].*maxmemory/;
 for my $redis ($evicting, $other) {

@@ -3,10 +3,8 @@
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);
-my $nginx  = RateLimit::Nginx->start(
-    http   => $shards->block('main', 'check_timeout 2s; connect_timeout 2s;'),
-    server => 'location / { rate_limit_key k; rate_limit 100r/h store=main; rate_limit_on_error deny; }',
-);
+my $nginx  = RateLimit::Nginx->with_limit('100r/h', $shards->block('main', 'check_timeout 2s; connect_timeout 2s;'),
+    key => 'k', more => 'rate_limit_on_error deny;');
 my $client = $nginx->http;
 my $key    = 'rl:default/3600:k';
 for my $round (1 .. 5) {

@@ -17,19 +17,15 @@ my $fake  = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     $conn->send($answer);
     return $conn->later(0.003, $end);
 });
-my $nginx = RateLimit::Nginx->start(
-    http   => redis_block('main', $fake, 'check_timeout 10s;'),
-    server => 'location / { rate_limit_key $http_x_key; rate_limit 100000r/h store=main;'
-        . ' add_header X-Outcome $rate_limit_status; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('100000r/h', redis_block('main', $fake),
+    more => 'add_header X-Outcome $rate_limit_status;');
 
 my $client = $nginx->http;
 my $length = length hmget(10, $reset);
 my @used   = map { limits($client->get('/x', 'X-Key' => "cut-$_"))->{used} } 10 .. $length - 1;
 is_deeply \@used, [map { $_ + 1 } 10 .. $length - 1], 'replies cut at each byte from the tenth';
 
-my @clients = map { $nginx->http } 1 .. 600;
-$clients[$_]->start_request('GET', '/x', ['X-Key' => 'many-' . (1000 + $_)]) for 0 .. $#clients;
+my @clients = map { $nginx->begin('/x', 'X-Key' => 'many-' . (1000 + $_)) } 0 .. 599;
 wait_until { grep({ $_->[1] =~ /:many-/ } $fake->commands('hmget')) == @clients } what => 'all checks';
 cmp_ok @clients * $length, '>', 16_384, 'more than one read takes';
 $fake->release('gate');

@@ -14,14 +14,12 @@ my $nginx = RateLimit::Nginx->start(
     server => 'rate_limit_key $http_x_key; rate_limit_exempt_status 200; '
         . 'add_header X-Outcome $rate_limit_status; location / { rate_limit 5000r/h store=main; }'
         . 'location /patient { rate_limit 5000r/h store=patient; }',
-    files => {patient => ''},
 );
 my $client = $nginx->http;
 for my $round (1 .. 3) {
     is limits($client->get('/x', 'X-Key' => 'k-1000'))->{used}, 1000, "round $round: in time";
     $redis->set(slow => 1);
-    my @waiting = map { $nginx->http } 1 .. 20;
-    $waiting[$_]->start_request('GET', '/x', ['X-Key' => "late-$round" . (2000 + $_)]) for 0 .. $#waiting;
+    my @waiting = map { $nginx->begin('/x', 'X-Key' => "late-$round" . (2000 + $_)) } 0 .. 19;
     my @answers = map { $_->response } @waiting;
     is_deeply statuses(@answers), {200 => 20}, 'late answers: every request goes on';
     is_deeply [grep { $_->header('X-Outcome') ne 'ERROR_ALLOWED' } @answers], [], 'without an answer';
@@ -38,13 +36,11 @@ for my $round (1 .. 3) {
 is limits($client->get('/patient', 'X-Key' => 'k-1'))->{used}, 1, 'a store that waits';
 $redis->forget;
 $redis->set(slow => 1);
-my @gone = map { $nginx->http } 1 .. 10;
-$gone[$_]->start_request('GET', '/patient', ['X-Key' => "gone-$_"]) for 0 .. $#gone;
+my @gone = map { $nginx->begin('/patient', 'X-Key' => "gone-$_") } 0 .. 9;
 wait_until { $redis->commands('hmget') == @gone } what => 'checks of clients that will not wait';
 $_->abort for @gone;
 $nginx->wait_log(qr/(?:prematurely closed.*?){10}/s);
-my @staying = map { $nginx->http } 1 .. 10;
-$staying[$_]->start_request('GET', '/patient', ['X-Key' => "stays-" . (4001 + $_)]) for 0 .. $#staying;
+my @staying = map { $nginx->begin('/patient', 'X-Key' => "stays-" . (4001 + $_)) } 0 .. 9;
 wait_until { $redis->commands('hmget') == 20 } what => 'checks of others';
 $redis->release('gate');
 is_deeply [map { limits($_->response)->{used} } @staying], [4001 .. 4010],

@@ -9,12 +9,11 @@ my ($primary, $replica, $other) = map { RateLimit::FakeRedis->start(handler => s
     return fallback($words);
 }) } 1 .. 3;
 my $nginx = RateLimit::Nginx->start(
-    workers => 3,
+    workers => 3, reuseport => 1,
     http => 'proxy_cache_path %%DIR%%/cache keys_zone=pages:1m manager_sleep=10ms loader_sleep=10ms;'
         . redis_block('main', [$primary, $replica], 'check_timeout 5s;')
         . redis_block('spare', $other, ''),
-    server => 'listen 127.0.0.1:%%PORT_1%% reuseport; rate_limit_key $http_x_key; '
-        . 'location / { rate_limit 100000r/h store=main; add_header X-Pid $pid; }'
+    server => 'rate_limit_key $http_x_key; location / { rate_limit 100000r/h store=main; add_header X-Pid $pid; }'
         . 'location /spare { rate_limit 1r/h store=spare; }',
 );
 wait_until { grep({ $_ } $nginx->titled('cache manager process')) == 1 } what => 'the cache manager';
@@ -26,10 +25,11 @@ my @requests = (['/x', 'X-Key' => 'k']) x 60;
 my %seen;
 wait_until {
     $seen{$_->header('X-Pid')}++
-        for parallel(port => $nginx->port(1), connections => 60, keepalive => 0, requests => \@requests);
+        for $nginx->parallel(connections => 60, keepalive => 0, requests => \@requests);
     keys %seen == 3
-} what => 'every worker to serve', timeout => 10;
+} what => 'every worker to serve';
 $nginx->parallel(connections => 100, requests => 500, uri => '/x', headers => ['X-Key' => 'k']);
+wait_until { $primary->connections >= 3 } what => 'the charges';
 is $replica->connections, 3, 'one connection of each worker to the replica';
 is $primary->connections, 3, 'and to the primary';
 is $other->connections,   0, 'none to a store that no request needs';

@@ -4,10 +4,7 @@
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;
-my $nginx = RateLimit::Nginx->start(
-    http   => 'rate_limit_redis main { shard a primary=' . $redis->address . '; connect_timeout 5s; }',
-    server => 'location / { rate_limit_key $http_x_key; rate_limit 9r/h store=main; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('9r/h', redis_block('main', $redis, 'connect_timeout 5s;'));
 
 my $first = $nginx->http;
 is limits($first->get('/x', 'X-Key' => 'k'))->{limit}, 9, 'a request opens the connection';

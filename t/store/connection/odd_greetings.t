@@ -60,12 +60,10 @@ sub answer ($words, $conn) {
 }
 my $primary = RateLimit::FakeRedis->start(handler => \&answer);
 my $nginx   = RateLimit::Nginx->start(
-    http => join('', map { "rate_limit_redis s$_ { check_timeout 9s; charge_timeout 9s; connect_timeout 9s;
-        password case$_; database 1; shard a primary=@{[$primary->address]}; }\n" } 0 .. $#cases),
+    http => join('', map { redis_block("s$_", $primary, timeouts('9s') . " password case$_; database 1;") } 0 .. $#cases),
     server => 'rate_limit_key $http_x_key; rate_limit_store s$http_x_store; rate_limit 5000r/h;
         rate_limit_error_status 529; rate_limit_exempt_status 200;
         add_header X-Outcome $rate_limit_status always; location / {} location /deny { rate_limit_on_error deny; }',
-    files => {deny => ''},
 );
 my $begun = time;
 sub seen ($uri, @numbers) {
@@ -80,12 +78,10 @@ sub expected ($error) { return [map { $fails{$cases[$_]{kind}} ? $error : '200 P
 is_deeply [seen('/deny', @all)], expected('529 ERROR_DENIED '), 'deny while a greeting fails, own counts else';
 for (1 .. 5) {
     my @got = seen('/x', @all);
-    my @odd = grep { $got[$_] !~ /^200 (?:PASSED @{[1000 + $_]}|ERROR_ALLOWED )$/ } @all;
-    is_deeply \@odd, [], 'allow';
+    is_deeply [grep { $got[$_] !~ /^200 (?:PASSED @{[1000 + $_]}|ERROR_ALLOWED )$/ } @all], [], 'allow';
 }
 my @failing = grep { $fails{$cases[$_]{kind}} } @all;
-my $second = time + 1;
-wait_until { time > $second } what => 'two seconds of it';
+let_pass(2);
 is_deeply [seen('/deny', @failing)], [map { '529 ERROR_DENIED ' } @failing], 'still';
 my %greetings;
 $greetings{$_->[1]}++ for $primary->commands('greeting');
@@ -107,7 +103,7 @@ for my $n (grep { $cases[$_]{kind} eq 'refused' } @failing) {
 $primary->set(sound => 1);
 my @down = @failing;
 wait_until { my @got = seen('/deny', @down); @down = @down[grep { $got[$_] !~ /PASSED/ } 0 .. $#got]; !@down }
-    timeout => 6, what => 'every node to serve';
+    what => 'every node to serve';
 is_deeply [seen('/deny', @all)], [map { '200 PASSED ' . (1000 + $_) } @all], 'own counts again';
 is $nginx->count_log(qr/exited on/), 0, 'no worker died';
 

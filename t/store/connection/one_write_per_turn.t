@@ -29,7 +29,6 @@ my $nginx  = RateLimit::Nginx->start(
         . "location /one { rate_limit 1000r/h store=main; }\n}\n"
         . "server {\nlisten 127.0.0.1:%%PORT_1%% http2;\n"
         . 'rate_limit_key k; location / { rate_limit 100000r/h store=main; }',
-    files => {one => ''},
 );
 
 sub segments () {

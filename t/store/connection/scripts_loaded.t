@@ -3,10 +3,7 @@
 use RateLimit::Test;
 
 sub charge ($redis, $block) {
-    my $nginx = RateLimit::Nginx->start(
-        http   => $block,
-        server => 'location / { rate_limit_key $http_x_key; rate_limit 9r/h store=main; }',
-    );
+    my $nginx = RateLimit::Nginx->with_limit('9r/h', $block);
     is $nginx->get('/x', 'X-Key' => $_)->status, 200, "$_: a new window" for 'a', 'b';
     wait_until { @{$redis->cmd('KEYS', '*')} == 2 } what => 'the charges';
     $nginx->stop;

@@ -10,11 +10,8 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return hmget(1, $reset) . substr $stray, 0, $cut if $words->[1] =~ /:first$/;
     return substr($stray, $cut) . hmget(2, $reset);
 });
-my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', $redis),
-    server => 'location / { rate_limit_key $http_x_key; rate_limit 50r/h store=main cost=0;
-        add_header X-Outcome $rate_limit_status always; }',
-);
+my $nginx = RateLimit::Nginx->with_limit('50r/h cost=0', redis_block('main', $redis),
+    more => 'add_header X-Outcome $rate_limit_status always;');
 my $client = $nginx->http;
 sub answer ($key) {
     my $response = $client->get('/x', 'X-Key' => $key);

@@ -19,8 +19,7 @@ my $fake  = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
 my $stores = 60;
 my $nginx  = RateLimit::Nginx->start(
     events => 'worker_connections 512;',
-    http => join('', map { "rate_limit_redis s$_ { check_timeout 5s; connect_timeout 5s;
-        shard a primary=@{[$fake->address]}; }\n" } 1 .. $stores),
+    http => join('', map { redis_block("s$_", $fake) } 1 .. $stores),
     server => 'keepalive_requests 1000000; rate_limit_key $http_x_key; rate_limit_store s$http_x_store;
         rate_limit 1000000r/h; rate_limit_log_level info; location / {}',
 );
