@@ -31,10 +31,8 @@ my $nginx = RateLimit::Nginx->start(
 my $used = 0;
 sub counted ($status, $what, $response) {
     ++$used;
-    is $response->status, $status, "$what: $status";
-    my $limits = limits($response);
-    is_deeply [@$limits{qw(limit used remaining resource retry_after)}],
-        [1000, $used, 1000 - $used, 'default', undef], "$what: headers";
+    shows $response, $status,
+        {limit => 1000, used => $used, remaining => 1000 - $used, resource => 'default', retry_after => undef}, $what;
     return $response;
 }
 

@@ -8,10 +8,8 @@ my $nginx  = start_example('public-api-with-plans', shards => $shards, app => $a
 
 my %limit = ('k-mona' => 600, 'k-hubot' => 5000);
 for my $key (sort keys %limit) {
-    my $limits = limits($nginx->get('/', 'X-API-Key' => $key));
-    is $limits->{limit}, $limit{$key}, "$key: the rate of its plan";
-    is $limits->{used}, 1, 'and a window of its own';
-    is $limits->{resource}, 'core', 'named core';
+    shows $nginx->get('/', 'X-API-Key' => $key), 200, {limit => $limit{$key}, used => 1, resource => 'core'},
+        "$key: the rate of its plan, and a window of its own, named core";
 }
 is_deeply limits($nginx->get('/', 'X-API-Key' => 'k-acme')), {}, 'enterprise: no limit, no headers';
 is $app->requests, 3, 'all of them reach the application';

@@ -23,9 +23,8 @@ for (['/x', 'early', 0], ['/late/x', 'last', 1]) {
     $shards->wait_synced;
     $shards->forget_calls;
     my $rejected = $nginx->get($uri, @client);
-    is $rejected->status, 429, 'the second does not';
+    shows $rejected, 429, {resource => $name}, 'the second does not, with the headers of the limit that rejected';
     is $rejected->body, 'my own page', 'the page';
-    is limits($rejected)->{resource}, $name, 'with the headers of the limit that rejected';
     is $replica->calls('hmget'), $reads, 'each other limit is read once';
     is $primary->calls('hmget'), 0, 'nothing is read on the primary';
     $shards->forget_calls;

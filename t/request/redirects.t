@@ -46,11 +46,8 @@ my %expected = (
 for my $uri (sort keys %expected) {
     (my $key = $uri) =~ tr{/}{-};
     for my $n (1 .. 2) {
-        my $response = $nginx->get($uri, 'X-Key' => $key);
-        is $response->status, $expected{$uri}, "$uri: status";
-        my $limits = limits($response);
-        is $limits->{used}, $n, "$uri: counted once";
-        is $limits->{resource}, 'first', "$uri: by the first location";
+        shows $nginx->get($uri, 'X-Key' => $key), $expected{$uri}, {used => $n, resource => 'first'},
+            "$uri: counted once, by the first location";
     }
     wait_until { $redis->used($key, 'first/3600') == 2 } what => "$uri: charges";
 }
