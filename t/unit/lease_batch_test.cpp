@@ -22,17 +22,17 @@ Terms hourly(std::int64_t limit, Millis at = now) {
 
 WindowRecord with_tokens(std::int64_t limit, std::int64_t tokens, std::int64_t used, Millis at = now) {
     WindowRecord record = with_id();
-    EXPECT_TRUE(grant(record, hourly(limit, at), {used, reset}, tokens, {0, 0, 6000}));
+    EXPECT_TRUE(grant(record, hourly(limit, at), {used, reset}, tokens, question(0)));
     return record;
 }
 
 void grant_at(WindowRecord& record, std::int64_t limit, std::int64_t tokens, Millis at) {
-    const Question question{static_cast<std::uint32_t>(record.events), 0, 6000};
-    EXPECT_TRUE(grant(record, hourly(limit, at), {record.used + tokens, reset}, tokens, question));
+    EXPECT_TRUE(
+        grant(record, hourly(limit, at), {record.used + tokens, reset}, tokens, question(record.events)));
 }
 
-Look look_after(Millis time, std::int64_t before) {
-    return {before, now, now + time, period, false};
+Look look_after(Millis time, std::int64_t before, bool fixed = false) {
+    return {before, now, now + time, period, fixed};
 }
 
 TEST(LeaseInterval, ATwentiethOfThePeriodAndFiveSecondsAtMost) {
@@ -113,24 +113,23 @@ TEST(Batch, DoesNotGrowBeforeThePrimaryNamedTheWindow) {
 }
 
 TEST(Batch, DoesNotGrowWhereItIsCut) {
-    WindowRecord by_limit = with_tokens(1000, 0, 10);
-    by_limit.pace = 26;
-    EXPECT_EQ(begin_fetch(by_limit, hourly(1000)), 50);
-    EXPECT_EQ(by_limit.pace, 26U);
-
-    WindowRecord by_rest = with_tokens(100'000, 0, 99'700);
-    EXPECT_EQ(begin_fetch(by_rest, hourly(100'000)), 75);
-    EXPECT_EQ(by_rest.pace, start_pace);
-
     const Millis late = reset - interval / 2;
-    WindowRecord by_end = with_tokens(100'000, 0, 100, late);
-    EXPECT_EQ(begin_fetch(by_end, hourly(100'000, late)), 50);
-    EXPECT_EQ(by_end.pace, start_pace);
-
-    WindowRecord at_most = with_tokens(max_limit, 0, 100);
-    at_most.pace = WindowRecord::max_pace;
-    begin_fetch(at_most, hourly(max_limit));
-    EXPECT_EQ(at_most.pace, WindowRecord::max_pace);
+    struct Case {
+        const char* by;
+        std::int64_t limit, used;
+        std::uint32_t pace;
+        Millis at;
+        std::int64_t size;
+    };
+    for (const Case& cut :
+         {Case{"the limit", 1000, 10, 26, now, 50}, Case{"the rest", 100'000, 99'700, start_pace, now, 75},
+          Case{"the window's end", 100'000, 100, start_pace, late, 50},
+          Case{"all", max_limit, 100, WindowRecord::max_pace, now, max_limit / 20}}) {
+        WindowRecord record = with_tokens(cut.limit, 0, cut.used, cut.at);
+        record.pace = cut.pace;
+        EXPECT_EQ(begin_fetch(record, hourly(cut.limit, cut.at)), cut.size) << cut.by;
+        EXPECT_EQ(record.pace, cut.pace) << cut.by;
+    }
 }
 
 TEST(Batch, PaceOutlivesTheWindow) {
@@ -144,11 +143,10 @@ TEST(Batch, PaceOutlivesTheWindow) {
 
 TEST(FetchAhead, WhenLessThanAnEighthOfABatchIsLeft) {
     WindowRecord record = with_tokens(100'000, 13, 100);
-    EXPECT_FALSE(may_fetch_ahead(record, hourly(100'000)));
-    EXPECT_TRUE(consume(record, hourly(100'000), 1));
-    EXPECT_FALSE(may_fetch_ahead(record, hourly(100'000)));
-    EXPECT_TRUE(consume(record, hourly(100'000), 1));
-    EXPECT_TRUE(may_fetch_ahead(record, hourly(100'000)));
+    for (const bool ahead : {false, false, true}) {
+        EXPECT_EQ(may_fetch_ahead(record, hourly(100'000)), ahead) << at_hand(record);
+        EXPECT_TRUE(consume(record, hourly(100'000), 1));
+    }
 }
 
 TEST(FetchAhead, FetchesABatchLessWhatIsLeft) {
@@ -203,30 +201,29 @@ TEST(FetchAhead, TheFlagEndsWithItsWindow) {
     EXPECT_FALSE(none.fetching) << "there is no window whose end would clear it";
 }
 
-TEST(Surplus, IsAllInAnIdleWindow) {
-    const WindowRecord record = with_tokens(100'000, 60, 100);
-    EXPECT_EQ(surplus(record, look_after(interval, 60)), 60);
-    EXPECT_EQ(surplus(record, look_after(interval, 50)), 60) << "requests gave back more than others spent";
-    EXPECT_EQ(surplus(with_tokens(100'000, 0, 100), look_after(interval, 0)), 0);
-}
-
-TEST(Surplus, IsNothingInABusyWindow) {
-    const WindowRecord record = with_tokens(100'000, 100, 200);
-    EXPECT_EQ(surplus(record, look_after(interval, 134)), 0) << "34 tokens an interval, for three of them";
-    EXPECT_EQ(surplus(record, look_after(interval, 5000)), 0);
-}
-
-TEST(Surplus, IsWhatASlowWindowDoesNotNeedInThreeIntervals) {
-    const WindowRecord record = with_tokens(100'000, 100, 200);
-    EXPECT_EQ(surplus(record, look_after(interval, 101)), 97);
-    EXPECT_EQ(surplus(record, look_after(interval * 2, 101)), 98) << "one and a half, rounded up";
-    EXPECT_EQ(surplus(record, look_after(interval, 116)), 52);
-}
-
-TEST(Surplus, LessThanHalfIsNotWorthACall) {
-    const WindowRecord record = with_tokens(100'000, 102, 200);
-    EXPECT_EQ(surplus(record, look_after(interval, 119)), 51);
-    EXPECT_EQ(surplus(record, look_after(interval, 120)), 0);
+TEST(Surplus, IsWhatTheWindowDoesNotNeedInThreeIntervals) {
+    struct Case {
+        std::int64_t tokens;
+        Millis since;
+        std::int64_t before, expected;
+        const char* why;
+    };
+    const Case cases[] = {
+        {60, interval, 60, 60, "idle"},
+        {60, interval, 50, 60, "requests gave back more than others spent"},
+        {0, interval, 0, 0, "no token at hand"},
+        {100, interval, 134, 0, "34 tokens an interval, for three of them"},
+        {100, interval, 5000, 0, "busy"},
+        {100, interval, 101, 97, "one token an interval"},
+        {100, interval * 2, 101, 98, "one and a half, rounded up"},
+        {100, interval, 116, 52, "16 tokens an interval"},
+        {102, interval, 119, 51, "half of them"},
+        {102, interval, 120, 0, "less than half is not worth a call"},
+    };
+    for (const Case& one : cases) {
+        const WindowRecord record = with_tokens(100'000, one.tokens, 200);
+        EXPECT_EQ(surplus(record, look_after(one.since, one.before)), one.expected) << one.why;
+    }
 }
 
 TEST(Surplus, IsNothingAMomentAfterAGrant) {
@@ -255,18 +252,13 @@ TEST(Surplus, IsWhatWillNotBeSpentBeforeTheWindowEnds) {
     EXPECT_EQ(surplus(record, look_after(interval, 200)), 80)
         << "twenty tokens a second, and one second is left";
     EXPECT_EQ(surplus(record, look_after(interval, 1000)), 0);
-    Look fixed = look_after(interval, 200);
-    fixed.fixed = true;
-    EXPECT_EQ(surplus(record, fixed), 80);
+    EXPECT_EQ(surplus(record, look_after(interval, 200, true)), 80);
 }
 
 TEST(Surplus, WithFixedBatchesIsOnlyWhatTheWindowDoesNotNeed) {
     WindowRecord record = with_tokens(100'000, 700, 800);
-    Look fixed = look_after(interval, 701);
-    fixed.fixed = true;
-    EXPECT_EQ(surplus(record, fixed), 0) << "719 tokens are needed until the end";
-    fixed.before = 700;
-    EXPECT_EQ(surplus(record, fixed), 700) << "idle";
+    EXPECT_EQ(surplus(record, look_after(interval, 701, true)), 0) << "719 tokens are needed until the end";
+    EXPECT_EQ(surplus(record, look_after(interval, 700, true)), 700) << "idle";
 }
 
 TEST(Surplus, AClockThatStandsOrGoesBackIsNoSpeed) {
@@ -293,45 +285,33 @@ TEST(TakeSurplus, TakesWhatIsSurplus) {
     EXPECT_EQ(at_hand(record), 3);
 }
 
-TEST(TakeSurplus, IdleBatchesShrinkToLessThanHalf) {
-    WindowRecord record = with_tokens(100'000, 60, 100);
-    take_surplus(record, look_after(interval, 60));
-    EXPECT_EQ(record.pace, start_pace - 2);
-    EXPECT_EQ(batch_size(record, hourly(100'000)), 45);
-}
-
-TEST(TakeSurplus, SlowBatchesShrinkUntilTheyLastThreeIntervals) {
-    WindowRecord record = with_tokens(100'000, 95, 100);
-    take_surplus(record, look_after(interval, 100));
-    EXPECT_LE(batch_size(record, hourly(100'000)), 15);
-    EXPECT_GE(batch_size(record, hourly(100'000)), 10);
-    WindowRecord half = with_tokens(100'000, 100, 100);
-    take_surplus(half, look_after(interval, 116));
-    EXPECT_EQ(batch_size(half, hourly(100'000)), 45) << "to less than half in any case";
-}
-
-TEST(TakeSurplus, BatchesThatAreUsedDoNotShrink) {
-    WindowRecord record = with_tokens(100'000, 100, 100);
-    EXPECT_EQ(take_surplus(record, look_after(interval, 130)), 0);
-    EXPECT_EQ(record.pace, start_pace);
-}
-
-TEST(TakeSurplus, TheEndOfTheWindowDoesNotShrinkBatches) {
-    WindowRecord record = with_tokens(100'000, 100, 200);
-    record.reset = now + interval + 1000;
-    EXPECT_EQ(take_surplus(record, look_after(interval, 200)), 80);
-    EXPECT_EQ(record.pace, start_pace) << "at this speed a batch does not last long";
-    WindowRecord idle = with_tokens(100'000, 100, 200);
-    EXPECT_EQ(take_surplus(idle, look_after(interval / 4, 100)), 100);
-    EXPECT_EQ(idle.pace, start_pace) << "a short look says little";
-}
-
-TEST(TakeSurplus, FixedBatchesDoNotShrink) {
-    WindowRecord record = with_tokens(100'000, 60, 100);
-    Look fixed = look_after(interval, 60);
-    fixed.fixed = true;
-    EXPECT_EQ(take_surplus(record, fixed), 60);
-    EXPECT_EQ(record.pace, start_pace);
+TEST(TakeSurplus, BatchesShrinkUntilTheyLastThreeIntervals) {
+    constexpr Millis whole = period * 1000;
+    struct Case {
+        const char* name;
+        std::int64_t tokens;
+        Millis ends_in;
+        Look look;
+        std::int64_t taken;
+        std::uint32_t steps;
+        std::int64_t batch;
+    };
+    const Case cases[] = {
+        {"idle: to less than half", 60, whole, look_after(interval, 60), 60, 2, 45},
+        {"slow: to what is spent in that time", 95, whole, look_after(interval, 100), 80, 5, 14},
+        {"half: to less than half in any case", 100, whole, look_after(interval, 116), 52, 2, 45},
+        {"used", 100, whole, look_after(interval, 130), 0, 0, 100},
+        {"fast before the end", 100, interval + 1000, look_after(interval, 200), 80, 0, 100},
+        {"a short look says little", 100, whole, look_after(interval / 4, 100), 100, 0, 100},
+        {"fixed", 60, whole, look_after(interval, 60, true), 60, 0, 100},
+    };
+    for (const Case& one : cases) {
+        WindowRecord record = with_tokens(100'000, one.tokens, 100);
+        record.reset = now + one.ends_in;
+        EXPECT_EQ(take_surplus(record, one.look), one.taken) << one.name;
+        EXPECT_EQ(record.pace, start_pace - one.steps) << one.name;
+        EXPECT_EQ(batch_size(record, hourly(100'000)), one.batch) << one.name;
+    }
 }
 
 TEST(TakeSurplus, ABatchOfOneIsSmallEnough) {

@@ -1,6 +1,7 @@
 #include "core/machine/tokens.h"
 
 #include <cstdint>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -10,10 +11,6 @@ namespace rate_limit {
 namespace {
 
 constexpr Millis reset = now + 60'000;
-
-Question question(std::uint32_t events) {
-    return {events, 0, 6000};
-}
 
 /// The primary grants tokens, and says how many are used with them.
 bool granted(WindowRecord& record, std::int64_t limit, std::int64_t tokens, std::int64_t used,
@@ -29,21 +26,12 @@ WindowRecord with_tokens(std::int64_t limit, std::int64_t tokens, std::int64_t u
 
 TEST(Consume, SpendsWhatIsThereAndNoMore) {
     WindowRecord record = with_tokens(100, 5, 5);
-    EXPECT_TRUE(consume(record, terms(100), 2));
-    EXPECT_EQ(at_hand(record), 3);
-    EXPECT_FALSE(consume(record, terms(100), 4));
-    EXPECT_EQ(at_hand(record), 3);
-    EXPECT_TRUE(consume(record, terms(100), 3));
-    EXPECT_EQ(at_hand(record), 0);
-    EXPECT_FALSE(consume(record, terms(100), 1));
-    EXPECT_EQ(at_hand(record), 0);
+    for (const auto& [cost, left] : {std::pair{2, 3}, {4, 3}, {0, 3}, {3, 0}, {1, 0}}) {
+        const bool enough = cost <= at_hand(record);
+        EXPECT_EQ(consume(record, terms(100), cost), enough) << cost;
+        EXPECT_EQ(at_hand(record), left) << cost;
+    }
     EXPECT_EQ(record.used, 5) << "tokens count as used from their grant on";
-}
-
-TEST(Consume, ACostOfNothingSpendsNothing) {
-    WindowRecord record = with_tokens(100, 5, 5);
-    EXPECT_TRUE(consume(record, terms(100), 0));
-    EXPECT_EQ(at_hand(record), 5);
 }
 
 TEST(Consume, OnlyInAnOpenWindow) {
@@ -99,36 +87,20 @@ TEST(Taken, TokensLeaveRoomForOthers) {
     EXPECT_TRUE(enter(record, terms(10)));
 }
 
-TEST(Grant, OpensTheWindowOfTheAnswer) {
-    const WindowRecord record = with_tokens(100, 5, 25);
-    EXPECT_EQ(at_hand(record), 5);
-    EXPECT_EQ(record.used, 25);
-    EXPECT_EQ(record.reset, reset);
-    EXPECT_EQ(record.limit, 100U);
-    EXPECT_EQ(record.truth, Truth::redis);
-    EXPECT_TRUE(record.confirmed);
+TEST(Grant, OpensTheWindowOfTheAnswerAndAddsToWhatIsThere) {
+    WindowRecord record = with_tokens(100, 5, 25);
+    EXPECT_EQ(state_of(record), "25 of 100 until +60000, 5 tokens");
     EXPECT_EQ(record.asked, static_cast<std::uint32_t>(now));
-}
-
-TEST(Grant, AddsToWhatIsThere) {
-    WindowRecord record = with_tokens(100, 5, 25);
     EXPECT_TRUE(granted(record, 100, 7, 40));
-    EXPECT_EQ(at_hand(record), 12);
-    EXPECT_EQ(record.used, 40);
-}
-
-TEST(Grant, AnAnswerThatGrantsNothingCounts) {
-    WindowRecord record = with_tokens(100, 5, 25);
+    EXPECT_EQ(state_of(record), "40 of 100 until +60000, 12 tokens");
     EXPECT_TRUE(granted(record, 100, 0, 100));
-    EXPECT_EQ(at_hand(record), 5);
-    EXPECT_EQ(record.used, 100);
+    EXPECT_EQ(state_of(record), "100 of 100 until +60000, 12 tokens") << "an answer that grants none counts";
 }
 
 TEST(Grant, TokensOfAWindowThatHasEndedStayWithTheCaller) {
     WindowRecord record = with_id();
     EXPECT_FALSE(granted(record, 100, 5, 5, now));
-    EXPECT_EQ(at_hand(record), 0);
-    EXPECT_EQ(record.reset, 0);
+    EXPECT_EQ(state_of(record), "no window");
 }
 
 TEST(Grant, TokensOfAnOlderWindowStayWithTheCaller) {
@@ -136,49 +108,38 @@ TEST(Grant, TokensOfAnOlderWindowStayWithTheCaller) {
     const auto events = static_cast<std::uint32_t>(record.events);
     learn(record, terms(100), {3, reset + 1000});
     EXPECT_FALSE(grant(record, terms(100), {9, reset}, 4, question(events)));
-    EXPECT_EQ(at_hand(record), 0);
-    EXPECT_EQ(record.used, 3);
-    EXPECT_EQ(record.reset, reset + 1000);
+    EXPECT_EQ(state_of(record), "3 of 100 until +61000");
 }
 
 TEST(Grant, TokensOfANewerWindowReplaceThoseOfTheOneThatRedisLost) {
     WindowRecord record = with_tokens(100, 50, 50);
     EXPECT_TRUE(granted(record, 100, 5, 5, reset + 1000));
-    EXPECT_EQ(at_hand(record), 5);
-    EXPECT_EQ(record.used, 5);
-    EXPECT_EQ(record.reset, reset + 1000);
+    EXPECT_EQ(state_of(record), "5 of 100 until +61000, 5 tokens");
 }
 
 TEST(Grant, WithoutAWindowThereIsNothingHere) {
     WindowRecord record = with_tokens(100, 50, 50);
     EXPECT_FALSE(grant(record, terms(100), {0, 0}, 0, question(record.events)));
-    EXPECT_EQ(at_hand(record), 0);
-    EXPECT_EQ(record.reset, 0);
+    EXPECT_EQ(state_of(record), "no window");
 }
 
 TEST(Grant, LessThanRememberedIsBelievedIfNothingCameBetween) {
     WindowRecord record = with_tokens(100, 5, 90);
     EXPECT_TRUE(granted(record, 100, 4, 40));
-    EXPECT_EQ(record.used, 40) << "an operator has reduced the count";
-    EXPECT_EQ(at_hand(record), 9);
+    EXPECT_EQ(state_of(record), "40 of 100 until +60000, 9 tokens") << "an operator has reduced the count";
 }
 
-TEST(Grant, LessThanRememberedIsOldIfAnotherGrantCameBetween) {
-    WindowRecord record = with_tokens(100, 5, 50);
-    const auto events = static_cast<std::uint32_t>(record.events);
+TEST(Grant, LessThanRememberedIsOldIfAnotherGrantOrAChargeCameBetween) {
+    const WindowRecord before = with_tokens(100, 5, 50);
+    WindowRecord record = before;
     EXPECT_TRUE(granted(record, 100, 5, 60));
-    EXPECT_TRUE(grant(record, terms(100), {55, reset}, 5, question(events)));
-    EXPECT_EQ(record.used, 60);
-    EXPECT_EQ(at_hand(record), 15);
-}
-
-TEST(Grant, LessThanRememberedIsOldIfAChargeCameBetween) {
-    WindowRecord record = with_tokens(100, 5, 50);
-    const auto events = static_cast<std::uint32_t>(record.events);
+    EXPECT_TRUE(grant(record, terms(100), {55, reset}, 5, question(before.events)));
+    EXPECT_EQ(state_of(record), "60 of 100 until +60000, 15 tokens");
+    record = before;
     send(record, terms(100), 3);
     count_answered(record, record.ticket, 1, now);
-    EXPECT_TRUE(grant(record, terms(100), {52, reset}, 2, question(events)));
-    EXPECT_EQ(record.used, 53);
+    EXPECT_TRUE(grant(record, terms(100), {52, reset}, 2, question(before.events)));
+    EXPECT_EQ(state_of(record), "53 of 100 until +60000, 7 tokens");
 }
 
 TEST(Grant, NeverMoreThanFits) {
@@ -193,49 +154,37 @@ TEST(Grant, NeverMoreThanFits) {
 TEST(Grant, NeverMoreAtHandThanRedisCounts) {
     WindowRecord record = with_tokens(100, 50, 60);
     EXPECT_TRUE(granted(record, 100, 7, 7)) << "an operator has deleted the window with the other tokens";
-    EXPECT_EQ(record.used, 7);
-    EXPECT_EQ(at_hand(record), 7);
+    EXPECT_EQ(state_of(record), "7 of 100 until +60000, 7 tokens");
     EXPECT_TRUE(give_back(record, reset, 60, now, 1));
     EXPECT_EQ(at_hand(record), 7);
     confirm_refund(record, reset, {3, reset});
     EXPECT_EQ(record.used, 7) << "the answer is older than the grant";
 }
 
-TEST(Tokens, GoWithTheWindowThatRedisLost) {
-    WindowRecord learned = with_tokens(100, 5, 25);
-    learn(learned, terms(100), {2, reset + 1});
-    EXPECT_EQ(at_hand(learned), 0);
+TEST(Tokens, StayOnlyWhileItIsTheSameWindow) {
+    const WindowRecord before = with_tokens(100, 5, 25);
+    for (const bool same : {true, false}) {
+        const std::uint64_t left = same ? 5 : 0;
+        WindowRecord learned = before;
+        learn(learned, terms(100), {30, reset + (same ? 0 : 1)});
+        EXPECT_EQ(learned.leased, left) << same;
 
-    WindowRecord confirmed = with_tokens(100, 5, 25);
-    send(confirmed, terms(100), 1);
-    const Receipt receipt{confirmed.ticket, static_cast<std::uint32_t>(confirmed.events)};
-    confirm(confirmed, receipt, 1, 60, now, {1, reset - 1});
-    EXPECT_EQ(at_hand(confirmed), 0);
+        WindowRecord confirmed = before;
+        const Receipt receipt = sent(confirmed, 1, 100);
+        confirm(confirmed, receipt, 1, 60, now, {26, reset - (same ? 0 : 1)});
+        EXPECT_EQ(confirmed.leased, left) << same;
 
-    WindowRecord replaced = with_tokens(100, 5, 25);
-    replace(replaced, terms(100), {2, reset - 1}, question(replaced.events));
-    EXPECT_EQ(at_hand(replaced), 0);
-}
-
-TEST(Tokens, StayWhileItIsTheSameWindow) {
-    WindowRecord record = with_tokens(100, 5, 25);
-    learn(record, terms(100), {30, reset});
-    EXPECT_EQ(at_hand(record), 5);
-    send(record, terms(100), 1);
-    const Receipt receipt{record.ticket, static_cast<std::uint32_t>(record.events)};
-    confirm(record, receipt, 1, 60, now, {31, reset});
-    EXPECT_EQ(at_hand(record), 5);
-    replace(record, terms(100), {7, reset}, question(record.events));
-    EXPECT_EQ(at_hand(record), 5);
+        WindowRecord replaced = before;
+        replace(replaced, terms(100), {7, reset - (same ? 0 : 1)}, question(replaced.events));
+        EXPECT_EQ(replaced.leased, left) << same;
+    }
 }
 
 TEST(Tokens, GoIfThePrimaryHasNoWindow) {
     WindowRecord record = with_tokens(100, 5, 25);
     record.in_flight = 1;
     replace(record, terms(100), {0, 0}, question(record.events));
-    EXPECT_EQ(at_hand(record), 0);
-    EXPECT_EQ(record.used, 0);
-    EXPECT_EQ(record.reset, reset) << "it is proposed, for the request in flight";
+    EXPECT_EQ(state_of(record), "0 of 100 until +60000, proposed, 1 in flight");
 }
 
 TEST(Tokens, DoNotPassToTheNextWindow) {
