@@ -1,6 +1,7 @@
 #include "redis/decode.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -10,62 +11,59 @@
 namespace rate_limit {
 namespace {
 
-Fault fault_of_error(const std::string& text) {
-    return fault_of(*RawReply("-" + text + "\r\n"));
-}
-
-TEST(Fault, IsReadFromTheFirstWord) {
-    EXPECT_EQ(fault_of_error("NOSCRIPT No matching script. Please use EVAL."), Fault::noscript);
-    EXPECT_EQ(fault_of_error("READONLY You can't write against a read only replica."), Fault::readonly);
-    EXPECT_EQ(fault_of_error("LOADING Redis is loading the dataset in memory"), Fault::loading);
-    EXPECT_EQ(fault_of_error("MASTERDOWN Link with MASTER is down"), Fault::masterdown);
-    EXPECT_EQ(fault_of_error("MOVED 3999 127.0.0.1:6381"), Fault::moved);
-    EXPECT_EQ(fault_of_error("ASK 3999 127.0.0.1:6381"), Fault::moved);
-    EXPECT_EQ(fault_of_error("CLUSTERDOWN Hash slot not served"), Fault::moved);
-    EXPECT_EQ(fault_of_error("CROSSSLOT Keys in request don't hash to the same slot"), Fault::moved);
-    EXPECT_EQ(fault_of_error("TRYAGAIN Multiple keys request during rehashing of slot"), Fault::moved);
-    EXPECT_EQ(fault_of_error("NOAUTH Authentication required."), Fault::auth);
-    EXPECT_EQ(fault_of_error("WRONGPASS invalid username-password pair"), Fault::auth);
-    EXPECT_EQ(fault_of_error("NOPERM this user has no permissions"), Fault::noperm);
-    EXPECT_EQ(fault_of_error("BUSY Redis is busy running a script."), Fault::busy);
-    EXPECT_EQ(fault_of_error("OOM command not allowed when used memory > 'maxmemory'."), Fault::oom);
-    EXPECT_EQ(fault_of_error("WRONGTYPE Operation against a key"), Fault::wrongtype);
-    EXPECT_EQ(fault_of_error("OOM"), Fault::oom);
-    EXPECT_EQ(fault_of_error("MISCONF Redis is configured to save RDB snapshots"), Fault::unwilling);
-    EXPECT_EQ(fault_of_error("NOREPLICAS Not enough good replicas to write."), Fault::unwilling);
-    EXPECT_EQ(fault_of_error("ERR max number of clients reached"), Fault::unwilling);
-
-    EXPECT_EQ(fault_of_error("ERR hash value is not an integer"), Fault::other);
-    EXPECT_EQ(fault_of_error("BUSYKEY Target key name already exists."), Fault::other);
-    EXPECT_EQ(fault_of_error("ERR OOM"), Fault::other);
-    EXPECT_EQ(fault_of_error(""), Fault::other);
-}
-
-TEST(Fault, PasswordErrorsWithoutACode) {
-    EXPECT_EQ(
-        fault_of_error("ERR AUTH <password> called without any password configured for the default user."),
-        Fault::auth);
-    EXPECT_EQ(fault_of_error("ERR invalid password"), Fault::auth);
-    EXPECT_EQ(fault_of_error("ERR Client sent AUTH, but no password is set"), Fault::auth);
-}
-
-TEST(Fault, IsWhatAUserMayNotDoInAScript) {
+TEST(Fault, IsReadFromTheText) {
+    const std::string wrapped = "ERR Error running script (call to f_0123): @user_script:9: ";
     const std::string refusal = "The user executing the script can't run this command or subcommand";
-    EXPECT_EQ(fault_of_error("ERR " + refusal + " script: 1234, on @user_script:20."), Fault::noperm);
-    EXPECT_EQ(fault_of_error("ERR Error running script (call to f_0123): @user_script:9: ERR " + refusal),
-              Fault::noperm);
-    EXPECT_EQ(fault_of_error("ERR ACL failure in script: User nginx has no permissions to run the 'hset'"),
-              Fault::noperm);
-    EXPECT_EQ(
-        fault_of_error("NOPERM this user has no permissions to access one of the keys used as arguments"),
-        Fault::other);
-    EXPECT_EQ(fault_of_error("NOPERM No permissions to access a key"), Fault::other);
-    EXPECT_EQ(
-        fault_of_error("ERR The user executing the script can't access at least one of the keys mentioned"),
-        Fault::other);
-    EXPECT_EQ(fault_of_error("ERR ACL failure in script: No permissions to access a key"), Fault::other);
-    EXPECT_TRUE(is_node_fault(Fault::noperm));
-    EXPECT_TRUE(refuses_writes(Fault::noperm));
+    const std::pair<std::string, Fault> errors[] = {
+        {"NOSCRIPT No matching script. Please use EVAL.", Fault::noscript},
+        {"READONLY You can't write against a read only replica.", Fault::readonly},
+        {"LOADING Redis is loading the dataset in memory", Fault::loading},
+        {"MASTERDOWN Link with MASTER is down", Fault::masterdown},
+        {"MOVED 3999 127.0.0.1:6381", Fault::moved},
+        {"ASK 3999 127.0.0.1:6381", Fault::moved},
+        {"CLUSTERDOWN Hash slot not served", Fault::moved},
+        {"CROSSSLOT Keys in request don't hash to the same slot", Fault::moved},
+        {"TRYAGAIN Multiple keys request during rehashing of slot", Fault::moved},
+        {"NOAUTH Authentication required.", Fault::auth},
+        {"WRONGPASS invalid username-password pair", Fault::auth},
+        {"NOPERM this user has no permissions", Fault::noperm},
+        {"BUSY Redis is busy running a script.", Fault::busy},
+        {"OOM command not allowed when used memory > 'maxmemory'.", Fault::oom},
+        {"OOM", Fault::oom},
+        {"WRONGTYPE Operation against a key", Fault::wrongtype},
+        {"MISCONF Redis is configured to save RDB snapshots", Fault::unwilling},
+        {"NOREPLICAS Not enough good replicas to write.", Fault::unwilling},
+        {"ERR max number of clients reached", Fault::unwilling},
+        {"ERR hash value is not an integer", Fault::other},
+        {"BUSYKEY Target key name already exists.", Fault::other},
+        {"ERR OOM", Fault::other},
+        {"", Fault::other},
+
+        // Passwords that are refused without a code.
+        {"ERR AUTH <password> called without any password configured for the default user.", Fault::auth},
+        {"ERR invalid password", Fault::auth},
+        {"ERR Client sent AUTH, but no password is set", Fault::auth},
+
+        // What a user may not do in a script, and keys that a user may not access.
+        {"ERR " + refusal + " script: 1234, on @user_script:20.", Fault::noperm},
+        {wrapped + "ERR " + refusal, Fault::noperm},
+        {"ERR ACL failure in script: User nginx has no permissions to run the 'hset'", Fault::noperm},
+        {"NOPERM this user has no permissions to access one of the keys used as arguments", Fault::other},
+        {"NOPERM No permissions to access a key", Fault::other},
+        {"ERR The user executing the script can't access at least one of the keys mentioned", Fault::other},
+        {"ERR ACL failure in script: No permissions to access a key", Fault::other},
+
+        // Errors of a command inside a script.
+        {wrapped + "WRONGTYPE Operation against a key holding the wrong kind of value", Fault::wrongtype},
+        {wrapped + "@user_script: 9: -OOM command not allowed", Fault::oom},
+        {wrapped + "ERR something", Fault::other},
+        {"ERR Error running script", Fault::other},
+    };
+    for (const auto& [text, fault] : errors) {
+        EXPECT_EQ(to_string(fault_of(*RawReply("-" + text + "\r\n"))), to_string(fault)) << text;
+    }
+    EXPECT_EQ(fault_of(*RawReply("+OK\r\n")), Fault::none);
+    EXPECT_EQ(fault_of(*RawReply("*0\r\n")), Fault::none);
 }
 
 TEST(AnswersPing, WhereTheNodeServesReads) {
@@ -82,77 +80,52 @@ TEST(BrokenCount, IsToldFromOtherErrors) {
     EXPECT_FALSE(is_broken_count(*RawReply(":1\r\n")));
 }
 
-TEST(Fault, IsFoundInsideAScriptsError) {
-    const std::string script = "ERR Error running script (call to f_0123): @user_script:9: ";
-    EXPECT_EQ(fault_of_error(script + "WRONGTYPE Operation against a key holding the wrong kind of value"),
-              Fault::wrongtype);
-    EXPECT_EQ(fault_of_error(script + "@user_script: 9: -OOM command not allowed"), Fault::oom);
-    EXPECT_EQ(fault_of_error(script + "ERR something"), Fault::other);
-    EXPECT_EQ(fault_of_error("ERR Error running script"), Fault::other);
-}
-
-TEST(Fault, IsNoneWithoutAnError) {
-    EXPECT_EQ(fault_of(*RawReply("+OK\r\n")), Fault::none);
-    EXPECT_EQ(fault_of(*RawReply("*0\r\n")), Fault::none);
-}
-
-TEST(Fault, HasAName) {
-    EXPECT_EQ(to_string(Fault::none), "none");
-    EXPECT_EQ(to_string(Fault::malformed), "malformed");
-    EXPECT_EQ(to_string(Fault::noscript), "noscript");
-    EXPECT_EQ(to_string(Fault::readonly), "readonly");
-    EXPECT_EQ(to_string(Fault::loading), "loading");
-    EXPECT_EQ(to_string(Fault::masterdown), "masterdown");
-    EXPECT_EQ(to_string(Fault::moved), "moved");
-    EXPECT_EQ(to_string(Fault::auth), "auth");
-    EXPECT_EQ(to_string(Fault::busy), "busy");
-    EXPECT_EQ(to_string(Fault::oom), "oom");
-    EXPECT_EQ(to_string(Fault::wrongtype), "wrongtype");
-    EXPECT_EQ(to_string(Fault::other), "other");
-}
-
-TEST(Fault, IsTheNodesOrTheKeys) {
-    for (Fault fault : {Fault::readonly, Fault::loading, Fault::masterdown, Fault::moved, Fault::auth,
-                        Fault::busy, Fault::oom}) {
-        EXPECT_TRUE(is_node_fault(fault)) << to_string(fault);
+TEST(Fault, HasANameAndIsTheNodesOrTheKeys) {
+    struct Known {
+        Fault fault;
+        const char* name;
+        bool of_node;
+    };
+    for (const Known& known :
+         {Known{Fault::none, "none", false}, Known{Fault::malformed, "malformed", false},
+          Known{Fault::noscript, "noscript", false}, Known{Fault::readonly, "readonly", true},
+          Known{Fault::loading, "loading", true}, Known{Fault::masterdown, "masterdown", true},
+          Known{Fault::moved, "moved", true}, Known{Fault::auth, "auth", true},
+          Known{Fault::noperm, "noperm", true}, Known{Fault::busy, "busy", true},
+          Known{Fault::oom, "oom", true}, Known{Fault::wrongtype, "wrongtype", false},
+          Known{Fault::other, "other", false}}) {
+        EXPECT_EQ(to_string(known.fault), known.name);
+        EXPECT_EQ(is_node_fault(known.fault), known.of_node) << known.name;
     }
-    for (Fault fault : {Fault::none, Fault::malformed, Fault::noscript, Fault::wrongtype, Fault::other}) {
-        EXPECT_FALSE(is_node_fault(fault)) << to_string(fault);
-    }
+    EXPECT_TRUE(refuses_writes(Fault::noperm));
 }
 
 using Reader = Fault (*)(const Reply&, Window&);
 
-void expect_window(Reader read, const char* bytes, std::int64_t used, Millis reset) {
+void expect_window(Reader read, const char* bytes, std::int64_t used, Millis reset,
+                   Fault fault = Fault::none) {
     Window window{-1, -1};
-    EXPECT_EQ(read(*RawReply(bytes), window), Fault::none) << bytes;
+    EXPECT_EQ(read(*RawReply(bytes), window), fault) << bytes;
     EXPECT_EQ(window.used, used) << bytes;
     EXPECT_EQ(window.reset, reset) << bytes;
 }
 
 void expect_fault(Reader read, const char* bytes, Fault fault) {
-    Window window{-1, -1};
-    EXPECT_EQ(read(*RawReply(bytes), window), fault) << bytes;
-    EXPECT_EQ(window.used, 0) << bytes;
-    EXPECT_EQ(window.reset, 0) << bytes;
+    expect_window(read, bytes, 0, 0, fault);
 }
 
 TEST(Check, ReadsAWindow) {
     expect_window(read_check, "*2\r\n$2\r\n42\r\n$13\r\n1700000000000\r\n", 42, 1'700'000'000'000);
     expect_window(read_check, "*2\r\n$1\r\n0\r\n$1\r\n5\r\n", 0, 5);
-}
-
-TEST(Check, MissingFields) {
-    expect_window(read_check, "*2\r\n$-1\r\n$-1\r\n", 0, 0);
-    expect_window(read_check, "*2\r\n$2\r\n42\r\n$-1\r\n", 0, 0);
     expect_window(read_check, "*2\r\n$-1\r\n$1\r\n5\r\n", 0, 5);
 }
 
-TEST(Check, UnreadableValuesAreNoWindow) {
-    expect_window(read_check, "*2\r\n$1\r\nx\r\n$1\r\n5\r\n", 0, 0);
-    expect_window(read_check, "*2\r\n$1\r\n5\r\n$1\r\nx\r\n", 0, 0);
-    expect_window(read_check, "*2\r\n$2\r\n-1\r\n$1\r\n5\r\n", 0, 0);
-    expect_window(read_check, "*2\r\n$1\r\n5\r\n$2\r\n-5\r\n", 0, 0);
+TEST(Check, MissingAndUnreadableValuesAreNoWindow) {
+    for (const char* bytes :
+         {"*2\r\n$-1\r\n$-1\r\n", "*2\r\n$2\r\n42\r\n$-1\r\n", "*2\r\n$1\r\nx\r\n$1\r\n5\r\n",
+          "*2\r\n$1\r\n5\r\n$1\r\nx\r\n", "*2\r\n$2\r\n-1\r\n$1\r\n5\r\n", "*2\r\n$1\r\n5\r\n$2\r\n-5\r\n"}) {
+        expect_window(read_check, bytes, 0, 0);
+    }
 }
 
 TEST(Check, RefusesWhatIsNoAnswer) {
