@@ -14,8 +14,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/table/process.h"
 #include "table_memory.h"
+#include "threads.h"
 
 namespace rate_limit {
 namespace {
@@ -285,28 +285,22 @@ TEST(CounterTable, IsExactForManyAtATime) {
     table.configure({4, 8});
     constexpr std::uint32_t threads = 8;  // more than slots
     constexpr std::uint64_t rounds = 20'000;
-    std::vector<std::thread> running;
     std::atomic<bool> falls{false};
-    for (std::uint32_t i = 0; i < threads; ++i) {
-        running.emplace_back([&table, &falls, i] {
-            View view(table.memory, 10 + i);
-            Group first = group_of(view, 4);
-            Group second = group_of(view, 8);
-            std::uint64_t seen = 0;
-            for (std::uint64_t n = 0; n < rounds; ++n) {
-                first.add(0, 1);
-                second.add(n % CounterTable::group_size, 2);
-                const std::uint64_t count = n % 16 == 0 ? first.count(0) : seen;
-                if (count < seen) {
-                    falls = true;
-                }
-                seen = count;
+    in_threads(threads, [&table, &falls](std::size_t thread) {
+        View view(table.memory, static_cast<std::uint32_t>(10 + thread));
+        Group first = group_of(view, 4);
+        Group second = group_of(view, 8);
+        std::uint64_t seen = 0;
+        for (std::uint64_t n = 0; n < rounds; ++n) {
+            first.add(0, 1);
+            second.add(n % CounterTable::group_size, 2);
+            const std::uint64_t count = n % 16 == 0 ? first.count(0) : seen;
+            if (count < seen) {
+                falls = true;
             }
-        });
-    }
-    for (std::thread& thread : running) {
-        thread.join();
-    }
+            seen = count;
+        }
+    });
     EXPECT_FALSE(falls);
     EXPECT_EQ(table.group(4).count(0), threads * rounds);
     for (std::size_t counter = 0; counter < CounterTable::group_size; ++counter) {
@@ -317,36 +311,27 @@ TEST(CounterTable, IsExactForManyAtATime) {
 TEST(CounterTable, ConfigurationsMayChangeWhileOthersCount) {
     Table table(16384, 2);
     const std::size_t room = table.master.groups() - 2;
-    std::vector<std::uint64_t> always{digest_of(5000)};
-    table.configure(always);
+    table.configure({digest_of(5000)});
     std::atomic<bool> stop{false};
-    constexpr std::uint32_t threads = 3;
-    std::vector<std::uint64_t> added(threads);
-    std::vector<std::thread> running;
-    for (std::uint32_t i = 0; i < threads; ++i) {
-        running.emplace_back([&, i] {
-            View view(table.memory, 10 + i);
-            for (std::uint64_t n = 0; !stop; ++n) {
-                Group stays = group_of(view, digest_of(5000));
-                Group passes = group_of(view, digest_of(n % (3 * room)));
-                stays.add(0, 1);
-                passes.add(0, 1);
-                ++added[i];
+    std::atomic<std::uint64_t> added{0};
+    in_threads(4, [&](std::size_t thread) {
+        if (thread == 0) {
+            for (std::size_t n = 0; n < 2000; ++n) {
+                std::vector<std::uint64_t> names = digests_of(n % (2 * room), room / 2);
+                names.push_back(digest_of(5000));
+                EXPECT_EQ(table.configure(names), 0U);
             }
-        });
-    }
-    for (std::size_t n = 0; n < 2000; ++n) {
-        std::vector<std::uint64_t> names = digests_of(n % (2 * room), room / 2);
-        names.push_back(always[0]);
-        EXPECT_EQ(table.configure(names), 0U);
-    }
-    stop = true;
-    std::uint64_t sum = 0;
-    for (std::uint32_t i = 0; i < threads; ++i) {
-        running[i].join();
-        sum += added[i];
-    }
-    EXPECT_EQ(table.group(digest_of(5000)).count(0), sum);
+            stop = true;
+            return;
+        }
+        View view(table.memory, static_cast<std::uint32_t>(10 + thread));
+        for (std::uint64_t n = 0; !stop; ++n) {
+            group_of(view, digest_of(5000)).add(0, 1);
+            group_of(view, digest_of(n % (3 * room))).add(0, 1);
+            ++added;
+        }
+    });
+    EXPECT_EQ(table.group(digest_of(5000)).count(0), added);
 }
 
 /// Real processes, killed while they count: what each has said to have counted is in the sum.
@@ -358,10 +343,8 @@ TEST(CounterTable, AKilledProcessLosesNothing) {
     constexpr std::uint64_t rounds = 30;
     for (std::uint64_t round = 0; round < rounds; ++round) {
         const std::uint64_t before = said->load();
-        const pid_t pid = ::fork();
-        ASSERT_GE(pid, 0);
-        if (pid == 0) {
-            CounterTable counters({process_of(static_cast<std::uint32_t>(::getpid())), is_alive});
+        const pid_t pid = in_child([&] {
+            CounterTable counters(this_process());
             if (!counters.attach(table.memory.at(), table.memory.size())) {
                 ::_exit(1);
             }
@@ -370,7 +353,7 @@ TEST(CounterTable, AKilledProcessLosesNothing) {
                 group.add(0, 1);
                 said->fetch_add(1);
             }
-        }
+        });
         while (said->load() < before + 1000 * (round % 3 + 1)) {
             std::this_thread::yield();
         }

@@ -1,11 +1,10 @@
 #include "core/machine/debt_counts.h"
 
 #include <cstdint>
-#include <memory>
-#include <thread>
-#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "threads.h"
 
 namespace rate_limit {
 namespace {
@@ -51,20 +50,14 @@ TEST(DebtCounts, TooManyShardsShareTheLastCount) {
 
 TEST(DebtCounts, IsExactForManyAtATime) {
     DebtCounts counts;
-    std::vector<std::thread> threads;
-    for (std::uint64_t i = 0; i < 4; ++i) {
-        threads.emplace_back([&counts] {
-            for (std::uint64_t n = 0; n < 20'000; ++n) {
-                counts.add(n % 50);
-                if (n % 2 == 1) {
-                    counts.remove(n % 50);
-                }
+    in_threads(4, [&counts](std::size_t /*thread*/) {
+        for (std::uint64_t n = 0; n < 20'000; ++n) {
+            counts.add(n % 50);
+            if (n % 2 == 1) {
+                counts.remove(n % 50);
             }
-        });
-    }
-    for (std::thread& thread : threads) {
-        thread.join();
-    }
+        }
+    });
     for (std::uint64_t shard = 0; shard < 50; ++shard) {
         EXPECT_EQ(counts.of(shard), shard % 2 == 0 ? 1600U : 0U);
     }

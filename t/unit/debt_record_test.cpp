@@ -12,11 +12,9 @@
 namespace rate_limit {
 namespace {
 
-struct Waiting {
-    explicit Waiting(std::size_t charges)
-        : memory(DebtTable::bytes_for(charges)), table(LockUser{{1, 1}, all_are_alive}) {
-        EXPECT_TRUE(table.create(memory.at(), memory.size(), table_key));
-    }
+struct Waiting : TestTableOf<DebtRecord> {
+    using TestTableOf::TestTableOf;
+
     bool add(const WindowId& id, const std::string& key, Millis reset = table_now + 1000) {
         return table.update(id, table_now, [&](DebtRecord& charge) {
             charge.reset = reset;
@@ -25,8 +23,6 @@ struct Waiting {
             charge.charges += 1;
         });
     }
-    TableMemory memory;
-    DebtTable table;
 };
 
 TEST(DebtRecord, KeepsKeysOfAnyBytesAndEveryLength) {

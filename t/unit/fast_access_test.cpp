@@ -13,13 +13,11 @@
 #include <utility>
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "core/machine/window_record.h"
 #include "core/table/locked_access.h"
-#include "core/table/process.h"
 #include "table_memory.h"
 
 namespace rate_limit {
@@ -37,10 +35,6 @@ struct View {
     }
     Memory memory;
 };
-
-LockUser this_process() {
-    return {process_of(static_cast<std::uint32_t>(::getpid())), is_alive};
-}
 
 TEST(FastAccess, TakesARecordThatIsThereAndNoOther) {
     TestTable made(46);
@@ -233,12 +227,10 @@ TEST(RecordJournals, ThoseOfTheDeadAreClaimedThoughNobodyWantsTheirRecords) {
          ++i) {  // more processes die than there are journals
         const WindowId id = ids.next();
         ASSERT_TRUE(count_one(made.table, id));
-        const pid_t child = ::fork();
-        if (child == 0) {
+        const pid_t child = in_child([&] {
             made.table.set_user(this_process());
             made.table.change(id, [](WindowRecord&) { (void)::raise(SIGKILL); });
-            ::_exit(0);
-        }
+        });
         ASSERT_EQ(::waitpid(child, nullptr, 0), child);
         Memory next({{static_cast<std::uint32_t>(child), 1}, is_alive});  // its process is dead, too
         ASSERT_TRUE(next.attach(made.memory.at(), made.memory.size()));

@@ -19,11 +19,9 @@ constexpr std::int64_t period = 3600;
 constexpr std::uint64_t shard = 9;
 
 /// A table with so many notes of tokens, last looked at so long ago.
-struct Notes {
+struct Notes : TestTableOf<DebtRecord> {
     explicit Notes(std::size_t count, Millis ago = 0, std::size_t room = 0)
-        : memory(DebtTable::bytes_for(std::max(count * 10 / 8, room))),
-          table(LockUser{{1, 1}, all_are_alive}) {
-        EXPECT_TRUE(table.create(memory.at(), memory.size(), table_key));
+        : TestTableOf(std::max(count * 10 / 8, room)) {
         for (std::size_t i = 0; i < count; ++i) {
             known.push_back(ids.next());
             EXPECT_TRUE(put(known.back(), DebtKind::tokens, table_now - ago));
@@ -41,8 +39,6 @@ struct Notes {
     }
     SharedWalk::Slice all() const { return {0, table.sets()}; }
 
-    TableMemory memory;
-    DebtTable table;
     Ids ids{5};
     std::vector<WindowId> known;
 };

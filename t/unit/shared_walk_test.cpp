@@ -3,10 +3,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <thread>
+#include <numeric>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "threads.h"
 
 namespace rate_limit {
 namespace {
@@ -28,9 +30,7 @@ std::vector<std::size_t> take_until_empty(SharedWalk& walk, std::size_t sets, st
 
 std::vector<std::size_t> all_of(std::size_t sets) {
     std::vector<std::size_t> all(sets);
-    for (std::size_t set = 0; set < sets; ++set) {
-        all[set] = set;
-    }
+    std::iota(all.begin(), all.end(), 0);
     return all;
 }
 
@@ -105,17 +105,11 @@ TEST(SharedWalk, NoSetIsTakenTwiceInARoundOfMany) {
     constexpr std::size_t sets = 20'000;
     SharedWalk walk;
     std::vector<std::atomic<int>> taken(sets);
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 4; ++i) {
-        threads.emplace_back([&] {
-            for (const std::size_t set : take_until_empty(walk, sets, 3, 1'000'000, 250)) {
-                ++taken[set];
-            }
-        });
-    }
-    for (std::thread& thread : threads) {
-        thread.join();
-    }
+    in_threads(4, [&](std::size_t /*thread*/) {
+        for (const std::size_t set : take_until_empty(walk, sets, 3, 1'000'000, 250)) {
+            ++taken[set];
+        }
+    });
     for (std::size_t set = 0; set < sets; ++set) {
         ASSERT_EQ(taken[set], 1) << set;
     }

@@ -4,14 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "core/machine/window_record.h"
+#include "core/table/process.h"
 
 namespace rate_limit {
 
@@ -51,15 +54,45 @@ inline bool all_are_alive(const Process& /*process*/) {
     return true;
 }
 
+inline LockUser this_process() {
+    return {process_of(static_cast<std::uint32_t>(::getpid())), is_alive};
+}
+
+/// Calls run() in a child, which then exits; the child's number.
+template <typename Run>
+pid_t in_child(Run run) {
+    const pid_t child = ::fork();
+    if (child < 0) {
+        throw std::runtime_error("no child");  // a signal to -1 would reach every process
+    }
+    if (child == 0) {
+        run();
+        ::_exit(0);
+    }
+    return child;
+}
+
 /// A table in memory of its own, as process 1 sees it.
-struct TestTable {
-    explicit TestTable(std::size_t windows, const HashKey& key = table_key)
-        : memory(WindowTable::bytes_for(windows)), table(LockUser{{1, 1}, all_are_alive}) {
+template <typename Record>
+struct TestTableOf {
+    explicit TestTableOf(std::size_t records, const HashKey& key = table_key)
+        : memory(RecordTable<Record>::bytes_for(records)), table(LockUser{{1, 1}, all_are_alive}) {
         EXPECT_TRUE(table.create(memory.at(), memory.size(), key));
     }
     TableMemory memory;
-    WindowTable table;
+    RecordTable<Record> table;
 };
+using TestTable = TestTableOf<WindowRecord>;
+
+/// The table as another process sees it.
+inline WindowTable view_of(const TableMemory& memory, const LockUser& user) {
+    WindowTable table(user);
+    EXPECT_TRUE(table.attach(memory.at(), memory.size()));
+    return table;
+}
+inline WindowTable view_of(const TableMemory& memory, std::uint32_t pid, IsAlive is_alive = all_are_alive) {
+    return view_of(memory, {{pid, 1}, is_alive});
+}
 
 /// Random ids (SplitMix64): a seed always gives the same ones.
 class Ids {

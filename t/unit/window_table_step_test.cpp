@@ -37,10 +37,8 @@ constexpr WindowId id(std::uint64_t number) {
 using Operation = bool (*)(WindowTable&);
 
 /// The operations on the table whose instructions are stepped through.
-constexpr Operation insert_first = [](WindowTable& table) { return count_one(table, id(1)); };
-constexpr Operation insert_second = [](WindowTable& table) { return count_one(table, id(2)); };
-constexpr Operation count_in_left = [](WindowTable& table) { return count_one(table, id(1)); };
-constexpr Operation count_in_right = [](WindowTable& table) { return count_one(table, id(2)); };
+constexpr Operation count_first = [](WindowTable& table) { return count_one(table, id(1)); };
+constexpr Operation count_second = [](WindowTable& table) { return count_one(table, id(2)); };
 bool change_all_of(WindowTable& table, const WindowId& id) {
     return table.change(id, [](WindowRecord& record) {
         record.reset = table_now + 5;
@@ -59,25 +57,23 @@ bool change_all_of(WindowTable& table, const WindowId& id) {
     });
 }
 constexpr Operation change_all_of_it = [](WindowTable& table) { return change_all_of(table, id(1)); };
-constexpr Operation forget = [](WindowTable& table) {
-    return table.change(id(1), [](WindowRecord& record) { record.reset = 0; });
-};
+bool forget_id(WindowTable& table, const WindowId& id) {
+    return table.change(id, [](WindowRecord& record) { record.reset = 0; });
+}
+constexpr Operation forget = [](WindowTable& table) { return forget_id(table, id(1)); };
 constexpr Operation evict = [](WindowTable& table) { return count_one(table, id(100)); };
 
 /// Another id with the same left set and the same lower half, so the same tag and home slot: it is found
 /// under the set's lock only.
 constexpr WindowId twin{3, id(1).low};
-constexpr Operation insert_twin = [](WindowTable& table) { return count_one(table, twin); };
 constexpr Operation count_twin = [](WindowTable& table) { return count_one(table, twin); };
 constexpr Operation change_all_of_twin = [](WindowTable& table) { return change_all_of(table, twin); };
-constexpr Operation forget_twin = [](WindowTable& table) {
-    return table.change(twin, [](WindowRecord& record) { record.reset = 0; });
-};
+constexpr Operation forget_twin = [](WindowTable& table) { return forget_id(table, twin); };
 
 /// Operations of a process without a journal.
 constexpr Operation count_without = [](WindowTable& table) {
     table.leave(0);
-    return count_one(table, id(1));
+    return count_first(table);
 };
 constexpr Operation forget_without = [](WindowTable& table) {
     table.leave(0);
@@ -91,14 +87,14 @@ struct Step {
 };
 
 constexpr Step steps[] = {
-    {"insert", false, insert_first},
-    {"insert beside", false, insert_second},
-    {"count", false, count_in_left},
-    {"count in the other set", false, count_in_right},
+    {"insert", false, count_first},
+    {"insert beside", false, count_second},
+    {"count", false, count_first},
+    {"count in the other set", false, count_second},
     {"change all", false, change_all_of_it},
     {"forget", false, forget},
-    {"insert once more", false, insert_first},
-    {"insert a twin", false, insert_twin},
+    {"insert once more", false, count_first},
+    {"insert a twin", false, count_twin},
     {"count a twin", false, count_twin},
     {"change all of a twin", false, change_all_of_twin},
     {"forget a twin", false, forget_twin},
@@ -119,9 +115,8 @@ bool others_may_live(const Process& /*process*/) {
 
 /// The records of this copy of the table, as a process sees them that finds all others dead.
 std::vector<WindowRecord> seen_by(Heir kind, TableMemory copy, bool& goes_on) {
-    WindowTable heir({{9, 9}, others_may_live});
     others_live = kind != Heir::comes;
-    EXPECT_TRUE(heir.attach(copy.at(), copy.size()));
+    WindowTable heir = view_of(copy, 9, others_may_live);
     others_live = false;
     std::vector<std::optional<WindowRecord>> looked_for;
     constexpr std::array known{id(1), id(2), twin};
@@ -141,14 +136,6 @@ std::vector<WindowRecord> seen_by(Heir kind, TableMemory copy, bool& goes_on) {
     return all;
 }
 
-void stop_and_run(const Operation operation, WindowTable& table) {
-    (void)::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-    (void)::raise(SIGSTOP);
-    (void)operation(table);
-    (void)::raise(SIGSTOP);
-    ::_exit(0);
-}
-
 /// After this many instructions without a write, an operation is taken to wait for another process.
 constexpr unsigned nobody_is_waited_for = ~0U;
 constexpr unsigned others_are_waited_for = 1500;
@@ -163,11 +150,12 @@ bool nobody_is_alive_but_wait(const Process& process) {
 /// child is not stepped while it waits for others.
 template <typename Visit>
 void each_state(TestTable& made, const Operation operation, unsigned waits, Visit visit) {
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-        stop_and_run(operation, made.table);
-    }
+    const pid_t child = in_child([&] {
+        (void)::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+        (void)::raise(SIGSTOP);
+        (void)operation(made.table);
+        (void)::raise(SIGSTOP);
+    });
     int status = 0;
     TableMemory last(made.memory);
     unsigned unchanged = 0;
@@ -193,8 +181,7 @@ struct Seen {
 
 void step_through(const Step& step, TestTable& made, Seen& seen) {
     TableMemory done(made.memory);
-    WindowTable other({{1, 1}, all_are_alive});
-    ASSERT_TRUE(other.attach(done.at(), done.size()));
+    WindowTable other = view_of(done, 1);
     const std::vector<WindowRecord> before = contents_of(other);
     ASSERT_TRUE(step.run(other));
     const std::vector<WindowRecord> after = contents_of(other);
@@ -219,10 +206,7 @@ void step_through(const Step& step, TestTable& made, Seen& seen) {
 }
 
 bool may_trace() {
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::_exit(::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? 0 : 1);
-    }
+    const pid_t child = in_child([] { ::_exit(::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? 0 : 1); });
     int status = 0;
     return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
@@ -255,15 +239,13 @@ constexpr Operation count_as_heir = [](WindowTable& table) {
 };
 constexpr Operation count_as_heir_without = [](WindowTable& table) {
     table.set_user({{2, 2}, nobody_is_alive_but_wait});
-    table.leave(0);
-    return count_one(table, id(1));
+    return count_without(table);
 };
 
 /// What the table holds after these operations.
 std::vector<WindowRecord> after(const TableMemory& memory, const std::vector<Operation>& operations) {
     TableMemory copy(memory);
-    WindowTable table({{1, 1}, all_are_alive});
-    EXPECT_TRUE(table.attach(copy.at(), copy.size()));
+    WindowTable table = view_of(copy, 1);
     for (const Operation operation : operations) {
         EXPECT_TRUE(operation(table));
     }
@@ -276,8 +258,8 @@ void die_twice(TestTable& made, const Operation first, const Operation second, S
     const TableMemory start(made.memory);
     const auto none = after(start, {});
     const auto one = after(start, {first});
-    const auto other = after(start, {count_in_left});
-    const auto both = after(start, {first, count_in_left});
+    const auto other = after(start, {count_first});
+    const auto both = after(start, {first, count_first});
     std::vector<TableMemory> deaths;
     each_state(made, first, nobody_is_waited_for, [&](const TableMemory& state) { deaths.push_back(state); });
     for (const TableMemory& death : deaths) {
@@ -304,7 +286,7 @@ TEST(WindowTableStep, ASecondDeathLeavesNoHalfChangeEither) {
         Operation first, second;
     };
     for (const Two& two :
-         {Two{"change", change_all_of_it, count_as_heir}, Two{"insert", insert_second, count_as_heir},
+         {Two{"change", change_all_of_it, count_as_heir}, Two{"insert", count_second, count_as_heir},
           Two{"change a twin", change_all_of_twin, count_as_heir},
           Two{"no journal, no journal", count_without, count_as_heir_without}}) {
         SCOPED_TRACE(two.name);

@@ -6,19 +6,17 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "core/machine/window_record.h"
-#include "core/table/process.h"
 #include "table_memory.h"
 
 namespace rate_limit {
@@ -88,24 +86,30 @@ bool is_whole(const WindowRecord& record) {
     return record == expected;
 }
 
-/// Lets a window open, end or be forgotten.
-void pass_by(WindowTable& table, Journal& journal, Ids& random) {
-    const std::uint64_t what = random.number() % 3;
-    // A window that never comes again: where there is no room, another one is evicted for it.
-    const bool once = random.number() % 8 == 0;
-    const WindowId id = once ? random.next() : passing_id(random.number());
+/// Counts one more in this id's window, and then lets it end or be forgotten, or not.
+void count_whole(WindowTable& table, Journal& journal, const WindowId& id,
+                 std::optional<Millis> reset = std::nullopt) {
     const bool room = table.update(id, table_now, [&](WindowRecord& record) {
         if (record.reset != 0 && !is_whole(record)) {
             ++journal.broken;
         }
         fill(record, record.used + 1);
-        if (once || what != 0) {
-            record.reset = once || what == 1 ? ended : 0;
-        }
+        record.reset = reset.value_or(record.reset);
     });
     if (!room) {
         ++journal.refused;
     }
+}
+
+/// Lets a window open, end or be forgotten.
+void pass_by(WindowTable& table, Journal& journal, Ids& random) {
+    // A window that never comes again: where there is no room, another one is evicted for it.
+    if (random.number() % 8 == 0) {
+        count_whole(table, journal, random.next(), ended);
+        return;
+    }
+    constexpr std::optional<Millis> resets[] = {std::nullopt, ended, 0};
+    count_whole(table, journal, passing_id(random.number()), resets[random.number() % 3]);
 }
 
 void walk(WindowTable& table, Journal& journal, std::size_t set) {
@@ -116,9 +120,9 @@ void walk(WindowTable& table, Journal& journal, std::size_t set) {
     }
 }
 
-[[noreturn]] void work(Shared& shared, TableMemory& memory, std::size_t worker) {
+void work(Shared& shared, TableMemory& memory, std::size_t worker) {
     Journal& journal = shared.journals.at(worker);
-    WindowTable table({process_of(static_cast<std::uint32_t>(::getpid())), is_alive});
+    WindowTable table(this_process());
     if (!table.attach(memory.at(), memory.size())) {
         ++journal.broken;
     }
@@ -137,18 +141,9 @@ void walk(WindowTable& table, Journal& journal, std::size_t set) {
         }
         const std::size_t client = random.number() % clients;
         journal.begun.at(client).fetch_add(1, std::memory_order_relaxed);
-        const bool room = table.update(client_id(client), table_now, [&](WindowRecord& record) {
-            if (record.reset != 0 && !is_whole(record)) {
-                ++journal.broken;
-            }
-            fill(record, record.used + 1);
-        });
-        if (!room) {
-            ++journal.refused;
-        }
+        count_whole(table, journal, client_id(client));
         journal.done.at(client).fetch_add(1, std::memory_order_relaxed);
     }
-    ::_exit(0);
 }
 
 class Crew {
@@ -188,11 +183,7 @@ public:
 
 private:
     void start(std::size_t worker) {
-        const pid_t pid = ::fork();
-        if (pid == 0) {
-            work(shared_, memory_, worker);
-        }
-        pids_.at(worker) = pid;
+        pids_.at(worker) = in_child([&] { work(shared_, memory_, worker); });
     }
 
     Shared& shared_;
@@ -225,8 +216,7 @@ TEST_F(WindowTableStress, KilledWorkersWedgeNobodyAndSpoilNoCount) {
     }
     EXPECT_GT(kills, 20);
 
-    WindowTable table({process_of(static_cast<std::uint32_t>(::getpid())), is_alive});
-    ASSERT_TRUE(table.attach(made.memory.at(), made.memory.size()));
+    WindowTable table = view_of(made.memory, this_process());
     std::int64_t uncertain = 0;
     std::int64_t counted = 0;
     for (std::size_t client = 0; client < clients; ++client) {
@@ -259,21 +249,18 @@ TEST_F(WindowTableStress, KilledWorkersWedgeNobodyAndSpoilNoCount) {
 /// Starts a child that calls `held` while it holds this id's record.
 template <typename Held>
 pid_t child_in_lock(TestTable& made, const WindowId& id, Held held) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-        made.table.set_user({process_of(static_cast<std::uint32_t>(::getpid())), is_alive});
+    return in_child([&] {
+        made.table.set_user(this_process());
         (void)made.table.update(id, table_now, [&](WindowRecord& record) {
             ++record.used;
             held();
         });
-        ::_exit(0);
-    }
-    return child;
+    });
 }
 
 TEST_F(WindowTableStress, ADeadProcessesLockIsTakenOver) {
     TestTable made(46);
-    made.table.set_user({process_of(static_cast<std::uint32_t>(::getpid())), is_alive});
+    made.table.set_user(this_process());
     ASSERT_TRUE(count_one(made.table, {1, 1}));
     for (const WindowId& id :
          {WindowId{1, 1}, WindowId{2, 2}}) {  // by the record's lock; under both sets' locks
@@ -290,7 +277,7 @@ TEST_F(WindowTableStress, ADeadProcessesLockIsTakenOver) {
 
 TEST_F(WindowTableStress, ALivingProcessesLockIsWaitedFor) {
     TestTable made(46);
-    made.table.set_user({process_of(static_cast<std::uint32_t>(::getpid())), is_alive});
+    made.table.set_user(this_process());
     ASSERT_TRUE(count_one(made.table, {1, 1}));
     const TableMemory beside(sizeof(std::atomic<bool>));
     auto& inside = *new (beside.at()) std::atomic<bool>(false);
