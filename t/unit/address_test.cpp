@@ -64,22 +64,12 @@ TEST(Address, WritesWhatInetNtopWrites) {
     }
     for (unsigned first : {0U, 0xffffU}) {
         for (unsigned last : {1U, 0x10000U, 0xffffffffU}) {
-            const Ipv6 address{0,
-                               0,
-                               0,
-                               0,
-                               0,
-                               0,
-                               0,
-                               0,
-                               0,
-                               0,
-                               static_cast<unsigned char>(first >> 8),
-                               static_cast<unsigned char>(first),
-                               static_cast<unsigned char>(last >> 24),
-                               static_cast<unsigned char>(last >> 16),
-                               static_cast<unsigned char>(last >> 8),
-                               static_cast<unsigned char>(last)};
+            Ipv6 address{};
+            address[10] = static_cast<unsigned char>(first >> 8);
+            address[11] = static_cast<unsigned char>(first);
+            address[13] = static_cast<unsigned char>(last >> 16);
+            address[14] = static_cast<unsigned char>(last >> 8);
+            address[15] = static_cast<unsigned char>(last);
             ASSERT_EQ(text_of(address), by_inet_ntop(address));
         }
     }

@@ -43,35 +43,27 @@ TEST(Command, AnyBytesAreAKey) {
     EXPECT_EQ(writer.check(key), resp({"HMGET", key, "used", "reset"}));
 }
 
-TEST(Command, ScriptsByDigestAndByText) {
-    const Script& charge = script(ScriptName::charge);
-    const Script& repair = script(ScriptName::repair);
-    CommandWriter writer;
-    EXPECT_EQ(writer.charge({"k", 1'700'000'000'000, 1'700'000'060'000, 1'700'000'120'000}, 3),
-              resp({"EVALSHA", std::string(charge.digest()), "1", "k", "3", "1700000000000", "1700000060000",
-                    "1700000120000"}));
-    EXPECT_EQ(writer.charge({"k", 1, 2, 3}, 3, true),
-              resp({"EVAL", std::string(charge.text), "1", "k", "3", "1", "2", "3"}));
-    EXPECT_EQ(writer.repair({"k", 1, 2, 3}),
-              resp({"EVALSHA", std::string(repair.digest()), "1", "k", "1", "2", "3"}));
-    EXPECT_EQ(writer.repair({"k", 1, 2, 3}, true),
-              resp({"EVAL", std::string(repair.text), "1", "k", "1", "2", "3"}));
+/// A script's call by its digest, or by its text.
+std::string call(ScriptName name, bool by_text, std::vector<std::string> words) {
+    const std::string_view named = by_text ? script(name).text : script(name).digest();
+    words.insert(words.begin(), {by_text ? "EVAL" : "EVALSHA", std::string(named), "1", "k"});
+    return resp(words);
 }
 
-TEST(Command, ReserveAndRefund) {
-    const Script& reserve = script(ScriptName::reserve);
-    const Script& refund = script(ScriptName::refund);
+TEST(Command, ScriptsByDigestAndByText) {
     CommandWriter writer;
-    EXPECT_EQ(writer.reserve({"k", 7, 8, 9}, {5000, 20, 1, 1}),
-              resp({"EVALSHA", std::string(reserve.digest()), "1", "k", "5000", "20", "1", "7", "8", "9"}));
-    EXPECT_EQ(writer.reserve({"k", 7, 8, 9}, {5000, 20, 1, 1}, true),
-              resp({"EVAL", std::string(reserve.text), "1", "k", "5000", "20", "1", "7", "8", "9"}));
-    EXPECT_EQ(
-        writer.reserve({"k", 7, 8, 9}, {5000, 20, 1, 4}),
-        resp({"EVALSHA", std::string(reserve.digest()), "1", "k", "5000", "20", "1", "7", "8", "9", "4"}));
-    EXPECT_EQ(writer.refund("k", 3, 1'700'000'000'000),
-              resp({"EVALSHA", std::string(refund.digest()), "1", "k", "3", "1700000000000"}));
-    EXPECT_EQ(writer.refund("k", 3, 8, true), resp({"EVAL", std::string(refund.text), "1", "k", "3", "8"}));
+    for (const bool text : {false, true}) {
+        EXPECT_EQ(writer.charge({"k", 1'700'000'000'000, 1'700'000'060'000, 1'700'000'120'000}, 3, text),
+                  call(ScriptName::charge, text, {"3", "1700000000000", "1700000060000", "1700000120000"}));
+        EXPECT_EQ(writer.repair({"k", 1, 2, 3}, text), call(ScriptName::repair, text, {"1", "2", "3"}));
+        EXPECT_EQ(writer.reserve({"k", 7, 8, 9}, {5000, 20, 1, 1}, text),
+                  call(ScriptName::reserve, text, {"5000", "20", "1", "7", "8", "9"}));
+        EXPECT_EQ(writer.reserve({"k", 7, 8, 9}, {5000, 20, 1, 4}, text),
+                  call(ScriptName::reserve, text, {"5000", "20", "1", "7", "8", "9", "4"}));
+        EXPECT_EQ(writer.refund("k", 3, 1'700'000'000'000, text),
+                  call(ScriptName::refund, text, {"3", "1700000000000"}));
+    }
+    EXPECT_EQ(writer.charge({"k", 1, 2, 3}, 3), call(ScriptName::charge, false, {"3", "1", "2", "3"}));
 }
 
 TEST(Command, ReusesItsBuffer) {

@@ -1,24 +1,19 @@
 #include "core/limit/cost.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace rate_limit {
 namespace {
 
-TEST(Cost, ReadsDigits) {
-    std::int64_t cost = -1;
-    EXPECT_TRUE(parse_cost("0", cost));
-    EXPECT_EQ(cost, 0);
-    EXPECT_TRUE(parse_cost("25", cost));
-    EXPECT_EQ(cost, 25);
-    EXPECT_TRUE(parse_cost("1000000000", cost));
-    EXPECT_EQ(cost, max_cost);
-}
-
-TEST(Cost, EmptyIsOne) {
-    std::int64_t cost = -1;
-    EXPECT_TRUE(parse_cost({}, cost));
-    EXPECT_EQ(cost, 1);
+TEST(Cost, ReadsDigitsAndNothingAsOne) {
+    for (const auto& [text, expected] :
+         {std::pair{"0", std::int64_t{0}}, {"25", 25}, {"1000000000", max_cost}, {"", 1}}) {
+        std::int64_t cost = -1;
+        EXPECT_TRUE(parse_cost(text, cost)) << text;
+        EXPECT_EQ(cost, expected) << text;
+    }
 }
 
 TEST(Cost, UnreadableIsOneAndFalse) {

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -50,17 +51,15 @@ struct Table {
 
     /// Returns how many of these names have no room.
     std::size_t configure(const std::vector<std::uint64_t>& digests) {
-        std::size_t without = 0;
+        std::vector<Name> names{others};
+        std::transform(digests.begin(), digests.end(), std::back_inserter(names),
+                       [](std::uint64_t digest) { return Name(digest); });
         master.begin_names();
-        master.keep(others);
-        for (const std::uint64_t digest : digests) {
-            master.keep(Name(digest));
+        for (const Name name : names) {
+            master.keep(name);
         }
-        without += master.add_name(others) ? 0 : 1;
-        for (const std::uint64_t digest : digests) {
-            without += master.add_name(Name(digest)) ? 0 : 1;
-        }
-        return without;
+        return static_cast<std::size_t>(
+            std::count_if(names.begin(), names.end(), [&](Name name) { return !master.add_name(name); }));
     }
 
     Group group(std::uint64_t digest) { return {master, Name(digest), others}; }

@@ -51,12 +51,16 @@ TEST(DebtRecord, SumsWhatWaitsForOneWindow) {
     EXPECT_FALSE(waiting.table.find(id)) << "taken out";
 }
 
-TEST(DebtRecord, AChangeOfTheKeyAloneIsAChange) {
+TEST(DebtRecord, AnotherKeyKindOrLookAloneIsAChange) {
     Waiting waiting(46);
     const WindowId id{1, 2};
     ASSERT_TRUE(waiting.add(id, "one"));
     EXPECT_TRUE(waiting.table.change(id, [](DebtRecord& charge) { charge.set_key("two"); }));
     EXPECT_EQ(waiting.table.find(id)->key(), "two");
+    EXPECT_TRUE(waiting.table.change(id, [](DebtRecord& charge) { charge.kind = DebtKind::fixed_tokens; }));
+    EXPECT_EQ(waiting.table.find(id)->kind, DebtKind::fixed_tokens);
+    EXPECT_TRUE(waiting.table.change(id, [](DebtRecord& charge) { charge.looked_at = 5; }));
+    EXPECT_EQ(waiting.table.find(id)->looked_at, 5);
 }
 
 TEST(DebtRecord, EachKindOfDebtHasAnIdThatLeadsBack) {
@@ -140,16 +144,6 @@ TEST(DebtRecord, ChargesTakeTheRoomOfNotesOfClosedWindows) {
             EXPECT_EQ(full.holds(i), i != closed);
         }
     }
-}
-
-TEST(DebtRecord, AnotherKindOfNoteAndALaterLookAreChanges) {
-    Waiting waiting(46);
-    const WindowId id{1, 2};
-    ASSERT_TRUE(waiting.add(id, "k"));
-    EXPECT_TRUE(waiting.table.change(id, [](DebtRecord& charge) { charge.kind = DebtKind::fixed_tokens; }));
-    EXPECT_EQ(waiting.table.find(id)->kind, DebtKind::fixed_tokens);
-    EXPECT_TRUE(waiting.table.change(id, [](DebtRecord& charge) { charge.looked_at = 5; }));
-    EXPECT_EQ(waiting.table.find(id)->looked_at, 5);
 }
 
 }  // namespace

@@ -20,19 +20,20 @@ Outcome combine(const std::vector<Outcome>& outcomes) {
     return rate_limit::combine(verdicts.data(), verdicts.size());
 }
 
-/// Index of the limit that is shown; -1: none.
+/// Index of a limit; -1: none.
+std::ptrdiff_t number_of(VerdictIndex index) {
+    return index ? static_cast<std::ptrdiff_t>(*index) : -1;
+}
+
 std::ptrdiff_t shown(std::vector<Verdict> verdicts, const std::vector<std::int64_t>& due) {
     for (std::size_t i = 0; i < due.size(); ++i) {
         verdicts[i].due = due[i];
     }
-    const VerdictIndex found = rate_limit::shown(verdicts.data(), verdicts.size());
-    return found ? static_cast<std::ptrdiff_t>(*found) : -1;
+    return number_of(rate_limit::shown(verdicts.data(), verdicts.size()));
 }
 
-/// Index of the limit that is described; -1: none.
 std::ptrdiff_t described(const std::vector<Verdict>& verdicts) {
-    const VerdictIndex found = rate_limit::described(verdicts.data(), verdicts.size());
-    return found ? static_cast<std::ptrdiff_t>(*found) : -1;
+    return number_of(rate_limit::described(verdicts.data(), verdicts.size()));
 }
 
 TEST(Outcome, HasTheTextOfTheVariable) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <utility>
+#include <deque>
+#include <functional>
+#include <map>
 #include <vector>
 
 #include "core/machine/debt_record.h"
@@ -62,7 +64,7 @@ public:
     };
 
     ModelMachine(ModelPrimary& primary, const Rate& rate, Millis round_trip, std::size_t workers)
-        : primary_(primary), rate_(rate), round_trip_(round_trip), open_(workers, none) {
+        : primary_(primary), rate_(rate), round_trip_(round_trip), open_(workers) {
         record_.id = {7, 8};
     }
 
@@ -71,7 +73,7 @@ public:
         worker_ = (worker_ + 1) % open_.size();
         if (consume(record_, terms(now), 1)) {
             admit(record_.reset);
-            if (may_fetch_ahead(record_, terms(now)) && open_[worker_] == none) {
+            if (may_fetch_ahead(record_, terms(now)) && open_[worker_] == nullptr) {
                 fetch(0, now);
             }
             return;
@@ -86,17 +88,8 @@ public:
     /// What happens in one millisecond besides requests: answers of the primary arrive, and four times a
     /// second the machine looks for tokens to refund.
     void pass(Millis now) {
-        for (std::size_t i = first_; i < fetches_.size(); ++i) {
-            if (fetches_[i].answered_at == now) {
-                take_answer(fetches_[i], now);
-            }
-        }
-        while (first_ < fetches_.size() && fetches_[first_].answered_at <= now) {
-            ++first_;
-        }
-        if (first_ == fetches_.size()) {
-            fetches_.clear();
-            first_ = 0;
+        for (; !fetches_.empty() && fetches_.front().answered_at <= now; fetches_.pop_front()) {
+            take_answer(fetches_.front(), now);
         }
         if (now % 250 == 0) {
             look(now);
@@ -110,13 +103,11 @@ public:
     std::int64_t batch(Millis now) const { return batch_size(record_, terms(now)); }
 
     /// How many requests were admitted into each window; windows are named by their ends.
-    const std::vector<std::pair<Millis, std::int64_t>>& windows() const { return windows_; }
+    const std::map<Millis, std::int64_t>& windows() const { return windows_; }
 
     Counts counts;
 
 private:
-    static constexpr std::size_t none = ~std::size_t{0};
-
     struct Fetch {
         Millis answered_at = 0;
         ModelPrimary::Answer answer;
@@ -130,47 +121,36 @@ private:
 
     void admit(Millis reset) {
         ++counts.admitted;
-        for (auto& [end, admitted] : windows_) {
-            if (end == reset) {
-                ++admitted;
-                return;
-            }
-        }
-        windows_.emplace_back(reset, 1);
+        ++windows_[reset];
     }
 
     void ask(Millis now) {
-        if (open_[worker_] != none && fetches_[open_[worker_]].places > 0) {
-            Fetch& open = fetches_[open_[worker_]];
-            --open.places;
-            ++open.waiting;
+        Fetch* const open = open_[worker_];
+        if (open != nullptr && open->places > 0) {
+            --open->places;
+            ++open->waiting;
         } else {
             fetch(1, now);
         }
     }
 
     void fetch(std::int64_t waiting, Millis now) {
-        const bool batched = open_[worker_] == none;
-        Fetch made;
-        made.waiting = waiting;
-        made.worker = worker_;
+        const bool batched = open_[worker_] == nullptr;
         std::int64_t size = 1;
         if (batched) {
             size = begin_fetch(record_, terms(now));
-            open_[worker_] = fetches_.size();
             note(now + rate_.period * 1000, 0, now);
         }
-        made.events = record_.events;
-        made.places = size - waiting;
-        made.answer = primary_.reserve(size, 1, now);
-        made.answered_at = now + round_trip_;
+        const auto events = static_cast<std::uint32_t>(record_.events);
+        fetches_.push_back(
+            {now + round_trip_, primary_.reserve(size, 1, now), waiting, size - waiting, events, worker_});
+        open_[worker_] = batched ? &fetches_.back() : open_[worker_];
         ++counts.fetches;
-        fetches_.push_back(made);
     }
 
     void take_answer(Fetch& fetch, Millis now) {
-        if (open_[fetch.worker] != none && &fetches_[open_[fetch.worker]] == &fetch) {
-            open_[fetch.worker] = none;
+        if (open_[fetch.worker] == &fetch) {
+            open_[fetch.worker] = nullptr;
         }
         const ModelPrimary::Answer& answer = fetch.answer;
         const bool kept = grant(record_, terms(now), answer.window, answer.granted, {fetch.events, 0, 6000});
@@ -224,11 +204,10 @@ private:
     const Millis round_trip_;
     WindowRecord record_;
     DebtRecord note_;
-    std::vector<Fetch> fetches_;
-    std::size_t first_ = 0;          // the first fetch that is on its way
-    std::vector<std::size_t> open_;  // for each worker: the index of its open fetch
+    std::deque<Fetch> fetches_;  // on their way, each answered after the one before it
+    std::vector<Fetch*> open_;   // for each worker: its open fetch
     std::size_t worker_ = 0;
-    std::vector<std::pair<Millis, std::int64_t>> windows_;
+    std::map<Millis, std::int64_t> windows_;
 };
 
 /// When requests arrive: at an even rate, either all the time or in bursts.
@@ -260,8 +239,8 @@ public:
     }
 
     /// Lets this many milliseconds pass, but stops as soon as `go_on` returns false.
-    template <typename Until>
-    void run(Millis length, Until&& go_on) {
+    void run(
+        Millis length, const std::function<bool()>& go_on = [] { return true; }) {
         const Millis end = elapsed + length;
         for (; elapsed < end && go_on(); ++elapsed) {
             const Millis at = start + elapsed;
@@ -272,10 +251,6 @@ public:
                 }
             }
         }
-    }
-
-    void run(Millis length) {
-        run(length, [] { return true; });
     }
 
     Millis now() const { return start + elapsed; }

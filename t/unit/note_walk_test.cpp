@@ -43,14 +43,15 @@ struct Notes : TestTableOf<DebtRecord> {
     std::vector<WindowId> known;
 };
 
-/// Turns until the slice is done, none of which does more than it may; how many they were.
-std::size_t turns(NoteWalk& walk, DebtTable& table, NoteWalk::Aim aim,
-                  const std::function<Looked(const Noted&)>& look) {
+/// Walks over all notes in turns, none of which does more than it may; how many turns they were.
+std::size_t walk_over(Notes& notes, NoteWalk::Aim aim, const std::function<Looked(const Noted&)>& look) {
+    NoteWalk walk;
+    walk.begin(notes.all());
     std::size_t count = 0;
     for (; !walk.idle(); ++count) {
         std::size_t looks = 0;
         std::size_t refunds = 0;
-        const NoteWalk::Turn turn = walk.turn(table, aim, table_now, [&](const Noted& seen) {
+        const NoteWalk::Turn turn = walk.turn(notes.table, aim, table_now, [&](const Noted& seen) {
             const Looked looked = look(seen);
             looks += looked != Looked::not_at_all ? 1 : 0;
             refunds += looked == Looked::given_back ? 1 : 0;
@@ -70,9 +71,7 @@ TEST(NoteWalk, FindsEveryNoteOnceInTurnsThatAreBounded) {
     for (const Looked looked : {Looked::kept, Looked::given_back, Looked::not_at_all}) {
         Notes notes(20'000, lease_interval(period));
         std::map<std::uint64_t, int> found;
-        NoteWalk walk;
-        walk.begin(notes.all());
-        const std::size_t count = turns(walk, notes.table, NoteWalk::Aim::due, [&](const Noted& seen) {
+        const std::size_t count = walk_over(notes, NoteWalk::Aim::due, [&](const Noted& seen) {
             EXPECT_EQ(seen.shard, shard);
             EXPECT_EQ(seen.kind, DebtKind::tokens);
             EXPECT_EQ(seen.looked_at, table_now - lease_interval(period));
@@ -94,9 +93,7 @@ TEST(NoteWalk, FindsEveryNoteOnceInTurnsThatAreBounded) {
 
 TEST(NoteWalk, AFullTableOfWhatIsNotDueTakesNoLook) {
     Notes notes(20'000);
-    NoteWalk walk;
-    walk.begin(notes.all());
-    const std::size_t count = turns(walk, notes.table, NoteWalk::Aim::due, [](const Noted& /*seen*/) {
+    const std::size_t count = walk_over(notes, NoteWalk::Aim::due, [](const Noted& /*seen*/) {
         ADD_FAILURE();
         return Looked::kept;
     });
@@ -104,19 +101,19 @@ TEST(NoteWalk, AFullTableOfWhatIsNotDueTakesNoLook) {
 }
 
 TEST(NoteWalk, SaysWhetherThereAreTokensAlsoNotDue) {
+    const auto finds_tokens = [](Notes& notes) {
+        NoteWalk walk;
+        walk.begin(notes.all());
+        const auto nothing = [](const Noted& /*seen*/) { return Looked::kept; };
+        return walk.turn(notes.table, NoteWalk::Aim::due, table_now, nothing).tokens;
+    };
     Notes none(0, 0, 100);
     Notes one(1, 0, 100);
-    NoteWalk walk;
-    const auto nothing = [](const Noted& /*seen*/) { return Looked::kept; };
-    walk.begin(none.all());
-    EXPECT_FALSE(walk.turn(none.table, NoteWalk::Aim::due, table_now, nothing).tokens);
-    walk.begin(one.all());
-    EXPECT_TRUE(walk.turn(one.table, NoteWalk::Aim::due, table_now, nothing).tokens);
+    EXPECT_FALSE(finds_tokens(none));
+    EXPECT_TRUE(finds_tokens(one));
     EXPECT_TRUE(none.put({1, 2}, DebtKind::charges, 0));
     EXPECT_TRUE(none.put({3, 4}, DebtKind::tokens, 0, table_now));
-    walk.begin(none.all());
-    EXPECT_FALSE(walk.turn(none.table, NoteWalk::Aim::due, table_now, nothing).tokens)
-        << "neither charges nor tokens of a window that has ended";
+    EXPECT_FALSE(finds_tokens(none)) << "neither charges nor tokens of a window that has ended";
 }
 
 TEST(NoteWalk, FindsAllNotesWhereAllAreToGoBack) {
@@ -124,9 +121,7 @@ TEST(NoteWalk, FindsAllNotesWhereAllAreToGoBack) {
     EXPECT_TRUE(notes.put({1, 2}, DebtKind::charges, 0));
     EXPECT_TRUE(notes.put({3, 4}, DebtKind::fixed_tokens, table_now));
     std::size_t found = 0;
-    NoteWalk walk;
-    walk.begin(notes.all());
-    turns(walk, notes.table, NoteWalk::Aim::all, [&](const Noted& seen) {
+    walk_over(notes, NoteWalk::Aim::all, [&](const Noted& seen) {
         EXPECT_NE(seen.kind, DebtKind::charges);
         ++found;
         return Looked::given_back;
@@ -140,9 +135,7 @@ TEST(NoteWalk, FindsWhatHasOutlivedItsWindow) {
     EXPECT_TRUE(notes.put({3, 4}, DebtKind::tokens, table_now, table_now));
     EXPECT_TRUE(notes.put({5, 6}, DebtKind::charges, 0, table_now + 1));
     std::vector<std::uint64_t> found;
-    NoteWalk walk;
-    walk.begin(notes.all());
-    turns(walk, notes.table, NoteWalk::Aim::due, [&](const Noted& seen) {
+    walk_over(notes, NoteWalk::Aim::due, [&](const Noted& seen) {
         found.push_back(seen.id.high);
         return Looked::kept;
     });
@@ -152,9 +145,7 @@ TEST(NoteWalk, FindsWhatHasOutlivedItsWindow) {
 
 TEST(NoteWalk, WhatIsFoundMayBeTakenOut) {
     Notes notes(5000, lease_interval(period));
-    NoteWalk walk;
-    walk.begin(notes.all());
-    turns(walk, notes.table, NoteWalk::Aim::due, [&](const Noted& seen) {
+    walk_over(notes, NoteWalk::Aim::due, [&](const Noted& seen) {
         EXPECT_TRUE(notes.table.change(seen.id, [](DebtRecord& note) { note.reset = 0; }));
         return Looked::given_back;
     });

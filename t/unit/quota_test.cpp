@@ -38,43 +38,34 @@ TEST(Quota, CountsTheRequestIn) {
     EXPECT_FALSE(quota.retry);
 }
 
-TEST(Quota, RemainingIsNeverBelowZero) {
-    const Quota quota = quota_of(verdict(10, 9, Outcome::passed), 5, now);
-    EXPECT_EQ(quota.used, 14);
-    EXPECT_EQ(quota.remaining, 0);
-}
-
-TEST(Quota, ARejectionHasExactlyNothingLeft) {
-    // The cost did not fit, but some of the limit is unused.
-    Quota quota = quota_of(verdict(10, 7, Outcome::rejected), 0, now);
-    EXPECT_EQ(quota.used, 7);
-    EXPECT_EQ(quota.remaining, 0);
-    EXPECT_TRUE(quota.retry);
-
-    quota = quota_of(verdict(10, 7, Outcome::rejected_dry_run), 0, now);
-    EXPECT_EQ(quota.remaining, 0);
-    EXPECT_FALSE(quota.retry);
-}
-
-TEST(Quota, ACostAboveTheWholeLimitLeavesWhatIsLeft) {
-    Verdict never = verdict(10, 7, Outcome::rejected);
-    never.never_fits = true;
-    Quota quota = quota_of(never, 0, now);
-    EXPECT_EQ(quota.used, 7);
-    EXPECT_EQ(quota.remaining, 3);
-    EXPECT_FALSE(quota.retry);  // the request would not pass later either
-
-    never.outcome = Outcome::rejected_dry_run;
-    quota = quota_of(never, 0, now);
-    EXPECT_EQ(quota.remaining, 3);
-    EXPECT_FALSE(quota.retry);
-}
-
-TEST(Quota, AbsurdCountDoesNotOverflow) {
-    const std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    const Quota quota = quota_of(verdict(10, most - 1, Outcome::passed), 1'000'000'000, now);
-    EXPECT_EQ(quota.used, most);
-    EXPECT_EQ(quota.remaining, 0);
+TEST(Quota, SaysWhatIsLeftAndWhetherToRetry) {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    struct Case {
+        const char* name;
+        std::int64_t used;
+        Outcome outcome;
+        bool never_fits;
+        std::int64_t due;
+        std::int64_t shown, remaining;
+        bool retry;
+    };
+    const Case cases[] = {
+        {"never below zero", 9, Outcome::passed, false, 5, 14, 0, false},
+        {"an absurd count does not overflow", most - 1, Outcome::passed, false, 1'000'000'000, most, 0,
+         false},
+        {"a rejection has nothing left, though some is unused", 7, Outcome::rejected, false, 0, 7, 0, true},
+        {"so has one in a dry run", 7, Outcome::rejected_dry_run, false, 0, 7, 0, false},
+        {"a cost above the limit would not pass later either", 7, Outcome::rejected, true, 0, 7, 3, false},
+        {"nor in a dry run", 7, Outcome::rejected_dry_run, true, 0, 7, 3, false},
+    };
+    for (const Case& one : cases) {
+        Verdict judged = verdict(10, one.used, one.outcome);
+        judged.never_fits = one.never_fits;
+        const Quota quota = quota_of(judged, one.due, now);
+        EXPECT_EQ(quota.used, one.shown) << one.name;
+        EXPECT_EQ(quota.remaining, one.remaining) << one.name;
+        EXPECT_EQ(quota.retry, one.retry) << one.name;
+    }
 }
 
 TEST(GithubFields, AreFiveInOrder) {
@@ -104,16 +95,11 @@ TEST(RetryAfter, IsAtLeastOneSecond) {
 }
 
 TEST(IetfFields, HaveOneMemberForEachLimit) {
-    Quota quota;
-    quota.name = "core";
-    quota.limit = 5000;
-    quota.period = 3600;
-    quota.remaining = 4999;
-    quota.until = 3540;
+    const Quota quota = quota_of(verdict(5000, 10, Outcome::passed), 1, reset - 3'540'000);
     EXPECT_EQ(text(quota, true, append_policy), "\"core\";q=5000;w=3600");
     EXPECT_EQ(text(quota, false, append_policy), ", \"core\";q=5000;w=3600");
-    EXPECT_EQ(text(quota, true, append_limit), "\"core\";r=4999;t=3540");
-    EXPECT_EQ(text(quota, false, append_limit), ", \"core\";r=4999;t=3540");
+    EXPECT_EQ(text(quota, true, append_limit), "\"core\";r=4989;t=3540");
+    EXPECT_EQ(text(quota, false, append_limit), ", \"core\";r=4989;t=3540");
 }
 
 TEST(IetfFields, TheLongestMemberFits) {

@@ -1,5 +1,8 @@
 #include "core/limit/rate.h"
 
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace rate_limit {
@@ -31,46 +34,23 @@ TEST(Rate, ReadsValidRates) {
     }
 }
 
-struct Invalid {
-    const char* text;
-    RateError error;
-};
-
 TEST(Rate, RefusesOtherTextAndLeavesTheRateAlone) {
-    const Invalid rates[] = {
-        {"", RateError::syntax},
-        {"10", RateError::syntax},
-        {"10r", RateError::syntax},
-        {"10r/", RateError::syntax},
-        {"r/s", RateError::syntax},
-        {"10r/10", RateError::syntax},
-        {"10/s", RateError::syntax},
-        {"-1r/s", RateError::syntax},
-        {"+1r/s", RateError::syntax},
-        {" 1r/s", RateError::syntax},
-        {"1r/s ", RateError::syntax},
-        {"1 r/s", RateError::syntax},
-        {"1.5r/s", RateError::syntax},
-        {"1r/-1s", RateError::syntax},
-        {"1r/1.5s", RateError::syntax},
-        {"1r/w", RateError::syntax},
-        {"1r/ss", RateError::syntax},
-        {"1R/s", RateError::syntax},
-        {"1r/S", RateError::syntax},
-        {"99999999999999999999999r/x", RateError::syntax},
-        {"1000000000001r/s", RateError::limit_range},
-        {"99999999999999999999999r/s", RateError::limit_range},
-        {"1r/0s", RateError::period_range},
-        {"1r/367d", RateError::period_range},
-        {"1r/31622401s", RateError::period_range},
-        {"1r/9223372036854775807d", RateError::period_range},
-        {"1r/99999999999999999999999s", RateError::period_range},
+    const std::pair<RateError, std::vector<const char*>> errors[] = {
+        {RateError::syntax, {"",       "10",    "10r",    "10r/",   "r/s",
+                             "10r/10", "10/s",  "-1r/s",  "+1r/s",  " 1r/s",
+                             "1r/s ",  "1 r/s", "1.5r/s", "1r/-1s", "1r/1.5s",
+                             "1r/w",   "1r/ss", "1R/s",   "1r/S",   "99999999999999999999999r/x"}},
+        {RateError::limit_range, {"1000000000001r/s", "99999999999999999999999r/s"}},
+        {RateError::period_range,
+         {"1r/0s", "1r/367d", "1r/31622401s", "1r/9223372036854775807d", "1r/99999999999999999999999s"}},
     };
-    for (const Invalid& invalid : rates) {
-        Rate rate{7, 8};
-        EXPECT_EQ(parse_rate(invalid.text, rate), invalid.error) << invalid.text;
-        EXPECT_EQ(rate.limit, 7) << invalid.text;
-        EXPECT_EQ(rate.period, 8) << invalid.text;
+    for (const auto& [error, texts] : errors) {
+        for (const char* text : texts) {
+            Rate rate{7, 8};
+            EXPECT_EQ(parse_rate(text, rate), error) << text;
+            EXPECT_EQ(rate.limit, 7) << text;
+            EXPECT_EQ(rate.period, 8) << text;
+        }
     }
 }
 

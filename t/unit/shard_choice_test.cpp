@@ -48,6 +48,8 @@ TEST(Xxh64, AgreesWithTheReference) {
     }
 }
 
+constexpr int key_count = 100'000;
+
 struct Weighted {
     std::string name;
     std::uint32_t weight;
@@ -70,7 +72,14 @@ std::vector<Weighted> numbered(std::size_t count, bool weighted) {
     return shards;
 }
 
-constexpr int key_count = 100'000;
+/// How many keys a shard of this weight should get among these shards.
+double share_of(std::uint32_t weight, const std::vector<Weighted>& shards) {
+    double total = 0;
+    for (const Weighted& shard : shards) {
+        total += shard.weight;
+    }
+    return key_count * weight / total;
+}
 
 std::string key_of(int number) {
     return "user:" + std::to_string(number);
@@ -116,12 +125,8 @@ void expect_balance(const std::vector<Weighted>& shards) {
     for (int i = 0; i < key_count; ++i) {
         ++keys[choice.choose(key_of(i))];
     }
-    double total = 0;
-    for (const Weighted& shard : shards) {
-        total += shard.weight;
-    }
     for (std::size_t i = 0; i < shards.size(); ++i) {
-        const double share = key_count * shards[i].weight / total;
+        const double share = share_of(shards[i].weight, shards);
         EXPECT_NEAR(keys[i], share, share * 0.05) << shards[i].name << " of " << shards.size();
     }
 }
@@ -136,11 +141,6 @@ TEST(ShardChoice, SharesKeysByWeight) {
 void expect_few_moves(const std::vector<Weighted>& shards) {
     const ShardChoice after = choice_of(shards);
     const ShardChoice before = choice_of({shards.begin(), shards.end() - 1});
-    double total = 0;
-    for (const Weighted& shard : shards) {
-        total += shard.weight;
-    }
-
     int moved = 0;
     for (int i = 0; i < key_count; ++i) {
         const std::string key = key_of(i);
@@ -150,7 +150,7 @@ void expect_few_moves(const std::vector<Weighted>& shards) {
             EXPECT_EQ(now, shards.size() - 1) << key;
         }
     }
-    const double share = key_count * shards.back().weight / total;
+    const double share = share_of(shards.back().weight, shards);
     EXPECT_NEAR(moved, share, share * 0.05);
 }
 
