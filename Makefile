@@ -245,7 +245,7 @@ lint: format-check layer-check
 
 format-check:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build lint
-	@clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(wildcard t/unit/*.h) $(fuzz_sources) \
+	@clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(wildcard t/unit/*.h t/fuzz/*.h) $(fuzz_sources) \
 	    $(wildcard bench/*.cpp)
 
 layer-check:

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include "core/limit/quota.h"
+#include "require.h"
 
 namespace rate_limit {
 namespace {
@@ -18,12 +18,6 @@ namespace {
 constexpr std::int64_t max_number = INT64_MAX;
 constexpr Millis latest_now = 4'102'444'800'000;  // the year 2100
 constexpr std::size_t max_name = 32;
-
-void require(bool holds) {
-    if (!holds) {
-        std::abort();
-    }
-}
 
 /// A number as headers show it: digits only.
 bool shows(std::string_view text, std::int64_t number) {

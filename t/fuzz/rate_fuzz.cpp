@@ -2,24 +2,18 @@
 // simpler reader in this file.
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "core/limit/cost.h"
 #include "core/limit/rate.h"
+#include "require.h"
 
 namespace rate_limit {
 namespace {
 
 constexpr std::int64_t huge =
     10'000'000'000'000;  // beyond every range; as a number of days, its seconds still fit 64 bits
-
-void require(bool holds) {
-    if (!holds) {
-        std::abort();
-    }
-}
 
 bool is_digit(char c) {
     return c >= '0' && c <= '9';

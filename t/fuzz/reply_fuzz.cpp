@@ -3,7 +3,6 @@
 // first byte of the input says how large the pieces are, and whether a command waits for the reply.
 
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,17 +11,12 @@
 #include "redis/common_reply.h"
 #include "redis/decode.h"
 #include "redis/reply.h"
+#include "require.h"
 
 namespace rate_limit {
 namespace {
 
 constexpr std::size_t max_replies = 64;
-
-void require(bool holds) {
-    if (!holds) {
-        std::abort();
-    }
-}
 
 /// What a reply means to the module.
 struct Meaning {

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <utility>
@@ -13,6 +13,7 @@
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include "core/machine/window_record.h"
+#include "require.h"
 
 namespace rate_limit {
 namespace {
@@ -20,12 +21,6 @@ namespace {
 constexpr std::size_t windows = 92;  // four sets
 constexpr unsigned id_count = 200;
 constexpr Millis start = 1'700'000'000'000;
-
-void require(bool holds) {
-    if (!holds) {
-        std::abort();
-    }
-}
 
 bool nobody_is_alive(const Process& /*process*/) {
     return false;
@@ -57,17 +52,8 @@ private:
 /// Changes a record. Most windows get an end after that of the run: otherwise no set would ever be full.
 void scribble(FuzzedDataProvider& data, Millis now, WindowRecord& record) {
     const unsigned bits = data.ConsumeIntegral<std::uint8_t>();
-    switch (bits % 16) {
-        case 0:
-            record.reset = now;
-            break;
-        case 1:
-            record.reset = now + 1;
-            break;
-        case 2:
-            break;
-        default:
-            record.reset = now + 1'000'000;
+    if (bits % 16 != 2) {
+        record.reset = now + (bits % 16 == 0 ? 0 : bits % 16 == 1 ? 1 : 1'000'000);
     }
     record.unanswered = (bits / 16) % 8 == 7 ? 1 : 0;
     record.truth = bits / 128 == 1 ? Truth::redis : Truth::local;
@@ -86,22 +72,10 @@ public:
         now_ += data_.ConsumeIntegralInRange<unsigned>(0, 15) == 0 ? 1 : 0;
         const unsigned number = data_.ConsumeIntegralInRange<unsigned>(0, id_count - 1);
         const WindowId id = table_.id_of({reinterpret_cast<const char*>(&number), sizeof(number)});
-        switch (data_.ConsumeIntegralInRange<unsigned>(0, 15)) {
-            case 0:
-                find(id);
-                break;
-            case 1:
-                change(id);
-                break;
-            case 2:
-                die_in_update(id);
-                break;
-            case 3:
-                forget(id);
-                break;
-            default:
-                update(id);
-        }
+        using Action = void (Fuzzed::*)(const WindowId&);
+        constexpr Action rare[] = {&Fuzzed::find, &Fuzzed::change, &Fuzzed::die_in_update, &Fuzzed::forget};
+        const auto chosen = data_.ConsumeIntegralInRange<unsigned>(0, 15);
+        (this->*(chosen < std::size(rare) ? rare[chosen] : &Fuzzed::update))(id);
         require_all_as_known();
     }
 
