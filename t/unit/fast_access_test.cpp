@@ -36,15 +36,20 @@ struct View {
     Memory memory;
 };
 
+/// A table with one record, and process 2, which may take it.
+struct OneRecord : TestTable {
+    OneRecord() : TestTable(46) { count_one(table, {1, 1}); }
+
+    View two{memory, 2};
+    Access access{two.memory};
+};
+
 TEST(FastAccess, TakesARecordThatIsThereAndNoOther) {
-    TestTable made(46);
-    count_one(made.table, {1, 1});
-    View view(made.memory, 2);
-    Access access(view.memory);
-    EXPECT_FALSE(access.take({2, 1}));
-    EXPECT_FALSE(access.take({1, 2}));
-    ASSERT_TRUE(access.take({1, 1}));
-    EXPECT_EQ(access.record().used, 1);
+    OneRecord one;
+    EXPECT_FALSE(one.access.take({2, 1}));
+    EXPECT_FALSE(one.access.take({1, 2}));
+    ASSERT_TRUE(one.access.take({1, 1}));
+    EXPECT_EQ(one.access.record().used, 1);
 }
 
 TEST(FastAccess, AnIdThatOnlySeemsToBeThereIsLeftAlone) {
@@ -73,23 +78,19 @@ TEST(FastAccess, ZeroBytesAreNoRecord) {
 }
 
 TEST(FastAccess, NeedsAJournal) {
-    TestTable made(46);
-    count_one(made.table, {1, 1});
-    View view(made.memory, 2);
-    view.memory.journals().leave(0);
-    EXPECT_FALSE(Access(view.memory).take({1, 1}));
-    Place place(view.memory);
-    EXPECT_TRUE(place.find({1, 1}));
+    OneRecord one;
+    one.two.memory.journals().leave(0);
+    EXPECT_FALSE(one.access.take({1, 1}));
+    EXPECT_TRUE(Place(one.two.memory).find({1, 1}));
 }
 
 /// Another thread that holds a record for a while, changes it and releases it.
 class HeldElsewhere {
 public:
-    HeldElsewhere(const TableMemory& shared, const WindowId& id, void (*change)(WindowRecord&))
-        : view_(shared, 2) {
-        thread_ = std::thread([this, id, change] {
-            Access access(view_.memory);
-            EXPECT_TRUE(access.take(id));
+    HeldElsewhere(OneRecord& one, void (*change)(WindowRecord&)) {
+        thread_ = std::thread([this, &one, change] {
+            Access access(one.two.memory);
+            EXPECT_TRUE(access.take({1, 1}));
             held_ = true;
             std::this_thread::sleep_for(std::chrono::milliseconds(30));
             WindowRecord record = access.record();
@@ -103,32 +104,29 @@ public:
     ~HeldElsewhere() { thread_.join(); }
 
 private:
-    View view_;
     std::atomic<bool> held_{false};
     std::thread thread_;
 };
 
 TEST(FastAccess, TheOwnerOfTheSetsLockWaitsForIt) {
-    TestTable made(46);
-    count_one(made.table, {1, 1});
-    View view(made.memory, 3);
-    const HeldElsewhere held(made.memory, {1, 1}, [](WindowRecord& record) { record.used = 7; });
+    OneRecord one;
+    View view(one.memory, 3);
+    const HeldElsewhere held(one, [](WindowRecord& record) { record.used = 7; });
     Place place(view.memory);
     ASSERT_TRUE(place.find({1, 1}));
     EXPECT_EQ(place.record().used, 7);
 }
 
 TEST(FastAccess, ARecordDroppedMeanwhileIsNotFound) {
-    TestTable made(46);
-    count_one(made.table, {1, 1});
-    View view(made.memory, 3);
+    OneRecord one;
+    View view(one.memory, 3);
     {
-        const HeldElsewhere held(made.memory, {1, 1}, [](WindowRecord& record) { record.reset = 0; });
+        const HeldElsewhere held(one, [](WindowRecord& record) { record.reset = 0; });
         EXPECT_FALSE(Place(view.memory).find({1, 1}));
     }
-    EXPECT_TRUE(contents_of(made.table).empty());
-    EXPECT_TRUE(count_one(made.table, {1, 1}));
-    EXPECT_EQ(made.table.find({1, 1})->used, 1);
+    EXPECT_TRUE(contents_of(one.table).empty());
+    EXPECT_TRUE(count_one(one.table, {1, 1}));
+    EXPECT_EQ(one.table.find({1, 1})->used, 1);
 }
 
 TEST(RecordJournals, EachOwnerOfAJournalHasAnotherName) {
@@ -143,23 +141,14 @@ TEST(RecordJournals, EachOwnerOfAJournalHasAnotherName) {
     }
 }
 
-/// A table with one record, and process 2, which dies.
-struct OneThatDies {
-    OneThatDies() { count_one(made.table, {1, 1}); }
-
-    TestTable made{46};
-    View dies{made.memory, 2};
-    Access access{dies.memory};
-};
-
 bool all_but_two_are_alive(const Process& process) {
     return process.pid != 2;
 }
 
 TEST(RecordJournals, ADeadHoldersJournalIsKeptUntilItsSlotIsTakenOver) {
-    OneThatDies one;
+    OneRecord one;
     ASSERT_TRUE(one.access.take({1, 1}));
-    const TableMemory death(one.made.memory);
+    const TableMemory death(one.memory);
     View comes_early(death, 3);  // it does not know yet that process 2 is dead
     for (std::uint32_t pid = 3; pid < 10; ++pid) {
         View comes(death, pid, all_but_two_are_alive);
@@ -199,9 +188,9 @@ bool two_dies_when_asked_for(const Process& process) {
 }
 
 TEST(RecordJournals, AProcessThatDiesWhileAnotherLooksForAJournalKeepsItsOwn) {
-    OneThatDies one;
+    OneRecord one;
     last_deed = [&] { EXPECT_TRUE(one.access.take({1, 1})); };
-    View comes(one.made.memory, 3, two_dies_when_asked_for);
+    View comes(one.memory, 3, two_dies_when_asked_for);
     EXPECT_FALSE(last_deed);
     (void)::alarm(60);  // ends the test if this waits for ever
     EXPECT_TRUE(Access(comes.memory).take({1, 1}));

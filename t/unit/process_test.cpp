@@ -7,19 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include "table_memory.h"
+
 namespace rate_limit {
 namespace {
-
-/// Starts a child that waits to be killed.
-pid_t spawn() {
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-        for (;;) {
-            ::pause();
-        }
-    }
-    return pid;
-}
 
 TEST(Process, ARunningOneIsAlive) {
     const Process self = process_of(static_cast<std::uint32_t>(::getpid()));
@@ -29,8 +20,11 @@ TEST(Process, ARunningOneIsAlive) {
 }
 
 TEST(Process, IsDeadBeforeItsParentNoticesAndAfter) {
-    const pid_t pid = spawn();
-    ASSERT_GT(pid, 0);
+    const pid_t pid = in_child([] {
+        for (;;) {
+            ::pause();
+        }
+    });
     const Process child = process_of(static_cast<std::uint32_t>(pid));
     EXPECT_TRUE(is_alive(child));
     ASSERT_EQ(::kill(pid, SIGKILL), 0);
