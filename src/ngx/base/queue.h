@@ -51,9 +51,12 @@ public:
     }
 
     /// Moves all of them here, behind those that are here.
-    void take_all(Queue& from) noexcept {
+    void take_all(Queue& from) noexcept { take_all_before(nullptr, from); }
+
+    /// Moves all of them here, in front of `next`, which stands here; behind all others if that is null.
+    void take_all_before(Element* next, Queue& from) noexcept {
         if (!from.empty()) {
-            ngx_queue_add(&head_, &from.head_);
+            ngx_queue_add(next != nullptr ? link_of(*next) : &head_, &from.head_);
             ngx_queue_init(&from.head_);
         }
     }

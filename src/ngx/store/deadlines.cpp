@@ -1,5 +1,7 @@
 #include "ngx/store/deadlines.h"
 
+#include "ngx/base/lateness.h"
+
 namespace rate_limit {
 
 Deadlines::Deadlines(ngx_msec_t check_timeout, Owner& owner) noexcept
@@ -31,17 +33,37 @@ bool Deadlines::is_overdue(ngx_msec_t now) const noexcept {
 
 /// Answers that lie in the sockets are read before any deadline is judged.
 void Deadlines::judge() noexcept {
-    if (is_overdue(ngx_current_msec)) {
+    const ngx_msec_t now = ngx_current_msec;
+    const ngx_msec_t grace = grace_after(timer_, waits_.back());
+    if (is_overdue(now)) {
         owner_.read_now();
-    }
-    if (is_overdue(ngx_current_msec)) {
-        if (lateness_.excuses(timer_)) {
-            timer_.set(lateness_.grace());
-            return;
+        if (grace != 0) {
+            put_off(now, grace);
         }
-        pass(ngx_current_msec);
+        pass(now);
     }
-    arm(ngx_current_msec);
+    arm(now);
+}
+
+/// All that is overdue, and has not been put off before, is due in `grace` milliseconds. It moves behind what
+/// is due by then, so that its queue stays sorted.
+void Deadlines::put_off(ngx_msec_t now, ngx_msec_t grace) noexcept {
+    for (std::size_t i = 0; i < stages; ++i) {
+        const ngx_msec_t started = now + grace - waits_[i];
+        Waiting excused;
+        Deadline* next = queues_[i].first();
+        while (next != nullptr && left(i, *next, now) <= static_cast<ngx_msec_int_t>(grace)) {
+            Deadline& deadline = *next;
+            next = queues_[i].after(deadline);
+            if (left(i, deadline, now) <= 0 && deadline.put_off_ == 0) {
+                deadline.put_off_ = started - deadline.started_;
+                deadline.started_ = started;
+                Waiting::remove(deadline);
+                excused.push(deadline);
+            }
+        }
+        queues_[i].take_all_before(next, excused);
+    }
 }
 
 /// Last stage first: nothing moves through more than one stage in one call.

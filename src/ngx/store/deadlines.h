@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 
-#include "ngx/base/lateness.h"
 #include "ngx/base/ngx.h"
 #include "ngx/base/queue.h"
 #include "ngx/base/timer.h"
@@ -24,11 +23,13 @@ protected:
 private:
     friend class Deadlines;
 
-    ngx_msec_t started_ = 0;
+    ngx_msec_t started_ = 0;  // put_off_ later than it did
+    ngx_msec_t put_off_ = 0;  // 0: this worker has not excused it
 };
 
 /// The deadlines of all that waits for one store: each is a part of check_timeout after its start. Everything
 /// enters a given queue after the same time of waiting, so each queue is sorted. One timer serves all queues.
+/// What is overdue when this worker was late itself is put off, once: it goes on as if it had started later.
 class Deadlines {
 public:
     /// Each stage has a queue. A read passes through three; what has one deadline has a queue of its own,
@@ -51,6 +52,7 @@ public:
     /// It starts to wait now.
     void start(Deadline& deadline, Stage stage) noexcept {
         deadline.started_ = ngx_current_msec;
+        deadline.put_off_ = 0;
         add(deadline, stage);
     }
 
@@ -65,7 +67,7 @@ public:
     ngx_msec_t remove(Deadline& deadline) noexcept {
         Waiting::remove(deadline);
         timer_.keep_worker(--waiting_ != 0);
-        return ngx_current_msec - deadline.started_;
+        return ngx_current_msec - deadline.started_ + deadline.put_off_;
     }
 
 private:
@@ -74,6 +76,7 @@ private:
 
     void add(Deadline& deadline, Stage stage) noexcept;
     void judge() noexcept;
+    void put_off(ngx_msec_t now, ngx_msec_t grace) noexcept;
     void pass(ngx_msec_t now) noexcept;
     void arm(ngx_msec_t now) noexcept;
     ngx_msec_int_t left(std::size_t stage, const Deadline& deadline, ngx_msec_t now) const noexcept;
@@ -83,7 +86,6 @@ private:
     std::array<Waiting, stages> queues_;
     std::array<ngx_msec_t, stages> waits_;  // how long after the start each queue's deadlines are
     std::size_t waiting_ = 0;               // in all queues
-    Lateness lateness_;
     Timer timer_{this, [](void* self) noexcept { static_cast<Deadlines*>(self)->judge(); },
                  Timer::Worker::stays};  // while anything waits
 };

@@ -45,6 +45,7 @@ private:
     friend class CommandQueue;
     Command* next_ = nullptr;
     ngx_msec_t sent_ = 0;
+    bool excused_ = false;  // it was overdue when the worker itself was late
 };
 
 /// A first-in-first-out list of commands, linked through themselves.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "ngx/base/lateness.h"
 #include "ngx/base/zone.h"
 #include "redis/server_words.h"
 
@@ -126,6 +127,7 @@ bool Node::send(Command& command) noexcept {
     }
     const bool was_idle = sent_.empty();
     command.sent_ = ngx_current_msec;
+    command.excused_ = false;
     sent_.push(command);
     if (was_idle) {
         mark_idle();
@@ -388,17 +390,19 @@ ngx_msec_t Node::oldest_age() const noexcept {
 void Node::on_watch(void* self) noexcept {
     Node& node = *static_cast<Node*>(self);
     const ngx_msec_t check_timeout = node.store_.check_timeout;
-    if (node.oldest_age() >= ngx_min(check_timeout, node.store_.charge_timeout)) {
+    const ngx_msec_t earliest = ngx_min(check_timeout, node.store_.charge_timeout);
+    const ngx_msec_t grace = grace_after(node.watch_, check_timeout);
+    if (node.oldest_age() >= earliest) {
         node.read_now();  // the answer may have come while this worker was busy
     }
     if (node.sent_.empty() || node.watch_.armed()) {
         return;
     }
-    if (node.lateness_.excuses(node.watch_)) {
-        node.watch_.set(node.lateness_.grace());
+    const ngx_msec_t age = node.oldest_age();
+    if (age >= earliest && grace != 0 && !std::exchange(node.sent_.head()->excused_, true)) {
+        node.watch_.set(grace);
         return;
     }
-    const ngx_msec_t age = node.oldest_age();
     if (age >= node.store_.charge_timeout) {
         node.connection_.close("no answer in charge_timeout");
         return;
@@ -408,9 +412,7 @@ void Node::on_watch(void* self) noexcept {
         node.suspend("no answer in check_timeout");
         node.greet_with(node.ping_);
     }
-    const ngx_msec_t next =
-        age < check_timeout ? ngx_min(check_timeout, node.store_.charge_timeout) : node.store_.charge_timeout;
-    node.watch_.set(next - age);
+    node.watch_.set((age < check_timeout ? earliest : node.store_.charge_timeout) - age);
 }
 
 void Node::log_outage(const char* what, std::string_view reason, std::string_view words) noexcept {

@@ -7,7 +7,6 @@
 
 #include "core/backoff.h"
 #include "core/gathering.h"
-#include "ngx/base/lateness.h"
 #include "ngx/base/ngx.h"
 #include "ngx/base/timer.h"
 #include "ngx/conf/redis_conf.h"
@@ -212,7 +211,6 @@ private:
 
     Timer gathered_{this, [](void* self) noexcept { static_cast<Node*>(self)->send_gathered(); },
                     Timer::Worker::stays};               // in `ready`: when `unsent_` leaves
-    Lateness lateness_;                                  // of watch_
     Timer watch_{this, on_watch, Timer::Worker::stays};  // the oldest command's deadline
     Timer retry_{this, on_retry,
                  Timer::Worker::stays};  // connecting: its deadline; down or suspended: the next try or probe
