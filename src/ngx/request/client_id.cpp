@@ -1,6 +1,7 @@
 #include "ngx/request/client_id.h"
 
 #include "core/append.h"
+#include "ngx/base/captures.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/modes/applied_limit.h"
@@ -18,6 +19,7 @@ std::string_view store_name(ngx_http_request_t* r, const AppliedLimit& applied) 
     if (limit.store != nullptr) {
         return limit.store->name;
     }
+    const KeptCaptures kept(r);
     ngx_str_t name;
     if (limit.local || ngx_http_complex_value(r, limit.store_text, &name) != NGX_OK) {
         return "local";

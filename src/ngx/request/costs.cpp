@@ -1,6 +1,7 @@
 #include "ngx/request/costs.h"
 
 #include "core/limit/cost.h"
+#include "ngx/base/captures.h"
 #include "ngx/conf/limit_log.h"
 
 namespace rate_limit {
@@ -37,6 +38,7 @@ void evaluate_cost(RequestContext& context, AppliedLimit& applied, Evaluate eval
         return;
     }
     ngx_http_request_t* r = context.request();
+    const KeptCaptures kept(r);
     ngx_str_t text = ngx_null_string;
     applied.cost_known = true;
     if (evaluate(r, *applied.limit.cost, text) != NGX_OK || !parse_cost(view(text), applied.cost)) {

@@ -1,0 +1,40 @@
+# What a location's regular expression captured stays as it was for the rest of the request, whatever expressions of maps a
+# limit evaluates: in the upstream's address, in a header field and in the access log's name, before and after the response.
+
+use lib 't/lib';
+use RateLimit::Test;
+
+my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) { return [200, [], $request->{uri}] });
+my $up      = 'http://' . $backend->address;
+my %limits  = (
+    'key'         => 'rate_limit 100r/h name=a key=$of_uri',
+    'no_captures' => 'rate_limit $rate name=b',
+    'bypass'      => 'rate_limit_bypass $of_uri; rate_limit 100r/h name=c',
+    'dry_run'     => 'rate_limit 100r/h name=d dry_run=$of_uri',
+    'store'       => 'rate_limit 100r/h name=e store=$store',
+    'client_id'   => 'rate_limit 100r/h name=f store=$store; add_header X-Id $rate_limit_id',
+    'precontent'  => 'rate_limit 100r/h name=g phase=precontent key=$of_uri',
+    map { ("cost_$_" => "rate_limit 100r/h name=$_ mode=$_ cost=\$cost") } qw(check_charge charge_refund lease),
+);
+my $nginx = RateLimit::Nginx->start(
+    http => 'map $uri $of_uri { volatile; ~^/([a-z])([a-z]) $1; }
+        map $http_x_key $rate { volatile; ~^user: 5000r/h; default 60r/h; }
+        map $uri $store { volatile; ~^/([a-z])([a-z])([a-z]) nowhere$1; }
+        map $uri $cost { volatile; ~^/([a-z])([a-z]) 3; }
+        rate_limit_key $http_x_key;',
+    server => join("\n", map { "location ~ ^/$_/(\\w+)/(\\w+) { $limits{$_}; proxy_pass $up/to/\$1/\$2;
+        add_header X-Captured \$1,\$2; access_log %%DIR%%/log-of-\$1-\$2; }" } sort keys %limits)
+        . "location /plain { rate_limit 100r/h name=h key=\$of_uri; proxy_pass $up/to/; add_header X-Captured \$1,\$2; }",
+);
+for my $what (sort keys %limits) {
+    my $response = $nginx->get("/$what/one/two", 'X-Key' => 'user:mona');
+    is_deeply [$response->body, $response->header('X-Captured')], ['/to/one/two', 'one,two'], $what;
+    is limits($response)->{used}, 3, 'the cost' if $what =~ /cost/;
+}
+is $nginx->get('/plain', 'X-Key' => 'k')->header('X-Captured'), ',', 'a location that captures nothing';
+ok $nginx->count_log(qr/"nowheres"/), 'expressions of maps have been matched';
+$nginx->stop;
+is_deeply [map { m{([^/]+)$} } glob $nginx->folder . '/log-of-*'], ['log-of-one-two'], 'the access log';
+is scalar(() = $nginx->lines('log-of-one-two')), scalar keys %limits, 'which has all of them';
+
+done;
