@@ -8,22 +8,32 @@ namespace rate_limit {
 
 namespace {
 
+/// nginx would find another value each time, and yet a request has only one.
+bool belongs_to_request(const ngx_http_variable_t& variable) noexcept {
+    return view(variable.name) == "request_id";
+}
+
+bool is_known(const ngx_http_variable_value_t& value) noexcept {
+    return value.valid != 0 || value.not_found != 0;
+}
+
 /// nginx keeps the values of variables. Forgets those that this evaluation found, so that a later evaluation
 /// sees what they are then.
 ngx_int_t evaluate_afresh(ngx_http_request_t* r, ngx_http_complex_value_t& value, ngx_str_t& text) noexcept {
     const auto* core =
         static_cast<ngx_http_core_main_conf_t*>(ngx_http_get_module_main_conf(r, ngx_http_core_module));
+    const auto* variables = static_cast<const ngx_http_variable_t*>(core->variables.elts);
     const ngx_uint_t count = core->variables.nelts;
     auto* known = static_cast<u_char*>(ngx_pnalloc(r->pool, count));
     if (known == nullptr) {
         return NGX_ERROR;
     }
     for (ngx_uint_t i = 0; i < count; ++i) {
-        known[i] = r->variables[i].valid != 0 || r->variables[i].not_found != 0;
+        known[i] = is_known(r->variables[i]);
     }
     const ngx_int_t evaluated = ngx_http_complex_value(r, &value, &text);
     for (ngx_uint_t i = 0; i < count; ++i) {
-        if (known[i] == 0) {
+        if (known[i] == 0 && is_known(r->variables[i]) && !belongs_to_request(variables[i])) {
             r->variables[i].valid = 0;
             r->variables[i].not_found = 0;
         }
