@@ -1,6 +1,5 @@
 # A cost that depends on $request_id: the request has one id, for what is charged before and after it and for everything else.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my @modes = qw(check_charge charge_refund lease);

@@ -1,7 +1,6 @@
 # What a location's regular expression captured stays as it was for the rest of the request, whatever expressions of maps a
 # limit evaluates: in the upstream's address, in a header field and in the access log's name, before and after the response.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) { return [200, [], $request->{uri}] });

@@ -1,6 +1,5 @@
 # However long a worker was stopped, what was overdue when it goes on waits no longer than check_timeout for answers.
 
-use lib 't/lib';
 use RateLimit::Test;
 
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
@@ -17,15 +16,13 @@ my ($worker) = $nginx->workers;
 # Milliseconds from its going on to the response; undef if the deadline had passed before it was stopped.
 sub waited () {
     wait_until { $nginx->get('/x', 'X-Key' => 'other')->status == 200 } what => 'the node to be up';
-    my $client = $nginx->http;
     $redis->forget;
-    my $asked = monotonic();
-    $client->start_request('GET', '/x', ['X-Key' => 'held']);
+    my $asked  = monotonic();
+    my $client = $nginx->begin('/x', 'X-Key' => 'held');
     wait_until { $redis->commands('hmget') } what => 'what it asks';
     kill STOP => $worker;
     my $in_time = monotonic() - $asked < 0.02;
-    my $end     = monotonic() + 0.3;
-    wait_until { monotonic() >= $end } what => 'the time to pass';
+    let_pass(0.3);
     kill CONT => $worker;
     my $woken  = monotonic();
     my $status = $client->response->status;
