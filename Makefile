@@ -79,7 +79,7 @@ version_tests := $(addprefix t/,packaging/module_loads.t modes/check_charge/chec
 
 # A clock of the test's own comes from a preloaded library, which address sanitizing does not bear. Exceptions are seen only
 # where nginx itself is linked with the C++ library. The demo starts nginx by a script of its own.
-sanitized_tests = $(filter-out t/packaging/demo.t,$(shell grep -rLE --include='*.t' '\bclock *=> *1' t | sort))
+sanitized_tests = $(filter-out t/packaging/demo.t,$(shell grep -rLE --include='*.t' '\b(clock|speed) *=> *[0-9$$]' t | sort))
 sanitize_nginx := -O1 -U_FORTIFY_SOURCE -fsanitize=address -fno-omit-frame-pointer -DNGX_DEBUG_PALLOC=1 \
     -Wl,--no-as-needed -lstdc++
 sanitize_module := -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wl,-z,nodelete
