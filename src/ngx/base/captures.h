@@ -45,4 +45,11 @@ private:
 #endif
 };
 
+/// As ngx_http_complex_value(), and what the request captured stays.
+inline ngx_int_t evaluate_value(ngx_http_request_t* r, ngx_http_complex_value_t& value,
+                                ngx_str_t& text) noexcept {
+    const KeptCaptures kept(r);
+    return ngx_http_complex_value(r, &value, &text);
+}
+
 }  // namespace rate_limit

@@ -19,9 +19,8 @@ std::string_view store_name(ngx_http_request_t* r, const AppliedLimit& applied) 
     if (limit.store != nullptr) {
         return limit.store->name;
     }
-    const KeptCaptures kept(r);
     ngx_str_t name;
-    if (limit.local || ngx_http_complex_value(r, limit.store_text, &name) != NGX_OK) {
+    if (limit.local || evaluate_value(r, *limit.store_text, name) != NGX_OK) {
         return "local";
     }
     return view(name);

@@ -31,7 +31,7 @@ ngx_int_t evaluate_afresh(ngx_http_request_t* r, ngx_http_complex_value_t& value
     for (ngx_uint_t i = 0; i < count; ++i) {
         known[i] = is_known(r->variables[i]);
     }
-    const ngx_int_t evaluated = ngx_http_complex_value(r, &value, &text);
+    const ngx_int_t evaluated = evaluate_value(r, value, text);
     for (ngx_uint_t i = 0; i < count; ++i) {
         if (known[i] == 0 && is_known(r->variables[i]) && !belongs_to_request(variables[i])) {
             r->variables[i].valid = 0;
@@ -48,7 +48,6 @@ void evaluate_cost(RequestContext& context, AppliedLimit& applied, Evaluate eval
         return;
     }
     ngx_http_request_t* r = context.request();
-    const KeptCaptures kept(r);
     ngx_str_t text = ngx_null_string;
     applied.cost_known = true;
     if (evaluate(r, *applied.limit.cost, text) != NGX_OK || !parse_cost(view(text), applied.cost)) {
@@ -65,10 +64,7 @@ void evaluate_cost_early(RequestContext& context, AppliedLimit& applied) noexcep
 
 void evaluate_costs(RequestContext& context) noexcept {
     for (std::size_t i = 0; i < context.count(); ++i) {
-        evaluate_cost(context, context.applied(i),
-                      [](ngx_http_request_t* r, ngx_http_complex_value_t& value, ngx_str_t& text) noexcept {
-                          return ngx_http_complex_value(r, &value, &text);
-                      });
+        evaluate_cost(context, context.applied(i), evaluate_value);
     }
 }
 

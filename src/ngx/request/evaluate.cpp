@@ -1,4 +1,5 @@
 #include "core/append.h"
+#include "ngx/base/captures.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/redis_conf.h"
@@ -20,7 +21,7 @@ bool find_store_of(ngx_http_request_t* r, const Limit& limit, StoreConf*& store,
     if (limit.local || store != nullptr) {
         return true;
     }
-    status = ngx_http_complex_value(r, limit.store_text, &name);
+    status = evaluate_value(r, *limit.store_text, name);
     if (status != NGX_OK) {
         return false;
     }
@@ -137,15 +138,14 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
     Rate rate = limit.rate;
     RateError rate_error = RateError::none;
 
-    if (ngx_http_complex_value(r, &limit.key->value, &key) != NGX_OK) {
+    if (evaluate_value(r, limit.key->value, key) != NGX_OK) {
         return NGX_ERROR;
     }
     if (key.len == 0) {
         return NGX_DECLINED;
     }
     if (!limit.has_constant_rate()) {
-        if (ngx_http_complex_value(r, const_cast<ngx_http_complex_value_t*>(&limit.rate_text), &text) !=
-            NGX_OK) {
+        if (evaluate_value(r, const_cast<ngx_http_complex_value_t&>(limit.rate_text), text) != NGX_OK) {
             return NGX_ERROR;
         }
         if (text.len == 0) {
@@ -159,7 +159,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
     applied.dry_run = limit.dry_run.on != 0;
     if (limit.dry_run.value != nullptr) {
         ngx_str_t dry_run;
-        if (ngx_http_complex_value(r, limit.dry_run.value, &dry_run) != NGX_OK) {
+        if (evaluate_value(r, *limit.dry_run.value, dry_run) != NGX_OK) {
             return NGX_ERROR;
         }
         applied.dry_run = is_on(view(dry_run));
@@ -180,7 +180,7 @@ bool bypassed(ngx_http_request_t* r, const LocationConf& conf, ngx_int_t& status
     }
     for (ngx_http_complex_value_t& value : Elements<ngx_http_complex_value_t>(*conf.bypass)) {
         ngx_str_t text;
-        status = ngx_http_complex_value(r, &value, &text);
+        status = evaluate_value(r, value, text);
         if (status != NGX_OK || is_on(view(text))) {
             return status == NGX_OK;
         }

@@ -1,6 +1,5 @@
 #include "ngx/request/handlers.h"
 
-#include "ngx/base/captures.h"
 #include "ngx/conf/conf.h"
 #include "ngx/request/client_id.h"
 #include "ngx/request/context.h"
@@ -75,7 +74,6 @@ ngx_uint_t limits_in(const LocationConf& conf, Phase phase) noexcept {
 
 /// Finds the limits of this phase that apply. NGX_DECLINED when there is nothing to decide.
 ngx_int_t begin(RequestContext& context, Phase phase, bool attached) noexcept {
-    const KeptCaptures kept(context.request());
     ngx_int_t status = NGX_OK;
     if (bypassed(context.request(), context.conf(), status)) {
         context.bypass();

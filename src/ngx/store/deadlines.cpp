@@ -45,10 +45,13 @@ void Deadlines::judge() noexcept {
     arm(now);
 }
 
-/// All that is overdue, and has not been put off before, is due in `grace` milliseconds. It moves behind what
-/// is due by then, so that its queue stays sorted.
-void Deadlines::put_off(ngx_msec_t now, ngx_msec_t grace) noexcept {
+/// All that is overdue, and has not been put off before, is due in `most` milliseconds; a part of
+/// check_timeout is not put off for longer than it lasts, so that nothing that begins later is due before. It
+/// moves behind what is due by then, so that its queue stays sorted.
+void Deadlines::put_off(ngx_msec_t now, ngx_msec_t most) noexcept {
     for (std::size_t i = 0; i < stages; ++i) {
+        const bool part = i != static_cast<std::size_t>(Stage::whole);
+        const ngx_msec_t grace = part ? ngx_min(most, waits_.front()) : most;
         const ngx_msec_t started = now + grace - waits_[i];
         Waiting excused;
         Deadline* next = queues_[i].first();

@@ -76,7 +76,7 @@ private:
 
     void add(Deadline& deadline, Stage stage) noexcept;
     void judge() noexcept;
-    void put_off(ngx_msec_t now, ngx_msec_t grace) noexcept;
+    void put_off(ngx_msec_t now, ngx_msec_t most) noexcept;
     void pass(ngx_msec_t now) noexcept;
     void arm(ngx_msec_t now) noexcept;
     ngx_msec_int_t left(std::size_t stage, const Deadline& deadline, ngx_msec_t now) const noexcept;
