@@ -14,9 +14,7 @@ package RateLimit::Backend;
 # or raw bytes. Without a handler the answer is 200 and the URI, unless the URI asks for more: "status=304" or "/304", "cost=5"
 # (a header X-Cost), "slow" (when the test releases 'gate'), "silent" (never). See RateLimit::Server for the rest.
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use parent 'RateLimit::Server';
 

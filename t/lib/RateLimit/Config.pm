@@ -8,9 +8,7 @@ package RateLimit::Config;
 #   warns($text, $at, qr/.../, $name);       # accepted, with one such [warn]
 #   notices($text, $at, qr/.../, $name);     # accepted, with no [warn], and one such [notice] that names a line
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use Exporter 'import';
 use Test::More ();

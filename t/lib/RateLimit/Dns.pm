@@ -9,9 +9,7 @@ package RateLimit::Dns;
 #   $dns->set(at => 0.95);    # answers leave when that much of a second is over: with them goes the cache
 #   $dns->records;                                       # [name, type] of each question
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use parent 'RateLimit::Server';
 use Carp qw(croak);

@@ -7,9 +7,7 @@ package RateLimit::Document;
 #   headings(TEXT);                       # the anchors that GitHub makes of a document's headings
 #   sources_with(qr/.../);                # the texts of the files below src that match
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use Carp qw(croak);
 use Exporter 'import';

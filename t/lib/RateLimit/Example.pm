@@ -10,9 +10,7 @@ package RateLimit::Example;
 # 10.0.0.N:6379 are the Redis servers, in the order of $shards->all; 10.0.1.N:8080 is the application; replace is for the
 # rest. Dies when the file has an address left that is none of these.
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use Carp qw(croak);
 use Exporter 'import';

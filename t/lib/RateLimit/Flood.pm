@@ -11,9 +11,7 @@ package RateLimit::Flood;
 # Each connection begins with the first uri, and goes through them again and again. rate => N: requests a
 # second and connection. The server closes connections unless keepalive_requests is high enough.
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use Carp qw(croak);
 use RateLimit::Folder;

@@ -5,9 +5,7 @@ package RateLimit::Folder;
 #   project_path('tools/run');     # where a file of the project is
 #   project_file('lua/charge.lua');    # its text; dies where there is none
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use Carp qw(croak);
 use Exporter 'import';

@@ -19,9 +19,7 @@ package RateLimit::HTTP;
 #   h2load(PORT, '/x', requests => 1000, clients => 4, streams => 10, headers => ['X-Key: a'])
 #                                                         # {2 => n, 3 => n, 4 => n, 5 => n, failed => n}
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use Carp qw(croak);
 use Exporter 'import';

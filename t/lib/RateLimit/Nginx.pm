@@ -38,9 +38,7 @@ package RateLimit::Nginx;
 #
 # TEST_NGINX_BINARY and TEST_NGINX_MODULE say what runs; TEST_NGINX_MODULE=none loads nothing.
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use Carp qw(croak);
 use File::Spec;
@@ -111,9 +109,7 @@ sub with_limit ($class, $limit, $store, %opt) {
     return $class->start(%opt, http => $store, server => $server);
 }
 
-sub command ($self) {
-    return ($self->{binary}, '-p', "$self->{folder}/", '-c', 'nginx.conf', '-e', 'error.log');
-}
+sub command ($self) { return ($self->{binary}, '-p', "$self->{folder}/", '-c', 'nginx.conf', '-e', 'error.log') }
 
 sub test_config ($class, @opt) {
     my $self = create($class, @opt == 1 ? (http => $opt[0]) : @opt);
@@ -154,8 +150,7 @@ sub write_config ($self) {
         $text .= $self->{conf};
     } else {
         my $each   = $self->{reuseport} ? ' reuseport' : '';
-        my $server =
-            defined $self->{server} ? "server {\nlisten 127.0.0.1:%%PORT%%$each;\n$self->{server}\n}\n" : '';
+        my $server = defined $self->{server} ? "server {\nlisten 127.0.0.1:%%PORT%%$each;\n$self->{server}\n}\n" : '';
         $text .= sprintf "worker_processes %d;\n%s\nevents {\n%s\n}\nhttp {\n    %%%%HTTP%%%%\n%s\n%s}\n",
             $self->{workers}, $self->{main} // '', $self->{events} // 'worker_connections 2048;',
             $self->{http} // '', $server;
@@ -178,9 +173,7 @@ sub listening ($self) {
     return sort keys %port;
 }
 
-sub listens ($port) {
-    return IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port, Timeout => 1) ? 1 : 0;
-}
+sub listens ($port) { return IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port, Timeout => 1) ? 1 : 0 }
 
 # Libfaketime reads the file anew for each call; timers go by the monotonic clock and stay real.
 sub clock_env ($self) {

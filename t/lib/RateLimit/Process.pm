@@ -9,9 +9,7 @@ package RateLimit::Process;
 #   $p->pid  $p->alive  $p->signal('HUP')  $p->wait(SECONDS)  $p->kill  $p->freeze  $p->thaw
 #   $p->status      # as waitpid leaves it in $?, undef while it runs
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use Carp qw(croak);
 use Config;
@@ -93,9 +91,7 @@ sub alive ($self) {
     return 0;
 }
 
-sub signal ($self, $name) {
-    return $self->alive && kill $name, $self->{pid};
-}
+sub signal ($self, $name) { return $self->alive && kill $name, $self->{pid} }
 
 # True when the process ended within the time.
 sub wait ($self, $seconds = 5) {

@@ -10,9 +10,7 @@ package RateLimit::Proxy;
 #   $proxy->flow;                      # lets everything through again
 #   $proxy->stop;  $proxy->restart;  $proxy->freeze;  $proxy->thaw;  $proxy->connections;
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use parent 'RateLimit::Server';
 use IO::Socket::INET;

@@ -7,13 +7,9 @@ package RateLimit::RESP;
 #   my $taken = RateLimit::RESP::take(\$buffer);      # [VALUE], undef while incomplete
 #   my $bytes = RateLimit::RESP::reply(['bulk', undef, integer(1), [status('OK'), error('ERR no')]]);
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
-sub encode (@words) {
-    return join '', '*' . @words . "\r\n", map { '$' . length($_) . "\r\n$_\r\n" } @words;
-}
+sub encode (@words) { return join '', '*' . @words . "\r\n", map { '$' . length($_) . "\r\n$_\r\n" } @words }
 
 sub reply ($value) {
     return "\$-1\r\n" if !defined $value;
@@ -70,8 +66,7 @@ sub value ($buffer) {
 
 package RateLimit::RESP::Error;
 
-use strict;
-use warnings;
+use v5.36;
 use overload '""' => sub { $_[0]{text} }, bool => sub { 1 }, fallback => 1;
 
 1;

@@ -27,9 +27,7 @@ package RateLimit::Redis;
 #   $redis->port;  $redis->address;             # host:port, or unix:PATH with unixsocket
 #   start(host => '127.0.0.2', port => N): at another address of this machine
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use Carp qw(croak);
 use IO::Socket::INET;
@@ -111,13 +109,9 @@ sub port ($self)        { return $self->{port} }
 sub pid ($self)         { return $self->{process}->pid }
 sub socket_path ($self) { return "$self->{folder}/redis.sock" }
 
-sub address ($self) {
-    return $self->{unixsocket} ? 'unix:' . $self->socket_path : "$self->{host}:$self->{port}";
-}
+sub address ($self) { return $self->{unixsocket} ? 'unix:' . $self->socket_path : "$self->{host}:$self->{port}" }
 
-sub log ($self) {
-    return join '', map { read_text("$self->{folder}/$_") } qw(output log);
-}
+sub log ($self) { return join '', map { read_text("$self->{folder}/$_") } qw(output log) }
 
 sub connection ($self) {
     return $self->{connection} if $self->{connection};

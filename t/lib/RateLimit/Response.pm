@@ -14,9 +14,7 @@ package RateLimit::Response;
 #   outcomes(@r)     # {'200 PASSED' => 5, ...}
 #   RateLimit::Response->take(\$buffer, method => 'HEAD', eof => 1)   # undef while incomplete
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use Carp qw(croak);
 use Exporter 'import';
@@ -90,9 +88,7 @@ sub body_of ($buffer, $start, $head, $status, %opt) {
 }
 
 # True when the server will not take another request on this connection.
-sub closes ($self) {
-    return $self->{head} =~ /\r\nConnection:\s*close\r/i || $self->{head} =~ m{^HTTP/1\.0};
-}
+sub closes ($self) { return $self->{head} =~ /\r\nConnection:\s*close\r/i || $self->{head} =~ m{^HTTP/1\.0} }
 
 my %limit_header = (
     limit    => 'X-RateLimit-Limit', used => 'X-RateLimit-Used', remaining => 'X-RateLimit-Remaining',

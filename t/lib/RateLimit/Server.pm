@@ -22,9 +22,7 @@ package RateLimit::Server;
 #   $conn->close;  $conn->close(1);    # after what is queued was written; by reset, at once
 #   $conn->state('name');  $conn->number;
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use Carp qw(croak);
 use IO::Socket::INET;

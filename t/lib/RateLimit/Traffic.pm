@@ -17,9 +17,7 @@ package RateLimit::Traffic;
 # Without a server's text there are /x, which allows where nobody can be asked, and /deny, which denies; they are the default
 # uris, and k1 to k10 the default keys. wait is $rate_limit_store_time, took the whole request's time by nginx's clock.
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use Test::More;
 use RateLimit::Folder;

@@ -13,9 +13,7 @@ package RateLimit::Wait;
 #   let_pass(0.15)             # so many seconds, where nothing tells that something will not happen any more
 #   next_second                # until time() says the next one
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use Carp qw(croak);
 use Exporter 'import';

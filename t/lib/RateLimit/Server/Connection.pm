@@ -2,9 +2,7 @@ package RateLimit::Server::Connection;
 
 # One connection of a RateLimit::Server; its methods for handlers are described there.
 
-use strict;
-use warnings;
-use feature 'signatures';
+use v5.36;
 
 use Errno qw(EAGAIN EINTR);
 use IO::Handle;
