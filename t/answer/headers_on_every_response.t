@@ -7,25 +7,21 @@ my $redis   = RateLimit::Redis->start;
 my $backend = RateLimit::Backend->start;
 my $nginx = RateLimit::Nginx->start(
     files  => {large => 'large ' x 1000, '5xx.html' => "sorry\n"},
-    http   => redis_block('main', $redis) . '
-        rate_limit_store main; rate_limit_key all; rate_limit 1000r/h;',
-    server => sprintf '
-        error_page 500 /5xx.html; recursive_error_pages on;
+    http   => redis_block('main', $redis) . 'rate_limit_store main; rate_limit_key all; rate_limit 1000r/h;',
+    up => $backend, server => 'error_page 500 /5xx.html; recursive_error_pages on;
         location / { }
         location /large { gzip on; gzip_types *; client_max_body_size 10; }
         location /denied { deny all; }
-        location /folder { alias %%%%DIR%%%%/html; }
-        location /status/ { proxy_pass http://%1$s; }
-        location /intercepted/ { proxy_intercept_errors on; proxy_pass http://%1$s/status/; }
+        location /folder { alias %%DIR%%/html; }
+        location /status/ { proxy_pass http://%%UP%%; }
+        location /intercepted/ { proxy_intercept_errors on; proxy_pass http://%%UP%%/status/; }
         location /silent {
             proxy_read_timeout 50ms; proxy_http_version 1.1; proxy_set_header Connection "";
-            proxy_pass http://%1$s;
+            proxy_pass http://%%UP%%;
         }
-        location /refused { proxy_pass http://127.0.0.1:%%%%PORT_1%%%%; }
+        location /refused { proxy_pass http://127.0.0.1:%%PORT_1%%; }
         location /loop { try_files /none /loop; }
-        location /sub/ { alias %%%%DIR%%%%/html/; sub_filter x y; sub_filter_types *;
-            add_header X-Own 1 always; }',
-        $backend->address,
+        location /sub/ { alias %%DIR%%/html/; sub_filter x y; sub_filter_types *; add_header X-Own 1 always; }',
 );
 
 my $used = 0;

@@ -27,8 +27,7 @@ my $soon = wait_until {
 } what => 'an answer before the window closes';
 is_deeply [$soon->status, limits($soon)->{retry_after}], [429, 1], 'at least 1';
 is full('closed', int(1000 * now) - 1)->status, 200, 'a window that has closed is ignored';
-is full('far', int(1000 * now) + 3_600_000 + 50_000)->status, 429,
-    'one that ends within the skew allowed is not';
+is full('far', int(1000 * now) + 3_600_000 + 50_000)->status, 429, 'one that ends within the skew allowed is not';
 shows full('wrong', int(1000 * now) + 3_600_000 + 70_000), 200, {used => 1},
     'one that ends beyond it is, and counted from the start';
 $nginx->stop;

@@ -51,10 +51,8 @@ is $early->header('X-After'), 'PASSED:2', 'in response headers';
 logged('/x', 200);
 my $reset = int((999 + $redis->stored('k', 'core/3600')->{reset}) / 1000);
 is_deeply [(logged('/x', 429))[0 .. 6]], ['REJECTED', 3, 3, 0, $reset, 'core', 'west'], 'REJECTED';
-is_deeply [(logged('/dry/x', 200))[0 .. 3, 5, 6]], ['REJECTED_DRY_RUN', 0, 0, 0, 'dry', '-'],
-    'REJECTED_DRY_RUN';
-is_deeply [(logged('/zero', 429))[0 .. 3, 5 .. 7]], ['REJECTED', 0, 0, 0, 'zero', '-', '0.000'],
-    'no store asked';
+is_deeply [(logged('/dry/x', 200))[0 .. 3, 5, 6]], ['REJECTED_DRY_RUN', 0, 0, 0, 'dry', '-'], 'REJECTED_DRY_RUN';
+is_deeply [(logged('/zero', 429))[0 .. 3, 5 .. 7]], ['REJECTED', 0, 0, 0, 'zero', '-', '0.000'], 'no store asked';
 is_deeply [(logged('/allow/x', 200))[0 .. 6]], ['ERROR_ALLOWED', ('-') x 4, qw(default g)], 'ERROR_ALLOWED: no numbers';
 is_deeply [(logged('/deny', 503))[0 .. 6]], ['ERROR_DENIED', ('-') x 4, qw(default g)], 'ERROR_DENIED: no numbers';
 is_deeply [logged('/x?bypass=1', 200)], ['BYPASSED', ('-') x 7], 'BYPASSED: no numbers';

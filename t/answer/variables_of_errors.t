@@ -21,9 +21,7 @@ my $nginx  = RateLimit::Nginx->start(
         location /rejected { rate_limit 9r/h name=lost store=gone; rate_limit 0r/h name=none; }',
 );
 
-sub described ($uri, $key, @more) {
-    return $nginx->get($uri, 'X-Key' => $key, @more)->header('X-Described');
-}
+sub described ($uri, $key, @more) { return $nginx->get($uri, 'X-Key' => $key, @more)->header('X-Described') }
 
 is described('/after', 'a'), 'ERROR_ALLOWED lost,dead,,', 'the second of three failed, and the third';
 is described('/before', 'b'), 'ERROR_ALLOWED lost,dead,,', 'the first failed';

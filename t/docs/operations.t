@@ -31,9 +31,7 @@ like $nginx->error_log, qr/\[warn\].*rate limit "core" exceeded: 1 used of 1 in 
 my ($host, $port) = split /:/, $primary->address;
 my @commands = $operations =~ /^redis-cli -h 10\.0\.0\.1 (DEL .*)$/mg;
 is scalar @commands, 2, 'a command for plain keys, and one for digests';
-for my $database (0 .. $#commands) {
-    is qx{redis-cli -h $host -p $port -n $database $commands[$database]}, "1\n", $commands[$database];
-}
+is qx{redis-cli -h $host -p $port -n $_ $commands[$_]}, "1\n", $commands[$_] for 0 .. $#commands;
 wait_until { $nginx->get('/?key=addr:203.0.113.7')->status == 200 } what => 'the fresh allowance';
 
 $options{http} =~ s/default 0;/default 1;/ or fail('the switch has one character to change');

@@ -14,21 +14,17 @@ my $nginx = RateLimit::Nginx->start(
         map $request_method $by_method { POST 10; HEAD 0; default ""; }
         map $upstream_status $by_status { 500 0; default 2; }
         rate_limit_store main; rate_limit_key $http_x_key; rate_limit 10r/h;',
-    server => sprintf '
-        location / { rate_limit_cost $http_x_cost; add_header X-Variable $rate_limit_used; }
-        location /constant/ { alias %%%%DIR%%%%/html/; rate_limit_cost 4; }
-        location /free/ { alias %%%%DIR%%%%/html/; rate_limit_cost 0; }
-        location /map { alias %%%%DIR%%%%/html/x; rate_limit_cost $by_method; }
-        location /upstream { rate_limit_cost $upstream_http_x_cost; proxy_pass http://%1$s; }
-        location /status { rate_limit_cost $by_status; proxy_pass http://%1$s; }
-        location /two/ { alias %%%%DIR%%%%/html/; rate_limit_cost 3; rate_limit 10r/h name=a cost=2;
+    up => $backend, server => 'location / { rate_limit_cost $http_x_cost; add_header X-Variable $rate_limit_used; }
+        location /constant/ { alias %%DIR%%/html/; rate_limit_cost 4; }
+        location /free/ { alias %%DIR%%/html/; rate_limit_cost 0; }
+        location /map { alias %%DIR%%/html/x; rate_limit_cost $by_method; }
+        location /upstream { rate_limit_cost $upstream_http_x_cost; proxy_pass http://%%UP%%; }
+        location /status { rate_limit_cost $by_status; proxy_pass http://%%UP%%; }
+        location /two/ { alias %%DIR%%/html/; rate_limit_cost 3; rate_limit 10r/h name=a cost=2;
             rate_limit 9r/h name=b; }',
-    $backend->address,
 );
 
-sub ask ($cost, $key = 'k') {
-    return $nginx->get('/x', 'X-Key' => $key, defined $cost ? ('X-Cost' => $cost) : ());
-}
+sub ask ($cost, $key = 'k') { return $nginx->get('/x', 'X-Key' => $key, defined $cost ? ('X-Cost' => $cost) : ()) }
 
 is limits(ask(3))->{used}, 3, 'a cost';
 is ask(2)->header('X-Variable'), 5, 'in variables too';
@@ -64,8 +60,7 @@ is_deeply [@$two{qw(used resource)}], [3, 'b'], 'cost= of a line, rate_limit_cos
 $nginx->stop;
 is_deeply [grep { /:(?:free|new)$/ } $redis->keys], [], 'what is free opens no window';
 my %used = map { $_ => $redis->used($_) } qw(k most constant map up), "invalid-1";
-is_deeply \%used, {k => 13, most => 1_000_000_000, constant => 12, map => 11, up => 15, 'invalid-1' => 1},
-    'charges';
+is_deeply \%used, {k => 13, most => 1_000_000_000, constant => 12, map => 11, up => 15, 'invalid-1' => 1}, 'charges';
 is_deeply [map { $redis->used('two', "$_/3600") } qw(a b)], [2, 3], 'of two limits';
 
 done;

@@ -22,9 +22,7 @@ my $nginx  = RateLimit::Nginx->start(
 
 sub ask ($where, $cost, $key = 'k') { return $nginx->get("/$where", 'X-Key' => $key, 'X-Cost' => $cost) }
 
-sub shown ($response) {
-    return [$response->status, @{limits($response)}{qw(used remaining retry_after)}];
-}
+sub shown ($response) { return [$response->status, @{limits($response)}{qw(used remaining retry_after)}] }
 
 sub reservations () { return $redis->script_calls }
 

@@ -25,8 +25,7 @@ is_deeply [$over->status, $over->header('X-Outcome')], [200, 'REJECTED_DRY_RUN']
 is_deeply [@{limits($over)}{qw(limit used remaining retry_after)}], [2, 2, 0, undef], 'its headers';
 my ($left) = $over->header('RateLimit') =~ /^"default";r=0;t=(\d+)$/;
 ok about($left, 3600, 2), 'also of ietf';
-ok $nginx->count_log(qr/\[warn\].*rate limit "default" exceeded, dry run: 2 used of 2 in 3600 s/),
-    'it is logged';
+ok $nginx->count_log(qr/\[warn\].*rate limit "default" exceeded, dry run: 2 used of 2 in 3600 s/), 'it is logged';
 
 ask('/some/x') for 1, 2;
 is_deeply [map { ask("/some/x?dry=$_")->status } '1', 'on', 'x', '', '0', 'off'],

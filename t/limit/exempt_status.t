@@ -8,19 +8,16 @@ my $backend = RateLimit::Backend->start;
 my $nginx = RateLimit::Nginx->start(
     http => redis_block('main', $redis) . '
         rate_limit_store main; rate_limit_key $http_x_key; log_format used "$status $rate_limit_used";',
-    server => sprintf '
-        access_log %%%%DIR%%%%/used used;
+    up => $backend, server => 'access_log %%DIR%%/used used;
         location / { rate_limit 3r/h; }
-        location /list/ { rate_limit 9r/h; rate_limit_exempt_status 404 500; proxy_pass http://%1$s; }
-        location /line/ { rate_limit 9r/h exempt=404,500; rate_limit_exempt_status 200;
-            proxy_pass http://%1$s; }
-        location /proxy/ { rate_limit 9r/h; proxy_pass http://%1$s; }
-        location /none/ { alias %%%%DIR%%%%/html/; rate_limit 9r/h; rate_limit_exempt_status off; }
-        location /off/ { alias %%%%DIR%%%%/html/; rate_limit 9r/h exempt=off; }
-        location /each/ { alias %%%%DIR%%%%/html/; rate_limit 9r/h name=a exempt=off;
-            rate_limit 7r/h name=b; }
+        location /list/ { rate_limit 9r/h; rate_limit_exempt_status 404 500; proxy_pass http://%%UP%%; }
+        location /line/ { rate_limit 9r/h exempt=404,500; rate_limit_exempt_status 200; proxy_pass http://%%UP%%; }
+        location /proxy/ { rate_limit 9r/h; proxy_pass http://%%UP%%; }
+        location /none/ { alias %%DIR%%/html/; rate_limit 9r/h; rate_limit_exempt_status off; }
+        location /off/ { alias %%DIR%%/html/; rate_limit 9r/h exempt=off; }
+        location /each/ { alias %%DIR%%/html/; rate_limit 9r/h name=a exempt=off; rate_limit 7r/h name=b; }
         location /as/ { rate_limit 9r/h exempt=404; error_page 404 =200 /x; error_page 500 =404 /x;
-            proxy_intercept_errors on; proxy_pass http://%1$s; }', $backend->address,
+            proxy_intercept_errors on; proxy_pass http://%%UP%%; }',
 );
 
 sub ask ($uri, $key, @more) { return $nginx->get($uri, 'X-Key' => $key, @more) }
@@ -29,8 +26,7 @@ sub same ($uri, $key) { return ask($uri, $key, 'If-None-Match' => '*') }
 my $before = int now;
 my $fresh  = same('/x', 'a');
 my $after  = now;
-is $fresh->status, 304, 'not modified';
-is_deeply [@{limits($fresh)}{qw(limit used remaining)}], [3, 0, 3], 'without a window: Used 0';
+shows $fresh, 304, {limit => 3, used => 0, remaining => 3}, 'not modified, without a window: Used 0';
 cmp_ok limits($fresh)->{reset}, '>=', $before + 3600, 'and a proposed Reset';
 cmp_ok limits($fresh)->{reset}, '<=', $after + 3601, 'no later';
 ask('/x', 'a');
@@ -48,8 +44,7 @@ is limits(ask('/as/500', 'as'))->{used}, 1, 'either way';
 is limits(ask('/proxy/304', 'proxy'))->{used}, 0, 'an upstream may say 304';
 is_deeply [@{limits(same('/each/x', 'each'))}{qw(used resource)}], [0, 'b'], 'each limit by its own list';
 $nginx->stop;
-is_deeply [map { $redis->used($_) } qw(a list line none off as)],
-    [3, 2, 2, 1, 1, 1], 'charges';
+is_deeply [map { $redis->used($_) } qw(a list line none off as)], [3, 2, 2, 1, 1, 1], 'charges';
 is $redis->used('each', 'a/3600'), 1, 'one of two limits is charged';
 is_deeply [grep { m{rl:b/} } $redis->keys], [], 'the other opened no window';
 is(($nginx->lines('used'))[0], '304 0', 'the variable agrees');

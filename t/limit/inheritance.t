@@ -49,13 +49,11 @@ is left('/x'), 8, 'the cost of where it is in effect: the default';
 is left('/cost/x'), 6, 'of the location';
 is left('/cost/in/x'), 5, 'of the location in it';
 is left('/line/x'), 3, 'of the line, which wins: its second request for its own key';
-is $nginx->post('/line/x', '', 'X-Key' => 'k')->header('RateLimit') =~ s/;t.*//r, '"line";r=3',
-    'exempt= of the line';
+is $nginx->post('/line/x', '', 'X-Key' => 'k')->header('RateLimit') =~ s/;t.*//r, '"line";r=3', 'exempt= of the line';
 is $nginx->get('/x', 'X-Key' => 'e', 'If-None-Match' => '*')->header('RateLimit') =~ s/;t.*//r, '"http";r=8',
     'rate_limit_exempt_status of http';
 my $headers = $nginx->get('/headers/x');
-is_deeply [@{limits($headers)}{qw(limit used resource)}], [9, 1, 'http'],
-    'rate_limit_headers of the location';
+is_deeply [@{limits($headers)}{qw(limit used resource)}], [9, 1, 'http'], 'rate_limit_headers of the location';
 is $headers->header('RateLimit'), undef, 'replaces that of http';
 for my $case (['/lease/x', 5, 'http'], ['/lease/in/x', 7, 'the location']) {
     my ($uri, $batch, $where) = @$case;

@@ -12,8 +12,7 @@ my $nginx  = RateLimit::Nginx->start(
             rate_limit 10r/h name=user key=$http_x_user;
             rate_limit 6r/d name=team key=$http_x_team cost=2;
         }
-        location /equal/ { alias %%DIR%%/html/; rate_limit 5r/h name=one key=k;
-            rate_limit 5r/d name=two key=k; }',
+        location /equal/ { alias %%DIR%%/html/; rate_limit 5r/h name=one key=k; rate_limit 5r/d name=two key=k; }',
 );
 my %period = (user => 3600, team => 86_400, burst => 60);
 
@@ -23,10 +22,8 @@ sub ask ($address, $user, $team) {
 sub used ($name, $key) { return $shards->used("rl:$name/$period{$name}:$key") }
 
 my $first = ask('a', 'u', 't');
-is_deeply [@{limits($first)}{qw(limit used remaining resource)}], [3, 1, 2, 'burst'],
-    'the least remaining is shown';
-is $first->header('RateLimit-Policy'), '"burst";q=3;w=60, "user";q=10;w=3600, "team";q=6;w=86400',
-    'all policies';
+is_deeply [@{limits($first)}{qw(limit used remaining resource)}], [3, 1, 2, 'burst'], 'the least remaining is shown';
+is $first->header('RateLimit-Policy'), '"burst";q=3;w=60, "user";q=10;w=3600, "team";q=6;w=86400', 'all policies';
 my @left = $first->header('RateLimit') =~ /^"burst";r=2;t=(\d+), "user";r=9;t=(\d+), "team";r=4;t=(\d+)$/;
 ok @left && about($left[0], 60, 2) && about($left[1], 3600, 2) && about($left[2], 86_400, 2), 'all limits';
 is $first->all('RateLimit'), 1, 'in one field';
@@ -35,8 +32,7 @@ is_deeply [@{limits(ask('c', 'u', 't'))}{qw(limit used remaining resource)}], [6
 my $rejected = ask('d', 'u', 't');
 shows $rejected, 429, {limit => 6, used => 6, remaining => 0, resource => 'team'}, 'the team is at its limit, and shown';
 ok limits($rejected)->{retry_after} > 86_400 - patience(400), 'with its Retry-After';
-like $rejected->header('RateLimit'),
-    qr/^"burst";r=3;t=60, "user";r=7;t=\d+, "team";r=0;t=\d+$/, 'the others as stored';
+like $rejected->header('RateLimit'), qr/^"burst";r=3;t=60, "user";r=7;t=\d+, "team";r=0;t=\d+$/, 'the others as stored';
 is ask('d', 'v', 'x')->status, 200, 'another team passes';
 is ask('', '', 'x')->header('RateLimit-Policy'), '"team";q=6;w=86400', 'limits without a key do not apply';
 is limits(ask('', '', ''))->{limit}, undef, 'nor all';

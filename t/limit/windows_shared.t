@@ -25,8 +25,7 @@ is limits($nginx->get($_, @client))->{used}, ++$used, "$_: the same window"
     for '/same/x', '/parameters/x', '/minutes/x';
 shows $nginx->get('/tight/x', @client), 429, {limit => 2, used => 4, remaining => 0},
     'the same window under a lower limit, which it has passed';
-is limits(RateLimit::HTTP->new(port => $nginx->port(1))->get('/x', @client))->{used}, 5,
-    'from another server';
+is limits(RateLimit::HTTP->new(port => $nginx->port(1))->get('/x', @client))->{used}, 5, 'from another server';
 $nginx->stop;
 is $redis->used('k'), 5, 'one window in Redis';
 is $other->used('k'), 1, 'one in the other store';

@@ -6,7 +6,6 @@ my ($code, $output) = RateLimit::Nginx->test_config(http => '');
 is $code, 0, 'nginx -t with the module' or diag $output;
 
 my $nginx = RateLimit::Nginx->start(server => 'location / { return 204; }');
-is $nginx->get('/')->status, 204, 'a server without a limit answers';
-is_deeply limits($nginx->get('/')), {}, 'and shows none';
+shows $nginx->get('/'), 204, {}, 'a server without a limit answers, and shows none';
 
 done;

@@ -9,19 +9,18 @@ my $auth   = RateLimit::Backend->start(handler => sub ($request, $conn) {
 });
 my $nginx = RateLimit::Nginx->start(
     http   => redis_block('main', $redis) . 'rate_limit_store main; rate_limit_key $http_x_key;',
-    server => sprintf '
-        location /api/ {
-            alias %%%%DIR%%%%/html/; auth_request /auth; auth_request_set $user $upstream_http_x_user;
+    up => $auth, server => 'location /api/ {
+            alias %%DIR%%/html/; auth_request /auth; auth_request_set $user $upstream_http_x_user;
             rate_limit 3r/h name=api;
         }
         location /user/ {
-            alias %%%%DIR%%%%/html/; auth_request /auth; auth_request_set $user $upstream_http_x_user;
+            alias %%DIR%%/html/; auth_request /auth; auth_request_set $user $upstream_http_x_user;
             rate_limit 9r/h name=user key=$user phase=precontent;
         }
         location = /auth {
-            internal; log_subrequest on; proxy_pass http://%s;
+            internal; log_subrequest on; proxy_pass http://%%UP%%;
             rate_limit 1r/h name=auth; rate_limit 1r/h name=late phase=precontent;
-        }', $auth->address,
+        }',
 );
 
 is $nginx->get('/api/x', 'X-Key' => 'a')->status, 200, "request $_ passes" for 1, 2;

@@ -5,8 +5,7 @@ use RateLimit::Test;
 
 my $redis  = RateLimit::Redis->start;
 my $nginx  = RateLimit::Nginx->start(
-    http   => redis_block('main', $redis) . '
-        rate_limit_store main; rate_limit_key all; rate_limit 0r/h;',
+    http   => redis_block('main', $redis) . 'rate_limit_store main; rate_limit_key all; rate_limit 0r/h;',
     server => 'location / { }
         location /return { return 200 "returned"; }
         location /moved { return 301 /x; }
@@ -21,8 +20,7 @@ for my $uri (sort keys %expected) {
     for (1 .. 2) {
         my $response = $nginx->get($uri);
         is $response->status, $expected{$uri}, "$uri: status";
-        is defined limits($response)->{limit}, $expected{$uri} == 429,
-            "$uri: headers only where it is limited";
+        is defined limits($response)->{limit}, $expected{$uri} == 429, "$uri: headers only where it is limited";
     }
 }
 my $http = $nginx->http;

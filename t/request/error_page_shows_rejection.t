@@ -8,16 +8,14 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return [200, ['Retry-After' => 999_999, 'X-RateLimit-Used' => 77], 'from the backend'];
 });
 my $nginx = RateLimit::Nginx->start(
-    http   => redis_block('main', $redis) . '
-        rate_limit_store main; rate_limit_key $http_x_key; rate_limit 1r/h;',
+    http   => redis_block('main', $redis) . 'rate_limit_store main; rate_limit_key $http_x_key; rate_limit 1r/h;',
     files  => {'429.html' => "slow down\n"},
-    server => sprintf '
-        location / { error_page 429 /429.html; }
-        location /at/ { alias %%%%DIR%%%%/html/; error_page 429 = @slow; }
-        location /as/ { alias %%%%DIR%%%%/html/; error_page 429 =503 /429.html; }
-        location /ok/ { alias %%%%DIR%%%%/html/; error_page 429 =200 /429.html; }
-        location /to/ { alias %%%%DIR%%%%/html/; error_page 429 http://127.0.0.1/slow; }
-        location @slow { proxy_pass http://%s; }', $backend->address,
+    up => $backend, server => 'location / { error_page 429 /429.html; }
+        location /at/ { alias %%DIR%%/html/; error_page 429 = @slow; }
+        location /as/ { alias %%DIR%%/html/; error_page 429 =503 /429.html; }
+        location /ok/ { alias %%DIR%%/html/; error_page 429 =200 /429.html; }
+        location /to/ { alias %%DIR%%/html/; error_page 429 http://127.0.0.1/slow; }
+        location @slow { proxy_pass http://%%UP%%; }',
 );
 
 my %expected = (

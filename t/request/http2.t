@@ -10,8 +10,7 @@ my $nginx  = RateLimit::Nginx->start(
         server {
             listen 127.0.0.1:%%PORT%% http2;
             location / { rate_limit_key $http_x_key; rate_limit 1000r/h store=main; }
-            location /few { alias %%DIR%%/html/x; rate_limit_key $http_x_key;
-                rate_limit 2r/h name=few store=main; }
+            location /few { alias %%DIR%%/html/x; rate_limit_key $http_x_key; rate_limit 2r/h name=few store=main; }
         }',
 );
 my $port = $nginx->port;

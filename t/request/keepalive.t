@@ -19,7 +19,6 @@ my @mixed = $http->pipeline(
 is_deeply [map { $_->status } @mixed], [200, 405, 200, 200, 404], 'of every kind';
 is_deeply [map { limits($_)->{used} } @mixed], [1, 2, 3, undef, 4], 'each by its own key';
 $nginx->stop;
-is_deeply [map { $redis->used($_) } qw(kept piped p other)], [10, 10, 4, 1],
-    'charges';
+is_deeply [map { $redis->used($_) } qw(kept piped p other)], [10, 10, 4, 1], 'charges';
 
 done;

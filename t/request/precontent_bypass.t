@@ -19,9 +19,8 @@ my $nginx = RateLimit::Nginx->start(
 for my $uri ('/x', '/both') {
     for (1 .. 2) {
         my $free = $nginx->get($uri, 'X-User' => 'root');
-        is $free->status, 200, "$uri: passes";
+        shows $free, 200, {}, "$uri: passes, without headers";
         is $free->header('X-Outcome'), 'BYPASSED', 'bypassed by what authentication found';
-        is_deeply limits($free), {}, 'no headers';
     }
     my $limited = $nginx->get($uri, 'X-User' => 'alice');
     is $limited->header('X-Outcome'), 'PASSED', 'others are limited';

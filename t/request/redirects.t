@@ -14,8 +14,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
 my $nginx = RateLimit::Nginx->start(
     http   => redis_block('main', $redis) . 'rate_limit_store main; rate_limit_key $http_x_key;',
     files  => {'404.html' => "not here\n"},
-    server => sprintf '
-        location / { rate_limit 9r/h name=first; error_page 404 /404.html; }
+    up => $backend, server => 'location / { rate_limit 9r/h name=first; error_page 404 /404.html; }
         location /page/ { rate_limit 9r/h name=first; error_page 404 /other/x; }
         location /at/ { rate_limit 9r/h name=first; error_page 404 = @other; }
         location /try/ { rate_limit 9r/h name=first; try_files /none /other/x; }
@@ -23,19 +22,18 @@ my $nginx = RateLimit::Nginx->start(
         location /pre/ { rate_limit 9r/h name=first phase=precontent; try_files /none /other/x; }
         location /proxy/ {
             rate_limit 9r/h name=first; error_page 404 /other/x; proxy_intercept_errors on;
-            proxy_pass http://%1$s;
+            proxy_pass http://%%UP%%;
         }
         location /two/ {
             rate_limit 9r/h name=first; rate_limit 99r/h name=second phase=precontent;
             error_page 404 /other/x;
         }
-        location /other/ { alias %%%%DIR%%%%/html/; rate_limit 1r/h name=other; rate_limit_headers off; }
+        location /other/ { alias %%DIR%%/html/; rate_limit 1r/h name=other; rate_limit_headers off; }
         location @other { rate_limit 1r/h name=other; rate_limit 1r/h name=late phase=precontent;
-            proxy_pass http://%1$s; }
+            proxy_pass http://%%UP%%; }
         location @end { rate_limit 1r/h name=other; try_files /x =404; }
         location /unlimited/ { rate_limit off; error_page 404 /other/x; }
         location /unkeyed/ { rate_limit 9r/h name=first key=$http_x_none; error_page 404 /other/x; }',
-        $backend->address,
 );
 
 my %expected = (

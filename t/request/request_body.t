@@ -12,15 +12,14 @@ my $nginx   = RateLimit::Nginx->start(
             rate_limit 99r/h; proxy_request_buffering off; proxy_http_version 1.1;
             proxy_pass http://' . $backend->address . ';
         } }',
-    server => sprintf '
-        location / { rate_limit 99r/h; proxy_pass http://%1$s; }
+    up => $backend, server => 'location / { rate_limit 99r/h; proxy_pass http://%%UP%%; }
         location /direct {
-            rate_limit 99r/h; proxy_request_buffering off; proxy_http_version 1.1; proxy_pass http://%1$s;
+            rate_limit 99r/h; proxy_request_buffering off; proxy_http_version 1.1; proxy_pass http://%%UP%%;
         }
         location /mirrored { rate_limit 99r/h; rate_limit 99r/h name=b key=$http_x_b phase=precontent;
-            mirror /mirror; proxy_pass http://%1$s; }
+            mirror /mirror; proxy_pass http://%%UP%%; }
         location = /mirror { return 200; }
-        location /none { rate_limit 0r/h; proxy_pass http://%1$s; }', $backend->address,
+        location /none { rate_limit 0r/h; proxy_pass http://%%UP%%; }',
 );
 my $large = join '', map { sprintf '%07x ', $_ } 1 .. 131_072;
 my $asked = 0;

@@ -6,8 +6,7 @@ use RateLimit::Test;
 my $shards = RateLimit::Shards->start(1);
 my $nginx  = RateLimit::Nginx->start(
     files => {htpasswd => "user:{PLAIN}secret\n"},
-    http  => $shards->block('main') . '
-        rate_limit_store main; rate_limit_key $http_x_key; satisfy any;',
+    http  => $shards->block('main') . 'rate_limit_store main; rate_limit_key $http_x_key; satisfy any;',
     server => join "\n", 'location /auth/ {
             alias %%DIR%%/html/; rate_limit 3r/h name=auth;
             deny all; auth_basic x; auth_basic_user_file %%DIR%%/html/htpasswd;

@@ -8,8 +8,7 @@ my $content = join '', 'a' .. 'z';
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     my ($from, $to) = ($request->{headers}{range} // '') =~ /bytes=(\d+)-(\d+)/ or return [200, [], 'whole'];
     $to = 25 if $to > 25;
-    return [206, ['Content-Range' => "bytes $from-$to/26", ETag => '"e"'], substr $content, $from,
-        $to - $from + 1];
+    return [206, ['Content-Range' => "bytes $from-$to/26", ETag => '"e"'], substr $content, $from, $to - $from + 1];
 });
 my $nginx = RateLimit::Nginx->start(
     http  => redis_block('main', $redis) . 'rate_limit_store main; rate_limit_key $http_x_key;',
@@ -17,20 +16,17 @@ my $nginx = RateLimit::Nginx->start(
         'page.shtml' => join('|', map { "<!--#include virtual=\"/part/x?$_\" -->" } 1 .. 4)
             . '<!--#echo var="rate_limit_used" -->'
     },
-    server => sprintf '
-        location /page.shtml { ssi on; ssi_types *; rate_limit 9r/h name=main; }
-        location /mirror/ { alias %%%%DIR%%%%/html/; mirror /part/x; mirror /part/y;
-            rate_limit 9r/h name=main; }
+    up => $backend, server => 'location /page.shtml { ssi on; ssi_types *; rate_limit 9r/h name=main; }
+        location /mirror/ { alias %%DIR%%/html/; mirror /part/x; mirror /part/y; rate_limit 9r/h name=main; }
         location /slice {
             slice 4; rate_limit 9r/h name=main; rate_limit 99r/h name=late phase=precontent;
-            proxy_set_header Range $slice_range; proxy_http_version 1.1; proxy_pass http://%1$s;
+            proxy_set_header Range $slice_range; proxy_http_version 1.1; proxy_pass http://%%UP%%;
         }
-        location /add/ { alias %%%%DIR%%%%/html/; addition_types *; add_after_body /part/x;
-            rate_limit 9r/h name=main; }
+        location /add/ { alias %%DIR%%/html/; addition_types *; add_after_body /part/x; rate_limit 9r/h name=main; }
         location /part/ {
-            alias %%%%DIR%%%%/html/; log_subrequest on;
+            alias %%DIR%%/html/; log_subrequest on;
             rate_limit 1r/h name=part; rate_limit 1r/h name=late2 phase=precontent;
-        }', $backend->address,
+        }',
 );
 
 my %body = (

@@ -30,10 +30,7 @@ sub start ($uri, $key) {
     return $http;
 }
 
-sub end ($http, $key) {
-    $http->abort;
-    return $nginx->wait_line('ends', "101 $key");
-}
+sub end ($http, $key) { return $nginx->abandon($http, 'ends', "101 $key") }
 
 for (@modes) {
     my $name = join '-', @$_;

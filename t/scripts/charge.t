@@ -36,28 +36,17 @@ subtest 'an open window' => sub {
 };
 
 subtest 'windows that are not counted on' => sub {
+    my %resets = (
+        'ended this millisecond' => $now, 'ended long ago' => $now - $period, 'past the latest' => $latest + 1,
+        'far off' => '9' x 30, empty => '', word => 'soon', exponent => '1.7000036e+12', nan => 'nan', zero => 0,
+        hexadecimal => sprintf('0x%x', $reset), fraction => "$reset.5", blank => " $reset", feed => "$reset\n",
+        negative => "-$reset",
+    );
+    my %counts = (word => 'many', fraction => '1.5', empty => '', negative => -100, overflow => '9223372036854775807');
     my %fields = (
-        'ended this millisecond'      => [used => 9, reset => $now],
-        'ended long ago'              => [used => 9, reset => $now - $period],
-        'a millisecond past latest'   => [used => 9, reset => $latest + 1],
-        'a reset far off'             => [used => 9, reset => '9' x 30],
-        'no reset'                    => [used => 9],
-        'an empty reset'              => [used => 9, reset => ''],
-        'a word for a reset'          => [used => 9, reset => 'soon'],
-        'a reset with an exponent'    => [used => 9, reset => '1.7000036e+12'],
-        'a hexadecimal reset'         => [used => 9, reset => sprintf('0x%x', $reset)],
-        'a fraction of a reset'       => [used => 9, reset => "$reset.5"],
-        'a reset with a blank'        => [used => 9, reset => " $reset"],
-        'a reset and a line feed'     => [used => 9, reset => "$reset\n"],
-        'a negative reset'            => [used => 9, reset => "-$reset"],
-        'a nan for a reset'           => [used => 9, reset => 'nan'],
-        'a zero for a reset'          => [used => 9, reset => 0],
-        'a word for a count'          => [used => 'many', reset => $reset],
-        'a fraction of a count'       => [used => '1.5', reset => $reset],
-        'an empty count'              => [used => '', reset => $reset],
-        'a negative count'            => [used => -100, reset => $reset],
-        'a count that would overflow' => [used => '9223372036854775807', reset => $reset],
-        'another reset, no count'     => [other => 1],
+        (map { ("reset: $_" => [used => 9, reset => $resets{$_}]) } keys %resets),
+        (map { ("count: $_" => [used => $counts{$_}, reset => $reset]) } keys %counts),
+        'no reset' => [used => 9], 'neither, but another field' => [other => 1],
     );
     for my $name (sort keys %fields) {
         hold @{$fields{$name}};
@@ -116,8 +105,7 @@ subtest 'replicas' => sub {
     my $ttl = $replica->cmd('PTTL', 'k');
     ok $ttl > 0 && $ttl <= $period + 1000, 'with the expiry';
     my $text = project_file('lua/charge.lua');
-    like $replica->ask('EVAL', $text, 1, 'k', 1, $now, $reset, $latest),
-        qr/^READONLY|write/i, 'never written to';
+    like $replica->ask('EVAL', $text, 1, 'k', 1, $now, $reset, $latest), qr/^READONLY|write/i, 'never written to';
 };
 
 done;

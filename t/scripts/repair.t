@@ -30,15 +30,15 @@ subtest 'no key' => sub {
 };
 
 subtest 'a sound window' => sub {
-    hold 500_000, used => 7, reset => $reset;
-    repairs_to 7, $reset, 'stays';
-    ok $redis->expires_in('k', 500_000), 'with its expiry';
-    hold 500_000, used => 0, reset => $reset;
-    repairs_to 0, $reset, 'zero is a count';
-    hold 500_000, used => 7, reset => $now + 1;
-    repairs_to 7, $now + 1, 'open one millisecond before its end';
-    hold 500_000, used => 7, reset => $latest;
-    repairs_to 7, $latest, 'a reset as late as can be is believed';
+    for (
+        [7, $reset, 'stays'], [0, $reset, 'zero is a count'], [7, $now + 1, 'open one millisecond before its end'],
+        [7, $latest, 'a reset as late as can be is believed'],
+    ) {
+        my ($used, $end, $name) = @$_;
+        hold 500_000, used => $used, reset => $end;
+        repairs_to $used, $end, $name;
+        ok $redis->expires_in('k', 500_000), "$name: with its expiry";
+    }
 };
 
 subtest 'no expiry' => sub {
@@ -49,10 +49,8 @@ subtest 'no expiry' => sub {
 
 subtest 'no reset, or an impossible one' => sub {
     my %reset = (
-        missing => undef, empty => '', word => 'soon', nan => 'nan', negative => "-$reset",
-        exponent => '1.7e+12',
-        fraction => "$reset.5", hexadecimal => sprintf('0x%x', $reset),
-        blank => " $reset", feed => "$reset\n",
+        missing => undef, empty => '', word => 'soon', nan => 'nan', negative => "-$reset", exponent => '1.7e+12',
+        fraction => "$reset.5", hexadecimal => sprintf('0x%x', $reset), blank => " $reset", feed => "$reset\n",
         long => '9' x 30, late => $latest + 1,
     );
     for my $name (sort keys %reset) {

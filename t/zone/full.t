@@ -25,9 +25,7 @@ sub flood ($uri, @keys) {
 }
 
 # How requests ended so far, of one key or of all.
-sub logged ($key = qr/\S+/) {
-    return map { /^$key (\d+ \w+)$/ ? $1 : () } $nginx->lines('all');
-}
+sub logged ($key = qr/\S+/) { return map { /^$key (\d+ \w+)$/ ? $1 : () } $nginx->lines('all') }
 
 my @keys  = map { "k$_" } 1 .. 5000;
 is_deeply statuses(flood('/x', @keys)), {200 => 5000}, 'every key passes: it has a window, or can have none';

@@ -16,6 +16,7 @@ package RateLimit::Nginx;
 # (also kept by env directives), clock => 1 (see travel), speed => N (all of its time, timers' too, runs so much faster;
 # what waits for a client waits for hours then), binary, module, files => {NAME => TEXT}: static files at the default root,
 # where "/" and "/x" are always, and an empty one for each "location /NAME {"; "return" answers before limits are looked at.
+# %%UP%% is the address of the backend that up => names.
 #
 #   $nginx->port;  $nginx->port(1);  $nginx->folder;  $nginx->pid;  $nginx->workers (pids);
 #   $nginx->get('/x', HEADERS ...);  head, post('/x', BODY, HEADERS ...), request: a connection each,
@@ -32,6 +33,7 @@ package RateLimit::Nginx;
 #                                          # without the notice that says the module's version at each start
 #   $nginx->lines('ends');                 # of an access log of its own, "access_log %%DIR%%/ends FORMAT"
 #   $nginx->wait_line('ends', '200 slow'); # until the log has that line
+#   $nginx->abandon($http, 'ends', '499 slow');        # closes that client's connection, and waits for its line
 #   $nginx->expect_log(qr/.../);           # allows [alert], [crit], [emerg] lines that match
 #   $nginx->travel('+3600');               # with clock => 1: nginx's wall clock, by libfaketime
 #   my ($code, $output) = RateLimit::Nginx->test_config(http => TEXT);         # nginx -t, same options
@@ -129,6 +131,7 @@ sub port ($self, $index = 0) {
 sub fill_in ($self, $text) {
     $text =~ s/%%PORT(?:_(\d+))?%%/$self->port($1 \/\/ 0)/ge;
     $text =~ s/%%HTTP%%/$self->http_defaults/ge;
+    $text =~ s{%%UP%%}{$self->{up}->address}ge;
     $text =~ s/%%DIR%%/$self->{folder}/g;
     return $text;
 }
@@ -289,6 +292,8 @@ sub lines ($self, $name) { return split /\n/, read_text("$self->{folder}/$name")
 sub wait_line ($self, $name, $line) {
     return wait_until { grep { $_ eq $line } $self->lines($name) } what => "\"$line\" in $name";
 }
+
+sub abandon ($self, $http, @line) { $http->abort; return $self->wait_line(@line) }
 
 sub expect_log ($self, @patterns) { push @{$self->{expected}}, @patterns; return $self }
 

@@ -12,15 +12,12 @@ my $nginx = RateLimit::Nginx->start(
         map $upstream_http_x_cost $guess { "" 4; default $upstream_http_x_cost; }
         map $upstream_http_x_cost $free { "" 0; default $upstream_http_x_cost; }
         log_format end "$status $request_uri $http_x_key";',
-    server => sprintf('
-        access_log %%%%DIR%%%%/ends end;
+    up => $backend, server => 'access_log %%DIR%%/ends end;
         location / { rate_limit 10r/h cost=$http_x_cost; }
-        location /up { rate_limit 10r/h cost=$guess; proxy_pass http://%1$s; }
-        location /free { rate_limit 10r/h cost=$free; proxy_pass http://%1$s; }
+        location /up { rate_limit 10r/h cost=$guess; proxy_pass http://%%UP%%; }
+        location /free { rate_limit 10r/h cost=$free; proxy_pass http://%%UP%%; }
         location /two { rate_limit 9r/h name=a cost=5; rate_limit 9r/h name=b cost=$http_x_cost; }
-        location /phases { rate_limit 9r/h name=a cost=5;
-            rate_limit 9r/h name=b phase=precontent cost=$http_x_cost; }',
-    $backend->address),
+        location /phases { rate_limit 9r/h name=a cost=5; rate_limit 9r/h name=b phase=precontent cost=$http_x_cost; }',
 );
 
 sub ask ($uri, $key, @more) { return $nginx->get($uri, 'X-Key' => $key, @more) }
@@ -30,14 +27,10 @@ sub shown ($response) { return [$response->status, @{limits($response)}{qw(used 
 
 sub stored ($key, $name = 'default') { return $redis->stored($key, "$name/3600")->{used} }
 
+# undef: it is gone.
 sub comes_to ($used, $key, $what, $name = 'default') {
-    wait_until { (stored($key, $name) // '') eq $used } what => "$what ($used)";
+    wait_until { (stored($key, $name) // 'gone') eq ($used // 'gone') } what => $what;
     return is stored($key, $name), $used, $what;
-}
-
-sub is_gone ($key, $what) {
-    wait_until { !defined stored($key) } what => "$what (gone)";
-    return is stored($key), undef, $what;
 }
 
 # A request that its upstream holds until it is released.
@@ -70,9 +63,9 @@ comes_to(1, 'down', 'and has what it cost');
 is_deeply shown(ask('/up?cost=9', 'up')), [200, 4, 6], 'the client is told of the first cost';
 comes_to(9, 'up', 'also where it cost more');
 ask('/up?cost=0', 'none');
-is_gone('none', 'or nothing');
+comes_to(undef, 'none', 'or nothing');
 ask('/up?status=304&cost=9', 'both');
-is_gone('both', 'an exempt status gives back all');
+comes_to(undef, 'both', 'an exempt status gives back all');
 ask('/up?cost=15', 'over');
 comes_to(15, 'over', 'it may pass the limit');
 is_deeply shown(ask('/up', 'over')), [429, 15, 0], 'then nothing fits';
@@ -87,19 +80,14 @@ comes_to(4, 'two', 'the second is given back', 'b');
 is_deeply [map { ask('/phases', 'phases', 'X-Cost' => $_)->status } 10, 4], [429, 200], 'a later phase rejects';
 comes_to(5, 'phases', 'what the access phase charged is given back', 'a');
 
-$http = slow('/up/slow?cost=1', 'gone');
-$http->abort;
-$nginx->wait_line('ends', '499 /up/slow?cost=1 gone');
+$nginx->abandon(slow('/up/slow?cost=1', 'gone'), 'ends', '499 /up/slow?cost=1 gone');
 $http = slow('/up/slow?cost=1', 'window');
+my $other = slow('/up/slow?cost=1', 'deleted');
 $redis->cmd('HSET', 'rl:default/3600:window', used => 7, reset => $reset - 60_000);
-$backend->release('gate');
-is $http->response->status, 200, 'another window has opened meanwhile';
-$nginx->wait_line('ends', '200 /up/slow?cost=1 window');
-$http = slow('/up/slow?cost=1', 'deleted');
 $redis->cmd('DEL', 'rl:default/3600:deleted');
 $backend->release('gate');
-is $http->response->status, 200, 'or none';
-$nginx->wait_line('ends', '200 /up/slow?cost=1 deleted');
+is_deeply statuses(map { $_->response } $http, $other), {200 => 2}, 'another window has opened meanwhile, or none';
+$nginx->wait_line('ends', "200 /up/slow?cost=1 $_") for qw(window deleted);
 
 $redis->cmd('SCRIPT', 'FLUSH');
 my $texts = $redis->calls('eval');
@@ -111,8 +99,7 @@ comes_to(2, 'flushed', 'for what is given back, too');
 
 $nginx->stop;
 is stored('gone'), 4, 'a client that leaves stays charged';
-is_deeply $redis->stored('window'), {used => 7, reset => $reset - 60_000},
-    'nothing is given back to another window';
+is_deeply $redis->stored('window'), {used => 7, reset => $reset - 60_000}, 'nothing is given back to another window';
 is stored('deleted'), undef, 'nor does it open one';
 is_deeply [map { my $key = $_; map { stored($key, $_) } qw(a b) } qw(two phases)], [5, 4, 5, 4], 'each once';
 is $shards->replica->calls($_), 0, "no $_ on the replica" for qw(hmget eval);

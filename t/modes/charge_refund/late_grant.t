@@ -55,10 +55,7 @@ sub ask ($uri, $key, @headers) {
     return $http;
 }
 
-sub leave ($http, $key) {
-    $http->abort;
-    return $nginx->wait_line('ends', "499 $key");
-}
+sub leave ($http, $key) { return $nginx->abandon($http, 'ends', "499 $key") }
 
 sub given_back ($key, $cost, @redis) {
     wait_until { calls($key, 'refund', @redis) } what => "what $key was granted to come back";

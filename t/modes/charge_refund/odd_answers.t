@@ -35,13 +35,9 @@ my $nginx = RateLimit::Nginx->start(
         location /deny {} location /allow { rate_limit_on_error allow; alias %%DIR%%/html/x; }',
 );
 
-sub ask ($case, $uri = '/deny') {
-    return outcome($nginx->get($uri, 'X-Case' => $case));
-}
+sub ask ($case, $uri = '/deny') { return outcome($nginx->get($uri, 'X-Case' => $case)) }
 
-for my $n (0 .. $#cases) {
-    is ask($n), '503 ERROR_DENIED', $cases[$n];
-}
+is ask($_), '503 ERROR_DENIED', $cases[$_] for 0 .. $#cases;
 is ask('sound'), '200 PASSED', 'what it can say is believed';
 my ($allowed) = grep { $cases[$_] eq 'more than was wanted' } 0 .. $#cases;
 is ask($allowed, '/allow'), '200 ERROR_ALLOWED', 'on_error decides';

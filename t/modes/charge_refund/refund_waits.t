@@ -15,16 +15,13 @@ my $nginx = RateLimit::Nginx->start(
         rate_limit_mode charge_refund; rate_limit_key $http_x_key; rate_limit_store main;
         map $upstream_http_x_cost $cost { "" 4; default $upstream_http_x_cost; }
         add_header X-Outcome $rate_limit_status always; log_format end "$status $http_x_key";',
-    server => sprintf('
-        access_log %%%%DIR%%%%/ends end;
+    up => $backend, server => 'access_log %%DIR%%/ends end;
         location / { rate_limit 50r/h; }
-        location /up { rate_limit 50r/h cost=$cost; proxy_pass http://%s; }
+        location /up { rate_limit 50r/h cost=$cost; proxy_pass http://%%UP%%; }
         location /allow { rate_limit 9r/h store=stubborn name=r;
             rate_limit 9r/h store=stubborn name=c mode=check_charge; }
         location /deny { rate_limit 9r/h store=stubborn name=r; rate_limit_on_error deny; }
-        location /reads { rate_limit 9r/h store=stubborn name=c mode=check_charge;
-            rate_limit_on_error deny; }',
-    $backend->address),
+        location /reads { rate_limit 9r/h store=stubborn name=c mode=check_charge; rate_limit_on_error deny; }',
 );
 my %request = (down => 'cost=1', up => 'cost=9', map { $_ => 'status=304' } qw(exempt mixed closed));
 my @keys    = sort keys %request;

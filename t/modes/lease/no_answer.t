@@ -35,9 +35,7 @@ my $nginx = RateLimit::Nginx->start(
         location /refuse { rate_limit 100r/h store=hasty; rate_limit_on_error deny; }',
 );
 
-sub asks ($uri, $count, $key = 'k') {
-    return outcomes(map { $nginx->get($uri, 'X-Key' => $key) } 1 .. $count);
-}
+sub asks ($uri, $count, $key = 'k') { return outcomes(map { $nginx->get($uri, 'X-Key' => $key) } 1 .. $count) }
 sub stored ($name) { return $redis->used('k', "$name/3600") }
 
 # Away.

@@ -27,10 +27,7 @@ sub start ($key, $cost, $uri = '/x') {
     return $http;
 }
 
-sub leave ($http, $key) {
-    $http->abort;
-    return $nginx->wait_line('ends', "499 $key");
-}
+sub leave ($http, $key) { return $nginx->abandon($http, 'ends', "499 $key") }
 
 # What was asked for the key: want and least.
 sub asked ($key) {

@@ -35,9 +35,8 @@ for (qw(charge_refund lease)) {
     is_deeply [map { seen('x', 'fits', 'X-Cost' => $_) } 6, 5, 4, 1, 0],
         [[200, 6], [429, 6], [200, 10], [429, 10], [200, 10]],
         "$mode: a request is admitted if its cost fits";
-    my $much = ask('x', 'much', 'X-Cost' => 11);
-    is_deeply [$much->status, @{limits($much)}{qw(used remaining)}], [429, 0, 10], 'never if it is above the limit';
-    is limits($much)->{retry_after}, undef, 'and no wait helps';
+    shows ask('x', 'much', 'X-Cost' => 11), 429, {used => 0, remaining => 10, retry_after => undef},
+        'never if it is above the limit, and no wait helps';
     is_deeply seen('x', 'much', 'X-Cost' => 10), [200, 10], 'which takes nothing';
 
     is_deeply [map { seen('x', 'exempt', @$_) } ['If-None-Match' => '*'], [], ['If-None-Match' => '*'], []],
@@ -47,12 +46,10 @@ for (qw(charge_refund lease)) {
 
     is_deeply seen('up?cost=5', 'settled'), [200, 1], 'the upstream names the cost: the client is told of the first';
     is shown('settled'), 5, 'more than the first';
-    ask('guess?cost=2', 'settled');
-    is shown('settled'), 7, 'or less';
-    ask('guess?cost=0', 'settled');
-    is shown('settled'), 7, 'or nothing';
-    ask('up?cost=x', 'settled');
-    is shown('settled'), 8, 'what is no cost is 1';
+    for (['guess?cost=2', 7, 'or less'], ['guess?cost=0', 7, 'or nothing'], ['up?cost=x', 8, 'what is no cost is 1']) {
+        ask($_->[0], 'settled');
+        is shown('settled'), $_->[1], $_->[2];
+    }
     is_deeply [map { seen('guess?cost=12', 'settled') } 1, 2], [[200, 18], [429, 20]], 'it may reach the limit';
     is_deeply [map { seen('up?cost=50', 'over') } 1, 2], [[200, 1], [429, 50]], 'and pass it';
     my $none = ask('guess?cost=0', 'none');
@@ -66,9 +63,7 @@ for (qw(charge_refund lease)) {
     is $http->response->status, 200, 'then it ends';
     $nginx->wait_line('ends', "200 /$mode/guess/slow way");
     is shown('way'), 3, 'and with what it cost';
-    $http = slow('guess/slow?cost=3', 'gone');
-    $http->abort;
-    $nginx->wait_line('ends', "499 /$mode/guess/slow gone");
+    $nginx->abandon(slow('guess/slow?cost=3', 'gone'), 'ends', "499 /$mode/guess/slow gone");
     is shown('gone'), 10, 'a client that leaves stays charged';
 
     is_deeply [map { ask('two/x', 'two', 'X-Cost' => $_)->status } 10, 4], [429, 200], 'the second limit rejects';

@@ -35,9 +35,7 @@ my $nginx   = RateLimit::Nginx->start(
 );
 my @ann = ('Authorization' => 'Basic YW5uOnNlY3JldA==');
 
-sub ask ($uri, $user, $address, @more) {
-    return $nginx->get($uri, 'X-User' => $user, 'X-Address' => $address, @more);
-}
+sub ask ($uri, $user, $address, @more) { return $nginx->get($uri, 'X-User' => $user, 'X-Address' => $address, @more) }
 
 # What is used of each limit that a location at no cost looks at.
 sub left ($user, $uri = '/look/x') { return [ask($uri, $user, '')->header('RateLimit') =~ /;r=(\d+)/g] }

@@ -9,17 +9,15 @@ my $nginx = RateLimit::Nginx->start(
     http  => 'rate_limit_key $http_x_key; rate_limit_bypass $http_x_bypass; rate_limit_headers github ietf;
         log_format all "$status,$rate_limit_status,$rate_limit_limit,$rate_limit_used,$rate_limit_remaining,"
             "$rate_limit_resource,$rate_limit_shard,$rate_limit_store_time,$http_x_key";',
-    server => sprintf '
-        access_log %%%%DIR%%%%/all all;
+    up => $backend, server => 'access_log %%DIR%%/all all;
         error_page 429 /page;
         location / { rate_limit 3r/h name=core; }
-        location /dry/ { alias %%%%DIR%%%%/html/; rate_limit 1r/h name=dry; rate_limit_dry_run on; }
-        location /up/ { rate_limit 9r/h name=up; proxy_pass http://%1$s; }
-        location /cost/ { alias %%%%DIR%%%%/html/; rate_limit 10r/h name=cost cost=$http_x_cost; }
-        location /named/ { alias %%%%DIR%%%%/html/; rate_limit 3r/h name=core store=$http_x_store; }
-        location /explicit/ { alias %%%%DIR%%%%/html/; rate_limit 3r/h name=core store=local; }
-        location /zero/ { alias %%%%DIR%%%%/html/; rate_limit 0r/s name=zero; }',
-    $backend->address,
+        location /dry/ { alias %%DIR%%/html/; rate_limit 1r/h name=dry; rate_limit_dry_run on; }
+        location /up/ { rate_limit 9r/h name=up; proxy_pass http://%%UP%%; }
+        location /cost/ { alias %%DIR%%/html/; rate_limit 10r/h name=cost cost=$http_x_cost; }
+        location /named/ { alias %%DIR%%/html/; rate_limit 3r/h name=core store=$http_x_store; }
+        location /explicit/ { alias %%DIR%%/html/; rate_limit 3r/h name=core store=local; }
+        location /zero/ { alias %%DIR%%/html/; rate_limit 0r/s name=zero; }',
 );
 
 sub ask ($uri, $key, @more) { return $nginx->get($uri, 'X-Key' => $key, @more) }
