@@ -52,9 +52,8 @@ is $redis->cmd('DEL', 'rl:core/3600:addr:127.0.0.1'), 1, 'its window is deleted 
 wait_until { $nginx->get('/few')->status == 200 } what => 'a fresh allowance';
 
 $nginx->get('/json', 'X-Real-IP' => '2001:db8:ffff:fe80::1');
-my $log = $nginx->folder . '/json';
-wait_until { read_text($log) =~ /json/ } what => 'the log line';
-my ($line) = grep { /json/ } split /\n/, read_text($log);
+my $line;
+wait_until { ($line) = grep { /json/ } $nginx->lines('json') } what => 'the log line';
 is_deeply decode_json($line), {uri => '/json', client => '2001:db8:ffff:fe80::/64', status => 404},
     'a line in JSON is JSON';
 

@@ -31,11 +31,10 @@ my $nginx = RateLimit::Nginx->start(
 );
 
 sub logged ($uri, $status, $key = 'k') {
-    my $seen = length read_text($nginx->folder . '/all');
+    my $seen = $nginx->lines('all');
     is $nginx->get($uri, 'X-Key' => $key)->status, $status, "$uri: status";
-    my $line;
-    wait_until { ($line) = substr(read_text($nginx->folder . '/all'), $seen) =~ /(.*)\n/ } what => 'the log';
-    return split /,/, $line;
+    wait_until { $nginx->lines('all') > $seen } what => 'the log';
+    return split /,/, ($nginx->lines('all'))[$seen];
 }
 
 my $before = int now;

@@ -3,21 +3,12 @@
 use RateLimit::Test;
 
 my %two = (
-    rate_limit_key           => ['a', 'b'],
-    rate_limit_store         => ['a', 'b'],
-    rate_limit_mode          => ['check_charge', 'check_charge'],
-    rate_limit_phase         => ['access', 'precontent'],
-    rate_limit_cost          => ['1', '2'],
-    rate_limit_exempt_status => ['304', 'off'],
-    rate_limit_dry_run       => ['on', 'off'],
-    rate_limit_lease         => ['auto', '1'],
-    rate_limit_bypass        => ['$arg_a', '$arg_b'],
-    rate_limit_headers       => ['github', 'ietf'],
-    rate_limit_status        => ['429', '430'],
-    rate_limit_log_level     => ['warn', 'error'],
-    rate_limit_on_error      => ['allow', 'deny'],
-    rate_limit_error_status  => ['503', '504'],
-    rate_limit_ipv6_prefix   => ['64', '48'],
+    rate_limit_key => ['a', 'b'], rate_limit_store => ['a', 'b'], rate_limit_mode => ['check_charge', 'check_charge'],
+    rate_limit_phase => ['access', 'precontent'], rate_limit_cost => ['1', '2'], rate_limit_lease => ['auto', '1'],
+    rate_limit_exempt_status => ['304', 'off'], rate_limit_dry_run => ['on', 'off'], rate_limit_status => ['429', '430'],
+    rate_limit_bypass => ['$arg_a', '$arg_b'], rate_limit_headers => ['github', 'ietf'],
+    rate_limit_log_level => ['warn', 'error'], rate_limit_on_error => ['allow', 'deny'],
+    rate_limit_error_status => ['503', '504'], rate_limit_ipv6_prefix => ['64', '48'],
 );
 for my $directive (sort keys %two) {
     my ($first, $second) = @{$two{$directive}};
@@ -45,15 +36,9 @@ my $store = 'rate_limit_redis main { shard a primary=127.0.0.1:1; } rate_limit_r
 my $given = 'rate_limit_key $arg_k; rate_limit_store main;';
 my $window = qr/"rate_limit" in \S+ names the same window as the one in \S+: give one of them another "name="/;
 my @same = (
-    ['1r/s', '2r/s'],
-    ['1r/m', '2r/60s'],
-    ['1r/s name=x', '5r/s name=x'],
-    ['1r/s', '2r/s name=default'],
-    ['1r/s', '2r/s key=$arg_k'],
-    ['1r/s', '2r/s store=main'],
-    ['1r/s', '2r/s cost=2 exempt=off dry_run=on phase=precontent'],
-    ['$arg_r', '$arg_r'],
-    ['1r/s window=clock', '2r/s window=clock'],
+    ['1r/s', '2r/s'], ['1r/m', '2r/60s'], ['1r/s name=x', '5r/s name=x'], ['1r/s', '2r/s name=default'],
+    ['1r/s', '2r/s key=$arg_k'], ['1r/s', '2r/s store=main'], ['$arg_r', '$arg_r'],
+    ['1r/s', '2r/s cost=2 exempt=off dry_run=on phase=precontent'], ['1r/s window=clock', '2r/s window=clock'],
 );
 for my $pair (@same) {
     my ($first, $second) = map { "rate_limit $_" } @$pair;
@@ -62,12 +47,8 @@ for my $pair (@same) {
 refuses("$store $given server { listen unix:%%DIR%%/socket; rate_limit 1r/s; rate_limit 3r/s; }", 'rate_limit 3r/s', $window, 'in a server');
 
 my @different = (
-    ['1r/s', '1r/m'],
-    ['1r/s', '1r/s name=x'],
-    ['1r/s', '1r/s window=clock'],
-    ['1r/s', '1r/s key=$arg_other'],
-    ['1r/s', '1r/s store=other'],
-    ['$arg_r', '$arg_other'],
+    ['1r/s', '1r/m'], ['1r/s', '1r/s name=x'], ['1r/s', '1r/s window=clock'], ['1r/s', '1r/s key=$arg_other'],
+    ['1r/s', '1r/s store=other'], ['$arg_r', '$arg_other'],
 );
 for my $pair (@different) {
     my ($first, $second) = map { "rate_limit $_" } @$pair;

@@ -16,9 +16,7 @@ my $nginx  = RateLimit::Nginx->start(
 );
 my %period = (user => 3600, team => 86_400, burst => 60);
 
-sub ask ($address, $user, $team) {
-    return $nginx->get('/x', 'X-Address' => $address, 'X-User' => $user, 'X-Team' => $team);
-}
+sub ask ($address, $user, $team) { return $nginx->get('/x', 'X-Address' => $address, 'X-User' => $user, 'X-Team' => $team) }
 sub used ($name, $key) { return $shards->used("rl:$name/$period{$name}:$key") }
 
 my $first = ask('a', 'u', 't');

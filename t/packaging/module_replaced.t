@@ -21,9 +21,7 @@ sub master () { return (read_text($pid_file) =~ /^(\d+)$/m)[0] // 0 }
 
 sub is_gone (@pids) { return !grep { RateLimit::Process::state_of($_) =~ /[^Z]/ } @pids }
 
-sub versions () {
-    return [read_text($nginx->folder . '/error.log') =~ /rate limit: ngx_http_rate_limit_module (\S+)$/mg];
-}
+sub versions () { return [read_text($nginx->folder . '/error.log') =~ /rate limit: ngx_http_rate_limit_module (\S+)$/mg] }
 
 sub shown () { return limits($nginx->get('/x'))->{used} }
 

@@ -44,9 +44,7 @@ sub get ($uri, @headers)    { return http()->get($uri, 'X-Key' => $key, @headers
 sub start ($line, @headers) { return http()->send(head_of($line, @headers)) }
 sub chunked ($uri, $body) { return start("POST $uri", 'Transfer-Encoding: chunked')->send($body)->response->status }
 
-sub head_of ($line, @headers) {
-    return join "\r\n", "$line HTTP/1.1", 'Host: localhost', "X-Key: $key", @headers, '', '';
-}
+sub head_of ($line, @headers) { return join "\r\n", "$line HTTP/1.1", 'Host: localhost', "X-Key: $key", @headers, '', '' }
 
 sub held ($more = '') {
     my $line = "GET /up/held?$key";

@@ -104,8 +104,7 @@ subtest 'replicas' => sub {
     is_deeply $replica->hash('k'), {used => 5, reset => $reset}, 'follow';
     my $ttl = $replica->cmd('PTTL', 'k');
     ok $ttl > 0 && $ttl <= $period + 1000, 'with the expiry';
-    my $text = project_file('lua/charge.lua');
-    like $replica->ask('EVAL', $text, 1, 'k', 1, $now, $reset, $latest), qr/^READONLY|write/i, 'never written to';
+    like $replica->ask('EVAL', project_file('lua/charge.lua'), 1, 'k', 1, $now, $reset, $latest), qr/^READONLY|write/i, 'never written to';
 };
 
 done;

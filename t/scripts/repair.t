@@ -10,9 +10,7 @@ my $proposed = $now + $period;
 my $latest   = $proposed + 60_000;
 my $reset    = $now + 1_800_000;
 
-sub repair (%at) {
-    return $redis->ask('EVALSHA', $repair, 1, 'k', $at{now} // $now, $at{proposed} // $proposed, $latest);
-}
+sub repair (%at) { return $redis->ask('EVALSHA', $repair, 1, 'k', $at{now} // $now, $at{proposed} // $proposed, $latest) }
 
 # A key of these fields, with an expiry unless it is undef.
 sub hold ($expiry, @fields) { return $redis->hold_only('k', $expiry, @fields) }

@@ -16,9 +16,7 @@ my $nginx = RateLimit::Nginx->start(
         location /look-before/ { alias %%DIR%%/html/; rate_limit 10r/h name=before mode=charge_refund cost=0; }',
 );
 
-sub flood ($uri, @keys) {
-    return $nginx->parallel(connections => 20, requests => [map { [$uri, 'X-Key' => $_] } @keys]);
-}
+sub flood ($uri, @keys) { return $nginx->parallel(connections => 20, requests => [map { [$uri, 'X-Key' => $_] } @keys]) }
 sub throw_away ($uri, $from, $to) { return statuses(flood($uri, map { "away $_" } $from + 1 .. $to)) }
 sub shown ($uri, @keys) { return [map { limits($_)->{used} } flood($uri, @keys)] }
 

@@ -20,9 +20,7 @@ my $nginx   = RateLimit::Nginx->start(
         location /redis/ { alias %%DIR%%/html/; rate_limit 3r/h name=redis store=main; rate_limit_on_error deny; }',
 );
 
-sub flood ($uri, @keys) {
-    return $nginx->parallel(connections => 20, requests => [map { [$uri, 'X-Key' => $_] } @keys]);
-}
+sub flood ($uri, @keys) { return $nginx->parallel(connections => 20, requests => [map { [$uri, 'X-Key' => $_] } @keys]) }
 
 # How requests ended so far, of one key or of all.
 sub logged ($key = qr/\S+/) { return map { /^$key (\d+ \w+)$/ ? $1 : () } $nginx->lines('all') }
@@ -68,8 +66,7 @@ is_deeply [grep { $_ > 2 } values %at], [], 'a line a second of each limit';
 my @redis = map { "r$_" } 1 .. 50;
 for my $n (1 .. 3) {
     is_deeply statuses(flood('/redis/x', @redis)), {200 => 50}, "Redis: request $n of each key passes";
-    wait_until { !grep { $_ != $n } $redis->used_of('redis/3600', @redis) }
-        what => 'charges';
+    wait_until { !grep { $_ != $n } $redis->used_of('redis/3600', @redis) } what => 'charges';
 }
 my @seen = flood('/redis/x', @redis);
 is_deeply statuses(@seen), {429 => 50}, 'and no further one';

@@ -8,10 +8,9 @@ my $server  = 'keepalive_requests 100000; rate_limit_key $http_x_key;
     location / { rate_limit 500r/h; }
     location /before/ { alias %%DIR%%/html/; rate_limit 500r/h name=before mode=charge_refund; }
     location /count/ { alias %%DIR%%/html/; rate_limit 1000000r/h name=count; }
-    location /slow { rate_limit 500r/h; proxy_pass http://' . $backend->address . '; }
-    location /before/slow { rate_limit 500r/h name=before mode=charge_refund;
-        proxy_pass http://' . $backend->address . '; }';
-my $nginx = RateLimit::Nginx->start(workers => 2, http => 'rate_limit_zone 1m;', server => $server);
+    location /slow { rate_limit 500r/h; proxy_pass http://%%UP%%; }
+    location /before/slow { rate_limit 500r/h name=before mode=charge_refund; proxy_pass http://%%UP%%; }';
+my $nginx = RateLimit::Nginx->start(workers => 2, up => $backend, http => 'rate_limit_zone 1m;', server => $server);
 
 sub ask ($uri, $key = 'a') { return $nginx->get($uri, 'X-Key' => $key) }
 

@@ -35,40 +35,36 @@ sub says ($level, $at, $pattern, @lines) {
     return @messages == 1 && $messages[0] =~ $pattern && index(named_line($messages[0]), $at) >= 0;
 }
 
-sub report ($right, $name, $text, $output) {
+# Tests what is right of nginx's exit code and its messages; returns these.
+sub judge ($text, $name, $right) {
     local $Test::Builder::Level = $Test::Builder::Level + 2;
-    Test::More::ok($right, $name) or Test::More::diag("$text\n$output");
-    return;
+    my ($code, $output, @lines) = test_lines($text);
+    Test::More::ok($right->($code, @lines), $name) or Test::More::diag("$text\n$output");
+    return @lines;
 }
 
-sub accepts ($text, $name = $text) {
-    my ($code, $output, @lines) = test_lines($text);
-    report($code == 0, "accepted: $name", $text, $output);
-    return grep { /^warn/ } @lines;
-}
+sub warned (@lines) { return grep { /^warn/ } @lines }
+
+sub accepts ($text, $name = $text) { return warned(judge($text, "accepted: $name", sub ($code, @lines) { $code == 0 })) }
 
 sub accepts_quietly ($text, $name = $text) {
-    my ($code, $output, @lines) = test_lines($text);
-    report($code == 0 && !(grep { /^warn/ } @lines), "accepted without a warning: $name", $text, $output);
+    judge($text, "accepted without a warning: $name", sub ($code, @lines) { $code == 0 && !warned(@lines) });
     return;
 }
 
 sub refuses ($text, $at, $pattern, $name = $text) {
-    my ($code, $output, @lines) = test_lines($text);
-    report($code == 1 && says('emerg', $at, $pattern, @lines), "refused: $name", $text, $output);
+    judge($text, "refused: $name", sub ($code, @lines) { $code == 1 && says('emerg', $at, $pattern, @lines) });
     return;
 }
 
 sub warns ($text, $at, $pattern, $name = $text) {
-    my ($code, $output, @lines) = test_lines($text);
-    report($code == 0 && says('warn', $at, $pattern, @lines), "warned about: $name", $text, $output);
+    judge($text, "warned about: $name", sub ($code, @lines) { $code == 0 && says('warn', $at, $pattern, @lines) });
     return;
 }
 
 sub notices ($text, $at, $pattern, $name = $text) {
-    my ($code, $output, @lines) = test_lines($text);
-    my $right = $code == 0 && !(grep { /^warn/ } @lines) && says('notice', $at, $pattern, @lines);
-    report($right, "noted: $name", $text, $output);
+    judge($text, "noted: $name",
+        sub ($code, @lines) { $code == 0 && !warned(@lines) && says('notice', $at, $pattern, @lines) });
     return;
 }
 

@@ -21,9 +21,7 @@ sub stored ($name, $key) { return $redis->stored($key, $window{$name}) }
 sub used ($name, $key) { return stored($name, $key)->{used} // 0 }
 
 # How requests ended, one after the other: those that ask at the same time may take a batch for each worker.
-sub requests ($nginx, $name, $key, $count) {
-    return statuses(map { $nginx->get("/$name", 'X-Key' => $key) } 1 .. $count);
-}
+sub requests ($nginx, $name, $key, $count) { return statuses(map { $nginx->get("/$name", 'X-Key' => $key) } 1 .. $count) }
 
 # In steady use: never long without a request.
 my $steady = RateLimit::Process->start(name => 'steady', run => sub {

@@ -14,14 +14,13 @@ sub start ($name, %opt) {
     my $patience = $opt{patience} // '99s';    # longer than the end of nginx is waited for
     my $check    = 'check_timeout ' . ($opt{check} // '9s') . ';';
     return RateLimit::Nginx->start(
-        workers => $opt{workers} // 4,
+        workers => $opt{workers} // 4, up => $backend,
         http    => redis_block('main', $opt{to} // $redis, "connect_timeout 9s; $check charge_timeout $patience;") . '
             rate_limit_mode lease; rate_limit_store main; rate_limit_key $http_x_key; add_header X-Worker $pid always;
             server { listen 127.0.0.1:%%PORT%% reuseport;
                 rate_limit 1000000r/h name=' . $name . '; rate_limit_lease 100;
-                location / { } location /slow { proxy_pass http://' . $backend->address . '; }
-                location /unlimited { rate_limit off; } location /unlimited/slow { rate_limit off;
-                    proxy_pass http://' . $backend->address . '; } }',
+                location / { } location /slow { proxy_pass http://%%UP%%; } location /unlimited { rate_limit off; }
+                location /unlimited/slow { rate_limit off; proxy_pass http://%%UP%%; } }',
     );
 }
 
@@ -42,16 +41,19 @@ sub spend ($nginx, $name, $count = 200) {
     return $passed;
 }
 
-my $running = start('running');
-my $spent   = spend($running, 'running');
+# An nginx, and how many requests have passed there.
+sub spending ($name, %opt) {
+    my $nginx = start($name, %opt);
+    return ($nginx, spend($nginx, $name));
+}
 
-my $nginx  = start('idle');
-my $passed = spend($nginx, 'idle');
+my ($running, $spent) = spending('running');
+
+my ($nginx, $passed) = spending('idle');
 ok eval { $nginx->stop }, 'it ends at once';
 is used('idle'), $passed, 'with what was spent';
 
-$nginx  = start('dropped');
-$passed = spend($nginx, 'dropped');
+($nginx, $passed) = spending('dropped');
 $redis->drop_clients;
 ok eval { $nginx->stop }, 'also after its connections were';
 is used('dropped'), $passed, 'with what was spent';
@@ -97,8 +99,7 @@ ok eval { $running->stop }, 'then so does nginx';
 is used('running'), $spent + 6, 'with what was spent';
 is $_->count_log(qr/rate limit: |open socket/), 0, 'not a word about it' for RateLimit::Nginx::started();
 
-$nginx  = start('slow', check => '300ms', patience => '5s');
-$passed = spend($nginx, 'slow');
+($nginx, $passed) = spending('slow', check => '300ms', patience => '5s');
 $redis->freeze;
 is $nginx->get('/x', 'X-Key' => 'new')->status, 200, 'slow: a request passes without an answer';
 $nginx->wait_log(qr/does not serve/);
@@ -109,24 +110,21 @@ $redis->thaw;
 $nginx->stop;
 is used('slow'), $passed, 'a primary that is only late is waited for';
 
-$nginx  = start('frozen', patience => '1s');
-$passed = spend($nginx, 'frozen');
+($nginx, $passed) = spending('frozen', patience => '1s');
 my $before = used('frozen');
 $redis->freeze;
 ok eval { $nginx->stop }, 'a frozen Redis is waited for no longer than charge_timeout';
 $redis->thaw;
 is $nginx->count_log($lost), 1, 'what is lost is said';
 
-$nginx  = start('away');
-$passed = spend($nginx, 'away');
+($nginx, $passed) = spending('away');
 $redis->kill;
 ok eval { $nginx->stop }, 'one that is not there is not waited for';
 is $nginx->count_log($lost), 1, 'what is lost is said';
 is $nginx->count_log(qr/open socket/), 0, 'no socket is left open';
 $redis->restart;
 
-$nginx  = start('fast');
-$passed = spend($nginx, 'fast');
+($nginx, $passed) = spending('fast');
 $before = used('fast');
 kill TERM => $nginx->pid;
 wait_until { !$nginx->alive } what => 'the end';

@@ -14,15 +14,14 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
 
 sub nginx ($workers) {
     return RateLimit::Nginx->start(
-        workers => $workers,
+        workers => $workers, up => $backend,
         http    => redis_block('main', $redis) . redis_block('silent', $silent, timeouts('20s')) . '
             rate_limit_key $http_x_key; rate_limit_store main; add_header X-Worker $pid always;
             server { listen 127.0.0.1:%%PORT%% reuseport;
-                location / { rate_limit 50r/h; proxy_pass http://' . $backend->address . '; }
+                location / { rate_limit 50r/h; proxy_pass http://%%UP%%; }
                 location = /two { rate_limit 50r/h; rate_limit 1r/h name=small key=$http_x_small;
-                    proxy_pass http://' . $backend->address . '; }
-                location = /waits { rate_limit 50r/h; rate_limit 90r/h name=waits store=silent;
-                    proxy_pass http://' . $backend->address . '; }
+                    proxy_pass http://%%UP%%; }
+                location = /waits { rate_limit 50r/h; rate_limit 90r/h name=waits store=silent; proxy_pass http://%%UP%%; }
             }',
     );
 }
