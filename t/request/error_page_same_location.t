@@ -5,7 +5,7 @@ use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);
 my $nginx  = RateLimit::Nginx->start(
-    http   => $shards->block('main'),
+    http   => $shards->block('main', always_checks()),
     files  => {'busy.html' => 'my own page'},
     server => 'error_page 429 /busy.html; rate_limit_key $http_x_key; rate_limit_store main;
         location / { rate_limit 1r/h name=early; rate_limit 100r/h name=late phase=precontent; }

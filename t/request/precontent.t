@@ -7,7 +7,7 @@ my $shards = RateLimit::Shards->start(1, replicas => 1);
 my $redis  = $shards->primary(0);
 my $nginx  = RateLimit::Nginx->start(
     files => {htpasswd => "ann:{PLAIN}secret\n"},
-    http  => $shards->block('main') . 'rate_limit_store main; rate_limit_headers github ietf;',
+    http  => $shards->block('main', always_checks()) . 'rate_limit_store main; rate_limit_headers github ietf;',
     server => 'auth_basic x; auth_basic_user_file %%DIR%%/html/htpasswd;
         location / {
             rate_limit 9r/h name=address key=$http_x_key;

@@ -315,11 +315,11 @@ TEST(MayAsk, ChargesThatWaitHereAreNothingNew) {
 }
 
 TEST(MayAsk, OnceASecond) {
-    WindowRecord record = known(10, now + 1000);
+    WindowRecord record = known(10, now + 60'000);
     EXPECT_TRUE(may_ask(record, now));
     EXPECT_FALSE(may_ask(record, now + 999));
     EXPECT_TRUE(may_ask(record, now + 1000));
-    confirm(record, {}, 1, 60, now + 1500, {10, now + 2000});
+    confirm(record, {}, 1, 60, now + 1500, {10, now + 60'000});
     EXPECT_FALSE(may_ask(record, now + 2499)) << "the primary's answer to a charge counts, too";
     EXPECT_TRUE(may_ask(record, now + 2500));
 }

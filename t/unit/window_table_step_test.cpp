@@ -44,7 +44,7 @@ bool change_all_of(WindowTable& table, const WindowId& id) {
         record.reset = table_now + 5;
         record.used = -1;
         record.limit = 0xff'ffff'ffff;
-        record.events = 0x1f'ffff;
+        record.events = 0xf'ffff;
         record.same_answers = 7;
         record.leased = 0xff'ffff'ffff;
         record.unanswered = WindowRecord::max_unanswered;

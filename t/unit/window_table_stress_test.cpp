@@ -68,7 +68,7 @@ void fill(WindowRecord& record, std::int64_t used) {
     record.used = used;
     const auto bits = static_cast<std::uint64_t>(used);
     record.limit = (bits + 1'000'000) & 0xff'ffff'ffff;
-    record.events = (bits * 11) & 0x1f'ffff;
+    record.events = (bits * 11) & 0xf'ffff;
     record.same_answers = (bits * 13) & 7;
     record.leased = (bits * 7) & 0xff'ffff'ffff;
     record.unanswered = (bits * 3) & 0xff'ffff;

@@ -4,7 +4,7 @@ use RateLimit::Test;
 
 my $primary = RateLimit::Redis->start;
 my $replica = RateLimit::FakeRedis->start(handler => reading(undef, undef));
-my $nginx = RateLimit::Nginx->with_limit('12r/h', redis_block('main', [$primary, $replica]), workers => 4, reuseport => 1,
+my $nginx = RateLimit::Nginx->with_limit('12r/h', redis_block('main', [$primary, $replica], always_checks()), workers => 4, reuseport => 1,
     more => 'add_header X-Worker $pid always;');
 my @clients = map { $nginx->http } 1 .. 12;
 my @seen    = map { $_->get('/x', 'X-Key' => 'a') } @clients;

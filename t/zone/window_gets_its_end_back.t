@@ -10,7 +10,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) { $conn
 my $server  = 'rate_limit_key $http_x_key; rate_limit 50r/h store=main; location / { }
     location /slow { proxy_pass http://' . $backend->address . '; }';
 my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', [$proxy, $replica]),
+    http => redis_block('main', [$proxy, $replica], always_checks()),
     server => $server,
 );
 my $other = RateLimit::Nginx->start(http => $shards->block('main'), server => $server);

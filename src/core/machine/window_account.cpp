@@ -12,6 +12,9 @@ namespace {
 constexpr std::array<std::uint32_t, WindowRecord::max_same_answers + 1> ask_again{1000, 2000, 4000, 8000,
                                                                                   10'000};
 
+/// Of so many events of a window, the requests between two of them check whatever is known.
+constexpr std::uint32_t check_turn = 256;
+
 std::int64_t add(std::int64_t a, std::int64_t b) noexcept {
     std::int64_t sum = 0;
     return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
@@ -43,6 +46,7 @@ void set_window(WindowRecord& record, std::int64_t used, Millis reset) noexcept 
     if (record.used != used || record.reset != reset) {
         record.same_answers = 0;
     }
+    record.answered = record.answered && record.reset == reset;
     record.used = std::max<std::int64_t>(0, used);
     // Tokens that Redis no longer counts are lost: an operator or a failover has removed them.
     record.leased =
@@ -192,7 +196,6 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
     const bool last_word =
         record.ticket == receipt.ticket && record.events == receipt.events && record.unanswered == charges;
     count_answered(record, receipt.ticket, charges, now);
-    record.asked = static_cast<std::uint32_t>(now);
     if (!is_open(answer, period, now) || !is_open(record, period, now)) {
         return;
     }
@@ -201,6 +204,23 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
     } else {
         merge(record, answer);
     }
+    if (record.reset == answer.reset) {
+        record.asked = static_cast<std::uint32_t>(now);
+        record.answered = true;
+    }
+}
+
+Millis default_freshness(std::int64_t period) noexcept {
+    return std::min<Millis>(1000, period);  // a thousandth of the period
+}
+
+bool may_stand_for_check(const WindowRecord& record, const Terms& terms, Millis freshness) noexcept {
+    const std::int64_t left = terms.rate.limit - taken(record);
+    const bool has_turn = record.events % check_turn < 2;  // two events may come between two requests
+    return record.answered && record.confirmed && !has_turn && left > 0 &&
+           left >= (terms.rate.limit + 19) / 20 &&
+           static_cast<std::uint32_t>(terms.now) - record.asked <= freshness &&
+           is_open(record, terms.rate.period, terms.now);
 }
 
 void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) noexcept {
@@ -236,6 +256,7 @@ bool may_ask(WindowRecord& record, Millis now) noexcept {
         return false;
     }
     record.asked = at;
+    record.answered = false;
     return true;
 }
 

@@ -84,6 +84,16 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
 /// whose clients its end was shown, that end is proposed for the next window.
 void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) noexcept;
 
+/// How many milliseconds the primary's answer to a charge may stand for a check of a window with this period,
+/// in seconds, where the configuration does not say.
+Millis default_freshness(std::int64_t period) noexcept;
+
+/// Whether the primary's last answer to a charge from here may stand for a check: it is `freshness` old at
+/// most, and a twentieth of the limit is left, so that a request which it admits is one that a check would
+/// have admitted unless other machines have charged so much since. False now and then, whatever is known: the
+/// check finds a window that was deleted and opened anew elsewhere, of which a plain increment says nothing.
+bool may_stand_for_check(const WindowRecord& record, const Terms& terms, Millis freshness) noexcept;
+
 /// What a worker knows about a question that the primary answers.
 struct Question {
     std::uint32_t events = 0;  ///< the record's when the question was sent

@@ -33,6 +33,7 @@ struct WindowRecord {
     WindowRecord() noexcept
         : limit(0),
           events(0),
+          answered(false),
           same_answers(0),
           leased(0),
           unanswered(0),
@@ -51,8 +52,10 @@ struct WindowRecord {
     std::uint64_t limit : 40;  ///< as last seen; decides which records may be evicted
 
     /// Counts the times that a charge was sent or answered, or that an answer changed this record, modulo
-    /// 2^21. If it has changed since a question was sent, the answer may be outdated.
-    std::uint64_t events : 21;
+    /// 2^20. If it has changed since a question was sent, the answer may be outdated.
+    std::uint64_t events : 20;
+
+    bool answered : 1;  ///< `asked` is when the primary last answered a charge to this window
 
     /// How many answers of the primary in a row said what this record said already. Stays at
     /// max_same_answers.
@@ -80,10 +83,11 @@ struct WindowRecord {
     friend bool operator!=(const WindowRecord& a, const WindowRecord& b) noexcept { return !(a == b); }
     friend bool operator==(const WindowRecord& a, const WindowRecord& b) noexcept {
         return a.id == b.id && a.reset == b.reset && a.used == b.used && a.limit == b.limit &&
-               a.events == b.events && a.same_answers == b.same_answers && a.leased == b.leased &&
-               a.unanswered == b.unanswered && a.asked == b.asked && a.changed == b.changed &&
-               a.ticket == b.ticket && a.in_flight == b.in_flight && a.truth == b.truth &&
-               a.confirmed == b.confirmed && a.fetching == b.fetching && a.pace == b.pace;
+               a.events == b.events && a.answered == b.answered && a.same_answers == b.same_answers &&
+               a.leased == b.leased && a.unanswered == b.unanswered && a.asked == b.asked &&
+               a.changed == b.changed && a.ticket == b.ticket && a.in_flight == b.in_flight &&
+               a.truth == b.truth && a.confirmed == b.confirmed && a.fetching == b.fetching &&
+               a.pace == b.pace;
     }
 };
 static_assert(sizeof(WindowRecord) == 64, "a record is one cache line");

@@ -126,6 +126,18 @@ char* set_time(ngx_conf_t* cf, ngx_msec_t& time, bool waits) {
     return NGX_CONF_OK;
 }
 
+char* set_fresh(ngx_conf_t* cf, StoreConf& store) {
+    ngx_str_t text = words_of(cf)[1];
+    if (view(text) == "off") {
+        store.fresh = 0;
+    } else if (view(text) != "auto") {
+        return ngx_parse_time(&text, 0) > 0
+                   ? set_time(cf, store.fresh, false)
+                   : refuse(cf, "invalid \"fresh %V\": it is \"auto\", \"off\" or a time such as 500ms", &text);
+    }
+    return NGX_CONF_OK;
+}
+
 char* set_text(ngx_conf_t* cf, std::string& text) {
     const ngx_str_t* words = words_of(cf);
     if (words[1].len == 0) {
@@ -217,6 +229,7 @@ constexpr Directive directives[] = {
      [](ngx_conf_t* cf, StoreConf& store) { return set_time(cf, store.charge_timeout, false); }},
     {"connect_timeout",
      [](ngx_conf_t* cf, StoreConf& store) { return set_time(cf, store.connect_timeout, true); }},
+    {"fresh", set_fresh},
     {"prefix", set_prefix},
     {"key_digest", set_digest},
     {"username", [](ngx_conf_t* cf, StoreConf& store) { return set_text(cf, store.username); }},
@@ -252,7 +265,7 @@ char* set_directive(ngx_conf_t* cf, StoreConf& store) {
     if (known == std::end(directives)) {
         return refuse(cf,
                       "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, check_timeout, "
-                      "charge_timeout, connect_timeout, prefix, key_digest, username, password and database",
+                      "charge_timeout, connect_timeout, fresh, prefix, key_digest, username, password and database",
                       &words[0]);
     }
     if (cf->args->nelts != 2) {

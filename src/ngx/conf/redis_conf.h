@@ -50,6 +50,7 @@ struct StoreConf {
     ngx_msec_t check_timeout = 100;
     ngx_msec_t charge_timeout = 5000;
     ngx_msec_t connect_timeout = 100;
+    ngx_msec_t fresh = NGX_CONF_UNSET_MSEC;  // unset: default_freshness(); 0: off
     std::string prefix = "rl:";
     KeyDigest digest;
     std::string username;

@@ -37,7 +37,7 @@ struct Holding {
 enum class Recalled : unsigned char {
     nothing,     ///< no reason to refuse
     used_up,     ///< the limit is reached
-    admitted,    ///< there were tokens, and the request has them now
+    admitted,    ///< what this machine has or knows was enough, and the request has entered
     to_confirm,  ///< the limit is reached, and it is this request's turn to ask the primary whether that is
                  ///< still so
 };
@@ -62,7 +62,6 @@ struct AppliedLimit {
     WindowId id;
 
     Recalled recalled = Recalled::nothing;
-    bool looked_up = false;    ///< what is remembered has been looked at
     bool doubtful = false;     ///< what was recalled has charges in it that Redis has not taken yet
     bool open = false;         ///< the store knew an open window
     std::uint32_t events = 0;  ///< what the record said when it was recalled

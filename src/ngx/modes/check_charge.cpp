@@ -12,17 +12,20 @@ namespace {
 class CheckCharge final : public Mode {
 public:
     bool recalls_first(const AppliedLimit& applied, bool /*alone*/) const noexcept override {
-        return may_be_used_up(applied);
+        return applied.shard->freshness(applied.verdict.rate.period) != 0 || may_be_used_up(applied);
     }
 
     Recalled recall(AppliedLimit& applied, Millis now) const noexcept override {
-        const auto full = full_window(applied, need, now);
-        if (!full) {
+        const auto known = open_window(applied, now);
+        if (!known) {
             return Recalled::nothing;
         }
+        if (!is_full(applied, *known, need)) {
+            return enters_by(*known, applied, now) ? Recalled::admitted : Recalled::nothing;
+        }
         // Requests in flight are known here, and nobody else knows better.
-        return full->used < applied.verdict.rate.limit ? reject_by(applied, *full)
-                                                       : confirm_or_reject(applied, *full, now);
+        return known->used < applied.verdict.rate.limit ? reject_by(applied, *known)
+                                                        : confirm_or_reject(applied, *known, now);
     }
 
     void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept override {
@@ -52,6 +55,15 @@ public:
     }
 
 private:
+    /// The primary has said so lately how the window stands that nobody need be asked.
+    static bool enters_by(const WindowRecord& known, AppliedLimit& applied, Millis now) noexcept {
+        const Millis freshness = applied.shard->freshness(applied.verdict.rate.period);
+        applied.open =
+            freshness != 0 && may_stand_for_check(known, terms_of(applied, now), freshness) &&
+            enter_window(applied, {need, Holding::Kind::in_flight}, {}, now) == Admission::admitted;
+        return applied.open;
+    }
+
     /// A request passes while anything is left, whatever it will cost.
     static constexpr std::int64_t need = 1;
 };

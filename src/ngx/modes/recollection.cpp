@@ -48,11 +48,21 @@ void note_used_up(AppliedLimit& applied, Millis now) noexcept {
     applied.zone->used_up().note(applied.id, now);
 }
 
-std::optional<WindowRecord> full_window(AppliedLimit& applied, std::int64_t need, Millis now) noexcept {
-    applied.looked_up = true;
+std::optional<WindowRecord> open_window(AppliedLimit& applied, Millis now) noexcept {
     auto record = applied.zone->windows().find(applied.id);
-    if (record &&
-        (!is_open(*record, applied.verdict.rate.period, now) || leaves(applied, taken(*record), need))) {
+    if (record && !is_open(*record, applied.verdict.rate.period, now)) {
+        record.reset();
+    }
+    return record;
+}
+
+bool is_full(const AppliedLimit& applied, const WindowRecord& record, std::int64_t need) noexcept {
+    return !leaves(applied, taken(record), need);
+}
+
+std::optional<WindowRecord> full_window(AppliedLimit& applied, std::int64_t need, Millis now) noexcept {
+    auto record = open_window(applied, now);
+    if (record && !is_full(applied, *record, need)) {
         record.reset();
     }
     return record;
@@ -125,8 +135,11 @@ Admission by_answer_alone(AppliedLimit& applied, const Window& answer, Millis no
 }
 
 Admission without_answer(AppliedLimit& applied, Millis now) noexcept {
-    if (!applied.looked_up) {
+    if (applied.recalled == Recalled::nothing) {
         applied.recalled = applied.mode->recall(applied, now);
+        if (applied.recalled == Recalled::admitted) {
+            return Admission::admitted;
+        }
         if (applied.recalled != Recalled::nothing) {
             note_used_up(applied, now);  // the next request need not ask
         }

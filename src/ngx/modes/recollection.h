@@ -24,6 +24,12 @@ bool may_be_used_up(const AppliedLimit& applied) noexcept;
 /// Makes later requests look at the record before they ask.
 void note_used_up(AppliedLimit& applied, Millis now) noexcept;
 
+/// The record of the window, if it is open.
+std::optional<WindowRecord> open_window(AppliedLimit& applied, Millis now) noexcept;
+
+/// Whether the window of this record leaves less than `need`.
+bool is_full(const AppliedLimit& applied, const WindowRecord& record, std::int64_t need) noexcept;
+
 /// The record of the window, if it is open and leaves less than `need`.
 std::optional<WindowRecord> full_window(AppliedLimit& applied, std::int64_t need, Millis now) noexcept;
 

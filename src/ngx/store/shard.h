@@ -21,6 +21,13 @@ public:
 
     std::string_view name() const noexcept { return name_; }
     std::string_view store_name() const noexcept { return store_.name; }
+
+    /// How old the primary's answer may be to stand for a check of a window with this period, in seconds.
+    Millis freshness(std::int64_t period) const noexcept {
+        return store_.fresh == NGX_CONF_UNSET_MSEC ? default_freshness(period)
+                                                   : static_cast<Millis>(store_.fresh);
+    }
+
     Nodes& nodes() noexcept { return nodes_; }
     const Nodes& nodes() const noexcept { return nodes_; }
     Charges& charges() noexcept { return charges_; }

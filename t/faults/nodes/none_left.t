@@ -6,7 +6,7 @@ my $shards = RateLimit::Shards->start(1, replicas => 2);
 my $alone  = RateLimit::Redis->start;
 my ($primary, @replicas) = $shards->all;
 my $nginx = RateLimit::Nginx->start(
-    http => $shards->block('main')
+    http => $shards->block('main', always_checks())
         . redis_block('alone', $alone),
     server => 'rate_limit_key $http_x_key; add_header X-Outcome $rate_limit_status always;'
         . 'rate_limit 1000r/h store=main; location / {} location /deny { rate_limit_on_error deny; }'

@@ -7,7 +7,7 @@ use RateLimit::Test;
 my $redis = RateLimit::Redis->start(appendonly => 1);
 $redis->stop;
 my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', $redis) . '
+    http => redis_block('main', $redis, always_checks()) . '
         rate_limit_key $http_x_key; rate_limit_store main; rate_limit 5r/h;
         add_header X-Outcome $rate_limit_status always;',
     server => 'location / { rate_limit_on_error allow; } location /deny { rate_limit_on_error deny; }

@@ -5,7 +5,7 @@ use RateLimit::Test;
 
 my $shards   = RateLimit::Shards->start(1, replicas => 2);
 my @replicas = $shards->replicas(0);
-my $nginx    = RateLimit::Nginx->with_limit('1000r/h', $shards->block('main', 'check_timeout 1500ms; connect_timeout 2s;'),
+my $nginx    = RateLimit::Nginx->with_limit('1000r/h', $shards->block('main', 'fresh off; check_timeout 1500ms; connect_timeout 2s;'),
     more => 'add_header X-Time $rate_limit_store_time; add_header X-Outcome $rate_limit_status;');
 my $name   = quotemeta $replicas[0]->address;
 my $client = $nginx->http;

@@ -18,7 +18,7 @@ sub answer ($words, $conn) {
 }
 my ($replica, $primary) = map { RateLimit::FakeRedis->start(handler => \&answer) } 1 .. 2;
 my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', [$primary, $replica]),
+    http => redis_block('main', [$primary, $replica], always_checks()),
     server => 'rate_limit_key k; rate_limit 1000r/h store=main; '
         . 'add_header X-Outcome $rate_limit_status always; '
         . 'location / {} location /deny { rate_limit_on_error deny; }',

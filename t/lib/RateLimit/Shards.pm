@@ -8,7 +8,7 @@ package RateLimit::Shards;
 #   redis_block('main', [$primary, $replica], ...);
 #
 # Without further directives a block has timeouts that no test is to meet, even on a busy machine; '' means nginx's own;
-# timeouts('20s') are all three of that length. For a server an address may stand: '127.0.0.1:%%PORT_1%%'.
+# timeouts('20s') are all three of that length; always_checks() lets each request ask a node. For a server an address may stand: '127.0.0.1:%%PORT_1%%'.
 #
 #   $shards->primary(0)->cmd(...);  $shards->replica(0, 1);  $shards->replicas(0);  $shards->all;
 #   $shards->names;                  # a, b, c, ... unless names => [...] says otherwise
@@ -23,7 +23,7 @@ use feature 'signatures';
 use Exporter 'import';
 use RateLimit::Redis;
 
-our @EXPORT = qw(redis_block timeouts);
+our @EXPORT = qw(always_checks redis_block timeouts);
 
 my $patient = 'check_timeout 9s; connect_timeout 9s;';
 
@@ -80,6 +80,8 @@ sub block ($self, $name, $more = $patient) {
 sub redis_block ($name, $servers, $more = $patient) {
     return block_of($name, $more, ['a', ref $servers eq 'ARRAY' ? @$servers : $servers]);
 }
+
+sub always_checks () { return "$patient fresh off;" }
 
 sub timeouts ($time) { return join ' ', map { "${_}_timeout $time;" } qw(check connect charge) }
 

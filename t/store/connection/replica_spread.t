@@ -12,7 +12,7 @@ my @replicas = map { RateLimit::FakeRedis->start(handler => sub ($words, $conn) 
     my $answer = answer($words, $conn);
     return $words->[0] eq 'hmget' && $conn->state('slow') ? $conn->later(0.02, $answer) : $answer;
 }) } 1 .. 3;
-my $nginx = RateLimit::Nginx->with_limit('100000r/h', redis_block('main', [$primary, @replicas]), key => 'k');
+my $nginx = RateLimit::Nginx->with_limit('100000r/h', redis_block('main', [$primary, @replicas], always_checks()), key => 'k');
 
 sub reads () { return map { scalar(() = $_->commands('hmget')) } @replicas }
 
