@@ -27,13 +27,24 @@ public:
         due_ = event_.timer.key;  // nginx clears the key before it calls the handler
     }
 
+    /// Lets it fire at the end of this turn of the event loop.
+    void set_to_end_of_turn() noexcept {
+        clear();
+        event_.log = ngx_cycle->log;
+        ngx_post_event(&event_, &ngx_posted_events);
+        due_ = ngx_current_msec;
+    }
+
     void clear() noexcept {
         if (event_.timer_set) {
             ngx_del_timer(&event_);
         }
+        if (event_.posted) {
+            ngx_delete_posted_event(&event_);
+        }
     }
 
-    bool armed() const noexcept { return event_.timer_set; }
+    bool armed() const noexcept { return event_.timer_set || event_.posted; }
 
     /// When it fires or fired, in terms of ngx_current_msec. It has been set.
     ngx_msec_t due() const noexcept { return due_; }

@@ -17,13 +17,20 @@ std::string name_of(const StoreConf& store, const Node& primary) {
     return std::string("primary ") + primary.name() + " of \"" + store.name + "\"";
 }
 
+/// With timer_resolution, nginx looks at its timers no oftener than that: then batches follow one another
+/// without a pause.
+bool has_exact_timers() noexcept {
+    return reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module))
+               ->timer_resolution == 0;
+}
+
 }  // namespace
 
-/// One charge or refund on its way; after a plain increment that may have made the key, also the key's
-/// repair.
-class Charges::ChargeCommand final : public ScriptCommand {
+/// One charge or refund, queued or on its way; after a plain increment that may have made the key, also the
+/// key's repair.
+class Charges::ChargeCommand final : public ScriptCommand, public KeyedQueue<ChargeCommand>::Link {
 public:
-    static ChargeCommand& take();
+    static ChargeCommand& take(Charges& owner);
     static void put_back(ChargeCommand& command) noexcept {
         FreeList<ChargeCommand>::common().put_back(command);
     }
@@ -31,13 +38,14 @@ public:
     std::string_view encode(CommandWriter& writer) override;
     const char* name() const noexcept override;
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
+    WindowId id() const noexcept { return owed.id; }
 
     Charges* charges = nullptr;
     std::string key;
     Debt owed;
-    bool plain = false;    // HINCRBY will do, if it is still true when the command leaves
-    bool batched = false;  // one of those that waited
-    bool probe = false;    // what becomes of it tells whether the primary takes charges
+    bool plain = false;   // HINCRBY will do, if it is still true when the command leaves
+    bool waited = false;  // in the backlog
+    bool probe = false;   // what becomes of it tells whether the primary takes charges
     bool repair = false;
 
 private:
@@ -48,10 +56,11 @@ private:
     void taken(Node& node, const Reply& reply) noexcept;
 };
 
-Charges::ChargeCommand& Charges::ChargeCommand::take() {
+Charges::ChargeCommand& Charges::ChargeCommand::take(Charges& owner) {
     ChargeCommand& command = FreeList<ChargeCommand>::common().take();
+    command.charges = &owner;
     command.plain = false;
-    command.batched = false;
+    command.waited = false;
     command.probe = false;
     command.repair = false;
     command.begin_by_digest();
@@ -105,11 +114,9 @@ void Charges::ChargeCommand::answered(Node& node, Delivery delivery, const Reply
 /// The last thing done with a command: the next batch may use it again at once.
 void Charges::ChargeCommand::end() noexcept {
     Charges& owner = *charges;
-    const bool was_batched = batched;
     const bool was_probe = probe;
-    --owner.under_way_;
-    FreeList<ChargeCommand>::common().put_back(*this);
-    owner.ended(was_batched, was_probe);
+    put_back(*this);
+    owner.ended(was_probe);
 }
 
 /// The primary has not taken it. A repair is not tried again: the charge itself was answered, and the next
@@ -124,7 +131,7 @@ void Charges::ChargeCommand::give_up() noexcept {
 
 /// It waits in the backlog, where it may have waited before: its window may have closed meanwhile.
 void Charges::ChargeCommand::come_back() noexcept {
-    if (batched && owed.reset <= now_millis()) {
+    if (waited && owed.reset <= now_millis()) {
         charges->drop(owed, Loss::closed);
     } else {
         charges->wait(key, owed);
@@ -210,25 +217,45 @@ void Charges::confirm(const Debt& owed, const Window& answer) noexcept {
 }
 
 void Charges::charge(const Charge& charge) noexcept {
+    if (joins(charge)) {
+        return;
+    }
     try {
-        ChargeCommand& command = ChargeCommand::take();
-        command.charges = this;
+        ChargeCommand& command = ChargeCommand::take(*this);
         command.key.assign(charge.key);
         command.owed = charge.owed;
-        ++under_way_;
-        if (gate_ != Gate::open && !may_probe()) {
-            command.answered(nodes_.primary(), Delivery::unsent, nullptr);
-            return;
-        }
-        if (gate_ == Gate::closed) {
+        command.plain = charge.open;
+        if (gate_ == Gate::open) {
+            queued_.push(command);
+            send_batch();
+        } else if (may_probe()) {
             gate_ = Gate::probing;
             command.probe = true;
+            submit(command);
+        } else {
+            wait(command.key, command.owed);
+            ChargeCommand::put_back(command);
         }
-        command.plain = charge.open && nodes_.primary().ready();
-        nodes_.primary().submit_soon(command);
     } catch (...) {
         drop(charge.owed, Loss::no_memory);
     }
+}
+
+/// A charge of the same window leaves with the next batch: this one is added to it.
+bool Charges::joins(const Charge& charge) noexcept {
+    const Debt& owed = charge.owed;
+    ChargeCommand* queued = queued_.find(owed.id, [&owed](const ChargeCommand& command) {
+        return command.owed.kind == owed.kind && command.owed.reset == owed.reset &&
+               command.owed.receipt.ticket == owed.receipt.ticket;
+    });
+    if (queued == nullptr) {
+        return false;
+    }
+    queued->owed.cost += owed.cost;
+    queued->owed.charges += owed.charges;
+    queued->owed.receipt = owed.receipt;
+    queued->plain = queued->plain && charge.open;
+    return true;
 }
 
 void Charges::refund(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset) noexcept {
@@ -275,7 +302,15 @@ void Charges::wait(const std::string& key, Debt owed) noexcept {
 }
 
 void Charges::lose_primary() noexcept {
+    close_gate();
+}
+
+void Charges::close_gate() noexcept {
     gate_ = gate_ == Gate::open ? Gate::closed : gate_;
+    while (ChargeCommand* command = queued_.pop()) {
+        wait(command->key, command->owed);
+        ChargeCommand::put_back(*command);
+    }
 }
 
 /// Not before the next try is due.
@@ -285,7 +320,7 @@ bool Charges::may_probe() const noexcept {
 }
 
 void Charges::refused(Fault fault, std::string_view command, const Reply& reply) noexcept {
-    gate_ = gate_ == Gate::open ? Gate::closed : gate_;
+    close_gate();
     waiting_.move_on();
     if (retry_.armed()) {
         return;
@@ -319,33 +354,77 @@ void Charges::open_gate() noexcept {
     send_waiting();  // unless a batch is under way, whose end does
 }
 
-/// A command has ended, perhaps one of the batch or the probe. If the gate is still closed after a probe, the
-/// next charge may probe.
-void Charges::ended(bool batched, bool probe) noexcept {
+/// A command has ended, perhaps the last of its batch. If the gate is still closed after a probe, the next
+/// charge may probe.
+void Charges::ended(bool probe) noexcept {
     if (probe && gate_ == Gate::probing) {
         gate_ = Gate::closed;
     }
-    if (batched) {
-        --batched_;
-    }
-    if ((batched && batched_ == 0) || probe) {
-        send_waiting();
+    --under_way_;
+    if (!queued_.empty() || waiting_.count() != 0) {
+        send_batch();
     }
 }
 
+void Charges::submit(ChargeCommand& command) noexcept {
+    ++under_way_;
+    nodes_.primary().submit(command);
+}
+
+/// Sends the next batch when it is time. If one is under way, its end calls this again.
+void Charges::send_batch() noexcept {
+    if (under_way_ != 0 || batch_.armed()) {
+        return;
+    }
+    const ngx_msec_t since = ngx_current_msec - sent_;
+    if (since < pause && has_exact_timers()) {
+        batch_.set(pause - since);
+    } else {
+        batch_.set_to_end_of_turn();  // with all charges of this turn
+    }
+}
+
+void Charges::on_batch(void* self) noexcept {
+    static_cast<Charges*>(self)->send_waiting();
+}
+
 void Charges::send_waiting() noexcept {
-    if (batched_ != 0 || !nodes_.primary().usable() || (gate_ != Gate::open && !may_probe())) {
+    if (under_way_ != 0) {
+        return;
+    }
+    batch_.clear();
+    sent_ = ngx_current_msec;
+    ++under_way_;  // one more until all are submitted, so that the batch cannot end within this function
+    send_queued(max_batch);
+    send_backlog();
+    --under_way_;
+}
+
+void Charges::send_last() noexcept {
+    batch_.clear();
+    send_queued(queued_.size());
+}
+
+void Charges::send_queued(std::size_t most) noexcept {
+    for (ChargeCommand* command = nullptr; most != 0 && (command = queued_.pop()) != nullptr; --most) {
+        command->plain = command->plain && nodes_.primary().ready();
+        submit(*command);
+    }
+}
+
+/// Some of what waits goes into this batch.
+void Charges::send_backlog() noexcept {
+    if (!nodes_.primary().usable() || (gate_ != Gate::open && !may_probe())) {
         return;
     }
     const Millis now = now_millis();
     const bool probes = gate_ == Gate::closed;
-    const std::size_t most = probes ? 1 : max_batch;
+    const std::size_t most = probes ? 1 : max_waited;
     std::size_t sent = 0;
     std::size_t closed = 0;
-    ++batched_;  // counted as one more until all are submitted, so that the batch cannot end within this loop
     while (sent < most && closed < max_closed) {
         try {
-            ChargeCommand& command = ChargeCommand::take();
+            ChargeCommand& command = ChargeCommand::take(*this);
             if (!waiting_.take(command.key, command.owed)) {
                 ChargeCommand::put_back(command);
                 break;
@@ -357,16 +436,13 @@ void Charges::send_waiting() noexcept {
                 ++closed;
                 continue;
             }
-            command.charges = this;
-            command.batched = true;
+            command.waited = true;
             command.probe = probes;
             gate_ = probes ? Gate::probing : gate_;
-            ++under_way_;
             store_.zone->windows().change(command.owed.id,
                                           [now](WindowRecord& record) { resend(record, now); });
-            ++batched_;
             ++sent;
-            nodes_.primary().submit(command);
+            submit(command);
         } catch (...) {
             break;  // without memory it goes on waiting
         }
@@ -374,7 +450,6 @@ void Charges::send_waiting() noexcept {
             break;
         }
     }
-    --batched_;
     closing_ = closed == max_closed;
     ngx_log_debug2(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0, "rate limit: sent %uz that waited, dropped %uz",
                    sent, closed);

@@ -6,6 +6,7 @@
 
 #include "core/backoff.h"
 #include "core/limit/window.h"
+#include "core/table/keyed_queue.h"
 #include "ngx/base/timer.h"
 #include "ngx/store/backlog.h"
 #include "ngx/store/losses.h"
@@ -30,6 +31,10 @@ struct Charge {
 /// never sent again. So of a `check_charge` window: admitted - in doubt <= stored <= admitted. What the
 /// primary answers goes into the memory of windows.
 ///
+/// Charges leave in batches, one at a time: the next when the one before is answered and `pause` after that
+/// one left. So a break puts one batch in doubt, one wake-up of the primary serves many charges, and a charge
+/// that is alone leaves at once. Charges of one window in one batch are one command.
+///
 /// Charges go through a gate. It closes when the primary is lost, and when the primary refuses writes (OOM,
 /// MISCONF, NOREPLICAS, NOPERM, READONLY), though it still answers reads then and stays usable. While the
 /// gate is closed all charges wait but one, the probe: a primary may answer PING and reads and still take no
@@ -38,9 +43,14 @@ struct Charge {
 /// connection, for the address may lead to another server by then.
 class Charges {
 public:
-    /// How many waiting charges are sent at once. The next batch follows when all of these are answered, so
-    /// that a primary that comes back is not flooded, and no turn of the event loop is long.
-    static constexpr std::size_t max_batch = 200;
+    /// Milliseconds between two batches.
+    static constexpr ngx_msec_t pause = 2;
+
+    /// How many commands one batch has at most, so that no turn of the event loop is long.
+    static constexpr std::size_t max_batch = 2000;
+
+    /// How many of these have waited in the backlog, so that a primary that comes back is not flooded.
+    static constexpr std::size_t max_waited = 200;
 
     /// How many charges whose windows have closed are dropped in one turn of the event loop.
     static constexpr std::size_t max_closed = 1000;
@@ -64,8 +74,20 @@ public:
     /// The same for one reservation: clients may have been charged for nothing.
     void doubt_reservation() noexcept;
 
-    /// Sends what waits, as far as the primary takes it now.
+    /// Sends what waits, as far as the primary takes it now, unless a batch is under way: then the next one
+    /// has it.
     void send_waiting() noexcept;
+
+    /// The caller sends the primary what may need a refund that is queued: the batch leaves before that, in
+    /// the same write, unless another one is under way.
+    void go_before() noexcept {
+        if (!queued_.empty()) {
+            send_waiting();
+        }
+    }
+
+    /// Sends what is left, all of it: the worker, or its configuration, is at its end.
+    void send_last() noexcept;
 
     /// The primary is not usable any more. When it is back, a probe has to show that it takes writes.
     void lose_primary() noexcept;
@@ -86,15 +108,15 @@ public:
     /// Makes send_waiting() search again where it found nothing; called now and then.
     void search() noexcept { waiting_.search(); }
 
-    /// Longer than any charge waits for its answer.
-    Millis patience() const noexcept { return static_cast<Millis>(store_.charge_timeout) + 1000; }
+    /// Longer than any charge waits for the batch before it, and for its answer.
+    Millis patience() const noexcept { return 2 * static_cast<Millis>(store_.charge_timeout) + 1000; }
 
     /// What is known of a window when the primary is asked about it; `events` as its record has them.
     Question question(const WindowId& id, std::uint32_t events) const noexcept {
         return {events, waiting_.cost_of(id), patience()};
     }
 
-    std::size_t under_way() const noexcept { return under_way_; }      ///< commands that have not ended
+    std::size_t under_way() const noexcept { return under_way_ + queued_.size(); }  ///< commands
     std::size_t waiting() const noexcept { return waiting_.count(); }  ///< windows, of all workers
 
     /// Says what is lost with this worker. The primary has been shut down.
@@ -110,11 +132,18 @@ private:
     };
 
     static void on_retry(void* self) noexcept;
+    static void on_batch(void* self) noexcept;
 
+    bool joins(const Charge& charge) noexcept;
+    void submit(ChargeCommand& command) noexcept;
+    void send_batch() noexcept;
+    void send_queued(std::size_t most) noexcept;
+    void send_backlog() noexcept;
     bool may_probe() const noexcept;
     void open_gate() noexcept;
+    void close_gate() noexcept;
     void wait(const std::string& key, Debt owed) noexcept;
-    void ended(bool batched, bool probe) noexcept;
+    void ended(bool probe) noexcept;
     void drop_closed(Millis now) noexcept;
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept;
     void confirm(const Debt& owed, const Window& answer) noexcept;
@@ -122,13 +151,15 @@ private:
     const StoreConf& store_;
     Nodes& nodes_;  // of the shard
     Backlog waiting_;
-    std::size_t batched_ = 0;  // commands of the present batch that are not answered
-    std::size_t under_way_ = 0;
-    bool closing_ = false;  // more charges of closed windows may wait
+    KeyedQueue<ChargeCommand> queued_;  // for the next batch; empty while the gate is not open
+    std::size_t under_way_ = 0;         // commands of the present batch that have not ended
+    ngx_msec_t sent_ = 0;               // when that left
+    bool closing_ = false;              // more charges of closed windows may wait
     Gate gate_ = Gate::open;
     Backoff backoff_;
     Losses lost_;
     OutageLog refusals_;
+    Timer batch_{this, on_batch, Timer::Worker::stays};   // when the next may leave
     Timer retry_{this, on_retry, Timer::Worker::leaves};  // after a refusal
 };
 

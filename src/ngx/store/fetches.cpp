@@ -192,6 +192,7 @@ void Fetches::submit(Fetch& fetch) noexcept {
         fail(fetch, no_primary);
         return;
     }
+    charges_.go_before();
     node->submit(fetch);
 }
 

@@ -102,6 +102,7 @@ void Reservation::start(Shard& shard, std::string_view key, const Demand& demand
         command.owed.reset();
         command.sent = false;
         command_ = &command;
+        command.charges->go_before();
         node->submit(command);
     } catch (...) {
         end("no memory");

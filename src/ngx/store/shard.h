@@ -35,7 +35,10 @@ public:
     Fetches& fetches() noexcept { return fetches_; }
     Deadlines& deadlines() noexcept { return deadlines_; }
 
-    void shut_down() noexcept { nodes_.shut_down(); }
+    void shut_down() noexcept {
+        charges_.send_last();
+        nodes_.shut_down();
+    }
 
 private:
     void on_usable(Node& node) noexcept override;

@@ -45,11 +45,6 @@ public:
 
     bool is_open() const noexcept { return context_ != nullptr; }
 
-    /// Something is written at the end of this turn of the loop, or as soon as the socket takes it.
-    bool has_output() const noexcept {
-        return connection_ != nullptr && (flush_.posted || connection_->write->active);
-    }
-
     /// Queues one command. False when the connection takes no more, and then there is no answer to it.
     bool send(std::string_view command) noexcept;
 

@@ -12,12 +12,6 @@ namespace rate_limit {
 
 namespace {
 
-/// With timer_resolution, nginx looks at its timers no oftener than that.
-bool has_exact_timers() noexcept {
-    return reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module))
-               ->timer_resolution == 0;
-}
-
 /// `primary ADDRESS of shard "NAME" of "STORE"`.
 std::string subject_of(const StoreConf& store, const NodeConf& conf, std::string_view shard, bool primary) {
     std::string subject = primary ? "primary " : "replica ";
@@ -36,17 +30,11 @@ Node::Node(const StoreConf& store, const ShardConf& shard, const NodeConf& conf,
       errors_(store.zone->counters(), {store.name, shard.name, conf.text}),
       eviction_warned_(shard.eviction_warned),
       connection_(*this),
-      gathers_(has_exact_timers()),
       addresses_(conf.addresses),
       outages_(subject_, "is up again"),
       answers_(subject_) {}
 
 void Node::submit(Command& command) noexcept {
-    send_gathered();  // in the same write, and before it
-    hand_over(command);
-}
-
-void Node::hand_over(Command& command) noexcept {
     if (!up_ || ended_) {
         command.answered(*this, Delivery::unsent, nullptr);
         return;
@@ -60,27 +48,6 @@ void Node::hand_over(Command& command) noexcept {
     unsent_.push(command);
     if (state_ == State::idle) {
         connect();
-    }
-}
-
-void Node::submit_soon(Command& command) noexcept {
-    if (!gathers_ || !ready() || gathering_.leaves_now(connection_.has_output(), ngx_current_msec)) {
-        submit(command);
-        return;
-    }
-    unsent_.push(command);
-    mark_idle();
-    if (!gathered_.armed()) {
-        gathered_.set(gathering_.wait(ngx_current_msec));
-    }
-}
-
-/// What submit_soon() has kept.
-void Node::send_gathered() noexcept {
-    if (state_ == State::ready && !unsent_.empty()) {
-        gathering_.left(unsent_.size(), ngx_current_msec);
-        gathered_.clear();
-        send_unsent();
     }
 }
 
@@ -140,7 +107,7 @@ void Node::send_unsent() noexcept {
     CommandQueue waiting = std::exchange(unsent_, {});
     while (Command* command = waiting.pop()) {
         if (command->wanted()) {
-            hand_over(*command);
+            submit(*command);
         } else {
             command->answered(*this, Delivery::unsent, nullptr);
         }
@@ -465,7 +432,6 @@ void Node::on_resolved(ngx_resolver_ctx_t* context) noexcept {
 }
 
 void Node::shut_down() noexcept {
-    send_gathered();
     ended_ = true;
     up_ = false;
     if (resolving_ != nullptr) {
@@ -475,7 +441,6 @@ void Node::shut_down() noexcept {
     connection_.write_now();
     connection_.close("the worker is leaving");
     return_unsent();
-    gathered_.clear();
     watch_.clear();
     retry_.clear();
 }

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/backoff.h"
-#include "core/gathering.h"
 #include "ngx/base/ngx.h"
 #include "ngx/base/timer.h"
 #include "ngx/conf/redis_conf.h"
@@ -75,10 +74,6 @@ public:
     /// Sends the command, or queues it while the connection is being made. On a node that is not usable it
     /// comes back unsent before this returns.
     void submit(Command& command) noexcept;
-
-    /// The same for what nobody waits for: it may leave a little later, as Gathering says, or with the next
-    /// command that is submitted.
-    void submit_soon(Command& command) noexcept;
 
     /// A command was answered by an error, which is counted. If the node is to blame (loading, masterdown…),
     /// it is down until a probe says better.
@@ -155,11 +150,9 @@ private:
     void log_outage(const char* what, std::string_view reason, std::string_view words) noexcept;
     bool goes_on_without(bool in_flight) noexcept;
     void leave_if_drained() noexcept;
-    void hand_over(Command& command) noexcept;
     bool send(Command& command) noexcept;
     Command* take_sent() noexcept;
     void send_unsent() noexcept;
-    void send_gathered() noexcept;
     void mark_idle() noexcept;
     void return_unsent() noexcept;
     void watch() noexcept;
@@ -197,9 +190,7 @@ private:
     std::array<Greeting, script_count> loads_;
     Greeting ping_{Greeting::Kind::ping, "PING"};
     CommandQueue sent_;    // in the order in which answers will come
-    CommandQueue unsent_;  // wait for the connection; in `ready`, for others to leave with
-    Gathering gathering_;
-    const bool gathers_;
+    CommandQueue unsent_;  // wait for the connection
     Backoff backoff_;
     std::vector<Address> addresses_;
     std::size_t address_ = 0;  // modulo their number: the one in use
@@ -209,8 +200,6 @@ private:
     OutageLog outages_;
     AnswerLog answers_;
 
-    Timer gathered_{this, [](void* self) noexcept { static_cast<Node*>(self)->send_gathered(); },
-                    Timer::Worker::stays};               // in `ready`: when `unsent_` leaves
     Timer watch_{this, on_watch, Timer::Worker::stays};  // the oldest command's deadline
     Timer retry_{this, on_retry,
                  Timer::Worker::stays};  // connecting: its deadline; down or suspended: the next try or probe

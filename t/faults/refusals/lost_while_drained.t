@@ -8,11 +8,15 @@ my $primary = RateLimit::FakeRedis->start(handler => taking(sub ($nth, $conn, $t
     return $nth == 3 || $nth == 4 ? $conn->hold('never', $taken) : $taken;
 }));
 my $replica = RateLimit::FakeRedis->start(handler => reading(undef, undef));
-my $nginx = RateLimit::Nginx->with_limit('1000r/h', redis_block('main', [$primary, $replica], timeouts('20s')));
+my $nginx = RateLimit::Nginx->start(
+    http => redis_block('main', [$primary, $replica], timeouts('20s')),
+    server => 'rate_limit_key $http_x_key; rate_limit_store main; location / { rate_limit 1000r/h; }
+        location /three { rate_limit 1000r/h name=a; rate_limit 1000r/h name=b; rate_limit 1000r/h name=c; }',
+);
 
 is $nginx->get('/x', 'X-Key' => 'before')->status, 200, 'one that is answered';
 wait_until { $primary->writes == 1 } what => 'it';
-is $nginx->get('/x', 'X-Key' => $_)->status, 200, "charge $_" for 1 .. 3;
+is $nginx->get('/three', 'X-Key' => 'k')->status, 200, 'a batch of three charges';
 wait_until { $primary->writes == 4 } what => 'all of them on the wire';
 $primary->release('first');
 $nginx->wait_log(qr/refuses charges: readonly/);

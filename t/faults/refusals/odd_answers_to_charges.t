@@ -4,7 +4,7 @@
 use RateLimit::Test;
 
 my $reset = (time + 1800) . '000';
-my %sound = (evalsha => array(integer(1), integer($reset)), hincrby => integer(2));
+my %sound = (evalsha => array(integer(1), integer($reset)), hincrby => integer(43));
 
 my %paused = (
     "READONLY You can't write against a read only replica."   => 'readonly: it is a replica now',

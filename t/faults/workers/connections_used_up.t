@@ -7,11 +7,12 @@ my $replica = RateLimit::Redis->start(replica_of => $redis);
 my $nginx   = RateLimit::Nginx->with_limit('100r/h', redis_block('main', [$redis, $replica], ''),
     key => 'k', events => 'worker_connections 4;');
 $nginx->expect_log(qr/worker_connections are not enough/);
-my $client = $nginx->http;
+my ($half, $client) = map { $nginx->http } 1 .. 2;
+$half->send("GET /x HTTP/1.1\r\n");
 is $client->get('/x')->status, 200, 'a request is served';
 $nginx->wait_log(qr/is down: worker_connections are not enough/);
 is $client->get('/x')->status, 200, 'and the next';
-$client->close;
+$_->close for $half, $client;
 wait_until { $redis->used('k') == 2 } what => 'the charges once a connection is free';
 
 done;

@@ -16,8 +16,7 @@ $fake->release('gate');
 is_deeply statuses(map { $_->response } @waiting), {200 => 20}, 'requests of the old worker are answered';
 is limits($new->response)->{limit}, 5, 'those of the new one by the new configuration';
 wait_until { !$nginx->old_workers } what => 'the old worker to leave';
-is scalar(grep { "@$_" =~ m{rl:default/3600:old} } $fake->writes), 20,
-    'having charged each';
+is $fake->charged->{'rl:default/3600:old'}, 20, 'having charged each';
 
 my $last = $nginx->begin('/x', 'X-Key' => 'last');
 wait_until { $fake->commands('hmget') == 22 } what => 'the check';
@@ -26,6 +25,6 @@ wait_until { $nginx->old_workers } what => 'the worker to shut down';
 $fake->release('gate');
 is $last->response->status, 200, 'a graceful stop waits too';
 $nginx->stop;
-is scalar(grep { "@$_" =~ m{ rl:new/3600:last} } $fake->writes), 1, 'and charges';
+is $fake->charged->{'rl:new/3600:last'}, 1, 'and charges';
 
 done;

@@ -10,6 +10,7 @@ package RateLimit::FakeRedis;
 #   });
 #   $fake->commands;  $fake->commands('hmget');          # [[word, ...], ...] received, in order
 #   $fake->writes;                                       # of these, what charges or reserves
+#   $fake->charged;                                      # {key => sum of the costs in them}
 #
 # A handler runs in another process: it sees the test's variables as they were at start, and learns of
 # changes by set() and state(). It returns bytes; encoders: simple('OK'), nil, integer(N), bulk(TEXT),
@@ -96,6 +97,15 @@ sub default ($words, $conn) { return fallback($words) }
 
 sub is_write ($words)  { return $words->[0] =~ /^(?:hincrby|eval|evalsha)$/ }
 sub writes ($self)     { return grep { is_write($_) } $self->commands }
+
+sub charged ($self) {
+    my %sums;
+    for my $words ($self->writes) {
+        my ($key, $cost) = $words->[0] eq 'hincrby' ? @$words[1, 3] : @$words[3, 4];
+        $sums{$key} += $cost;
+    }
+    return \%sums;
+}
 
 sub commands ($self, $name = undef) {
     return grep { !defined $name || $_->[0] eq lc $name } $self->records;

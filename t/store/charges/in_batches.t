@@ -9,6 +9,7 @@ my $reset   = (time + 1800) . '000';
 my $probed  = 0;
 my $fake    = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return fallback($words) if $words->[0] ne 'evalsha';
+    return array(integer(1), integer(1), integer($reset)) if "@$words" =~ /:marker/;
     my $answer = array(integer(1), integer($reset));
     return $conn->state('free') || !$probed++ ? $answer : $conn->hold('gate', $answer);
 });
@@ -17,7 +18,7 @@ sub start ($primary) {
         http => redis_block('main', [$primary, $replica], timeouts('30s')),
         server => 'rate_limit_key $arg_k; rate_limit_store main; location / {'
             . join('', map { "rate_limit 99r/h name=n$_;" } 1 .. $each)
-            . '} location /one { rate_limit 99r/h name=one; }',
+            . '} location /one { rate_limit 99r/h name=one; } location /at-once { rate_limit 99r/h name=reserved mode=charge_refund; }',
     );
 }
 # Each window is charged twice while the primary is away.
@@ -47,12 +48,13 @@ $nginx = start($fake);
 outage($nginx);
 $fake->restart;
 wait_until { $fake->commands('evalsha') >= $batch + 1 } what => 'the probe and the first batch';
-# Whatever was sent before this charge arrives before it.
-$nginx->get('/one?k=marker');
-wait_until { grep { "@$_" =~ /:marker/ } $fake->commands('evalsha') } what => 'a charge that did not wait';
+# Whatever was sent before this reservation arrives before it.
+my $client = $nginx->begin('/at-once?k=marker');
+wait_until { grep { "@$_" =~ /:marker/ } $fake->commands('evalsha') } what => 'a reservation, which waits for no batch';
 is scalar(() = $fake->commands('evalsha')), $batch + 2, 'the first batch is answered before the next is sent';
 $fake->set(free => 1);
 $fake->release('gate');
+is $client->response->status, 200, 'the reservation';
 wait_until { $fake->commands('evalsha') == $windows + 2 } what => 'the other batches';
 my %seen = map { $_->[3] => 1 } $fake->commands('evalsha');
 is keys %seen, $windows + 2, 'each window once';

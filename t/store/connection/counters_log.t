@@ -8,7 +8,7 @@ sub node ($role) {
     return RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
         my ($command) = @$words;
         return fallback($words) if $command !~ /^(?:hmget|hincrby|evalsha)$/;
-        my ($answer) = $words->[$command eq 'evalsha' ? 3 : 1] =~ /:(\w+)$/;
+        my ($answer) = $words->[$command eq 'evalsha' ? 3 : 1] =~ /(\w+)$/;
         if ($command eq 'hmget') {
             return error('LOADING Redis is loading') if $role eq 'replica' && $answer eq 'loading';
             return simple('OK') if $answer eq 'odd';
@@ -47,7 +47,7 @@ my ($first, $second) = map { quotemeta $_->address } $primary, $replica;
 
 request('sound');
 no_line(2);
-request($_) for qw(odd odd type type type loading);
+request($_) for qw(1-odd 2-odd 1-type 2-type 3-type loading);
 my $errors = "primary $first: wrongtype 3; replica $second: malformed 2, loading 1";
 wait_line(qr/^charges of 0 windows waiting, 3 dropped, 0 in doubt; $errors$/);
 no_line(2);

@@ -28,7 +28,7 @@ my $nginx  = RateLimit::Nginx->start(
     server => "rate_limit_key \$http_x_key;\nlocation / {\n$limits}\n"
         . "location /one { rate_limit 1000r/h store=main; }\n}\n"
         . "server {\nlisten 127.0.0.1:%%PORT_1%% http2;\n"
-        . 'rate_limit_key k; location / { rate_limit 100000r/h store=main; }',
+        . 'location / { rate_limit 100r/h key=$request_id store=main; }',
 );
 
 sub segments () {

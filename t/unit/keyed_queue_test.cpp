@@ -1,0 +1,71 @@
+#include "core/table/keyed_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+namespace rate_limit {
+namespace {
+
+struct Item : KeyedQueue<Item>::Link {
+    Item(std::uint64_t key, int kind) : key(key), kind(kind) {}
+    WindowId id() const noexcept { return {key, key % 1000}; }
+    std::uint64_t key;
+    int kind;
+};
+
+class KeyedQueueTest : public ::testing::Test {
+protected:
+    void push(std::uint64_t key, int kind = 0) { queue_.push(items_.emplace_back(key, kind)); }
+    Item* find(std::uint64_t key, int kind = 0) {
+        return queue_.find(Item(key, kind).id(), [kind](const Item& item) { return item.kind == kind; });
+    }
+    std::uint64_t pop() { return queue_.pop()->key; }
+
+    std::deque<Item> items_;
+    KeyedQueue<Item> queue_;
+};
+
+TEST_F(KeyedQueueTest, EmptyHasNothing) {
+    EXPECT_TRUE(queue_.empty());
+    EXPECT_EQ(queue_.pop(), nullptr);
+    EXPECT_EQ(find(1), nullptr);
+}
+
+TEST_F(KeyedQueueTest, FindsByIdAndWhatElseIsAsked) {
+    push(7, 1);
+    push(7, 2);
+    push(8, 1);
+    EXPECT_EQ(find(7, 2), &items_[1]);
+    EXPECT_EQ(find(8, 1), &items_[2]);
+    EXPECT_EQ(find(8, 2), nullptr);
+    EXPECT_EQ(find(1007, 1), nullptr) << "another id in the same bucket";
+}
+
+TEST_F(KeyedQueueTest, ComesOutAsItCameInAndIsNotFoundAgain) {
+    constexpr std::uint64_t many = 5000;  // buckets have to grow, and are shared
+    for (std::uint64_t round = 0; round < 3; ++round) {
+        for (std::uint64_t key = 0; key < many; ++key) {
+            push(key);
+        }
+        ASSERT_EQ(queue_.size(), many);
+        for (std::uint64_t key = 0; key < many; ++key) {
+            ASSERT_NE(find(key), nullptr);
+            ASSERT_EQ(pop(), key);
+            ASSERT_EQ(find(key), nullptr);
+        }
+        EXPECT_TRUE(queue_.empty());
+    }
+}
+
+TEST_F(KeyedQueueTest, PushAndPopInTurn) {
+    for (std::uint64_t key = 0; key < 1000; ++key) {
+        push(key);
+        push(key + 1000);
+        ASSERT_EQ(pop(), key / 2 + (key % 2 != 0 ? 1000 : 0));
+    }
+    EXPECT_EQ(queue_.size(), 1000U);
+}
+
+}  // namespace
+}  // namespace rate_limit
