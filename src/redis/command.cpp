@@ -101,13 +101,17 @@ std::string_view CommandWriter::repair(const Opening& opening, bool with_text) {
 }
 
 std::string_view CommandWriter::reserve(const Opening& opening, const Wanted& wanted, bool with_text) {
-    call(ScriptName::reserve, with_text, opening.key, wanted.parts == 1 ? 6 : 7);
+    call(ScriptName::reserve, with_text, opening.key, wanted.back != 0 ? 9 : wanted.parts != 1 ? 7 : 6);
     word(wanted.limit);
     word(wanted.want);
     word(wanted.least);
     words(opening);
-    if (wanted.parts != 1) {
+    if (wanted.parts != 1 || wanted.back != 0) {
         word(wanted.parts);
+    }
+    if (wanted.back != 0) {
+        word(wanted.back);
+        word(wanted.of);
     }
     return text();
 }

@@ -25,6 +25,8 @@ struct Wanted {
     std::int64_t want = 0;
     std::int64_t least = 0;
     std::int64_t parts = 1;
+    std::int64_t back = 0;  ///< given back first, to the window that ends at `of`
+    Millis of = 0;
 };
 
 /// Encodes one Redis command at a time as a RESP array, into a buffer that is reused: no allocation once it

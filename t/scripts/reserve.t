@@ -14,7 +14,7 @@ sub reserve ($want, $least, %at) {
     my $time = $at{now} // $now;
     my $proposed = $at{proposed} // $time + $period;
     return $redis->ask('EVALSHA', $reserve, 1, 'k', $at{limit} // 10, $want, $least, $time, $proposed,
-        $at{latest} // $proposed + 60_000, $at{parts} // ());
+        $at{latest} // $proposed + 60_000, $at{parts} // ($at{back} ? 1 : ()), $at{back} ? ($at{back}, $at{of} // $reset) : ());
 }
 
 sub hold (@fields) { return $redis->hold_only('k', 500_000, @fields) }
@@ -29,6 +29,18 @@ subtest 'no window' => sub {
     is_deeply reserve(1, 1, limit => 0), [0, 0, 0], 'a limit of nothing';
     is $redis->cmd('EXISTS', 'k'), 0, 'and no window is opened';
     is_deeply reserve(25, 1), [10, 10, $reset], 'a part of it, where that will do';
+};
+
+subtest 'something to give back' => sub {
+    hold used => 9, reset => $reset;
+    is_deeply reserve(3, 3, back => 4), [3, 8, $reset], 'goes back first';
+    is_deeply reserve(6, 6, back => 1), [0, 7, $reset], 'also where nothing is granted';
+    is_deeply reserve(1, 1, back => 2, of => $reset + 1), [1, 8, $reset], 'not to another window';
+    is_deeply reserve(1, 1, back => 50), [1, 1, $reset], 'never below zero';
+    is_deeply $redis->hash('k'), {used => 1, reset => $reset}, 'stored as answered';
+    ok $redis->expires_in('k', 500_000), 'the expiry stays';
+    $redis->flush;
+    is_deeply reserve(3, 3, back => 4), [3, 3, $reset], 'nor to none';
 };
 
 subtest 'an open window' => sub {

@@ -214,13 +214,16 @@ Millis default_freshness(std::int64_t period) noexcept {
     return std::min<Millis>(1000, period);  // a thousandth of the period
 }
 
-bool may_stand_for_check(const WindowRecord& record, const Terms& terms, Millis freshness) noexcept {
+bool has_room(const WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept {
     const std::int64_t left = terms.rate.limit - taken(record);
-    const bool has_turn = record.events % check_turn < 2;  // two events may come between two requests
-    return record.answered && record.confirmed && !has_turn && left > 0 &&
-           left >= (terms.rate.limit + 19) / 20 &&
-           static_cast<std::uint32_t>(terms.now) - record.asked <= freshness &&
+    return record.confirmed && left >= cost && left >= (terms.rate.limit + 19) / 20 &&
            is_open(record, terms.rate.period, terms.now);
+}
+
+bool may_stand_for_check(const WindowRecord& record, const Terms& terms, Millis freshness) noexcept {
+    const bool has_turn = record.events % check_turn < 2;  // two events may come between two requests
+    return record.answered && !has_turn && has_room(record, terms, 1) &&
+           static_cast<std::uint32_t>(terms.now) - record.asked <= freshness;
 }
 
 void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) noexcept {

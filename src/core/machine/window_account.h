@@ -94,6 +94,10 @@ Millis default_freshness(std::int64_t period) noexcept;
 /// check finds a window that was deleted and opened anew elsewhere, of which a plain increment says nothing.
 bool may_stand_for_check(const WindowRecord& record, const Terms& terms, Millis freshness) noexcept;
 
+/// Whether a twentieth of the limit is left, and the cost fits, in a window that the truth has confirmed: an
+/// increment of its count is then unlikely to pass the limit, wherever it is answered from.
+bool has_room(const WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept;
+
 /// What a worker knows about a question that the primary answers.
 struct Question {
     std::uint32_t events = 0;  ///< the record's when the question was sent

@@ -56,6 +56,14 @@ void settle_reserved(AppliedLimit& applied, std::int64_t due, Millis now) noexce
     }
 }
 
+/// The end of the window, if this machine knows it as open with room for the request; else 0.
+Millis known_open_until(AppliedLimit& applied) noexcept {
+    const Millis now = now_millis();
+    const auto known = open_window(applied, now);
+    const bool room = applied.cost != 0 && known && has_room(*known, terms_of(applied, now), applied.cost);
+    return room && applied.shard->charges().reaches(known->reset, now) ? known->reset : 0;
+}
+
 }  // namespace
 
 bool ChargeRefund::recalls_first(const AppliedLimit& applied, bool /*alone*/) const noexcept {
@@ -68,8 +76,13 @@ Recalled ChargeRefund::recall(AppliedLimit& applied, Millis now) const noexcept 
 }
 
 void ChargeRefund::ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept {
-    applied.demand = {applied.id,   applied.verdict.rate, applied.limit.window_kind,
-                      applied.cost, applied.cost,         0};
+    applied.demand = {applied.id,
+                      applied.verdict.rate,
+                      applied.limit.window_kind,
+                      applied.cost,
+                      applied.cost,
+                      known_open_until(applied),
+                      0};
     applied.asked.emplace<Reservation>().start(*applied.shard, applied.key, applied.demand, owner);
 }
 

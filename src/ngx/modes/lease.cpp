@@ -64,8 +64,13 @@ public:
 
 Recalled Lease::recall(AppliedLimit& applied, Millis now) const noexcept {
     const Limit& limit = applied.limit;
-    applied.demand = {applied.id,   applied.verdict.rate, limit.window_kind,
-                      applied.cost, applied.cost,         static_cast<std::int64_t>(limit.lease)};
+    applied.demand = {applied.id,
+                      applied.verdict.rate,
+                      limit.window_kind,
+                      applied.cost,
+                      applied.cost,
+                      0,
+                      static_cast<std::int64_t>(limit.lease)};
     const Spending spending = consume_here(applied, applied.cost, now);
     if (!spending.consumed) {
         return ChargeRefund::recall(applied, now);

@@ -77,9 +77,7 @@ std::string_view Charges::ChargeCommand::encode(CommandWriter& writer) {
     if (owed.kind == DebtKind::refunds) {
         return writer.refund(key, owed.cost, owed.reset, with_text());
     }
-    // The increment must arrive while the window is open, whatever the network does to it on the way.
-    const Millis margin = std::max<Millis>(1000, 2 * static_cast<Millis>(charges->store_.check_timeout));
-    plain = plain && owed.reset - now >= margin;
+    plain = plain && charges->reaches(owed.reset, now);
     return plain ? writer.increment(key, owed.cost) : writer.charge(opening, owed.cost, with_text());
 }
 

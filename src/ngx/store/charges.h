@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -94,6 +95,12 @@ public:
 
     /// The primary answered a write by `fault`, one of refuses_writes().
     void refused(Fault fault, std::string_view command, const Reply& reply) noexcept;
+
+    /// Whether a plain increment that leaves now arrives while a window that ends at `reset` is open,
+    /// whatever the network does to it on the way.
+    bool reaches(Millis reset, Millis now) const noexcept {
+        return reset - now >= std::max<Millis>(1000, 2 * static_cast<Millis>(store_.check_timeout));
+    }
 
     /// The primary has taken a write: it gave an answer that a replica would not give.
     void proven() noexcept {

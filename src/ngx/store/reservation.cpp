@@ -9,12 +9,14 @@
 namespace rate_limit {
 
 /// Belongs to the node until it is answered; `reservation` is null when the request is gone.
+///
+/// Where the window is known to be open with room, a plain increment does: its answer is the new count. If
+/// that is above the limit, the cost goes back, and the script decides. If it is the cost alone, the key may
+/// not have been there, and is repaired as after a charge.
 class ReservationCommand final : public ReserveCommand {
 public:
-    std::string_view encode(CommandWriter& writer) override {
-        sent = true;
-        return ReserveCommand::encode(writer);
-    }
+    std::string_view encode(CommandWriter& writer) override;
+    const char* name() const noexcept override;
     bool wanted() const noexcept override { return reservation != nullptr; }
     void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
 
@@ -25,63 +27,148 @@ public:
 private:
     friend class Reservation;
 
-    void take_answer(Node& from, Delivery delivery, const Reply* reply) noexcept;
-    void part_with(Delivery delivery, const Reply* reply) noexcept;
+    enum class Step : unsigned char { increment, repair, script };
+
+    /// What became of it.
+    struct Result {
+        Delivery delivery;
+        Fault fault = Fault::none;
+        std::int64_t granted = 0;
+        Window window;
+    };
+
+    bool awaited() const noexcept { return reservation != nullptr && reservation->waiting(); }
+    bool goes_on(Node& from, const Reply& reply) noexcept;
+    bool counted(Node& from, const Reply& reply) noexcept;
+    Result result_of(Node& from, Delivery delivery, const Reply* reply) noexcept;
+    Result granted(const Window& window) const noexcept;
+    void tell(const Result& result) noexcept;
+    void part_with(const Result& result) noexcept;
+
+    Step step_ = Step::script;
 };
 
+std::string_view ReservationCommand::encode(CommandWriter& writer) {
+    const Millis now = now_millis();
+    sent = true;
+    if (step_ == Step::repair) {
+        return writer.repair(opening_at(now), with_text());
+    }
+    if (step_ == Step::increment && !charges->reaches(demand.open_until, now)) {
+        step_ = Step::script;
+    }
+    return step_ == Step::increment ? writer.increment(key, demand.want) : ReserveCommand::encode(writer);
+}
+
+const char* ReservationCommand::name() const noexcept {
+    return step_ == Step::increment ? "HINCRBY"
+           : step_ == Step::repair  ? script(ScriptName::repair).file
+                                    : ReserveCommand::name();
+}
+
 void ReservationCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
-    const bool awaited = reservation != nullptr && reservation->waiting();
-    if (delivery == Delivery::answered && awaited && send_text(from, *reply)) {
+    if (delivery == Delivery::answered && goes_on(from, *reply)) {
         return;
     }
+    const Result result = result_of(from, delivery, reply);
     if (reservation != nullptr) {
-        take_answer(from, delivery, reply);
+        tell(result);
     } else {
-        part_with(delivery, reply);
+        part_with(result);
     }
     FreeList<ReservationCommand>::common().put_back(*this);
 }
 
+/// True: one more command is on its way.
+bool ReservationCommand::goes_on(Node& from, const Reply& reply) noexcept {
+    if (step_ == Step::increment) {
+        return counted(from, reply);
+    }
+    // Who is gone needs no grant; but what was charged goes back, and a key is repaired.
+    const bool needed = awaited() || back != 0 || step_ == Step::repair;
+    return needed && send_text(from, reply);
+}
+
+bool ReservationCommand::counted(Node& from, const Reply& reply) noexcept {
+    std::int64_t used = 0;
+    if (is_broken_count(reply)) {
+        step_ = Step::script;  // which opens the window anew
+    } else if (read_increment(reply, used) != Fault::none ||
+               (used <= demand.rate.limit && used != demand.want)) {
+        return false;
+    } else if (used == demand.want) {
+        step_ = Step::repair;
+    } else {
+        step_ = Step::script;
+        back = demand.want;
+    }
+    from.submit(*this);
+    return true;
+}
+
+ReservationCommand::Result ReservationCommand::granted(const Window& window) const noexcept {
+    return {Delivery::answered, Fault::none, demand.want, window};
+}
+
+ReservationCommand::Result ReservationCommand::result_of(Node& from, Delivery delivery,
+                                                         const Reply* reply) noexcept {
+    Result result{delivery, Fault::none, 0, {}};
+    if (step_ == Step::repair) {  // the increment has been answered, whatever becomes of this
+        Window window;
+        const bool repaired = delivery == Delivery::answered && read_charge(*reply, window) == Fault::none;
+        return granted(repaired && window.reset != 0 ? window : Window{demand.want, demand.open_until});
+    }
+    if (delivery == Delivery::answered && step_ == Step::increment) {
+        Window window{0, demand.open_until};
+        result.fault = read_increment(*reply, window.used);
+        blame(from, result.fault, *reply);
+        return result.fault == Fault::none ? granted(window) : result;
+    }
+    if (delivery == Delivery::answered) {
+        result.fault = awaited() ? judge(from, *reply, result.granted, result.window)
+                                 : read(*reply, result.granted, result.window);
+    }
+    if (back != 0 && (delivery == Delivery::unsent || result.fault != Fault::none)) {
+        charges->refund(key, demand, back, demand.open_until);
+    }
+    return result;
+}
+
 /// The request is still there. If it does not wait any more, it is not told; it will look.
-void ReservationCommand::take_answer(Node& from, Delivery delivery, const Reply* reply) noexcept {
+void ReservationCommand::tell(const Result& result) noexcept {
     Reservation& of = *reservation;
     of.command_ = nullptr;
-    if (delivery == Delivery::in_doubt) {
+    if (result.delivery == Delivery::in_doubt) {
         of.in_doubt_ = true;
         charges->doubt_reservation();
     }
+    of.granted_ = result.granted;
+    of.window_ = result.window;
     if (!of.waiting()) {
-        if (delivery == Delivery::answered) {
-            (void)read(*reply, of.granted_, of.window_);
-        }
-    } else if (delivery != Delivery::answered) {
+        return;
+    }
+    if (result.delivery != Delivery::answered) {
         of.end(no_answer);  // perhaps it granted it: it is not asked again
     } else {
-        const Fault fault = judge(from, *reply, of.granted_, of.window_);
-        of.end(fault == Fault::none ? nullptr : explain(fault));
+        of.end(result.fault == Fault::none ? nullptr : explain(result.fault));
     }
 }
 
 /// The request is gone: it owes what it left with, and the rest is given back.
-void ReservationCommand::part_with(Delivery delivery, const Reply* reply) noexcept {
-    if (delivery == Delivery::in_doubt) {
+void ReservationCommand::part_with(const Result& result) noexcept {
+    if (result.delivery == Delivery::in_doubt) {
         owed ? charges->doubt(*owed) : charges->doubt_reservation();
         return;
     }
-    std::int64_t granted = 0;
-    Window window;
-    if (delivery == Delivery::answered) {
-        (void)read(*reply, granted, window);
-    }
     const std::int64_t cost = owed ? owed->cost : 0;
-    if (granted > cost) {
-        charges->refund(key, demand, granted - cost, window.reset);
+    if (result.granted > cost) {
+        charges->refund(key, demand, result.granted - cost, result.window.reset);
     }
-    if (granted < cost) {
+    if (result.granted < cost) {
         Charge rest;
         rest.key = key;
         rest.owed = *owed;
-        rest.owed.cost -= granted;
+        rest.owed.cost -= result.granted;
         charges->charge(rest);
     } else if (owed) {
         charges->stop_awaiting(*owed);
@@ -101,6 +188,8 @@ void Reservation::start(Shard& shard, std::string_view key, const Demand& demand
         command.reservation = this;
         command.owed.reset();
         command.sent = false;
+        command.step_ =
+            demand.open_until != 0 ? ReservationCommand::Step::increment : ReservationCommand::Step::script;
         command_ = &command;
         command.charges->go_before();
         node->submit(command);

@@ -8,15 +8,21 @@ void ReserveCommand::begin(std::string_view of_window, const Demand& what, Charg
     key.assign(of_window);
     demand = what;
     parts = 1;
+    back = 0;
     charges = &of;
     begin_by_digest();
 }
 
 std::string_view ReserveCommand::encode(CommandWriter& writer) {
     sent_at_ = now_millis();
-    const Opening opening{key, sent_at_, propose_reset(demand.window_kind, demand.rate.period, sent_at_),
-                          latest_reset(demand.rate.period, sent_at_)};
-    return writer.reserve(opening, {demand.rate.limit, demand.want, demand.least, parts}, with_text());
+    return writer.reserve(opening_at(sent_at_),
+                          {demand.rate.limit, demand.want, demand.least, parts, back, demand.open_until},
+                          with_text());
+}
+
+Opening ReserveCommand::opening_at(Millis now) const noexcept {
+    return {key, now, propose_reset(demand.window_kind, demand.rate.period, now),
+            latest_reset(demand.rate.period, now)};
 }
 
 Fault ReserveCommand::read(const Reply& reply, std::int64_t& granted, Window& window) const noexcept {
@@ -26,19 +32,23 @@ Fault ReserveCommand::read(const Reply& reply, std::int64_t& granted, Window& wi
 
 Fault ReserveCommand::judge(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept {
     const Fault fault = read(reply, granted, window);
-    if (fault == Fault::none) {
-        node.served();
-        if (granted != 0) {
-            charges->proven();
-        }
-    } else {
-        // Errors other than READONLY may concern reservations alone: charges find out by themselves.
-        const Blame blame = node.blame(fault, name(), reply, Access::write);
-        if (blame == Blame::writes && fault == Fault::readonly) {
-            charges->refused(fault, name(), reply);
-        }
+    blame(node, fault, reply);
+    if (granted != 0) {
+        charges->proven();
     }
     return fault;
+}
+
+void ReserveCommand::blame(Node& node, Fault fault, const Reply& reply) noexcept {
+    if (fault == Fault::none) {
+        node.served();
+        return;
+    }
+    // Errors other than READONLY may concern reservations alone: charges find out by themselves.
+    const Blame blame = node.blame(fault, name(), reply, Access::write);
+    if (blame == Blame::writes && fault == Fault::readonly) {
+        charges->refused(fault, name(), reply);
+    }
 }
 
 }  // namespace rate_limit

@@ -23,16 +23,22 @@ protected:
     /// Throws std::bad_alloc. `charges`: of the same primary.
     void begin(std::string_view key, const Demand& what, Charges& of);
 
+    Opening opening_at(Millis now) const noexcept;
+
     /// The answer as it is. What is granted is 0 on any fault.
     Fault read(const Reply& reply, std::int64_t& granted, Window& window) const noexcept;
 
     /// As read(); it also tells the node and the charges what the reply says about them.
     Fault judge(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept;
 
+    /// Tells the node what the reply says about it.
+    void blame(Node& node, Fault fault, const Reply& reply) noexcept;
+
     Charges* charges = nullptr;
     std::string key;
     Demand demand;           // `want` and `least` as they are sent
     std::int64_t parts = 1;  // the script grants at most one of this many parts of what is left
+    std::int64_t back = 0;  // was charged to the window that ends at `demand.open_until`, and goes back first
 
 private:
     Millis sent_at_ = 0;

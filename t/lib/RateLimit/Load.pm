@@ -9,6 +9,8 @@ package RateLimit::Load;
 #   my @statuses = storm(\@nginx, connections => 100, ...);    # the same at each of two at the same time: all their statuses
 #   my $count = statuses(@responses);     # {200 => 5, 429 => 3995}
 #
+# port => [PORT, ...]: connections lead to them in turn.
+#
 # Responses come in the order of the requests. A connection that the server closes is opened again; a
 # request that got no answer has a response of status 0. keepalive => 0: a connection for each request;
 # timeout => SECONDS for the whole run (default 120).
@@ -36,7 +38,7 @@ sub parallel (%opt) {
     my $run = bless {
         texts => \@texts, next => 0, responses => [], open => {}, read => '', write => '',
         keepalive => $opt{keepalive} // 1, method => $opt{method} // 'GET',
-        peer => pack_sockaddr_in($opt{port}, INADDR_LOOPBACK),
+        peers => [map { pack_sockaddr_in($_, INADDR_LOOPBACK) } ref $opt{port} ? @{$opt{port}} : $opt{port}],
     }, __PACKAGE__;
     my $connections = $opt{connections} // 10;
     $connections = @texts if $connections > @texts;
@@ -76,7 +78,8 @@ sub connect_next ($run) {
     return if $run->{next} >= @{$run->{texts}};
     socket my $socket, PF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0 or croak "socket: $!";
     setsockopt $socket, IPPROTO_TCP, TCP_NODELAY, 1;
-    connect $socket, $run->{peer} or $! == EINPROGRESS or croak "connect: $!";
+    my $peer = $run->{peers}[$run->{turn}++ % @{$run->{peers}}];
+    connect $socket, $peer or $! == EINPROGRESS or croak "connect: $!";
     my $number = fileno $socket;
     my $connection = $run->{open}{$number} = {socket => $socket, number => $number, buffer => ''};
     vec($run->{read}, $number, 1) = 1;
