@@ -49,7 +49,7 @@ sub throughput ($self, $connections) {
 sub cells ($self, $connections, $row) {
     my $runs  = $self->{measured}{$connections}{$row->{name}};
     my $bare  = $self->{measured}{$connections}{$row->{base}};
-    my $redis = @{$row->{redis}} > 0;
+    my $redis = @{$row->{primary}} > 0;
     my $shown = sub ($format, $figure) { spread($format, map { $_->{$figure} } @$runs) };
     my $ratio = sub ($figure) {
         spread('%.2f', map { $runs->[$_]{$figure} / $bare->[$_]{$figure} } $bare ? 0 .. $#$runs : ());

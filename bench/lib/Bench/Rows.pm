@@ -139,7 +139,8 @@ sub start_row ($name, %with) {
     );
     return start_again({
         name => $name, title => $title{$kind} . ($before ? ', before' : ''), settings => \%nginx,
-        redis => $prefix ? [$with{shards}->primary(0), $with{shards}->replica(0, 0)] : [],
+        primary => $prefix ? [$with{shards}->primaries] : [],
+        replica => $prefix ? [map { $with{shards}->replicas($_) } 0 .. $with{shards}->names - 1] : [],
         prefix => $prefix, admitted => 0, leases => $kind eq 'lease',
         of_module => scalar $name =~ /^(?:module|refund|lease|rejected)$/,
         $name =~ /429|rejected/
