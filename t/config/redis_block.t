@@ -14,6 +14,7 @@ my @good = (
     'shard a.b-C_9 replica=127.0.0.1:2 weight=1000000 primary=127.0.0.1',
     'shard a primary=[::1]:1 replica=[::1] replica=unix:/run/redis.sock',
     "$shard; check_timeout 1ms; charge_timeout 2s; connect_timeout 10s",
+    (map { "$shard; fresh $_" } qw(auto off 1ms 500ms 2s)),
     "$shard; prefix a:b",
     "$shard; prefix \"\"",
     "$shard; key_digest off",
@@ -46,6 +47,7 @@ my @bad = (
 
     (map { my $d = $_; map { ["$d $_", qr/invalid time ".*" in "$d": write it as 100ms or 5s, at least 1ms/] } '0', '0ms', '-1', '1x', '1.5s', '""' }
         'check_timeout', 'charge_timeout', 'connect_timeout'),
+    (map { ["fresh $_", qr/invalid "fresh .*": it is "auto", "off" or a time such as 500ms/] } 'on', '0', '-1s', '1.5s', '""'),
     ['prefix ' . 'a' x 65,  qr/"prefix a+" is too long: it takes up to 64 bytes/],
     (map { ["key_digest $_", qr/invalid "key_digest .*": it is "off", "sha256" or "hmac:FILE"/] } 'on', 'md5', 'sha256:x', '""', 'hmac'),
     (map { ["database $_", qr/invalid "database .*": it is a number from 0 to 1000000/] } '-1', 'x', '1000001', '""'),
@@ -53,7 +55,7 @@ my @bad = (
     (map { my $d = $_; map { ["$d$_", qr/: the file ".*" cannot be read or is empty: give the path of a file with the secret/] }
         "$folder/missing", "$folder/empty", $folder, 'relative/missing' } 'password file:', 'key_digest hmac:'),
     (map { [$_, qr/"\w+" in "rate_limit_redis" takes one value: "\w+ VALUE;"/] }
-        'prefix', 'prefix a b', 'username', 'password a b', 'database', 'check_timeout', 'key_digest', 'check_timeout 1s 2s'),
+        'prefix', 'prefix a b', 'username', 'password a b', 'database', 'check_timeout', 'fresh', 'key_digest', 'check_timeout 1s 2s'),
     ['timeout 5s', qr/unknown directive "timeout" in "rate_limit_redis": it takes shard, check_timeout, .* and database/],
     ['rate_limit 1r/s', qr/unknown directive "rate_limit" in "rate_limit_redis": it takes shard/],
 );
