@@ -280,6 +280,11 @@ bench-table:
 	$(BUILD)/bench/table
 	$(BUILD)/bench/walk
 
+bench-accuracy:
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
+	+@$(recurse) module
+	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' bench/accuracy
+
 bench-plot:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
 	+@$(recurse) module

@@ -1,0 +1,46 @@
+# Whatever happens to a primary at 10,000 charges a second, each time at most one batch of charges a worker is in doubt: its
+# connection is cut, with and without answers under way, it freezes, it restarts. What is stored is never more than what was
+# admitted, and less only by what is in doubt. CUTS says how often it happens.
+
+use RateLimit::Test;
+
+use constant {RATE => 10_000, CONNECTIONS => 16, KEYS => 2000, SECONDS_A_CUT => 0.4};
+
+my $cuts    = $ENV{CUTS} // 16;
+my $primary = RateLimit::Redis->start(appendonly => 1);
+my $replica = RateLimit::Redis->start(replica_of => $primary);
+my $proxy   = RateLimit::Proxy->start(to => $primary->port);
+my $nginx   = RateLimit::Nginx->with_limit('100000000r/d', redis_block('main', [$proxy, $replica], 'check_timeout 1s;'),
+    workers => 2, more => 'keepalive_requests 1000000000;', key => '$arg_k', log_level => 'error');
+my $flood = RateLimit::Flood->start(
+    port => $nginx->port, uris => [map { "/x?k=$_" } 1 .. KEYS], requests => int(RATE * (1 + $cuts * SECONDS_A_CUT)),
+    connections => CONNECTIONS, rate => RATE / CONNECTIONS);
+let_pass(0.5);
+
+my %happens = (
+    cut    => sub { $proxy->drop(1) },
+    stall  => sub { $proxy->stall('answers'); let_pass(0.02); $proxy->drop(1); $proxy->flow },
+    freeze => sub { $primary->freeze; let_pass(0.15); $proxy->drop(1); $primary->thaw },
+    stop   => sub { $primary->restart },
+);
+my @kinds = sort keys %happens;
+for my $nth (1 .. $cuts) {
+    my $end = monotonic() + SECONDS_A_CUT;
+    $happens{$kinds[$nth % @kinds]}->();
+    let_pass($end - monotonic()) if monotonic() < $end;
+}
+my $admitted = $flood->counts->{2};
+wait_until { $nginx->http->get('/x?k=1'); ++$admitted; $primary->cmd('PING') eq 'PONG' } what => 'the primary';
+$nginx->stop;
+
+my $stored  = sum0 map { $_ // 0 } $primary->used_of('default/86400', 1 .. KEYS);
+my @doubts  = $nginx->error_log =~ /rate limit: (\d+) charges for \S+ \S+ of "main" were sent and not answered/g;
+my $doubt   = sum0 @doubts;
+cmp_ok $stored, '<=', $admitted, "of $admitted admitted $stored are stored";
+cmp_ok $stored, '>=', $admitted - $doubt, "the others are in doubt: $doubt";
+is $nginx->count_log(qr/were dropped|are lost/), 0, 'none is lost in another way';
+# A worker's charges of 2 ms are ten; a busy machine gathers more.
+cmp_ok $doubt / $cuts, '<', 200, sprintf '%.1f charges a cut', $doubt / $cuts;
+diag sprintf '%d cuts of %d charges: %d in doubt, %d missing', $cuts, $admitted, $doubt, $admitted - $stored;
+
+done;
