@@ -30,7 +30,7 @@ wait_until { $redis{'b'}->used('full') == 5 && $redis{'b'}->used('part') == 5 } 
 $nginx->reload(http => http('a'), wait_old => 1);
 is get('other')->status, 200, 'the old shard is in the configuration again, and away';
 $redis{a}->restart;
-wait_until { $redis{'a'}->used('part') == 5 } what => 'what waited, at the old shard';
+wait_until { $redis{'a'}->used('part') == 5 && $redis{'a'}->used('other') == 1 } what => 'what waited, at the old shard';
 $nginx->stop;
 is_deeply [map { $redis{'b'}->used($_) } qw(full part)], [5, 5], 'nothing of it at the new one';
 is $nginx->count_log(qr/are lost/), 0, 'and nothing is lost';

@@ -133,7 +133,8 @@ char* set_fresh(ngx_conf_t* cf, StoreConf& store) {
     } else if (view(text) != "auto") {
         return ngx_parse_time(&text, 0) > 0
                    ? set_time(cf, store.fresh, false)
-                   : refuse(cf, "invalid \"fresh %V\": it is \"auto\", \"off\" or a time such as 500ms", &text);
+                   : refuse(cf, "invalid \"fresh %V\": it is \"auto\", \"off\" or a time such as 500ms",
+                            &text);
     }
     return NGX_CONF_OK;
 }
@@ -263,10 +264,11 @@ char* set_directive(ngx_conf_t* cf, StoreConf& store) {
     const auto* known = std::find_if(std::begin(directives), std::end(directives),
                                      [directive](const Directive& each) { return each.name == directive; });
     if (known == std::end(directives)) {
-        return refuse(cf,
-                      "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, check_timeout, "
-                      "charge_timeout, connect_timeout, fresh, prefix, key_digest, username, password and database",
-                      &words[0]);
+        return refuse(
+            cf,
+            "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, check_timeout, "
+            "charge_timeout, connect_timeout, fresh, prefix, key_digest, username, password and database",
+            &words[0]);
     }
     if (cf->args->nelts != 2) {
         return refuse(cf, "\"%V\" in \"rate_limit_redis\" takes one value: \"%V VALUE;\"%s", &words[0],

@@ -369,13 +369,14 @@ void Charges::submit(ChargeCommand& command) noexcept {
     nodes_.primary().submit(command);
 }
 
-/// Sends the next batch when it is time. If one is under way, its end calls this again.
+/// Sends the next batch when it is time; while charges wait from before, without a pause. If one is under
+/// way, its end calls this again.
 void Charges::send_batch() noexcept {
     if (under_way_ != 0 || batch_.armed()) {
         return;
     }
     const ngx_msec_t since = ngx_current_msec - sent_;
-    if (since < pause && has_exact_timers()) {
+    if (since < pause && waiting_.count() == 0 && has_exact_timers()) {
         batch_.set(pause - since);
     } else {
         batch_.set_to_end_of_turn();  // with all charges of this turn

@@ -21,7 +21,8 @@ sub start ($class) {
     my $reset = (time + 1800) . '000';
     my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
         return fallback($words) if $words->[0] !~ /^(?:hmget|hincrby|evalsha)$/;
-        my $answer = $words->[0] eq 'hmget' ? hmget(7, $reset) : array(integer(1), integer(8), integer($reset));
+        my $answer = $words->[0] eq 'hmget' ? hmget(7, $reset)
+            : $words->[0] eq 'hincrby' ? integer(9) : array(integer(1), integer(8), integer($reset));
         return $conn->state('held') && "@$words" =~ /:held\b/ ? $conn->hold('gate', $answer) : $answer;
     });
     my $nginx = RateLimit::Nginx->start(
@@ -48,7 +49,7 @@ sub round ($self, $uri, @new) {
     $redis->set(held => 1);
     my $asked   = monotonic();
     my @clients = $nginx->begin($uri, 'X-Key' => 'held');
-    wait_until { $redis->commands($uri eq '/x' ? 'hmget' : 'evalsha') } what => 'what it asks';
+    wait_until { $uri eq '/x' ? $redis->commands('hmget') : $redis->writes } what => 'what it asks';
     kill STOP => $self->{worker};
     my $in_time = monotonic() - $asked < 0.15;
     let_pass(0.7);
