@@ -91,7 +91,7 @@ valgrind_tests := $(addprefix t/,modes/check_charge/check_then_charge.t request/
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
-.PHONY: all module deps hiredis run demo test unit prove bench bench-table bench-plot versions sanitize valgrind fuzz fuzzers \
+.PHONY: all module deps hiredis run demo test unit prove bench bench-accuracy bench-table bench-plot versions sanitize valgrind fuzz fuzzers \
     lint format-check layer-check tidy install uninstall clean distclean help FORCE
 .DELETE_ON_ERROR:
 
@@ -109,6 +109,7 @@ help:
 	@echo 'make sanitize   the tests, with nginx and module built with AddressSanitizer and UBSan'
 	@echo 'make bench      side by side: plain nginx, limit_req, Lua, this module; writes docs/benchmarks.md; OTHER_MODULE=another build of it'
 	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens'
+	@echo 'make bench-accuracy  how many requests over the limit two machines admit, with fresh views and without'
 	@echo 'make bench-plot    draws docs/lease.svg: how many requests reach Redis'
 	@echo 'make valgrind   some tests under valgrind'
 	@echo 'make fuzz       each parser fed with noise for SECONDS ($(SECONDS))'

@@ -52,7 +52,10 @@ std::string_view ReservationCommand::encode(CommandWriter& writer) {
     const Millis now = now_millis();
     sent = true;
     if (step_ == Step::repair) {
-        return writer.repair(opening_at(now), with_text());
+        Opening opening = opening_at(now);
+        // Clients have seen the end that was known.
+        opening.proposed = demand.open_until > now ? demand.open_until : opening.proposed;
+        return writer.repair(opening, with_text());
     }
     if (step_ == Step::increment && !charges->reaches(demand.open_until, now)) {
         step_ = Step::script;

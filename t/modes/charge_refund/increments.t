@@ -23,7 +23,9 @@ my $nginx = RateLimit::Nginx->start(
 sub sends ($cost, $key = 'k') {
     $redis->forget;
     my $r = $nginx->get("/x?cost=$cost", 'X-Key' => $key);
-    my @sent = map { $_->[0] eq 'hincrby' ? "+$_->[3]" : join ' ', @$_ - 4, @$_ > 11 ? @$_[11, 12] : () } $redis->writes;
+    my @sent = map {
+        $_->[0] eq 'hincrby' ? "+$_->[3]" : join ' ', @$_ - 4, @$_ > 11 ? @$_[11, 12] : @$_ == 7 ? $_->[5] : ()
+    } $redis->writes;
     return [outcome($r), limits($r)->{used}, @sent];
 }
 
@@ -33,7 +35,7 @@ $redis->set(count => 20);
 is_deeply sends(5), ['200 PASSED', 20, '+5'], 'then an increment does';
 is_deeply sends(0), ['200 PASSED', 10, '6'], 'a cost of nothing asks the script';
 $redis->set(count => 5);
-is_deeply sends(5), ['200 PASSED', 5, '+5', '3'], 'the cost alone: the key is repaired';
+is_deeply sends(5), ['200 PASSED', 5, '+5', "3 $reset"], 'the cost alone: the key is repaired, and keeps the end';
 $redis->set(count => 101);
 $redis->set(used => 96);
 is_deeply sends(4), ['200 PASSED', 100, '+4', "9 4 $reset"], 'above the limit: it goes back, and the script decides';
