@@ -48,6 +48,7 @@ is windows_of('/x', '', $unix), 'not limited', 'a unix peer has no address';
 is_window windows_of('/x', '192.0.2.8', $unix), ('192.0.2.8') x 2, 'unless realip gives it one';
 
 is_deeply [map { $nginx->get('/few')->status } 1 .. 3], [200, 200, 429], 'a limit';
+wait_until { $redis->used('addr:127.0.0.1', 'core/3600') == 2 } what => 'its charges';
 is $redis->cmd('DEL', 'rl:core/3600:addr:127.0.0.1'), 1, 'its window is deleted by the name that an operator types';
 wait_until { $nginx->get('/few')->status == 200 } what => 'a fresh allowance';
 
