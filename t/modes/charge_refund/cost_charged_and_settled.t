@@ -85,9 +85,11 @@ $http = slow('/up/slow?cost=1', 'window');
 my $other = slow('/up/slow?cost=1', 'deleted');
 $redis->cmd('HSET', 'rl:default/3600:window', used => 7, reset => $reset - 60_000);
 $redis->cmd('DEL', 'rl:default/3600:deleted');
+my $calls = $redis->script_calls;
 $backend->release('gate');
 is_deeply statuses(map { $_->response } $http, $other), {200 => 2}, 'another window has opened meanwhile, or none';
 $nginx->wait_line('ends', "200 /up/slow?cost=1 $_") for qw(window deleted);
+wait_until { $redis->script_calls == $calls + 2 } what => 'what they give back';
 
 $redis->cmd('SCRIPT', 'FLUSH');
 my $texts = $redis->calls('eval');
