@@ -8,9 +8,9 @@
 #include "ngx/base/log_throttle.h"
 #include "ngx/base/timer.h"
 #include "ngx/base/zone.h"
+#include "ngx/charges/backlog.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/redis_conf.h"
-#include "ngx/store/backlog.h"
 #include "ngx/store/store.h"
 
 namespace rate_limit {

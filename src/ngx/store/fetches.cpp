@@ -5,9 +5,9 @@
 #include "core/free_list.h"
 #include "core/machine/tokens.h"
 #include "ngx/base/zone.h"
+#include "ngx/charges/charges.h"
+#include "ngx/charges/nodes.h"
 #include "ngx/conf/redis_conf.h"
-#include "ngx/store/charges.h"
-#include "ngx/store/nodes.h"
 #include "ngx/store/reserve_command.h"
 #include "redis/decode.h"
 

@@ -6,8 +6,8 @@
 #include "core/machine/debt_record.h"
 #include "core/machine/note_walk.h"
 #include "ngx/base/queue.h"
+#include "ngx/charges/demand.h"
 #include "ngx/store/answer.h"
-#include "ngx/store/demand.h"
 
 namespace rate_limit {
 

@@ -2,8 +2,8 @@
 
 #include <string_view>
 
+#include "ngx/charges/demand.h"
 #include "ngx/store/answer.h"
-#include "ngx/store/demand.h"
 
 namespace rate_limit {
 

@@ -1,6 +1,6 @@
 #include "ngx/store/reserve_command.h"
 
-#include "ngx/store/charges.h"
+#include "ngx/charges/charges.h"
 
 namespace rate_limit {
 

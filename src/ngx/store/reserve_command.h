@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/limit/window.h"
-#include "ngx/store/demand.h"
+#include "ngx/charges/demand.h"
 #include "ngx/wire/script_command.h"
 #include "redis/decode.h"
 

@@ -18,7 +18,7 @@ void Shard::on_usable(Node& node) noexcept {
 
 void Shard::on_unusable(Node& node) noexcept {
     if (node.is_primary()) {
-        charges_.lose_primary();
+        charges_.close_gate();
     }
 }
 

@@ -2,10 +2,10 @@
 
 #include <string_view>
 
+#include "ngx/charges/charges.h"
+#include "ngx/charges/nodes.h"
 #include "ngx/conf/redis_conf.h"
-#include "ngx/store/charges.h"
 #include "ngx/store/fetches.h"
-#include "ngx/store/nodes.h"
 
 namespace rate_limit {
 

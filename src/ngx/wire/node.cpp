@@ -149,7 +149,7 @@ Command* Node::take_sent() noexcept {
 
 /// nginx may close a connection on which nothing waits, and a worker may leave that waits for no answer.
 void Node::mark_idle() noexcept {
-    connection_.set_idle(sent_.empty() && unsent_.empty());
+    connection_.set_idle(sent_.empty() && unsent_.empty() && !expects_more_);
     watch_.keep_worker(!sent_.empty());
 }
 

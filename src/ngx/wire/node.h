@@ -75,6 +75,13 @@ public:
     /// comes back unsent before this returns.
     void submit(Command& command) noexcept;
 
+    /// The caller has more to send before long, or has no more: until then nginx does not close the
+    /// connection of a leaving worker as idle.
+    void expect_more(bool more) noexcept {
+        expects_more_ = more;
+        mark_idle();
+    }
+
     /// A command was answered by an error, which is counted. If the node is to blame (loading, masterdown…),
     /// it is down until a probe says better.
     Blame blame(Fault fault, std::string_view command, const Reply& reply, Access access) noexcept;
@@ -179,6 +186,7 @@ private:
     bool leaving_ = false;  // reconnect() was called: the connection closes once all is answered
     bool takes_writes_ = true;
     bool told_to_reload_ = false;
+    bool expects_more_ = false;
     ngx_msec_t made_good_ = 0;     // when a lost connection was last replaced at once
     bool may_reconnect_ = false;   // a command was answered since then
     unsigned refused_probes_ = 0;  // in a row, on this connection

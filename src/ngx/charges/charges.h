@@ -9,9 +9,9 @@
 #include "core/limit/window.h"
 #include "core/table/keyed_queue.h"
 #include "ngx/base/timer.h"
-#include "ngx/store/backlog.h"
-#include "ngx/store/losses.h"
-#include "ngx/store/nodes.h"
+#include "ngx/charges/backlog.h"
+#include "ngx/charges/losses.h"
+#include "ngx/charges/nodes.h"
 #include "ngx/wire/outage_log.h"
 
 namespace rate_limit {
@@ -44,7 +44,8 @@ struct Charge {
 /// connection, for the address may lead to another server by then.
 class Charges {
 public:
-    /// Milliseconds between two batches.
+    /// Milliseconds between two batches; none with timer_resolution, as nginx looks at its timers no oftener
+    /// than that.
     static constexpr ngx_msec_t pause = 2;
 
     /// How many commands one batch has at most, so that no turn of the event loop is long.
@@ -90,8 +91,9 @@ public:
     /// Sends what is left, all of it: the worker, or its configuration, is at its end.
     void send_last() noexcept;
 
-    /// The primary is not usable any more. When it is back, a probe has to show that it takes writes.
-    void lose_primary() noexcept;
+    /// The primary is not usable any more, or takes no writes: a probe has to show that it does again. What
+    /// is queued waits in the backlog.
+    void close_gate() noexcept;
 
     /// The primary answered a write by `fault`, one of refuses_writes().
     void refused(Fault fault, std::string_view command, const Reply& reply) noexcept;
@@ -148,7 +150,6 @@ private:
     void send_backlog() noexcept;
     bool may_probe() const noexcept;
     void open_gate() noexcept;
-    void close_gate() noexcept;
     void wait(const std::string& key, Debt owed) noexcept;
     void ended(bool probe) noexcept;
     void drop_closed(Millis now) noexcept;
@@ -158,6 +159,7 @@ private:
     const StoreConf& store_;
     Nodes& nodes_;  // of the shard
     Backlog waiting_;
+    const ngx_msec_t pause_;
     KeyedQueue<ChargeCommand> queued_;  // for the next batch; empty while the gate is not open
     std::size_t under_way_ = 0;         // commands of the present batch that have not ended
     ngx_msec_t sent_ = 0;               // when that left

@@ -1,4 +1,4 @@
-#include "ngx/store/backlog.h"
+#include "ngx/charges/backlog.h"
 
 #include "ngx/base/zone.h"
 #include "redis/shard_choice.h"

@@ -1,10 +1,10 @@
-#include "ngx/store/charges.h"
+#include "ngx/charges/charges.h"
 
 #include <algorithm>
 
 #include "core/free_list.h"
 #include "ngx/base/zone.h"
-#include "ngx/store/demand.h"
+#include "ngx/charges/demand.h"
 #include "ngx/wire/script_command.h"
 #include "redis/decode.h"
 #include "redis/server_words.h"
@@ -17,8 +17,6 @@ std::string name_of(const StoreConf& store, const Node& primary) {
     return std::string("primary ") + primary.name() + " of \"" + store.name + "\"";
 }
 
-/// With timer_resolution, nginx looks at its timers no oftener than that: then batches follow one another
-/// without a pause.
 bool has_exact_timers() noexcept {
     return reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module))
                ->timer_resolution == 0;
@@ -189,6 +187,7 @@ Charges::Charges(const StoreConf& store, std::string_view shard, Nodes& nodes) n
     : store_(store),
       nodes_(nodes),
       waiting_(*store.zone, shard_digest(store.name, shard)),
+      pause_(has_exact_timers() ? pause : 0),
       lost_(name_of(store, nodes.primary()), Counters<Loss>(store.zone->counters(), {store.name, shard, {}})),
       refusals_(name_of(store, nodes.primary()), "takes charges again") {}
 
@@ -225,6 +224,7 @@ void Charges::charge(const Charge& charge) noexcept {
         command.plain = charge.open;
         if (gate_ == Gate::open) {
             queued_.push(command);
+            nodes_.primary().expect_more(true);
             send_batch();
         } else if (may_probe()) {
             gate_ = Gate::probing;
@@ -299,16 +299,13 @@ void Charges::wait(const std::string& key, Debt owed) noexcept {
     }
 }
 
-void Charges::lose_primary() noexcept {
-    close_gate();
-}
-
 void Charges::close_gate() noexcept {
     gate_ = gate_ == Gate::open ? Gate::closed : gate_;
     while (ChargeCommand* command = queued_.pop()) {
         wait(command->key, command->owed);
         ChargeCommand::put_back(*command);
     }
+    nodes_.primary().expect_more(false);
 }
 
 /// Not before the next try is due.
@@ -376,8 +373,8 @@ void Charges::send_batch() noexcept {
         return;
     }
     const ngx_msec_t since = ngx_current_msec - sent_;
-    if (since < pause && waiting_.count() == 0 && has_exact_timers()) {
-        batch_.set(pause - since);
+    if (since < pause_ && waiting_.count() == 0) {
+        batch_.set(pause_ - since);
     } else {
         batch_.set_to_end_of_turn();  // with all charges of this turn
     }
@@ -409,6 +406,7 @@ void Charges::send_queued(std::size_t most) noexcept {
         command->plain = command->plain && nodes_.primary().ready();
         submit(*command);
     }
+    nodes_.primary().expect_more(!queued_.empty());
 }
 
 /// Some of what waits goes into this batch.

@@ -1,4 +1,4 @@
-#include "ngx/store/losses.h"
+#include "ngx/charges/losses.h"
 
 #include <utility>
 

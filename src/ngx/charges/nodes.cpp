@@ -1,4 +1,4 @@
-#include "ngx/store/nodes.h"
+#include "ngx/charges/nodes.h"
 
 #include <algorithm>
 
