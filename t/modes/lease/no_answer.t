@@ -106,6 +106,7 @@ is_deeply [asked('held-charge'), charged('held-charge')], [1, 1], 'once';
 is $nginx->count_log(qr/doubt/), 0, 'nothing is in doubt yet';
 $fake->set(slow => 1);
 my @clients = map { $nginx->begin('/refuse', 'X-Key' => 'held-broken') } 1 .. 3;
+$nginx->get('/allow', 'X-Key' => 'k');  # is answered after the three were read: they wait for the same batch
 wait_until { asked('held-broken') } what => 'the batch that is lost';
 $fake->drop(1);
 is_deeply [map { outcome($_->response) } @clients], [('503 ERROR_DENIED') x 3], 'the connection breaks: all hear of it';
