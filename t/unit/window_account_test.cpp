@@ -211,4 +211,22 @@ TEST(CountAnswered, ACountThatDoesNotFitStays) {
 }
 
 }  // namespace
+TEST(Keep, OfTheConfirmedWindowAndUntilItIsGone) {
+    WindowRecord record = known(5, now + 1000);
+    keep(record, now + 999);
+    EXPECT_FALSE(record.kept) << "another window";
+    keep(record, now + 1000);
+    EXPECT_TRUE(record.kept);
+    learn(record, terms(10), {6, now + 1000});
+    EXPECT_TRUE(record.kept);
+    WindowRecord moved = record;
+    learn(moved, terms(10), {1, now + 2000});
+    EXPECT_FALSE(moved.kept) << "Redis has opened another";
+    WindowRecord gone = record;
+    confirm_refund(gone, now + 1000, {});
+    EXPECT_FALSE(gone.kept) << "an operator has deleted it";
+    EXPECT_TRUE(enter(record, terms(10, now + 1000)));
+    EXPECT_FALSE(record.kept) << "the next one";
+}
+
 }  // namespace rate_limit

@@ -84,6 +84,9 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
 /// whose clients its end was shown, that end is proposed for the next window.
 void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) noexcept;
 
+/// A charge to the window that ends at `reset` is settled and stays.
+void keep(WindowRecord& record, Millis reset) noexcept;
+
 /// How many milliseconds the primary's answer to a charge may stand for a check of a window with this period,
 /// in seconds, where the configuration does not say.
 Millis default_freshness(std::int64_t period) noexcept;

@@ -24,7 +24,7 @@ using Ticket = std::uint32_t;
 struct WindowRecord {
     static constexpr std::size_t journals = 128;  ///< see RecordJournals
     static constexpr std::uint32_t max_in_flight = (1U << 24) - 1;
-    static constexpr std::uint32_t max_unanswered = (1U << 24) - 1;
+    static constexpr std::uint32_t max_unanswered = (1U << 23) - 1;
     static constexpr std::uint32_t max_same_answers = 4;
     static constexpr std::int64_t max_leased = (std::int64_t{1} << 40) - 1;
     static constexpr std::uint32_t start_pace = 16;  ///< see core/machine/tokens.h
@@ -37,6 +37,7 @@ struct WindowRecord {
           same_answers(0),
           leased(0),
           unanswered(0),
+          kept(false),
           in_flight(0),
           truth(Truth::local),
           confirmed(false),
@@ -65,7 +66,9 @@ struct WindowRecord {
 
     /// How many charges sent from this machine the primary has not answered yet. Once it has reached
     /// max_unanswered, it is not known exactly any more, and stays there.
-    std::uint64_t unanswered : 24;
+    std::uint64_t unanswered : 23;
+
+    bool kept : 1;  ///< a charge to this window is settled: no refund can empty it
 
     /// When the primary was last asked about the window, or for tokens: the low half of Millis.
     std::uint32_t asked = 0;
@@ -84,10 +87,10 @@ struct WindowRecord {
     friend bool operator==(const WindowRecord& a, const WindowRecord& b) noexcept {
         return a.id == b.id && a.reset == b.reset && a.used == b.used && a.limit == b.limit &&
                a.events == b.events && a.answered == b.answered && a.same_answers == b.same_answers &&
-               a.leased == b.leased && a.unanswered == b.unanswered && a.asked == b.asked &&
-               a.changed == b.changed && a.ticket == b.ticket && a.in_flight == b.in_flight &&
-               a.truth == b.truth && a.confirmed == b.confirmed && a.fetching == b.fetching &&
-               a.pace == b.pace;
+               a.leased == b.leased && a.unanswered == b.unanswered && a.kept == b.kept &&
+               a.asked == b.asked && a.changed == b.changed && a.ticket == b.ticket &&
+               a.in_flight == b.in_flight && a.truth == b.truth && a.confirmed == b.confirmed &&
+               a.fetching == b.fetching && a.pace == b.pace;
     }
 };
 static_assert(sizeof(WindowRecord) == 64, "a record is one cache line");

@@ -49,6 +49,10 @@ bool take_late_grant(AppliedLimit& applied, Millis now) noexcept {
 /// The cost was charged before the request; `due` is what it is charged in all.
 void settle_reserved(AppliedLimit& applied, std::int64_t due, Millis now) noexcept {
     const Holding holding = applied.take_holding();
+    if (due > 0 && applied.demand.open_until == 0) {
+        applied.zone->windows().change(applied.id,
+                                       [&](WindowRecord& record) { keep(record, holding.reset); });
+    }
     if (due > holding.cost) {
         charge_redis(applied, due - holding.cost, now);
     } else if (due < holding.cost) {
@@ -56,11 +60,14 @@ void settle_reserved(AppliedLimit& applied, std::int64_t due, Millis now) noexce
     }
 }
 
-/// The end of the window, if this machine knows it as open with room for the request; else 0.
+/// The end of the window, if this machine knows it as open with room for the request; else 0. A refund
+/// deletes a window in which nothing is used any more, and an increment that finds none is late to open it:
+/// so there must be a charge in it that stays.
 Millis known_open_until(AppliedLimit& applied) noexcept {
     const Millis now = now_millis();
     const auto known = open_window(applied, now);
-    const bool room = applied.cost != 0 && known && has_room(*known, terms_of(applied, now), applied.cost);
+    const bool room =
+        applied.cost != 0 && known && known->kept && has_room(*known, terms_of(applied, now), applied.cost);
     return room && applied.shard->charges().reaches(known->reset, now) ? known->reset : 0;
 }
 
