@@ -1,6 +1,6 @@
 -- The same limiter in Lua, as one would write it with Debian's packages: the window is read on the replica
 -- before the request, the primary is charged from a timer after the response; plain HINCRBY where the window
--- is known to be open.
+-- is known to be open. Which shard has a key is said by its CRC.
 
 local redis = require "nginx.redis"
 
@@ -9,10 +9,10 @@ local prefix = "lua:core/3600:"
 local idle, pool = 60000, 1024
 
 local _M = {}
-local nodes, limit, charge_script
+local shards, limit, charge_script
 
 function _M.configure(options)
-    nodes, limit = options, options.limit
+    shards, limit = options.shards, options.limit
     local file = assert(io.open(options.script))
     charge_script = file:read("*a")
     file:close()
@@ -34,7 +34,8 @@ end
 
 function _M.check()
     local key = prefix .. ngx.var.arg_k
-    local connection, err = connect(nodes.replica)
+    local shard = shards[ngx.crc32_short(key) % #shards + 1]
+    local connection, err = connect(shard.replica)
     if not connection then
         ngx.log(ngx.ERR, "check: ", err)
         return
@@ -54,7 +55,7 @@ function _M.check()
     end
     local rejected = used >= limit
     local ctx = ngx.ctx
-    ctx.key, ctx.used, ctx.reset, ctx.open, ctx.rejected = key, used, reset, open, rejected
+    ctx.key, ctx.shard, ctx.used, ctx.reset, ctx.open, ctx.rejected = key, shard, used, reset, open, rejected
     if rejected then
         return ngx.exit(429)
     end
@@ -78,8 +79,8 @@ function _M.headers()
     end
 end
 
-local function charge(_, key, reset, open)
-    local connection, err = connect(nodes.primary)
+local function charge(_, key, shard, reset, open)
+    local connection, err = connect(shard.primary)
     if not connection then
         ngx.log(ngx.ERR, "charge lost: ", err)
         return
@@ -103,7 +104,7 @@ function _M.log()
     if not ctx.key or ctx.rejected or ngx.status == 304 then
         return
     end
-    local ok, err = ngx.timer.at(0, charge, ctx.key, ctx.reset, ctx.open)
+    local ok, err = ngx.timer.at(0, charge, ctx.key, ctx.shard, ctx.reset, ctx.open)
     if not ok then
         ngx.log(ngx.ERR, "charge lost: ", err)
     end

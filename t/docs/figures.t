@@ -19,11 +19,11 @@ is_deeply \%quoted,
     'README.md quotes the figures of 64 connections';
 
 my $copy = write_text(test_folder() . '/benchmarks.md', $benchmarks);
-replace_figures($copy, "a first run, × 1.5\n\n");
-replace_figures($copy, "a later run\n");
+replace_figures($copy, 'make bench', "a first run, × 1.5\n\n");
+replace_figures($copy, 'make bench', "a later run\n");
 is read_text($copy), "${before}a later run\n$after", 'a later run replaces an earlier one, and only that';
 write_text($copy, $benchmarks =~ s/^<!-- make bench: end -->\n//mr);
-ok !eval { replace_figures($copy, "a run\n"); 1 }, 'without its place it says so';
+ok !eval { replace_figures($copy, 'make bench', "a run\n"); 1 }, 'without its place it says so';
 unlike read_text($copy), qr/a run/, 'and leaves the document alone';
 
 done;

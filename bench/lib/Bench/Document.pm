@@ -2,7 +2,7 @@ package Bench::Document;
 
 # Puts a run's figures into a document, in the place of those of the run before:
 #
-#   replace_figures('docs/benchmarks.md', TEXT);
+#   replace_figures('docs/benchmarks.md', 'make bench', TEXT);
 #
 # They stand between two lines of their own. Dies, and leaves the document alone, where these are not there once each.
 
@@ -15,9 +15,8 @@ use Exporter 'import';
 
 our @EXPORT = qw(replace_figures);
 
-my ($begin, $end) = map { "<!-- make bench: $_ -->\n" } qw(begin end);
-
-sub replace_figures ($path, $figures) {
+sub replace_figures ($path, $of, $figures) {
+    my ($begin, $end) = map { "<!-- $of: $_ -->\n" } qw(begin end);
     open my $in, '<:utf8', $path or die "$path: $!\n";
     my $text = do { local $/; <$in> };
     for my $line ($begin, $end) {

@@ -63,6 +63,18 @@ sub cells ($self, $connections, $row) {
     );
 }
 
+# What a request costs in all, to bare nginx: {ROW => [median, lower quartile, upper quartile]}.
+sub ratios ($self, $connections) {
+    my $measured = $self->{measured}{$connections};
+    return {
+        map {
+            my ($runs, $bare) = @$measured{$_->{name}, $_->{base}};
+            my @ratios = sort { $a <=> $b } map { $runs->[$_]{all} / $bare->[$_]{all} } 0 .. $#$runs;
+            ($_->{name} => [map { percentile($_, @ratios) } 0.5, 0.25, 0.75])
+        } @{$self->{rows}}
+    };
+}
+
 sub fixed_rate ($self) {
     my @table = map {
         my $of = $self->{latency}{$_->{name}};

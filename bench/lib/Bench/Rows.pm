@@ -9,7 +9,7 @@ use feature 'signatures';
 use Exporter 'import';
 use RateLimit::Nginx;
 
-our @EXPORT = qw(row_names start_row start_again);
+our @EXPORT = qw(row_names start_row start_again title_of);
 
 # One that no run reaches, and what a flood reaches at once: then hardly a request is asked about.
 use constant LIMIT      => 100_000_000;
@@ -22,19 +22,22 @@ my %title = (
     lua        => 'the same in Lua',
     local      => 'this module, `local`',
     module     => 'this module',
+    checks     => 'this module, `fresh off`',
     refund     => 'this module, `charge_refund`',
     lease      => 'this module, `lease`',
     bare_429   => 'bare 429, six constant `add_header`',
     rejected   => 'this module, rejected',
 );
 
-my @of_module = qw(local module refund lease rejected);
+my @of_module = qw(local module checks refund lease rejected);
 
 # Each row of the module has another beside it, NAME_before, of another build.
 sub row_names () {
     my @before = $ENV{OTHER_MODULE} ? map { "${_}_before" } @of_module : ();
-    return (qw(bare add_header limit_req lua local module refund lease bare_429 rejected), @before);
+    return (qw(bare add_header limit_req lua local module checks refund lease bare_429 rejected), @before);
 }
+
+sub title_of ($name) { return $title{$name} }
 
 my @constant_headers = ('X-RateLimit-Limit 100000000', 'X-RateLimit-Used 4', 'X-RateLimit-Remaining 99999996',
     'X-RateLimit-Reset 1737000000', 'X-RateLimit-Resource core');
@@ -57,6 +60,9 @@ my %settings = (
     local    => sub (%) { (server => limited(LIMIT, 'core', 'local')) },
     module   => sub (%with) {
         return (http => block(%with), server => limited(LIMIT, 'core', 'main'));
+    },
+    checks   => sub (%with) {
+        return (http => block(%with, options => 'check_timeout 5s; fresh off;'), server => limited(LIMIT, 'checks', 'main'));
     },
     refund   => sub (%with) {
         return (
@@ -83,6 +89,7 @@ my %settings = (
 my %prefix = (
     lua      => 'lua:core/3600:',
     module   => 'rl:core/3600:',
+    checks   => 'rl:checks/3600:',
     refund   => 'rl:refund/3600:',
     lease    => 'rl:lease/3600:',
     rejected => 'rl:flood/3600:',
@@ -105,13 +112,15 @@ sub limited ($limit, $name, $store) {
 # The default 256 running timers would lose charges; each one takes a connection of worker_connections.
 sub lua (%with) {
     my ($root, $shards, $bench) = @with{qw(packages shards bench)};
+    my @ports = map { sprintf '{primary = %d, replica = %d}', $shards->primary($_)->port, $shards->replica($_, 0)->port }
+        0 .. $shards->names - 1;
     my ($modules) = glob "$root/usr/lib/nginx/modules";
     my ($library) = glob "$root/usr/lib/*/libluajit-5.1.so.2";
     $library =~ s{/[^/]+$}{};
     my $http = join "\n", "lua_package_path '$bench/?.lua;$root/usr/share/lua/5.1/?.lua;;';",
         'lua_max_running_timers 8192;', 'lua_max_pending_timers 8192;', 'lua_socket_log_errors off;',
         'init_by_lua_block {', 'require("limiter").configure {',
-        sprintf('primary = %d, replica = %d,', $shards->primary(0)->port, $shards->replica(0, 0)->port),
+        'shards = {' . join(', ', @ports) . '},',
         sprintf('limit = %d, script = "%s/../lua/charge.lua" }', LIMIT, $bench), '}';
     return (
         module => undef,
@@ -142,7 +151,7 @@ sub start_row ($name, %with) {
         primary => $prefix ? [$with{shards}->primaries] : [],
         replica => $prefix ? [map { $with{shards}->replicas($_) } 0 .. $with{shards}->names - 1] : [],
         prefix => $prefix, admitted => 0, leases => $kind eq 'lease',
-        of_module => scalar $name =~ /^(?:module|refund|lease|rejected)$/,
+        of_module => scalar $name =~ /^(?:module|checks|refund|lease|rejected)$/,
         $name =~ /429|rejected/
         ? (keys => FLOOD_KEYS, expects => 'rejected', base => 'bare_429')
         : (keys => $with{keys}, expects => 'admitted', base => 'bare'),

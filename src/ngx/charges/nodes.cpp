@@ -21,7 +21,13 @@ Node* Nodes::choose(const Node* const* asked, std::size_t count) noexcept {
     ++turn_;
     for (std::size_t i = 0; i < replicas_.size(); ++i) {
         Node& replica = *replicas_[(turn_ + i) % replicas_.size()];
-        if (free(replica) && (best == nullptr || replica.load() < best->load())) {
+        if (!free(replica)) {
+            continue;
+        }
+        if (replica.gathers()) {
+            return &replica;
+        }
+        if (best == nullptr || replica.load() < best->load()) {
             best = &replica;
         }
     }

@@ -22,8 +22,9 @@ public:
     const Node& primary() const noexcept { return primary_; }
     const std::vector<std::unique_ptr<Node>>& replicas() const noexcept { return replicas_; }
 
-    /// The node that a read goes to next: of the usable replicas not yet `asked` the one with the least load,
-    /// in turn among equals; if there is none, the primary, unless it was asked; else null.
+    /// The node that a read goes to next: of the usable replicas not yet `asked` one that was given a command
+    /// in this turn of the loop, as one more costs no write there; else the one with the least load, in turn
+    /// among equals; if there is none, the primary, unless it was asked; else null.
     Node* choose(const Node* const* asked, std::size_t count) noexcept;
 
     /// The primary, if it can be asked for what only a primary knows or does; else null.

@@ -58,6 +58,9 @@ public:
     /// `reason` is static text.
     void close(const char* reason) noexcept;
 
+    /// Commands of this turn of the loop wait for its end, to leave in one write.
+    bool gathers() const noexcept { return flush_.posted != 0; }
+
     /// Marks whether nginx may close the connection when it shuts down.
     void set_idle(bool idle) noexcept;
 

@@ -71,6 +71,9 @@ public:
     /// Commands that wait for an answer: what replica choice compares.
     std::size_t load() const noexcept { return sent_.size() + unsent_.size(); }
 
+    /// Commands of this turn of the loop wait for its end: one more costs no write.
+    bool gathers() const noexcept { return connection_.gathers(); }
+
     /// Sends the command, or queues it while the connection is being made. On a node that is not usable it
     /// comes back unsent before this returns.
     void submit(Command& command) noexcept;

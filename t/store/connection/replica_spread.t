@@ -1,4 +1,4 @@
-# Reads are spread over the healthy replicas; one that answers slowly gets less.
+# Reads are spread over the healthy replicas; one that answers slowly gets less. Those of one turn of the event loop go to one.
 
 use RateLimit::Test;
 
@@ -12,7 +12,8 @@ my @replicas = map { RateLimit::FakeRedis->start(handler => sub ($words, $conn) 
     my $answer = answer($words, $conn);
     return $words->[0] eq 'hmget' && $conn->state('slow') ? $conn->later(0.02, $answer) : $answer;
 }) } 1 .. 3;
-my $nginx = RateLimit::Nginx->with_limit('100000r/h', redis_block('main', [$primary, @replicas], always_checks()), key => 'k');
+my $nginx = RateLimit::Nginx->with_limit('100000r/h', redis_block('main', [$primary, @replicas], always_checks()), key => 'k',
+    more => 'location /many { ' . join(' ', map { "rate_limit 9r/h name=$_ store=main;" } 1 .. 12) . ' }');
 
 sub reads () { return map { scalar(() = $_->commands('hmget')) } @replicas }
 
@@ -20,6 +21,12 @@ my $client = $nginx->http;
 $client->get('/x') for 1 .. 90;
 is_deeply [reads()], [30, 30, 30], 'replicas take turns';
 is scalar(() = $primary->commands('hmget')), 0, 'the primary is not read';
+
+for (1 .. 5) {
+    $_->forget for @replicas;
+    $client->get('/many');
+    is_deeply [sort { $a <=> $b } reads()], [0, 0, 12], 'the twelve checks of one request go to one replica';
+}
 
 $_->forget for @replicas;
 $replicas[0]->set(slow => 1);
