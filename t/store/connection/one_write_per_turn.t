@@ -20,12 +20,15 @@ package CountingRedis {
 my $fake = CountingRedis->start(handler => sub ($words, $conn) {
     return hmget(1, (time + 1800) . '000') if $words->[0] eq 'hmget';
     return integer(2)                      if $words->[0] eq 'hincrby';
+    return array(map { integer($_) } @$words[5, 5], (time + 1800) . '000') if $words->[0] eq 'evalsha';    # reserve.lua
     return fallback($words);
 });
 my $limits = join '', map { "rate_limit 100r/h name=limit-$_ store=main;\n" } 1 .. 12;
+my $leases = join '', map { "rate_limit 1000r/h name=lease-$_ mode=lease store=main;\n" } 1 .. 12;
 my $nginx  = RateLimit::Nginx->start(
     http   => redis_block('main', $fake, 'check_timeout 5s;'),
     server => "rate_limit_key \$http_x_key;\nlocation / {\n$limits}\n"
+        . "location /leases {\n$leases}\n"
         . "location /one { rate_limit 1000r/h store=main; }\n}\n"
         . "server {\nlisten 127.0.0.1:%%PORT_1%% http2;\n"
         . 'location / { rate_limit 100r/h key=$request_id store=main; }',
@@ -47,6 +50,11 @@ is $nginx->get('/x', 'X-Key' => 'many')->status, 200, 'a request with twelve lim
 wait_until { $fake->commands('hincrby') == 13 } what => 'the charges';
 is scalar(grep { $_->[1] =~ /limit-/ } $fake->commands('hmget')), 12, 'has twelve checks';
 is segments() - $before, 2, 'in one write, and its twelve charges in another';
+
+$before = segments();
+is $nginx->get('/leases', 'X-Key' => 'many')->status, 200, 'a request with twelve leases';
+is scalar(grep { $_->[3] =~ /lease-/ } $fake->commands('evalsha')), 12, 'fetches twelve batches';
+is segments() - $before, 1, 'in one write';
 
 # The fewest of some bursts: where answers come one by one, so do the turns.
 SKIP: {
