@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::uint32_t, WindowRecord::max_same_answers + 1> ask_again{1000, 2000, 4000, 8000,
                                                                                   10'000};
 
-/// Of so many events of a window, the requests between two of them check whatever is known.
+/// Once in so many events of a window, the requests that come between two of them check, whatever is known.
 constexpr std::uint32_t check_turn = 256;
 
 std::int64_t add(std::int64_t a, std::int64_t b) noexcept {
@@ -223,7 +223,7 @@ bool has_room(const WindowRecord& record, const Terms& terms, std::int64_t cost)
 }
 
 bool may_stand_for_check(const WindowRecord& record, const Terms& terms, Millis freshness) noexcept {
-    const bool has_turn = record.events % check_turn < 2;  // two events may come between two requests
+    const bool has_turn = record.events % check_turn < 2;  // sending and answering one charge are two events
     return record.answered && !has_turn && has_room(record, terms, 1) &&
            static_cast<std::uint32_t>(terms.now) - record.asked <= freshness;
 }

@@ -84,7 +84,7 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
 /// whose clients its end was shown, that end is proposed for the next window.
 void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) noexcept;
 
-/// A charge to the window that ends at `reset` is settled and stays.
+/// A charge that this machine reserved in the window that ends at `reset` is settled, and stays.
 void keep(WindowRecord& record, Millis reset) noexcept;
 
 /// How many milliseconds the primary's answer to a charge may stand for a check of a window with this period,
@@ -97,8 +97,8 @@ Millis default_freshness(std::int64_t period) noexcept;
 /// check finds a window that was deleted and opened anew elsewhere, of which a plain increment says nothing.
 bool may_stand_for_check(const WindowRecord& record, const Terms& terms, Millis freshness) noexcept;
 
-/// Whether a twentieth of the limit is left, and the cost fits, in a window that the truth has confirmed: an
-/// increment of its count is then unlikely to pass the limit, wherever it is answered from.
+/// Whether a twentieth of the limit is left, and the cost fits, as far as this machine knows, in a window
+/// that the truth has confirmed. What other machines have charged since then is unlikely to fill that.
 bool has_room(const WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept;
 
 /// What a worker knows about a question that the primary answers.

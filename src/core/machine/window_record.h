@@ -68,7 +68,7 @@ struct WindowRecord {
     /// max_unanswered, it is not known exactly any more, and stays there.
     std::uint64_t unanswered : 23;
 
-    bool kept : 1;  ///< a charge to this window is settled: no refund can empty it
+    bool kept : 1;  ///< a charge reserved in this window is settled: no refund can empty it
 
     /// When the primary was last asked about the window, or for tokens: the low half of Millis.
     std::uint32_t asked = 0;

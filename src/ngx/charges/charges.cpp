@@ -239,7 +239,7 @@ void Charges::charge(const Charge& charge) noexcept {
     }
 }
 
-/// A charge of the same window leaves with the next batch: this one is added to it.
+/// Adds the charge to one of the same window that is queued. False if there is none.
 bool Charges::joins(const Charge& charge) noexcept {
     const Debt& owed = charge.owed;
     ChargeCommand* queued = queued_.find(owed.id, [&owed](const ChargeCommand& command) {
@@ -346,7 +346,7 @@ void Charges::open_gate() noexcept {
     backoff_.reset();
     retry_.clear();
     refusals_.ended();
-    send_waiting();  // unless a batch is under way, whose end does
+    send_waiting();  // does nothing while a batch is under way: its end sends the next
 }
 
 /// A command has ended, perhaps the last of its batch. If the gate is still closed after a probe, the next
@@ -366,8 +366,9 @@ void Charges::submit(ChargeCommand& command) noexcept {
     nodes_.primary().submit(command);
 }
 
-/// Sends the next batch when it is time; while charges wait from before, without a pause. If one is under
-/// way, its end calls this again.
+/// Sets when the next batch leaves: when the pause is over, or at the end of this turn if that is past or if
+/// charges wait in the backlog. While a batch is under way it does nothing: the end of that one calls it
+/// again.
 void Charges::send_batch() noexcept {
     if (under_way_ != 0 || batch_.armed()) {
         return;
@@ -409,7 +410,7 @@ void Charges::send_queued(std::size_t most) noexcept {
     nodes_.primary().expect_more(!queued_.empty());
 }
 
-/// Some of what waits goes into this batch.
+/// Some of what waits in the backlog goes into this batch, or one charge of it as the probe.
 void Charges::send_backlog() noexcept {
     if (!nodes_.primary().usable() || (gate_ != Gate::open && !may_probe())) {
         return;

@@ -32,9 +32,9 @@ struct Charge {
 /// never sent again. So of a `check_charge` window: admitted - in doubt <= stored <= admitted. What the
 /// primary answers goes into the memory of windows.
 ///
-/// Charges leave in batches, one at a time: the next when the one before is answered and `pause` after that
-/// one left. So a break puts one batch in doubt, one wake-up of the primary serves many charges, and a charge
-/// that is alone leaves at once. Charges of one window in one batch are one command.
+/// Charges leave in batches, one batch at a time: the next leaves when the one before is answered and `pause`
+/// has passed since that one left. So a break puts one batch in doubt, one wake-up of the primary serves many
+/// charges, and a charge that is alone leaves at once. Charges of one window in one batch are one command.
 ///
 /// Charges go through a gate. It closes when the primary is lost, and when the primary refuses writes (OOM,
 /// MISCONF, NOREPLICAS, NOPERM, READONLY), though it still answers reads then and stays usable. While the
@@ -48,10 +48,10 @@ public:
     /// than that.
     static constexpr ngx_msec_t pause = 2;
 
-    /// How many commands one batch has at most, so that no turn of the event loop is long.
+    /// How many queued commands one batch takes at most, so that no turn of the event loop is long.
     static constexpr std::size_t max_batch = 2000;
 
-    /// How many of these have waited in the backlog, so that a primary that comes back is not flooded.
+    /// How many more it takes from the backlog, so that a primary that comes back is not flooded.
     static constexpr std::size_t max_waited = 200;
 
     /// How many charges whose windows have closed are dropped in one turn of the event loop.
@@ -76,12 +76,12 @@ public:
     /// The same for one reservation: clients may have been charged for nothing.
     void doubt_reservation() noexcept;
 
-    /// Sends what waits, as far as the primary takes it now, unless a batch is under way: then the next one
-    /// has it.
+    /// Sends the next batch: what is queued, and of what waits as much as the primary takes now. While a
+    /// batch is under way it does nothing: the end of that batch leads to the next.
     void send_waiting() noexcept;
 
-    /// The caller sends the primary what may need a refund that is queued: the batch leaves before that, in
-    /// the same write, unless another one is under way.
+    /// The caller is about to submit a reservation or a fetch, which may need a refund that is queued: the
+    /// next batch leaves before it, in the same write, unless another one is under way.
     void go_before() noexcept {
         if (!queued_.empty()) {
             send_waiting();
@@ -162,7 +162,7 @@ private:
     const ngx_msec_t pause_;
     KeyedQueue<ChargeCommand> queued_;  // for the next batch; empty while the gate is not open
     std::size_t under_way_ = 0;         // commands of the present batch that have not ended
-    ngx_msec_t sent_ = 0;               // when that left
+    ngx_msec_t sent_ = 0;               // when the last batch left
     bool closing_ = false;              // more charges of closed windows may wait
     Gate gate_ = Gate::open;
     Backoff backoff_;

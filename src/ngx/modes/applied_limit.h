@@ -35,7 +35,7 @@ struct Holding {
 
 /// What recall() found.
 enum class Recalled : unsigned char {
-    nothing,     ///< no reason to refuse
+    nothing,     ///< nothing that decides: the store does
     used_up,     ///< the limit is reached
     admitted,    ///< what this machine has or knows was enough, and the request has entered
     to_confirm,  ///< the limit is reached, and it is this request's turn to ask the primary whether that is

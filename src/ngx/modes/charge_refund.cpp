@@ -61,8 +61,8 @@ void settle_reserved(AppliedLimit& applied, std::int64_t due, Millis now) noexce
 }
 
 /// The end of the window, if this machine knows it as open with room for the request; else 0. A refund
-/// deletes a window in which nothing is used any more, and an increment that finds none is late to open it:
-/// so there must be a charge in it that stays.
+/// deletes a window in which nothing is used any more, and an increment after that would make a key without
+/// an end: so there must be a charge in the window that stays.
 Millis known_open_until(AppliedLimit& applied) noexcept {
     const Millis now = now_millis();
     const auto known = open_window(applied, now);

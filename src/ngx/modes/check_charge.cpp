@@ -7,8 +7,9 @@ namespace rate_limit {
 
 namespace {
 
-/// Reads the window on a replica, and charges the primary when the request is over. Until then the request
-/// counts as one on this machine; other machines do not see it.
+/// Reads the window on a replica, unless the primary's last answer to a charge is fresh, and charges the
+/// primary when the request is over. Until then the request counts as one on this machine; other machines do
+/// not see it.
 class CheckCharge final : public Mode {
 public:
     bool recalls_first(const AppliedLimit& applied, bool /*alone*/) const noexcept override {
@@ -55,7 +56,7 @@ public:
     }
 
 private:
-    /// The primary has said so lately how the window stands that nobody need be asked.
+    /// Lets the request in without a check, if the primary's last answer to a charge may stand for one.
     static bool enters_by(const WindowRecord& known, AppliedLimit& applied, Millis now) noexcept {
         const Millis freshness = applied.shard->freshness(applied.verdict.rate.period);
         applied.open =

@@ -53,7 +53,7 @@ std::string_view ReservationCommand::encode(CommandWriter& writer) {
     sent = true;
     if (step_ == Step::repair) {
         Opening opening = opening_at(now);
-        // Clients have seen the end that was known.
+        // The window keeps the end that was known: clients have seen it.
         opening.proposed = demand.open_until > now ? demand.open_until : opening.proposed;
         return writer.repair(opening, with_text());
     }
@@ -87,7 +87,8 @@ bool ReservationCommand::goes_on(Node& from, const Reply& reply) noexcept {
     if (step_ == Step::increment) {
         return counted(from, reply);
     }
-    // Who is gone needs no grant; but what was charged goes back, and a key is repaired.
+    // A request that is gone needs no grant; but what was charged goes back all the same, and the key is
+    // repaired.
     const bool needed = awaited() || back != 0 || step_ == Step::repair;
     return needed && send_text(from, reply);
 }
@@ -116,7 +117,7 @@ ReservationCommand::Result ReservationCommand::granted(const Window& window) con
 ReservationCommand::Result ReservationCommand::result_of(Node& from, Delivery delivery,
                                                          const Reply* reply) noexcept {
     Result result{delivery, Fault::none, 0, {}};
-    if (step_ == Step::repair) {  // the increment has been answered, whatever becomes of this
+    if (step_ == Step::repair) {  // the increment was answered: granted, whatever becomes of the repair
         Window window;
         const bool repaired = delivery == Delivery::answered && read_charge(*reply, window) == Fault::none;
         return granted(repaired && window.reset != 0 ? window : Window{demand.want, demand.open_until});

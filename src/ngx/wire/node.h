@@ -78,7 +78,7 @@ public:
     /// comes back unsent before this returns.
     void submit(Command& command) noexcept;
 
-    /// The caller has more to send before long, or has no more: until then nginx does not close the
+    /// `more`: the caller has more to send soon. Until it says that it has no more, nginx does not close the
     /// connection of a leaving worker as idle.
     void expect_more(bool more) noexcept {
         expects_more_ = more;
