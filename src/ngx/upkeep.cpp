@@ -114,7 +114,7 @@ Sending send_for_all_shards(const Places& places, Zone& zone, bool search) noexc
             charges.search();
         }
         if (charges.waiting() != 0 && (search || charges.searching())) {
-            charges.send_waiting();
+            charges.send_batch();
         }
         const Node& primary = shard->nodes().primary();
         sending.searching = sending.searching || (charges.searching() && primary.usable());

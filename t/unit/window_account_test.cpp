@@ -210,23 +210,23 @@ TEST(CountAnswered, ACountThatDoesNotFitStays) {
     EXPECT_EQ(record.unanswered, WindowRecord::max_unanswered);
 }
 
-}  // namespace
-TEST(Keep, OfTheConfirmedWindowAndUntilItIsGone) {
+TEST(NoteLasting, OfTheConfirmedWindowAndUntilItIsGone) {
     WindowRecord record = known(5, now + 1000);
-    keep(record, now + 999);
-    EXPECT_FALSE(record.kept) << "another window";
-    keep(record, now + 1000);
-    EXPECT_TRUE(record.kept);
+    note_lasting(record, now + 999);
+    EXPECT_FALSE(record.lasting) << "another window";
+    note_lasting(record, now + 1000);
+    EXPECT_TRUE(record.lasting);
     learn(record, terms(10), {6, now + 1000});
-    EXPECT_TRUE(record.kept);
+    EXPECT_TRUE(record.lasting);
     WindowRecord moved = record;
     learn(moved, terms(10), {1, now + 2000});
-    EXPECT_FALSE(moved.kept) << "Redis has opened another";
+    EXPECT_FALSE(moved.lasting) << "Redis has opened another";
     WindowRecord gone = record;
     confirm_refund(gone, now + 1000, {});
-    EXPECT_FALSE(gone.kept) << "an operator has deleted it";
+    EXPECT_FALSE(gone.lasting) << "an operator has deleted it";
     EXPECT_TRUE(enter(record, terms(10, now + 1000)));
-    EXPECT_FALSE(record.kept) << "the next one";
+    EXPECT_FALSE(record.lasting) << "the next one";
 }
 
+}  // namespace
 }  // namespace rate_limit

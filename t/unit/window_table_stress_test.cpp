@@ -71,7 +71,9 @@ void fill(WindowRecord& record, std::int64_t used) {
     record.events = (bits * 11) & 0xf'ffff;
     record.same_answers = (bits * 13) & 7;
     record.leased = (bits * 7) & 0xff'ffff'ffff;
-    record.unanswered = (bits * 3) & 0xff'ffff;
+    record.unanswered = (bits * 3) & 0x7f'ffff;
+    record.answered = bits % 2 != 0;
+    record.lasting = bits % 3 == 0;
     record.asked = static_cast<std::uint32_t>(bits * 13);
     record.changed = static_cast<std::uint32_t>(bits * 17);
     record.ticket = static_cast<Ticket>(used * 5);

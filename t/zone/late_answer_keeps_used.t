@@ -25,6 +25,7 @@ $primary->release('charge');
 $replica->set(used => 6);
 is_deeply [map { ($_->status, limits($_)->{used}) } map { get() } 1 .. 3], [(429, 10) x 3],
     'an answer and a replica from before that change nothing';
+$nginx->stop;
 is scalar $primary->writes, 1, 'nothing more was charged';
 
 done;

@@ -47,7 +47,7 @@ void set_window(WindowRecord& record, std::int64_t used, Millis reset) noexcept 
         record.same_answers = 0;
     }
     record.answered = record.answered && record.reset == reset;
-    record.kept = record.kept && record.reset == reset;
+    record.lasting = record.lasting && record.reset == reset;
     record.used = std::max<std::int64_t>(0, used);
     // Tokens that Redis no longer counts are lost: an operator or a failover has removed them.
     record.leased =
@@ -86,7 +86,7 @@ void replace_or_learn(WindowRecord& record, const Terms& terms, const Window& an
     record.used = question.waiting;
     record.leased = 0;
     record.confirmed = false;
-    record.kept = false;
+    record.lasting = false;
     if (record.in_flight == 0 && record.used == 0) {
         record.reset = 0;
     } else if (record.used == 0) {
@@ -237,14 +237,14 @@ void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) no
     } else if (at_hand(record) == 0) {  // else the window was there when they were granted, after this answer
         record.used = 0;
         record.confirmed = false;
-        record.kept = false;
+        record.lasting = false;
         record.reset = record.in_flight != 0 ? reset : 0;
         record.events = record.events + 1;
     }
 }
 
-void keep(WindowRecord& record, Millis reset) noexcept {
-    record.kept = record.kept || (record.confirmed && record.reset == reset);
+void note_lasting(WindowRecord& record, Millis reset) noexcept {
+    record.lasting = record.lasting || (record.confirmed && record.reset == reset);
 }
 
 void replace(WindowRecord& record, const Terms& terms, const Window& answer,

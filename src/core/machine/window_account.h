@@ -85,7 +85,7 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
 void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) noexcept;
 
 /// A charge that this machine reserved in the window that ends at `reset` is settled, and stays.
-void keep(WindowRecord& record, Millis reset) noexcept;
+void note_lasting(WindowRecord& record, Millis reset) noexcept;
 
 /// How many milliseconds the primary's answer to a charge may stand for a check of a window with this period,
 /// in seconds, where the configuration does not say.

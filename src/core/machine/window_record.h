@@ -37,7 +37,7 @@ struct WindowRecord {
           same_answers(0),
           leased(0),
           unanswered(0),
-          kept(false),
+          lasting(false),
           in_flight(0),
           truth(Truth::local),
           confirmed(false),
@@ -68,7 +68,7 @@ struct WindowRecord {
     /// max_unanswered, it is not known exactly any more, and stays there.
     std::uint64_t unanswered : 23;
 
-    bool kept : 1;  ///< a charge reserved in this window is settled: no refund can empty it
+    bool lasting : 1;  ///< a charge reserved in this window is settled: no refund can empty it
 
     /// When the primary was last asked about the window, or for tokens: the low half of Millis.
     std::uint32_t asked = 0;
@@ -87,7 +87,7 @@ struct WindowRecord {
     friend bool operator==(const WindowRecord& a, const WindowRecord& b) noexcept {
         return a.id == b.id && a.reset == b.reset && a.used == b.used && a.limit == b.limit &&
                a.events == b.events && a.answered == b.answered && a.same_answers == b.same_answers &&
-               a.leased == b.leased && a.unanswered == b.unanswered && a.kept == b.kept &&
+               a.leased == b.leased && a.unanswered == b.unanswered && a.lasting == b.lasting &&
                a.asked == b.asked && a.changed == b.changed && a.ticket == b.ticket &&
                a.in_flight == b.in_flight && a.truth == b.truth && a.confirmed == b.confirmed &&
                a.fetching == b.fetching && a.pace == b.pace;

@@ -217,25 +217,34 @@ void Charges::charge(const Charge& charge) noexcept {
     if (joins(charge)) {
         return;
     }
+    ChargeCommand* command = nullptr;
     try {
-        ChargeCommand& command = ChargeCommand::take(*this);
-        command.key.assign(charge.key);
-        command.owed = charge.owed;
-        command.plain = charge.open;
-        if (gate_ == Gate::open) {
-            queued_.push(command);
-            nodes_.primary().expect_more(true);
-            send_batch();
-        } else if (may_probe()) {
-            gate_ = Gate::probing;
-            command.probe = true;
-            submit(command);
-        } else {
-            wait(command.key, command.owed);
-            ChargeCommand::put_back(command);
-        }
+        command = &ChargeCommand::take(*this);
+        command->key.assign(charge.key);
+        command->owed = charge.owed;
+        command->plain = charge.open;
+        start(*command);
     } catch (...) {
+        if (command != nullptr) {
+            ChargeCommand::put_back(*command);
+        }
         drop(charge.owed, Loss::no_memory);
+    }
+}
+
+/// Throws std::bad_alloc, and then the command is still the caller's.
+void Charges::start(ChargeCommand& command) {
+    if (gate_ == Gate::open) {
+        queued_.push(command);
+        nodes_.primary().expect_more(true);
+        schedule_batch();
+    } else if (may_probe()) {
+        gate_ = Gate::probing;
+        command.probe = true;
+        submit(command);
+    } else {
+        wait(command.key, command.owed);
+        ChargeCommand::put_back(command);
     }
 }
 
@@ -262,6 +271,11 @@ void Charges::refund(std::string_view key, const Demand& demand, std::int64_t co
             record.used = std::max<std::int64_t>(0, record.used - cost);
         }
     });
+    refund_uncounted(key, demand, cost, reset);
+}
+
+void Charges::refund_uncounted(std::string_view key, const Demand& demand, std::int64_t cost,
+                               Millis reset) noexcept {
     Charge back;
     back.key = key;
     back.owed.kind = DebtKind::refunds;
@@ -334,9 +348,9 @@ void Charges::refused(Fault fault, std::string_view command, const Reply& reply)
 void Charges::on_retry(void* self) noexcept {
     Charges& charges = *static_cast<Charges*>(self);
     if (charges.nodes_.primary().takes_writes()) {
-        charges.send_waiting();
+        charges.send_batch();
     } else {
-        charges.nodes_.primary().reconnect();  // and once it is usable, send_waiting()
+        charges.nodes_.primary().reconnect();  // and once it is usable, send_batch()
     }
 }
 
@@ -346,7 +360,7 @@ void Charges::open_gate() noexcept {
     backoff_.reset();
     retry_.clear();
     refusals_.ended();
-    send_waiting();  // does nothing while a batch is under way: its end sends the next
+    send_batch();  // does nothing while a batch is under way: its end sends the next
 }
 
 /// A command has ended, perhaps the last of its batch. If the gate is still closed after a probe, the next
@@ -357,7 +371,7 @@ void Charges::ended(bool probe) noexcept {
     }
     --under_way_;
     if (!queued_.empty() || waiting_.count() != 0) {
-        send_batch();
+        schedule_batch();
     }
 }
 
@@ -369,7 +383,7 @@ void Charges::submit(ChargeCommand& command) noexcept {
 /// Sets when the next batch leaves: when the pause is over, or at the end of this turn if that is past or if
 /// charges wait in the backlog. While a batch is under way it does nothing: the end of that one calls it
 /// again.
-void Charges::send_batch() noexcept {
+void Charges::schedule_batch() noexcept {
     if (under_way_ != 0 || batch_.armed()) {
         return;
     }
@@ -382,10 +396,10 @@ void Charges::send_batch() noexcept {
 }
 
 void Charges::on_batch(void* self) noexcept {
-    static_cast<Charges*>(self)->send_waiting();
+    static_cast<Charges*>(self)->send_batch();
 }
 
-void Charges::send_waiting() noexcept {
+void Charges::send_batch() noexcept {
     if (under_way_ != 0) {
         return;
     }

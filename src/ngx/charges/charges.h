@@ -67,6 +67,9 @@ public:
     /// Gives `cost` back to the window of `demand` that ends at `reset`. A refund waits where charges wait.
     void refund(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset) noexcept;
 
+    /// The same for a cost that the window's record does not count.
+    void refund_uncounted(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset) noexcept;
+
     /// No answer to these charges is awaited any more: the record stops counting them as unanswered.
     void stop_awaiting(const Debt& owed) noexcept;
 
@@ -78,13 +81,13 @@ public:
 
     /// Sends the next batch: what is queued, and of what waits as much as the primary takes now. While a
     /// batch is under way it does nothing: the end of that batch leads to the next.
-    void send_waiting() noexcept;
+    void send_batch() noexcept;
 
     /// The caller is about to submit a reservation or a fetch, which may need a refund that is queued: the
     /// next batch leaves before it, in the same write, unless another one is under way.
     void go_before() noexcept {
         if (!queued_.empty()) {
-            send_waiting();
+            send_batch();
         }
     }
 
@@ -111,10 +114,10 @@ public:
         }
     }
 
-    /// True if send_waiting() stopped at its limit for one turn: the caller calls it again in the next.
+    /// True if send_batch() stopped at its limit for one turn: the caller calls it again in the next.
     bool searching() const noexcept { return closing_ || waiting_.searching(); }
 
-    /// Makes send_waiting() search again where it found nothing; called now and then.
+    /// Makes send_batch() search again where it found nothing; called now and then.
     void search() noexcept { waiting_.search(); }
 
     /// Longer than any charge waits for the batch before it, and for its answer.
@@ -144,8 +147,9 @@ private:
     static void on_batch(void* self) noexcept;
 
     bool joins(const Charge& charge) noexcept;
+    void start(ChargeCommand& command);
     void submit(ChargeCommand& command) noexcept;
-    void send_batch() noexcept;
+    void schedule_batch() noexcept;
     void send_queued(std::size_t most) noexcept;
     void send_backlog() noexcept;
     bool may_probe() const noexcept;

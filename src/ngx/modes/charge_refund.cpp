@@ -51,7 +51,7 @@ void settle_reserved(AppliedLimit& applied, std::int64_t due, Millis now) noexce
     const Holding holding = applied.take_holding();
     if (due > 0 && applied.demand.open_until == 0) {
         applied.zone->windows().change(applied.id,
-                                       [&](WindowRecord& record) { keep(record, holding.reset); });
+                                       [&](WindowRecord& record) { note_lasting(record, holding.reset); });
     }
     if (due > holding.cost) {
         charge_redis(applied, due - holding.cost, now);
@@ -67,7 +67,7 @@ Millis known_open_until(AppliedLimit& applied) noexcept {
     const Millis now = now_millis();
     const auto known = open_window(applied, now);
     const bool room =
-        applied.cost != 0 && known && known->kept && has_room(*known, terms_of(applied, now), applied.cost);
+        applied.cost != 0 && known && known->lasting && has_room(*known, terms_of(applied, now), applied.cost);
     return room && applied.shard->charges().reaches(known->reset, now) ? known->reset : 0;
 }
 

@@ -40,6 +40,7 @@ private:
     bool awaited() const noexcept { return reservation != nullptr && reservation->waiting(); }
     bool goes_on(Node& from, const Reply& reply) noexcept;
     bool counted(Node& from, const Reply& reply) noexcept;
+    void took_write(Node& from) noexcept;
     Result result_of(Node& from, Delivery delivery, const Reply* reply) noexcept;
     Result granted(const Window& window) const noexcept;
     void tell(const Result& result) noexcept;
@@ -96,18 +97,23 @@ bool ReservationCommand::goes_on(Node& from, const Reply& reply) noexcept {
 bool ReservationCommand::counted(Node& from, const Reply& reply) noexcept {
     std::int64_t used = 0;
     if (is_broken_count(reply)) {
+        blame(from, fault_of(reply), reply);
         step_ = Step::script;  // which opens the window anew
     } else if (read_increment(reply, used) != Fault::none ||
                (used <= demand.rate.limit && used != demand.want)) {
         return false;
-    } else if (used == demand.want) {
-        step_ = Step::repair;
     } else {
-        step_ = Step::script;
-        back = demand.want;
+        took_write(from);
+        back = used == demand.want ? 0 : demand.want;
+        step_ = back == 0 ? Step::repair : Step::script;
     }
     from.submit(*this);
     return true;
+}
+
+void ReservationCommand::took_write(Node& from) noexcept {
+    from.served();
+    charges->proven();
 }
 
 ReservationCommand::Result ReservationCommand::granted(const Window& window) const noexcept {
@@ -119,21 +125,27 @@ ReservationCommand::Result ReservationCommand::result_of(Node& from, Delivery de
     Result result{delivery, Fault::none, 0, {}};
     if (step_ == Step::repair) {  // the increment was answered: granted, whatever becomes of the repair
         Window window;
-        const bool repaired = delivery == Delivery::answered && read_charge(*reply, window) == Fault::none;
-        return granted(repaired && window.reset != 0 ? window : Window{demand.want, demand.open_until});
+        if (delivery == Delivery::answered) {
+            blame(from, read_charge(*reply, window), *reply);
+        }
+        return granted(window.reset != 0 ? window : Window{demand.want, demand.open_until});
     }
     if (delivery == Delivery::answered && step_ == Step::increment) {
         Window window{0, demand.open_until};
         result.fault = read_increment(*reply, window.used);
+        if (result.fault == Fault::none) {
+            took_write(from);
+            return granted(window);
+        }
         blame(from, result.fault, *reply);
-        return result.fault == Fault::none ? granted(window) : result;
+        return result;
     }
     if (delivery == Delivery::answered) {
         result.fault = awaited() ? judge(from, *reply, result.granted, result.window)
                                  : read(*reply, result.granted, result.window);
     }
     if (back != 0 && (delivery == Delivery::unsent || result.fault != Fault::none)) {
-        charges->refund(key, demand, back, demand.open_until);
+        charges->refund_uncounted(key, demand, back, demand.open_until);
     }
     return result;
 }
@@ -166,7 +178,7 @@ void ReservationCommand::part_with(const Result& result) noexcept {
     }
     const std::int64_t cost = owed ? owed->cost : 0;
     if (result.granted > cost) {
-        charges->refund(key, demand, result.granted - cost, result.window.reset);
+        charges->refund_uncounted(key, demand, result.granted - cost, result.window.reset);
     }
     if (result.granted < cost) {
         Charge rest;

@@ -12,7 +12,7 @@ Shard::Shard(const StoreConf& store, const ShardConf& shard, Deadlines& deadline
 
 void Shard::on_usable(Node& node) noexcept {
     if (node.is_primary()) {
-        charges_.send_waiting();
+        charges_.send_batch();
     }
 }
 

@@ -9,6 +9,7 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     my ($command) = @$words;
     return integer($conn->state('count')) if $command eq 'hincrby';
     return fallback($words) if $command ne 'evalsha';
+    return error('ERR out of order') if @$words == 7 && $conn->state('broken');
     return array(integer(5), integer($reset)) if @$words == 6 || @$words == 7;    # refund.lua, repair.lua
     my $granted = $conn->state('refuses') ? 0 : $words->[5];
     return array(integer($granted), integer($conn->state('used') + $granted), integer($reset));
@@ -36,6 +37,10 @@ is_deeply sends(5), ['200 PASSED', 20, '+5'], 'then an increment does';
 is_deeply sends(0), ['200 PASSED', 10, '6'], 'a cost of nothing asks the script';
 $redis->set(count => 5);
 is_deeply sends(5), ['200 PASSED', 5, '+5', "3 $reset"], 'the cost alone: the key is repaired, and keeps the end';
+$redis->set(broken => 1);
+is_deeply sends(5), ['200 PASSED', 5, '+5', "3 $reset"], 'also where the repair is refused';
+$nginx->wait_log(qr/answered repair\.lua: "ERR out of order"/);
+$redis->set(broken => '');
 $redis->set(count => 101);
 $redis->set(used => 96);
 is_deeply sends(4), ['200 PASSED', 100, '+4', "9 4 $reset"], 'above the limit: it goes back, and the script decides';

@@ -5,7 +5,7 @@ use RateLimit::Test;
 my @shards = map { RateLimit::Shards->start(1, replicas => 1) } 1 .. 2;
 my $nginx  = RateLimit::Nginx->start(
     http   => $shards[0]->block('main') . $shards[1]->block('other', always_checks()),
-    server => 'rate_limit_key $http_x_key; location / { rate_limit 5000r/h name=a store=main; rate_limit 7r/h name=b store=other; }',
+    server => 'rate_limit_key $http_x_key; location / { rate_limit 5000r/h name=a store=main; rate_limit 50r/h name=b store=other; }',
 );
 sub get () { return $nginx->get('/x', 'X-Key' => 'k') }
 my @checks = map { $_->replica } @shards;

@@ -19,8 +19,7 @@ $nginx->wait_log(qr/1 charges for primary .* are in doubt and not sent again/);
 $proxy->flow;
 wait_until { $redis->used('k') == 4 } what => 'those that waited for it';
 # When the pause between two batches is over, one leaves at once.
-my $end = monotonic() + 0.1;
-wait_until { monotonic() > $end } what => 'the pause to pass';
+let_pass(0.1);
 $proxy->stall('questions');
 $client->get('/x') for 1 .. 3;
 $proxy->drop(1);
