@@ -20,6 +20,17 @@ end
 
 local fields = redis.call('HMGET', key, 'used', 'reset')
 local used, reset = whole(fields[1]), whole(fields[2])
+
+local function give_end()
+    redis.call('HSET', key, 'reset', proposed)
+    redis.call('PEXPIRE', key, string.format('%.0f', tonumber(proposed) - now + 1000))
+    reset = tonumber(proposed)
+end
+
+if used and not fields[2] then
+    give_end()  -- such a count comes from HINCRBYs that found no key: it belongs to the window opened here
+end
+
 local open = used and reset and reset > now and reset <= latest
 local back = open and fields[2] == ARGV[9] and math.min(used, tonumber(ARGV[8])) or 0
 used = open and used - back or 0
@@ -34,6 +45,6 @@ if open then
     add(granted - back)
     return {granted, used + granted, reset}
 end
-redis.call('HSET', key, 'used', string.format('%.0f', granted), 'reset', proposed)
-redis.call('PEXPIRE', key, string.format('%.0f', tonumber(proposed) - now + 1000))
-return {granted, granted, tonumber(proposed)}
+redis.call('HSET', key, 'used', string.format('%.0f', granted))
+give_end()
+return {granted, granted, reset}

@@ -74,7 +74,6 @@ subtest 'windows that are not counted on' => sub {
         'ended this millisecond'    => [used => 9, reset => $now],
         'a millisecond past latest' => [used => 9, reset => $latest + 1],
         'a reset far off'           => [used => 9, reset => '9' x 30],
-        'no reset'                  => [used => 9],
         'a word for a reset'        => [used => 9, reset => 'soon'],
         'a reset with an exponent'  => [used => 9, reset => '1.7000036e+12'],
         'a negative reset'          => [used => 9, reset => "-$reset"],
@@ -91,6 +90,15 @@ subtest 'windows that are not counted on' => sub {
         is_deeply $redis->hash('k'), {used => 5, reset => $reset}, "$name: stored anew";
         ok $redis->expires_in('k', $period + 1000), "$name: new expiry";
     }
+};
+
+subtest 'a count without a reset was charged by increments that found no key' => sub {
+    hold used => 4;
+    is_deeply reserve(7, 7), [0, 4, $reset], 'it counts in the window opened here, also where nothing is granted';
+    ok $redis->expires_in('k', $period + 1000), 'which ends';
+    hold used => 4;
+    is_deeply reserve(3, 3), [3, 7, $reset], 'and where it is';
+    is_deeply $redis->hash('k'), {used => 7, reset => $reset}, 'stored as answered';
 };
 
 subtest 'big numbers are stored digit by digit' => sub {

@@ -12,8 +12,12 @@ namespace {
 constexpr std::array<std::uint32_t, WindowRecord::max_same_answers + 1> ask_again{1000, 2000, 4000, 8000,
                                                                                   10'000};
 
-/// Once in so many events of a window, the requests that come between two of them check, whatever is known.
-constexpr std::uint32_t check_turn = 256;
+/// Whether the requests between this event of a window and the next check whatever is known: one event in
+/// 128. The product, of Fibonacci hashing, spreads these over the events, so that no rhythm of events misses
+/// them.
+bool has_check_turn(std::uint32_t events) noexcept {
+    return events * 2'654'435'769U >> 25 == 0;
+}
 
 std::int64_t add(std::int64_t a, std::int64_t b) noexcept {
     std::int64_t sum = 0;
@@ -223,8 +227,7 @@ bool has_room(const WindowRecord& record, const Terms& terms, std::int64_t cost)
 }
 
 bool may_stand_for_check(const WindowRecord& record, const Terms& terms, Millis freshness) noexcept {
-    const bool has_turn = record.events % check_turn < 2;  // sending and answering one charge are two events
-    return record.answered && !has_turn && has_room(record, terms, 1) &&
+    return record.answered && !has_check_turn(record.events) && has_room(record, terms, 1) &&
            static_cast<std::uint32_t>(terms.now) - record.asked <= freshness;
 }
 

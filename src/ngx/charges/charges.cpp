@@ -411,6 +411,12 @@ void Charges::send_batch() noexcept {
     --under_way_;
 }
 
+void Charges::go_before(const WindowId& id) noexcept {
+    if (queued_.find(id, [](const ChargeCommand&) { return true; }) != nullptr) {
+        send_queued(max_batch);
+    }
+}
+
 void Charges::send_last() noexcept {
     batch_.clear();
     send_queued(queued_.size());

@@ -68,7 +68,8 @@ public:
     void refund(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset) noexcept;
 
     /// The same for a cost that the window's record does not count.
-    void refund_uncounted(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset) noexcept;
+    void refund_uncounted(std::string_view key, const Demand& demand, std::int64_t cost,
+                          Millis reset) noexcept;
 
     /// No answer to these charges is awaited any more: the record stops counting them as unanswered.
     void stop_awaiting(const Debt& owed) noexcept;
@@ -83,13 +84,9 @@ public:
     /// batch is under way it does nothing: the end of that batch leads to the next.
     void send_batch() noexcept;
 
-    /// The caller is about to submit a reservation or a fetch, which may need a refund that is queued: the
-    /// next batch leaves before it, in the same write, unless another one is under way.
-    void go_before() noexcept {
-        if (!queued_.empty()) {
-            send_batch();
-        }
-    }
+    /// The caller is about to ask the primary about this window. If a charge or refund of it is queued, the
+    /// queue leaves first, in the same write, even while a batch is under way: the answer counts it.
+    void go_before(const WindowId& id) noexcept;
 
     /// Sends what is left, all of it: the worker, or its configuration, is at its end.
     void send_last() noexcept;
@@ -105,6 +102,12 @@ public:
     /// whatever the network does to it on the way.
     bool reaches(Millis reset, Millis now) const noexcept {
         return reset - now >= std::max<Millis>(1000, 2 * static_cast<Millis>(store_.check_timeout));
+    }
+
+    /// Whether a window that ends at `reset` outlasts the wait for the answer to a command that leaves now:
+    /// what the command took can then go back, however late the answer is. A second is for unequal clocks.
+    bool outlasts_answer(Millis reset, Millis now) const noexcept {
+        return reset - now >= static_cast<Millis>(store_.charge_timeout) + 1000 && reaches(reset, now);
     }
 
     /// The primary has taken a write: it gave an answer that a replica would not give.

@@ -31,6 +31,9 @@ public:
 
     void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept override {
         const bool confirms = applied.recalled == Recalled::to_confirm;
+        if (confirms) {
+            applied.shard->charges().go_before(applied.id);
+        }
         applied.asked.emplace<Read>().start(*applied.shard, applied.key,
                                             confirms ? Read::From::primary : Read::From::any_node, owner);
     }

@@ -192,7 +192,7 @@ void Fetches::submit(Fetch& fetch) noexcept {
         fail(fetch, no_primary);
         return;
     }
-    charges_.go_before();
+    charges_.go_before(fetch.demand.id);
     node->submit(fetch);
 }
 

@@ -58,7 +58,7 @@ std::string_view ReservationCommand::encode(CommandWriter& writer) {
         opening.proposed = demand.open_until > now ? demand.open_until : opening.proposed;
         return writer.repair(opening, with_text());
     }
-    if (step_ == Step::increment && !charges->reaches(demand.open_until, now)) {
+    if (step_ == Step::increment && !charges->outlasts_answer(demand.open_until, now)) {
         step_ = Step::script;
     }
     return step_ == Step::increment ? writer.increment(key, demand.want) : ReserveCommand::encode(writer);
@@ -144,7 +144,9 @@ ReservationCommand::Result ReservationCommand::result_of(Node& from, Delivery de
         result.fault = awaited() ? judge(from, *reply, result.granted, result.window)
                                  : read(*reply, result.granted, result.window);
     }
-    if (back != 0 && (delivery == Delivery::unsent || result.fault != Fault::none)) {
+    // After any other answer the script may have given it back.
+    const bool refused = delivery == Delivery::answered && reply->is_error();
+    if (back != 0 && (delivery == Delivery::unsent || refused)) {
         charges->refund_uncounted(key, demand, back, demand.open_until);
     }
     return result;
@@ -207,7 +209,7 @@ void Reservation::start(Shard& shard, std::string_view key, const Demand& demand
         command.step_ =
             demand.open_until != 0 ? ReservationCommand::Step::increment : ReservationCommand::Step::script;
         command_ = &command;
-        command.charges->go_before();
+        command.charges->go_before(demand.id);
         node->submit(command);
     } catch (...) {
         end("no memory");

@@ -4,7 +4,7 @@
 
 use RateLimit::Test;
 
-my $reset = (time + 1800) . '000';
+my ($reset, $soon) = map { (time + $_) . '000' } 1800, 5;
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     my ($command) = @$words;
     return integer($conn->state('count')) if $command eq 'hincrby';
@@ -12,7 +12,7 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return error('ERR out of order') if @$words == 7 && $conn->state('broken');
     return array(integer(5), integer($reset)) if @$words == 6 || @$words == 7;    # refund.lua, repair.lua
     my $granted = $conn->state('refuses') ? 0 : $words->[5];
-    return array(integer($granted), integer($conn->state('used') + $granted), integer($reset));
+    return array(integer($granted), integer($conn->state('used') + $granted), integer($conn->state('soon') ? $soon : $reset));
 });
 my $nginx = RateLimit::Nginx->start(
     http => redis_block('main', $redis),
@@ -51,6 +51,10 @@ is_deeply sends(1, 'other'), ['200 PASSED', 97, '6'], 'another window';
 is_deeply sends(1, 'other'), ['200 PASSED', 97, '6'], 'with less than a twentieth left';
 $redis->set(used => 50);
 is_deeply sends(1, 'third'), ['200 PASSED', 51, '6'], 'a third';
+$redis->set(soon => 1);
+is_deeply sends(1, 'ends'), ['200 PASSED', 51, '6'], 'one that ends within charge_timeout';
+is_deeply sends(1, 'ends'), ['200 PASSED', 51, '6'], 'stays with the script: what an increment took could not go back to it after a late answer';
+$redis->set(soon => '');
 $redis->set(refuses => 1);
 $redis->set(used => 100);
 is_deeply sends(3, 'third'), ['429 REJECTED', 100, '+3', "9 3 $reset"], 'the script may refuse';
