@@ -12,13 +12,6 @@ namespace {
 constexpr std::array<std::uint32_t, WindowRecord::max_same_answers + 1> ask_again{1000, 2000, 4000, 8000,
                                                                                   10'000};
 
-/// Whether the requests between this event of a window and the next check whatever is known: one event in
-/// 128. The product, of Fibonacci hashing, spreads these over the events, so that no rhythm of events misses
-/// them.
-bool has_check_turn(std::uint32_t events) noexcept {
-    return events * 2'654'435'769U >> 25 == 0;
-}
-
 std::int64_t add(std::int64_t a, std::int64_t b) noexcept {
     std::int64_t sum = 0;
     return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
@@ -220,6 +213,11 @@ Millis default_freshness(std::int64_t period) noexcept {
     return std::min<Millis>(1000, period);  // a thousandth of the period
 }
 
+bool has_check_turn(const WindowRecord& record) noexcept {
+    const std::uint32_t events = record.events + 1;  // a window that has just been opened is known
+    return events * 2'654'435'769U >> 25 == 0;       // Fibonacci hashing
+}
+
 bool has_room(const WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept {
     const std::int64_t left = terms.rate.limit - taken(record);
     return record.confirmed && left >= cost && left >= (terms.rate.limit + 19) / 20 &&
@@ -227,7 +225,7 @@ bool has_room(const WindowRecord& record, const Terms& terms, std::int64_t cost)
 }
 
 bool may_stand_for_check(const WindowRecord& record, const Terms& terms, Millis freshness) noexcept {
-    return record.answered && !has_check_turn(record.events) && has_room(record, terms, 1) &&
+    return record.answered && !has_check_turn(record) && has_room(record, terms, 1) &&
            static_cast<std::uint32_t>(terms.now) - record.asked <= freshness;
 }
 

@@ -97,6 +97,10 @@ Millis default_freshness(std::int64_t period) noexcept;
 /// check finds a window that was deleted and opened anew elsewhere, of which a plain increment says nothing.
 bool may_stand_for_check(const WindowRecord& record, const Terms& terms, Millis freshness) noexcept;
 
+/// True between one of 128 events of a window and the next: then a request asks about the window, whatever is
+/// known. Which these are follows no rhythm that the events of a request could miss.
+bool has_check_turn(const WindowRecord& record) noexcept;
+
 /// Whether a twentieth of the limit is left, and the cost fits, as far as this machine knows, in a window
 /// that the truth has confirmed. What other machines have charged since then is unlikely to fill that.
 bool has_room(const WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept;

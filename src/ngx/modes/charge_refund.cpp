@@ -66,8 +66,10 @@ void settle_reserved(AppliedLimit& applied, std::int64_t due, Millis now) noexce
 Millis known_open_until(AppliedLimit& applied) noexcept {
     const Millis now = now_millis();
     const auto known = open_window(applied, now);
-    const bool room = applied.cost != 0 && known && known->lasting &&
-                      has_room(*known, terms_of(applied, now), applied.cost);
+    if (applied.cost == 0 || !known || !known->lasting || has_check_turn(*known)) {
+        return 0;
+    }
+    const bool room = has_room(*known, terms_of(applied, now), applied.cost);
     return room && applied.shard->charges().outlasts_answer(known->reset, now) ? known->reset : 0;
 }
 

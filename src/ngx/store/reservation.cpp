@@ -53,10 +53,8 @@ std::string_view ReservationCommand::encode(CommandWriter& writer) {
     const Millis now = now_millis();
     sent = true;
     if (step_ == Step::repair) {
-        Opening opening = opening_at(now);
-        // The window keeps the end that was known: clients have seen it.
-        opening.proposed = demand.open_until > now ? demand.open_until : opening.proposed;
-        return writer.repair(opening, with_text());
+        // A window of its own: what the lost one gives back must not find this one.
+        return writer.repair(opening_at(now), with_text());
     }
     if (step_ == Step::increment && !charges->outlasts_answer(demand.open_until, now)) {
         step_ = Step::script;

@@ -25,7 +25,7 @@ sub sends ($cost, $key = 'k') {
     $redis->forget;
     my $r = $nginx->get("/x?cost=$cost", 'X-Key' => $key);
     my @sent = map {
-        $_->[0] eq 'hincrby' ? "+$_->[3]" : join ' ', @$_ - 4, @$_ > 11 ? @$_[11, 12] : @$_ == 7 ? $_->[5] : ()
+        $_->[0] eq 'hincrby' ? "+$_->[3]" : join ' ', @$_ - 4, @$_ > 11 ? @$_[11, 12] : @$_ == 7 ? ($_->[5] > $reset ? 'later' : 'known') : ()
     } $redis->writes;
     return [outcome($r), limits($r)->{used}, @sent];
 }
@@ -36,9 +36,9 @@ $redis->set(count => 20);
 is_deeply sends(5), ['200 PASSED', 20, '+5'], 'then an increment does';
 is_deeply sends(0), ['200 PASSED', 10, '6'], 'a cost of nothing asks the script';
 $redis->set(count => 5);
-is_deeply sends(5), ['200 PASSED', 5, '+5', "3 $reset"], 'the cost alone: the key is repaired, and keeps the end';
+is_deeply sends(5), ['200 PASSED', 5, '+5', '3 later'], 'the cost alone: the key is repaired, and gets an end of its own';
 $redis->set(broken => 1);
-is_deeply sends(5), ['200 PASSED', 5, '+5', "3 $reset"], 'also where the repair is refused';
+is_deeply sends(5), ['200 PASSED', 5, '+5', '3 later'], 'also where the repair is refused';
 $nginx->wait_log(qr/answered repair\.lua: "ERR out of order"/);
 $redis->set(broken => '');
 $redis->set(count => 101);
