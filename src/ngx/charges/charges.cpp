@@ -2,11 +2,8 @@
 
 #include <algorithm>
 
-#include "core/free_list.h"
 #include "ngx/base/zone.h"
 #include "ngx/charges/demand.h"
-#include "ngx/wire/script_command.h"
-#include "redis/decode.h"
 #include "redis/server_words.h"
 
 namespace rate_limit {
@@ -23,165 +20,6 @@ bool has_exact_timers() noexcept {
 }
 
 }  // namespace
-
-/// One charge or refund, queued or on its way; after a plain increment that may have made the key, also the
-/// key's repair.
-class Charges::ChargeCommand final : public ScriptCommand, public KeyedQueue<ChargeCommand>::Link {
-public:
-    static ChargeCommand& take(Charges& owner);
-    static void put_back(ChargeCommand& command) noexcept {
-        FreeList<ChargeCommand>::common().put_back(command);
-    }
-
-    std::string_view encode(CommandWriter& writer) override;
-    const char* name() const noexcept override;
-    void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
-    WindowId id() const noexcept { return owed.id; }
-
-    Charges* charges = nullptr;
-    std::string key;
-    Debt owed;
-    bool plain = false;   // HINCRBY will do, if it is still true when the command leaves
-    bool waited = false;  // in the backlog
-    bool probe = false;   // what becomes of it tells whether the primary takes charges
-    bool repair = false;
-
-private:
-    void end() noexcept;
-    void come_back() noexcept;
-    void refused(Node& node, Fault fault, const Reply& reply) noexcept;
-    void give_up() noexcept;
-    void taken(Node& node, const Reply& reply) noexcept;
-};
-
-Charges::ChargeCommand& Charges::ChargeCommand::take(Charges& owner) {
-    ChargeCommand& command = FreeList<ChargeCommand>::common().take();
-    command.charges = &owner;
-    command.plain = false;
-    command.waited = false;
-    command.probe = false;
-    command.repair = false;
-    command.begin_by_digest();
-    return command;
-}
-
-std::string_view Charges::ChargeCommand::encode(CommandWriter& writer) {
-    const Millis now = now_millis();
-    const Millis proposed = owed.reset > now ? owed.reset : propose_reset(owed.window_kind, owed.period, now);
-    const Opening opening{key, now, proposed, latest_reset(owed.period, now)};
-    if (repair) {
-        return writer.repair(opening, with_text());
-    }
-    if (owed.kind == DebtKind::refunds) {
-        return writer.refund(key, owed.cost, owed.reset, with_text());
-    }
-    plain = plain && charges->reaches(owed.reset, now);
-    return plain ? writer.increment(key, owed.cost) : writer.charge(opening, owed.cost, with_text());
-}
-
-const char* Charges::ChargeCommand::name() const noexcept {
-    if (plain && !repair) {
-        return "HINCRBY";
-    }
-    const ScriptName name = repair                           ? ScriptName::repair
-                            : owed.kind == DebtKind::refunds ? ScriptName::refund
-                                                             : ScriptName::charge;
-    return script(name).file;
-}
-
-void Charges::ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
-    if (delivery == Delivery::answered) {
-        const Fault fault = fault_of(*reply);
-        if (fault == Fault::none) {
-            taken(node, *reply);
-        } else {
-            refused(node, fault, *reply);
-        }
-        return;
-    }
-    if (delivery == Delivery::unsent || repair) {
-        give_up();
-    } else {
-        charges->doubt(owed);
-    }
-    end();
-}
-
-/// The last thing done with a command: the next batch may use it again at once.
-void Charges::ChargeCommand::end() noexcept {
-    Charges& owner = *charges;
-    const bool was_probe = probe;
-    put_back(*this);
-    owner.ended(was_probe);
-}
-
-/// The primary has not taken it. A repair is not tried again: the charge itself was answered, and the next
-/// charge opens a window without a reset anew.
-void Charges::ChargeCommand::give_up() noexcept {
-    if (repair) {
-        charges->stop_awaiting(owed);
-    } else {
-        come_back();
-    }
-}
-
-/// It waits in the backlog, where it may have waited before: its window may have closed meanwhile.
-void Charges::ChargeCommand::come_back() noexcept {
-    if (waited && owed.reset <= now_millis()) {
-        charges->drop(owed, Loss::closed);
-    } else {
-        charges->wait(key, owed);
-    }
-}
-
-void Charges::ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcept {
-    if (send_text(node, reply)) {
-        return;
-    }
-    const Blame blame = node.blame(fault, name(), reply, Access::write);
-    if (plain && !repair && is_broken_count(reply)) {
-        plain = false;  // the script opens the window anew
-        node.submit(*this);
-        return;
-    }
-    // Charges need none of the rights that a refund may lack.
-    const bool refund_alone = fault == Fault::noperm && owed.kind == DebtKind::refunds;
-    if (blame == Blame::writes && !refund_alone) {
-        give_up();
-        charges->refused(fault, name(), reply);
-    } else if (blame == Blame::node) {
-        give_up();
-    } else if (repair) {
-        charges->stop_awaiting(owed);
-    } else {
-        charges->drop(owed, Loss::refused, explain(fault));
-    }
-    end();
-}
-
-void Charges::ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
-    node.served();
-    Window answer{0, owed.reset};
-    const bool increment = plain && !repair;
-    const Fault fault = increment ? read_increment(reply, answer.used) : read_charge(reply, answer);
-    if (fault != Fault::none) {
-        node.blame(fault, name(), reply, Access::write);
-    }
-    if (owed.kind == DebtKind::charges || answer.used > 0) {
-        charges->proven();  // a refund of a window that is not there writes nothing: a replica says the same
-    }
-    if (increment && fault == Fault::none && answer.used == owed.cost) {
-        repair = true;  // the key may not have been there: it needs a reset and an expiry
-        node.submit(*this);
-        return;
-    }
-    if (fault == Fault::none) {
-        charges->confirm(owed, answer);
-    } else {
-        charges->stop_awaiting(owed);
-    }
-    end();
-}
 
 Charges::Charges(const StoreConf& store, std::string_view shard, Nodes& nodes) noexcept
     : store_(store),
@@ -214,6 +52,7 @@ void Charges::confirm(const Debt& owed, const Window& answer) noexcept {
 }
 
 void Charges::charge(const Charge& charge) noexcept {
+    traffic_.add(ngx_current_msec);
     if (joins(charge)) {
         return;
     }
@@ -388,7 +227,7 @@ void Charges::schedule_batch() noexcept {
         return;
     }
     const ngx_msec_t since = ngx_current_msec - sent_;
-    if (since < pause_ && waiting_.count() == 0) {
+    if (since < pause_ && traffic_.is_dense() && waiting_.count() == 0) {
         batch_.set(pause_ - since);
     } else {
         batch_.set_to_end_of_turn();  // with all charges of this turn

@@ -7,9 +7,10 @@
 
 #include "core/backoff.h"
 #include "core/limit/window.h"
-#include "core/table/keyed_queue.h"
+#include "core/traffic.h"
 #include "ngx/base/timer.h"
 #include "ngx/charges/backlog.h"
+#include "ngx/charges/charge_command.h"
 #include "ngx/charges/losses.h"
 #include "ngx/charges/nodes.h"
 #include "ngx/wire/outage_log.h"
@@ -32,9 +33,10 @@ struct Charge {
 /// never sent again. So of a `check_charge` window: admitted - in doubt <= stored <= admitted. What the
 /// primary answers goes into the memory of windows.
 ///
-/// Charges leave in batches, one batch at a time: the next leaves when the one before is answered and `pause`
-/// has passed since that one left. So a break puts one batch in doubt, one wake-up of the primary serves many
-/// charges, and a charge that is alone leaves at once. Charges of one window in one batch are one command.
+/// Charges leave in batches, one batch at a time: the next leaves when the one before is answered and, while
+/// charges come densely, `pause` has passed since that one left. So a break puts one batch in doubt, one
+/// wake-up of the primary serves many charges, and a charge that is alone leaves at once. Charges of one
+/// window in one batch are one command.
 ///
 /// Charges go through a gate. It closes when the primary is lost, and when the primary refuses writes (OOM,
 /// MISCONF, NOREPLICAS, NOPERM, READONLY), though it still answers reads then and stays usable. While the
@@ -42,11 +44,14 @@ struct Charge {
 /// writes, and everything that is sent to it ends in doubt. The first write that is answered opens the gate.
 /// After a refusal the next probe follows after a backoff of its own; after READONLY each probe takes a new
 /// connection, for the address may lead to another server by then.
-class Charges {
+class Charges final : public ChargeCommand::Owner {
 public:
     /// Milliseconds between two batches; none with timer_resolution, as nginx looks at its timers no oftener
     /// than that.
     static constexpr ngx_msec_t pause = 2;
+
+    /// So many charges in a pause make it pay. Fewer would be late, and wake the worker for themselves.
+    static constexpr std::uint32_t dense = 4;
 
     /// How many queued commands one batch takes at most, so that no turn of the event loop is long.
     static constexpr std::size_t max_batch = 2000;
@@ -72,10 +77,10 @@ public:
                           Millis reset) noexcept;
 
     /// No answer to these charges is awaited any more: the record stops counting them as unanswered.
-    void stop_awaiting(const Debt& owed) noexcept;
+    void stop_awaiting(const Debt& owed) noexcept override;
 
     /// The charges were sent, and the connection ended before the answer.
-    void doubt(const Debt& owed) noexcept;
+    void doubt(const Debt& owed) noexcept override;
 
     /// The same for one reservation: clients may have been charged for nothing.
     void doubt_reservation() noexcept;
@@ -96,11 +101,11 @@ public:
     void close_gate() noexcept;
 
     /// The primary answered a write by `fault`, one of refuses_writes().
-    void refused(Fault fault, std::string_view command, const Reply& reply) noexcept;
+    void refused(Fault fault, std::string_view command, const Reply& reply) noexcept override;
 
     /// Whether a plain increment that leaves now arrives while a window that ends at `reset` is open,
     /// whatever the network does to it on the way.
-    bool reaches(Millis reset, Millis now) const noexcept {
+    bool reaches(Millis reset, Millis now) const noexcept override {
         return reset - now >= std::max<Millis>(1000, 2 * static_cast<Millis>(store_.check_timeout));
     }
 
@@ -111,7 +116,7 @@ public:
     }
 
     /// The primary has taken a write: it gave an answer that a replica would not give.
-    void proven() noexcept {
+    void proven() noexcept override {
         if (gate_ != Gate::open) {
             open_gate();
         }
@@ -138,8 +143,6 @@ public:
     void log_lost() noexcept;
 
 private:
-    class ChargeCommand;
-
     enum class Gate : unsigned char {
         open,
         closed,
@@ -157,20 +160,21 @@ private:
     void send_backlog() noexcept;
     bool may_probe() const noexcept;
     void open_gate() noexcept;
-    void wait(const std::string& key, Debt owed) noexcept;
-    void ended(bool probe) noexcept;
+    void wait(const std::string& key, Debt owed) noexcept override;
+    void ended(bool probe) noexcept override;
     void drop_closed(Millis now) noexcept;
-    void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept;
-    void confirm(const Debt& owed, const Window& answer) noexcept;
+    void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
+    void confirm(const Debt& owed, const Window& answer) noexcept override;
 
     const StoreConf& store_;
     Nodes& nodes_;  // of the shard
     Backlog waiting_;
     const ngx_msec_t pause_;
     KeyedQueue<ChargeCommand> queued_;  // for the next batch; empty while the gate is not open
-    std::size_t under_way_ = 0;         // commands of the present batch that have not ended
-    ngx_msec_t sent_ = 0;               // when the last batch left
-    bool closing_ = false;              // more charges of closed windows may wait
+    Traffic traffic_{pause, dense};
+    std::size_t under_way_ = 0;  // commands of the present batch that have not ended
+    ngx_msec_t sent_ = 0;        // when the last batch left
+    bool closing_ = false;       // more charges of closed windows may wait
     Gate gate_ = Gate::open;
     Backoff backoff_;
     Losses lost_;

@@ -1,0 +1,136 @@
+#include "ngx/charges/charge_command.h"
+
+#include "redis/decode.h"
+
+namespace rate_limit {
+
+ChargeCommand& ChargeCommand::take(Owner& owner) {
+    ChargeCommand& command = FreeList<ChargeCommand>::common().take();
+    command.owner = &owner;
+    command.plain = false;
+    command.waited = false;
+    command.probe = false;
+    command.repair = false;
+    command.begin_by_digest();
+    return command;
+}
+
+std::string_view ChargeCommand::encode(CommandWriter& writer) {
+    const Millis now = now_millis();
+    const Millis proposed = owed.reset > now ? owed.reset : propose_reset(owed.window_kind, owed.period, now);
+    const Opening opening{key, now, proposed, latest_reset(owed.period, now)};
+    if (repair) {
+        return writer.repair(opening, with_text());
+    }
+    if (owed.kind == DebtKind::refunds) {
+        return writer.refund(key, owed.cost, owed.reset, with_text());
+    }
+    plain = plain && owner->reaches(owed.reset, now);
+    return plain ? writer.increment(key, owed.cost) : writer.charge(opening, owed.cost, with_text());
+}
+
+const char* ChargeCommand::name() const noexcept {
+    if (plain && !repair) {
+        return "HINCRBY";
+    }
+    const ScriptName name = repair                           ? ScriptName::repair
+                            : owed.kind == DebtKind::refunds ? ScriptName::refund
+                                                             : ScriptName::charge;
+    return script(name).file;
+}
+
+void ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
+    if (delivery == Delivery::answered) {
+        const Fault fault = fault_of(*reply);
+        if (fault == Fault::none) {
+            taken(node, *reply);
+        } else {
+            refused(node, fault, *reply);
+        }
+        return;
+    }
+    if (delivery == Delivery::unsent || repair) {
+        give_up();
+    } else {
+        owner->doubt(owed);
+    }
+    end();
+}
+
+/// The last thing done with a command: the next batch may use it again at once.
+void ChargeCommand::end() noexcept {
+    Owner& of = *owner;
+    const bool was_probe = probe;
+    put_back(*this);
+    of.ended(was_probe);
+}
+
+/// The primary has not taken it. A repair is not tried again: the charge itself was answered, and the next
+/// charge opens a window without a reset anew.
+void ChargeCommand::give_up() noexcept {
+    if (repair) {
+        owner->stop_awaiting(owed);
+    } else {
+        come_back();
+    }
+}
+
+/// It waits in the backlog, where it may have waited before: its window may have closed meanwhile.
+void ChargeCommand::come_back() noexcept {
+    if (waited && owed.reset <= now_millis()) {
+        owner->drop(owed, Loss::closed, nullptr);
+    } else {
+        owner->wait(key, owed);
+    }
+}
+
+void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcept {
+    if (send_text(node, reply)) {
+        return;
+    }
+    const Blame blame = node.blame(fault, name(), reply, Access::write);
+    if (plain && !repair && is_broken_count(reply)) {
+        plain = false;  // the script opens the window anew
+        node.submit(*this);
+        return;
+    }
+    // Charges need none of the rights that a refund may lack.
+    const bool refund_alone = fault == Fault::noperm && owed.kind == DebtKind::refunds;
+    if (blame == Blame::writes && !refund_alone) {
+        give_up();
+        owner->refused(fault, name(), reply);
+    } else if (blame == Blame::node) {
+        give_up();
+    } else if (repair) {
+        owner->stop_awaiting(owed);
+    } else {
+        owner->drop(owed, Loss::refused, explain(fault));
+    }
+    end();
+}
+
+void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
+    node.served();
+    Window answer{0, owed.reset};
+    const bool increment = plain && !repair;
+    const Fault fault = increment ? read_increment(reply, answer.used) : read_charge(reply, answer);
+    if (fault != Fault::none) {
+        node.blame(fault, name(), reply, Access::write);
+    }
+    if (owed.kind == DebtKind::charges || answer.used > 0) {
+        owner->proven();  // a refund of a window that is not there writes nothing: a replica says the same
+    }
+    if (increment && fault == Fault::none && answer.used == owed.cost) {
+        repair = true;  // the key may not have been there: it needs a reset and an expiry
+        node.submit(*this);
+        return;
+    }
+    if (fault == Fault::none) {
+        owner->confirm(owed, answer);
+    } else {
+        owner->stop_awaiting(owed);
+    }
+    end();
+}
+
+}  // namespace rate_limit

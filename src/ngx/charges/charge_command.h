@@ -1,0 +1,69 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/free_list.h"
+#include "core/limit/window.h"
+#include "core/table/keyed_queue.h"
+#include "ngx/charges/backlog.h"
+#include "ngx/charges/losses.h"
+#include "ngx/wire/script_command.h"
+
+namespace rate_limit {
+
+/// One charge or refund, queued or on its way; after a plain increment that may have made the key, also the
+/// key's repair.
+class ChargeCommand final : public ScriptCommand, public KeyedQueue<ChargeCommand>::Link {
+public:
+    /// For whom charges are sent, and who is told what becomes of each.
+    class Owner {
+    public:
+        /// Whether a plain increment that leaves now arrives while a window that ends at `reset` is open.
+        virtual bool reaches(Millis reset, Millis now) const noexcept = 0;
+
+        virtual void confirm(const Debt& owed, const Window& answer) noexcept = 0;
+        virtual void stop_awaiting(const Debt& owed) noexcept = 0;
+        virtual void doubt(const Debt& owed) noexcept = 0;
+        virtual void drop(const Debt& owed, Loss loss, const char* why) noexcept = 0;
+        virtual void wait(const std::string& key, Debt owed) noexcept = 0;
+
+        /// The primary refused a write, or has taken one.
+        virtual void refused(Fault fault, std::string_view command, const Reply& reply) noexcept = 0;
+        virtual void proven() noexcept = 0;
+
+        /// The last of each: the command may be taken again. `probe`: it was one.
+        virtual void ended(bool probe) noexcept = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    /// Throws std::bad_alloc.
+    static ChargeCommand& take(Owner& owner);
+    static void put_back(ChargeCommand& command) noexcept {
+        FreeList<ChargeCommand>::common().put_back(command);
+    }
+
+    std::string_view encode(CommandWriter& writer) override;
+    const char* name() const noexcept override;
+    void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
+    WindowId id() const noexcept { return owed.id; }
+
+    Owner* owner = nullptr;
+    std::string key;
+    Debt owed;
+    bool plain = false;   // HINCRBY will do, if it is still true when the command leaves
+    bool waited = false;  // in the backlog
+    bool probe = false;   // what becomes of it tells whether the primary takes charges
+    bool repair = false;
+
+private:
+    void end() noexcept;
+    void come_back() noexcept;
+    void refused(Node& node, Fault fault, const Reply& reply) noexcept;
+    void give_up() noexcept;
+    void taken(Node& node, const Reply& reply) noexcept;
+};
+
+}  // namespace rate_limit
