@@ -21,14 +21,14 @@ end
 local fields = redis.call('HMGET', key, 'used', 'reset')
 local used, reset = whole(fields[1]), whole(fields[2])
 
-local function give_end()
-    redis.call('HSET', key, 'reset', proposed)
+local function open_with(count)
+    redis.call('HSET', key, 'used', string.format('%.0f', count), 'reset', proposed)
     redis.call('PEXPIRE', key, string.format('%.0f', tonumber(proposed) - now + 1000))
     reset = tonumber(proposed)
 end
 
 if used and not fields[2] then
-    give_end()  -- such a count comes from HINCRBYs that found no key: it belongs to the window opened here
+    open_with(used)  -- such a count comes from HINCRBYs that found no key: it belongs to the window opened here
 end
 
 local open = used and reset and reset > now and reset <= latest
@@ -45,6 +45,5 @@ if open then
     add(granted - back)
     return {granted, used + granted, reset}
 end
-redis.call('HSET', key, 'used', string.format('%.0f', granted))
-give_end()
+open_with(granted)
 return {granted, granted, reset}

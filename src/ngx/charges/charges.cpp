@@ -219,9 +219,9 @@ void Charges::submit(ChargeCommand& command) noexcept {
     nodes_.primary().submit(command);
 }
 
-/// Sets when the next batch leaves: when the pause is over, or at the end of this turn if that is past or if
-/// charges wait in the backlog. While a batch is under way it does nothing: the end of that one calls it
-/// again.
+/// Sets when the next batch leaves: when the pause is over, or at the end of this turn if that is past, if
+/// charges come too rarely for a pause, or if some wait in the backlog. While a batch is under way it does
+/// nothing: the end of that one calls it again.
 void Charges::schedule_batch() noexcept {
     if (under_way_ != 0 || batch_.armed()) {
         return;

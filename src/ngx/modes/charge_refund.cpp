@@ -49,7 +49,7 @@ bool take_late_grant(AppliedLimit& applied, Millis now) noexcept {
 /// The cost was charged before the request; `due` is what it is charged in all.
 void settle_reserved(AppliedLimit& applied, std::int64_t due, Millis now) noexcept {
     const Holding holding = applied.take_holding();
-    if (due > 0 && applied.demand.open_until == 0) {
+    if (due > 0 && applied.demand.open_until == 0) {  // else the record says so already
         applied.zone->windows().change(applied.id,
                                        [&](WindowRecord& record) { note_lasting(record, holding.reset); });
     }
