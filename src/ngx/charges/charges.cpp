@@ -54,6 +54,7 @@ void Charges::confirm(const Debt& owed, const Window& answer) noexcept {
 void Charges::charge(const Charge& charge) noexcept {
     traffic_.add(ngx_current_msec);
     if (joins(charge)) {
+        schedule_batch();
         return;
     }
     ChargeCommand* command = nullptr;
@@ -219,16 +220,20 @@ void Charges::submit(ChargeCommand& command) noexcept {
     nodes_.primary().submit(command);
 }
 
-/// Sets when the next batch leaves: when the pause is over, or at the end of this turn if that is past, if
-/// charges come too rarely for a pause, or if some wait in the backlog. While a batch is under way it does
-/// nothing: the end of that one calls it again.
+/// Sets when the next batch leaves: at the end of this turn if the pause is over, if charges come too rarely
+/// for a pause, or if some wait in the backlog. Else the first charge after the pause sends it, in the turn
+/// that has sent its response, when a worker has most time. The timer is for the last charges of a burst; if
+/// it fired with the pause, it would wake a worker for itself. While a batch is under way this does nothing:
+/// the end of that one calls it again.
 void Charges::schedule_batch() noexcept {
-    if (under_way_ != 0 || batch_.armed()) {
+    if (under_way_ != 0) {
         return;
     }
     const ngx_msec_t since = ngx_current_msec - sent_;
     if (since < pause_ && traffic_.is_dense() && waiting_.count() == 0) {
-        batch_.set(pause_ - since);
+        if (!batch_.armed()) {
+            batch_.set(pause_ + grace - since);
+        }
     } else {
         batch_.set_to_end_of_turn();  // with all charges of this turn
     }

@@ -50,6 +50,9 @@ public:
     /// than that.
     static constexpr ngx_msec_t pause = 2;
 
+    /// Milliseconds after the pause in which a charge is expected, and sends the batch.
+    static constexpr ngx_msec_t grace = 1;
+
     /// So many charges in a pause make it pay. Fewer would be late, and wake the worker for themselves.
     static constexpr std::uint32_t dense = 4;
 
