@@ -58,6 +58,29 @@ TEST_F(KeyedQueueTest, ComesOutAsItCameInAndIsNotFoundAgain) {
     }
 }
 
+TEST_F(KeyedQueueTest, TakesWhatOneIdHasInTheOrderItCame) {
+    for (std::uint64_t key = 0; key < 300; ++key) {
+        push(key % 100, static_cast<int>(key / 100));  // the buckets grow meanwhile
+    }
+    for (const std::uint64_t key : {0, 50, 99}) {  // the first, one between, the last
+        for (int kind = 0; kind < 3; ++kind) {
+            const Item* item = queue_.take(Item(key, 0).id());
+            ASSERT_NE(item, nullptr);
+            EXPECT_EQ(item->key, key);
+            EXPECT_EQ(item->kind, kind);
+        }
+        EXPECT_EQ(queue_.take(Item(key, 0).id()), nullptr);
+        EXPECT_EQ(queue_.take(Item(key + 1000, 0).id()), nullptr) << "another id in the same bucket";
+    }
+    push(500);
+    for (std::uint64_t left = 0; left < 291; ++left) {
+        const std::uint64_t key = 1 + left % 97 + (left % 97 >= 49 ? 1 : 0);
+        ASSERT_EQ(pop(), key);
+    }
+    EXPECT_EQ(pop(), 500U);
+    EXPECT_TRUE(queue_.empty());
+}
+
 TEST_F(KeyedQueueTest, PushAndPopInTurn) {
     for (std::uint64_t key = 0; key < 1000; ++key) {
         push(key);

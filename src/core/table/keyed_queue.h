@@ -15,7 +15,8 @@ class KeyedQueue {
 public:
     class Link {
         friend class KeyedQueue;
-        Item* next_ = nullptr;       // in the queue
+        Item* next_ = nullptr;  // in the queue
+        Item* before_ = nullptr;
         Item* in_bucket_ = nullptr;  // the next that has the same bucket
     };
 
@@ -40,6 +41,7 @@ public:
             grow();
         }
         link(item).next_ = nullptr;
+        link(item).before_ = tail_;
         (tail_ != nullptr ? link(*tail_).next_ : head_) = &item;
         tail_ = &item;
         ++size_;
@@ -47,20 +49,16 @@ public:
     }
 
     /// Takes out the item that has been queued for longest; null: there is none.
-    Item* pop() noexcept {
-        Item* item = head_;
-        if (item == nullptr) {
-            return nullptr;
-        }
-        head_ = link(*item).next_;
-        tail_ = head_ == nullptr ? nullptr : tail_;
-        --size_;
-        Item** at = &buckets_[bucket_of(item->id())];
-        while (*at != item) {
-            at = &link(**at).in_bucket_;
-        }
-        *at = link(*item).in_bucket_;
-        return item;
+    Item* pop() noexcept { return head_ != nullptr ? unlink(*head_) : nullptr; }
+
+    /// The same of the items with this id.
+    Item* take(const WindowId& id) noexcept {
+        Item* oldest = nullptr;
+        find(id, [&oldest](Item& item) {
+            oldest = &item;  // a bucket begins with its newest item
+            return false;
+        });
+        return oldest != nullptr ? unlink(*oldest) : nullptr;
     }
 
 private:
@@ -70,6 +68,19 @@ private:
 
     /// Ids are digests: any of their bits will do.
     std::size_t bucket_of(const WindowId& id) const noexcept { return id.low & (buckets_.size() - 1); }
+
+    Item* unlink(Item& item) noexcept {
+        const Link& of = link(item);
+        (of.before_ != nullptr ? link(*of.before_).next_ : head_) = of.next_;
+        (of.next_ != nullptr ? link(*of.next_).before_ : tail_) = of.before_;
+        --size_;
+        Item** at = &buckets_[bucket_of(item.id())];
+        while (*at != &item) {
+            at = &link(**at).in_bucket_;
+        }
+        *at = of.in_bucket_;
+        return &item;
+    }
 
     void chain(Item& item) noexcept {
         Item*& bucket = buckets_[bucket_of(item.id())];

@@ -256,9 +256,10 @@ void Charges::send_batch() noexcept {
 }
 
 void Charges::go_before(const WindowId& id) noexcept {
-    if (queued_.find(id, [](const ChargeCommand&) { return true; }) != nullptr) {
-        send_queued(max_batch);
+    while (ChargeCommand* command = queued_.take(id)) {
+        send(*command);
     }
+    nodes_.primary().expect_more(!queued_.empty());
 }
 
 void Charges::send_last() noexcept {
@@ -266,10 +267,14 @@ void Charges::send_last() noexcept {
     send_queued(queued_.size());
 }
 
+void Charges::send(ChargeCommand& command) noexcept {
+    command.plain = command.plain && nodes_.primary().ready();
+    submit(command);
+}
+
 void Charges::send_queued(std::size_t most) noexcept {
     for (ChargeCommand* command = nullptr; most != 0 && (command = queued_.pop()) != nullptr; --most) {
-        command->plain = command->plain && nodes_.primary().ready();
-        submit(*command);
+        send(*command);
     }
     nodes_.primary().expect_more(!queued_.empty());
 }

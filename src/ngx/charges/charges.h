@@ -92,8 +92,8 @@ public:
     /// batch is under way it does nothing: the end of that batch leads to the next.
     void send_batch() noexcept;
 
-    /// The caller is about to ask the primary about this window. If a charge or refund of it is queued, the
-    /// queue leaves first, in the same write, even while a batch is under way: the answer counts it.
+    /// The caller is about to ask the primary about this window. Charges and refunds of it that are queued
+    /// leave first, in the same write, even while a batch is under way: the answer counts them.
     void go_before(const WindowId& id) noexcept;
 
     /// Sends what is left, all of it: the worker, or its configuration, is at its end.
@@ -159,6 +159,7 @@ private:
     void start(ChargeCommand& command);
     void submit(ChargeCommand& command) noexcept;
     void schedule_batch() noexcept;
+    void send(ChargeCommand& command) noexcept;
     void send_queued(std::size_t most) noexcept;
     void send_backlog() noexcept;
     bool may_probe() const noexcept;

@@ -1,6 +1,7 @@
 #include "ngx/modes/redis_charge.h"
 
 #include "ngx/base/zone.h"
+#include "ngx/modes/mode.h"
 #include "ngx/modes/recollection.h"
 
 namespace rate_limit {
@@ -20,8 +21,10 @@ Charge owe(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
     // Without room the charge goes by what the check found.
     (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
         // What the check found counts: a window without a sound reset is left to the script, which opens it
-        // anew.
-        charge.open = applied.open && record.confirmed && is_open(record, terms.rate.period, now);
+        // anew. And so is one that a refund may have emptied and deleted, in modes that give back: an
+        // increment would make a key without a reset, and the next script would not count it.
+        const bool stays = record.lasting || !applied.mode->needs_cost();
+        charge.open = applied.open && stays && record.confirmed && is_open(record, terms.rate.period, now);
         send(record, terms, cost);
         // Only now: a proposed window is forgotten when its last request leaves it uncharged.
         if (holding.kind == Holding::Kind::in_flight) {
