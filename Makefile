@@ -31,14 +31,14 @@ endif
 
 # hiredis: built from the sources that are given, else the system's if it will do, else our own.
 export HIREDIS_SRC
-ifeq ($(HIREDIS_SRC)$(shell pkg-config --atleast-version=1.0.0 hiredis hiredis_ssl 2>/dev/null && echo yes),yes)
+ifeq ($(HIREDIS_SRC)$(shell pkg-config --atleast-version=1.0.0 hiredis 2>/dev/null && echo yes),yes)
 hiredis_built :=
 hiredis_includes := $(addprefix -isystem ,$(filter-out /usr/include,$(shell pkg-config --variable=includedir hiredis)))
-hiredis_libs := $(shell pkg-config --libs hiredis_ssl hiredis)
+hiredis_libs := $(shell pkg-config --libs hiredis)
 else
 hiredis_built := $(DEPS)/hiredis/lib/libhiredis.a
 hiredis_includes := -isystem $(DEPS)/hiredis/include
-hiredis_libs := $(DEPS)/hiredis/lib/libhiredis_ssl.a $(hiredis_built)
+hiredis_libs := $(hiredis_built)
 endif
 
 jobs := $(shell nproc 2>/dev/null || echo 2)

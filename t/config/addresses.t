@@ -4,7 +4,7 @@
 use RateLimit::Test;
 
 my $server = 'server { listen unix:%%DIR%%/socket; rate_limit_key $arg_k; rate_limit 1r/s store=main; rate_limit 1r/m store=$arg_s; }';
-my $tls    = '; TLS ("ssl") is not available yet';
+my $tls    = '; and "ssl on" for TLS';
 my $user   = ', and the user and password in "username" and "password"';
 my %urls   = (
     'redis://10.0.0.1:6379'                  => '10.0.0.1:6379',

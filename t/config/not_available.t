@@ -3,8 +3,7 @@
 use RateLimit::Test;
 
 my @block = (
-    'sentinel 127.0.0.1:1', 'sentinel_username a', 'sentinel_password b', 'cluster 127.0.0.1:1 127.0.0.1:2', 'ssl on', 'ssl off',
-    'ssl_trusted_certificate a', 'ssl_certificate a', 'ssl_certificate_key a', 'ssl_name a', 'ssl_verify on',
+    'sentinel 127.0.0.1:1', 'sentinel_username a', 'sentinel_password b', 'cluster 127.0.0.1:1 127.0.0.1:2',
 );
 for my $text (@block) {
     my ($directive) = split / /, $text;

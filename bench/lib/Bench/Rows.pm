@@ -23,18 +23,19 @@ my %title = (
     local      => 'this module, `local`',
     module     => 'this module',
     checks     => 'this module, `fresh off`',
+    tls        => 'this module, `fresh off`, over TLS',
     refund     => 'this module, `charge_refund`',
     lease      => 'this module, `lease`',
     bare_429   => 'bare 429, six constant `add_header`',
     rejected   => 'this module, rejected',
 );
 
-my @of_module = qw(local module checks refund lease rejected);
+my @of_module = qw(local module checks tls refund lease rejected);
 
 # Each row of the module has another beside it, NAME_before, of another build.
 sub row_names () {
     my @before = $ENV{OTHER_MODULE} ? map { "${_}_before" } @of_module : ();
-    return (qw(bare add_header limit_req lua local module checks refund lease bare_429 rejected), @before);
+    return (qw(bare add_header limit_req lua local module checks tls refund lease bare_429 rejected), @before);
 }
 
 sub title_of ($name) { return $title{$name} }
@@ -64,6 +65,11 @@ my %settings = (
     checks   => sub (%with) {
         return (http => block(%with, options => 'check_timeout 5s; fresh off;'), server => limited(LIMIT, 'checks', 'main'));
     },
+    tls      => sub (%with) {
+        my $block = block(%with, options => "check_timeout 5s; fresh off; ssl on; ssl_trusted_certificate $with{authority};");
+        $block =~ s/:@{[$_->port]}\b/:@{[$_->tls_port]}/ for $with{shards}->all;
+        return (http => $block, server => limited(LIMIT, 'tls', 'main'));
+    },
     refund   => sub (%with) {
         return (
             http   => block(%with) . 'rate_limit_mode charge_refund;',
@@ -90,6 +96,7 @@ my %prefix = (
     lua      => 'lua:core/3600:',
     module   => 'rl:core/3600:',
     checks   => 'rl:checks/3600:',
+    tls      => 'rl:tls/3600:',
     refund   => 'rl:refund/3600:',
     lease    => 'rl:lease/3600:',
     rejected => 'rl:flood/3600:',
@@ -151,7 +158,7 @@ sub start_row ($name, %with) {
         primary => $prefix ? [$with{shards}->primaries] : [],
         replica => $prefix ? [map { $with{shards}->replicas($_) } 0 .. $with{shards}->names - 1] : [],
         prefix => $prefix, admitted => 0, leases => $kind eq 'lease',
-        of_module => scalar $name =~ /^(?:module|checks|refund|lease|rejected)$/,
+        of_module => scalar $name =~ /^(?:module|checks|tls|refund|lease|rejected)$/,
         $name =~ /429|rejected/
         ? (keys => FLOOD_KEYS, expects => 'rejected', base => 'bare_429')
         : (keys => $with{keys}, expects => 'admitted', base => 'bare'),

@@ -25,7 +25,7 @@ char* refuse_url(ngx_conf_t* cf, std::string_view parameter, std::string_view ur
     const bool has_user = at != std::string_view::npos;
     const std::string_view host = has_user ? authority.substr(at + 1) : authority;
     const std::string_view database = path.substr(0, path.find_first_of("/?#"));
-    const bool tls = scheme == "rediss" || scheme == "valkeys";
+    const bool has_tls = scheme == "rediss" || scheme == "valkeys";
 
     const ngx_str_t name = str(parameter);
     const ngx_str_t shown = str(host.empty() ? "HOST:PORT" : host);
@@ -34,7 +34,18 @@ char* refuse_url(ngx_conf_t* cf, std::string_view parameter, std::string_view ur
                   &words_of(cf)[1], &name, &shown,
                   has_user ? ", and the user and password in \"username\" and \"password\"" : "",
                   number.len != 0 ? ", and the database in \"database\": " : "", &number,
-                  tls ? "; TLS (\"ssl\") is not available yet" : "");
+                  has_tls ? "; and \"ssl on\" for TLS" : "");
+}
+
+/// `host`: as written, an IPv6 address within its brackets.
+void name_host(ngx_conf_t* cf, std::string_view host, NodeConf& node) {
+    const bool has_brackets = host.substr(0, 1) == "[";
+    node.peer.assign(has_brackets ? host.substr(1, host.find(']') - 1) : host);
+    ngx_addr_t literal;
+    ngx_str_t text = str(node.peer);
+    if (ngx_parse_addr(cf->pool, &literal, text.data, text.len) != NGX_OK) {
+        node.host = node.peer;
+    }
 }
 
 bool share_address(const NodeConf& a, const NodeConf& b) noexcept {
@@ -93,10 +104,8 @@ char* parse_node(ngx_conf_t* cf, const ngx_str_t& word, NodeConf& node) {
         ngx_memcpy(&address.sockaddr, url.addrs[i].sockaddr, url.addrs[i].socklen);
         node.addresses.push_back(address);
     }
-    ngx_addr_t literal;
-    if (!is_unix && ngx_parse_addr(cf->pool, &literal, url.host.data, url.host.len) != NGX_OK &&
-        url.host.data[0] != '[') {
-        node.host.assign(view(url.host));
+    if (!is_unix) {
+        name_host(cf, view(url.host), node);
     }
     return NGX_CONF_OK;
 }

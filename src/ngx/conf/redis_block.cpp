@@ -10,6 +10,7 @@
 #include "ngx/conf/conf.h"
 #include "ngx/conf/limit_log.h"
 #include "ngx/conf/redis_conf.h"
+#include "ngx/conf/redis_tls.h"
 #include "ngx/conf/value.h"
 
 namespace rate_limit {
@@ -236,18 +237,18 @@ constexpr Directive directives[] = {
     {"username", [](ngx_conf_t* cf, StoreConf& store) { return set_text(cf, store.username); }},
     {"password", set_password},
     {"database", set_database},
+    {"ssl", set_ssl},
+    {"ssl_trusted_certificate",
+     [](ngx_conf_t* cf, StoreConf& store) { return set_ssl_file(cf, store.tls.trusted); }},
+    {"ssl_certificate",
+     [](ngx_conf_t* cf, StoreConf& store) { return set_ssl_file(cf, store.tls.certificate); }},
+    {"ssl_certificate_key", [](ngx_conf_t* cf, StoreConf& store) { return set_ssl_file(cf, store.tls.key); }},
+    {"ssl_name", set_ssl_name},
+    {"ssl_verify", set_ssl_verify},
 };
 
-constexpr std::string_view not_available[] = {"sentinel",
-                                              "sentinel_username",
-                                              "sentinel_password",
-                                              "cluster",
-                                              "ssl",
-                                              "ssl_trusted_certificate",
-                                              "ssl_certificate",
-                                              "ssl_certificate_key",
-                                              "ssl_name",
-                                              "ssl_verify"};
+constexpr std::string_view not_available[] = {"sentinel", "sentinel_username", "sentinel_password",
+                                              "cluster"};
 
 char* set_directive(ngx_conf_t* cf, StoreConf& store) {
     const ngx_str_t* words = words_of(cf);
@@ -267,7 +268,8 @@ char* set_directive(ngx_conf_t* cf, StoreConf& store) {
         return refuse(
             cf,
             "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, check_timeout, "
-            "charge_timeout, connect_timeout, fresh, prefix, key_digest, username, password and database",
+            "charge_timeout, connect_timeout, fresh, prefix, key_digest, username, password, database, ssl, "
+            "ssl_trusted_certificate, ssl_certificate, ssl_certificate_key, ssl_name and ssl_verify",
             &words[0]);
     }
     if (cf->args->nelts != 2) {
@@ -301,6 +303,10 @@ char* finish(ngx_conf_t* cf, const MainConf& main, StoreConf& store) {
     if (!store.username.empty() && store.password.empty()) {
         return refuse(cf, "\"rate_limit_redis %s\" has a \"username\" but no \"password\": add one",
                       store.name.c_str());
+    }
+    ngx_conf_init_msec_value(store.connect_timeout, store.tls.on ? 1000 : 100);
+    if (finish_tls(cf, store) != NGX_CONF_OK) {
+        return failed;
     }
     for (const ShardConf& shard : store.shards) {
         store.choice.add(shard.name, shard.weight);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ngx/base/ngx.h"
+#include "ngx/conf/tls_conf.h"
 #include "redis/digest.h"
 #include "redis/shard_choice.h"
 
@@ -23,6 +24,8 @@ struct NodeConf {
     std::string text;  ///< as written: how logs name it
     std::string host;  ///< a name that a resolver may be asked for again; empty for literal addresses and
                        ///< unix sockets
+    std::string peer;  ///< what its certificate is for: the host or the IP address as written, without the
+                       ///< port; empty for a unix socket, which has no TLS
     in_port_t port;
     std::vector<Address> addresses;  ///< at least one
 };
@@ -49,13 +52,14 @@ struct StoreConf {
     unsigned written = 0;  // which directives the block has: bits, in the order of their table
     ngx_msec_t check_timeout = 100;
     ngx_msec_t charge_timeout = 5000;
-    ngx_msec_t connect_timeout = 100;
-    ngx_msec_t fresh = NGX_CONF_UNSET_MSEC;  // unset: default_freshness(); 0: off
+    ngx_msec_t connect_timeout = NGX_CONF_UNSET_MSEC;  // set when the block is read; covers the handshake
+    ngx_msec_t fresh = NGX_CONF_UNSET_MSEC;            // unset: default_freshness(); 0: off
     std::string prefix = "rl:";
     KeyDigest digest;
     std::string username;
     std::string password;
     ngx_int_t database = 0;
+    TlsConf tls;
 
     ngx_resolver_t* resolver = nullptr;  // of http; null: names are not resolved again
     ngx_msec_t resolver_timeout = 0;

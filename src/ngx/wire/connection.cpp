@@ -62,11 +62,28 @@ void stop(ngx_event_t* event, ngx_int_t kind) noexcept {
     }
 }
 
-Connection& of(const ngx_event_t* event) noexcept {
-    return *static_cast<Connection*>(static_cast<ngx_connection_t*>(event->data)->data);
+ngx_connection_t& socket(void* opaque) noexcept {
+    return *static_cast<ngx_connection_t*>(opaque);
 }
 
+Connection& of(const ngx_connection_t& socket) noexcept {
+    return *static_cast<Connection*>(socket.data);
+}
+
+Connection& of(const ngx_event_t* event) noexcept {
+    return of(socket(event->data));
+}
+
+/// How many reads of 16 KiB over TLS one turn of the event loop takes.
+constexpr int most_reads = 32;
+
 }  // namespace
+
+Connection::Connection(Owner& owner, const TlsConf& tls, const std::string& peer) : owner_(owner) {
+    if (tls.on && !peer.empty()) {
+        tls_.emplace(tls, peer);
+    }
+}
 
 const char* Connection::open(const Address& address, ngx_log_t* log) noexcept {
     redisAsyncContext* context = start_connecting(address);
@@ -83,33 +100,53 @@ const char* Connection::open(const Address& address, ngx_log_t* log) noexcept {
         redisAsyncFree(context);
         return "worker_connections are not enough";
     }
-    connection->data = this;
-    connection->read->handler = on_read;
-    connection->write->handler = on_write;
-    connection->read->log = log;
-    connection->write->log = log;
-    connection->log_error = NGX_ERROR_ERR;
+    return attach(*context, *connection, address, log);
+}
 
-    context_ = context;
-    connection_ = connection;
+const char* Connection::attach(redisAsyncContext& context, ngx_connection_t& connection,
+                               const Address& address, ngx_log_t* log) noexcept {
+    connection.data = this;
+    connection.log = log;
+    connection.read->handler = on_read;
+    connection.write->handler = on_write;
+    connection.read->log = log;
+    connection.write->log = log;
+    connection.log_error = NGX_ERROR_ERR;
+    if (tls_ && !tls_->attach(context, connection, address)) {
+        ngx_free_connection(&connection);
+        redisAsyncFree(&context);
+        return "no memory";
+    }
+    context_ = &context;
+    connection_ = &connection;
     reason_ = nullptr;
+    reached_ = false;
     connected_ = false;
     flushing_ = false;
-    flush_.data = connection;
+    flush_.data = &connection;
     flush_.handler = on_flush;
     flush_.log = log;
-
-    context->data = this;
-    context->dataCleanup = gone;
-    context->ev.data = this;
-    context->ev.addRead = [](void* self) { start(socket_of(self)->read, NGX_READ_EVENT); };
-    context->ev.delRead = [](void* self) { stop(socket_of(self)->read, NGX_READ_EVENT); };
-    context->ev.addWrite = add_write;
-    context->ev.delWrite = [](void* self) { stop(socket_of(self)->write, NGX_WRITE_EVENT); };
-    context->ev.cleanup = detach;
-    use_reply(context, reply_);
-    redisAsyncSetConnectCallback(context, connected);  // asks for the write event that tells the outcome
+    set_hooks(context);
+    use_reply(&context, reply_);
+    redisAsyncSetConnectCallback(&context, connected);  // asks for the write event that tells the outcome
     return nullptr;
+}
+
+void Connection::set_hooks(redisAsyncContext& context) noexcept {
+    context.data = this;
+    context.dataCleanup = gone;
+    context.ev.data = connection_;
+    context.ev.addWrite = add_write;
+    context.ev.cleanup = detach;
+    if (tls_) {
+        context.ev.addRead = [](void* opaque) { TlsStream::watch_read(socket(opaque)); };
+        context.ev.delRead = context.ev.addRead;
+        context.ev.delWrite = [](void* opaque) { TlsStream::watch_write(socket(opaque)); };
+    } else {
+        context.ev.addRead = [](void* opaque) { start(socket(opaque).read, NGX_READ_EVENT); };
+        context.ev.delRead = [](void* opaque) { stop(socket(opaque).read, NGX_READ_EVENT); };
+        context.ev.delWrite = [](void* opaque) { stop(socket(opaque).write, NGX_WRITE_EVENT); };
+    }
 }
 
 bool Connection::send(std::string_view command) noexcept {
@@ -124,7 +161,7 @@ bool Connection::send(std::string_view command) noexcept {
         return false;
     }
     ++waiting_;
-    add_write(this);
+    add_write(connection_);
     return true;
 }
 
@@ -196,12 +233,36 @@ void Connection::on_read(ngx_event_t* event) noexcept {
         self.owner_.on_close_idle();
         return;
     }
-    self.handle(redisAsyncHandleRead);
+    if (self.tls_) {
+        self.read_all();
+    } else {
+        self.handle(redisAsyncHandleRead);
+    }
+}
+
+/// Of what came over TLS a part can lie in OpenSSL, where no event tells of it: reads until there is no more,
+/// in this turn of the event loop and, if that is not enough, in the next.
+void Connection::read_all() noexcept {
+    int left = most_reads;
+    do {
+        handle(redisAsyncHandleRead);
+    } while (connection_ != nullptr && connected_ && connection_->read->ready && --left > 0);
+    if (connection_ == nullptr) {
+        return;
+    }
+    if (connection_->read->ready && connected_ && !connection_->read->posted) {
+        ngx_post_event(connection_->read, &ngx_posted_next_events);
+    }
+    TlsStream::watch_read(*connection_);
 }
 
 void Connection::read_now() noexcept {
     constexpr int a_read = 16 * 1024;  // of hiredis
     int bytes = 0;
+    if (connected_ && tls_) {
+        read_all();
+        return;
+    }
     if (!connected_ || ioctl(connection_->fd, FIONREAD, &bytes) != 0) {
         return;
     }
@@ -217,11 +278,38 @@ void Connection::on_write(ngx_event_t* event) noexcept {
 /// The owner learns here that the connection is up, not in connected(): hiredis 1.0 goes on with a context
 /// that is closed there.
 void Connection::handle(void (*event)(redisAsyncContext*)) noexcept {
-    const bool before = connected_;
+    const bool before = reached_;
     event(context_);
-    if (!before && connected_) {
+    if (before || !reached_) {
+        return;
+    }
+    if (tls_) {
+        end_handshake(tls_->shake_hands(*connection_, on_handshake));
+    } else {
+        connected_ = true;
         owner_.on_connected();
     }
+}
+
+void Connection::on_handshake(ngx_connection_t* connection) noexcept {
+    Connection& self = of(*connection);
+    connection->read->handler = on_read;
+    connection->write->handler = on_write;
+    self.end_handshake(self.tls_->finish_handshake(*connection));
+}
+
+void Connection::end_handshake(TlsStream::Handshake result) noexcept {
+    if (result == TlsStream::Handshake::failed) {
+        close(tls_->failure());
+    } else if (result == TlsStream::Handshake::done) {
+        connected_ = true;
+        owner_.on_connected();
+    }
+}
+
+/// Something could not be written: the socket's next event writes it.
+bool Connection::waits_for_socket() const noexcept {
+    return tls_ ? !connection_->write->ready : connection_->write->active != 0;
 }
 
 void Connection::on_flush(ngx_event_t* event) noexcept {
@@ -244,18 +332,23 @@ void Connection::write_now() noexcept {
 
 /// For every command. hiredis calls it before the connection is up and after a partial write.
 void Connection::add_write(void* opaque) noexcept {
-    auto& self = *static_cast<Connection*>(opaque);
-    if (!self.connected_ || self.flushing_) {
+    Connection& self = of(socket(opaque));
+    if (self.tls_ && (!self.connected_ || self.flushing_)) {
+        TlsStream::watch_write(*self.connection_);
+    } else if (!self.connected_ || self.flushing_) {
         start(self.connection_->write, NGX_WRITE_EVENT);
-    } else if (!self.connection_->write->active) {
+    } else if (!self.waits_for_socket()) {
         ngx_post_event(&self.flush_, &ngx_posted_events);
     }
 }
 
 /// hiredis is about to close the descriptor: nginx forgets it. May run within our own read or write handler.
 void Connection::detach(void* opaque) noexcept {
-    auto& self = *static_cast<Connection*>(opaque);
-    ngx_connection_t* connection = self.connection_;
+    ngx_connection_t* connection = &socket(opaque);
+    Connection& self = of(*connection);
+    if (self.tls_) {
+        self.tls_->detach(*connection);
+    }
     if (self.flush_.posted) {
         ngx_delete_posted_event(&self.flush_);
     }
@@ -281,7 +374,7 @@ void Connection::detach(void* opaque) noexcept {
 
 void Connection::connected(const redisAsyncContext* context, int status) noexcept {
     auto& self = *static_cast<Connection*>(context->data);
-    self.connected_ = status == REDIS_OK;
+    self.reached_ = status == REDIS_OK;
 }
 
 void Connection::keep_error(const redisContext& context) noexcept {
@@ -295,10 +388,11 @@ void Connection::gone(void* opaque) noexcept {
     const char* reason = self.reason_;
     if (reason == nullptr) {
         self.keep_error(self.context_->c);
-        reason = self.error_;
+        reason = self.tls_ && *self.tls_->failure() != '\0' ? self.tls_->failure() : self.error_;
     }
     self.context_ = nullptr;
     self.reason_ = nullptr;
+    self.reached_ = false;
     self.connected_ = false;
     self.waiting_ = 0;
     self.owner_.on_closed(reason);

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "ngx/base/ngx.h"
 #include "ngx/conf/redis_conf.h"
+#include "ngx/wire/tls_stream.h"
 #include "redis/reply.h"
 
 namespace rate_limit {
@@ -18,7 +21,7 @@ class Connection {
 public:
     class Owner {
     public:
-        /// The socket is connected: commands may be sent.
+        /// The socket is connected, and over TLS the server is who it should be: commands may be sent.
         virtual void on_connected() noexcept = 0;
 
         /// The answer to the oldest command that has none yet; valid during the call.
@@ -35,7 +38,8 @@ public:
         ~Owner() = default;
     };
 
-    explicit Connection(Owner& owner) noexcept : owner_(owner) {}
+    /// `peer`: whom the server's certificate has to be for; empty: it speaks no TLS.
+    Connection(Owner& owner, const TlsConf& tls, const std::string& peer);
     ~Connection() { close("destroyed"); }
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
@@ -44,6 +48,9 @@ public:
     const char* open(const Address& address, ngx_log_t* log) noexcept;
 
     bool is_open() const noexcept { return context_ != nullptr; }
+
+    /// The socket is connected, and TLS is not there yet.
+    bool shakes_hands() const noexcept { return reached_ && !connected_; }
 
     /// Queues one command. False when the connection takes no more, and then there is no answer to it.
     bool send(std::string_view command) noexcept;
@@ -69,16 +76,21 @@ private:
     static void on_write(ngx_event_t* event) noexcept;
     static void on_flush(ngx_event_t* event) noexcept;
 
-    static ngx_connection_t* socket_of(void* self) noexcept {
-        return static_cast<Connection*>(self)->connection_;
-    }
-    static void add_write(void* self) noexcept;
-    static void detach(void* self) noexcept;
+    static void on_handshake(ngx_connection_t* connection) noexcept;
+
+    static void add_write(void* socket) noexcept;
+    static void detach(void* socket) noexcept;
     static void connected(const redisAsyncContext* context, int status) noexcept;
     static void gone(void* self) noexcept;
     static void on_replies(redisAsyncContext* context, void* first, void* unused) noexcept;
 
+    const char* attach(redisAsyncContext& context, ngx_connection_t& connection, const Address& address,
+                       ngx_log_t* log) noexcept;
+    void set_hooks(redisAsyncContext& context) noexcept;
     void handle(void (*event)(redisAsyncContext*)) noexcept;
+    void read_all() noexcept;
+    void end_handshake(TlsStream::Handshake result) noexcept;
+    bool waits_for_socket() const noexcept;
     bool expect_reply() noexcept;
     bool read_reply() noexcept;
     void keep_error(const redisContext& context) noexcept;
@@ -88,7 +100,9 @@ private:
     ngx_connection_t* connection_ = nullptr;
     const char* reason_ = nullptr;  // why we close it; null: hiredis's own error says
     char error_[128] = "";
-    bool connected_ = false;
+    std::optional<TlsStream> tls_;  // none: clear text
+    bool reached_ = false;          // the socket is connected
+    bool connected_ = false;        // commands may be sent
     bool flushing_ = false;
     std::size_t waiting_ = 0;  // commands without an answer: as many as the owner has in its queue
     ngx_event_t flush_{};

@@ -29,7 +29,7 @@ Node::Node(const StoreConf& store, const ShardConf& shard, const NodeConf& conf,
       listener_(listener),
       errors_(store.zone->counters(), {store.name, shard.name, conf.text}),
       eviction_warned_(shard.eviction_warned),
-      connection_(*this),
+      connection_(*this, store.tls, conf.peer),
       addresses_(conf.addresses),
       outages_(subject_, "is up again"),
       answers_(subject_) {}
@@ -329,7 +329,9 @@ void Node::on_retry(void* self) noexcept {
     Node& node = *static_cast<Node*>(self);
     switch (node.state_) {
         case State::connecting:
-            node.connection_.close("connecting took longer than connect_timeout");
+            node.connection_.close(node.connection_.shakes_hands()
+                                       ? "the TLS handshake took longer than connect_timeout"
+                                       : "connecting took longer than connect_timeout");
             break;
         case State::suspended:
             node.greet_with(node.ping_);

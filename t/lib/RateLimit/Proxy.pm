@@ -8,18 +8,36 @@ package RateLimit::Proxy;
 #   $proxy->drop;  $proxy->drop(1);    # cuts every connection; by reset
 #   $proxy->stall('answers');          # keeps back what the server sends; 'questions': what the client sends
 #   $proxy->flow;                      # lets everything through again
+#   $proxy->cut_after(answers => 9);   # cuts each connection when so many bytes came from there; undef: none
+#   $proxy->relayed('answers');        # how many bytes came from there, of all connections
+#   RateLimit::Proxy->start(to => PORT, narrow => 1): it reads little at a time, so that writers find their sockets full
 #   $proxy->stop;  $proxy->restart;  $proxy->freeze;  $proxy->thaw;  $proxy->connections;
 
 use v5.36;
 
 use parent 'RateLimit::Server';
 use IO::Socket::INET;
+use Socket qw(IPPROTO_TCP SOL_SOCKET SO_RCVBUF TCP_MAXSEG);
 
 sub stall ($self, $direction) { return $self->set("stall $direction", 1) }
 
 sub flow ($self) {
     $self->set("stall $_", '') for qw(questions answers);
     return $self;
+}
+
+sub cut_after ($self, $direction, $bytes) { return $self->set("cut $direction", $bytes // '') }
+
+sub relayed ($self, $direction) { return $self->ask('relayed', $direction) }
+
+sub in_child ($self) {
+    $self->{relayed} = {questions => 0, answers => 0};
+    # Connections inherit both. Clients size their own buffers by the length of segments.
+    if ($self->{narrow}) {
+        setsockopt $self->{listener}, SOL_SOCKET,  SO_RCVBUF,  16384 or die $!;
+        setsockopt $self->{listener}, IPPROTO_TCP, TCP_MAXSEG, 1000  or die $!;
+    }
+    return;
 }
 
 sub lead_to ($self, $port) { return $self->set(to => $port) }
@@ -35,14 +53,25 @@ sub accepted ($self, $client) {
 }
 
 sub received ($self, $conn) {
-    return if $self->{state}{"stall $conn->{direction}"};
+    my $direction = $conn->{direction};
+    return if $self->{state}{"stall $direction"};
     my $bytes = $conn->{in};
     $conn->{in} = '';
+    $self->{relayed}{$direction} += length $bytes;
+    my $most = $self->{state}{"cut $direction"} // '';
+    my $left = $most ne '' ? $most - ($conn->{relayed} // 0) : undef;
+    $conn->{relayed} += length $bytes;
+    if (defined $left && length $bytes >= $left) {
+        $conn->{other}->send(substr $bytes, 0, $left) if $left > 0;
+        $conn->{other}->write_out;
+        return $conn->cut;
+    }
     $conn->{other}->send($bytes) if length $bytes;
     return;
 }
 
 sub obey ($self, @words) {
+    return $self->{relayed}{$words[1]} if $words[0] eq 'relayed';
     my @answer = $self->SUPER::obey(@words);
     my @open = grep { $_->{other} } values %{$self->{open}};
     $self->received($_) for @open;

@@ -6,7 +6,8 @@ package RateLimit::Redis;
 #   my $replica = RateLimit::Redis->start(replica_of => $primary);
 #
 # Options: replica_of, appendonly => 1 (fsync always), unixsocket => 1, password => 'x',
-# acl => ['user alice on >secret ~* &* +@all'], args => ['--name', 'value', ...], wait => 0.
+# acl => ['user alice on >secret ~* &* +@all'], tls => {certificate => FILE, key => FILE, authority => FILE}: the address is that of
+# a TLS port then (authority: clients need a certificate of it; protocols => 'TLSv1.2'; beside => 1: the address stays, tls_port says the other port), and the test itself goes on in clear text, args => ['--name', 'value', ...], wait => 0.
 #
 #   $redis->cmd('HGET', $key, 'used');          # dies on an error reply
 #   $redis->ask('HGET', $key, 'used');          # returns an error reply as RateLimit::RESP::Error
@@ -74,6 +75,7 @@ sub launch ($self) {
         close $file or die $!;
         splice @command, 1, 0, "$self->{folder}/redis.conf";
     }
+    push @command, $self->tls_options if $self->{tls};
     push @command, @{$self->{args} // []};
     delete $self->{connection};
     $self->{process} = RateLimit::Process->start(
@@ -106,10 +108,26 @@ sub wait_synced ($self, $timeout = 15) {
 }
 
 sub port ($self)        { return $self->{port} }
+sub tls_port ($self)    { return $self->{tls_port} }
 sub pid ($self)         { return $self->{process}->pid }
 sub socket_path ($self) { return "$self->{folder}/redis.sock" }
 
-sub address ($self) { return $self->{unixsocket} ? 'unix:' . $self->socket_path : "$self->{host}:$self->{port}" }
+sub tls_options ($self) {
+    my $tls = $self->{tls};
+    $self->{tls_port} //= free_port();
+    return (
+        '--tls-port', $self->{tls_port}, '--tls-cert-file', $tls->{certificate}, '--tls-key-file', $tls->{key},
+        '--tls-ca-cert-file', $tls->{authority} // $tls->{certificate},
+        '--tls-auth-clients', $tls->{authority} ? 'yes' : 'no',
+        $tls->{protocols} ? ('--tls-protocols', $tls->{protocols}) : (),
+    );
+}
+
+sub address ($self) {
+    return 'unix:' . $self->socket_path if $self->{unixsocket};
+    my $tls = $self->{tls} && !$self->{tls}{beside};
+    return "$self->{host}:" . ($tls ? $self->{tls_port} : $self->{port});
+}
 
 sub log ($self) { return join '', map { read_text("$self->{folder}/$_") } qw(output log) }
 

@@ -1,0 +1,37 @@
+# The server is told by which name it is reached (SNI), if that is a name: RFC 6066 has no addresses there.
+
+use RateLimit::Test;
+
+my $authority = RateLimit::Certificates->authority('ours');
+my $server    = $authority->issue('server', 'DNS:localhost,DNS:redis.example.test,IP:127.0.0.1');
+
+for (
+    ['127.0.0.1', '', undef],
+    ['localhost', '', 'localhost'],
+    ['127.0.0.1', 'ssl_name redis.example.test;', 'redis.example.test'],
+    ['localhost', 'ssl_name 127.0.0.1;', undef],
+) {
+    my ($host, $lines, $expected) = @$_;
+    my $port   = free_port();
+    my $output = test_folder() . "/server-$port";
+    my $openssl = RateLimit::Process->start(
+        command => ['sh', '-c', 'sleep 600 | openssl s_server "$@"', 'sh', '-accept', "127.0.0.1:$port",    # it ends with its input
+            '-cert', $server->{certificate}, '-key', $server->{key}, '-tlsextdebug', '-naccept', 1],
+        output => $output, name => "openssl s_server $port");
+    wait_until { read_text($output) =~ /ACCEPT/ } what => 'a server of openssl';
+    my $nginx = RateLimit::Nginx->with_limit('100r/h',
+        redis_block('main', "$host:$port", "check_timeout 300ms; ssl on; ssl_trusted_certificate @{[$authority->file]}; $lines"), key => 'k');
+    is $nginx->get('/x')->status, 200, "$host $lines: a request";
+    wait_until { read_text($output) =~ /PING|Reused session/ } what => 'the end of the handshake';
+    my ($name) = read_text($output) =~ /^TLS client extension "server name".*\n((?:[0-9a-f]{4} - .*\n)+)/m;
+    if (defined $expected) {
+        my $bytes = join '', map { pack 'H*', $_ =~ s/[^0-9a-f]//gr } map { /^[0-9a-f]{4} - (.{47})/ ? $1 : () } split /\n/, $name // '';
+        like $bytes, qr/\Q$expected\E$/, 'it is told the name';
+    } else {
+        is $name, undef, 'it is told no name';
+    }
+    $openssl->kill;
+    $nginx->stop;
+}
+
+done;

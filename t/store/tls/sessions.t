@@ -1,0 +1,36 @@
+# A second connection to a server resumes the session of the first, with fewer bytes and without a new certificate check. After a
+# reload there is no session left: another authority decides anew.
+
+use RateLimit::Test;
+
+my $authority = RateLimit::Certificates->authority('ours');
+my $other     = RateLimit::Certificates->authority('other');
+my $server    = $authority->issue('server', 'IP:127.0.0.1');
+
+for my $protocol ('TLSv1.2', 'TLSv1.3') {
+    my $redis = RateLimit::Redis->start(tls => {%$server, protocols => $protocol});
+    my $proxy = RateLimit::Proxy->start(to => $redis->tls_port);
+    my sub http ($by) {
+        return redis_block('main', $proxy, timeouts('9s') . "fresh off; ssl on; ssl_trusted_certificate @{[$by->file]};");
+    }
+    my %server = (server => 'rate_limit_key k; rate_limit 100r/h store=main; add_header X-Outcome $rate_limit_status always;');
+    my $nginx = RateLimit::Nginx->start(http => http($authority), %server);
+    my sub bytes_of_a_connection () {
+        $proxy->drop;
+        my $before = $proxy->relayed('answers');
+        my $number = $proxy->connections;
+        wait_until { $nginx->get('/x')->header('X-Outcome') eq 'PASSED' && $proxy->connections > $number } what => 'a connection';
+        return $proxy->relayed('answers') - $before;
+    }
+    my $full    = bytes_of_a_connection();
+    my $resumed = bytes_of_a_connection();
+    cmp_ok $resumed, '<', $full - 200, "$protocol: $resumed bytes instead of $full";
+    cmp_ok bytes_of_a_connection(), '<', $full - 200, 'and again';
+
+    $nginx->reload(http => http($other), %server, wait_old => 1);
+    is $nginx->get('/x')->header('X-Outcome'), 'ERROR_ALLOWED', 'after a reload with another authority: no store';
+    $nginx->wait_log(qr/certificate verify failed/);
+    $nginx->stop;
+}
+
+done;
