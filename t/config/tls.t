@@ -33,6 +33,8 @@ my @bad = (
     [$files, 'ssl_certificate', qr/"ssl_certificate .*" $nothing/],
     ["ssl on; ssl_certificate $client->{certificate}", 'ssl_certificate', qr/"ssl_certificate .*" has no "ssl_certificate_key": add one/],
     ["ssl on; ssl_certificate_key $client->{key}", 'ssl_certificate_key', qr/"ssl_certificate_key .*" has no "ssl_certificate": add one/],
+    ['ssl_name redis.example.test', '}', qr/"ssl_name redis\.example\.test" does nothing without TLS: add "ssl on", or remove the line/],
+    ['ssl on; ssl_name .example.test', 'ssl_name', qr/invalid "ssl_name \.example\.test"/],
     ['ssl on; ssl on', 'ssl on', qr/duplicate "ssl" in "rate_limit_redis": keep one/],
 );
 refuses("rate_limit_redis main { $shard; $_->[0]; } $server", $_->[1], $_->[2], $_->[0]) for @bad;

@@ -41,6 +41,10 @@ char* refuse_without_ssl(ngx_conf_t* cf, const TlsConf& tls) {
                                "does nothing without TLS: add \"ssl on\", or remove the line");
         }
     }
+    if (!tls.name.empty()) {
+        return refuse(cf, "\"ssl_name %s\" does nothing without TLS: add \"ssl on\", or remove the line",
+                      tls.name.c_str());
+    }
     return NGX_CONF_OK;
 }
 
@@ -148,7 +152,7 @@ char* set_ssl_verify(ngx_conf_t* cf, StoreConf& store) {
 
 char* set_ssl_name(ngx_conf_t* cf, StoreConf& store) {
     const ngx_str_t& name = words_of(cf)[1];
-    if (name.len == 0 || name.len > 253) {
+    if (name.len == 0 || name.len > 253 || name.data[0] == '.') {  // OpenSSL takes .x for any name below x
         return refuse(cf, "invalid \"ssl_name %V\": it is the host name or the IP address in the certificate",
                       &name);
     }

@@ -114,6 +114,7 @@ const char* Connection::attach(redisAsyncContext& context, ngx_connection_t& con
     connection.log_error = NGX_ERROR_ERR;
     if (tls_ && !tls_->attach(context, connection, address)) {
         ngx_free_connection(&connection);
+        connection.fd = static_cast<ngx_socket_t>(-1);
         redisAsyncFree(&context);
         return "no memory";
     }
@@ -246,11 +247,11 @@ void Connection::read_all() noexcept {
     int left = most_reads;
     do {
         handle(redisAsyncHandleRead);
-    } while (connection_ != nullptr && connected_ && connection_->read->ready && --left > 0);
-    if (connection_ == nullptr) {
-        return;
+    } while (connected_ && connection_->read->ready && --left > 0);
+    if (!connected_) {
+        return;  // it is gone; its owner may have opened another by now
     }
-    if (connection_->read->ready && connected_ && !connection_->read->posted) {
+    if (connection_->read->ready && !connection_->read->posted) {
         ngx_post_event(connection_->read, &ngx_posted_next_events);
     }
     TlsStream::watch_read(*connection_);
@@ -272,7 +273,11 @@ void Connection::read_now() noexcept {
 }
 
 void Connection::on_write(ngx_event_t* event) noexcept {
-    of(event).handle(redisAsyncHandleWrite);
+    Connection& self = of(event);
+    if (self.tls_ && self.flush_.posted) {
+        return;  // edge-triggered, it is told with every answer: commands still leave at the end of this turn
+    }
+    self.handle(redisAsyncHandleWrite);
 }
 
 /// The owner learns here that the connection is up, not in connected(): hiredis 1.0 goes on with a context
@@ -300,9 +305,12 @@ void Connection::on_handshake(ngx_connection_t* connection) noexcept {
 
 void Connection::end_handshake(TlsStream::Handshake result) noexcept {
     if (result == TlsStream::Handshake::failed) {
-        close(tls_->failure());
+        close(*tls_->failure() != '\0' ? tls_->failure() : "the TLS handshake failed");
     } else if (result == TlsStream::Handshake::done) {
         connected_ = true;
+        // What came with the end of the handshake may lie in OpenSSL; and poll and select are asked to watch
+        // only once there is nothing more to read.
+        ngx_post_event(connection_->read, &ngx_posted_events);
         owner_.on_connected();
     }
 }

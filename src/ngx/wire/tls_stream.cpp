@@ -22,6 +22,9 @@ ssize_t fail(redisContext& context, int error, const char* text) noexcept {
 /// As hiredis wants it: 0 stands for "not now".
 ssize_t read_some(redisContext* context, char* buffer, std::size_t size) noexcept {
     ngx_connection_t& connection = connection_of(context);
+    if (connection.recv == nullptr) {
+        return 0;  // hiredis reads as soon as the socket is connected, before the handshake
+    }
     const ssize_t got = connection.recv(&connection, reinterpret_cast<u_char*>(buffer), size);
     if (got > 0) {
         return got;
@@ -84,6 +87,10 @@ void TlsStream::capture(ngx_log_t* log, ngx_uint_t /*level*/, u_char* line, std:
         text.remove_suffix(1);
     }
     const std::size_t kept = ngx_min(text.size(), sizeof self.failure_ - 1);
+    if (text.substr(0, 14) == "ignoring stale") {  // another module's error: nothing of this connection
+        ngx_log_error(NGX_LOG_ALERT, ngx_cycle->log, 0, "%*s", text.size(), text.data());
+        return;
+    }
     ngx_memcpy(self.failure_, text.data(), kept);
     self.failure_[kept] = '\0';
 }
@@ -114,6 +121,7 @@ void TlsStream::watch_write(ngx_connection_t& connection) noexcept {
 TlsStream::Handshake TlsStream::shake_hands(ngx_connection_t& connection,
                                             void (*done)(ngx_connection_t*)) noexcept {
     if (ngx_ssl_create_connection(conf_.ssl, &connection, NGX_SSL_CLIENT) != NGX_OK || !expect(connection)) {
+        ERR_clear_error();
         return Handshake::failed;
     }
     resume_session(connection);
@@ -128,6 +136,9 @@ bool TlsStream::expect(ngx_connection_t& connection) noexcept {
     // hiredis moves what is not written yet. The buffers stay: there are few such connections.
     SSL_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_clear_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
+#ifdef SSL_OP_NO_RENEGOTIATION
+    SSL_set_options(ssl, SSL_OP_NO_RENEGOTIATION);
+#endif
     SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), peer_.c_str()) == 1) {
         return true;  // an IP address, which RFC 6066 keeps out of SNI

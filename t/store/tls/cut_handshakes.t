@@ -14,8 +14,7 @@ my sub passes () { return $nginx->get('/x')->header('X-Outcome') eq 'PASSED' }
 ok passes(), 'a whole handshake';
 my $passed = 1;
 for my $direction (qw(answers questions)) {
-    my $whole = $proxy->relayed($direction);
-    for my $bytes (0, 1, 5, 6, map { int($whole * $_ / 16) } 1 .. 16) {
+    for my $bytes (0, 1, 5, 6, map { 50 * $_ } 1 .. 16) {    # a handshake has some hundreds of bytes from either side
         my $before = $proxy->connections;
         $proxy->cut_after($direction => $bytes);
         $proxy->drop;

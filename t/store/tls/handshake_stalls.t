@@ -6,7 +6,7 @@ use RateLimit::Test;
 my $authority = RateLimit::Certificates->authority('ours');
 my $redis     = RateLimit::Redis->start(tls => $authority->issue('server', 'IP:127.0.0.1'));
 my $proxy     = RateLimit::Proxy->start(to => $redis->tls_port);
-my $ssl       = "check_timeout 9s; connect_timeout 300ms; ssl on; ssl_trusted_certificate @{[$authority->file]};";
+my $ssl       = "check_timeout 9s; connect_timeout 1s; ssl on; ssl_trusted_certificate @{[$authority->file]};";
 my $late      = qr/is down: the TLS handshake took longer than connect_timeout/;
 
 my sub start ($node, $lines = $ssl) {

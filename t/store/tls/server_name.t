@@ -20,7 +20,7 @@ for (
         output => $output, name => "openssl s_server $port");
     wait_until { read_text($output) =~ /ACCEPT/ } what => 'a server of openssl';
     my $nginx = RateLimit::Nginx->with_limit('100r/h',
-        redis_block('main', "$host:$port", "check_timeout 300ms; ssl on; ssl_trusted_certificate @{[$authority->file]}; $lines"), key => 'k');
+        redis_block('main', "$host:$port", "check_timeout 300ms; connect_timeout 9s; ssl on; ssl_trusted_certificate @{[$authority->file]}; $lines"), key => 'k');
     is $nginx->get('/x')->status, 200, "$host $lines: a request";
     wait_until { read_text($output) =~ /PING|Reused session/ } what => 'the end of the handshake';
     my ($name) = read_text($output) =~ /^TLS client extension "server name".*\n((?:[0-9a-f]{4} - .*\n)+)/m;
