@@ -256,6 +256,9 @@ void Charges::send_batch() noexcept {
 }
 
 void Charges::go_before(const WindowId& id) noexcept {
+    if (queued_.empty()) {
+        return;  // as for most reservations
+    }
     while (ChargeCommand* command = queued_.take(id)) {
         send(*command);
     }

@@ -86,11 +86,11 @@ void TlsStream::capture(ngx_log_t* log, ngx_uint_t /*level*/, u_char* line, std:
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) {
         text.remove_suffix(1);
     }
-    const std::size_t kept = ngx_min(text.size(), sizeof self.failure_ - 1);
     if (text.substr(0, 14) == "ignoring stale") {  // another module's error: nothing of this connection
         ngx_log_error(NGX_LOG_ALERT, ngx_cycle->log, 0, "%*s", text.size(), text.data());
         return;
     }
+    const std::size_t kept = ngx_min(text.size(), sizeof self.failure_ - 1);
     ngx_memcpy(self.failure_, text.data(), kept);
     self.failure_[kept] = '\0';
 }

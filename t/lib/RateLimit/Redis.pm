@@ -6,8 +6,9 @@ package RateLimit::Redis;
 #   my $replica = RateLimit::Redis->start(replica_of => $primary);
 #
 # Options: replica_of, appendonly => 1 (fsync always), unixsocket => 1, password => 'x',
-# acl => ['user alice on >secret ~* &* +@all'], tls => {certificate => FILE, key => FILE, authority => FILE}: the address is that of
-# a TLS port then (authority: clients need a certificate of it; protocols => 'TLSv1.2'; beside => 1: the address stays, tls_port says the other port), and the test itself goes on in clear text, args => ['--name', 'value', ...], wait => 0.
+# acl => ['user alice on >secret ~* &* +@all'], args => ['--name', 'value', ...], wait => 0,
+# tls => {certificate => FILE, key => FILE}: the address is that of a TLS port then, and the test itself goes on in clear text. More
+# in tls: authority => FILE (clients need a certificate of it), protocols => 'TLSv1.2', beside => 1 (the address stays; see tls_port).
 #
 #   $redis->cmd('HGET', $key, 'used');          # dies on an error reply
 #   $redis->ask('HGET', $key, 'used');          # returns an error reply as RateLimit::RESP::Error

@@ -13,30 +13,26 @@ my sub start ($node, $lines = $ssl) {
     return RateLimit::Nginx->with_limit('100r/h', redis_block('main', $node, $lines),
         key => 'k', more => 'add_header X-Outcome $rate_limit_status always;');
 }
-my sub comes_back ($nginx, $what) {
-    return wait_until { $nginx->get('/x')->header('X-Outcome') eq 'PASSED' } what => $what;
-}
 
 my $nginx = start($redis->{host} . ':' . $redis->port);
 is $nginx->get('/x')->header('X-Outcome'), 'ERROR_ALLOWED', 'a port without TLS';
 $nginx->wait_log(qr/is down: (?:the TLS handshake took longer|SSL_do_handshake\(\) failed|peer closed connection in SSL handshake)/);
 $nginx->stop;
 
-$proxy->stall('answers');
-$nginx = start($proxy);
-is $nginx->get('/x')->header('X-Outcome'), 'ERROR_ALLOWED', 'no answers';
-$nginx->wait_log($late);
-$proxy->flow;
-comes_back($nginx, 'the server whose answers flow again');
-$nginx->stop;
-
-$redis->freeze;
-$nginx = start($redis);
-is $nginx->get('/x')->header('X-Outcome'), 'ERROR_ALLOWED', 'a frozen server';
-$nginx->wait_log($late);
-$redis->thaw;
-comes_back($nginx, 'the server that is thawed');
-$nginx->stop;
+my @stalls = (
+    ['no answers', $proxy, sub () { $proxy->stall('answers') }, sub () { $proxy->flow }],
+    ['a frozen server', $redis, sub () { $redis->freeze }, sub () { $redis->thaw }],
+);
+for (@stalls) {
+    my ($what, $node, $stop, $go_on) = @$_;
+    $stop->();
+    $nginx = start($node);
+    is $nginx->get('/x')->header('X-Outcome'), 'ERROR_ALLOWED', $what;
+    $nginx->wait_log($late);
+    $go_on->();
+    wait_until { $nginx->get('/x')->header('X-Outcome') eq 'PASSED' } what => "the server that goes on after $what";
+    $nginx->stop;
+}
 
 # Without a word about it the limit is a second, of which a handshake takes a part.
 $proxy->stall('answers');
