@@ -61,8 +61,9 @@ void ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) 
 void ChargeCommand::end() noexcept {
     Owner& of = *owner;
     const bool was_probe = probe;
+    const std::uint32_t of_term = term;
     put_back(*this);
-    of.ended(was_probe);
+    of.ended(was_probe, of_term);
 }
 
 /// The primary has not taken it. A repair is not tried again: the charge itself was answered, and the next

@@ -32,8 +32,8 @@ public:
         virtual void refused(Fault fault, std::string_view command, const Reply& reply) noexcept = 0;
         virtual void proven() noexcept = 0;
 
-        /// The last of each: the command may be taken again. `probe`: it was one.
-        virtual void ended(bool probe) noexcept = 0;
+        /// The last of each: the command may be taken again. `probe`: it was one. `term`: its own.
+        virtual void ended(bool probe, std::uint32_t term) noexcept = 0;
 
     protected:
         ~Owner() = default;
@@ -57,6 +57,7 @@ public:
     bool waited = false;  // in the backlog
     bool probe = false;   // what becomes of it tells whether the primary takes charges
     bool repair = false;
+    std::uint32_t term = 0;  // the owner's when it left
 
 private:
     void end() noexcept;

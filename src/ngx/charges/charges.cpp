@@ -10,8 +10,8 @@ namespace rate_limit {
 
 namespace {
 
-std::string name_of(const StoreConf& store, const Node& primary) {
-    return std::string("primary ") + primary.name() + " of \"" + store.name + "\"";
+std::string name_of(const StoreConf& store, const ShardConf& shard) {
+    return "primary " + shard.primary.text + " of \"" + store.name + "\"";
 }
 
 bool has_exact_timers() noexcept {
@@ -21,13 +21,14 @@ bool has_exact_timers() noexcept {
 
 }  // namespace
 
-Charges::Charges(const StoreConf& store, std::string_view shard, Nodes& nodes) noexcept
+Charges::Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes)
     : store_(store),
+      subject_(name_of(store, shard)),
       nodes_(nodes),
-      waiting_(*store.zone, shard_digest(store.name, shard)),
+      waiting_(*store.zone, shard_digest(store.name, shard.name)),
       pause_(has_exact_timers() ? pause : 0),
-      lost_(name_of(store, nodes.primary()), Counters<Loss>(store.zone->counters(), {store.name, shard, {}})),
-      refusals_(name_of(store, nodes.primary()), "takes charges again") {}
+      lost_(subject_, Counters<Loss>(store.zone->counters(), {store.name, shard.name, {}})),
+      refusals_(subject_, "takes charges again") {}
 
 void Charges::stop_awaiting(const Debt& owed) noexcept {
     if (owed.kind == DebtKind::refunds) {
@@ -162,6 +163,18 @@ void Charges::close_gate() noexcept {
     nodes_.primary().expect_more(false);
 }
 
+void Charges::change_primary() noexcept {
+    if (term_ != 0) {
+        close_gate();
+        gate_ = Gate::closed;  // a probe that is on its way tells nothing of the new primary
+    }
+    ++term_;
+    under_way_ = 0;
+    backoff_.reset();
+    retry_.clear();
+    send_batch();
+}
+
 /// Not before the next try is due.
 bool Charges::may_probe() const noexcept {
     return gate_ == Gate::closed && nodes_.primary().usable() && nodes_.primary().takes_writes() &&
@@ -205,7 +218,10 @@ void Charges::open_gate() noexcept {
 
 /// A command has ended, perhaps the last of its batch. If the gate is still closed after a probe, the next
 /// charge may probe.
-void Charges::ended(bool probe) noexcept {
+void Charges::ended(bool probe, std::uint32_t term) noexcept {
+    if (term != term_) {
+        return;
+    }
     if (probe && gate_ == Gate::probing) {
         gate_ = Gate::closed;
     }
@@ -217,6 +233,7 @@ void Charges::ended(bool probe) noexcept {
 
 void Charges::submit(ChargeCommand& command) noexcept {
     ++under_way_;
+    command.term = term_;
     nodes_.primary().submit(command);
 }
 
@@ -350,9 +367,9 @@ void Charges::log_lost() noexcept {
     if (waiting_.here() != 0) {
         ngx_log_error(
             NGX_LOG_ERR, ngx_cycle->log, 0,
-            "rate limit: charges of %uz windows for primary %s of \"%s\" are lost as this worker ends: "
-            "they found no room in \"rate_limit_zone\"; enlarge it",
-            waiting_.here(), nodes_.primary().name(), store_.name.c_str());
+            "rate limit: charges of %uz windows for %s are lost as this worker ends: they found no room in "
+            "\"rate_limit_zone\"; enlarge it",
+            waiting_.here(), subject_.c_str());
     }
 }
 

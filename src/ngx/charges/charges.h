@@ -65,8 +65,7 @@ public:
     /// How many charges whose windows have closed are dropped in one turn of the event loop.
     static constexpr std::size_t max_closed = 1000;
 
-    /// `shard` is its name.
-    Charges(const StoreConf& store, std::string_view shard, Nodes& nodes) noexcept;
+    Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes);
     Charges(const Charges&) = delete;
     Charges& operator=(const Charges&) = delete;
 
@@ -102,6 +101,10 @@ public:
     /// The primary is not usable any more, or takes no writes: a probe has to show that it does again. What
     /// is queued waits in the backlog.
     void close_gate() noexcept;
+
+    /// The shard has another primary, or none is known any more. Nothing is waited for that the one before
+    /// was sent; the new one has to show that it takes charges.
+    void change_primary() noexcept;
 
     /// The primary answered a write by `fault`, one of refuses_writes().
     void refused(Fault fault, std::string_view command, const Reply& reply) noexcept override;
@@ -165,17 +168,19 @@ private:
     bool may_probe() const noexcept;
     void open_gate() noexcept;
     void wait(const std::string& key, Debt owed) noexcept override;
-    void ended(bool probe) noexcept override;
+    void ended(bool probe, std::uint32_t term) noexcept override;
     void drop_closed(Millis now) noexcept;
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
     void confirm(const Debt& owed, const Window& answer) noexcept override;
 
     const StoreConf& store_;
-    Nodes& nodes_;  // of the shard
+    const std::string subject_;  // how logs name the primary
+    Nodes& nodes_;               // of the shard
     Backlog waiting_;
     const ngx_msec_t pause_;
     KeyedQueue<ChargeCommand> queued_;  // for the next batch; empty while the gate is not open
     Traffic traffic_{pause, dense};
+    std::uint32_t term_ = 0;     // counts the primaries
     std::size_t under_way_ = 0;  // commands of the present batch that have not ended
     ngx_msec_t sent_ = 0;        // when the last batch left
     bool closing_ = false;       // more charges of closed windows may wait

@@ -1,7 +1,5 @@
 #include "ngx/charges/losses.h"
 
-#include <utility>
-
 namespace rate_limit {
 
 namespace {
@@ -38,8 +36,8 @@ std::uint64_t dropped(const Counters<Loss>& counters) noexcept {
     return sum;
 }
 
-Losses::Losses(std::string subject, const Counters<Loss>& counters) noexcept
-    : subject_(std::move(subject)), counters_(counters) {
+Losses::Losses(const std::string& subject, const Counters<Loss>& counters) noexcept
+    : subject_(subject), counters_(counters) {
     for (std::size_t i = 0; i < loss_count; ++i) {
         lines_[i].owner = this;
         lines_[i].loss = static_cast<Loss>(i);

@@ -36,8 +36,8 @@ std::uint64_t dropped(const Counters<Loss>& counters) noexcept;
 /// second at most, with how many since the line before, and how many all workers have lost.
 class Losses {
 public:
-    /// `subject` names the primary and its store.
-    Losses(std::string subject, const Counters<Loss>& counters) noexcept;
+    /// `subject` names the primary and its store, and outlives this.
+    Losses(const std::string& subject, const Counters<Loss>& counters) noexcept;
     Losses(const Losses&) = delete;
     Losses& operator=(const Losses&) = delete;
 
@@ -55,7 +55,7 @@ private:
         LogThrottle throttle{write, this};
     };
 
-    const std::string subject_;
+    const std::string& subject_;
     Counters<Loss> counters_;
     std::array<Line, loss_count> lines_;
 };

@@ -1,14 +1,65 @@
 #include "ngx/charges/nodes.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rate_limit {
 
-Nodes::Nodes(const StoreConf& store, const ShardConf& shard, Node::Listener& listener)
-    : primary_(store, shard, shard.primary, listener),
+Nodes::Nodes(const StoreConf& store, const ShardConf& shard, Owner& owner)
+    : store_(store),
+      shard_(shard),
+      owner_(owner),
+      none_(store, shard, {"(none is known)", {}, {}, 0, {}}, Role::primary, *this),
       turn_(static_cast<std::size_t>(ngx_random())) {  // workers start at different replicas
-    for (const NodeConf& replica : shard.replicas) {
-        replicas_.push_back(std::make_unique<Node>(store, shard, replica, listener));
+    none_.shut_down();
+}
+
+/// The node of this address, if it is among those.
+std::unique_ptr<Node> Nodes::take(Owned& from, const NodeConf& conf) noexcept {
+    for (std::unique_ptr<Node>& node : from) {
+        if (node != nullptr && node->name() == conf.text) {
+            return std::move(node);
+        }
+    }
+    return nullptr;
+}
+
+Node& Nodes::place(Owned& all, Owned& before, const NodeConf& conf, Role role) {
+    std::unique_ptr<Node> node = take(before, conf);
+    if (node == nullptr) {
+        node = std::make_unique<Node>(store_, shard_, conf, role, static_cast<Node::Listener&>(*this));
+    }
+    node->become(role);
+    all.push_back(std::move(node));
+    return *all.back();
+}
+
+void Nodes::assign(const NodeConf* primary, const std::vector<NodeConf>& replicas) {
+    Owned before = std::exchange(all_, {});
+    const Node* const primary_before = primary_;
+    primary_ = &none_;
+    replicas_.clear();
+    all_.reserve(replicas.size() + 1);
+    replicas_.reserve(replicas.size());
+    leaving_.reserve(leaving_.size() + before.size());
+    if (primary != nullptr) {
+        primary_ = &place(all_, before, *primary, Role::primary);
+    }
+    for (const NodeConf& replica : replicas) {
+        replicas_.push_back(&place(all_, before, replica, Role::replica));
+    }
+    const std::size_t first = leaving_.size();
+    for (std::unique_ptr<Node>& node : before) {
+        if (node != nullptr) {
+            leaving_.push_back(std::move(node));
+        }
+    }
+    // What they give back finds the shard as it is now.
+    for (std::size_t i = first; i < leaving_.size(); ++i) {
+        leaving_[i]->retire();
+    }
+    if (primary_ != primary_before) {
+        owner_.on_primary_changed();
     }
 }
 
@@ -31,24 +82,48 @@ Node* Nodes::choose(const Node* const* asked, std::size_t count) noexcept {
             best = &replica;
         }
     }
-    if (best == nullptr && free(primary_)) {
-        best = &primary_;
+    if (best == nullptr && free(*primary_)) {
+        best = primary_;
     }
     return best;
 }
 
 void Nodes::read_now() noexcept {
-    for (const auto& replica : replicas_) {
-        replica->read_now();
+    for (const Owned* nodes : {&all_, &leaving_}) {
+        for (const std::unique_ptr<Node>& node : *nodes) {
+            node->read_now();
+        }
     }
-    primary_.read_now();
+}
+
+void Nodes::on_usable(Node& node) noexcept {
+    if (&node == primary_) {
+        owner_.on_primary_usable();
+    }
+}
+
+void Nodes::on_unusable(Node& node) noexcept {
+    if (&node == primary_) {
+        owner_.on_primary_unusable();
+    }
+}
+
+/// Whoever told this is still at work in the node.
+void Nodes::on_end(Node& /*node*/) noexcept {
+    ends_.set_to_end_of_turn();
+}
+
+void Nodes::destroy_ended() noexcept {
+    const auto ended = [](const std::unique_ptr<Node>& node) { return node->at_end(); };
+    leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), ended), leaving_.end());
 }
 
 void Nodes::shut_down() noexcept {
-    for (const auto& replica : replicas_) {
-        replica->shut_down();
+    for (const Owned* nodes : {&all_, &leaving_}) {
+        for (const std::unique_ptr<Node>& node : *nodes) {
+            node->shut_down();
+        }
     }
-    primary_.shut_down();
 }
 
 }  // namespace rate_limit

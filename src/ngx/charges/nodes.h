@@ -13,14 +13,35 @@ namespace rate_limit {
 inline constexpr const char* no_primary = "the primary of the shard is not up";
 inline constexpr const char* no_answer = "the primary did not answer";
 
-/// The servers of one shard as one worker sees them.
-class Nodes {
+/// The servers of one shard as one worker sees them: those of the configuration, or those that a topology
+/// names at the time.
+class Nodes final : private Node::Listener {
 public:
-    Nodes(const StoreConf& store, const ShardConf& shard, Node::Listener& listener);
+    class Owner {
+    public:
+        /// The primary takes commands again after it did not, or takes none.
+        virtual void on_primary_usable() noexcept = 0;
+        virtual void on_primary_unusable() noexcept = 0;
 
-    Node& primary() noexcept { return primary_; }
-    const Node& primary() const noexcept { return primary_; }
-    const std::vector<std::unique_ptr<Node>>& replicas() const noexcept { return replicas_; }
+        /// Another node is the primary from now on, or none is.
+        virtual void on_primary_changed() noexcept = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    /// `store`, `shard` and `owner` outlive this.
+    Nodes(const StoreConf& store, const ShardConf& shard, Owner& owner);
+    Nodes(const Nodes&) = delete;
+    Nodes& operator=(const Nodes&) = delete;
+
+    /// The shard has these nodes from now on. Those that it has already keep their connections; those that it
+    /// has no more are retired. Null: no primary is known.
+    void assign(const NodeConf* primary, const std::vector<NodeConf>& replicas);
+
+    /// Where none is known, a node that is never usable.
+    Node& primary() noexcept { return *primary_; }
+    const Node& primary() const noexcept { return *primary_; }
 
     /// The node that a read goes to next: of the usable replicas not yet `asked` one that was given a command
     /// in this turn of the loop, as one more costs no write there; else the one with the least load, in turn
@@ -29,7 +50,7 @@ public:
 
     /// The primary, if it can be asked for what only a primary knows or does; else null.
     Node* choose_primary() noexcept {
-        return primary_.usable() && primary_.takes_writes() ? &primary_ : nullptr;
+        return primary_->usable() && primary_->takes_writes() ? primary_ : nullptr;
     }
 
     /// Reads the answers that lie in the sockets.
@@ -38,9 +59,27 @@ public:
     void shut_down() noexcept;
 
 private:
-    Node primary_;
-    std::vector<std::unique_ptr<Node>> replicas_;
+    using Owned = std::vector<std::unique_ptr<Node>>;
+
+    void on_usable(Node& node) noexcept override;
+    void on_unusable(Node& node) noexcept override;
+    void on_end(Node& node) noexcept override;
+
+    static std::unique_ptr<Node> take(Owned& from, const NodeConf& conf) noexcept;
+    Node& place(Owned& all, Owned& before, const NodeConf& conf, Role role);
+    void destroy_ended() noexcept;
+
+    const StoreConf& store_;
+    const ShardConf& shard_;
+    Owner& owner_;
+    Node none_;      // the primary where none is known
+    Owned all_;      // in use, the primary first if one is known
+    Owned leaving_;  // retired
+    Node* primary_ = &none_;
+    std::vector<Node*> replicas_;
     std::size_t turn_;
+    Timer ends_{this, [](void* self) noexcept { static_cast<Nodes*>(self)->destroy_ended(); },
+                Timer::Worker::leaves};
 };
 
 }  // namespace rate_limit

@@ -7,19 +7,9 @@ Shard::Shard(const StoreConf& store, const ShardConf& shard, Deadlines& deadline
       name_(shard.name),
       deadlines_(deadlines),
       nodes_(store, shard, *this),
-      charges_(store, shard.name, nodes_),
-      fetches_(store, shard.name, nodes_, charges_, deadlines) {}
-
-void Shard::on_usable(Node& node) noexcept {
-    if (node.is_primary()) {
-        charges_.send_batch();
-    }
-}
-
-void Shard::on_unusable(Node& node) noexcept {
-    if (node.is_primary()) {
-        charges_.close_gate();
-    }
+      charges_(store, shard, nodes_),
+      fetches_(store, shard.name, nodes_, charges_, deadlines) {
+    nodes_.assign(&shard.primary, shard.replicas);
 }
 
 }  // namespace rate_limit

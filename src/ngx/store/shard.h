@@ -12,7 +12,7 @@ namespace rate_limit {
 class Deadlines;
 
 /// One shard as one worker sees it: its nodes, and the charges and the tokens on their way.
-class Shard final : private Node::Listener {
+class Shard final : private Nodes::Owner {
 public:
     Shard(const StoreConf& store, const ShardConf& shard, Deadlines& deadlines);
     ~Shard() { shut_down(); }
@@ -41,8 +41,9 @@ public:
     }
 
 private:
-    void on_usable(Node& node) noexcept override;
-    void on_unusable(Node& node) noexcept override;
+    void on_primary_usable() noexcept override { charges_.send_batch(); }
+    void on_primary_unusable() noexcept override { charges_.close_gate(); }
+    void on_primary_changed() noexcept override { charges_.change_primary(); }
 
     const StoreConf& store_;
     const std::string_view name_;

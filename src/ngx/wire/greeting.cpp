@@ -23,14 +23,19 @@ void Node::on_connected() noexcept {
     if (store_.database != 0) {
         greet_with(select_);
     }
-    if (primary_) {
-        greet_with(info_);
-        for (std::size_t i = 0; i < script_count; ++i) {
-            loads_[i].script = &all_scripts()[i];
-            greet_with(loads_[i]);
-        }
+    if (role_ == Role::primary) {
+        prepare_for_writes();
     }
     greet_with(ping_);
+}
+
+/// What follows on the same connection is read after this: the scripts are there with the first charge.
+void Node::prepare_for_writes() noexcept {
+    greet_with(info_);
+    for (std::size_t i = 0; i < script_count; ++i) {
+        loads_[i].script = &all_scripts()[i];
+        greet_with(loads_[i]);
+    }
 }
 
 void Node::greet_with(Greeting& greeting) noexcept {

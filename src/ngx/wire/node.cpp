@@ -1,7 +1,5 @@
 #include "ngx/wire/node.h"
 
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "ngx/base/lateness.h"
@@ -13,24 +11,25 @@ namespace rate_limit {
 namespace {
 
 /// `primary ADDRESS of shard "NAME" of "STORE"`.
-std::string subject_of(const StoreConf& store, const NodeConf& conf, std::string_view shard, bool primary) {
-    std::string subject = primary ? "primary " : "replica ";
+std::string subject_of(const StoreConf& store, const NodeConf& conf, std::string_view shard, Role role) {
+    std::string subject = role == Role::primary ? "primary " : "replica ";
     subject.append(conf.text).append(" of shard \"").append(shard).append("\" of \"");
     return subject.append(store.name).append("\"");
 }
 
 }  // namespace
 
-Node::Node(const StoreConf& store, const ShardConf& shard, const NodeConf& conf, Listener& listener)
+Node::Node(const StoreConf& store, const ShardConf& shard, NodeConf conf, Role role, Listener& listener)
     : store_(store),
-      conf_(conf),
-      primary_(&conf == &shard.primary),
-      subject_(subject_of(store, conf, shard.name, primary_)),
+      shard_(shard.name),
+      conf_(std::move(conf)),
+      role_(role),
+      subject_(subject_of(store, conf_, shard_, role)),
       listener_(listener),
-      errors_(store.zone->counters(), {store.name, shard.name, conf.text}),
+      errors_(store.zone->counters(), {store.name, shard_, conf_.text}),
       eviction_warned_(shard.eviction_warned),
-      connection_(*this, store.tls, conf.peer),
-      addresses_(conf.addresses),
+      connection_(*this, store.tls, conf_.peer),
+      addresses_(store, conf_, *this),
       outages_(subject_, "is up again"),
       answers_(subject_) {}
 
@@ -53,30 +52,49 @@ void Node::submit(Command& command) noexcept {
 
 /// Tries every address once, the last good one first.
 void Node::connect() noexcept {
-    tries_ = 0;
-    try_address();
+    addresses_.begin_round();
+    if (addresses_.known()) {
+        try_address();
+    } else {
+        find_address();
+    }
+}
+
+/// It is known by a name alone, from a sentinel or another node.
+void Node::find_address() noexcept {
+    state_ = State::connecting;
+    retry_.keep_worker(!unsent_.empty());
+    retry_.set(store_.connect_timeout);
+    if (!addresses_.resolve()) {
+        mark_down(R"(its name cannot be resolved: add "resolver" to "http")");
+    }
+}
+
+void Node::on_resolved() noexcept {
+    if (state_ != State::connecting || connection_.is_open()) {
+        return;
+    }
+    if (addresses_.known()) {
+        try_address();
+    } else {
+        mark_down("its name does not resolve");
+    }
 }
 
 void Node::try_address() noexcept {
     for (;;) {
         state_ = State::connecting;
-        const char* reason = connection_.open(addresses_[address_ % addresses_.size()], ngx_cycle->log);
+        const char* reason = connection_.open(addresses_.current(), ngx_cycle->log);
         if (reason == nullptr) {
             retry_.keep_worker(!unsent_.empty());
             retry_.set(store_.connect_timeout);
             return;
         }
-        if (!next_address()) {
+        if (!addresses_.next_of_round()) {
             mark_down(reason);
             return;
         }
     }
-}
-
-/// False when all have been tried.
-bool Node::next_address() noexcept {
-    ++address_;
-    return ++tries_ < addresses_.size();
 }
 
 /// False when the command could not be handed to the connection: it is the caller's again, and the connection
@@ -154,6 +172,9 @@ void Node::mark_idle() noexcept {
 }
 
 void Node::mark_up() noexcept {
+    if (retired_) {
+        return;
+    }
     up_ = true;
     retry_.clear();
     watch_.clear();  // nothing is unanswered: it must not wait for an older command's charge_timeout
@@ -195,7 +216,7 @@ void Node::count_error(Fault fault, std::string_view command, const Reply& reply
 
 void Node::demote() noexcept {
     takes_writes_ = false;
-    resolve_again();
+    addresses_.resolve();
     const bool named = !conf_.host.empty();
     if (!told_to_reload_ && (!named || store_.resolver == nullptr)) {
         told_to_reload_ = true;
@@ -209,10 +230,45 @@ void Node::demote() noexcept {
     }
 }
 
+void Node::become(Role role) noexcept {
+    if (role_ == role) {
+        return;
+    }
+    role_ = role;
+    takes_writes_ = true;  // as far as is known
+    try {
+        subject_ = subject_of(store_, conf_, shard_, role);
+    } catch (...) {
+        // without memory the log calls it what it was
+    }
+    const bool greeted = state_ == State::ready || state_ == State::greeting || state_ == State::suspended;
+    if (role == Role::primary && greeted) {
+        prepare_for_writes();
+    }
+}
+
+void Node::retire() noexcept {
+    retired_ = true;
+    up_ = false;
+    expects_more_ = false;
+    retry_.clear();
+    addresses_.stop();
+    return_unsent();
+    if (!connection_.is_open()) {
+        state_ = State::down;
+        listener_.on_end(*this);
+    } else if (sent_.empty()) {
+        connection_.close("it is not needed any more");
+    }
+}
+
 void Node::reconnect() noexcept {
-    if (state_ == State::idle && !ended_) {
+    if (ended_ || retired_) {
+        return;
+    }
+    if (state_ == State::idle) {
         connect();
-    } else if (connection_.is_open() && !ended_) {
+    } else if (connection_.is_open()) {
         leaving_ = true;
         state_ = state_ == State::ready ? State::draining : state_;
         leave_if_drained();
@@ -221,9 +277,13 @@ void Node::reconnect() noexcept {
 
 /// Closes a connection that is to be left, once nothing on it is unanswered.
 void Node::leave_if_drained() noexcept {
+    if (retired_ && sent_.empty()) {
+        connection_.close("it is not needed any more");
+        return;
+    }
     if (leaving_ && sent_.empty() && up_ && (state_ == State::draining || state_ == State::ready)) {
         state_ = State::draining;
-        ++address_;  // where a name has several, another one may be the primary
+        addresses_.skip();  // where a name has several, another one may be the primary
         connection_.close("it is left for a new connection");
     }
 }
@@ -236,6 +296,9 @@ void Node::read_now() noexcept {
 
 /// The connection stays, so that what was sent still gets its answers; nothing new is sent but a probe.
 void Node::suspend(std::string_view reason, std::string_view words) noexcept {
+    if (retired_) {
+        return;
+    }
     up_ = false;
     state_ = State::suspended;
     log_outage("does not serve", reason, words);
@@ -248,6 +311,11 @@ void Node::suspend(std::string_view reason, std::string_view words) noexcept {
 void Node::mark_down(const char* reason) noexcept {
     up_ = false;
     state_ = State::down;
+    if (retired_) {
+        return_unsent();
+        listener_.on_end(*this);
+        return;
+    }
     if (!ended_ && !quiet_) {
         errors_.add(NodeError::connection);
     }
@@ -261,7 +329,7 @@ void Node::mark_down(const char* reason) noexcept {
         listener_.on_unusable(*this);
     }
     return_unsent();
-    resolve_again();
+    addresses_.resolve();
     retry_.keep_worker(false);
     retry_.set(backoff_.next(static_cast<std::uint32_t>(ngx_random())));
 }
@@ -297,7 +365,7 @@ void Node::on_closed(const char* reason) noexcept {
     up_ = up_ && !fails;
     if (again) {
         state_ = State::idle;
-        resolve_again();
+        addresses_.resolve();
         return_unsent();  // another server may answer on the next connection: owners decide anew
     }
     while (Command* command = take_sent()) {
@@ -309,12 +377,12 @@ void Node::on_closed(const char* reason) noexcept {
         }
         return;
     }
-    if (state_ == State::connecting && !ended_ && !quiet_ && next_address()) {
+    if (state_ == State::connecting && !ended_ && !retired_ && !quiet_ && addresses_.next_of_round()) {
         try_address();
         return;
     }
     if (state_ == State::greeting || state_ == State::suspended) {
-        ++address_;  // this address takes connections and does not answer
+        addresses_.skip();  // this address takes connections and does not answer
     }
     mark_down(reason);
 }
@@ -329,6 +397,10 @@ void Node::on_retry(void* self) noexcept {
     Node& node = *static_cast<Node*>(self);
     switch (node.state_) {
         case State::connecting:
+            if (!node.connection_.is_open()) {
+                node.mark_down("its name was not resolved within connect_timeout");
+                break;
+            }
             node.connection_.close(node.connection_.shakes_hands()
                                        ? "the TLS handshake took longer than connect_timeout"
                                        : "connecting took longer than connect_timeout");
@@ -376,7 +448,7 @@ void Node::on_watch(void* self) noexcept {
         node.connection_.close("no answer in charge_timeout");
         return;
     }
-    if (age >= check_timeout && node.state_ != State::suspended) {
+    if (age >= check_timeout && node.state_ != State::suspended && !node.retired_) {
         node.errors_.add(NodeError::silent);
         node.suspend("no answer in check_timeout");
         node.greet_with(node.ping_);
@@ -390,56 +462,10 @@ void Node::log_outage(const char* what, std::string_view reason, std::string_vie
     }
 }
 
-/// Asks the resolver for the host's addresses, so that a server that moved is found without a reload.
-void Node::resolve_again() noexcept {
-    if (conf_.host.empty() || store_.resolver == nullptr || resolving_ != nullptr) {
-        return;
-    }
-    ngx_resolver_ctx_t* context = ngx_resolve_start(store_.resolver, nullptr);
-    if (context == nullptr || context == NGX_NO_RESOLVER) {
-        return;
-    }
-    context->name = str(conf_.host);
-    context->handler = on_resolved;
-    context->data = this;
-    context->timeout = store_.resolver_timeout;
-    context->cancelable = 1;
-    resolving_ = context;
-    if (ngx_resolve_name(context) != NGX_OK) {
-        resolving_ = nullptr;  // freed by the resolver
-    }
-}
-
-void Node::on_resolved(ngx_resolver_ctx_t* context) noexcept {
-    Node& node = *static_cast<Node*>(context->data);
-    node.resolving_ = nullptr;
-    if (context->state == NGX_OK && context->naddrs > 0) {
-        try {
-            std::vector<Address> addresses(context->naddrs);
-            for (ngx_uint_t i = 0; i < context->naddrs; ++i) {
-                addresses[i].length = context->addrs[i].socklen;
-                ngx_memcpy(&addresses[i].sockaddr, context->addrs[i].sockaddr, context->addrs[i].socklen);
-                ngx_inet_set_port(reinterpret_cast<sockaddr*>(&addresses[i].sockaddr), node.conf_.port);
-            }
-            // The resolver changes the order with each answer; unsorted, trying in turn would miss addresses.
-            std::sort(addresses.begin(), addresses.end(), [](const Address& a, const Address& b) {
-                return std::memcmp(&a.sockaddr, &b.sockaddr, sizeof a.sockaddr) < 0;
-            });
-            node.addresses_.swap(addresses);
-        } catch (...) {
-            // The addresses known so far stay.
-        }
-    }
-    ngx_resolve_name_done(context);
-}
-
 void Node::shut_down() noexcept {
     ended_ = true;
     up_ = false;
-    if (resolving_ != nullptr) {
-        ngx_resolve_name_done(resolving_);
-        resolving_ = nullptr;
-    }
+    addresses_.stop();
     connection_.write_now();
     connection_.close("the worker is leaving");
     return_unsent();

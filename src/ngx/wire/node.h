@@ -3,12 +3,12 @@
 #include <array>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/backoff.h"
 #include "ngx/base/ngx.h"
 #include "ngx/base/timer.h"
 #include "ngx/conf/redis_conf.h"
+#include "ngx/wire/addresses.h"
 #include "ngx/wire/answer_log.h"
 #include "ngx/wire/command.h"
 #include "ngx/wire/connection.h"
@@ -21,6 +21,9 @@
 namespace rate_limit {
 
 enum class Access : unsigned char { read, write };
+
+/// What a node is to its shard.
+enum class Role : unsigned char { primary, replica };
 
 /// What a reply's fault is blamed on.
 enum class Blame : unsigned char {
@@ -43,7 +46,9 @@ enum class Blame : unsigned char {
 /// usable() turns false with the first failure and true with the next answered greeting or probe. A
 /// connection that has answered and is lost is no failure yet: a server may close one just as a command is
 /// written. The node then connects once more, at once, and what comes back may be sent to it again.
-class Node final : private Connection::Owner {
+///
+/// Whoever has it may retire() it: it answers what was sent, closes, and is then at its end().
+class Node final : private Connection::Owner, private Addresses::Owner {
 public:
     class Listener {
     public:
@@ -53,12 +58,15 @@ public:
         /// The node takes no commands.
         virtual void on_unusable(Node& node) noexcept = 0;
 
+        /// It has been retired, and is at its end: it may be destroyed in another turn of the event loop.
+        virtual void on_end(Node& node) noexcept = 0;
+
     protected:
         ~Listener() = default;
     };
 
-    /// `conf` is the primary or a replica of `shard`.
-    Node(const StoreConf& store, const ShardConf& shard, const NodeConf& conf, Listener& listener);
+    /// `store` and `listener` outlive this.
+    Node(const StoreConf& store, const ShardConf& shard, NodeConf conf, Role role, Listener& listener);
     ~Node() { shut_down(); }
 
     bool usable() const noexcept { return up_; }
@@ -106,7 +114,18 @@ public:
     /// Reads the socket now, so that an answer that has arrived is not judged late.
     void read_now() noexcept;
 
-    bool is_primary() const noexcept { return primary_; }
+    bool is_primary() const noexcept { return role_ == Role::primary && !retired_; }
+
+    /// It is this to its shard from now on. A new primary is given its scripts before anything else, on the
+    /// connection that it has.
+    void become(Role role) noexcept;
+
+    /// Its shard has no use for it any more. What waits for the connection comes back; what was sent may
+    /// still be answered, for charge_timeout at most.
+    void retire() noexcept;
+
+    /// It has been retired, and nothing is left of its connection.
+    bool at_end() const noexcept { return retired_ && !connection_.is_open(); }
 
     /// A command was answered: the next failure counts as a first one.
     void served() noexcept {
@@ -117,7 +136,8 @@ public:
     /// Closes the connection for good; what is unanswered comes back. For the end of the process.
     void shut_down() noexcept;
 
-    const char* name() const noexcept { return conf_.text.c_str(); }
+    /// Its address, as the configuration or the topology has it.
+    const std::string& name() const noexcept { return conf_.text; }
 
 private:
     enum class State : unsigned char { idle, connecting, greeting, ready, draining, suspended, down };
@@ -145,11 +165,13 @@ private:
     void on_reply(const Reply& reply) noexcept override;
     void on_closed(const char* reason) noexcept override;
     void on_close_idle() noexcept override;
+    void on_resolved() noexcept override;
 
     void count_error(Fault fault, std::string_view command, const Reply& reply) noexcept;
     void connect() noexcept;
     void try_address() noexcept;
-    bool next_address() noexcept;
+    void find_address() noexcept;
+    void prepare_for_writes() noexcept;
     void greet_with(Greeting& greeting) noexcept;
     void greeted(const Reply& reply) noexcept;
     void reject_greeting(const char* command, const Reply& reply) noexcept;
@@ -168,23 +190,23 @@ private:
     void watch() noexcept;
     ngx_msec_t oldest_age() const noexcept;
     void warn_if_evicting(const Reply& reply) const noexcept;
-    void resolve_again() noexcept;
 
     static void on_watch(void* self) noexcept;
     static void on_retry(void* self) noexcept;
-    static void on_resolved(ngx_resolver_ctx_t* context) noexcept;
 
     const StoreConf& store_;
-    const NodeConf& conf_;
-    const bool primary_;
-    const std::string subject_;  // how logs name it
+    const std::string shard_;  // its name
+    const NodeConf conf_;
+    Role role_;
+    std::string subject_;  // how logs name it
     Listener& listener_;
     Counters<NodeError> errors_;
     ngx_atomic_t* const eviction_warned_;  // of the shard
 
     State state_ = State::idle;
     bool up_ = true;
-    bool ended_ = false;    // shut_down() was called
+    bool ended_ = false;  // shut_down() was called
+    bool retired_ = false;
     bool quiet_ = false;    // nginx closes the connection itself: not an outage
     bool leaving_ = false;  // reconnect() was called: the connection closes once all is answered
     bool takes_writes_ = true;
@@ -203,10 +225,7 @@ private:
     CommandQueue sent_;    // in the order in which answers will come
     CommandQueue unsent_;  // wait for the connection
     Backoff backoff_;
-    std::vector<Address> addresses_;
-    std::size_t address_ = 0;  // modulo their number: the one in use
-    std::size_t tries_ = 0;    // addresses that failed since connect()
-    ngx_resolver_ctx_t* resolving_ = nullptr;
+    Addresses addresses_;
     CommandWriter writer_;
     OutageLog outages_;
     AnswerLog answers_;

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "ngx/base/log_throttle.h"
@@ -14,9 +13,10 @@ namespace rate_limit {
 /// has lasted, and the end. A thing that fails again and again has one line a second, with a count.
 class OutageLog {
 public:
-    /// `subject` begins each line; `recovered`, static text such as "is up again", ends the last one.
-    OutageLog(std::string subject, const char* recovered) noexcept
-        : subject_(std::move(subject)), recovered_(recovered), throttle_(write, this) {}
+    /// `subject` begins each line, and outlives this; `recovered`, static text such as "is up again", ends
+    /// the last one.
+    OutageLog(const std::string& subject, const char* recovered) noexcept
+        : subject_(subject), recovered_(recovered), throttle_(write, this) {}
 
     /// It failed, perhaps again. `what` is static text such as "is down". A reason is new if `reason`
     /// differs; `words`, the server's own, may be empty.
@@ -32,7 +32,7 @@ private:
     static void write(void* self, ngx_log_t* log) noexcept;
     bool note(std::string_view reason, std::string_view words);
 
-    const std::string subject_;
+    const std::string& subject_;
     const char* const recovered_;
     const char* what_ = "";
     std::vector<std::string> reasons_;  // of this outage

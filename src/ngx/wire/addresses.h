@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "ngx/base/ngx.h"
+#include "ngx/conf/redis_conf.h"
+
+namespace rate_limit {
+
+/// Where one node may be found: the addresses of its host, and the question to nginx's resolver that asks for
+/// them again.
+class Addresses {
+public:
+    class Owner {
+    public:
+        /// What resolve() has begun is over, well or not.
+        virtual void on_resolved() noexcept = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    /// `node` and `owner` outlive this.
+    Addresses(const StoreConf& store, const NodeConf& node, Owner& owner);
+    ~Addresses() { stop(); }
+    Addresses(const Addresses&) = delete;
+    Addresses& operator=(const Addresses&) = delete;
+
+    /// False: the host is a name that has not been resolved yet.
+    bool known() const noexcept { return !all_.empty(); }
+
+    /// The one to be tried, or in use. Some are known.
+    const Address& current() const noexcept { return all_[at_ % all_.size()]; }
+
+    /// From here on each address is tried once, the current one first.
+    void begin_round() noexcept { tried_ = 0; }
+
+    /// The current one has failed. False when all have been tried in this round.
+    bool next_of_round() noexcept {
+        skip();
+        return ++tried_ < all_.size();
+    }
+
+    /// The next try begins with another one.
+    void skip() noexcept { ++at_; }
+
+    /// Asks the resolver, so that a server that moved is found without a reload. False: there is no name to
+    /// ask for, or nobody to ask. The owner may be told before this returns.
+    bool resolve() noexcept;
+
+    /// The owner is not told any more.
+    void stop() noexcept;
+
+private:
+    static void on_resolved(ngx_resolver_ctx_t* context) noexcept;
+
+    void take(const ngx_resolver_ctx_t& context);
+
+    const StoreConf& store_;
+    const NodeConf& node_;
+    Owner& owner_;
+    std::vector<Address> all_;
+    std::size_t at_ = 0;     // modulo their number
+    std::size_t tried_ = 0;  // in this round
+    ngx_resolver_ctx_t* resolving_ = nullptr;
+};
+
+}  // namespace rate_limit
