@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace rate_limit {
+
+/// Where a server listens.
+struct Endpoint {
+    std::string host;        ///< a name, an IPv4 address, or an IPv6 address without brackets
+    std::uint16_t port = 0;  ///< 0: none is known
+
+    /// As logs show it: `redis.test:6379`, `[::1]:6379`.
+    std::string text() const;
+};
+
+inline bool operator==(const Endpoint& one, const Endpoint& other) noexcept {
+    return one.port == other.port && one.host == other.host;
+}
+inline bool operator!=(const Endpoint& one, const Endpoint& other) noexcept {
+    return !(one == other);
+}
+inline bool operator<(const Endpoint& one, const Endpoint& other) noexcept {
+    return std::tie(one.host, one.port) < std::tie(other.host, other.port);
+}
+
+/// Successive hash slots of a cluster.
+struct SlotRange {
+    std::uint16_t first = 0;
+    std::uint16_t last = 0;  ///< is in the range, too
+};
+
+/// A primary and the replicas that follow it.
+struct Group {
+    std::string name;         ///< Sentinel's name of the primary; empty in a cluster
+    std::uint64_t epoch = 0;  ///< Sentinel's config-epoch: of two answers the one with the higher is newer
+    Endpoint primary;         ///< port 0: none is known
+    std::vector<Endpoint> replicas;  ///< those that may be read from
+    std::vector<SlotRange> slots;    ///< what a cluster lets it serve; empty for Sentinel
+};
+
+/// All servers of one store, as its sentinels or its cluster name them.
+struct Topology {
+    std::vector<Group> groups;
+};
+
+/// Two topologies are equal if they say the same in the same order.
+bool operator==(const Topology& one, const Topology& other) noexcept;
+bool operator!=(const Topology& one, const Topology& other) noexcept;
+
+/// The bytes of a topology for shared memory. Texts are not cut. A slot range takes 4 bytes, a server its
+/// host and 3 or more: 16384 ranges and 1000 servers, whose hosts have 253 bytes, fit into 512 KB.
+std::string encode(const Topology& topology);
+
+/// Reads what encode() has written. False for any other bytes: the topology is empty then. Not more memory is
+/// taken than the bytes account for, whatever lengths they claim.
+bool decode(std::string_view bytes, Topology& topology);
+
+}  // namespace rate_limit
