@@ -67,6 +67,9 @@ void set(Reply& reply, int type, std::size_t count) noexcept {
 }  // namespace
 
 bool read_common(redisReader& reader, Reply& reply) noexcept {
+    if (reply.tree != nullptr) {
+        return false;
+    }
     Unread unread(reader.buf + reader.pos, reader.buf + reader.len);
     std::array<ReplyValue, 2> values;
     if (unread.skip("*2\r\n")) {

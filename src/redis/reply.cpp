@@ -61,6 +61,9 @@ void begin(Reply& reply, int type) noexcept {
     reply.count = 0;
     reply.values = {};
     set_text(reply, {});
+    if (reply.tree != nullptr) {
+        reply.tree->clear();
+    }
 
     if (reply.context != nullptr && reply.context->replies.head == nullptr) {
         reply.stray = true;
@@ -69,6 +72,24 @@ void begin(Reply& reply, int type) noexcept {
     if (reply.stray && type != REDIS_REPLY_ERROR) {
         reply.head.type = REDIS_REPLY_ERROR;
         set_text(reply, stray_text);
+    }
+}
+
+/// The tree that takes in the parts of this reply; null: none does.
+TreeReply* tree_of(const Reply& reply) noexcept {
+    return reply.stray ? nullptr : reply.tree;
+}
+
+void add_text(TreeReply& tree, int type, std::string_view text) noexcept {
+    switch (type) {
+        case REDIS_REPLY_STRING:
+            return tree.add_text(TreeReply::Kind::bulk, text);
+        case REDIS_REPLY_STATUS:
+            return tree.add_text(TreeReply::Kind::status, text);
+        case REDIS_REPLY_ERROR:
+            return tree.add_text(TreeReply::Kind::error, text);
+        default:
+            return tree.add_unexpected();
     }
 }
 
@@ -101,6 +122,9 @@ void* create_string(const redisReadTask* task, char* str, std::size_t length) no
         reply.malformed = true;
     }
     store(reply, task, task->type == REDIS_REPLY_STRING ? value_of(text) : ReplyValue{});
+    if (TreeReply* tree = tree_of(reply)) {
+        add_text(*tree, task->type, text);
+    }
     return &reply;
 }
 
@@ -113,6 +137,9 @@ void* create_array(const redisReadTask* task, std::size_t elements) noexcept {
     } else {
         reply.malformed = true;
     }
+    if (TreeReply* tree = tree_of(reply)) {
+        task->type == REDIS_REPLY_ARRAY ? tree->add_array(elements) : tree->add_unexpected();
+    }
     return &reply;
 }
 
@@ -123,6 +150,9 @@ void* create_integer(const redisReadTask* task, long long integer) noexcept {
         reply.head.integer = integer;
     }
     store(reply, task, {ReplyValue::Kind::integer, integer});
+    if (TreeReply* tree = tree_of(reply)) {
+        tree->add_integer(integer);
+    }
     return &reply;
 }
 
@@ -133,6 +163,9 @@ void* create_nil(const redisReadTask* task) noexcept {
         begin(reply, REDIS_REPLY_NIL);
     }
     store(reply, task, {ReplyValue::Kind::nil, 0});
+    if (TreeReply* tree = tree_of(reply)) {
+        tree->add_nil();
+    }
     return &reply;
 }
 
@@ -144,6 +177,9 @@ void* create_unexpected(const redisReadTask* task) noexcept {
     }
     reply.malformed = true;
     store(reply, task, ReplyValue{});
+    if (TreeReply* tree = tree_of(reply)) {
+        tree->add_unexpected();
+    }
     return &reply;
 }
 

@@ -8,6 +8,8 @@
 #include <hiredis/async.h>
 #include <hiredis/hiredis.h>
 
+#include "redis/tree_reply.h"
+
 namespace rate_limit {
 
 /// One element of a reply.
@@ -46,6 +48,9 @@ struct Reply {
 
     /// The connection; null, as in tests: no reply is taken for a stray one.
     const redisAsyncContext* context = nullptr;
+
+    /// Where the owner sets it, it takes in the whole of each reply. It stays empty for a stray one.
+    TreeReply* tree = nullptr;
 
     bool is_error() const noexcept { return head.type == REDIS_REPLY_ERROR; }
     bool is_array() const noexcept { return head.type == REDIS_REPLY_ARRAY; }

@@ -33,6 +33,9 @@ public:
         return redisReaderGetReply(reader_.get(), &object) == REDIS_OK && object == &reply_;
     }
 
+    /// From now on `tree` takes in each reply, too.
+    void use(TreeReply& tree) { reply_.tree = &tree; }
+
     bool read_common() { return rate_limit::read_common(*reader_, reply_); }
 
     /// How many bytes have not been read yet.

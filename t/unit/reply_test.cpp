@@ -206,6 +206,22 @@ TEST_F(AsyncReply, AReplyThatNobodyWaitsForEndsTheConnection) {
     }
 }
 
+TEST_F(AsyncReply, ATreeTakesInNoReplyThatNobodyWaitsFor) {
+    for (const char* bytes : {":1\r\n", "*2\r\n:1\r\n*1\r\n$1\r\nx\r\n", "-ERR x\r\n", "$-1\r\n"}) {
+        TreeReply tree;
+        reply_.tree = &tree;
+        send_command();
+        receive("*1\r\n*1\r\n:5\r\n");
+        EXPECT_TRUE(tree.is_whole());
+        receive(bytes);
+        EXPECT_EQ(context_, nullptr) << bytes;
+        EXPECT_FALSE(tree.is_whole()) << bytes;
+        EXPECT_FALSE(tree.is_malformed()) << bytes;
+        TearDown();
+        SetUp();
+    }
+}
+
 TEST_F(AsyncReply, AnErrorThatNobodyWaitsForKeepsItsText) {
     receive("-ERR max number of clients reached\r\n");
     EXPECT_EQ(context_, nullptr);
