@@ -130,6 +130,13 @@ subtest 'Redis' => sub {
     like $kept->address, qr/^unix:/;
     is $kept->restart->cmd('GET', 'a'), 1, 'kept by its log';
     is $kept->cmd('AUTH', 'bob', 'b'), 'OK';
+
+    my @wrappers = map { write_text(test_folder() . "/server-$_", "#!/bin/sh\nexec redis-server \"\$@\" --proc-title-template $_\n") } 1, 2;
+    chmod 0755, @wrappers;
+    local $ENV{REDIS_SERVER} = $wrappers[0];
+    my @titles = map { $_->cmd('CONFIG', 'GET', 'proc-title-template')->[1] } RateLimit::Redis->start,
+        RateLimit::Redis->start(binary => $wrappers[1]);
+    is_deeply \@titles, [1, 2], 'another server: by the environment, or as told';
 };
 
 subtest 'a fake Redis' => sub {

@@ -5,10 +5,12 @@ package RateLimit::Redis;
 #   my $primary = RateLimit::Redis->start;
 #   my $replica = RateLimit::Redis->start(replica_of => $primary);
 #
-# Options: replica_of, appendonly => 1 (fsync always), unixsocket => 1, password => 'x',
+# Options: replica_of, appendonly => 1 (fsync always), unixsocket => 1, password => 'x', binary => FILE (default: REDIS_SERVER of the
+# environment, else redis-server),
 # acl => ['user alice on >secret ~* &* +@all'], args => ['--name', 'value', ...], wait => 0,
 # tls => {certificate => FILE, key => FILE}: the address is that of a TLS port then, and the test itself goes on in clear text. More
-# in tls: authority => FILE (clients need a certificate of it), protocols => 'TLSv1.2', beside => 1 (the address stays; see tls_port).
+# in tls: authority => FILE (clients need a certificate of it), trusted => FILE (the authority of the servers' own connections, where
+# clients need none), protocols => 'TLSv1.2', beside => 1 (the address stays; see tls_port).
 #
 #   $redis->cmd('HGET', $key, 'used');          # dies on an error reply
 #   $redis->ask('HGET', $key, 'used');          # returns an error reply as RateLimit::RESP::Error
@@ -48,50 +50,61 @@ sub start ($class, %opt) {
     my $host   = $opt{host} // '127.0.0.1';
     my $folder = test_folder() . '/redis-' . ($opt{host} ? "$host-$port" : $port);
     mkdir $folder or die "$folder: $!";
-    my $self = bless {%opt, host => $host, port => $port, folder => $folder}, $class;
+    my $binary = $opt{binary} || $ENV{REDIS_SERVER} || 'redis-server';
+    my $self = bless {%opt, binary => $binary, host => $host, port => $port, folder => $folder}, $class;
     $self->launch;
     $self->wait_ready if $opt{wait} // 1;
     return $self;
 }
 
 sub launch ($self) {
-    my @command = (
-        'redis-server', '--port', $self->{port}, '--bind', $self->{host}, '--daemonize', 'no',
+    my @users;
+    # Users can only come from a file: on the command line their words would be options.
+    if ($self->{acl}) {
+        @users = write_text("$self->{folder}/redis.conf", join '', map { "$_\n" } @{$self->{acl}});
+    }
+    return $self->execute(@users, $self->options);
+}
+
+sub options ($self) {
+    my @options = (
+        '--port', $self->{port}, '--bind', $self->{host}, '--daemonize', 'no',
         '--dir', $self->{folder}, '--logfile', "$self->{folder}/log", '--save', '',
         '--appendonly', ($self->{appendonly} ? ('yes', '--appendfsync', 'always') : 'no'),
         '--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', 0, '--repl-ping-replica-period', 1,
         '--enable-debug-command', 'local',
     );
-    push @command, '--unixsocket', $self->socket_path if $self->{unixsocket};
-    push @command, '--requirepass', $self->{password}, '--masterauth', $self->{password}
+    push @options, '--unixsocket', $self->socket_path if $self->{unixsocket};
+    push @options, '--requirepass', $self->{password}, '--masterauth', $self->{password}
         if defined $self->{password};
     if (my $primary = $self->{replica_of}) {
-        push @command, '--replicaof', '127.0.0.1', $primary->port;
-        push @command, '--masterauth', $primary->{password} if defined $primary->{password};
+        push @options, '--replicaof', '127.0.0.1', $primary->port;
+        push @options, '--masterauth', $primary->{password} if defined $primary->{password};
     }
-    # Users can only come from a file: on the command line their words would be options.
-    if ($self->{acl}) {
-        open my $file, '>', "$self->{folder}/redis.conf" or die $!;
-        print {$file} "$_\n" for @{$self->{acl}};
-        close $file or die $!;
-        splice @command, 1, 0, "$self->{folder}/redis.conf";
-    }
-    push @command, $self->tls_options if $self->{tls};
-    push @command, @{$self->{args} // []};
+    push @options, $self->tls_options if $self->{tls};
+    return (@options, @{$self->{args} // []});
+}
+
+sub execute ($self, @arguments) {
     delete $self->{connection};
     $self->{process} = RateLimit::Process->start(
-        command => \@command, output => "$self->{folder}/output", name => "redis-server $self->{port}");
+        command => [$self->{binary}, @arguments], output => "$self->{folder}/output", name => "redis-server $self->{port}");
     return;
 }
 
 sub wait_ready ($self) {
+    $self->wait_answering;
+    $self->wait_synced if $self->{replica_of};
+    $self->forget_calls;
+    return $self;
+}
+
+sub wait_answering ($self) {
     wait_until {
         croak 'redis-server ended: ' . $self->log if !$self->{process}->alive;
         my $pong = eval { $self->ask('PING') };
         defined $pong && $pong eq 'PONG'
     } timeout => 10, what => "redis-server on $self->{port}";
-    $self->wait_synced if $self->{replica_of};
-    $self->forget_calls;
     return $self;
 }
 
@@ -118,7 +131,7 @@ sub tls_options ($self) {
     $self->{tls_port} //= free_port();
     return (
         '--tls-port', $self->{tls_port}, '--tls-cert-file', $tls->{certificate}, '--tls-key-file', $tls->{key},
-        '--tls-ca-cert-file', $tls->{authority} // $tls->{certificate},
+        '--tls-ca-cert-file', $tls->{authority} // $tls->{trusted} // $tls->{certificate},
         '--tls-auth-clients', $tls->{authority} ? 'yes' : 'no',
         $tls->{protocols} ? ('--tls-protocols', $tls->{protocols}) : (),
     );
