@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/topology/topology.h"
+
+namespace rate_limit {
+
+/// What a server says of where another one listens.
+enum class Announced : unsigned char {
+    known,
+    unknown,  ///< it does not know the other's host name (`?`), or the port (0)
+    wrong,    ///< no host and port, or they do not make sense
+};
+
+/// The longest host that is taken from a server, in bytes.
+constexpr std::size_t max_host = 255;
+
+/// Reads host and port as the server `asked` announces them; where the host is empty, it is that of `asked`.
+/// `to` is set if they are known, and else left as it was. IPv6 addresses come without brackets.
+Announced read_announced(std::string_view host, std::int64_t port, const Endpoint& asked, Endpoint& to);
+
+}  // namespace rate_limit
