@@ -4,6 +4,8 @@
 #include <charconv>
 #include <iterator>
 
+#include "redis/info_value.h"
+
 namespace rate_limit {
 namespace {
 
@@ -124,20 +126,6 @@ bool can_answer(const ReserveCall& call, std::int64_t granted, const Window& win
     }
     return open && granted >= call.least && granted <= std::min(call.want, window.used) &&
            window.used <= call.limit;
-}
-
-/// The value of `name` in the text of INFO; empty if it is not there.
-std::string_view info_value(std::string_view info, std::string_view name) noexcept {
-    while (!info.empty()) {
-        const std::size_t end = info.find('\n');
-        std::string_view line = info.substr(0, end);
-        info.remove_prefix(end == std::string_view::npos ? info.size() : end + 1);
-        if (starts_with(line, name) && line.substr(name.size(), 1) == ":") {
-            line.remove_prefix(name.size() + 1);
-            return line.substr(0, line.find('\r'));
-        }
-    }
-    return {};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,12 @@ public:
     /// Goes over the elements of an array, and past what is in each of them.
     class Iterator {
     public:
+        using iterator_category = std::input_iterator_tag;
+        using value_type = Value;
+        using difference_type = std::ptrdiff_t;
+        using pointer = const Value*;
+        using reference = Value;
+
         Value operator*() const noexcept { return value_; }
         const Value* operator->() const noexcept { return &value_; }
         Iterator& operator++() noexcept;

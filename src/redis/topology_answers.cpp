@@ -1,0 +1,257 @@
+#include "redis/topology_answers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+#include <map>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "redis/announced.h"
+#include "redis/info_value.h"
+#include "redis/slot.h"
+
+namespace rate_limit {
+namespace {
+
+using Value = TreeReply::Value;
+
+void sort_once(std::vector<Endpoint>& endpoints) {
+    std::sort(endpoints.begin(), endpoints.end());
+    endpoints.erase(std::unique(endpoints.begin(), endpoints.end()), endpoints.end());
+}
+
+/// Gathers the lines of CLUSTER SLOTS.
+class ClusterSlots {
+public:
+    explicit ClusterSlots(const Endpoint& asked) : asked_(asked), owners_(slot_count, nullptr) {}
+
+    /// Takes in a line: first slot, last slot, primary, replicas. False if it is none.
+    bool add(Value line) {
+        if (line.count() < 3) {
+            return false;
+        }
+        auto at = line.begin();
+        std::uint16_t first = 0;
+        std::uint16_t last = 0;
+        if (!slot(*at, first) || !slot(*++at, last)) {
+            return false;
+        }
+        Endpoint primary;
+        const Announced named = node(*++at, primary);
+        if (named == Announced::wrong) {
+            return false;
+        }
+        Group* const group = named == Announced::known ? &groups_[primary] : &unserved_;
+        group->primary = std::move(primary);
+        for (++at; at != line.end(); ++at) {
+            Endpoint replica;
+            const Announced announced = node(*at, replica);
+            if (announced == Announced::wrong) {
+                return false;
+            }
+            if (announced == Announced::known && replica != group->primary) {
+                group->replicas.push_back(std::move(replica));
+            }
+        }
+        return give(first, last, group);
+    }
+
+    Topology finish() {
+        for (std::uint16_t slot = 0; slot < slot_count; ++slot) {
+            Group* const owner = owners_[slot];
+            if (owner == nullptr) {
+                continue;
+            }
+            if (slot > 0 && owners_[slot - 1] == owner) {
+                owner->slots.back().last = slot;
+            } else {
+                owner->slots.push_back({slot, slot});
+            }
+        }
+        Topology topology;
+        for (auto& [primary, group] : groups_) {
+            sort_once(group.replicas);
+            topology.groups.push_back(std::move(group));
+        }
+        return topology;
+    }
+
+    /// How many nodes were left out.
+    std::size_t unknown() const noexcept { return unknown_.size(); }
+
+private:
+    static bool slot(Value value, std::uint16_t& slot) noexcept {
+        slot = static_cast<std::uint16_t>(value.integer());
+        return value.kind() == TreeReply::Kind::integer && value.integer() >= 0 &&
+               value.integer() < slot_count;
+    }
+
+    /// A node is an array of host, port, and in all but the oldest servers its id and more.
+    Announced node(Value value, Endpoint& endpoint) {
+        if (value.count() < 2) {
+            return Announced::wrong;
+        }
+        auto at = value.begin();
+        const Value host = *at;
+        const Value port = *++at;
+        if ((!host.is_text() && !host.is_nil()) || port.kind() != TreeReply::Kind::integer) {
+            return Announced::wrong;
+        }
+        const Announced announced = read_announced(host.text(), port.integer(), asked_, endpoint);
+        if (announced == Announced::unknown) {
+            unknown_.emplace(++at == value.end() ? std::string_view() : at->text(), port.integer());
+        }
+        return announced;
+    }
+
+    /// False if one of the slots is somebody's already, or there are none.
+    bool give(std::uint16_t first, std::uint16_t last, Group* group) noexcept {
+        for (unsigned slot = first; slot <= last; ++slot) {
+            if (owners_[slot] != nullptr) {
+                return false;
+            }
+            owners_[slot] = group;
+        }
+        return first <= last;
+    }
+
+    const Endpoint& asked_;
+    std::map<Endpoint, Group> groups_;
+    Group unserved_;                                               // of all primaries that are not known
+    std::vector<Group*> owners_;                                   // by slot; null: none is named
+    std::set<std::pair<std::string_view, std::int64_t>> unknown_;  // ids and ports
+};
+
+/// Whether this is a list of names and values, one after the other.
+bool is_fields(Value list) {
+    return list.is_array() && list.count() % 2 == 0 &&
+           std::all_of(list.begin(), list.end(), [](Value value) { return value.is_text(); });
+}
+
+/// The value of the first field that has one of these names; empty if there is none.
+std::string_view field(Value list, std::initializer_list<std::string_view> names) {
+    for (auto at = list.begin(); at != list.end(); ++at) {
+        const std::string_view name = at->text();
+        ++at;
+        if (std::find(names.begin(), names.end(), name) != names.end()) {
+            return at->text();
+        }
+    }
+    return {};
+}
+
+/// Whether a list like `master,o_down` has the word.
+bool has(std::string_view flags, std::string_view word) noexcept {
+    while (!flags.empty()) {
+        const std::size_t comma = flags.find(',');
+        if (flags.substr(0, comma) == word) {
+            return true;
+        }
+        flags.remove_prefix(comma == std::string_view::npos ? flags.size() : comma + 1);
+    }
+    return false;
+}
+
+/// Reads a number that fits the type. False for anything else, also a sign or a plus.
+template <typename Number>
+bool read_number(std::string_view text, Number& number) noexcept {
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    return error == std::errc() && stop == end;
+}
+
+/// False where the fields name no host and port to connect to.
+bool read_address(Value fields, Endpoint& endpoint) {
+    std::uint16_t port = 0;
+    return read_number(field(fields, {"port"}), port) &&
+           read_announced(field(fields, {"ip"}), port, {}, endpoint) == Announced::known;
+}
+
+bool is_down(std::string_view flags) noexcept {
+    return has(flags, "s_down") || has(flags, "o_down");
+}
+
+bool is_fit(Value replica) {
+    const std::string_view flags = field(replica, {"flags"});
+    const std::string_view role = field(replica, {"role-reported"});
+    return !is_down(flags) && !has(flags, "disconnected") && (role == "slave" || role == "replica") &&
+           field(replica, {"master-link-status", "primary-link-status"}) == "ok" &&
+           field(replica, {"replica-announced", "slave-announced"}) != "0";
+}
+
+/// Reads an array of field lists: the endpoints of those that are wanted.
+bool read_endpoints(const TreeReply& reply, bool (*wanted)(Value), std::vector<Endpoint>& endpoints) {
+    endpoints.clear();
+    const Value root = reply.root();
+    if (!root.is_array() || !std::all_of(root.begin(), root.end(), is_fields)) {
+        return false;
+    }
+    for (const Value fields : root) {
+        Endpoint endpoint;
+        if (wanted(fields) && read_address(fields, endpoint)) {
+            endpoints.push_back(std::move(endpoint));
+        }
+    }
+    sort_once(endpoints);
+    return true;
+}
+
+}  // namespace
+
+bool read_cluster_slots(const TreeReply& reply, const Endpoint& asked, Topology& topology,
+                        std::size_t* unknown) {
+    topology = Topology{};
+    const Value root = reply.root();
+    ClusterSlots slots(asked);
+    if (!root.is_array() ||
+        !std::all_of(root.begin(), root.end(), [&slots](Value line) { return slots.add(line); })) {
+        return false;
+    }
+    topology = slots.finish();
+    if (unknown != nullptr) {
+        *unknown = slots.unknown();
+    }
+    return true;
+}
+
+bool read_sentinel_master(const TreeReply& reply, SentinelMaster& master) {
+    const Value root = reply.root();
+    master = SentinelMaster{};
+    if (!is_fields(root) || !read_address(root, master.address) ||
+        !read_number(field(root, {"config-epoch"}), master.config_epoch)) {
+        return false;
+    }
+    const std::string_view flags = field(root, {"flags"});
+    master.down = is_down(flags);
+    master.disconnected = has(flags, "disconnected");
+    master.failing_over = has(flags, "failover_in_progress");
+    std::uint32_t others = 0;
+    read_number(field(root, {"num-other-sentinels"}), others);
+    master.sentinels = others + 1;
+    read_number(field(root, {"quorum"}), master.quorum);
+    read_number(field(root, {"num-slaves", "num-replicas"}), master.replicas);
+    return !flags.empty();
+}
+
+bool read_sentinel_replicas(const TreeReply& reply, std::vector<Endpoint>& fit) {
+    return read_endpoints(reply, is_fit, fit);
+}
+
+bool read_sentinel_peers(const TreeReply& reply, std::vector<Endpoint>& peers) {
+    return read_endpoints(
+        reply, [](Value) { return true; }, peers);
+}
+
+bool read_replication(std::string_view info, Replication& replication) noexcept {
+    const std::string_view role = info_value(info, "role");
+    replication.primary = role == "master" || role == "primary";
+    replication.link_up =
+        info_value(info, "master_link_status") == "up" || info_value(info, "primary_link_status") == "up";
+    replication.guarded = !info_value(info, "min_slaves_good_slaves").empty() ||
+                          !info_value(info, "min_replicas_good_replicas").empty();
+    return replication.primary || role == "slave" || role == "replica";
+}
+
+}  // namespace rate_limit

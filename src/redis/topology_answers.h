@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/topology/topology.h"
+#include "redis/tree_reply.h"
+
+namespace rate_limit {
+
+/// Reads what the node `asked` has answered to CLUSTER SLOTS: a group for each primary, by its endpoint, with
+/// its slots in ascending order, successive ones in one range, and its replicas. The same servers always give
+/// the same topology, in whatever order they are named. A node whose host name or port is not known is left
+/// out, and counted in `unknown`; if it is a primary, nobody serves its slots. A node without a host has that
+/// of `asked`. A cluster without any slots is a topology without groups. False for what is no such answer, or
+/// has a slot twice: the topology is empty then.
+bool read_cluster_slots(const TreeReply& reply, const Endpoint& asked, Topology& topology,
+                        std::size_t* unknown = nullptr);
+
+/// What a sentinel says of a primary.
+struct SentinelMaster {
+    Endpoint address;
+    std::uint64_t config_epoch = 0;
+    bool down = false;          ///< this sentinel, or enough of them, cannot reach it
+    bool disconnected = false;  ///< this sentinel has no connection to it
+    bool failing_over =
+        false;  ///< this sentinel replaces it: `address` may be the old one's, with the new epoch
+    std::uint32_t sentinels = 1;  ///< how many watch over it, this one included
+    std::uint32_t quorum = 0;     ///< how many must agree that it is down
+    std::uint32_t replicas = 0;
+};
+
+/// Reads an answer to SENTINEL MASTER. False unless it has an address, flags and a config-epoch: `master`
+/// means nothing then.
+bool read_sentinel_master(const TreeReply& reply, SentinelMaster& master);
+
+/// Reads an answer to SENTINEL REPLICAS, or SLAVES: those that may be read from, in ascending order. A
+/// replica may not while it cannot be reached, has no link to its primary, reports to be a primary itself, or
+/// does not want to be announced. False for what is no such answer: `fit` is empty then.
+bool read_sentinel_replicas(const TreeReply& reply, std::vector<Endpoint>& fit);
+
+/// Reads an answer to SENTINEL SENTINELS: the other sentinels that watch over the same primary, in ascending
+/// order, also those that are down. False for what is no such answer: `peers` is empty then.
+bool read_sentinel_peers(const TreeReply& reply, std::vector<Endpoint>& peers);
+
+/// What a server says of its part in replication.
+struct Replication {
+    bool primary = false;
+    bool link_up = false;  ///< of a replica: it is connected to its primary
+    bool guarded =
+        false;  ///< of a primary: it takes no writes with fewer replicas than min-replicas-to-write
+};
+
+/// Reads the text of INFO replication. False unless it says the role of a primary or a replica: `replication`
+/// means nothing then.
+bool read_replication(std::string_view info, Replication& replication) noexcept;
+
+}  // namespace rate_limit
