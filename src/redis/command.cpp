@@ -30,9 +30,7 @@ char* append_word(char* out, std::int64_t number) noexcept {
 }  // namespace
 
 std::string_view CommandWriter::ping() {
-    begin(1);
-    word("PING");
-    return text();
+    return command({"PING"});
 }
 
 std::string_view CommandWriter::auth(std::string_view username, std::string_view password) {
@@ -53,18 +51,39 @@ std::string_view CommandWriter::select(std::int64_t database) {
 }
 
 std::string_view CommandWriter::info_memory() {
-    begin(2);
-    word("INFO");
-    word("memory");
-    return text();
+    return command({"INFO", "memory"});
+}
+
+std::string_view CommandWriter::info_replication() {
+    return command({"INFO", "replication"});
 }
 
 std::string_view CommandWriter::load(const Script& script) {
-    begin(3);
-    word("SCRIPT");
-    word("LOAD");
-    word(script.text);
-    return text();
+    return command({"SCRIPT", "LOAD", script.text});
+}
+
+std::string_view CommandWriter::readonly() {
+    return command({"READONLY"});
+}
+
+std::string_view CommandWriter::asking() {
+    return command({"ASKING"});
+}
+
+std::string_view CommandWriter::cluster_slots() {
+    return command({"CLUSTER", "SLOTS"});
+}
+
+std::string_view CommandWriter::sentinel_master(std::string_view name) {
+    return command({"SENTINEL", "MASTER", name});
+}
+
+std::string_view CommandWriter::sentinel_replicas(std::string_view name) {
+    return command({"SENTINEL", "REPLICAS", name});
+}
+
+std::string_view CommandWriter::sentinel_sentinels(std::string_view name) {
+    return command({"SENTINEL", "SENTINELS", name});
 }
 
 std::string_view CommandWriter::check(std::string_view key) {
@@ -154,6 +173,14 @@ void CommandWriter::words(const Opening& opening) {
     word(opening.now);
     word(opening.proposed);
     word(opening.latest);
+}
+
+std::string_view CommandWriter::command(std::initializer_list<std::string_view> words) {
+    begin(words.size());
+    for (const std::string_view text : words) {
+        word(text);
+    }
+    return text();
 }
 
 void CommandWriter::call(ScriptName name, bool with_text, std::string_view key, std::size_t arguments) {

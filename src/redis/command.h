@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -38,7 +39,21 @@ public:
                           std::string_view password);  ///< empty username: password only
     std::string_view select(std::int64_t database);
     std::string_view info_memory();
+    std::string_view info_replication();
     std::string_view load(const Script& script);  ///< SCRIPT LOAD
+
+    /// READONLY: from now on a cluster's replica answers checks on this connection.
+    std::string_view readonly();
+
+    /// ASKING: a cluster's node takes the next command, and only that, for a slot that it is about to get.
+    std::string_view asking();
+
+    std::string_view cluster_slots();
+
+    /// SENTINEL MASTER, REPLICAS and SENTINELS, of the primary that sentinels know as `name`.
+    std::string_view sentinel_master(std::string_view name);
+    std::string_view sentinel_replicas(std::string_view name);
+    std::string_view sentinel_sentinels(std::string_view name);
 
     /// HMGET key used reset
     std::string_view check(std::string_view key);
@@ -63,6 +78,7 @@ private:
     void word(std::string_view text);
     void word(std::int64_t number);
     void words(const Opening& opening);
+    std::string_view command(std::initializer_list<std::string_view> words);
     void call(ScriptName name, bool with_text, std::string_view key, std::size_t arguments);
 
     char* room(std::size_t size);

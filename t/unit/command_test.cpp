@@ -25,6 +25,17 @@ TEST(Command, IsARespArray) {
               resp({"SCRIPT", "LOAD", std::string(script(ScriptName::charge).text)}));
 }
 
+TEST(Command, WhatSentinelsAndClustersAreAsked) {
+    CommandWriter writer;
+    EXPECT_EQ(writer.info_replication(), resp({"INFO", "replication"}));
+    EXPECT_EQ(writer.readonly(), resp({"READONLY"}));
+    EXPECT_EQ(writer.asking(), resp({"ASKING"}));
+    EXPECT_EQ(writer.cluster_slots(), resp({"CLUSTER", "SLOTS"}));
+    EXPECT_EQ(writer.sentinel_master("my master"), resp({"SENTINEL", "MASTER", "my master"}));
+    EXPECT_EQ(writer.sentinel_replicas("m"), resp({"SENTINEL", "REPLICAS", "m"}));
+    EXPECT_EQ(writer.sentinel_sentinels("m"), resp({"SENTINEL", "SENTINELS", "m"}));
+}
+
 TEST(Command, AuthWithAndWithoutUsername) {
     CommandWriter writer;
     EXPECT_EQ(writer.auth("", "secret word"), resp({"AUTH", "secret word"}));
