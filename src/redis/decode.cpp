@@ -20,10 +20,10 @@ constexpr Code codes[] = {
     {"LOADING", Fault::loading},
     {"MASTERDOWN", Fault::masterdown},
     {"MOVED", Fault::moved},
-    {"ASK", Fault::moved},
-    {"CLUSTERDOWN", Fault::moved},
+    {"ASK", Fault::ask},
+    {"CLUSTERDOWN", Fault::clusterdown},
     {"CROSSSLOT", Fault::moved},
-    {"TRYAGAIN", Fault::moved},
+    {"TRYAGAIN", Fault::tryagain},
     {"NOAUTH", Fault::auth},
     {"WRONGPASS", Fault::auth},
     {"NOPERM", Fault::noperm},
@@ -37,28 +37,40 @@ constexpr Code codes[] = {
 /// What is at fault; `writes` stands for a node that perhaps only refuses them.
 enum class Blames : std::uint8_t { reply, node, writes };
 
+/// Whether the command may have been executed.
+enum class Executed : std::uint8_t { perhaps, no };
+
 struct Traits {
     std::string_view name;
     Blames blames;
+    Executed executed;
     const char* meaning;
 };
 
 /// In the order of Fault.
 constexpr Traits traits[] = {
-    {"none", Blames::reply, "no error"},
-    {"malformed", Blames::reply, "malformed: its answer is not what the command promises; is it Redis?"},
-    {"noscript", Blames::reply, "noscript: it does not keep scripts"},
-    {"readonly", Blames::writes, "readonly: it is a replica now"},
-    {"loading", Blames::node, "loading: it reads its data"},
-    {"masterdown", Blames::node, "masterdown: it has no primary and may not serve stale data"},
-    {"moved", Blames::node, "moved: it belongs to a Redis Cluster, whose nodes \"shard\" cannot name"},
-    {"auth", Blames::node, "auth: see username and password"},
-    {"noperm", Blames::writes, "noperm: its user may not run all the commands that are needed"},
-    {"busy", Blames::node, "busy: a script runs for too long"},
-    {"oom", Blames::writes, "oom: its maxmemory is reached"},
-    {"unwilling", Blames::writes, "unwilling: it takes no writes, or no more clients, for now"},
-    {"wrongtype", Blames::reply, "wrongtype: the key holds something else; is the prefix used by others?"},
-    {"other", Blames::reply, "another error"},
+    {"none", Blames::reply, Executed::perhaps, "no error"},
+    {"malformed", Blames::reply, Executed::perhaps,
+     "malformed: its answer is not what the command promises; is it Redis?"},
+    {"noscript", Blames::reply, Executed::no, "noscript: it does not keep scripts"},
+    {"readonly", Blames::writes, Executed::no, "readonly: it is a replica now"},
+    {"loading", Blames::node, Executed::no, "loading: it reads its data"},
+    {"masterdown", Blames::node, Executed::no, "masterdown: it has no primary and may not serve stale data"},
+    {"moved", Blames::node, Executed::no,
+     "moved: it belongs to a Redis Cluster: use \"cluster\" where \"shard\" names it"},
+    {"ask", Blames::node, Executed::no,
+     "ask: it belongs to a Redis Cluster: use \"cluster\" where \"shard\" names it"},
+    {"clusterdown", Blames::node, Executed::no,
+     "clusterdown: its Redis Cluster is down, or nobody in it serves the slot"},
+    {"tryagain", Blames::node, Executed::no, "tryagain: its Redis Cluster is moving the slot"},
+    {"auth", Blames::node, Executed::no, "auth: see username and password"},
+    {"noperm", Blames::writes, Executed::no, "noperm: its user may not run all the commands that are needed"},
+    {"busy", Blames::node, Executed::perhaps, "busy: a script runs for too long"},
+    {"oom", Blames::writes, Executed::no, "oom: its maxmemory is reached"},
+    {"unwilling", Blames::writes, Executed::no, "unwilling: it takes no writes, or no more clients, for now"},
+    {"wrongtype", Blames::reply, Executed::perhaps,
+     "wrongtype: the key holds something else; is the prefix used by others?"},
+    {"other", Blames::reply, Executed::perhaps, "another error"},
 };
 static_assert(std::size(traits) == fault_count, "each fault has its line");
 
@@ -171,6 +183,10 @@ bool is_node_fault(Fault fault) noexcept {
 
 bool refuses_writes(Fault fault) noexcept {
     return traits_of(fault).blames == Blames::writes;
+}
+
+bool is_refusal(Fault fault) noexcept {
+    return traits_of(fault).executed == Executed::no;
 }
 
 bool answers_ping(const Reply& reply) noexcept {

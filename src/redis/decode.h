@@ -11,19 +11,22 @@ namespace rate_limit {
 /// What is wrong with a reply.
 enum class Fault : std::uint8_t {
     none,
-    malformed,   ///< the reply has not the shape or the numbers that the command promises
-    noscript,    ///< the server does not know the script: its text must be sent once
-    readonly,    ///< a replica was asked to write
-    loading,     ///< the node is reading its data
-    masterdown,  ///< a replica without its primary that may not serve stale data
-    moved,       ///< MOVED, ASK, CLUSTERDOWN, CROSSSLOT, TRYAGAIN: this node belongs to a Redis Cluster
-    auth,        ///< NOAUTH, WRONGPASS
-    noperm,      ///< NOPERM: the user may not run this command, in a script or outside
-    busy,        ///< BUSY: a script runs for too long
-    oom,         ///< OOM: maxmemory is reached
-    unwilling,   ///< MISCONF, NOREPLICAS: writes are stopped; or the server takes no more clients
-    wrongtype,   ///< the key holds something that is not a window
-    other,       ///< any other error
+    malformed,    ///< the reply has not the shape or the numbers that the command promises
+    noscript,     ///< the server does not know the script: its text must be sent once
+    readonly,     ///< a replica was asked to write
+    loading,      ///< the node is reading its data
+    masterdown,   ///< a replica without its primary that may not serve stale data
+    moved,        ///< MOVED: another node of the cluster has the slot. CROSSSLOT
+    ask,          ///< ASK: another node of the cluster has the key, this time
+    clusterdown,  ///< CLUSTERDOWN: nobody in the cluster serves the slot
+    tryagain,     ///< TRYAGAIN: the slot is on its way to another node of the cluster
+    auth,         ///< NOAUTH, WRONGPASS
+    noperm,       ///< NOPERM: the user may not run this command, in a script or outside
+    busy,         ///< BUSY: a script runs for too long
+    oom,          ///< OOM: maxmemory is reached
+    unwilling,    ///< MISCONF, NOREPLICAS: writes are stopped; or the server takes no more clients
+    wrongtype,    ///< the key holds something that is not a window
+    other,        ///< any other error
 };
 constexpr std::size_t fault_count = static_cast<std::size_t>(Fault::other) + 1;
 
@@ -42,6 +45,10 @@ bool is_node_fault(Fault fault) noexcept;
 /// True for those node faults that a node reports for writes only, or perhaps for some commands only. If the
 /// command was a write, the node may still serve reads, and the caller goes on sending it checks.
 bool refuses_writes(Fault fault) noexcept;
+
+/// True if the node has certainly not executed the command that it answers so: the caller may send it to
+/// another node, or again, also if it is a charge.
+bool is_refusal(Fault fault) noexcept;
 
 /// True if this reply to a PING shows that the node serves at least reads. While its snapshots fail, Redis
 /// refuses PING with MISCONF, as it refuses writes.

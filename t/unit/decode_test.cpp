@@ -1,5 +1,6 @@
 #include "redis/decode.h"
 
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,10 +21,12 @@ TEST(Fault, IsReadFromTheText) {
         {"LOADING Redis is loading the dataset in memory", Fault::loading},
         {"MASTERDOWN Link with MASTER is down", Fault::masterdown},
         {"MOVED 3999 127.0.0.1:6381", Fault::moved},
-        {"ASK 3999 127.0.0.1:6381", Fault::moved},
-        {"CLUSTERDOWN Hash slot not served", Fault::moved},
+        {"ASK 3999 127.0.0.1:6381", Fault::ask},
+        {"CLUSTERDOWN Hash slot not served", Fault::clusterdown},
+        {"CLUSTERDOWN The cluster is down and only accepts read commands", Fault::clusterdown},
         {"CROSSSLOT Keys in request don't hash to the same slot", Fault::moved},
-        {"TRYAGAIN Multiple keys request during rehashing of slot", Fault::moved},
+        {"TRYAGAIN Multiple keys request during rehashing of slot", Fault::tryagain},
+        {"ASKING", Fault::other},
         {"NOAUTH Authentication required.", Fault::auth},
         {"WRONGPASS invalid username-password pair", Fault::auth},
         {"NOPERM this user has no permissions", Fault::noperm},
@@ -80,24 +83,48 @@ TEST(BrokenCount, IsToldFromOtherErrors) {
     EXPECT_FALSE(is_broken_count(*RawReply(":1\r\n")));
 }
 
-TEST(Fault, HasANameAndIsTheNodesOrTheKeys) {
+TEST(Fault, HasANameAndItsTraits) {
     struct Known {
         Fault fault;
         const char* name;
         bool of_node;
+        bool of_writes;
+        bool refusal;
     };
-    for (const Known& known :
-         {Known{Fault::none, "none", false}, Known{Fault::malformed, "malformed", false},
-          Known{Fault::noscript, "noscript", false}, Known{Fault::readonly, "readonly", true},
-          Known{Fault::loading, "loading", true}, Known{Fault::masterdown, "masterdown", true},
-          Known{Fault::moved, "moved", true}, Known{Fault::auth, "auth", true},
-          Known{Fault::noperm, "noperm", true}, Known{Fault::busy, "busy", true},
-          Known{Fault::oom, "oom", true}, Known{Fault::wrongtype, "wrongtype", false},
-          Known{Fault::other, "other", false}}) {
+    const Known all[] = {
+        {Fault::none, "none", false, false, false},
+        {Fault::malformed, "malformed", false, false, false},
+        {Fault::noscript, "noscript", false, false, true},
+        {Fault::readonly, "readonly", true, true, true},
+        {Fault::loading, "loading", true, false, true},
+        {Fault::masterdown, "masterdown", true, false, true},
+        {Fault::moved, "moved", true, false, true},
+        {Fault::ask, "ask", true, false, true},
+        {Fault::clusterdown, "clusterdown", true, false, true},
+        {Fault::tryagain, "tryagain", true, false, true},
+        {Fault::auth, "auth", true, false, true},
+        {Fault::noperm, "noperm", true, true, true},
+        {Fault::busy, "busy", true, false, false},
+        {Fault::oom, "oom", true, true, true},
+        {Fault::unwilling, "unwilling", true, true, true},
+        {Fault::wrongtype, "wrongtype", false, false, false},
+        {Fault::other, "other", false, false, false},
+    };
+    EXPECT_EQ(std::size(all), fault_count);
+    for (const Known& known : all) {
         EXPECT_EQ(to_string(known.fault), known.name);
         EXPECT_EQ(is_node_fault(known.fault), known.of_node) << known.name;
+        EXPECT_EQ(refuses_writes(known.fault), known.of_writes) << known.name;
+        EXPECT_EQ(is_refusal(known.fault), known.refusal) << known.name;
     }
-    EXPECT_TRUE(refuses_writes(Fault::noperm));
+}
+
+TEST(Fault, SaysTheRemedyWhereAShardIsAClustersNode) {
+    for (const Fault fault : {Fault::moved, Fault::ask}) {
+        const std::string text = explain(fault);
+        EXPECT_EQ(text.substr(0, text.find(':')), to_string(fault));
+        EXPECT_NE(text.find("use \"cluster\""), std::string::npos) << text;
+    }
 }
 
 using Reader = Fault (*)(const Reply&, Window&);

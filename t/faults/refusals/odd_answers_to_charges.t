@@ -21,8 +21,8 @@ my %refused = (
     'BUSY Redis is busy running a script.'            => 'busy: a script runs for too long',
     'NOAUTH Authentication required.'                 => 'auth: see username and password',
     'WRONGPASS invalid username-password pair'        => 'auth: see username and password',
-    'MOVED 3999 127.0.0.1:6381'                       => 'moved: it belongs to a Redis Cluster',
-    'CLUSTERDOWN Hash slot not served'                => 'moved: it belongs to a Redis Cluster',
+    'MOVED 3999 127.0.0.1:6381'                       => 'moved: it belongs to a Redis Cluster: use "cluster"',
+    'CLUSTERDOWN Hash slot not served'                => 'clusterdown: its Redis Cluster is down',
 );
 my %dropped = (
     'NOSCRIPT No matching script.'                    => 'noscript: it does not keep scripts',
