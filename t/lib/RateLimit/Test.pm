@@ -31,7 +31,7 @@ processes and calls C<done_testing>. A test that ends without it fails. Processe
 and its one temporary folder goes too.
 
 The other modules say at their top what they offer: L<RateLimit::Nginx>, L<RateLimit::Redis>,
-L<RateLimit::Shards>, L<RateLimit::Sentinels>, L<RateLimit::HTTP>, L<RateLimit::Response>, L<RateLimit::Load>,
+L<RateLimit::Shards>, L<RateLimit::Sentinels>, L<RateLimit::Cluster>, L<RateLimit::HTTP>, L<RateLimit::Response>, L<RateLimit::Load>,
 L<RateLimit::Backend>, L<RateLimit::Certificates>, L<RateLimit::FakeRedis>, L<RateLimit::Proxy>, L<RateLimit::Dns>, L<RateLimit::Config>,
 L<RateLimit::Document>, L<RateLimit::Example>, L<RateLimit::Traffic>, L<RateLimit::Flood>, L<RateLimit::Folder>,
 L<RateLimit::Wait>. What they export a test has without loading them, and C<sum0>, C<max> and C<ceil>.
@@ -53,6 +53,7 @@ use Test2::API ();
 use Test::More;
 use RateLimit::Backend;
 use RateLimit::Certificates;
+use RateLimit::Cluster;
 use RateLimit::Config;
 use RateLimit::Dns;
 use RateLimit::Document;
