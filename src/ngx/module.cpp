@@ -127,6 +127,7 @@ ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
     if (Zone* zone = zone_of(cycle)) {
         zone->enter_process();
     }
+    start_discovery(*main_conf(cycle));
     // Also without limits: where there is no master process, a reload may bring some.
     start_upkeep(cycle);
     start_report();

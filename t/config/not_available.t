@@ -2,15 +2,7 @@
 
 use RateLimit::Test;
 
-my @block = (
-    'sentinel 127.0.0.1:1', 'sentinel_username a', 'sentinel_password b', 'cluster 127.0.0.1:1 127.0.0.1:2',
-);
-for my $text (@block) {
-    my ($directive) = split / /, $text;
-    refuses("rate_limit_redis main { $text; }", $text,
-        qr/"$directive" in "rate_limit_redis" is not available yet: remove the line/);
-}
-refuses('rate_limit_redis main { shard a master=m; }', 'shard a',
-    qr/"master=m" of shard "a" needs Sentinel, which is not available yet: use primary=HOST:PORT/);
+refuses('rate_limit_redis main { cluster 127.0.0.1:1 127.0.0.1:2; }', 'cluster',
+    qr/"cluster" in "rate_limit_redis" is not available yet: remove the line/);
 
 done;

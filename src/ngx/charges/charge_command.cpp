@@ -42,7 +42,9 @@ const char* ChargeCommand::name() const noexcept {
 void ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
     if (delivery == Delivery::answered) {
         const Fault fault = fault_of(*reply);
-        if (fault == Fault::none) {
+        if (!node.is_primary()) {
+            answered_by_former(fault);
+        } else if (fault == Fault::none) {
             taken(node, *reply);
         } else {
             refused(node, fault, *reply);
@@ -83,6 +85,19 @@ void ChargeCommand::come_back() noexcept {
     } else {
         owner->wait(key, owed);
     }
+}
+
+/// Another node has become the primary since this was sent: what this one took, that one may not have. What
+/// it refused, that one can have.
+void ChargeCommand::answered_by_former(Fault fault) noexcept {
+    if (fault != Fault::none) {
+        give_up();
+    } else if (repair) {
+        owner->stop_awaiting(owed);
+    } else {
+        owner->doubt_former(owed);
+    }
+    end();
 }
 
 void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcept {

@@ -25,6 +25,10 @@ public:
         virtual void confirm(const Debt& owed, const Window& answer) noexcept = 0;
         virtual void stop_awaiting(const Debt& owed) noexcept = 0;
         virtual void doubt(const Debt& owed) noexcept = 0;
+
+        /// The same, where a node has taken it that was not the primary any more: perhaps it is lost with
+        /// that.
+        virtual void doubt_former(const Debt& owed) noexcept = 0;
         virtual void drop(const Debt& owed, Loss loss, const char* why) noexcept = 0;
         virtual void wait(const std::string& key, Debt owed) noexcept = 0;
 
@@ -63,6 +67,7 @@ private:
     void end() noexcept;
     void come_back() noexcept;
     void refused(Node& node, Fault fault, const Reply& reply) noexcept;
+    void answered_by_former(Fault fault) noexcept;
     void give_up() noexcept;
     void taken(Node& node, const Reply& reply) noexcept;
 };

@@ -11,7 +11,8 @@ namespace rate_limit {
 namespace {
 
 std::string name_of(const StoreConf& store, const ShardConf& shard) {
-    return "primary " + shard.primary.text + " of \"" + store.name + "\"";
+    return shard.discovered() ? "the primary of shard \"" + shard.name + "\" of \"" + store.name + "\""
+                              : "primary " + shard.primary.text + " of \"" + store.name + "\"";
 }
 
 bool has_exact_timers() noexcept {
@@ -179,6 +180,13 @@ void Charges::change_primary() noexcept {
 bool Charges::may_probe() const noexcept {
     return gate_ == Gate::closed && nodes_.primary().usable() && nodes_.primary().takes_writes() &&
            !retry_.armed();
+}
+
+void Charges::suspect_primary() noexcept {
+    close_gate();
+    if (!retry_.armed()) {
+        retry_.set(backoff_.next(static_cast<std::uint32_t>(ngx_random())));
+    }
 }
 
 void Charges::refused(Fault fault, std::string_view command, const Reply& reply) noexcept {
@@ -357,6 +365,16 @@ void Charges::drop(const Debt& owed, Loss loss, const char* why) noexcept {
 void Charges::doubt(const Debt& owed) noexcept {
     stop_awaiting(owed);
     lost_.add(owed.kind == DebtKind::refunds ? Loss::refunds_in_doubt : Loss::charges_in_doubt, owed.charges);
+}
+
+void Charges::doubt_former(const Debt& owed) noexcept {
+    doubt(owed);
+    lost_.add(Loss::answered_by_former, owed.charges);
+}
+
+void Charges::doubt_former_reservation() noexcept {
+    doubt_reservation();
+    lost_.add(Loss::answered_by_former, 1);
 }
 
 void Charges::doubt_reservation() noexcept {

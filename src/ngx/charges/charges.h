@@ -84,8 +84,11 @@ public:
     /// The charges were sent, and the connection ended before the answer.
     void doubt(const Debt& owed) noexcept override;
 
+    void doubt_former(const Debt& owed) noexcept override;
+
     /// The same for one reservation: clients may have been charged for nothing.
     void doubt_reservation() noexcept;
+    void doubt_former_reservation() noexcept;
 
     /// Sends the next batch: what is queued, and of what waits as much as the primary takes now. While a
     /// batch is under way it does nothing: the end of that batch leads to the next.
@@ -105,6 +108,9 @@ public:
     /// The shard has another primary, or none is known any more. Nothing is waited for that the one before
     /// was sent; the new one has to show that it takes charges.
     void change_primary() noexcept;
+
+    /// The primary says that it is a replica: it is asked again later, on a new connection.
+    void suspect_primary() noexcept;
 
     /// The primary answered a write by `fault`, one of refuses_writes().
     void refused(Fault fault, std::string_view command, const Reply& reply) noexcept override;

@@ -20,6 +20,8 @@ constexpr Words words[loss_count] = {
     {"refunds", "were sent and not answered: they are in doubt and not sent again", "in doubt"},
     {"reservations",
      "were sent and not answered: they are in doubt, clients may have been charged for nothing", "in doubt"},
+    {"charges, refunds and reservations",
+     "were answered by a server that was not the primary any more: they are in doubt", "answered so"},
 };
 
 constexpr bool is_drop(std::size_t loss) noexcept {

@@ -20,8 +20,10 @@ enum class Loss : unsigned char {
     refunds_in_doubt,  ///< refunds, sent and not answered
     reservations_in_doubt,  ///< reservations, sent and not answered: clients may have been charged for
                             ///< nothing
+    answered_by_former,     ///< of those in doubt: a former primary has answered them, after another one had
+                            ///< taken its place
 };
-constexpr std::size_t loss_count = static_cast<std::size_t>(Loss::reservations_in_doubt) + 1;
+constexpr std::size_t loss_count = static_cast<std::size_t>(Loss::answered_by_former) + 1;
 
 template <>
 struct CountersOf<Loss> {

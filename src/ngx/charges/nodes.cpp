@@ -9,7 +9,7 @@ Nodes::Nodes(const StoreConf& store, const ShardConf& shard, Owner& owner)
     : store_(store),
       shard_(shard),
       owner_(owner),
-      none_(store, shard, {"(none is known)", {}, {}, 0, {}}, Role::primary, *this),
+      none_(store, &shard, {"(none is known)", {}, {}, 0, {}}, Role::primary, *this),
       turn_(static_cast<std::size_t>(ngx_random())) {  // workers start at different replicas
     none_.shut_down();
 }
@@ -27,7 +27,7 @@ std::unique_ptr<Node> Nodes::take(Owned& from, const NodeConf& conf) noexcept {
 Node& Nodes::place(Owned& all, Owned& before, const NodeConf& conf, Role role) {
     std::unique_ptr<Node> node = take(before, conf);
     if (node == nullptr) {
-        node = std::make_unique<Node>(store_, shard_, conf, role, static_cast<Node::Listener&>(*this));
+        node = std::make_unique<Node>(store_, &shard_, conf, role, static_cast<Node::Listener&>(*this));
     }
     node->become(role);
     all.push_back(std::move(node));
@@ -105,6 +105,12 @@ void Nodes::on_usable(Node& node) noexcept {
 void Nodes::on_unusable(Node& node) noexcept {
     if (&node == primary_) {
         owner_.on_primary_unusable();
+    }
+}
+
+void Nodes::on_demoted(Node& node) noexcept {
+    if (&node == primary_) {
+        owner_.on_primary_demoted();
     }
 }
 

@@ -23,6 +23,9 @@ public:
         virtual void on_primary_usable() noexcept = 0;
         virtual void on_primary_unusable() noexcept = 0;
 
+        /// The primary says that it is a replica.
+        virtual void on_primary_demoted() noexcept = 0;
+
         /// Another node is the primary from now on, or none is.
         virtual void on_primary_changed() noexcept = 0;
 
@@ -63,6 +66,7 @@ private:
 
     void on_usable(Node& node) noexcept override;
     void on_unusable(Node& node) noexcept override;
+    void on_demoted(Node& node) noexcept override;
     void on_end(Node& node) noexcept override;
 
     static std::unique_ptr<Node> take(Owned& from, const NodeConf& conf) noexcept;

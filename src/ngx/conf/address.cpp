@@ -13,7 +13,7 @@ bool is_number(std::string_view text) noexcept {
 
 /// Refuses an address that is a URL, or has parts of one. The error does not repeat the text, which may hold
 /// a password.
-char* refuse_url(ngx_conf_t* cf, std::string_view parameter, std::string_view url) noexcept {
+char* refuse_url(ngx_conf_t* cf, std::string_view parameter, const char* of, std::string_view url) noexcept {
     const auto scheme_end = url.find("://");
     const bool has_scheme = scheme_end != std::string_view::npos;
     const std::string_view scheme = has_scheme ? url.substr(0, scheme_end) : "";
@@ -30,8 +30,8 @@ char* refuse_url(ngx_conf_t* cf, std::string_view parameter, std::string_view ur
     const ngx_str_t name = str(parameter);
     const ngx_str_t shown = str(host.empty() ? "HOST:PORT" : host);
     const ngx_str_t number = str(is_number(database) ? database : "");
-    return refuse(cf, "the address of \"%V\" of shard \"%V\" is no URL: write %V%V%s%s%V%s", &name,
-                  &words_of(cf)[1], &name, &shown,
+    return refuse(cf, "the address%s%V%s of %s is no URL: write %V%V%s%s%V%s", name.len != 0 ? " of \"" : "",
+                  &name, name.len != 0 ? "\"" : "", of, &name, &shown,
                   has_user ? ", and the user and password in \"username\" and \"password\"" : "",
                   number.len != 0 ? ", and the database in \"database\": " : "", &number,
                   has_tls ? "; and \"ssl on\" for TLS" : "");
@@ -48,6 +48,35 @@ void name_host(ngx_conf_t* cf, std::string_view host, NodeConf& node) {
     }
 }
 
+bool same_master(const StoreConf& a, const ShardConf& first, const StoreConf& b,
+                 const ShardConf& second) noexcept {
+    if (first.master != second.master) {
+        return false;
+    }
+    for (const NodeConf& one : a.sentinels) {
+        for (const NodeConf& other : b.sentinels) {
+            if (share_address(one, other)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool share_primary(const StoreConf& a, const StoreConf& b) noexcept {
+    for (const ShardConf& first : a.shards) {
+        for (const ShardConf& second : b.shards) {
+            if (share_address(first.primary, second.primary) ||
+                (first.discovered() && same_master(a, first, b, second))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
 bool share_address(const NodeConf& a, const NodeConf& b) noexcept {
     for (const Address& first : a.addresses) {
         for (const Address& second : b.addresses) {
@@ -61,41 +90,28 @@ bool share_address(const NodeConf& a, const NodeConf& b) noexcept {
     return false;
 }
 
-bool share_primary(const StoreConf& a, const StoreConf& b) noexcept {
-    for (const ShardConf& first : a.shards) {
-        for (const ShardConf& second : b.shards) {
-            if (share_address(first.primary, second.primary)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-}  // namespace
-
-char* parse_node(ngx_conf_t* cf, const ngx_str_t& word, NodeConf& node) {
-    const auto value = view(word).find('=') + 1;
+char* parse_node(ngx_conf_t* cf, const ngx_str_t& word, const char* of, in_port_t default_port,
+                 NodeConf& node) {
+    const auto value = view(word).find('=') + 1;  // 0 where there is none
     const std::string_view text = view(word).substr(value);
     node.text.assign(text);
 
     const bool is_unix = text.substr(0, 5) == "unix:";
     if (!is_unix && text.find_first_of("/@") != std::string_view::npos) {
-        return refuse_url(cf, view(word).substr(0, value), text);
+        return refuse_url(cf, view(word).substr(0, value), of, text);
     }
     ngx_url_t url{};
     url.url = str(text);
-    url.default_port = 6379;
+    url.default_port = default_port;
 
     if (ngx_parse_url(cf->pool, &url) != NGX_OK || url.naddrs == 0) {
         return refuse(cf,
-                      "%s in the address \"%V\" of shard \"%V\": write HOST:PORT, with a name that resolves, "
+                      "%s in the address \"%V\" of %s: write HOST:PORT, with a name that resolves, "
                       "[IPV6]:PORT or unix:/PATH",
-                      url.err != nullptr ? url.err : "no address", &url.url, &words_of(cf)[1]);
+                      url.err != nullptr ? url.err : "no address", &url.url, of);
     }
     if (is_unix && text.substr(5, 1) != "/") {
-        return refuse(cf, "relative path in the address \"%V\" of shard \"%V\": write unix:/PATH", &url.url,
-                      &words_of(cf)[1]);
+        return refuse(cf, "relative path in the address \"%V\" of %s: write unix:/PATH", &url.url, of);
     }
     node.port = url.port;
     for (ngx_uint_t i = 0; i < url.naddrs; ++i) {

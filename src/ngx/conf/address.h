@@ -9,9 +9,13 @@ struct NodeConf;
 struct ShardConf;
 struct StoreConf;
 
-/// Reads NAME=ADDRESS of the shard that is being read, and resolves the address. Resolving blocks, as it does
-/// for every name in a configuration.
-char* parse_node(ngx_conf_t* cf, const ngx_str_t& word, NodeConf& node);
+/// Reads ADDRESS, or NAME=ADDRESS, and resolves it. Resolving blocks, as it does for every name in a
+/// configuration. `of`: whose address it is, as errors name it.
+char* parse_node(ngx_conf_t* cf, const ngx_str_t& word, const char* of, in_port_t default_port,
+                 NodeConf& node);
+
+/// Whether both lead to one server.
+bool share_address(const NodeConf& a, const NodeConf& b) noexcept;
 
 /// Refuses a replica that is its own primary.
 char* compare_nodes(ngx_conf_t* cf, const ShardConf& shard);

@@ -14,21 +14,22 @@ bool has_host_name(const NodeConf& node) noexcept {
 }
 
 bool has_host_names(const StoreConf& store) noexcept {
-    return std::any_of(store.shards.begin(), store.shards.end(), [](const ShardConf& shard) {
-        return has_host_name(shard.primary) ||
-               std::any_of(shard.replicas.begin(), shard.replicas.end(), has_host_name);
-    });
+    return std::any_of(store.sentinels.begin(), store.sentinels.end(), has_host_name) ||
+           std::any_of(store.shards.begin(), store.shards.end(), [](const ShardConf& shard) {
+               return has_host_name(shard.primary) ||
+                      std::any_of(shard.replicas.begin(), shard.replicas.end(), has_host_name);
+           });
 }
 
 void unmap(void* data) noexcept {
     ngx_shm_free(static_cast<ngx_shm_t*>(data));
 }
 
-/// One flag per primary of every store, mapped before the workers are started so that all see the same.
+/// Two flags per primary of every store, mapped before the workers are started so that all see the same.
 ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
     std::size_t flags = 0;
     for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
-        flags += store->shards.size();
+        flags += 2 * store->shards.size();
     }
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, sizeof(ngx_shm_t));
     if (cleanup == nullptr) {
@@ -47,6 +48,7 @@ ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
     for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
         for (ShardConf& shard : store->shards) {
             shard.eviction_warned = flag++;
+            shard.replicas_warned = flag++;
         }
     }
     return NGX_OK;

@@ -10,6 +10,7 @@
 #include "ngx/conf/conf.h"
 #include "ngx/conf/limit_log.h"
 #include "ngx/conf/redis_conf.h"
+#include "ngx/conf/redis_shards.h"
 #include "ngx/conf/redis_tls.h"
 #include "ngx/conf/value.h"
 
@@ -39,68 +40,6 @@ void* create_main_conf(ngx_conf_t* cf) noexcept {
 }
 
 namespace {
-
-/// shard NAME primary=ADDRESS [replica=ADDRESS …] [weight=N]
-char* set_shard(ngx_conf_t* cf, StoreConf& store) {
-    const ngx_str_t* words = words_of(cf);
-    ShardConf shard;
-    shard.name.assign(view(words[1]));
-
-    if (!is_name(shard.name, 64)) {
-        return refuse(cf, "invalid shard name \"%V\": a name is 1 to 64 of A-Z a-z 0-9 _ . -", &words[1]);
-    }
-    for (const ShardConf& other : store.shards) {
-        if (other.name == shard.name) {
-            return refuse(cf, "duplicate shard \"%V\": every shard needs a name of its own", &words[1]);
-        }
-    }
-    bool has_primary = false;
-    bool has_weight = false;
-    for (ngx_uint_t i = 2; i < cf->args->nelts; ++i) {
-        const std::string_view word = view(words[i]);
-        char* result = refuse_inner_quotes(cf, words[i]);
-        if (result != NGX_CONF_OK) {
-            return result;
-        }
-        if (word.substr(0, 8) == "primary=" && !has_primary) {
-            has_primary = true;
-            result = parse_node(cf, words[i], shard.primary);
-        } else if (word.substr(0, 8) == "replica=") {
-            result = parse_node(cf, words[i], shard.replicas.emplace_back());
-        } else if (word.substr(0, 7) == "weight=" && !has_weight) {
-            has_weight = true;
-            const ngx_int_t weight = ngx_atoi(words[i].data + 7, words[i].len - 7);
-            if (weight < 1 || weight > 1'000'000) {
-                return refuse(cf, "invalid \"%V\" of shard \"%V\": a weight is 1 to 1000000", &words[i],
-                              &words[1]);
-            }
-            shard.weight = static_cast<std::uint32_t>(weight);
-        } else if (word.substr(0, 7) == "master=") {
-            return refuse(
-                cf,
-                "\"%V\" of shard \"%V\" needs Sentinel, which is not available yet: use primary=HOST:PORT",
-                &words[i], &words[1]);
-        } else {
-            return refuse(
-                cf,
-                "unknown or repeated parameter \"%V\" of shard \"%V\": it takes one primary=, any number of "
-                "replica= and weight=%s",
-                &words[i], &words[1], ask_for_semicolon(cf, i));
-        }
-        if (result != NGX_CONF_OK) {
-            return result;
-        }
-    }
-    if (!has_primary) {
-        return refuse(cf, "shard \"%V\" has no primary: add primary=HOST:PORT", &words[1]);
-    }
-    if (compare_nodes(cf, shard) != NGX_CONF_OK) {
-        return failed;
-    }
-    compare_shards(cf, store, shard);
-    store.shards.push_back(std::move(shard));
-    return NGX_CONF_OK;
-}
 
 constexpr ngx_int_t longest_wait = 10'000;  // milliseconds; hardly anybody means a request to wait longer
 
@@ -171,12 +110,12 @@ char* read_secret(ngx_conf_t* cf, std::string_view path, std::string& secret) {
     return NGX_CONF_OK;
 }
 
-char* set_password(ngx_conf_t* cf, StoreConf& store) {
+char* set_password(ngx_conf_t* cf, std::string& password) {
     const std::string_view text = view(words_of(cf)[1]);
     if (text.substr(0, 5) == "file:") {
-        return read_secret(cf, text.substr(5), store.password);
+        return read_secret(cf, text.substr(5), password);
     }
-    return set_text(cf, store.password);
+    return set_text(cf, password);
 }
 
 char* set_digest(ngx_conf_t* cf, StoreConf& store) {
@@ -234,8 +173,8 @@ constexpr Directive directives[] = {
     {"fresh", set_fresh},
     {"prefix", set_prefix},
     {"key_digest", set_digest},
-    {"username", [](ngx_conf_t* cf, StoreConf& store) { return set_text(cf, store.username); }},
-    {"password", set_password},
+    {"username", [](ngx_conf_t* cf, StoreConf& store) { return set_text(cf, store.login.username); }},
+    {"password", [](ngx_conf_t* cf, StoreConf& store) { return set_password(cf, store.login.password); }},
     {"database", set_database},
     {"ssl", set_ssl},
     {"ssl_trusted_certificate",
@@ -245,10 +184,26 @@ constexpr Directive directives[] = {
     {"ssl_certificate_key", [](ngx_conf_t* cf, StoreConf& store) { return set_ssl_file(cf, store.tls.key); }},
     {"ssl_name", set_ssl_name},
     {"ssl_verify", set_ssl_verify},
+    {"sentinel_username",
+     [](ngx_conf_t* cf, StoreConf& store) { return set_text(cf, store.sentinel_login.username); }},
+    {"sentinel_password",
+     [](ngx_conf_t* cf, StoreConf& store) { return set_password(cf, store.sentinel_login.password); }},
 };
 
-constexpr std::string_view not_available[] = {"sentinel", "sentinel_username", "sentinel_password",
-                                              "cluster"};
+/// A directive that takes several values, and may be repeated.
+constexpr Directive lists[] = {
+    {"shard", set_shard},
+    {"sentinel", set_sentinel},
+};
+
+constexpr std::string_view not_available[] = {"cluster"};
+
+template <std::size_t size>
+const Directive* find(const Directive (&in)[size], std::string_view name) {
+    const auto* found =
+        std::find_if(in, in + size, [name](const Directive& each) { return each.name == name; });
+    return found != in + size ? found : nullptr;
+}
 
 char* set_directive(ngx_conf_t* cf, StoreConf& store) {
     const ngx_str_t* words = words_of(cf);
@@ -257,18 +212,16 @@ char* set_directive(ngx_conf_t* cf, StoreConf& store) {
     if (std::find(std::begin(not_available), std::end(not_available), directive) != std::end(not_available)) {
         return refuse(cf, "\"%V\" in \"rate_limit_redis\" is not available yet: remove the line", &words[0]);
     }
-    if (directive == "shard") {
-        return cf->args->nelts >= 3
-                   ? set_shard(cf, store)
-                   : refuse(cf, "\"shard\" needs a name and an address: shard NAME primary=HOST:PORT");
+    if (const Directive* list = find(lists, directive)) {
+        return list->set(cf, store);
     }
-    const auto* known = std::find_if(std::begin(directives), std::end(directives),
-                                     [directive](const Directive& each) { return each.name == directive; });
-    if (known == std::end(directives)) {
+    const Directive* known = find(directives, directive);
+    if (known == nullptr) {
         return refuse(
             cf,
-            "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, check_timeout, "
-            "charge_timeout, connect_timeout, fresh, prefix, key_digest, username, password, database, ssl, "
+            "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, sentinel, "
+            "sentinel_username, sentinel_password, check_timeout, charge_timeout, connect_timeout, fresh, "
+            "prefix, key_digest, username, password, database, ssl, "
             "ssl_trusted_certificate, ssl_certificate, ssl_certificate_key, ssl_name and ssl_verify",
             &words[0]);
     }
@@ -296,20 +249,16 @@ char* redis_directive(ngx_conf_t* cf, ngx_command_t* dummy, void* conf) noexcept
 }
 
 char* finish(ngx_conf_t* cf, const MainConf& main, StoreConf& store) {
-    if (store.shards.empty()) {
-        return refuse(cf, "\"rate_limit_redis %s\" has no shard: add \"shard NAME primary=HOST:PORT\"",
-                      store.name.c_str());
+    if (finish_shards(cf, store) != NGX_CONF_OK) {
+        return failed;
     }
-    if (!store.username.empty() && store.password.empty()) {
+    if (!store.login.username.empty() && store.login.password.empty()) {
         return refuse(cf, "\"rate_limit_redis %s\" has a \"username\" but no \"password\": add one",
                       store.name.c_str());
     }
     ngx_conf_init_msec_value(store.connect_timeout, store.tls.on ? 1000 : 100);
     if (finish_tls(cf, store) != NGX_CONF_OK) {
         return failed;
-    }
-    for (const ShardConf& shard : store.shards) {
-        store.choice.add(shard.name, shard.weight);
     }
     compare_stores(cf, main, store);
     return NGX_CONF_OK;

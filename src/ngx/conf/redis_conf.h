@@ -10,6 +10,7 @@
 
 namespace rate_limit {
 
+class SharedTopology;
 class Store;
 class Zone;
 
@@ -26,18 +27,29 @@ struct NodeConf {
                        ///< unix sockets
     std::string peer;  ///< what its certificate is for: the host or the IP address as written, without the
                        ///< port; empty for a unix socket, which has no TLS
-    in_port_t port;
-    std::vector<Address> addresses;  ///< at least one
+    in_port_t port = 0;
+    std::vector<Address> addresses;  ///< none: the host has to be resolved first
+    bool learned = false;            ///< from another server, not from the configuration
 };
 
 struct ShardConf {
     std::string name;
     std::uint32_t weight = 1;
-    NodeConf primary;
+    std::string master;  ///< what the sentinels call it; empty: the nodes are these:
+    NodeConf primary{};
     std::vector<NodeConf> replicas;
+
+    bool discovered() const noexcept { return !master.empty(); }
 
     /// In memory shared by all workers: the primary has been warned about. Owned by the configuration's pool.
     ngx_atomic_t* eviction_warned = nullptr;
+    ngx_atomic_t* replicas_warned = nullptr;
+};
+
+/// How a worker says who it is.
+struct Login {
+    std::string username;  ///< empty: a password alone
+    std::string password;  ///< empty: none is needed
 };
 
 /// One rate_limit_redis block. Built when the configuration is read, destroyed with its pool.
@@ -46,6 +58,7 @@ struct StoreConf {
     ngx_str_t file;  // where the block stands
     ngx_uint_t line;
 
+    std::vector<NodeConf> sentinels;  // empty: all shards have their nodes in the configuration
     std::vector<ShardConf> shards;
     ShardChoice choice;  // same indexes as `shards`, whose names it refers to
 
@@ -56,8 +69,8 @@ struct StoreConf {
     ngx_msec_t fresh = NGX_CONF_UNSET_MSEC;            // unset: default_freshness(); 0: off
     std::string prefix = "rl:";
     KeyDigest digest;
-    std::string username;
-    std::string password;
+    Login login;
+    Login sentinel_login;
     ngx_int_t database = 0;
     TlsConf tls;
 
@@ -65,6 +78,8 @@ struct StoreConf {
     ngx_msec_t resolver_timeout = 0;
 
     bool used = false;  // some limit names it
+
+    SharedTopology* topology = nullptr;  // what discovery has found; null: nothing is discovered
 
     Zone* zone = nullptr;  // the configuration's; not null where a limit can name the store
 

@@ -180,7 +180,13 @@ char* finish_tls(ngx_conf_t* cf, StoreConf& store) {
     if (is_named(tls.key) && !is_named(tls.certificate)) {
         return refuse_file(cf, "ssl_certificate_key", tls.key, "has no \"ssl_certificate\": add one");
     }
+    for (const NodeConf& sentinel : store.sentinels) {
+        warn_of_clear_text(cf, sentinel);
+    }
     for (const ShardConf& shard : store.shards) {
+        if (shard.discovered()) {
+            continue;
+        }
         warn_of_clear_text(cf, shard.primary);
         for (const NodeConf& replica : shard.replicas) {
             warn_of_clear_text(cf, replica);

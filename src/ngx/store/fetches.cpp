@@ -74,13 +74,14 @@ void Seat::serve(std::int64_t tokens, const Window& window) noexcept {
 }
 
 void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
+    delivery = became(node, delivery, reply);
     if (delivery == Delivery::answered && wanted() && send_text(node, *reply)) {
         return;
     }
     fetches->close(*this);
     if (delivery != Delivery::answered) {
         if (delivery == Delivery::in_doubt) {
-            charges->doubt_reservation();
+            doubt(nullptr);
             for (Seat* seat = seats.first(); seat != nullptr; seat = seats.after(*seat)) {
                 seat->in_doubt_ = true;
             }

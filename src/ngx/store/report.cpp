@@ -24,10 +24,13 @@ void for_each_name(const MainConf& main, Fn&& fn) noexcept {
     Counters<Loss>::for_each_name(Counters<Loss>::others(), fn);
     Counters<NodeError>::for_each_name(Counters<NodeError>::others(), fn);
     for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+        for (const NodeConf& sentinel : store->sentinels) {
+            Counters<NodeError>::for_each_name({store->name, {}, sentinel.text}, fn);
+        }
         for (const ShardConf& shard : store->shards) {
             Subject subject{store->name, shard.name, {}};
             Counters<Loss>::for_each_name(subject, fn);
-            subject.node = shard.primary.text;
+            subject.node = shard.discovered() ? std::string_view(any_node) : shard.primary.text;
             Counters<NodeError>::for_each_name(subject, fn);
             for (const NodeConf& replica : shard.replicas) {
                 subject.node = replica.text;
@@ -114,6 +117,9 @@ std::uint64_t waiting_for(const StoreConf& store, std::size_t shard) noexcept {
 void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
     Line line;
     std::optional<Counters<Loss>> first;  // of the shards that have counters of their own
+    for (const NodeConf& sentinel : store.sentinels) {
+        line.add("sentinel ", sentinel.text, Counters<NodeError>(table, {store.name, {}, sentinel.text}));
+    }
     for (std::size_t i = 0; i < store.shards.size(); ++i) {
         const ShardConf& shard = store.shards[i];
         const Counters<Loss> losses(table, {store.name, shard.name, {}});
@@ -127,6 +133,10 @@ void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
         const auto add_node = [&](const char* role, const NodeConf& node) {
             line.add(role, node.text, Counters<NodeError>(table, {store.name, shard.name, node.text}));
         };
+        if (shard.discovered()) {
+            line.add("nodes of ", shard.name, Counters<NodeError>(table, {store.name, shard.name, any_node}));
+            continue;
+        }
         add_node("primary ", shard.primary);
         for (const NodeConf& replica : shard.replicas) {
             add_node("replica ", replica);

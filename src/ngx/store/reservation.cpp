@@ -69,6 +69,7 @@ const char* ReservationCommand::name() const noexcept {
 }
 
 void ReservationCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
+    delivery = became(from, delivery, reply);
     if (delivery == Delivery::answered && goes_on(from, *reply)) {
         return;
     }
@@ -156,7 +157,7 @@ void ReservationCommand::tell(const Result& result) noexcept {
     of.command_ = nullptr;
     if (result.delivery == Delivery::in_doubt) {
         of.in_doubt_ = true;
-        charges->doubt_reservation();
+        doubt(nullptr);
     }
     of.granted_ = result.granted;
     of.window_ = result.window;
@@ -173,7 +174,7 @@ void ReservationCommand::tell(const Result& result) noexcept {
 /// The request is gone: it owes what it left with, and the rest is given back.
 void ReservationCommand::part_with(const Result& result) noexcept {
     if (result.delivery == Delivery::in_doubt) {
-        owed ? charges->doubt(*owed) : charges->doubt_reservation();
+        doubt(owed ? &*owed : nullptr);
         return;
     }
     const std::int64_t cost = owed ? owed->cost : 0;

@@ -10,6 +10,7 @@ void ReserveCommand::begin(std::string_view of_window, const Demand& what, Charg
     parts = 1;
     back = 0;
     charges = &of;
+    by_former_ = false;
     begin_by_digest();
 }
 
@@ -37,6 +38,23 @@ Fault ReserveCommand::judge(Node& node, const Reply& reply, std::int64_t& grante
         charges->proven();
     }
     return fault;
+}
+
+Delivery ReserveCommand::became(const Node& node, Delivery delivery, const Reply* reply) noexcept {
+    by_former_ = delivery == Delivery::answered && !node.is_primary();
+    if (!by_former_) {
+        return delivery;
+    }
+    // What was charged before this, and is to go back first, may be lost as well.
+    return reply->is_error() && back == 0 ? Delivery::unsent : Delivery::in_doubt;
+}
+
+void ReserveCommand::doubt(const Debt* owed) noexcept {
+    if (owed != nullptr) {
+        by_former_ ? charges->doubt_former(*owed) : charges->doubt(*owed);
+    } else {
+        by_former_ ? charges->doubt_former_reservation() : charges->doubt_reservation();
+    }
 }
 
 void ReserveCommand::blame(Node& node, Fault fault, const Reply& reply) noexcept {

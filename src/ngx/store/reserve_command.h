@@ -12,6 +12,7 @@
 namespace rate_limit {
 
 class Charges;
+struct Debt;
 
 /// A call of reserve.lua. It owns all that it needs, because the request may be gone when it is answered.
 class ReserveCommand : public ScriptCommand {
@@ -31,6 +32,13 @@ protected:
     /// As read(); it also tells the node and the charges what the reply says about them.
     Fault judge(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept;
 
+    /// What became of it, if perhaps another node has become the primary since it was sent: what the former
+    /// one did may be lost with it.
+    Delivery became(const Node& node, Delivery delivery, const Reply* reply) noexcept;
+
+    /// It is in doubt: counts it, and what the request owes that has left it behind.
+    void doubt(const Debt* owed) noexcept;
+
     /// Tells the node what the reply says about it.
     void blame(Node& node, Fault fault, const Reply& reply) noexcept;
 
@@ -42,6 +50,7 @@ protected:
 
 private:
     Millis sent_at_ = 0;
+    bool by_former_ = false;  // a former primary has answered it
 };
 
 }  // namespace rate_limit

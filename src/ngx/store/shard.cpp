@@ -1,15 +1,31 @@
 #include "ngx/store/shard.h"
 
+#include <vector>
+
+#include "ngx/topology/discovered_node.h"
+
 namespace rate_limit {
 
-Shard::Shard(const StoreConf& store, const ShardConf& shard, Deadlines& deadlines)
+Shard::Shard(const StoreConf& store, const ShardConf& shard, Deadlines& deadlines, Owner& owner)
     : store_(store),
       name_(shard.name),
       deadlines_(deadlines),
+      owner_(owner),
       nodes_(store, shard, *this),
       charges_(store, shard, nodes_),
       fetches_(store, shard.name, nodes_, charges_, deadlines) {
-    nodes_.assign(&shard.primary, shard.replicas);
+    if (!shard.discovered()) {
+        nodes_.assign(&shard.primary, shard.replicas);
+    }
+}
+
+void Shard::assign(const Group& group) {
+    const NodeConf primary = discovered_node(group.primary);
+    std::vector<NodeConf> replicas;
+    for (const Endpoint& replica : group.replicas) {
+        replicas.push_back(discovered_node(replica));
+    }
+    nodes_.assign(group.primary.port != 0 ? &primary : nullptr, replicas);
 }
 
 }  // namespace rate_limit

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "core/topology/topology.h"
 #include "ngx/charges/charges.h"
 #include "ngx/charges/nodes.h"
 #include "ngx/conf/redis_conf.h"
@@ -14,10 +15,22 @@ class Deadlines;
 /// One shard as one worker sees it: its nodes, and the charges and the tokens on their way.
 class Shard final : private Nodes::Owner {
 public:
-    Shard(const StoreConf& store, const ShardConf& shard, Deadlines& deadlines);
+    class Owner {
+    public:
+        /// A node says, or does, what a primary would not: the topology may have changed.
+        virtual void on_doubt() noexcept = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    Shard(const StoreConf& store, const ShardConf& shard, Deadlines& deadlines, Owner& owner);
     ~Shard() { shut_down(); }
     Shard(const Shard&) = delete;
     Shard& operator=(const Shard&) = delete;
+
+    /// These are its nodes from now on. Throws std::bad_alloc.
+    void assign(const Group& group);
 
     std::string_view name() const noexcept { return name_; }
     std::string_view store_name() const noexcept { return store_.name; }
@@ -42,12 +55,20 @@ public:
 
 private:
     void on_primary_usable() noexcept override { charges_.send_batch(); }
-    void on_primary_unusable() noexcept override { charges_.close_gate(); }
+    void on_primary_unusable() noexcept override {
+        charges_.close_gate();
+        owner_.on_doubt();
+    }
+    void on_primary_demoted() noexcept override {
+        charges_.suspect_primary();
+        owner_.on_doubt();
+    }
     void on_primary_changed() noexcept override { charges_.change_primary(); }
 
     const StoreConf& store_;
     const std::string_view name_;
     Deadlines& deadlines_;
+    Owner& owner_;
     Nodes nodes_;
     Charges charges_;
     Fetches fetches_;

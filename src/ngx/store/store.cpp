@@ -8,7 +8,12 @@ namespace rate_limit {
 
 Store::Store(const StoreConf& conf) : conf_(conf), deadlines_(conf.check_timeout, *this) {
     for (const ShardConf& shard : conf.shards) {
-        shards_.push_back(std::make_unique<Shard>(conf, shard, deadlines_));
+        shards_.push_back(
+            std::make_unique<Shard>(conf, shard, deadlines_, static_cast<Shard::Owner&>(*this)));
+    }
+    if (conf.topology != nullptr) {
+        discovery_ = std::make_unique<Discovery>(conf, static_cast<Discovery::Owner&>(*this));
+        discovery_->follow();
     }
 }
 
@@ -19,11 +24,32 @@ void Store::read_now() noexcept {
     }
 }
 
+void Store::on_doubt() noexcept {
+    if (discovery_ != nullptr) {
+        discovery_->hint();
+    }
+}
+
+void Store::on_topology(const Topology& topology) noexcept {
+    try {
+        for (std::size_t i = 0; i < shards_.size() && i < topology.groups.size(); ++i) {
+            if (topology.groups[i].name == conf_.shards[i].master) {
+                shards_[i]->assign(topology.groups[i]);
+            }
+        }
+    } catch (...) {
+        // without memory the shards that are left keep their nodes until the topology changes again
+    }
+}
+
 void Store::shut_down() noexcept {
     if (ended_) {
         return;
     }
     ended_ = true;
+    if (discovery_ != nullptr) {
+        discovery_->shut_down();
+    }
     for (const auto& shard : shards_) {
         shard->shut_down();
         shard->charges().log_lost();
@@ -48,6 +74,14 @@ Store* make_live_store(const StoreConf& conf) noexcept {
         return conf.live;
     } catch (...) {
         return nullptr;
+    }
+}
+
+void start_discovery(const MainConf& main) noexcept {
+    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+        if (store->topology != nullptr && store->used) {
+            live_store(*store);
+        }
     }
 }
 

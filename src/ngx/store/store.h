@@ -7,13 +7,14 @@
 #include "ngx/conf/redis_conf.h"
 #include "ngx/store/deadlines.h"
 #include "ngx/store/shard.h"
+#include "ngx/topology/discovery.h"
 
 namespace rate_limit {
 
 struct MainConf;
 
 /// One rate_limit_redis block as one worker runs it. Nodes connect with the first command.
-class Store final : private Deadlines::Owner {
+class Store final : private Deadlines::Owner, private Shard::Owner, private Discovery::Owner {
 public:
     explicit Store(const StoreConf& conf);
     ~Store() { shut_down(); }
@@ -21,7 +22,12 @@ public:
     Store& operator=(const Store&) = delete;
 
     /// The shard that owns the key: the client's key as it reaches Redis, without prefix and limit name.
-    Shard& shard_of(std::string_view key) noexcept { return *shards_[conf_.choice.choose(key)]; }
+    Shard& shard_of(std::string_view key) noexcept {
+        if (discovery_ != nullptr) {
+            discovery_->follow();
+        }
+        return *shards_[conf_.choice.choose(key)];
+    }
 
     const StoreConf& conf() const noexcept { return conf_; }
     const std::vector<std::unique_ptr<Shard>>& shards() const noexcept { return shards_; }
@@ -32,10 +38,13 @@ public:
 
 private:
     void read_now() noexcept override;
+    void on_doubt() noexcept override;
+    void on_topology(const Topology& topology) noexcept override;
 
     const StoreConf& conf_;
     Deadlines deadlines_;
     std::vector<std::unique_ptr<Shard>> shards_;
+    std::unique_ptr<Discovery> discovery_;  // null: all nodes are in the configuration
     bool ended_ = false;
 };
 
@@ -46,6 +55,9 @@ Store* make_live_store(const StoreConf& conf) noexcept;
 inline Store* live_store(const StoreConf& conf) noexcept {
     return conf.live != nullptr ? conf.live : make_live_store(conf);
 }
+
+/// Makes the Stores that have to find out which servers they have, before the first request asks them.
+void start_discovery(const MainConf& main) noexcept;
 
 /// Closes every connection of this worker.
 void shut_down_stores(const MainConf& main) noexcept;

@@ -85,6 +85,11 @@ Connection::Connection(Owner& owner, const TlsConf& tls, const std::string& peer
     }
 }
 
+void Connection::record_trees() {
+    tree_ = std::make_unique<TreeReply>();
+    reply_.tree = tree_.get();
+}
+
 const char* Connection::open(const Address& address, ngx_log_t* log) noexcept {
     redisAsyncContext* context = start_connecting(address);
     if (context == nullptr) {

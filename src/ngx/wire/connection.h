@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include "ngx/conf/redis_conf.h"
 #include "ngx/wire/tls_stream.h"
 #include "redis/reply.h"
+#include "redis/tree_reply.h"
 
 namespace rate_limit {
 
@@ -43,6 +45,9 @@ public:
     ~Connection() { close("destroyed"); }
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
+
+    /// From now on each reply has a tree. Throws std::bad_alloc.
+    void record_trees();
 
     /// Starts to connect. Null, or why that failed at once; the text is good until the next call.
     const char* open(const Address& address, ngx_log_t* log) noexcept;
@@ -106,6 +111,7 @@ private:
     bool flushing_ = false;
     std::size_t waiting_ = 0;  // commands without an answer: as many as the owner has in its queue
     ngx_event_t flush_{};
+    std::unique_ptr<TreeReply> tree_;
     Reply reply_;
 };
 

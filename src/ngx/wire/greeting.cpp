@@ -1,5 +1,6 @@
 #include "ngx/wire/node.h"
 #include "redis/server_words.h"
+#include "redis/topology_answers.h"
 
 // What a node is asked when it is connected, before it is up.
 
@@ -17,10 +18,10 @@ void Node::on_connected() noexcept {
     state_ = State::greeting;
     refused_probes_ = 0;
     refusal_.clear();
-    if (!store_.password.empty()) {
+    if (!login().password.empty()) {
         greet_with(auth_);
     }
-    if (store_.database != 0) {
+    if (store_.database != 0 && role_ != Role::sentinel) {
         greet_with(select_);
     }
     if (role_ == Role::primary) {
@@ -29,9 +30,16 @@ void Node::on_connected() noexcept {
     greet_with(ping_);
 }
 
+const Login& Node::login() const noexcept {
+    return role_ == Role::sentinel ? store_.sentinel_login : store_.login;
+}
+
 /// What follows on the same connection is read after this: the scripts are there with the first charge.
 void Node::prepare_for_writes() noexcept {
-    greet_with(info_);
+    greet_with(memory_);
+    if (shard_->discovered()) {
+        greet_with(replication_);
+    }
     for (std::size_t i = 0; i < script_count; ++i) {
         loads_[i].script = &all_scripts()[i];
         greet_with(loads_[i]);
@@ -41,7 +49,7 @@ void Node::prepare_for_writes() noexcept {
 void Node::greet_with(Greeting& greeting) noexcept {
     if (!greeting.pending) {
         greeting.pending = true;
-        greeting.store = &store_;
+        greeting.node = this;
         greeting.pending = send(greeting);
     }
 }
@@ -49,11 +57,13 @@ void Node::greet_with(Greeting& greeting) noexcept {
 std::string_view Node::Greeting::encode(CommandWriter& writer) {
     switch (kind_) {
         case Kind::auth:
-            return writer.auth(store->username, store->password);
+            return writer.auth(node->login().username, node->login().password);
         case Kind::select:
-            return writer.select(store->database);
-        case Kind::info:
+            return writer.select(node->store_.database);
+        case Kind::memory:
             return writer.info_memory();
+        case Kind::replication:
+            return writer.info_replication();
         case Kind::load:
             return writer.load(*script);
         default:
@@ -61,7 +71,7 @@ std::string_view Node::Greeting::encode(CommandWriter& writer) {
     }
 }
 
-void Node::Greeting::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
+void Node::Greeting::answered(Node& of, Delivery delivery, const Reply* reply) noexcept {
     pending = false;
     if (delivery != Delivery::answered) {
         return;  // on_closed() follows
@@ -69,15 +79,18 @@ void Node::Greeting::answered(Node& node, Delivery delivery, const Reply* reply)
     switch (kind_) {
         case Kind::auth:
         case Kind::select:
-            node.reject_greeting(name(), *reply);
+            of.reject_greeting(name(), *reply);
             break;
-        case Kind::info:
-            node.warn_if_evicting(*reply);
+        case Kind::memory:
+            of.warn_if_evicting(*reply);
+            break;
+        case Kind::replication:
+            of.take_replication(*reply);
             break;
         case Kind::load:
             break;  // where that is not allowed, NOSCRIPT brings the text
         case Kind::ping:
-            node.greeted(*reply);
+            of.greeted(*reply);
             break;
     }
 }
@@ -113,8 +126,33 @@ void Node::greeted(const Reply& reply) noexcept {
     }
 }
 
+/// What the sentinels named as the primary may not be one yet, or not any more.
+void Node::take_replication(const Reply& reply) noexcept {
+    Replication found;
+    if (reply.is_error() || !read_replication(reply.text_view(), found) || role_ != Role::primary) {
+        return;  // where INFO is not allowed, the first charge finds out
+    }
+    if (found.primary) {
+        warn_if_alone(found.guarded);
+    } else {
+        demote();
+    }
+}
+
+void Node::warn_if_alone(bool guarded) const noexcept {
+    if (guarded || !ngx_atomic_cmp_set(shard_->replicas_warned, 0, 1)) {
+        return;
+    }
+    ngx_log_error(
+        NGX_LOG_WARN, ngx_cycle->log, 0,
+        "rate limit: %s takes writes without replicas: when it is cut off from them, it goes on taking "
+        "charges that are lost; set min-replicas-to-write 1 and min-replicas-max-lag 10",
+        subject_.c_str());
+}
+
 void Node::warn_if_evicting(const Reply& reply) const noexcept {
-    if (reply.is_error() || !evicts(reply.text_view()) || !ngx_atomic_cmp_set(eviction_warned_, 0, 1)) {
+    if (reply.is_error() || !evicts(reply.text_view()) ||
+        !ngx_atomic_cmp_set(shard_->eviction_warned, 0, 1)) {
         return;
     }
     ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,

@@ -4,34 +4,50 @@
 
 #include "ngx/base/lateness.h"
 #include "ngx/base/zone.h"
+#include "ngx/conf/address.h"
 #include "redis/server_words.h"
 
 namespace rate_limit {
 
 namespace {
 
-/// `primary ADDRESS of shard "NAME" of "STORE"`.
-std::string subject_of(const StoreConf& store, const NodeConf& conf, std::string_view shard, Role role) {
-    std::string subject = role == Role::primary ? "primary " : "replica ";
-    subject.append(conf.text).append(" of shard \"").append(shard).append("\" of \"");
-    return subject.append(store.name).append("\"");
+/// `primary ADDRESS of shard "NAME" of "STORE"`, or `sentinel ADDRESS of "STORE"`.
+std::string subject_of(const StoreConf& store, const NodeConf& conf, const ShardConf* shard, Role role) {
+    std::string subject = role == Role::primary    ? "primary "
+                          : role == Role::sentinel ? "sentinel "
+                                                   : "replica ";
+    subject.append(conf.text);
+    if (shard != nullptr) {
+        subject.append(" of shard \"").append(shard->name).append("\"");
+    }
+    return subject.append(" of \"").append(store.name).append("\"");
+}
+
+/// Nodes that come and go are counted together: the counters have names from the configuration alone.
+Subject counted_as(const StoreConf& store, const ShardConf* shard, const NodeConf& conf) {
+    return {store.name, shard != nullptr ? std::string_view(shard->name) : std::string_view(),
+            conf.learned ? std::string_view(any_node) : std::string_view(conf.text)};
 }
 
 }  // namespace
 
-Node::Node(const StoreConf& store, const ShardConf& shard, NodeConf conf, Role role, Listener& listener)
+Node::Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role role, Listener& listener)
     : store_(store),
-      shard_(shard.name),
+      shard_(shard),
       conf_(std::move(conf)),
       role_(role),
       subject_(subject_of(store, conf_, shard_, role)),
       listener_(listener),
-      errors_(store.zone->counters(), {store.name, shard_, conf_.text}),
-      eviction_warned_(shard.eviction_warned),
+      errors_(store.zone->counters(), counted_as(store, shard, conf_)),
       connection_(*this, store.tls, conf_.peer),
       addresses_(store, conf_, *this),
-      outages_(subject_, "is up again"),
-      answers_(subject_) {}
+      outages_(subject_, "is up again",
+               role == Role::sentinel && conf_.learned ? NGX_LOG_NOTICE : NGX_LOG_ERR),
+      answers_(subject_) {
+    if (role == Role::sentinel) {
+        connection_.record_trees();
+    }
+}
 
 void Node::submit(Command& command) noexcept {
     if (!up_ || ended_) {
@@ -217,6 +233,10 @@ void Node::count_error(Fault fault, std::string_view command, const Reply& reply
 void Node::demote() noexcept {
     takes_writes_ = false;
     addresses_.resolve();
+    listener_.on_demoted(*this);
+    if (conf_.learned) {
+        return;  // who named it is asked again
+    }
     const bool named = !conf_.host.empty();
     if (!told_to_reload_ && (!named || store_.resolver == nullptr)) {
         told_to_reload_ = true;
@@ -245,6 +265,10 @@ void Node::become(Role role) noexcept {
     if (role == Role::primary && greeted) {
         prepare_for_writes();
     }
+}
+
+bool Node::is_at(const NodeConf& conf) const noexcept {
+    return conf_.text == conf.text || share_address(conf_, conf);
 }
 
 void Node::retire() noexcept {

@@ -22,8 +22,8 @@ namespace rate_limit {
 
 enum class Access : unsigned char { read, write };
 
-/// What a node is to its shard.
-enum class Role : unsigned char { primary, replica };
+/// What a node is to its shard; or a sentinel, which has none and is asked who the others are.
+enum class Role : unsigned char { primary, replica, sentinel };
 
 /// What a reply's fault is blamed on.
 enum class Blame : unsigned char {
@@ -58,6 +58,9 @@ public:
         /// The node takes no commands.
         virtual void on_unusable(Node& node) noexcept = 0;
 
+        /// It says that it is a replica, and was taken for the primary.
+        virtual void on_demoted(Node& node) noexcept = 0;
+
         /// It has been retired, and is at its end: it may be destroyed in another turn of the event loop.
         virtual void on_end(Node& node) noexcept = 0;
 
@@ -65,8 +68,8 @@ public:
         ~Listener() = default;
     };
 
-    /// `store` and `listener` outlive this.
-    Node(const StoreConf& store, const ShardConf& shard, NodeConf conf, Role role, Listener& listener);
+    /// `store`, `shard` and `listener` outlive this. Without a shard it is a sentinel.
+    Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role role, Listener& listener);
     ~Node() { shut_down(); }
 
     bool usable() const noexcept { return up_; }
@@ -136,6 +139,9 @@ public:
     /// Closes the connection for good; what is unanswered comes back. For the end of the process.
     void shut_down() noexcept;
 
+    /// Whether that is the same server, as far as addresses tell.
+    bool is_at(const NodeConf& conf) const noexcept;
+
     /// Its address, as the configuration or the topology has it.
     const std::string& name() const noexcept { return conf_.text; }
 
@@ -146,13 +152,13 @@ private:
     /// is sent again before it is answered.
     class Greeting final : public Command {
     public:
-        enum class Kind : unsigned char { auth, select, info, load, ping };
+        enum class Kind : unsigned char { auth, select, memory, replication, load, ping };
         explicit Greeting(Kind kind = Kind::load, const char* name = "SCRIPT LOAD") noexcept
             : kind_(kind), name_(name) {}
         std::string_view encode(CommandWriter& writer) override;
         const char* name() const noexcept override { return name_; }
         void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
-        const StoreConf* store = nullptr;
+        const Node* node = nullptr;
         const Script* script = nullptr;  // that Kind::load loads
         bool pending = false;
 
@@ -189,19 +195,21 @@ private:
     void return_unsent() noexcept;
     void watch() noexcept;
     ngx_msec_t oldest_age() const noexcept;
+    void take_replication(const Reply& reply) noexcept;
+    const Login& login() const noexcept;
     void warn_if_evicting(const Reply& reply) const noexcept;
+    void warn_if_alone(bool guarded) const noexcept;
 
     static void on_watch(void* self) noexcept;
     static void on_retry(void* self) noexcept;
 
     const StoreConf& store_;
-    const std::string shard_;  // its name
+    const ShardConf* const shard_;  // null: a sentinel
     const NodeConf conf_;
     Role role_;
     std::string subject_;  // how logs name it
     Listener& listener_;
     Counters<NodeError> errors_;
-    ngx_atomic_t* const eviction_warned_;  // of the shard
 
     State state_ = State::idle;
     bool up_ = true;
@@ -219,7 +227,8 @@ private:
     Connection connection_;
     Greeting auth_{Greeting::Kind::auth, "AUTH"};
     Greeting select_{Greeting::Kind::select, "SELECT"};
-    Greeting info_{Greeting::Kind::info, "INFO"};
+    Greeting memory_{Greeting::Kind::memory, "INFO"};
+    Greeting replication_{Greeting::Kind::replication, "INFO"};
     std::array<Greeting, script_count> loads_;
     Greeting ping_{Greeting::Kind::ping, "PING"};
     CommandQueue sent_;    // in the order in which answers will come

@@ -16,6 +16,9 @@ enum class NodeError : unsigned char {
 };
 constexpr std::size_t node_error_count = static_cast<std::size_t>(NodeError::answer) + fault_count;
 
+/// What all nodes of one shard are counted as that the configuration does not name.
+inline constexpr std::string_view any_node = "*";
+
 template <>
 struct CountersOf<NodeError> {
     static constexpr std::string_view name = "errors";

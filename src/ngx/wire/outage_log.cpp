@@ -55,17 +55,17 @@ void OutageLog::write(void* self, ngx_log_t* log) noexcept {
     const char* reason = outage.reason_.c_str();
     const Seconds lasted(ngx_current_msec - outage.since_);
     if (outage.outages_ > 1) {
-        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %s %s: %s (%uL outages since the last such line%s)",
+        ngx_log_error(outage.level_, log, 0, "rate limit: %s %s: %s (%uL outages since the last such line%s)",
                       outage.subject_.c_str(), outage.what_, reason, outage.outages_,
                       outage.lasts_ ? "" : "; it is over");
     } else if (!outage.lasts_) {
-        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %s %s: %s (it is over)", outage.subject_.c_str(),
+        ngx_log_error(outage.level_, log, 0, "rate limit: %s %s: %s (it is over)", outage.subject_.c_str(),
                       outage.what_, reason);
     } else if (outage.outages_ == 1) {
-        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %s %s: %s", outage.subject_.c_str(), outage.what_,
+        ngx_log_error(outage.level_, log, 0, "rate limit: %s %s: %s", outage.subject_.c_str(), outage.what_,
                       reason);
     } else {
-        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %s %s, for %M.%M s by now: %s",
+        ngx_log_error(outage.level_, log, 0, "rate limit: %s %s, for %M.%M s by now: %s",
                       outage.subject_.c_str(), outage.what_, lasted.whole, lasted.tenths, reason);
     }
     outage.told_ = outage.lasts_;
@@ -82,7 +82,7 @@ void OutageLog::ended() noexcept {
         const Seconds lasted(ngx_current_msec - since_);
         told_ = false;
         throttle_.forget();  // a further reason of what is over
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "rate limit: %s %s after %M.%M s", subject_.c_str(),
+        ngx_log_error(level_, ngx_cycle->log, 0, "rate limit: %s %s after %M.%M s", subject_.c_str(),
                       recovered_, lasted.whole, lasted.tenths);
     }
 }

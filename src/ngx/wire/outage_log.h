@@ -9,14 +9,14 @@
 
 namespace rate_limit {
 
-/// The log of one thing's outages, at level error: their begin, each new reason, once a minute how long one
+/// The log of one thing's outages: their begin, each new reason, once a minute how long one
 /// has lasted, and the end. A thing that fails again and again has one line a second, with a count.
 class OutageLog {
 public:
     /// `subject` begins each line, and outlives this; `recovered`, static text such as "is up again", ends
     /// the last one.
-    OutageLog(const std::string& subject, const char* recovered) noexcept
-        : subject_(subject), recovered_(recovered), throttle_(write, this) {}
+    OutageLog(const std::string& subject, const char* recovered, ngx_uint_t level = NGX_LOG_ERR) noexcept
+        : subject_(subject), recovered_(recovered), level_(level), throttle_(write, this) {}
 
     /// It failed, perhaps again. `what` is static text such as "is down". A reason is new if `reason`
     /// differs; `words`, the server's own, may be empty.
@@ -34,6 +34,7 @@ private:
 
     const std::string& subject_;
     const char* const recovered_;
+    const ngx_uint_t level_;
     const char* what_ = "";
     std::vector<std::string> reasons_;  // of this outage
     std::string reason_;                // the last one, with the server's words

@@ -1,0 +1,204 @@
+#include "ngx/conf/redis_shards.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ngx/conf/address.h"
+#include "ngx/conf/conf.h"
+#include "ngx/conf/topology_memory.h"
+#include "ngx/conf/value.h"
+
+namespace rate_limit {
+
+namespace {
+
+constexpr in_port_t redis_port = 6379;
+constexpr in_port_t sentinel_port = 26379;
+
+/// The parameters of one `shard`, as they are read.
+struct ShardLine {
+    ShardConf shard;
+    bool has_primary = false;
+    bool has_master = false;
+    bool has_weight = false;
+};
+
+char* set_weight(ngx_conf_t* cf, const ngx_str_t& word, ShardConf& shard) {
+    const ngx_int_t weight = ngx_atoi(word.data + 7, word.len - 7);
+    if (weight < 1 || weight > 1'000'000) {
+        return refuse(cf, "invalid \"%V\" of shard \"%s\": a weight is 1 to 1000000", &word,
+                      shard.name.c_str());
+    }
+    shard.weight = static_cast<std::uint32_t>(weight);
+    return NGX_CONF_OK;
+}
+
+char* set_master(ngx_conf_t* cf, const ngx_str_t& word, ShardConf& shard) {
+    const std::string_view master = view(word).substr(7);
+    if (!is_name(master, 128)) {
+        return refuse(
+            cf,
+            "invalid \"%V\" of shard \"%s\": it is the name that the sentinels have for the master, 1 "
+            "to 128 of A-Z a-z 0-9 _ . -",
+            &word, shard.name.c_str());
+    }
+    shard.master.assign(master);
+    return NGX_CONF_OK;
+}
+
+char* set_parameter(ngx_conf_t* cf, ngx_uint_t at, ShardLine& line) {
+    const ngx_str_t& word = words_of(cf)[at];
+    const std::string_view text = view(word);
+    ShardConf& shard = line.shard;
+    const std::string of = "shard \"" + shard.name + "\"";
+    if (text.substr(0, 8) == "primary=" && !std::exchange(line.has_primary, true)) {
+        return parse_node(cf, word, of.c_str(), redis_port, shard.primary);
+    }
+    if (text.substr(0, 8) == "replica=") {
+        return parse_node(cf, word, of.c_str(), redis_port, shard.replicas.emplace_back());
+    }
+    if (text.substr(0, 7) == "master=" && !std::exchange(line.has_master, true)) {
+        return set_master(cf, word, shard);
+    }
+    if (text.substr(0, 7) == "weight=" && !std::exchange(line.has_weight, true)) {
+        return set_weight(cf, word, shard);
+    }
+    return refuse(
+        cf,
+        "unknown or repeated parameter \"%V\" of shard \"%s\": it takes one primary=, any number of "
+        "replica= and weight=; or, with \"sentinel\", one master= and weight=%s",
+        &word, shard.name.c_str(), ask_for_semicolon(cf, at));
+}
+
+char* check_shard(ngx_conf_t* cf, const StoreConf& store, const ShardLine& line) {
+    const ShardConf& shard = line.shard;
+    if (line.has_master && (line.has_primary || !shard.replicas.empty())) {
+        return refuse(
+            cf,
+            "shard \"%s\" has both \"master=\" and addresses: the sentinels tell the addresses; keep "
+            "\"master=%s\", or remove it",
+            shard.name.c_str(), shard.master.c_str());
+    }
+    if (!line.has_master && !line.has_primary) {
+        return refuse(cf, "shard \"%s\" has no primary: add primary=HOST:PORT", shard.name.c_str());
+    }
+    for (const ShardConf& other : store.shards) {
+        if (other.discovered() != shard.discovered()) {
+            return refuse(
+                cf,
+                "shard \"%s\" has \"%s\" and shard \"%s\" has \"%s\": in one \"rate_limit_redis\" all "
+                "shards have the one or the other; put them into two",
+                shard.name.c_str(), shard.discovered() ? "master=" : "primary=", other.name.c_str(),
+                other.discovered() ? "master=" : "primary=");
+        }
+        if (shard.discovered() && other.master == shard.master) {
+            ngx_conf_log_error(
+                NGX_LOG_WARN, cf, 0,
+                "shard \"%s\" has the master of shard \"%s\", \"%s\": both are one server; give "
+                "each a master of its own, or keep one of them",
+                shard.name.c_str(), other.name.c_str(), shard.master.c_str());
+        }
+    }
+    return NGX_CONF_OK;
+}
+
+bool has_discovered(const StoreConf& store) {
+    return !store.shards.empty() && store.shards.front().discovered();
+}
+
+}  // namespace
+
+/// shard NAME primary=ADDRESS [replica=ADDRESS …] [weight=N], or shard NAME master=MASTER [weight=N]
+char* set_shard(ngx_conf_t* cf, StoreConf& store) {
+    if (cf->args->nelts < 3) {
+        return refuse(cf, "\"shard\" needs a name and an address: shard NAME primary=HOST:PORT");
+    }
+    const ngx_str_t* words = words_of(cf);
+    ShardLine line;
+    line.shard.name.assign(view(words[1]));
+    if (!is_name(line.shard.name, 64)) {
+        return refuse(cf, "invalid shard name \"%V\": a name is 1 to 64 of A-Z a-z 0-9 _ . -", &words[1]);
+    }
+    for (const ShardConf& other : store.shards) {
+        if (other.name == line.shard.name) {
+            return refuse(cf, "duplicate shard \"%V\": every shard needs a name of its own", &words[1]);
+        }
+    }
+    for (ngx_uint_t i = 2; i < cf->args->nelts; ++i) {
+        if (refuse_inner_quotes(cf, words[i]) != NGX_CONF_OK || set_parameter(cf, i, line) != NGX_CONF_OK) {
+            return failed;
+        }
+    }
+    if (check_shard(cf, store, line) != NGX_CONF_OK || compare_nodes(cf, line.shard) != NGX_CONF_OK) {
+        return failed;
+    }
+    compare_shards(cf, store, line.shard);
+    store.shards.push_back(std::move(line.shard));
+    return NGX_CONF_OK;
+}
+
+/// sentinel ADDRESS …, perhaps in several lines
+char* set_sentinel(ngx_conf_t* cf, StoreConf& store) {
+    const ngx_str_t* words = words_of(cf);
+    if (cf->args->nelts < 2) {
+        return refuse(cf, "\"sentinel\" needs an address: sentinel HOST:PORT …");
+    }
+    for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
+        NodeConf sentinel;
+        if (parse_node(cf, words[i], "\"sentinel\"", sentinel_port, sentinel) != NGX_CONF_OK) {
+            return failed;
+        }
+        const bool known =
+            std::any_of(store.sentinels.begin(), store.sentinels.end(),
+                        [&sentinel](const NodeConf& other) { return share_address(other, sentinel); });
+        if (known) {
+            return refuse(cf, "duplicate sentinel \"%V\": name each once", &words[i]);
+        }
+        store.sentinels.push_back(std::move(sentinel));
+    }
+    return NGX_CONF_OK;
+}
+
+char* finish_shards(ngx_conf_t* cf, StoreConf& store) {
+    const char* name = store.name.c_str();
+    const bool has_sentinels = !store.sentinels.empty();
+    if (store.shards.empty()) {
+        return refuse(cf, "\"rate_limit_redis %s\" has no shard: add \"shard NAME %s\"", name,
+                      has_sentinels ? "master=MASTER" : "primary=HOST:PORT");
+    }
+    if (has_discovered(store) && !has_sentinels) {
+        return refuse(
+            cf,
+            "\"rate_limit_redis %s\" has \"master=\" and no sentinels to ask for it: add \"sentinel "
+            "HOST:PORT …\"",
+            name);
+    }
+    if (!has_discovered(store) && has_sentinels) {
+        return refuse(
+            cf,
+            "\"rate_limit_redis %s\" has \"sentinel\", and its shards have addresses: write \"shard "
+            "NAME master=MASTER\", or remove \"sentinel\"",
+            name);
+    }
+    if (!has_sentinels && !(store.sentinel_login.username.empty() && store.sentinel_login.password.empty())) {
+        return refuse(
+            cf,
+            "\"rate_limit_redis %s\" has a name or a password for sentinels, and no \"sentinel\": add "
+            "\"sentinel HOST:PORT …\", or remove the line",
+            name);
+    }
+    if (!store.sentinel_login.username.empty() && store.sentinel_login.password.empty()) {
+        return refuse(
+            cf, "\"rate_limit_redis %s\" has a \"sentinel_username\" but no \"sentinel_password\": add one",
+            name);
+    }
+    if (has_sentinels && reserve_topology(cf, store) != NGX_OK) {
+        return failed;
+    }
+    for (const ShardConf& shard : store.shards) {
+        store.choice.add(shard.name, shard.weight);
+    }
+    return NGX_CONF_OK;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "ngx/conf/redis_conf.h"
+
+namespace rate_limit {
+
+// Which servers a rate_limit_redis block has: its lines `shard` and `sentinel`.
+
+char* set_shard(ngx_conf_t* cf, StoreConf& store);
+char* set_sentinel(ngx_conf_t* cf, StoreConf& store);
+
+/// The block is read. Says what is missing, or does not go together.
+char* finish_shards(ngx_conf_t* cf, StoreConf& store);
+
+}  // namespace rate_limit

@@ -1,0 +1,97 @@
+#include "ngx/topology/discovery.h"
+
+#include <algorithm>
+#include <string>
+
+#include "ngx/conf/redis_conf.h"
+
+namespace rate_limit {
+
+namespace {
+
+// All in milliseconds.
+
+/// How long a turn lasts if its worker does not renew it: so long nobody asks after that worker's death,
+/// unless somebody finds it dead.
+constexpr std::uint32_t turn_length = 2000;
+
+/// How often the worker that has the turn looks for hints of others.
+constexpr Millis hint_interval = 100;
+
+/// How often the others look for what was published, and whether the turn is free. Requests look, too.
+constexpr ngx_msec_t follow_interval = 200;
+
+constexpr Pace sentinel_pace = {500, 20, 100, 500};
+
+}  // namespace
+
+Discovery::Discovery(const StoreConf& store, Owner& owner)
+    : store_(store), owner_(owner), shared_(*store.topology), sentinels_(store, *this), gate_(sentinel_pace) {
+    shared_.set_user({process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive});
+    timer_.set(1);
+}
+
+void Discovery::tick() noexcept {
+    follow();
+    if (!shared_.take_turn(static_cast<std::uint32_t>(ngx_current_msec), turn_length)) {
+        if (asks_) {
+            asks_ = false;
+            sentinels_.hang_up();
+        }
+        timer_.set(follow_interval + static_cast<ngx_msec_t>(ngx_random()) % (follow_interval / 4));
+        return;
+    }
+    const auto now = static_cast<Millis>(ngx_current_msec);
+    if (!asks_ || hints_ != shared_.hints()) {
+        asks_ = true;
+        hints_ = shared_.hints();
+        gate_.hint();
+    }
+    const auto noise = static_cast<std::uint32_t>(ngx_random());
+    if (gate_.next(now, noise) == 0) {
+        gate_.refreshed(changed_, now);
+        changed_ = false;
+        sentinels_.ask(known_);
+    }
+    const Millis wait = gate_.next(now, noise);
+    timer_.set(static_cast<ngx_msec_t>(std::clamp<Millis>(wait, 1, hint_interval)));
+}
+
+void Discovery::on_found(const Topology& topology) noexcept {
+    changed_ = true;
+    try {
+        if (!shared_.publish(encode(topology))) {
+            ngx_log_error(
+                NGX_LOG_ERR, ngx_cycle->log, 0,
+                "rate limit: \"%s\" has too many servers for the memory that workers share: its last "
+                "topology holds",
+                store_.name.c_str());
+        }
+    } catch (...) {
+        return;  // without memory: the next round finds it again
+    }
+    follow();
+}
+
+void Discovery::take_up() noexcept {
+    try {
+        std::string bytes;
+        std::uint64_t generation = 0;
+        Topology topology;
+        if (shared_.read(bytes, generation) && decode(bytes, topology)) {
+            known_ = std::move(topology);
+            owner_.on_topology(known_);
+        }
+        seen_ = generation;
+    } catch (...) {
+        // without memory: the next call tries again
+    }
+}
+
+void Discovery::shut_down() noexcept {
+    timer_.clear();
+    sentinels_.shut_down();
+    shared_.leave_turn();
+}
+
+}  // namespace rate_limit

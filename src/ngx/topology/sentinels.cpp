@@ -1,0 +1,284 @@
+#include "ngx/topology/sentinels.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ngx/topology/discovered_node.h"
+#include "redis/server_words.h"
+#include "redis/topology_answers.h"
+#include "redis/tree_reply.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// How often one that says where the master is is also asked for the replicas, in milliseconds.
+constexpr ngx_msec_t replicas_interval = 1000;
+
+/// After how many rounds the sentinels are asked for one another again.
+constexpr std::size_t peers_rounds = 20;
+
+/// With those of the configuration. More tell nothing more.
+constexpr std::size_t most_sentinels = 32;
+
+}  // namespace
+
+Sentinels::Sentinel::Sentinel(const StoreConf& store, const NodeConf& conf, Node::Listener& listener)
+    : subject("sentinel " + conf.text + " of \"" + store.name + "\""),
+      trouble(subject, "answers what it is asked again"),
+      node(store, nullptr, conf, Role::sentinel, listener) {}
+
+Sentinels::Sentinels(const StoreConf& store, Owner& owner)
+    : store_(store),
+      subject_("the sentinels of \"" + store.name + "\""),
+      owner_(owner),
+      masters_(store.shards.size()),
+      silence_(subject_, "answer again") {}
+
+void Sentinels::ask(const Topology& known) noexcept {
+    try {
+        begin_round(known);
+    } catch (...) {
+        return;  // without memory: the next round may do better
+    }
+    if (!std::exchange(heard_, false) && unanswered_ == 0) {
+        silence_.failed("do not answer", "their last word holds");
+    }
+    for (const std::unique_ptr<Sentinel>& sentinel : all_) {
+        if (sentinel->node.load() != 0) {
+            continue;  // it owes answers to the round before
+        }
+        for (std::size_t i = 0; i < store_.shards.size(); ++i) {
+            ++unanswered_;
+            if (!SentinelQuery::ask(*this, sentinel->node, SentinelQuery::Kind::master, i,
+                                    store_.shards[i])) {
+                --unanswered_;
+            }
+        }
+    }
+}
+
+/// Judges the round before, and forgets it.
+void Sentinels::begin_round(const Topology& known) {
+    if (all_.empty()) {
+        for (const NodeConf& conf : store_.sentinels) {
+            add(conf);
+        }
+    }
+    if (known.groups.size() == store_.shards.size()) {
+        known_ = known;
+    } else {
+        known_.groups.assign(store_.shards.size(), Group{});
+    }
+    ++rounds_;
+    for (std::size_t i = 0; i < masters_.size(); ++i) {
+        judge(i);
+        masters_[i].votes.clear();
+    }
+}
+
+void Sentinels::on_answer(SentinelQuery::Kind kind, std::size_t shard, Node& node,
+                          const Reply* reply) noexcept {
+    if (kind == SentinelQuery::Kind::master) {
+        --unanswered_;
+    }
+    if (reply == nullptr) {
+        return;
+    }
+    node.served();
+    try {
+        if (complain(node, shard, *reply)) {
+            return;
+        }
+        switch (kind) {
+            case SentinelQuery::Kind::master:
+                take_master(shard, node, *reply);
+                break;
+            case SentinelQuery::Kind::replicas:
+                take_replicas(shard, *reply);
+                break;
+            default:
+                take_peers(*reply);
+                break;
+        }
+    } catch (...) {
+        // without memory: the next round may do better
+    }
+}
+
+/// Logs an answer that is none. True: there is nothing to take from it.
+bool Sentinels::complain(Node& node, std::size_t shard, const Reply& reply) {
+    const Fault fault = fault_of(reply);
+    Sentinel* sentinel = find(node);
+    if (sentinel == nullptr) {
+        return true;  // retired
+    }
+    if (fault == Fault::none) {
+        return false;
+    }
+    const std::string words = server_words("SENTINEL", reply.text_view());
+    const std::string_view text = reply.text_view();
+    if (text.find("No such master") != std::string_view::npos) {
+        sentinel->trouble.failed("cannot be used",
+                                 "it knows no master \"" + store_.shards[shard].master +
+                                     "\": name it in \"shard\" as \"sentinel monitor\" does",
+                                 words);
+    } else if (text.find("unknown command") != std::string_view::npos) {
+        sentinel->trouble.failed("cannot be used",
+                                 "it is no sentinel: name sentinels, which listen on port 26379 by default",
+                                 words);
+    } else if (node.blame(fault, "SENTINEL", reply, Access::read) == Blame::command) {
+        sentinel->trouble.failed("cannot be used", explain(fault), words);
+    }
+    return true;
+}
+
+void Sentinels::take_master(std::size_t shard, Node& node, const Reply& reply) {
+    SentinelMaster master;
+    Sentinel& sentinel = *find(node);
+    if (reply.tree == nullptr || !read_sentinel_master(*reply.tree, master)) {
+        sentinel.trouble.failed("cannot be used", "its answer is none of a sentinel: is it one?");
+        return;
+    }
+    sentinel.trouble.ended();
+    silence_.ended();
+    heard_ = true;
+    const Group& group = known_.groups[shard];
+    if (master.failing_over && master.config_epoch != group.epoch) {
+        return;  // it has the epoch of the next master already, and still the address of this one
+    }
+    std::vector<Vote>& votes = masters_[shard].votes;
+    votes.push_back({&node, master.address, master.config_epoch});
+    if (group.primary.port == 0 || master.config_epoch > group.epoch) {
+        accept(shard, Vote(votes.back()));
+    }
+    if (group.primary == master.address && group.epoch == master.config_epoch) {
+        ask_further(shard, node);
+    }
+}
+
+/// Asks a sentinel that knows the present master for more.
+void Sentinels::ask_further(std::size_t shard, Node& node) noexcept {
+    Master& master = masters_[shard];
+    if (master.replicas_asked == 0 || ngx_current_msec - master.replicas_asked >= replicas_interval) {
+        master.replicas_asked = ngx_current_msec;
+        SentinelQuery::ask(*this, node, SentinelQuery::Kind::replicas, shard, store_.shards[shard]);
+    }
+    if (asked_peers_ == 0 || rounds_ - asked_peers_ >= peers_rounds) {
+        asked_peers_ = rounds_;
+        SentinelQuery::ask(*this, node, SentinelQuery::Kind::peers, shard, store_.shards[shard]);
+    }
+}
+
+/// What more than half of all sentinels said in this round counts, whatever was known.
+void Sentinels::judge(std::size_t shard) {
+    const std::vector<Vote>& votes = masters_[shard].votes;
+    for (const Vote& vote : votes) {
+        const auto same = [&vote](const Vote& other) {
+            return other.primary == vote.primary && other.epoch == vote.epoch;
+        };
+        const auto count = static_cast<std::size_t>(std::count_if(votes.begin(), votes.end(), same));
+        const Group& group = known_.groups[shard];
+        if (2 * count > all_.size() && (group.primary != vote.primary || group.epoch != vote.epoch)) {
+            accept(shard, Vote(vote));
+            return;
+        }
+    }
+}
+
+/// The new master's replicas are those of before, without itself, until the sentinels name them: one that is
+/// down, or still thinks that it is the master, they will leave out.
+void Sentinels::accept(std::size_t shard, const Vote& vote) {
+    Group& group = known_.groups[shard];
+    const ShardConf& conf = store_.shards[shard];
+    if (group.primary != vote.primary) {
+        ngx_log_error(
+            NGX_LOG_NOTICE, ngx_cycle->log, 0,
+            "rate limit: sentinels name %s as the primary of shard \"%s\" of \"%s\", config-epoch %uL%s%s",
+            vote.primary.text().c_str(), conf.name.c_str(), store_.name.c_str(), vote.epoch,
+            group.primary.port != 0 ? "; before it was " : "",
+            group.primary.port != 0 ? group.primary.text().c_str() : "");
+    }
+    group.name = conf.master;
+    group.primary = vote.primary;
+    group.epoch = vote.epoch;
+    group.replicas.erase(std::remove(group.replicas.begin(), group.replicas.end(), vote.primary),
+                         group.replicas.end());
+    masters_[shard].replicas_asked = 0;
+    owner_.on_found(known_);
+}
+
+void Sentinels::take_replicas(std::size_t shard, const Reply& reply) {
+    std::vector<Endpoint> fit;
+    if (reply.tree == nullptr || !read_sentinel_replicas(*reply.tree, fit)) {
+        return;
+    }
+    Group& group = known_.groups[shard];
+    fit.erase(std::remove(fit.begin(), fit.end(), group.primary), fit.end());
+    std::sort(fit.begin(), fit.end());
+    if (fit != group.replicas) {
+        group.replicas.swap(fit);
+        owner_.on_found(known_);
+    }
+}
+
+/// Sentinels that are named and not known yet are asked from the next round on.
+void Sentinels::take_peers(const Reply& reply) {
+    std::vector<Endpoint> peers;
+    if (reply.tree == nullptr || !read_sentinel_peers(*reply.tree, peers)) {
+        return;
+    }
+    for (const Endpoint& peer : peers) {
+        const NodeConf conf = discovered_node(peer);
+        const bool known = std::any_of(all_.begin(), all_.end(), [&](const std::unique_ptr<Sentinel>& other) {
+            return other->node.is_at(conf);
+        });
+        if (!known && all_.size() < most_sentinels) {
+            add(conf);
+        }
+    }
+}
+
+void Sentinels::add(const NodeConf& conf) {
+    all_.push_back(std::make_unique<Sentinel>(store_, conf, static_cast<Node::Listener&>(*this)));
+}
+
+Sentinels::Sentinel* Sentinels::find(const Node& node) noexcept {
+    const auto found = std::find_if(all_.begin(), all_.end(), [&node](const std::unique_ptr<Sentinel>& each) {
+        return &each->node == &node;
+    });
+    return found != all_.end() ? found->get() : nullptr;
+}
+
+void Sentinels::hang_up() noexcept {
+    for (std::unique_ptr<Sentinel>& sentinel : all_) {
+        Node& node = sentinel->node;
+        try {
+            leaving_.push_back(std::move(sentinel));
+            node.retire();
+        } catch (...) {
+            sentinel.reset();  // its connection ends at once
+        }
+    }
+    all_.clear();
+    for (Master& master : masters_) {
+        master = Master{};
+    }
+    asked_peers_ = 0;
+    heard_ = true;
+}
+
+void Sentinels::destroy_ended() noexcept {
+    const auto ended = [](const std::unique_ptr<Sentinel>& sentinel) { return sentinel->node.at_end(); };
+    leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), ended), leaving_.end());
+}
+
+void Sentinels::shut_down() noexcept {
+    for (const auto* sentinels : {&all_, &leaving_}) {
+        for (const std::unique_ptr<Sentinel>& sentinel : *sentinels) {
+            sentinel->node.shut_down();
+        }
+    }
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/topology/topology.h"
+#include "ngx/base/timer.h"
+#include "ngx/topology/sentinel_query.h"
+#include "ngx/wire/node.h"
+#include "ngx/wire/outage_log.h"
+
+namespace rate_limit {
+
+struct SentinelMaster;
+
+/// The sentinels of one store: those of the configuration, and those that they name. The worker that has the
+/// turn asks all of them in rounds where each shard's master is.
+///
+/// What a sentinel says with a higher config-epoch than is known counts at once, as only a majority of
+/// sentinels can begin an epoch. What differs with the same epoch or a lower one counts if more than half of
+/// all sentinels say it in one round: it does after a SENTINEL RESET, and never if one of them has slept.
+class Sentinels final : private Node::Listener, private SentinelQuery::Owner {
+public:
+    class Owner {
+    public:
+        /// Another master or other replicas than were known.
+        virtual void on_found(const Topology& topology) noexcept = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    Sentinels(const StoreConf& store, Owner& owner);
+    Sentinels(const Sentinels&) = delete;
+    Sentinels& operator=(const Sentinels&) = delete;
+
+    /// Begins a round. `known`: what is published, perhaps by another worker.
+    void ask(const Topology& known) noexcept;
+
+    /// Closes the connections: another worker asks from now on.
+    void hang_up() noexcept;
+
+    void shut_down() noexcept;
+
+private:
+    /// One sentinel, and what is wrong with its answers.
+    struct Sentinel {
+        Sentinel(const StoreConf& store, const NodeConf& conf, Node::Listener& listener);
+
+        const std::string subject;
+        OutageLog trouble;
+        Node node;
+    };
+
+    /// What one sentinel says in this round.
+    struct Vote {
+        const Node* by = nullptr;
+        Endpoint primary;
+        std::uint64_t epoch = 0;
+    };
+
+    /// What there is to know of one shard.
+    struct Master {
+        std::vector<Vote> votes;        // of this round
+        ngx_msec_t replicas_asked = 0;  // when; 0: not since the master changed
+    };
+
+    void on_usable(Node& /*node*/) noexcept override {}
+    void on_unusable(Node& /*node*/) noexcept override {}
+    void on_demoted(Node& /*node*/) noexcept override {}
+    void on_end(Node& /*node*/) noexcept override { ends_.set_to_end_of_turn(); }
+    void on_answer(SentinelQuery::Kind kind, std::size_t shard, Node& node,
+                   const Reply* reply) noexcept override;
+
+    void begin_round(const Topology& known);
+    void take_master(std::size_t shard, Node& node, const Reply& reply);
+    void take_replicas(std::size_t shard, const Reply& reply);
+    void take_peers(const Reply& reply);
+    void ask_further(std::size_t shard, Node& node) noexcept;
+    void judge(std::size_t shard);
+    void accept(std::size_t shard, const Vote& vote);
+    bool complain(Node& node, std::size_t shard, const Reply& reply);
+    Sentinel* find(const Node& node) noexcept;
+    void add(const NodeConf& conf);
+    void destroy_ended() noexcept;
+
+    const StoreConf& store_;
+    const std::string subject_;
+    Owner& owner_;
+    Topology known_;
+    std::vector<Master> masters_;  // same indexes as the shards
+    std::vector<std::unique_ptr<Sentinel>> all_;
+    std::vector<std::unique_ptr<Sentinel>> leaving_;  // retired
+    std::size_t unanswered_ = 0;                      // queries of any round
+    bool heard_ = true;                               // some sentinel has answered in this round
+    std::size_t asked_peers_ = 0;                     // the round in which they were last asked for
+    std::size_t rounds_ = 0;
+    OutageLog silence_;
+    Timer ends_{this, [](void* self) noexcept { static_cast<Sentinels*>(self)->destroy_ended(); },
+                Timer::Worker::leaves};
+};
+
+}  // namespace rate_limit
