@@ -131,7 +131,8 @@ subtest 'Redis' => sub {
     is $kept->restart->cmd('GET', 'a'), 1, 'kept by its log';
     is $kept->cmd('AUTH', 'bob', 'b'), 'OK';
 
-    my @wrappers = map { write_text(test_folder() . "/server-$_", "#!/bin/sh\nexec redis-server \"\$@\" --proc-title-template $_\n") } 1, 2;
+    my $wrapper  = "#!/bin/sh\nexec redis-server \"\$@\" --proc-title-template";
+    my @wrappers = map { write_text(test_folder() . "/server-$_", "$wrapper $_\n") } 1, 2;
     chmod 0755, @wrappers;
     local $ENV{REDIS_SERVER} = $wrappers[0];
     my @titles = map { $_->cmd('CONFIG', 'GET', 'proc-title-template')->[1] } RateLimit::Redis->start,
@@ -171,6 +172,30 @@ subtest 'a fake Redis' => sub {
     $fake->restart;
     delete $client->{connection};
     is $client->cmd('PING'), 'PONG', 'back';
+};
+
+subtest 'a fake of Sentinel and of a cluster' => sub {
+    my $fake = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+        return nested(['name', 'mymaster', 'port', 7000]) if $words->[0] eq 'sentinel';
+        return error('MOVED 5 127.0.0.1:7001') if $words->[0] eq 'hmget';
+        return cluster_slots([0, 5, '::1:7000', [undef, 7001, 'x', ['hostname', 'a.test']]], [6, 16_383, ['', 7002, 'y']])
+            if $words->[0] eq 'cluster';
+        return fallback($words);
+    });
+    my $client = bless {port => $fake->port}, 'RateLimit::Redis';
+    my ($fields, $moved, $asking, $slots) =
+        $client->pipeline(['SENTINEL', 'MASTER', 'mymaster'], ['HMGET', 'k'], ['ASKING'], ['CLUSTER', 'SLOTS']);
+    is_deeply $fields, ['name', 'mymaster', 'port', 7000];
+    is "$moved", 'MOVED 5 127.0.0.1:7001';
+    is $asking, 'OK';
+    is_deeply $slots, [
+        [0, 5, ['::1', 7000, sprintf '%040d', 7000], [undef, 7001, 'x', ['hostname', 'a.test']]],
+        [6, 16_383, ['', 7002, 'y']],
+    ];
+    my $http = RateLimit::HTTP->new(port => $fake->port);
+    $http->send(RateLimit::RESP::encode('CLUSTER', 'SLOTS'));
+    wait_until { !$http->quiet(0.01) };
+    like $http->{buffer}, qr/^\*2\r\n\*4\r\n:0\r\n:5\r\n\*3\r\n\$3\r\n::1\r\n:7000\r\n\$40\r\n/, 'numbers are numbers';
 };
 
 subtest 'a proxy' => sub {

@@ -9,7 +9,9 @@ subtest 'one primary' => sub {
     is $set->address_of, $old->address, 'the first server is the primary';
     is_deeply [map { $_->port } $set->primary, $set->replicas], [map { $_->port } $old, @replicas];
     is_deeply [map { $_->word('mymaster') } $set->sentinels], [($old->address) x 3], 'all sentinels say so';
-    is_deeply [map { $_->word('other') } $set->sentinels], [('') x 3], 'and know no other';
+    my @known = map { @{$_->about('mymaster')}{qw(num-slaves num-other-sentinels flags)} } $set->sentinels;
+    is_deeply \@known, [(2, 2, 'master') x 3], 'and know all';
+    is_deeply [map { $_->word('other') } $set->sentinels], [('') x 3], 'and know of no other';
     is $old->cmd('SET', 'a', 1), 'OK', 'replicas are enough to write';
     is $_->wait_synced->cmd('GET', 'a'), 1, 'a replica has it' for @replicas;
     like $set->block('main', 'weight 2;'),

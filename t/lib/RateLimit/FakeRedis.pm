@@ -14,8 +14,11 @@ package RateLimit::FakeRedis;
 #
 # A handler runs in another process: it sees the test's variables as they were at start, and learns of
 # changes by set() and state(). It returns bytes; encoders: simple('OK'), nil, integer(N), bulk(TEXT),
-# error(TEXT), array(VALUES), hmget(USED, RESET). See RateLimit::Server for hold, later, send and close.
-# fallback($words) answers as a fresh Redis does: PING, AUTH, SELECT, CLIENT, READONLY, HELLO (an error).
+# error(TEXT), array(ENCODED), hmget(USED, RESET). See RateLimit::Server for hold, later, send and close.
+# fallback($words) answers as a fresh Redis does: PING, AUTH, SELECT, CLIENT, READONLY, ASKING, HELLO (an error).
+#   nested(['a', undef, ['b']])                # texts in arrays in arrays, as SENTINEL answers them
+#   cluster_slots([0, 99, '127.0.0.1:7000', [undef, 7001, 'id']], ...)     # first and last slot, the primary, replicas: host:port,
+#                                              # or [host, port, id, further items], to the byte
 
 # Handlers that serve several tests:
 #   reading(USED, RESET)      # answers each read so, and nothing else
@@ -33,7 +36,7 @@ use parent 'RateLimit::Server';
 use Exporter 'import';
 use RateLimit::RESP;
 
-our @EXPORT = qw(simple nil integer bulk error array hmget fallback reading holding_reads taking reserving);
+our @EXPORT = qw(simple nil integer bulk error array nested cluster_slots hmget fallback reading holding_reads taking reserving);
 
 sub reading (@window) {
     return sub ($words, $conn) { return $words->[0] eq 'hmget' ? hmget(@window) : fallback($words) };
@@ -74,11 +77,27 @@ sub bulk ($text)      { return RateLimit::RESP::reply("$text") }
 sub error ($text)     { return "-$text\r\n" }
 sub array (@encoded)  { return '*' . @encoded . "\r\n" . join '', @encoded }
 sub hmget (@values)   { return RateLimit::RESP::reply([@values]) }
+sub nested ($value)   { return RateLimit::RESP::reply($value) }
+
+sub cluster_slots (@ranges) {
+    my @encoded;
+    for my $range (@ranges) {
+        my ($first, $last, @nodes) = @$range;
+        push @encoded, array(integer($first), integer($last), map { slots_node($_) } @nodes);
+    }
+    return array(@encoded);
+}
+
+# An address without an id gets one: Redis always sends 40 digits.
+sub slots_node ($node) {
+    my ($host, $port, $id, @more) = ref $node ? @$node : $node =~ /^(.*):(\d+)$/;
+    return array(nested($host), integer($port), bulk($id // sprintf '%040d', $port), map { nested($_) } @more);
+}
 
 sub fallback ($words) {
     my $command = lc $words->[0];
     return "+PONG\r\n" if $command eq 'ping';
-    return simple('OK') if grep { $command eq $_ } qw(auth select client readonly);
+    return simple('OK') if grep { $command eq $_ } qw(auth select client readonly asking);
     return error("ERR unknown command '$words->[0]'");
 }
 
