@@ -91,7 +91,7 @@ valgrind_tests := $(addprefix t/,modes/check_charge/check_then_charge.t request/
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
-.PHONY: all module deps hiredis run demo test unit prove bench bench-shards bench-accuracy bench-table bench-plot versions sanitize valgrind fuzz fuzzers \
+.PHONY: all module deps hiredis run demo test unit prove bench bench-shards bench-accuracy bench-table bench-plot versions servers sanitize valgrind fuzz fuzzers \
     lint format-check layer-check tidy install uninstall clean distclean help FORCE
 .DELETE_ON_ERROR:
 
@@ -106,6 +106,7 @@ help:
 	@echo 'make test       unit tests, then real nginx and redis-server processes'
 	@echo 'make unit, make prove [T=t/x.t]   one half of it, against what is installed'
 	@echo 'make versions   a few tests with another nginx (SUITE=$(SUITE), a Debian release or a source tree)'
+	@echo 'make servers    fetches other versions of Redis and Valkey; REDIS_SERVER=one of them make prove'
 	@echo 'make sanitize   the tests, with nginx and module built with AddressSanitizer and UBSan'
 	@echo 'make bench      side by side: plain nginx, limit_req, Lua, this module; writes docs/benchmarks.md; OTHER_MODULE=another build of it'
 	@echo 'make bench-shards  the last part of it alone: one, four and eight shards, with few keys and with many'
@@ -199,6 +200,9 @@ versions:
 	NGINX_BINARY='$(nginx)' tools/nginx '$(SUITE)' '$(DEPS)/$(other)'
 	+@$(MAKE) --no-print-directory prove BUILD='$(BUILD)/$(other)' NGINX='$(DEPS)/$(other)/src/objs/nginx' \
 	    NGINX_SRC='$(DEPS)/$(other)/src' T='$(or $(T),$(version_tests))'
+
+servers:
+	@tools/servers '$(BUILD)/servers'
 
 sanitize: export ASAN_OPTIONS := detect_leaks=0:detect_odr_violation=0:print_legend=0
 sanitize: export UBSAN_OPTIONS := print_stacktrace=1
@@ -308,7 +312,7 @@ clean:
 	rm -rf $(addprefix $(BUILD)/,obj unit nginx generated tidy sanitized valgrind fuzz bench bench.md $(other)) $(module)
 
 distclean: clean
-	rm -rf $(DEPS)/hiredis $(DEPS)/nginx-sanitized $(DEPS)/$(other)
+	rm -rf $(DEPS)/hiredis $(DEPS)/nginx-sanitized $(DEPS)/$(other) $(BUILD)/servers
 	for dir in $(DEPS) $(BUILD); do if [ -d "$$dir" ]; then rmdir --ignore-fail-on-non-empty "$$dir"; fi; done
 
 -include $(objects:.o=.d) $(unit_objects:.o=.d) $(fuzz_objects:.o=.d)
