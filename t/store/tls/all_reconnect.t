@@ -1,0 +1,49 @@
+# Where a server drops the connections of many workers, or restarts, all are connected again within 3 s, and each by one handshake:
+# none is given up because the others wait for theirs.
+
+use RateLimit::Test;
+
+use constant {MACHINES => 2, WORKERS => 16};
+
+my $authority = RateLimit::Certificates->authority('ours');
+my $redis     = RateLimit::Redis->start(tls => $authority->issue('server', 'IP:127.0.0.1'));
+my $count     = MACHINES * WORKERS;
+my @machines  = map { RateLimit::Nginx->start(
+    workers => WORKERS,
+    http    => "rate_limit_redis main { shard a primary=@{[$redis->address]}; check_timeout 9s; connect_timeout 3s; fresh off;
+        ssl on; ssl_trusted_certificate @{[$authority->file]}; }
+        server { listen 127.0.0.1:%%PORT%% reuseport; rate_limit_key k; rate_limit 100000000r/h store=main; rate_limit_log_level info;
+            add_header X-Worker \$pid always; location / { } }",
+) } 1 .. MACHINES;
+
+# Some requests for each machine; whoever gets one connects.
+my sub ask () { return map { $_->parallel(connections => 4 * WORKERS, requests => 4 * WORKERS, keepalive => 0, uri => '/x') } @machines }
+my sub connected () { return scalar grep { /laddr=\S+:@{[$redis->tls_port]} / } split /\n/, $redis->cmd('CLIENT', 'LIST', 'TYPE', 'normal') }
+my sub made () { return $redis->info('stats')->{total_connections_received} }
+
+my %workers;
+wait_until { $workers{$_->header('X-Worker')} = 1 for ask(); keys %workers == $count } what => 'every worker to have served';
+wait_until { connected() == $count } what => 'their connections';
+
+my sub all_back ($what, $before) {
+    my $begun = monotonic();
+    wait_until { ask(); connected() == $count } what => "connections of all workers, $what";
+    my $took = monotonic() - $begun;
+    cmp_ok $took, '<', patience(3), sprintf '%s: %d workers are connected again after %.2f s', $what, $count, $took;
+    is made() - $before, $count, 'with one handshake each';
+    return;
+}
+for my $round (1 .. 3) {
+    my $before = made();
+    $redis->drop_clients;
+    all_back("dropped, $round", $before);
+}
+$redis->kill;
+wait_until { ask(); !grep { !$_->count_log(qr/is down/) } @machines } what => 'the outage to be noticed';
+$redis->launch;
+wait_until { eval { $redis->cmd('PING') } } what => 'the server';
+all_back('restarted', 1);    # the test's own came first
+$_->stop for @machines;
+is sum0(map { $_->count_log(qr/TLS handshake took longer/) } @machines), 0, 'no handshake was given up';
+
+done;
