@@ -8,6 +8,14 @@ namespace rate_limit {
 Addresses::Addresses(const StoreConf& store, const NodeConf& node, Owner& owner)
     : store_(store), node_(node), owner_(owner), all_(node.addresses) {}
 
+const char* Addresses::reason_of_round(const char* reason, bool broke_handshake) noexcept {
+    if (broke_handshake) {
+        ngx_cpystrn(reinterpret_cast<u_char*>(broken_handshake_),
+                    reinterpret_cast<u_char*>(const_cast<char*>(reason)), sizeof broken_handshake_);
+    }
+    return broken_handshake_[0] != '\0' ? broken_handshake_ : reason;
+}
+
 bool Addresses::resolve() noexcept {
     if (resolving_ != nullptr) {
         return true;

@@ -34,7 +34,14 @@ public:
     const Address& current() const noexcept { return all_[at_ % all_.size()]; }
 
     /// From here on each address is tried once, the current one first.
-    void begin_round() noexcept { tried_ = 0; }
+    void begin_round() noexcept {
+        tried_ = 0;
+        broken_handshake_[0] = '\0';
+    }
+
+    /// Why no address would do: the reason of the last, or that for which TLS failed with one of them. An
+    /// address that cannot be reached says less than that, which has to be mended. Good until the next round.
+    const char* reason_of_round(const char* reason, bool broke_handshake) noexcept;
 
     /// The current one has failed. False when all have been tried in this round.
     bool next_of_round() noexcept {
@@ -61,8 +68,9 @@ private:
     const NodeConf& node_;
     Owner& owner_;
     std::vector<Address> all_;
-    std::size_t at_ = 0;     // modulo their number
-    std::size_t tried_ = 0;  // in this round
+    std::size_t at_ = 0;               // modulo their number
+    std::size_t tried_ = 0;            // in this round
+    char broken_handshake_[256] = "";  // in this round; empty: none
     ngx_resolver_ctx_t* resolving_ = nullptr;
 };
 

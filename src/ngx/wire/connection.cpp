@@ -91,6 +91,7 @@ void Connection::record_trees() {
 }
 
 const char* Connection::open(const Address& address, ngx_log_t* log) noexcept {
+    broke_handshake_ = false;
     redisAsyncContext* context = start_connecting(address);
     if (context == nullptr) {
         return "no memory";
@@ -403,6 +404,7 @@ void Connection::gone(void* opaque) noexcept {
         self.keep_error(self.context_->c);
         reason = self.tls_ && *self.tls_->failure() != '\0' ? self.tls_->failure() : self.error_;
     }
+    self.broke_handshake_ = self.shakes_hands();
     self.context_ = nullptr;
     self.reason_ = nullptr;
     self.reached_ = false;

@@ -57,6 +57,9 @@ public:
     /// The socket is connected, and TLS is not there yet.
     bool shakes_hands() const noexcept { return reached_ && !connected_; }
 
+    /// The last connection ended in its TLS handshake. Good until open().
+    bool broke_handshake() const noexcept { return broke_handshake_; }
+
     /// Queues one command. False when the connection takes no more, and then there is no answer to it.
     bool send(std::string_view command) noexcept;
 
@@ -108,6 +111,7 @@ private:
     std::optional<TlsStream> tls_;  // none: clear text
     bool reached_ = false;          // the socket is connected
     bool connected_ = false;        // commands may be sent
+    bool broke_handshake_ = false;
     bool flushing_ = false;
     std::size_t waiting_ = 0;  // commands without an answer: as many as the owner has in its queue
     ngx_event_t flush_{};

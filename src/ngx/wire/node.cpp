@@ -107,7 +107,7 @@ void Node::try_address() noexcept {
             return;
         }
         if (!addresses_.next_of_round()) {
-            mark_down(reason);
+            mark_down(addresses_.reason_of_round(reason, connection_.broke_handshake()));
             return;
         }
     }
@@ -401,9 +401,12 @@ void Node::on_closed(const char* reason) noexcept {
         }
         return;
     }
-    if (state_ == State::connecting && !ended_ && !retired_ && !quiet_ && addresses_.next_of_round()) {
-        try_address();
-        return;
+    if (state_ == State::connecting) {
+        reason = addresses_.reason_of_round(reason, connection_.broke_handshake());
+        if (!ended_ && !retired_ && !quiet_ && addresses_.next_of_round()) {
+            try_address();
+            return;
+        }
     }
     if (state_ == State::greeting || state_ == State::suspended) {
         addresses_.skip();  // this address takes connections and does not answer
