@@ -58,6 +58,14 @@ ssize_t write_some(redisContext* context) noexcept {
     return static_cast<ssize_t>(written);
 }
 
+/// As certificates and SNI have a name: the dot that ends an absolute one belongs to DNS.
+std::string without_final_dot(std::string name) {
+    if (!name.empty() && name.back() == '.') {
+        name.pop_back();
+    }
+    return name;
+}
+
 /// hiredis's own functions for what is not reading and writing; `close` is among them from 1.1 on.
 const redisContextFuncs& functions(const redisContextFuncs& of_hiredis) noexcept {
     static const redisContextFuncs ours = [&of_hiredis] {
@@ -72,7 +80,7 @@ const redisContextFuncs& functions(const redisContextFuncs& of_hiredis) noexcept
 }  // namespace
 
 TlsStream::TlsStream(const TlsConf& conf, const std::string& peer)
-    : conf_(conf), peer_(conf.name.empty() ? peer : conf.name) {
+    : conf_(conf), peer_(without_final_dot(conf.name.empty() ? peer : conf.name)) {
     log_.log_level = NGX_LOG_INFO;
     log_.writer = capture;
     log_.wdata = this;

@@ -19,7 +19,8 @@ class TlsStream {
 public:
     enum class Handshake : unsigned char { goes_on, done, failed };
 
-    /// `peer`: what the certificate has to be for, a name or an IP address. Both outlive the stream.
+    /// `peer`: what the certificate has to be for, unless `conf` names that: a host name, with or without a
+    /// final dot, or an IP address. `conf` outlives the stream.
     TlsStream(const TlsConf& conf, const std::string& peer);
     ~TlsStream() { forget_session(); }
     TlsStream(const TlsStream&) = delete;
@@ -51,8 +52,8 @@ private:
     void forget_session() noexcept;
 
     const TlsConf& conf_;
-    const std::string& peer_;
-    ngx_log_t log_{};  // where nginx's layer writes: into failure_
+    const std::string peer_;  // without the final dot
+    ngx_log_t log_{};         // where nginx's layer writes: into failure_
     char failure_[256] = "";
     Address address_{};          // of the present connection
     Address session_address_{};  // of the server that gave the session

@@ -1,4 +1,4 @@
-# The server is told by which name it is reached (SNI), if that is a name: RFC 6066 has no addresses there.
+# The server is told by which name it is reached (SNI), if that is a name: RFC 6066 has no addresses there, and no dot at the end.
 
 use RateLimit::Test;
 
@@ -8,6 +8,7 @@ my $server    = $authority->issue('server', 'DNS:localhost,DNS:redis.example.tes
 for (
     ['127.0.0.1', '', undef],
     ['localhost', '', 'localhost'],
+    ['127.0.0.1', 'ssl_name redis.example.test.;', 'redis.example.test'],
     ['127.0.0.1', 'ssl_name redis.example.test;', 'redis.example.test'],
     ['localhost', 'ssl_name 127.0.0.1;', undef],
 ) {
