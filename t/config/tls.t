@@ -39,6 +39,17 @@ my @bad = (
 );
 refuses("rate_limit_redis main { $shard; $_->[0]; } $server", $_->[1], $_->[2], $_->[0]) for @bad;
 
+# What may be a key, or have the PIN of one, is not repeated: neither by this module nor by nginx.
+my $secret = 'MC4CAQAwBQYDK2VwBCIEIJ';
+for my $directive ('ssl_trusted_certificate', 'ssl_certificate', 'ssl_certificate_key') {
+    for my $value ("data:$secret", "data:-----BEGIN PRIVATE KEY-----\\n$secret", "engine:pkcs11:pin-value=$secret", "store:pkcs11:pin-value=$secret",
+        "-----BEGIN PRIVATE KEY-----\\n$secret", "-----BEGIN PRIVATE KEY----- $secret", "\\n$secret") {
+        my ($code, $output) = RateLimit::Nginx->test_config(http => "rate_limit_redis main { $shard; ssl on;\n$directive \"$value\"; } $server");
+        like $output, qr/\[emerg\].*"$directive" takes the name of a file: .* in \S*nginx\.conf:\d+/, "refused: $directive with " . $value =~ s/$secret/.../r;
+        unlike $output, qr/\Q$secret/, 'without its text';
+    }
+}
+
 # nginx's own line says why, ours where and what to do.
 for ((map { my $file = $_; (
         ["ssl_trusted_certificate $file", qr/"ssl_trusted_certificate .*" cannot be used \(the line before says why\): name a file of CA certificates in PEM/],

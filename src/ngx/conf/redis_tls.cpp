@@ -23,6 +23,16 @@ char* refuse_file(ngx_conf_t* cf, const char* directive, const NamedFile& named,
     return failed;
 }
 
+/// What nginx's own directives take instead of a file, or a certificate or key itself.
+bool is_no_file(std::string_view value) noexcept {
+    for (const std::string_view scheme : {"data:", "engine:", "store:", "-----BEGIN"}) {
+        if (value.substr(0, scheme.size()) == scheme) {
+            return true;
+        }
+    }
+    return value.find('\n') != std::string_view::npos;
+}
+
 bool is_named(const NamedFile& named) noexcept {
     return named.path.len != 0;
 }
@@ -164,6 +174,14 @@ char* set_ssl_file(ngx_conf_t* cf, NamedFile& file) {
     const ngx_str_t* words = words_of(cf);
     if (words[1].len == 0) {
         return refuse(cf, "\"%V\" is empty: name a file, or remove the line", &words[0]);
+    }
+    if (is_no_file(view(words[1]))) {
+        // The error does not repeat the text, which may be a key, or have the PIN of one.
+        return refuse(
+            cf,
+            "\"%V\" takes the name of a file: what nginx takes elsewhere as \"data:\", \"engine:\" or "
+            "\"store:\" has to be in one, in PEM",
+            &words[0]);
     }
     file = {words[1], cf->conf_file->file.name, cf->conf_file->line};
     return NGX_CONF_OK;
