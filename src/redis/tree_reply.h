@@ -18,8 +18,9 @@ class TreeReply {
 public:
     static constexpr std::size_t max_depth = 5;         ///< of arrays within arrays; the outermost one counts
     static constexpr std::size_t max_values = 500'000;  ///< arrays and what is in them
-    static constexpr std::size_t max_text = 16 * 1024 * 1024;  ///< bytes, of all texts together
-    static constexpr std::size_t most_kept = 1024 * 1024;      ///< bytes that stay allocated between replies
+    static constexpr std::size_t max_text = std::size_t{16} * 1024 * 1024;  ///< bytes, of all texts together
+    static constexpr std::size_t most_kept =
+        std::size_t{1024} * 1024;  ///< bytes that stay allocated between replies
 
     enum class Kind : std::uint8_t { nil, integer, bulk, status, error, array };
 
