@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <new>
-#include <vector>
+#include <optional>
 
 #include "core/machine/note_walk.h"
 #include "ngx/base/log_throttle.h"
@@ -68,28 +68,49 @@ Round& the_round() noexcept {
     return round;
 }
 
-/// A shard of the configuration, of which this worker may know no Store yet.
+/// Where what a record names belongs, in a store of which this worker may know nothing yet.
 struct Place {
-    std::uint64_t digest;
     StoreConf* conf;
-    std::size_t index;
+    Route route;
 
-    bool known() const noexcept { return conf->live != nullptr; }
     Shard* get() const noexcept {
         Store* store = live_store(*conf);
-        return store != nullptr ? store->shards()[index].get() : nullptr;
+        return store != nullptr ? &store->at(route) : nullptr;
     }
 };
-using Places = std::vector<Place>;
 
-Places places_of(const MainConf& main) {
-    Places places;
+/// None: it is not configured any more.
+std::optional<Place> find_place(const MainConf& main, std::uint64_t digest) noexcept {
     for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
-        for (std::size_t shard = 0; shard < store->shards.size(); ++shard) {
-            places.push_back({shard_digest(store->name, store->shards[shard].name), store, shard});
+        Route route = 0;
+        if (store->routes.find(digest, route)) {
+            return Place{store, route};
         }
     }
-    return places;
+    return std::nullopt;
+}
+
+/// Calls fn(Shard*, waits) for each shard: `waits` says that the zone has charges for it, or for any of its
+/// cluster. The shard is null where that is not so and this worker has not used its store yet.
+template <typename Fn>
+void for_each_shard(const MainConf& main, Zone& zone, Fn&& fn) noexcept {
+    for (StoreConf* conf : Elements<StoreConf*>(main.stores)) {
+        const Routes& routes = conf->routes;
+        const Route count = routes.has_slots() ? 1 : static_cast<Route>(routes.size());
+        for (Route route = 0; route < count; ++route) {
+            const bool waits = zone.debt_counts().of(Routes::counted_as(routes.digest_of(route))) != 0;
+            Store* store = waits ? live_store(*conf) : conf->live;
+            if (store == nullptr) {
+                fn(static_cast<Shard*>(nullptr), waits);
+            } else if (!routes.has_slots()) {
+                fn(&store->at(route), waits);
+            } else {
+                for (const auto& shard : store->shards()) {
+                    fn(shard.get(), waits);
+                }
+            }
+        }
+    }
 }
 
 /// What there is to do for charges and their answers, of all shards.
@@ -100,14 +121,12 @@ struct Sending {
     std::size_t under_way = 0;
 };
 
-Sending send_for_all_shards(const Places& places, Zone& zone, bool search) noexcept {
+Sending send_for_all_shards(const MainConf& main, Zone& zone, bool search) noexcept {
     Sending sending;
-    for (const Place& place : places) {
-        const bool waits = zone.debt_counts().of(place.digest) != 0;
-        Shard* shard = waits || place.known() ? place.get() : nullptr;
+    for_each_shard(main, zone, [&](Shard* shard, bool waits) {
         if (shard == nullptr) {
             sending.able = true;
-            continue;
+            return;
         }
         Charges& charges = shard->charges();
         if (search) {
@@ -121,7 +140,7 @@ Sending send_for_all_shards(const Places& places, Zone& zone, bool search) noexc
         sending.able = sending.able || primary.usable();
         sending.waiting = sending.waiting || (waits && primary.suspended());
         sending.under_way += charges.under_way();
-    }
+    });
     return sending;
 }
 
@@ -138,7 +157,7 @@ void drop_closed(Zone& zone, const Noted& seen, Millis now) noexcept {
         }
     });
     if (gone) {
-        zone.debt_counts().remove(seen.shard);
+        zone.debt_counts().remove(Routes::counted_as(seen.shard));
         the_round().dropped += dropped;
         the_round().drop_log.tell(ngx_cycle->log);
     }
@@ -151,21 +170,19 @@ void forget(Zone& zone, const Noted& seen, Millis now) noexcept {
     });
 }
 
-Looked look_after(Round& round, const Places& places, Zone& zone, const Noted& seen, Millis now) noexcept {
-    const auto found = std::find_if(places.begin(), places.end(),
-                                    [&seen](const Place& each) { return each.digest == seen.shard; });
-    const Place* place = found != places.end() ? &*found : nullptr;
+Looked look_after(Round& round, const MainConf& main, Zone& zone, const Noted& seen, Millis now) noexcept {
+    const std::optional<Place> place = find_place(main, seen.shard);
     if (seen.reset <= now && !waits(seen.kind)) {
         forget(zone, seen, now);
         return Looked::kept;
     }
     if (seen.reset <= now) {
-        if (place == nullptr) {
+        if (!place) {
             drop_closed(zone, seen, now);
         }
-        return place == nullptr ? Looked::kept : Looked::not_at_all;
+        return !place ? Looked::kept : Looked::not_at_all;
     }
-    Shard* shard = place != nullptr ? place->get() : nullptr;
+    Shard* shard = place ? place->get() : nullptr;
     if (shard == nullptr) {
         return Looked::not_at_all;
     }
@@ -180,12 +197,11 @@ Looked look_after(Round& round, const Places& places, Zone& zone, const Noted& s
                                                                            : Looked::kept;
 }
 
-NoteWalk::Turn walk_turn(Round& round, const Places& places, Zone& zone) noexcept {
+NoteWalk::Turn walk_turn(Round& round, const MainConf& main, Zone& zone) noexcept {
     const Millis now = now_millis();
     const NoteWalk::Aim aim = round.stage == Stage::running ? NoteWalk::Aim::due : NoteWalk::Aim::all;
-    const NoteWalk::Turn turn = round.walk.turn(zone.debts(), aim, now, [&](const Noted& seen) {
-        return look_after(round, places, zone, seen, now);
-    });
+    const NoteWalk::Turn turn = round.walk.turn(
+        zone.debts(), aim, now, [&](const Noted& seen) { return look_after(round, main, zone, seen, now); });
     ngx_log_debug3(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0,
                    "rate limit: looked at %uz sets and %uz notes, gave back %uz", turn.sets, turn.looks,
                    turn.refunds);
@@ -202,8 +218,7 @@ bool is_time(ngx_msec_t& last, ngx_msec_t period) noexcept {
 /// What this worker does for all shards in one turn. Returns when to come back.
 ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
     Zone& zone = *main.zone;
-    const Places places = places_of(main);
-    const Sending sending = send_for_all_shards(places, zone, is_time(round.looked_for, interval));
+    const Sending sending = send_for_all_shards(main, zone, is_time(round.looked_for, interval));
 
     const auto ticks = static_cast<std::uint32_t>(ngx_current_msec);
     const bool soon = zone.walk().noted() && sending.able;
@@ -212,7 +227,7 @@ ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
     if (round.walk.idle()) {
         round.walk.begin(zone.walk().take(sets, NoteWalk::sets_a_turn, ticks, period));
     }
-    if (!round.walk.idle() && walk_turn(round, places, zone).tokens) {
+    if (!round.walk.idle() && walk_turn(round, main, zone).tokens) {
         zone.walk().note();
     }
     const bool again = sending.searching || !round.walk.idle();
@@ -233,14 +248,12 @@ ngx_msec_t last_turn(Round& round, const MainConf& main, bool& over) {
         round.stage = Stage::over;
         round.walk.begin(all);
     }
-    const Places places = places_of(main);
-    const Sending sending =
-        send_for_all_shards(places, zone, is_time(round.looked_for, interval_with_tokens));
+    const Sending sending = send_for_all_shards(main, zone, is_time(round.looked_for, interval_with_tokens));
     if (round.stage == Stage::last && sending.under_way >= most_under_way) {
         return last_gap;
     }
     if (!round.walk.idle()) {
-        if (walk_turn(round, places, zone).refunds != 0) {
+        if (walk_turn(round, main, zone).refunds != 0) {
             round.moved = ngx_current_msec;
         }
         if (!round.walk.idle()) {

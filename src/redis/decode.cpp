@@ -177,6 +177,11 @@ Fault fault_of(const Reply& reply) noexcept {
     return Fault::other;
 }
 
+bool is_of_slot(Fault fault) noexcept {
+    return fault == Fault::moved || fault == Fault::ask || fault == Fault::clusterdown ||
+           fault == Fault::tryagain;
+}
+
 bool is_node_fault(Fault fault) noexcept {
     return traits_of(fault).blames != Blames::reply;
 }

@@ -46,6 +46,9 @@ bool is_node_fault(Fault fault) noexcept;
 /// command was a write, the node may still serve reads, and the caller goes on sending it checks.
 bool refuses_writes(Fault fault) noexcept;
 
+/// True for what a cluster's node says of the slot, not of itself: MOVED, ASK, CLUSTERDOWN, TRYAGAIN.
+bool is_of_slot(Fault fault) noexcept;
+
 /// True if the node has certainly not executed the command that it answers so: the caller may send it to
 /// another node, or again, also if it is a charge.
 bool is_refusal(Fault fault) noexcept;

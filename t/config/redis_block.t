@@ -56,7 +56,7 @@ my @bad = (
         "$folder/missing", "$folder/empty", $folder, 'relative/missing' } 'password file:', 'key_digest hmac:'),
     (map { [$_, qr/"\w+" in "rate_limit_redis" takes one value: "\w+ VALUE;"/] }
         'prefix', 'prefix a b', 'username', 'password a b', 'database', 'check_timeout', 'fresh', 'key_digest', 'check_timeout 1s 2s'),
-    ['timeout 5s', qr/unknown directive "timeout" in "rate_limit_redis": it takes shard, sentinel, .* and ssl_verify/],
+    ['timeout 5s', qr/unknown directive "timeout" in "rate_limit_redis": it takes shard, cluster, sentinel, .* and ssl_verify/],
     ['rate_limit 1r/s', qr/unknown directive "rate_limit" in "rate_limit_redis": it takes shard/],
 );
 for my $case (@bad) {

@@ -37,7 +37,7 @@ my @bad = (
         qr/invalid "master=.*" of shard "a": it is the name that the sentinels have for the master, 1 to 128 of A-Z a-z 0-9 _ \. -/] }
         '', 'a/b', 'm' x 129, '$host'),
     ['sentinel', 'sentinel', qr/"sentinel" needs an address: sentinel HOST:PORT …/],
-    ["$both; sentinel 127.0.0.1:2 127.0.0.1:1", '127.0.0.1:2', qr/duplicate sentinel "127.0.0.1:1": name each once/],
+    ["$both; sentinel 127.0.0.1:2 127.0.0.1:1", '127.0.0.1:2', qr/duplicate address "127.0.0.1:1" of "sentinel": name each once/],
     (map { ["sentinel $_; $shard", 'sentinel', qr/ in the address ".*" of "sentinel": write HOST:PORT/] }
         '127.0.0.1:x', ':26379', '[::1'),
     ["sentinel redis://127.0.0.1:1; $shard", 'sentinel', qr/the address of "sentinel" is no URL: write 127.0.0.1:1/],

@@ -1,5 +1,5 @@
 # docs/reference.md: what it documents is what the module has, and the defaults are the module's: directives, those of the
-# store, those that are planned, variables.
+# store, variables.
 
 use RateLimit::Test;
 
@@ -27,15 +27,6 @@ my ($takes) = $told =~ /unknown directive "nothing" in "rate_limit_redis": it ta
 my @block = words($takes // '', qr/(\w+)(?=,| and |$)/);
 is_deeply [words($reference, qr/^#### (\w+)$/m)], \@block, 'so are those of the store';
 documents_directive('####', $_, '') for @block;
-
-my ($planned) = $reference =~ /^### Not available yet\n\n(.*?)\n\n\n/ms;
-my ($later) = map { /not_available\[\] = \{(.*?)\}/s } sources_with(qr/not_available\[\] = /);
-my @later = words($later, qr/"(\w+)"/);
-is_deeply [grep { $_ ne 'rate_limit_redis' } words($planned, qr/`(\w+)`/)], \@later, 'and those that are not available yet';
-for my $directive (@later) {
-    my (undef, $refused) = RateLimit::Nginx->test_config("rate_limit_redis main { $directive x; }");
-    like $refused, qr/"$directive" in "rate_limit_redis" is not available yet/, "$directive is refused";
-}
 
 my @names = map { /ngx_string\("(rate_limit_\w+)"\)/g } sources_with(qr/ngx_http_variable_t \w+\[\] =/);
 is_deeply [words($reference, qr/^\| `\$(\w+)` \|/m)], [words("@names", qr/(\w+)/)], 'so are the variables';

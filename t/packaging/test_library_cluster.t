@@ -34,10 +34,12 @@ subtest 'three primaries with a replica each' => sub {
     $cluster->failover($old, 'TAKEOVER');
     is $cluster->primary_of($keys[0]), $old, 'and back, by force';
 
-    $old->kill;
-    is $cluster->wait_promoted($old), $replica, 'after a kill';
-    $old->restart;
-    is_deeply ports($cluster->wait_ok->replicas_of($keys[0])), ports($old), 'it comes back as a replica';
+    my ($key) = grep { $cluster->primary_of($_) != $old } @keys;
+    my ($lost, $heir) = ($cluster->primary_of($key), $cluster->replicas_of($key));
+    $lost->kill;
+    is $cluster->wait_promoted($lost), $heir, 'after a kill';
+    $lost->restart;
+    is_deeply ports($cluster->wait_ok->replicas_of($key)), ports($lost), 'it comes back as a replica';
 };
 
 subtest 'slots migrate' => sub {

@@ -89,14 +89,14 @@ TEST(Topology, BytesThatNoTopologyHasAreRefused) {
     Topology topology;
     ASSERT_TRUE(decode(start + group, topology)) << "no name, no host, no replica, no slot";
     for (const std::string& bytes : {
-             "\2" + start.substr(1) + group,                    // another format
-             "\1" + huge,                                       // that many groups
-             "\1" + std::string("\x81\0", 2) + group,           // a number with a byte too many
-             start + huge,                                      // a name of that length
-             start + std::string(1, '\0') + beyond,             // an epoch of more than 64 bits
-             start + std::string(1, '\0') + huge.substr(0, 9),  // an epoch without an end
-             start + group.substr(0, 5) + huge + group,         // that many replicas
-             start + group.substr(0, 6) + huge + group,         // that many slots
+             "\2" + start.substr(1) + group,                           // another format
+             "\1" + huge,                                              // that many groups
+             "\1" + std::string("\x81\0", 2) + group,                  // a number with a byte too many
+             start + huge,                                             // a name of that length
+             start + std::string(1, '\0') + beyond + group.substr(2),  // an epoch of more than 64 bits
+             start + std::string(1, '\0') + huge.substr(0, 9),         // an epoch without an end
+             start + group.substr(0, 5) + huge + group,                // that many replicas
+             start + group.substr(0, 6) + huge + group,                // that many slots
          }) {
         EXPECT_FALSE(decode(bytes, topology)) << testing::PrintToString(bytes);
         EXPECT_TRUE(topology == Topology{});

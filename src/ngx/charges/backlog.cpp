@@ -1,7 +1,7 @@
 #include "ngx/charges/backlog.h"
 
 #include "ngx/base/zone.h"
-#include "redis/shard_choice.h"
+#include "redis/slot.h"
 
 namespace rate_limit {
 
@@ -74,9 +74,10 @@ bool Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now,
         return false;
     }
     bool added = false;
+    const std::uint64_t digest = digest_of(routes_, route_, key);
     const bool room =
         zone_.debts().update(debt_id_of(owed.kind, owed.id, owed.reset), now, [&](DebtRecord& waiting) {
-            if (waiting.reset != 0 && waiting.shard != shard_) {
+            if (waiting.reset != 0 && waiting.shard != digest) {
                 return;  // of the same key in another configuration
             }
             if (waiting.reset > now) {
@@ -87,12 +88,12 @@ bool Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now,
                     closed = debt_of(waiting);
                 }
                 if (waiting.reset == 0) {
-                    zone_.debt_counts().add(shard_);
+                    zone_.debt_counts().add(counted_as());
                 }
                 waiting.reset = owed.reset;
                 waiting.cost = owed.cost;
                 waiting.charges = owed.charges;
-                waiting.shard = shard_;
+                waiting.shard = digest;
                 waiting.ticket = owed.receipt.ticket;
                 waiting.period = static_cast<std::uint32_t>(owed.period);
                 waiting.kind = owed.kind;
@@ -120,7 +121,7 @@ bool Backlog::may_search() noexcept {
         turn_ = ngx_current_msec;
         looked_ = 0;
     }
-    const std::uint64_t waiting = zone_.debt_counts().of(shard_);
+    const std::uint64_t waiting = zone_.debt_counts().of(counted_as());
     if (searched_ != waiting) {
         searched_ = waiting;
         search();
@@ -138,7 +139,7 @@ bool Backlog::take_from_zone(std::string& key, Debt& owed) {
         WindowId found;
         bool any = false;
         table.visit(set_, [&](const WindowId& id, const DebtRecord& waiting) {
-            if (waiting.shard == shard_ && waits(waiting.kind)) {
+            if (waits(waiting.kind) && is_ours(waiting.shard)) {
                 found = id;
                 any = true;
             }
@@ -146,7 +147,7 @@ bool Backlog::take_from_zone(std::string& key, Debt& owed) {
         bool taken = false;
         if (any) {
             table.change(found, [&](DebtRecord& waiting) {
-                if (waiting.shard == shard_ && waits(waiting.kind)) {
+                if (waits(waiting.kind) && is_ours(waiting.shard)) {
                     key.assign(waiting.key());
                     owed = debt_of(waiting);
                     waiting.reset = 0;
@@ -155,7 +156,7 @@ bool Backlog::take_from_zone(std::string& key, Debt& owed) {
             });
         }
         if (taken) {
-            zone_.debt_counts().remove(shard_);
+            zone_.debt_counts().remove(counted_as());
             return true;
         }
     }
@@ -164,15 +165,23 @@ bool Backlog::take_from_zone(std::string& key, Debt& owed) {
 
 std::int64_t Backlog::cost_of(const WindowId& id) const noexcept {
     const auto waiting = zone_.debts().find(id);
-    return waiting && waiting->shard == shard_ ? waiting->cost : 0;
+    return waiting && is_ours(waiting->shard) ? waiting->cost : 0;
 }
 
 std::size_t Backlog::count() const noexcept {
-    return here_.size() + zone_.debt_counts().of(shard_);
+    return here_.size() + zone_.debt_counts().of(counted_as());
 }
 
-std::uint64_t shard_digest(std::string_view store, std::string_view shard) noexcept {
-    return xxh64(shard, xxh64(store, 0));
+bool Backlog::is_ours(std::uint64_t digest) const noexcept {
+    if (!routes_.has_slots()) {
+        return digest == routes_.digest_of(route_);
+    }
+    Route slot = 0;
+    return routes_.find(digest, slot) && owner_.serves(slot);
+}
+
+std::uint64_t digest_of(const Routes& routes, Route route, std::string_view window_key) noexcept {
+    return routes.digest_of(routes.has_slots() ? Route{key_slot(window_key)} : route);
 }
 
 }  // namespace rate_limit

@@ -12,6 +12,7 @@
 #include "core/machine/debt_record.h"
 #include "core/machine/window_account.h"
 #include "ngx/base/ngx.h"
+#include "redis/routes.h"
 
 namespace rate_limit {
 
@@ -37,8 +38,19 @@ public:
     /// How many windows may wait in this worker.
     static constexpr std::size_t max_here = 100'000;
 
-    /// `shard` as shard_digest() names it.
-    Backlog(Zone& zone, std::uint64_t shard) noexcept : zone_(zone), shard_(shard) {}
+    class Owner {
+    public:
+        /// Whether this primary serves the slot now.
+        virtual bool serves(Route slot) const noexcept = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    /// `routes` are those of the store. Of a cluster the owner says which are this primary's; else it is
+    /// `route` alone.
+    Backlog(Zone& zone, const Routes& routes, Route route, const Owner& owner) noexcept
+        : zone_(zone), routes_(routes), route_(route), owner_(owner) {}
 
     struct Added {
         bool kept = false;           ///< false: no room
@@ -73,7 +85,7 @@ public:
     bool full_here() const noexcept { return here_.size() >= max_here; }
 
     std::size_t here() const noexcept { return here_.size(); }  ///< windows that wait in this worker
-    std::size_t count() const noexcept;                         ///< those in the zone, too
+    std::size_t count() const noexcept;  ///< those in the zone, too; of a cluster those of all primaries
 
 private:
     using Here = std::unordered_map<std::string, Debt>;
@@ -87,9 +99,13 @@ private:
     bool add_to_zone(const std::string& key, const Debt& owed, Millis now,
                      std::optional<Debt>& closed) noexcept;
     bool take_from_zone(std::string& key, Debt& owed);
+    bool is_ours(std::uint64_t digest) const noexcept;
+    std::uint64_t counted_as() const noexcept { return Routes::counted_as(routes_.digest_of(route_)); }
 
     Zone& zone_;
-    const std::uint64_t shard_;
+    const Routes& routes_;
+    const Route route_;
+    const Owner& owner_;
     Here here_;
     std::set<std::pair<Millis, const std::string*>> ends_;  // of windows in here_, with their keys there
     std::size_t set_ = 0;                                   // of the zone, where the search goes on
@@ -100,7 +116,7 @@ private:
     bool cut_short_ = false;
 };
 
-/// How a record in the zone names its shard.
-std::uint64_t shard_digest(std::string_view store, std::string_view shard) noexcept;
+/// How records in the zone name the route of a window; `route`: that of the shard, if the store has shards.
+std::uint64_t digest_of(const Routes& routes, Route route, std::string_view window_key) noexcept;
 
 }  // namespace rate_limit

@@ -114,7 +114,7 @@ void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcep
     const bool refund_alone = fault == Fault::noperm && owed.kind == DebtKind::refunds;
     if (blame == Blame::writes && !refund_alone) {
         give_up();
-        owner->refused(fault, name(), reply);
+        owner->refused(node, fault, name(), reply);
     } else if (blame == Blame::node) {
         give_up();
     } else if (repair) {
@@ -134,7 +134,8 @@ void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
         node.blame(fault, name(), reply, Access::write);
     }
     if (owed.kind == DebtKind::charges || answer.used > 0) {
-        owner->proven();  // a refund of a window that is not there writes nothing: a replica says the same
+        owner->proven(
+            node);  // a refund of a window that is not there writes nothing: a replica says the same
     }
     if (increment && fault == Fault::none && answer.used == owed.cost) {
         repair = true;  // the key may not have been there: it needs a reset and an expiry

@@ -32,9 +32,10 @@ public:
         virtual void drop(const Debt& owed, Loss loss, const char* why) noexcept = 0;
         virtual void wait(const std::string& key, Debt owed) noexcept = 0;
 
-        /// The primary refused a write, or has taken one.
-        virtual void refused(Fault fault, std::string_view command, const Reply& reply) noexcept = 0;
-        virtual void proven() noexcept = 0;
+        /// A node, of a cluster perhaps of another group, refused a write, or has taken one.
+        virtual void refused(const Node& node, Fault fault, std::string_view command,
+                             const Reply& reply) noexcept = 0;
+        virtual void proven(const Node& node) noexcept = 0;
 
         /// The last of each: the command may be taken again. `probe`: it was one. `term`: its own.
         virtual void ended(bool probe, std::uint32_t term) noexcept = 0;

@@ -11,8 +11,9 @@ namespace rate_limit {
 namespace {
 
 std::string name_of(const StoreConf& store, const ShardConf& shard) {
-    return shard.discovered() ? "the primary of shard \"" + shard.name + "\" of \"" + store.name + "\""
-                              : "primary " + shard.primary.text + " of \"" + store.name + "\"";
+    return shard.in_cluster     ? "the cluster of \"" + store.name + "\""
+           : shard.discovered() ? "the primary of shard \"" + shard.name + "\" of \"" + store.name + "\""
+                                : "primary " + shard.primary.text + " of \"" + store.name + "\"";
 }
 
 bool has_exact_timers() noexcept {
@@ -22,11 +23,12 @@ bool has_exact_timers() noexcept {
 
 }  // namespace
 
-Charges::Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes)
+Charges::Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, Route route,
+                 const Backlog::Owner& owner)
     : store_(store),
       subject_(name_of(store, shard)),
       nodes_(nodes),
-      waiting_(*store.zone, shard_digest(store.name, shard.name)),
+      waiting_(*store.zone, store.routes, route, owner),
       pause_(has_exact_timers() ? pause : 0),
       lost_(subject_, Counters<Loss>(store.zone->counters(), {store.name, shard.name, {}})),
       refusals_(subject_, "takes charges again") {}
@@ -189,7 +191,10 @@ void Charges::suspect_primary() noexcept {
     }
 }
 
-void Charges::refused(Fault fault, std::string_view command, const Reply& reply) noexcept {
+void Charges::refused(const Node& node, Fault fault, std::string_view command, const Reply& reply) noexcept {
+    if (&node != &nodes_.primary()) {
+        return;
+    }
     close_gate();
     waiting_.move_on();
     if (retry_.armed()) {

@@ -65,7 +65,9 @@ public:
     /// How many charges whose windows have closed are dropped in one turn of the event loop.
     static constexpr std::size_t max_closed = 1000;
 
-    Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes);
+    /// `route` and `owner` as Backlog has them.
+    Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, Route route,
+            const Backlog::Owner& owner);
     Charges(const Charges&) = delete;
     Charges& operator=(const Charges&) = delete;
 
@@ -112,8 +114,10 @@ public:
     /// The primary says that it is a replica: it is asked again later, on a new connection.
     void suspect_primary() noexcept;
 
-    /// The primary answered a write by `fault`, one of refuses_writes().
-    void refused(Fault fault, std::string_view command, const Reply& reply) noexcept override;
+    /// The primary answered a write by `fault`, one of refuses_writes(). What any other node says is none of
+    /// this shard's.
+    void refused(const Node& node, Fault fault, std::string_view command,
+                 const Reply& reply) noexcept override;
 
     /// Whether a plain increment that leaves now arrives while a window that ends at `reset` is open,
     /// whatever the network does to it on the way.
@@ -128,8 +132,8 @@ public:
     }
 
     /// The primary has taken a write: it gave an answer that a replica would not give.
-    void proven() noexcept override {
-        if (gate_ != Gate::open) {
+    void proven(const Node& node) noexcept override {
+        if (gate_ != Gate::open && &node == &nodes_.primary()) {
             open_gate();
         }
     }

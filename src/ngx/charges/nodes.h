@@ -26,6 +26,9 @@ public:
         /// The primary says that it is a replica.
         virtual void on_primary_demoted() noexcept = 0;
 
+        /// As Node::Listener::on_redirect().
+        virtual bool on_redirect(Node& node, Command& command, const Reply& reply) noexcept = 0;
+
         /// Another node is the primary from now on, or none is.
         virtual void on_primary_changed() noexcept = 0;
 
@@ -67,6 +70,9 @@ private:
     void on_usable(Node& node) noexcept override;
     void on_unusable(Node& node) noexcept override;
     void on_demoted(Node& node) noexcept override;
+    bool on_redirect(Node& node, Command& command, const Reply& reply) noexcept override {
+        return owner_.on_redirect(node, command, reply);
+    }
     void on_end(Node& node) noexcept override;
 
     static std::unique_ptr<Node> take(Owned& from, const NodeConf& conf) noexcept;

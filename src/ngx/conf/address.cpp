@@ -63,10 +63,21 @@ bool same_master(const StoreConf& a, const ShardConf& first, const StoreConf& b,
     return false;
 }
 
+bool share_seed(const StoreConf& a, const StoreConf& b) noexcept {
+    for (const NodeConf& one : a.seeds) {
+        for (const NodeConf& other : b.seeds) {
+            if (share_address(one, other)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 bool share_primary(const StoreConf& a, const StoreConf& b) noexcept {
     for (const ShardConf& first : a.shards) {
         for (const ShardConf& second : b.shards) {
-            if (share_address(first.primary, second.primary) ||
+            if (share_address(first.primary, second.primary) || share_seed(a, b) ||
                 (first.discovered() && same_master(a, first, b, second))) {
                 return true;
             }

@@ -15,6 +15,7 @@ bool has_host_name(const NodeConf& node) noexcept {
 
 bool has_host_names(const StoreConf& store) noexcept {
     return std::any_of(store.sentinels.begin(), store.sentinels.end(), has_host_name) ||
+           std::any_of(store.seeds.begin(), store.seeds.end(), has_host_name) ||
            std::any_of(store.shards.begin(), store.shards.end(), [](const ShardConf& shard) {
                return has_host_name(shard.primary) ||
                       std::any_of(shard.replicas.begin(), shard.replicas.end(), has_host_name);

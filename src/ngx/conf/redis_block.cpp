@@ -194,9 +194,8 @@ constexpr Directive directives[] = {
 constexpr Directive lists[] = {
     {"shard", set_shard},
     {"sentinel", set_sentinel},
+    {"cluster", set_cluster},
 };
-
-constexpr std::string_view not_available[] = {"cluster"};
 
 template <std::size_t size>
 const Directive* find(const Directive (&in)[size], std::string_view name) {
@@ -209,9 +208,6 @@ char* set_directive(ngx_conf_t* cf, StoreConf& store) {
     const ngx_str_t* words = words_of(cf);
     const std::string_view directive = view(words[0]);
 
-    if (std::find(std::begin(not_available), std::end(not_available), directive) != std::end(not_available)) {
-        return refuse(cf, "\"%V\" in \"rate_limit_redis\" is not available yet: remove the line", &words[0]);
-    }
     if (const Directive* list = find(lists, directive)) {
         return list->set(cf, store);
     }
@@ -219,7 +215,7 @@ char* set_directive(ngx_conf_t* cf, StoreConf& store) {
     if (known == nullptr) {
         return refuse(
             cf,
-            "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, sentinel, "
+            "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, cluster, sentinel, "
             "sentinel_username, sentinel_password, check_timeout, charge_timeout, connect_timeout, fresh, "
             "prefix, key_digest, username, password, database, ssl, "
             "ssl_trusted_certificate, ssl_certificate, ssl_certificate_key, ssl_name and ssl_verify",

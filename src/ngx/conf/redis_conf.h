@@ -6,7 +6,7 @@
 #include "ngx/base/ngx.h"
 #include "ngx/conf/tls_conf.h"
 #include "redis/digest.h"
-#include "redis/shard_choice.h"
+#include "redis/routes.h"
 
 namespace rate_limit {
 
@@ -39,7 +39,9 @@ struct ShardConf {
     NodeConf primary{};
     std::vector<NodeConf> replicas;
 
-    bool discovered() const noexcept { return !master.empty(); }
+    bool in_cluster = false;  ///< it stands for all groups of nodes that a cluster has
+
+    bool discovered() const noexcept { return in_cluster || !master.empty(); }
 
     /// In memory shared by all workers: the primary has been warned about. Owned by the configuration's pool.
     ngx_atomic_t* eviction_warned = nullptr;
@@ -58,9 +60,11 @@ struct StoreConf {
     ngx_str_t file;  // where the block stands
     ngx_uint_t line;
 
-    std::vector<NodeConf> sentinels;  // empty: all shards have their nodes in the configuration
+    std::vector<NodeConf> sentinels;
+    std::vector<NodeConf> seeds;  // of a cluster, which has one ShardConf for all; if this and `sentinels`
+                                  // are empty, all shards have their nodes in the configuration
     std::vector<ShardConf> shards;
-    ShardChoice choice;  // same indexes as `shards`, whose names it refers to
+    Routes routes;  // of shards the same indexes as `shards`, whose names it refers to
 
     unsigned written = 0;  // which directives the block has: bits, in the order of their table
     ngx_msec_t check_timeout = 100;

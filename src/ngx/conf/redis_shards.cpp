@@ -102,6 +102,84 @@ char* check_shard(ngx_conf_t* cf, const StoreConf& store, const ShardLine& line)
     return NGX_CONF_OK;
 }
 
+/// NAME ADDRESS …, perhaps in several lines
+char* add_addresses(ngx_conf_t* cf, in_port_t default_port, std::vector<NodeConf>& all) {
+    const ngx_str_t* words = words_of(cf);
+    const std::string of = "\"" + std::string(view(words[0])) + "\"";
+    if (cf->args->nelts < 2) {
+        return refuse(cf, "\"%V\" needs an address: %V HOST:PORT …", &words[0], &words[0]);
+    }
+    for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
+        NodeConf node;
+        if (parse_node(cf, words[i], of.c_str(), default_port, node) != NGX_CONF_OK) {
+            return failed;
+        }
+        if (std::any_of(all.begin(), all.end(),
+                        [&node](const NodeConf& other) { return share_address(other, node); })) {
+            return refuse(cf, "duplicate address \"%V\" of \"%V\": name each once", &words[i], &words[0]);
+        }
+        all.push_back(std::move(node));
+    }
+    return NGX_CONF_OK;
+}
+
+/// The slot of a key with {…} is that of what stands in the braces.
+bool has_hash_tag(std::string_view prefix) {
+    const std::size_t open = prefix.find('{');
+    return open != std::string_view::npos && prefix.find('}', open) != std::string_view::npos &&
+           prefix[open + 1] != '}';
+}
+
+/// A store whose routes are the slots of a cluster.
+char* finish_cluster(ngx_conf_t* cf, StoreConf& store) {
+    const char* name = store.name.c_str();
+    if (!store.shards.empty() || !store.sentinels.empty()) {
+        return refuse(
+            cf,
+            "\"rate_limit_redis %s\" has both \"cluster\" and \"%s\": a cluster itself says which nodes "
+            "it has; keep one of them",
+            name, store.shards.empty() ? "sentinel" : "shard");
+    }
+    if (store.database != 0) {
+        return refuse(
+            cf,
+            "\"rate_limit_redis %s\" has both \"cluster\" and \"database\": a cluster has one database; "
+            "remove \"database\"",
+            name);
+    }
+    if (has_hash_tag(store.prefix)) {
+        ngx_conf_log_error(
+            NGX_LOG_WARN, cf, 0,
+            "\"prefix %s\" has a hash tag: all windows of \"rate_limit_redis %s\" get one slot, and "
+            "one node of the cluster bears them all; take the braces out",
+            store.prefix.c_str(), name);
+    }
+    ShardConf& all = store.shards.emplace_back();
+    all.name = "cluster";
+    all.in_cluster = true;
+    store.routes = Routes(store.name);
+    store.routes.use_slots();
+    return reserve_topology(cf, store) == NGX_OK ? NGX_CONF_OK : failed;
+}
+
+char* check_sentinel_login(ngx_conf_t* cf, const StoreConf& store) {
+    const char* name = store.name.c_str();
+    const Login& login = store.sentinel_login;
+    if (store.sentinels.empty() && !(login.username.empty() && login.password.empty())) {
+        return refuse(
+            cf,
+            "\"rate_limit_redis %s\" has a name or a password for sentinels, and no \"sentinel\": add "
+            "\"sentinel HOST:PORT …\", or remove the line",
+            name);
+    }
+    if (!login.username.empty() && login.password.empty()) {
+        return refuse(
+            cf, "\"rate_limit_redis %s\" has a \"sentinel_username\" but no \"sentinel_password\": add one",
+            name);
+    }
+    return NGX_CONF_OK;
+}
+
 bool has_discovered(const StoreConf& store) {
     return !store.shards.empty() && store.shards.front().discovered();
 }
@@ -137,31 +215,23 @@ char* set_shard(ngx_conf_t* cf, StoreConf& store) {
     return NGX_CONF_OK;
 }
 
-/// sentinel ADDRESS …, perhaps in several lines
 char* set_sentinel(ngx_conf_t* cf, StoreConf& store) {
-    const ngx_str_t* words = words_of(cf);
-    if (cf->args->nelts < 2) {
-        return refuse(cf, "\"sentinel\" needs an address: sentinel HOST:PORT …");
-    }
-    for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
-        NodeConf sentinel;
-        if (parse_node(cf, words[i], "\"sentinel\"", sentinel_port, sentinel) != NGX_CONF_OK) {
-            return failed;
-        }
-        const bool known =
-            std::any_of(store.sentinels.begin(), store.sentinels.end(),
-                        [&sentinel](const NodeConf& other) { return share_address(other, sentinel); });
-        if (known) {
-            return refuse(cf, "duplicate sentinel \"%V\": name each once", &words[i]);
-        }
-        store.sentinels.push_back(std::move(sentinel));
-    }
-    return NGX_CONF_OK;
+    return add_addresses(cf, sentinel_port, store.sentinels);
+}
+
+char* set_cluster(ngx_conf_t* cf, StoreConf& store) {
+    return add_addresses(cf, redis_port, store.seeds);
 }
 
 char* finish_shards(ngx_conf_t* cf, StoreConf& store) {
     const char* name = store.name.c_str();
     const bool has_sentinels = !store.sentinels.empty();
+    if (check_sentinel_login(cf, store) != NGX_CONF_OK) {
+        return failed;
+    }
+    if (!store.seeds.empty()) {
+        return finish_cluster(cf, store);
+    }
     if (store.shards.empty()) {
         return refuse(cf, "\"rate_limit_redis %s\" has no shard: add \"shard NAME %s\"", name,
                       has_sentinels ? "master=MASTER" : "primary=HOST:PORT");
@@ -180,23 +250,12 @@ char* finish_shards(ngx_conf_t* cf, StoreConf& store) {
             "NAME master=MASTER\", or remove \"sentinel\"",
             name);
     }
-    if (!has_sentinels && !(store.sentinel_login.username.empty() && store.sentinel_login.password.empty())) {
-        return refuse(
-            cf,
-            "\"rate_limit_redis %s\" has a name or a password for sentinels, and no \"sentinel\": add "
-            "\"sentinel HOST:PORT …\", or remove the line",
-            name);
-    }
-    if (!store.sentinel_login.username.empty() && store.sentinel_login.password.empty()) {
-        return refuse(
-            cf, "\"rate_limit_redis %s\" has a \"sentinel_username\" but no \"sentinel_password\": add one",
-            name);
-    }
     if (has_sentinels && reserve_topology(cf, store) != NGX_OK) {
         return failed;
     }
+    store.routes = Routes(store.name);
     for (const ShardConf& shard : store.shards) {
-        store.choice.add(shard.name, shard.weight);
+        store.routes.add_shard(shard.name, shard.weight);
     }
     return NGX_CONF_OK;
 }

@@ -201,6 +201,9 @@ char* finish_tls(ngx_conf_t* cf, StoreConf& store) {
     for (const NodeConf& sentinel : store.sentinels) {
         warn_of_clear_text(cf, sentinel);
     }
+    for (const NodeConf& seed : store.seeds) {
+        warn_of_clear_text(cf, seed);
+    }
     for (const ShardConf& shard : store.shards) {
         if (shard.discovered()) {
             continue;

@@ -11,7 +11,7 @@
 #include "ngx/store/fetches.h"
 #include "ngx/store/read.h"
 #include "ngx/store/reservation.h"
-#include "ngx/store/shard.h"
+#include "ngx/store/store.h"
 
 namespace rate_limit {
 
@@ -57,7 +57,8 @@ struct AppliedLimit {
     bool dry_run = false;
 
     Zone* zone = nullptr;    ///< null: nothing can be decided, the verdict says why
-    Shard* shard = nullptr;  ///< null: no store is asked or charged
+    Store* store = nullptr;  ///< null: no store is asked or charged
+    Route route = 0;         ///< where in the store the window is
     std::string_view key;    ///< what identifies the window: in Redis, or here
     WindowId id;
 
@@ -71,6 +72,9 @@ struct AppliedLimit {
     std::variant<std::monostate, Read, Reservation, Seat>
         asked;                      ///< what the store was asked; monostate: nothing
     const char* failure = nullptr;  ///< why the limit could not be checked: static text for a log line
+
+    /// Who serves the window now, which may change while the request runs. There is a store.
+    Shard& shard() const noexcept { return store->at(route); }
 
     /// What the store was asked; null: nothing.
     Answer* answer() noexcept {

@@ -56,7 +56,7 @@ void settle_reserved(AppliedLimit& applied, std::int64_t due, Millis now) noexce
     if (due > holding.cost) {
         charge_redis(applied, due - holding.cost, now);
     } else if (due < holding.cost) {
-        applied.shard->charges().refund(applied.key, applied.demand, holding.cost - due, holding.reset);
+        applied.shard().charges().refund(applied.key, applied.demand, holding.cost - due, holding.reset);
     }
 }
 
@@ -70,7 +70,7 @@ Millis known_open_until(AppliedLimit& applied) noexcept {
         return 0;
     }
     const bool room = has_room(*known, terms_of(applied, now), applied.cost);
-    return room && applied.shard->charges().outlasts_answer(known->reset, now) ? known->reset : 0;
+    return room && applied.shard().charges().outlasts_answer(known->reset, now) ? known->reset : 0;
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ void ChargeRefund::ask(AppliedLimit& applied, Answer::Owner& owner) const noexce
                       applied.cost,
                       known_open_until(applied),
                       0};
-    applied.asked.emplace<Reservation>().start(*applied.shard, applied.key, applied.demand, owner);
+    applied.asked.emplace<Reservation>().start(applied.shard(), applied.key, applied.demand, owner);
 }
 
 Admission ChargeRefund::admit(AppliedLimit& applied, Millis now) const noexcept {

@@ -13,7 +13,7 @@ namespace {
 class CheckCharge final : public Mode {
 public:
     bool recalls_first(const AppliedLimit& applied, bool /*alone*/) const noexcept override {
-        return applied.shard->freshness(applied.verdict.rate.period) != 0 || may_be_used_up(applied);
+        return applied.shard().freshness(applied.verdict.rate.period) != 0 || may_be_used_up(applied);
     }
 
     Recalled recall(AppliedLimit& applied, Millis now) const noexcept override {
@@ -32,9 +32,9 @@ public:
     void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept override {
         const bool confirms = applied.recalled == Recalled::to_confirm;
         if (confirms) {
-            applied.shard->charges().go_before(applied.id);
+            applied.shard().charges().go_before(applied.id);
         }
-        applied.asked.emplace<Read>().start(*applied.shard, applied.key,
+        applied.asked.emplace<Read>().start(applied.shard(), applied.key,
                                             confirms ? Read::From::primary : Read::From::any_node, owner);
     }
 
@@ -61,7 +61,7 @@ public:
 private:
     /// Lets the request in without a check, if the primary's last answer to a charge may stand for one.
     static bool enters_by(const WindowRecord& known, AppliedLimit& applied, Millis now) noexcept {
-        const Millis freshness = applied.shard->freshness(applied.verdict.rate.period);
+        const Millis freshness = applied.shard().freshness(applied.verdict.rate.period);
         applied.open =
             freshness != 0 && may_stand_for_check(known, terms_of(applied, now), freshness) &&
             enter_window(applied, {need, Holding::Kind::in_flight}, {}, now) == Admission::admitted;

@@ -33,7 +33,7 @@ Spending consume_here(AppliedLimit& applied, std::int64_t cost, Millis now) noex
 }
 
 void give_back(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcept {
-    applied.shard->fetches().give_back(applied.key, applied.demand, tokens, reset);
+    applied.shard().fetches().give_back(applied.key, applied.demand, tokens, reset);
 }
 
 void give_back_all(AppliedLimit& applied) noexcept {
@@ -80,7 +80,7 @@ Recalled Lease::recall(AppliedLimit& applied, Millis now) const noexcept {
     if (spending.low && limit.lease == lease_auto) {
         Demand ahead = applied.demand;
         ahead.want = 0;
-        applied.shard->fetches().fetch_ahead(applied.key, ahead);
+        applied.shard().fetches().fetch_ahead(applied.key, ahead);
     }
     return Recalled::admitted;
 }
@@ -89,7 +89,7 @@ void Lease::ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept {
     if (applied.cost == 0) {
         ChargeRefund::ask(applied, owner);
     } else {
-        applied.shard->fetches().fetch(applied.asked.emplace<Seat>(), applied.key, applied.demand, owner);
+        applied.shard().fetches().fetch(applied.asked.emplace<Seat>(), applied.key, applied.demand, owner);
     }
 }
 

@@ -31,7 +31,7 @@ bool let_in(AppliedLimit& applied, WindowRecord& record, const Terms& terms, con
 
 Terms terms_of(const AppliedLimit& applied, Millis now) noexcept {
     const Rate& rate = applied.verdict.rate;
-    return {rate, applied.shard == nullptr ? Truth::local : Truth::redis,
+    return {rate, applied.store == nullptr ? Truth::local : Truth::redis,
             propose_reset(applied.limit.window_kind, rate.period, now), now};
 }
 
@@ -77,7 +77,7 @@ Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, Mi
     // What Redis has not taken yet is no reason to reject where it cannot be asked: that is for on_error.
     applied.doubtful = record.unanswered != 0;
     WindowRecord seen = record;
-    bool turn = !is_on_its_way(seen, now, applied.shard->charges().patience()) && may_ask(seen, now);
+    bool turn = !is_on_its_way(seen, now, applied.shard().charges().patience()) && may_ask(seen, now);
     if (turn) {
         applied.zone->windows().change(applied.id, [&](WindowRecord& open) {
             turn = may_ask(open, now);
@@ -117,7 +117,7 @@ Admission enter_window(AppliedLimit& applied, const Entry& entry, const Word& wo
     if (!room) {
         return Admission::unchecked;
     }
-    if (full && applied.shard != nullptr) {
+    if (full && applied.store != nullptr) {
         note_used_up(applied, now);
     }
     return admitted ? Admission::admitted : Admission::refused;
@@ -171,7 +171,7 @@ bool show_remembered(AppliedLimit& applied, Millis now) noexcept {
 }
 
 Question question_of(const AppliedLimit& applied) noexcept {
-    return applied.shard->charges().question(applied.id, applied.events);
+    return applied.shard().charges().question(applied.id, applied.events);
 }
 
 void give_back_here(AppliedLimit& applied, const Holding& holding) noexcept {

@@ -39,9 +39,9 @@ Charge owe(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
 void charge_redis(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
     const Charge charge = owe(applied, cost, now);
     if (applied.in_doubt()) {
-        applied.shard->charges().stop_awaiting(charge.owed);
+        applied.shard().charges().stop_awaiting(charge.owed);
     } else {
-        applied.shard->charges().charge(charge);
+        applied.shard().charges().charge(charge);
     }
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 /// The store of the limit. Where none was found, the text of the variable that was to name it.
 std::string_view store_name(ngx_http_request_t* r, const AppliedLimit& applied) noexcept {
-    if (applied.shard != nullptr) {
-        return applied.shard->store_name();
+    if (applied.store != nullptr) {
+        return applied.shard().store_name();
     }
     const Limit& limit = applied.limit;
     if (limit.store != nullptr) {

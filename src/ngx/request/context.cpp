@@ -76,7 +76,7 @@ AppliedLimit& RequestContext::add(const Limit& limit) noexcept {
 void RequestContext::ask(AppliedLimit& applied) noexcept {
     ++pending_;
     if (applied.verdict.never_fits) {
-        applied.asked.emplace<Read>().start(*applied.shard, applied.key, Read::From::primary, *this);
+        applied.asked.emplace<Read>().start(applied.shard(), applied.key, Read::From::primary, *this);
     } else {
         applied.mode->ask(applied, *this);
     }

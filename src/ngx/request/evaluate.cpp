@@ -61,7 +61,8 @@ const char* locate(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rat
             applied.zone = nullptr;
             return "no memory";
         }
-        applied.shard = &live->shard_of(key);
+        applied.store = live;
+        applied.route = live->route_of(key, applied.key);
     }
     applied.mode = conf != nullptr ? &applied.limit.mode->with_redis : &applied.limit.mode->local;
     if (applied.mode->recalls_first(applied, false)) {

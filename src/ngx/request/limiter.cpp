@@ -26,7 +26,7 @@ bool is_refused(const RequestContext& context) noexcept {
 /// The limit cannot be checked: rate_limit_on_error decides.
 void decide_unchecked(const RequestContext& context, AppliedLimit& applied) noexcept {
     const auto on_error = static_cast<OnError>(context.conf().on_error);
-    const bool has_store = applied.shard != nullptr;
+    const bool has_store = applied.store != nullptr;
     const Millis now = now_millis();
     Outcome& outcome = applied.verdict.outcome;
     if (on_error == OnError::local && has_store) {
@@ -73,7 +73,7 @@ void leave_undecided(AppliedLimit& applied, Millis now) noexcept {
 /// does not know the window, its store is asked, so that headers can show it.
 void refuse_before_asking(AppliedLimit& applied, Millis now) noexcept {
     if (!show_remembered(applied, now)) {
-        if (applied.shard != nullptr) {
+        if (applied.store != nullptr) {
             return;
         }
         show_unopened(applied, now);
@@ -153,7 +153,7 @@ void recall_or_ask(RequestContext& context, std::size_t from) noexcept {
     context.begin_asking();
     for (std::size_t i = from; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
-        if (undecided(applied) && applied.shard != nullptr &&
+        if (undecided(applied) && applied.store != nullptr &&
             (!only_for_headers || applied.verdict.never_fits)) {
             context.ask(applied);
         }

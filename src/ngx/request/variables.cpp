@@ -74,8 +74,9 @@ ngx_int_t shard_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value
                          uintptr_t /*data*/) noexcept {
     RequestContext* context = RequestContext::find(r->main);
     const VerdictIndex i = context != nullptr ? described_limit(*context, context->status()) : VerdictIndex{};
-    const Shard* shard = i ? context->applied(*i).shard : nullptr;
-    return shard != nullptr ? set_text(value, shard->name()) : set_missing(value);
+    const AppliedLimit* applied = i ? &context->applied(*i) : nullptr;
+    return applied != nullptr && applied->store != nullptr ? set_text(value, applied->shard().name())
+                                                           : set_missing(value);
 }
 
 /// Before anything is decided it is the id of the first limit's client.

@@ -99,9 +99,10 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
     }
 }
 
-Fetches::Fetches(const StoreConf& store, std::string_view shard, Nodes& nodes, Charges& charges,
+Fetches::Fetches(const StoreConf& store, Route route, Nodes& nodes, Charges& charges,
                  Deadlines& deadlines) noexcept
-    : digest_(shard_digest(store.name, shard)),
+    : routes_(store.routes),
+      route_(route),
       nodes_(nodes),
       charges_(charges),
       deadlines_(deadlines),
@@ -358,12 +359,13 @@ bool Fetches::note(std::string_view key, const Demand& demand, Millis reset, std
         return false;
     }
     zone_.note_tokens();
+    const std::uint64_t digest = digest_of(routes_, route_, key);
     return zone_.debts().update(debt_id_of(DebtKind::tokens, demand.id, reset), now, [&](DebtRecord& note) {
-        if (note.reset != reset || note.shard != digest_) {
+        if (note.reset != reset || note.shard != digest) {
             note.reset = reset;
             note.cost = 0;
             note.looked_at = now;
-            note.shard = digest_;
+            note.shard = digest;
             note.period = static_cast<std::uint32_t>(demand.rate.period);
             note.window_kind = demand.window_kind;
             note.set_key(key);

@@ -8,6 +8,7 @@
 #include "ngx/base/queue.h"
 #include "ngx/charges/demand.h"
 #include "ngx/store/answer.h"
+#include "redis/routes.h"
 
 namespace rate_limit {
 
@@ -46,8 +47,8 @@ private:
 /// that any worker can give it back.
 class Fetches {
 public:
-    /// `shard` is its name.
-    Fetches(const StoreConf& store, std::string_view shard, Nodes& nodes, Charges& charges,
+    /// `route` as Backlog has it.
+    Fetches(const StoreConf& store, Route route, Nodes& nodes, Charges& charges,
             Deadlines& deadlines) noexcept;
 
     /// The request waits for tokens, `demand.want` of them. `key`, the window's Redis key, and `demand` stay
@@ -87,7 +88,8 @@ private:
     bool note(std::string_view key, const Demand& demand, Millis reset, std::int64_t tokens,
               Millis now) noexcept;
 
-    const std::uint64_t digest_;  // of the shard
+    const Routes& routes_;
+    const Route route_;
     Nodes& nodes_;
     Charges& charges_;
     Deadlines& deadlines_;

@@ -108,9 +108,10 @@ void write(const char* store, const CounterTable& table, const Line& line, Count
 
 /// Windows whose charges wait for this shard: in the zone, or in this worker for want of room there.
 std::uint64_t waiting_for(const StoreConf& store, std::size_t shard) noexcept {
-    return store.live != nullptr
+    return store.live != nullptr && !store.routes.has_slots()
                ? store.live->shards()[shard]->charges().waiting()
-               : store.zone->debt_counts().of(shard_digest(store.name, store.shards[shard].name));
+               : store.zone->debt_counts().of(
+                     Routes::counted_as(store.routes.digest_of(static_cast<Route>(shard))));
 }
 
 /// `others` collects what has no counters of its own.
@@ -134,7 +135,8 @@ void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
             line.add(role, node.text, Counters<NodeError>(table, {store.name, shard.name, node.text}));
         };
         if (shard.discovered()) {
-            line.add("nodes of ", shard.name, Counters<NodeError>(table, {store.name, shard.name, any_node}));
+            line.add(shard.in_cluster ? "nodes of the " : "nodes of ", shard.name,
+                     Counters<NodeError>(table, {store.name, shard.name, any_node}));
             continue;
         }
         add_node("primary ", shard.primary);

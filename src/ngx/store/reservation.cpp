@@ -112,7 +112,7 @@ bool ReservationCommand::counted(Node& from, const Reply& reply) noexcept {
 
 void ReservationCommand::took_write(Node& from) noexcept {
     from.served();
-    charges->proven();
+    charges->proven(from);
 }
 
 ReservationCommand::Result ReservationCommand::granted(const Window& window) const noexcept {

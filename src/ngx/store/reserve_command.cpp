@@ -35,7 +35,7 @@ Fault ReserveCommand::judge(Node& node, const Reply& reply, std::int64_t& grante
     const Fault fault = read(reply, granted, window);
     blame(node, fault, reply);
     if (granted != 0) {
-        charges->proven();
+        charges->proven(node);
     }
     return fault;
 }
@@ -65,7 +65,7 @@ void ReserveCommand::blame(Node& node, Fault fault, const Reply& reply) noexcept
     // Errors other than READONLY may concern reservations alone: charges find out by themselves.
     const Blame blame = node.blame(fault, name(), reply, Access::write);
     if (blame == Blame::writes && fault == Fault::readonly) {
-        charges->refused(fault, name(), reply);
+        charges->refused(node, fault, name(), reply);
     }
 }
 

@@ -6,14 +6,15 @@
 
 namespace rate_limit {
 
-Shard::Shard(const StoreConf& store, const ShardConf& shard, Deadlines& deadlines, Owner& owner)
+Shard::Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadlines& deadlines, Owner& owner)
     : store_(store),
       name_(shard.name),
+      in_cluster_(shard.in_cluster),
       deadlines_(deadlines),
       owner_(owner),
       nodes_(store, shard, *this),
-      charges_(store, shard, nodes_),
-      fetches_(store, shard.name, nodes_, charges_, deadlines) {
+      charges_(store, shard, nodes_, route, *this),
+      fetches_(store, route, nodes_, charges_, deadlines) {
     if (!shard.discovered()) {
         nodes_.assign(&shard.primary, shard.replicas);
     }

@@ -13,18 +13,25 @@ namespace rate_limit {
 class Deadlines;
 
 /// One shard as one worker sees it: its nodes, and the charges and the tokens on their way.
-class Shard final : private Nodes::Owner {
+class Shard final : private Nodes::Owner, private Backlog::Owner {
 public:
     class Owner {
     public:
         /// A node says, or does, what a primary would not: the topology may have changed.
         virtual void on_doubt() noexcept = 0;
 
+        /// As Node::Listener::on_redirect().
+        virtual bool on_redirect(Node& node, Command& command, const Reply& reply) noexcept = 0;
+
+        /// Whether it is the shard of this route now.
+        virtual bool is_at(const Shard& shard, Route route) const noexcept = 0;
+
     protected:
         ~Owner() = default;
     };
 
-    Shard(const StoreConf& store, const ShardConf& shard, Deadlines& deadlines, Owner& owner);
+    /// `route`: its own; in a cluster any.
+    Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadlines& deadlines, Owner& owner);
     ~Shard() { shut_down(); }
     Shard(const Shard&) = delete;
     Shard& operator=(const Shard&) = delete;
@@ -32,7 +39,10 @@ public:
     /// These are its nodes from now on. Throws std::bad_alloc.
     void assign(const Group& group);
 
-    std::string_view name() const noexcept { return name_; }
+    /// As the configuration has it; in a cluster the address of the primary.
+    std::string_view name() const noexcept {
+        return in_cluster_ ? std::string_view(nodes_.primary().name()) : name_;
+    }
     std::string_view store_name() const noexcept { return store_.name; }
 
     /// How old the primary's answer may be to stand for a check of a window with this period, in seconds.
@@ -54,10 +64,14 @@ public:
     }
 
 private:
+    bool serves(Route slot) const noexcept override { return owner_.is_at(*this, slot); }
     void on_primary_usable() noexcept override { charges_.send_batch(); }
     void on_primary_unusable() noexcept override {
         charges_.close_gate();
         owner_.on_doubt();
+    }
+    bool on_redirect(Node& node, Command& command, const Reply& reply) noexcept override {
+        return owner_.on_redirect(node, command, reply);
     }
     void on_primary_demoted() noexcept override {
         charges_.suspect_primary();
@@ -67,6 +81,7 @@ private:
 
     const StoreConf& store_;
     const std::string_view name_;
+    const bool in_cluster_;
     Deadlines& deadlines_;
     Owner& owner_;
     Nodes nodes_;

@@ -8,13 +8,23 @@ namespace rate_limit {
 
 Store::Store(const StoreConf& conf) : conf_(conf), deadlines_(conf.check_timeout, *this) {
     for (const ShardConf& shard : conf.shards) {
-        shards_.push_back(
-            std::make_unique<Shard>(conf, shard, deadlines_, static_cast<Shard::Owner&>(*this)));
+        by_route_.push_back(&add_shard(shard));
+    }
+    if (conf.routes.has_slots()) {
+        by_route_.assign(conf.routes.size(), shards_.front().get());
+        groups_.resize(1);
     }
     if (conf.topology != nullptr) {
         discovery_ = std::make_unique<Discovery>(conf, static_cast<Discovery::Owner&>(*this));
         discovery_->follow();
     }
+}
+
+Shard& Store::add_shard(const ShardConf& conf) {
+    const auto route = static_cast<Route>(shards_.size());
+    shards_.push_back(
+        std::make_unique<Shard>(conf_, conf, route, deadlines_, static_cast<Shard::Owner&>(*this)));
+    return *shards_.back();
 }
 
 /// Reads the answers that lie in the sockets of all nodes.
@@ -32,6 +42,10 @@ void Store::on_doubt() noexcept {
 
 void Store::on_topology(const Topology& topology) noexcept {
     try {
+        if (conf_.routes.has_slots()) {
+            regroup(topology);
+            return;
+        }
         for (std::size_t i = 0; i < shards_.size() && i < topology.groups.size(); ++i) {
             if (topology.groups[i].name == conf_.shards[i].master) {
                 shards_[i]->assign(topology.groups[i]);

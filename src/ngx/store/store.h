@@ -21,13 +21,16 @@ public:
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 
-    /// The shard that owns the key: the client's key as it reaches Redis, without prefix and limit name.
-    Shard& shard_of(std::string_view key) noexcept {
+    /// Where a window is; see Routes::choose().
+    Route route_of(std::string_view key, std::string_view window_key) noexcept {
         if (discovery_ != nullptr) {
             discovery_->follow();
         }
-        return *shards_[conf_.choice.choose(key)];
+        return conf_.routes.choose(key, window_key);
     }
+
+    /// Who serves it now.
+    Shard& at(Route route) const noexcept { return *by_route_[route]; }
 
     const StoreConf& conf() const noexcept { return conf_; }
     const std::vector<std::unique_ptr<Shard>>& shards() const noexcept { return shards_; }
@@ -39,11 +42,20 @@ public:
 private:
     void read_now() noexcept override;
     void on_doubt() noexcept override;
+    bool on_redirect(Node& node, Command& command, const Reply& reply) noexcept override;
+    bool is_at(const Shard& shard, Route route) const noexcept override { return by_route_[route] == &shard; }
     void on_topology(const Topology& topology) noexcept override;
+
+    Shard& add_shard(const ShardConf& conf);
+    void regroup(const Topology& topology);
+    std::size_t free_group();
+    Shard& shard_with(const Endpoint& primary);
 
     const StoreConf& conf_;
     Deadlines deadlines_;
     std::vector<std::unique_ptr<Shard>> shards_;
+    std::vector<Group> groups_;  // of a cluster: what each of the shards is; same indexes
+    std::vector<Shard*> by_route_;
     std::unique_ptr<Discovery> discovery_;  // null: all nodes are in the configuration
     bool ended_ = false;
 };

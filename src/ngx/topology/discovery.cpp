@@ -4,6 +4,8 @@
 #include <string>
 
 #include "ngx/conf/redis_conf.h"
+#include "ngx/topology/cluster_map.h"
+#include "ngx/topology/sentinels.h"
 
 namespace rate_limit {
 
@@ -22,11 +24,23 @@ constexpr Millis hint_interval = 100;
 constexpr ngx_msec_t follow_interval = 200;
 
 constexpr Pace sentinel_pace = {500, 20, 100, 500};
+constexpr Pace cluster_pace = {15'000, 20, 100, 5000};
+
+std::unique_ptr<TopologySource> source_of(const StoreConf& store, TopologySource::Owner& owner) {
+    if (store.seeds.empty()) {
+        return std::make_unique<Sentinels>(store, owner);
+    }
+    return std::make_unique<ClusterMap>(store, owner);
+}
 
 }  // namespace
 
 Discovery::Discovery(const StoreConf& store, Owner& owner)
-    : store_(store), owner_(owner), shared_(*store.topology), sentinels_(store, *this), gate_(sentinel_pace) {
+    : store_(store),
+      owner_(owner),
+      shared_(*store.topology),
+      source_(source_of(store, *this)),
+      gate_(store.seeds.empty() ? sentinel_pace : cluster_pace) {
     shared_.set_user({process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive});
     timer_.set(1);
 }
@@ -36,7 +50,7 @@ void Discovery::tick() noexcept {
     if (!shared_.take_turn(static_cast<std::uint32_t>(ngx_current_msec), turn_length)) {
         if (asks_) {
             asks_ = false;
-            sentinels_.hang_up();
+            source_->hang_up();
         }
         timer_.set(follow_interval + static_cast<ngx_msec_t>(ngx_random()) % (follow_interval / 4));
         return;
@@ -51,7 +65,7 @@ void Discovery::tick() noexcept {
     if (gate_.next(now, noise) == 0) {
         gate_.refreshed(changed_, now);
         changed_ = false;
-        sentinels_.ask(known_);
+        source_->ask(known_);
     }
     const Millis wait = gate_.next(now, noise);
     timer_.set(static_cast<ngx_msec_t>(std::clamp<Millis>(wait, 1, hint_interval)));
@@ -90,7 +104,7 @@ void Discovery::take_up() noexcept {
 
 void Discovery::shut_down() noexcept {
     timer_.clear();
-    sentinels_.shut_down();
+    source_->shut_down();
     shared_.leave_turn();
 }
 

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "core/topology/refresh_gate.h"
 #include "core/topology/shared_topology.h"
 #include "core/topology/topology.h"
 #include "ngx/base/timer.h"
-#include "ngx/topology/sentinels.h"
+#include "ngx/topology/topology_source.h"
 
 namespace rate_limit {
 
@@ -14,8 +15,8 @@ struct StoreConf;
 
 /// How one worker learns which servers a store has: from what some worker of this machine has published, and
 /// by asking itself while it has the turn. One worker asks for all, so that a machine has one connection to
-/// each sentinel, however many workers it has.
-class Discovery final : private Sentinels::Owner {
+/// each sentinel, or asks one node of a cluster, however many workers it has.
+class Discovery final : private TopologySource::Owner {
 public:
     class Owner {
     public:
@@ -44,6 +45,7 @@ public:
 
 private:
     void on_found(const Topology& topology) noexcept override;
+    void on_nothing() noexcept override { shared_.hint(); }
 
     void tick() noexcept;
     void take_up() noexcept;
@@ -51,7 +53,7 @@ private:
     const StoreConf& store_;
     Owner& owner_;
     SharedTopology& shared_;
-    Sentinels sentinels_;
+    const std::unique_ptr<TopologySource> source_;
     Topology known_;
     std::uint64_t seen_ = 0;   // the generation that known_ is of
     std::uint32_t hints_ = 0;  // that were seen

@@ -28,7 +28,7 @@ Sentinels::Sentinel::Sentinel(const StoreConf& store, const NodeConf& conf, Node
       trouble(subject, "answers what it is asked again"),
       node(store, nullptr, conf, Role::sentinel, listener) {}
 
-Sentinels::Sentinels(const StoreConf& store, Owner& owner)
+Sentinels::Sentinels(const StoreConf& store, TopologySource::Owner& owner)
     : store_(store),
       subject_("the sentinels of \"" + store.name + "\""),
       owner_(owner),

@@ -9,6 +9,7 @@
 #include "core/topology/topology.h"
 #include "ngx/base/timer.h"
 #include "ngx/topology/sentinel_query.h"
+#include "ngx/topology/topology_source.h"
 #include "ngx/wire/node.h"
 #include "ngx/wire/outage_log.h"
 
@@ -22,28 +23,15 @@ struct SentinelMaster;
 /// What a sentinel says with a higher config-epoch than is known counts at once, as only a majority of
 /// sentinels can begin an epoch. What differs with the same epoch or a lower one counts if more than half of
 /// all sentinels say it in one round: it does after a SENTINEL RESET, and never if one of them has slept.
-class Sentinels final : private Node::Listener, private SentinelQuery::Owner {
+class Sentinels final : public TopologySource, private Node::Listener, private SentinelQuery::Owner {
 public:
-    class Owner {
-    public:
-        /// Another master or other replicas than were known.
-        virtual void on_found(const Topology& topology) noexcept = 0;
+    /// `store` and `owner` outlive this.
+    Sentinels(const StoreConf& store, TopologySource::Owner& owner);
 
-    protected:
-        ~Owner() = default;
-    };
-
-    Sentinels(const StoreConf& store, Owner& owner);
-    Sentinels(const Sentinels&) = delete;
-    Sentinels& operator=(const Sentinels&) = delete;
-
-    /// Begins a round. `known`: what is published, perhaps by another worker.
-    void ask(const Topology& known) noexcept;
-
-    /// Closes the connections: another worker asks from now on.
-    void hang_up() noexcept;
-
-    void shut_down() noexcept;
+    /// Begins a round.
+    void ask(const Topology& known) noexcept override;
+    void hang_up() noexcept override;
+    void shut_down() noexcept override;
 
 private:
     /// One sentinel, and what is wrong with its answers.
@@ -89,7 +77,7 @@ private:
 
     const StoreConf& store_;
     const std::string subject_;
-    Owner& owner_;
+    TopologySource::Owner& owner_;
     Topology known_;
     std::vector<Master> masters_;  // same indexes as the shards
     std::vector<std::unique_ptr<Sentinel>> all_;

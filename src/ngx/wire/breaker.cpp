@@ -103,7 +103,7 @@ void Node::on_closed(const char* reason) noexcept {
         return_unsent();  // another server may answer on the next connection: owners decide anew
     }
     while (Command* command = take_sent()) {
-        command->answered(*this, Delivery::in_doubt, nullptr);
+        give_back(*command, Delivery::in_doubt, nullptr);
     }
     if (again) {
         if (leaving && state_ == State::idle) {

@@ -31,6 +31,9 @@ public:
     /// False when no request waits for the answer any more and the command need not be sent.
     virtual bool wanted() const noexcept { return true; }
 
+    /// It is about to be sent to a node to which its slot is being moved, and which may lack its script.
+    virtual void before_ask() noexcept {}
+
     /// `reply` is null unless `delivery` is answered, and valid only during the call.
     virtual void answered(Node& node, Delivery delivery, const Reply* reply) noexcept = 0;
 
@@ -45,7 +48,10 @@ private:
     friend class CommandQueue;
     Command* next_ = nullptr;
     ngx_msec_t sent_ = 0;
-    bool excused_ = false;  // it was overdue when the worker itself was late
+    bool excused_ = false;         // it was overdue when the worker itself was late
+    bool asking_ = false;          // ASKING goes before it
+    bool skips_answer_ = false;    // that of ASKING comes first
+    unsigned char redirects_ = 0;  // since its owner submitted it
 };
 
 /// A first-in-first-out list of commands, linked through themselves.

@@ -21,8 +21,11 @@ void Node::on_connected() noexcept {
     if (!login().password.empty()) {
         greet_with(auth_);
     }
-    if (store_.database != 0 && role_ != Role::sentinel) {
+    if (store_.database != 0 && shard_ != nullptr) {
         greet_with(select_);
+    }
+    if (role_ == Role::replica && in_cluster()) {
+        greet_with(readonly_);
     }
     if (role_ == Role::primary) {
         prepare_for_writes();
@@ -37,7 +40,7 @@ const Login& Node::login() const noexcept {
 /// What follows on the same connection is read after this: the scripts are there with the first charge.
 void Node::prepare_for_writes() noexcept {
     greet_with(memory_);
-    if (shard_->discovered()) {
+    if (shard_->discovered() && !in_cluster()) {
         greet_with(replication_);
     }
     for (std::size_t i = 0; i < script_count; ++i) {
@@ -60,6 +63,8 @@ std::string_view Node::Greeting::encode(CommandWriter& writer) {
             return writer.auth(node->login().username, node->login().password);
         case Kind::select:
             return writer.select(node->store_.database);
+        case Kind::readonly:
+            return writer.readonly();
         case Kind::memory:
             return writer.info_memory();
         case Kind::replication:
@@ -79,6 +84,7 @@ void Node::Greeting::answered(Node& of, Delivery delivery, const Reply* reply) n
     switch (kind_) {
         case Kind::auth:
         case Kind::select:
+        case Kind::readonly:
             of.reject_greeting(name(), *reply);
             break;
         case Kind::memory:

@@ -12,11 +12,10 @@ namespace {
 
 /// `primary ADDRESS of shard "NAME" of "STORE"`, or `sentinel ADDRESS of "STORE"`.
 std::string subject_of(const StoreConf& store, const NodeConf& conf, const ShardConf* shard, Role role) {
-    std::string subject = role == Role::primary    ? "primary "
-                          : role == Role::sentinel ? "sentinel "
-                                                   : "replica ";
+    constexpr const char* roles[] = {"primary ", "replica ", "sentinel ", "seed "};
+    std::string subject = roles[static_cast<std::size_t>(role)];
     subject.append(conf.text);
-    if (shard != nullptr) {
+    if (shard != nullptr && !shard->in_cluster) {
         subject.append(" of shard \"").append(shard->name).append("\"");
     }
     return subject.append(" of \"").append(store.name).append("\"");
@@ -40,22 +39,21 @@ Node::Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role r
       errors_(store.zone->counters(), counted_as(store, shard, conf_)),
       connection_(*this, store.tls, conf_.peer),
       addresses_(store, conf_, *this),
-      outages_(subject_, "is up again",
-               role == Role::sentinel && conf_.learned ? NGX_LOG_NOTICE : NGX_LOG_ERR),
+      outages_(subject_, "is up again", shard == nullptr && conf_.learned ? NGX_LOG_NOTICE : NGX_LOG_ERR),
       answers_(subject_) {
-    if (role == Role::sentinel) {
+    if (shard == nullptr) {
         connection_.record_trees();
     }
 }
 
 void Node::submit(Command& command) noexcept {
     if (!up_ || ended_) {
-        command.answered(*this, Delivery::unsent, nullptr);
+        give_back(command, Delivery::unsent, nullptr);
         return;
     }
     if (state_ == State::ready) {
         if (!send(command)) {
-            command.answered(*this, Delivery::unsent, nullptr);
+            give_back(command, Delivery::unsent, nullptr);
         }
         return;
     }
@@ -63,6 +61,27 @@ void Node::submit(Command& command) noexcept {
     if (state_ == State::idle) {
         connect();
     }
+}
+
+/// What is said of the command's way ends here: its owner may submit it again, as a new one.
+void Node::give_back(Command& command, Delivery delivery, const Reply* reply) noexcept {
+    command.redirects_ = 0;
+    command.asking_ = false;
+    command.answered(*this, delivery, reply);
+}
+
+bool Node::follow(Command& command, bool asks) noexcept {
+    constexpr unsigned char most_redirects = 5;
+    if (command.redirects_ == most_redirects) {
+        return false;
+    }
+    ++command.redirects_;
+    command.asking_ = asks;
+    if (asks) {
+        command.before_ask();
+    }
+    submit(command);
+    return true;
 }
 
 /// Tries every address once, the last good one first.
@@ -117,7 +136,7 @@ void Node::try_address() noexcept {
 bool Node::send(Command& command) noexcept {
     bool taken = false;
     try {
-        taken = connection_.send(command.encode(writer_));
+        taken = write(command);
     } catch (...) {
     }
     if (!taken) {
@@ -136,13 +155,19 @@ bool Node::send(Command& command) noexcept {
     return true;
 }
 
+bool Node::write(Command& command) {
+    command.skips_answer_ = command.asking_;
+    return (!command.asking_ || connection_.send(writer_.asking())) &&
+           connection_.send(command.encode(writer_));
+}
+
 void Node::send_unsent() noexcept {
     CommandQueue waiting = std::exchange(unsent_, {});
     while (Command* command = waiting.pop()) {
         if (command->wanted()) {
             submit(*command);
         } else {
-            command->answered(*this, Delivery::unsent, nullptr);
+            give_back(*command, Delivery::unsent, nullptr);
         }
     }
     mark_idle();
@@ -152,22 +177,31 @@ void Node::return_unsent() noexcept {
     CommandQueue waiting = std::exchange(unsent_, {});
     mark_idle();
     while (Command* command = waiting.pop()) {
-        command->answered(*this, Delivery::unsent, nullptr);
+        give_back(*command, Delivery::unsent, nullptr);
     }
 }
 
 void Node::on_reply(const Reply& reply) noexcept {
+    if (sent_.head() != nullptr && sent_.head()->skips_answer_ && !reply.stray) {
+        sent_.head()->skips_answer_ = false;
+        if (reply.is_error()) {
+            count_error(fault_of(reply), "ASKING", reply);
+        }
+        return;
+    }
     Command* command = take_sent();
     if (command == nullptr || reply.stray) {
         // One answer too many: from here on every answer would go to the wrong command.
         up_ = false;
         if (command != nullptr) {
-            command->answered(*this, Delivery::in_doubt, nullptr);
+            give_back(*command, Delivery::in_doubt, nullptr);
         }
         connection_.close("an answer that no command waits for");
         return;
     }
-    command->answered(*this, Delivery::answered, &reply);
+    if (!reply.is_error() || !in_cluster() || !listener_.on_redirect(*this, *command, reply)) {
+        give_back(*command, Delivery::answered, &reply);
+    }
     leave_if_drained();
 }
 
@@ -190,6 +224,9 @@ Blame Node::blame(Fault fault, std::string_view command, const Reply& reply, Acc
     count_error(fault, command, reply);
     if (!is_node_fault(fault)) {
         return Blame::command;
+    }
+    if (in_cluster() && is_of_slot(fault)) {
+        return access == Access::write ? Blame::writes : Blame::command;
     }
     if (access == Access::write && refuses_writes(fault)) {
         return Blame::writes;
@@ -239,6 +276,9 @@ void Node::become(Role role) noexcept {
         subject_ = subject_of(store_, conf_, shard_, role);
     } catch (...) {
         // without memory the log calls it what it was
+    }
+    if (role == Role::replica && in_cluster() && connection_.is_open() && state_ != State::connecting) {
+        greet_with(readonly_);
     }
     const bool greeted = state_ == State::ready || state_ == State::greeting || state_ == State::suspended;
     if (role == Role::primary && greeted) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/backoff.h"
+#include "core/topology/topology.h"
 #include "ngx/base/ngx.h"
 #include "ngx/base/timer.h"
 #include "ngx/conf/redis_conf.h"
@@ -23,7 +24,8 @@ namespace rate_limit {
 enum class Access : unsigned char { read, write };
 
 /// What a node is to its shard; or a sentinel, which has none and is asked who the others are.
-enum class Role : unsigned char { primary, replica, sentinel };
+/// A seed is a node of a cluster that is asked for its map alone.
+enum class Role : unsigned char { primary, replica, sentinel, seed };
 
 /// What a reply's fault is blamed on.
 enum class Blame : unsigned char {
@@ -61,6 +63,12 @@ public:
         /// It says that it is a replica, and was taken for the primary.
         virtual void on_demoted(Node& node) noexcept = 0;
 
+        /// It has answered that another node serves the slot of the command, for now or from now on. True:
+        /// the command is the listener's, to be sent there. Only for nodes of a cluster.
+        virtual bool on_redirect(Node& /*node*/, Command& /*command*/, const Reply& /*reply*/) noexcept {
+            return false;
+        }
+
         /// It has been retired, and is at its end: it may be destroyed in another turn of the event loop.
         virtual void on_end(Node& node) noexcept = 0;
 
@@ -88,6 +96,10 @@ public:
     /// Sends the command, or queues it while the connection is being made. On a node that is not usable it
     /// comes back unsent before this returns.
     void submit(Command& command) noexcept;
+
+    /// Sends a command that another node has redirected here; `asks`: for this time only. False: it has been
+    /// redirected too often.
+    bool follow(Command& command, bool asks) noexcept;
 
     /// `more`: the caller has more to send soon. Until it says that it has no more, nginx does not close the
     /// connection of a leaving worker as idle.
@@ -139,6 +151,9 @@ public:
     /// Closes the connection for good; what is unanswered comes back. For the end of the process.
     void shut_down() noexcept;
 
+    /// Where it is, as other nodes name it.
+    Endpoint endpoint() const { return {conf_.peer, conf_.port}; }
+
     /// Whether that is the same server, as far as addresses tell.
     bool is_at(const NodeConf& conf) const noexcept;
 
@@ -152,7 +167,7 @@ private:
     /// is sent again before it is answered.
     class Greeting final : public Command {
     public:
-        enum class Kind : unsigned char { auth, select, memory, replication, load, ping };
+        enum class Kind : unsigned char { auth, select, readonly, memory, replication, load, ping };
         explicit Greeting(Kind kind = Kind::load, const char* name = "SCRIPT LOAD") noexcept
             : kind_(kind), name_(name) {}
         std::string_view encode(CommandWriter& writer) override;
@@ -189,6 +204,9 @@ private:
     bool goes_on_without(bool in_flight) noexcept;
     void leave_if_drained() noexcept;
     bool send(Command& command) noexcept;
+    bool write(Command& command);
+    void give_back(Command& command, Delivery delivery, const Reply* reply) noexcept;
+    bool in_cluster() const noexcept { return shard_ != nullptr && shard_->in_cluster; }
     Command* take_sent() noexcept;
     void send_unsent() noexcept;
     void mark_idle() noexcept;
@@ -227,6 +245,7 @@ private:
     Connection connection_;
     Greeting auth_{Greeting::Kind::auth, "AUTH"};
     Greeting select_{Greeting::Kind::select, "SELECT"};
+    Greeting readonly_{Greeting::Kind::readonly, "READONLY"};
     Greeting memory_{Greeting::Kind::memory, "INFO"};
     Greeting replication_{Greeting::Kind::replication, "INFO"};
     std::array<Greeting, script_count> loads_;

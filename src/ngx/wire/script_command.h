@@ -14,6 +14,9 @@ protected:
     void begin_by_digest() noexcept { with_text_ = false; }
     bool with_text() const noexcept { return with_text_; }
 
+    /// ASKING holds for one command: there is no second try with the text.
+    void before_ask() noexcept override { with_text_ = true; }
+
     /// True where the server does not know the script: the command is on its way again, with the text.
     bool send_text(Node& node, const Reply& reply) noexcept {
         if (with_text_ || fault_of(reply) != Fault::noscript) {

@@ -11,6 +11,9 @@ package RateLimit::Cluster;
 #                                # endpoints need none: set cluster-announce-hostname, cluster-preferred-endpoint-type and the like by CONFIG
 #   tls => {certificate => FILE, key => FILE, trusted => FILE}     # as in RateLimit::Redis, for clients and among the nodes
 #
+# Do not let the same replica win twice within four seconds (or four node timeouts), demoted between: Redis 7.0 counts the votes of the
+# first election again. The replica then claims the slots with its old epoch, no other node believes it, and the cluster stays down.
+#
 #   $cluster->block('main', "check_timeout 50ms;");        # rate_limit_redis main { cluster ...; ... }
 #   $cluster->nodes;  $cluster->up;                        # RateLimit::Redis::Member; of these, neither ended nor frozen
 #   $cluster->primaries;  $cluster->replicas;              # those that are so now: primaries have slots. Of those that are up
@@ -33,7 +36,7 @@ package RateLimit::Cluster;
 use v5.36;
 
 use Carp qw(croak);
-use List::Util qw(all first uniq);
+use List::Util qw(all first max uniq);
 use RateLimit::Port;
 use RateLimit::Redis::Member;
 use RateLimit::Shards;
@@ -53,11 +56,7 @@ sub start ($class, %opt) {
         my ($first, $next) = map { int($_ * SLOTS / $count) } $i, $i + 1;
         $nodes[$i]->cmd('CLUSTER', 'ADDSLOTSRANGE', $first, $next - 1);
     }
-    # Each meets each: gossip alone would take seconds.
-    for my $i (0 .. $#nodes) {
-        $nodes[$i]->pipeline(map { meeting($_) } @nodes[$i + 1 .. $#nodes]) if $i < $#nodes;
-    }
-    $self->wait_met;
+    $self->meet;
     $self->replicate($nodes[$_], $nodes[$_ % $count]) for $count .. $#nodes;
     return $self->wait_ok;
 }
@@ -77,17 +76,35 @@ sub start_node ($self) {
     return $node;
 }
 
-sub meeting ($node) { return ['CLUSTER', 'MEET', $node->{host}, $node->announced_port, $node->{bus}] }
-
-sub wait_met ($self) {
-    my @ids = map { $_->{id} = $_->cmd('CLUSTER', 'MYID') } $self->up;
+# Each meets each, for gossip alone would take seconds. A node gives up a meeting that takes longer than the node timeout, which
+# happens on a busy machine; then the two are told again.
+sub meet ($self) {
+    my @up = $self->up;
+    $_->{id} = $_->cmd('CLUSTER', 'MYID') for @up;
+    my $told;
     wait_until {
-        all {
-            my %met = map { $_->{id} => 1 } grep { $_->{flags} !~ /handshake|noaddr/ && $_->{link} eq 'connected' } table($_);
-            all { $met{$_} } @ids
-        } $self->up
+        my @strangers = strangers(@up);
+        if (!defined $told || monotonic() - $told > patience(max(1, $self->{node_timeout} / 1000))) {
+            $_->[0]->cmd('CLUSTER', 'MEET', $_->[1]{host}, $_->[1]->announced_port, $_->[1]{bus}) for @strangers;
+            $told = monotonic();
+        }
+        !@strangers
     } timeout => 30, what => 'the nodes to meet';
     return;
+}
+
+# The pairs of which one does not know the other, or has no link to it.
+sub strangers (@nodes) {
+    my %knows;
+    for my $node (@nodes) {
+        my @known = grep { $_->{flags} !~ /handshake|noaddr/ && $_->{link} eq 'connected' } table($node);
+        $knows{$node->{id}}{$_->{id}} = 1 for @known;
+    }
+    my @pairs;
+    while (my $node = shift @nodes) {
+        push @pairs, map { [$node, $_] } grep { !$knows{$node->{id}}{$_->{id}} || !$knows{$_->{id}}{$node->{id}} } @nodes;
+    }
+    return @pairs;
 }
 
 sub replicate ($self, $node, $primary) {
@@ -267,8 +284,7 @@ sub migrate_at_once ($self, $from, $to, @slots) {
 sub add_node ($self, %opt) {
     my $node = $self->start_node;
     $node->wait_ready;
-    $node->pipeline(map { meeting($_) } grep { $_ != $node } $self->up);
-    $self->wait_met;
+    $self->meet;
     $self->replicate($node, $opt{replica_of}) if $opt{replica_of};
     $self->wait_ok;
     return $node;

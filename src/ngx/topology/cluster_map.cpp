@@ -1,0 +1,147 @@
+#include "ngx/topology/cluster_map.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ngx/topology/discovered_node.h"
+#include "redis/server_words.h"
+#include "redis/topology_answers.h"
+#include "redis/tree_reply.h"
+
+namespace rate_limit {
+
+ClusterMap::ClusterMap(const StoreConf& store, Owner& owner)
+    : store_(store),
+      owner_(owner),
+      subject_("the cluster of \"" + store.name + "\""),
+      trouble_(subject_, "tells its map again"),
+      turn_(static_cast<std::size_t>(ngx_random())) {}
+
+void ClusterMap::ask(const Topology& known) noexcept {
+    try {
+        known_ = known;
+        if (pending_) {
+            trouble_.failed("does not tell its map", node_->name() + " does not answer");
+            leave();
+        }
+        if (node_ == nullptr || !node_->usable()) {
+            leave();
+            choose();
+        }
+        pending_ = true;
+        node_->submit(*query_);
+    } catch (...) {
+        pending_ = false;  // without memory: the next round may do better
+    }
+}
+
+/// Takes the next of all nodes that are known; the others of the map and of the configuration follow in turn.
+void ClusterMap::choose() {
+    std::vector<Endpoint> named;
+    for (const Group& group : known_.groups) {
+        named.push_back(group.primary);
+        named.insert(named.end(), group.replicas.begin(), group.replicas.end());
+    }
+    const std::size_t at = turn_++ % (named.size() + store_.seeds.size());
+    const NodeConf conf = at < named.size() ? discovered_node(named[at]) : store_.seeds[at - named.size()];
+    query_ = std::make_unique<Query>(*this);
+    node_ = std::make_unique<Node>(store_, nullptr, conf, Role::seed, static_cast<Node::Listener&>(*this));
+}
+
+void ClusterMap::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
+    if (&node != node_.get()) {
+        return;  // it was left
+    }
+    pending_ = false;
+    bool taken = false;
+    try {
+        if (delivery == Delivery::answered) {
+            node.served();
+            taken = take(node, *reply);
+        } else {
+            trouble_.failed("does not tell its map", node.name() + " cannot be asked");
+        }
+    } catch (...) {
+        // without memory: the next round may do better
+    }
+    if (!taken) {
+        leave();
+        owner_.on_nothing();
+    }
+}
+
+bool ClusterMap::take(const Node& node, const Reply& reply) {
+    Topology found;
+    std::size_t unknown = 0;
+    if (reply.is_error() || reply.tree == nullptr ||
+        !read_cluster_slots(*reply.tree, node.endpoint(), found, &unknown)) {
+        complain(node, reply);
+        return false;
+    }
+    if (unknown != 0 && !std::exchange(names_told_, true)) {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "rate limit: %s names %uz nodes without an address: set cluster-announce-hostname, or "
+                      "cluster-preferred-endpoint-type ip",
+                      subject_.c_str(), unknown);
+    }
+    if (found.groups.empty()) {
+        trouble_.failed("does not tell its map", node.name() + " knows of no slots: is the cluster created?");
+        return false;
+    }
+    trouble_.ended();
+    if (found != known_) {
+        known_ = std::move(found);
+        owner_.on_found(known_);
+    }
+    return true;
+}
+
+void ClusterMap::complain(const Node& node, const Reply& reply) {
+    const std::string words = reply.is_error() ? server_words("CLUSTER SLOTS", reply.text_view()) : "";
+    const bool alone = reply.text_view().find("cluster support disabled") != std::string_view::npos;
+    const char* reason = alone ? " has \"cluster-enabled no\": name it in \"shard\", not in \"cluster\""
+                         : reply.is_error() ? " refuses it"
+                                            : " answers what is no map: is it Redis?";
+    trouble_.failed("does not tell its map", node.name() + reason, words);
+}
+
+/// The query belongs to the node until that is at its end.
+void ClusterMap::leave() noexcept {
+    pending_ = false;
+    if (node_ == nullptr) {
+        return;
+    }
+    std::unique_ptr<Node> node = std::move(node_);
+    std::unique_ptr<Query> query = std::move(query_);
+    try {
+        leaving_.reserve(leaving_.size() + 1);
+        left_.push_back(std::move(query));
+        leaving_.push_back(std::move(node));
+        leaving_.back()->retire();
+    } catch (...) {
+        node.reset();  // its connection ends at once, and gives the query back
+    }
+}
+
+void ClusterMap::hang_up() noexcept {
+    leave();
+}
+
+void ClusterMap::destroy_ended() noexcept {
+    const auto ended = [](const std::unique_ptr<Node>& node) { return node->at_end(); };
+    leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), ended), leaving_.end());
+    if (leaving_.empty()) {
+        left_.clear();
+    }
+}
+
+void ClusterMap::shut_down() noexcept {
+    if (node_ != nullptr) {
+        node_->shut_down();
+    }
+    for (const std::unique_ptr<Node>& node : leaving_) {
+        node->shut_down();
+    }
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ngx/base/timer.h"
+#include "ngx/topology/topology_source.h"
+#include "ngx/wire/node.h"
+#include "ngx/wire/outage_log.h"
+
+namespace rate_limit {
+
+/// The map of a cluster, as CLUSTER SLOTS tells it: asked of one node at a time, on a connection of its own.
+/// A node that does not answer until it is asked again, or answers something else, is left for another one:
+/// those that the map names, and those of the configuration, in turn.
+class ClusterMap final : public TopologySource, private Node::Listener {
+public:
+    /// `store` and `owner` outlive this.
+    ClusterMap(const StoreConf& store, Owner& owner);
+
+    void ask(const Topology& known) noexcept override;
+    void hang_up() noexcept override;
+    void shut_down() noexcept override;
+
+private:
+    /// CLUSTER SLOTS. There is one, for one is asked at a time.
+    class Query final : public Command {
+    public:
+        explicit Query(ClusterMap& map) noexcept : map_(map) {}
+        std::string_view encode(CommandWriter& writer) override { return writer.cluster_slots(); }
+        const char* name() const noexcept override { return "CLUSTER SLOTS"; }
+        void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override {
+            map_.answered(node, delivery, reply);
+        }
+
+    private:
+        ClusterMap& map_;
+    };
+
+    void on_usable(Node& /*node*/) noexcept override {}
+    void on_unusable(Node& /*node*/) noexcept override {}
+    void on_demoted(Node& /*node*/) noexcept override {}
+    void on_end(Node& /*node*/) noexcept override { ends_.set_to_end_of_turn(); }
+
+    void answered(Node& node, Delivery delivery, const Reply* reply) noexcept;
+    bool take(const Node& node, const Reply& reply);
+    void complain(const Node& node, const Reply& reply);
+    void choose();
+    void leave() noexcept;
+    void destroy_ended() noexcept;
+
+    const StoreConf& store_;
+    Owner& owner_;
+    const std::string subject_;
+    OutageLog trouble_;
+    Topology known_;
+    std::unique_ptr<Query> query_;
+    std::unique_ptr<Node> node_;                  // that is asked; null: none is
+    std::vector<std::unique_ptr<Node>> leaving_;  // retired
+    std::vector<std::unique_ptr<Query>> left_;    // queries that belong to those
+    std::size_t turn_;
+    bool pending_ = false;  // the query has not been answered
+    bool names_told_ = false;
+    Timer ends_{this, [](void* self) noexcept { static_cast<ClusterMap*>(self)->destroy_ended(); },
+                Timer::Worker::leaves};
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/topology/topology.h"
+
+namespace rate_limit {
+
+/// Who is asked which servers a store has: sentinels, or the nodes of a cluster. One worker of a machine asks
+/// at a time.
+class TopologySource {
+public:
+    class Owner {
+    public:
+        /// Other servers, or other parts of them, than were known.
+        virtual void on_found(const Topology& topology) noexcept = 0;
+
+        /// What was asked has brought nothing: it should be asked again soon.
+        virtual void on_nothing() noexcept = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    virtual ~TopologySource() = default;
+    TopologySource(const TopologySource&) = delete;
+    TopologySource& operator=(const TopologySource&) = delete;
+
+    /// Asks once more. `known`: what is published, perhaps by another worker.
+    virtual void ask(const Topology& known) noexcept = 0;
+
+    /// Closes the connections: another worker asks from now on.
+    virtual void hang_up() noexcept = 0;
+
+    /// The same at the worker's end.
+    virtual void shut_down() noexcept = 0;
+
+protected:
+    TopologySource() = default;
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redis/shard_choice.h"
+
+namespace rate_limit {
+
+/// A part of a store that one primary serves at a time: a shard of the configuration, by its index, or a hash
+/// slot of a cluster.
+using Route = std::uint32_t;
+
+/// The routes of one store, which of them holds a key, and how records in shared memory name each: by a
+/// digest that holds no address, so that whatever server takes over finds what is for it. Constant once the
+/// configuration is read.
+class Routes {
+public:
+    /// `store` is its name.
+    explicit Routes(std::string_view store = {}) noexcept;
+
+    /// As ShardChoice::add(); the shard's name is copied as its digest, and its bytes outlive this object.
+    void add_shard(std::string_view name, std::uint32_t weight);
+
+    /// The routes are the slots of a cluster. No shard has been added.
+    void use_slots() noexcept { slotted_ = true; }
+    bool has_slots() const noexcept { return slotted_; }
+
+    std::size_t size() const noexcept;
+
+    /// Where a window is: `key` is the client's key as it reaches Redis, `window_key` the window's Redis key.
+    Route choose(std::string_view key, std::string_view window_key) const noexcept;
+
+    std::uint64_t digest_of(Route route) const noexcept { return slotted_ ? base_ | route : digests_[route]; }
+
+    /// False: such a digest is not of this store.
+    bool find(std::uint64_t digest, Route& route) const noexcept;
+
+    /// By what a route is counted, of any store: slots of one cluster together.
+    static constexpr std::uint64_t counted_as(std::uint64_t digest) noexcept { return digest & ~slot_bits; }
+
+private:
+    static constexpr std::uint64_t slot_bits = 0x3fff;
+
+    std::uint64_t store_;  // digest of its name
+    std::uint64_t base_;   // of a cluster: the upper bits of all digests
+    bool slotted_ = false;
+    ShardChoice choice_;
+    std::vector<std::uint64_t> digests_;  // of the shards
+};
+
+}  // namespace rate_limit
