@@ -29,7 +29,8 @@ my $stored = stored();
 diag "$admitted admitted, $stored stored, ", $traffic->unanswered, ' unanswered';
 # A request whose response or log line died with its worker may have been charged, or not.
 cmp_ok $stored, '<=', $admitted + $killed * $connections, 'nothing is charged twice';
-cmp_ok $stored, '>=', $admitted - $killed * $connections, 'charges on their way are all that is lost';
+# A worker has charges of more than one request of a connection on their way: a batch that is not answered, and the next one.
+cmp_ok $stored, '>=', $admitted - 3 * $killed * $connections, 'charges on their way are all that is lost';
 is $nginx->count_log(qr/could not be checked|does not serve|is down/), 0, 'no node was given up';
 
 done;
