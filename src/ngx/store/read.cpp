@@ -37,7 +37,8 @@ void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) no
 }
 
 void Read::start(Shard& shard, std::string_view key, From from, Owner& owner) noexcept {
-    nodes_ = &shard.nodes();
+    shard_ = &shard;
+    shard.hedges().begin(ngx_current_msec);
     key_ = key;
     from_ = from;
     stage_ = Stage::first_third;
@@ -62,9 +63,9 @@ bool Read::ask_next() noexcept {
     }
     Node* node = nullptr;
     if (from_ == From::any_node) {
-        node = nodes_->choose(asked.data(), count);
+        node = shard_->nodes().choose(asked.data(), count);
     } else if (count == 0) {
-        node = nodes_->choose_primary();
+        node = shard_->nodes().choose_primary();
     }
     if (node == nullptr || slot == nullptr) {
         return false;
@@ -119,7 +120,10 @@ void Read::deadline_passed() noexcept {
     }
     stage_ = stage_ == Stage::first_third ? Stage::second_third : Stage::last_third;
     move_on(stage_);
-    ask_next();
+    // A node that has failed is replaced at once; this one is only silent.
+    if (shard_->hedges().take(ngx_current_msec)) {
+        ask_next();
+    }
 }
 
 /// Commands that are still under way belong to their nodes alone.

@@ -8,13 +8,13 @@
 namespace rate_limit {
 
 class Node;
-class Nodes;
 class ReadCommand;
 class Shard;
 struct Reply;
 
 /// One read of one window, from as many nodes as it takes: a replica first; after each third of check_timeout
-/// without an answer, and at once after a failure, also the next node. The first answer counts.
+/// without an answer, while the shard's hedges last, and at once after a failure, also the next node. The
+/// first answer counts.
 class Read final : public Answer {
 public:
     enum class From : unsigned char {
@@ -44,7 +44,7 @@ private:
     void let_go() noexcept;
     void finish(const char* failure) noexcept;
 
-    Nodes* nodes_ = nullptr;
+    Shard* shard_ = nullptr;
     std::string_view key_;
     From from_ = From::any_node;
     Stage stage_ = Stage::first_third;

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "core/hedge_budget.h"
 #include "core/topology/topology.h"
 #include "ngx/charges/charges.h"
 #include "ngx/charges/nodes.h"
@@ -57,6 +58,7 @@ public:
     const Charges& charges() const noexcept { return charges_; }
     Fetches& fetches() noexcept { return fetches_; }
     Deadlines& deadlines() noexcept { return deadlines_; }
+    HedgeBudget& hedges() noexcept { return hedges_; }
 
     void shut_down() noexcept {
         charges_.send_last();
@@ -84,6 +86,7 @@ private:
     const bool in_cluster_;
     Deadlines& deadlines_;
     Owner& owner_;
+    HedgeBudget hedges_;
     Nodes nodes_;
     Charges charges_;
     Fetches fetches_;

@@ -40,7 +40,7 @@ const Login& Node::login() const noexcept {
 /// What follows on the same connection is read after this: the scripts are there with the first charge.
 void Node::prepare_for_writes() noexcept {
     greet_with(memory_);
-    if (shard_->discovered() && !in_cluster()) {
+    if (shard_ != nullptr && shard_->discovered() && !in_cluster()) {
         greet_with(replication_);
     }
     for (std::size_t i = 0; i < script_count; ++i) {

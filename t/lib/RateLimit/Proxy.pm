@@ -11,6 +11,7 @@ package RateLimit::Proxy;
 #   $proxy->cut_after(answers => 9);   # cuts each connection when so many bytes came from there; undef: none
 #   $proxy->relayed('answers');        # how many bytes came from there, of all connections
 #   RateLimit::Proxy->start(to => PORT, narrow => 1): it reads little at a time, so that writers find their sockets full
+#   RateLimit::Proxy->start(to => PORT, delay => 0.05): answers come so many seconds later
 #   $proxy->stop;  $proxy->restart;  $proxy->freeze;  $proxy->thaw;  $proxy->connections;
 
 use v5.36;
@@ -66,7 +67,18 @@ sub received ($self, $conn) {
         $conn->{other}->write_out;
         return $conn->cut;
     }
-    $conn->{other}->send($bytes) if length $bytes;
+    if ($self->{delay} && $direction eq 'answers') {
+        $self->after($self->{delay}, sub { $self->pass_on($conn, $bytes) });
+    } else {
+        $conn->{other}->send($bytes) if length $bytes;
+    }
+    return;
+}
+
+sub pass_on ($self, $conn, $bytes) {
+    my $other = $conn->{other} or return;    # gone meanwhile
+    $other->send($bytes);
+    $other->write_out;
     return;
 }
 

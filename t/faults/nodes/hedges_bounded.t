@@ -1,0 +1,26 @@
+# A replica that is slow, and not silent for long enough to count as down, gives a tenth of its checks to the next node and no more:
+# the load of the others does not double.
+
+use RateLimit::Test;
+
+my $shards    = RateLimit::Shards->start(1, replicas => 1);
+my $primary   = $shards->primary;
+my ($replica) = $shards->replicas(0);
+my $slow      = RateLimit::Proxy->start(to => $replica->port, delay => 0.5);
+my $nginx     = RateLimit::Nginx->with_limit('1000000r/h',
+    redis_block('main', [$primary, $slow], 'fresh off; check_timeout 1200ms; connect_timeout 3s;'),
+    more => 'keepalive_requests 1000000;', key => '$arg_k', log_level => 'error');
+is $nginx->http->get('/x?k=warm')->status, 200, 'both are connected';
+$_->forget_calls for $primary, $replica;
+my $requests = 400;
+my $counts = RateLimit::Flood->start(
+    port => $nginx->port, uris => [map { "/x?k=$_" } 1 .. 20], requests => $requests, connections => $requests)->counts;
+is $counts->{2}, $requests, 'all requests pass';
+is $replica->calls('hmget'), $requests, 'all checks go to the replica';
+my $hedges = $primary->calls('hmget');
+cmp_ok $hedges, '>=', 20, 'some go to the primary too';
+# The burst may begin in one second and end in the next.
+cmp_ok $hedges, '<=', 2 * $requests / 10, 'at most a tenth of the checks of a second';
+is $nginx->count_log(qr/could not be checked|does not serve|is down/), 0, 'none fails, and no node is given up';
+
+done;
