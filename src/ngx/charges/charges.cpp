@@ -312,13 +312,21 @@ void Charges::send_queued(std::size_t most) noexcept {
     nodes_.primary().expect_more(!queued_.empty());
 }
 
+/// True: charges that wait may be sent to the primary before it has answered a probe. They wait because some
+/// worker found that it takes none; a worker that has had no answer to a write since may not have noticed.
+bool Charges::trusts_primary() const noexcept {
+    return gate_ == Gate::open && ngx_current_msec - proven_ < trust;
+}
+
 /// Some of what waits in the backlog goes into this batch, or one charge of it as the probe.
 void Charges::send_backlog() noexcept {
-    if (!nodes_.primary().usable() || (gate_ != Gate::open && !may_probe())) {
+    const bool probes = !trusts_primary();
+    // What is queued stays queued only while the gate is open, which it is not while a probe is on its way.
+    const bool may = gate_ == Gate::open ? !probes || queued_.empty() : may_probe();
+    if (!nodes_.primary().usable() || !may) {
         return;
     }
     const Millis now = now_millis();
-    const bool probes = gate_ == Gate::closed;
     const std::size_t most = probes ? 1 : max_waited;
     std::size_t sent = 0;
     std::size_t closed = 0;

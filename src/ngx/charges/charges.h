@@ -43,7 +43,8 @@ struct Charge {
 /// gate is closed all charges wait but one, the probe: a primary may answer PING and reads and still take no
 /// writes, and everything that is sent to it ends in doubt. The first write that is answered opens the gate.
 /// After a refusal the next probe follows after a backoff of its own; after READONLY each probe takes a new
-/// connection, for the address may lead to another server by then.
+/// connection, for the address may lead to another server by then. What waits in the backlog was put there by
+/// any worker: one that has not seen the primary take a write just before sends one charge of it first.
 class Charges final : public ChargeCommand::Owner {
 public:
     /// Milliseconds between two batches; none with timer_resolution, as nginx looks at its timers no oftener
@@ -61,6 +62,9 @@ public:
 
     /// How many more it takes from the backlog, so that a primary that comes back is not flooded.
     static constexpr std::size_t max_waited = 200;
+
+    /// For so many milliseconds after the answer to a write what waits in the backlog needs no probe.
+    static constexpr ngx_msec_t trust = 100;
 
     /// How many charges whose windows have closed are dropped in one turn of the event loop.
     static constexpr std::size_t max_closed = 1000;
@@ -133,7 +137,11 @@ public:
 
     /// The primary has taken a write: it gave an answer that a replica would not give.
     void proven(const Node& node) noexcept override {
-        if (gate_ != Gate::open && &node == &nodes_.primary()) {
+        if (&node != &nodes_.primary()) {
+            return;
+        }
+        proven_ = ngx_current_msec;
+        if (gate_ != Gate::open) {
             open_gate();
         }
     }
@@ -176,6 +184,7 @@ private:
     void send_queued(std::size_t most) noexcept;
     void send_backlog() noexcept;
     bool may_probe() const noexcept;
+    bool trusts_primary() const noexcept;
     void open_gate() noexcept;
     void wait(const std::string& key, Debt owed) noexcept override;
     void ended(bool probe, std::uint32_t term) noexcept override;
@@ -193,6 +202,7 @@ private:
     std::uint32_t term_ = 0;     // counts the primaries
     std::size_t under_way_ = 0;  // commands of the present batch that have not ended
     ngx_msec_t sent_ = 0;        // when the last batch left
+    ngx_msec_t proven_ = 0;      // when the primary was last seen to take a write
     bool closing_ = false;       // more charges of closed windows may wait
     Gate gate_ = Gate::open;
     Backoff backoff_;
