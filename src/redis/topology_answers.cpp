@@ -173,12 +173,16 @@ bool is_down(std::string_view flags) noexcept {
     return has(flags, "s_down") || has(flags, "o_down");
 }
 
-bool is_fit(Value replica) {
+/// Whether it may be read from as long as no replica has a link to the primary.
+bool is_orphan(Value replica) {
     const std::string_view flags = field(replica, {"flags"});
     const std::string_view role = field(replica, {"role-reported"});
     return !is_down(flags) && !has(flags, "disconnected") && (role == "slave" || role == "replica") &&
-           field(replica, {"master-link-status", "primary-link-status"}) == "ok" &&
            field(replica, {"replica-announced", "slave-announced"}) != "0";
+}
+
+bool is_fit(Value replica) {
+    return is_orphan(replica) && field(replica, {"master-link-status", "primary-link-status"}) == "ok";
 }
 
 /// Reads an array of field lists: the endpoints of those that are wanted.
@@ -237,6 +241,10 @@ bool read_sentinel_master(const TreeReply& reply, SentinelMaster& master) {
 
 bool read_sentinel_replicas(const TreeReply& reply, std::vector<Endpoint>& fit) {
     return read_endpoints(reply, is_fit, fit);
+}
+
+bool read_sentinel_orphans(const TreeReply& reply, std::vector<Endpoint>& fit) {
+    return read_endpoints(reply, is_orphan, fit);
 }
 
 bool read_sentinel_peers(const TreeReply& reply, std::vector<Endpoint>& peers) {

@@ -41,6 +41,9 @@ bool read_sentinel_master(const TreeReply& reply, SentinelMaster& master);
 /// does not want to be announced. False for what is no such answer: `fit` is empty then.
 bool read_sentinel_replicas(const TreeReply& reply, std::vector<Endpoint>& fit);
 
+/// The same while the primary cannot be reached: a replica has no link to it then, and has what it had last.
+bool read_sentinel_orphans(const TreeReply& reply, std::vector<Endpoint>& fit);
+
 /// Reads an answer to SENTINEL SENTINELS: the other sentinels that watch over the same primary, in ascending
 /// order, also those that are down. False for what is no such answer: `peers` is empty then.
 bool read_sentinel_peers(const TreeReply& reply, std::vector<Endpoint>& peers);

@@ -327,6 +327,22 @@ TEST(SentinelReplicas, ThoseThatMayBeReadFrom) {
         << "each once, in order";
 }
 
+TEST(SentinelOrphans, NeedNoLink) {
+    const std::pair<Fields, bool> cases[] = {
+        {{}, true},
+        {{{"master-link-status", "err"}}, true},
+        {{{"master-link-status", "err"}, {"flags", "s_down,slave"}}, false},
+        {{{"master-link-status", "err"}, {"flags", "slave,disconnected"}}, false},
+        {{{"master-link-status", "err"}, {"role-reported", "master"}}, false},
+        {{{"master-link-status", "err"}, {"replica-announced", "0"}}, false},
+    };
+    for (const auto& [others, fit] : cases) {
+        EXPECT_EQ(endpoints_of(read_sentinel_orphans, array({changed(a_replica, others)})),
+                  fit ? "127.0.0.1:6380" : "")
+            << (others.empty() ? "as it is" : others.back().second);
+    }
+}
+
 TEST(SentinelPeers, AllThatAreNamed) {
     EXPECT_EQ(endpoints_of(read_sentinel_peers,
                            array({fields({{"ip", "::1"}, {"port", "26380"}, {"flags", "s_down,sentinel"}}),
@@ -337,7 +353,7 @@ TEST(SentinelPeers, AllThatAreNamed) {
 }
 
 TEST(SentinelLists, WhatIsNoAnswerIsRefused) {
-    for (const ReadEndpoints read : {read_sentinel_replicas, read_sentinel_peers}) {
+    for (const ReadEndpoints read : {read_sentinel_replicas, read_sentinel_orphans, read_sentinel_peers}) {
         for (const std::string& bytes :
              {std::string("-ERR No such master with that name\r\n"), std::string("$-1\r\n"),
               std::string("*1\r\n"), bulk("x"), array({bulk("ip"), bulk("a")}),

@@ -1,6 +1,7 @@
 #include "ngx/topology/sentinels.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "ngx/topology/discovered_node.h"
@@ -20,6 +21,10 @@ constexpr std::size_t peers_rounds = 20;
 
 /// With those of the configuration. More tell nothing more.
 constexpr std::size_t most_sentinels = 32;
+
+bool contains(const std::vector<Endpoint>& all, const Endpoint& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+}
 
 }  // namespace
 
@@ -153,14 +158,15 @@ void Sentinels::take_master(std::size_t shard, Node& node, const Reply& reply) {
         accept(shard, Vote(votes.back()));
     }
     if (group.primary == master.address && group.epoch == master.config_epoch) {
-        ask_further(shard, node);
+        ask_further(shard, node, master);
     }
 }
 
-/// Asks a sentinel that knows the present master for more.
-void Sentinels::ask_further(std::size_t shard, Node& node) noexcept {
+/// Asks a sentinel that knows the present master for more; `said` is what it says of that.
+void Sentinels::ask_further(std::size_t shard, Node& node, const SentinelMaster& said) noexcept {
     Master& master = masters_[shard];
     if (master.replicas_asked == 0 || ngx_current_msec - master.replicas_asked >= replicas_interval) {
+        master.out_of_reach = said.down || said.disconnected;
         master.replicas_asked = ngx_current_msec;
         SentinelQuery::ask(*this, node, SentinelQuery::Kind::replicas, shard, store_.shards[shard]);
     }
@@ -208,12 +214,20 @@ void Sentinels::accept(std::size_t shard, const Vote& vote) {
     owner_.on_found(known_);
 }
 
+/// Replicas whose primary is gone lose their links to it, and are still all that there is to read from.
 void Sentinels::take_replicas(std::size_t shard, const Reply& reply) {
     std::vector<Endpoint> fit;
+    std::vector<Endpoint> orphans;
     if (reply.tree == nullptr || !read_sentinel_replicas(*reply.tree, fit)) {
         return;
     }
     Group& group = known_.groups[shard];
+    if (masters_[shard].out_of_reach && read_sentinel_orphans(*reply.tree, orphans)) {
+        const auto was_fit = [&](const Endpoint& orphan) {
+            return contains(group.replicas, orphan) && !contains(fit, orphan);
+        };
+        std::copy_if(orphans.begin(), orphans.end(), std::back_inserter(fit), was_fit);
+    }
     fit.erase(std::remove(fit.begin(), fit.end(), group.primary), fit.end());
     std::sort(fit.begin(), fit.end());
     if (fit != group.replicas) {

@@ -54,6 +54,7 @@ private:
     struct Master {
         std::vector<Vote> votes;        // of this round
         ngx_msec_t replicas_asked = 0;  // when; 0: not since the master changed
+        bool out_of_reach = false;      // for the sentinel that was asked for the replicas last
     };
 
     void on_usable(Node& /*node*/) noexcept override {}
@@ -67,7 +68,7 @@ private:
     void take_master(std::size_t shard, Node& node, const Reply& reply);
     void take_replicas(std::size_t shard, const Reply& reply);
     void take_peers(const Reply& reply);
-    void ask_further(std::size_t shard, Node& node) noexcept;
+    void ask_further(std::size_t shard, Node& node, const SentinelMaster& said) noexcept;
     void judge(std::size_t shard);
     void accept(std::size_t shard, const Vote& vote);
     bool complain(Node& node, std::size_t shard, const Reply& reply);

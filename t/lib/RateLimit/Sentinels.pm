@@ -42,7 +42,8 @@ use RateLimit::Wait;
 # looks at the promoted server once a second, whatever its periods; if the wait were shorter, the others would undo the promotion.
 my %settled = ('publish-period' => patience(500));
 
-my %quick = ('info-period' => 200, 'publish-period' => 100, 'ping-period' => 100,
+# A replica can be promoted if its last INFO is no older than five ping periods; once it has lost its primary, it is asked once a second.
+my %quick = ('info-period' => 200, 'publish-period' => 100, 'ping-period' => 400,
     'min-link-reconnect-period' => 500, 'tilt-period' => 500, 'slave-reconf-timeout' => 1000);
 
 sub start ($class, %opt) {
@@ -111,11 +112,13 @@ sub server_at ($self, $address) {
     return first { $_->announced_port == $port } @{$self->{members}};
 }
 
+# The sentinel that leads a failover has the new epoch in SENTINEL MASTER before it has the new address.
 sub address_of ($self, $master = undef) {
     $master = $self->only($master);
-    my ($latest) = sort { $b->{'config-epoch'} <=> $a->{'config-epoch'} } grep { defined } map { $_->about($master) } $self->up;
-    my $address = $latest ? $self->{last}{$master} = "$latest->{ip}:$latest->{port}" : $self->{last}{$master};
-    return $address // croak "no sentinel is up, and none was asked about $master before";
+    my @known    = map { my $about = $_->about($master); $about ? [$_->word($master), $about->{'config-epoch'}] : () } $self->up;
+    my ($latest) = sort { $b->[1] <=> $a->[1] } @known;
+    $self->{last}{$master} = $latest->[0] if $latest;
+    return $self->{last}{$master} // croak "no sentinel is up, and none was asked about $master before";
 }
 
 sub primary ($self, $master = undef) { return $self->server_at($self->address_of($master)) }

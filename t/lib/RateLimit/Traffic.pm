@@ -13,7 +13,9 @@ package RateLimit::Traffic;
 #
 #   my $nginx = RateLimit::Traffic->nginx(http => ..., ...);    # of RateLimit::Nginx, with the log that this needs
 #   RateLimit::Traffic->start($nginx, uris => ['/x'], keys => ['a'], ...);     # for the default requests: each uri of each key
+#   RateLimit::Traffic->made_by_others($nginx);    # makes no requests: mark, since, more and is_served of those that come
 #
+# nginx(key => '$arg_k', ...): what tells clients apart, and is logged as key; default: $http_x_key.
 # Without a server's text there are /x, which allows where nobody can be asked, and /deny, which denies; they are the default
 # uris, and k1 to k10 the default keys. wait is $rate_limit_store_time, took the whole request's time by nginx's clock.
 
@@ -28,8 +30,8 @@ use RateLimit::Wait;
 
 my $count = 0;
 
-sub log_format () {
-    return 'log_format traffic "$status $rate_limit_status $rate_limit_store_time $request_time $uri $http_x_key";';
+sub log_format ($key = '$http_x_key') {
+    return qq{log_format traffic "\$status \$rate_limit_status \$rate_limit_store_time \$request_time \$uri $key";};
 }
 
 sub access_log () { return 'access_log %%DIR%%/traffic traffic; keepalive_requests 1000000;' }
@@ -37,9 +39,12 @@ sub access_log () { return 'access_log %%DIR%%/traffic traffic; keepalive_reques
 sub nginx ($class, %opt) {
     my $server = $opt{server}
         // 'rate_limit 1000000r/h store=main; location / {} location /deny { rate_limit_on_error deny; }';
-    return RateLimit::Nginx->start(%opt, http => log_format() . $opt{http},
-        server => access_log() . "rate_limit_key \$http_x_key; rate_limit_error_status 529; $server");
+    my $key = delete $opt{key} // '$http_x_key';
+    return RateLimit::Nginx->start(%opt, http => log_format($key) . $opt{http},
+        server => access_log() . "rate_limit_key $key; rate_limit_error_status 529; $server");
 }
+
+sub made_by_others ($class, $nginx) { return bless {log => $nginx->folder . '/traffic', judged => 0}, $class }
 
 sub keys ($class) { return map { "k$_" } 1 .. 10 }
 
