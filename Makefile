@@ -4,7 +4,7 @@ NAME := ngx_http_rate_limit_module
 BUILD ?= build
 DEPS ?= build/deps
 PORT ?= 8080
-STORE ?= redis
+STORE ?= $(if $(CLUSTER),cluster,$(if $(SENTINEL),sentinel,redis))
 TEST_JOBS ?= 2
 SECONDS ?= 20
 CC ?= cc
@@ -102,7 +102,8 @@ help:
 	@echo 'make            builds $(module), matching nginx -V of $(or $(nginx),nginx)'
 	@echo '                NGINX=binary  NGINX_SRC=source tree  BUILD=dir'
 	@echo 'make deps       installs or builds what this machine lacks; HIREDIS_SRC=source tree of hiredis: builds that'
-	@echo 'make run        a demo on PORT ($(PORT)): two shards of three redis-servers, nginx in front; STORE=local: nginx alone'
+	@echo 'make run        a demo on PORT ($(PORT)): two shards of three redis-servers, nginx in front; STORE=local: nginx alone;'
+	@echo '                SENTINEL=1: one shard and three sentinels; CLUSTER=1: a Redis Cluster of six nodes'
 	@echo 'make test       unit tests, then real nginx and redis-server processes'
 	@echo 'make unit, make prove [T=t/x.t]   one half of it, against what is installed'
 	@echo 'make versions   a few tests with another nginx (SUITE=$(SUITE), a Debian release or a source tree)'
@@ -164,8 +165,8 @@ deps:
 	+@$(again) hiredis
 
 run:
-	@case '$(STORE)' in redis | local) ;; *) echo 'STORE=$(STORE) is no store: redis or local' >&2; exit 1 ;; esac
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run $(filter redis,$(STORE))
+	@case '$(STORE)' in redis | local | sentinel | cluster) ;; *) echo 'STORE=$(STORE) is no store: redis, sentinel, cluster or local' >&2; exit 1 ;; esac
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run $(if $(filter local,$(STORE)),,redis)
 	+@$(recurse) module
 	+@exec $(again) demo
 

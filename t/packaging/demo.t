@@ -1,4 +1,4 @@
-# The demo that `make run` starts: five requests a minute pass, with Redis and without; a signal ends all of it.
+# The demo that `make run` starts: five requests a minute pass, with Redis, sentinels, a cluster, and without any; a signal ends all of it.
 
 use RateLimit::Test;
 
@@ -25,5 +25,7 @@ sub runs ($store, $signal) {
 
 runs('local', 'INT');
 runs('redis', 'TERM');
+runs('sentinel', 'TERM');
+runs('cluster', 'TERM');
 
 done;
