@@ -71,6 +71,10 @@ code := -O2 -g -fPIC -fvisibility=hidden -fstack-protector-strong
 warnings := -Wall -Wextra -Werror
 compile = $(CXX) $(dialect) $(code) $(lto) $(warnings) @$(configured)/cc-opt $(CXXFLAGS) -MMD -MP
 
+# What takes too long for each change, by its head.
+nightly_tests = $(shell grep -rlxE --include='*.t' '\# nightly' t)
+daily_tests = $(if $(nightly_tests),$(filter-out $(nightly_tests),$(shell find t -name '*.t' | sort)),t)
+
 # Another nginx, of a release of Debian or a source tree, and what is tested there.
 SUITE ?= trixie
 other := nginx-$(notdir $(abspath $(SUITE)))
@@ -79,7 +83,7 @@ version_tests := $(addprefix t/,packaging/module_loads.t modes/check_charge/chec
 
 # A clock of the test's own comes from a preloaded library, which address sanitizing does not bear. Exceptions are seen only
 # where nginx itself is linked with the C++ library. The demo starts nginx by a script of its own.
-sanitized_tests = $(filter-out t/packaging/demo.t,$(shell grep -rLE --include='*.t' '\b(clock|speed) *=> *[0-9$$]' t | sort))
+sanitized_tests = $(filter-out t/packaging/demo.t $(nightly_tests),$(shell grep -rLE --include='*.t' '\b(clock|speed) *=> *[0-9$$]' t | sort))
 sanitize_nginx := -O1 -U_FORTIFY_SOURCE -fsanitize=address -fno-omit-frame-pointer -DNGX_DEBUG_PALLOC=1 \
     -Wl,--no-as-needed -lstdc++
 sanitize_module := -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wl,-z,nodelete
@@ -91,7 +95,7 @@ valgrind_tests := $(addprefix t/,modes/check_charge/check_then_charge.t request/
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
-.PHONY: all module deps hiredis run demo test unit prove bench bench-shards bench-accuracy bench-table bench-plot versions servers sanitize valgrind fuzz fuzzers \
+.PHONY: all module deps hiredis run demo test unit prove faults bench bench-shards bench-accuracy bench-table bench-plot versions servers sanitize valgrind fuzz fuzzers \
     lint format-check layer-check tidy install uninstall clean distclean help FORCE
 .DELETE_ON_ERROR:
 
@@ -108,6 +112,7 @@ help:
 	@echo 'make unit, make prove [T=t/x.t]   one half of it, against what is installed'
 	@echo 'make versions   a few tests with another nginx (SUITE=$(SUITE), a Debian release or a source tree)'
 	@echo 'make servers    fetches other versions of Redis and Valkey; REDIS_SERVER=one of them make prove'
+	@echo 'make faults     the rows of the fault matrix, with each of these servers and the installed one; ROWS="9 10-13" SERVERS="system ..."'
 	@echo 'make sanitize   the tests, with nginx and module built with AddressSanitizer and UBSan'
 	@echo 'make bench      side by side: plain nginx, limit_req, Lua, this module; writes docs/benchmarks.md; OTHER_MODULE=another build of it'
 	@echo 'make bench-shards  the last part of it alone: one, four and eight shards, with few keys and with many'
@@ -194,7 +199,7 @@ $(BUILD)/unit/%.o: t/unit/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) |
 prove: $(module)
 	$(if $(WATCH),NGINX_BINARY='$(nginx)') TEST_NGINX_BINARY='$(if $(WATCH),$(abspath tools/watched-nginx),$(nginx))' \
 	    TEST_NGINX_MODULE='$(abspath $(module))' PERL5LIB='$(abspath t/lib)' \
-	    prove -j$(TEST_JOBS) $(PROVE_OPTIONS) -r $(or $(T),t)
+	    prove -j$(TEST_JOBS) $(PROVE_OPTIONS) -r $(or $(T),$(daily_tests))
 
 versions:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
@@ -204,6 +209,10 @@ versions:
 
 servers:
 	@tools/servers '$(BUILD)/servers'
+
+faults: $(module)
+	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' PERL5LIB='$(abspath t/lib)' \
+	    TEST_JOBS='$(TEST_JOBS)' ROWS='$(ROWS)' SERVERS='$(SERVERS)' tools/faults '$(BUILD)/servers' '$(BUILD)/faults'
 
 sanitize: export ASAN_OPTIONS := detect_leaks=0:detect_odr_violation=0:print_legend=0
 sanitize: export UBSAN_OPTIONS := print_stacktrace=1
@@ -310,7 +319,7 @@ $(BUILD)/bench/table $(BUILD)/bench/walk: $(BUILD)/bench/%: bench/%.cpp $(filter
 	$(call quiet,CXX)$(CXX) -std=c++17 -O2 $(warnings) -Isrc -o $@ $(filter %.cpp,$^)
 
 clean:
-	rm -rf $(addprefix $(BUILD)/,obj unit nginx generated tidy sanitized valgrind fuzz bench bench.md $(other)) $(module)
+	rm -rf $(addprefix $(BUILD)/,obj unit nginx generated tidy sanitized valgrind fuzz faults bench bench.md $(other)) $(module)
 
 distclean: clean
 	rm -rf $(DEPS)/hiredis $(DEPS)/nginx-sanitized $(DEPS)/$(other) $(BUILD)/servers

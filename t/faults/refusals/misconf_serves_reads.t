@@ -1,4 +1,5 @@
 # A primary whose snapshots fail answers PING by MISCONF, and HMGET as ever: it is up. Checks go on, charges wait.
+# Row 8a of the fault matrix.
 
 use RateLimit::Test;
 

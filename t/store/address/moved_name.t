@@ -1,5 +1,6 @@
 # A name that leads to another server is followed without an outage: after the server has closed an idle connection, and
 # after the primary behind it was demoted while its connection stayed.
+# Row 8 of the fault matrix.
 
 use RateLimit::Test;
 

@@ -1,5 +1,6 @@
 # Where a server drops the connections of many workers, or restarts, all are connected again within 3 s, and each by one handshake:
 # none is given up because the others wait for theirs.
+# Row 33 of the fault matrix.
 
 use RateLimit::Test;
 

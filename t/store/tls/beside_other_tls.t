@@ -1,5 +1,6 @@
 # Failed handshakes of others in one worker, and our own, leave nothing in OpenSSL's queue: browsers that fail do no harm to a
 # connection to Redis, nor the other way round.
+# Row 7 of the fault matrix.
 
 use RateLimit::Test;
 

@@ -1,4 +1,5 @@
 # A handshake that is cut after any number of bytes, from either side, ends as a lost connection, and the next one may go on.
+# Row 3 of the fault matrix.
 
 use RateLimit::Test;
 

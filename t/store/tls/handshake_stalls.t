@@ -1,5 +1,6 @@
 # connect_timeout ends a handshake that does not go on: with a server that speaks no TLS, one whose answers stay away, and one
 # that is frozen. The log tells it from a connection that is not made, and the server is used soon after it goes on.
+# Row 3 of the fault matrix.
 
 use RateLimit::Test;
 

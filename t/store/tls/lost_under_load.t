@@ -1,6 +1,7 @@
 # Over TLS, too, a primary whose connections are reset, that freezes or is killed under load keeps no request waiting longer than
 # check_timeout, is used again afterwards, and has what was admitted in each mode but for what is in doubt. Lost connections are
 # noticed at once.
+# Row 4 of the fault matrix.
 
 use RateLimit::Test;
 

@@ -1,5 +1,6 @@
 # A server is believed if its certificate is of a trusted authority, for the name or the address that it is reached by, and
 # valid now. Any other gets no password, and the log has OpenSSL's words and the name that was expected.
+# Row 2 of the fault matrix.
 
 use RateLimit::Test;
 

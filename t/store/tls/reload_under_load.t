@@ -1,5 +1,6 @@
 # While requests go on an authority gives way to another, by reloads that trust both, then the new one: no request fails. What a
 # worker began before a reload it ends with what it had, also when it has to connect anew.
+# Row 5 of the fault matrix.
 
 use RateLimit::Test;
 

@@ -1,5 +1,6 @@
 # Keys that only the master's user can read work, and a new certificate counts from a reload on: nginx reads both before its
 # workers give up their rights. No request fails meanwhile.
+# Row 5 of the fault matrix.
 
 use RateLimit::Test;
 

@@ -1,4 +1,5 @@
 # Over TLS 1.2 and 1.3 all modes count as in clear text, and a second connection resumes the session of the first.
+# Row 1 of the fault matrix.
 
 use RateLimit::Test;
 

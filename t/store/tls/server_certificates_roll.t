@@ -1,6 +1,7 @@
 # A server takes a new certificate while requests go on: connections that are open stay, and each new one is made if the new
 # certificate fits. One that does not fit is noticed with the next connection, though there is a session of the one before, and
 # mended without a reload.
+# Row 5 of the fault matrix.
 
 use RateLimit::Test;
 

@@ -1,5 +1,6 @@
 # A second connection to a server resumes the session of the first, with fewer bytes and without a new certificate check. After a
 # reload there is no session left: another authority decides anew.
+# Row 1 of the fault matrix.
 
 use RateLimit::Test;
 
