@@ -17,7 +17,7 @@ class ReservationCommand final : public ReserveCommand {
 public:
     std::string_view encode(CommandWriter& writer) override;
     const char* name() const noexcept override;
-    bool wanted() const noexcept override { return reservation != nullptr; }
+    bool wanted() const noexcept override { return reservation != nullptr || mends(); }
     void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
 
     Reservation* reservation = nullptr;
@@ -38,6 +38,9 @@ private:
     };
 
     bool awaited() const noexcept { return reservation != nullptr && reservation->waiting(); }
+
+    /// It gives back what was charged, or repairs the key: who asked for it does not matter.
+    bool mends() const noexcept { return back != 0 || step_ == Step::repair; }
     bool goes_on(Node& from, const Reply& reply) noexcept;
     bool counted(Node& from, const Reply& reply) noexcept;
     void took_write(Node& from) noexcept;
@@ -89,7 +92,7 @@ bool ReservationCommand::goes_on(Node& from, const Reply& reply) noexcept {
     }
     // A request that is gone needs no grant; but what was charged goes back all the same, and the key is
     // repaired.
-    const bool needed = awaited() || back != 0 || step_ == Step::repair;
+    const bool needed = awaited() || mends();
     return needed && send_text(from, reply);
 }
 

@@ -28,7 +28,8 @@ public:
     /// The command, or the script that it calls: static text for log lines.
     virtual const char* name() const noexcept = 0;
 
-    /// False when no request waits for the answer any more and the command need not be sent.
+    /// False when no request waits for the answer any more and the command need not be sent. It cannot be
+    /// encoded then.
     virtual bool wanted() const noexcept { return true; }
 
     /// It is about to be sent to a node to which its slot is being moved, and which may lack its script.

@@ -72,7 +72,7 @@ void Node::give_back(Command& command, Delivery delivery, const Reply* reply) no
 
 bool Node::follow(Command& command, bool asks) noexcept {
     constexpr unsigned char most_redirects = 5;
-    if (command.redirects_ == most_redirects) {
+    if (command.redirects_ == most_redirects || !command.wanted()) {
         return false;
     }
     ++command.redirects_;

@@ -98,7 +98,7 @@ public:
     void submit(Command& command) noexcept;
 
     /// Sends a command that another node has redirected here; `asks`: for this time only. False: it has been
-    /// redirected too often.
+    /// redirected too often, or nobody wants it any more.
     bool follow(Command& command, bool asks) noexcept;
 
     /// `more`: the caller has more to send soon. Until it says that it has no more, nginx does not close the
