@@ -53,6 +53,7 @@ void ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) 
     }
     if (delivery == Delivery::unsent || repair) {
         give_up();
+        owner->led_nowhere(node);
     } else {
         owner->doubt(owed);
     }

@@ -193,6 +193,7 @@ void Charges::suspect_primary() noexcept {
 
 void Charges::refused(const Node& node, Fault fault, std::string_view command, const Reply& reply) noexcept {
     if (&node != &nodes_.primary()) {
+        led_nowhere(node);
         return;
     }
     close_gate();
@@ -208,6 +209,14 @@ void Charges::refused(const Node& node, Fault fault, std::string_view command, c
     }
     if (fault == Fault::readonly) {
         nodes_.primary().demote();
+    }
+}
+
+/// The gate stays open: of what else the primary serves that says nothing.
+void Charges::led_nowhere(const Node& node) noexcept {
+    if (&node != &nodes_.primary() && node.is_primary() && !retry_.armed()) {
+        waiting_.move_on();
+        retry_.set(backoff_.next(static_cast<std::uint32_t>(ngx_random())));
     }
 }
 
@@ -323,7 +332,7 @@ void Charges::send_backlog() noexcept {
     const bool probes = !trusts_primary();
     // What is queued stays queued only while the gate is open, which it is not while a probe is on its way.
     const bool may = gate_ == Gate::open ? !probes || queued_.empty() : may_probe();
-    if (!nodes_.primary().usable() || !may) {
+    if (!nodes_.primary().usable() || retry_.armed() || !may) {
         return;
     }
     const Millis now = now_millis();

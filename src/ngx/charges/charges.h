@@ -135,6 +135,8 @@ public:
         return reset - now >= static_cast<Millis>(store_.charge_timeout) + 1000 && reaches(reset, now);
     }
 
+    void led_nowhere(const Node& node) noexcept override;
+
     /// The primary has taken a write: it gave an answer that a replica would not give.
     void proven(const Node& node) noexcept override {
         if (&node != &nodes_.primary()) {
@@ -143,6 +145,8 @@ public:
         proven_ = ngx_current_msec;
         if (gate_ != Gate::open) {
             open_gate();
+        } else if (!retry_.armed()) {
+            backoff_.reset();
         }
     }
 
@@ -209,7 +213,7 @@ private:
     Losses lost_;
     OutageLog refusals_;
     Timer batch_{this, on_batch, Timer::Worker::stays};   // when the next may leave
-    Timer retry_{this, on_retry, Timer::Worker::leaves};  // after a refusal
+    Timer retry_{this, on_retry, Timer::Worker::leaves};  // after a refusal: what waits is not sent before
 };
 
 }  // namespace rate_limit
