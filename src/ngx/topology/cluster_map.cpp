@@ -19,20 +19,31 @@ ClusterMap::ClusterMap(const StoreConf& store, Owner& owner)
 
 void ClusterMap::ask(const Topology& known) noexcept {
     try {
+        next_.clear();
         known_ = known;
         if (pending_) {
             trouble_.failed("does not tell its map", node_->name() + " does not answer");
             leave();
         }
-        if (node_ == nullptr || !node_->usable()) {
-            leave();
-            choose();
+        untried_ = store_.seeds.size();
+        for (const Group& group : known_.groups) {
+            untried_ += group.replicas.size() + 1;
         }
-        pending_ = true;
-        node_->submit(*query_);
+        ask_next();
     } catch (...) {
         pending_ = false;  // without memory: the next round may do better
     }
+}
+
+/// Asks the node that answered last, or else the next one.
+void ClusterMap::ask_next() {
+    if (node_ == nullptr || !node_->usable()) {
+        leave();
+        choose();
+    }
+    --untried_;
+    pending_ = true;
+    node_->submit(*query_);
 }
 
 /// Takes the next of all nodes that are known; the others of the map and of the configuration follow in turn.
@@ -64,8 +75,13 @@ void ClusterMap::answered(Node& node, Delivery delivery, const Reply* reply) noe
     } catch (...) {
         // without memory: the next round may do better
     }
-    if (!taken) {
-        leave();
+    if (taken) {
+        return;
+    }
+    leave();
+    if (delivery != Delivery::answered && untried_ != 0) {
+        next_.set_to_end_of_turn();
+    } else {
         owner_.on_nothing();
     }
 }
@@ -123,7 +139,17 @@ void ClusterMap::leave() noexcept {
     }
 }
 
+void ClusterMap::on_next(void* self) noexcept {
+    auto& map = *static_cast<ClusterMap*>(self);
+    try {
+        map.ask_next();
+    } catch (...) {
+        map.pending_ = false;  // without memory: the next round may do better
+    }
+}
+
 void ClusterMap::hang_up() noexcept {
+    next_.clear();
     leave();
 }
 
@@ -136,6 +162,8 @@ void ClusterMap::destroy_ended() noexcept {
 }
 
 void ClusterMap::shut_down() noexcept {
+    untried_ = 0;
+    next_.clear();
     if (node_ != nullptr) {
         node_->shut_down();
     }

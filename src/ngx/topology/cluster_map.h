@@ -12,8 +12,9 @@
 namespace rate_limit {
 
 /// The map of a cluster, as CLUSTER SLOTS tells it: asked of one node at a time, on a connection of its own.
-/// A node that does not answer until it is asked again, or answers something else, is left for another one:
-/// those that the map names, and those of the configuration, in turn.
+/// A node that cannot be asked, does not answer until it is asked again, or answers something else, is left
+/// for another one: those that the map names, and those of the configuration, in turn. Where one cannot be
+/// asked, that is at once, until each had its turn.
 class ClusterMap final : public TopologySource, private Node::Listener {
 public:
     /// `store` and `owner` outlive this.
@@ -47,8 +48,11 @@ private:
     bool take(const Node& node, const Reply& reply);
     void complain(const Node& node, const Reply& reply);
     void choose();
+    void ask_next();
     void leave() noexcept;
     void destroy_ended() noexcept;
+
+    static void on_next(void* self) noexcept;
 
     const StoreConf& store_;
     Owner& owner_;
@@ -60,8 +64,10 @@ private:
     std::vector<std::unique_ptr<Node>> leaving_;  // retired
     std::vector<std::unique_ptr<Query>> left_;    // queries that belong to those
     std::size_t turn_;
-    bool pending_ = false;  // the query has not been answered
+    std::size_t untried_ = 0;  // nodes that may still be chosen in this round
+    bool pending_ = false;     // the query has not been answered
     bool names_told_ = false;
+    Timer next_{this, on_next, Timer::Worker::leaves};
     Timer ends_{this, [](void* self) noexcept { static_cast<ClusterMap*>(self)->destroy_ended(); },
                 Timer::Worker::leaves};
 };
