@@ -185,7 +185,9 @@ void Node::on_reply(const Reply& reply) noexcept {
     if (sent_.head() != nullptr && sent_.head()->skips_answer_ && !reply.stray) {
         sent_.head()->skips_answer_ = false;
         if (reply.is_error()) {
-            count_error(fault_of(reply), "ASKING", reply);
+            const Fault fault = fault_of(reply);
+            errors_.add(error_of(fault));
+            answers_.add(fault, "ASKING", reply);  // for the command gets MOVED then, which says nothing
         }
         return;
     }
