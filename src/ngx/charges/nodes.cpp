@@ -88,10 +88,12 @@ Node* Nodes::choose(const Node* const* asked, std::size_t count) noexcept {
     return best;
 }
 
+/// An answer may name another primary, and so change the lists.
 void Nodes::read_now() noexcept {
     for (const Owned* nodes : {&all_, &leaving_}) {
-        for (const std::unique_ptr<Node>& node : *nodes) {
-            node->read_now();
+        std::size_t next = 0;
+        while (next < nodes->size()) {
+            (*nodes)[next++]->read_now();
         }
     }
 }

@@ -27,10 +27,11 @@ Shard& Store::add_shard(const ShardConf& conf) {
     return *shards_.back();
 }
 
-/// Reads the answers that lie in the sockets of all nodes.
+/// Reads the answers that lie in the sockets of all nodes. One that redirects may add a shard.
 void Store::read_now() noexcept {
-    for (const auto& shard : shards_) {
-        shard->nodes().read_now();
+    std::size_t next = 0;
+    while (next < shards_.size()) {
+        shards_[next++]->nodes().read_now();
     }
 }
 
