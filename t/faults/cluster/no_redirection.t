@@ -1,0 +1,29 @@
+# Row 20 of the fault matrix. In a cluster that does not change no command is redirected, whatever braces are in its key: each goes to the node that
+# serves its slot.
+
+use RateLimit::Test;
+
+my $cluster = RateLimit::Cluster->start;
+my $nginx   = RateLimit::Nginx->start(
+    workers => 2,
+    http    => $cluster->block('main'),
+    server  => 'keepalive_requests 1000000; rate_limit_key $http_x_key; rate_limit_store main; rate_limit_on_error deny;
+        location /c { rate_limit 1000r/h name=c; } location /r { rate_limit 1000r/h name=r mode=charge_refund; }
+        location /l { rate_limit 1000r/h name=l mode=lease; }',
+);
+my $client = $nginx->http;
+wait_until { $client->get('/r', 'X-Key' => 'first')->status == 200 } what => 'the map';
+$_->cmd('CONFIG', 'RESETSTAT') for $cluster->nodes;
+my @keys = ((map { "k$_" } 1 .. 100), (map { "a/{t$_}b" } 1 .. 20), '{}x', '{{x}}', 'x}{y', '{', '}', '{}{z}', '{a}{b}', 'x' x 30, '{' . 'y' x 30 . '}');
+for my $key (@keys) {
+    is $client->get("/$_", 'X-Key' => $key)->status, 200, "/$_ passes for $key" for qw(c r l);
+}
+wait_until { @keys == grep { $cluster->used($_, 'c/3600') } @keys } what => 'the charges';
+is sum0(map { $cluster->used($_, 'r/3600') } @keys), @keys, 'reservations are where the cluster has the slot';
+$nginx->stop;
+for my $node ($cluster->nodes) {
+    my $errors = $node->info('errorstats');
+    is_deeply [grep { /MOVED|ASK|CROSSSLOT/ } keys %$errors], [], 'node ' . $node->port . ' redirects nothing';
+}
+
+done;
