@@ -100,6 +100,9 @@ void for_each_shard(const MainConf& main, Zone& zone, Fn&& fn) noexcept {
         for (Route route = 0; route < count; ++route) {
             const bool waits = zone.debt_counts().of(Routes::counted_as(routes.digest_of(route))) != 0;
             Store* store = waits ? live_store(*conf) : conf->live;
+            if (store != nullptr) {
+                store->follow();  // a leaving worker's last chance to learn of another primary
+            }
             if (store == nullptr) {
                 fn(static_cast<Shard*>(nullptr), waits);
             } else if (!routes.has_slots()) {

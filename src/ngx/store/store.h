@@ -21,11 +21,16 @@ public:
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 
-    /// Where a window is; see Routes::choose().
-    Route route_of(std::string_view key, std::string_view window_key) noexcept {
+    /// Takes up what other workers have found out about its servers.
+    void follow() noexcept {
         if (discovery_ != nullptr) {
             discovery_->follow();
         }
+    }
+
+    /// Where a window is; see Routes::choose().
+    Route route_of(std::string_view key, std::string_view window_key) noexcept {
+        follow();
         return conf_.routes.choose(key, window_key);
     }
 
