@@ -11,13 +11,18 @@ bool SharedTopology::create(void* memory, std::size_t size) noexcept {
     header_ = static_cast<Header*>(memory);
     room_ = size - sizeof(Header);
     header_->layout.store(version, std::memory_order_release);
+    begin_configuration();
     return true;
 }
 
 bool SharedTopology::attach(void* memory, std::size_t size) noexcept {
     header_ = static_cast<Header*>(memory);
     room_ = size - sizeof(Header);
-    return size > sizeof(Header) && header_->layout.load(std::memory_order_acquire) == version;
+    if (size <= sizeof(Header) || header_->layout.load(std::memory_order_acquire) != version) {
+        return false;
+    }
+    begin_configuration();
+    return true;
 }
 
 bool SharedTopology::read(std::string& bytes, std::uint64_t& generation) const {
@@ -32,12 +37,15 @@ bool SharedTopology::read(std::string& bytes, std::uint64_t& generation) const {
     return true;
 }
 
-bool SharedTopology::publish(std::string_view bytes) noexcept {
+SharedTopology::Publication SharedTopology::publish(std::string_view bytes) noexcept {
     if (bytes.size() > room_) {
-        return false;
+        return Publication::no_room;
     }
     HeldLock held;
     held.acquire(header_->lock, user_);
+    if (!has_turn()) {
+        return Publication::no_turn;
+    }
     // The order matters to whoever takes the lock over from this process, should it die here.
     header_->whole = 0;
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -46,19 +54,20 @@ bool SharedTopology::publish(std::string_view bytes) noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     header_->whole = 1;
     header_->generation.fetch_add(1, std::memory_order_release);
-    return true;
+    return Publication::done;
 }
 
 bool SharedTopology::take_turn(std::uint32_t now, std::uint32_t length) noexcept {
-    const std::uint64_t self = OwnedLock::word_of(user_.self);
     HeldLock held;
     held.acquire(header_->lock, user_);
     const std::uint64_t asker = header_->asker;
     const bool runs = static_cast<std::int32_t>(static_cast<std::uint32_t>(header_->until) - now) > 0;
-    if (asker != 0 && asker != self && runs && user_.is_alive(OwnedLock::owner_of(asker))) {
+    if (asker != 0 && !has_turn() && header_->configuration >= configuration_ && runs &&
+        user_.is_alive(OwnedLock::owner_of(asker))) {
         return false;
     }
-    header_->asker = self;
+    header_->asker = OwnedLock::word_of(user_.self);
+    header_->configuration = configuration_;
     header_->until = now + length;
     return true;
 }
@@ -66,7 +75,7 @@ bool SharedTopology::take_turn(std::uint32_t now, std::uint32_t length) noexcept
 void SharedTopology::leave_turn() noexcept {
     HeldLock held;
     held.acquire(header_->lock, user_);
-    if (header_->asker == OwnedLock::word_of(user_.self)) {
+    if (has_turn()) {
         header_->asker = 0;
     }
 }

@@ -48,15 +48,13 @@ Discovery::Discovery(const StoreConf& store, Owner& owner)
 void Discovery::tick() noexcept {
     follow();
     if (!shared_.take_turn(static_cast<std::uint32_t>(ngx_current_msec), turn_length)) {
-        if (asks_) {
-            asks_ = false;
-            source_->hang_up();
-        }
+        stop_asking();
         timer_.set(follow_interval + static_cast<ngx_msec_t>(ngx_random()) % (follow_interval / 4));
         return;
     }
     const auto now = static_cast<Millis>(ngx_current_msec);
     if (!asks_ || hints_ != shared_.hints()) {
+        mend();
         asks_ = true;
         hints_ = shared_.hints();
         gate_.hint();
@@ -71,15 +69,44 @@ void Discovery::tick() noexcept {
     timer_.set(static_cast<ngx_msec_t>(std::clamp<Millis>(wait, 1, hint_interval)));
 }
 
+/// Another worker asks.
+void Discovery::stop_asking() noexcept {
+    if (asks_) {
+        asks_ = false;
+        source_->hang_up();
+    }
+}
+
+/// A worker that died while it published has left nothing that others, who start now, could read.
+void Discovery::mend() noexcept {
+    try {
+        std::string bytes;
+        std::uint64_t generation = 0;
+        if (!known_.groups.empty() && !shared_.read(bytes, generation)) {
+            shared_.publish(encode(known_));
+        }
+    } catch (...) {
+        // without memory: what the sentinels say next is published
+    }
+}
+
 void Discovery::on_found(const Topology& topology) noexcept {
     changed_ = true;
     try {
-        if (!shared_.publish(encode(topology))) {
-            ngx_log_error(
-                NGX_LOG_ERR, ngx_cycle->log, 0,
-                "rate limit: \"%s\" has too many servers for the memory that workers share: its last "
-                "topology holds",
-                store_.name.c_str());
+        switch (shared_.publish(encode(topology))) {
+            case SharedTopology::Publication::done:
+                break;
+            case SharedTopology::Publication::no_turn:
+                // This worker was stopped for longer than its turn, and has just read old answers.
+                stop_asking_.set_to_end_of_turn();
+                return;
+            case SharedTopology::Publication::no_room:
+                ngx_log_error(
+                    NGX_LOG_ERR, ngx_cycle->log, 0,
+                    "rate limit: \"%s\" has too many servers for the memory that workers share: its last "
+                    "topology holds",
+                    store_.name.c_str());
+                break;
         }
     } catch (...) {
         return;  // without memory: the next round finds it again
@@ -104,6 +131,7 @@ void Discovery::take_up() noexcept {
 
 void Discovery::shut_down() noexcept {
     timer_.clear();
+    stop_asking_.clear();
     source_->shut_down();
     shared_.leave_turn();
 }

@@ -48,6 +48,8 @@ private:
     void on_nothing() noexcept override { shared_.hint(); }
 
     void tick() noexcept;
+    void mend() noexcept;
+    void stop_asking() noexcept;
     void take_up() noexcept;
 
     const StoreConf& store_;
@@ -62,6 +64,8 @@ private:
     RefreshGate gate_;
     Timer timer_{this, [](void* self) noexcept { static_cast<Discovery*>(self)->tick(); },
                  Timer::Worker::leaves};
+    Timer stop_asking_{this, [](void* self) noexcept { static_cast<Discovery*>(self)->stop_asking(); },
+                       Timer::Worker::leaves};  // not while an answer is still being read
 };
 
 }  // namespace rate_limit
