@@ -27,6 +27,11 @@ bool is_ipv6(std::string_view text) noexcept {
            (zone == std::string_view::npos || is_word(text.substr(zone + 1)));
 }
 
+/// Where a server listens, said by one that has not been told its address: no place to connect to.
+bool is_any_address(std::string_view text) noexcept {
+    return text == "0.0.0.0" || text == "::";
+}
+
 bool is_host(std::string_view text) noexcept {
     return !text.empty() && text.size() <= max_host && (is_word(text) || is_ipv6(text));
 }
@@ -37,7 +42,7 @@ Announced read_announced(std::string_view host, std::int64_t port, const Endpoin
     if (port < 0 || port > max_port) {
         return Announced::wrong;
     }
-    if (host == "?" || port == 0) {
+    if (host == "?" || is_any_address(host) || port == 0) {
         return Announced::unknown;
     }
     const std::string_view name = host.empty() ? std::string_view(asked.host) : host;

@@ -10,7 +10,7 @@ namespace rate_limit {
 /// What a server says of where another one listens.
 enum class Announced : unsigned char {
     known,
-    unknown,  ///< it does not know the other's host name (`?`), or the port (0)
+    unknown,  ///< it does not know the other's host (`?`, `0.0.0.0`, `::`), or the port (0)
     wrong,    ///< no host and port, or they do not make sense
 };
 

@@ -253,6 +253,8 @@ TEST(SentinelMaster, WhatIsNoAnswerIsRefused) {
              Fields{{"config-epoch", "-"}},
              Fields{{"ip", ""}},
              Fields{{"ip", "?"}},
+             Fields{{"ip", "0.0.0.0"}},
+             Fields{{"ip", "::"}},
              Fields{{"ip", "a b"}},
              Fields{{"port", "0"}},
              Fields{{"port", "65536"}},
