@@ -97,7 +97,7 @@ void Node::connect() noexcept {
 /// It is known by a name alone, from a sentinel or another node.
 void Node::find_address() noexcept {
     state_ = State::connecting;
-    retry_.keep_worker(!unsent_.empty());
+    retry_.keep_worker(keeps_worker(unsent_));
     retry_.set(store_.connect_timeout);
     if (!addresses_.resolve()) {
         mark_down(R"(its name cannot be resolved: add "resolver" to "http")");
@@ -120,7 +120,7 @@ void Node::try_address() noexcept {
         state_ = State::connecting;
         const char* reason = connection_.open(addresses_.current(), ngx_cycle->log);
         if (reason == nullptr) {
-            retry_.keep_worker(!unsent_.empty());
+            retry_.keep_worker(keeps_worker(unsent_));
             retry_.set(store_.connect_timeout);
             return;
         }
@@ -219,7 +219,7 @@ Command* Node::take_sent() noexcept {
 /// nginx may close a connection on which nothing waits, and a worker may leave that waits for no answer.
 void Node::mark_idle() noexcept {
     connection_.set_idle(sent_.empty() && unsent_.empty() && !expects_more_);
-    watch_.keep_worker(!sent_.empty());
+    watch_.keep_worker(keeps_worker(sent_));
 }
 
 Blame Node::blame(Fault fault, std::string_view command, const Reply& reply, Access access) noexcept {

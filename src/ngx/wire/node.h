@@ -210,6 +210,10 @@ private:
     Command* take_sent() noexcept;
     void send_unsent() noexcept;
     void mark_idle() noexcept;
+    /// Whether a leaving worker stays for these commands. Nobody needs what a sentinel would say by then.
+    bool keeps_worker(const CommandQueue& commands) const noexcept {
+        return role_ != Role::sentinel && !commands.empty();
+    }
     void return_unsent() noexcept;
     void watch() noexcept;
     ngx_msec_t oldest_age() const noexcept;
