@@ -30,6 +30,7 @@ bool contains(const std::vector<Endpoint>& all, const Endpoint& one) {
 
 Sentinels::Sentinel::Sentinel(const StoreConf& store, const NodeConf& conf, Node::Listener& listener)
     : subject("sentinel " + conf.text + " of \"" + store.name + "\""),
+      learned(conf.learned),
       trouble(subject, "answers what it is asked again"),
       node(store, nullptr, conf, Role::sentinel, listener) {}
 
@@ -148,6 +149,7 @@ void Sentinels::take_master(std::size_t shard, Node& node, const Reply& reply) {
     sentinel.trouble.ended();
     silence_.ended();
     heard_ = true;
+    ask_for_peers(shard, node);
     const Group& group = known_.groups[shard];
     if (master.failing_over && master.config_epoch != group.epoch) {
         return;  // it has the epoch of the next master already, and still the address of this one
@@ -158,18 +160,21 @@ void Sentinels::take_master(std::size_t shard, Node& node, const Reply& reply) {
         accept(shard, Vote(votes.back()));
     }
     if (group.primary == master.address && group.epoch == master.config_epoch) {
-        ask_further(shard, node, master);
+        ask_for_replicas(shard, node, master);
     }
 }
 
-/// Asks a sentinel that knows the present master for more; `said` is what it says of that.
-void Sentinels::ask_further(std::size_t shard, Node& node, const SentinelMaster& said) noexcept {
+/// Asks a sentinel that knows the present master; `said` is what it says of that.
+void Sentinels::ask_for_replicas(std::size_t shard, Node& node, const SentinelMaster& said) noexcept {
     Master& master = masters_[shard];
     if (master.replicas_asked == 0 || ngx_current_msec - master.replicas_asked >= replicas_interval) {
-        master.out_of_reach = said.down || said.disconnected;
         master.replicas_asked = ngx_current_msec;
+        master.out_of_reach = said.down || said.disconnected;
         SentinelQuery::ask(*this, node, SentinelQuery::Kind::replicas, shard, store_.shards[shard]);
     }
+}
+
+void Sentinels::ask_for_peers(std::size_t shard, Node& node) noexcept {
     if (asked_peers_ == 0 || rounds_ - asked_peers_ >= peers_rounds) {
         asked_peers_ = rounds_;
         SentinelQuery::ask(*this, node, SentinelQuery::Kind::peers, shard, store_.shards[shard]);
@@ -242,8 +247,12 @@ void Sentinels::take_peers(const Reply& reply) {
     if (reply.tree == nullptr || !read_sentinel_peers(*reply.tree, peers)) {
         return;
     }
+    std::vector<NodeConf> named;
     for (const Endpoint& peer : peers) {
-        const NodeConf conf = discovered_node(peer);
+        named.push_back(discovered_node(peer));
+    }
+    forget_gone(named);
+    for (const NodeConf& conf : named) {
         const bool known = std::any_of(all_.begin(), all_.end(), [&](const std::unique_ptr<Sentinel>& other) {
             return other->node.is_at(conf);
         });
@@ -251,6 +260,19 @@ void Sentinels::take_peers(const Reply& reply) {
             add(conf);
         }
     }
+}
+
+/// Those that were removed: they would be missed in each vote, and take the places of others.
+void Sentinels::forget_gone(const std::vector<NodeConf>& named) {
+    for (std::unique_ptr<Sentinel>& sentinel : all_) {
+        const Node& node = sentinel->node;
+        const bool is_named = std::any_of(named.begin(), named.end(),
+                                          [&node](const NodeConf& conf) { return node.is_at(conf); });
+        if (sentinel->learned && !node.usable() && !is_named) {
+            let_go(sentinel);
+        }
+    }
+    all_.erase(std::remove(all_.begin(), all_.end(), nullptr), all_.end());
 }
 
 void Sentinels::add(const NodeConf& conf) {
@@ -264,15 +286,20 @@ Sentinels::Sentinel* Sentinels::find(const Node& node) noexcept {
     return found != all_.end() ? found->get() : nullptr;
 }
 
+/// Leaves null in its place.
+void Sentinels::let_go(std::unique_ptr<Sentinel>& sentinel) noexcept {
+    Node& node = sentinel->node;
+    try {
+        leaving_.push_back(std::move(sentinel));
+        node.retire();
+    } catch (...) {
+        sentinel.reset();  // its connection ends at once
+    }
+}
+
 void Sentinels::hang_up() noexcept {
     for (std::unique_ptr<Sentinel>& sentinel : all_) {
-        Node& node = sentinel->node;
-        try {
-            leaving_.push_back(std::move(sentinel));
-            node.retire();
-        } catch (...) {
-            sentinel.reset();  // its connection ends at once
-        }
+        let_go(sentinel);
     }
     all_.clear();
     for (Master& master : masters_) {

@@ -39,6 +39,7 @@ private:
         Sentinel(const StoreConf& store, const NodeConf& conf, Node::Listener& listener);
 
         const std::string subject;
+        const bool learned;  // from other sentinels
         OutageLog trouble;
         Node node;
     };
@@ -68,12 +69,15 @@ private:
     void take_master(std::size_t shard, Node& node, const Reply& reply);
     void take_replicas(std::size_t shard, const Reply& reply);
     void take_peers(const Reply& reply);
-    void ask_further(std::size_t shard, Node& node, const SentinelMaster& said) noexcept;
+    void ask_for_replicas(std::size_t shard, Node& node, const SentinelMaster& said) noexcept;
+    void ask_for_peers(std::size_t shard, Node& node) noexcept;
     void judge(std::size_t shard);
     void accept(std::size_t shard, const Vote& vote);
     bool complain(Node& node, std::size_t shard, const Reply& reply);
     Sentinel* find(const Node& node) noexcept;
     void add(const NodeConf& conf);
+    void forget_gone(const std::vector<NodeConf>& named);
+    void let_go(std::unique_ptr<Sentinel>& sentinel) noexcept;
     void destroy_ended() noexcept;
 
     const StoreConf& store_;
