@@ -248,6 +248,7 @@ void Sentinels::take_peers(const Reply& reply) {
         return;
     }
     std::vector<NodeConf> named;
+    named.reserve(peers.size());
     for (const Endpoint& peer : peers) {
         named.push_back(discovered_node(peer));
     }
