@@ -1,5 +1,6 @@
 # Row 29 of the fault matrix. Nodes that announce no endpoint, are asked for at the host that told the map; those that announce a name, at what it resolves
 # to; those that should and have none cannot be reached, and the log says so.
+# nightly
 
 use RateLimit::Test;
 

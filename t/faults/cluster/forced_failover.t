@@ -1,5 +1,6 @@
 # Row 22 of the fault matrix. A failover with FORCE and one with TAKEOVER under load: all requests are answered, and the books balance: what
 # the former primary took and had not replicated yet is lost, and nothing else.
+# nightly
 
 use RateLimit::Test;
 

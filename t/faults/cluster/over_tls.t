@@ -1,5 +1,6 @@
 # Row 32 of the fault matrix. A cluster over TLS: nodes announce their TLS ports in the map and in MOVED, slots move and a primary is killed under load, and
 # all is served and stored as in clear text.
+# nightly
 
 use RateLimit::Test;
 

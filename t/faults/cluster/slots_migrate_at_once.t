@@ -1,4 +1,5 @@
 # Row 24 of the fault matrix. Slots move at once, as Valkey 9 does it, under load: each request is stored once, and windows keep their end.
+# nightly
 
 use RateLimit::Test;
 

@@ -1,5 +1,6 @@
 # Row 19 of the fault matrix: one worker asks the sentinels for all, with one connection to each. When it is killed, at the moment of a
 # failover, another one goes on within two seconds.
+# nightly
 
 use RateLimit::Test;
 

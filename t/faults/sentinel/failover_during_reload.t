@@ -1,4 +1,5 @@
 # Row 17 of the fault matrix: a failover while nginx reloads again and again. Old and new workers follow it.
+# nightly
 
 use RateLimit::Test;
 

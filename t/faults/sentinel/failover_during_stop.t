@@ -1,5 +1,6 @@
 # Row 17 of the fault matrix: nginx stops just when the sentinels have named another primary. Tokens go back to that one, and
 # charges that are queued reach it.
+# nightly
 
 use RateLimit::Test;
 

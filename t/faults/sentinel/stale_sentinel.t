@@ -1,5 +1,6 @@
 # Row 13 of the fault matrix: a sentinel that was away during a failover, and has not been told of it, names the old primary with the older
 # epoch. Nobody goes back to that, and an nginx that starts then does not stay with it.
+# nightly
 
 use RateLimit::Test;
 

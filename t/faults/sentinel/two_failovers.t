@@ -1,5 +1,6 @@
 # Row 17 of the fault matrix: two failovers in a row, the second back to the first primary or on to a third. Charges follow both times, and the
 # tokens that nobody needs go back to the last one.
+# nightly
 
 use RateLimit::Test;
 
