@@ -30,7 +30,8 @@ cmp_ok $stored, '<=', $admitted, "of $admitted admitted $stored are stored";
 cmp_ok $stored, '>=', $admitted - $doubt, "the others are in doubt: $doubt";
 is $nginx->count_log(qr/were dropped|are lost/), 0, 'none is lost in another way';
 # A worker's charges of 2 ms are ten; a busy machine gathers more. Without batches they were those of all of check_timeout.
-cmp_ok $doubt, '<', 400, 'a batch a worker';
+# A batch has 2,000 commands at most, and a slow machine fills it.
+cmp_ok $doubt, '<', 4000, 'a batch a worker';
 diag "$admitted charges: $doubt in doubt, " . ($admitted - $stored) . ' missing';
 
 done;
