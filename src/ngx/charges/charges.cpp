@@ -278,8 +278,11 @@ void Charges::schedule_batch() noexcept {
     }
 }
 
+/// No request has looked for another primary just before.
 void Charges::on_batch(void* self) noexcept {
-    static_cast<Charges*>(self)->send_batch();
+    Charges& charges = *static_cast<Charges*>(self);
+    charges.nodes_.follow();
+    charges.send_batch();
 }
 
 void Charges::send_batch() noexcept {

@@ -100,6 +100,9 @@ public:
     /// batch is under way it does nothing: the end of that batch leads to the next.
     void send_batch() noexcept;
 
+    /// The same at the end of this turn of the event loop.
+    void send_soon() noexcept { batch_.set_to_end_of_turn(); }
+
     /// The caller is about to ask the primary about this window. Charges and refunds of it that are queued
     /// leave first, in the same write, even while a batch is under way: the answer counts them.
     void go_before(const WindowId& id) noexcept;

@@ -19,6 +19,9 @@ class Nodes final : private Node::Listener {
 public:
     class Owner {
     public:
+        /// To take up, by assign(), what other workers have found out about the nodes.
+        virtual void follow() noexcept = 0;
+
         /// The primary takes commands again after it did not, or takes none.
         virtual void on_primary_usable() noexcept = 0;
         virtual void on_primary_unusable() noexcept = 0;
@@ -58,6 +61,9 @@ public:
     Node* choose_primary() noexcept {
         return primary_->usable() && primary_->takes_writes() ? primary_ : nullptr;
     }
+
+    /// Takes up what other workers have found out. Not while a node is calling.
+    void follow() noexcept { owner_.follow(); }
 
     /// Reads the answers that lie in the sockets.
     void read_now() noexcept;

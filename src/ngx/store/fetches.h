@@ -58,6 +58,10 @@ public:
     /// Fetches a batch that nobody waits for yet.
     void fetch_ahead(std::string_view key, const Demand& demand) noexcept;
 
+    /// The shard has another primary. What the one before was asked may never be answered: nobody else waits
+    /// for that.
+    void change_primary() noexcept { open_.clear(); }
+
     /// A request gives back tokens of the window of `demand` that ends at `reset`: to those at hand, or to
     /// the primary if they cannot be kept.
     void give_back(std::string_view key, const Demand& demand, std::int64_t tokens, Millis reset) noexcept;

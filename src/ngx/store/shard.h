@@ -18,6 +18,9 @@ class Shard final : private Nodes::Owner, private Backlog::Owner {
 public:
     class Owner {
     public:
+        /// To take up, by assign(), what other workers have found out about the nodes.
+        virtual void follow() noexcept = 0;
+
         /// A node says, or does, what a primary would not: the topology may have changed.
         virtual void on_doubt() noexcept = 0;
 
@@ -67,7 +70,8 @@ public:
 
 private:
     bool serves(Route slot) const noexcept override { return owner_.is_at(*this, slot); }
-    void on_primary_usable() noexcept override { charges_.send_batch(); }
+    void follow() noexcept override { owner_.follow(); }
+    void on_primary_usable() noexcept override { charges_.send_soon(); }
     void on_primary_unusable() noexcept override {
         charges_.close_gate();
         owner_.on_doubt();
@@ -79,7 +83,10 @@ private:
         charges_.suspect_primary();
         owner_.on_doubt();
     }
-    void on_primary_changed() noexcept override { charges_.change_primary(); }
+    void on_primary_changed() noexcept override {
+        fetches_.change_primary();
+        charges_.change_primary();
+    }
 
     const StoreConf& store_;
     const std::string_view name_;

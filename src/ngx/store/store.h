@@ -22,7 +22,7 @@ public:
     Store& operator=(const Store&) = delete;
 
     /// Takes up what other workers have found out about its servers.
-    void follow() noexcept {
+    void follow() noexcept override {
         if (discovery_ != nullptr) {
             discovery_->follow();
         }

@@ -3,18 +3,19 @@
 
 use RateLimit::Test;
 
+# An nginx for each mode: so its log tells what is in doubt of that mode.
 my $set   = RateLimit::Sentinels->start;
-my $books = RateLimit::Books->open($set, store => 'charge_timeout 20s;');
+my @books = map { RateLimit::Books->open($set, store => 'charge_timeout 20s;', modes => [$_]) } qw(check_charge charge_refund lease);
 my $old   = $set->primary;
 $old->freeze;
 $set->wait_switched($old);
-my $mark = $books->recovered;
-$books->served('while it is frozen', since => 0);
+my @marks = map { $_->recovered } @books;
+$_->served('while it is frozen', since => 0) for @books;
 $old->thaw;
-$books->traffic->more(200);
+$_->traffic->more(100) for @books;
 wait_until { $old->role eq 'slave' } what => 'the old primary to follow';
-$books->served('when it goes on', since => $mark, passes => 1);
-$books->rest->balance(told => 1);
-is $books->nginx->count_log(qr/before it was/), 1, 'the log names one other primary';
+$books[$_]->served('when it goes on', since => $marks[$_], passes => 1) for 0 .. $#books;
+$_->rest->balance(told => 1) for @books;
+is $_->nginx->count_log(qr/before it was/), 1, 'the log names one other primary' for @books;
 
 done;

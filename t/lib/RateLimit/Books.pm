@@ -24,7 +24,7 @@ package RateLimit::Books;
 #                                # where nobody can be asked, and no more may be admitted than the limits and what is lost or in doubt
 #   block => TEXT                # the store's block; default: that of the set;  store => TEXT: more directives in it
 #   nginx => {...}               # options of RateLimit::Nginx
-#   connections => 8, rate => 40             # of the load; rate: requests a second and connection
+#   connections => 3, rate => 40             # of the load of each mode; rate: requests a second and connection
 # and of balance:
 #   unlogged => N                # requests of killed workers may be stored and not logged, or the other way round: at most so many
 #   lost => N, doubt => N        # so much at most; default: whatever was
@@ -47,7 +47,7 @@ my $count = 0;
 
 sub open ($class, $set, %opt) {
     my $self = bless {
-        set => $set, modes => [qw(check_charge charge_refund lease)], limit => PLENTY, connections => 8, rate => 40, %opt,
+        set => $set, modes => [qw(check_charge charge_refund lease)], limit => PLENTY, connections => 3, rate => 40, %opt,
         prefix => test_folder() . '/books-' . ++$count,
     }, $class;
     my $more    = 'check_timeout ' . TIMEOUT . 's; ' . ($opt{store} // '');
@@ -82,16 +82,18 @@ sub wait_written ($self) {
     return;
 }
 
-# Rounds of h2load, for it goes through the URIs from the first one in each connection.
+# Rounds of h2load, for it goes through the URIs from the first one in each connection; one for each mode, as requests of one may have to
+# wait where those of another need not.
 sub load ($self) {
     my $prefix = $self->{prefix};
-    my @uris   = map { my $key = $_; map { "/$_?k=$key" } $self->modes } @keys;
-    write_text("$prefix.uris", join '', map { "$_\n" } @uris);
-    my $requests = @uris * $self->{connections};
-    my $round = "h2load --h1 -n $requests -c $self->{connections} --rps=$self->{rate} -i $prefix.uris -B http://127.0.0.1:"
-        . $self->{nginx}->port;
-    $self->{process} = RateLimit::Process->start(
-        command => ['/bin/sh', '-c', "while [ ! -e $prefix.end ]; do $round || exit; done"], output => "$prefix.out", name => 'h2load');
+    for my $mode ($self->modes) {
+        write_text("$prefix.$mode", join '', map { "/$mode?k=$_\n" } @keys);
+        my $requests = @keys * $self->{connections};
+        my $round = "h2load --h1 -n $requests -c $self->{connections} --rps=$self->{rate} -i $prefix.$mode -B http://127.0.0.1:"
+            . $self->{nginx}->port;
+        push @{$self->{load}}, RateLimit::Process->start(
+            command => ['/bin/sh', '-c', "while [ ! -e $prefix.end ]; do $round || exit; done"], output => "$prefix.out", name => 'h2load');
+    }
     return;
 }
 
@@ -173,7 +175,12 @@ sub errors ($self, $mark = 0, $mode = '') {
 sub recovered ($self) {
     return wait_until {
         my $mark = $self->{traffic}->mark;
-        $self->{traffic}->more(60);
+        my %seen;
+        wait_until {
+            %seen = ();
+            $seen{substr $_->{uri}, 1}++ for @{$self->{traffic}->since($mark)};
+            !grep { ($seen{$_} // 0) < 20 } $self->modes
+        } what => 'requests of each mode';
         !$self->errors($mark) && $mark
     } what => 'requests to meet no error any more';
 }
@@ -191,10 +198,8 @@ sub served ($self, $what, %opt) {
 }
 
 sub rest ($self) {
-    if ($self->{process}->alive) {
-        write_text("$self->{prefix}.end", '');
-        $self->{process}->wait(30) or die 'the load does not end';
-    }
+    write_text("$self->{prefix}.end", '');
+    $_->wait(30) or die 'the load does not end' for @{$self->{load}};
     # The books tell what is wrong if it does not come to that.
     eval { wait_until { !$self->waits } what => 'charges that wait' };
     return $self;
