@@ -90,6 +90,18 @@ std::optional<Place> find_place(const MainConf& main, std::uint64_t digest) noex
     return std::nullopt;
 }
 
+template <typename Fn>
+void for_each_slot_shard(Store& store, bool waits, Fn& fn) noexcept {
+    if (waits) {
+        store.make_some();  // any of them may have to take up what waits
+    }
+    for (std::size_t i = 0; i < store.shards().size(); ++i) {
+        if (store.shards()[i] != nullptr) {
+            fn(store.shards()[i].get(), waits);
+        }
+    }
+}
+
 /// Calls fn(Shard*, waits) for each shard: `waits` says that the zone has charges for it, or for any of its
 /// cluster. The shard is null where that is not so and this worker has not used its store yet.
 template <typename Fn>
@@ -108,9 +120,7 @@ void for_each_shard(const MainConf& main, Zone& zone, Fn&& fn) noexcept {
             } else if (!routes.has_slots()) {
                 fn(&store->at(route), waits);
             } else {
-                for (const auto& shard : store->shards()) {
-                    fn(shard.get(), waits);
-                }
+                for_each_slot_shard(*store, waits, fn);
             }
         }
     }

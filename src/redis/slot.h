@@ -3,10 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace rate_limit {
+#include "core/topology/topology.h"
 
-/// How many hash slots a cluster has.
-constexpr std::uint16_t slot_count = 16384;
+namespace rate_limit {
 
 /// The hash slot of a key, 0 to slot_count - 1, as CLUSTER KEYSLOT says it: of the text in the first pair of
 /// braces, unless that is empty, else of the whole key.

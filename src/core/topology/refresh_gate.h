@@ -25,6 +25,9 @@ public:
     /// one.
     void hint() noexcept { hinted_ = true; }
 
+    /// Whether the next refresh is one that a hint calls for.
+    bool hinted() const noexcept { return hinted_; }
+
     /// A refresh has ended. `useful`: it brought what hints call for, as a change; the gap is the least
     /// again.
     void refreshed(bool useful, Millis now) noexcept;

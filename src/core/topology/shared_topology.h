@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/table/owned_lock.h"
+#include "core/topology/shared_moves.h"
 
 namespace rate_limit {
 
@@ -54,6 +55,15 @@ public:
     void hint() noexcept { header_->hints.fetch_add(1, std::memory_order_relaxed); }
     std::uint32_t hints() const noexcept { return header_->hints.load(std::memory_order_relaxed); }
 
+    /// What some process was told by a node of a cluster, for the others: as SharedMoves.
+    std::uint64_t moves() const noexcept { return header_->moves.count(); }
+    bool tell(const Move& move, std::uint32_t now) noexcept {
+        return header_->moves.add(move, configuration_, now, user_);
+    }
+    bool next_move(std::uint64_t& seen, Move& move) {
+        return header_->moves.next(seen, configuration_, move, user_);
+    }
+
 private:
     struct alignas(alignment) Header {
         std::atomic<std::uint64_t> layout;
@@ -66,10 +76,11 @@ private:
         std::uint64_t asker;          // as OwnedLock::word_of()
         std::uint64_t until;          // low half
         std::uint64_t configuration;  // the asker's
+        SharedMoves moves;
     };
 
     /// Changes with the layout.
-    static constexpr std::uint64_t version = 0x746f706f6c6f6732;
+    static constexpr std::uint64_t version = 0x746f706f6c6f6733;
 
     void begin_configuration() noexcept {
         configuration_ = header_->configurations.fetch_add(1, std::memory_order_relaxed) + 1;

@@ -1,26 +1,16 @@
 #include "core/topology/succession.h"
 
-#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <unordered_map>
 
 namespace rate_limit {
 namespace {
 
+using ByEndpoint = std::unordered_map<Endpoint, std::size_t, EndpointHash>;
+
 bool has_primary(const Group& group) {
     return group.primary.port != 0;
-}
-
-/// How many slots are in both lists, each of which has its ranges in ascending order.
-std::size_t common_slots(const std::vector<SlotRange>& one, const std::vector<SlotRange>& other) {
-    std::size_t count = 0;
-    auto a = one.begin();
-    auto b = other.begin();
-    while (a != one.end() && b != other.end()) {
-        const auto first = std::max(a->first, b->first);
-        const auto last = std::min(a->last, b->last);
-        count += first <= last ? static_cast<std::size_t>(last - first) + 1 : 0;
-        a->last < b->last ? ++a : ++b;
-    }
-    return count;
 }
 
 /// Finds predecessors one rule after the other.
@@ -29,24 +19,30 @@ public:
     Search(const std::vector<Group>& before, const std::vector<Group>& now)
         : before_(before), now_(now), taken_(before.size()), found_(now.size(), no_group) {}
 
-    /// `fits(old, group)`: how well the old one would do; 0: not at all.
-    template <typename Fits>
-    void look(Fits&& fits) {
+    /// `predecessor(group)`: the index of an old one, or no_group.
+    template <typename Predecessor>
+    void look(Predecessor&& predecessor) {
         for (std::size_t i = 0; i < now_.size(); ++i) {
-            std::size_t best = 0;
-            for (std::size_t old = 0; found_[i] == no_group && old < before_.size(); ++old) {
-                const std::size_t fit =
-                    taken_[old] || !has_primary(before_[old]) ? 0 : fits(before_[old], now_[i]);
-                if (fit > best) {
-                    best = fit;
-                    candidate_ = old;
-                }
+            if (found_[i] != no_group) {
+                continue;
             }
-            if (best != 0) {
-                found_[i] = candidate_;
-                taken_[candidate_] = true;
+            const std::size_t old = predecessor(now_[i]);
+            if (old != no_group && is_open(old)) {
+                found_[i] = old;
+                taken_[old] = true;
             }
         }
+    }
+
+    bool is_open(std::size_t old) const { return !taken_[old] && has_primary(before_[old]); }
+
+    bool done() const {
+        for (const std::size_t found : found_) {
+            if (found == no_group) {
+                return false;
+            }
+        }
+        return true;
     }
 
     std::vector<std::size_t> result() { return std::move(found_); }
@@ -56,20 +52,91 @@ private:
     const std::vector<Group>& now_;
     std::vector<bool> taken_;
     std::vector<std::size_t> found_;
-    std::size_t candidate_ = 0;
+};
+
+std::size_t find(const ByEndpoint& indexes, const Endpoint& endpoint) {
+    const auto found = indexes.find(endpoint);
+    return found != indexes.end() ? found->second : no_group;
+}
+
+ByEndpoint by_primary(const std::vector<Group>& groups) {
+    ByEndpoint indexes(groups.size());
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        if (has_primary(groups[i])) {
+            indexes.emplace(groups[i].primary, i);
+        }
+    }
+    return indexes;
+}
+
+ByEndpoint by_replica(const std::vector<Group>& groups) {
+    ByEndpoint indexes;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        for (const Endpoint& replica : groups[i].replicas) {
+            indexes.emplace(replica, i);
+        }
+    }
+    return indexes;
+}
+
+/// Counts whose slots a group has got.
+class SlotCount {
+public:
+    explicit SlotCount(const std::vector<Group>& before) : counts_(before.size()) {
+        owners_.fill(no_group);
+        for (std::size_t i = 0; i < before.size(); ++i) {
+            for (const SlotRange& range : before[i].slots) {
+                for (unsigned slot = range.first; slot <= range.last; ++slot) {
+                    owners_[slot] = i;
+                }
+            }
+        }
+    }
+
+    /// Who of those that are open had most of the group's slots; of equals the first one.
+    std::size_t most(const Group& group, const Search& search) {
+        std::vector<std::size_t> had;
+        for (const SlotRange& range : group.slots) {
+            for (unsigned slot = range.first; slot <= range.last; ++slot) {
+                const std::size_t old = owners_[slot];
+                if (old != no_group && search.is_open(old) && counts_[old]++ == 0) {
+                    had.push_back(old);
+                }
+            }
+        }
+        std::size_t best = no_group;
+        for (const std::size_t old : had) {
+            if (best == no_group || counts_[old] > counts_[best] ||
+                (counts_[old] == counts_[best] && old < best)) {
+                best = old;
+            }
+        }
+        for (const std::size_t old : had) {
+            counts_[old] = 0;
+        }
+        return best;
+    }
+
+private:
+    std::array<std::size_t, slot_count> owners_{};
+    std::vector<std::size_t> counts_;  // all 0 between calls
 };
 
 }  // namespace
 
 std::vector<std::size_t> predecessors(const std::vector<Group>& before, const std::vector<Group>& now) {
     Search search(before, now);
-    search.look([](const Group& old, const Group& group) -> std::size_t {
-        return has_primary(group) && old.primary == group.primary ? 1 : 0;
-    });
-    search.look([](const Group& old, const Group& group) -> std::size_t {
-        return std::count(old.replicas.begin(), old.replicas.end(), group.primary) != 0 ? 1 : 0;
-    });
-    search.look([](const Group& old, const Group& group) { return common_slots(old.slots, group.slots); });
+    const ByEndpoint primaries = by_primary(before);
+    search.look([&](const Group& group) { return find(primaries, group.primary); });
+    if (search.done()) {
+        return search.result();
+    }
+    const ByEndpoint replicas = by_replica(before);
+    search.look([&](const Group& group) { return find(replicas, group.primary); });
+    if (!search.done()) {
+        SlotCount slots(before);
+        search.look([&](const Group& group) { return slots.most(group, search); });
+    }
     return search.result();
 }
 

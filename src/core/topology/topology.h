@@ -1,12 +1,17 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
 namespace rate_limit {
+
+/// How many hash slots a cluster has.
+constexpr std::uint16_t slot_count = 16384;
 
 /// Where a server listens.
 struct Endpoint {
@@ -27,6 +32,12 @@ inline bool operator<(const Endpoint& one, const Endpoint& other) noexcept {
     return std::tie(one.host, one.port) < std::tie(other.host, other.port);
 }
 
+struct EndpointHash {
+    std::size_t operator()(const Endpoint& endpoint) const noexcept {
+        return std::hash<std::string>()(endpoint.host) * 31 + endpoint.port;
+    }
+};
+
 /// Successive hash slots of a cluster.
 struct SlotRange {
     std::uint16_t first = 0;
@@ -40,6 +51,12 @@ struct Group {
     Endpoint primary;         ///< port 0: none is known
     std::vector<Endpoint> replicas;  ///< those that may be read from
     std::vector<SlotRange> slots;    ///< what a cluster lets it serve; empty for Sentinel
+};
+
+/// What a node of a cluster has said: from now on, another one serves the slot.
+struct Move {
+    std::uint16_t slot = 0;  ///< below slot_count
+    Endpoint to;             ///< a primary; port above 0
 };
 
 /// All servers of one store, as its sentinels or its cluster name them.

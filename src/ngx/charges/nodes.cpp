@@ -24,30 +24,64 @@ std::unique_ptr<Node> Nodes::take(Owned& from, const NodeConf& conf) noexcept {
     return nullptr;
 }
 
-Node& Nodes::place(Owned& all, Owned& before, const NodeConf& conf, Role role) {
+/// Makes those nodes that the shard has not.
+void Nodes::make(const NodeConf& conf, Role role, Owned& made) {
+    const auto has = [&conf](const std::unique_ptr<Node>& node) { return node->name() == conf.text; };
+    if (std::none_of(all_.begin(), all_.end(), has)) {
+        made.push_back(
+            std::make_unique<Node>(store_, &shard_, conf, role, static_cast<Node::Listener&>(*this)));
+    }
+}
+
+/// Moves the node of this address to all_, which has room for it, from one of those. Null: it has been moved
+/// before.
+Node* Nodes::place(const NodeConf& conf, Role role, Owned& before, Owned& made) noexcept {
     std::unique_ptr<Node> node = take(before, conf);
     if (node == nullptr) {
-        node = std::make_unique<Node>(store_, &shard_, conf, role, static_cast<Node::Listener&>(*this));
+        node = take(made, conf);
+    }
+    if (node == nullptr) {
+        return nullptr;
     }
     node->become(role);
-    all.push_back(std::move(node));
-    return *all.back();
+    all_.push_back(std::move(node));
+    return all_.back().get();
 }
 
 void Nodes::assign(const NodeConf* primary, const std::vector<NodeConf>& replicas) {
-    Owned before = std::exchange(all_, {});
-    const Node* const primary_before = primary_;
-    primary_ = &none_;
-    replicas_.clear();
-    all_.reserve(replicas.size() + 1);
-    replicas_.reserve(replicas.size());
-    leaving_.reserve(leaving_.size() + before.size());
+    Owned made;
+    Owned all;
+    std::vector<Node*> readable;
+    all.reserve(replicas.size() + 1);
+    readable.reserve(replicas.size());
+    leaving_.reserve(leaving_.size() + all_.size());
     if (primary != nullptr) {
-        primary_ = &place(all_, before, *primary, Role::primary);
+        make(*primary, Role::primary, made);
     }
     for (const NodeConf& replica : replicas) {
-        replicas_.push_back(&place(all_, before, replica, Role::replica));
+        make(replica, Role::replica, made);
     }
+    // From here on nothing needs memory.
+    Owned before = std::exchange(all_, std::move(all));
+    replicas_ = std::move(readable);
+    const Node* const primary_before = std::exchange(primary_, &none_);
+    if (primary != nullptr) {
+        primary_ = place(*primary, Role::primary, before, made);
+    }
+    for (const NodeConf& replica : replicas) {
+        Node* const node = place(replica, Role::replica, before, made);
+        if (node != nullptr) {
+            replicas_.push_back(node);
+        }
+    }
+    leave(before);
+    if (primary_ != primary_before) {
+        owner_.on_primary_changed();
+    }
+}
+
+/// Retires the nodes that are left of these.
+void Nodes::leave(Owned& before) noexcept {
     const std::size_t first = leaving_.size();
     for (std::unique_ptr<Node>& node : before) {
         if (node != nullptr) {
@@ -57,9 +91,6 @@ void Nodes::assign(const NodeConf* primary, const std::vector<NodeConf>& replica
     // What they give back finds the shard as it is now.
     for (std::size_t i = first; i < leaving_.size(); ++i) {
         leaving_[i]->retire();
-    }
-    if (primary_ != primary_before) {
-        owner_.on_primary_changed();
     }
 }
 

@@ -45,7 +45,8 @@ public:
     Nodes& operator=(const Nodes&) = delete;
 
     /// The shard has these nodes from now on. Those that it has already keep their connections; those that it
-    /// has no more are retired. Null: no primary is known.
+    /// has no more are retired. Null: no primary is known. Throws std::bad_alloc: the nodes are what they
+    /// were.
     void assign(const NodeConf* primary, const std::vector<NodeConf>& replicas);
 
     /// Where none is known, a node that is never usable.
@@ -82,7 +83,9 @@ private:
     void on_end(Node& node) noexcept override;
 
     static std::unique_ptr<Node> take(Owned& from, const NodeConf& conf) noexcept;
-    Node& place(Owned& all, Owned& before, const NodeConf& conf, Role role);
+    void make(const NodeConf& conf, Role role, Owned& made);
+    Node* place(const NodeConf& conf, Role role, Owned& before, Owned& made) noexcept;
+    void leave(Owned& before) noexcept;
     void destroy_ended() noexcept;
 
     const StoreConf& store_;

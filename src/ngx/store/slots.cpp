@@ -1,96 +1,101 @@
 #include <algorithm>
-#include <utility>
 
-#include "core/topology/succession.h"
 #include "ngx/store/store.h"
 #include "redis/redirect.h"
 
-// The shards of a cluster: one for each group of nodes that serves slots, as long as it does. The first one
-// has no nodes ever: it is where slots are that nobody serves.
+// The shards of a cluster: one for each number of the slot map, made when it is asked for first. Charges, and
+// tokens that are being fetched, stay with it. The first one has no nodes ever: it is where slots are that
+// nobody serves.
 
 namespace rate_limit {
 
 namespace {
 
-/// Charges, and tokens that are being fetched, stay with a shard; so of all shards one goes on as the group
-/// that follows its own.
-bool is_free(const Group& group) {
-    return group.primary.port == 0 && group.slots.empty();
-}
+/// Milliseconds between looks for moves to forget.
+constexpr ngx_msec_t forget_interval = 1000;
 
-bool same_nodes(const Group& one, const Group& other) {
-    return one.primary == other.primary && one.replicas == other.replicas;
-}
+/// So many shards are made in one turn for charges that wait for any of them.
+constexpr std::size_t most_made = 50;
 
 }  // namespace
 
-/// A shard of a group that there is no more, or a new one. Never the first.
-std::size_t Store::free_group() {
-    for (std::size_t i = 1; i < groups_.size(); ++i) {
-        if (is_free(groups_[i])) {
-            return i;
-        }
+/// Without memory nobody serves the slot, for now.
+Shard& Store::make_shard(std::size_t number) noexcept {
+    try {
+        std::unique_ptr<Shard> shard = new_shard(conf_.shards.front(), static_cast<Route>(number));
+        shard->assign(slots_->group(static_cast<SlotMap::Number>(number)));
+        shards_[number] = std::move(shard);
+        return *shards_[number];
+    } catch (...) {
+        return *shards_.front();
     }
-    groups_.reserve(groups_.size() + 1);
-    add_shard(conf_.shards.front());
-    groups_.emplace_back();
-    return groups_.size() - 1;
 }
 
-/// The cluster is as this map says.
-void Store::regroup(const Topology& topology) {
-    const std::vector<std::size_t> from = predecessors(groups_, topology.groups);
-    std::vector<Group> before = std::exchange(groups_, std::vector<Group>(groups_.size()));
-    std::vector<std::size_t> shard_of(topology.groups.size());
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        if (from[i] != no_group) {
-            shard_of[i] = from[i];
-            groups_[from[i]] = topology.groups[i];
-        }
-    }
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        if (from[i] == no_group) {
-            shard_of[i] = free_group();
-            groups_[shard_of[i]] = topology.groups[i];
-        }
-    }
-    std::fill(by_route_.begin(), by_route_.end(), shards_.front().get());
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        for (const SlotRange& range : topology.groups[i].slots) {
-            std::fill(by_route_.begin() + range.first, by_route_.begin() + range.last + 1,
-                      shards_[shard_of[i]].get());
-        }
-    }
-    // Last, for what comes back from nodes that go asks for its slot's shard.
-    for (std::size_t i = 1; i < groups_.size(); ++i) {
-        if (i >= before.size() || !same_nodes(groups_[i], before[i])) {
-            shards_[i]->assign(groups_[i]);
+void Store::make_some() noexcept {
+    std::size_t made = 0;
+    for (std::size_t i = 0; i < shards_.size() && made < most_made; ++i) {
+        if (shards_[i] == nullptr) {
+            make_shard(i);
+            ++made;
         }
     }
 }
 
-/// The shard whose primary is there. If that is a replica of a shard, it has taken the place of its primary;
-/// if nobody knows it, it gets a shard of its own, until the next map says more.
-Shard& Store::shard_with(const Endpoint& primary) {
-    for (std::size_t i = 1; i < groups_.size(); ++i) {
-        if (groups_[i].primary == primary) {
-            return *shards_[i];
+/// The cluster is as the last map says, and as its nodes have said since.
+void Store::take_map() {
+    slots_->take(discovery_->known(), moves_);
+    settle();
+}
+
+void Store::take_move(const Move& move) {
+    moves_.add(move, static_cast<Millis>(ngx_current_msec));
+    if (!forget_moves_.armed()) {
+        forget_moves_.set(forget_interval);
+    }
+    slots_->move(move.slot, move.to);
+    settle();
+}
+
+/// Gives each shard the nodes that it has now. After the map, for what comes back from nodes that go asks for
+/// its slot's shard; and that may be redirected, and so bring the caller here again.
+void Store::settle() {
+    shards_.resize(std::max(shards_.size(), slots_->size()));
+    while (!slots_->unsettled().empty()) {
+        const SlotMap::Number number = slots_->take_unsettled();
+        Shard* const shard = shards_[number].get();
+        if (shard == nullptr) {
+            continue;
+        }
+        try {
+            shard->assign(slots_->group(number));
+        } catch (...) {
+            slots_->unsettle(number);
+            throw;
         }
     }
-    for (std::size_t i = 1; i < groups_.size(); ++i) {
-        std::vector<Endpoint>& replicas = groups_[i].replicas;
-        const auto found = std::find(replicas.begin(), replicas.end(), primary);
-        if (found != replicas.end()) {
-            replicas.erase(found);
-            groups_[i].primary = primary;
-            shards_[i]->assign(groups_[i]);
-            return *shards_[i];
-        }
+}
+
+/// Another worker of this machine was told by a node.
+void Store::on_move(const Move& move) noexcept {
+    try {
+        take_move(move);
+    } catch (...) {
+        // without memory this worker will be told by the node, too
     }
-    const std::size_t added = free_group();
-    groups_[added].primary = primary;
-    shards_[added]->assign(groups_[added]);
-    return *shards_[added];
+}
+
+/// The map should know by now: what it says counts again.
+void Store::forget_moves() noexcept {
+    try {
+        if (moves_.forget(static_cast<Millis>(ngx_current_msec))) {
+            take_map();
+        }
+    } catch (...) {
+        // without memory the next map does it
+    }
+    if (!moves_.empty()) {
+        forget_moves_.set(forget_interval);
+    }
 }
 
 /// One place for all commands: a node says that another one serves the slot.
@@ -105,15 +110,24 @@ bool Store::on_redirect(Node& node, Command& command, const Reply& reply) noexce
             return false;
         }
         const bool asks = redirect.kind == Redirect::Kind::ask;
-        Shard& shard = shard_with(redirect.to);
         if (!asks) {
-            by_route_[redirect.slot] = &shard;
-            on_doubt();
+            follow_moved({redirect.slot, redirect.to});
         }
-        return shard.nodes().primary().follow(command, asks);
+        const SlotMap::Number number = slots_->group_of(redirect.to);
+        settle();
+        return at_number(number).nodes().primary().follow(command, asks);
     } catch (...) {
         return false;  // without memory: it is an answer like any other
     }
+}
+
+/// Not each MOVED is news: many commands may have been on their way to the node.
+void Store::follow_moved(const Move& move) {
+    if (slots_->group(slots_->owner(move.slot)).primary != move.to) {
+        take_move(move);
+        discovery_->tell(move);
+    }
+    on_doubt();
 }
 
 }  // namespace rate_limit

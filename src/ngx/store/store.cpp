@@ -8,11 +8,10 @@ namespace rate_limit {
 
 Store::Store(const StoreConf& conf) : conf_(conf), deadlines_(conf.check_timeout, *this) {
     for (const ShardConf& shard : conf.shards) {
-        by_route_.push_back(&add_shard(shard));
+        shards_.push_back(new_shard(shard, static_cast<Route>(shards_.size())));
     }
     if (conf.routes.has_slots()) {
-        by_route_.assign(conf.routes.size(), shards_.front().get());
-        groups_.resize(1);
+        slots_ = std::make_unique<SlotMap>();
     }
     if (conf.topology != nullptr) {
         discovery_ = std::make_unique<Discovery>(conf, static_cast<Discovery::Owner&>(*this));
@@ -20,18 +19,16 @@ Store::Store(const StoreConf& conf) : conf_(conf), deadlines_(conf.check_timeout
     }
 }
 
-Shard& Store::add_shard(const ShardConf& conf) {
-    const auto route = static_cast<Route>(shards_.size());
-    shards_.push_back(
-        std::make_unique<Shard>(conf_, conf, route, deadlines_, static_cast<Shard::Owner&>(*this)));
-    return *shards_.back();
+std::unique_ptr<Shard> Store::new_shard(const ShardConf& conf, Route route) {
+    return std::make_unique<Shard>(conf_, conf, route, deadlines_, static_cast<Shard::Owner&>(*this));
 }
 
 /// Reads the answers that lie in the sockets of all nodes. One that redirects may add a shard.
 void Store::read_now() noexcept {
-    std::size_t next = 0;
-    while (next < shards_.size()) {
-        shards_[next++]->nodes().read_now();
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+        if (shards_[i] != nullptr) {
+            shards_[i]->nodes().read_now();
+        }
     }
 }
 
@@ -43,8 +40,8 @@ void Store::on_doubt() noexcept {
 
 void Store::on_topology(const Topology& topology) noexcept {
     try {
-        if (conf_.routes.has_slots()) {
-            regroup(topology);
+        if (slots_ != nullptr) {
+            take_map();
             return;
         }
         for (std::size_t i = 0; i < shards_.size() && i < topology.groups.size(); ++i) {
@@ -65,9 +62,12 @@ void Store::shut_down() noexcept {
     if (discovery_ != nullptr) {
         discovery_->shut_down();
     }
+    forget_moves_.clear();
     for (const auto& shard : shards_) {
-        shard->shut_down();
-        shard->charges().log_lost();
+        if (shard != nullptr) {
+            shard->shut_down();
+            shard->charges().log_lost();
+        }
     }
 }
 

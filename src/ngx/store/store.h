@@ -4,6 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/topology/recent_moves.h"
+#include "core/topology/slot_map.h"
+#include "ngx/base/timer.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/store/deadlines.h"
 #include "ngx/store/shard.h"
@@ -35,10 +38,13 @@ public:
     }
 
     /// Who serves it now.
-    Shard& at(Route route) const noexcept { return *by_route_[route]; }
+    Shard& at(Route route) noexcept { return at_number(number_of(route)); }
 
     const StoreConf& conf() const noexcept { return conf_; }
+
+    /// Those that were asked for: of a cluster some may be null, and make_some() makes a few of these.
     const std::vector<std::unique_ptr<Shard>>& shards() const noexcept { return shards_; }
+    void make_some() noexcept;
 
     /// Closes all connections and says which charges are lost: the process, or the configuration, is at its
     /// end.
@@ -48,19 +54,38 @@ private:
     void read_now() noexcept override;
     void on_doubt() noexcept override;
     bool on_redirect(Node& node, Command& command, const Reply& reply) noexcept override;
-    bool is_at(const Shard& shard, Route route) const noexcept override { return by_route_[route] == &shard; }
+    bool is_at(const Shard& shard, Route route) const noexcept override {
+        return shards_[number_of(route)].get() == &shard;
+    }
     void on_topology(const Topology& topology) noexcept override;
+    void on_move(const Move& move) noexcept override;
 
-    Shard& add_shard(const ShardConf& conf);
-    void regroup(const Topology& topology);
-    std::size_t free_group();
-    Shard& shard_with(const Endpoint& primary);
+    /// The index of the route's shard. A number for which there was no memory is nobody's.
+    std::size_t number_of(Route route) const noexcept {
+        if (slots_ == nullptr) {
+            return route;
+        }
+        const std::size_t number = slots_->owner(static_cast<std::uint16_t>(route));
+        return number < shards_.size() ? number : 0;
+    }
+    Shard& at_number(std::size_t number) noexcept {
+        return shards_[number] != nullptr ? *shards_[number] : make_shard(number);
+    }
+    std::unique_ptr<Shard> new_shard(const ShardConf& conf, Route route);
+    Shard& make_shard(std::size_t number) noexcept;
+    void take_map();
+    void take_move(const Move& move);
+    void follow_moved(const Move& move);
+    void settle();
+    void forget_moves() noexcept;
 
     const StoreConf& conf_;
     Deadlines deadlines_;
-    std::vector<std::unique_ptr<Shard>> shards_;
-    std::vector<Group> groups_;  // of a cluster: what each of the shards is; same indexes
-    std::vector<Shard*> by_route_;
+    std::vector<std::unique_ptr<Shard>> shards_;  // of the configuration, or of the numbers in slots_
+    std::unique_ptr<SlotMap> slots_;              // null: no cluster
+    RecentMoves moves_;
+    Timer forget_moves_{this, [](void* self) noexcept { static_cast<Store*>(self)->forget_moves(); },
+                        Timer::Worker::leaves};
     std::unique_ptr<Discovery> discovery_;  // null: all nodes are in the configuration
     bool ended_ = false;
 };

@@ -17,12 +17,14 @@ ClusterMap::ClusterMap(const StoreConf& store, Owner& owner)
       trouble_(subject_, "tells its map again"),
       turn_(static_cast<std::size_t>(ngx_random())) {}
 
-void ClusterMap::ask(const Topology& known) noexcept {
+void ClusterMap::ask(const Topology& known, bool doubted) noexcept {
     try {
         next_.clear();
         known_ = known;
         if (pending_) {
             trouble_.failed("does not tell its map", node_->name() + " does not answer");
+        }
+        if (pending_ || doubted) {
             leave();
         }
         untried_ = store_.seeds.size();

@@ -13,14 +13,15 @@ namespace rate_limit {
 
 /// The map of a cluster, as CLUSTER SLOTS tells it: asked of one node at a time, on a connection of its own.
 /// A node that cannot be asked, does not answer until it is asked again, or answers something else, is left
-/// for another one: those that the map names, and those of the configuration, in turn. Where one cannot be
-/// asked, that is at once, until each had its turn.
+/// for another one: those that the map names, and those of the configuration, in turn. So is one whose map is
+/// doubted: it may be cut off from the others. Where one cannot be asked, that is at once, until each had its
+/// turn.
 class ClusterMap final : public TopologySource, private Node::Listener {
 public:
     /// `store` and `owner` outlive this.
     ClusterMap(const StoreConf& store, Owner& owner);
 
-    void ask(const Topology& known) noexcept override;
+    void ask(const Topology& known, bool doubted) noexcept override;
     void hang_up() noexcept override;
     void shut_down() noexcept override;
 

@@ -24,7 +24,9 @@ constexpr Millis hint_interval = 100;
 constexpr ngx_msec_t follow_interval = 200;
 
 constexpr Pace sentinel_pace = {500, 20, 100, 500};
-constexpr Pace cluster_pace = {15'000, 20, 100, 5000};
+/// While a cluster replaces a primary, nothing says when it is done, and no reservation finds the new one
+/// before the map is asked for again: so the gap grows to one second and no further.
+constexpr Pace cluster_pace = {15'000, 20, 100, 1000};
 
 std::unique_ptr<TopologySource> source_of(const StoreConf& store, TopologySource::Owner& owner) {
     if (store.seeds.empty()) {
@@ -40,6 +42,7 @@ Discovery::Discovery(const StoreConf& store, Owner& owner)
       owner_(owner),
       shared_(*store.topology),
       source_(source_of(store, *this)),
+      moves_seen_(shared_.moves()),  // those before may be of a configuration that named other servers
       gate_(store.seeds.empty() ? sentinel_pace : cluster_pace) {
     shared_.set_user({process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive});
     timer_.set(1);
@@ -61,9 +64,10 @@ void Discovery::tick() noexcept {
     }
     const auto noise = static_cast<std::uint32_t>(ngx_random());
     if (gate_.next(now, noise) == 0) {
+        const bool doubted = gate_.hinted();
         gate_.refreshed(changed_, now);
         changed_ = false;
-        source_->ask(known_);
+        source_->ask(known_, doubted);
     }
     const Millis wait = gate_.next(now, noise);
     timer_.set(static_cast<ngx_msec_t>(std::clamp<Millis>(wait, 1, hint_interval)));
@@ -124,6 +128,17 @@ void Discovery::take_up() noexcept {
             owner_.on_topology(known_);
         }
         seen_ = generation;
+    } catch (...) {
+        // without memory: the next call tries again
+    }
+}
+
+void Discovery::take_up_moves() noexcept {
+    try {
+        Move move;
+        while (shared_.next_move(moves_seen_, move)) {
+            owner_.on_move(move);
+        }
     } catch (...) {
         // without memory: the next call tries again
     }

@@ -22,6 +22,9 @@ public:
     public:
         virtual void on_topology(const Topology& topology) noexcept = 0;
 
+        /// Another worker was told so by a node of the cluster.
+        virtual void on_move(const Move& move) noexcept = 0;
+
     protected:
         ~Owner() = default;
     };
@@ -36,7 +39,16 @@ public:
         if (shared_.generation() != seen_) {
             take_up();
         }
+        if (shared_.moves() != moves_seen_) {
+            take_up_moves();
+        }
     }
+
+    /// A node of the cluster has told this worker: all workers take it up, this one too.
+    void tell(const Move& move) noexcept { shared_.tell(move, static_cast<std::uint32_t>(ngx_current_msec)); }
+
+    /// What Owner::on_topology() was called with last; no groups before that.
+    const Topology& known() const noexcept { return known_; }
 
     /// A server said or did what does not fit the topology: whoever asks should ask soon.
     void hint() noexcept { shared_.hint(); }
@@ -51,13 +63,15 @@ private:
     void mend() noexcept;
     void stop_asking() noexcept;
     void take_up() noexcept;
+    void take_up_moves() noexcept;
 
     const StoreConf& store_;
     Owner& owner_;
     SharedTopology& shared_;
     const std::unique_ptr<TopologySource> source_;
     Topology known_;
-    std::uint64_t seen_ = 0;   // the generation that known_ is of
+    std::uint64_t seen_ = 0;  // the generation that known_ is of
+    std::uint64_t moves_seen_;
     std::uint32_t hints_ = 0;  // that were seen
     bool asks_ = false;        // this worker has the turn
     bool changed_ = false;     // something was found since the last round began

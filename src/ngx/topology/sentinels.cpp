@@ -41,7 +41,7 @@ Sentinels::Sentinels(const StoreConf& store, TopologySource::Owner& owner)
       masters_(store.shards.size()),
       silence_(subject_, "answer again") {}
 
-void Sentinels::ask(const Topology& known) noexcept {
+void Sentinels::ask(const Topology& known, bool /*doubted*/) noexcept {
     try {
         begin_round(known);
     } catch (...) {

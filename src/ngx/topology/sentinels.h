@@ -29,7 +29,7 @@ public:
     Sentinels(const StoreConf& store, TopologySource::Owner& owner);
 
     /// Begins a round.
-    void ask(const Topology& known) noexcept override;
+    void ask(const Topology& known, bool doubted) noexcept override;
     void hang_up() noexcept override;
     void shut_down() noexcept override;
 

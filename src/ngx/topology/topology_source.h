@@ -24,8 +24,9 @@ public:
     TopologySource(const TopologySource&) = delete;
     TopologySource& operator=(const TopologySource&) = delete;
 
-    /// Asks once more. `known`: what is published, perhaps by another worker.
-    virtual void ask(const Topology& known) noexcept = 0;
+    /// Asks once more. `known`: what is published, perhaps by another worker. `doubted`: servers do not do as
+    /// it says, so whoever said it last may be wrong.
+    virtual void ask(const Topology& known, bool doubted) noexcept = 0;
 
     /// Closes the connections: another worker asks from now on.
     virtual void hang_up() noexcept = 0;

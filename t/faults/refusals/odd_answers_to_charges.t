@@ -21,7 +21,7 @@ my %refused = (
     'BUSY Redis is busy running a script.'            => 'busy: a script runs for too long',
     'NOAUTH Authentication required.'                 => 'auth: see username and password',
     'WRONGPASS invalid username-password pair'        => 'auth: see username and password',
-    'MOVED 3999 127.0.0.1:6381'                       => 'moved: it belongs to a Redis Cluster: use "cluster"',
+    'MOVED 3999 127.0.0.1:6381'                       => 'moved: another node of its Redis Cluster serves the slot: if "shard" names it, use "cluster"',
     'CLUSTERDOWN Hash slot not served'                => 'clusterdown: its Redis Cluster is down',
 );
 my %dropped = (

@@ -19,8 +19,8 @@ my %refused = (
     'NOAUTH Authentication required.'                       => 'auth: see username and password \(HMGET: "NOAUTH',
     'WRONGPASS invalid username-password pair'              => 'auth: see username and password',
     'NOPERM this user has no permissions'                   => 'noperm: its user may not run .* \(HMGET: "NOPERM this user has no permissions"\)',
-    'MOVED 3999 127.0.0.1:6381'                             => 'moved: it belongs to a Redis Cluster: use "cluster"',
-    'ASK 3999 127.0.0.1:6381'                               => 'ask: it belongs to a Redis Cluster: use "cluster"',
+    'MOVED 3999 127.0.0.1:6381'                             => 'moved: another node of its Redis Cluster serves the slot: if "shard" names it, use "cluster"',
+    'ASK 3999 127.0.0.1:6381'                               => 'ask: its Redis Cluster is moving the slot: if "shard" names it, use "cluster"',
     'CLUSTERDOWN Hash slot not served'                      => 'clusterdown: its Redis Cluster is down',
     'TRYAGAIN Multiple keys request during rehashing'       => 'tryagain: its Redis Cluster is moving the slot',
 );

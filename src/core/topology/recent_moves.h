@@ -1,0 +1,44 @@
+#pragma once
+
+#include <unordered_map>
+
+#include "core/limit/window.h"
+#include "core/topology/topology.h"
+
+namespace rate_limit {
+
+/// What nodes of a cluster have said of single slots in the last seconds. It is newer than most maps, and it
+/// was said by the node that had the slot: a map from a node that is cut off from the others must not undo
+/// it. Later maps know of it, so it is soon forgotten: what lasts is the map.
+class RecentMoves {
+public:
+    /// How long a move is kept, in milliseconds.
+    static constexpr Millis kept = 5000;
+
+    /// Replaces an older move of the same slot. `now` as in forget(). Throws std::bad_alloc.
+    void add(const Move& move, Millis now);
+
+    /// Forgets those that are older than `kept`. True if there was one. If the clock has gone back, no move
+    /// is kept for longer than after add().
+    bool forget(Millis now) noexcept;
+
+    bool empty() const noexcept { return moves_.empty(); }
+
+    /// Calls fn(slot, endpoint) for each, in any order.
+    template <typename Fn>
+    void for_each(Fn&& fn) const {
+        for (const auto& [slot, said] : moves_) {
+            fn(slot, said.to);
+        }
+    }
+
+private:
+    struct Said {
+        Endpoint to;
+        Millis at;
+    };
+
+    std::unordered_map<std::uint16_t, Said> moves_;  // by slot
+};
+
+}  // namespace rate_limit

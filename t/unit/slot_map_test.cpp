@@ -1,0 +1,165 @@
+#include "core/topology/slot_map.h"
+
+#include <gtest/gtest.h>
+
+namespace rate_limit {
+namespace {
+
+Endpoint at(const char* host) {
+    return {host, 1};
+}
+
+Group group(const char* primary, std::vector<Endpoint> replicas, std::vector<SlotRange> slots) {
+    Group made;
+    made.primary = at(primary);
+    made.replicas = std::move(replicas);
+    made.slots = std::move(slots);
+    return made;
+}
+
+const Topology two = {{group("a", {at("x")}, {{0, 99}}), group("b", {at("y")}, {{100, 16382}})}};
+const RecentMoves no_moves;
+
+std::string primary_of(const SlotMap& map, std::uint16_t slot) {
+    return map.group(map.owner(slot)).primary.host;
+}
+
+std::vector<SlotMap::Number> settle(SlotMap& map) {
+    std::vector<SlotMap::Number> numbers;
+    while (!map.unsettled().empty()) {
+        numbers.push_back(map.take_unsettled());
+    }
+    return numbers;
+}
+
+TEST(SlotMap, IsNobodysAtFirst) {
+    const SlotMap map;
+    EXPECT_EQ(map.owner(0), 0);
+    EXPECT_EQ(map.owner(slot_count - 1), 0);
+    EXPECT_EQ(map.group(0).primary.port, 0);
+    EXPECT_TRUE(map.unsettled().empty());
+}
+
+TEST(SlotMap, IsAsTheTopologySays) {
+    SlotMap map;
+    map.take(two, no_moves);
+    EXPECT_EQ(primary_of(map, 99), "a");
+    EXPECT_EQ(primary_of(map, 100), "b");
+    EXPECT_EQ(map.owner(16383), 0) << "nobody serves it";
+    EXPECT_EQ(settle(map).size(), 2U);
+    map.take(two, no_moves);
+    EXPECT_TRUE(map.unsettled().empty()) << "the same again";
+}
+
+TEST(SlotMap, ANumberGoesOverToTheGroupThatFollows) {
+    SlotMap map;
+    map.take(two, no_moves);
+    settle(map);
+    const SlotMap::Number a = map.owner(0);
+    const SlotMap::Number b = map.owner(100);
+    map.take({{group("new", {}, {{200, 300}}), group("x", {at("a")}, {{0, 99}}),
+               group("b", {at("y")}, {{100, 199}})}},
+             no_moves);
+    EXPECT_EQ(map.owner(0), a);
+    EXPECT_EQ(map.owner(100), b);
+    EXPECT_EQ(primary_of(map, 0), "x");
+    EXPECT_EQ(primary_of(map, 200), "new");
+    EXPECT_EQ(map.owner(1000), 0);
+    EXPECT_EQ(settle(map), (std::vector<SlotMap::Number>{map.owner(200), a}));
+}
+
+TEST(SlotMap, ANumberThatIsFreeIsUsedAgain) {
+    SlotMap map;
+    map.take(two, no_moves);
+    const SlotMap::Number a = map.owner(0);
+    map.take({{group("b", {at("y")}, {{0, 16383}})}}, no_moves);
+    settle(map);
+    EXPECT_EQ(map.group(a).primary.port, 0);
+    EXPECT_EQ(map.group_of(at("c")), a);
+    EXPECT_EQ(map.size(), 3U);
+}
+
+TEST(SlotMap, AMoveChangesOneSlot) {
+    SlotMap map;
+    map.take(two, no_moves);
+    settle(map);
+    map.move(7, at("b"));
+    EXPECT_EQ(primary_of(map, 7), "b");
+    EXPECT_EQ(primary_of(map, 8), "a");
+    EXPECT_TRUE(map.unsettled().empty()) << "both groups have the nodes that they had";
+}
+
+TEST(SlotMap, AMoveToAReplicaReplacesItsPrimary) {
+    SlotMap map;
+    map.take(two, no_moves);
+    settle(map);
+    const SlotMap::Number a = map.owner(7);
+    map.move(7, at("x"));
+    EXPECT_EQ(map.owner(7), a);
+    EXPECT_EQ(primary_of(map, 8), "x") << "the whole group";
+    EXPECT_TRUE(map.group(a).replicas.empty());
+    EXPECT_EQ(settle(map), std::vector<SlotMap::Number>{a});
+}
+
+TEST(SlotMap, AMoveToAnUnknownNodeMakesAGroupUntilTheNextTopology) {
+    SlotMap map;
+    map.take(two, no_moves);
+    settle(map);
+    map.move(7, at("new"));
+    const SlotMap::Number made = map.owner(7);
+    EXPECT_EQ(primary_of(map, 7), "new");
+    EXPECT_EQ(settle(map), std::vector<SlotMap::Number>{made});
+    map.take(two, no_moves);
+    EXPECT_EQ(primary_of(map, 7), "a");
+    EXPECT_EQ(settle(map), std::vector<SlotMap::Number>{made}) << "its nodes are gone";
+}
+
+TEST(SlotMap, ATopologyDoesNotUndoRecentMoves) {
+    SlotMap map;
+    map.take(two, no_moves);
+    RecentMoves moves;
+    moves.add({7, at("y")}, 0);
+    moves.add({8, at("new")}, 0);
+    map.take(two, moves);
+    EXPECT_EQ(primary_of(map, 7), "y");
+    EXPECT_EQ(primary_of(map, 8), "new");
+    EXPECT_EQ(primary_of(map, 100), "y") << "it is the primary of its group";
+    EXPECT_EQ(primary_of(map, 9), "a");
+}
+
+TEST(SlotMap, HasNoMoreGroupsThanItCanCount) {
+    SlotMap map;
+    const auto add_all = [&map] {
+        for (unsigned i = 0; i < 40'000; ++i) {
+            map.group_of({"a", static_cast<std::uint16_t>(i + 1)});
+        }
+    };
+    EXPECT_THROW(add_all(), std::length_error);
+    EXPECT_EQ(map.size(), 2U * slot_count);
+}
+
+TEST(RecentMoves, AreForgottenAfterFiveSeconds) {
+    RecentMoves moves;
+    moves.add({7, at("a")}, 1000);
+    moves.add({8, at("a")}, 2000);
+    moves.add({7, at("b")}, 3000);
+    EXPECT_FALSE(moves.forget(6999));
+    EXPECT_TRUE(moves.forget(7000));
+    moves.for_each([](std::uint16_t slot, const Endpoint& to) {
+        EXPECT_EQ(slot, 7);
+        EXPECT_EQ(to.host, "b") << "the last word on a slot";
+    });
+    EXPECT_FALSE(moves.empty());
+    EXPECT_TRUE(moves.forget(8000));
+    EXPECT_TRUE(moves.empty());
+}
+
+TEST(RecentMoves, AreNotKeptForLongerWhereTheClockGoesBack) {
+    RecentMoves moves;
+    moves.add({7, at("a")}, 100'000);
+    EXPECT_FALSE(moves.forget(1000));
+    EXPECT_TRUE(moves.forget(6000));
+}
+
+}  // namespace
+}  // namespace rate_limit
