@@ -74,6 +74,7 @@ use RateLimit::Sentinels;
 use RateLimit::Shards;
 use RateLimit::TlsProxy;
 use RateLimit::Traffic;
+use RateLimit::Upgrade;
 use RateLimit::Wait;
 
 my $owner = $$;
