@@ -83,7 +83,7 @@ TEST(SlotMap, AMoveChangesOneSlot) {
     SlotMap map;
     map.take(two, no_moves);
     settle(map);
-    map.move(7, at("b"));
+    map.move({7, at("b")});
     EXPECT_EQ(primary_of(map, 7), "b");
     EXPECT_EQ(primary_of(map, 8), "a");
     EXPECT_TRUE(map.unsettled().empty()) << "both groups have the nodes that they had";
@@ -94,7 +94,7 @@ TEST(SlotMap, AMoveToAReplicaReplacesItsPrimary) {
     map.take(two, no_moves);
     settle(map);
     const SlotMap::Number a = map.owner(7);
-    map.move(7, at("x"));
+    map.move({7, at("x")});
     EXPECT_EQ(map.owner(7), a);
     EXPECT_EQ(primary_of(map, 8), "x") << "the whole group";
     EXPECT_TRUE(map.group(a).replicas.empty());
@@ -105,7 +105,7 @@ TEST(SlotMap, AMoveToAnUnknownNodeMakesAGroupUntilTheNextTopology) {
     SlotMap map;
     map.take(two, no_moves);
     settle(map);
-    map.move(7, at("new"));
+    map.move({7, at("new")});
     const SlotMap::Number made = map.owner(7);
     EXPECT_EQ(primary_of(map, 7), "new");
     EXPECT_EQ(settle(map), std::vector<SlotMap::Number>{made});
@@ -127,15 +127,37 @@ TEST(SlotMap, ATopologyDoesNotUndoRecentMoves) {
     EXPECT_EQ(primary_of(map, 9), "a");
 }
 
-TEST(SlotMap, HasNoMoreGroupsThanItCanCount) {
+TEST(SlotMap, ItsGroupGoesBackToAPrimaryThatWasReplaced) {
     SlotMap map;
-    const auto add_all = [&map] {
-        for (unsigned i = 0; i < 40'000; ++i) {
-            map.group_of({"a", static_cast<std::uint16_t>(i + 1)});
-        }
-    };
-    EXPECT_THROW(add_all(), std::length_error);
-    EXPECT_EQ(map.size(), 2U * slot_count);
+    map.take(two, no_moves);
+    RecentMoves moves;
+    moves.add({7, at("x")}, 0);
+    moves.add({8, at("a")}, 1);
+    map.take(two, moves);
+    for (const std::uint16_t slot : {7, 8, 9}) {
+        EXPECT_EQ(primary_of(map, slot), "a") << "slot " << slot << ": the later word is on its side";
+    }
+    EXPECT_EQ(map.group(map.owner(7)).replicas, std::vector<Endpoint>{at("x")});
+    EXPECT_EQ(map.size(), 3U) << "no group was made";
+}
+
+TEST(SlotMap, HasRoomForSomeNodesThatNoTopologyNames) {
+    SlotMap map;
+    map.take(two, no_moves);
+    const auto port = [](std::size_t i) { return static_cast<std::uint16_t>(i + 1); };
+    for (std::size_t i = 0; i < SlotMap::most_strangers; ++i) {
+        EXPECT_NE(map.group_of({"stranger", port(i)}), 0);
+    }
+    EXPECT_EQ(map.group_of({"stranger", 1000}), 0);
+    map.move({7, {"stranger", 1000}});
+    EXPECT_EQ(primary_of(map, 7), "a");
+    RecentMoves moves;
+    for (std::uint16_t slot = 0; slot < 1000; ++slot) {
+        moves.add({slot, {"stranger", port(slot)}}, 0);
+    }
+    map.take(two, moves);
+    EXPECT_EQ(map.size(), 3 + SlotMap::most_strangers);
+    EXPECT_EQ(primary_of(map, 999), "b");
 }
 
 TEST(RecentMoves, AreForgottenAfterFiveSeconds) {
@@ -145,9 +167,9 @@ TEST(RecentMoves, AreForgottenAfterFiveSeconds) {
     moves.add({7, at("b")}, 3000);
     EXPECT_FALSE(moves.forget(6999));
     EXPECT_TRUE(moves.forget(7000));
-    moves.for_each([](std::uint16_t slot, const Endpoint& to) {
-        EXPECT_EQ(slot, 7);
-        EXPECT_EQ(to.host, "b") << "the last word on a slot";
+    moves.for_each([](const Move& move) {
+        EXPECT_EQ(move.slot, 7);
+        EXPECT_EQ(move.to.host, "b") << "the last word on a slot";
     });
     EXPECT_FALSE(moves.empty());
     EXPECT_TRUE(moves.forget(8000));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <list>
 #include <unordered_map>
 
 #include "core/limit/window.h"
@@ -22,23 +24,24 @@ public:
     /// is kept for longer than after add().
     bool forget(Millis now) noexcept;
 
-    bool empty() const noexcept { return moves_.empty(); }
+    bool empty() const noexcept { return said_.empty(); }
 
-    /// Calls fn(slot, endpoint) for each, in any order.
+    /// Calls fn(const Move&) for each, the oldest first.
     template <typename Fn>
     void for_each(Fn&& fn) const {
-        for (const auto& [slot, said] : moves_) {
-            fn(slot, said.to);
+        for (const Said& said : said_) {
+            fn(said.move);
         }
     }
 
 private:
     struct Said {
-        Endpoint to;
+        Move move;
         Millis at;
     };
 
-    std::unordered_map<std::uint16_t, Said> moves_;  // by slot
+    std::list<Said> said_;  // in the order in which they were added
+    std::unordered_map<std::uint16_t, std::list<Said>::iterator> by_slot_;
 };
 
 }  // namespace rate_limit

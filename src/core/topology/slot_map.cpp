@@ -1,7 +1,6 @@
 #include "core/topology/slot_map.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "core/topology/succession.h"
@@ -50,21 +49,40 @@ std::vector<Group> place(const std::vector<Group>& before, const Topology& topol
     return groups;
 }
 
+/// The endpoint becomes the primary if it is a replica, or was the primary before. `former` is not read from:
+/// it may be down, or may not know yet that it is a replica.
+bool take_place(Group& group, Endpoint& former, const Endpoint& primary) {
+    const auto replica = std::find(group.replicas.begin(), group.replicas.end(), primary);
+    if (replica != group.replicas.end()) {
+        former = std::exchange(group.primary, std::move(*replica));
+        group.replicas.erase(replica);
+        return true;
+    }
+    if (former == primary) {
+        group.replicas.push_back(group.primary);
+        group.primary = std::exchange(former, Endpoint{});
+        return true;
+    }
+    return false;
+}
+
 }  // namespace
 
-SlotMap::SlotMap() : groups_(1) {}
+SlotMap::SlotMap() : groups_(1), formers_(1) {}
 
 void SlotMap::take(const Topology& topology, const RecentMoves& moves) {
     SlotMap next;
     std::vector<std::size_t> numbers;
     next.groups_ = place(groups_, topology, numbers);
+    next.formers_.resize(next.groups_.size());
+    next.named_ = topology.groups.size() + 1;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         for (const SlotRange& range : topology.groups[i].slots) {
             std::fill(next.owners_.begin() + range.first, next.owners_.begin() + range.last + 1,
                       static_cast<Number>(numbers[i]));
         }
     }
-    moves.for_each([&next](std::uint16_t slot, const Endpoint& to) { next.move(slot, to); });
+    moves.for_each([&next](const Move& move) { next.move(move); });
     next.unsettled_ = unsettled_;
     for (std::size_t i = 1; i < next.groups_.size(); ++i) {
         if (i >= groups_.size() || !same_nodes(groups_[i], next.groups_[i])) {
@@ -74,8 +92,11 @@ void SlotMap::take(const Topology& topology, const RecentMoves& moves) {
     *this = std::move(next);
 }
 
-void SlotMap::move(std::uint16_t slot, const Endpoint& to) {
-    owners_[slot] = group_of(to);
+void SlotMap::move(const Move& move) {
+    const Number number = group_of(move.to);
+    if (number != 0) {
+        owners_[move.slot] = number;
+    }
 }
 
 SlotMap::Number SlotMap::group_of(const Endpoint& primary) {
@@ -85,23 +106,22 @@ SlotMap::Number SlotMap::group_of(const Endpoint& primary) {
         return static_cast<Number>(found - groups_.begin());
     }
     unsettled_.reserve(unsettled_.size() + 1);
-    for (Group& group : groups_) {
-        const auto replica = std::find(group.replicas.begin(), group.replicas.end(), primary);
-        if (replica != group.replicas.end()) {
-            group.primary = *replica;
-            group.replicas.erase(replica);
-            unsettled_.push_back(static_cast<Number>(&group - groups_.data()));
+    for (std::size_t i = 1; i < groups_.size(); ++i) {
+        if (take_place(groups_[i], formers_[i], primary)) {
+            unsettled_.push_back(static_cast<Number>(i));
             return unsettled_.back();
         }
     }
     const std::size_t free = free_number(groups_, 1);
-    if (free == most_groups) {
-        throw std::length_error("too many groups");
+    if (free >= named_ + most_strangers) {
+        return 0;
     }
     Group made;
     made.primary = primary;
-    groups_.resize(std::max(groups_.size(), free + 1));
+    formers_.resize(std::max(groups_.size(), free + 1));
+    groups_.resize(formers_.size());
     groups_[free] = std::move(made);
+    formers_[free] = Endpoint{};
     unsettled_.push_back(static_cast<Number>(free));
     return unsettled_.back();
 }

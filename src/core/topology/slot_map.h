@@ -17,6 +17,9 @@ class SlotMap {
 public:
     using Number = std::uint16_t;
 
+    /// Groups that no topology has named: nodes that answer with ever new endpoints fill no memory.
+    static constexpr std::size_t most_strangers = 64;
+
     SlotMap();
 
     Number owner(std::uint16_t slot) const noexcept { return owners_[slot]; }
@@ -30,13 +33,13 @@ public:
     /// what it was.
     void take(const Topology& topology, const RecentMoves& moves);
 
-    /// Another group serves the slot. If the endpoint is a replica, it has taken the place of its primary,
-    /// in all slots; if nobody knows it, it gets a group of its own, until the next topology says more.
-    /// Throws std::bad_alloc: the map is what it was.
-    void move(std::uint16_t slot, const Endpoint& to);
+    /// Another group serves the slot, unless there is no room for it: see group_of(). Throws std::bad_alloc:
+    /// the map is what it was.
+    void move(const Move& move);
 
-    /// The group of this primary, found or made as by move(). Throws std::bad_alloc, and std::length_error
-    /// where there are too many groups.
+    /// The group of this primary. If the endpoint is a replica, it has taken the place of its primary, in all
+    /// slots; and may give it back. If nobody knows it, it gets a group of its own, until the next topology
+    /// says more; 0: there are most_strangers of those. Throws std::bad_alloc: the map is what it was.
     Number group_of(const Endpoint& primary);
 
     /// Numbers whose nodes are not those that they had when they were settled last.
@@ -51,11 +54,11 @@ public:
     void unsettle(Number number) { unsettled_.push_back(number); }
 
 private:
-    static constexpr std::size_t most_groups = 2 * slot_count;
-
     std::array<Number, slot_count> owners_{};
     std::vector<Group> groups_;
+    std::vector<Endpoint> formers_;  // same indexes: the primary whose place a move has given to another node
     std::vector<Number> unsettled_;
+    std::size_t named_ = 1;  // groups of the last topology, and number 0
 };
 
 }  // namespace rate_limit

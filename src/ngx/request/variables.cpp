@@ -75,8 +75,13 @@ ngx_int_t shard_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value
     RequestContext* context = RequestContext::find(r->main);
     const VerdictIndex i = context != nullptr ? described_limit(*context, context->status()) : VerdictIndex{};
     const AppliedLimit* applied = i ? &context->applied(*i) : nullptr;
-    return applied != nullptr && applied->store != nullptr ? set_text(value, applied->shard().name())
-                                                           : set_missing(value);
+    if (applied == nullptr || applied->store == nullptr) {
+        return set_missing(value);
+    }
+    // A module that keeps the value may show it after the node of that name is gone.
+    const std::string_view name = applied->shard().name();
+    return set_written(r, value, name.size() + 1,
+                       [name](char* out) { return std::copy(name.begin(), name.end(), out); });
 }
 
 /// Before anything is decided it is the id of the first limit's client.

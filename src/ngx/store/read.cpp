@@ -23,6 +23,7 @@ public:
 namespace {
 
 constexpr const char* no_node = "no node of the shard is up";
+constexpr const char* no_successor = "the node that serves the slot now is not up";
 
 }  // namespace
 
@@ -31,8 +32,10 @@ void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) no
         FreeList<ReadCommand>::common().put_back(*this);
     } else if (delivery == Delivery::answered) {
         read->answered(*this, from, *reply);
-    } else {
+    } else if (&from == node) {
         read->lost(*this);
+    } else {
+        read->led_nowhere(*this);
     }
 }
 
@@ -99,12 +102,21 @@ void Read::answered(ReadCommand& command, Node& node, const Reply& reply) noexce
 /// This node will not answer: another one may.
 void Read::lost(ReadCommand& command) noexcept {
     forget(command);
-    if (ask_next()) {
-        return;
+    if (!ask_next()) {
+        finish_if_alone(from_ == From::primary ? no_primary : no_node);
     }
+}
+
+/// A node of a cluster has sent the command to one that does not take it: it would do so again.
+void Read::led_nowhere(ReadCommand& command) noexcept {
+    forget(command);
+    finish_if_alone(no_successor);
+}
+
+void Read::finish_if_alone(const char* failure) noexcept {
     if (std::all_of(commands_.begin(), commands_.end(),
                     [](const ReadCommand* other) { return other == nullptr; })) {
-        finish(from_ == From::primary ? no_primary : no_node);
+        finish(failure);
     }
 }
 

@@ -40,6 +40,8 @@ private:
     bool ask_next() noexcept;
     void answered(ReadCommand& command, Node& node, const Reply& reply) noexcept;
     void lost(ReadCommand& command) noexcept;
+    void led_nowhere(ReadCommand& command) noexcept;
+    void finish_if_alone(const char* failure) noexcept;
     void forget(ReadCommand& command) noexcept;
     void let_go() noexcept;
     void finish(const char* failure) noexcept;

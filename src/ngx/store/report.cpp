@@ -27,6 +27,9 @@ void for_each_name(const MainConf& main, Fn&& fn) noexcept {
         for (const NodeConf& sentinel : store->sentinels) {
             Counters<NodeError>::for_each_name({store->name, {}, sentinel.text}, fn);
         }
+        if (!store->sentinels.empty()) {
+            Counters<NodeError>::for_each_name({store->name, {}, any_node}, fn);
+        }
         for (const ShardConf& shard : store->shards) {
             Subject subject{store->name, shard.name, {}};
             Counters<Loss>::for_each_name(subject, fn);
@@ -120,6 +123,9 @@ void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
     std::optional<Counters<Loss>> first;  // of the shards that have counters of their own
     for (const NodeConf& sentinel : store.sentinels) {
         line.add("sentinel ", sentinel.text, Counters<NodeError>(table, {store.name, {}, sentinel.text}));
+    }
+    if (!store.sentinels.empty()) {
+        line.add("other sentinels", {}, Counters<NodeError>(table, {store.name, {}, any_node}));
     }
     for (std::size_t i = 0; i < store.shards.size(); ++i) {
         const ShardConf& shard = store.shards[i];

@@ -22,11 +22,11 @@ constexpr std::size_t most_made = 50;
 /// Without memory nobody serves the slot, for now.
 Shard& Store::make_shard(std::size_t number) noexcept {
     try {
-        std::unique_ptr<Shard> shard = new_shard(conf_.shards.front(), static_cast<Route>(number));
-        shard->assign(slots_->group(static_cast<SlotMap::Number>(number)));
-        shards_[number] = std::move(shard);
+        shards_[number] = new_shard(conf_.shards.front(), static_cast<Route>(number));
+        shards_[number]->assign(slots_->group(static_cast<SlotMap::Number>(number)));
         return *shards_[number];
     } catch (...) {
+        shards_[number] = nullptr;
         return *shards_.front();
     }
 }
@@ -52,7 +52,7 @@ void Store::take_move(const Move& move) {
     if (!forget_moves_.armed()) {
         forget_moves_.set(forget_interval);
     }
-    slots_->move(move.slot, move.to);
+    slots_->move(move);
     settle();
 }
 
@@ -115,7 +115,7 @@ bool Store::on_redirect(Node& node, Command& command, const Reply& reply) noexce
         }
         const SlotMap::Number number = slots_->group_of(redirect.to);
         settle();
-        return at_number(number).nodes().primary().follow(command, asks);
+        return number != 0 && at_number(number).nodes().primary().follow(command, asks);
     } catch (...) {
         return false;  // without memory: it is an answer like any other
     }

@@ -22,7 +22,7 @@ void ClusterMap::ask(const Topology& known, bool doubted) noexcept {
         next_.clear();
         known_ = known;
         if (pending_) {
-            trouble_.failed("does not tell its map", node_->name() + " does not answer");
+            trouble_.failed("does not tell its map", "a node does not answer", node_->name());
         }
         if (pending_ || doubted) {
             leave();
@@ -57,6 +57,8 @@ void ClusterMap::choose() {
     }
     const std::size_t at = turn_++ % (named.size() + store_.seeds.size());
     const NodeConf conf = at < named.size() ? discovered_node(named[at]) : store_.seeds[at - named.size()];
+    left_.reserve(left_.size() + 1);  // for leave(), which the node itself may call
+    leaving_.reserve(leaving_.size() + 1);
     query_ = std::make_unique<Query>(*this);
     node_ = std::make_unique<Node>(store_, nullptr, conf, Role::seed, static_cast<Node::Listener&>(*this));
 }
@@ -72,7 +74,8 @@ void ClusterMap::answered(Node& node, Delivery delivery, const Reply* reply) noe
             node.served();
             taken = take(node, *reply);
         } else {
-            trouble_.failed("does not tell its map", node.name() + " cannot be asked");
+            const std::string why = node.trouble().empty() ? "" : ": " + node.trouble();
+            trouble_.failed("does not tell its map", "a node cannot be asked", node.name() + why);
         }
     } catch (...) {
         // without memory: the next round may do better
@@ -103,7 +106,8 @@ bool ClusterMap::take(const Node& node, const Reply& reply) {
                       subject_.c_str(), unknown);
     }
     if (found.groups.empty()) {
-        trouble_.failed("does not tell its map", node.name() + " knows of no slots: is the cluster created?");
+        trouble_.failed("does not tell its map", "a node knows of no slots: is the cluster created?",
+                        node.name());
         return false;
     }
     trouble_.ended();
@@ -115,12 +119,15 @@ bool ClusterMap::take(const Node& node, const Reply& reply) {
 }
 
 void ClusterMap::complain(const Node& node, const Reply& reply) {
-    const std::string words = reply.is_error() ? server_words("CLUSTER SLOTS", reply.text_view()) : "";
+    std::string words = node.name();
+    if (reply.is_error()) {
+        words += ": " + server_words("CLUSTER SLOTS", reply.text_view());
+    }
     const bool alone = reply.text_view().find("cluster support disabled") != std::string_view::npos;
-    const char* reason = alone ? " has \"cluster-enabled no\": name it in \"shard\", not in \"cluster\""
-                         : reply.is_error() ? " refuses it"
-                                            : " answers what is no map: is it Redis?";
-    trouble_.failed("does not tell its map", node.name() + reason, words);
+    const char* reason = alone ? "a node has \"cluster-enabled no\": name it in \"shard\", not in \"cluster\""
+                         : reply.is_error() ? "a node refuses it"
+                                            : "a node answers what is no map: is it Redis?";
+    trouble_.failed("does not tell its map", reason, words);
 }
 
 /// The query belongs to the node until that is at its end.
@@ -129,16 +136,9 @@ void ClusterMap::leave() noexcept {
     if (node_ == nullptr) {
         return;
     }
-    std::unique_ptr<Node> node = std::move(node_);
-    std::unique_ptr<Query> query = std::move(query_);
-    try {
-        leaving_.reserve(leaving_.size() + 1);
-        left_.push_back(std::move(query));
-        leaving_.push_back(std::move(node));
-        leaving_.back()->retire();
-    } catch (...) {
-        node.reset();  // its connection ends at once, and gives the query back
-    }
+    left_.push_back(std::move(query_));
+    leaving_.push_back(std::move(node_));
+    leaving_.back()->retire();
 }
 
 void ClusterMap::on_next(void* self) noexcept {

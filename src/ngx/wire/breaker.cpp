@@ -194,8 +194,20 @@ void Node::on_watch(void* self) noexcept {
 }
 
 void Node::log_outage(const char* what, std::string_view reason, std::string_view words) noexcept {
-    if (!ended_ && !quiet_) {
+    if (ended_ || quiet_) {
+        return;
+    }
+    if (role_ != Role::seed) {
         outages_.failed(what, reason, words);
+        return;
+    }
+    try {
+        trouble_.assign(reason);
+        if (!words.empty()) {
+            trouble_.append(": ").append(words);
+        }
+    } catch (...) {
+        trouble_.clear();  // without memory it has none to tell
     }
 }
 

@@ -32,6 +32,9 @@ public:
     /// encoded then.
     virtual bool wanted() const noexcept { return true; }
 
+    /// Whether another node may be sent it, where this one says that it serves the slot.
+    virtual bool redirectable() const noexcept { return true; }
+
     /// It is about to be sent to a node to which its slot is being moved, and which may lack its script.
     virtual void before_ask() noexcept {}
 

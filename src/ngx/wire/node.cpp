@@ -21,8 +21,12 @@ std::string subject_of(const StoreConf& store, const NodeConf& conf, const Shard
     return subject.append(" of \"").append(store.name).append("\"");
 }
 
-/// Nodes that come and go are counted together: the counters have names from the configuration alone.
-Subject counted_as(const StoreConf& store, const ShardConf* shard, const NodeConf& conf) {
+/// Nodes that come and go are counted together: the counters have names from the configuration alone. All of
+/// a cluster do.
+Subject counted_as(const StoreConf& store, const ShardConf* shard, const NodeConf& conf, Role role) {
+    if (role == Role::seed) {
+        return {store.name, store.shards.front().name, any_node};
+    }
     return {store.name, shard != nullptr ? std::string_view(shard->name) : std::string_view(),
             conf.learned ? std::string_view(any_node) : std::string_view(conf.text)};
 }
@@ -36,7 +40,7 @@ Node::Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role r
       role_(role),
       subject_(subject_of(store, conf_, shard_, role)),
       listener_(listener),
-      errors_(store.zone->counters(), counted_as(store, shard, conf_)),
+      errors_(store.zone->counters(), counted_as(store, shard, conf_, role)),
       connection_(*this, store.tls, conf_.peer),
       addresses_(store, conf_, *this),
       outages_(subject_, "is up again", shard == nullptr && conf_.learned ? NGX_LOG_NOTICE : NGX_LOG_ERR),
@@ -201,7 +205,8 @@ void Node::on_reply(const Reply& reply) noexcept {
         connection_.close("an answer that no command waits for");
         return;
     }
-    if (!reply.is_error() || !in_cluster() || !listener_.on_redirect(*this, *command, reply)) {
+    const bool may_go = reply.is_error() && in_cluster() && command->redirectable();
+    if (!may_go || !listener_.on_redirect(*this, *command, reply)) {
         give_back(*command, Delivery::answered, &reply);
     }
     leave_if_drained();

@@ -76,7 +76,8 @@ public:
         ~Listener() = default;
     };
 
-    /// `store`, `shard` and `listener` outlive this. Without a shard it is a sentinel.
+    /// `store`, `shard` and `listener` outlive this. Without a shard it is a sentinel or a seed: one that
+    /// tells the topology.
     Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role role, Listener& listener);
     ~Node() { shut_down(); }
 
@@ -157,6 +158,10 @@ public:
     /// Whether that is the same server, as far as addresses tell.
     bool is_at(const NodeConf& conf) const noexcept;
 
+    /// Why it failed last, and in what words it said so; empty: it did not. Only of a seed, whose owner tells
+    /// it.
+    const std::string& trouble() const noexcept { return trouble_; }
+
     /// Its address, as the configuration or the topology has it.
     const std::string& name() const noexcept { return conf_.text; }
 
@@ -172,6 +177,7 @@ private:
             : kind_(kind), name_(name) {}
         std::string_view encode(CommandWriter& writer) override;
         const char* name() const noexcept override { return name_; }
+        bool redirectable() const noexcept override { return false; }
         void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
         const Node* node = nullptr;
         const Script* script = nullptr;  // that Kind::load loads
@@ -210,9 +216,10 @@ private:
     Command* take_sent() noexcept;
     void send_unsent() noexcept;
     void mark_idle() noexcept;
-    /// Whether a leaving worker stays for these commands. Nobody needs what a sentinel would say by then.
+    /// Whether a leaving worker stays for these commands. Nobody needs what a sentinel or a seed would say by
+    /// then.
     bool keeps_worker(const CommandQueue& commands) const noexcept {
-        return role_ != Role::sentinel && !commands.empty();
+        return shard_ != nullptr && !commands.empty();
     }
     void return_unsent() noexcept;
     void watch() noexcept;
@@ -226,7 +233,7 @@ private:
     static void on_retry(void* self) noexcept;
 
     const StoreConf& store_;
-    const ShardConf* const shard_;  // null: a sentinel
+    const ShardConf* const shard_;  // null: a sentinel or a seed
     const NodeConf conf_;
     Role role_;
     std::string subject_;  // how logs name it
@@ -246,6 +253,7 @@ private:
     bool may_reconnect_ = false;   // a command was answered since then
     unsigned refused_probes_ = 0;  // in a row, on this connection
     std::string refusal_;          // the server's words, where it refused the greeting
+    std::string trouble_;
     Connection connection_;
     Greeting auth_{Greeting::Kind::auth, "AUTH"};
     Greeting select_{Greeting::Kind::select, "SELECT"};

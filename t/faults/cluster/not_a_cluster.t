@@ -12,12 +12,12 @@ my %kinds = (
     noperm   => error("NOPERM this user has no permissions to run the 'cluster|slots' command"),
 );
 my %said = (
-    alone    => qr/127.0.0.1:\d+ has "cluster-enabled no": name it in "shard", not in "cluster"/,
-    empty    => qr/127.0.0.1:\d+ knows of no slots: is the cluster created\?/,
-    sentinel => qr/127.0.0.1:\d+ refuses it .*unknown command/,
-    http     => qr/127.0.0.1:\d+ cannot be asked/,
-    odd      => qr/127.0.0.1:\d+ answers what is no map: is it Redis\?/,
-    noperm   => qr/127.0.0.1:\d+ refuses it .*NOPERM.*cluster\|slots/,
+    alone    => qr/a node has "cluster-enabled no": name it in "shard", not in "cluster" \(127.0.0.1:\d+: CLUSTER SLOTS: "ERR /,
+    empty    => qr/a node knows of no slots: is the cluster created\? \(127.0.0.1:\d+\)/,
+    sentinel => qr/a node refuses it \(127.0.0.1:\d+: .*unknown command/,
+    http     => qr/a node cannot be asked \(127.0.0.1:\d+: .+\)/,
+    odd      => qr/a node answers what is no map: is it Redis\? \(127.0.0.1:\d+\)/,
+    noperm   => qr/a node refuses it \(127.0.0.1:\d+: .*NOPERM.*cluster\|slots/,
 );
 for my $kind (sort keys %kinds) {
     my $port = free_port();
