@@ -95,6 +95,7 @@ void for_each_slot_shard(Store& store, bool waits, Fn& fn) noexcept {
     if (waits) {
         store.make_some();  // any of them may have to take up what waits
     }
+    store.hand_over();
     for (std::size_t i = 0; i < store.shards().size(); ++i) {
         if (store.shards()[i] != nullptr) {
             fn(store.shards()[i].get(), waits);

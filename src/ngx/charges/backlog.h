@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -79,6 +80,27 @@ public:
         }
     }
 
+    /// Looks at the next `most` debts in this worker, after those of the last call, and drops those that
+    /// fn(key, Debt) has taken over: it returns true then.
+    template <typename Fn>
+    void hand_over(std::size_t most, Fn&& fn) noexcept {
+        auto at = ends_.upper_bound({handed_, handed_key_});
+        for (; most != 0 && at != ends_.end(); --most) {
+            const auto next = std::next(at);
+            std::tie(handed_, handed_key_) = *at;
+            const auto found = here_.find(*at->second);
+            if (fn(found->first, found->second)) {
+                ends_.erase(at);
+                here_.erase(found);
+            }
+            at = next;
+        }
+        if (at == ends_.end()) {
+            handed_ = 0;
+            handed_key_ = nullptr;
+        }
+    }
+
     /// The cost of all charges that wait in the zone for this window.
     std::int64_t cost_of(const WindowId& id) const noexcept;
 
@@ -108,6 +130,8 @@ private:
     const Owner& owner_;
     Here here_;
     std::set<std::pair<Millis, const std::string*>> ends_;  // of windows in here_, with their keys there
+    Millis handed_ = 0;                                     // the last one that hand_over() looked at
+    const std::string* handed_key_ = nullptr;               // only compared: it may be gone
     std::size_t set_ = 0;                                   // of the zone, where the search goes on
     std::size_t in_vain_ = 0;                               // sets since the search was begun
     std::uint64_t searched_ = 0;                            // how many waited in the zone then

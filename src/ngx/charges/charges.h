@@ -169,6 +169,20 @@ public:
 
     std::size_t under_way() const noexcept { return under_way_ + queued_.size(); }  ///< commands
     std::size_t waiting() const noexcept { return waiting_.count(); }  ///< windows, of all workers
+    std::size_t here() const noexcept { return waiting_.here(); }  ///< those for which the zone has no room
+
+    /// There may never be a primary here again: what waits in this worker, a part of it, goes to the Charges
+    /// that owner_of(key) returns, unless these are its own. To be called now and then.
+    template <typename Fn>
+    void hand_over(Fn&& owner_of) noexcept {
+        waiting_.hand_over(max_closed, [&](const std::string& key, const Debt& owed) {
+            Charges& owner = owner_of(key);
+            if (&owner != this) {
+                owner.wait(key, owed);
+            }
+            return &owner != this;
+        });
+    }
 
     /// Says what is lost with this worker. The primary has been shut down.
     void log_lost() noexcept;

@@ -2,6 +2,7 @@
 
 #include "ngx/store/store.h"
 #include "redis/redirect.h"
+#include "redis/slot.h"
 
 // The shards of a cluster: one for each number of the slot map, made when it is asked for first. Charges, and
 // tokens that are being fetched, stay with it. The first one has no nodes ever: it is where slots are that
@@ -38,6 +39,17 @@ void Store::make_some() noexcept {
             make_shard(i);
             ++made;
         }
+    }
+}
+
+void Store::hand_over() noexcept {
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+        if (shards_[i] == nullptr || shards_[i]->charges().here() == 0 ||
+            slots_->group(static_cast<SlotMap::Number>(i)).primary.port != 0) {
+            continue;
+        }
+        shards_[i]->charges().hand_over(
+            [this](const std::string& key) -> Charges& { return at(key_slot(key)).charges(); });
     }
 }
 

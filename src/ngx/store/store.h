@@ -46,6 +46,10 @@ public:
     const std::vector<std::unique_ptr<Shard>>& shards() const noexcept { return shards_; }
     void make_some() noexcept;
 
+    /// What waits in this worker for shards of a cluster that have no nodes goes to those that have its slots
+    /// now. Once a second.
+    void hand_over() noexcept;
+
     /// Closes all connections and says which charges are lost: the process, or the configuration, is at its
     /// end.
     void shut_down() noexcept;
