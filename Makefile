@@ -97,7 +97,7 @@ valgrind_tests := $(addprefix t/,modes/check_charge/check_then_charge.t request/
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
-.PHONY: all module deps hiredis run demo test unit prove faults bench bench-shards bench-accuracy bench-table bench-plot versions servers sanitize valgrind fuzz fuzzers \
+.PHONY: all module deps hiredis run demo test unit prove faults bench bench-shards bench-tls bench-accuracy bench-table bench-plot versions servers sanitize valgrind fuzz fuzzers \
     lint format-check layer-check tidy install uninstall clean distclean help FORCE
 .DELETE_ON_ERROR:
 
@@ -117,7 +117,8 @@ help:
 	@echo 'make faults     the rows of the fault matrix, with each of these servers and the installed one; ROWS="9 10-13" SERVERS="system ..."'
 	@echo 'make sanitize   the tests, with nginx and module built with AddressSanitizer and UBSan'
 	@echo 'make bench      side by side: plain nginx, limit_req, Lua, this module; writes docs/benchmarks.md; OTHER_MODULE=another build of it'
-	@echo 'make bench-shards  the last part of it alone: one, four and eight shards, with few keys and with many'
+	@echo 'make bench-shards  the second part of it alone: one, four and eight shards, with few keys and with many'
+	@echo 'make bench-tls     the last part of it alone: check_charge over TLS and in clear text, and handshakes'
 	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens'
 	@echo 'make bench-accuracy  how many requests over the limit two machines admit, with fresh views and without'
 	@echo 'make bench-plot    draws docs/lease.svg: how many requests reach Redis'
@@ -291,13 +292,19 @@ bench:
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' CXX='$(CXX)' \
 	    WORK='$(abspath $(BUILD)/bench)' OUT='$(abspath $(BUILD)/bench.md)' \
 	    DOCUMENT=docs/benchmarks.md bench/run
-	+@$(if $(QUICK),,$(again) bench-shards)
+	+@$(if $(QUICK),,$(again) bench-shards bench-tls)
 
 bench-shards:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test bench
 	+@$(recurse) module
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' CXX='$(CXX)' \
 	    WORK='$(abspath $(BUILD)/bench)' DOCUMENT=docs/benchmarks.md bench/shards
+
+bench-tls:
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test bench
+	+@$(recurse) module
+	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' CXX='$(CXX)' \
+	    WORK='$(abspath $(BUILD)/bench)' DOCUMENT=docs/benchmarks.md bench/tls
 
 bench-table:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build

@@ -1,4 +1,5 @@
-# docs/benchmarks.md: a run of "make bench" replaces its own tables and nothing else, and README.md quotes what they say.
+# docs/benchmarks.md: a run of "make bench" replaces its own tables and nothing else, each benchmark that writes there has a place,
+# and README.md quotes what the tables say.
 
 use utf8;
 use lib 'bench/lib';
@@ -22,6 +23,10 @@ my $copy = write_text(test_folder() . '/benchmarks.md', $benchmarks);
 replace_figures($copy, 'make bench', "a first run, × 1.5\n\n");
 replace_figures($copy, 'make bench', "a later run\n");
 is read_text($copy), "${before}a later run\n$after", 'a later run replaces an earlier one, and only that';
+for my $program (grep { -f } glob project_path('bench/*')) {
+    my ($of) = read_text($program) =~ /replace_figures\(\$ENV\{DOCUMENT\}, '([^']+)'/ or next;
+    ok eval { replace_figures($copy, $of, "figures\n"); 1 }, "$of has its place" or diag $@;
+}
 write_text($copy, $benchmarks =~ s/^<!-- make bench: end -->\n//mr);
 ok !eval { replace_figures($copy, 'make bench', "a run\n"); 1 }, 'without its place it says so';
 unlike read_text($copy), qr/a run/, 'and leaves the document alone';

@@ -33,6 +33,7 @@ sub machine ($self) {
     my ($nginx)    = qx{'${\RateLimit::Nginx::binary()}' -v 2>&1} =~ m{nginx/(\S+)};
     my ($redis)    = qx{redis-server --version} =~ /v=(\S+)/;
     my ($system, $release, $architecture) = (POSIX::uname())[0, 2, 4];
+    ($release) = $release =~ /^(\d+\.\d+)/;
     return join ', ', $model // $architecture, "$cores cores", "$system $release", "nginx $nginx",
         "redis $redis", POSIX::strftime('%Y-%m-%d', gmtime) . ".\n$self->{setting}\n";
 }

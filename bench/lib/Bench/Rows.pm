@@ -32,10 +32,11 @@ my %title = (
 
 my @of_module = qw(local module checks tls refund lease rejected);
 
-# Each row of the module has another beside it, NAME_before, of another build.
+# Those that are measured unless told otherwise: tls is for bench/tls. Each row of the module has another beside it,
+# NAME_before, of another build.
 sub row_names () {
-    my @before = $ENV{OTHER_MODULE} ? map { "${_}_before" } @of_module : ();
-    return (qw(bare add_header limit_req lua local module checks tls refund lease bare_429 rejected), @before);
+    my @before = $ENV{OTHER_MODULE} ? map { "${_}_before" } grep { $_ ne 'tls' } @of_module : ();
+    return (qw(bare add_header limit_req lua local module checks refund lease bare_429 rejected), @before);
 }
 
 sub title_of ($name) { return $title{$name} }
