@@ -93,11 +93,15 @@ sanitize_module := -fsanitize=address,undefined -fno-sanitize-recover=undefined 
 valgrind_tests := $(addprefix t/,modes/check_charge/check_then_charge.t request/client_abort.t request/keepalive.t \
     faults/nodes/none_left.t faults/workers/reload_waiting.t)
 
+# A build that hedges without bound, of a copy of the sources.
+unbounded_tree := $(BUILD)/bench/unbounded
+unbounded := $(unbounded_tree)/build/$(NAME).so
+
 # One line a step; V=1 shows the commands.
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
-.PHONY: all module deps hiredis run demo test unit prove faults bench bench-shards bench-tls bench-accuracy bench-table bench-plot versions servers sanitize valgrind fuzz fuzzers \
+.PHONY: all module deps hiredis run demo test unit prove faults bench bench-shards bench-hedges bench-tls bench-accuracy bench-table bench-plot versions servers sanitize valgrind fuzz fuzzers \
     lint format-check layer-check tidy install uninstall clean distclean help FORCE
 .DELETE_ON_ERROR:
 
@@ -119,6 +123,7 @@ help:
 	@echo 'make bench      side by side: plain nginx, limit_req, Lua, this module; writes docs/benchmarks.md; OTHER_MODULE=another build of it'
 	@echo 'make bench-shards  the second part of it alone: one, four and eight shards, with few keys and with many'
 	@echo 'make bench-tls     the last part of it alone: check_charge over TLS and in clear text, and handshakes'
+	@echo 'make bench-hedges  what a slow replica gives to the other nodes; writes docs/benchmarks.md too'
 	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens'
 	@echo 'make bench-accuracy  how many requests over the limit two machines admit, with fresh views and without'
 	@echo 'make bench-plot    draws docs/lease.svg: how many requests reach Redis'
@@ -299,6 +304,21 @@ bench-shards:
 	+@$(recurse) module
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' CXX='$(CXX)' \
 	    WORK='$(abspath $(BUILD)/bench)' DOCUMENT=docs/benchmarks.md bench/shards
+
+bench-hedges:
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
+	+@$(recurse) module
+	+@$(recurse) $(unbounded)
+	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' UNBOUNDED='$(abspath $(unbounded))' \
+	    DOCUMENT=docs/benchmarks.md bench/hedges
+
+$(unbounded): $(sources) $(headers) $(wildcard lua/*.lua) Makefile
+	@rm -rf '$(unbounded_tree)' && mkdir -p '$(unbounded_tree)'
+	@cp -r Makefile VERSION config lua src tools '$(unbounded_tree)'
+	@sed -i 's/ least = 20;/ least = 1000000000;/' '$(unbounded_tree)/src/core/hedge_budget.h'
+	@grep -q 'least = 1000000000;' '$(unbounded_tree)/src/core/hedge_budget.h'
+	+@$(MAKE) --no-print-directory -C '$(unbounded_tree)' module BUILD=build DEPS='$(abspath $(DEPS))' NGINX='$(nginx)' \
+	    $(if $(NGINX_SRC),NGINX_SRC='$(abspath $(NGINX_SRC))')
 
 bench-tls:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test bench

@@ -6,10 +6,11 @@ package RateLimit::Flood;
 #       port => 8080, uris => ['/x?k=1', '/x?k=2'], requests => 100_000, connections => 16);
 #   $flood->counts;    # waits for its end: {2 => n, 3 => n, 4 => n, 5 => n, seconds => s}
 #   $flood->stop;      # ends it before: then only the server knows what it sent
-#   $flood->answers;   # with log => 1, also after stop: ({at => time when it was sent, status}, ...)
+#   $flood->answers;   # with log => 1, also after stop: ({at => time when it was sent, status, us => until its answer}, ...)
 #
 # Each connection begins with the first uri, and goes through them again and again. rate => N: requests a
-# second and connection. The server closes connections unless keepalive_requests is high enough.
+# second and connection; spread => 1: connections begin one after another, so that their requests do not come all at once. The
+# server closes connections unless keepalive_requests is high enough.
 
 use v5.36;
 
@@ -25,7 +26,8 @@ sub start ($class, %opt) {
     write_text("$file.uris", join '', map { "$_\n" } @{$opt{uris} // ['/x']});
     my @command = (
         'h2load', '--h1', '-n', $opt{requests}, '-c', $opt{connections} // 16, '-i', "$file.uris", '-B',
-        "http://127.0.0.1:$opt{port}", $opt{rate} ? "--rps=$opt{rate}" : (), $opt{log} ? "--log-file=$file.log" : ());
+        "http://127.0.0.1:$opt{port}", $opt{rate} ? "--rps=$opt{rate}" : (), $opt{log} ? "--log-file=$file.log" : (),
+        $opt{spread} ? ('-r', int($opt{rate} * $opt{connections} / 1000) || 1, '--rate-period=1ms') : ());
     my $process = RateLimit::Process->start(command => \@command, output => "$file.out", name => 'h2load');
     return bless {process => $process, output => "$file.out", log => "$file.log"}, $class;
 }
@@ -42,7 +44,7 @@ sub counts ($self, $timeout = 180) {
 
 # The last line may be cut.
 sub answers ($self) {
-    return map { /^(\d+)\t(-?\d+)\t\d+$/ ? {at => $1 / 1e6, status => $2} : () } split /\n/, read_text($self->{log});
+    return map { /^(\d+)\t(-?\d+)\t(\d+)$/ ? {at => $1 / 1e6, status => $2, us => $3} : () } split /\n/, read_text($self->{log});
 }
 
 sub stop ($self) { $self->{process}->kill; return }
