@@ -27,6 +27,7 @@ package RateLimit::Nginx;
 #   $nginx->parallel(connections => 400, requests => 4000, uri => '/x');       # see RateLimit::Load
 #   $nginx->reload(server => NEW ...);     # waits for the new workers; wait_old => 1: old ones gone too
 #   $nginx->stop;                          # graceful; dies when it takes longer than the timeout
+#   $nginx->restart;                       # such a stop, and the same nginx again
 #   $nginx->kill;                          # SIGKILL to master and workers
 #   $nginx->kill_worker;                   # SIGKILL to one, waits for its replacement (or pass a pid)
 #   $nginx->error_log;  $nginx->wait_log(qr/.../);  $nginx->count_log(qr/.../);
@@ -94,7 +95,10 @@ sub create ($class, %opt) {
 }
 
 sub start ($class, %opt) {
-    my $self = create($class, %opt);
+    return create($class, %opt)->launch;
+}
+
+sub launch ($self) {
     $self->{process} = RateLimit::Process->start(
         command => [$self->command], output => "$self->{folder}/output", name => 'nginx',
         env => $self->{env}, parent_death => 15);
@@ -256,7 +260,8 @@ sub stop ($self, %opt) {
     croak 'nginx did not stop gracefully';
 }
 
-sub kill ($self) { $self->{process}->kill; return $self }
+sub restart ($self) { return $self->stop->launch }
+sub kill ($self)    { $self->{process}->kill; return $self }
 
 sub kill_worker ($self, $pid = ($self->workers)[0]) {
     my $count = $self->workers;

@@ -1,0 +1,193 @@
+package RateLimit::Soak::Cluster;
+
+# A RateLimit::Cluster for a soak, and what can happen to it: rows 20 to 32 of the fault matrix. It offers what RateLimit::Soak::Sentinel
+# does.
+
+use v5.36;
+
+use List::Util qw(first shuffle);
+use RateLimit::Cluster;
+use RateLimit::Soak::Sentinel;
+use RateLimit::Wait;
+
+use constant {TURN => 20, REST => 10};
+
+my %kinds = (
+    'primary killed'     => \&primary_killed,
+    'primary frozen'     => \&primary_frozen,
+    'primary stalled'    => \&primary_stalled,
+    'failover'           => \&failover,
+    'failover forced'    => \&failover_forced,
+    'takeover'           => \&takeover,
+    'slots moved'        => \&slots_moved,
+    'slot in migration'  => \&slot_in_migration,
+    'node added'         => \&node_added,
+    'replica killed'     => \&replica_killed,
+    'replica frozen'     => \&replica_frozen,
+    'replicas cut off'   => \&replicas_cut_off,
+    'connections closed' => \&connections_closed,
+    'scripts flushed'    => \&scripts_flushed,
+);
+
+*one_of = \&RateLimit::Soak::Sentinel::one_of;
+
+# windows: ["x/86400", KEY, KEY, ...] of each that is looked at.
+sub start ($class, %opt) { return bless {cluster => RateLimit::Cluster->start, won => {}, %opt}, $class }
+
+sub name ($self)         { return 'Cluster' }
+sub block ($self, $more) { return $self->{cluster}->block('main', $more) }
+sub servers ($self)      { return $self->{cluster}->nodes }
+sub primaries ($self)    { return $self->{cluster}->primaries }
+sub kinds ($self)        { return sort keys %kinds }
+
+sub stored ($self, $window, @keys) {
+    my $cluster = $self->{cluster};
+    my (%owner, %asked, %used);
+    for my $owned ($cluster->owned) { $owner{$_} = $owned->[0] for @{$owned->[1]} }
+    push @{$asked{$owner{$cluster->slot_of("rl:$window:$_")}{port}}}, $_ for @keys;
+    for my $node ($cluster->nodes) {
+        my $here = $asked{$node->{port}} or next;
+        @used{@$here} = $node->used_of($window, @$here);
+    }
+    return @used{@keys};
+}
+
+sub fault ($self, $kind, $ledger) {
+    $self->{ledger} = $ledger;
+    return $kinds{$kind}->($self);
+}
+
+sub heal ($self) {
+    $self->{cluster}->wait_ok;
+    $_->wait_synced for $self->{cluster}->replicas;
+    return;
+}
+
+# A primary and the replica that is to take its place: one that did not do so lately.
+sub pair ($self) {
+    my $cluster = $self->{cluster};
+    my @pairs = shuffle grep { $_->[1] } map { [$_, $cluster->replicas_at($_)] } $cluster->primaries;
+    my sub won ($pair) { return $self->{won}{$pair->[1]{port}} // -REST }
+    my $found = (sort { won($a) <=> won($b) } @pairs)[0];
+    wait_until { monotonic() - won($found) >= REST } timeout => 2 * REST, what => 'a replica that did not win lately';
+    return @$found;
+}
+
+sub promoted ($self, $node) { $self->{won}{$node->{port}} = monotonic(); return }
+
+sub primary_killed ($self) {
+    my ($old) = $self->pair;
+    $old->kill;
+    $self->promoted($self->{cluster}->wait_promoted($old));
+    $old->restart;
+    return {lost => TURN};
+}
+
+# When it goes on, it executes what lies in its sockets, which is in doubt.
+sub primary_frozen ($self) {
+    my ($old) = $self->pair;
+    $old->freeze;
+    $self->promoted($self->{cluster}->wait_promoted($old));
+    $old->thaw;
+    return {};
+}
+
+sub primary_stalled ($self) {
+    my $primary = one_of($self->primaries);
+    $primary->freeze;
+    let_pass(0.2 + rand 0.3);
+    $primary->thaw;
+    return {lost => 0};
+}
+
+# The primary waits until its replica has everything.
+sub failover ($self, $how = undef) {
+    my ($old, $replica) = $self->pair;
+    $self->{cluster}->failover($replica, $how);
+    $self->promoted($replica);
+    return {lost => $how ? 2 * TURN : 0};
+}
+
+sub failover_forced ($self) { return $self->failover('FORCE') }
+sub takeover ($self)        { return $self->failover('TAKEOVER') }
+
+# Slots that have keys.
+sub some_slots ($self, $node, $count) {
+    my %here  = map { $_ => 1 } $self->{cluster}->slots_of($node);
+    my @slots = grep { $here{$_} } map { my ($window, @keys) = @$_; map { $self->{cluster}->slot_of("rl:$window:$_") } @keys } @{$self->{windows}};
+    return grep { defined } (shuffle @slots)[0 .. $count - 1];
+}
+
+sub two_primaries ($self) {
+    my ($from, $to) = shuffle grep { !$_->{added} } $self->primaries;
+    return ($from, $to);
+}
+
+sub slots_moved ($self) {
+    my ($from, $to) = $self->two_primaries;
+    my %slots = map { $_ => 1 } $self->some_slots($from, 5);
+    $self->{cluster}->migrate_slots($from, $to, sort { $a <=> $b } keys %slots);
+    return {lost => 0};
+}
+
+sub slot_in_migration ($self) {
+    my ($from, $to) = $self->two_primaries;
+    my ($slot) = $self->some_slots($from, 1) or return {lost => 0};
+    $self->{cluster}->begin_migration($from, $to, $slot);
+    let_pass(rand 1);
+    my @keys = @{$from->cmd('CLUSTER', 'GETKEYSINSLOT', $slot, 100)};
+    $self->{cluster}->move_keys($from, $to, @keys) if @keys;
+    let_pass(rand 1);
+    $self->{cluster}->migrate_slots($from, $to, $slot);
+    return {lost => 0};
+}
+
+# It gets slots, gives them back, and goes.
+sub node_added ($self) {
+    my $cluster = $self->{cluster};
+    my $node    = $cluster->add_node;
+    $self->{ledger}->follow($node);
+    my %from;
+    for my $from ($cluster->primaries) { $from{$_} = $from for $self->some_slots($from, 2) }
+    my @slots = sort { $a <=> $b } keys %from;
+    $cluster->migrate_slots($from{$_}, $node, $_) for @slots;
+    let_pass(1);
+    $cluster->migrate_slots($node, $from{$_}, $_) for @slots;
+    let_pass(0.2);
+    $cluster->remove_node($node);
+    $self->{ledger}->leave($node);
+    return {lost => 0};
+}
+
+sub replica_killed ($self) {
+    my $replica = one_of($self->{cluster}->replicas);
+    $replica->kill;
+    let_pass(rand 2);
+    $replica->restart;
+    return {lost => 0};
+}
+
+sub replica_frozen ($self) {
+    my $replica = one_of($self->{cluster}->replicas);
+    $replica->freeze;
+    let_pass(0.5 + rand 2);
+    $replica->thaw;
+    return {lost => 0};
+}
+
+sub replicas_cut_off ($self) {
+    one_of($self->primaries)->cmd('CLIENT', 'KILL', 'TYPE', 'replica');
+    return {lost => 0};
+}
+
+sub connections_closed ($self) {
+    RateLimit::Soak::Sentinel::close_connections(one_of($self->servers));
+    return {lost => 0};
+}
+
+sub scripts_flushed ($self) {
+    one_of($self->primaries)->cmd('SCRIPT', 'FLUSH');
+    return {lost => 0};
+}
+
+1;

@@ -1,0 +1,89 @@
+package RateLimit::Soak::Ledger;
+
+# What all servers together have executed of charges, whatever became of it: MONITOR on each of them, in a process of its own.
+# A charge that a former primary took counts here although its successor never gets it. So this tells what nginx has sent, each command
+# once, apart from what Redis has lost since.
+#
+#   my $ledger = RateLimit::Soak::Ledger->new(test_folder(), 'check_charge/86400', ...);    # the windows that are looked at
+#   $ledger->follow($server);                  # from now on, over its restarts; returns when all that clients do is seen
+#   $ledger->leave($server);                   # one that is removed: its sums stay
+#   $ledger->executed('check_charge/86400');   # added, less what was given back, by all servers so far
+#   $ledger->opened('check_charge/86400');     # how many windows were opened
+#   $ledger->last_write($server);              # when it executed a client's write last, of the wall clock; 0: never
+#   $ledger->gaps;                             # how often a server was not followed for a while, for it closed the connection
+#
+# Not seen is what a server executes within the milliseconds before it is killed, and, where it closes all connections as it changes its
+# role, what clients send before this connects again.
+
+use v5.36;
+
+use IO::Socket::INET;
+use List::Util qw(sum0);
+use RateLimit::Folder;
+use RateLimit::Process;
+use RateLimit::Wait;
+
+# Servers have lower ports than connections of clients: so commands of a primary to its replica are told from those of clients.
+use constant {FIRST_PORT_OF_CLIENTS => 32_768};
+
+sub new ($class, $folder, @windows) { return bless {folder => $folder, windows => \@windows, followers => {}}, $class }
+
+sub file_of ($self, $server) { return "$self->{folder}/executed-$server->{port}" }
+
+sub follow ($self, $server) {
+    my $file = $self->file_of($server);
+    $self->{followers}{$server->{port}} = RateLimit::Process->start(
+        name => "what is executed on $server->{port}", run => sub { $self->watch($server->{port}, $file) });
+    wait_until { ($self->page($file)->{connected} // 0) > 0 } what => "MONITOR on $server->{port}";
+    return;
+}
+
+sub leave ($self, $server) { $self->{followers}{$server->{port}}->kill; return }
+
+# In a process of its own, from here to count().
+sub watch ($self, $port, $file) {
+    open my $out, '>', $file or die "$file: $!";
+    $out->autoflush(1);
+    my %page = (connected => 0, last => 0, map { ($_ => 0, "opened $_" => 0) } @{$self->{windows}});
+    while (1) {
+        my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port, Timeout => 1);
+        if ($socket && syswrite $socket, "MONITOR\r\n") {
+            my $buffer = '';
+            while (sysread $socket, $buffer, 262_144, length $buffer) {
+                $self->count(\%page, $1) while $buffer =~ s/^(.*)\n//;
+                seek $out, 0, 0;
+                print {$out} map { sprintf "%-40s %018.6f\n", $_, $page{$_} } sort keys %page;
+            }
+        }
+        select undef, undef, undef, 0.003;
+    }
+    return;
+}
+
+# HSET of used opens a window: on what was there before nothing is known here, and there should be nothing.
+sub count ($self, $page, $line) {
+    if ($line =~ /^\+OK/) {
+        $page->{connected}++;
+        return;
+    }
+    my ($at, $port, $command, $window, $by) =
+        $line =~ /^\+([\d.]+) \[\d+ (?:lua|\S+:(\d+))\] "(hincrby|hset)" "rl:([^:"]+):[^"]*" "used" "(-?\d+)"/i or return;
+    return if $port && $port < FIRST_PORT_OF_CLIENTS || !exists $page->{$window};
+    $page->{$window} += $by;
+    $page->{last} = $at;
+    $page->{"opened $window"}++ if lc $command eq 'hset';
+    return;
+}
+
+sub page ($self, $file) { return {map { /^(\S+(?: \S+)?) +([\d.-]+)$/ ? ($1 => $2) : () } split /\n/, read_text($file)} }
+
+sub sum ($self, $what) {
+    return sum0(map { $self->page("$self->{folder}/executed-$_")->{$what} // 0 } keys %{$self->{followers}});
+}
+
+sub executed ($self, $window)   { return $self->sum($window) }
+sub opened ($self, $window)     { return $self->sum("opened $window") }
+sub last_write ($self, $server) { return $self->page($self->file_of($server))->{last} }
+sub gaps ($self)                { return $self->sum('connected') - keys %{$self->{followers}} }
+
+1;
