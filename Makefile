@@ -7,6 +7,7 @@ PORT ?= 8080
 STORE ?= $(if $(CLUSTER),cluster,$(if $(SENTINEL),sentinel,redis))
 TEST_JOBS ?= 4
 SECONDS ?= 20
+MINUTES ?= 30
 CC ?= cc
 STRIP ?= strip
 HIREDIS_SRC ?=
@@ -71,9 +72,10 @@ code := -O2 -g -fPIC -fvisibility=hidden -fstack-protector-strong
 warnings := -Wall -Wextra -Werror
 compile = $(CXX) $(dialect) $(code) $(lto) $(warnings) @$(configured)/cc-opt $(CXXFLAGS) -MMD -MP
 
-# What takes too long for each change, by its head.
+# What takes too long for each change: by its head, or its folder.
+soaks := $(wildcard t/soak/*.t)
 nightly_tests = $(shell grep -rlxE --include='*.t' '\# nightly' t)
-daily_tests = $(if $(nightly_tests),$(filter-out $(nightly_tests),$(shell find t -name '*.t' | sort)),t)
+daily_tests = $(filter-out $(nightly_tests) $(soaks),$(shell find t -name '*.t' | sort))
 
 # Another nginx, of a release of Debian or a source tree, and what is tested there.
 SUITE ?= trixie
@@ -85,7 +87,7 @@ version_tests := $(addprefix t/,packaging/module_loads.t modes/check_charge/chec
 # where nginx itself is linked with the C++ library. The demo starts nginx by a script of its own.
 sanitized_rows = $(shell grep -rlE --include='*.t' '^\# Row (9|10|11|21|22|23) of' t/faults)
 plain_rows = $(filter-out $(sanitized_rows),$(wildcard t/faults/sentinel/*.t t/faults/cluster/*.t))
-sanitized_tests = $(filter-out t/packaging/demo.t $(nightly_tests) $(plain_rows),$(shell grep -rLE --include='*.t' '\b(clock|speed) *=> *[0-9$$]' t | sort))
+sanitized_tests = $(filter-out t/packaging/demo.t $(nightly_tests) $(soaks) $(plain_rows),$(shell grep -rLE --include='*.t' '\b(clock|speed) *=> *[0-9$$]' t | sort))
 sanitize_nginx := -O1 -U_FORTIFY_SOURCE -fsanitize=address -fno-omit-frame-pointer -DNGX_DEBUG_PALLOC=1 \
     -Wl,--no-as-needed -lstdc++
 sanitize_module := -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wl,-z,nodelete
@@ -101,7 +103,7 @@ unbounded := $(unbounded_tree)/build/$(NAME).so
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
-.PHONY: all module deps hiredis run demo test unit prove faults bench bench-shards bench-hedges bench-tls bench-accuracy bench-table bench-plot versions servers sanitize valgrind fuzz fuzzers \
+.PHONY: all module deps hiredis run demo test unit prove faults soak bench bench-shards bench-hedges bench-tls bench-accuracy bench-table bench-plot versions servers sanitize valgrind fuzz fuzzers \
     lint format-check layer-check tidy install uninstall clean distclean help FORCE
 .DELETE_ON_ERROR:
 
@@ -119,6 +121,8 @@ help:
 	@echo 'make versions   a few tests with another nginx (SUITE=$(SUITE), a Debian release or a source tree)'
 	@echo 'make servers    fetches other versions of Redis and Valkey; REDIS_SERVER=one of them make prove'
 	@echo 'make faults     the rows of the fault matrix, with each of these servers and the installed one; ROWS="9 10-13" SERVERS="system ..."'
+	@echo 'make soak       faults at random for MINUTES ($(MINUTES)) with Sentinel, and again with Redis Cluster; SENTINEL=1 or CLUSTER=1:'
+	@echo '                with that alone; SEED=number: the same faults again; FAULTS="failover,reload": these alone'
 	@echo 'make sanitize   the tests, with nginx and module built with AddressSanitizer and UBSan'
 	@echo 'make bench      side by side: plain nginx, limit_req, Lua, this module; writes docs/benchmarks.md; OTHER_MODULE=another build of it'
 	@echo 'make bench-shards  the second part of it alone: one, four and eight shards, with few keys and with many'
@@ -221,6 +225,12 @@ servers:
 faults: $(module)
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' PERL5LIB='$(abspath t/lib)' \
 	    TEST_JOBS='$(TEST_JOBS)' ROWS='$(ROWS)' SERVERS='$(SERVERS)' tools/faults '$(BUILD)/servers' '$(BUILD)/faults'
+
+soak: $(module)
+	@failed=; for soak in $(if $(SENTINEL)$(CLUSTER),$(if $(SENTINEL),sentinel) $(if $(CLUSTER),cluster),sentinel cluster); do \
+	    TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' PERL5LIB='$(abspath t/lib)' \
+	    MINUTES='$(MINUTES)' SEED='$(SEED)' FAULTS='$(FAULTS)' perl "t/soak/$$soak.t" || failed=1; \
+	done; exit $${failed:-0}
 
 sanitize: export ASAN_OPTIONS := detect_leaks=0:detect_odr_violation=0:print_legend=0
 sanitize: export UBSAN_OPTIONS := print_stacktrace=1

@@ -15,6 +15,7 @@ use constant {TURN => 20, REST => 10};
 my %kinds = (
     'primary killed'     => \&primary_killed,
     'primary frozen'     => \&primary_frozen,
+    'primary thaws soon' => \&primary_thaws_soon,
     'primary stalled'    => \&primary_stalled,
     'failover'           => \&failover,
     'failover forced'    => \&failover_forced,
@@ -52,8 +53,8 @@ sub stored ($self, $window, @keys) {
     return @used{@keys};
 }
 
-sub fault ($self, $kind, $ledger) {
-    $self->{ledger} = $ledger;
+sub fault ($self, $kind, $ledger, $recovered) {
+    @$self{qw(ledger recovered)} = ($ledger, $recovered);
     return $kinds{$kind}->($self);
 }
 
@@ -83,8 +84,18 @@ sub primary_killed ($self) {
     return {lost => TURN};
 }
 
-# When it goes on, it executes what lies in its sockets, which is in doubt.
+# When it goes on, it executes what lies in its sockets: that is in doubt.
 sub primary_frozen ($self) {
+    my ($old) = $self->pair;
+    $old->freeze;
+    $self->promoted($self->{cluster}->wait_promoted($old));
+    $self->{recovered}->();
+    $old->thaw;
+    return {lost => TURN, told => 1};
+}
+
+# It goes on when the others agree, and before all workers know.
+sub primary_thaws_soon ($self) {
     my ($old) = $self->pair;
     $old->freeze;
     $self->promoted($self->{cluster}->wait_promoted($old));
@@ -97,7 +108,7 @@ sub primary_stalled ($self) {
     $primary->freeze;
     let_pass(0.2 + rand 0.3);
     $primary->thaw;
-    return {lost => 0};
+    return {lost => 0, errors => 0};
 }
 
 # The primary waits until its replica has everything.
@@ -105,7 +116,7 @@ sub failover ($self, $how = undef) {
     my ($old, $replica) = $self->pair;
     $self->{cluster}->failover($replica, $how);
     $self->promoted($replica);
-    return {lost => $how ? 2 * TURN : 0};
+    return {lost => $how ? 2 * TURN : 0, errors => 0};
 }
 
 sub failover_forced ($self) { return $self->failover('FORCE') }
@@ -127,19 +138,19 @@ sub slots_moved ($self) {
     my ($from, $to) = $self->two_primaries;
     my %slots = map { $_ => 1 } $self->some_slots($from, 5);
     $self->{cluster}->migrate_slots($from, $to, sort { $a <=> $b } keys %slots);
-    return {lost => 0};
+    return {lost => 0, errors => 0};
 }
 
 sub slot_in_migration ($self) {
     my ($from, $to) = $self->two_primaries;
-    my ($slot) = $self->some_slots($from, 1) or return {lost => 0};
+    my ($slot) = $self->some_slots($from, 1) or return {lost => 0, errors => 0};
     $self->{cluster}->begin_migration($from, $to, $slot);
     let_pass(rand 1);
     my @keys = @{$from->cmd('CLUSTER', 'GETKEYSINSLOT', $slot, 100)};
     $self->{cluster}->move_keys($from, $to, @keys) if @keys;
     let_pass(rand 1);
     $self->{cluster}->migrate_slots($from, $to, $slot);
-    return {lost => 0};
+    return {lost => 0, errors => 0};
 }
 
 # It gets slots, gives them back, and goes.
@@ -153,10 +164,10 @@ sub node_added ($self) {
     $cluster->migrate_slots($from{$_}, $node, $_) for @slots;
     let_pass(1);
     $cluster->migrate_slots($node, $from{$_}, $_) for @slots;
-    let_pass(0.2);
+    wait_until { !RateLimit::Soak::Sentinel::connections_to($node) } timeout => 20, what => 'workers to close their connections to the node';
     $cluster->remove_node($node);
     $self->{ledger}->leave($node);
-    return {lost => 0};
+    return {lost => 0, errors => 0};
 }
 
 sub replica_killed ($self) {
@@ -164,7 +175,7 @@ sub replica_killed ($self) {
     $replica->kill;
     let_pass(rand 2);
     $replica->restart;
-    return {lost => 0};
+    return {lost => 0, errors => 0};
 }
 
 sub replica_frozen ($self) {
@@ -172,12 +183,12 @@ sub replica_frozen ($self) {
     $replica->freeze;
     let_pass(0.5 + rand 2);
     $replica->thaw;
-    return {lost => 0};
+    return {lost => 0, errors => 0};
 }
 
 sub replicas_cut_off ($self) {
     one_of($self->primaries)->cmd('CLIENT', 'KILL', 'TYPE', 'replica');
-    return {lost => 0};
+    return {lost => 0, errors => 0};
 }
 
 sub connections_closed ($self) {
@@ -187,7 +198,7 @@ sub connections_closed ($self) {
 
 sub scripts_flushed ($self) {
     one_of($self->primaries)->cmd('SCRIPT', 'FLUSH');
-    return {lost => 0};
+    return {lost => 0, errors => 0};
 }
 
 1;

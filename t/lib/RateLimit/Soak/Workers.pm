@@ -32,7 +32,7 @@ sub unlogged ($self) { return $self->{unlogged} }
 
 sub fault ($self, $kind, @) {
     $kinds{$kind}->($self);
-    return {lost => 0};
+    return {lost => 0, errors => 0};
 }
 
 sub heal ($self) {
