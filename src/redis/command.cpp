@@ -66,6 +66,10 @@ std::string_view CommandWriter::readonly() {
     return command({"READONLY"});
 }
 
+std::string_view CommandWriter::readwrite() {
+    return command({"READWRITE"});
+}
+
 std::string_view CommandWriter::asking() {
     return command({"ASKING"});
 }

@@ -45,6 +45,10 @@ public:
     /// READONLY: from now on a cluster's replica answers checks on this connection.
     std::string_view readonly();
 
+    /// READWRITE: the end of that. Until then a cluster's node that has become a replica runs scripts that
+    /// write, which fail, and does not say where the slot is served.
+    std::string_view readwrite();
+
     /// ASKING: a cluster's node takes the next command, and only that, for a slot that it is about to get.
     std::string_view asking();
 

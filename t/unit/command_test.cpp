@@ -29,6 +29,7 @@ TEST(Command, WhatSentinelsAndClustersAreAsked) {
     CommandWriter writer;
     EXPECT_EQ(writer.info_replication(), resp({"INFO", "replication"}));
     EXPECT_EQ(writer.readonly(), resp({"READONLY"}));
+    EXPECT_EQ(writer.readwrite(), resp({"READWRITE"}));
     EXPECT_EQ(writer.asking(), resp({"ASKING"}));
     EXPECT_EQ(writer.cluster_slots(), resp({"CLUSTER", "SLOTS"}));
     EXPECT_EQ(writer.sentinel_master("my master"), resp({"SENTINEL", "MASTER", "my master"}));

@@ -57,6 +57,17 @@ void Node::greet_with(Greeting& greeting) noexcept {
     }
 }
 
+Node::Greeting& Node::kind_of_reads() noexcept {
+    return role_ == Role::replica ? readonly_ : readwrite_;
+}
+
+/// The role may have changed to and fro while `answered` was on its way.
+void Node::keep_kind_of_reads(const Greeting& answered) noexcept {
+    if (up_ && &kind_of_reads() != &answered) {
+        greet_with(kind_of_reads());
+    }
+}
+
 std::string_view Node::Greeting::encode(CommandWriter& writer) {
     switch (kind_) {
         case Kind::auth:
@@ -65,6 +76,8 @@ std::string_view Node::Greeting::encode(CommandWriter& writer) {
             return writer.select(node->store_.database);
         case Kind::readonly:
             return writer.readonly();
+        case Kind::readwrite:
+            return writer.readwrite();
         case Kind::memory:
             return writer.info_memory();
         case Kind::replication:
@@ -84,8 +97,14 @@ void Node::Greeting::answered(Node& of, Delivery delivery, const Reply* reply) n
     switch (kind_) {
         case Kind::auth:
         case Kind::select:
+            of.reject_greeting(name(), *reply);
+            break;
         case Kind::readonly:
             of.reject_greeting(name(), *reply);
+            of.keep_kind_of_reads(*this);
+            break;
+        case Kind::readwrite:  // where that is not allowed, READONLY tells that it is a replica
+            of.keep_kind_of_reads(*this);
             break;
         case Kind::memory:
             of.warn_if_evicting(*reply);

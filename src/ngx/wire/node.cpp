@@ -284,8 +284,8 @@ void Node::become(Role role) noexcept {
     } catch (...) {
         // without memory the log calls it what it was
     }
-    if (role == Role::replica && in_cluster() && connection_.is_open() && state_ != State::connecting) {
-        greet_with(readonly_);
+    if (in_cluster() && connection_.is_open() && state_ != State::connecting) {
+        greet_with(kind_of_reads());
     }
     const bool greeted = state_ == State::ready || state_ == State::greeting || state_ == State::suspended;
     if (role == Role::primary && greeted) {

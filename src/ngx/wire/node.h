@@ -172,7 +172,16 @@ private:
     /// is sent again before it is answered.
     class Greeting final : public Command {
     public:
-        enum class Kind : unsigned char { auth, select, readonly, memory, replication, load, ping };
+        enum class Kind : unsigned char {
+            auth,
+            select,
+            readonly,
+            readwrite,
+            memory,
+            replication,
+            load,
+            ping
+        };
         explicit Greeting(Kind kind = Kind::load, const char* name = "SCRIPT LOAD") noexcept
             : kind_(kind), name_(name) {}
         std::string_view encode(CommandWriter& writer) override;
@@ -200,6 +209,8 @@ private:
     void find_address() noexcept;
     void prepare_for_writes() noexcept;
     void greet_with(Greeting& greeting) noexcept;
+    Greeting& kind_of_reads() noexcept;
+    void keep_kind_of_reads(const Greeting& answered) noexcept;
     void greeted(const Reply& reply) noexcept;
     void reject_greeting(const char* command, const Reply& reply) noexcept;
     void mark_up() noexcept;
@@ -258,6 +269,7 @@ private:
     Greeting auth_{Greeting::Kind::auth, "AUTH"};
     Greeting select_{Greeting::Kind::select, "SELECT"};
     Greeting readonly_{Greeting::Kind::readonly, "READONLY"};
+    Greeting readwrite_{Greeting::Kind::readwrite, "READWRITE"};
     Greeting memory_{Greeting::Kind::memory, "INFO"};
     Greeting replication_{Greeting::Kind::replication, "INFO"};
     std::array<Greeting, script_count> loads_;

@@ -40,6 +40,7 @@ my @keys  = (1 .. 20);
 sub run ($class, $kind, %opt) {
     my $minutes = $ENV{MINUTES} || 30;
     my $seed    = $ENV{SEED} || int rand 1_000_000;
+    test_folder();    # its name is drawn, too
     srand $seed;
     $| = 1;
     my $self = bless {kinds => {}, turn => [], limited => [], lost => {}, begun => monotonic(), minutes => $minutes}, $class;

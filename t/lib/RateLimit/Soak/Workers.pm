@@ -30,9 +30,10 @@ sub new ($class, $nginx, %opt) { return bless {nginx => $nginx, unlogged => 0, %
 sub kinds ($self)    { return sort keys %kinds }
 sub unlogged ($self) { return $self->{unlogged} }
 
+# A worker that starts in an nginx that starts does not know the servers yet: the first requests meet errors.
 sub fault ($self, $kind, @) {
     $kinds{$kind}->($self);
-    return {lost => 0, errors => 0};
+    return {lost => 0, errors => $kind eq 'nginx restarted' ? 2 * $self->{connections} : 0};
 }
 
 sub heal ($self) {
