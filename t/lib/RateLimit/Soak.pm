@@ -223,7 +223,8 @@ sub judge ($self, $name, $result, %new) {
         my $most = $result->{lost} + ($result->{told} ? $new{doubt} * ($mode eq 'lease' ? LEASE : 1) : 0);
         fits($lost, '<=', $most + NOISE, "$name, $mode: no more is lost than Redis may lose");
     }
-    fits($new{errors}, '<=', $result->{errors}, "$name: no request meets an error") if defined $result->{errors};
+    # What is in doubt is not sent again.
+    fits($new{errors}, '<=', $result->{errors} + $new{doubt}, "$name: no request meets an error") if defined $result->{errors};
     fits($result->{late}, '<', patience(1), "$name: workers leave the former primary in time") if defined $result->{late};
     fits($opened, '<=', $self->{opened}, "$name: no window is opened again") if !$result->{anew};
     $self->{late} = max($self->{late}, $result->{late} // 0);

@@ -11,7 +11,7 @@ package RateLimit::Soak::Sentinel;
 #                                              # error. What may come of it, a hash reference:
 #       lost => N                              # so many charges of each mode that a server has executed may be missing; without: any number
 #       told => 1                              # those that are in doubt, too
-#       errors => 0                            # so many requests may meet an error; without: any number
+#       errors => 0                            # so many requests may meet an error, and those in doubt; without: any number
 #       anew => 1                              # a server without any window has been written to
 #       late => SECONDS                        # so long after the sentinels have agreed a former primary was written to
 #   $topology->heal;                           # waits until all servers have all that is stored
