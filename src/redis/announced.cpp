@@ -42,10 +42,10 @@ Announced read_announced(std::string_view host, std::int64_t port, const Endpoin
     if (port < 0 || port > max_port) {
         return Announced::wrong;
     }
-    if (host == "?" || is_any_address(host) || port == 0) {
+    const std::string_view name = host.empty() ? std::string_view(asked.host) : host;
+    if (name.empty() || host == "?" || is_any_address(host) || port == 0) {
         return Announced::unknown;
     }
-    const std::string_view name = host.empty() ? std::string_view(asked.host) : host;
     if (!is_host(name)) {
         return Announced::wrong;
     }

@@ -33,10 +33,9 @@ my $address = qr/write HOST:PORT, .*\[IPV6\]:PORT or unix:\/PATH/;
 my @bad = (
     (map { ["shard $_ primary=127.0.0.1:1", qr/invalid shard name ".*": a name is 1 to 64 of A-Z a-z 0-9 _ \. -/] }
         '""', 'a' x 65, 'a/b', '"a b"', "\xc3\xa9"),
-    ['shard a',  qr/"shard" needs a name and an address: shard NAME primary=HOST:PORT/],
-    ['shard',    qr/"shard" needs a name and an address: shard NAME primary=HOST:PORT/],
-    ['shard a replica=127.0.0.1:2', qr/shard "a" has no primary: add primary=HOST:PORT/],
-    ['shard a weight=2',            qr/shard "a" has no primary: add primary=HOST:PORT/],
+    (map { [$_, qr/"shard" needs a name and a primary: shard NAME primary=HOST:PORT; or, with "sentinel", master=MASTER in /] } 'shard a', 'shard'),
+    (map { [$_, qr/shard "a" has no primary: add primary=HOST:PORT; or, with "sentinel", master=MASTER in /] }
+        'shard a replica=127.0.0.1:2', 'shard a weight=2'),
     (map { ["$shard weight=$_", qr/invalid "weight=.*" of shard "a": a weight is 1 to 1000000/] } '0', '1000001', '-1', 'x', '', '1.5'),
     (map { ["$shard $_", qr/unknown or repeated parameter ".*" of shard "a": it takes one primary=, any number of replica= and weight=/] }
         'primary=127.0.0.1:2', 'weight=1 weight=2', '127.0.0.1:2', 'slave=127.0.0.1:2', 'Replica=127.0.0.1:2', '""'),

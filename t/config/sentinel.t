@@ -24,6 +24,10 @@ for my $text (@good) {
 my @bad = (
     [$shard, '}', qr/"rate_limit_redis main" has "master=" and no sentinels to ask for it: add "sentinel HOST:PORT …"/],
     ['sentinel 127.0.0.1:1', '}', qr/"rate_limit_redis main" has no shard: add "shard NAME master=MASTER"/],
+    ['sentinel 127.0.0.1:1; shard a', 'shard a', qr/"shard" needs a name and a primary: shard NAME master=MASTER in /],
+    ['sentinel 127.0.0.1:1; shard a weight=2', 'shard a',
+        qr/shard "a" has no primary: add master=MASTER in /],
+    ['shard a weight=2; sentinel 127.0.0.1:1', 'shard a', qr/shard "a" has no primary: add primary=HOST:PORT; or, with "sentinel", master=MASTER in /],
     ['shard a primary=127.0.0.1:2; sentinel 127.0.0.1:1', '}',
         qr/has "sentinel", and its shards have addresses: write "shard NAME master=MASTER", or remove "sentinel"/],
     ["$both; shard b primary=127.0.0.1:2", 'shard b',

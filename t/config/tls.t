@@ -14,11 +14,11 @@ my $server = 'server { listen unix:%%DIR%%/socket; rate_limit_key a; rate_limit 
 my $files  = "ssl_certificate $client->{certificate}; ssl_certificate_key $client->{key}";
 
 accepts_quietly("rate_limit_redis main { $shard; $_; } $server", $_) for
-    'ssl on', 'ssl off', 'ssl off; ssl_verify on', "ssl on; ssl_trusted_certificate @{[$authority->file]}",
+    'ssl on', 'ssl off', 'ssl on; ssl_verify on', "ssl on; ssl_trusted_certificate @{[$authority->file]}",
     "ssl on; $files", "$files; ssl on", 'ssl on; ssl_name redis.example.test', 'ssl on; ssl_name ::1', 'ssl on; connect_timeout 50ms';
 
 my @warned = (
-    ['ssl on; ssl_verify off', 'ssl_verify', qr/"ssl_verify off": whoever answers .* remove the line, and name the CA in "ssl_trusted_certificate"/],
+    ['ssl_verify off; ssl on', 'ssl_verify', qr/"ssl_verify off": whoever answers .* remove the line, and name the CA in "ssl_trusted_certificate"/],
     ['ssl on; shard b primary=unix:/run/redis.sock', '}', qr/"ssl on" does not hold for "unix:\/run\/redis\.sock": .* clear text there/],
 );
 warns("rate_limit_redis main { $shard; $_->[0]; } $server", $_->[1], $_->[2], $_->[0]) for @warned;
@@ -33,7 +33,8 @@ my @bad = (
     [$files, 'ssl_certificate', qr/"ssl_certificate .*" $nothing/],
     ["ssl on; ssl_certificate $client->{certificate}", 'ssl_certificate', qr/"ssl_certificate .*" has no "ssl_certificate_key": add one/],
     ["ssl on; ssl_certificate_key $client->{key}", 'ssl_certificate_key', qr/"ssl_certificate_key .*" has no "ssl_certificate": add one/],
-    ['ssl_name redis.example.test', '}', qr/"ssl_name redis\.example\.test" does nothing without TLS: add "ssl on", or remove the line/],
+    ['ssl_name redis.example.test', 'ssl_name', qr/"ssl_name redis\.example\.test" $nothing/],
+    (map { ["$_->[0]ssl_verify $_->[1]", 'ssl_verify', qr/"ssl_verify $_->[1]" $nothing/] } ['', 'on'], ['', 'off'], ['ssl off; ', 'on'], ['ssl off; ', 'off']),
     ['ssl on; ssl_name .example.test', 'ssl_name', qr/invalid "ssl_name \.example\.test"/],
     ['ssl on; ssl on', 'ssl on', qr/duplicate "ssl" in "rate_limit_redis": keep one/],
 );

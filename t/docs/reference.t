@@ -31,11 +31,14 @@ documents_directive('####', $_, '') for @block;
 my @names = map { /ngx_string\("(rate_limit_\w+)"\)/g } sources_with(qr/ngx_http_variable_t \w+\[\] =/);
 is_deeply [words($reference, qr/^\| `\$(\w+)` \|/m)], [words("@names", qr/(\w+)/)], 'so are the variables';
 
-# Written out, the defaults change nothing.
-my @defaults = $reference =~ /^> \*\*Default:\*\* `(.+);`/mg;
-my $inside   = join ' ', map { "$_;" } grep { !/^rate_limit/ } @defaults;
-my $outside  = join ' ', map { "$_;" } grep { /^rate_limit/ } @defaults;
-my ($code, $output) = RateLimit::Nginx->test_config("rate_limit_redis main { shard a primary=127.0.0.1:1; $inside } $outside");
-is $code, 0, 'all defaults are valid' or diag $output;
+# Written out, the defaults change nothing; those of TLS beside the "ssl on" that they need.
+my @defaults = map { "$_;" } $reference =~ /^> \*\*Default:\*\* `(.+);`/mg;
+my $inside   = join ' ', grep { !/^(?:rate_limit|ssl_)/ } @defaults;
+my $of_tls   = join ' ', grep { /^ssl_/ } @defaults;
+my $outside  = join ' ', grep { /^rate_limit/ } @defaults;
+for my $lines ($inside, "ssl on; $of_tls") {
+    my ($code, $output) = RateLimit::Nginx->test_config("rate_limit_redis main { shard a primary=127.0.0.1:1; $lines } $outside");
+    is $code, 0, "valid defaults: $lines" or diag $output;
+}
 
 done;

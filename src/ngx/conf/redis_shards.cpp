@@ -70,6 +70,12 @@ char* set_parameter(ngx_conf_t* cf, ngx_uint_t at, ShardLine& line) {
         &word, shard.name.c_str(), ask_for_semicolon(cf, at));
 }
 
+/// How a shard names its primary. If the block has no "sentinel" yet, one may still follow.
+const char* named_primary(const StoreConf& store) noexcept {
+    return store.sentinels.empty() ? "primary=HOST:PORT; or, with \"sentinel\", master=MASTER"
+                                   : "master=MASTER";
+}
+
 char* check_shard(ngx_conf_t* cf, const StoreConf& store, const ShardLine& line) {
     const ShardConf& shard = line.shard;
     if (line.has_master && (line.has_primary || !shard.replicas.empty())) {
@@ -80,7 +86,7 @@ char* check_shard(ngx_conf_t* cf, const StoreConf& store, const ShardLine& line)
             shard.name.c_str(), shard.master.c_str());
     }
     if (!line.has_master && !line.has_primary) {
-        return refuse(cf, "shard \"%s\" has no primary: add primary=HOST:PORT", shard.name.c_str());
+        return refuse(cf, "shard \"%s\" has no primary: add %s", shard.name.c_str(), named_primary(store));
     }
     for (const ShardConf& other : store.shards) {
         if (other.discovered() != shard.discovered()) {
@@ -189,7 +195,7 @@ bool has_discovered(const StoreConf& store) {
 /// shard NAME primary=ADDRESS [replica=ADDRESS …] [weight=N], or shard NAME master=MASTER [weight=N]
 char* set_shard(ngx_conf_t* cf, StoreConf& store) {
     if (cf->args->nelts < 3) {
-        return refuse(cf, "\"shard\" needs a name and an address: shard NAME primary=HOST:PORT");
+        return refuse(cf, "\"shard\" needs a name and a primary: shard NAME %s", named_primary(store));
     }
     const ngx_str_t* words = words_of(cf);
     ShardLine line;

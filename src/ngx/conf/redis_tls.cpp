@@ -16,10 +16,14 @@ char* set_flag(ngx_conf_t* cf, bool& flag) {
     return NGX_CONF_OK;
 }
 
-/// Refuses what a directive with a file asks for; the error names its own line.
-char* refuse_file(ngx_conf_t* cf, const char* directive, const NamedFile& named, const char* why) {
-    ngx_log_error(NGX_LOG_EMERG, cf->log, 0, "\"%s %V\" %s in %V:%ui", directive, &named.path, why,
-                  &named.file, named.line);
+TlsLine written_line(ngx_conf_t* cf) noexcept {
+    return {words_of(cf)[1], cf->conf_file->file.name, cf->conf_file->line};
+}
+
+/// The block is read: the error names the place of the line, not of the block's end.
+char* refuse_line(ngx_conf_t* cf, const char* directive, const TlsLine& written, const char* why) {
+    ngx_log_error(NGX_LOG_EMERG, cf->log, 0, "\"%s %V\" %s in %V:%ui", directive, &written.value, why,
+                  &written.file, written.line);
     return failed;
 }
 
@@ -33,27 +37,25 @@ bool is_no_file(std::string_view value) noexcept {
     return value.find('\n') != std::string_view::npos;
 }
 
-bool is_named(const NamedFile& named) noexcept {
-    return named.path.len != 0;
+bool is_written(const TlsLine& line) noexcept {
+    return line.value.len != 0;
 }
 
 /// Lines that would do nothing without "ssl on", which their owner may believe to be there.
 char* refuse_without_ssl(ngx_conf_t* cf, const TlsConf& tls) {
     const struct {
         const char* directive;
-        const NamedFile& file;
-    } files[] = {{"ssl_trusted_certificate", tls.trusted},
+        const TlsLine& line;
+    } lines[] = {{"ssl_trusted_certificate", tls.trusted},
                  {"ssl_certificate", tls.certificate},
-                 {"ssl_certificate_key", tls.key}};
-    for (const auto& each : files) {
-        if (is_named(each.file)) {
-            return refuse_file(cf, each.directive, each.file,
+                 {"ssl_certificate_key", tls.key},
+                 {"ssl_name", tls.name_line},
+                 {"ssl_verify", tls.verify_line}};
+    for (const auto& each : lines) {
+        if (is_written(each.line)) {
+            return refuse_line(cf, each.directive, each.line,
                                "does nothing without TLS: add \"ssl on\", or remove the line");
         }
-    }
-    if (!tls.name.empty()) {
-        return refuse(cf, "\"ssl_name %s\" does nothing without TLS: add \"ssl on\", or remove the line",
-                      tls.name.c_str());
     }
     return NGX_CONF_OK;
 }
@@ -72,10 +74,10 @@ char* load_certificate(ngx_conf_t* cf, const TlsConf& tls) {
     passwords.nelts = 1;
     passwords.size = sizeof none;
     passwords.nalloc = 1;
-    ngx_str_t certificate = tls.certificate.path;
-    ngx_str_t key = tls.key.path;
+    ngx_str_t certificate = tls.certificate.value;
+    ngx_str_t key = tls.key.value;
     if (ngx_ssl_certificate(cf, tls.ssl, &certificate, &key, &passwords) != NGX_OK) {
-        return refuse_file(cf, "ssl_certificate_key", tls.key,
+        return refuse_line(cf, "ssl_certificate_key", tls.key,
                            "cannot be used (the line before says why): name the key of \"ssl_certificate\", "
                            "both in PEM and the key not encrypted,");
     }
@@ -83,13 +85,13 @@ char* load_certificate(ngx_conf_t* cf, const TlsConf& tls) {
 }
 
 char* load_trusted(ngx_conf_t* cf, const TlsConf& tls) {
-    ngx_str_t trusted = tls.trusted.path;
+    ngx_str_t trusted = tls.trusted.value;
     if (ngx_ssl_trusted_certificate(cf, tls.ssl, &trusted, deepest_chain) != NGX_OK) {
-        return refuse_file(
+        return refuse_line(
             cf, "ssl_trusted_certificate", tls.trusted,
             "cannot be used (the line before says why): name a file of CA certificates in PEM");
     }
-    if (!is_named(tls.trusted) && SSL_CTX_set_default_verify_paths(tls.ssl->ctx) != 1) {
+    if (!is_written(tls.trusted) && SSL_CTX_set_default_verify_paths(tls.ssl->ctx) != 1) {
         return refuse(cf,
                       "the certificates that the system trusts cannot be used: name those of your CA in "
                       "\"ssl_trusted_certificate\"");
@@ -116,7 +118,7 @@ char* make_context(ngx_conf_t* cf, TlsConf& tls) {
     cleanup->handler = ngx_ssl_cleanup_ctx;
     cleanup->data = ssl;
     tls.ssl = ssl;
-    if (is_named(tls.certificate) && load_certificate(cf, tls) != NGX_CONF_OK) {
+    if (is_written(tls.certificate) && load_certificate(cf, tls) != NGX_CONF_OK) {
         return failed;
     }
     return load_trusted(cf, tls) == NGX_CONF_OK && ngx_ssl_client_session_cache(cf, ssl, 1) == NGX_OK
@@ -132,6 +134,14 @@ char* make_context(ngx_conf_t* cf, TlsConf& /*tls*/) {
 }
 
 #endif
+
+void warn_of_anybody(ngx_conf_t* cf, const TlsLine& verify) {
+    ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                  "\"ssl_verify off\": whoever answers at the address of a server gets the password and "
+                  "decides the limits; remove the line, and name the CA in \"ssl_trusted_certificate\" in "
+                  "%V:%ui",
+                  &verify.file, verify.line);
+}
 
 void warn_of_clear_text(ngx_conf_t* cf, const NodeConf& node) {
     if (node.peer.empty()) {
@@ -150,14 +160,8 @@ char* set_ssl(ngx_conf_t* cf, StoreConf& store) {
 }
 
 char* set_ssl_verify(ngx_conf_t* cf, StoreConf& store) {
-    char* result = set_flag(cf, store.tls.verify);
-    if (result == NGX_CONF_OK && !store.tls.verify) {
-        ngx_conf_log_error(
-            NGX_LOG_WARN, cf, 0,
-            "\"ssl_verify off\": whoever answers at the address of a server gets the password and "
-            "decides the limits; remove the line, and name the CA in \"ssl_trusted_certificate\"");
-    }
-    return result;
+    store.tls.verify_line = written_line(cf);
+    return set_flag(cf, store.tls.verify);
 }
 
 char* set_ssl_name(ngx_conf_t* cf, StoreConf& store) {
@@ -167,10 +171,11 @@ char* set_ssl_name(ngx_conf_t* cf, StoreConf& store) {
                       &name);
     }
     store.tls.name.assign(view(name));
+    store.tls.name_line = written_line(cf);
     return NGX_CONF_OK;
 }
 
-char* set_ssl_file(ngx_conf_t* cf, NamedFile& file) {
+char* set_ssl_file(ngx_conf_t* cf, TlsLine& line) {
     const ngx_str_t* words = words_of(cf);
     if (words[1].len == 0) {
         return refuse(cf, "\"%V\" is empty: name a file, or remove the line", &words[0]);
@@ -183,7 +188,7 @@ char* set_ssl_file(ngx_conf_t* cf, NamedFile& file) {
             "\"store:\" has to be in one, in PEM",
             &words[0]);
     }
-    file = {words[1], cf->conf_file->file.name, cf->conf_file->line};
+    line = written_line(cf);
     return NGX_CONF_OK;
 }
 
@@ -192,11 +197,14 @@ char* finish_tls(ngx_conf_t* cf, StoreConf& store) {
     if (!tls.on) {
         return refuse_without_ssl(cf, tls);
     }
-    if (is_named(tls.certificate) && !is_named(tls.key)) {
-        return refuse_file(cf, "ssl_certificate", tls.certificate, "has no \"ssl_certificate_key\": add one");
+    if (is_written(tls.certificate) && !is_written(tls.key)) {
+        return refuse_line(cf, "ssl_certificate", tls.certificate, "has no \"ssl_certificate_key\": add one");
     }
-    if (is_named(tls.key) && !is_named(tls.certificate)) {
-        return refuse_file(cf, "ssl_certificate_key", tls.key, "has no \"ssl_certificate\": add one");
+    if (is_written(tls.key) && !is_written(tls.certificate)) {
+        return refuse_line(cf, "ssl_certificate_key", tls.key, "has no \"ssl_certificate\": add one");
+    }
+    if (!tls.verify) {
+        warn_of_anybody(cf, tls.verify_line);
     }
     for (const NodeConf& sentinel : store.sentinels) {
         warn_of_clear_text(cf, sentinel);

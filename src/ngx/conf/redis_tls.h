@@ -9,7 +9,7 @@ namespace rate_limit {
 char* set_ssl(ngx_conf_t* cf, StoreConf& store);
 char* set_ssl_verify(ngx_conf_t* cf, StoreConf& store);
 char* set_ssl_name(ngx_conf_t* cf, StoreConf& store);
-char* set_ssl_file(ngx_conf_t* cf, NamedFile& file);
+char* set_ssl_file(ngx_conf_t* cf, TlsLine& line);
 
 /// The block is read: reads the files, as the user that nginx was started as. Says what does not fit.
 char* finish_tls(ngx_conf_t* cf, StoreConf& store);

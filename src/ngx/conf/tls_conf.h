@@ -6,9 +6,9 @@
 
 namespace rate_limit {
 
-/// A file that the configuration names, and where it does. Empty: none.
-struct NamedFile {
-    ngx_str_t path{};
+/// What one line `ssl…` says, and where it stands. Without a value there is no such line.
+struct TlsLine {
+    ngx_str_t value{};
     ngx_str_t file{};
     ngx_uint_t line = 0;
 };
@@ -18,9 +18,11 @@ struct TlsConf {
     bool on = false;
     bool verify = true;
     std::string name;  ///< what every certificate has to be for; empty: each node's own host or address
-    NamedFile trusted;
-    NamedFile certificate;
-    NamedFile key;
+    TlsLine trusted;
+    TlsLine certificate;
+    TlsLine key;
+    TlsLine name_line;
+    TlsLine verify_line;
     ngx_ssl_t* ssl = nullptr;  ///< made of the above; null: off. Ends with the configuration's pool
 };
 

@@ -21,10 +21,10 @@ Shard::Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadli
 }
 
 void Shard::assign(const Group& group) {
-    const NodeConf primary = discovered_node(group.primary);
+    const NodeConf primary = discovered_node(store_, group.primary);
     std::vector<NodeConf> replicas;
     for (const Endpoint& replica : group.replicas) {
-        replicas.push_back(discovered_node(replica));
+        replicas.push_back(discovered_node(store_, replica));
     }
     nodes_.assign(group.primary.port != 0 ? &primary : nullptr, replicas);
 }

@@ -56,7 +56,8 @@ void ClusterMap::choose() {
         named.insert(named.end(), group.replicas.begin(), group.replicas.end());
     }
     const std::size_t at = turn_++ % (named.size() + store_.seeds.size());
-    const NodeConf conf = at < named.size() ? discovered_node(named[at]) : store_.seeds[at - named.size()];
+    const NodeConf conf =
+        at < named.size() ? discovered_node(store_, named[at]) : store_.seeds[at - named.size()];
     left_.reserve(left_.size() + 1);  // for leave(), which the node itself may call
     leaving_.reserve(leaving_.size() + 1);
     query_ = std::make_unique<Query>(*this);
@@ -102,12 +103,16 @@ bool ClusterMap::take(const Node& node, const Reply& reply) {
     if (unknown != 0 && !std::exchange(names_told_, true)) {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
                       "rate limit: %s names %uz nodes without an address: set cluster-announce-hostname, or "
-                      "cluster-preferred-endpoint-type ip",
-                      subject_.c_str(), unknown);
+                      "cluster-preferred-endpoint-type ip%s",
+                      subject_.c_str(), unknown,
+                      node.endpoint().host.empty()
+                          ? "; or write HOST:PORT in \"cluster\", where it has a unix socket"
+                          : "");
     }
     if (found.groups.empty()) {
-        trouble_.failed("does not tell its map", "a node knows of no slots: is the cluster created?",
-                        node.name());
+        const char* reason = unknown == 0 ? "a node knows of no slots: is the cluster created?"
+                                          : "a node names no primary with an address";
+        trouble_.failed("does not tell its map", reason, node.name());
         return false;
     }
     trouble_.ended();

@@ -4,7 +4,28 @@
 
 namespace rate_limit {
 
-NodeConf discovered_node(const Endpoint& endpoint) {
+namespace {
+
+/// The addresses of this host, as they were when the configuration was read. Another server may listen there
+/// at another port.
+std::vector<Address> configured_addresses(const StoreConf& store, const Endpoint& endpoint) {
+    std::vector<Address> addresses;
+    for (const auto* nodes : {&store.seeds, &store.sentinels}) {
+        for (const NodeConf& node : *nodes) {
+            if (node.host == endpoint.host && addresses.empty()) {
+                addresses = node.addresses;
+            }
+        }
+    }
+    for (Address& address : addresses) {
+        ngx_inet_set_port(reinterpret_cast<sockaddr*>(&address.sockaddr), endpoint.port);
+    }
+    return addresses;
+}
+
+}  // namespace
+
+NodeConf discovered_node(const StoreConf& store, const Endpoint& endpoint) {
     NodeConf node;
     node.text = endpoint.text();
     node.peer = endpoint.host;
@@ -23,6 +44,9 @@ NodeConf discovered_node(const Endpoint& endpoint) {
         address.length = sizeof inet6;
     } else {
         node.host = endpoint.host;
+        if (store.resolver == nullptr) {
+            node.addresses = configured_addresses(store, endpoint);
+        }
         return node;
     }
     node.addresses.push_back(address);

@@ -250,7 +250,7 @@ void Sentinels::take_peers(const Reply& reply) {
     std::vector<NodeConf> named;
     named.reserve(peers.size());
     for (const Endpoint& peer : peers) {
-        named.push_back(discovered_node(peer));
+        named.push_back(discovered_node(store_, peer));
     }
     forget_gone(named);
     for (const NodeConf& conf : named) {

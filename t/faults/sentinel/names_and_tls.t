@@ -1,5 +1,5 @@
 # Row 18 of the fault matrix: sentinels that tell names, and TLS. The name is what the certificate of a new primary must have. Without a
-# resolver nothing can be found, and the log says so.
+# resolver a name that stands in "sentinel" is found where it was at the start; another one cannot be found, and the log says so.
 
 use RateLimit::Test;
 
@@ -11,7 +11,7 @@ my $resolver = 'resolver ' . $dns->address . ' ipv6=off;';
 my $block = $set->block('main', "check_timeout 1s; connect_timeout 1s; ssl on; ssl_trusted_certificate @{[$authority->file]};")
     =~ s/(sentinel .*?;)/$1 =~ s{127\.0\.0\.1}{localhost}gr/er;
 
-my $unable = RateLimit::Nginx->with_limit('1000r/h', $block, key => 'k', more => 'rate_limit_on_error deny;');
+my $unable = RateLimit::Nginx->with_limit('1000r/h', $block =~ s/localhost/127.0.0.1/gr =~ s/ssl on;/ssl on; ssl_name localhost;/r, key => 'k', more => 'rate_limit_on_error deny;');
 # Asks until the log says that.
 my sub wait_told ($nginx, $pattern) {
     return wait_until { $nginx->get('/x'); $nginx->count_log($pattern) } what => $pattern;
@@ -21,6 +21,11 @@ is $unable->get('/x')->status, 503, 'without a resolver nobody can be asked';
 $unable->reload(http => "$block $resolver");
 wait_until { $unable->get('/x')->status == 200 } what => 'the resolver to help';
 $unable->stop;
+
+my $named = RateLimit::Nginx->with_limit('1000r/h', $block, key => 'k', more => 'rate_limit_on_error deny;');
+wait_until { $named->get('/x')->status == 200 } what => 'the name that was resolved at the start';
+$named->stop;
+is $named->count_log(qr/cannot be resolved/), 0, 'nothing is to be resolved again';
 
 my $books = RateLimit::Books->open($set, block => $block, nginx => {http => $resolver});
 $set->primary->kill;
