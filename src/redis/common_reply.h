@@ -6,7 +6,7 @@
 
 namespace rate_limit {
 
-/// Reads the next reply from `reader`'s buffer, if it is there completely and looks as nearly every answer to
+/// Reads the next reply from `reader`'s buffer, if it is there completely and looks as nearly every reply to
 /// a check or a charge does: a number from 0 to 10^18 - 1, or an array of two elements that are such numbers
 /// or nil. The result is the same as that of redisReaderGetReply(), in a quarter of the time. False for any
 /// other reply, or a part of one, and where the Reply has a tree: nothing has been read then, and the caller

@@ -10,11 +10,11 @@
 
 namespace rate_limit {
 
-/// Reads what the node `asked` has answered to CLUSTER SLOTS: a group for each primary, by its endpoint, with
+/// Reads the reply of the node `asked` to CLUSTER SLOTS: a group for each primary, by its endpoint, with
 /// its slots in ascending order, successive ones in one range, and its replicas. The same servers always give
 /// the same topology, in whatever order they are named. A node whose host name or port is not known is left
 /// out, and counted in `unknown`; if it is a primary, nobody serves its slots. A node without a host has that
-/// of `asked`. A cluster without any slots is a topology without groups. False for what is no such answer, or
+/// of `asked`. A cluster without any slots is a topology without groups. False for what is no such reply, or
 /// has a slot twice: the topology is empty then.
 bool read_cluster_slots(const TreeReply& reply, const Endpoint& asked, Topology& topology,
                         std::size_t* unknown = nullptr);
@@ -32,20 +32,20 @@ struct SentinelMaster {
     std::uint32_t replicas = 0;
 };
 
-/// Reads an answer to SENTINEL MASTER. False unless it has an address, flags and a config-epoch: `master`
+/// Reads a reply to SENTINEL MASTER. False unless it has an address, flags and a config-epoch: `master`
 /// means nothing then.
 bool read_sentinel_master(const TreeReply& reply, SentinelMaster& master);
 
-/// Reads an answer to SENTINEL REPLICAS, or SLAVES: those that may be read from, in ascending order. A
+/// Reads a reply to SENTINEL REPLICAS, or SLAVES: those that may be read from, in ascending order. A
 /// replica may not while it cannot be reached, has no link to its primary, reports to be a primary itself, or
-/// does not want to be announced. False for what is no such answer: `fit` is empty then.
+/// does not want to be announced. False for what is no such reply: `fit` is empty then.
 bool read_sentinel_replicas(const TreeReply& reply, std::vector<Endpoint>& fit);
 
 /// The same while the primary cannot be reached: a replica has no link to it then, and has what it had last.
 bool read_sentinel_orphans(const TreeReply& reply, std::vector<Endpoint>& fit);
 
-/// Reads an answer to SENTINEL SENTINELS: the other sentinels that watch over the same primary, in ascending
-/// order, also those that are down. False for what is no such answer: `peers` is empty then.
+/// Reads a reply to SENTINEL SENTINELS: the other sentinels that watch over the same primary, in ascending
+/// order, also those that are down. False for what is no such reply: `peers` is empty then.
 bool read_sentinel_peers(const TreeReply& reply, std::vector<Endpoint>& peers);
 
 /// What a server says of its part in replication.

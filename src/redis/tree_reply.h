@@ -10,7 +10,7 @@
 
 namespace rate_limit {
 
-/// A whole Redis reply (RESP2), with all texts and nested arrays: for the few questions whose answer a Reply
+/// A whole Redis reply (RESP2), with all texts and nested arrays: for the few questions whose reply a Reply
 /// cannot hold. The functions that fill a Reply record each part here, in the order in which they come. A
 /// reply that is too large, too deep, or of types that RESP2 does not have is malformed, and nothing of it is
 /// kept.
