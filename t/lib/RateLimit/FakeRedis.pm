@@ -97,7 +97,7 @@ sub slots_node ($node) {
 sub fallback ($words) {
     my $command = lc $words->[0];
     return "+PONG\r\n" if $command eq 'ping';
-    return simple('OK') if grep { $command eq $_ } qw(auth select client readonly asking);
+    return simple('OK') if grep { $command eq $_ } qw(auth select client readonly readwrite asking);
     return error("ERR unknown command '$words->[0]'");
 }
 
