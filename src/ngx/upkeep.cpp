@@ -96,11 +96,7 @@ void for_each_slot_shard(Store& store, bool waits, Fn& fn) noexcept {
         store.make_some();  // any of them may have to take up what waits
     }
     store.hand_over();
-    for (std::size_t i = 0; i < store.shards().size(); ++i) {
-        if (store.shards()[i] != nullptr) {
-            fn(store.shards()[i].get(), waits);
-        }
-    }
+    store.for_each_shard([&](Shard& shard) { fn(&shard, waits); });
 }
 
 /// Calls fn(Shard*, waits) for each shard: `waits` says that the zone has charges for it, or for any of its

@@ -25,11 +25,7 @@ std::unique_ptr<Shard> Store::new_shard(const ShardConf& conf, Route route) {
 
 /// Reads the answers that lie in the sockets of all nodes. One that redirects may add a shard.
 void Store::read_now() noexcept {
-    for (std::size_t i = 0; i < shards_.size(); ++i) {
-        if (shards_[i] != nullptr) {
-            shards_[i]->nodes().read_now();
-        }
-    }
+    for_each_shard([](Shard& shard) { shard.nodes().read_now(); });
 }
 
 void Store::on_doubt() noexcept {
@@ -63,12 +59,10 @@ void Store::shut_down() noexcept {
         discovery_->shut_down();
     }
     forget_moves_.clear();
-    for (const auto& shard : shards_) {
-        if (shard != nullptr) {
-            shard->shut_down();
-            shard->charges().log_lost();
-        }
-    }
+    for_each_shard([](Shard& shard) {
+        shard.shut_down();
+        shard.charges().log_lost();
+    });
 }
 
 Store* make_live_store(const StoreConf& conf) noexcept {

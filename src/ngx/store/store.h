@@ -46,6 +46,18 @@ public:
     const std::vector<std::unique_ptr<Shard>>& shards() const noexcept { return shards_; }
     void make_some() noexcept;
 
+    /// Calls fn(Shard&) for each that there is; it may bring the store another one.
+    template <typename Fn>
+    void for_each_shard(Fn&& fn) {
+        std::size_t next = 0;
+        while (next < shards_.size()) {
+            Shard* const shard = shards_[next++].get();
+            if (shard != nullptr) {
+                fn(*shard);
+            }
+        }
+    }
+
     /// What waits in this worker for shards of a cluster that have no nodes goes to those that have its slots
     /// now. Once a second.
     void hand_over() noexcept;

@@ -70,10 +70,13 @@ void ClusterMap::answered(Node& node, Delivery delivery, const Reply* reply) noe
     }
     pending_ = false;
     bool taken = false;
+    bool strange = false;
     try {
         if (delivery == Delivery::answered) {
             node.served();
             taken = take(node, *reply);
+            // One that serves nothing any more may be about to leave the cluster.
+            strange = taken && node.learned() && !is_named(node.name());
         } else {
             const std::string why = node.trouble().empty() ? "" : ": " + node.trouble();
             trouble_.failed("does not tell its map", "a node cannot be asked", node.name() + why);
@@ -81,15 +84,24 @@ void ClusterMap::answered(Node& node, Delivery delivery, const Reply* reply) noe
     } catch (...) {
         // without memory: the next round may do better
     }
+    if (!taken || strange) {
+        leave();
+    }
     if (taken) {
         return;
     }
-    leave();
     if (delivery != Delivery::answered && untried_ != 0) {
         next_.set_to_end_of_turn();
     } else {
         owner_.on_nothing();
     }
+}
+
+bool ClusterMap::is_named(const std::string& node) const {
+    const auto is_it = [&node](const Endpoint& endpoint) { return endpoint.text() == node; };
+    return std::any_of(known_.groups.begin(), known_.groups.end(), [&](const Group& group) {
+        return is_it(group.primary) || std::any_of(group.replicas.begin(), group.replicas.end(), is_it);
+    });
 }
 
 bool ClusterMap::take(const Node& node, const Reply& reply) {

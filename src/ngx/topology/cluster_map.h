@@ -47,6 +47,7 @@ private:
 
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept;
     bool take(const Node& node, const Reply& reply);
+    bool is_named(const std::string& node) const;
     void complain(const Node& node, const Reply& reply);
     void choose();
     void ask_next();

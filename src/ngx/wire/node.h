@@ -162,6 +162,9 @@ public:
     /// it.
     const std::string& trouble() const noexcept { return trouble_; }
 
+    /// Whether the topology names it, and not the configuration.
+    bool learned() const noexcept { return conf_.learned; }
+
     /// Its address, as the configuration or the topology has it.
     const std::string& name() const noexcept { return conf_.text; }
 

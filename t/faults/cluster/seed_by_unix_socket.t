@@ -13,7 +13,7 @@ my $nginx = RateLimit::Nginx->start(
 );
 
 $nginx->wait_log(qr/the cluster of "main" names 1 nodes without an address: .*; or write HOST:PORT in "cluster", where it has a unix socket/);
-$nginx->wait_log(qr/the cluster of "main" does not tell its map: unix:\S+ names no primary with an address/);
+$nginx->wait_log(qr/the cluster of "main" does not tell its map: a node names no primary with an address \(unix:\S+\)/);
 is outcome($nginx->get('/?k=a')), '200 ERROR_ALLOWED', 'nobody can be asked';
 $node->cmd('CONFIG', 'SET', 'cluster-announce-ip', '127.0.0.1');
 wait_until { outcome($nginx->get('/?k=a')) eq '200 PASSED' } what => 'the announced address';
