@@ -32,6 +32,22 @@ TEST(Endpoint, TextAndOrder) {
     }
 }
 
+TEST(Topology, FindsAGroupByItsName) {
+    const Topology topology{{{"a", 1, {}, {}, {}}, {"b", 2, {}, {}, {}}, {"a", 3, {}, {}, {}}}};
+    const auto epoch = [&topology](std::string_view name, std::size_t likely) {
+        const Group* group = find_group(topology, name, likely);
+        return group != nullptr ? group->epoch : 0;
+    };
+    EXPECT_EQ(epoch("a", 0), 1U);
+    EXPECT_EQ(epoch("b", 0), 2U) << "another one stands there";
+    EXPECT_EQ(epoch("a", 1), 1U);
+    EXPECT_EQ(epoch("a", 2), 3U) << "of two it is the one that stands there";
+    EXPECT_EQ(epoch("b", 3), 2U) << "nothing stands there";
+    EXPECT_EQ(epoch("c", 0), 0U);
+    EXPECT_EQ(epoch("", 0), 0U);
+    EXPECT_EQ(find_group(Topology{}, "a"), nullptr);
+}
+
 TEST(Topology, IsEqualIfAllIsTheSame) {
     const Topology whole = example();
     EXPECT_TRUE(whole == example());

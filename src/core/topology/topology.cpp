@@ -155,6 +155,16 @@ std::string Endpoint::text() const {
     return host.find(':') == std::string::npos ? host + end : "[" + host + "]" + end;
 }
 
+const Group* find_group(const Topology& topology, std::string_view name, std::size_t likely) noexcept {
+    const std::vector<Group>& groups = topology.groups;
+    if (likely < groups.size() && groups[likely].name == name) {
+        return &groups[likely];
+    }
+    const auto found =
+        std::find_if(groups.begin(), groups.end(), [name](const Group& group) { return group.name == name; });
+    return found != groups.end() ? &*found : nullptr;
+}
+
 bool operator==(const Topology& one, const Topology& other) noexcept {
     return std::equal(one.groups.begin(), one.groups.end(), other.groups.begin(), other.groups.end(),
                       [](const Group& a, const Group& b) { return same(a, b); });

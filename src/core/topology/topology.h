@@ -64,6 +64,9 @@ struct Topology {
     std::vector<Group> groups;
 };
 
+/// The group of that name, or null. `likely`: the index where it is looked for first.
+const Group* find_group(const Topology& topology, std::string_view name, std::size_t likely = 0) noexcept;
+
 /// Two topologies are equal if they say the same in the same order.
 bool operator==(const Topology& one, const Topology& other) noexcept;
 bool operator!=(const Topology& one, const Topology& other) noexcept;

@@ -40,9 +40,10 @@ void Store::on_topology(const Topology& topology) noexcept {
             take_map();
             return;
         }
-        for (std::size_t i = 0; i < shards_.size() && i < topology.groups.size(); ++i) {
-            if (topology.groups[i].name == conf_.shards[i].master) {
-                shards_[i]->assign(topology.groups[i]);
+        // By name: a worker of another configuration may have published them in another order.
+        for (std::size_t i = 0; i < shards_.size(); ++i) {
+            if (const Group* group = find_group(topology, conf_.shards[i].master, i)) {
+                shards_[i]->assign(*group);
             }
         }
     } catch (...) {

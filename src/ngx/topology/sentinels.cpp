@@ -71,10 +71,11 @@ void Sentinels::begin_round(const Topology& known) {
             add(conf);
         }
     }
-    if (known.groups.size() == store_.shards.size()) {
-        known_ = known;
-    } else {
-        known_.groups.assign(store_.shards.size(), Group{});
+    known_.groups.assign(store_.shards.size(), Group{});
+    for (std::size_t i = 0; i < store_.shards.size(); ++i) {
+        if (const Group* group = find_group(known, store_.shards[i].master, i)) {
+            known_.groups[i] = *group;
+        }
     }
     ++rounds_;
     for (std::size_t i = 0; i < masters_.size(); ++i) {

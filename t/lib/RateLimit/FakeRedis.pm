@@ -28,6 +28,9 @@ package RateLimit::FakeRedis;
 #   reserving(RESET)          # answers reservations as lua/reserve.lua does, of windows that end at RESET; while the state
 #                             # "slow" is true it holds the answers at "gate"
 
+#   watching                  # answers as a sentinel: the state "primary" is "HOST PORT EPOCH", of each master; "others" the addresses of the
+#                             # other sentinels, with spaces between; while "mute" is true it does not name these
+
 use strict;
 use warnings;
 use feature 'signatures';
@@ -36,7 +39,7 @@ use parent 'RateLimit::Server';
 use Exporter 'import';
 use RateLimit::RESP;
 
-our @EXPORT = qw(simple nil integer bulk error array nested cluster_slots hmget fallback reading holding_reads taking reserving);
+our @EXPORT = qw(simple nil integer bulk error array nested cluster_slots hmget fallback reading holding_reads taking reserving watching);
 
 sub reading (@window) {
     return sub ($words, $conn) { return $words->[0] eq 'hmget' ? hmget(@window) : fallback($words) };
@@ -67,6 +70,19 @@ sub reserving ($reset) {
         my $granted = $least > $left ? 0 : $want > $left ? $left : $want;
         my $answer  = array(integer($granted), integer($used{$key} += $granted), integer($reset));
         return $conn->state('slow') ? $conn->hold('gate', $answer) : $answer;
+    };
+}
+
+sub watching () {
+    return sub ($words, $conn) {
+        return fallback($words) if $words->[0] ne 'sentinel';
+        my ($host, $port, $epoch) = split / /, $conn->state('primary');
+        my @others = map { [/(.*):(.*)/] } split / /, $conn->state('others') // '';
+        return nested([ip => $host, port => $port, flags => 'master', 'config-epoch' => $epoch, 'num-other-sentinels' => scalar @others])
+            if lc $words->[1] eq 'master';
+        return array() if lc $words->[1] ne 'sentinels';
+        return error('NOPERM this user has no permissions') if $conn->state('mute');
+        return nested([map { [ip => $_->[0], port => $_->[1], flags => 'sentinel'] } @others]);
     };
 }
 

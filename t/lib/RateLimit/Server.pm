@@ -4,7 +4,7 @@ package RateLimit::Server;
 # connections. A subclass has in_child (optional), accepted($conn), received($conn), ended($conn) and
 # encode($value), which makes bytes of what a handler returned.
 #
-#   $server->port;  $server->address;
+#   $server->port;  $server->address;  # options: port, host (an address of loopback)
 #   $server->set(name => 'value');     # $conn->state('name') reads it; in force when set returns
 #   $server->release('gate');          # answers that wait by $conn->hold('gate', ...) leave
 #   $server->drop;                     # closes every connection (drop(1): by reset)
@@ -34,15 +34,15 @@ use RateLimit::Server::Connection;
 use RateLimit::Wait;
 
 sub start ($class, %opt) {
-    my $self = bless {%opt, port => $opt{port} // free_port()}, $class;
-    $self->{record_path} = test_folder() . "/server-$self->{port}";
+    my $self = bless {host => '127.0.0.1', %opt, port => $opt{port} // free_port()}, $class;
+    $self->{record_path} = test_folder() . "/server-$self->{host}-$self->{port}";
     $self->launch;
     return $self;
 }
 
 sub launch ($self) {
     my $listener = IO::Socket::INET->new(
-        LocalAddr => '127.0.0.1', LocalPort => $self->{port}, Listen => 1024, ReuseAddr => 1, Blocking => 0)
+        LocalAddr => $self->{host}, LocalPort => $self->{port}, Listen => 1024, ReuseAddr => 1, Blocking => 0)
         or croak "port $self->{port}: $@";
     socketpair my $ours, my $theirs, AF_UNIX, SOCK_STREAM, PF_UNSPEC or croak "socketpair: $!";
     $self->{process} = RateLimit::Process->start(
@@ -55,7 +55,7 @@ sub launch ($self) {
 }
 
 sub port ($self)    { return $self->{port} }
-sub address ($self) { return "127.0.0.1:$self->{port}" }
+sub address ($self) { return "$self->{host}:$self->{port}" }
 sub freeze ($self)  { $self->{process}->freeze; return $self }
 sub thaw ($self)    { $self->{process}->thaw; return $self }
 sub stop ($self)    { $self->{process}->kill; close $self->{control}; return $self }
