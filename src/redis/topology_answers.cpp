@@ -231,11 +231,10 @@ bool read_sentinel_master(const TreeReply& reply, SentinelMaster& master) {
     master.down = is_down(flags);
     master.disconnected = has(flags, "disconnected");
     master.failing_over = has(flags, "failover_in_progress");
-    std::uint32_t others = 0;
-    read_number(field(root, {"num-other-sentinels"}), others);
-    master.sentinels = others + 1;
-    read_number(field(root, {"quorum"}), master.quorum);
-    read_number(field(root, {"num-slaves", "num-replicas"}), master.replicas);
+    std::uint16_t others = 0;
+    if (read_number(field(root, {"num-other-sentinels"}), others)) {
+        master.sentinels = others + 1U;
+    }
     return !flags.empty();
 }
 
@@ -255,8 +254,6 @@ bool read_sentinel_peers(const TreeReply& reply, std::vector<Endpoint>& peers) {
 bool read_replication(std::string_view info, Replication& replication) noexcept {
     const std::string_view role = info_value(info, "role");
     replication.primary = role == "master" || role == "primary";
-    replication.link_up =
-        info_value(info, "master_link_status") == "up" || info_value(info, "primary_link_status") == "up";
     replication.guarded = !info_value(info, "min_slaves_good_slaves").empty() ||
                           !info_value(info, "min_replicas_good_replicas").empty();
     return replication.primary || role == "slave" || role == "replica";

@@ -28,8 +28,6 @@ struct SentinelMaster {
     bool failing_over =
         false;  ///< this sentinel replaces it: `address` may be the old one's, with the new epoch
     std::uint32_t sentinels = 1;  ///< how many watch over it, this one included
-    std::uint32_t quorum = 0;     ///< how many must agree that it is down
-    std::uint32_t replicas = 0;
 };
 
 /// Reads a reply to SENTINEL MASTER. False unless it has an address, flags and a config-epoch: `master`
@@ -51,7 +49,6 @@ bool read_sentinel_peers(const TreeReply& reply, std::vector<Endpoint>& peers);
 /// What a server says of its part in replication.
 struct Replication {
     bool primary = false;
-    bool link_up = false;  ///< of a replica: it is connected to its primary
     bool guarded =
         false;  ///< of a primary: it takes no writes with fewer replicas than min-replicas-to-write
 };

@@ -221,12 +221,11 @@ std::string master_of(const std::string& bytes) {
     return master.address.text() + " epoch " + std::to_string(master.config_epoch) +
            (master.down ? " down" : "") + (master.disconnected ? " disconnected" : "") +
            (master.failing_over ? " failing over" : "") + ", " + std::to_string(master.sentinels) +
-           " sentinels, quorum " + std::to_string(master.quorum) + ", " + std::to_string(master.replicas) +
-           " replicas";
+           " sentinels";
 }
 
 TEST(SentinelMaster, IsRead) {
-    const std::string counts = ", 5 sentinels, quorum 3, 2 replicas";
+    const std::string counts = ", 5 sentinels";
     const std::pair<Fields, std::string> cases[] = {
         {{}, "127.0.0.1:6379 epoch 3" + counts},
         {{{"ip", "redis.test"}, {"port", "65535"}}, "redis.test:65535 epoch 3" + counts},
@@ -236,8 +235,9 @@ TEST(SentinelMaster, IsRead) {
         {{{"flags", "master,o_down,disconnected"}}, "127.0.0.1:6379 epoch 3 down disconnected" + counts},
         {{{"flags", "master,failover_in_progress"}}, "127.0.0.1:6379 epoch 3 failing over" + counts},
         {{{"flags", "master,xs_down,o_downs"}}, "127.0.0.1:6379 epoch 3" + counts},
-        {{{"num-other-sentinels", "-"}, {"quorum", "x"}, {"num-slaves", "-"}, {"num-replicas", "7"}},
-         "127.0.0.1:6379 epoch 3, 1 sentinels, quorum 0, 7 replicas"},
+        {{{"num-other-sentinels", "-"}}, "127.0.0.1:6379 epoch 3, 1 sentinels"},
+        {{{"num-other-sentinels", "3x"}}, "127.0.0.1:6379 epoch 3, 1 sentinels"},
+        {{{"num-other-sentinels", "4294967295"}}, "127.0.0.1:6379 epoch 3, 1 sentinels"},
     };
     for (const auto& [others, text] : cases) {
         EXPECT_EQ(master_of(changed(a_master, others)), text);
@@ -373,20 +373,18 @@ TEST(Replication, IsReadFromTheTextOfInfo) {
          "primary guarded"},
         {"role:master\nmin_replicas_good_replicas:1\n", "primary guarded"},
         {"role:primary\n", "primary"},
-        {"# Replication\r\nrole:slave\r\nmaster_host:a\r\nmaster_link_status:up\r\n", "replica up"},
-        {"role:replica\r\nprimary_link_status:up\r\n", "replica up"},
-        {"role:slave\r\nmaster_link_status:down\r\n", "replica"},
-        {"role:slave\r\nmaster_link_status:upward\r\n", "replica"},
+        {"# Replication\r\nrole:slave\r\nmaster_host:a\r\nmaster_link_status:up\r\n", "replica"},
+        {"role:replica\r\n", "replica"},
         {"role:sentinel\r\n", "refused"},
         {"xrole:master\r\n", "refused"},
         {"role:\r\n", "refused"},
         {"", "refused"},
     };
     for (const auto& [info, text] : cases) {
-        Replication replication{true, true, true};
+        Replication replication{true, true};
         const bool read = read_replication(info, replication);
         const std::string is = std::string(replication.primary ? "primary" : "replica") +
-                               (replication.link_up ? " up" : "") + (replication.guarded ? " guarded" : "");
+                               (replication.guarded ? " guarded" : "");
         EXPECT_EQ(read ? is : "refused", text) << info;
     }
 }

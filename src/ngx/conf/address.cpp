@@ -88,12 +88,16 @@ bool share_primary(const StoreConf& a, const StoreConf& b) noexcept {
 
 }  // namespace
 
+bool same_address(const Address& a, const Address& b) noexcept {
+    auto* one = reinterpret_cast<sockaddr*>(const_cast<sockaddr_storage*>(&a.sockaddr));
+    auto* other = reinterpret_cast<sockaddr*>(const_cast<sockaddr_storage*>(&b.sockaddr));
+    return ngx_cmp_sockaddr(one, a.length, other, b.length, 1) == NGX_OK;
+}
+
 bool share_address(const NodeConf& a, const NodeConf& b) noexcept {
     for (const Address& first : a.addresses) {
         for (const Address& second : b.addresses) {
-            auto* one = reinterpret_cast<sockaddr*>(const_cast<sockaddr_storage*>(&first.sockaddr));
-            auto* other = reinterpret_cast<sockaddr*>(const_cast<sockaddr_storage*>(&second.sockaddr));
-            if (ngx_cmp_sockaddr(one, first.length, other, second.length, 1) == NGX_OK) {
+            if (same_address(first, second)) {
                 return true;
             }
         }

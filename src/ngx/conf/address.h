@@ -4,6 +4,7 @@
 
 namespace rate_limit {
 
+struct Address;
 struct MainConf;
 struct NodeConf;
 struct ShardConf;
@@ -13,6 +14,8 @@ struct StoreConf;
 /// configuration. `of`: whose address it is, as errors name it.
 char* parse_node(ngx_conf_t* cf, const ngx_str_t& word, const char* of, in_port_t default_port,
                  NodeConf& node);
+
+bool same_address(const Address& a, const Address& b) noexcept;
 
 /// Whether both lead to one server.
 bool share_address(const NodeConf& a, const NodeConf& b) noexcept;

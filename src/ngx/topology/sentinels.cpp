@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "ngx/conf/address.h"
 #include "ngx/topology/discovered_node.h"
 #include "redis/server_words.h"
 #include "redis/topology_answers.h"
@@ -31,6 +32,7 @@ bool contains(const std::vector<Endpoint>& all, const Endpoint& one) {
 Sentinels::Sentinel::Sentinel(const StoreConf& store, const NodeConf& conf, Node::Listener& listener)
     : subject("sentinel " + conf.text + " of \"" + store.name + "\""),
       learned(conf.learned),
+      resolvable(!conf.addresses.empty() || store.resolver != nullptr),
       trouble(subject, "answers what it is asked again"),
       node(store, nullptr, conf, Role::sentinel, listener) {}
 
@@ -78,8 +80,9 @@ void Sentinels::begin_round(const Topology& known) {
         }
     }
     ++rounds_;
+    const std::size_t sentinels = count_known();
     for (std::size_t i = 0; i < masters_.size(); ++i) {
-        judge(i);
+        judge(i, sentinels);
         masters_[i].votes.clear();
     }
 }
@@ -155,10 +158,18 @@ void Sentinels::take_master(std::size_t shard, Node& node, const Reply& reply) {
     if (master.failing_over && master.config_epoch != group.epoch) {
         return;  // it has the epoch of the next master already, and still the address of this one
     }
+    const Address* const by = node.address_in_use();
+    if (by == nullptr) {
+        return;  // it is being closed
+    }
+    const Vote vote{*by, master.address, master.config_epoch, master.sentinels};
     std::vector<Vote>& votes = masters_[shard].votes;
-    votes.push_back({&node, master.address, master.config_epoch});
+    if (std::none_of(votes.begin(), votes.end(),
+                     [by](const Vote& other) { return same_address(other.by, *by); })) {
+        votes.push_back(vote);
+    }
     if (group.primary.port == 0 || master.config_epoch > group.epoch) {
-        accept(shard, Vote(votes.back()));
+        accept(shard, vote);
     }
     if (group.primary == master.address && group.epoch == master.config_epoch) {
         ask_for_replicas(shard, node, master);
@@ -182,16 +193,37 @@ void Sentinels::ask_for_peers(std::size_t shard, Node& node) noexcept {
     }
 }
 
+/// How many sentinels are known, each once. One whose name cannot be resolved is known by its address, too,
+/// or cannot be asked: those that name it count it.
+std::size_t Sentinels::count_known() const noexcept {
+    std::size_t count = 0;
+    for (auto each = all_.begin(); each != all_.end(); ++each) {
+        const Address* const address = (*each)->node.address_in_use();
+        const auto is_there = [address](const std::unique_ptr<Sentinel>& other) {
+            const Address* const its = other->node.address_in_use();
+            return address != nullptr && its != nullptr && same_address(*address, *its);
+        };
+        if ((*each)->resolvable && std::none_of(all_.begin(), each, is_there)) {
+            ++count;
+        }
+    }
+    return count;
+}
+
 /// What more than half of all sentinels said in this round counts, whatever was known.
-void Sentinels::judge(std::size_t shard) {
+void Sentinels::judge(std::size_t shard, std::size_t known) {
     const std::vector<Vote>& votes = masters_[shard].votes;
     for (const Vote& vote : votes) {
-        const auto same = [&vote](const Vote& other) {
-            return other.primary == vote.primary && other.epoch == vote.epoch;
-        };
-        const auto count = static_cast<std::size_t>(std::count_if(votes.begin(), votes.end(), same));
+        std::size_t count = 0;
+        std::size_t all = known;
+        for (const Vote& other : votes) {
+            if (other.primary == vote.primary && other.epoch == vote.epoch) {
+                ++count;
+                all = std::max<std::size_t>(all, other.sentinels);
+            }
+        }
         const Group& group = known_.groups[shard];
-        if (2 * count > all_.size() && (group.primary != vote.primary || group.epoch != vote.epoch)) {
+        if (2 * count > all && (group.primary != vote.primary || group.epoch != vote.epoch)) {
             accept(shard, Vote(vote));
             return;
         }

@@ -22,7 +22,9 @@ struct SentinelMaster;
 ///
 /// What a sentinel says with a higher config-epoch than is known counts at once, as only a majority of
 /// sentinels can begin an epoch. What differs with the same epoch or a lower one counts if more than half of
-/// all sentinels say it in one round: it does after a SENTINEL RESET, and never if one of them has slept.
+/// all sentinels say it in one round: it does after a SENTINEL RESET, and never if one of them has slept. All
+/// are those that are known here, or more, where the sentinels know of more. One that is known by a name and
+/// by an address has one vote: it is recognized by the address that its connections lead to.
 class Sentinels final : public TopologySource, private Node::Listener, private SentinelQuery::Owner {
 public:
     /// `store` and `owner` outlive this.
@@ -39,16 +41,18 @@ private:
         Sentinel(const StoreConf& store, const NodeConf& conf, Node::Listener& listener);
 
         const std::string subject;
-        const bool learned;  // from other sentinels
+        const bool learned;     // from other sentinels
+        const bool resolvable;  // false: it has told a name, and there is nobody to ask for its address
         OutageLog trouble;
         Node node;
     };
 
     /// What one sentinel says in this round.
     struct Vote {
-        const Node* by = nullptr;
+        Address by;  // where it was asked
         Endpoint primary;
         std::uint64_t epoch = 0;
+        std::uint32_t sentinels = 0;  // how many there are
     };
 
     /// What there is to know of one shard.
@@ -71,7 +75,8 @@ private:
     void take_peers(const Reply& reply);
     void ask_for_replicas(std::size_t shard, Node& node, const SentinelMaster& said) noexcept;
     void ask_for_peers(std::size_t shard, Node& node) noexcept;
-    void judge(std::size_t shard);
+    std::size_t count_known() const noexcept;
+    void judge(std::size_t shard, std::size_t known);
     void accept(std::size_t shard, const Vote& vote);
     bool complain(Node& node, std::size_t shard, const Reply& reply);
     Sentinel* find(const Node& node) noexcept;

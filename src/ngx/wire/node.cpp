@@ -1,5 +1,6 @@
 #include "ngx/wire/node.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "ngx/base/zone.h"
@@ -19,6 +20,13 @@ std::string subject_of(const StoreConf& store, const NodeConf& conf, const Shard
         subject.append(" of shard \"").append(shard->name).append("\"");
     }
     return subject.append(" of \"").append(store.name).append("\"");
+}
+
+/// Whether host and port are the same: one of them may have been written without the port.
+bool same_name(const NodeConf& a, const NodeConf& b) noexcept {
+    const ngx_str_t host = str(a.peer);
+    return !a.peer.empty() && a.port == b.port && a.peer.size() == b.peer.size() &&
+           ngx_strncasecmp(host.data, str(b.peer).data, host.len) == 0;
 }
 
 /// Nodes that come and go are counted together: the counters have names from the configuration alone. All of
@@ -122,7 +130,8 @@ void Node::on_resolved() noexcept {
 void Node::try_address() noexcept {
     for (;;) {
         state_ = State::connecting;
-        const char* reason = connection_.open(addresses_.current(), ngx_cycle->log);
+        in_use_ = addresses_.current();
+        const char* reason = connection_.open(in_use_, ngx_cycle->log);
         if (reason == nullptr) {
             retry_.keep_worker(keeps_worker(unsent_));
             retry_.set(store_.connect_timeout);
@@ -294,7 +303,14 @@ void Node::become(Role role) noexcept {
 }
 
 bool Node::is_at(const NodeConf& conf) const noexcept {
-    return conf_.text == conf.text || share_address(conf_, conf);
+    if (conf_.text == conf.text || same_name(conf_, conf)) {
+        return true;
+    }
+    if (!connection_.is_open()) {
+        return conf_.addresses.size() == 1 && share_address(conf_, conf);
+    }
+    return std::any_of(conf.addresses.begin(), conf.addresses.end(),
+                       [this](const Address& address) { return same_address(in_use_, address); });
 }
 
 void Node::retire() noexcept {

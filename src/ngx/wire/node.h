@@ -155,7 +155,8 @@ public:
     /// Where it is, as other nodes name it.
     Endpoint endpoint() const { return {conf_.peer, conf_.port}; }
 
-    /// Whether that is the same server, as far as addresses tell.
+    /// Whether that is the same server, as far as names and addresses tell. Of the addresses of a name it is
+    /// at the one that is in use; while none is, at none of several.
     bool is_at(const NodeConf& conf) const noexcept;
 
     /// Why it failed last, and in what words it said so; empty: it did not. Only of a seed, whose owner tells
@@ -164,6 +165,9 @@ public:
 
     /// Whether the topology names it, and not the configuration.
     bool learned() const noexcept { return conf_.learned; }
+
+    /// Where its connection leads, or is being made to; null: it has none. Good until the next try.
+    const Address* address_in_use() const noexcept { return connection_.is_open() ? &in_use_ : nullptr; }
 
     /// Its address, as the configuration or the topology has it.
     const std::string& name() const noexcept { return conf_.text; }
@@ -281,6 +285,7 @@ private:
     CommandQueue unsent_;  // wait for the connection
     Backoff backoff_;
     Addresses addresses_;
+    Address in_use_{};  // of addresses_ at the last try: these may have been resolved again since
     CommandWriter writer_;
     OutageLog outages_;
     AnswerLog answers_;
