@@ -27,6 +27,7 @@ Charges::Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, R
                  const Backlog::Owner& owner)
     : store_(store),
       subject_(name_of(store, shard)),
+      in_cluster_(shard.in_cluster),
       nodes_(nodes),
       waiting_(*store.zone, store.routes, route, owner),
       pause_(has_exact_timers() ? pause : 0),
@@ -173,6 +174,7 @@ void Charges::change_primary() noexcept {
     }
     ++term_;
     under_way_ = 0;
+    refusals_.ended("is not asked any more");
     backoff_.reset();
     retry_.clear();
     send_batch();
@@ -203,7 +205,8 @@ void Charges::refused(const Node& node, Fault fault, std::string_view command, c
     }
     retry_.set(backoff_.next(static_cast<std::uint32_t>(ngx_random())));
     try {
-        refusals_.failed("refuses charges", explain(fault), server_words(command, reply.text_view()));
+        const std::string words = server_words(command, reply.text_view());
+        refusals_.failed("refuses charges", explain(fault), in_cluster_ ? node.name() + ": " + words : words);
     } catch (...) {
         refusals_.failed("refuses charges", explain(fault));
     }

@@ -215,7 +215,8 @@ private:
 
     const StoreConf& store_;
     const std::string subject_;  // how logs name the primary
-    Nodes& nodes_;               // of the shard
+    const bool in_cluster_;
+    Nodes& nodes_;  // of the shard
     Backlog waiting_;
     const ngx_msec_t pause_;
     KeyedQueue<ChargeCommand> queued_;  // for the next batch; empty while the gate is not open

@@ -125,7 +125,11 @@ bool Store::on_redirect(Node& node, Command& command, const Reply& reply) noexce
         if (!asks) {
             follow_moved({redirect.slot, redirect.to});
         }
-        const SlotMap::Number number = slots_->group_of(redirect.to);
+        SlotMap::Number number = slots_->group_of(redirect.to);
+        if (number == 0) {
+            take_map();  // without the nodes that it does not name
+            number = slots_->group_of(redirect.to);
+        }
         settle();
         return number != 0 && at_number(number).nodes().primary().follow(command, asks);
     } catch (...) {

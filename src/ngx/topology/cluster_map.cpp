@@ -1,6 +1,7 @@
 #include "ngx/topology/cluster_map.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "ngx/topology/discovered_node.h"
@@ -22,7 +23,7 @@ void ClusterMap::ask(const Topology& known, bool doubted) noexcept {
         next_.clear();
         known_ = known;
         if (pending_) {
-            trouble_.failed("does not tell its map", "a node does not answer", node_->name());
+            failed("a node does not answer", *node_);
         }
         if (pending_ || doubted) {
             leave();
@@ -31,6 +32,7 @@ void ClusterMap::ask(const Topology& known, bool doubted) noexcept {
         for (const Group& group : known_.groups) {
             untried_ += group.replicas.size() + 1;
         }
+        nodes_ = untried_;
         ask_next();
     } catch (...) {
         pending_ = false;  // without memory: the next round may do better
@@ -65,7 +67,7 @@ void ClusterMap::choose() {
 }
 
 void ClusterMap::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
-    if (&node != node_.get()) {
+    if (&node != node_.get() || ended_) {
         return;  // it was left
     }
     pending_ = false;
@@ -78,8 +80,7 @@ void ClusterMap::answered(Node& node, Delivery delivery, const Reply* reply) noe
             // One that serves nothing any more may be about to leave the cluster.
             strange = taken && node.learned() && !is_named(node.name());
         } else {
-            const std::string why = node.trouble().empty() ? "" : ": " + node.trouble();
-            trouble_.failed("does not tell its map", "a node cannot be asked", node.name() + why);
+            failed("a node cannot be asked", node, node.trouble());
         }
     } catch (...) {
         // without memory: the next round may do better
@@ -124,11 +125,13 @@ bool ClusterMap::take(const Node& node, const Reply& reply) {
     if (found.groups.empty()) {
         const char* reason = unknown == 0 ? "a node knows of no slots: is the cluster created?"
                                           : "a node names no primary with an address";
-        trouble_.failed("does not tell its map", reason, node.name());
+        failed(reason, node);
         return false;
     }
+    failures_ = 0;
     trouble_.ended();
     if (found != known_) {
+        tell_change(found);
         known_ = std::move(found);
         owner_.on_found(known_);
     }
@@ -136,15 +139,45 @@ bool ClusterMap::take(const Node& node, const Reply& reply) {
 }
 
 void ClusterMap::complain(const Node& node, const Reply& reply) {
-    std::string words = node.name();
-    if (reply.is_error()) {
-        words += ": " + server_words("CLUSTER SLOTS", reply.text_view());
-    }
+    const std::string words = reply.is_error() ? server_words("CLUSTER SLOTS", reply.text_view()) : "";
     const bool alone = reply.text_view().find("cluster support disabled") != std::string_view::npos;
     const char* reason = alone ? "a node has \"cluster-enabled no\": name it in \"shard\", not in \"cluster\""
                          : reply.is_error() ? "a node refuses it"
                                             : "a node answers what is no map: is it Redis?";
-    trouble_.failed("does not tell its map", reason, words);
+    failed(reason, node, words);
+}
+
+/// While some nodes tell the map it does not matter that others do not: what is wrong with those that serve
+/// slots is told by whoever needs them.
+void ClusterMap::failed(const char* reason, const Node& node, const std::string& words) {
+    if (++failures_ >= nodes_) {
+        trouble_.failed("does not tell its map", reason,
+                        words.empty() ? node.name() : node.name() + ": " + words);
+    }
+}
+
+/// Says which primaries have changed. Slots that move between them are no news: they move by thousands.
+void ClusterMap::tell_change(const Topology& found) const {
+    // Both are in the order of their primaries.
+    const auto primaries_of = [](const Topology& all, const Topology& but) {
+        std::vector<Group> others;
+        std::set_difference(all.groups.begin(), all.groups.end(), but.groups.begin(), but.groups.end(),
+                            std::back_inserter(others),
+                            [](const Group& a, const Group& b) { return a.primary < b.primary; });
+        std::string text;
+        for (const Group& group : others) {
+            text += (text.empty() ? "" : ", ") + group.primary.text();
+        }
+        return text;
+    };
+    const std::string now = primaries_of(found, known_);
+    const std::string before = primaries_of(known_, found);
+    if (!known_.groups.empty() && (!now.empty() || !before.empty())) {
+        ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
+                      "rate limit: %s has %uz primaries now; new: %s; primaries no more: %s",
+                      subject_.c_str(), found.groups.size(), now.empty() ? "none" : now.c_str(),
+                      before.empty() ? "none" : before.c_str());
+    }
 }
 
 /// The query belongs to the node until that is at its end.
@@ -181,6 +214,7 @@ void ClusterMap::destroy_ended() noexcept {
 }
 
 void ClusterMap::shut_down() noexcept {
+    ended_ = true;
     untried_ = 0;
     next_.clear();
     if (node_ != nullptr) {

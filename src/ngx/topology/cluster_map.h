@@ -46,6 +46,8 @@ private:
     void on_end(Node& /*node*/) noexcept override { ends_.set_to_end_of_turn(); }
 
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept;
+    void failed(const char* reason, const Node& node, const std::string& words = {});
+    void tell_change(const Topology& found) const;
     bool take(const Node& node, const Reply& reply);
     bool is_named(const std::string& node) const;
     void complain(const Node& node, const Reply& reply);
@@ -66,9 +68,12 @@ private:
     std::vector<std::unique_ptr<Node>> leaving_;  // retired
     std::vector<std::unique_ptr<Query>> left_;    // queries that belong to those
     std::size_t turn_;
-    std::size_t untried_ = 0;  // nodes that may still be chosen in this round
-    bool pending_ = false;     // the query has not been answered
+    std::size_t untried_ = 0;   // nodes that may still be chosen in this round
+    std::size_t nodes_ = 0;     // that there were in its beginning
+    bool pending_ = false;      // the query has not been answered
+    std::size_t failures_ = 0;  // of nodes, since one has told the map
     bool names_told_ = false;
+    bool ended_ = false;  // shut_down() was called
     Timer next_{this, on_next, Timer::Worker::leaves};
     Timer ends_{this, [](void* self) noexcept { static_cast<ClusterMap*>(self)->destroy_ended(); },
                 Timer::Worker::leaves};

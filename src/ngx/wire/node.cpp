@@ -316,6 +316,7 @@ bool Node::is_at(const NodeConf& conf) const noexcept {
 void Node::retire() noexcept {
     retired_ = true;
     up_ = false;
+    outages_.ended("is not used any more");
     expects_more_ = false;
     retry_.clear();
     addresses_.stop();

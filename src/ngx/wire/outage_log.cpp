@@ -73,7 +73,7 @@ void OutageLog::write(void* self, ngx_log_t* log) noexcept {
     outage.outages_ = 0;
 }
 
-void OutageLog::ended() noexcept {
+void OutageLog::ended(const char* how) noexcept {
     if (!lasts_) {
         return;
     }
@@ -82,8 +82,8 @@ void OutageLog::ended() noexcept {
         const Seconds lasted(ngx_current_msec - since_);
         told_ = false;
         throttle_.forget();  // a further reason of what is over
-        ngx_log_error(level_, ngx_cycle->log, 0, "rate limit: %s %s after %M.%M s", subject_.c_str(),
-                      recovered_, lasted.whole, lasted.tenths);
+        ngx_log_error(level_, ngx_cycle->log, 0, "rate limit: %s %s after %M.%M s", subject_.c_str(), how,
+                      lasted.whole, lasted.tenths);
     }
 }
 

@@ -23,7 +23,10 @@ public:
     void failed(const char* what, std::string_view reason, std::string_view words = {}) noexcept;
 
     /// It works again.
-    void ended() noexcept;
+    void ended() noexcept { ended(recovered_); }
+
+    /// It is over for another reason: static text such as "is not used any more".
+    void ended(const char* how) noexcept;
 
 private:
     static constexpr std::size_t most_reasons = 8;

@@ -1,4 +1,4 @@
-# While slots move from node to node, key by key, and under load, all that is admitted is stored once: commands follow ASK while a slot
+# Row 23 of the fault matrix. While slots move from node to node, key by key, and under load, all that is admitted is stored once: commands follow ASK while a slot
 # moves, and MOVED when it has moved.
 
 use RateLimit::Test;
