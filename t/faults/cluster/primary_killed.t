@@ -29,13 +29,13 @@ wait_until {
     !grep { !/^200 PASSED/ } @last
 } what => 'all checks to be answered';
 
+$nginx->stop;    # the last request is logged after its response
 my @requests = grep { $_->[4] ne 'first' } map { [split / /] } $nginx->lines('took');
 my @waits = sort { $b <=> $a } grep { /\d/ } map { $_->[2] } @requests;
 # Those that were sent to it and not answered know at once, too: the connection ends.
 cmp_ok $waits[0], '<', patience(0.7), 'nobody waits for check_timeout';
 my $errors = grep { $_->[1] ne 'PASSED' } @requests;
 cmp_ok $errors, '>', 0, "$errors of " . @requests . ' by rate_limit_on_error';
-$nginx->stop;
 
 # Lost is what was not replicated: what the last turn of its event loop took.
 my $lost  = 20;
