@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "core/limit/rate.h"
 #include "core/limit/window.h"
@@ -85,15 +87,11 @@ struct WindowRecord {
 
     friend bool operator!=(const WindowRecord& a, const WindowRecord& b) noexcept { return !(a == b); }
     friend bool operator==(const WindowRecord& a, const WindowRecord& b) noexcept {
-        return a.id == b.id && a.reset == b.reset && a.used == b.used && a.limit == b.limit &&
-               a.events == b.events && a.answered == b.answered && a.same_answers == b.same_answers &&
-               a.leased == b.leased && a.unanswered == b.unanswered && a.lasting == b.lasting &&
-               a.asked == b.asked && a.changed == b.changed && a.ticket == b.ticket &&
-               a.in_flight == b.in_flight && a.truth == b.truth && a.confirmed == b.confirmed &&
-               a.fetching == b.fetching && a.pace == b.pace;
+        return std::memcmp(&a, &b, sizeof a) == 0;  // it has no padding
     }
 };
 static_assert(sizeof(WindowRecord) == 64, "a record is one cache line");
+static_assert(std::has_unique_object_representations_v<WindowRecord>, "equal records have equal bytes");
 static_assert(max_limit < (std::int64_t{1} << 40), "a limit fits its bits");
 
 /// Tokens granted to this machine and not spent.

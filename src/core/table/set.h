@@ -62,7 +62,9 @@ public:
     /// The functions from here to drop() are for slots that the caller holds.
 
     /// Whether the slot has this id's record.
-    bool has(unsigned slot, const WindowId& id) const noexcept { return is_valid(slot) && is_of(slot, id); }
+    [[gnu::always_inline]] bool has(unsigned slot, const WindowId& id) const noexcept {
+        return is_valid(slot) && is_of(slot, id);
+    }
 
     Record at(unsigned slot) const noexcept { return slots_[slot].load(tag_at(slot)); }
 
@@ -117,7 +119,8 @@ private:
 
 template <typename Record>
 template <typename Visit>
-inline void RecordSet<Record>::with_tag(const WindowId& id, Visit&& visit) const noexcept {
+[[gnu::always_inline]] inline void RecordSet<Record>::with_tag(const WindowId& id,
+                                                               Visit&& visit) const noexcept {
     constexpr std::uint64_t ones = 0x0001000100010001;
     constexpr std::uint64_t tops = ones << (Slot::tag_bits - 1);
     const std::uint64_t valid = this->valid();
@@ -140,7 +143,7 @@ inline void RecordSet<Record>::with_tag(const WindowId& id, Visit&& visit) const
 }
 
 template <typename Record>
-inline unsigned RecordSet<Record>::guess(const WindowId& id) const noexcept {
+[[gnu::always_inline]] inline unsigned RecordSet<Record>::guess(const WindowId& id) const noexcept {
     unsigned guessed = no_slot;
     with_tag(id, [&](unsigned slot) {
         guessed = slot;
