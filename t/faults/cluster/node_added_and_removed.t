@@ -3,7 +3,7 @@
 
 use RateLimit::Test;
 
-my $cluster = RateLimit::Cluster->start(replicas => 0);
+my $cluster = RateLimit::Cluster->start(replicas => 0, node_timeout => 3000);
 my @modes   = qw(check_charge lease);
 my $nginx   = RateLimit::Nginx->start(
     workers => 2,

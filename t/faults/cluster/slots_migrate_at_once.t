@@ -3,7 +3,7 @@
 
 use RateLimit::Test;
 
-my $cluster = RateLimit::Cluster->start(replicas => 0);
+my $cluster = RateLimit::Cluster->start(replicas => 0, node_timeout => 3000);
 plan skip_all => 'the server has no CLUSTER MIGRATESLOTS: name one by REDIS_SERVER' if !$cluster->knows_atomic_migration;
 my @modes = qw(check_charge charge_refund lease);
 my $nginx = RateLimit::Nginx->start(

@@ -5,7 +5,8 @@ package RateLimit::Cluster;
 #   my $cluster = RateLimit::Cluster->start(primaries => 3, replicas => 1);    # replicas of each primary; these are the defaults
 #
 # When it has started, all nodes agree on who has which slots, and all replicas follow. Options:
-#   node_timeout => 1000         # milliseconds, times TEST_SLOW
+#   node_timeout => 1000         # milliseconds, times TEST_SLOW. Where no node is to fail, take more: a busy machine that holds one up for
+#                                # so long makes the whole cluster refuse commands for a moment
 #   full_coverage => 0           # cluster-require-full-coverage
 #   redis => {...}               # options of RateLimit::Redis for each node: password, acl, args, appendonly. Names and unusual
 #                                # endpoints need none: set cluster-announce-hostname, cluster-preferred-endpoint-type and the like by CONFIG

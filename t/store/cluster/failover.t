@@ -4,7 +4,7 @@
 use RateLimit::Test;
 use RateLimit::Cluster;
 
-my $cluster = RateLimit::Cluster->start;
+my $cluster = RateLimit::Cluster->start(node_timeout => 3000);
 my @modes   = qw(check_charge charge_refund lease);
 my $nginx   = RateLimit::Nginx->start(
     workers => 2,
