@@ -86,7 +86,7 @@ version_tests := $(addprefix t/,packaging/module_loads.t modes/check_charge/chec
 # A clock or a name of the test's own comes from a preloaded library, which address sanitizing does not bear. Exceptions are seen only
 # where nginx itself is linked with the C++ library. The demo starts nginx by a script of its own.
 sanitized_rows = $(shell grep -rlE --include='*.t' '^\# Row (9|10|11|21|22|23) of' t/faults)
-plain_rows = $(filter-out $(sanitized_rows),$(wildcard t/faults/sentinel/*.t t/faults/cluster/*.t))
+plain_rows = $(filter-out $(sanitized_rows),$(wildcard $(addsuffix /*.t,$(addprefix t/faults/,sentinel cluster redirections))))
 sanitized_tests = $(filter-out t/packaging/demo.t $(nightly_tests) $(soaks) $(plain_rows),$(shell grep -rLE --include='*.t' '\b(clock|speed) *=> *[0-9$$]|LD_PRELOAD' t | sort))
 sanitize_nginx := -O1 -U_FORTIFY_SOURCE -fsanitize=address -fno-omit-frame-pointer -DNGX_DEBUG_PALLOC=1 \
     -Wl,--no-as-needed -lstdc++

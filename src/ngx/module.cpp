@@ -6,6 +6,7 @@
 #include "ngx/request/handlers.h"
 #include "ngx/store/report.h"
 #include "ngx/store/store.h"
+#include "ngx/topology/topology_memory.h"
 #include "ngx/upkeep.h"
 
 using namespace rate_limit;
@@ -104,7 +105,7 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     if (compare_modes(cf, main) != NGX_OK || reserve_zone(cf, main) != NGX_OK) {
         return NGX_ERROR;
     }
-    return finish_stores(cf, main);
+    return finish_stores(cf, main) == NGX_OK ? reserve_topologies(cf, main) : NGX_ERROR;
 }
 
 /// nginx calls this in the master process for each configuration that it takes up or only tests.

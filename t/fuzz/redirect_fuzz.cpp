@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "redis/redirect.h"
-#include "redis/slot.h"
+#include "redis/keys/slot.h"
+#include "redis/topology/redirect.h"
 #include "require.h"
 
 namespace rate_limit {

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "redis/redirect.h"
+#include "redis/keys/slot.h"
 #include "redis/reply.h"
-#include "redis/slot.h"
-#include "redis/topology_answers.h"
+#include "redis/topology/redirect.h"
+#include "redis/topology/topology_answers.h"
 #include "redis/tree_reply.h"
 #include "require.h"
 

@@ -1,4 +1,4 @@
-#include "redis/digest.h"
+#include "redis/keys/digest.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "redis/redirect.h"
+#include "redis/topology/redirect.h"
 
 #include <string>
 #include <utility>

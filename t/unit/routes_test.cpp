@@ -1,4 +1,4 @@
-#include "redis/routes.h"
+#include "redis/keys/routes.h"
 
 #include <gtest/gtest.h>
 

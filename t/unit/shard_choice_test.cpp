@@ -1,4 +1,4 @@
-#include "redis/shard_choice.h"
+#include "redis/keys/shard_choice.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "redis/slot.h"
+#include "redis/keys/slot.h"
 
 #include <string>
 #include <utility>

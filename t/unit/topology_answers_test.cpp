@@ -1,4 +1,4 @@
-#include "redis/topology_answers.h"
+#include "redis/topology/topology_answers.h"
 
 #include <algorithm>
 #include <string>

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/machine/counter_table.h"
-#include "redis/shard_choice.h"
+#include "redis/keys/shard_choice.h"
 
 namespace rate_limit {
 

@@ -1,7 +1,7 @@
 #include "ngx/charges/backlog.h"
 
 #include "ngx/base/zone.h"
-#include "redis/slot.h"
+#include "redis/keys/slot.h"
 
 namespace rate_limit {
 

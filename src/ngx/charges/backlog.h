@@ -13,7 +13,7 @@
 #include "core/machine/debt_record.h"
 #include "core/machine/window_account.h"
 #include "ngx/base/ngx.h"
-#include "redis/routes.h"
+#include "redis/keys/routes.h"
 
 namespace rate_limit {
 

@@ -4,7 +4,6 @@
 #include "ngx/base/zone.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/redis_conf.h"
-#include "ngx/conf/topology_memory.h"
 
 namespace rate_limit {
 
@@ -93,9 +92,6 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
                           "\"resolver\" to \"http\" to have them resolved again when a server moves",
                           store.name.c_str(), &store.file, store.line);
         }
-    }
-    if (keep_topologies(cf) != NGX_OK) {
-        return NGX_ERROR;
     }
     return main.stores.nelts == 0 ? NGX_OK : share_flags(cf, main);
 }

@@ -5,8 +5,8 @@
 
 #include "ngx/base/ngx.h"
 #include "ngx/conf/tls_conf.h"
-#include "redis/digest.h"
-#include "redis/routes.h"
+#include "redis/keys/digest.h"
+#include "redis/keys/routes.h"
 
 namespace rate_limit {
 

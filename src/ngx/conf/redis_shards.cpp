@@ -5,7 +5,6 @@
 
 #include "ngx/conf/address.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/topology_memory.h"
 #include "ngx/conf/value.h"
 
 namespace rate_limit {
@@ -165,7 +164,7 @@ char* finish_cluster(ngx_conf_t* cf, StoreConf& store) {
     all.in_cluster = true;
     store.routes = Routes(store.name);
     store.routes.use_slots();
-    return reserve_topology(cf, store) == NGX_OK ? NGX_CONF_OK : failed;
+    return NGX_CONF_OK;
 }
 
 char* check_sentinel_login(ngx_conf_t* cf, const StoreConf& store) {
@@ -255,9 +254,6 @@ char* finish_shards(ngx_conf_t* cf, StoreConf& store) {
             "\"rate_limit_redis %s\" has \"sentinel\", and its shards have addresses: write \"shard "
             "NAME master=MASTER\", or remove \"sentinel\"",
             name);
-    }
-    if (has_sentinels && reserve_topology(cf, store) != NGX_OK) {
-        return failed;
     }
     store.routes = Routes(store.name);
     for (const ShardConf& shard : store.shards) {

@@ -6,8 +6,8 @@
 #include "ngx/request/costs.h"
 #include "ngx/request/limiter.h"
 #include "ngx/store/store.h"
-#include "redis/digest.h"
-#include "redis/window_key.h"
+#include "redis/keys/digest.h"
+#include "redis/keys/window_key.h"
 
 namespace rate_limit {
 

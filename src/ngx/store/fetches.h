@@ -8,7 +8,7 @@
 #include "ngx/base/queue.h"
 #include "ngx/charges/demand.h"
 #include "ngx/store/answer.h"
-#include "redis/routes.h"
+#include "redis/keys/routes.h"
 
 namespace rate_limit {
 

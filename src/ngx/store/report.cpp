@@ -10,7 +10,7 @@
 #include "ngx/conf/conf.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/store/store.h"
-#include "redis/shard_choice.h"
+#include "redis/keys/shard_choice.h"
 
 namespace rate_limit {
 

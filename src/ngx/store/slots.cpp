@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "ngx/store/store.h"
-#include "redis/redirect.h"
-#include "redis/slot.h"
+#include "redis/keys/slot.h"
+#include "redis/topology/redirect.h"
 
 // The shards of a cluster: one for each number of the slot map, made when it is asked for first. Charges, and
 // tokens that are being fetched, stay with it. The first one has no nodes ever: it is where slots are that

@@ -6,7 +6,7 @@
 
 #include "ngx/topology/discovered_node.h"
 #include "redis/server_words.h"
-#include "redis/topology_answers.h"
+#include "redis/topology/topology_answers.h"
 #include "redis/tree_reply.h"
 
 namespace rate_limit {

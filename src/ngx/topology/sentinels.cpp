@@ -7,7 +7,7 @@
 #include "ngx/conf/address.h"
 #include "ngx/topology/discovered_node.h"
 #include "redis/server_words.h"
-#include "redis/topology_answers.h"
+#include "redis/topology/topology_answers.h"
 #include "redis/tree_reply.h"
 
 namespace rate_limit {

@@ -55,6 +55,7 @@ use RateLimit::Backend;
 use RateLimit::Books;
 use RateLimit::Certificates;
 use RateLimit::Cluster;
+use RateLimit::ClusterLoad;
 use RateLimit::Config;
 use RateLimit::Dns;
 use RateLimit::Document;

@@ -2,28 +2,14 @@
 # waited reaches the new primary.
 
 use RateLimit::Test;
-use RateLimit::Cluster;
 
 my $cluster = RateLimit::Cluster->start(node_timeout => 3000);
-my @modes   = qw(check_charge charge_refund lease);
-my $nginx   = RateLimit::Nginx->start(
-    workers => 2,
-    http    => $cluster->block('main', 'check_timeout 2s;'),
-    server  => 'keepalive_requests 1000000000; rate_limit_key $arg_k; rate_limit_store main; rate_limit_on_error deny; rate_limit_headers off;'
-        . join('', map { " location /$_ { rate_limit 1000000r/d name=$_ mode=$_; }" } @modes),
-);
-wait_until { $nginx->http->get('/charge_refund?k=first')->status == 200 } what => 'the map';
-my $requests = 4000;
-my $flood = RateLimit::Flood->start(
-    port => $nginx->port, uris => [map { my $mode = $_; map { "/$mode?k=$_" } 1 .. 20 } @modes], requests => $requests, connections => 8, rate => 100);
+my $load    = RateLimit::ClusterLoad->open($cluster)->begin;
 let_pass(0.5);
 $cluster->failover($_) for map { ($cluster->replicas_of("rl:lease/86400:$_"))[0] } 1, 2;
-my $counts = $flood->counts;
-is $counts->{2}, $requests, 'all requests pass' or diag explain $counts;
-$nginx->stop;
-
-my %stored = map { my $name = $_; $name => sum0 map { $cluster->used($_, "$name/86400") } 1 .. 20 } @modes;
-is sum0(values %stored), $requests, 'each is stored once' or diag explain \%stored;
-is $nginx->count_log(qr/in doubt|were dropped|refuses charges|is down/), 0, 'nothing is in doubt';
+$load->all_pass;
+my $stored = $load->stored;
+is sum0(values %$stored), 4000, 'each is stored once' or diag explain $stored;
+$load->nothing_lost;
 
 done;

@@ -1,4 +1,4 @@
-#include "ngx/conf/topology_memory.h"
+#include "ngx/topology/topology_memory.h"
 
 #include <algorithm>
 #include <new>
@@ -7,6 +7,7 @@
 
 #include "core/topology/shared_topology.h"
 #include "ngx/conf/address.h"
+#include "ngx/conf/conf.h"
 
 namespace rate_limit {
 
@@ -137,8 +138,6 @@ ngx_shm_zone_t* add_zone(ngx_conf_t* cf, std::string_view text) noexcept {
     return ngx_shared_memory_add(cf, &name, memory_size, &ngx_http_rate_limit_module);
 }
 
-}  // namespace
-
 ngx_int_t reserve_topology(ngx_conf_t* cf, StoreConf& store) {
     void* memory = ngx_palloc(cf->pool, sizeof(SharedTopology));
     ngx_shm_zone_t* zone = add_zone(cf, memory_name(store));
@@ -151,10 +150,8 @@ ngx_int_t reserve_topology(ngx_conf_t* cf, StoreConf& store) {
     return NGX_OK;
 }
 
+/// Keeps the memory of the running configuration that this one has no store for.
 ngx_int_t keep_topologies(ngx_conf_t* cf) noexcept {
-    if (ngx_process != NGX_PROCESS_SINGLE) {
-        return NGX_OK;
-    }
     ngx_int_t result = NGX_OK;
     for_running([&](const ngx_shm_zone_t& running) {
         ngx_shm_zone_t* zone = add_zone(cf, view(running.shm.name));
@@ -167,6 +164,22 @@ ngx_int_t keep_topologies(ngx_conf_t* cf) noexcept {
         }
     });
     return result;
+}
+
+}  // namespace
+
+ngx_int_t reserve_topologies(ngx_conf_t* cf, const MainConf& main) noexcept {
+    try {
+        for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
+            const bool discovers = !store->sentinels.empty() || !store->seeds.empty();
+            if (discovers && reserve_topology(cf, *store) != NGX_OK) {
+                return NGX_ERROR;
+            }
+        }
+        return ngx_process == NGX_PROCESS_SINGLE ? keep_topologies(cf) : NGX_OK;
+    } catch (...) {
+        return NGX_ERROR;  // without memory
+    }
 }
 
 }  // namespace rate_limit

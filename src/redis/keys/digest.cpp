@@ -1,9 +1,9 @@
-#include "redis/digest.h"
+#include "redis/keys/digest.h"
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
-#include "redis/window_key.h"
+#include "redis/keys/window_key.h"
 
 namespace rate_limit {
 namespace {

@@ -1,8 +1,8 @@
-#include "redis/routes.h"
+#include "redis/keys/routes.h"
 
 #include <algorithm>
 
-#include "redis/slot.h"
+#include "redis/keys/slot.h"
 
 namespace rate_limit {
 

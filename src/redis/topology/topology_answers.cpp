@@ -1,4 +1,4 @@
-#include "redis/topology_answers.h"
+#include "redis/topology/topology_answers.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,9 +8,9 @@
 #include <system_error>
 #include <utility>
 
-#include "redis/announced.h"
 #include "redis/info_value.h"
-#include "redis/slot.h"
+#include "redis/keys/slot.h"
+#include "redis/topology/announced.h"
 
 namespace rate_limit {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "redis/shard_choice.h"
+#include "redis/keys/shard_choice.h"
 
 namespace rate_limit {
 

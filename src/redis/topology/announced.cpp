@@ -1,4 +1,4 @@
-#include "redis/announced.h"
+#include "redis/topology/announced.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "redis/window_key.h"
+#include "redis/keys/window_key.h"
 
 #include "core/append.h"
 

@@ -1,8 +1,8 @@
-#include "redis/redirect.h"
+#include "redis/topology/redirect.h"
 
 #include "core/digits.h"
-#include "redis/announced.h"
-#include "redis/slot.h"
+#include "redis/keys/slot.h"
+#include "redis/topology/announced.h"
 
 namespace rate_limit {
 namespace {
