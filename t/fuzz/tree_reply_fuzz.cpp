@@ -12,7 +12,7 @@
 #include "redis/keys/slot.h"
 #include "redis/reply.h"
 #include "redis/topology/redirect.h"
-#include "redis/topology/topology_answers.h"
+#include "redis/topology/topology_replies.h"
 #include "redis/tree_reply.h"
 #include "require.h"
 
@@ -55,8 +55,8 @@ void check_endpoints(const std::vector<Endpoint>& endpoints) {
 
 void check_cluster_slots(const TreeReply& tree) {
     Topology topology;
-    std::size_t unknown = 0;
-    if (!read_cluster_slots(tree, asked, topology, &unknown)) {
+    LeftOut left_out;
+    if (!read_cluster_slots(tree, asked, topology, &left_out)) {
         require(topology.groups.empty());
         return;
     }

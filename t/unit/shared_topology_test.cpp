@@ -197,7 +197,8 @@ TEST(SharedMoves, AreToldOnceByAllProcesses) {
     EXPECT_TRUE(other.tell({1, {"b", 1}}, SharedMoves::pace - 1));
     EXPECT_TRUE(other.tell({1, {"a", 1}}, SharedMoves::pace - 1)) << "it has moved back";
     EXPECT_TRUE(one.tell({1, {"a", 1}}, 2 * SharedMoves::pace));
-    EXPECT_FALSE(one.tell({1, {std::string(254, 'a'), 1}}, 0)) << "no host is so long";
+    EXPECT_FALSE(other.tell({1, {"a", 1}}, 2 * SharedMoves::pace - 1)) << "its clock is a little behind";
+    EXPECT_FALSE(one.tell({1, {std::string(max_host + 1, 'a'), 1}}, 0)) << "no host is so long";
 }
 
 TEST(SharedMoves, AreNotToldFasterThanAnybodyFollows) {
@@ -211,7 +212,7 @@ TEST(SharedMoves, AreNotToldFasterThanAnybodyFollows) {
     }
     EXPECT_FALSE(one.tell({1000, {"a", 1}}, now + SharedMoves::pace - 1));
     EXPECT_TRUE(one.tell({1001, {"a", 1}}, now + SharedMoves::pace));
-    EXPECT_EQ(moves_of(one, seen).size(), SharedMoves::room) << "the oldest one has been missed";
+    EXPECT_EQ(moves_of(one, seen).size(), SharedMoves::room - 1) << "the next one is written over the oldest";
 }
 
 }  // namespace

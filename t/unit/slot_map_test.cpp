@@ -24,10 +24,10 @@ std::string primary_of(const SlotMap& map, std::uint16_t slot) {
     return map.group(map.owner(slot)).primary.host;
 }
 
-std::vector<SlotMap::Number> settle(SlotMap& map) {
+std::vector<SlotMap::Number> take_all(SlotMap& map) {
     std::vector<SlotMap::Number> numbers;
-    while (!map.unsettled().empty()) {
-        numbers.push_back(map.take_unsettled());
+    while (!map.changed().empty()) {
+        numbers.push_back(map.take_changed());
     }
     return numbers;
 }
@@ -37,7 +37,7 @@ TEST(SlotMap, IsNobodysAtFirst) {
     EXPECT_EQ(map.owner(0), 0);
     EXPECT_EQ(map.owner(slot_count - 1), 0);
     EXPECT_EQ(map.group(0).primary.port, 0);
-    EXPECT_TRUE(map.unsettled().empty());
+    EXPECT_TRUE(map.changed().empty());
 }
 
 TEST(SlotMap, IsAsTheTopologySays) {
@@ -46,15 +46,15 @@ TEST(SlotMap, IsAsTheTopologySays) {
     EXPECT_EQ(primary_of(map, 99), "a");
     EXPECT_EQ(primary_of(map, 100), "b");
     EXPECT_EQ(map.owner(16383), 0) << "nobody serves it";
-    EXPECT_EQ(settle(map).size(), 2U);
+    EXPECT_EQ(take_all(map).size(), 2U);
     map.take(two, no_moves);
-    EXPECT_TRUE(map.unsettled().empty()) << "the same again";
+    EXPECT_TRUE(map.changed().empty()) << "the same again";
 }
 
 TEST(SlotMap, ANumberGoesOverToTheGroupThatFollows) {
     SlotMap map;
     map.take(two, no_moves);
-    settle(map);
+    take_all(map);
     const SlotMap::Number a = map.owner(0);
     const SlotMap::Number b = map.owner(100);
     map.take({{group("new", {}, {{200, 300}}), group("x", {at("a")}, {{0, 99}}),
@@ -65,7 +65,7 @@ TEST(SlotMap, ANumberGoesOverToTheGroupThatFollows) {
     EXPECT_EQ(primary_of(map, 0), "x");
     EXPECT_EQ(primary_of(map, 200), "new");
     EXPECT_EQ(map.owner(1000), 0);
-    EXPECT_EQ(settle(map), (std::vector<SlotMap::Number>{map.owner(200), a}));
+    EXPECT_EQ(take_all(map), (std::vector<SlotMap::Number>{map.owner(200), a}));
 }
 
 TEST(SlotMap, ANumberThatIsFreeIsUsedAgain) {
@@ -73,45 +73,45 @@ TEST(SlotMap, ANumberThatIsFreeIsUsedAgain) {
     map.take(two, no_moves);
     const SlotMap::Number a = map.owner(0);
     map.take({{group("b", {at("y")}, {{0, 16383}})}}, no_moves);
-    settle(map);
+    take_all(map);
     EXPECT_EQ(map.group(a).primary.port, 0);
-    EXPECT_EQ(map.group_of(at("c")), a);
+    EXPECT_EQ(map.make_primary(at("c")), a);
     EXPECT_EQ(map.size(), 3U);
 }
 
 TEST(SlotMap, AMoveChangesOneSlot) {
     SlotMap map;
     map.take(two, no_moves);
-    settle(map);
+    take_all(map);
     map.move({7, at("b")});
     EXPECT_EQ(primary_of(map, 7), "b");
     EXPECT_EQ(primary_of(map, 8), "a");
-    EXPECT_TRUE(map.unsettled().empty()) << "both groups have the nodes that they had";
+    EXPECT_TRUE(map.changed().empty()) << "both groups have the nodes that they had";
 }
 
 TEST(SlotMap, AMoveToAReplicaReplacesItsPrimary) {
     SlotMap map;
     map.take(two, no_moves);
-    settle(map);
+    take_all(map);
     const SlotMap::Number a = map.owner(7);
     map.move({7, at("x")});
     EXPECT_EQ(map.owner(7), a);
     EXPECT_EQ(primary_of(map, 8), "x") << "the whole group";
     EXPECT_TRUE(map.group(a).replicas.empty());
-    EXPECT_EQ(settle(map), std::vector<SlotMap::Number>{a});
+    EXPECT_EQ(take_all(map), std::vector<SlotMap::Number>{a});
 }
 
 TEST(SlotMap, AMoveToAnUnknownNodeMakesAGroupUntilTheNextTopology) {
     SlotMap map;
     map.take(two, no_moves);
-    settle(map);
+    take_all(map);
     map.move({7, at("new")});
     const SlotMap::Number made = map.owner(7);
     EXPECT_EQ(primary_of(map, 7), "new");
-    EXPECT_EQ(settle(map), std::vector<SlotMap::Number>{made});
+    EXPECT_EQ(take_all(map), std::vector<SlotMap::Number>{made});
     map.take(two, no_moves);
     EXPECT_EQ(primary_of(map, 7), "a");
-    EXPECT_EQ(settle(map), std::vector<SlotMap::Number>{made}) << "its nodes are gone";
+    EXPECT_EQ(take_all(map), std::vector<SlotMap::Number>{made}) << "its nodes are gone";
 }
 
 TEST(SlotMap, ATopologyDoesNotUndoRecentMoves) {
@@ -125,6 +125,29 @@ TEST(SlotMap, ATopologyDoesNotUndoRecentMoves) {
     EXPECT_EQ(primary_of(map, 8), "new");
     EXPECT_EQ(primary_of(map, 100), "y") << "it is the primary of its group";
     EXPECT_EQ(primary_of(map, 9), "a");
+}
+
+TEST(SlotMap, AMoveToANodeThatWasReplacedIsToItsSuccessor) {
+    SlotMap map;
+    map.take(two, no_moves);
+    RecentMoves moves;
+    moves.add({7, at("b")}, 0);
+    map.move({7, at("b")});
+    take_all(map);
+    map.take({{group("a", {at("x")}, {{0, 99}}), group("y", {}, {{100, 16382}})}}, moves);
+    EXPECT_EQ(primary_of(map, 7), "y") << "b is gone, and y has taken its place";
+    EXPECT_EQ(map.size(), 3U) << "no group was made";
+}
+
+TEST(SlotMap, AMoveToAStrangerIsToNoneThatGetsItsNumber) {
+    SlotMap map;
+    map.take(two, no_moves);
+    RecentMoves moves;
+    moves.add({7, at("stranger")}, 0);
+    map.move({7, at("stranger")});
+    map.take({{two.groups[0], two.groups[1], group("c", {}, {{16383, 16383}})}}, moves);
+    EXPECT_EQ(primary_of(map, 7), "stranger");
+    EXPECT_EQ(primary_of(map, 16383), "c");
 }
 
 TEST(SlotMap, ItsGroupGoesBackToAPrimaryThatWasReplaced) {
@@ -141,14 +164,41 @@ TEST(SlotMap, ItsGroupGoesBackToAPrimaryThatWasReplaced) {
     EXPECT_EQ(map.size(), 3U) << "no group was made";
 }
 
+TEST(SlotMap, FindsPrimariesAndChangesNothing) {
+    SlotMap map;
+    map.take(two, no_moves);
+    take_all(map);
+    EXPECT_EQ(map.find(at("b")), map.owner(100));
+    EXPECT_EQ(map.find(at("y")), 0) << "a replica";
+    EXPECT_TRUE(map.names(at("y")));
+    EXPECT_FALSE(map.names(at("new")));
+    EXPECT_EQ(map.find({}), 0) << "number 0 has no nodes";
+    EXPECT_EQ(map.size(), 3U);
+    map.move({7, at("x")});
+    EXPECT_EQ(map.find(at("a")), 0);
+    EXPECT_TRUE(map.names(at("a"))) << "it was the primary";
+}
+
+TEST(SlotMap, KnowsInWhichPartsAGroupHasSlots) {
+    SlotMap map;
+    map.take({{group("a", {}, {{0, 1023}, {4096, 4096}}), group("b", {}, {{1024, 4095}})}}, no_moves);
+    EXPECT_EQ(map.parts(map.owner(0)), 0b1'0001);
+    EXPECT_EQ(map.parts(map.owner(1024)), 0b1110);
+    EXPECT_EQ(map.parts(0), 0xffff) << "what nobody serves may be anywhere";
+    map.move({16383, at("b")});
+    EXPECT_EQ(map.parts(map.owner(1024)), 0b1000'0000'0000'1110);
+    map.move({1, at("new")});
+    EXPECT_EQ(map.parts(map.owner(1)), 1);
+}
+
 TEST(SlotMap, HasRoomForSomeNodesThatNoTopologyNames) {
     SlotMap map;
     map.take(two, no_moves);
     const auto port = [](std::size_t i) { return static_cast<std::uint16_t>(i + 1); };
     for (std::size_t i = 0; i < SlotMap::most_strangers; ++i) {
-        EXPECT_NE(map.group_of({"stranger", port(i)}), 0);
+        EXPECT_NE(map.make_primary({"stranger", port(i)}), 0);
     }
-    EXPECT_EQ(map.group_of({"stranger", 1000}), 0);
+    EXPECT_EQ(map.make_primary({"stranger", 1000}), 0);
     map.move({7, {"stranger", 1000}});
     EXPECT_EQ(primary_of(map, 7), "a");
     RecentMoves moves;

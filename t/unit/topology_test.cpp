@@ -45,7 +45,7 @@ TEST(Topology, FindsAGroupByItsName) {
     EXPECT_EQ(epoch("b", 3), 2U) << "nothing stands there";
     EXPECT_EQ(epoch("c", 0), 0U);
     EXPECT_EQ(epoch("", 0), 0U);
-    EXPECT_EQ(find_group(Topology{}, "a"), nullptr);
+    EXPECT_EQ(find_group(Topology{}, "a", 0), nullptr);
 }
 
 TEST(Topology, IsEqualIfAllIsTheSame) {

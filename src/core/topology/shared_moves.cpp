@@ -4,7 +4,7 @@ namespace rate_limit {
 
 bool SharedMoves::add(const Move& move, std::uint32_t configuration, std::uint32_t now,
                       const LockUser& user) noexcept {
-    if (move.to.host.size() > most_host) {
+    if (move.to.host.size() > max_host) {
         return false;
     }
     HeldLock held;
@@ -12,7 +12,7 @@ bool SharedMoves::add(const Move& move, std::uint32_t configuration, std::uint32
     const std::uint64_t count = count_.load(std::memory_order_relaxed);
     for (std::uint64_t n = count; n-- > 0 && count - n <= room;) {
         const Entry& entry = entries_[n % room];
-        if (now - entry.at >= pace) {
+        if (static_cast<std::int32_t>(now - entry.at) >= pace) {  // below 0: by a clock that is ahead
             break;
         }
         const bool full = count - n == room;
@@ -29,7 +29,7 @@ bool SharedMoves::add(const Move& move, std::uint32_t configuration, std::uint32
     entry.configuration = configuration;
     entry.slot = move.slot;
     entry.port = move.to.port;
-    entry.size = static_cast<unsigned char>(move.to.host.copy(entry.host, most_host));
+    entry.size = static_cast<unsigned char>(move.to.host.copy(entry.host, max_host));
     count_.store(count + 1, std::memory_order_release);
     return true;
 }
@@ -38,8 +38,8 @@ bool SharedMoves::next(std::uint64_t& seen, std::uint32_t configuration, Move& m
     HeldLock held;
     held.acquire(lock_, user);
     const std::uint64_t count = count_.load(std::memory_order_relaxed);
-    if (seen > count || count - seen > room) {
-        seen = count - (count < room ? count : room);
+    if (seen > count || count - seen >= room) {
+        seen = count - (count < room ? count : room - 1);
     }
     while (seen != count) {
         const Entry& entry = entries_[seen % room];

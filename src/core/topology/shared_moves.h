@@ -20,13 +20,13 @@ public:
 
     /// Not more than `room` moves are taken in so long, in milliseconds: nodes that send commands in circles
     /// do not keep all processes busy.
-    static constexpr std::uint32_t pace = 100;
+    static constexpr std::int32_t pace = 100;
 
     /// Changes with each move.
     std::uint64_t count() const noexcept { return count_.load(std::memory_order_acquire); }
 
     /// Adds a move for the processes of this configuration. `now` in milliseconds of a clock that all
-    /// processes share, modulo 2^32. False: there are too many, or the host has more than 253 bytes, or
+    /// processes share, modulo 2^32. False: there are too many, or the host has more than max_host bytes, or
     /// another process was told the same just before.
     bool add(const Move& move, std::uint32_t configuration, std::uint32_t now, const LockUser& user) noexcept;
 
@@ -35,15 +35,13 @@ public:
     bool next(std::uint64_t& seen, std::uint32_t configuration, Move& move, const LockUser& user);
 
 private:
-    static constexpr std::size_t most_host = 253;
-
     struct Entry {
         std::uint32_t at;
         std::uint32_t configuration;
         std::uint16_t slot;
         std::uint16_t port;
         unsigned char size;
-        char host[most_host];
+        char host[max_host];
 
         std::string_view host_text() const noexcept { return {host, size}; }
     };

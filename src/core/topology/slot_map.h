@@ -33,31 +33,45 @@ public:
     /// what it was.
     void take(const Topology& topology, const RecentMoves& moves);
 
-    /// Another group serves the slot, unless there is no room for it: see group_of(). Throws std::bad_alloc:
-    /// the map is what it was.
+    /// Another group serves the slot: see make_primary(); unless there is no room for it. Throws
+    /// std::bad_alloc: the map is what it was.
     void move(const Move& move);
 
-    /// The group of this primary. If the endpoint is a replica, it has taken the place of its primary, in all
-    /// slots; and may give it back. If nobody knows it, it gets a group of its own, until the next topology
-    /// says more; 0: there are most_strangers of those. Throws std::bad_alloc: the map is what it was.
-    Number group_of(const Endpoint& primary);
+    /// The group of this primary; 0: none.
+    Number find(const Endpoint& primary) const noexcept;
 
-    /// Numbers whose nodes are not those that they had when they were settled last.
-    const std::vector<Number>& unsettled() const noexcept { return unsettled_; }
+    /// Whether it is a replica in a group, or was its primary before a move.
+    bool names(const Endpoint& node) const noexcept;
+
+    /// The group of this primary, from now on. If the endpoint is a replica, it has taken the place of its
+    /// primary, in all slots; and may give it back. If nobody knows it, it gets a group of its own, until the
+    /// next topology says more; 0: there are most_strangers of those. Throws std::bad_alloc: the map is what
+    /// it was.
+    Number make_primary(const Endpoint& primary);
+
+    /// In which parts of the slots, of 1,024 each, the group may have some: bit n for part n. Of number 0,
+    /// any.
+    std::uint16_t parts(Number number) const noexcept { return parts_[number]; }
+
+    /// Numbers whose nodes are not those that they had when their change was taken last.
+    const std::vector<Number>& changed() const noexcept { return changed_; }
 
     /// Takes the last of them: whoever uses that number learns its nodes now, or puts it back.
-    Number take_unsettled() noexcept {
-        const Number number = unsettled_.back();
-        unsettled_.pop_back();
+    Number take_changed() noexcept {
+        const Number number = changed_.back();
+        changed_.pop_back();
         return number;
     }
-    void unsettle(Number number) { unsettled_.push_back(number); }
+    void put_back(Number number) { changed_.push_back(number); }
 
 private:
+    void give(const SlotRange& slots, Number number) noexcept;
+
     std::array<Number, slot_count> owners_{};
     std::vector<Group> groups_;
     std::vector<Endpoint> formers_;  // same indexes: the primary whose place a move has given to another node
-    std::vector<Number> unsettled_;
+    std::vector<std::uint16_t> parts_;  // same indexes
+    std::vector<Number> changed_;
     std::size_t named_ = 1;  // groups of the last topology, and number 0
 };
 

@@ -10,6 +10,9 @@
 
 namespace rate_limit {
 
+/// The longest host that is taken from a server, in bytes.
+constexpr std::size_t max_host = 255;
+
 /// How many hash slots a cluster has.
 constexpr std::uint16_t slot_count = 16384;
 
@@ -65,14 +68,14 @@ struct Topology {
 };
 
 /// The group of that name, or null. `likely`: the index where it is looked for first.
-const Group* find_group(const Topology& topology, std::string_view name, std::size_t likely = 0) noexcept;
+const Group* find_group(const Topology& topology, std::string_view name, std::size_t likely) noexcept;
 
 /// Two topologies are equal if they say the same in the same order.
 bool operator==(const Topology& one, const Topology& other) noexcept;
 bool operator!=(const Topology& one, const Topology& other) noexcept;
 
 /// The bytes of a topology for shared memory. Texts are not cut. A slot range takes 4 bytes, a server its
-/// host and 3 or more: 16384 ranges and 1000 servers, whose hosts have 253 bytes, fit into 512 KB.
+/// host and 3 or more: 16384 ranges and 1000 servers, whose hosts have max_host bytes, fit into 512 KB.
 std::string encode(const Topology& topology);
 
 /// Reads what encode() has written. False for any other bytes: the topology is empty then. Not more memory is

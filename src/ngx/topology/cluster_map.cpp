@@ -6,7 +6,6 @@
 
 #include "ngx/topology/discovered_node.h"
 #include "redis/server_words.h"
-#include "redis/topology/topology_answers.h"
 #include "redis/tree_reply.h"
 
 namespace rate_limit {
@@ -23,7 +22,7 @@ void ClusterMap::ask(const Topology& known, bool doubted) noexcept {
         next_.clear();
         known_ = known;
         if (pending_) {
-            failed("a node does not answer", *node_);
+            failed("a node does not answer", asked_->node);
         }
         if (pending_ || doubted) {
             leave();
@@ -41,13 +40,13 @@ void ClusterMap::ask(const Topology& known, bool doubted) noexcept {
 
 /// Asks the node that answered last, or else the next one.
 void ClusterMap::ask_next() {
-    if (node_ == nullptr || !node_->usable()) {
+    if (asked_ == nullptr || !asked_->node.usable()) {
         leave();
         choose();
     }
     --untried_;
     pending_ = true;
-    node_->submit(*query_);
+    asked_->node.submit(asked_->query);
 }
 
 /// Takes the next of all nodes that are known; the others of the map and of the configuration follow in turn.
@@ -60,14 +59,12 @@ void ClusterMap::choose() {
     const std::size_t at = turn_++ % (named.size() + store_.seeds.size());
     const NodeConf conf =
         at < named.size() ? discovered_node(store_, named[at]) : store_.seeds[at - named.size()];
-    left_.reserve(left_.size() + 1);  // for leave(), which the node itself may call
-    leaving_.reserve(leaving_.size() + 1);
-    query_ = std::make_unique<Query>(*this);
-    node_ = std::make_unique<Node>(store_, nullptr, conf, Role::seed, static_cast<Node::Listener&>(*this));
+    left_.reserve(1);  // for leave(), which the node itself may call
+    asked_ = std::make_unique<Asked>(*this, conf);
 }
 
 void ClusterMap::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
-    if (&node != node_.get() || ended_) {
+    if (asked_ == nullptr || &node != &asked_->node || ended_) {
         return;  // it was left
     }
     pending_ = false;
@@ -107,35 +104,49 @@ bool ClusterMap::is_named(const std::string& node) const {
 
 bool ClusterMap::take(const Node& node, const Reply& reply) {
     Topology found;
-    std::size_t unknown = 0;
+    LeftOut left_out;
     if (reply.is_error() || reply.tree == nullptr ||
-        !read_cluster_slots(*reply.tree, node.endpoint(), found, &unknown)) {
+        !read_cluster_slots(*reply.tree, node.endpoint(), found, &left_out)) {
         complain(node, reply);
         return false;
     }
-    if (unknown != 0 && !std::exchange(names_told_, true)) {
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                      "rate limit: %s names %uz nodes without an address: set cluster-announce-hostname, or "
-                      "cluster-preferred-endpoint-type ip%s",
-                      subject_.c_str(), unknown,
-                      node.endpoint().host.empty()
-                          ? "; or write HOST:PORT in \"cluster\", where it has a unix socket"
-                          : "");
-    }
+    tell_left_out(node, left_out);
     if (found.groups.empty()) {
-        const char* reason = unknown == 0 ? "a node knows of no slots: is the cluster created?"
-                                          : "a node names no primary with an address";
-        failed(reason, node);
+        const bool names_none = left_out.without_host + left_out.without_port == 0;
+        failed(names_none ? "a node knows of no slots: is the cluster created?"
+                          : "a node names no primary with an address",
+               node);
         return false;
     }
     failures_ = 0;
     trouble_.ended();
     if (found != known_) {
-        tell_change(found);
-        known_ = std::move(found);
-        owner_.on_found(known_);
+        std::swap(known_, found);
+        if (owner_.on_found(known_)) {
+            tell_change(found);
+        }
     }
     return true;
+}
+
+/// The slots of such a primary have nobody, and their requests go by rate_limit_on_error: without this line
+/// nothing says so.
+void ClusterMap::tell_left_out(const Node& node, const LeftOut& left_out) {
+    if (left_out.without_host != 0 && !std::exchange(hosts_told_, true)) {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "rate limit: %s names %uz nodes without an address: set cluster-announce-hostname, or "
+                      "cluster-preferred-endpoint-type ip%s",
+                      subject_.c_str(), left_out.without_host,
+                      node.endpoint().host.empty()
+                          ? "; or write HOST:PORT in \"cluster\", where it has a unix socket"
+                          : "");
+    }
+    if (left_out.without_port != 0 && !std::exchange(ports_told_, true)) {
+        ngx_log_error(
+            NGX_LOG_ERR, ngx_cycle->log, 0, "rate limit: %s names %uz nodes without a port for %s",
+            subject_.c_str(), left_out.without_port,
+            store_.tls.on ? "TLS: set tls-port on them" : "clear text: set port on them, or \"ssl on\" here");
+    }
 }
 
 void ClusterMap::complain(const Node& node, const Reply& reply) {
@@ -157,7 +168,7 @@ void ClusterMap::failed(const char* reason, const Node& node, const std::string&
 }
 
 /// Says which primaries have changed. Slots that move between them are no news: they move by thousands.
-void ClusterMap::tell_change(const Topology& found) const {
+void ClusterMap::tell_change(const Topology& before) const {
     // Both are in the order of their primaries.
     const auto primaries_of = [](const Topology& all, const Topology& but) {
         std::vector<Group> others;
@@ -170,25 +181,24 @@ void ClusterMap::tell_change(const Topology& found) const {
         }
         return text;
     };
-    const std::string now = primaries_of(found, known_);
-    const std::string before = primaries_of(known_, found);
-    if (!known_.groups.empty() && (!now.empty() || !before.empty())) {
+    const std::string made = primaries_of(known_, before);
+    const std::string gone = primaries_of(before, known_);
+    if (!before.groups.empty() && (!made.empty() || !gone.empty())) {
         ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
                       "rate limit: %s has %uz primaries now; new: %s; primaries no more: %s",
-                      subject_.c_str(), found.groups.size(), now.empty() ? "none" : now.c_str(),
-                      before.empty() ? "none" : before.c_str());
+                      subject_.c_str(), known_.groups.size(), made.empty() ? "none" : made.c_str(),
+                      gone.empty() ? "none" : gone.c_str());
     }
 }
 
-/// The query belongs to the node until that is at its end.
 void ClusterMap::leave() noexcept {
     pending_ = false;
-    if (node_ == nullptr) {
+    if (asked_ == nullptr) {
         return;
     }
-    left_.push_back(std::move(query_));
-    leaving_.push_back(std::move(node_));
-    leaving_.back()->retire();
+    const std::size_t before = left_.size();
+    left_.keep(std::move(asked_));
+    left_.retire_from(before);
 }
 
 void ClusterMap::on_next(void* self) noexcept {
@@ -203,26 +213,17 @@ void ClusterMap::on_next(void* self) noexcept {
 void ClusterMap::hang_up() noexcept {
     next_.clear();
     leave();
-}
-
-void ClusterMap::destroy_ended() noexcept {
-    const auto ended = [](const std::unique_ptr<Node>& node) { return node->at_end(); };
-    leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), ended), leaving_.end());
-    if (leaving_.empty()) {
-        left_.clear();
-    }
+    trouble_.ended(asked_by_another);
 }
 
 void ClusterMap::shut_down() noexcept {
     ended_ = true;
     untried_ = 0;
     next_.clear();
-    if (node_ != nullptr) {
-        node_->shut_down();
+    if (asked_ != nullptr) {
+        asked_->node.shut_down();
     }
-    for (const std::unique_ptr<Node>& node : leaving_) {
-        node->shut_down();
-    }
+    left_.for_each([](Node& node) { node.shut_down(); });
 }
 
 }  // namespace rate_limit

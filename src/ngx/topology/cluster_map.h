@@ -8,6 +8,8 @@
 #include "ngx/topology/topology_source.h"
 #include "ngx/wire/node.h"
 #include "ngx/wire/outage_log.h"
+#include "ngx/wire/retired_nodes.h"
+#include "redis/topology/topology_replies.h"
 
 namespace rate_limit {
 
@@ -40,21 +42,27 @@ private:
         ClusterMap& map_;
     };
 
-    void on_usable(Node& /*node*/) noexcept override {}
-    void on_unusable(Node& /*node*/) noexcept override {}
-    void on_demoted(Node& /*node*/) noexcept override {}
-    void on_end(Node& /*node*/) noexcept override { ends_.set_to_end_of_turn(); }
+    /// A node, and what it is asked.
+    struct Asked {
+        Asked(ClusterMap& map, const NodeConf& conf)
+            : query(map), node(map.store_, nullptr, conf, Role::seed, static_cast<Node::Listener&>(map)) {}
+
+        Query query;
+        Node node;
+    };
+
+    void on_end(Node& /*node*/) noexcept override { left_.on_end(); }
 
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept;
     void failed(const char* reason, const Node& node, const std::string& words = {});
-    void tell_change(const Topology& found) const;
+    void tell_change(const Topology& before) const;
+    void tell_left_out(const Node& node, const LeftOut& left_out);
     bool take(const Node& node, const Reply& reply);
     bool is_named(const std::string& node) const;
     void complain(const Node& node, const Reply& reply);
     void choose();
     void ask_next();
     void leave() noexcept;
-    void destroy_ended() noexcept;
 
     static void on_next(void* self) noexcept;
 
@@ -63,20 +71,17 @@ private:
     const std::string subject_;
     OutageLog trouble_;
     Topology known_;
-    std::unique_ptr<Query> query_;
-    std::unique_ptr<Node> node_;                  // that is asked; null: none is
-    std::vector<std::unique_ptr<Node>> leaving_;  // retired
-    std::vector<std::unique_ptr<Query>> left_;    // queries that belong to those
+    std::unique_ptr<Asked> asked_;  // null: none is
+    RetiredNodes<Asked> left_;
     std::size_t turn_;
     std::size_t untried_ = 0;   // nodes that may still be chosen in this round
     std::size_t nodes_ = 0;     // that there were in its beginning
     bool pending_ = false;      // the query has not been answered
     std::size_t failures_ = 0;  // of nodes, since one has told the map
-    bool names_told_ = false;
+    bool hosts_told_ = false;
+    bool ports_told_ = false;
     bool ended_ = false;  // shut_down() was called
     Timer next_{this, on_next, Timer::Worker::leaves};
-    Timer ends_{this, [](void* self) noexcept { static_cast<ClusterMap*>(self)->destroy_ended(); },
-                Timer::Worker::leaves};
 };
 
 }  // namespace rate_limit

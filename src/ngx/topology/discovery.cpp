@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "ngx/conf/redis_conf.h"
 #include "ngx/topology/cluster_map.h"
@@ -42,7 +43,7 @@ Discovery::Discovery(const StoreConf& store, Owner& owner)
       owner_(owner),
       shared_(*store.topology),
       source_(source_of(store, *this)),
-      moves_seen_(shared_.moves()),  // those before may be of a configuration that named other servers
+      moves_seen_(shared_.moves()),  // those before are old: this worker begins with the map
       gate_(store.seeds.empty() ? sentinel_pace : cluster_pace) {
     shared_.set_user({process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive});
     timer_.set(1);
@@ -94,28 +95,32 @@ void Discovery::mend() noexcept {
     }
 }
 
-void Discovery::on_found(const Topology& topology) noexcept {
-    changed_ = true;
+bool Discovery::on_found(const Topology& topology) noexcept {
     try {
         switch (shared_.publish(encode(topology))) {
             case SharedTopology::Publication::done:
-                break;
+                changed_ = true;
+                too_large_ = false;
+                follow();
+                return true;
             case SharedTopology::Publication::no_turn:
                 // This worker was stopped for longer than its turn, and has just read old answers.
                 stop_asking_.set_to_end_of_turn();
-                return;
+                break;
             case SharedTopology::Publication::no_room:
-                ngx_log_error(
-                    NGX_LOG_ERR, ngx_cycle->log, 0,
-                    "rate limit: \"%s\" has too many servers for the memory that workers share: its last "
-                    "topology holds",
-                    store_.name.c_str());
+                if (!std::exchange(too_large_, true)) {
+                    ngx_log_error(
+                        NGX_LOG_ERR, ngx_cycle->log, 0,
+                        "rate limit: \"%s\" has too many servers for the memory that workers share: its "
+                        "last topology holds",
+                        store_.name.c_str());
+                }
                 break;
         }
     } catch (...) {
-        return;  // without memory: the next round finds it again
+        // without memory: the next round finds it again
     }
-    follow();
+    return false;
 }
 
 void Discovery::take_up() noexcept {

@@ -56,7 +56,7 @@ public:
     void shut_down() noexcept;
 
 private:
-    void on_found(const Topology& topology) noexcept override;
+    bool on_found(const Topology& topology) noexcept override;
     void on_nothing() noexcept override { shared_.hint(); }
 
     void tick() noexcept;
@@ -75,6 +75,7 @@ private:
     std::uint32_t hints_ = 0;  // that were seen
     bool asks_ = false;        // this worker has the turn
     bool changed_ = false;     // something was found since the last round began
+    bool too_large_ = false;   // so was what was found last
     RefreshGate gate_;
     Timer timer_{this, [](void* self) noexcept { static_cast<Discovery*>(self)->tick(); },
                  Timer::Worker::leaves};

@@ -7,7 +7,7 @@
 #include "ngx/conf/address.h"
 #include "ngx/topology/discovered_node.h"
 #include "redis/server_words.h"
-#include "redis/topology/topology_answers.h"
+#include "redis/topology/topology_replies.h"
 #include "redis/tree_reply.h"
 
 namespace rate_limit {
@@ -235,21 +235,19 @@ void Sentinels::judge(std::size_t shard, std::size_t known) {
 void Sentinels::accept(std::size_t shard, const Vote& vote) {
     Group& group = known_.groups[shard];
     const ShardConf& conf = store_.shards[shard];
-    if (group.primary != vote.primary) {
-        ngx_log_error(
-            NGX_LOG_NOTICE, ngx_cycle->log, 0,
-            "rate limit: sentinels name %s as the primary of shard \"%s\" of \"%s\", config-epoch %uL%s%s",
-            vote.primary.text().c_str(), conf.name.c_str(), store_.name.c_str(), vote.epoch,
-            group.primary.port != 0 ? "; before it was " : "",
-            group.primary.port != 0 ? group.primary.text().c_str() : "");
-    }
+    const Endpoint before = std::exchange(group.primary, vote.primary);
     group.name = conf.master;
-    group.primary = vote.primary;
     group.epoch = vote.epoch;
     group.replicas.erase(std::remove(group.replicas.begin(), group.replicas.end(), vote.primary),
                          group.replicas.end());
     masters_[shard].replicas_asked = 0;
-    owner_.on_found(known_);
+    if (owner_.on_found(known_) && before != vote.primary) {
+        ngx_log_error(
+            NGX_LOG_NOTICE, ngx_cycle->log, 0,
+            "rate limit: sentinels name %s as the primary of shard \"%s\" of \"%s\", config-epoch %uL%s%s",
+            vote.primary.text().c_str(), conf.name.c_str(), store_.name.c_str(), vote.epoch,
+            before.port != 0 ? "; before it was " : "", before.port != 0 ? before.text().c_str() : "");
+    }
 }
 
 /// Replicas whose primary is gone lose their links to it, and are still all that there is to read from.
@@ -322,13 +320,13 @@ Sentinels::Sentinel* Sentinels::find(const Node& node) noexcept {
 
 /// Leaves null in its place.
 void Sentinels::let_go(std::unique_ptr<Sentinel>& sentinel) noexcept {
-    Node& node = sentinel->node;
+    const std::size_t before = left_.size();
     try {
-        leaving_.push_back(std::move(sentinel));
-        node.retire();
+        left_.keep(std::move(sentinel));
     } catch (...) {
         sentinel.reset();  // its connection ends at once
     }
+    left_.retire_from(before);
 }
 
 void Sentinels::hang_up() noexcept {
@@ -341,19 +339,14 @@ void Sentinels::hang_up() noexcept {
     }
     asked_peers_ = 0;
     heard_ = true;
-}
-
-void Sentinels::destroy_ended() noexcept {
-    const auto ended = [](const std::unique_ptr<Sentinel>& sentinel) { return sentinel->node.at_end(); };
-    leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), ended), leaving_.end());
+    silence_.ended(asked_by_another);
 }
 
 void Sentinels::shut_down() noexcept {
-    for (const auto* sentinels : {&all_, &leaving_}) {
-        for (const std::unique_ptr<Sentinel>& sentinel : *sentinels) {
-            sentinel->node.shut_down();
-        }
+    for (const std::unique_ptr<Sentinel>& sentinel : all_) {
+        sentinel->node.shut_down();
     }
+    left_.for_each([](Node& node) { node.shut_down(); });
 }
 
 }  // namespace rate_limit

@@ -12,6 +12,7 @@
 #include "ngx/topology/topology_source.h"
 #include "ngx/wire/node.h"
 #include "ngx/wire/outage_log.h"
+#include "ngx/wire/retired_nodes.h"
 
 namespace rate_limit {
 
@@ -62,10 +63,7 @@ private:
         bool out_of_reach = false;      // for the sentinel that was asked for the replicas last
     };
 
-    void on_usable(Node& /*node*/) noexcept override {}
-    void on_unusable(Node& /*node*/) noexcept override {}
-    void on_demoted(Node& /*node*/) noexcept override {}
-    void on_end(Node& /*node*/) noexcept override { ends_.set_to_end_of_turn(); }
+    void on_end(Node& /*node*/) noexcept override { left_.on_end(); }
     void on_answer(SentinelQuery::Kind kind, std::size_t shard, Node& node,
                    const Reply* reply) noexcept override;
 
@@ -83,7 +81,6 @@ private:
     void add(const NodeConf& conf);
     void forget_gone(const std::vector<NodeConf>& named);
     void let_go(std::unique_ptr<Sentinel>& sentinel) noexcept;
-    void destroy_ended() noexcept;
 
     const StoreConf& store_;
     const std::string subject_;
@@ -91,14 +88,12 @@ private:
     Topology known_;
     std::vector<Master> masters_;  // same indexes as the shards
     std::vector<std::unique_ptr<Sentinel>> all_;
-    std::vector<std::unique_ptr<Sentinel>> leaving_;  // retired
-    std::size_t unanswered_ = 0;                      // queries of any round
-    bool heard_ = true;                               // some sentinel has answered in this round
-    std::size_t asked_peers_ = 0;                     // the round in which they were last asked for
+    RetiredNodes<Sentinel> left_;
+    std::size_t unanswered_ = 0;   // queries of any round
+    bool heard_ = true;            // some sentinel has answered in this round
+    std::size_t asked_peers_ = 0;  // the round in which they were last asked for
     std::size_t rounds_ = 0;
     OutageLog silence_;
-    Timer ends_{this, [](void* self) noexcept { static_cast<Sentinels*>(self)->destroy_ended(); },
-                Timer::Worker::leaves};
 };
 
 }  // namespace rate_limit

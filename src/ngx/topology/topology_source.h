@@ -10,8 +10,9 @@ class TopologySource {
 public:
     class Owner {
     public:
-        /// Other servers, or other parts of them, than were known.
-        virtual void on_found(const Topology& topology) noexcept = 0;
+        /// Other servers, or other parts of them, than were known. True: they are published; false: it is
+        /// not this worker's to say, or there is no room for them.
+        virtual bool on_found(const Topology& topology) noexcept = 0;
 
         /// What was asked has brought nothing: it should be asked again soon.
         virtual void on_nothing() noexcept = 0;
@@ -35,6 +36,9 @@ public:
     virtual void shut_down() noexcept = 0;
 
 protected:
+    /// How the outage of what is asked ends for a worker that does not ask any more.
+    static constexpr const char* asked_by_another = "is asked by another worker";
+
     TopologySource() = default;
 };
 

@@ -39,11 +39,23 @@ public:
     /// False: such a digest is not of this store.
     bool find(std::uint64_t digest, Route& route) const noexcept;
 
-    /// By what a route is counted, of any store: slots of one cluster together.
-    static constexpr std::uint64_t counted_as(std::uint64_t digest) noexcept { return digest & ~slot_bits; }
+    /// What is counted for slots of a cluster is counted for `part_count` parts of them, of 1,024 each: so a
+    /// primary that is away concerns few others. A bit for each.
+    using Parts = std::uint16_t;
+    static constexpr unsigned part_count = 16;
+    static constexpr Parts all_parts = 0xffff;
+
+    static constexpr unsigned part_of(Route slot) noexcept { return slot >> part_bits; }
+    static constexpr Route first_of(unsigned part) noexcept { return part << part_bits; }
+
+    /// By what a route is counted, of any store: slots of one part together.
+    static constexpr std::uint64_t counted_as(std::uint64_t digest) noexcept {
+        return digest & ~((std::uint64_t{1} << part_bits) - 1);
+    }
 
 private:
     static constexpr std::uint64_t slot_bits = 0x3fff;
+    static constexpr unsigned part_bits = 10;
 
     std::uint64_t store_;  // digest of its name
     std::uint64_t base_;   // of a cluster: the upper bits of all digests

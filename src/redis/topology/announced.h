@@ -15,9 +15,6 @@ enum class Announced : unsigned char {
     wrong,    ///< no host and port, or they do not make sense
 };
 
-/// The longest host that is taken from a server, in bytes.
-constexpr std::size_t max_host = 255;
-
 /// Reads host and port as the server `asked` announces them; where the host is empty, it is that of `asked`,
 /// which has none if it was asked on a unix socket.
 /// `to` is set if they are known, and else left as it was. IPv6 addresses come without brackets.

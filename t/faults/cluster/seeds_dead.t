@@ -24,7 +24,6 @@ is passing(), 20, 'all keys are served without any seed';
 my ($replica) = $cluster->replicas_of('rl:default/86400:1');
 $cluster->failover($replica);
 is passing(), 20, 'and after a failover';
-my ($old) = $cluster->replicas_of('rl:default/86400:1');
 $begun = monotonic();
 my $new = $cluster->primary_of('rl:default/86400:1');
 $new->kill;

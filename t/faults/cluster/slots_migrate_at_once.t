@@ -19,7 +19,7 @@ for my $key (1 .. 5) {
     my ($to) = grep { $_ != $from } $cluster->primaries;
     $cluster->migrate_at_once($from, $to, $slot);
 }
-$load->all_pass;
+$load->all_pass->stop;
 is sum0(values %{$load->stored}) - $before, 4000, 'each is stored once';
 is_deeply {map { $_ => $cluster->stored($_, 'check_charge/86400')->{reset} } 1 .. 20}, \%reset, 'windows keep their end';
 $load->nothing_lost;

@@ -39,8 +39,8 @@ my $doubt   = sum0 @doubts;
 cmp_ok $stored, '<=', $admitted, "of $admitted admitted $stored are stored";
 cmp_ok $stored, '>=', $admitted - $doubt, "the others are in doubt: $doubt";
 is $nginx->count_log(qr/were dropped|are lost/), 0, 'none is lost in another way';
-# A worker's charges of 2 ms are ten; a busy machine gathers more.
-cmp_ok $doubt / $cuts, '<', 200, sprintf '%.1f charges a cut', $doubt / $cuts;
+# A worker's charges of 2 ms are ten; a busy machine gathers more, and one that is slowed by a sanitizer.
+cmp_ok $doubt / $cuts, '<', patience(200), sprintf '%.1f charges a cut', $doubt / $cuts;
 diag sprintf '%d cuts of %d charges: %d in doubt, %d missing', $cuts, $admitted, $doubt, $admitted - $stored;
 
 done;

@@ -7,11 +7,10 @@ my ($here, $there) = (free_port(), free_port());
 my $reset = (time + 1800) . '000';
 my $moving = RateLimit::Cluster->slot_of('rl:default/3600:moving');
 my $node = RateLimit::FakeRedis->start(port => $here, handler => sub ($words, $conn) {
-    my ($command, @arguments) = @$words;
+    my $command = $words->[0];
     return cluster_slots([0, 16383, "127.0.0.1:$here"]) if $command eq 'cluster';
-    return fallback($words) if $command !~ /^(?:hmget|hincrby|evalsha|eval)$/;
+    my $slot = RateLimit::Cluster->slot_of_command($words) // return fallback($words);
     return hmget(undef, undef) if $command eq 'hmget';
-    my $slot = RateLimit::Cluster->slot_of($arguments[$command =~ /^eval/ ? 2 : 0]);
     return error("ASK $slot 127.0.0.1:$there") if $slot == $moving;
     return $command eq 'hincrby' ? integer(5) : array(integer(1), integer($reset));
 });

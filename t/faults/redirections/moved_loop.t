@@ -10,10 +10,9 @@ my $looping = RateLimit::Cluster->slot_of('loop');
 # Keys of the slot in question go from one to the other while "loops"; then the first one takes them.
 my sub handler ($me) {
     return sub ($words, $conn) {
-        my ($command, @arguments) = @$words;
+        my $command = $words->[0];
         return cluster_slots([0, 16383, "127.0.0.1:$ports[0]"]) if $command eq 'cluster';
-        return fallback($words) if $command !~ /^(?:hmget|hincrby|evalsha|eval)$/;
-        my $slot = RateLimit::Cluster->slot_of($arguments[$command =~ /^eval/ ? 2 : 0]);
+        my $slot = RateLimit::Cluster->slot_of_command($words) // return fallback($words);
         my $loops = $me || ($conn->state('loops') // '') =~ ($command eq 'hmget' ? qr/reads/ : qr/writes/);
         return error("MOVED $slot 127.0.0.1:$ports[1 - $me]") if $slot == $looping && $loops;
         return hmget(undef, undef) if $command eq 'hmget';

@@ -6,10 +6,9 @@ use RateLimit::Test;
 my @ports = (free_port(), free_port());
 my sub handler ($me) {
     return sub ($words, $conn) {
-        my ($command, @arguments) = @$words;
+        my $command = $words->[0];
         return cluster_slots([0, 16383, "127.0.0.1:$ports[0]"]) if $command eq 'cluster';
-        return fallback($words) if $command !~ /^(?:hmget|hincrby|evalsha|eval)$/;
-        my $slot = RateLimit::Cluster->slot_of($arguments[$command =~ /^eval/ ? 2 : 0]);
+        my $slot = RateLimit::Cluster->slot_of_command($words) // return fallback($words);
         return error("MOVED $slot 127.0.0.1:$ports[1 - $me]");
     };
 }

@@ -7,11 +7,10 @@ my ($here, $there, $new) = map { free_port() } 1 .. 3;
 my $reset = (time + 1800) . '000';
 my sub handler ($to) {
     return sub ($words, $conn) {
-        my ($command, @arguments) = @$words;
+        my $command = $words->[0];
         return cluster_slots([0, 16383, "127.0.0.1:$here", "127.0.0.1:$there"]) if $command eq 'cluster';
+        my $slot = RateLimit::Cluster->slot_of_command($words) // return fallback($words);
         return hmget(undef, undef) if $command eq 'hmget';
-        return fallback($words)    if $command !~ /^(?:hincrby|evalsha|eval)$/;
-        my $slot = RateLimit::Cluster->slot_of($arguments[$command =~ /^eval/ ? 2 : 0]);
         return $conn->hold('gate', error("MOVED $slot 127.0.0.1:$to")) if $conn->state('held');
         return $command eq 'hincrby' ? integer(8) : array(map { integer($_) } @$words < 10 ? (1, $reset) : (1, 1, $reset));
     };

@@ -6,7 +6,6 @@ use RateLimit::Test;
 my $set   = RateLimit::Sentinels->start(slow => 1);
 my $books = RateLimit::Books->open($set, limit => 12);
 $set->failover;
-my $begun = $books->traffic->mark;
 wait_until {
     my $mark = $books->traffic->mark;
     !grep { $_->{outcome} ne 'REJECTED' } @{$books->traffic->more(120)->since($mark)}

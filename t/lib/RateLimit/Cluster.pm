@@ -192,6 +192,13 @@ sub slot_of ($, $key) {
     return $crc % SLOTS;
 }
 
+# The slot of the first key of a command of the module; undef where it has none.
+sub slot_of_command ($class, $words) {
+    my ($command, @arguments) = @$words;
+    return if $command !~ /^(?:hmget|hincrby|evalsha|eval)$/;
+    return $class->slot_of($arguments[$command =~ /^eval/ ? 2 : 0]);
+}
+
 my (%tags, $tag);
 
 sub key_in ($self, $slot) {

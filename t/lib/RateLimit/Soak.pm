@@ -7,10 +7,12 @@ package RateLimit::Soak;
 #
 # Tested on the way: each request is answered as configured, in time; nothing is dropped; a fault loses no more of what is stored than
 # Redis may lose by it; errors end when it is healed. Tested in the end, for each mode:
-#     admitted - in doubt - lost - unlogged <= stored <= admitted + (reservations and refunds in doubt) - lost,
-# where lost is what servers have executed, each command once, and is not stored: RateLimit::Soak::Ledger says how that is known. unlogged
-# is what killed workers may have charged and not logged, or the other way round. Limits are never exceeded by more than what was lost or
-# in doubt. Memory and descriptors are flat: one nginx is left alone by all faults of workers, so that these grow old.
+#     admitted - in doubt - unlogged <= executed <= admitted + (reservations and refunds in doubt) + unlogged,
+#     executed - (the sum of what Redis may have lost by each fault) <= stored <= executed,
+# where executed is what servers have executed, each command once: RateLimit::Soak::Ledger says how that is known. unlogged is what killed
+# workers may have charged and not logged, or the other way round. So stored is bounded by admitted, from both sides. Limits are never exceeded
+# by more than what was lost or in doubt. Memory and descriptors are flat: one nginx is left alone by all faults of workers, so that these
+# grow old.
 #
 # No window closes while it runs: all are of a day. Faults come in turns of all kinds, each turn in a new order.
 
@@ -43,7 +45,7 @@ sub run ($class, $kind, %opt) {
     test_folder();    # its name is drawn, too
     srand $seed;
     $| = 1;
-    my $self = bless {kinds => {}, turn => [], limited => [], lost => {}, begun => monotonic(), minutes => $minutes}, $class;
+    my $self = bless {kinds => {}, turn => [], limited => [], may_be_lost => {}, gaps => 0, begun => monotonic(), minutes => $minutes}, $class;
     $self->{topology} = $kind->start(windows => [map { ["$_/86400", @keys] } @modes]);
     say sprintf '# soak of %s: %g minutes, SEED=%d', $self->{topology}->name, $minutes, $seed;
     $self->open;
@@ -53,6 +55,14 @@ sub run ($class, $kind, %opt) {
 }
 
 sub windows () { return map { ("$_/86400", "limited_$_/86400") } @modes }
+
+# A lease takes several tokens at a time.
+sub unit ($window) { return $window =~ /lease/ ? LEASE : 1 }
+
+# What is executed and what is stored are not asked for in one moment, and lines of MONITOR come a little later.
+sub noise ($window) { return NOISE * unit($window) }
+
+sub keys_of ($self, $window) { return $window =~ /^limited/ ? @{$self->{limited}} : @keys }
 
 sub open ($self) {
     my $topology = $self->{topology};
@@ -135,13 +145,13 @@ sub wait_recovered ($self) {
     return wait_until { $self->recovers(100) } timeout => 30, what => 'requests to meet no error any more';
 }
 
-# What was executed and is not stored, by mode: [at least, at most], for requests go on.
+# What was executed and is not stored, by window: [at least, at most], for requests go on.
 sub missing ($self) {
     my %missing;
-    for my $mode (@modes) {
-        my $before = $self->{ledger}->executed("$mode/86400");
-        my $stored = sum0($self->{topology}->stored("$mode/86400", @keys));
-        $missing{$mode} = [$before - $stored, $self->{ledger}->executed("$mode/86400") - $stored];
+    for my $window (windows()) {
+        my $before = $self->{ledger}->executed($window);
+        my $stored = sum0($self->{topology}->stored($window, $self->keys_of($window)));
+        $missing{$window} = [$before - $stored, $self->{ledger}->executed($window) - $stored];
     }
     return \%missing;
 }
@@ -211,24 +221,26 @@ sub happens ($self, $next) {
     return $result;
 }
 
-# How many charges are missing since, at least. Tests whether that may be, and the rest of what may come of a fault.
+# How many charges are missing since, at least. Tests whether that may be, and the rest of what may come of a fault. What may be missing
+# adds up, but no more of it than was: so what is lost little by little, too little to be seen here, is seen in the end.
 sub judge ($self, $name, $result, %new) {
     my ($before, $after, $opened) = ($self->{baseline}, $self->missing, sum0(map { $self->{ledger}->opened("$_/86400") } @modes));
     my $sum = 0;
-    for my $mode (@modes) {
-        my $lost = $after->{$mode}[0] - $before->{$mode}[1];
-        $sum += max(0, $lost);
-        # A lease takes several tokens at a time, and what is executed and what is stored are not asked for in one moment.
-        my $noise = NOISE * ($mode eq 'lease' ? LEASE : 1);
-        fits($after->{$mode}[1] - $before->{$mode}[0], '>=', -$noise, "$name, $mode: all that is stored was executed");
-        next if !defined $result->{lost};
-        my $most = $result->{lost} + ($result->{told} ? $new{doubt} * ($mode eq 'lease' ? LEASE : 1) : 0);
-        fits($lost, '<=', $most + $noise, "$name, $mode: no more is lost than Redis may lose");
+    for my $window (windows()) {
+        my ($least, $most) = ($after->{$window}[0] - $before->{$window}[1], $after->{$window}[1] - $before->{$window}[0]);
+        my $may = $result->{lost} + ($result->{former}{$window} // 0) + ($result->{told} ? $new{doubt} * unit($window) : 0);
+        fits($most,  '>=', -noise($window), "$name, $window: all that is stored was executed");
+        fits($least, '<=', $may + noise($window), "$name, $window: no more is lost than Redis may lose");
+        $sum += max(0, $least);
+        $self->{may_be_lost}{$window} += min($may, max(0, $most) + noise($window));
     }
     # What is in doubt is not sent again.
     fits($new{errors}, '<=', $result->{errors} + $new{doubt}, "$name: no request meets an error") if defined $result->{errors};
     fits($result->{late}, '<', patience(1), "$name: workers leave the former primary in time") if defined $result->{late};
     fits($opened, '<=', $self->{opened}, "$name: no window is opened again") if !$result->{anew};
+    my $gaps = $self->{ledger}->gaps;
+    fits($gaps, '<=', $self->{gaps}, "$name: all that servers execute is seen") if !$result->{gaps};
+    $self->{gaps} = $gaps;
     $self->{late} = max($self->{late}, $result->{late} // 0);
     @$self{qw(baseline opened)} = ($after, $opened);
     return $sum;
@@ -247,7 +259,7 @@ sub table ($self) {
         $self->sum('requests'), $self->sum('errors'), $self->{count}, join(', ', map { "$doubt->{$_} $_" } sort keys %$doubt), 1000 * $self->{longest};
     for my $mode (@modes) {
         my ($admitted, $executed) = ($self->sum('admitted', $mode), $self->{ledger}->executed("$mode/86400"));
-        printf "#   %-14s %9d admitted %9d executed %6d lost %6d over limits\n", $mode, $admitted, $executed, $self->missing->{$mode}[0], $self->over($mode);
+        printf "#   %-14s %9d admitted %9d executed %6d lost %6d over limits\n", $mode, $admitted, $executed, $self->missing->{"$mode/86400"}[0], $self->over($mode);
     }
     printf "#   workers, old: %d KB of %d, %d files; young: %d KB of %d, %d files\n", map { @$_{qw(memory all files)} } $old, $young;
     return;
@@ -290,39 +302,43 @@ sub waits ($self) {
 }
 
 sub balance ($self) {
-    my ($ledger, $topology, $doubt) = (@$self{qw(ledger topology)}, $self->doubt);
+    my $doubt     = $self->doubt;
     my $slack     = $self->{faults}->unlogged;
     my $charges   = $doubt->{charges} + $doubt->{reservations};
     my $uncertain = $doubt->{reservations} + $doubt->{refunds};
     my %more      = (check_charge => 0, charge_refund => $uncertain, lease => LEASE * $uncertain);
     my (%sum, %all);
     for my $mode (@modes) {
-        my %is = (
-            admitted => $self->sum('admitted', $mode), executed => $ledger->executed("$mode/86400"),
-            stored   => sum0($topology->stored("$mode/86400", @keys)),
-        );
-        $is{lost} = $is{executed} - $is{stored};
+        my $window = "$mode/86400";
+        my %is     = (admitted => $self->sum('admitted', $mode), $self->executed_and_stored($window));
         $all{$mode} = \%is;
         $sum{$_} += $is{$_} for keys %is;
-        my $unit = $mode eq 'lease' ? LEASE : 1;
-        cmp_ok $is{stored}, '>=', $is{admitted} - $charges - $is{lost} - $slack, "$mode: nothing is missing but what is lost or in doubt";
-        cmp_ok $is{stored}, '<=', $is{admitted} + $more{$mode} - $is{lost} + $unit * $slack, "$mode: nothing is stored twice";
-        cmp_ok $is{lost}, '>=', 0, "$mode: all that is stored was executed";
+        cmp_ok $is{executed}, '>=', $is{admitted} - $charges - $slack, "$mode: all that was admitted was executed, but for what is in doubt";
+        cmp_ok $is{executed}, '<=', $is{admitted} + $more{$mode} + unit($window) * $slack, "$mode: nothing is executed twice";
+        cmp_ok $is{stored}, '<=', $is{executed}, "$mode: all that is stored was executed";
+        cmp_ok $is{stored}, '>=', $is{executed} - $is{may_be_lost} - noise($window), "$mode: no more is lost than Redis may have lost";
         $self->limits_hold($mode, $charges, $slack);
     }
-    cmp_ok $sum{stored}, '>=', $sum{admitted} - $charges - $sum{lost} - $slack, 'all modes: nothing is missing but what is lost or in doubt';
+    cmp_ok $sum{stored}, '>=', $sum{admitted} - $charges - $slack - $sum{may_be_lost} - sum0(map { noise($_) } @modes),
+        'all modes: all that was admitted is stored, but for what is in doubt or Redis may have lost';
     $self->{all} = \%all;
     return;
 }
 
+sub executed_and_stored ($self, $window) {
+    my $executed = $self->{ledger}->executed($window);
+    my $stored   = sum0($self->{topology}->stored($window, $self->keys_of($window)));
+    return (executed => $executed, stored => $stored, lost => $executed - $stored, may_be_lost => $self->{may_be_lost}{$window} // 0);
+}
+
 # In check_charge a machine does not see what waits on the other one while there is no primary.
 sub limits_hold ($self, $mode, $doubt, $slack) {
-    my $window   = "limited_$mode/86400";
-    my $executed = $self->{ledger}->executed($window);
-    my $lost     = $executed - sum0($self->{topology}->stored($window, @{$self->{limited}}));
-    my $unit     = $mode eq 'lease' ? LEASE : 1;
-    my $unseen   = $mode eq 'check_charge' ? LIMIT * @{$self->{limited}} : 0;
-    cmp_ok $self->over($mode), '<=', $lost + $unit * ($doubt + $slack) + $unseen, "$mode: limits are exceeded by no more than what is lost or in doubt";
+    my $window = "limited_$mode/86400";
+    my %is     = $self->executed_and_stored($window);
+    my $unseen = $mode eq 'check_charge' ? LIMIT * @{$self->{limited}} : 0;
+    cmp_ok $is{stored}, '>=', $is{executed} - $is{may_be_lost} - noise($window), "$mode: no more is lost of limits than Redis may have lost";
+    cmp_ok $self->over($mode), '<=', $is{lost} + unit($window) * ($doubt + $slack) + $unseen,
+        "$mode: limits are exceeded by no more than what is lost or in doubt";
     return;
 }
 
@@ -342,12 +358,12 @@ sub flat ($self) {
 
 sub summary ($self) {
     my $doubt = $self->doubt;
-    printf "# in all: %d requests, %d errors, longest %.0f ms, %d faults, in doubt: %s; unlogged: %d at most; former primaries written to for %.2f s\n", $self->sum('requests'),
+    printf "# in all: %d requests, %d errors, longest %.0f ms, %d faults, in doubt: %s; unlogged: %d at most; former primaries written to for %.2f s; MONITOR began anew %d times\n", $self->sum('requests'),
         $self->sum('errors'), 1000 * max(map { $_->longest_ever } @{$self->{journals}}), $self->{count} // 0,
-        join(', ', map { "$doubt->{$_} $_" } sort keys %$doubt), $self->{faults}->unlogged, $self->{late};
+        join(', ', map { "$doubt->{$_} $_" } sort keys %$doubt), $self->{faults}->unlogged, $self->{late}, $self->{gaps};
     for my $mode (@modes) {
         my $is = $self->{all}{$mode};
-        printf "#   %-14s %9d admitted %9d executed %9d stored %6d lost %6d over limits\n", $mode, @$is{qw(admitted executed stored lost)}, $self->over($mode);
+        printf "#   %-14s %9d admitted %9d executed %9d stored %6d lost of %d %6d over limits\n", $mode, @$is{qw(admitted executed stored lost may_be_lost)}, $self->over($mode);
     }
     my $format = "#   %-20s %5s %8s %8s %8s %8s %9s\n";
     printf $format, 'fault', 'times', 'longest', 'errors', 'in doubt', 'lost', 'request';

@@ -5,32 +5,27 @@ package RateLimit::Soak::Cluster;
 
 use v5.36;
 
+use parent 'RateLimit::Soak::Servers';
+
 use List::Util qw(first shuffle);
 use RateLimit::Cluster;
-use RateLimit::Soak::Sentinel;
+use RateLimit::Soak::Servers qw(TURN one_of connections_to);
 use RateLimit::Wait;
 
-use constant {TURN => 20, REST => 10};
+# A replica that takes its primary's place is left alone for so many seconds.
+use constant {REST => 10};
 
 my %kinds = (
     'primary killed'     => \&primary_killed,
     'primary frozen'     => \&primary_frozen,
     'primary thaws soon' => \&primary_thaws_soon,
-    'primary stalled'    => \&primary_stalled,
     'failover'           => \&failover,
     'failover forced'    => \&failover_forced,
     'takeover'           => \&takeover,
     'slots moved'        => \&slots_moved,
     'slot in migration'  => \&slot_in_migration,
     'node added'         => \&node_added,
-    'replica killed'     => \&replica_killed,
-    'replica frozen'     => \&replica_frozen,
-    'replicas cut off'   => \&replicas_cut_off,
-    'connections closed' => \&connections_closed,
-    'scripts flushed'    => \&scripts_flushed,
 );
-
-*one_of = \&RateLimit::Soak::Sentinel::one_of;
 
 # windows: ["x/86400", KEY, KEY, ...] of each that is looked at.
 sub start ($class, %opt) { return bless {cluster => RateLimit::Cluster->start, won => {}, %opt}, $class }
@@ -39,7 +34,8 @@ sub name ($self)         { return 'Cluster' }
 sub block ($self, $more) { return $self->{cluster}->block('main', $more) }
 sub servers ($self)      { return $self->{cluster}->nodes }
 sub primaries ($self)    { return $self->{cluster}->primaries }
-sub kinds ($self)        { return sort keys %kinds }
+sub replicas ($self)     { return $self->{cluster}->replicas }
+sub faults ($self)       { return %kinds }
 
 sub stored ($self, $window, @keys) {
     my $cluster = $self->{cluster};
@@ -51,11 +47,6 @@ sub stored ($self, $window, @keys) {
         @used{@$here} = $node->used_of($window, @$here);
     }
     return @used{@keys};
-}
-
-sub fault ($self, $kind, $ledger, $recovered) {
-    @$self{qw(ledger recovered)} = ($ledger, $recovered);
-    return $kinds{$kind}->($self);
 }
 
 sub heal ($self) {
@@ -81,7 +72,7 @@ sub primary_killed ($self) {
     $old->kill;
     $self->promoted($self->{cluster}->wait_promoted($old));
     $old->restart;
-    return {lost => TURN};
+    return {lost => TURN, gaps => 1};
 }
 
 # When it goes on, it executes what lies in its sockets: that is in doubt.
@@ -99,16 +90,10 @@ sub primary_thaws_soon ($self) {
     my ($old) = $self->pair;
     $old->freeze;
     $self->promoted($self->{cluster}->wait_promoted($old));
+    my $before = $self->{ledger}->executed_by($old);
     $old->thaw;
-    return {};
-}
-
-sub primary_stalled ($self) {
-    my $primary = one_of($self->primaries);
-    $primary->freeze;
-    let_pass(0.2 + rand 0.3);
-    $primary->thaw;
-    return {lost => 0, errors => 0};
+    wait_until { $old->role eq 'slave' } timeout => 30, what => 'the former primary to follow';
+    return {lost => TURN, former => $self->taken_since($old, $before)};
 }
 
 # The primary waits until its replica has everything.
@@ -164,40 +149,9 @@ sub node_added ($self) {
     $cluster->migrate_slots($from{$_}, $node, $_) for @slots;
     let_pass(1);
     $cluster->migrate_slots($node, $from{$_}, $_) for @slots;
-    wait_until { !RateLimit::Soak::Sentinel::connections_to($node) } timeout => 20, what => 'workers to close their connections to the node';
+    wait_until { !connections_to($node) } timeout => 20, what => 'workers to close their connections to the node';
     $cluster->remove_node($node);
     $self->{ledger}->leave($node);
-    return {lost => 0, errors => 0};
-}
-
-sub replica_killed ($self) {
-    my $replica = one_of($self->{cluster}->replicas);
-    $replica->kill;
-    let_pass(rand 2);
-    $replica->restart;
-    return {lost => 0, errors => 0};
-}
-
-sub replica_frozen ($self) {
-    my $replica = one_of($self->{cluster}->replicas);
-    $replica->freeze;
-    let_pass(0.5 + rand 2);
-    $replica->thaw;
-    return {lost => 0, errors => 0};
-}
-
-sub replicas_cut_off ($self) {
-    one_of($self->primaries)->cmd('CLIENT', 'KILL', 'TYPE', 'replica');
-    return {lost => 0, errors => 0};
-}
-
-sub connections_closed ($self) {
-    RateLimit::Soak::Sentinel::close_connections(one_of($self->servers));
-    return {lost => 0};
-}
-
-sub scripts_flushed ($self) {
-    one_of($self->primaries)->cmd('SCRIPT', 'FLUSH');
     return {lost => 0, errors => 0};
 }
 

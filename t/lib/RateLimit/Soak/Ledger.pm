@@ -8,6 +8,8 @@ package RateLimit::Soak::Ledger;
 #   $ledger->follow($server);                  # from now on, over its restarts; returns when all that clients do is seen
 #   $ledger->leave($server);                   # one that is removed: its sums stay
 #   $ledger->executed('check_charge/86400');   # added, less what was given back, by all servers so far
+#   $ledger->executed_by($server);             # the same by that server alone: {WINDOW => N}
+#   $ledger->settled($server);                 # waits until all that it has executed is seen, if clients have left it; returns executed_by
 #   $ledger->opened('check_charge/86400');     # how many windows were opened
 #   $ledger->last_write($server);              # when it executed a client's write last, of the wall clock; 0: never
 #   $ledger->gaps;                             # how often a server was not followed for a while, for it closed the connection
@@ -82,6 +84,21 @@ sub sum ($self, $what) {
 }
 
 sub executed ($self, $window)   { return $self->sum($window) }
+sub executed_by ($self, $server) {
+    my $page = $self->page($self->file_of($server));
+    return {map { $_ => $page->{$_} } @{$self->{windows}}};
+}
+
+sub settled ($self, $server) {
+    my ($now, $last) = ('', '');
+    wait_until {
+        ($now, $last) = (join(' ', @{$self->executed_by($server)}{@{$self->{windows}}}), $now);
+        let_pass(0.1);
+        $now eq $last
+    } what => "all lines of MONITOR on $server->{port}";
+    return $self->executed_by($server);
+}
+
 sub opened ($self, $window)     { return $self->sum("opened $window") }
 sub last_write ($self, $server) { return $self->page($self->file_of($server))->{last} }
 sub gaps ($self)                { return $self->sum('connected') - keys %{$self->{followers}} }

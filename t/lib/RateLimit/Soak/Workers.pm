@@ -3,7 +3,7 @@ package RateLimit::Soak::Workers;
 # What can happen to an nginx while it serves.
 #
 #   my $faults = RateLimit::Soak::Workers->new($nginx, connections => 8);      # of those that load it
-#   $faults->kinds;  $faults->fault($kind);  $faults->heal;        # as those of RateLimit::Soak::Sentinel
+#   $faults->kinds;  $faults->fault($kind);  $faults->heal;        # as those of RateLimit::Soak::Servers
 #   $faults->unlogged;                         # how many requests of killed workers may be stored and not logged, or the other way round
 #   $faults->begin_reload;                     # returns at once
 

@@ -1,5 +1,5 @@
-# A failover by hand in a cluster loses nothing: commands follow MOVED, a promoted replica needs no new connection, and what
-# waited reaches the new primary.
+# Row 22 of the fault matrix. A failover by hand in a cluster loses nothing: commands follow MOVED, a promoted replica needs no new
+# connection, and what waited reaches the new primary.
 
 use RateLimit::Test;
 
@@ -7,7 +7,7 @@ my $cluster = RateLimit::Cluster->start(node_timeout => 3000);
 my $load    = RateLimit::ClusterLoad->open($cluster)->begin;
 let_pass(0.5);
 $cluster->failover($_) for map { ($cluster->replicas_of("rl:lease/86400:$_"))[0] } 1, 2;
-$load->all_pass;
+$load->all_pass->stop;
 my $stored = $load->stored;
 is sum0(values %$stored), 4000, 'each is stored once' or diag explain $stored;
 $load->nothing_lost;

@@ -10,14 +10,20 @@
 
 namespace rate_limit {
 
+/// The nodes that a map leaves out, each counted once.
+struct LeftOut {
+    std::size_t without_host = 0;  ///< whose host is not known
+    std::size_t without_port = 0;  ///< that do not listen to what `asked` was asked by: TLS, or clear text
+};
+
 /// Reads the reply of the node `asked` to CLUSTER SLOTS: a group for each primary, by its endpoint, with
 /// its slots in ascending order, successive ones in one range, and its replicas. The same servers always give
 /// the same topology, in whatever order they are named. A node whose host name or port is not known is left
-/// out, and counted in `unknown`; if it is a primary, nobody serves its slots. A node without a host has that
-/// of `asked`. A cluster without any slots is a topology without groups. False for what is no such reply, or
-/// has a slot twice: the topology is empty then.
+/// out, and counted in `left_out`; if it is a primary, nobody serves its slots. A node without a host has
+/// that of `asked`. A cluster without any slots is a topology without groups. False for what is no such
+/// reply, or has a slot twice: the topology is empty then.
 bool read_cluster_slots(const TreeReply& reply, const Endpoint& asked, Topology& topology,
-                        std::size_t* unknown = nullptr);
+                        LeftOut* left_out = nullptr);
 
 /// What a sentinel says of a primary.
 struct SentinelMaster {

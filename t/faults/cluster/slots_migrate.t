@@ -16,7 +16,7 @@ for my $mode (qw(check_charge charge_refund lease)) {
         $cluster->migrate_slots($from, $to, $slot);
     }
 }
-$load->all_pass;
+$load->all_pass->stop;
 my $stored = $load->stored;
 is sum0(values %$stored), 4000, 'each is stored once' or diag explain $stored;
 $load->nothing_lost;

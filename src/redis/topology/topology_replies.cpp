@@ -1,4 +1,4 @@
-#include "redis/topology/topology_answers.h"
+#include "redis/topology/topology_replies.h"
 
 #include <algorithm>
 #include <charconv>
@@ -78,8 +78,11 @@ public:
         return topology;
     }
 
-    /// How many nodes were left out.
-    std::size_t unknown() const noexcept { return unknown_.size(); }
+    LeftOut left_out() const noexcept {
+        const auto portless = static_cast<std::size_t>(std::count_if(
+            unknown_.begin(), unknown_.end(), [](const auto& node) { return node.second == 0; }));
+        return {unknown_.size() - portless, portless};
+    }
 
 private:
     static bool slot(Value value, std::uint16_t& slot) noexcept {
@@ -205,7 +208,7 @@ bool read_endpoints(const TreeReply& reply, bool (*wanted)(Value), std::vector<E
 }  // namespace
 
 bool read_cluster_slots(const TreeReply& reply, const Endpoint& asked, Topology& topology,
-                        std::size_t* unknown) {
+                        LeftOut* left_out) {
     topology = Topology{};
     const Value root = reply.root();
     ClusterSlots slots(asked);
@@ -214,8 +217,8 @@ bool read_cluster_slots(const TreeReply& reply, const Endpoint& asked, Topology&
         return false;
     }
     topology = slots.finish();
-    if (unknown != nullptr) {
-        *unknown = slots.unknown();
+    if (left_out != nullptr) {
+        *left_out = slots.left_out();
     }
     return true;
 }
