@@ -79,13 +79,14 @@ daily_tests = $(filter-out $(nightly_tests) $(soaks),$(shell find t -name '*.t' 
 
 # Another nginx, of a release of Debian or a source tree, and what is tested there.
 SUITE ?= trixie
+RELEASE ?= bookworm
 other := nginx-$(notdir $(abspath $(SUITE)))
 version_tests := $(addprefix t/,packaging/module_loads.t modes/check_charge/check_then_charge.t \
     $(addprefix request/,satisfy_any.t subrequests.t http2.t keepalive.t) faults/workers/reload_waiting.t)
 
 # A clock or a name of the test's own comes from a preloaded library, which address sanitizing does not bear. Exceptions are seen only
 # where nginx itself is linked with the C++ library. The demo starts nginx by a script of its own.
-sanitized_rows = $(shell grep -rlE --include='*.t' '^\# Row (9|10|11|21|22|23) of' t/faults)
+sanitized_rows = $(shell grep -rlE --include='*.t' '^\# Rows? ([0-9a-z]+, )*(9|10|11|21|22|23)(, [0-9a-z]+)* of the fault matrix' t/faults)
 plain_rows = $(filter-out $(sanitized_rows),$(wildcard $(addsuffix /*.t,$(addprefix t/faults/,sentinel cluster redirections))))
 sanitized_tests = $(filter-out t/packaging/demo.t $(nightly_tests) $(soaks) $(plain_rows),$(shell grep -rLE --include='*.t' '\b(clock|speed) *=> *[0-9$$]|LD_PRELOAD' t | sort))
 sanitize_nginx := -O1 -U_FORTIFY_SOURCE -fsanitize=address -fno-omit-frame-pointer -DNGX_DEBUG_PALLOC=1 \
@@ -104,7 +105,7 @@ V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
 .PHONY: all module deps hiredis run demo test unit prove faults soak bench bench-shards bench-hedges bench-tls bench-accuracy bench-table bench-plot versions servers sanitize valgrind fuzz fuzzers \
-    lint format-check layer-check tidy install uninstall clean distclean help FORCE
+    lint format-check layer-check tidy install uninstall deb deb-check clean distclean help FORCE
 .DELETE_ON_ERROR:
 
 all:
@@ -114,6 +115,7 @@ help:
 	@echo 'make            builds $(module), matching nginx -V of $(or $(nginx),nginx)'
 	@echo '                NGINX=binary  NGINX_SRC=source tree  BUILD=dir'
 	@echo 'make deps       installs or builds what this machine lacks; HIREDIS_SRC=source tree of hiredis: builds that'
+	@echo '                GROUPS="package prometheus ...": those of tools/deps, instead of what "make" and "make test" need'
 	@echo 'make run        a demo on PORT ($(PORT)): two shards of three redis-servers, nginx in front; STORE=local: nginx alone;'
 	@echo '                SENTINEL=1: one shard and three sentinels; CLUSTER=1: a Redis Cluster of six nodes'
 	@echo 'make test       unit tests, then real nginx and redis-server processes'
@@ -128,13 +130,15 @@ help:
 	@echo 'make bench-shards  the second part of it alone: one, four and eight shards, with few keys and with many'
 	@echo 'make bench-tls     the last part of it alone: check_charge over TLS and in clear text, and handshakes'
 	@echo 'make bench-hedges  what a slow replica gives to the other nodes; writes docs/benchmarks.md too'
-	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens'
+	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens; keys that are rejected'
 	@echo 'make bench-accuracy  how many requests over the limit two machines admit, with fresh views and without'
 	@echo 'make bench-plot    draws docs/lease.svg: how many requests reach Redis'
 	@echo 'make valgrind   some tests under valgrind'
 	@echo 'make fuzz       each parser fed with noise for SECONDS ($(SECONDS))'
 	@echo 'make lint       clang-format, clang-tidy, layers'
 	@echo 'make install, make uninstall   into and out of the modules directory of nginx (DESTDIR)'
+	@echo 'make deb        builds the Debian package for this Debian, into $(BUILD)/deb'
+	@echo 'make deb-check  as root: builds, checks, installs and removes it in a Debian of its own; RELEASE=$(RELEASE)'
 	@echo 'make clean, make distclean   without, with our own build of hiredis'
 
 module: $(module)
@@ -152,7 +156,7 @@ $(configured)/cc-opt $(configured)/modules.c: $(configured)/key ;
 
 $(BUILD)/obj/modules.o: $(configured)/modules.c $(configured)/key
 	@mkdir -p $(@D)
-	$(call quiet,CC)$(CC) -O2 -g -fPIC -Wall @$(configured)/cc-opt @$(configured)/includes -c -o $@ $<
+	$(call quiet,CC)$(CC) -O2 -g -fPIC -Wall @$(configured)/cc-opt @$(configured)/includes $(CFLAGS) -c -o $@ $<
 
 $(pure_objects): $(BUILD)/obj/%.o: src/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
@@ -178,7 +182,7 @@ $(DEPS)/hiredis/lib/libhiredis.a: $(if $(HIREDIS_SRC),FORCE)
 	@tools/hiredis $(DEPS)/hiredis
 
 deps:
-	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps $(GROUPS)
 	+@$(again) hiredis
 
 run:
@@ -301,6 +305,15 @@ install: all
 uninstall: $(configured)/key
 	@installed="$(DESTDIR)$$(cat $(configured)/modules-path)/$(NAME).so" && rm -f "$$installed" && echo "removed $$installed"
 
+deb:
+	@NGINX_SRC= tools/deps build run package
+	@tools/deb '$(BUILD)/deb' '$(DEPS)/hiredis-sources'
+
+# In a Debian of its own, whichever this is: built without a network, lintian, blhc, mandoc, and autopkgtest.
+deb-check:
+	@tools/deps package-check
+	@tools/deb-check '$(RELEASE)' '$(BUILD)/deb-check'
+
 bench:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test bench
 	+@$(recurse) module
@@ -338,9 +351,10 @@ bench-tls:
 
 bench-table:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build
-	+@$(recurse) $(BUILD)/bench/table $(BUILD)/bench/walk
+	+@$(recurse) $(BUILD)/bench/table $(BUILD)/bench/walk $(BUILD)/bench/offenders
 	$(BUILD)/bench/table
 	$(BUILD)/bench/walk
+	$(BUILD)/bench/offenders
 
 bench-accuracy:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
@@ -353,15 +367,15 @@ bench-plot:
 	@mkdir -p docs
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' OUT=docs/lease.svg bench/plot
 
-$(BUILD)/bench/table $(BUILD)/bench/walk: $(BUILD)/bench/%: bench/%.cpp $(filter src/core/%,$(sources) $(headers)) Makefile
+$(BUILD)/bench/table $(BUILD)/bench/walk $(BUILD)/bench/offenders: $(BUILD)/bench/%: bench/%.cpp $(filter src/core/%,$(sources) $(headers)) Makefile
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(CXX) -std=c++17 -O2 $(warnings) -Isrc -o $@ $(filter %.cpp,$^)
 
 clean:
-	rm -rf $(addprefix $(BUILD)/,obj unit nginx generated tidy sanitized valgrind fuzz faults bench bench.md $(other)) $(module)
+	rm -rf $(addprefix $(BUILD)/,obj unit nginx generated tidy sanitized valgrind fuzz faults bench bench.md $(other) deb deb-check) $(module)
 
 distclean: clean
-	rm -rf $(DEPS)/hiredis $(DEPS)/nginx-sanitized $(DEPS)/$(other) $(BUILD)/servers
+	rm -rf $(DEPS)/hiredis $(DEPS)/hiredis-sources $(DEPS)/nginx-sanitized $(DEPS)/$(other) $(BUILD)/servers
 	for dir in $(DEPS) $(BUILD); do if [ -d "$$dir" ]; then rmdir --ignore-fail-on-non-empty "$$dir"; fi; done
 
 -include $(objects:.o=.d) $(unit_objects:.o=.d) $(fuzz_objects:.o=.d)

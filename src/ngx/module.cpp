@@ -3,11 +3,15 @@
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/parameter.h"
+#include "ngx/conf/tallies.h"
+#include "ngx/console/console.h"
+#include "ngx/console/minutes.h"
 #include "ngx/request/handlers.h"
-#include "ngx/store/report.h"
+#include "ngx/store/counter_log.h"
 #include "ngx/store/store.h"
 #include "ngx/topology/topology_memory.h"
 #include "ngx/upkeep.h"
+#include "ngx/wire/board_entry.h"
 
 using namespace rate_limit;
 
@@ -66,6 +70,10 @@ ngx_command_t commands[] = {
              &status_bounds),
     anywhere("rate_limit_ipv6_prefix", NGX_CONF_TAKE1, set_number, offsetof(LocationConf, ipv6_prefix),
              &prefix_bounds),
+    {ngx_string("rate_limit_console"), NGX_HTTP_LOC_CONF | NGX_CONF_1MORE, set_console,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, reinterpret_cast<void*>(console_handler)},
+    {ngx_string("rate_limit_report"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS, set_report,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, reinterpret_cast<void*>(report_handler)},
     {ngx_string("rate_limit_zone"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_zone, NGX_HTTP_MAIN_CONF_OFFSET,
      0, nullptr},
     {ngx_string("rate_limit_redis"), NGX_HTTP_MAIN_CONF | NGX_CONF_BLOCK | NGX_CONF_TAKE1, set_redis_block,
@@ -115,6 +123,12 @@ ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
     }
     if (zone_of(cycle) != nullptr) {
         place_counters(*main_conf(cycle));
+        zone_of(cycle)->nodes().begin_configuration(now_millis());
+        if (make_tallies(cycle, *main_conf(cycle)) != NGX_OK) {
+            return NGX_ERROR;
+        }
+        place_minutes(*main_conf(cycle));
+        zone_of(cycle)->offenders().keep_keys(main_conf(cycle)->plain_keys);
     }
     return NGX_OK;
 }
@@ -127,11 +141,13 @@ ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
     }
     if (Zone* zone = zone_of(cycle)) {
         zone->enter_process();
+        zone->nodes().begin_worker(worker_number(), now_millis());
     }
     start_discovery(*main_conf(cycle));
     // Also without limits: where there is no master process, a reload may bring some.
     start_upkeep(cycle);
-    start_report();
+    start_counter_log();
+    start_minutes();
     return NGX_OK;
 }
 

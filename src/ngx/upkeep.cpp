@@ -43,6 +43,7 @@ struct Round {
     NoteWalk walk;
     Stage stage = Stage::running;
     ngx_msec_t known = 0;       // when this worker began to note tokens
+    ngx_msec_t called = 0;      // when this worker last said which nodes it uses
     ngx_msec_t looked_for = 0;  // when charges were last searched for, for all shards
     ngx_msec_t moved = 0;       // when the last worker last gave tokens back, or began to
     bool kept = false;          // this walk left tokens that must be tried again
@@ -107,7 +108,7 @@ void for_each_shard(const MainConf& main, Zone& zone, Fn&& fn) noexcept {
         const Routes& routes = conf->routes;
         const Route count = routes.has_slots() ? 1 : static_cast<Route>(routes.size());
         for (Route route = 0; route < count; ++route) {
-            const bool waits = zone.debt_counts().of(Routes::counted_as(routes.digest_of(route))) != 0;
+            const bool waits = count_waiting(zone.debt_counts(), routes, route, Routes::all_parts) != 0;
             Store* store = waits ? live_store(*conf) : conf->live;
             if (store != nullptr) {
                 store->follow();  // a leaving worker's last chance to learn of another primary
@@ -183,6 +184,10 @@ void forget(Zone& zone, const Noted& seen, Millis now) noexcept {
 Looked look_after(Round& round, const MainConf& main, Zone& zone, const Noted& seen, Millis now) noexcept {
     const std::optional<Place> place = find_place(main, seen.shard);
     if (seen.reset <= now && !waits(seen.kind)) {
+        Shard* const of = place ? place->get() : nullptr;
+        if (of != nullptr) {
+            of->fetches().end(seen);
+        }
         forget(zone, seen, now);
         return Looked::kept;
     }
@@ -207,11 +212,22 @@ Looked look_after(Round& round, const MainConf& main, Zone& zone, const Noted& s
                                                                            : Looked::kept;
 }
 
+/// Counts what waits, and the tokens, for those who look at the console.
+void count_seen(Zone& zone, const Seen& seen) noexcept {
+    std::int64_t tokens = 0;
+    if (!waits(seen.kind)) {
+        const auto record = zone.windows().find(seen.id);
+        tokens = record && record->reset == seen.reset ? at_hand(*record) : 0;
+    }
+    zone.debt_counts().see(Routes::counted_as(seen.shard), waits(seen.kind) ? seen.charges : 0, tokens);
+}
+
 NoteWalk::Turn walk_turn(Round& round, const MainConf& main, Zone& zone) noexcept {
     const Millis now = now_millis();
     const NoteWalk::Aim aim = round.stage == Stage::running ? NoteWalk::Aim::due : NoteWalk::Aim::all;
     const NoteWalk::Turn turn = round.walk.turn(
-        zone.debts(), aim, now, [&](const Noted& seen) { return look_after(round, main, zone, seen, now); });
+        zone.debts(), aim, now, [&](const Seen& seen) { count_seen(zone, seen); },
+        [&](const Noted& seen) { return look_after(round, main, zone, seen, now); });
     ngx_log_debug3(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0,
                    "rate limit: looked at %uz sets and %uz notes, gave back %uz", turn.sets, turn.looks,
                    turn.refunds);
@@ -225,9 +241,21 @@ bool is_time(ngx_msec_t& last, ngx_msec_t period) noexcept {
     return time;
 }
 
+/// Tells all workers which nodes this one uses.
+void call_roll(const MainConf& main) noexcept {
+    for (const StoreConf* conf : Elements<StoreConf*>(main.stores)) {
+        if (conf->live != nullptr) {
+            conf->live->call_roll();
+        }
+    }
+}
+
 /// What this worker does for all shards in one turn. Returns when to come back.
 ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
     Zone& zone = *main.zone;
+    if (is_time(round.called, interval)) {
+        call_roll(main);
+    }
     const Sending sending = send_for_all_shards(main, zone, is_time(round.looked_for, interval));
 
     const auto ticks = static_cast<std::uint32_t>(ngx_current_msec);
@@ -235,7 +263,11 @@ ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
     const auto period = static_cast<std::uint32_t>(soon ? interval_with_tokens : interval);
     const std::size_t sets = zone.debts().sets();
     if (round.walk.idle()) {
-        round.walk.begin(zone.walk().take(sets, NoteWalk::sets_a_turn, ticks, period));
+        const SharedWalk::Slice slice = zone.walk().take(sets, NoteWalk::sets_a_turn, ticks, period);
+        if (!slice.empty() && slice.next == 0) {
+            zone.debt_counts().begin_round();
+        }
+        round.walk.begin(slice);
     }
     if (!round.walk.idle() && walk_turn(round, main, zone).tokens) {
         zone.walk().note();

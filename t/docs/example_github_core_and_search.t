@@ -1,6 +1,7 @@
 # conf-examples/github-core-and-search.conf: two resources, tokens as digests, and a look at both that costs nothing.
 
 use RateLimit::Test;
+use JSON::PP;
 
 my $shards = RateLimit::Shards->start(2, replicas => 1);
 my $app    = RateLimit::Backend->start(handler => sub ($req, $conn) {
@@ -26,6 +27,8 @@ for (1 .. 3) {
     my $both = $nginx->get('/rate_limit', @token);
     is $both->header('RateLimit-Policy'), '"core";q=5000;w=3600, "search";q=30;w=60', 'both policies';
     like $both->header('RateLimit'), qr/^"core";r=4999;t=\d+, "search";r=29;t=\d+$/, 'both at their places';
+    my $report = decode_json($both->body);
+    is_deeply [map { $_->{used} } @{$report->{resources}}{qw(core search)}, $report->{rate}], [1, 1, 1], 'and in the report';
 }
 shows $nginx->get('/repos', @token, 'If-None-Match' => '"a"'), 304, {used => 1}, 'not modified, and free';
 shows $nginx->get('/search/code', 'If-None-Match' => '"a"'), 304, {used => 2}, 'a search that found nothing new is not free';

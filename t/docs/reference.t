@@ -10,15 +10,16 @@ sub words ($text, $pattern) { my %seen; return sort grep { !$seen{$_}++ } $text 
 # The section of one directive, and what it must say.
 sub documents_directive ($heading, $directive, $context) {
     my ($section) = $reference =~ /^$heading \Q$directive\E\n\n(.*?)(?=^#)/ms or return fail("$directive is documented");
-    my $right = $section =~ /^> \*\*Syntax:\*\* `\Q$directive\E .*[;}]`\\\n(?:> .*\\\n)*> \*\*Default:\*\* (?:—|`\Q$directive\E .+;`)/m;
+    my $right = $section =~ /^> \*\*Syntax:\*\* `\Q$directive\E(?: .*[;}]|;)`\\\n(?:> .*\\\n)*> \*\*Default:\*\* (?:—|`\Q$directive\E .+;`)/m;
     return ok $right && (!$context || $section =~ /^> \*\*Context:\*\* $context$/m), "$directive: syntax, default, context";
 }
 
 my ($table)  = map { /ngx_command_t commands\[\] = \{(.*?)ngx_null_command/s } sources_with(qr/ngx_command_t commands\[\] =/);
-my %contexts = ((map { $_ => 'anywhere' } $table =~ /anywhere\("(\w+)"/g), $table =~ /ngx_string\("(\w+)"\), (NGX_HTTP_MAIN_CONF)/g);
+my %contexts = ((map { $_ => 'anywhere' } $table =~ /anywhere\("(\w+)"/g), $table =~ /ngx_string\("(\w+)"\),\s+(NGX_HTTP_(?:MAIN|LOC)_CONF)/g);
 is_deeply [words($reference, qr/^### (rate_limit\w*)$/m)], [sort keys %contexts], 'the directives are those of the module';
 for my $directive (sort keys %contexts) {
-    documents_directive('###', $directive, $contexts{$directive} eq 'anywhere' ? '`http`, `server`, `location`' : '`http`');
+    my $context = {anywhere => '`http`, `server`, `location`', NGX_HTTP_MAIN_CONF => '`http`', NGX_HTTP_LOC_CONF => '`location`'}->{$contexts{$directive}};
+    documents_directive('###', $directive, $context);
 }
 
 # nginx itself says what a store takes.

@@ -54,12 +54,13 @@ struct Table {
         std::vector<Name> names{others};
         std::transform(digests.begin(), digests.end(), std::back_inserter(names),
                        [](std::uint64_t digest) { return Name(digest); });
-        master.begin_names();
+        CounterTable::Naming naming(master);
+        naming.begin();
         for (const Name name : names) {
-            master.keep(name);
+            naming.keep(name);
         }
         return static_cast<std::size_t>(
-            std::count_if(names.begin(), names.end(), [&](Name name) { return !master.add_name(name); }));
+            std::count_if(names.begin(), names.end(), [&](Name name) { return !naming.add(name); }));
     }
 
     Group group(std::uint64_t digest) { return {master, Name(digest), others}; }
@@ -360,6 +361,59 @@ TEST(CounterTable, AKilledProcessLosesNothing) {
         ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
         ASSERT_GE(table.group(4).count(0), said->load());
         ASSERT_LE(table.group(4).count(0), said->load() + round + 1) << "each dies at most once in between";
+    }
+}
+
+TEST(CounterTable, WorkersAddNamesWhileTheyRun) {
+    Table table;
+    const std::size_t room = table.master.groups() - 1;  // besides `others`
+    table.configure(digests_of(0, room - 2));
+    View worker(table.memory, 7);
+    EXPECT_FALSE(group_of(worker, digest_of(1000)).has_place());
+    for (const std::size_t name : {1000U, 1001U, 1000U}) {
+        EXPECT_TRUE(CounterTable::Naming(worker).add(Name(digest_of(name))));
+    }
+    group_of(worker, digest_of(1000)).add(1, 5);
+    EXPECT_EQ(table.group(digest_of(1000)).count(1), 5U);
+    EXPECT_FALSE(CounterTable::Naming(worker).add(Name(digest_of(1002)))) << "all names are in use";
+
+    CounterTable::Naming(worker).drop(Name(digest_of(1000)));
+    EXPECT_EQ(table.group(digest_of(1000)).count(1), 5U) << "until the place is needed";
+    EXPECT_TRUE(CounterTable::Naming(worker).add(Name(digest_of(1002))));
+    EXPECT_FALSE(table.group(digest_of(1000)).has_place());
+    EXPECT_EQ(table.group(digest_of(1002)).count(1), 0U);
+    EXPECT_TRUE(table.group(digest_of(1001)).has_place());
+}
+
+/// Real processes, killed while they bring names: no place is lost.
+TEST(CounterTable, AKilledProcessLosesNoPlace) {
+    Table table(16384, 1);
+    const std::size_t room = table.master.groups() - 1;
+    TableMemory shared(4096);
+    auto* rounds = static_cast<std::atomic<std::uint64_t>*>(shared.at());
+    table.configure({});
+    for (std::uint64_t round = 0; round < 30; ++round) {
+        const std::uint64_t before = rounds->load();
+        const pid_t pid = in_child([&] {
+            CounterTable counters(this_process());
+            if (!counters.attach(table.memory.at(), table.memory.size())) {
+                ::_exit(1);
+            }
+            for (;;) {
+                const Name name(digest_of(rounds->fetch_add(1)));
+                CounterTable::Naming naming(counters);
+                naming.add(name);
+                naming.drop(name);
+            }
+        });
+        while (rounds->load() < before + 1000 * (round % 3 + 1)) {
+            std::this_thread::yield();
+        }
+        ASSERT_EQ(::kill(pid, SIGKILL), 0);
+        ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
+        table.master.set_user(this_process());
+        ASSERT_EQ(table.configure(digests_of(1'000'000 + round * 1000, room)), 0U);
+        table.configure({});
     }
 }
 

@@ -34,6 +34,24 @@ TEST(DebtCounts, NeverGoesBelowNone) {
     EXPECT_EQ(counts.of(7), 1U);
 }
 
+TEST(DebtCounts, TellWhatTheLastWholeRoundHasSeen) {
+    DebtCounts counts;
+    counts.begin_round();
+    counts.see(1, 5, 0);
+    counts.see(1, 2, 30);
+    counts.see(2, 0, 4);
+    EXPECT_EQ(counts.seen(1).charges, 0U) << "the round is not over";
+    counts.begin_round();
+    counts.see(1, 1, 0);
+    EXPECT_EQ(counts.seen(1).charges, 7U);
+    EXPECT_EQ(counts.seen(1).tokens, 30);
+    EXPECT_EQ(counts.seen(2).tokens, 4);
+    counts.begin_round();
+    EXPECT_EQ(counts.seen(1).charges, 1U);
+    EXPECT_EQ(counts.seen(1).tokens, 0);
+    EXPECT_EQ(counts.of(1), 0U) << "windows are counted when they come and go";
+}
+
 TEST(DebtCounts, TooManyShardsShareTheLastCount) {
     DebtCounts counts;
     for (std::uint64_t shard = 1; shard <= DebtCounts::most_shards; ++shard) {

@@ -51,12 +51,14 @@ std::size_t walk_over(Notes& notes, NoteWalk::Aim aim, const std::function<Looke
     for (; !walk.idle(); ++count) {
         std::size_t looks = 0;
         std::size_t refunds = 0;
-        const NoteWalk::Turn turn = walk.turn(notes.table, aim, table_now, [&](const Noted& seen) {
-            const Looked looked = look(seen);
-            looks += looked != Looked::not_at_all ? 1 : 0;
-            refunds += looked == Looked::given_back ? 1 : 0;
-            return looked;
-        });
+        const NoteWalk::Turn turn = walk.turn(
+            notes.table, aim, table_now, [](const Seen&) {},
+            [&](const Noted& seen) {
+                const Looked looked = look(seen);
+                looks += looked != Looked::not_at_all ? 1 : 0;
+                refunds += looked == Looked::given_back ? 1 : 0;
+                return looked;
+            });
         EXPECT_EQ(turn.looks, looks);
         EXPECT_EQ(turn.refunds, refunds);
         EXPECT_GE(turn.sets, 1U) << "it would never end";
@@ -105,7 +107,10 @@ TEST(NoteWalk, SaysWhetherThereAreTokensAlsoNotDue) {
         NoteWalk walk;
         walk.begin(notes.all());
         const auto nothing = [](const Noted& /*seen*/) { return Looked::kept; };
-        return walk.turn(notes.table, NoteWalk::Aim::due, table_now, nothing).tokens;
+        return walk
+            .turn(
+                notes.table, NoteWalk::Aim::due, table_now, [](const Seen&) {}, nothing)
+            .tokens;
     };
     Notes none(0, 0, 100);
     Notes one(1, 0, 100);

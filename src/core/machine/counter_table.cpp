@@ -69,39 +69,48 @@ std::size_t CounterTable::find(Name name) const noexcept {
     return none;
 }
 
-void CounterTable::begin_names() noexcept {
-    header_->generation.fetch_add(1, std::memory_order_relaxed);
+void CounterTable::Naming::begin() noexcept {
+    table_.header_->generation.fetch_add(1, std::memory_order_relaxed);
 }
 
-void CounterTable::keep(Name name) noexcept {
-    const std::size_t place = find(name);
+void CounterTable::Naming::keep(Name name) noexcept {
+    set_generation(name, table_.header_->generation.load(std::memory_order_relaxed));
+}
+
+void CounterTable::Naming::drop(Name name) noexcept {
+    set_generation(name, 0);
+}
+
+void CounterTable::Naming::set_generation(Name name, std::uint64_t generation) noexcept {
+    const std::size_t place = table_.find(name);
     if (place != none) {
-        places_[place].generation.store(header_->generation.load(std::memory_order_relaxed),
-                                        std::memory_order_relaxed);
+        table_.places_[place].generation.store(generation, std::memory_order_relaxed);
     }
 }
 
-bool CounterTable::add_name(Name name) noexcept {
+bool CounterTable::Naming::add(Name name) noexcept {
     Place* oldest = nullptr;
-    std::uint64_t least = header_->generation.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < groups_; ++i) {
-        Place& place = places_[(name.value() + i) % groups_];
+    std::uint64_t least = table_.header_->generation.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < table_.groups_; ++i) {
+        Place& place = table_.places_[(name.value() + i) % table_.groups_];
         const std::uint64_t found = place.name.load(std::memory_order_relaxed);
         if (found == name.value()) {
+            keep(name);
             return true;
         }
         if (found == 0) {
-            take(place, name);
+            table_.take(place, name);
             return true;
         }
-        const std::uint64_t generation = place.generation.load(std::memory_order_relaxed);
+        const std::uint64_t generation =
+            found == changing ? 0 : place.generation.load(std::memory_order_relaxed);
         if (generation < least) {
             least = generation;
             oldest = &place;
         }
     }
     if (oldest != nullptr) {
-        take(*oldest, name);
+        table_.take(*oldest, name);
     }
     return oldest != nullptr;
 }

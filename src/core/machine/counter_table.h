@@ -15,10 +15,11 @@ namespace rate_limit {
 /// count is the sum over all slots, also those of processes that have died. A new process takes the slot of a
 /// dead one and goes on from what is there. Processes that find no slot free share the first.
 ///
-/// The names are those of the configuration at work. A name that is not configured any more keeps its group
-/// while there is room for new names: if it is configured again, it goes on from its old counts. When the
-/// table is full, a new name takes the group that has been out of use for longest and begins at 0. A name
-/// without a group is counted in the group of another name, which its user chooses.
+/// The names are those of the configuration at work, and those that workers add while they run. A name that
+/// is not configured any more keeps its group while there is room for new names: if it is configured again,
+/// it goes on from its old counts. When the table is full, a new name takes the group that has been out of
+/// use for longest and begins at 0. A name without a group is counted in the group of another name, which its
+/// user chooses.
 class CounterTable {
 public:
     /// Eight counters: a cache line of each slot.
@@ -40,6 +41,7 @@ public:
     };
 
     class Group;
+    class Naming;
 
     explicit CounterTable(const LockUser& user) noexcept : user_(user) {}
 
@@ -60,13 +62,6 @@ public:
     std::size_t groups() const noexcept { return groups_; }
     std::size_t slots() const noexcept { return slots_; }
 
-    /// A configuration brings its names, in one process at a time: begin_names(), then keep() for each of
-    /// them, then add_name() for each, the most important first. add_name() returns false where there is no
-    /// room.
-    void begin_names() noexcept;
-    void keep(Name name) noexcept;
-    bool add_name(Name name) noexcept;
-
     /// True once in `interval` for one process, which then logs the counts. Times are milliseconds of a clock
     /// that all processes share, modulo 2^32.
     bool take_turn(std::uint32_t now, std::uint32_t interval) noexcept;
@@ -83,6 +78,7 @@ private:
         std::uint64_t slots;
         Millis since;
         std::atomic<std::uint64_t> generation;  // how many configurations have brought names
+        OwnedLock lock;                         // of the one who brings names
         std::atomic<std::uint32_t> turn;        // when take_turn() was last true
     };
 
@@ -99,9 +95,9 @@ private:
     };
 
     /// Changes with the layout.
-    static constexpr std::uint64_t version = 0x636f756e74657231;
+    static constexpr std::uint64_t version = 0x636f756e74657232;
 
-    /// The name of a place that is being given to another name.
+    /// The name of a place that is being given to another name, by who has the lock, or had it when he died.
     static constexpr std::uint64_t changing = 1;
 
     static constexpr std::size_t none = ~std::size_t{0};
@@ -127,6 +123,31 @@ private:
     std::size_t slots_ = 0;
     std::size_t groups_ = 0;
     std::size_t slot_ = no_slot;  // this process's, claimed with its first count
+};
+
+/// Brings names: one process at a time. Others wait for this object's end.
+class CounterTable::Naming {
+public:
+    explicit Naming(CounterTable& table) noexcept : table_(table) {
+        lock_.acquire(table.header_->lock, table.user_);
+    }
+
+    /// A configuration brings its names: begin(), then keep() for each of them, then add() for each, the most
+    /// important first. What is not kept may give way.
+    void begin() noexcept;
+    void keep(Name name) noexcept;
+
+    /// Also for a worker, without the others, while a configuration is at work. False: there is no room.
+    bool add(Name name) noexcept;
+
+    /// The name is the first to give way from now on.
+    void drop(Name name) noexcept;
+
+private:
+    void set_generation(Name name, std::uint64_t generation) noexcept;
+
+    CounterTable& table_;
+    HeldLock lock_;
 };
 
 /// One group as a process uses it. The table outlives it.

@@ -9,6 +9,29 @@ void DebtCounts::remove(std::uint64_t shard) noexcept {
     }
 }
 
+void DebtCounts::begin_round() noexcept {
+    const std::uint32_t next = round_.load() + 1;
+    for (Place& place : places_) {
+        place.charges[next % 2].store(0, std::memory_order_relaxed);
+        place.tokens[next % 2].store(0, std::memory_order_relaxed);
+    }
+    round_.store(next);
+}
+
+void DebtCounts::see(std::uint64_t shard, std::uint64_t charges, std::int64_t tokens) noexcept {
+    Place& place = count_of(shard);
+    const std::size_t round = round_.load(std::memory_order_relaxed) % 2;
+    place.charges[round].fetch_add(charges, std::memory_order_relaxed);
+    place.tokens[round].fetch_add(tokens, std::memory_order_relaxed);
+}
+
+DebtCounts::Seen DebtCounts::seen(std::uint64_t shard) noexcept {
+    const Place& place = count_of(shard);
+    const std::size_t before = (round_.load(std::memory_order_relaxed) + 1) % 2;
+    return {place.charges[before].load(std::memory_order_relaxed),
+            place.tokens[before].load(std::memory_order_relaxed)};
+}
+
 /// The shard's own place, searched from where its digest points; if all are taken, the last one, which is
 /// shared.
 DebtCounts::Place& DebtCounts::count_of(std::uint64_t shard) noexcept {

@@ -13,7 +13,7 @@ namespace rate_limit {
 class DebtCounts {
 public:
     /// If there are more shards, over all configurations so far, the rest share one count.
-    static constexpr std::size_t most_shards = 127;
+    static constexpr std::size_t most_shards = 63;
 
     void add(std::uint64_t shard) noexcept { count_of(shard).windows.fetch_add(1); }
 
@@ -21,14 +21,29 @@ public:
 
     std::uint64_t of(std::uint64_t shard) noexcept { return count_of(shard).windows.load(); }
 
+    /// What a walk over the whole table finds, round after round: begin_round(), then see() for each record.
+    /// Rounds of several processes are one round. What is seen after the next round has begun counts there.
+    void begin_round() noexcept;
+    void see(std::uint64_t shard, std::uint64_t charges, std::int64_t tokens) noexcept;
+
+    /// What the last whole round has found.
+    struct Seen {
+        std::uint64_t charges = 0;  ///< charges and refunds that wait
+        std::int64_t tokens = 0;    ///< noted tokens
+    };
+    Seen seen(std::uint64_t shard) noexcept;
+
 private:
     struct Place {
         std::atomic<std::uint64_t> shard{0};  // 0: nobody's
         std::atomic<std::uint64_t> windows{0};
+        std::array<std::atomic<std::uint64_t>, 2> charges{};  // of even and of odd rounds
+        std::array<std::atomic<std::int64_t>, 2> tokens{};
     };
 
     Place& count_of(std::uint64_t shard) noexcept;
 
+    std::atomic<std::uint32_t> round_{0};
     std::array<Place, most_shards + 1> places_;
 };
 

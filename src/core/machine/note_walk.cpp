@@ -16,6 +16,10 @@ NoteWalk::Found NoteWalk::find(DebtTable& table, std::size_t set, Aim aim, Milli
         const bool tokens = !waits(waiting.kind);
         const bool ended = waiting.reset <= now;
         found.tokens = found.tokens || (tokens && !ended);
+        if (!ended) {
+            found.seen.at(found.seen_count++) = {debt_id_of(waiting.kind, id, waiting.reset), waiting.reset,
+                                                 waiting.shard, waiting.charges, waiting.kind};
+        }
         if (ended || (tokens && (aim == Aim::all || is_due(waiting, now)))) {
             found.noted.at(found.count++) = {id, waiting.reset, waiting.looked_at, waiting.shard,
                                              waiting.kind};

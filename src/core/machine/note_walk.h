@@ -18,6 +18,15 @@ struct Noted {
     DebtKind kind = DebtKind::charges;
 };
 
+/// What a walk passes: any record whose window has not ended.
+struct Seen {
+    WindowId id;  ///< the window's own
+    Millis reset = 0;
+    std::uint64_t shard = 0;
+    std::uint64_t charges = 0;
+    DebtKind kind = DebtKind::charges;
+};
+
 /// What the worker did about it.
 enum class Looked : unsigned char {
     not_at_all,  ///< nothing: its shard is away, is not configured here, or drops it itself
@@ -54,13 +63,16 @@ public:
 
     /// Calls fn(const Noted&), which returns a Looked, for what is found in the slice, and for each charge
     /// whose window has ended: without a lock, so fn may call the table. What a turn cannot do is left to the
-    /// next.
-    template <typename Fn>
-    Turn turn(DebtTable& table, Aim aim, Millis now, Fn&& fn) {
+    /// next. Before that calls see(const Seen&) for each record, also without a lock.
+    template <typename See, typename Fn>
+    Turn turn(DebtTable& table, Aim aim, Millis now, See&& see, Fn&& fn) {
         Turn turn;
         while (!idle() && turn.sets < sets_a_turn && turn.looks + Found::most <= looks_a_turn &&
                turn.refunds + Found::most <= refunds_a_turn) {
             const Found found = find(table, slice_.next++, aim, now);
+            for (std::size_t i = 0; i < found.seen_count; ++i) {
+                see(found.seen.at(i));
+            }
             ++turn.sets;
             turn.tokens = turn.tokens || found.tokens;
             for (std::size_t i = 0; i < found.count; ++i) {
@@ -78,7 +90,9 @@ private:
         static constexpr std::size_t most = DebtTable::Set::capacity;
 
         std::array<Noted, most> noted;
+        std::array<Seen, most> seen;
         std::size_t count = 0;
+        std::size_t seen_count = 0;
         bool tokens = false;
     };
 

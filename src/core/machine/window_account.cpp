@@ -229,6 +229,14 @@ bool may_stand_for_check(const WindowRecord& record, const Terms& terms, Millis 
            static_cast<std::uint32_t>(terms.now) - record.asked <= freshness;
 }
 
+bool was_told(const WindowRecord& record, Millis now) noexcept {
+    constexpr std::uint32_t second = 1000;
+    const auto at = static_cast<std::uint32_t>(now);
+    const bool answered = record.answered && at - record.asked < second;
+    const bool granted = at_hand(record) != 0 && record.unanswered == 0 && at - record.changed < second;
+    return record.confirmed && (answered || granted);
+}
+
 void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) noexcept {
     if (record.unanswered != 0 || !record.confirmed || record.reset != reset) {
         return;

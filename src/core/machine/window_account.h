@@ -97,6 +97,10 @@ Millis default_freshness(std::int64_t period) noexcept;
 /// check finds a window that was deleted and opened anew elsewhere, of which a plain increment says nothing.
 bool may_stand_for_check(const WindowRecord& record, const Terms& terms, Millis freshness) noexcept;
 
+/// Whether the primary has told this machine of the open window within the last second: it has answered a
+/// charge to it, or granted tokens that are at hand.
+bool was_told(const WindowRecord& record, Millis now) noexcept;
+
 /// True between one of 128 events of a window and the next: then a request asks about the window, whatever is
 /// known. Which these are follows no rhythm that the events of a request could miss.
 bool has_check_turn(const WindowRecord& record) noexcept;

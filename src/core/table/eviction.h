@@ -23,4 +23,17 @@ struct EvictionRank {
     }
 };
 
+/// Who is told what a process does for want of room. It may not call the table.
+class RoomListener {
+public:
+    /// A record of an open window had to go.
+    virtual void on_evicted(EvictionTier tier) noexcept = 0;
+
+    /// There was no room for a new id.
+    virtual void on_full() noexcept = 0;
+
+protected:
+    ~RoomListener() = default;
+};
+
 }  // namespace rate_limit

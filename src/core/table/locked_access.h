@@ -57,6 +57,7 @@ private:
     bool found_ = false;
     Set* set_ = nullptr;
     unsigned slot_ = Set::no_slot;  // the record's slot or, for a new id, that of the record to evict
+    EvictionTier tier_ = EvictionTier::ended;  // of that record
 };
 
 template <typename Record>
@@ -105,7 +106,11 @@ bool LockedAccess<Record>::find_or_make_room(const WindowId& id, Millis now) noe
         return true;
     }
     const auto [left, right] = memory_.sets_of(id);
-    return make_room(memory_.set(left), memory_.set(right), now);
+    const bool room = make_room(memory_.set(left), memory_.set(right), now);
+    if (!room && memory_.room_listener() != nullptr) {
+        memory_.room_listener()->on_full();
+    }
+    return room;
 }
 
 template <typename Record>
@@ -139,6 +144,7 @@ bool LockedAccess<Record>::make_room(Set& left, Set& right, Millis now) noexcept
         const EvictionRank rank = eviction_rank(set_->at(slot_), now);
         const bool enough_tries = tries >= most_tries && rank.tier != EvictionTier::never;
         if (enough_tries || !(victim.rank < rank)) {
+            tier_ = rank.tier;
             return true;
         }
         release();
@@ -184,6 +190,9 @@ void LockedAccess<Record>::keep(const Record& record) noexcept {
         const unsigned free = set_->free_slot(record.id);
         memory_.take_slot(*set_, free);
         set_->put(record, free, slot_);
+        if (tier_ != EvictionTier::ended && memory_.room_listener() != nullptr) {
+            memory_.room_listener()->on_evicted(tier_);
+        }
     }
 }
 

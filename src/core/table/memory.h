@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "core/table/eviction.h"
 #include "core/table/journals.h"
 #include "core/table/keyed_hash.h"
 #include "core/table/lock_wait.h"
@@ -57,6 +58,10 @@ public:
 
     RecordJournals<Record>& journals() noexcept { return journals_; }
 
+    /// Null: nobody is told.
+    void set_room_listener(RoomListener* listener) noexcept { room_listener_ = listener; }
+    RoomListener* room_listener() const noexcept { return room_listener_; }
+
     SlotNumber number_of(const Set& set, unsigned slot) const noexcept {
         return 1 + static_cast<SlotNumber>(&set - sets_) * Set::slots + slot;
     }
@@ -98,6 +103,7 @@ private:
     void recover(Set& set) noexcept;
     void take_over(SlotNumber number) noexcept;
 
+    RoomListener* room_listener_ = nullptr;
     LockUser user_;
     RecordJournals<Record> journals_;
     const Header* header_ = nullptr;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -203,6 +204,9 @@ public:
         return true;
     }
 
+    /// Who is told of evictions and of a lack of room, as far as this view causes them; null: nobody.
+    void set_room_listener(RoomListener* listener) noexcept { memory_.set_room_listener(listener); }
+
     /// How many records fit.
     std::size_t capacity() const noexcept { return sets() * Set::capacity; }
 
@@ -212,6 +216,18 @@ public:
     std::pair<std::size_t, std::size_t> sets_of(const WindowId& id) const noexcept {
         return memory_.sets_of(id);
     }
+
+    /// How full the table is.
+    struct Occupancy {
+        std::size_t open = 0;    ///< records of windows that have not ended
+        std::size_t closed = 0;  ///< other records
+        bool exact = true;       ///< false: an estimate
+    };
+
+    /// Looks at evenly spread sets without taking anything: nobody waits for that, and it takes 2 ms at most.
+    /// Ids spread evenly over the sets, so an estimate is good to about 1%. What changes meanwhile may be
+    /// counted either way.
+    Occupancy occupancy(Millis now) const noexcept;
 
     /// Copies of one set's records. Each was copied at one moment, but not all at the same one. No id is
     /// there twice.
@@ -253,6 +269,11 @@ private:
         }
     }
 
+    /// Of so many sets the records are counted, and of so many filled ones among them the open windows: a
+    /// cache line for each of both.
+    static constexpr std::size_t most_sizes = 6000;
+    static constexpr std::size_t most_opened = 512;
+
     RecordMemory<Record> memory_;
 };
 
@@ -267,6 +288,41 @@ std::optional<Record> RecordTable<Record>::find(const WindowId& id) noexcept {
         return std::nullopt;
     }
     return locked.record();
+}
+
+template <typename Record>
+auto RecordTable<Record>::occupancy(Millis now) const noexcept -> Occupancy {
+    const std::size_t looks = std::min(most_sizes, sets());
+    const auto for_each_filled = [&](auto&& fn) {
+        for (std::size_t i = 0; i < looks; ++i) {
+            const Set& set = memory_.set(i * sets() / looks);
+            if (!set.seems_empty()) {
+                fn(set);
+            }
+        }
+    };
+    std::size_t filled = 0;
+    std::size_t records = 0;
+    for_each_filled([&](const Set& set) {
+        ++filled;
+        records += set.size();
+    });
+    const std::size_t step = (filled + most_opened - 1) / most_opened;
+    std::size_t at = 0;
+    std::size_t looked_at = 0;
+    std::size_t open = 0;
+    for_each_filled([&](const Set& set) {
+        if (at++ % step == 0) {
+            looked_at += set.size();
+            open += set.count_open(now);
+        }
+    });
+    Occupancy found;
+    found.exact = looks == sets() && step <= 1;
+    records = looks != 0 ? records * sets() / looks : 0;
+    found.open = looked_at != 0 ? std::min(records, open * records / looked_at) : 0;
+    found.closed = records - found.open;
+    return found;
 }
 
 template <typename Record>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace rate_limit {
@@ -14,6 +15,11 @@ struct WindowId {
         return a.high == b.high && a.low == b.low;
     }
     friend bool operator!=(const WindowId& a, const WindowId& b) noexcept { return !(a == b); }
+};
+
+/// Of an id, which is a digest already: for the standard library's maps.
+struct HashOfId {
+    std::size_t operator()(const WindowId& id) const noexcept { return static_cast<std::size_t>(id.low); }
 };
 
 }  // namespace rate_limit

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +38,8 @@ public:
     /// The subject that counts for all subjects without a place in the zone.
     static Subject others() noexcept { return {"*", "*", {}}; }
 
-    /// Calls fn(CounterTable::Name) for each group that the subject needs.
+    /// Calls fn(CounterTable::Name) for each group that the subject needs: so many names.
+    static constexpr std::size_t names = groups;
     template <typename Fn>
     static void for_each_name(const Subject& subject, Fn&& fn) {
         for (std::size_t group = 0; group < groups; ++group) {
@@ -56,6 +58,12 @@ public:
 
     /// False: what is counted of this kind counts for others().
     bool has_place(Kind kind) const noexcept { return groups_[index(kind) / size].has_place(); }
+
+    /// Nothing is counted for others().
+    bool is_whole() const noexcept {
+        return std::all_of(groups_.begin(), groups_.end(),
+                           [](const auto& group) { return group.has_place(); });
+    }
 
     /// As CounterTable::Group::tell().
     bool tell(std::uint64_t digest) noexcept { return groups_[0].tell(digest); }

@@ -18,9 +18,13 @@ constexpr std::size_t most_waiting = std::size_t{64} * 1024 * 1024;
 
 void (*tokens_noted)() noexcept = nullptr;
 
-/// A sixteenth, at most most_counting bytes, is for counters. Windows get the rest.
+/// A sixteenth, at most most_counting bytes, is for what operators see: at least half of it, and
+/// least_counters bytes, for counters, and a third of what is left each for what they counted in the last
+/// hour, for the keys that are rejected most often, and for the records of nodes. Windows get the rest of the
+/// zone.
 constexpr std::size_t counting_part = 16;
 constexpr std::size_t most_counting = std::size_t{4} * 1024 * 1024;
+constexpr std::size_t least_counters = std::size_t{4} * 1024;
 
 /// The zone of the running configuration; null if it has none. A tag other than this module's means that
 /// another copy of the module made it.
@@ -64,6 +68,7 @@ ngx_int_t Zone::reserve(ngx_conf_t* cf, std::size_t size) noexcept {
     }
     zone->init = init;
     zone->data = this;
+    size_ = size;
     cycle_ = cf->cycle;
     return NGX_OK;
 }
@@ -81,11 +86,17 @@ ngx_int_t Zone::init(ngx_shm_zone_t* zone, void* previous) noexcept {
 
 ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
     for_counters_ = previous.for_counters_;
+    for_nodes_ = previous.for_nodes_;
+    for_last_hour_ = previous.for_last_hour_;
+    for_offenders_ = previous.for_offenders_;
     for_windows_ = previous.for_windows_;
     for_debts_ = previous.for_debts_;
     if (windows_.attach(for_windows_.at, for_windows_.size) &&
         debts_.attach(for_debts_.at, for_debts_.size) &&
-        counters_.attach(for_counters_.at, for_counters_.size)) {
+        counters_.attach(for_counters_.at, for_counters_.size) &&
+        nodes_.attach(for_nodes_.at, for_nodes_.size) &&
+        last_hour_.attach(for_last_hour_.at, for_last_hour_.size) &&
+        offenders_.attach(for_offenders_.at, for_offenders_.size)) {
         fixed_ = previous.fixed_;
         return NGX_OK;
     }
@@ -113,8 +124,8 @@ ngx_int_t Zone::create(ngx_shm_zone_t& zone) noexcept {
     return compare_with_running(zone);
 }
 
-/// Each part begins on a cache line; the fixed part comes out of the counters' share. False if the zone is
-/// too small.
+/// Each part begins on a cache line; the fixed part comes out of what is for charges that wait. False if the
+/// zone is too small.
 bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept {
     const char* const end = memory + size;
     const auto part = [&](std::size_t bytes) {
@@ -122,17 +133,26 @@ bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept 
         memory += span.size;
         return span;
     };
-    fixed_ = new (memory) Fixed;
-    const std::size_t fixed = part(sizeof(Fixed) + DebtTable::alignment - 1).size;
-    for_counters_ = part(std::min(size / counting_part, most_counting) - fixed);
-    for_debts_ = part(std::min(size / waiting_part, most_waiting));
-    for_windows_ = {memory, static_cast<std::size_t>(end - memory)};
     const auto* core =
         reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(cycle_->conf_ctx, ngx_core_module));
+    const auto workers = static_cast<std::size_t>(core->worker_processes);
+    fixed_ = new (memory) Fixed;
+    const std::size_t fixed = part(sizeof(Fixed) + DebtTable::alignment - 1).size;
+    const std::size_t counting = std::min(size / counting_part, most_counting);
+    const std::size_t besides = counting - std::min(counting, std::max(counting / 2, least_counters));
+    for_last_hour_ = part(besides / 3);
+    for_offenders_ = part(std::min(besides / 3, Offenders::bytes_for(workers)));
+    for_nodes_ = part(std::min(besides / 3, NodeBoard::bytes_for(NodeBoard::most_nodes)));
+    for_counters_ = part(counting - for_last_hour_.size - for_offenders_.size - for_nodes_.size);
+    for_debts_ = part(std::min(size / waiting_part, most_waiting) - fixed);
+    for_windows_ = {memory, static_cast<std::size_t>(end - memory)};
+    const Millis now = now_millis();
     return windows_.create(for_windows_.at, for_windows_.size, key) &&
+           nodes_.create(for_nodes_.at, for_nodes_.size) &&
            debts_.create(for_debts_.at, for_debts_.size, key) &&
-           counters_.create(for_counters_.at, for_counters_.size,
-                            static_cast<std::size_t>(core->worker_processes), now_millis());
+           counters_.create(for_counters_.at, for_counters_.size, workers, now) &&
+           last_hour_.create(for_last_hour_.at, for_last_hour_.size) &&
+           offenders_.create(for_offenders_.at, for_offenders_.size, workers, now);
 }
 
 /// nginx keeps the memory only for the same size and the same copy of the module.
@@ -186,6 +206,9 @@ void Zone::enter_process() noexcept {
     windows_.set_user(user);
     debts_.set_user(user);
     counters_.set_user(user);
+    nodes_.set_user(user);
+    last_hour_.set_user(user);
+    offenders_.set_user(user);
 }
 
 }  // namespace rate_limit

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <string_view>
 
 #include "core/machine/counter_table.h"
 #include "core/machine/debt_counts.h"
 #include "core/machine/debt_record.h"
+#include "core/machine/last_hour.h"
+#include "core/machine/node_board.h"
+#include "core/machine/offenders.h"
 #include "core/machine/shared_walk.h"
 #include "core/machine/used_up_windows.h"
 #include "core/machine/window_record.h"
@@ -20,7 +25,13 @@ public:
     static constexpr std::size_t default_size = std::size_t{10} * 1024 * 1024;
     static constexpr std::size_t least_size = std::size_t{128} * 1024;
 
-    Zone() noexcept : windows_(LockUser{}), debts_(LockUser{}), counters_(LockUser{}) {}
+    Zone() noexcept
+        : windows_(LockUser{}),
+          debts_(LockUser{}),
+          counters_(LockUser{}),
+          nodes_(LockUser{}),
+          last_hour_(LockUser{}),
+          offenders_(LockUser{}) {}
 
     /// Bytes of the zone that the running configuration has, of this or another copy of the module; 0: it has
     /// none.
@@ -61,8 +72,29 @@ public:
     /// Windows of Redis stores that were lately seen used up.
     UsedUpWindows& used_up() noexcept { return fixed_->used_up; }
 
+    /// Of the whole, and of its parts: for windows, for what waits, and for counters and all else.
+    std::size_t size() const noexcept { return size_; }
+    struct Part {
+        std::string_view name;
+        std::size_t bytes;
+    };
+    std::array<Part, 3> parts() const noexcept {
+        return {{{"windows", for_windows_.size},
+                 {"waiting", for_debts_.size},
+                 {"counters", size_ - for_windows_.size - for_debts_.size}}};
+    }
+
     /// What happened to all workers since the zone was made.
     CounterTable& counters() noexcept { return counters_; }
+
+    /// What workers know of the nodes that they use.
+    NodeBoard& nodes() noexcept { return nodes_; }
+
+    /// What each limit decided in each minute of the last hour.
+    LastHour& last_hour() noexcept { return last_hour_; }
+
+    /// The keys that limits reject most often.
+    Offenders& offenders() noexcept { return offenders_; }
 
 private:
     static ngx_int_t init(ngx_shm_zone_t* zone, void* previous) noexcept;
@@ -85,14 +117,21 @@ private:
     };
 
     bool last_ = false;
+    std::size_t size_ = 0;
     ngx_cycle_t* cycle_ = nullptr;  // of the configuration
     Span for_counters_;
+    Span for_nodes_;
+    Span for_last_hour_;
+    Span for_offenders_;
     Span for_windows_;
     Span for_debts_;
     Fixed* fixed_ = nullptr;
     WindowTable windows_;
     DebtTable debts_;
     CounterTable counters_;
+    NodeBoard nodes_;
+    LastHour last_hour_;
+    Offenders offenders_;
 };
 
 }  // namespace rate_limit

@@ -88,7 +88,7 @@ bool Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now,
                     closed = debt_of(waiting);
                 }
                 if (waiting.reset == 0) {
-                    zone_.debt_counts().add(counted_as());
+                    zone_.debt_counts().add(Routes::counted_as(digest));
                 }
                 waiting.reset = owed.reset;
                 waiting.cost = owed.cost;
@@ -121,7 +121,7 @@ bool Backlog::may_search() noexcept {
         turn_ = ngx_current_msec;
         looked_ = 0;
     }
-    const std::uint64_t waiting = zone_.debt_counts().of(counted_as());
+    const std::uint64_t waiting = count_there();
     if (searched_ != waiting) {
         searched_ = waiting;
         search();
@@ -144,19 +144,21 @@ bool Backlog::take_from_zone(std::string& key, Debt& owed) {
                 any = true;
             }
         });
+        std::uint64_t digest = 0;
         bool taken = false;
         if (any) {
             table.change(found, [&](DebtRecord& waiting) {
                 if (waits(waiting.kind) && is_ours(waiting.shard)) {
                     key.assign(waiting.key());
                     owed = debt_of(waiting);
+                    digest = waiting.shard;
                     waiting.reset = 0;
                     taken = true;
                 }
             });
         }
         if (taken) {
-            zone_.debt_counts().remove(counted_as());
+            zone_.debt_counts().remove(Routes::counted_as(digest));
             return true;
         }
     }
@@ -168,8 +170,9 @@ std::int64_t Backlog::cost_of(const WindowId& id) const noexcept {
     return waiting && is_ours(waiting->shard) ? waiting->cost : 0;
 }
 
-std::size_t Backlog::count() const noexcept {
-    return here_.size() + zone_.debt_counts().of(counted_as());
+/// Windows that wait in the zone.
+std::size_t Backlog::count_there() const noexcept {
+    return count_waiting(zone_.debt_counts(), routes_, route_, owner_.parts());
 }
 
 bool Backlog::is_ours(std::uint64_t digest) const noexcept {
@@ -178,6 +181,20 @@ bool Backlog::is_ours(std::uint64_t digest) const noexcept {
     }
     Route slot = 0;
     return routes_.find(digest, slot) && owner_.serves(slot);
+}
+
+std::uint64_t count_waiting(DebtCounts& counts, const Routes& routes, Route route,
+                            Routes::Parts parts) noexcept {
+    if (!routes.has_slots()) {
+        return counts.of(Routes::counted_as(routes.digest_of(route)));
+    }
+    std::uint64_t sum = 0;
+    for (unsigned part = 0; part < Routes::part_count; ++part) {
+        if ((parts >> part & 1U) != 0) {
+            sum += counts.of(Routes::counted_as(routes.digest_of(Routes::first_of(part))));
+        }
+    }
+    return sum;
 }
 
 std::uint64_t digest_of(const Routes& routes, Route route, std::string_view window_key) noexcept {

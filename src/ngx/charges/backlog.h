@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/limit/window.h"
+#include "core/machine/debt_counts.h"
 #include "core/machine/debt_record.h"
 #include "core/machine/window_account.h"
 #include "ngx/base/ngx.h"
@@ -43,6 +44,9 @@ public:
     public:
         /// Whether this primary serves the slot now.
         virtual bool serves(Route slot) const noexcept = 0;
+
+        /// In which parts of a cluster it may serve slots: bit n for part n of Routes::part_of().
+        virtual Routes::Parts parts() const noexcept = 0;
 
     protected:
         ~Owner() = default;
@@ -80,12 +84,13 @@ public:
         }
     }
 
-    /// Looks at the next `most` debts in this worker, after those of the last call, and drops those that
-    /// fn(key, Debt) has taken over: it returns true then.
+    /// Looks at the next `most` debts in this worker, after those of the last call, and forgets those that
+    /// fn(key, Debt) has taken over: it returns true then. Returns how many it looked at.
     template <typename Fn>
-    void hand_over(std::size_t most, Fn&& fn) noexcept {
+    std::size_t hand_over(std::size_t most, Fn&& fn) noexcept {
+        std::size_t looked = 0;
         auto at = ends_.upper_bound({handed_, handed_key_});
-        for (; most != 0 && at != ends_.end(); --most) {
+        for (; looked != most && at != ends_.end(); ++looked) {
             const auto next = std::next(at);
             std::tie(handed_, handed_key_) = *at;
             const auto found = here_.find(*at->second);
@@ -99,6 +104,7 @@ public:
             handed_ = 0;
             handed_key_ = nullptr;
         }
+        return looked;
     }
 
     /// The cost of all charges that wait in the zone for this window.
@@ -107,7 +113,9 @@ public:
     bool full_here() const noexcept { return here_.size() >= max_here; }
 
     std::size_t here() const noexcept { return here_.size(); }  ///< windows that wait in this worker
-    std::size_t count() const noexcept;  ///< those in the zone, too; of a cluster those of all primaries
+
+    /// Those in the zone, too; of a cluster those of other primaries in the same parts, too.
+    std::size_t count() const noexcept { return here_.size() + count_there(); }
 
 private:
     using Here = std::unordered_map<std::string, Debt>;
@@ -122,7 +130,7 @@ private:
                      std::optional<Debt>& closed) noexcept;
     bool take_from_zone(std::string& key, Debt& owed);
     bool is_ours(std::uint64_t digest) const noexcept;
-    std::uint64_t counted_as() const noexcept { return Routes::counted_as(routes_.digest_of(route_)); }
+    std::size_t count_there() const noexcept;
 
     Zone& zone_;
     const Routes& routes_;
@@ -139,6 +147,10 @@ private:
     ngx_msec_t turn_ = 0;
     bool cut_short_ = false;
 };
+
+/// How many windows wait in the zone: for the shard of this route, or in these parts of the cluster.
+std::uint64_t count_waiting(DebtCounts& counts, const Routes& routes, Route route,
+                            Routes::Parts parts) noexcept;
 
 /// How records in the zone name the route of a window; `route`: that of the shard, if the store has shards.
 std::uint64_t digest_of(const Routes& routes, Route route, std::string_view window_key) noexcept;

@@ -133,6 +133,8 @@ void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     const Fault fault = increment ? read_increment(reply, answer.used) : read_charge(reply, answer);
     if (fault != Fault::none) {
         node.blame(fault, name(), reply, Access::write);
+    } else if (!repair) {
+        owner->stored(owed);
     }
     if (owed.kind == DebtKind::charges || answer.used > 0) {
         owner->proven(

@@ -22,6 +22,9 @@ public:
         /// Whether a plain increment that leaves now arrives while a window that ends at `reset` is open.
         virtual bool reaches(Millis reset, Millis now) const noexcept = 0;
 
+        /// The primary has taken it. A repair of its key may follow.
+        virtual void stored(const Debt& owed) noexcept = 0;
+
         virtual void confirm(const Debt& owed, const Window& answer) noexcept = 0;
         virtual void stop_awaiting(const Debt& owed) noexcept = 0;
         virtual void doubt(const Debt& owed) noexcept = 0;

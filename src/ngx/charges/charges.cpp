@@ -23,12 +23,13 @@ bool has_exact_timers() noexcept {
 
 }  // namespace
 
-Charges::Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, Route route,
-                 const Backlog::Owner& owner)
+Charges::Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, ShardCounters& counters,
+                 Route route, const Backlog::Owner& owner)
     : store_(store),
       subject_(name_of(store, shard)),
       in_cluster_(shard.in_cluster),
       nodes_(nodes),
+      counters_(counters),
       waiting_(*store.zone, store.routes, route, owner),
       pause_(has_exact_timers() ? pause : 0),
       lost_(subject_, Counters<Loss>(store.zone->counters(), {store.name, shard.name, {}})),
@@ -44,6 +45,11 @@ void Charges::stop_awaiting(const Debt& owed) noexcept {
     });
 }
 
+void Charges::stored(const Debt& owed) noexcept {
+    counters_.writes.add(owed.kind == DebtKind::refunds ? Write::refunds_stored : Write::charges_stored,
+                         owed.charges);
+}
+
 void Charges::confirm(const Debt& owed, const Window& answer) noexcept {
     const Millis now = now_millis();
     if (owed.kind == DebtKind::refunds) {
@@ -51,9 +57,13 @@ void Charges::confirm(const Debt& owed, const Window& answer) noexcept {
             owed.id, [&](WindowRecord& record) { confirm_refund(record, owed.reset, answer); });
         return;
     }
+    std::int64_t lost = 0;
     store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
+        lost = at_hand(record);
         rate_limit::confirm(record, owed.receipt, owed.charges, owed.period, now, answer);
+        lost -= at_hand(record);
     });
+    counters_.add(TokenEvent::lost, lost);
 }
 
 void Charges::charge(const Charge& charge) noexcept {
@@ -387,6 +397,8 @@ void Charges::drop(const Debt& owed, Loss loss, const char* why) noexcept {
     if (owed.kind == DebtKind::refunds && owed.reset <= now_millis()) {
         return;  // nobody wants anything back of a window that has ended
     }
+    counters_.writes.add(owed.kind == DebtKind::refunds ? Write::refunds_dropped : Write::charges_dropped,
+                         owed.charges);
     lost_.add(loss, owed.charges, why);
 }
 

@@ -13,6 +13,7 @@
 #include "ngx/charges/charge_command.h"
 #include "ngx/charges/losses.h"
 #include "ngx/charges/nodes.h"
+#include "ngx/charges/shard_counters.h"
 #include "ngx/wire/outage_log.h"
 
 namespace rate_limit {
@@ -69,9 +70,9 @@ public:
     /// How many charges whose windows have closed are dropped in one turn of the event loop.
     static constexpr std::size_t max_closed = 1000;
 
-    /// `route` and `owner` as Backlog has them.
-    Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, Route route,
-            const Backlog::Owner& owner);
+    /// `route` and `owner` as Backlog has them; `counters` are the shard's.
+    Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, ShardCounters& counters,
+            Route route, const Backlog::Owner& owner);
     Charges(const Charges&) = delete;
     Charges& operator=(const Charges&) = delete;
 
@@ -84,6 +85,8 @@ public:
     void refund_uncounted(std::string_view key, const Demand& demand, std::int64_t cost,
                           Millis reset) noexcept;
 
+    void stored(const Debt& owed) noexcept override;
+
     /// No answer to these charges is awaited any more: the record stops counting them as unanswered.
     void stop_awaiting(const Debt& owed) noexcept override;
 
@@ -91,6 +94,9 @@ public:
     void doubt(const Debt& owed) noexcept override;
 
     void doubt_former(const Debt& owed) noexcept override;
+
+    /// The primary has granted something to a reservation, or to a fetch.
+    void reserved() noexcept { counters_.writes.add(Write::reservations_stored); }
 
     /// The same for one reservation: clients may have been charged for nothing.
     void doubt_reservation() noexcept;
@@ -171,11 +177,16 @@ public:
     std::size_t waiting() const noexcept { return waiting_.count(); }  ///< windows, of all workers
     std::size_t here() const noexcept { return waiting_.here(); }  ///< those for which the zone has no room
 
-    /// There may never be a primary here again: what waits in this worker, a part of it, goes to the Charges
-    /// that owner_of(key) returns, unless these are its own. To be called now and then.
+    /// There may never be a primary here again: of what waits in this worker the next `most` go to the
+    /// Charges that owner_of(key) returns, unless these are its own; those whose window has closed are
+    /// dropped. To be called now and then. Returns how many it looked at.
     template <typename Fn>
-    void hand_over(Fn&& owner_of) noexcept {
-        waiting_.hand_over(max_closed, [&](const std::string& key, const Debt& owed) {
+    std::size_t hand_over(std::size_t most, Fn&& owner_of) noexcept {
+        return waiting_.hand_over(most, [&](const std::string& key, const Debt& owed) {
+            if (owed.reset <= now_millis()) {
+                drop(owed, Loss::closed);
+                return true;
+            }
             Charges& owner = owner_of(key);
             if (&owner != this) {
                 owner.wait(key, owed);
@@ -216,7 +227,8 @@ private:
     const StoreConf& store_;
     const std::string subject_;  // how logs name the primary
     const bool in_cluster_;
-    Nodes& nodes_;  // of the shard
+    Nodes& nodes_;             // of the shard
+    ShardCounters& counters_;  // of the shard
     Backlog waiting_;
     const ngx_msec_t pause_;
     KeyedQueue<ChargeCommand> queued_;  // for the next batch; empty while the gate is not open

@@ -54,7 +54,7 @@ void Nodes::assign(const NodeConf* primary, const std::vector<NodeConf>& replica
     std::vector<Node*> readable;
     all.reserve(replicas.size() + 1);
     readable.reserve(replicas.size());
-    leaving_.reserve(leaving_.size() + all_.size());
+    left_.reserve(all_.size());
     if (primary != nullptr) {
         make(*primary, Role::primary, made);
     }
@@ -82,16 +82,13 @@ void Nodes::assign(const NodeConf* primary, const std::vector<NodeConf>& replica
 
 /// Retires the nodes that are left of these.
 void Nodes::leave(Owned& before) noexcept {
-    const std::size_t first = leaving_.size();
+    const std::size_t first = left_.size();
     for (std::unique_ptr<Node>& node : before) {
         if (node != nullptr) {
-            leaving_.push_back(std::move(node));
+            left_.keep(std::move(node));
         }
     }
-    // What they give back finds the shard as it is now.
-    for (std::size_t i = first; i < leaving_.size(); ++i) {
-        leaving_[i]->retire();
-    }
+    left_.retire_from(first);  // what they give back finds the shard as it is now
 }
 
 Node* Nodes::choose(const Node* const* asked, std::size_t count) noexcept {
@@ -121,12 +118,11 @@ Node* Nodes::choose(const Node* const* asked, std::size_t count) noexcept {
 
 /// An answer may name another primary, and so change the lists.
 void Nodes::read_now() noexcept {
-    for (const Owned* nodes : {&all_, &leaving_}) {
-        std::size_t next = 0;
-        while (next < nodes->size()) {
-            (*nodes)[next++]->read_now();
-        }
+    std::size_t next = 0;
+    while (next < all_.size()) {
+        all_[next++]->read_now();
     }
+    left_.for_each([](Node& node) { node.read_now(); });
 }
 
 void Nodes::on_usable(Node& node) noexcept {
@@ -147,22 +143,17 @@ void Nodes::on_demoted(Node& node) noexcept {
     }
 }
 
-/// Whoever told this is still at work in the node.
-void Nodes::on_end(Node& /*node*/) noexcept {
-    ends_.set_to_end_of_turn();
-}
-
-void Nodes::destroy_ended() noexcept {
-    const auto ended = [](const std::unique_ptr<Node>& node) { return node->at_end(); };
-    leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), ended), leaving_.end());
+void Nodes::call_roll() noexcept {
+    for (const std::unique_ptr<Node>& node : all_) {
+        node->call_roll();
+    }
 }
 
 void Nodes::shut_down() noexcept {
-    for (const Owned* nodes : {&all_, &leaving_}) {
-        for (const std::unique_ptr<Node>& node : *nodes) {
-            node->shut_down();
-        }
+    for (const std::unique_ptr<Node>& node : all_) {
+        node->shut_down();
     }
+    left_.for_each([](Node& node) { node.shut_down(); });
 }
 
 }  // namespace rate_limit

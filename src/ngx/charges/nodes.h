@@ -6,6 +6,7 @@
 
 #include "ngx/conf/redis_conf.h"
 #include "ngx/wire/node.h"
+#include "ngx/wire/retired_nodes.h"
 
 namespace rate_limit {
 
@@ -69,6 +70,9 @@ public:
     /// Reads the answers that lie in the sockets.
     void read_now() noexcept;
 
+    /// As Node::call_roll(), for all in use.
+    void call_roll() noexcept;
+
     void shut_down() noexcept;
 
 private:
@@ -80,25 +84,22 @@ private:
     bool on_redirect(Node& node, Command& command, const Reply& reply) noexcept override {
         return owner_.on_redirect(node, command, reply);
     }
-    void on_end(Node& node) noexcept override;
+    void on_end(Node& /*node*/) noexcept override { left_.on_end(); }
 
     static std::unique_ptr<Node> take(Owned& from, const NodeConf& conf) noexcept;
     void make(const NodeConf& conf, Role role, Owned& made);
     Node* place(const NodeConf& conf, Role role, Owned& before, Owned& made) noexcept;
     void leave(Owned& before) noexcept;
-    void destroy_ended() noexcept;
 
     const StoreConf& store_;
     const ShardConf& shard_;
     Owner& owner_;
-    Node none_;      // the primary where none is known
-    Owned all_;      // in use, the primary first if one is known
-    Owned leaving_;  // retired
+    Node none_;  // the primary where none is known
+    Owned all_;  // in use, the primary first if one is known
+    RetiredNodes<Node> left_;
     Node* primary_ = &none_;
     std::vector<Node*> replicas_;
     std::size_t turn_;
-    Timer ends_{this, [](void* self) noexcept { static_cast<Nodes*>(self)->destroy_ended(); },
-                Timer::Worker::leaves};
 };
 
 }  // namespace rate_limit

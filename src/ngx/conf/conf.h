@@ -9,6 +9,7 @@ namespace rate_limit {
 struct Key;
 class LimitLog;
 class Mode;
+class Tallies;
 struct StoreConf;
 class Zone;
 
@@ -72,10 +73,20 @@ struct Limit : Options {
     bool local;
     ngx_uint_t status;  // of a rejection; 0: the line says none
 
-    bool warned;               // the configuration has warned about this line
-    mutable bool skip_logged;  // this worker has logged that it skipped the limit
+    bool warned;                // the configuration has warned about this line
+    mutable bool skip_logged;   // this worker has logged that it skipped the limit
+    mutable std::size_t tally;  // which one of Tallies, counted from 1; 0: the store says
 
     bool has_constant_rate() const noexcept { return rate_text.lengths == nullptr; }
+};
+
+/// rate_limit_console, as written.
+struct ConsoleConf {
+    bool on = false;
+    bool from_any = false;         // nginx's own directives say who may
+    bool plain_keys = false;       // keys are shown as they are, not only their ids
+    ngx_array_t* names = nullptr;  // of ngx_http_server_name_t: its server's, which nginx keeps no longer
+                                   // than it reads the configuration
 };
 
 /// The module's configuration of one http, server or location block. Standard layout: offsetof is taken.
@@ -90,6 +101,9 @@ struct LocationConf {
     ngx_uint_t error_status = NGX_CONF_UNSET_UINT;
     ngx_uint_t ipv6_prefix = NGX_CONF_UNSET_UINT;
 
+    ConsoleConf console;  // of this location alone
+    bool report = false;  // of this location alone: it tells of its limits, and applies none of them
+
     ngx_array_t* limits = nullptr;    // of Limit, resolved; null: nothing is limited here
     ngx_uint_t precontent_count = 0;  // how many of them wait for the precontent phase
 };
@@ -101,6 +115,8 @@ struct MainConf {
     ngx_array_t limits;  // of const Limit*: every limit of every location, to compare those that must agree
     Zone* zone;          // null: nothing is limited
     LimitLog* log;       // never null; owned by the configuration's pool
+    Tallies* tallies;    // null: nothing is limited
+    bool plain_keys;     // some console shows them
 };
 
 void* create_main_conf(ngx_conf_t* cf) noexcept;
@@ -157,6 +173,16 @@ char* set_exempt_status(ngx_conf_t* cf, ngx_command_t* command, void* conf) noex
 char* set_bypass(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_headers(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_zone(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+
+/// The command's `post` is the content handler of the location.
+char* set_console(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+
+/// Keeps what a console of this location needs of its server, whose directives have all been read.
+/// NGX_ERROR without memory.
+ngx_int_t finish_console(ngx_conf_t* cf, ConsoleConf& console) noexcept;
+
+/// As set_console.
+char* set_report(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 
 /// rate_limit_redis NAME { … }
 char* set_redis_block(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;

@@ -88,14 +88,33 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, Limit& line, Limit& 
                  "\"rate_limit\" has no key: add \"rate_limit_key\" or the parameter \"key=\" to the line");
         return NGX_ERROR;
     }
-    if (limit.phase == static_cast<ngx_uint_t>(Phase::access) && !line.warned &&
-        refers_to(*limit.key, "remote_user")) {
+    const bool in_access = limit.phase == static_cast<ngx_uint_t>(Phase::access) && !conf.report;
+    if (in_access && !line.warned && refers_to(*limit.key, "remote_user")) {
         line.warned = true;
         log_line(cf, NGX_LOG_WARN, limit,
                  "the key of \"rate_limit\" uses \"$remote_user\" in the access phase, where the name is not "
                  "verified yet: anyone could spend another user's quota; add \"phase=precontent\"");
     }
     return resolve_store(cf, limit);
+}
+
+/// Refuses what cannot stand beside an earlier line of the same location.
+ngx_int_t compare(ngx_conf_t* cf, const LocationConf& conf, const Limit& limit, const Limit& other) noexcept {
+    if (same_window(limit, other)) {
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "\"rate_limit\" in %V:%ui names the same window as the one in %V:%ui: give one of them "
+                      "another \"name=\"",
+                      &limit.file, limit.line, &other.file, other.line);
+        return NGX_ERROR;
+    }
+    if (conf.report && view(limit.name) == view(other.name)) {
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "\"rate_limit\" in %V:%ui has the same name \"%V\" as the one in %V:%ui, and "
+                      "\"rate_limit_report\" shows one limit of a name: give one of them another \"name=\"",
+                      &limit.file, limit.line, &limit.name, &other.file, other.line);
+        return NGX_ERROR;
+    }
+    return NGX_OK;
 }
 
 ngx_int_t resolve_limits(ngx_conf_t* cf, LocationConf& conf) noexcept {
@@ -122,12 +141,7 @@ ngx_int_t resolve_limits(ngx_conf_t* cf, LocationConf& conf) noexcept {
             ++conf.precontent_count;
         }
         for (ngx_uint_t j = 0; j < i; ++j) {
-            if (same_window(limits[i], limits[j])) {
-                ngx_log_error(
-                    NGX_LOG_EMERG, cf->log, 0,
-                    "\"rate_limit\" in %V:%ui names the same window as the one in %V:%ui: give one of them "
-                    "another \"name=\"",
-                    &limits[i].file, limits[i].line, &limits[j].file, limits[j].line);
+            if (compare(cf, conf, limits[i], limits[j]) != NGX_OK) {
                 return NGX_ERROR;
             }
         }
@@ -178,6 +192,9 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
     ngx_conf_merge_uint_value(conf.ipv6_prefix, prev.ipv6_prefix, 64);
 
     ngx_conf_merge_ptr_value(conf.lines, prev.lines, nullptr);
+    if (conf.console.on) {
+        return finish_console(cf, conf.console) == NGX_OK ? NGX_CONF_OK : failed;  // nothing is limited there
+    }
     return resolve_limits(cf, conf) == NGX_OK ? NGX_CONF_OK : failed;
 }
 

@@ -11,6 +11,7 @@
 #include "ngx/store/fetches.h"
 #include "ngx/store/read.h"
 #include "ngx/store/reservation.h"
+#include "ngx/store/shared_reads.h"
 #include "ngx/store/store.h"
 
 namespace rate_limit {
@@ -69,7 +70,7 @@ struct AppliedLimit {
 
     Holding holding;
     Demand demand;  ///< what of the limit the store is asked for, where it is asked for more than the window
-    std::variant<std::monostate, Read, Reservation, Seat>
+    std::variant<std::monostate, Read, Reservation, Seat, SharedRead>
         asked;                      ///< what the store was asked; monostate: nothing
     const char* failure = nullptr;  ///< why the limit could not be checked: static text for a log line
 
@@ -78,8 +79,11 @@ struct AppliedLimit {
 
     /// What the store was asked; null: nothing.
     Answer* answer() noexcept {
-        auto* read = std::get_if<Read>(&asked);
-        return read != nullptr ? static_cast<Answer*>(read) : grant();
+        if (auto* read = std::get_if<Read>(&asked)) {
+            return read;
+        }
+        auto* shared = std::get_if<SharedRead>(&asked);
+        return shared != nullptr ? static_cast<Answer*>(shared) : grant();
     }
 
     /// The same, if the store was asked for a part of the limit; else null.

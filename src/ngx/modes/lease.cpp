@@ -1,5 +1,7 @@
 #include "core/machine/tokens.h"
 
+#include <algorithm>
+
 #include "ngx/base/zone.h"
 #include "ngx/modes/charge_refund.h"
 #include "ngx/modes/local.h"
@@ -34,6 +36,10 @@ Spending consume_here(AppliedLimit& applied, std::int64_t cost, Millis now) noex
 
 void give_back(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcept {
     applied.shard().fetches().give_back(applied.key, applied.demand, tokens, reset);
+}
+
+void count_spent(AppliedLimit& applied, std::int64_t tokens) noexcept {
+    applied.shard().counters().add(TokenEvent::spent, tokens);
 }
 
 void give_back_all(AppliedLimit& applied) noexcept {
@@ -120,10 +126,13 @@ void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const no
         if (due < holding.cost) {
             give_back(applied, holding.cost - due, holding.reset);
         }
+        count_spent(applied, std::min(due, holding.cost));
         rest = due > holding.cost ? due - holding.cost : 0;
     }
     const bool may_consume = rest != 0 && applied.holding.kind == Holding::Kind::nothing;
-    if (rest == 0 || (may_consume && consume_here(applied, rest, now).consumed)) {
+    const bool consumed = may_consume && consume_here(applied, rest, now).consumed;
+    count_spent(applied, consumed ? rest : 0);
+    if (rest == 0 || consumed) {
         give_back_all(applied);  // what came late
     } else {
         charge_redis(applied, rest, now);

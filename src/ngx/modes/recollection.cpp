@@ -170,6 +170,24 @@ bool show_remembered(AppliedLimit& applied, Millis now) noexcept {
     return true;
 }
 
+bool is_known(AppliedLimit& applied, Millis now) noexcept {
+    if (applied.store == nullptr) {
+        return true;
+    }
+    const auto record = open_window(applied, now);
+    return record && was_told(*record, now);
+}
+
+void show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) noexcept {
+    const Terms terms = terms_of(applied, now);
+    WindowRecord seen = applied.zone->windows().find(applied.id).value_or(WindowRecord{});
+    if (answer != nullptr) {
+        learn(seen, terms, *answer);
+    }
+    const bool open = is_open(seen, terms.rate.period, now);
+    show(applied, open ? Window{taken(seen), seen.reset} : Window{0, terms.proposed});
+}
+
 Question question_of(const AppliedLimit& applied) noexcept {
     return applied.shard().charges().question(applied.id, applied.events);
 }

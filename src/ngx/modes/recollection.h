@@ -79,6 +79,14 @@ void take_in(AppliedLimit& applied, const Window& answer, Millis now) noexcept;
 /// The verdict gets the window that is remembered. False: none is open, as far as its store has said.
 bool show_remembered(AppliedLimit& applied, Millis now) noexcept;
 
+/// Whether the primary has told this machine of the window within the last second, so that a report need not
+/// ask. Always true of a local window.
+bool is_known(AppliedLimit& applied, Millis now) noexcept;
+
+/// The verdict gets the window as a report shows it: what is remembered, with this answer taken in if it is
+/// not null; where no window is open, the one that would be proposed. Nothing is changed here.
+void show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) noexcept;
+
 /// What is known about the question that the primary has answered.
 Question question_of(const AppliedLimit& applied) noexcept;
 

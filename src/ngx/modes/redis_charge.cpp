@@ -19,13 +19,16 @@ Charge owe(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
     charge.owed.reset = verdict.known ? verdict.window.reset : 0;
     charge.owed.id = applied.id;
     // Without room the charge goes by what the check found.
+    std::int64_t lost = 0;  // tokens of a window that has ended
     (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
         // What the check found counts: a window without a sound reset is left to the script, which opens it
         // anew. And so is one that a refund may have emptied and deleted, in modes that give back: an
         // increment would make a key without a reset, and the next script would not count it.
         const bool stays = record.lasting || !applied.mode->needs_cost();
         charge.open = applied.open && stays && record.confirmed && is_open(record, terms.rate.period, now);
+        lost = at_hand(record);
         send(record, terms, cost);
+        lost -= at_hand(record);
         // Only now: a proposed window is forgotten when its last request leaves it uncharged.
         if (holding.kind == Holding::Kind::in_flight) {
             leave(record, holding.ticket);
@@ -33,6 +36,7 @@ Charge owe(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
         charge.owed.reset = record.reset;
         charge.owed.receipt = {record.ticket, static_cast<std::uint32_t>(record.events)};
     });
+    applied.shard().counters().add(TokenEvent::lost, lost);
     return charge;
 }
 

@@ -16,7 +16,8 @@ static_assert(alignof(RequestContext) == alignof(AppliedLimit) && alignof(Applie
 /// The socket of a request that waits may become writable at any time. There is nothing to do then.
 void ignore_write(ngx_http_request_t* r) noexcept {
     if (ngx_handle_write_event(r->connection->write, 0) != NGX_OK) {
-        RequestContext::find(r)->detach();
+        RequestContext* report = RequestContext::find_report(r);
+        (report != nullptr ? report : RequestContext::find(r))->detach();
         ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
     }
 }
@@ -62,11 +63,41 @@ ngx_int_t RequestContext::attach() noexcept {
     return NGX_OK;
 }
 
+/// It keeps out of find()'s way: what the request was admitted to before is still to be settled.
+ngx_int_t RequestContext::attach_report() noexcept {
+    ngx_http_request_t* r = request();
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(r->pool, 0);
+    if (cleanup == nullptr) {
+        return NGX_ERROR;
+    }
+    cleanup->handler = on_pool_cleanup_of_report;
+    cleanup->data = this;
+    if (r == r->main && find(r) == nullptr) {
+        ngx_http_set_ctx(r, this, ngx_http_rate_limit_module);
+    }
+    return NGX_OK;
+}
+
+/// Subrequests share the pool of their main request.
+RequestContext* RequestContext::find_report(ngx_http_request_t* r) noexcept {
+    for (ngx_pool_cleanup_t* cleanup = r->pool->cleanup; cleanup != nullptr; cleanup = cleanup->next) {
+        auto* context = static_cast<RequestContext*>(cleanup->data);
+        if (cleanup->handler == on_pool_cleanup_of_report && context->request() == r &&
+            &context->conf() == location_conf(r)) {
+            return context;
+        }
+    }
+    return nullptr;
+}
+
 AppliedLimit& RequestContext::add(const Limit& limit) noexcept {
     auto* verdict = new (&verdicts_[count_]) Verdict;
     auto* applied = new (&applied_[count_]) AppliedLimit(limit, uncounted, *verdict);
     verdict->name = view(limit.name);
-    if (limit.cost->lengths == nullptr) {
+    if (conf_.report) {
+        applied->cost = 0;
+        applied->cost_known = true;
+    } else if (limit.cost->lengths == nullptr) {
         applied->cost_known = parse_cost(view(limit.cost->value), applied->cost);
     }
     ++count_;
@@ -80,6 +111,12 @@ void RequestContext::ask(AppliedLimit& applied) noexcept {
     } else {
         applied.mode->ask(applied, *this);
     }
+}
+
+void RequestContext::ask_for_report(AppliedLimit& applied) noexcept {
+    ++pending_;
+    applied.store->shared_reads().read(applied.asked.emplace<SharedRead>(), applied.shard(), applied.key,
+                                       applied.id, *this);
 }
 
 void RequestContext::give_back_all() noexcept {
@@ -151,6 +188,11 @@ void RequestContext::on_pool_cleanup(void* self) noexcept {
     auto& context = *static_cast<RequestContext*>(self);
     context.detach();
     context.give_back_all();
+}
+
+/// A report holds nothing.
+void RequestContext::on_pool_cleanup_of_report(void* self) noexcept {
+    static_cast<RequestContext*>(self)->detach();
 }
 
 }  // namespace rate_limit

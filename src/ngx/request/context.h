@@ -23,6 +23,13 @@ public:
     /// Lets find() return it from now on.
     ngx_int_t attach() noexcept;
 
+    /// The context of the report that the request waits for in this location; null if it has not begun one.
+    static RequestContext* find_report(ngx_http_request_t* r) noexcept;
+
+    /// Lets find_report() return it from now on; and find(), for the headers, if no limit has been applied to
+    /// the request before it came here.
+    ngx_int_t attach_report() noexcept;
+
     ngx_http_request_t* request() const noexcept { return resumable_.request; }
     const LocationConf& conf() const noexcept { return conf_; }
 
@@ -41,6 +48,12 @@ public:
     /// Asks the store of one limit. Where the cost never fits, it is asked only for the window that headers
     /// show.
     void ask(AppliedLimit& applied) noexcept;
+
+    /// Asks the store what a report needs: it is the only one that asks about these limits.
+    void ask_for_report(AppliedLimit& applied) noexcept;
+
+    /// A report could not be made: nothing is to be shown of its limits. None of them waits.
+    void forget_limits() noexcept { count_ = 0; }
 
     /// Lets the request pass, and gives back what it holds, whatever an earlier phase decided.
     void bypass() noexcept {
@@ -105,6 +118,7 @@ public:
     Outcome outcome = Outcome::none;
     bool cost_is_final = false;  ///< evaluate_final_costs() has run
     bool settled = false;        ///< settle() has run
+    bool counted = false;        ///< count_request() has run
 
 private:
     explicit RequestContext(ngx_http_request_t* r, const LocationConf& conf) noexcept : conf_(conf) {
@@ -113,6 +127,7 @@ private:
 
     void on_answer(Answer& answer) noexcept override;
     static void on_pool_cleanup(void* self) noexcept;
+    static void on_pool_cleanup_of_report(void* self) noexcept;
 
     const LocationConf& conf_;
     AppliedLimit* applied_ = nullptr;

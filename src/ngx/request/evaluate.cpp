@@ -190,8 +190,10 @@ bool bypassed(ngx_http_request_t* r, const LocationConf& conf, ngx_int_t& status
 }
 
 ngx_int_t evaluate(RequestContext& context, Phase phase) noexcept {
-    for (const Limit& limit : Elements<const Limit>(*context.conf().limits)) {
-        if (limit.phase == static_cast<ngx_uint_t>(phase) && evaluate_limit(context, limit) == NGX_ERROR) {
+    const LocationConf& conf = context.conf();
+    for (const Limit& limit : Elements<const Limit>(*conf.limits)) {
+        const bool due = conf.report || limit.phase == static_cast<ngx_uint_t>(phase);
+        if (due && evaluate_limit(context, limit) == NGX_ERROR) {
             return NGX_ERROR;
         }
     }

@@ -91,7 +91,7 @@ ngx_int_t begin(RequestContext& context, Phase phase, bool attached) noexcept {
 
 ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
     const LocationConf& conf = *location_conf(r);
-    if (conf.limits == nullptr || limits_in(conf, phase) == 0 || r != r->main) {
+    if (conf.limits == nullptr || conf.report || limits_in(conf, phase) == 0 || r != r->main) {
         return NGX_DECLINED;
     }
     RequestContext* context = RequestContext::find(r);
@@ -142,6 +142,7 @@ ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
     RequestContext* context = RequestContext::find(r);
     if (context != nullptr) {
         settle(*context);
+        count_request(*context);
     }
     return NGX_OK;
 }

@@ -8,6 +8,9 @@ ngx_int_t access_handler(ngx_http_request_t* r) noexcept;
 ngx_int_t precontent_handler(ngx_http_request_t* r) noexcept;
 ngx_int_t log_handler(ngx_http_request_t* r) noexcept;
 
+/// The content handler of a location with rate_limit_report.
+ngx_int_t report_handler(ngx_http_request_t* r) noexcept;
+
 /// The header filter.
 ngx_int_t header_filter(ngx_http_request_t* r) noexcept;
 

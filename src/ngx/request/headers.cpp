@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ngx/base/response.h"
 #include "ngx/conf/conf.h"
 #include "ngx/request/costs.h"
 #include "ngx/request/handlers.h"
@@ -67,17 +68,9 @@ void NewFields::remove_others(ngx_http_request_t* r) const noexcept {
 ngx_int_t NewFields::put(ngx_http_request_t* r) const noexcept {
     remove_others(r);
     for (const auto& [name, value] : *this) {
-        auto* field = static_cast<ngx_table_elt_t*>(ngx_list_push(&r->headers_out.headers));
-        if (field == nullptr) {
+        if (add_field(r, name, value) != NGX_OK) {
             return NGX_ERROR;
         }
-        field->hash = 1;
-#if (nginx_version >= 1023000)
-        field->next = nullptr;
-#endif
-        field->key = str(name);
-        field->lowcase_key = nullptr;
-        field->value = str(value);
     }
     return NGX_OK;
 }

@@ -2,7 +2,9 @@
 
 #include "ngx/base/zone.h"
 #include "ngx/conf/limit_log.h"
+#include "ngx/conf/tallies.h"
 #include "ngx/modes/recollection.h"
+#include "ngx/request/client_id.h"
 #include "ngx/request/costs.h"
 #include "ngx/request/shown.h"
 
@@ -53,6 +55,39 @@ void decide_one(RequestContext& context, AppliedLimit& applied, Millis now) noex
         case Admission::unchecked:
             fail(context, applied, applied.failure);
             break;
+    }
+}
+
+/// The name of the store that a variable chose.
+std::string_view store_of(const AppliedLimit& applied) noexcept {
+    if (applied.store != nullptr) {
+        return applied.store->conf().name;
+    }
+    return applied.zone != nullptr ? "local" : Tallies::no_store;
+}
+
+void note_offender(const RequestContext& context, const AppliedLimit& applied, bool dry_run) noexcept {
+    const MainConf& main = *main_conf(context.request());
+    const Tally* tally = main.tallies->find(applied.limit, store_of(applied));
+    if (tally != nullptr) {
+        main.zone->offenders().note(
+            {client_id(context.request(), applied), tally->digest, dry_run, applied.client_key},
+            now_millis());
+    }
+}
+
+void count_decision(const RequestContext& context, const AppliedLimit& applied) noexcept {
+    const Outcome outcome = applied.verdict.outcome;
+    if (outcome == Outcome::none) {
+        return;  // another limit refused the request before
+    }
+    if (outcome == Outcome::rejected || outcome == Outcome::rejected_dry_run) {
+        note_offender(context, applied, outcome == Outcome::rejected_dry_run);
+    }
+    Counters<Decided>& counters = main_conf(context.request())->tallies->of(applied.limit, store_of(applied));
+    counters.add(decided_of(outcome));
+    if (applied.asked.index() == 0) {
+        counters.add(Decided::unasked);
     }
 }
 
@@ -179,6 +214,9 @@ void decide(RequestContext& context, std::size_t from) noexcept {
         }
     }
     context.outcome = combine(context.verdicts(), context.count());
+    for (std::size_t i = from; i < context.count(); ++i) {
+        count_decision(context, context.applied(i));
+    }
     if (is_refusal(context.outcome)) {
         context.give_back_all();
     }
@@ -195,6 +233,18 @@ void settle(RequestContext& context) noexcept {
     for (std::size_t i = 0; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
         applied.mode->settle(applied, applied.verdict.due, now);
+        if (applied.verdict.due > 0) {
+            main_conf(context.request())
+                ->tallies->of(applied.limit, store_of(applied))
+                .add(Decided::cost, static_cast<std::uint64_t>(applied.verdict.due));
+        }
+    }
+}
+
+void count_request(RequestContext& context) noexcept {
+    if (context.outcome != Outcome::none && !context.counted) {
+        context.counted = true;
+        main_conf(context.request())->tallies->requests().add(context.outcome);
     }
 }
 

@@ -7,8 +7,8 @@ namespace rate_limit {
 /// The way of one request under its limits, from top to bottom: evaluate → recall_or_ask → decide → settle.
 /// What differs between ways of counting is in ngx/modes.
 
-/// Evaluates the location's limits of one phase and adds those that apply. NGX_OK, or NGX_ERROR without
-/// memory.
+/// Evaluates the location's limits of one phase, or all where a report is to be made, and adds those that
+/// apply. NGX_OK, or NGX_ERROR without memory.
 ngx_int_t evaluate(RequestContext& context, Phase phase) noexcept;
 
 /// True when one of `rate_limit_bypass` says that nothing is limited. NGX_ERROR goes to `status`.
@@ -30,5 +30,8 @@ void decide(RequestContext& context, std::size_t from) noexcept;
 /// An admitted request leaves its limits, which charge it: after its response, or when an upgraded connection
 /// begins. A second call does nothing.
 void settle(RequestContext& context) noexcept;
+
+/// The request ends: counts it by its outcome, once.
+void count_request(RequestContext& context) noexcept;
 
 }  // namespace rate_limit

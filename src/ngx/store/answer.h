@@ -5,6 +5,8 @@
 
 #include "core/limit/window.h"
 #include "ngx/base/ngx.h"
+#include "ngx/base/turn_clock.h"
+#include "ngx/charges/shard_counters.h"
 #include "ngx/store/deadlines.h"
 
 namespace rate_limit {
@@ -46,12 +48,18 @@ public:
 protected:
     using Stage = Deadlines::Stage;
 
+    /// Why there is none: the end of check_timeout.
+    static constexpr const char* too_late = "no answer in check_timeout";
+
     Answer() = default;
     ~Answer() = default;
 
-    void begin(Deadlines& deadlines, Stage stage, Owner& owner) noexcept {
+    /// `counters` are those of the shard that is asked; null: the wait is counted elsewhere.
+    void begin(Deadlines& deadlines, Stage stage, ShardCounters* counters, Owner& owner) noexcept {
         deadlines_ = &deadlines;
+        counters_ = counters;
         owner_ = &owner;
+        began_ = TurnClock::micros();
         deadlines.start(*this, stage);
     }
 
@@ -68,6 +76,9 @@ protected:
     void end(const char* failure) noexcept {
         Owner* owner = owner_;
         failure_ = failure;
+        if (counters_ != nullptr && (failure == nullptr || failure == too_late)) {
+            counters_->add_wait(TurnClock::micros() - began_);
+        }
         stop();
         owner->on_answer(*this);
     }
@@ -77,6 +88,8 @@ protected:
 private:
     Owner* owner_ = nullptr;
     Deadlines* deadlines_ = nullptr;
+    ShardCounters* counters_ = nullptr;
+    std::uint64_t began_ = 0;  // as TurnClock has it
     const char* failure_ = nullptr;
     ngx_msec_t waited_ = 0;
 };

@@ -57,7 +57,7 @@ void Seat::cancel() noexcept {
 
 void Seat::deadline_passed() noexcept {
     leave();
-    end("no answer in check_timeout");
+    end(too_late);
 }
 
 void Seat::fail(const char* reason) noexcept {
@@ -92,6 +92,9 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
     std::int64_t granted = 0;
     Window window;
     const Fault fault = judge(node, *reply, granted, window);
+    if (granted != 0) {
+        charges->reserved();
+    }
     if (fault == Fault::none) {
         fetches->hand_out(*this, granted, window);
     } else {
@@ -99,19 +102,20 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
     }
 }
 
-Fetches::Fetches(const StoreConf& store, Route route, Nodes& nodes, Charges& charges,
+Fetches::Fetches(const StoreConf& store, Route route, Nodes& nodes, Charges& charges, ShardCounters& counters,
                  Deadlines& deadlines) noexcept
     : routes_(store.routes),
       route_(route),
       nodes_(nodes),
       charges_(charges),
+      counters_(counters),
       deadlines_(deadlines),
       zone_(*store.zone) {}
 
 void Fetches::fetch(Seat& seat, std::string_view key, const Demand& demand, Answer::Owner& owner) noexcept {
     seat.key_ = key;
     seat.demand_ = &demand;
-    seat.begin(deadlines_, Deadlines::Stage::whole, owner);
+    seat.begin(deadlines_, Deadlines::Stage::whole, &counters_, owner);
     find_seat(seat);
 }
 
@@ -247,7 +251,9 @@ void Fetches::hand_out(Fetch& fetch, std::int64_t granted, const Window& answer)
     const Millis now = now_millis();
     const bool live = is_open(answer, fetch.demand.rate.period, now);
     Sharing sharing(fetch);
+    counters_.add(TokenEvent::fetched, granted);
     if (!hand_out_here(fetch, granted, answer, sharing)) {
+        counters_.add(TokenEvent::lost, live ? 0 : granted);
         hand_out_there(fetch, live ? granted : 0, answer, sharing);
     } else if (granted > sharing.handed_out) {
         keep(fetch, answer.reset, granted - sharing.handed_out, now);
@@ -264,8 +270,11 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
     const Terms terms = fetch.terms(now);
     const Question question = charges_.question(fetch.demand.id, fetch.events);
     bool kept = false;
+    std::int64_t lost = 0;
     (void)zone_.windows().update(fetch.demand.id, now, [&](WindowRecord& record) {
+        lost = at_hand(record);
         kept = grant(record, terms, answer, granted, question);
+        lost += (kept ? granted : 0) - at_hand(record);
         if (!kept) {
             return;
         }
@@ -277,6 +286,7 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
         sharing.left_here = at_hand(record);
         sharing.used = taken(record);
     });
+    counters_.add(TokenEvent::lost, lost);
     return kept;
 }
 
@@ -291,8 +301,13 @@ void Fetches::hand_out_there(const Fetch& fetch, std::int64_t granted, const Win
     });
     sharing.used = answer.used - left;
     if (left != 0) {
-        charges_.refund(fetch.key, fetch.demand, left, answer.reset);
+        refund(fetch.key, fetch.demand, left, answer.reset);
     }
+}
+
+void Fetches::refund(std::string_view key, const Demand& demand, std::int64_t tokens, Millis reset) noexcept {
+    counters_.add(TokenEvent::returned, tokens);
+    charges_.refund(key, demand, tokens, reset);
 }
 
 /// Tells the requests. A request asks again if it got too little although the primary has enough, or if its
@@ -333,7 +348,7 @@ void Fetches::keep(const Fetch& fetch, Millis reset, std::int64_t tokens, Millis
         }
     });
     if (back != 0) {
-        charges_.refund(fetch.key, fetch.demand, back, reset);
+        refund(fetch.key, fetch.demand, back, reset);
     }
 }
 
@@ -348,7 +363,9 @@ void Fetches::give_back(std::string_view key, const Demand& demand, std::int64_t
     if (kept) {
         (void)note(key, demand, reset, tokens, now);
     } else if (reset > now) {
-        charges_.refund(key, demand, tokens, reset);
+        refund(key, demand, tokens, reset);
+    } else {
+        counters_.add(TokenEvent::lost, tokens);
     }
 }
 
@@ -373,6 +390,17 @@ bool Fetches::note(std::string_view key, const Demand& demand, Millis reset, std
         note.kind = demand.fixed() ? DebtKind::fixed_tokens : DebtKind::tokens;
         note.cost += tokens;
     });
+}
+
+void Fetches::end(const Noted& seen) noexcept {
+    std::int64_t lost = 0;
+    zone_.windows().change(debt_id_of(seen.kind, seen.id, seen.reset), [&](WindowRecord& record) {
+        if (record.reset == seen.reset) {
+            lost = at_hand(record);
+            record.leased = 0;
+        }
+    });
+    counters_.add(TokenEvent::lost, lost);
 }
 
 bool Fetches::look(const Noted& seen, bool all, Millis now) noexcept {
@@ -420,7 +448,7 @@ bool Fetches::look(const Noted& seen, bool all, Millis now) noexcept {
         of.id = id;
         of.rate.period = note.period;
         of.window_kind = note.window_kind;
-        charges_.refund(note.key(), of, back, note.reset);
+        refund(note.key(), of, back, note.reset);
     }
     return back != 0;
 }

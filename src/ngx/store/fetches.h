@@ -48,7 +48,7 @@ private:
 class Fetches {
 public:
     /// `route` as Backlog has it.
-    Fetches(const StoreConf& store, Route route, Nodes& nodes, Charges& charges,
+    Fetches(const StoreConf& store, Route route, Nodes& nodes, Charges& charges, ShardCounters& counters,
             Deadlines& deadlines) noexcept;
 
     /// The request waits for tokens, `demand.want` of them. `key`, the window's Redis key, and `demand` stay
@@ -66,16 +66,15 @@ public:
     /// the primary if they cannot be kept.
     void give_back(std::string_view key, const Demand& demand, std::int64_t tokens, Millis reset) noexcept;
 
+    /// The window of these noted tokens has ended: those that nobody has spent are lost.
+    void end(const Noted& seen) noexcept;
+
     /// Gives back to the primary the noted tokens that are not needed, or `all` of them; true if it gave any.
     bool look(const Noted& seen, bool all, Millis now) noexcept;
 
 private:
     friend class Fetch;
     struct Sharing;
-
-    struct HashOfId {
-        std::size_t operator()(const WindowId& id) const noexcept { return static_cast<std::size_t>(id.low); }
-    };
 
     void find_seat(Seat& seat) noexcept;
     Fetch& start(std::string_view key, const Demand& demand);
@@ -88,6 +87,7 @@ private:
     void hand_out_there(const Fetch& fetch, std::int64_t granted, const Window& answer,
                         Sharing& sharing) noexcept;
     void tell(Sharing& sharing, const Window& answer, bool too_late) noexcept;
+    void refund(std::string_view key, const Demand& demand, std::int64_t tokens, Millis reset) noexcept;
     void keep(const Fetch& fetch, Millis reset, std::int64_t tokens, Millis now) noexcept;
     bool note(std::string_view key, const Demand& demand, Millis reset, std::int64_t tokens,
               Millis now) noexcept;
@@ -96,6 +96,7 @@ private:
     const Route route_;
     Nodes& nodes_;
     Charges& charges_;
+    ShardCounters& counters_;
     Deadlines& deadlines_;
     Zone& zone_;
     std::unordered_map<WindowId, Fetch*, HashOfId> open_;  // in which more requests may take seats

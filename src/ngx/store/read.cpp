@@ -45,7 +45,7 @@ void Read::start(Shard& shard, std::string_view key, From from, Owner& owner) no
     key_ = key;
     from_ = from;
     stage_ = Stage::first_third;
-    begin(shard.deadlines(), stage_, owner);
+    begin(shard.deadlines(), stage_, &shard.counters(), owner);
     if (!ask_next()) {
         finish(from_ == From::primary ? no_primary : no_node);
     }
@@ -127,7 +127,7 @@ void Read::forget(ReadCommand& command) noexcept {
 
 void Read::deadline_passed() noexcept {
     if (stage_ == Stage::last_third) {
-        finish("no answer in check_timeout");
+        finish(too_late);
         return;
     }
     stage_ = stage_ == Stage::first_third ? Stage::second_third : Stage::last_third;

@@ -77,6 +77,9 @@ void ReservationCommand::answered(Node& from, Delivery delivery, const Reply* re
         return;
     }
     const Result result = result_of(from, delivery, reply);
+    if (result.granted != 0) {
+        charges->reserved();
+    }
     if (reservation != nullptr) {
         tell(result);
     } else {
@@ -196,7 +199,7 @@ void ReservationCommand::part_with(const Result& result) noexcept {
 }
 
 void Reservation::start(Shard& shard, std::string_view key, const Demand& demand, Owner& owner) noexcept {
-    begin(shard.deadlines(), Stage::whole, owner);
+    begin(shard.deadlines(), Stage::whole, &shard.counters(), owner);
     Node* node = shard.nodes().choose_primary();
     if (node == nullptr) {
         end(no_primary);

@@ -34,7 +34,7 @@ public:
 private:
     friend class ReservationCommand;
 
-    void deadline_passed() noexcept override { end("no answer in check_timeout"); }
+    void deadline_passed() noexcept override { end(too_late); }
 
     ReservationCommand* command_ = nullptr;  // null: there is no answer to come
 };

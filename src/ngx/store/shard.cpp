@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "ngx/base/zone.h"
 #include "ngx/topology/discovered_node.h"
 
 namespace rate_limit {
@@ -10,11 +11,13 @@ Shard::Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadli
     : store_(store),
       name_(shard.name),
       in_cluster_(shard.in_cluster),
+      route_(route),
       deadlines_(deadlines),
       owner_(owner),
+      counters_(store.zone->counters(), store, shard),
       nodes_(store, shard, *this),
-      charges_(store, shard, nodes_, route, *this),
-      fetches_(store, route, nodes_, charges_, deadlines) {
+      charges_(store, shard, nodes_, counters_, route, *this),
+      fetches_(store, route, nodes_, charges_, counters_, deadlines) {
     if (!shard.discovered()) {
         nodes_.assign(&shard.primary, shard.replicas);
     }

@@ -30,11 +30,14 @@ public:
         /// Whether it is the shard of this route now.
         virtual bool is_at(const Shard& shard, Route route) const noexcept = 0;
 
+        /// Of the cluster: those that may have slots of the shard with this number.
+        virtual Routes::Parts parts_of(std::size_t number) const noexcept = 0;
+
     protected:
         ~Owner() = default;
     };
 
-    /// `route`: its own; in a cluster any.
+    /// `route`: its own; in a cluster the number of its group in the SlotMap.
     Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadlines& deadlines, Owner& owner);
     ~Shard() { shut_down(); }
     Shard(const Shard&) = delete;
@@ -62,6 +65,7 @@ public:
     Fetches& fetches() noexcept { return fetches_; }
     Deadlines& deadlines() noexcept { return deadlines_; }
     HedgeBudget& hedges() noexcept { return hedges_; }
+    ShardCounters& counters() noexcept { return counters_; }
 
     void shut_down() noexcept {
         charges_.send_last();
@@ -70,6 +74,7 @@ public:
 
 private:
     bool serves(Route slot) const noexcept override { return owner_.is_at(*this, slot); }
+    Routes::Parts parts() const noexcept override { return owner_.parts_of(route_); }
     void follow() noexcept override { owner_.follow(); }
     void on_primary_usable() noexcept override { charges_.send_soon(); }
     void on_primary_unusable() noexcept override {
@@ -91,9 +96,11 @@ private:
     const StoreConf& store_;
     const std::string_view name_;
     const bool in_cluster_;
+    const Route route_;
     Deadlines& deadlines_;
     Owner& owner_;
     HedgeBudget hedges_;
+    ShardCounters counters_;
     Nodes nodes_;
     Charges charges_;
     Fetches fetches_;

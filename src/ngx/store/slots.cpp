@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ngx/store/store.h"
+#include "ngx/wire/board_entry.h"
 #include "redis/keys/slot.h"
 #include "redis/topology/redirect.h"
 
@@ -17,6 +18,12 @@ constexpr ngx_msec_t forget_interval = 1000;
 
 /// So many shards are made in one turn for charges that wait for any of them.
 constexpr std::size_t most_made = 50;
+
+/// So many charges of shards without nodes are looked at in one turn.
+constexpr std::size_t most_handed = 500;
+
+/// Milliseconds between two times that the map is taken to forget strangers.
+constexpr ngx_msec_t clear_interval = 100;
 
 }  // namespace
 
@@ -43,20 +50,20 @@ void Store::make_some() noexcept {
 }
 
 void Store::hand_over() noexcept {
-    for (std::size_t i = 0; i < shards_.size(); ++i) {
-        if (shards_[i] == nullptr || shards_[i]->charges().here() == 0 ||
-            slots_->group(static_cast<SlotMap::Number>(i)).primary.port != 0) {
-            continue;
+    std::size_t left = most_handed;
+    for (std::size_t i = 0; i < shards_.size() && left != 0; ++i) {
+        if (shards_[i] != nullptr && shards_[i]->charges().here() != 0 &&
+            slots_->group(static_cast<SlotMap::Number>(i)).primary.port == 0) {
+            left -= shards_[i]->charges().hand_over(
+                left, [this](const std::string& key) -> Charges& { return at(key_slot(key)).charges(); });
         }
-        shards_[i]->charges().hand_over(
-            [this](const std::string& key) -> Charges& { return at(key_slot(key)).charges(); });
     }
 }
 
 /// The cluster is as the last map says, and as its nodes have said since.
 void Store::take_map() {
     slots_->take(discovery_->known(), moves_);
-    settle();
+    assign_changed();
 }
 
 void Store::take_move(const Move& move) {
@@ -65,15 +72,15 @@ void Store::take_move(const Move& move) {
         forget_moves_.set(forget_interval);
     }
     slots_->move(move);
-    settle();
+    assign_changed();
 }
 
 /// Gives each shard the nodes that it has now. After the map, for what comes back from nodes that go asks for
 /// its slot's shard; and that may be redirected, and so bring the caller here again.
-void Store::settle() {
+void Store::assign_changed() {
     shards_.resize(std::max(shards_.size(), slots_->size()));
-    while (!slots_->unsettled().empty()) {
-        const SlotMap::Number number = slots_->take_unsettled();
+    while (!slots_->changed().empty()) {
+        const SlotMap::Number number = slots_->take_changed();
         Shard* const shard = shards_[number].get();
         if (shard == nullptr) {
             continue;
@@ -81,9 +88,37 @@ void Store::settle() {
         try {
             shard->assign(slots_->group(number));
         } catch (...) {
-            slots_->unsettle(number);
+            slots_->put_back(number);
             throw;
         }
+    }
+}
+
+/// Nodes that this worker has had nothing to ask yet. Where there is no room for one, there is none for the
+/// next, and no time for all of a large cluster.
+void Store::call_unused() noexcept {
+    const auto call = [this](const Endpoint& endpoint, bool primary) {
+        const std::string address = endpoint.text();
+        return BoardEntry(*conf_.zone, {conf_.name, conf_.shards.front().name, address},
+                          BoardEntry::Kind::learned, primary)
+            .has_place();
+    };
+    try {
+        for (std::size_t i = 1; i < shards_.size() && i < slots_->size(); ++i) {
+            const Group& group = slots_->group(static_cast<SlotMap::Number>(i));
+            if (shards_[i] != nullptr || group.primary.port == 0) {
+                continue;
+            }
+            bool room = call(group.primary, true);
+            for (const Endpoint& replica : group.replicas) {
+                room = room && call(replica, false);
+            }
+            if (!room) {
+                return;
+            }
+        }
+    } catch (...) {
+        // without memory the next call does it
     }
 }
 
@@ -122,19 +157,35 @@ bool Store::on_redirect(Node& node, Command& command, const Reply& reply) noexce
             return false;
         }
         const bool asks = redirect.kind == Redirect::Kind::ask;
-        if (!asks) {
+        if (!asks && node.is_primary()) {
             follow_moved({redirect.slot, redirect.to});
         }
-        SlotMap::Number number = slots_->group_of(redirect.to);
-        if (number == 0) {
-            take_map();  // without the nodes that it does not name
-            number = slots_->group_of(redirect.to);
-        }
-        settle();
+        const SlotMap::Number number = number_for(redirect.to);
+        assign_changed();
         return number != 0 && at_number(number).nodes().primary().follow(command, asks);
     } catch (...) {
         return false;  // without memory: it is an answer like any other
     }
+}
+
+/// The group that a node has named the primary of; 0: none can be asked. A replica's MOVED may be older than
+/// what this worker knows, and ASK is for one command: neither makes a primary of what is a replica.
+SlotMap::Number Store::number_for(const Endpoint& primary) {
+    const SlotMap::Number number = slots_->find(primary);
+    if (number != 0) {
+        return number;
+    }
+    on_doubt();
+    if (slots_->names(primary)) {
+        return 0;
+    }
+    const SlotMap::Number made = slots_->make_primary(primary);
+    if (made != 0 || ngx_current_msec - cleared_ < clear_interval) {
+        return made;
+    }
+    cleared_ = ngx_current_msec;
+    take_map();  // without the nodes that it does not name
+    return slots_->make_primary(primary);
 }
 
 /// Not each MOVED is news: many commands may have been on their way to the node.

@@ -6,7 +6,10 @@
 
 namespace rate_limit {
 
-Store::Store(const StoreConf& conf) : conf_(conf), deadlines_(conf.check_timeout, *this) {
+Store::Store(const StoreConf& conf)
+    : conf_(conf),
+      deadlines_(conf.check_timeout, *this),
+      shared_reads_(*conf.zone, deadlines_, conf.check_timeout) {
     for (const ShardConf& shard : conf.shards) {
         shards_.push_back(new_shard(shard, static_cast<Route>(shards_.size())));
     }
@@ -26,6 +29,13 @@ std::unique_ptr<Shard> Store::new_shard(const ShardConf& conf, Route route) {
 /// Reads the answers that lie in the sockets of all nodes. One that redirects may add a shard.
 void Store::read_now() noexcept {
     for_each_shard([](Shard& shard) { shard.nodes().read_now(); });
+}
+
+void Store::call_roll() noexcept {
+    for_each_shard([](Shard& shard) { shard.nodes().call_roll(); });
+    if (slots_ != nullptr) {
+        call_unused();
+    }
 }
 
 void Store::on_doubt() noexcept {

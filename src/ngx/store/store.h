@@ -10,6 +10,7 @@
 #include "ngx/conf/redis_conf.h"
 #include "ngx/store/deadlines.h"
 #include "ngx/store/shard.h"
+#include "ngx/store/shared_reads.h"
 #include "ngx/topology/discovery.h"
 
 namespace rate_limit {
@@ -40,7 +41,14 @@ public:
     /// Who serves it now.
     Shard& at(Route route) noexcept { return at_number(number_of(route)); }
 
+    /// Reads of its windows for reports.
+    SharedReads& shared_reads() noexcept { return shared_reads_; }
+
     const StoreConf& conf() const noexcept { return conf_; }
+
+    /// Tells all workers which nodes are in use, and how they are; of a cluster all that its map names. To be
+    /// called about once a second.
+    void call_roll() noexcept;
 
     /// Those that were asked for: of a cluster some may be null, and make_some() makes a few of these.
     const std::vector<std::unique_ptr<Shard>>& shards() const noexcept { return shards_; }
@@ -58,8 +66,8 @@ public:
         }
     }
 
-    /// What waits in this worker for shards of a cluster that have no nodes goes to those that have its slots
-    /// now. Once a second.
+    /// What waits in this worker for shards of a cluster that have no nodes, a part of it, goes to those that
+    /// have its slots now. To be called now and then.
     void hand_over() noexcept;
 
     /// Closes all connections and says which charges are lost: the process, or the configuration, is at its
@@ -75,6 +83,10 @@ private:
     }
     void on_topology(const Topology& topology) noexcept override;
     void on_move(const Move& move) noexcept override;
+
+    Routes::Parts parts_of(std::size_t number) const noexcept override {
+        return slots_ == nullptr ? Routes::all_parts : slots_->parts(static_cast<SlotMap::Number>(number));
+    }
 
     /// The index of the route's shard. A number for which there was no memory is nobody's.
     std::size_t number_of(Route route) const noexcept {
@@ -92,17 +104,21 @@ private:
     void take_map();
     void take_move(const Move& move);
     void follow_moved(const Move& move);
-    void settle();
+    void assign_changed();
+    SlotMap::Number number_for(const Endpoint& primary);
     void forget_moves() noexcept;
+    void call_unused() noexcept;
 
     const StoreConf& conf_;
     Deadlines deadlines_;
     std::vector<std::unique_ptr<Shard>> shards_;  // of the configuration, or of the numbers in slots_
     std::unique_ptr<SlotMap> slots_;              // null: no cluster
     RecentMoves moves_;
+    ngx_msec_t cleared_ = 0;  // when the map was last taken without its strangers
     Timer forget_moves_{this, [](void* self) noexcept { static_cast<Store*>(self)->forget_moves(); },
                         Timer::Worker::leaves};
     std::unique_ptr<Discovery> discovery_;  // null: all nodes are in the configuration
+    SharedReads shared_reads_;
     bool ended_ = false;
 };
 

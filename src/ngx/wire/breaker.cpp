@@ -13,6 +13,7 @@ void Node::mark_up() noexcept {
         return;
     }
     up_ = true;
+    entry_.set_up(true);
     retry_.clear();
     watch_.clear();  // nothing is unanswered: it must not wait for an older command's charge_timeout
     outages_.ended();
@@ -34,6 +35,7 @@ void Node::suspend(std::string_view reason, std::string_view words) noexcept {
         return;
     }
     up_ = false;
+    entry_.set_up(false);
     state_ = State::suspended;
     log_outage("does not serve", reason, words);
     listener_.on_unusable(*this);
@@ -51,7 +53,8 @@ void Node::mark_down(const char* reason) noexcept {
         return;
     }
     if (!ended_ && !quiet_) {
-        errors_.add(NodeError::connection);
+        entry_.count(NodeError::connection);
+        entry_.set_up(false);
     }
     log_outage("is down", reason, refusal_);
     refusal_.clear();
@@ -75,7 +78,7 @@ bool Node::goes_on_without(bool in_flight) noexcept {
         return false;
     }
     if (in_flight && !quiet_) {
-        errors_.add(NodeError::connection);
+        entry_.count(NodeError::connection);
         const bool first =
             std::exchange(may_reconnect_, false) && ngx_current_msec - made_good_ >= Backoff::first_wait;
         made_good_ = first ? ngx_current_msec : made_good_;
@@ -186,7 +189,7 @@ void Node::on_watch(void* self) noexcept {
         return;
     }
     if (age >= check_timeout && node.state_ != State::suspended && !node.retired_) {
-        node.errors_.add(NodeError::silent);
+        node.entry_.count(NodeError::silent);
         node.suspend("no answer in check_timeout");
         node.greet_with(node.ping_);
     }

@@ -9,6 +9,7 @@
 #include <hiredis/alloc.h>
 
 #include "ngx/base/resume.h"
+#include "ngx/base/turn_clock.h"
 #include "redis/common_reply.h"
 
 namespace rate_limit {
@@ -234,6 +235,7 @@ void Connection::set_idle(bool idle) noexcept {
 
 void Connection::on_read(ngx_event_t* event) noexcept {
     Connection& self = of(event);
+    TurnClock::move_on();
     // worker_shutdown_timeout sets the same flag on connections that are not idle: those are still needed for
     // the charges of the requests it cuts.
     if (self.connection_->close && self.connection_->idle) {
@@ -334,6 +336,7 @@ void Connection::on_flush(ngx_event_t* event) noexcept {
         return;
     }
     self.write_now();
+    TurnClock::move_on();
 }
 
 void Connection::write_now() noexcept {

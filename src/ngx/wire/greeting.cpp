@@ -1,6 +1,6 @@
 #include "ngx/wire/node.h"
 #include "redis/server_words.h"
-#include "redis/topology/topology_answers.h"
+#include "redis/topology/topology_replies.h"
 
 // What a node is asked when it is connected, before it is up.
 

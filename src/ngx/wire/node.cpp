@@ -29,14 +29,22 @@ bool same_name(const NodeConf& a, const NodeConf& b) noexcept {
            ngx_strncasecmp(host.data, str(b.peer).data, host.len) == 0;
 }
 
-/// Nodes that come and go are counted together: the counters have names from the configuration alone. All of
-/// a cluster do.
+/// Those that are asked for the topology are counted together, but for sentinels of the configuration.
 Subject counted_as(const StoreConf& store, const ShardConf* shard, const NodeConf& conf, Role role) {
     if (role == Role::seed) {
         return {store.name, store.shards.front().name, any_node};
     }
-    return {store.name, shard != nullptr ? std::string_view(shard->name) : std::string_view(),
-            conf.learned ? std::string_view(any_node) : std::string_view(conf.text)};
+    if (shard == nullptr) {
+        return {store.name, {}, conf.learned ? any_node : std::string_view(conf.text)};
+    }
+    return {store.name, shard->name, conf.text};
+}
+
+BoardEntry::Kind kind_of(const ShardConf* shard, const NodeConf& conf) noexcept {
+    if (shard == nullptr || (conf.host.empty() && conf.addresses.empty())) {
+        return BoardEntry::Kind::unlisted;
+    }
+    return conf.learned ? BoardEntry::Kind::learned : BoardEntry::Kind::configured;
 }
 
 }  // namespace
@@ -48,7 +56,8 @@ Node::Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role r
       role_(role),
       subject_(subject_of(store, conf_, shard_, role)),
       listener_(listener),
-      errors_(store.zone->counters(), counted_as(store, shard, conf_, role)),
+      entry_(*store.zone, counted_as(store, shard, conf_, role), kind_of(shard, conf_),
+             role == Role::primary),
       connection_(*this, store.tls, conf_.peer),
       addresses_(store, conf_, *this),
       outages_(subject_, "is up again", shard == nullptr && conf_.learned ? NGX_LOG_NOTICE : NGX_LOG_ERR),
@@ -66,6 +75,8 @@ void Node::submit(Command& command) noexcept {
     if (state_ == State::ready) {
         if (!send(command)) {
             give_back(command, Delivery::unsent, nullptr);
+        } else if (shard_ != nullptr) {
+            entry_.count_command();
         }
         return;
     }
@@ -199,7 +210,7 @@ void Node::on_reply(const Reply& reply) noexcept {
         sent_.head()->skips_answer_ = false;
         if (reply.is_error()) {
             const Fault fault = fault_of(reply);
-            errors_.add(error_of(fault));
+            entry_.count(error_of(fault));
             answers_.add(fault, "ASKING", reply);  // for the command gets MOVED then, which says nothing
         }
         return;
@@ -255,7 +266,7 @@ Blame Node::blame(Fault fault, std::string_view command, const Reply& reply, Acc
 
 /// Counts an error answer, and tells it where nothing else does.
 void Node::count_error(Fault fault, std::string_view command, const Reply& reply) noexcept {
-    errors_.add(error_of(fault));
+    entry_.count(error_of(fault));
     if (!is_node_fault(fault)) {
         may_reconnect_ = true;
         answers_.add(fault, command, reply);  // others suspend the node, or close the gate of charges
@@ -287,6 +298,7 @@ void Node::become(Role role) noexcept {
         return;
     }
     role_ = role;
+    entry_.set_primary(role == Role::primary);
     takes_writes_ = true;  // as far as is known
     try {
         subject_ = subject_of(store_, conf_, shard_, role);
@@ -315,6 +327,7 @@ bool Node::is_at(const NodeConf& conf) const noexcept {
 
 void Node::retire() noexcept {
     retired_ = true;
+    entry_.set_primary(false);
     up_ = false;
     outages_.ended("is not used any more");
     expects_more_ = false;

@@ -11,9 +11,10 @@
 #include "ngx/conf/redis_conf.h"
 #include "ngx/wire/addresses.h"
 #include "ngx/wire/answer_log.h"
+#include "ngx/wire/board_entry.h"
 #include "ngx/wire/command.h"
 #include "ngx/wire/connection.h"
-#include "ngx/wire/node_errors.h"
+#include "ngx/wire/node_counts.h"
 #include "ngx/wire/outage_log.h"
 #include "redis/command.h"
 #include "redis/decode.h"
@@ -55,13 +56,13 @@ public:
     class Listener {
     public:
         /// The node takes commands again after it did not.
-        virtual void on_usable(Node& node) noexcept = 0;
+        virtual void on_usable(Node& /*node*/) noexcept {}
 
         /// The node takes no commands.
-        virtual void on_unusable(Node& node) noexcept = 0;
+        virtual void on_unusable(Node& /*node*/) noexcept {}
 
         /// It says that it is a replica, and was taken for the primary.
-        virtual void on_demoted(Node& node) noexcept = 0;
+        virtual void on_demoted(Node& /*node*/) noexcept {}
 
         /// It has answered that another node serves the slot of the command, for now or from now on. True:
         /// the command is the listener's, to be sent there. Only for nodes of a cluster.
@@ -166,6 +167,9 @@ public:
     /// Whether the topology names it, and not the configuration.
     bool learned() const noexcept { return conf_.learned; }
 
+    /// Tells all workers that it is in use, what it is, and whether it is up.
+    void call_roll() noexcept { entry_.call(is_primary(), usable()); }
+
     /// Where its connection leads, or is being made to; null: it has none. Good until the next try.
     const Address* address_in_use() const noexcept { return connection_.is_open() ? &in_use_ : nullptr; }
 
@@ -256,7 +260,7 @@ private:
     Role role_;
     std::string subject_;  // how logs name it
     Listener& listener_;
-    Counters<NodeError> errors_;
+    BoardEntry entry_;
 
     State state_ = State::idle;
     bool up_ = true;

@@ -16,14 +16,24 @@ enum class NodeError : unsigned char {
 };
 constexpr std::size_t node_error_count = static_cast<std::size_t>(NodeError::answer) + fault_count;
 
-/// What all nodes of one shard are counted as that the configuration does not name.
+/// What those nodes of one shard are counted as, together, that have no counters of their own: that other
+/// servers name, and for which the zone has no room.
 inline constexpr std::string_view any_node = "*";
 
-template <>
-struct CountersOf<NodeError> {
-    static constexpr std::string_view name = "errors";
-    static constexpr std::size_t count = node_error_count;
+/// What is counted of a node: each NodeError by its number, and beside them:
+enum class NodeCount : unsigned char {
+    commands = node_error_count,  ///< that callers had sent to it, for each an answer was awaited
 };
+
+template <>
+struct CountersOf<NodeCount> {
+    static constexpr std::string_view name = "nodes";
+    static constexpr std::size_t count = static_cast<std::size_t>(NodeCount::commands) + 1;
+};
+
+constexpr NodeCount count_of(NodeError error) noexcept {
+    return static_cast<NodeCount>(error);
+}
 
 constexpr NodeError error_of(Fault fault) noexcept {
     return static_cast<NodeError>(static_cast<std::size_t>(NodeError::answer) +

@@ -10,6 +10,6 @@ void place_counters(const MainConf& main) noexcept;
 
 /// One line a minute with the counters of each store that have changed since its last line, by whichever
 /// worker comes first. To be called in each worker.
-void start_report() noexcept;
+void start_counter_log() noexcept;
 
 }  // namespace rate_limit

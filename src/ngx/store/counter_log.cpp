@@ -1,6 +1,7 @@
-#include "ngx/store/report.h"
+#include "ngx/store/counter_log.h"
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <optional>
 #include <string>
@@ -9,7 +10,9 @@
 #include "ngx/base/zone.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/redis_conf.h"
+#include "ngx/conf/tallies.h"
 #include "ngx/store/store.h"
+#include "ngx/wire/board_entry.h"
 #include "redis/keys/shard_choice.h"
 
 namespace rate_limit {
@@ -18,29 +21,64 @@ namespace {
 
 constexpr ngx_msec_t interval = 60'000;
 
-/// First the counters that stand in for subjects without room.
+/// First what the log tells, and before that the counters that stand in for subjects without room.
 template <typename Fn>
 void for_each_name(const MainConf& main, Fn&& fn) noexcept {
     Counters<Loss>::for_each_name(Counters<Loss>::others(), fn);
-    Counters<NodeError>::for_each_name(Counters<NodeError>::others(), fn);
+    Counters<NodeCount>::for_each_name(Counters<NodeCount>::others(), fn);
     for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
         for (const NodeConf& sentinel : store->sentinels) {
-            Counters<NodeError>::for_each_name({store->name, {}, sentinel.text}, fn);
+            Counters<NodeCount>::for_each_name({store->name, {}, sentinel.text}, fn);
         }
         if (!store->sentinels.empty()) {
-            Counters<NodeError>::for_each_name({store->name, {}, any_node}, fn);
+            Counters<NodeCount>::for_each_name({store->name, {}, any_node}, fn);
         }
         for (const ShardConf& shard : store->shards) {
             Subject subject{store->name, shard.name, {}};
             Counters<Loss>::for_each_name(subject, fn);
             subject.node = shard.discovered() ? std::string_view(any_node) : shard.primary.text;
-            Counters<NodeError>::for_each_name(subject, fn);
+            Counters<NodeCount>::for_each_name(subject, fn);
             for (const NodeConf& replica : shard.replicas) {
                 subject.node = replica.text;
-                Counters<NodeError>::for_each_name(subject, fn);
+                Counters<NodeCount>::for_each_name(subject, fn);
             }
         }
     }
+    Tallies::for_each_name(main, fn);
+    ShardCounters::for_each_name(Counters<Write>::others(), fn);
+    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+        for (const ShardConf& shard : store->shards) {
+            ShardCounters::for_each_name({store->name, shard.name, {}}, fn);
+        }
+    }
+}
+
+using ErrorCounts = std::array<std::uint64_t, node_error_count>;
+
+/// Adds those that are counted for this subject.
+void count_errors(CounterTable& table, const Subject& subject, ErrorCounts& sums) noexcept {
+    const Counters<NodeCount> counters(table, subject);
+    for (std::size_t i = 0; i < node_error_count; ++i) {
+        const NodeCount error = count_of(static_cast<NodeError>(i));
+        sums[i] += counters.has_place(error) ? counters.count(error) : 0;
+    }
+}
+
+ErrorCounts errors_of(CounterTable& table, const Subject& subject) noexcept {
+    ErrorCounts errors{};
+    count_errors(table, subject, errors);
+    return errors;
+}
+
+/// Of all nodes that a shard's servers have named, as far as the zone still knows them.
+ErrorCounts errors_of_named(const StoreConf& store, const ShardConf& shard) {
+    CounterTable& table = store.zone->counters();
+    ErrorCounts errors = errors_of(table, {store.name, shard.name, any_node});
+    store.zone->nodes().for_each_of(node_identity({store.name, shard.name, {}}), 0, now_millis(),
+                                    [&](const NodeBoard::Told& node) {
+                                        count_errors(table, {store.name, shard.name, node.address}, errors);
+                                    });
+    return errors;
 }
 
 /// What a line says.
@@ -55,18 +93,17 @@ public:
         reservations_ += losses.count(Loss::reservations_in_doubt);
     }
 
-    void add(const char* node, const std::string& address, const Counters<NodeError>& errors) {
+    void add(const char* node, const std::string& address, const ErrorCounts& errors) {
         const char* separator = ": ";
         for (std::size_t i = 0; i < node_error_count; ++i) {
-            const auto error = static_cast<NodeError>(i);
-            const std::uint64_t count = errors.has_place(error) ? errors.count(error) : 0;
-            if (count == 0) {
+            if (errors[i] == 0) {
                 continue;
             }
             if (*separator == ':') {
                 nodes_.append("; ").append(node).append(address);
             }
-            nodes_.append(separator).append(to_string(error)).append(" ").append(std::to_string(count));
+            nodes_.append(separator).append(to_string(static_cast<NodeError>(i))).append(" ");
+            nodes_.append(std::to_string(errors[i]));
             separator = ", ";
         }
     }
@@ -113,8 +150,8 @@ void write(const char* store, const CounterTable& table, const Line& line, Count
 std::uint64_t waiting_for(const StoreConf& store, std::size_t shard) noexcept {
     return store.live != nullptr && !store.routes.has_slots()
                ? store.live->shards()[shard]->charges().waiting()
-               : store.zone->debt_counts().of(
-                     Routes::counted_as(store.routes.digest_of(static_cast<Route>(shard))));
+               : count_waiting(store.zone->debt_counts(), store.routes, static_cast<Route>(shard),
+                               Routes::all_parts);
 }
 
 /// `others` collects what has no counters of its own.
@@ -122,10 +159,10 @@ void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
     Line line;
     std::optional<Counters<Loss>> first;  // of the shards that have counters of their own
     for (const NodeConf& sentinel : store.sentinels) {
-        line.add("sentinel ", sentinel.text, Counters<NodeError>(table, {store.name, {}, sentinel.text}));
+        line.add("sentinel ", sentinel.text, errors_of(table, {store.name, {}, sentinel.text}));
     }
     if (!store.sentinels.empty()) {
-        line.add("other sentinels", {}, Counters<NodeError>(table, {store.name, {}, any_node}));
+        line.add("other sentinels", {}, errors_of(table, {store.name, {}, any_node}));
     }
     for (std::size_t i = 0; i < store.shards.size(); ++i) {
         const ShardConf& shard = store.shards[i];
@@ -138,11 +175,11 @@ void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
             others.add_waiting(waiting_for(store, i));
         }
         const auto add_node = [&](const char* role, const NodeConf& node) {
-            line.add(role, node.text, Counters<NodeError>(table, {store.name, shard.name, node.text}));
+            line.add(role, node.text, errors_of(table, {store.name, shard.name, node.text}));
         };
         if (shard.discovered()) {
             line.add(shard.in_cluster ? "nodes of the " : "nodes of ", shard.name,
-                     Counters<NodeError>(table, {store.name, shard.name, any_node}));
+                     errors_of_named(store, shard));
             continue;
         }
         add_node("primary ", shard.primary);
@@ -163,7 +200,7 @@ void tell(const MainConf& main) {
     }
     Counters<Loss> losses(table, Counters<Loss>::others());
     others.add(losses);
-    others.add("any node", {}, Counters<NodeError>(table, Counters<NodeError>::others()));
+    others.add("any node", {}, errors_of(table, Counters<NodeCount>::others()));
     write("*", table, others, losses);
 }
 
@@ -191,13 +228,15 @@ void on_timer(void* timer) noexcept {
 }  // namespace
 
 void place_counters(const MainConf& main) noexcept {
-    CounterTable& counters = main.zone->counters();
-    counters.begin_names();
-    for_each_name(main, [&](CounterTable::Name name) { counters.keep(name); });
-    for_each_name(main, [&](CounterTable::Name name) { counters.add_name(name); });
+    CounterTable::Naming naming(main.zone->counters());
+    naming.begin();
+    for_each_name(main, [&](CounterTable::Name name) { naming.keep(name); });
+    main.zone->nodes().for_each_name(now_millis(),
+                                     [&](std::uint64_t name) { naming.keep(CounterTable::Name(name)); });
+    for_each_name(main, [&](CounterTable::Name name) { naming.add(name); });
 }
 
-void start_report() noexcept {
+void start_counter_log() noexcept {
     alignas(Timer) static unsigned char memory[sizeof(Timer)];
     static Timer& timer = *new (memory) Timer(memory, on_timer, Timer::Worker::leaves);  // never destroyed
     timer.set(1);

@@ -1,0 +1,103 @@
+// What a rejection costs the list of the keys that are rejected most often: of a key that is listed, one of
+// few and one of as many as there are places; of keys that come once; and, for what a page costs, a read of
+// the areas of 4 workers. In processor time of the thread: the least of some rounds.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <vector>
+
+#include <unistd.h>
+
+#include "core/machine/offenders.h"
+#include "core/table/process.h"
+
+namespace {
+
+using namespace rate_limit;
+
+constexpr std::size_t workers = 4;
+constexpr std::uint64_t notes = 2'000'000;
+constexpr unsigned rounds = 7;
+constexpr unsigned reads = 200;
+constexpr Millis now = 1'700'000'000'000;
+
+double thread_seconds() {
+    timespec spent{};
+    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+    return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) / 1e9;
+}
+
+/// Nanoseconds for each of `count` things that `run` does.
+template <typename Run>
+double least(std::uint64_t count, Run run) {
+    double least = 1e9;
+    for (unsigned round = 0; round < rounds; ++round) {
+        const double before = thread_seconds();
+        run();
+        least = std::min(least, (thread_seconds() - before) / static_cast<double>(count) * 1e9);
+    }
+    return least;
+}
+
+/// The id of a key, as a digest would have it.
+std::uint64_t id_of(std::uint64_t key) {
+    return (key + 1) * 0x9e3779b97f4a7c15;
+}
+
+struct Memory {
+    Memory()
+        : size(Offenders::bytes_for(workers)),
+          at(std::aligned_alloc(Offenders::alignment, size / Offenders::alignment * Offenders::alignment)),
+          offenders({process_of(static_cast<std::uint32_t>(::getpid())), is_alive}) {
+        std::fill_n(static_cast<char*>(at), size, '\0');
+        if (!offenders.create(at, size, workers, now)) {
+            std::exit(1);
+        }
+    }
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+    ~Memory() { std::free(at); }
+
+    double note_of(std::uint64_t keys) {
+        std::uint64_t key = 0;
+        return least(notes, [&] {
+            for (std::uint64_t i = 0; i < notes; ++i) {
+                offenders.note({id_of(key++ % keys), 1, false, "203.0.113.7"}, now);
+            }
+        });
+    }
+
+    std::size_t size;
+    void* at;
+    Offenders offenders;
+};
+
+}  // namespace
+
+int main() {
+    std::printf("a rejection of one of 4 keys:   %5.1f ns\n", Memory().note_of(4));
+    std::printf("of one of %zu, all listed:       %5.1f ns\n", Offenders::most_keys,
+                Memory().note_of(Offenders::most_keys));
+    Memory flooded;
+    std::printf("of a key that is new:           %5.1f ns\n", flooded.note_of(~std::uint64_t{0}));
+    flooded.offenders.keep_keys(true);
+    std::printf("the same, whose text is kept:   %5.1f ns\n", flooded.note_of(~std::uint64_t{0}));
+    for (std::uint32_t worker = 2; worker <= workers; ++worker) {
+        flooded.offenders.set_user({{worker, 0}, [](const Process& /*process*/) { return true; }});
+        (void)flooded.note_of(1000);
+    }
+    const double read = least(reads, [&] {
+        for (unsigned i = 0; i < reads; ++i) {
+            if (flooded.offenders.read(now).keys.empty()) {
+                std::exit(1);
+            }
+        }
+    });
+    std::printf("a read of %zu areas, %zu in use: %5.1f us\n", flooded.offenders.areas(), workers,
+                read / 1000);
+    return 0;
+}

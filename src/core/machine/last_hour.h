@@ -1,0 +1,117 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/limit/window.h"
+#include "core/table/owned_lock.h"
+
+namespace rate_limit {
+
+/// How much a few counters of each of many names have counted in each minute of the last hour, in memory that
+/// processes share and that outlives them. Counting itself stays where it is: once a minute one process puts
+/// down what the counters say, a mark, and what a minute has counted is the difference of two marks.
+///
+/// What is counted between two marks belongs to the minute of the first. So where no process was awake at a
+/// minute's begin, or the clock was set forward, the minutes in between have 0, and the one before has what
+/// was counted meanwhile. Where the clock was set back by more than a minute, the hour begins anew.
+///
+/// The names are those of the configuration at work, as in CounterTable. A name that is not configured any
+/// more keeps its line while there is room for new names.
+class LastHour {
+public:
+    static constexpr std::size_t alignment = 64;
+    static constexpr std::size_t minutes = 60;
+    static constexpr std::size_t counters = 4;
+
+    using Counts = std::array<std::uint64_t, counters>;
+
+    /// What was counted in each minute, the oldest first; the last is the running one.
+    using Hour = std::array<Counts, minutes>;
+
+    explicit LastHour(const LockUser& user) noexcept : user_(user) {}
+
+    /// Says which process puts down marks from now on: called in each process.
+    void set_user(const LockUser& user) noexcept { user_ = user; }
+
+    /// Lays out memory that is all zero, for as many names as fit, perhaps none. False if it is too small
+    /// even for that.
+    [[nodiscard]] bool create(void* memory, std::size_t size) noexcept;
+
+    /// Takes up memory of create(). False: another version of this class has laid it out.
+    [[nodiscard]] bool attach(void* memory, std::size_t size) noexcept;
+
+    /// How many names have room.
+    std::size_t lines() const noexcept { return lines_; }
+
+    /// A configuration brings its names, in one process at a time: begin_names(), then keep() for each, then
+    /// add_name() for each, with what its counters say now. A name is any number but 0 and the greatest.
+    /// add_name() returns false where there is no room.
+    void begin_names() noexcept;
+    void keep(std::uint64_t name) noexcept;
+    bool add_name(std::uint64_t name, const Counts& counts, Millis now) noexcept;
+
+    /// True for one process in each minute: it calls mark() for every name, then end_marks(). If it dies in
+    /// between, another one does what is left.
+    bool begin_marks(Millis now) noexcept;
+    void mark(std::uint64_t name, const Counts& counts, Millis now) noexcept;
+    void end_marks(Millis now) noexcept;
+
+    /// The hour of a name whose counters say `counts` now. False: the name has no line.
+    bool read(std::uint64_t name, const Counts& counts, Millis now, Hour& hour) const noexcept;
+
+private:
+    /// What the counters said, modulo 2^32, when a minute began or soon after.
+    struct Mark {
+        std::atomic<std::uint32_t> minute;  // 0: none
+        std::array<std::atomic<std::uint32_t>, counters> counts;
+    };
+
+    struct Line {
+        std::atomic<std::uint64_t> name;  // 0: free
+        std::uint64_t generation;         // the last that had the name
+        std::array<Mark, minutes> marks;  // by the minute
+    };
+
+    struct alignas(alignment) Header {
+        std::atomic<std::uint64_t> layout;  // what lies behind it, once that is there
+        std::uint64_t size;
+        std::uint64_t generation;            // how many configurations have brought names
+        std::atomic<std::uint64_t> marking;  // who puts down marks, as OwnedLock::word_of(); 0: nobody
+        std::atomic<std::uint32_t> minute;   // of the last marks
+    };
+
+    /// Changes with the layout.
+    static constexpr std::uint64_t version = 0x6c617374686f7572;
+
+    /// The name of a line that is being given to another name.
+    static constexpr std::uint64_t changing = ~std::uint64_t{0};
+
+    static std::uint32_t minute_of(Millis now) noexcept { return static_cast<std::uint32_t>(now / 60'000); }
+
+    /// The clock was set back, and by so much that minutes would come twice. Less than that is the difference
+    /// between two processes, or a clock being put right.
+    static bool is_set_back(std::uint32_t before, std::uint32_t minute) noexcept {
+        return minute + 1 < before;
+    }
+
+    bool take_up(void* memory, std::size_t size) noexcept;
+    Line* find(std::uint64_t name) const noexcept;
+
+    /// Where a name is looked for after `steps` others.
+    Line& line_at(std::uint64_t name, std::size_t steps) const noexcept {
+        return all_[(name + steps) % lines_];
+    }
+    static void write(Line& line, std::uint32_t minute, const Counts& counts) noexcept;
+    static void forget(Line& line) noexcept;
+    static bool read_mark(const Line& line, std::uint32_t minute, Counts& counts) noexcept;
+
+    LockUser user_;
+    Header* header_ = nullptr;
+    Line* all_ = nullptr;
+    std::size_t lines_ = 0;
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,406 @@
+#include "core/machine/offenders.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace rate_limit {
+
+namespace {
+
+/// A reader looks again while a place changes hands, but not for ever: its process may have died.
+constexpr unsigned most_tries = 8;
+
+constexpr std::uint64_t keyless_mask = (std::uint64_t{1} << 40U) - 1;
+constexpr std::uint64_t period_mask = (std::uint64_t{1} << 24U) - 1;
+
+constexpr std::size_t round_up(std::size_t bytes) noexcept {
+    return (bytes + Offenders::alignment - 1) / Offenders::alignment * Offenders::alignment;
+}
+
+/// Of a number that only this process writes.
+template <typename Number>
+void raise(std::atomic<Number>& number) noexcept {
+    number.store(number.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+bool heavier(const Offenders::Offender& a, const Offenders::Offender& b) noexcept {
+    return a.certain() != b.certain() ? a.certain() > b.certain()
+           : a.rejected != b.rejected ? a.rejected > b.rejected
+                                      : a.id < b.id;
+}
+
+/// What several areas have of one key becomes one.
+void merge(std::vector<Offenders::Offender>& keys) {
+    std::sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    auto to = keys.begin();
+    for (auto from = keys.begin(); from != keys.end(); ++from) {
+        if (to != from && to->id == from->id) {
+            to->rejected += from->rejected;
+            to->over += from->over;
+            to->dry_run += from->dry_run;
+            to->last = std::max(to->last, from->last);
+            if (to->key.empty()) {
+                to->key = std::move(from->key);
+                to->cut = from->cut;
+            }
+        } else if (from != keys.begin() && ++to != from) {
+            *to = std::move(*from);
+        }
+    }
+    if (!keys.empty()) {
+        keys.erase(to + 1, keys.end());
+    }
+}
+
+}  // namespace
+
+std::size_t Offenders::half_bytes(std::size_t keys) noexcept {
+    return round_up(sizeof(Half) + keys * (sizeof(std::uint64_t) + sizeof(std::uint32_t) + sizeof(Place)));
+}
+
+std::size_t Offenders::header_bytes(std::size_t areas) noexcept {
+    return sizeof(Header) + sizeof(Keyless) + round_up(areas * sizeof(std::uint64_t));
+}
+
+std::size_t Offenders::bytes_for(std::size_t workers) noexcept {
+    const std::size_t areas = 2 * std::max<std::size_t>(workers, 1);
+    return header_bytes(areas) + areas * 2 * half_bytes(most_keys);
+}
+
+bool Offenders::create(void* memory, std::size_t size, std::size_t workers, Millis now) noexcept {
+    workers = std::max<std::size_t>(workers, 1);
+    if (memory == nullptr || reinterpret_cast<std::uintptr_t>(memory) % alignment != 0 ||
+        size < header_bytes(0)) {
+        return false;
+    }
+    const auto fits = [&](std::size_t areas, std::size_t keys) {
+        return header_bytes(areas) + areas * 2 * half_bytes(keys) <= size;
+    };
+    std::size_t areas = 2 * workers;
+    std::size_t keys = most_keys;
+    while (areas > workers && !fits(areas, keys)) {
+        --areas;
+    }
+    while (keys > least_keys && !fits(areas, keys)) {
+        --keys;
+    }
+    while (areas > 0 && !fits(areas, keys)) {
+        --areas;
+    }
+    header_ = new (memory) Header{};
+    header_->size = size;
+    header_->areas = areas;
+    header_->keys = keys;
+    header_->since = now;
+    take_up(memory);
+    header_->layout.store(version, std::memory_order_release);
+    return true;
+}
+
+bool Offenders::attach(void* memory, std::size_t size) noexcept {
+    auto* header = static_cast<Header*>(memory);
+    if (memory == nullptr || size < header_bytes(0) ||
+        header->layout.load(std::memory_order_acquire) != version || header->size != size) {
+        return false;
+    }
+    header_ = header;
+    take_up(memory);
+    return true;
+}
+
+void Offenders::take_up(void* memory) noexcept {
+    auto* at = static_cast<char*>(memory);
+    keyless_ = reinterpret_cast<Keyless*>(at + sizeof(Header));
+    owners_ = reinterpret_cast<std::atomic<std::uint64_t>*>(at + header_bytes(0));
+    halves_ = at + header_bytes(header_->areas);
+    area_ = none;
+    tried_ = -1;
+}
+
+void Offenders::set_user(const LockUser& user) noexcept {
+    user_ = user;
+    area_ = none;
+    tried_ = -1;
+    least_period_ = 0;
+}
+
+/// Generations take turns in the two halves of an area.
+Offenders::View Offenders::view(std::size_t area, std::uint64_t period) const noexcept {
+    const std::size_t keys = header_->keys;
+    char* at = halves_ + (2 * area + period % 2) * half_bytes(keys);
+    View view;
+    view.half = reinterpret_cast<Half*>(at);
+    at += sizeof(Half);
+    view.ids = reinterpret_cast<std::atomic<std::uint64_t>*>(at);
+    at += keys * sizeof(std::uint64_t);
+    view.places = reinterpret_cast<Place*>(at);
+    at += keys * sizeof(Place);
+    view.rejected = reinterpret_cast<std::atomic<std::uint32_t>*>(at);
+    return view;
+}
+
+/// No process gives its area back: when it has died, others see that.
+bool Offenders::claim(Millis now) noexcept {
+    const std::uint64_t self = OwnedLock::word_of(user_.self);
+    if (self == 0 || (tried_ >= 0 && now >= tried_ && now - tried_ < pause_between_claims)) {
+        return false;
+    }
+    tried_ = now;
+    for (std::size_t area = 0; area < areas(); ++area) {
+        if (owners_[area].load(std::memory_order_relaxed) == self) {
+            area_ = area;
+            return true;
+        }
+    }
+    for (std::size_t area = 0; area < areas(); ++area) {
+        std::uint64_t owner = owners_[area].load(std::memory_order_acquire);
+        const bool free = owner == 0 || !user_.is_alive(OwnedLock::owner_of(owner));
+        if (free && owners_[area].compare_exchange_strong(owner, self, std::memory_order_acq_rel)) {
+            area_ = area;
+            mend(area);
+            return true;
+        }
+    }
+    return false;
+}
+
+/// The process before may have died while a place changed hands. The place is nobody's then, and its count
+/// stays: it says how often a key without a place can have been rejected.
+void Offenders::mend(std::size_t area) noexcept {
+    for (std::uint64_t period = 0; period < 2; ++period) {
+        const View half = view(area, period);
+        for (std::size_t at = 0; at < keys(); ++at) {
+            Place& place = half.places[at];
+            const std::uint32_t sequence = place.sequence.load(std::memory_order_relaxed);
+            if (sequence % 2 != 0) {
+                half.ids[at].store(0, std::memory_order_relaxed);
+                place.sequence.store(sequence + 1, std::memory_order_release);
+            }
+        }
+    }
+}
+
+/// Makes the half empty for another generation. A reader sees by the period, before and after, what it must
+/// not believe.
+void Offenders::begin(const View& view, std::uint64_t period) noexcept {
+    view.half->period.store(0, std::memory_order_relaxed);
+    least_period_ = 0;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    view.half->total.store(0, std::memory_order_relaxed);
+    for (std::size_t at = 0; at < keys(); ++at) {
+        view.ids[at].store(0, std::memory_order_relaxed);
+        view.rejected[at].store(0, std::memory_order_relaxed);
+        view.places[at].size.store(0, std::memory_order_relaxed);
+    }
+    view.half->period.store(period, std::memory_order_release);
+}
+
+/// Where the id is, or `none`.
+std::size_t Offenders::find(const View& view, std::uint64_t id) noexcept {
+    std::uint8_t& near = near_[id % near_.size()];
+    if (near < keys() && view.ids[near].load(std::memory_order_relaxed) == id) {
+        return near;
+    }
+    for (std::size_t at = 0; at < keys(); ++at) {
+        if (view.ids[at].load(std::memory_order_relaxed) == id) {
+            near = static_cast<std::uint8_t>(at);
+            return at;
+        }
+    }
+    return none;
+}
+
+/// The place with the fewest rejections. In a generation the fewest never become fewer, so the next place
+/// that has no more than were the fewest last time will do.
+std::size_t Offenders::find_least(const View& view, std::uint64_t period) noexcept {
+    if (least_period_ != period) {
+        least_period_ = period;
+        least_ = 0;
+    }
+    for (std::size_t steps = 0; steps < keys(); ++steps) {
+        least_at_ = least_at_ + 1 < keys() ? least_at_ + 1 : 0;
+        if (view.rejected[least_at_].load(std::memory_order_relaxed) <= least_) {
+            return least_at_;
+        }
+    }
+    for (std::size_t at = 0; at < keys(); ++at) {
+        if (at == 0 || view.rejected[at].load(std::memory_order_relaxed) < least_) {
+            least_ = view.rejected[at].load(std::memory_order_relaxed);
+            least_at_ = at;
+        }
+    }
+    return least_at_;
+}
+
+void Offenders::note(const Rejection& rejection, Millis now) noexcept {
+    const std::uint64_t period = period_of(now);
+    if (rejection.id == 0 || (area_ == none && !claim(now))) {
+        note_keyless(period);
+        return;
+    }
+    const View half = view(area_, period);
+    if (half.half->period.load(std::memory_order_relaxed) != period) {
+        begin(half, period);
+    }
+    raise(half.half->total);
+    std::size_t at = find(half, rejection.id);
+    if (at == none) {
+        at = find_least(half, period);
+        take(half, at, rejection);
+    } else {
+        raise(half.rejected[at]);
+    }
+    Place& place = half.places[at];
+    if (rejection.dry_run) {
+        raise(place.dry_run);
+    }
+    place.last.store(now, std::memory_order_relaxed);
+    if (place.size.load(std::memory_order_relaxed) == 0 &&
+        header_->keeps_keys.load(std::memory_order_relaxed) != 0) {
+        write_text(place, rejection.key);
+    }
+}
+
+void Offenders::take(const View& view, std::size_t at, const Rejection& rejection) noexcept {
+    Place& place = view.places[at];
+    const std::uint32_t before = view.rejected[at].load(std::memory_order_relaxed);
+    raise(place.sequence);
+    std::atomic_thread_fence(std::memory_order_release);
+    view.ids[at].store(rejection.id, std::memory_order_relaxed);
+    place.over.store(before, std::memory_order_relaxed);
+    place.dry_run.store(0, std::memory_order_relaxed);
+    place.size.store(0, std::memory_order_relaxed);
+    place.limit.store(rejection.limit, std::memory_order_relaxed);
+    view.rejected[at].store(before + 1, std::memory_order_relaxed);
+    place.sequence.store(place.sequence.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    near_[rejection.id % near_.size()] = static_cast<std::uint8_t>(at);
+}
+
+/// keep_keys(false) may come at the same time: either its walk finds the text, or it is seen here.
+void Offenders::write_text(Place& place, std::string_view key) noexcept {
+    const std::size_t size = std::min(key.size(), most_text);
+    raise(place.sequence);
+    std::atomic_thread_fence(std::memory_order_release);
+    for (std::size_t from = 0; from < size; from += sizeof(std::uint64_t)) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, key.data() + from, std::min(sizeof word, size - from));
+        place.text[from / sizeof word].store(word, std::memory_order_relaxed);
+    }
+    place.size.store(static_cast<std::uint32_t>(size) | (size < key.size() ? cut_bit : 0),
+                     std::memory_order_relaxed);
+    place.sequence.store(place.sequence.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (header_->keeps_keys.load(std::memory_order_relaxed) == 0) {
+        erase_text(place);
+    }
+}
+
+void Offenders::erase_text(Place& place) noexcept {
+    place.size.store(0, std::memory_order_relaxed);
+    for (auto& word : place.text) {
+        word.store(0, std::memory_order_relaxed);
+    }
+}
+
+void Offenders::keep_keys(bool keep) noexcept {
+    const bool kept = header_->keeps_keys.exchange(keep ? 1 : 0, std::memory_order_seq_cst) != 0;
+    if (keep || !kept) {
+        return;
+    }
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (std::size_t half = 0; half < 2 * areas(); ++half) {
+        const View erased = view(half / 2, half % 2);
+        std::for_each(erased.places, erased.places + keys(), [this](Place& place) { erase_text(place); });
+    }
+}
+
+/// Several processes may be without an area: here alone they write to one word.
+void Offenders::note_keyless(std::uint64_t period) noexcept {
+    std::atomic<std::uint64_t>& word = keyless_->words[period % 2];
+    std::uint64_t before = word.load(std::memory_order_relaxed);
+    std::uint64_t after = 0;
+    do {
+        const bool same = before >> 40U == (period & period_mask);
+        after = same ? before + 1 : keyless_word(period, 1);
+    } while (!word.compare_exchange_weak(before, after, std::memory_order_relaxed));
+}
+
+/// False: nobody's, or it keeps changing hands.
+bool Offenders::read_place(const View& view, std::size_t at, Offender& offender) const {
+    const Place& place = view.places[at];
+    for (unsigned tries = 0; tries < most_tries; ++tries) {
+        const std::uint32_t sequence = place.sequence.load(std::memory_order_acquire);
+        if (sequence % 2 != 0) {
+            continue;
+        }
+        offender.id = view.ids[at].load(std::memory_order_relaxed);
+        if (offender.id == 0) {
+            return false;
+        }
+        // The count first: what is read after it can only have grown since.
+        offender.rejected = view.rejected[at].load(std::memory_order_acquire);
+        offender.over = place.over.load(std::memory_order_relaxed);
+        offender.dry_run = place.dry_run.load(std::memory_order_relaxed);
+        offender.limit = place.limit.load(std::memory_order_relaxed);
+        offender.last = place.last.load(std::memory_order_relaxed);
+        const std::uint32_t size = place.size.load(std::memory_order_relaxed);
+        offender.cut = (size & cut_bit) != 0;
+        std::array<char, most_text> text;
+        for (std::size_t i = 0; i < place.text.size(); ++i) {
+            const std::uint64_t word = place.text[i].load(std::memory_order_relaxed);
+            std::memcpy(text.data() + i * sizeof word, &word, sizeof word);
+        }
+        std::atomic_thread_fence(std::memory_order_acquire);
+        if (place.sequence.load(std::memory_order_relaxed) == sequence) {
+            offender.key.assign(text.data(), std::min<std::size_t>(size & ~cut_bit, most_text));
+            return true;
+        }
+    }
+    return false;
+}
+
+/// The clocks of two processes may be a little apart, so a generation that has just begun is believed, too.
+void Offenders::read_half(const View& view, std::uint64_t now, Report& report) const {
+    const std::uint64_t period = view.half->period.load(std::memory_order_acquire);
+    if (period == 0 || period + 1 < now || period > now + 1) {
+        return;
+    }
+    const std::size_t before = report.keys.size();
+    for (std::size_t at = 0; at < keys(); ++at) {
+        Offender offender;
+        if (read_place(view, at, offender)) {
+            report.keys.push_back(std::move(offender));
+        }
+    }
+    const std::uint64_t total = view.half->total.load(std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (view.half->period.load(std::memory_order_relaxed) != period) {
+        report.keys.resize(before);
+        return;
+    }
+    report.total += total;
+}
+
+Offenders::Report Offenders::read(Millis now) const {
+    Report report;
+    const std::uint64_t period = period_of(now);
+    report.since = std::max(header_->since, static_cast<Millis>(period - 1) * generation);
+    report.keys.reserve(2 * areas() * keys());
+    for (std::size_t half = 0; half < 2 * areas(); ++half) {
+        read_half(view(half / 2, half % 2), period, report);
+    }
+    for (const auto& word : keyless_->words) {
+        const std::uint64_t keyless = word.load(std::memory_order_relaxed);
+        const std::uint64_t age = (period + 1 - (keyless >> 40U)) & period_mask;
+        report.total += age <= 2 ? keyless & keyless_mask : 0;
+    }
+    merge(report.keys);
+    const std::size_t shown = std::min(report.keys.size(), most_shown);
+    std::partial_sort(report.keys.begin(), report.keys.begin() + static_cast<std::ptrdiff_t>(shown),
+                      report.keys.end(), heavier);
+    report.keys.resize(shown);
+    return report;
+}
+
+}  // namespace rate_limit

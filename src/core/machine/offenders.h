@@ -1,0 +1,182 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/limit/window.h"
+#include "core/table/owned_lock.h"
+
+namespace rate_limit {
+
+/// The keys that limits reject most often, in memory that processes share and that outlives them.
+///
+/// Each process has an area of its own with a fixed number of keys: a key that is not among them takes the
+/// place of the one with the fewest rejections, and that one's count, which is then how far its own may be
+/// too high ("space-saving": Metwally, Agrawal and El Abbadi, "Efficient computation of frequent and top-k
+/// elements in data streams", 2005). So a key with more than 1/64 of a process's rejections has a place,
+/// however many others there are, and none costs more than a look at 64 places. Rejections are counted for
+/// ten minutes, the generation; what is read is the running generation and the one before, of all areas.
+///
+/// A process writes to its area alone. A new process takes the area of a dead one, with what is in it. While
+/// processes find no area free, their rejections have no key.
+///
+/// The text of keys is kept only while keep_keys() says so.
+class Offenders {
+public:
+    static constexpr std::size_t alignment = 64;
+    static constexpr std::size_t most_keys = 64;   ///< of an area in a generation
+    static constexpr std::size_t most_text = 128;  ///< bytes of a key that are kept
+    static constexpr std::size_t most_shown = 512;
+    static constexpr Millis generation = 600'000;
+
+    struct Rejection {
+        std::uint64_t id;     ///< of the key at the limit, a keyed digest
+        std::uint64_t limit;  ///< names the limit
+        bool dry_run;
+        std::string_view key;
+    };
+
+    /// A key at a limit, as all areas together have it.
+    struct Offender {
+        std::uint64_t id = 0;
+        std::uint64_t limit = 0;
+        std::uint64_t rejected = 0;  ///< dry runs, too
+        std::uint64_t over = 0;      ///< how many too many `rejected` can be
+        std::uint64_t dry_run = 0;   ///< of `rejected`, at least
+        Millis last = 0;             ///< when it was last rejected
+        std::string key;             ///< empty: not kept
+        bool cut = false;            ///< `key` is only the beginning
+
+        /// As often it has been rejected for certain.
+        std::uint64_t certain() const noexcept { return rejected - over; }
+    };
+
+    struct Report {
+        Millis since = 0;
+        std::uint64_t total = 0;     ///< rejections since then, of all keys
+        std::vector<Offender> keys;  ///< those that have certainly been rejected most often, the first first
+    };
+
+    explicit Offenders(const LockUser& user) noexcept : user_(user) {}
+
+    /// Says which process notes rejections from now on: called in each process.
+    void set_user(const LockUser& user) noexcept;
+
+    /// What gives so many workers, and as many leaving ones, an area of most_keys each.
+    static std::size_t bytes_for(std::size_t workers) noexcept;
+
+    /// Lays out memory that is all zero. In less than bytes_for() there are fewer areas, but one for each
+    /// worker while an area has eight keys or more. False if there is not even room for the count of all.
+    [[nodiscard]] bool create(void* memory, std::size_t size, std::size_t workers, Millis now) noexcept;
+
+    /// Takes up memory of create(). False: another version of this class has laid it out.
+    [[nodiscard]] bool attach(void* memory, std::size_t size) noexcept;
+
+    std::size_t areas() const noexcept { return header_->areas; }
+
+    /// How many keys an area has in a generation.
+    std::size_t keys() const noexcept { return header_->keys; }
+
+    /// Says for all processes whether the text of keys is kept. False also erases what has been kept.
+    void keep_keys(bool keep) noexcept;
+
+    void note(const Rejection& rejection, Millis now) noexcept;
+
+    /// What has been noted in the generation of `now` and in the one before. Reads in other processes' areas
+    /// while they write: what changes just then may be missing. Throws std::bad_alloc.
+    Report read(Millis now) const;
+
+private:
+    struct alignas(alignment) Header {
+        std::atomic<std::uint64_t> layout;  // what lies behind it, once that is there
+        std::uint64_t size;
+        std::uint64_t areas;
+        std::uint64_t keys;
+        Millis since;
+        std::atomic<std::uint32_t> keeps_keys;
+    };
+
+    /// What processes without an area have noted: the one line that several write.
+    struct alignas(alignment) Keyless {
+        std::array<std::atomic<std::uint64_t>, 2> words;  // by the generation, as keyless_word()
+    };
+
+    /// A place of an area. Its id and its count lie beside those of the others.
+    struct Place {
+        std::atomic<std::uint32_t> sequence;  // odd while the place changes hands
+        std::atomic<std::uint32_t> over;
+        std::atomic<std::uint32_t> dry_run;
+        std::atomic<std::uint32_t> size;  // of the text, perhaps with the bit `cut_bit`
+        std::atomic<std::uint64_t> limit;
+        std::atomic<Millis> last;
+        std::array<std::atomic<std::uint64_t>, most_text / sizeof(std::uint64_t)> text;
+    };
+
+    /// What an area has of a generation. Behind it lie the ids, the counts, and the rest of the places.
+    struct alignas(alignment) Half {
+        std::atomic<std::uint64_t> period;  // which generation; 0: none, or it is being made empty
+        std::atomic<std::uint64_t> total;
+    };
+
+    /// A half as one process sees it.
+    struct View {
+        Half* half = nullptr;
+        std::atomic<std::uint64_t>* ids = nullptr;  // 0: nobody's
+        std::atomic<std::uint32_t>* rejected = nullptr;
+        Place* places = nullptr;
+    };
+
+    /// Changes with the layout.
+    static constexpr std::uint64_t version = 0x6f6666656e646573;
+
+    static constexpr std::uint32_t cut_bit = 0x80000000;
+    static constexpr std::size_t least_keys = 8;
+    static constexpr std::size_t none = ~std::size_t{0};
+    static constexpr Millis pause_between_claims = 1000;
+
+    static std::size_t half_bytes(std::size_t keys) noexcept;
+    static std::size_t header_bytes(std::size_t areas) noexcept;
+    static std::uint64_t period_of(Millis now) noexcept {
+        return static_cast<std::uint64_t>(now / generation);
+    }
+    /// Rejections of a generation that have no key, in one word.
+    static std::uint64_t keyless_word(std::uint64_t period, std::uint64_t count) noexcept {
+        return period << 40U | count;
+    }
+
+    void take_up(void* memory) noexcept;
+    View view(std::size_t area, std::uint64_t period) const noexcept;
+    bool claim(Millis now) noexcept;
+    void mend(std::size_t area) noexcept;
+    void begin(const View& view, std::uint64_t period) noexcept;
+    std::size_t find(const View& view, std::uint64_t id) noexcept;
+    std::size_t find_least(const View& view, std::uint64_t period) noexcept;
+    void take(const View& view, std::size_t at, const Rejection& rejection) noexcept;
+    void write_text(Place& place, std::string_view key) noexcept;
+    void erase_text(Place& place) noexcept;
+    void note_keyless(std::uint64_t period) noexcept;
+    bool read_place(const View& view, std::size_t at, Offender& offender) const;
+    void read_half(const View& view, std::uint64_t now, Report& report) const;
+
+    LockUser user_;
+    Header* header_ = nullptr;
+    Keyless* keyless_ = nullptr;
+    std::atomic<std::uint64_t>* owners_ = nullptr;  // of the areas, as OwnedLock::word_of()
+    char* halves_ = nullptr;
+    std::size_t area_ = none;               // this process's, claimed with its first rejection
+    Millis tried_ = -1;                     // when it last looked for one
+    std::array<std::uint8_t, 256> near_{};  // where an id was last found, by its last bits
+
+    // In the generation `least_period_` no place has had fewer rejections than `least_` since it was looked
+    // for; `least_at_` is the place that was found last.
+    std::uint64_t least_period_ = 0;
+    std::uint32_t least_ = 0;
+    std::size_t least_at_ = 0;
+};
+
+}  // namespace rate_limit

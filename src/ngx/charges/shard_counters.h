@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/machine/waits.h"
+#include "ngx/base/counters.h"
+#include "ngx/conf/redis_conf.h"
+
+namespace rate_limit {
+
+/// What became of what was written to a shard, beside Loss: how many charges, refunds and reservations its
+/// primary has taken, and how many were dropped.
+enum class Write : unsigned char {
+    charges_stored,
+    charges_dropped,
+    refunds_stored,
+    refunds_dropped,
+    reservations_stored,  ///< those that granted something, fetches of tokens among them
+};
+
+template <>
+struct CountersOf<Write> {
+    static constexpr std::string_view name = "writes";
+    static constexpr std::size_t count = static_cast<std::size_t>(Write::reservations_stored) + 1;
+};
+
+/// What became of tokens of one shard. Those that were fetched, and of which nothing else is counted, are at
+/// hand or held by requests that run.
+enum class TokenEvent : unsigned char {
+    fetched,
+    spent,
+    returned,  ///< to the primary
+    lost,      ///< their window ended before they were spent, or Redis counts them no more
+};
+
+template <>
+struct CountersOf<TokenEvent> {
+    static constexpr std::string_view name = "tokens";
+    static constexpr std::size_t count = static_cast<std::size_t>(TokenEvent::lost) + 1;
+};
+
+/// How long requests waited for a shard: the buckets of wait_bucket(), and the sum.
+enum class Wait : unsigned char {
+    first_bucket,
+    micros = wait_buckets,
+};
+
+template <>
+struct CountersOf<Wait> {
+    static constexpr std::string_view name = "waits";
+    static constexpr std::size_t count = static_cast<std::size_t>(Wait::micros) + 1;
+};
+
+/// What is counted of one shard, of all workers; those of a cluster are counted together. Errors of nodes,
+/// and losses, are counted where they happen.
+struct ShardCounters {
+    ShardCounters(CounterTable& table, const StoreConf& store, const ShardConf& shard) noexcept
+        : writes(table, {store.name, shard.name, {}}),
+          tokens(table, {store.name, shard.name, {}}),
+          waits(table, {store.name, shard.name, {}}) {}
+
+    /// Calls fn(CounterTable::Name) for all that a shard needs.
+    template <typename Fn>
+    static void for_each_name(const Subject& subject, Fn&& fn) {
+        Counters<Write>::for_each_name(subject, fn);
+        Counters<TokenEvent>::for_each_name(subject, fn);
+        Counters<Wait>::for_each_name(subject, fn);
+    }
+
+    void add(TokenEvent event, std::int64_t count) noexcept {
+        if (count > 0) {
+            tokens.add(event, static_cast<std::uint64_t>(count));
+        }
+    }
+
+    /// A request has waited.
+    void add_wait(std::uint64_t micros) noexcept {
+        waits.add(static_cast<Wait>(wait_bucket(micros)));
+        waits.add(Wait::micros, micros);
+    }
+
+    Counters<Write> writes;
+    Counters<TokenEvent> tokens;
+    Counters<Wait> waits;
+};
+
+}  // namespace rate_limit

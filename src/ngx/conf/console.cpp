@@ -1,0 +1,96 @@
+#include "ngx/conf/conf.h"
+#include "ngx/conf/value.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// False: no console has such a parameter.
+bool take_parameter(std::string_view word, ConsoleConf& console) noexcept {
+    if (word == "from=local" || word == "from=any") {
+        console.from_any = word == "from=any";
+        return true;
+    }
+    if (word == "keys=id" || word == "keys=plain") {
+        console.plain_keys = word == "keys=plain";
+        return true;
+    }
+    return false;
+}
+
+constexpr const char* beside_each_other =
+    "\"rate_limit_console\" and \"rate_limit_report\" stand in one location: give each its own";
+
+}  // namespace
+
+char* set_report(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
+    auto& location = *static_cast<LocationConf*>(conf);
+    if (location.report) {
+        return duplicate;
+    }
+    if (location.console.on) {
+        return refuse(cf, beside_each_other);
+    }
+    location.report = true;
+    auto* core =
+        static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+    core->handler = reinterpret_cast<ngx_http_handler_pt>(command->post);
+    return NGX_CONF_OK;
+}
+
+char* set_console(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
+    ConsoleConf& console = static_cast<LocationConf*>(conf)->console;
+    if (console.on) {
+        return duplicate;
+    }
+    if (static_cast<LocationConf*>(conf)->report) {
+        return refuse(cf, beside_each_other);
+    }
+    const ngx_str_t* words = words_of(cf);
+    const std::string_view kind = view(words[1]);
+    if (kind != "view") {
+        return refuse(cf, "invalid value \"%V\" in \"rate_limit_console\": it is \"view\"", &words[1]);
+    }
+    for (ngx_uint_t i = 2; i < cf->args->nelts; ++i) {
+        if (!take_parameter(view(words[i]), console)) {
+            return refuse(cf,
+                          "invalid parameter \"%V\" in \"rate_limit_console\": it takes \"from=local\" or "
+                          "\"from=any\", and \"keys=id\" or \"keys=plain\"%s",
+                          &words[i], ask_for_semicolon(cf, i));
+        }
+    }
+    auto* location =
+        static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+#if (NGX_PCRE)
+    if (location->regex != nullptr) {
+        return refuse(cf,
+                      "\"rate_limit_console\" needs a location with a prefix, such as \"/limits/\", not a "
+                      "regular expression: its pages are below it");
+    }
+#endif
+    if (location->noname != 0 || location->named != 0) {
+        return refuse(cf,
+                      "\"rate_limit_console\" needs a location with a prefix, such as \"/limits/\": its "
+                      "pages are below it");
+    }
+    console.on = true;
+    main_conf(cf)->plain_keys = main_conf(cf)->plain_keys || console.plain_keys;
+    location->handler = reinterpret_cast<ngx_http_handler_pt>(command->post);
+    return NGX_CONF_OK;
+}
+
+ngx_int_t finish_console(ngx_conf_t* cf, ConsoleConf& console) noexcept {
+    const auto* server =
+        static_cast<ngx_http_core_srv_conf_t*>(ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module));
+    const ngx_array_t& names = server->server_names;
+    console.names = ngx_array_create(cf->pool, names.nelts + 1, sizeof(ngx_http_server_name_t));
+    if (console.names == nullptr) {
+        return NGX_ERROR;
+    }
+    for (const auto& name : Elements<const ngx_http_server_name_t>(names)) {
+        *static_cast<ngx_http_server_name_t*>(ngx_array_push(console.names)) = name;  // there is room
+    }
+    return NGX_OK;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,127 @@
+#include "ngx/conf/tallies.h"
+
+#include <algorithm>
+#include <new>
+
+#include "ngx/base/zone.h"
+#include "ngx/conf/conf.h"
+#include "ngx/conf/redis_conf.h"
+
+namespace rate_limit {
+
+namespace {
+
+constexpr std::string_view local = "local";
+
+/// Calls fn(limit, store, name of the store) for each pair that can decide: a limit whose store is a variable
+/// may use any.
+template <typename Fn>
+void for_each_pair(const MainConf& main, Fn&& fn) {
+    for (const Limit* limit : Elements<const Limit*>(main.limits)) {
+        if (limit->local) {
+            fn(*limit, static_cast<const StoreConf*>(nullptr), local);
+        } else if (limit->store != nullptr) {
+            fn(*limit, static_cast<const StoreConf*>(limit->store), std::string_view(limit->store->name));
+        } else {
+            fn(*limit, static_cast<const StoreConf*>(nullptr), local);
+            for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+                fn(*limit, store, std::string_view(store->name));
+            }
+            fn(*limit, static_cast<const StoreConf*>(nullptr), Tallies::no_store);
+        }
+    }
+}
+
+std::uint64_t digest_of(const Limit& limit, std::string_view store) noexcept {
+    return CounterTable::Name(xxh64(view(limit.name), xxh64(store, 0))).value();
+}
+
+Subject subject_of(const Limit& limit, std::string_view store) noexcept {
+    return {store, view(limit.name), {}};
+}
+
+}  // namespace
+
+void PressureGauge::on_evicted(EvictionTier tier) noexcept {
+    switch (tier) {
+        case EvictionTier::copy:
+            counters_.add(Pressure::evicted_copy);
+            break;
+        case EvictionTier::lease:
+            counters_.add(Pressure::evicted_tokens);
+            break;
+        case EvictionTier::local:
+            counters_.add(Pressure::evicted_local);
+            break;
+        default:
+            break;
+    }
+}
+
+bool Tally::is_of(const Limit& other) const noexcept {
+    const bool same_store = other.local              ? store_name == local
+                            : other.store != nullptr ? store == other.store
+                                                     : true;
+    return same_store && view(other.name) == name;
+}
+
+Tallies::Tallies(const MainConf& main)
+    : requests_(main.zone->counters(), Subject{}),
+      pressure_(main.zone->counters()),
+      others_(main.zone->counters(), Counters<Decided>::others()) {
+    main.zone->windows().set_room_listener(&pressure_);
+    main.zone->debts().set_room_listener(&pressure_);
+    for_each_pair(main, [&](const Limit& limit, const StoreConf* store, std::string_view store_name) {
+        auto found = std::find_if(all_.begin(), all_.end(), [&](const Tally& tally) {
+            return tally.store_name == store_name && tally.name == view(limit.name);
+        });
+        if (found == all_.end()) {
+            all_.push_back({&limit, store, store_name, view(limit.name), digest_of(limit, store_name),
+                            Counters<Decided>(main.zone->counters(), subject_of(limit, store_name))});
+            found = all_.end() - 1;
+        }
+        const bool constant = limit.local || limit.store != nullptr;
+        limit.tally = constant ? static_cast<std::size_t>(found - all_.begin()) + 1 : 0;
+    });
+}
+
+void Tallies::for_each_name(const MainConf& main, const std::function<void(CounterTable::Name)>& fn) {
+    Counters<Outcome>::for_each_name(Subject{}, fn);
+    Counters<Pressure>::for_each_name(Subject{}, fn);
+    Counters<Decided>::for_each_name(Counters<Decided>::others(), fn);
+    for_each_pair(main, [&](const Limit& limit, const StoreConf* /*store*/, std::string_view store_name) {
+        Counters<Decided>::for_each_name(subject_of(limit, store_name), fn);
+    });
+}
+
+Tally* Tallies::find(const Limit& limit, std::string_view store) noexcept {
+    if (limit.tally != 0) {
+        return &all_[limit.tally - 1];
+    }
+    const auto found = std::find_if(all_.begin(), all_.end(), [&](const Tally& tally) {
+        return tally.store_name == store && tally.name == view(limit.name);
+    });
+    return found != all_.end() ? &*found : nullptr;
+}
+
+Counters<Decided>& Tallies::of(const Limit& limit, std::string_view store) noexcept {
+    Tally* tally = find(limit, store);
+    return tally != nullptr ? tally->counters : others_;
+}
+
+ngx_int_t make_tallies(ngx_cycle_t* cycle, MainConf& main) noexcept {
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cycle->pool, 0);
+    if (cleanup == nullptr) {
+        return NGX_ERROR;
+    }
+    try {
+        main.tallies = new Tallies(main);
+    } catch (...) {
+        return NGX_ERROR;
+    }
+    cleanup->data = main.tallies;
+    cleanup->handler = [](void* tallies) { delete static_cast<Tallies*>(tallies); };
+    return NGX_OK;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "core/limit/decision.h"
+#include "core/table/eviction.h"
+#include "ngx/base/counters.h"
+#include "ngx/base/ngx.h"
+
+namespace rate_limit {
+
+struct Limit;
+struct MainConf;
+struct StoreConf;
+
+/// What is counted of a limit: each request that it was decided for by the outcome, and beside that.
+enum class Decided : unsigned char {
+    passed,
+    error_allowed,
+    error_local,
+    rejected_dry_run,
+    error_denied,
+    rejected,
+    unasked,  ///< of those: no store was asked
+    cost,     ///< what was charged, of all requests together
+};
+
+template <>
+struct CountersOf<Decided> {
+    static constexpr std::string_view name = "decisions";
+    static constexpr std::size_t count = static_cast<std::size_t>(Decided::cost) + 1;
+};
+
+constexpr Decided decided_of(Outcome outcome) noexcept {
+    return static_cast<Decided>(static_cast<std::size_t>(outcome) -
+                                static_cast<std::size_t>(Outcome::passed));
+}
+
+/// Requests are counted by their outcome, each once, at its end.
+template <>
+struct CountersOf<Outcome> {
+    static constexpr std::string_view name = "requests";
+    static constexpr std::size_t count = static_cast<std::size_t>(Outcome::bypassed) + 1;
+};
+
+/// What happens for want of room in the zone.
+enum class Pressure : unsigned char {
+    evicted_copy,    ///< of a window that Redis knows
+    evicted_tokens,  ///< the same, with tokens at hand
+    evicted_local,   ///< a local window, whose client gets a new one
+    full,            ///< there was no room for a window, or for what waits
+};
+
+template <>
+struct CountersOf<Pressure> {
+    static constexpr std::string_view name = "pressure";
+    static constexpr std::size_t count = static_cast<std::size_t>(Pressure::full) + 1;
+};
+
+/// Counts it.
+class PressureGauge final : public RoomListener {
+public:
+    explicit PressureGauge(CounterTable& table) noexcept : counters_(table, Subject{}) {}
+
+    void on_evicted(EvictionTier tier) noexcept override;
+    void on_full() noexcept override { counters_.add(Pressure::full); }
+
+    std::uint64_t count(Pressure what) const noexcept { return counters_.count(what); }
+
+private:
+    Counters<Pressure> counters_;
+};
+
+/// The limits that have one name in one store: what they decide is counted together, of all workers, since
+/// the zone was made.
+struct Tally {
+    const Limit* limit;      ///< the first of them
+    const StoreConf* store;  ///< null: `local`, or a variable that named no store
+    std::string_view store_name;
+    std::string_view name;
+    std::uint64_t digest;  ///< of both names, which the zone knows the limit by beside its counters; not 0
+    Counters<Decided> counters;
+
+    /// Whether what this limit decides may count here.
+    bool is_of(const Limit& other) const noexcept;
+};
+
+/// The tallies of a configuration, and the counters of its requests, as one process uses them.
+class Tallies {
+public:
+    /// Where a limit of a variable store counts that names no store, and the name that the contract has for
+    /// it.
+    static constexpr std::string_view no_store = "*";
+
+    /// `main` outlives this. Its limits remember their tallies. Throws std::bad_alloc.
+    explicit Tallies(const MainConf& main);
+    Tallies(const Tallies&) = delete;
+    Tallies& operator=(const Tallies&) = delete;
+
+    /// Calls fn(CounterTable::Name) for all counters that the limits of `main` need, the most important
+    /// first. Throws what fn throws.
+    static void for_each_name(const MainConf& main, const std::function<void(CounterTable::Name)>& fn);
+
+    /// What the limit decides counts here. `store` is the name of the one that a variable chose; no_store:
+    /// none, or it is not known.
+    Counters<Decided>& of(const Limit& limit, std::string_view store) noexcept;
+
+    /// The tally where that counts; null: among what has none.
+    Tally* find(const Limit& limit, std::string_view store) noexcept;
+
+    Counters<Outcome>& requests() noexcept { return requests_; }
+    const PressureGauge& pressure() const noexcept { return pressure_; }
+
+    /// In the order of their lines.
+    const std::vector<Tally>& all() const noexcept { return all_; }
+
+private:
+    std::vector<Tally> all_;
+    Counters<Outcome> requests_;
+    PressureGauge pressure_;  // of both tables of the zone
+    Counters<Decided> others_;
+};
+
+/// Makes the tallies of a configuration whose zone is there, for this process and those that it starts.
+ngx_int_t make_tallies(ngx_cycle_t* cycle, MainConf& main) noexcept;
+
+}  // namespace rate_limit

@@ -1,0 +1,114 @@
+#include "ngx/console/access.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace rate_limit {
+
+namespace {
+
+bool equal(std::string_view a, std::string_view b) noexcept {
+    return a.size() == b.size() && ngx_strncasecmp(str(a).data, str(b).data, a.size()) == 0;
+}
+
+bool ends_with(std::string_view text, std::string_view end) noexcept {
+    return text.size() >= end.size() && equal(text.substr(text.size() - end.size()), end);
+}
+
+/// On this machine, as far as the connection tells.
+bool is_local(const sockaddr& address) noexcept {
+    switch (address.sa_family) {
+        case AF_UNIX:
+            return true;
+        case AF_INET: {
+            const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+            return ntohl(v4.sin_addr.s_addr) >> 24 == 127;
+        }
+        case AF_INET6: {
+            const in6_addr& v6 = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+            return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
+        }
+        default:
+            return false;
+    }
+}
+
+/// Some proxy has sent it: the client is not the one that the connection is from.
+bool is_forwarded(const ngx_http_request_t& r) noexcept {
+    constexpr std::string_view names[] = {"forwarded", "x-forwarded-for", "x-real-ip", "via"};
+    for (const ngx_list_part_t* part = &r.headers_in.headers.part; part != nullptr; part = part->next) {
+        for (const ngx_table_elt_t& field : Elements<const ngx_table_elt_t>(*part)) {
+            if (std::any_of(std::begin(names), std::end(names),
+                            [&](std::string_view name) { return equal(view(field.key), name); })) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool is_address(std::string_view host) noexcept {
+    const ngx_str_t text = str(host);
+    if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+        u_char address[16];
+        return ngx_inet6_addr(text.data + 1, text.len - 2, address) == NGX_OK;
+    }
+    return ngx_inet_addr(text.data, text.len) != INADDR_NONE;
+}
+
+bool is_named(const ngx_http_server_name_t& name, std::string_view host) noexcept {
+#if (NGX_PCRE)
+    if (name.regex != nullptr) {
+        ngx_str_t text = str(host);
+        return ngx_regex_exec(name.regex->regex, &text, nullptr, 0) >= 0;
+    }
+#endif
+    const std::string_view pattern = view(name.name);
+    if (pattern.empty()) {
+        return false;
+    }
+    if (pattern.front() == '.') {
+        return equal(host, pattern.substr(1)) || ends_with(host, pattern);
+    }
+    if (pattern.substr(0, 2) == "*.") {
+        return ends_with(host, pattern.substr(1));
+    }
+    if (ends_with(pattern, ".*")) {
+        const std::string_view begin = pattern.substr(0, pattern.size() - 1);
+        return equal(host.substr(0, begin.size()), begin);
+    }
+    return equal(host, pattern);
+}
+
+/// A name that somebody else has pointed to this address opens nothing.
+bool is_own_host(const ngx_http_request_t& r, const ConsoleConf& conf) noexcept {
+    const std::string_view host = view(r.headers_in.server);
+    if (is_address(host) || equal(host, "localhost")) {
+        return true;
+    }
+    const Elements<const ngx_http_server_name_t> names(*conf.names);
+    return !host.empty() &&
+           std::any_of(names.begin(), names.end(), [host](const auto& name) { return is_named(name, host); });
+}
+
+}  // namespace
+
+const char* why_forbidden(const ngx_http_request_t& r, const ConsoleConf& conf) noexcept {
+    if (!conf.from_any && !is_local(*r.connection->sockaddr)) {
+        return "The console answers clients on this machine alone: add \"from=any\" to "
+               "\"rate_limit_console\", and \"allow\", \"deny\" or \"auth_basic\" to its location.\n";
+    }
+    if (!conf.from_any && is_forwarded(r)) {
+        return "A proxy has sent this request, and the console answers clients on this machine alone: add "
+               "\"from=any\" to \"rate_limit_console\", and \"allow\", \"deny\" or \"auth_basic\" to its "
+               "location.\n";
+    }
+    if (!is_own_host(r, conf)) {
+        return "The Host is neither an IP address, nor \"localhost\", nor a name of this server: add the "
+               "name "
+               "to \"server_name\".\n";
+    }
+    return nullptr;
+}
+
+}  // namespace rate_limit

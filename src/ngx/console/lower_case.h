@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace rate_limit {
+
+/// Of ASCII letters. Throws std::bad_alloc.
+inline std::string lower_case(std::string_view text) {
+    std::string lower(text);
+    for (char& c : lower) {
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+    }
+    return lower;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,87 @@
+#include "ngx/console/memory.h"
+
+#include <optional>
+
+#include "ngx/base/zone.h"
+#include "ngx/conf/tallies.h"
+
+namespace rate_limit {
+
+namespace {
+
+using Type = MetricsText::Type;
+using Windows = WindowTable::Occupancy;
+
+/// Milliseconds for which a look counts.
+constexpr ngx_msec_t fresh_for = 1000;
+
+struct Look {
+    const Zone* zone = nullptr;
+    ngx_msec_t at = 0;
+    Windows windows;
+    DebtTable::Occupancy waiting;
+};
+
+/// This worker looks once a second at most, whoever asks it.
+const Look& look(Zone& zone) noexcept {
+    static Look last;
+    if (last.zone != &zone || ngx_current_msec - last.at >= fresh_for) {
+        const Millis now = now_millis();
+        last = {&zone, ngx_current_msec, zone.windows().occupancy(now), zone.debts().occupancy(now)};
+    }
+    return last;
+}
+
+std::size_t free_of(std::size_t capacity, std::size_t used) noexcept {
+    return capacity > used ? capacity - used : 0;
+}
+
+}  // namespace
+
+void write_memory(JsonText& json, const MainConf& main) {
+    Zone& zone = *main.zone;
+    const Look& found = look(zone);
+    const PressureGauge& pressure = main.tallies->pressure();
+    json.name("zone").begin_object();
+    json.name("bytes").count(zone.size());
+    json.name("windows").begin_object();
+    json.name("capacity").count(zone.windows().capacity());
+    json.name("open").count(found.windows.open).name("closed").count(found.windows.closed);
+    json.name("estimated").boolean(!found.windows.exact).end_object();
+    json.name("waiting").begin_object();
+    json.name("capacity").count(zone.debts().capacity());
+    json.name("used").count(found.waiting.open + found.waiting.closed).end_object();
+    json.name("evicted").begin_object();
+    json.name("copy").count(pressure.count(Pressure::evicted_copy));
+    json.name("tokens").count(pressure.count(Pressure::evicted_tokens));
+    json.name("local").count(pressure.count(Pressure::evicted_local)).end_object();
+    json.name("full").count(pressure.count(Pressure::full));
+    json.end_object();
+}
+
+void write_memory_metrics(MetricsText& text, const MainConf& main) {
+    Zone& zone = *main.zone;
+    const Look& found = look(zone);
+    const PressureGauge& pressure = main.tallies->pressure();
+    text.family("zone_bytes", Type::gauge, "Bytes of the shared memory, by what they are for.");
+    for (const auto& [part, bytes] : zone.parts()) {
+        text.sample({{"part", part}}, std::uint64_t{bytes});
+    }
+    text.family("zone_records", Type::gauge, "Records in the shared memory; of many, an estimate.");
+    const auto records = [&](std::string_view part, std::size_t capacity, std::size_t open,
+                             std::size_t closed) {
+        text.sample({{"part", part}, {"state", "open"}}, std::uint64_t{open});
+        text.sample({{"part", part}, {"state", "closed"}}, std::uint64_t{closed});
+        text.sample({{"part", part}, {"state", "free"}}, std::uint64_t{free_of(capacity, open + closed)});
+    };
+    records("windows", zone.windows().capacity(), found.windows.open, found.windows.closed);
+    records("waiting", zone.debts().capacity(), found.waiting.open, found.waiting.closed);
+    text.family("zone_evicted_total", Type::counter, "Open windows that were forgotten for want of room.");
+    text.sample({{"kind", "copy"}}, pressure.count(Pressure::evicted_copy));
+    text.sample({{"kind", "tokens"}}, pressure.count(Pressure::evicted_tokens));
+    text.sample({{"kind", "local"}}, pressure.count(Pressure::evicted_local));
+    text.family("zone_full_total", Type::counter, "Windows, and what waits, that found no room at all.");
+    text.sample({}, pressure.count(Pressure::full));
+}
+
+}  // namespace rate_limit

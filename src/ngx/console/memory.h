@@ -1,0 +1,17 @@
+#pragma once
+
+#include "core/text/json_text.h"
+#include "core/text/metrics_text.h"
+#include "ngx/conf/conf.h"
+
+namespace rate_limit {
+
+// How full the shared memory is, and what gave way in it. In a large zone that is estimated from a sample:
+// nobody walks over millions of records. All throw std::bad_alloc.
+
+/// The member `zone`.
+void write_memory(JsonText& json, const MainConf& main);
+
+void write_memory_metrics(MetricsText& text, const MainConf& main);
+
+}  // namespace rate_limit

@@ -1,0 +1,123 @@
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/text/metrics_text.h"
+#include "ngx/base/zone.h"
+#include "ngx/conf/redis_conf.h"
+#include "ngx/conf/tallies.h"
+#include "ngx/console/lower_case.h"
+#include "ngx/console/memory.h"
+#include "ngx/console/nodes.h"
+#include "ngx/console/pages.h"
+#include "ngx/console/shards.h"
+
+namespace rate_limit {
+
+namespace {
+
+using Type = MetricsText::Type;
+
+constexpr std::string_view version =
+#include "version.inc"
+    ;
+
+constexpr Outcome outcomes[] = {Outcome::passed,      Outcome::rejected,      Outcome::rejected_dry_run,
+                                Outcome::error_local, Outcome::error_allowed, Outcome::error_denied,
+                                Outcome::bypassed};
+
+void write_build(MetricsText& text, const MainConf& main) {
+    text.family("build_info", Type::gauge, "Always 1; its labels say which versions run.");
+    text.sample({{"version", version}, {"nginx", NGINX_VERSION}}, std::uint64_t{1});
+    text.family("zone_created_timestamp_seconds", Type::gauge,
+                "When the shared memory was made: all counters began at 0 then.");
+    text.sample({}, static_cast<double>(main.zone->counters().since()) / 1000);
+}
+
+void write_requests(MetricsText& text, Tallies& tallies) {
+    text.family("requests_total", Type::counter,
+                "Requests that have ended, by what their limits together decided.");
+    for (const Outcome outcome : outcomes) {
+        text.sample({{"outcome", lower_case(to_string(outcome))}}, tallies.requests().count(outcome));
+    }
+}
+
+void write_decisions(MetricsText& text, const Tallies& tallies) {
+    text.family("decisions_total", Type::counter,
+                "What each limit decided, when it did: a request counts once for each of its limits.");
+    for (const Tally& tally : tallies.all()) {
+        for (const Outcome outcome : outcomes) {
+            if (outcome != Outcome::bypassed) {
+                text.sample({{"limit", tally.name},
+                             {"store", tally.store_name},
+                             {"outcome", lower_case(to_string(outcome))}},
+                            tally.counters.count(decided_of(outcome)));
+            }
+        }
+    }
+    text.family("unasked_decisions_total", Type::counter, "Decisions for which no store was asked.");
+    for (const Tally& tally : tallies.all()) {
+        text.sample({{"limit", tally.name}, {"store", tally.store_name}},
+                    tally.counters.count(Decided::unasked));
+    }
+    text.family("charged_cost_total", Type::counter, "What requests were charged.");
+    for (const Tally& tally : tallies.all()) {
+        text.sample({{"limit", tally.name}, {"store", tally.store_name}},
+                    tally.counters.count(Decided::cost));
+    }
+}
+
+/// The greatest of each period, of all limits of a tally whose rates are constant.
+void write_limits(MetricsText& text, const MainConf& main, const Tallies& tallies) {
+    text.family("limit", Type::gauge, "The limit of a period, in seconds, where the configuration says it.");
+    for (const Tally& tally : tallies.all()) {
+        std::map<std::int64_t, std::int64_t> limits;
+        for (const Limit* limit : Elements<const Limit*>(main.limits)) {
+            if (tally.is_of(*limit) && limit->has_constant_rate()) {
+                std::int64_t& greatest = limits[limit->rate.period];
+                greatest = std::max(greatest, limit->rate.limit);
+            }
+        }
+        for (const auto& [period, limit] : limits) {
+            text.sample(
+                {{"limit", tally.name}, {"store", tally.store_name}, {"period", std::to_string(period)}},
+                static_cast<std::uint64_t>(limit));
+        }
+    }
+    text.family("enforced_ratio", Type::gauge,
+                "The part of the keys for which the limit is enforced; 0 is a dry run.");
+    for (const Tally& tally : tallies.all()) {
+        if (tally.limit->dry_run.value == nullptr) {
+            text.sample({{"limit", tally.name}, {"store", tally.store_name}},
+                        std::uint64_t{tally.limit->dry_run.on != 0 ? 0U : 1U});
+        }
+    }
+}
+
+/// There are none: no console can set one.
+void write_overrides(MetricsText& text) {
+    text.family("overrides", Type::gauge, "Overrides in effect.");
+    for (const std::string_view kind : {"ban", "allow", "enforce", "off"}) {
+        text.sample({{"kind", kind}}, std::uint64_t{0});
+    }
+}
+
+}  // namespace
+
+std::string write_metrics(const MainConf& main) {
+    MetricsText text;
+    if (main.zone == nullptr) {
+        return {};
+    }
+    write_build(text, main);
+    write_requests(text, *main.tallies);
+    write_decisions(text, *main.tallies);
+    write_limits(text, main, *main.tallies);
+    write_shard_metrics(text, main);
+    write_node_metrics(text, main);
+    write_memory_metrics(text, main);
+    write_overrides(text);
+    return text.take();
+}
+
+}  // namespace rate_limit

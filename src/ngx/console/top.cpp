@@ -1,0 +1,64 @@
+#include "ngx/console/top.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "ngx/base/zone.h"
+
+namespace rate_limit {
+
+Top top_of(const MainConf& main) {
+    Offenders::Report report = main.zone->offenders().read(now_millis());
+    std::unordered_map<std::uint64_t, const Tally*> limits;
+    for (const Tally& tally : main.tallies->all()) {
+        limits.emplace(tally.digest, &tally);
+    }
+    Top top;
+    top.since = report.since;
+    top.total = report.total;
+    top.others = report.total;
+    for (Offenders::Offender& offender : report.keys) {
+        const auto limit = limits.find(offender.limit);
+        if (limit == limits.end()) {
+            continue;  // not configured any more
+        }
+        top.others -= std::min(top.others, offender.certain());
+        top.keys.push_back({limit->second, std::move(offender)});
+    }
+    return top;
+}
+
+void write_top(JsonText& json, const MainConf& main, bool plain) {
+    const Top top = top_of(main);
+    json.name("top").begin_object();
+    json.name("since").time(top.since);
+    json.name("total").count(top.total);
+    json.name("others").count(top.others);
+    json.name("keys").begin_array();
+    for (const Top::Key& key : top.keys) {
+        const bool shown = plain && !key.what.key.empty();
+        u_char id[2 * sizeof(key.what.id)];
+        const u_char* const end = ngx_sprintf(id, "%016xL", key.what.id);
+        json.begin_object();
+        json.name("limit").text(key.limit->name);
+        json.name("store").text(key.limit->store_name);
+        json.name("id").text({reinterpret_cast<const char*>(id), static_cast<std::size_t>(end - id)});
+        json.name("key");
+        if (shown) {
+            json.text(key.what.key);
+        } else {
+            json.null();
+        }
+        json.name("cut").boolean(shown && key.what.cut);
+        json.name("rejected").count(key.what.rejected);
+        json.name("over").count(key.what.over);
+        json.name("dry_run").count(key.what.dry_run);
+        json.name("last").time(key.what.last);
+        json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+}
+
+}  // namespace rate_limit

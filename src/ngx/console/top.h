@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/machine/offenders.h"
+#include "core/text/json_text.h"
+#include "ngx/conf/conf.h"
+#include "ngx/conf/tallies.h"
+
+namespace rate_limit {
+
+/// The keys that limits of the configuration have rejected most often, in the last ten to twenty minutes.
+struct Top {
+    struct Key {
+        const Tally* limit;
+        Offenders::Offender what;
+    };
+
+    Millis since = 0;
+    std::uint64_t total = 0;   ///< rejections since then
+    std::uint64_t others = 0;  ///< of these, as many as were perhaps of other keys than these
+    std::vector<Key> keys;     ///< the heaviest first
+};
+
+/// Throws std::bad_alloc.
+Top top_of(const MainConf& main);
+
+/// Writes the object `top`. The text of keys is shown only where `plain` says so. Throws std::bad_alloc.
+void write_top(JsonText& json, const MainConf& main, bool plain);
+
+}  // namespace rate_limit

@@ -1,0 +1,58 @@
+# A node is down in the console while one living worker holds it for down: one of two is enough, and the word of a killed worker does not stay.
+
+use RateLimit::Test;
+use JSON::PP;
+
+# No charges wait for the node: a worker that is asked nothing does not connect.
+my $redis = RateLimit::Redis->start;
+my $proxy = RateLimit::Proxy->start(to => $redis->port);
+my $nginx = RateLimit::Nginx->start(
+    workers => 2,
+    http    => redis_block('main', $proxy),
+    server  => 'rate_limit_key $arg_k; rate_limit_store main; rate_limit_on_error deny;
+        location /limits/ { rate_limit_console view; }
+        location / { rate_limit 100000r/h name=n mode=charge_refund; add_header X-Worker $pid always; }',
+);
+my sub node () { my ($store) = @{decode_json($nginx->get('/limits/json')->body)->{stores}}; return $store->{shards}[0]{nodes}[0] }
+
+# A connection to each worker, by the worker's number.
+my %client;
+wait_until {
+    my $client = $nginx->http;
+    my $worker = $client->get('/?k=1')->header('X-Worker');
+    $client{$worker} //= $client;
+    keys %client == 2;
+} what => 'each worker to answer';
+my ($one, $other) = sort keys %client;
+my sub ask ($worker) { return $client{$worker}->get('/?k=' . rand)->status }
+is node()->{up}, JSON::PP::true, 'up';
+my $since = node()->{since};
+
+# New connections lead nowhere; the other worker keeps the one that it has.
+my $nowhere = free_port();
+ask($_) for $one, $other;
+$proxy->lead_to($nowhere);
+$proxy->drop;
+wait_until { ask($one); !node()->{up} } what => 'one worker to hold it for down';
+my $down = node()->{since};
+cmp_ok $down, '>', $since, 'since then';
+
+# The other one has asked nothing since it lost its connection: it finds the way back by itself.
+$proxy->lead_to($redis->port);
+wait_until { ask($other); ask($one); node()->{up} } what => 'both to be connected again';
+
+$proxy->lead_to($nowhere);
+$proxy->drop;
+wait_until { ask($one); !node()->{up} } what => 'one worker to hold it for down again';
+kill 'KILL', $one;
+$nginx->expect_log(qr/exited on signal 9/);
+wait_until { eval { node()->{up} } } what => 'a killed worker to count no more';
+pass 'its word does not stay';
+
+wait_until { eval { ask($other); 1 } && !node()->{up} } what => 'the other to hold it for down';
+my $held = node()->{since};
+$nginx->reload(wait_old => 1);
+is node()->{up}, JSON::PP::true, 'nor does that of workers of before a reload: new ones have not asked yet';
+cmp_ok node()->{since}, '>', $held, 'since they began';
+
+done;
