@@ -12,7 +12,7 @@
 
 #include <unistd.h>
 
-#include "core/machine/offenders.h"
+#include "core/counts/offenders.h"
 #include "core/table/process.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include "ngx/conf/parameter.h"
 #include "ngx/conf/tallies.h"
 #include "ngx/console/console.h"
-#include "ngx/console/minutes.h"
+#include "ngx/figures/minutes.h"
 #include "ngx/request/handlers.h"
 #include "ngx/store/counter_log.h"
 #include "ngx/store/store.h"

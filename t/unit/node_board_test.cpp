@@ -1,4 +1,4 @@
-#include "core/machine/node_board.h"
+#include "core/counts/node_board.h"
 
 #include <algorithm>
 #include <atomic>

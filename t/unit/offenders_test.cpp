@@ -1,4 +1,4 @@
-#include "core/machine/offenders.h"
+#include "core/counts/offenders.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "core/machine/waits.h"
+#include "core/counts/waits.h"
 
 #include <gtest/gtest.h>
 

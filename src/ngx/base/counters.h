@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/machine/counter_table.h"
+#include "core/counts/counter_table.h"
 #include "redis/keys/shard_choice.h"
 
 namespace rate_limit {

@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <string_view>
 
-#include "core/machine/counter_table.h"
-#include "core/machine/debt_counts.h"
+#include "core/counts/counter_table.h"
+#include "core/counts/debt_counts.h"
+#include "core/counts/last_hour.h"
+#include "core/counts/node_board.h"
+#include "core/counts/offenders.h"
 #include "core/machine/debt_record.h"
-#include "core/machine/last_hour.h"
-#include "core/machine/node_board.h"
-#include "core/machine/offenders.h"
 #include "core/machine/shared_walk.h"
 #include "core/machine/used_up_windows.h"
 #include "core/machine/window_record.h"

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/counts/debt_counts.h"
 #include "core/limit/window.h"
-#include "core/machine/debt_counts.h"
 #include "core/machine/debt_record.h"
 #include "core/machine/window_account.h"
 #include "ngx/base/ngx.h"

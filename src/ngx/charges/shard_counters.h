@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/machine/waits.h"
+#include "core/counts/waits.h"
 #include "ngx/base/counters.h"
 #include "ngx/conf/redis_conf.h"
 

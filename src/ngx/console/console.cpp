@@ -5,7 +5,7 @@
 
 #include "ngx/base/response.h"
 #include "ngx/console/access.h"
-#include "ngx/console/pages.h"
+#include "ngx/figures/pages.h"
 
 namespace rate_limit {
 

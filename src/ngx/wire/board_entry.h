@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/machine/node_board.h"
+#include "core/counts/node_board.h"
 #include "ngx/base/counters.h"
 #include "ngx/base/ngx.h"
 #include "ngx/wire/node_counts.h"

@@ -1,4 +1,4 @@
-#include "ngx/console/minutes.h"
+#include "ngx/figures/minutes.h"
 
 #include <algorithm>
 #include <new>

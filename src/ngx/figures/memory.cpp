@@ -1,4 +1,4 @@
-#include "ngx/console/memory.h"
+#include "ngx/figures/memory.h"
 
 #include <optional>
 

@@ -1,4 +1,4 @@
-#include "ngx/console/shards.h"
+#include "ngx/figures/shards.h"
 
 #include <algorithm>
 #include <array>

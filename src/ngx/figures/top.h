@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/machine/offenders.h"
+#include "core/counts/offenders.h"
 #include "core/text/json_text.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/tallies.h"

@@ -1,4 +1,4 @@
-#include "ngx/console/top.h"
+#include "ngx/figures/top.h"
 
 #include <algorithm>
 #include <unordered_map>

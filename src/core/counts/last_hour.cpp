@@ -1,4 +1,4 @@
-#include "core/machine/last_hour.h"
+#include "core/counts/last_hour.h"
 
 #include <algorithm>
 #include <new>

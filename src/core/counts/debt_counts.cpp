@@ -1,4 +1,4 @@
-#include "core/machine/debt_counts.h"
+#include "core/counts/debt_counts.h"
 
 namespace rate_limit {
 

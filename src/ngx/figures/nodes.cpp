@@ -1,4 +1,4 @@
-#include "ngx/console/nodes.h"
+#include "ngx/figures/nodes.h"
 
 #include <algorithm>
 #include <string>

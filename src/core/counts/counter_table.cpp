@@ -1,4 +1,4 @@
-#include "core/machine/counter_table.h"
+#include "core/counts/counter_table.h"
 
 #include <algorithm>
 

@@ -6,11 +6,11 @@
 #include "ngx/base/zone.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/conf/tallies.h"
-#include "ngx/console/lower_case.h"
-#include "ngx/console/memory.h"
-#include "ngx/console/nodes.h"
-#include "ngx/console/pages.h"
-#include "ngx/console/shards.h"
+#include "ngx/figures/lower_case.h"
+#include "ngx/figures/memory.h"
+#include "ngx/figures/nodes.h"
+#include "ngx/figures/pages.h"
+#include "ngx/figures/shards.h"
 
 namespace rate_limit {
 
