@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ngx/base/log_throttle.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/conf.h"
@@ -91,6 +93,16 @@ ngx_int_t add_handler(ngx_http_core_main_conf_t* core, ngx_http_phases phase,
     return NGX_OK;
 }
 
+/// Before the access log is written, so that it can say what the request was charged.
+ngx_int_t add_log_handler(ngx_http_core_main_conf_t* core) noexcept {
+    if (add_handler(core, NGX_HTTP_LOG_PHASE, log_handler) != NGX_OK) {
+        return NGX_ERROR;
+    }
+    const Elements<ngx_http_handler_pt> handlers(core->phases[NGX_HTTP_LOG_PHASE].handlers);
+    std::rotate(handlers.begin(), handlers.end() - 1, handlers.end());
+    return NGX_OK;
+}
+
 ngx_int_t preconfiguration(ngx_conf_t* cf) noexcept {
     return Zone::admit_copy(cf) == NGX_OK ? add_variables(cf) : NGX_ERROR;
 }
@@ -102,7 +114,7 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
 
     if (add_handler(core, NGX_HTTP_ACCESS_PHASE, access_handler) != NGX_OK ||
         add_handler(core, NGX_HTTP_PRECONTENT_PHASE, precontent_handler) != NGX_OK ||
-        add_handler(core, NGX_HTTP_LOG_PHASE, log_handler) != NGX_OK) {
+        add_log_handler(core) != NGX_OK) {
         return NGX_ERROR;
     }
     set_next_header_filter(ngx_http_top_header_filter);

@@ -54,6 +54,7 @@ struct AppliedLimit {
 
     std::string_view client_key;
     std::int64_t cost = 1;
+    std::int64_t charged = 0;  ///< once the request is settled
     bool cost_known = false;
     bool dry_run = false;
 
@@ -65,6 +66,7 @@ struct AppliedLimit {
 
     Recalled recalled = Recalled::nothing;
     bool doubtful = false;     ///< what was recalled has charges in it that Redis has not taken yet
+    bool by_tokens = false;    ///< tokens at hand have admitted the request
     bool open = false;         ///< the store knew an open window
     std::uint32_t events = 0;  ///< what the record said when it was recalled
 

@@ -81,6 +81,7 @@ Recalled Lease::recall(AppliedLimit& applied, Millis now) const noexcept {
     if (!spending.consumed) {
         return ChargeRefund::recall(applied, now);
     }
+    applied.by_tokens = true;
     hold(applied, applied.cost, spending.seen.reset);
     show(applied, {taken(spending.seen) - applied.cost, spending.seen.reset});
     if (spending.low && limit.lease == lease_auto) {

@@ -233,10 +233,11 @@ void settle(RequestContext& context) noexcept {
     for (std::size_t i = 0; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
         applied.mode->settle(applied, applied.verdict.due, now);
-        if (applied.verdict.due > 0) {
+        applied.charged = applied.verdict.due;
+        if (applied.charged > 0) {
             main_conf(context.request())
                 ->tallies->of(applied.limit, store_of(applied))
-                .add(Decided::cost, static_cast<std::uint64_t>(applied.verdict.due));
+                .add(Decided::cost, static_cast<std::uint64_t>(applied.charged));
         }
     }
 }

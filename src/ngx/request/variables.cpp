@@ -5,6 +5,7 @@
 #include "core/append.h"
 #include "ngx/conf/conf.h"
 #include "ngx/request/client_id.h"
+#include "ngx/request/decided_by.h"
 #include "ngx/request/handlers.h"
 #include "ngx/request/shown.h"
 
@@ -96,6 +97,57 @@ ngx_int_t id_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, u
     });
 }
 
+ngx_int_t source_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
+                          uintptr_t /*data*/) noexcept {
+    RequestContext* context = RequestContext::find(r->main);
+    const VerdictIndex i = context != nullptr ? described_limit(*context, context->status()) : VerdictIndex{};
+    const bool decided = i && context->verdicts()[*i].outcome != Outcome::none;
+    return decided ? set_text(value, decided_by(context->applied(*i))) : set_missing(value);
+}
+
+/// What the limit was charged is known when the request has ended.
+ngx_int_t cost_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
+                        uintptr_t /*data*/) noexcept {
+    RequestContext* context = RequestContext::find(r->main);
+    const bool ended = context != nullptr && context->counted;
+    const VerdictIndex i = ended ? described_limit(*context, context->status()) : VerdictIndex{};
+    if (!i) {
+        return set_missing(value);
+    }
+    const std::int64_t cost = context->applied(*i).charged;
+    return set_written(r, value, max_number, [cost](char* out) { return append(out, cost); });
+}
+
+/// `core=PASSED:17/5000`. A limit that another one left undecided has a dash for its outcome; one whose
+/// window is not known, for what is used; one whose rate is none, for its limit.
+char* append_verdict(char* out, const Verdict& verdict, Millis now) noexcept {
+    const std::string_view outcome = to_string(verdict.outcome);
+    out = append(append(out, verdict.name), "=");
+    out = append(append(out, outcome.empty() ? "-" : outcome), ":");
+    out = verdict.known ? append(out, quota_of(verdict, now).used) : append(out, "-");
+    out = append(out, "/");
+    return verdict.rate.period != 0 ? append(out, verdict.rate.limit) : append(out, "-");
+}
+
+ngx_int_t all_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t /*data*/) noexcept {
+    RequestContext* context = RequestContext::find(r->main);
+    if (context == nullptr || context->count() == 0 || context->outcome == Outcome::none) {
+        return set_missing(value);
+    }
+    find_due(*context, context->status());
+    constexpr std::size_t most_outcome = 16;
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < context->count(); ++i) {
+        most += context->verdicts()[i].name.size() + most_outcome + 2 * max_number + 4;
+    }
+    return set_written(r, value, most, [context](char* out) {
+        for (std::size_t i = 0; i < context->count(); ++i) {
+            out = append_verdict(i == 0 ? out : append(out, ","), context->verdicts()[i], now_millis());
+        }
+        return out;
+    });
+}
+
 ngx_int_t store_time_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
                               uintptr_t /*data*/) noexcept {
     const RequestContext* context = RequestContext::find(r->main);
@@ -161,6 +213,9 @@ ngx_http_variable_t variables[] = {
     {ngx_string("rate_limit_resource"), nullptr, resource_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("rate_limit_shard"), nullptr, shard_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("rate_limit_id"), nullptr, id_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    {ngx_string("rate_limit_all"), nullptr, all_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    {ngx_string("rate_limit_cost"), nullptr, cost_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    {ngx_string("rate_limit_source"), nullptr, source_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("rate_limit_store_time"), nullptr, store_time_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
 };
 

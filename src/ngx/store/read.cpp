@@ -89,6 +89,7 @@ void Read::answered(ReadCommand& command, Node& node, const Reply& reply) noexce
     const Fault fault = read_check(reply, window_);
     if (fault == Fault::none) {
         node.served();
+        by_primary_ = node.is_primary();
         forget(command);
         finish(nullptr);
     } else if (node.blame(fault, command.name(), reply, Access::read) == Blame::node) {

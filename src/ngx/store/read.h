@@ -30,6 +30,9 @@ public:
 
     void cancel() noexcept override;
 
+    /// Whether the answer is of a node that was the primary then.
+    bool by_primary() const noexcept { return by_primary_; }
+
 private:
     friend class ReadCommand;
 
@@ -50,6 +53,7 @@ private:
     std::string_view key_;
     From from_ = From::any_node;
     Stage stage_ = Stage::first_third;
+    bool by_primary_ = false;
     std::array<ReadCommand*, most_commands> commands_{};  // null: none
 };
 
