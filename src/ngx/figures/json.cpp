@@ -1,10 +1,8 @@
-#include <set>
-#include <utility>
-
 #include "core/text/json_text.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/conf/tallies.h"
+#include "ngx/figures/limits.h"
 #include "ngx/figures/lower_case.h"
 #include "ngx/figures/memory.h"
 #include "ngx/figures/minutes.h"
@@ -23,21 +21,13 @@ constexpr std::string_view version =
 
 void write_requests(JsonText& json, Tallies& tallies) {
     json.name("requests").begin_object();
-    for (const Outcome outcome :
-         {Outcome::passed, Outcome::rejected, Outcome::rejected_dry_run, Outcome::error_local,
-          Outcome::error_allowed, Outcome::error_denied, Outcome::bypassed}) {
+    for (const Outcome outcome : request_outcomes) {
         json.name(lower_case(to_string(outcome))).count(tallies.requests().count(outcome));
     }
     json.end_object();
 }
 
-void write_rates(JsonText& json, const MainConf& main, const Tally& tally) {
-    std::set<std::pair<std::int64_t, std::int64_t>> rates;
-    for (const Limit* limit : Elements<const Limit*>(main.limits)) {
-        if (tally.is_of(*limit) && limit->has_constant_rate()) {
-            rates.emplace(limit->rate.limit, limit->rate.period);
-        }
-    }
+void write_rates(JsonText& json, const Rates& rates) {
     json.name("rates").begin_array();
     for (const auto& [limit, period] : rates) {
         json.begin_object().name("limit").number(limit).name("period").number(period).end_object();
@@ -45,13 +35,13 @@ void write_rates(JsonText& json, const MainConf& main, const Tally& tally) {
     json.end_array();
 }
 
-void write_limit(JsonText& json, const MainConf& main, const Tally& tally) {
+void write_limit(JsonText& json, const MainConf& main, const Tally& tally, const Rates& rates) {
     json.begin_object();
     json.name("name").text(tally.name);
     json.name("store").text(tally.store_name);
     json.name("mode").text(tally.limit->mode->name);
     json.name("window").text(tally.limit->window_kind == WindowKind::clock ? "clock" : "first");
-    write_rates(json, main, tally);
+    write_rates(json, rates);
     json.name("enforced");
     if (tally.limit->dry_run.value != nullptr) {
         json.null();
@@ -59,8 +49,7 @@ void write_limit(JsonText& json, const MainConf& main, const Tally& tally) {
         json.number(tally.limit->dry_run.on != 0 ? 0 : 100);
     }
     json.name("decisions").begin_object();
-    for (const Outcome outcome : {Outcome::passed, Outcome::rejected, Outcome::rejected_dry_run,
-                                  Outcome::error_local, Outcome::error_allowed, Outcome::error_denied}) {
+    for (const Outcome outcome : decided_outcomes) {
         json.name(lower_case(to_string(outcome))).count(tally.counters.count(decided_of(outcome)));
     }
     json.end_object();
@@ -105,8 +94,9 @@ std::string write_json(const MainConf& main, const ConsoleConf& console) {
         json.name("since").time(main.zone->counters().since());
         write_requests(json, *main.tallies);
         json.name("limits").begin_array();
-        for (const Tally& tally : main.tallies->all()) {
-            write_limit(json, main, tally);
+        const std::vector<Rates> rates = rates_of(main);
+        for (std::size_t i = 0; i < rates.size(); ++i) {
+            write_limit(json, main, main.tallies->all()[i], rates[i]);
         }
         json.end_array();
         write_stores(json, main);

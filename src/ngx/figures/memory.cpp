@@ -1,8 +1,5 @@
 #include "ngx/figures/memory.h"
 
-#include <optional>
-
-#include "ngx/base/zone.h"
 #include "ngx/conf/tallies.h"
 
 namespace rate_limit {
@@ -10,27 +7,9 @@ namespace rate_limit {
 namespace {
 
 using Type = MetricsText::Type;
-using Windows = WindowTable::Occupancy;
 
 /// Milliseconds for which a look counts.
 constexpr ngx_msec_t fresh_for = 1000;
-
-struct Look {
-    const Zone* zone = nullptr;
-    ngx_msec_t at = 0;
-    Windows windows;
-    DebtTable::Occupancy waiting;
-};
-
-/// This worker looks once a second at most, whoever asks it.
-const Look& look(Zone& zone) noexcept {
-    static Look last;
-    if (last.zone != &zone || ngx_current_msec - last.at >= fresh_for) {
-        const Millis now = now_millis();
-        last = {&zone, ngx_current_msec, zone.windows().occupancy(now), zone.debts().occupancy(now)};
-    }
-    return last;
-}
 
 std::size_t free_of(std::size_t capacity, std::size_t used) noexcept {
     return capacity > used ? capacity - used : 0;
@@ -38,18 +17,34 @@ std::size_t free_of(std::size_t capacity, std::size_t used) noexcept {
 
 }  // namespace
 
+MemoryFigures memory_of(Zone& zone) noexcept {
+    static struct {
+        const Zone* zone;
+        ngx_msec_t at;
+        MemoryFigures found;
+    } last{};
+    if (last.zone != &zone || ngx_current_msec - last.at >= fresh_for) {
+        const Millis now = now_millis();
+        last = {&zone,
+                ngx_current_msec,
+                {zone.windows().occupancy(now), zone.windows().capacity(), zone.debts().occupancy(now),
+                 zone.debts().capacity()}};
+    }
+    return last.found;
+}
+
 void write_memory(JsonText& json, const MainConf& main) {
     Zone& zone = *main.zone;
-    const Look& found = look(zone);
+    const MemoryFigures found = memory_of(zone);
     const PressureGauge& pressure = main.tallies->pressure();
     json.name("zone").begin_object();
     json.name("bytes").count(zone.size());
     json.name("windows").begin_object();
-    json.name("capacity").count(zone.windows().capacity());
+    json.name("capacity").count(found.window_capacity);
     json.name("open").count(found.windows.open).name("closed").count(found.windows.closed);
     json.name("estimated").boolean(!found.windows.exact).end_object();
     json.name("waiting").begin_object();
-    json.name("capacity").count(zone.debts().capacity());
+    json.name("capacity").count(found.waiting_capacity);
     json.name("used").count(found.waiting.open + found.waiting.closed).end_object();
     json.name("evicted").begin_object();
     json.name("copy").count(pressure.count(Pressure::evicted_copy));
@@ -61,7 +56,7 @@ void write_memory(JsonText& json, const MainConf& main) {
 
 void write_memory_metrics(MetricsText& text, const MainConf& main) {
     Zone& zone = *main.zone;
-    const Look& found = look(zone);
+    const MemoryFigures found = memory_of(zone);
     const PressureGauge& pressure = main.tallies->pressure();
     text.family("zone_bytes", Type::gauge, "Bytes of the shared memory, by what they are for.");
     for (const auto& [part, bytes] : zone.parts()) {
@@ -74,8 +69,8 @@ void write_memory_metrics(MetricsText& text, const MainConf& main) {
         text.sample({{"part", part}, {"state", "closed"}}, std::uint64_t{closed});
         text.sample({{"part", part}, {"state", "free"}}, std::uint64_t{free_of(capacity, open + closed)});
     };
-    records("windows", zone.windows().capacity(), found.windows.open, found.windows.closed);
-    records("waiting", zone.debts().capacity(), found.waiting.open, found.waiting.closed);
+    records("windows", found.window_capacity, found.windows.open, found.windows.closed);
+    records("waiting", found.waiting_capacity, found.waiting.open, found.waiting.closed);
     text.family("zone_evicted_total", Type::counter, "Open windows that were forgotten for want of room.");
     text.sample({{"kind", "copy"}}, pressure.count(Pressure::evicted_copy));
     text.sample({{"kind", "tokens"}}, pressure.count(Pressure::evicted_tokens));

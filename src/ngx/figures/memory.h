@@ -1,13 +1,25 @@
 #pragma once
 
+#include <cstddef>
+
 #include "core/text/json_text.h"
 #include "core/text/metrics_text.h"
+#include "ngx/base/zone.h"
 #include "ngx/conf/conf.h"
 
 namespace rate_limit {
 
 // How full the shared memory is, and what gave way in it. In a large zone that is estimated from a sample:
 // nobody walks over millions of records. All throw std::bad_alloc.
+
+/// As this worker found it within the last second.
+struct MemoryFigures {
+    WindowTable::Occupancy windows;
+    std::size_t window_capacity = 0;
+    DebtTable::Occupancy waiting;  ///< of what waits, and of tokens
+    std::size_t waiting_capacity = 0;
+};
+MemoryFigures memory_of(Zone& zone) noexcept;
 
 /// The member `zone`.
 void write_memory(JsonText& json, const MainConf& main);

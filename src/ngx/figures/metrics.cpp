@@ -6,6 +6,7 @@
 #include "ngx/base/zone.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/conf/tallies.h"
+#include "ngx/figures/limits.h"
 #include "ngx/figures/lower_case.h"
 #include "ngx/figures/memory.h"
 #include "ngx/figures/nodes.h"
@@ -22,10 +23,6 @@ constexpr std::string_view version =
 #include "version.inc"
     ;
 
-constexpr Outcome outcomes[] = {Outcome::passed,      Outcome::rejected,      Outcome::rejected_dry_run,
-                                Outcome::error_local, Outcome::error_allowed, Outcome::error_denied,
-                                Outcome::bypassed};
-
 void write_build(MetricsText& text, const MainConf& main) {
     text.family("build_info", Type::gauge, "Always 1; its labels say which versions run.");
     text.sample({{"version", version}, {"nginx", NGINX_VERSION}}, std::uint64_t{1});
@@ -37,7 +34,7 @@ void write_build(MetricsText& text, const MainConf& main) {
 void write_requests(MetricsText& text, Tallies& tallies) {
     text.family("requests_total", Type::counter,
                 "Requests that have ended, by what their limits together decided.");
-    for (const Outcome outcome : outcomes) {
+    for (const Outcome outcome : request_outcomes) {
         text.sample({{"outcome", lower_case(to_string(outcome))}}, tallies.requests().count(outcome));
     }
 }
@@ -46,13 +43,11 @@ void write_decisions(MetricsText& text, const Tallies& tallies) {
     text.family("decisions_total", Type::counter,
                 "What each limit decided, when it did: a request counts once for each of its limits.");
     for (const Tally& tally : tallies.all()) {
-        for (const Outcome outcome : outcomes) {
-            if (outcome != Outcome::bypassed) {
-                text.sample({{"limit", tally.name},
-                             {"store", tally.store_name},
-                             {"outcome", lower_case(to_string(outcome))}},
-                            tally.counters.count(decided_of(outcome)));
-            }
+        for (const Outcome outcome : decided_outcomes) {
+            text.sample({{"limit", tally.name},
+                         {"store", tally.store_name},
+                         {"outcome", lower_case(to_string(outcome))}},
+                        tally.counters.count(decided_of(outcome)));
         }
     }
     text.family("unasked_decisions_total", Type::counter, "Decisions for which no store was asked.");
@@ -70,13 +65,13 @@ void write_decisions(MetricsText& text, const Tallies& tallies) {
 /// The greatest of each period, of all limits of a tally whose rates are constant.
 void write_limits(MetricsText& text, const MainConf& main, const Tallies& tallies) {
     text.family("limit", Type::gauge, "The limit of a period, in seconds, where the configuration says it.");
-    for (const Tally& tally : tallies.all()) {
+    const std::vector<Rates> rates = rates_of(main);
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+        const Tally& tally = tallies.all()[i];
         std::map<std::int64_t, std::int64_t> limits;
-        for (const Limit* limit : Elements<const Limit*>(main.limits)) {
-            if (tally.is_of(*limit) && limit->has_constant_rate()) {
-                std::int64_t& greatest = limits[limit->rate.period];
-                greatest = std::max(greatest, limit->rate.limit);
-            }
+        for (const auto& [limit, period] : rates[i]) {
+            std::int64_t& greatest = limits[period];
+            greatest = std::max(greatest, limit);
         }
         for (const auto& [period, limit] : limits) {
             text.sample(

@@ -5,6 +5,7 @@
 
 #include "ngx/base/timer.h"
 #include "ngx/base/zone.h"
+#include "ngx/figures/shards.h"
 
 namespace rate_limit {
 
@@ -15,22 +16,54 @@ constexpr Millis most_wait = 1000;
 
 constexpr Millis minute = 60'000;
 
-enum Counted : std::size_t { passed, rejected, rejected_dry_run, errors };
+/// Names of lines that are not of limits.
+enum Line : std::uint64_t { of_shard = 1, of_room };
 
 LastHour::Counts counts_of(const Tally& tally) noexcept {
     LastHour::Counts counts{};
-    counts[passed] = tally.counters.count(Decided::passed);
-    counts[rejected] = tally.counters.count(Decided::rejected);
-    counts[rejected_dry_run] = tally.counters.count(Decided::rejected_dry_run);
+    counts[Minute::passed] = tally.counters.count(Decided::passed);
+    counts[Minute::rejected] = tally.counters.count(Decided::rejected);
+    counts[Minute::rejected_dry_run] = tally.counters.count(Decided::rejected_dry_run);
     for (const Decided error : {Decided::error_local, Decided::error_allowed, Decided::error_denied}) {
-        counts[errors] += tally.counters.count(error);
+        counts[Minute::errors] += tally.counters.count(error);
     }
     return counts;
+}
+
+LastHour::Counts counts_of(const StoreConf& store, std::size_t shard) {
+    LastHour::Counts counts{};
+    for (const WriteFigures& kind : writes_of(ShardFigures(store, shard))) {
+        counts[LostWrites::dropped] += kind.results[1].count;
+        counts[LostWrites::in_doubt] += kind.results[2].count;
+    }
+    return counts;
+}
+
+LastHour::Counts counts_of(const PressureGauge& pressure) noexcept {
+    return {pressure.count(Pressure::evicted_copy), pressure.count(Pressure::evicted_tokens),
+            pressure.count(Pressure::evicted_local), pressure.count(Pressure::full)};
+}
+
+std::uint64_t name_of(const StoreConf& store, std::size_t shard) noexcept {
+    return CounterTable::Name(xxh64(store.shards[shard].name, xxh64(store.name, of_shard))).value();
+}
+
+std::uint64_t name_of_room() noexcept {
+    return CounterTable::Name(xxh64("room", of_room)).value();
 }
 
 /// Where a limit has no counters of its own, its tally has those of all such limits.
 bool has_own(const Tally& tally) noexcept {
     return tally.counters.has_place(Decided::passed);
+}
+
+/// Calls fn(name, counts) for each line beside those of limits.
+template <typename Fn>
+void for_each_other_line(const MainConf& main, Fn&& fn) {
+    for_each_shard(main, [&](const StoreConf& store, std::size_t shard) {
+        fn(name_of(store, shard), counts_of(store, shard));
+    });
+    fn(name_of_room(), counts_of(main.tallies->pressure()));
 }
 
 void mark_all(const MainConf& main, Millis now) noexcept {
@@ -41,6 +74,8 @@ void mark_all(const MainConf& main, Millis now) noexcept {
     for (const Tally& tally : main.tallies->all()) {
         last_hour.mark(tally.digest, counts_of(tally), now);
     }
+    for_each_other_line(
+        main, [&](std::uint64_t name, const LastHour::Counts& counts) { last_hour.mark(name, counts, now); });
     last_hour.end_marks(now);
 }
 
@@ -59,8 +94,12 @@ void on_timer(void* timer) noexcept {
 
 }  // namespace
 
+/// Limits come first: the others have lines where there is room for all.
 void place_minutes(const MainConf& main) noexcept {
     LastHour& last_hour = main.zone->last_hour();
+    std::size_t names = main.tallies->all().size();
+    for_each_other_line(main, [&](std::uint64_t, const LastHour::Counts&) { ++names; });
+    const bool all_fit = names <= last_hour.lines();
     last_hour.begin_names();
     for (const Tally& tally : main.tallies->all()) {
         last_hour.keep(tally.digest);
@@ -70,6 +109,12 @@ void place_minutes(const MainConf& main) noexcept {
             last_hour.add_name(tally.digest, counts_of(tally), now_millis());
         }
     }
+    if (all_fit) {
+        for_each_other_line(main, [&](std::uint64_t name, const LastHour::Counts& counts) {
+            last_hour.keep(name);
+            last_hour.add_name(name, counts, now_millis());
+        });
+    }
 }
 
 void start_minutes() noexcept {
@@ -78,16 +123,30 @@ void start_minutes() noexcept {
     timer.set(1);
 }
 
+bool read_hour(const MainConf& main, const Tally& tally, LastHour::Hour& hour) noexcept {
+    hour = {};
+    return has_own(tally) && main.zone->last_hour().read(tally.digest, counts_of(tally), now_millis(), hour);
+}
+
+bool read_hour(const StoreConf& store, std::size_t shard, LastHour::Hour& hour) {
+    return store.zone->last_hour().read(name_of(store, shard), counts_of(store, shard), now_millis(), hour);
+}
+
+bool read_hour_of_room(const MainConf& main, LastHour::Hour& hour) noexcept {
+    return main.zone->last_hour().read(name_of_room(), counts_of(main.tallies->pressure()), now_millis(),
+                                       hour);
+}
+
 void write_minutes(JsonText& json, const MainConf& main, const Tally& tally) {
     LastHour::Hour hour;
     json.name("minutes").begin_array();
-    if (has_own(tally) && main.zone->last_hour().read(tally.digest, counts_of(tally), now_millis(), hour)) {
+    if (read_hour(main, tally, hour)) {
         for (const LastHour::Counts& counts : hour) {
             json.begin_object();
-            json.name("passed").count(counts[passed]);
-            json.name("rejected").count(counts[rejected]);
-            json.name("rejected_dry_run").count(counts[rejected_dry_run]);
-            json.name("errors").count(counts[errors]);
+            json.name("passed").count(counts[Minute::passed]);
+            json.name("rejected").count(counts[Minute::rejected]);
+            json.name("rejected_dry_run").count(counts[Minute::rejected_dry_run]);
+            json.name("errors").count(counts[Minute::errors]);
             json.end_object();
         }
     }

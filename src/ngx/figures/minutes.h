@@ -1,17 +1,42 @@
 #pragma once
 
+#include <cstddef>
+
+#include "core/counts/last_hour.h"
 #include "core/text/json_text.h"
 #include "ngx/conf/conf.h"
+#include "ngx/conf/redis_conf.h"
 #include "ngx/conf/tallies.h"
 
 namespace rate_limit {
 
-/// Gives the limits of a configuration, whose tallies are there, their lines in the zone's last hour.
+// What is counted in each minute of the last hour: LastHour::Counts by these.
+
+/// Of a limit.
+struct Minute {
+    enum : std::size_t { passed, rejected, rejected_dry_run, errors };
+};
+
+/// Of a shard: charges, refunds and reservations.
+struct LostWrites {
+    enum : std::size_t { dropped, in_doubt };
+};
+
+/// Gives the limits of a configuration, whose tallies are there, and what else is counted by minutes, their
+/// lines in the zone's last hour.
 void place_minutes(const MainConf& main) noexcept;
 
 /// From now on this worker is one of those of which one puts down, at the begin of each minute, what all
 /// limits have counted. Called when it starts.
 void start_minutes() noexcept;
+
+// Each false, and all 0: the zone has no room for its hour.
+
+bool read_hour(const MainConf& main, const Tally& tally, LastHour::Hour& hour) noexcept;
+bool read_hour(const StoreConf& store, std::size_t shard, LastHour::Hour& hour);
+
+/// Of what gives way for want of room in the zone: the counts are those of Pressure.
+bool read_hour_of_room(const MainConf& main, LastHour::Hour& hour) noexcept;
 
 /// Writes the array `minutes`, of the last hour of one limit: empty where the zone has no room for it.
 /// Throws std::bad_alloc.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "ngx/base/zone.h"
 #include "ngx/wire/board_entry.h"
@@ -13,18 +12,6 @@ namespace rate_limit {
 namespace {
 
 using Type = MetricsText::Type;
-
-/// A node as it is shown.
-struct Shown {
-    NodeBoard::Told node;
-    const StoreConf* store;
-    const ShardConf* shard;
-    Counters<NodeCount> counters;
-
-    std::uint64_t count(NodeCount count) const noexcept {
-        return counters.has_place(count) ? counters.count(count) : 0;
-    }
-};
 
 /// Workers that the configuration has: what others said before they ended does not count.
 std::size_t running_workers() noexcept {
@@ -51,7 +38,7 @@ NodeBoard::Told told_of(const StoreConf& store, const ShardConf& shard, const No
     return told;
 }
 
-void add_learned(const StoreConf& store, const ShardConf& shard, std::vector<Shown>& nodes) {
+void add_learned(const StoreConf& store, const ShardConf& shard, std::vector<NodeFigures>& nodes) {
     const std::size_t before = nodes.size();
     const auto add = [&](const NodeBoard::Told& told) {
         if (!told.gone) {
@@ -61,10 +48,10 @@ void add_learned(const StoreConf& store, const ShardConf& shard, std::vector<Sho
     store.zone->nodes().for_each_of(node_identity({store.name, shard.name, {}}), running_workers(),
                                     now_millis(), add);
     std::sort(nodes.begin() + static_cast<std::ptrdiff_t>(before), nodes.end(),
-              [](const Shown& a, const Shown& b) { return a.node.address < b.node.address; });
+              [](const NodeFigures& a, const NodeFigures& b) { return a.node.address < b.node.address; });
 }
 
-void add_nodes(const StoreConf& store, const ShardConf& shard, std::vector<Shown>& nodes) {
+void add_nodes(const StoreConf& store, const ShardConf& shard, std::vector<NodeFigures>& nodes) {
     if (shard.discovered()) {
         add_learned(store, shard, nodes);
         return;
@@ -79,22 +66,12 @@ void add_nodes(const StoreConf& store, const ShardConf& shard, std::vector<Shown
     }
 }
 
-/// Calls fn(NodeError) for each that is one.
-template <typename Fn>
-void for_each_error(Fn&& fn) {
-    for (std::size_t i = 0; i < node_error_count; ++i) {
-        if (const auto error = static_cast<NodeError>(i); error != error_of(Fault::none)) {
-            fn(error);
-        }
-    }
-}
-
 /// Those that are counted together, one for each shard that has such.
-void add_others(const MainConf& main, std::vector<Shown>& counted) {
+void add_others(const MainConf& main, std::vector<NodeFigures>& counted) {
     for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
         for (const ShardConf& shard : store->shards) {
             if (store->used && shard.discovered()) {
-                Shown others{{}, store, &shard, counters_of(*store, shard, any_node)};
+                NodeFigures others{{}, store, &shard, counters_of(*store, shard, any_node)};
                 others.node.address = any_node;
                 counted.push_back(std::move(others));
             }
@@ -104,11 +81,16 @@ void add_others(const MainConf& main, std::vector<Shown>& counted) {
 
 }  // namespace
 
-void write_nodes(JsonText& json, const StoreConf& store, const ShardConf& shard) {
-    std::vector<Shown> nodes;
+std::vector<NodeFigures> nodes_of(const StoreConf& store, const ShardConf& shard) {
+    std::vector<NodeFigures> nodes;
     add_nodes(store, shard, nodes);
+    return nodes;
+}
+
+void write_nodes(JsonText& json, const StoreConf& store, const ShardConf& shard) {
+    const std::vector<NodeFigures> nodes = nodes_of(store, shard);
     json.name("nodes").begin_array();
-    for (const Shown& each : nodes) {
+    for (const NodeFigures& each : nodes) {
         json.begin_object();
         json.name("address").text(each.node.address);
         json.name("role").text(each.node.primary ? "primary" : "replica");
@@ -116,7 +98,7 @@ void write_nodes(JsonText& json, const StoreConf& store, const ShardConf& shard)
         json.name("since").time(each.node.since);
         json.name("commands").count(each.count(NodeCount::commands));
         json.name("errors").begin_object();
-        for_each_error(
+        for_each_node_error(
             [&](NodeError error) { json.name(to_string(error)).count(each.count(count_of(error))); });
         json.end_object();
         json.end_object();
@@ -125,7 +107,7 @@ void write_nodes(JsonText& json, const StoreConf& store, const ShardConf& shard)
 }
 
 void write_node_metrics(MetricsText& text, const MainConf& main) {
-    std::vector<Shown> nodes;
+    std::vector<NodeFigures> nodes;
     for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
         for (const ShardConf& shard : store->shards) {
             if (store->used) {
@@ -133,26 +115,26 @@ void write_node_metrics(MetricsText& text, const MainConf& main) {
             }
         }
     }
-    const auto write = [&text](const Shown& each, std::uint64_t value) {
+    const auto write = [&text](const NodeFigures& each, std::uint64_t value) {
         text.sample({{"store", each.store->name}, {"shard", each.shard->name}, {"node", each.node.address}},
                     value);
     };
     text.family("node_up", Type::gauge, "0: a worker holds the node for down.");
-    for (const Shown& each : nodes) {
+    for (const NodeFigures& each : nodes) {
         write(each, each.node.up ? 1 : 0);
     }
     text.family("node_role", Type::gauge, "1: the node is a primary; 0: it is a replica.");
-    for (const Shown& each : nodes) {
+    for (const NodeFigures& each : nodes) {
         write(each, each.node.primary ? 1 : 0);
     }
     add_others(main, nodes);
     text.family("node_commands_total", Type::counter, "Commands that requests and charges sent to the node.");
-    for (const Shown& each : nodes) {
+    for (const NodeFigures& each : nodes) {
         write(each, each.count(NodeCount::commands));
     }
     text.family("node_errors_total", Type::counter, "What went wrong with a node.");
-    for (const Shown& each : nodes) {
-        for_each_error([&](NodeError error) {
+    for (const NodeFigures& each : nodes) {
+        for_each_node_error([&](NodeError error) {
             text.sample({{"store", each.store->name},
                          {"shard", each.shard->name},
                          {"node", each.node.address},

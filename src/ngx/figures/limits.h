@@ -1,0 +1,34 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/limit/decision.h"
+#include "ngx/conf/conf.h"
+#include "ngx/conf/tallies.h"
+
+namespace rate_limit {
+
+// What there is to tell of limits, beside their counters.
+
+/// What a limit can decide, in the order in which it is told.
+constexpr std::array<Outcome, 6> decided_outcomes = {Outcome::passed,           Outcome::rejected,
+                                                     Outcome::rejected_dry_run, Outcome::error_local,
+                                                     Outcome::error_allowed,    Outcome::error_denied};
+
+/// How a request can end.
+constexpr std::array<Outcome, 7> request_outcomes = {
+    Outcome::passed,        Outcome::rejected,     Outcome::rejected_dry_run, Outcome::error_local,
+    Outcome::error_allowed, Outcome::error_denied, Outcome::bypassed};
+
+/// Pairs of a limit and its period in seconds.
+using Rates = std::set<std::pair<std::int64_t, std::int64_t>>;
+
+/// The constant rates of each tally, in the order of Tallies::all(). Throws std::bad_alloc.
+std::vector<Rates> rates_of(const MainConf& main);
+
+}  // namespace rate_limit
