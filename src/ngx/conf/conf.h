@@ -83,6 +83,7 @@ struct Limit : Options {
 /// rate_limit_console, as written.
 struct ConsoleConf {
     bool on = false;
+    bool may_act = false;          // manage: operators may change what limits say
     bool from_any = false;         // nginx's own directives say who may
     bool plain_keys = false;       // keys are shown as they are, not only their ids
     ngx_array_t* names = nullptr;  // of ngx_http_server_name_t: its server's, which nginx keeps no longer

@@ -48,9 +48,11 @@ char* set_console(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
     }
     const ngx_str_t* words = words_of(cf);
     const std::string_view kind = view(words[1]);
-    if (kind != "view") {
-        return refuse(cf, "invalid value \"%V\" in \"rate_limit_console\": it is \"view\"", &words[1]);
+    if (kind != "view" && kind != "manage") {
+        return refuse(cf, "invalid value \"%V\" in \"rate_limit_console\": it is \"view\" or \"manage\"",
+                      &words[1]);
     }
+    console.may_act = kind == "manage";
     for (ngx_uint_t i = 2; i < cf->args->nelts; ++i) {
         if (!take_parameter(view(words[i]), console)) {
             return refuse(cf,

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <string_view>
 
+#include "ngx/console/answer.h"
+
 namespace rate_limit {
 
 namespace {
 
-bool equal(std::string_view a, std::string_view b) noexcept {
-    return a.size() == b.size() && ngx_strncasecmp(str(a).data, str(b).data, a.size()) == 0;
-}
-
 bool ends_with(std::string_view text, std::string_view end) noexcept {
-    return text.size() >= end.size() && equal(text.substr(text.size() - end.size()), end);
+    return text.size() >= end.size() && equal_in_any_case(text.substr(text.size() - end.size()), end);
 }
 
 /// On this machine, as far as the connection tells.
@@ -36,15 +34,8 @@ bool is_local(const sockaddr& address) noexcept {
 /// Some proxy has sent it: the client is not the one that the connection is from.
 bool is_forwarded(const ngx_http_request_t& r) noexcept {
     constexpr std::string_view names[] = {"forwarded", "x-forwarded-for", "x-real-ip", "via"};
-    for (const ngx_list_part_t* part = &r.headers_in.headers.part; part != nullptr; part = part->next) {
-        for (const ngx_table_elt_t& field : Elements<const ngx_table_elt_t>(*part)) {
-            if (std::any_of(std::begin(names), std::end(names),
-                            [&](std::string_view name) { return equal(view(field.key), name); })) {
-                return true;
-            }
-        }
-    }
-    return false;
+    return std::any_of(std::begin(names), std::end(names),
+                       [&r](std::string_view name) { return find_field(r, name).count != 0; });
 }
 
 bool is_address(std::string_view host) noexcept {
@@ -68,22 +59,22 @@ bool is_named(const ngx_http_server_name_t& name, std::string_view host) noexcep
         return false;
     }
     if (pattern.front() == '.') {
-        return equal(host, pattern.substr(1)) || ends_with(host, pattern);
+        return equal_in_any_case(host, pattern.substr(1)) || ends_with(host, pattern);
     }
     if (pattern.substr(0, 2) == "*.") {
         return ends_with(host, pattern.substr(1));
     }
     if (ends_with(pattern, ".*")) {
         const std::string_view begin = pattern.substr(0, pattern.size() - 1);
-        return equal(host.substr(0, begin.size()), begin);
+        return equal_in_any_case(host.substr(0, begin.size()), begin);
     }
-    return equal(host, pattern);
+    return equal_in_any_case(host, pattern);
 }
 
 /// A name that somebody else has pointed to this address opens nothing.
 bool is_own_host(const ngx_http_request_t& r, const ConsoleConf& conf) noexcept {
     const std::string_view host = view(r.headers_in.server);
-    if (is_address(host) || equal(host, "localhost")) {
+    if (is_address(host) || equal_in_any_case(host, "localhost")) {
         return true;
     }
     const Elements<const ngx_http_server_name_t> names(*conf.names);
@@ -96,17 +87,16 @@ bool is_own_host(const ngx_http_request_t& r, const ConsoleConf& conf) noexcept 
 const char* why_forbidden(const ngx_http_request_t& r, const ConsoleConf& conf) noexcept {
     if (!conf.from_any && !is_local(*r.connection->sockaddr)) {
         return "The console answers clients on this machine alone: add \"from=any\" to "
-               "\"rate_limit_console\", and \"allow\", \"deny\" or \"auth_basic\" to its location.\n";
+               "\"rate_limit_console\", and \"allow\", \"deny\" or \"auth_basic\" to its location.";
     }
     if (!conf.from_any && is_forwarded(r)) {
         return "A proxy has sent this request, and the console answers clients on this machine alone: add "
                "\"from=any\" to \"rate_limit_console\", and \"allow\", \"deny\" or \"auth_basic\" to its "
-               "location.\n";
+               "location.";
     }
     if (!is_own_host(r, conf)) {
         return "The Host is neither an IP address, nor \"localhost\", nor a name of this server: add the "
-               "name "
-               "to \"server_name\".\n";
+               "name to \"server_name\".";
     }
     return nullptr;
 }

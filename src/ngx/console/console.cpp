@@ -5,6 +5,8 @@
 
 #include "ngx/base/response.h"
 #include "ngx/console/access.h"
+#include "ngx/console/answer.h"
+#include "ngx/console/key_page.h"
 #include "ngx/figures/pages.h"
 
 namespace rate_limit {
@@ -25,17 +27,6 @@ constexpr Page pages[] = {
 
 constexpr std::string_view plain = "text/plain; charset=utf-8";
 
-/// Sends the whole answer. `type` is static, `body` is copied.
-ngx_int_t send(ngx_http_request_t* r, ngx_uint_t status, std::string_view type,
-               std::string_view body) noexcept {
-    if (add_field(r, "Cache-Control", "no-store") != NGX_OK ||
-        add_field(r, "X-Content-Type-Options", "nosniff") != NGX_OK ||
-        add_field(r, "Referrer-Policy", "same-origin") != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-    return send_whole(r, status, type, body);
-}
-
 /// What follows the location's name in the path.
 std::string_view path_below(ngx_http_request_t* r) noexcept {
     const auto* location =
@@ -43,32 +34,51 @@ std::string_view path_below(ngx_http_request_t* r) noexcept {
     return view(r->uri).substr(std::min(r->uri.len, location->name.len));
 }
 
+bool is_read(const ngx_http_request_t* r) noexcept {
+    return (r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) != 0;
+}
+
+ngx_int_t refuse_method(ngx_http_request_t* r) noexcept {
+    return add_field(r, "Allow", "GET, HEAD") == NGX_OK
+               ? send_page(r, NGX_HTTP_NOT_ALLOWED, plain, "It is read, by GET or HEAD.\n")
+               : NGX_HTTP_INTERNAL_SERVER_ERROR;
+}
+
+/// An act is not begun anew when nginx calls the handler again.
 ngx_int_t answer(ngx_http_request_t* r) {
-    const char* forbidden = why_forbidden(*r, location_conf(r)->console);
+    const ConsoleConf& console = location_conf(r)->console;
+    const bool of_key = console.may_act && path_below(r) == "key";
+    if (of_key) {
+        const ngx_int_t gone_on = go_on_with_key(r);
+        if (gone_on != NGX_DECLINED) {
+            return gone_on;
+        }
+    }
+    const char* forbidden = why_forbidden(*r, console);
+    if (of_key) {
+        return answer_key(r, forbidden);
+    }
+    const ngx_int_t discarded = ngx_http_discard_request_body(r);
+    if (discarded != NGX_OK) {
+        return discarded;
+    }
     if (forbidden != nullptr) {
-        return send(r, NGX_HTTP_FORBIDDEN, plain, forbidden);
+        return send_page(r, NGX_HTTP_FORBIDDEN, plain, std::string(forbidden) + "\n");
     }
     for (const Page& page : pages) {
-        if (page.path != path_below(r)) {
-            continue;
+        if (page.path == path_below(r)) {
+            return is_read(r) ? send_page(r, NGX_HTTP_OK, page.type, page.write(*main_conf(r), console))
+                              : refuse_method(r);
         }
-        if ((r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) == 0) {
-            return add_field(r, "Allow", "GET, HEAD") == NGX_OK
-                       ? send(r, NGX_HTTP_NOT_ALLOWED, plain, "It is read, by GET or HEAD.\n")
-                       : NGX_HTTP_INTERNAL_SERVER_ERROR;
-        }
-        return send(r, NGX_HTTP_OK, page.type, page.write(*main_conf(r), location_conf(r)->console));
     }
-    return send(r, NGX_HTTP_NOT_FOUND, plain, "There is no such page here.\n");
+    return is_read(r) || path_below(r) != "key"
+               ? send_page(r, NGX_HTTP_NOT_FOUND, plain, "There is no such page here.\n")
+               : refuse_method(r);
 }
 
 }  // namespace
 
 ngx_int_t console_handler(ngx_http_request_t* r) noexcept {
-    const ngx_int_t discarded = ngx_http_discard_request_body(r);
-    if (discarded != NGX_OK) {
-        return discarded;
-    }
     try {
         return answer(r);
     } catch (...) {

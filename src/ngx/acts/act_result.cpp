@@ -1,0 +1,136 @@
+#include "ngx/acts/act_result.h"
+
+#include <array>
+
+#include "core/text/json_text.h"
+#include "ngx/base/ngx.h"
+
+namespace rate_limit {
+
+namespace {
+
+struct ErrorName {
+    unsigned status;
+    const char* code;
+};
+
+constexpr std::array<ErrorName, static_cast<std::size_t>(ActError::in_doubt) + 1> names{{
+    {200, ""},
+    {400, "BadParameter"},
+    {403, "Forbidden"},
+    {403, "CrossOrigin"},
+    {404, "PathNotFound"},
+    {404, "UnknownLimit"},
+    {405, "MethodNotAllowed"},
+    {409, "Ambiguous"},
+    {409, "Full"},
+    {409, "Conflict"},
+    {413, "PayloadTooLarge"},
+    {415, "UnsupportedMediaType"},
+    {503, "StoreUnavailable"},
+    {503, "InDoubt"},
+}};
+
+void write_id(JsonText& json, const std::optional<std::uint64_t>& id) {
+    json.name("id");
+    if (!id) {
+        json.null();
+        return;
+    }
+    u_char text[2 * sizeof(*id)];
+    const u_char* const end = ngx_sprintf(text, "%016xL", *id);
+    json.text({reinterpret_cast<const char*>(text), static_cast<std::size_t>(end - text)});
+}
+
+void write_override(JsonText& json, const std::optional<SeenOverride>& override) {
+    json.name("override");
+    if (!override) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.name("kind").text(override->kind);
+    json.name("percent");
+    if (override->percent) {
+        json.number(*override->percent);
+    } else {
+        json.null();
+    }
+    json.name("from").time(override->from);
+    json.name("until").time(override->until);
+    json.name("by").text(override->by);
+    json.name("scope").text(override->scope);
+    json.end_object();
+}
+
+void write_window(JsonText& json, const SeenWindow& window) {
+    json.begin_object();
+    json.name("period").number(window.period);
+    json.name("window").text(window.kind == WindowKind::clock ? "clock" : "first");
+    json.name("open").boolean(window.open);
+    json.name("limit").number(window.limit);
+    json.name("used").number(window.used);
+    json.name("remaining").number(window.remaining);
+    json.name("reset");
+    if (window.reset != 0) {
+        json.time(window.reset);
+    } else {
+        json.null();
+    }
+    json.name("in_flight").number(window.in_flight);
+    json.name("tokens").number(window.tokens);
+    json.name("waiting").number(window.waiting);
+    json.name("source").text(window.from_primary ? "primary" : "memory");
+    json.end_object();
+}
+
+void write_limit(JsonText& json, const SeenLimit& limit) {
+    json.begin_object();
+    json.name("limit").text(limit.limit);
+    json.name("store").text(limit.store);
+    write_id(json, limit.id);
+    json.name("key");
+    if (limit.key) {
+        json.text(*limit.key);
+    } else {
+        json.null();
+    }
+    write_override(json, limit.override);
+    json.name("windows").begin_array();
+    for (const SeenWindow& window : limit.windows) {
+        write_window(json, window);
+    }
+    json.end_array();
+    json.end_object();
+}
+
+}  // namespace
+
+unsigned status_of(ActError error) noexcept {
+    return names[static_cast<std::size_t>(error)].status;
+}
+
+const char* code_of(ActError error) noexcept {
+    return names[static_cast<std::size_t>(error)].code;
+}
+
+std::string write_act_json(const ActResult& result) {
+    JsonText json;
+    if (result.error != ActError::none) {
+        json.begin_object();
+        json.name("error").text(code_of(result.error));
+        json.name("description").text(result.description);
+        json.end_object();
+    } else if (result.named && result.limits.size() == 1) {
+        write_limit(json, result.limits.front());
+    } else {
+        json.begin_array();
+        for (const SeenLimit& limit : result.limits) {
+            write_limit(json, limit);
+        }
+        json.end_array();
+    }
+    return json.take() + "\n";
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "core/text/form.h"
+#include "ngx/acts/act_result.h"
+#include "ngx/base/resume.h"
+#include "ngx/conf/conf.h"
+#include "ngx/store/answer.h"
+
+namespace rate_limit {
+
+struct Act;
+struct KeyOfLimit;
+
+/// One act of an operator, or a look-up, from the form that was posted to what it came to. The request waits
+/// for stores as others do, but goes on to its end also where the client has left. Lives in the request's
+/// pool.
+class Acting final : private Answer::Owner {
+public:
+    /// Null without memory.
+    static Acting* begin(ngx_http_request_t* r, Form form) noexcept;
+
+    /// The one that the request waits for; null: it has begun none.
+    static Acting* find(ngx_http_request_t* r) noexcept;
+
+    /// Goes on as far as it can: true when the result is there. Else the request has to wait(). Throws
+    /// std::bad_alloc.
+    bool go_on();
+
+    /// Lets the request wait: its content handler is called again when all answers are there.
+    void wait() noexcept;
+
+    ngx_http_request_t& request() const noexcept { return *resumable_.request; }
+    const MainConf& main() const noexcept { return *main_conf(resumable_.request); }
+    const ConsoleConf& console() const noexcept { return console_; }
+    const Form& form() const noexcept { return form_; }
+
+    /// As posted, empty where it was not. The key as it reaches limits.
+    const std::string& key() const noexcept { return key_; }
+    std::string_view limit() const noexcept;
+    std::string_view store() const noexcept;
+
+    /// How far the act has come: as it says itself, 0 at first.
+    int step = 0;
+
+    /// What it concerns, once found.
+    std::vector<std::unique_ptr<KeyOfLimit>> limits;
+
+    ActResult result;
+
+    /// For what the act asks: the request waits for one more answer.
+    Answer::Owner& expect_answer() noexcept {
+        ++pending_;
+        return *this;
+    }
+    bool waiting() const noexcept { return pending_ != 0; }
+
+    /// The act ends here.
+    void fail(ActError error, std::string description) {
+        result = ActResult::failed(error, std::move(description));
+    }
+
+private:
+    Acting(ngx_http_request_t* r, const ConsoleConf& console, Form form);
+    ~Acting();
+
+    void on_answer(Answer& answer) noexcept override;
+    bool check_fields();
+    static void on_pool_cleanup(void* self) noexcept;
+
+    const ConsoleConf& console_;
+    const Form form_;
+    std::string key_;
+    const Act* act_ = nullptr;  // null: the fields have not been looked at
+    std::size_t pending_ = 0;
+    bool going_on_ = false;  // an answer that comes at once does not resume the request
+    Resumable resumable_;
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,34 @@
+#include "ngx/console/answer.h"
+
+#include "ngx/base/response.h"
+
+namespace rate_limit {
+
+ngx_int_t send_page(ngx_http_request_t* r, ngx_uint_t status, std::string_view type,
+                    std::string_view body) noexcept {
+    if (add_field(r, "Cache-Control", "no-store") != NGX_OK ||
+        add_field(r, "X-Content-Type-Options", "nosniff") != NGX_OK ||
+        add_field(r, "Referrer-Policy", "same-origin") != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    return send_whole(r, status, type, body);
+}
+
+RequestField find_field(const ngx_http_request_t& r, std::string_view name) noexcept {
+    RequestField found;
+    for (const ngx_list_part_t* part = &r.headers_in.headers.part; part != nullptr; part = part->next) {
+        for (const ngx_table_elt_t& field : Elements<const ngx_table_elt_t>(*part)) {
+            if (equal_in_any_case(view(field.key), name)) {
+                found.value = found.count == 0 ? view(field.value) : found.value;
+                ++found.count;
+            }
+        }
+    }
+    return found;
+}
+
+bool equal_in_any_case(std::string_view a, std::string_view b) noexcept {
+    return a.size() == b.size() && ngx_strncasecmp(str(a).data, str(b).data, a.size()) == 0;
+}
+
+}  // namespace rate_limit

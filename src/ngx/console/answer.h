@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "ngx/base/ngx.h"
+
+namespace rate_limit {
+
+/// Sends a page of the console, with the fields that all its answers have. `type` is static, `body` is
+/// copied. Returns what a content handler returns.
+ngx_int_t send_page(ngx_http_request_t* r, ngx_uint_t status, std::string_view type,
+                    std::string_view body) noexcept;
+
+/// A field of a request.
+struct RequestField {
+    std::string_view value;  ///< of the first that has the name
+    std::size_t count = 0;   ///< how many have it
+};
+
+/// `name` in lower case.
+RequestField find_field(const ngx_http_request_t& r, std::string_view name) noexcept;
+
+/// Whether the texts are equal without regard to the case of ASCII letters.
+bool equal_in_any_case(std::string_view a, std::string_view b) noexcept;
+
+}  // namespace rate_limit

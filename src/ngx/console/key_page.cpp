@@ -1,0 +1,150 @@
+#include "ngx/console/key_page.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/text/form.h"
+#include "ngx/acts/acting.h"
+#include "ngx/base/response.h"
+#include "ngx/conf/conf.h"
+#include "ngx/console/answer.h"
+#include "ngx/console/cross_origin.h"
+#include "ngx/console/key_html.h"
+#include "ngx/console/posted_body.h"
+
+namespace rate_limit {
+
+namespace {
+
+constexpr std::string_view html = "text/html; charset=utf-8";
+
+/// HTML is for those who ask for it: browsers do.
+bool wants_html(const ngx_http_request_t& r) noexcept {
+    const std::string_view accept = find_field(r, "accept").value;
+    constexpr std::string_view type = "text/html";
+    for (std::size_t at = 0; at + type.size() <= accept.size(); ++at) {
+        if (equal_in_any_case(accept.substr(at, type.size()), type)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// The one place that decides how an act's result is shown.
+ngx_int_t send_result(ngx_http_request_t* r, const Form& form, const ActResult& result) {
+    const ngx_uint_t status = status_of(result.error);
+    if (result.error == ActError::method_not_allowed && add_field(r, "Allow", "GET, HEAD, POST") != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    if (wants_html(*r)) {
+        return send_page(r, status, html, write_act_html(*main_conf(r), form, result));
+    }
+    return send_page(r, status, "application/json", write_act_json(result));
+}
+
+ngx_int_t refuse(ngx_http_request_t* r, ActError error, std::string_view description) {
+    const ngx_int_t discarded = ngx_http_discard_request_body(r);
+    if (discarded != NGX_OK) {
+        return discarded;
+    }
+    return send_result(r, Form(), ActResult::failed(error, std::string(description)));
+}
+
+bool is_form(const ngx_http_request_t& r) noexcept {
+    constexpr std::string_view type = "application/x-www-form-urlencoded";
+    const RequestField field = find_field(r, "content-type");
+    std::string_view value = field.value.substr(0, field.value.find(';'));
+    while (!value.empty() && value.back() == ' ') {
+        value.remove_suffix(1);
+    }
+    return field.count == 1 && equal_in_any_case(value, type);
+}
+
+const char* describe(Form::Error error) noexcept {
+    return error == Form::Error::twice ? "A field is there twice."
+                                       : "The form has a \"%\" without two hex digits after it.";
+}
+
+/// NGX_DONE while it waits.
+ngx_int_t go_on(ngx_http_request_t* r, Acting& acting) {
+    if (acting.go_on()) {
+        return send_result(r, acting.form(), acting.result);
+    }
+    acting.wait();
+    return NGX_DONE;
+}
+
+/// The body is there. NGX_DONE while it waits.
+ngx_int_t act(ngx_http_request_t* r) {
+    const std::optional<std::string> body = posted_body(*r);
+    if (!body) {
+        return send_result(r, Form(), ActResult::failed(ActError::too_large, "The form is too long."));
+    }
+    Form form;
+    const Form::Error error = form.parse(*body);
+    if (error != Form::Error::none) {
+        return send_result(r, form, ActResult::failed(ActError::bad_parameter, describe(error)));
+    }
+    Acting* acting = Acting::begin(r, std::move(form));
+    return acting != nullptr ? go_on(r, *acting) : NGX_HTTP_INTERNAL_SERVER_ERROR;
+}
+
+/// nginx has read the body. While the act waits, the request is as if its content handler had returned
+/// NGX_DONE.
+void on_body(ngx_http_request_t* r) noexcept {
+    ngx_int_t status = NGX_HTTP_INTERNAL_SERVER_ERROR;
+    try {
+        status = act(r);
+    } catch (...) {
+        status = NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    if (status != NGX_DONE) {
+        ngx_http_finalize_request(r, status);
+    }
+}
+
+ngx_int_t read_form(ngx_http_request_t* r) {
+    if (is_cross_origin(*r)) {
+        return refuse(
+            r, ActError::cross_origin,
+            "A page of another origin has sent this: acts come from the console's own page, or from "
+            "a client that is no browser.");
+    }
+    if (!is_form(*r)) {
+        return refuse(r, ActError::unsupported_type, "Acts are posted as application/x-www-form-urlencoded.");
+    }
+    if (announces_too_much(*r)) {
+        return refuse(r, ActError::too_large, "The form is too long.");
+    }
+    const ngx_int_t status = ngx_http_read_client_request_body(r, on_body);
+    return status >= NGX_HTTP_SPECIAL_RESPONSE ? status : NGX_DONE;
+}
+
+}  // namespace
+
+ngx_int_t answer_key(ngx_http_request_t* r, const char* forbidden) {
+    if (forbidden != nullptr) {
+        return refuse(r, ActError::forbidden, forbidden);
+    }
+    if (r == r->main && (r->method & NGX_HTTP_POST) != 0) {
+        return read_form(r);
+    }
+    if ((r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) == 0) {
+        return refuse(r, ActError::method_not_allowed, "It is read by GET or HEAD, and acts are posted.");
+    }
+    const ngx_int_t discarded = ngx_http_discard_request_body(r);
+    return discarded == NGX_OK ? send_page(r, NGX_HTTP_OK, html, write_key_form(*main_conf(r))) : discarded;
+}
+
+ngx_int_t go_on_with_key(ngx_http_request_t* r) {
+    Acting* acting = Acting::find(r);
+    if (acting == nullptr) {
+        return NGX_DECLINED;
+    }
+    const ngx_int_t status = go_on(r, *acting);
+    r->main->count += status == NGX_DONE ? 1 : 0;  // nginx takes one back when a content handler returns it
+    return status;
+}
+
+}  // namespace rate_limit
