@@ -1,5 +1,6 @@
 #include "ngx/console/console.h"
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -7,6 +8,7 @@
 #include "ngx/console/access.h"
 #include "ngx/console/answer.h"
 #include "ngx/console/key_page.h"
+#include "ngx/console/telling.h"
 #include "ngx/figures/pages.h"
 
 namespace rate_limit {
@@ -16,13 +18,12 @@ namespace {
 struct Page {
     std::string_view path;  // below the location
     std::string_view type;
-    std::string (*write)(const MainConf& main, const ConsoleConf& console);
+    std::unique_ptr<Document> (*document)(const MainConf& main, const ConsoleConf& console);
 };
 
 constexpr Page pages[] = {
-    {"json", "application/json", write_json},
-    {"metrics", "text/plain; version=0.0.4; charset=utf-8",
-     [](const MainConf& main, const ConsoleConf& /*console*/) { return write_metrics(main); }},
+    {"json", "application/json", tell_json},
+    {"metrics", "text/plain; version=0.0.4; charset=utf-8", tell_metrics},
 };
 
 constexpr std::string_view plain = "text/plain; charset=utf-8";
@@ -67,8 +68,7 @@ ngx_int_t answer(ngx_http_request_t* r) {
     }
     for (const Page& page : pages) {
         if (page.path == path_below(r)) {
-            return is_read(r) ? send_page(r, NGX_HTTP_OK, page.type, page.write(*main_conf(r), console))
-                              : refuse_method(r);
+            return is_read(r) ? tell(r, page.type, page.document(*main_conf(r), console)) : refuse_method(r);
         }
     }
     return is_read(r) || path_below(r) != "key"

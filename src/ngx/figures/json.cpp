@@ -59,32 +59,11 @@ void write_limit(JsonText& json, const MainConf& main, const Tally& tally, const
     json.end_object();
 }
 
-void write_stores(JsonText& json, const MainConf& main) {
-    json.name("stores").begin_array();
-    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
-        if (!store->used) {
-            continue;
-        }
-        json.begin_object().name("name").text(store->name).name("shards").begin_array();
-        for (std::size_t i = 0; i < store->shards.size(); ++i) {
-            json.begin_object();
-            write_shard(json, *store, i);
-            write_nodes(json, *store, store->shards[i]);
-            json.end_object();
-        }
-        json.end_array().end_object();
-    }
-    json.end_array();
-}
-
-}  // namespace
-
-std::string write_json(const MainConf& main, const ConsoleConf& console) {
+/// The members before the limits.
+void write_head(JsonText& json, const MainConf& main) {
     const auto* core =
         reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module));
     const ngx_str_t host = const_cast<const ngx_cycle_t*>(ngx_cycle)->hostname;
-    JsonText json;
-    json.begin_object();
     json.name("version").text(version);
     json.name("nginx").text(NGINX_VERSION);
     json.name("host").text(view(host));
@@ -93,18 +72,94 @@ std::string write_json(const MainConf& main, const ConsoleConf& console) {
     if (main.zone != nullptr) {
         json.name("since").time(main.zone->counters().since());
         write_requests(json, *main.tallies);
-        json.name("limits").begin_array();
-        const std::vector<Rates> rates = rates_of(main);
-        for (std::size_t i = 0; i < rates.size(); ++i) {
-            write_limit(json, main, main.tallies->all()[i], rates[i]);
-        }
-        json.end_array();
-        write_stores(json, main);
-        write_memory(json, main);
-        write_top(json, main, console.plain_keys);
     }
-    json.end_object();
-    return json.take() + "\n";
+}
+
+void write_store(JsonText& json, const StoreConf& store) {
+    json.begin_object().name("name").text(store.name).name("shards").begin_array();
+    for (std::size_t i = 0; i < store.shards.size(); ++i) {
+        json.begin_object();
+        write_shard(json, store, i);
+        write_nodes(json, store, store.shards[i]);
+        json.end_object();
+    }
+    json.end_array().end_object();
+}
+
+/// A piece for each limit and for each store, and three more.
+class Everything final : public Document {
+public:
+    Everything(const MainConf& main, const ConsoleConf& console) : main_(main), console_(console) {
+        if (main.zone == nullptr) {
+            return;  // no limit stands anywhere
+        }
+        rates_ = rates_of(main);
+        for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+            if (store->used) {
+                stores_.push_back(store);
+            }
+        }
+    }
+
+    bool write_more() override {
+        switch (part_) {
+            case Part::head:
+                write_head(json_.begin_object(), main_);
+                return main_.zone != nullptr ? begin_array("limits", Part::limits) : end();
+            case Part::limits:
+                if (next_ == rates_.size()) {
+                    json_.end_array();
+                    return begin_array("stores", Part::stores);
+                }
+                write_limit(json_, main_, main_.tallies->all()[next_], rates_[next_]);
+                break;
+            case Part::stores:
+                if (next_ == stores_.size()) {
+                    json_.end_array();
+                    part_ = Part::rest;
+                    return true;
+                }
+                write_store(json_, *stores_[next_]);
+                break;
+            case Part::rest:
+                write_memory(json_, main_);
+                write_top(json_, main_, console_.plain_keys);
+                return end();
+        }
+        ++next_;
+        return true;
+    }
+
+    std::string take() override { return json_.take() + "\n"; }
+
+private:
+    enum class Part : unsigned char { head, limits, stores, rest };
+
+    bool begin_array(std::string_view name, Part part) {
+        json_.name(name).begin_array();
+        part_ = part;
+        next_ = 0;
+        return true;
+    }
+
+    bool end() {
+        json_.end_object();
+        return false;
+    }
+
+    const MainConf& main_;
+    const ConsoleConf& console_;
+    JsonText json_;
+    Part part_ = Part::head;
+    std::size_t next_ = 0;  // of the array that is being written
+    std::vector<Rates> rates_;
+    std::vector<const StoreConf*> stores_;
+};
+
+}  // namespace
+
+std::unique_ptr<Document> tell_json(const MainConf& main, const ConsoleConf& console) {
+    return std::make_unique<Everything>(main, console);
 }
 
 }  // namespace rate_limit

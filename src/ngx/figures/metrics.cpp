@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -97,22 +98,42 @@ void write_overrides(MetricsText& text) {
     }
 }
 
+/// A piece for each group of families, in this order.
+constexpr void (*groups[])(MetricsText& text, const MainConf& main) = {
+    write_build,
+    [](MetricsText& text, const MainConf& main) { write_requests(text, *main.tallies); },
+    [](MetricsText& text, const MainConf& main) { write_decisions(text, *main.tallies); },
+    [](MetricsText& text, const MainConf& main) { write_limits(text, main, *main.tallies); },
+    write_shard_metrics,
+    write_node_metrics,
+    write_memory_metrics,
+    [](MetricsText& text, const MainConf& /*main*/) { write_overrides(text); },
+};
+
+class Metrics final : public Document {
+public:
+    explicit Metrics(const MainConf& main) noexcept : main_(main) {}
+
+    bool write_more() override {
+        if (main_.zone == nullptr) {
+            return false;  // no limit stands anywhere
+        }
+        groups[next_++](text_, main_);
+        return next_ < std::size(groups);
+    }
+
+    std::string take() override { return text_.take(); }
+
+private:
+    const MainConf& main_;
+    MetricsText text_;
+    std::size_t next_ = 0;
+};
+
 }  // namespace
 
-std::string write_metrics(const MainConf& main) {
-    MetricsText text;
-    if (main.zone == nullptr) {
-        return {};
-    }
-    write_build(text, main);
-    write_requests(text, *main.tallies);
-    write_decisions(text, *main.tallies);
-    write_limits(text, main, *main.tallies);
-    write_shard_metrics(text, main);
-    write_node_metrics(text, main);
-    write_memory_metrics(text, main);
-    write_overrides(text);
-    return text.take();
+std::unique_ptr<Document> tell_metrics(const MainConf& main, const ConsoleConf& /*console*/) {
+    return std::make_unique<Metrics>(main);
 }
 
 }  // namespace rate_limit

@@ -1,17 +1,19 @@
 #pragma once
 
-#include <string>
+#include <memory>
 
 #include "ngx/conf/conf.h"
+#include "ngx/figures/document.h"
 
 namespace rate_limit {
 
-// What the console tells, each as a whole. All throw std::bad_alloc.
+// What the console tells, each as a whole. The configuration outlives the documents. All throw
+// std::bad_alloc.
 
 /// Everything, as JSON, as the console of a location shows it.
-std::string write_json(const MainConf& main, const ConsoleConf& console);
+std::unique_ptr<Document> tell_json(const MainConf& main, const ConsoleConf& console);
 
 /// The metrics, in Prometheus's text format.
-std::string write_metrics(const MainConf& main);
+std::unique_ptr<Document> tell_metrics(const MainConf& main, const ConsoleConf& console);
 
 }  // namespace rate_limit

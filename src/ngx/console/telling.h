@@ -1,0 +1,15 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "ngx/base/ngx.h"
+#include "ngx/figures/document.h"
+
+namespace rate_limit {
+
+/// Writes the document and sends it as the response, in as many turns of the event loop as it takes. `type`
+/// is static. Returns what a content handler returns.
+ngx_int_t tell(ngx_http_request_t* r, std::string_view type, std::unique_ptr<Document> document) noexcept;
+
+}  // namespace rate_limit

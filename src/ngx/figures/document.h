@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+namespace rate_limit {
+
+/// What the console tells as a whole, written piece by piece: with many limits it takes longer than a turn of
+/// the event loop may.
+class Document {
+public:
+    Document() = default;
+    Document(const Document&) = delete;
+    Document& operator=(const Document&) = delete;
+    virtual ~Document() = default;
+
+    /// Writes the next piece, which takes far less than a millisecond. False: the last one is written. Throws
+    /// std::bad_alloc.
+    virtual bool write_more() = 0;
+
+    /// The text, once it is written. To be called once.
+    virtual std::string take() = 0;
+};
+
+}  // namespace rate_limit
