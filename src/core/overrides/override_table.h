@@ -1,0 +1,133 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/overrides/override.h"
+#include "core/table/owned_lock.h"
+
+namespace rate_limit {
+
+/// The overrides of a machine, in memory that processes share and that outlives them: one for each subject.
+///
+/// One process writes at a time. A process that dies while it writes leaves the override of before, and
+/// perhaps the new one beside it: then the new one holds. Reading waits for nobody.
+class OverrideTable {
+public:
+    static constexpr std::size_t alignment = 64;
+
+    /// However much memory there is.
+    static constexpr std::size_t most = 1000;
+
+    explicit OverrideTable(const LockUser& user) noexcept : user_(user) {}
+
+    /// Says which process writes from now on: called in each process.
+    void set_user(const LockUser& user) noexcept { user_ = user; }
+
+    /// Bytes for so many overrides.
+    static std::size_t bytes_for(std::size_t overrides) noexcept;
+
+    /// Lays out memory that is all zero. False if it is too small for one override.
+    [[nodiscard]] bool create(void* memory, std::size_t size) noexcept;
+
+    /// Takes up memory of create(). False: another version of this class has laid it out.
+    [[nodiscard]] bool attach(void* memory, std::size_t size) noexcept;
+
+    /// How many overrides fit.
+    std::size_t capacity() const noexcept { return places_ - 1; }
+
+    /// Changes with each change of the table. Cheap: a relaxed load.
+    std::uint64_t generation() const noexcept { return header_->generation.load(std::memory_order_relaxed); }
+
+    /// The same; what changed until then can be read.
+    std::uint64_t settled_generation() const noexcept {
+        return header_->generation.load(std::memory_order_acquire);
+    }
+
+    /// Sets it in place of the one that its subject has. False if there is no room, and then nothing changes.
+    [[nodiscard]] bool put(const Override& what, Millis now) noexcept;
+
+    /// What all machines of a store share, as a whole: those of before that are not among them end. Returns
+    /// how many there was no room for. Throws std::bad_alloc.
+    std::size_t put_shared(std::uint64_t store, const std::vector<Override>& all, Millis now);
+
+    /// Ends the override of this subject. False: it has none.
+    bool remove(const OverrideSubject& subject, Millis now) noexcept;
+
+    /// Frees the places of those that have ended.
+    void tidy(Millis now) noexcept;
+
+    /// Those that have not ended, one for each subject. While another process replaces one, neither may be
+    /// there: then the generation changes. Throws std::bad_alloc.
+    std::vector<Override> read(Millis now) const;
+
+    /// The text of keys is not to be kept any more: erases what there is.
+    void forget_texts() noexcept;
+
+private:
+    struct alignas(alignment) Header {
+        std::atomic<std::uint64_t> layout;  // what lies behind it, once that is there
+        std::uint64_t size;
+        std::atomic<std::uint64_t> generation;
+        std::atomic<std::uint64_t> last;  // the number of the last override that was set
+        OwnedLock lock;                   // of the one who writes
+    };
+
+    /// A place. It is free where `limit` is 0.
+    struct Words {
+        std::uint64_t limit;
+        std::uint64_t key;
+        std::uint64_t store;
+        std::uint64_t number;  // of two for one subject the greater holds
+        std::int64_t from;
+        std::int64_t until;
+        std::uint8_t kind;
+        std::uint8_t scope;
+        std::uint8_t percent;
+        std::uint8_t cut;
+        std::uint16_t by_size;
+        std::uint16_t text_size;
+        std::array<char, Override::most_by> by;
+        std::array<char, Override::most_key> text;
+    };
+    static constexpr std::size_t word_count = sizeof(Words) / sizeof(std::uint64_t);
+    static_assert(sizeof(Words) % sizeof(std::uint64_t) == 0, "it is copied by words");
+
+    struct Place {
+        std::atomic<std::uint64_t> sequence;  // odd while the place is written
+        std::array<std::atomic<std::uint64_t>, word_count> words;
+    };
+
+    /// Changes with the layout.
+    static constexpr std::uint64_t version = 0x6f76657272696465;
+
+    static constexpr std::size_t none = ~std::size_t{0};
+
+    /// What is free, as the one who has the lock sees it.
+    struct Room {
+        std::size_t used = 0;
+        std::size_t next = 0;  // no place before it is free
+    };
+
+    bool take_up(void* memory, std::size_t size) noexcept;
+    static Words words_of(const Override& what) noexcept;
+    static bool same(Words a, Words b) noexcept;
+    std::size_t take_free(Room& room) const noexcept;
+    bool replace(const Words& words, std::size_t before, Room& room) noexcept;
+    bool read_place(std::size_t at, Words& words) const noexcept;
+    void write_place(std::size_t at, const Words& words) noexcept;
+    void free_place(std::size_t at) noexcept;
+    void drop_replaced() noexcept;
+    void begin_change(HeldLock& held, Millis now) noexcept;
+    void change() noexcept { header_->generation.fetch_add(1, std::memory_order_release); }
+
+    LockUser user_;
+    Header* header_ = nullptr;
+    Place* first_ = nullptr;
+    std::size_t places_ = 0;  // one more than overrides fit, for the new one of a subject that has one
+};
+
+}  // namespace rate_limit

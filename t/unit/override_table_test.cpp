@@ -1,0 +1,294 @@
+#include "core/overrides/override_table.h"
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "core/overrides/known_overrides.h"
+#include "redis/keys/enforced_share.h"
+#include "table_memory.h"
+
+namespace rate_limit {
+namespace {
+
+constexpr Millis minute = 60'000;
+constexpr std::uint64_t limit_digest = 77;
+constexpr std::uint64_t store_digest = 5;
+
+Override ban(std::uint64_t key, Millis until = table_now + minute) {
+    Override what;
+    what.subject = {limit_digest, key};
+    what.store = store_digest;
+    what.kind = OverrideKind::ban;
+    what.from = table_now;
+    what.until = until;
+    what.by = "192.0.2.1";
+    what.text = "key " + std::to_string(key);
+    return what;
+}
+
+Override share(std::uint8_t percent) {
+    Override what = ban(0);
+    what.kind = OverrideKind::enforce;
+    what.percent = percent;
+    what.text.clear();
+    return what;
+}
+
+Override shared(Override what) {
+    what.scope = OverrideScope::shared;
+    return what;
+}
+
+struct Table {
+    explicit Table(std::size_t overrides) : memory(OverrideTable::bytes_for(overrides)) {
+        EXPECT_TRUE(table.create(memory.at(), memory.size()));
+        EXPECT_EQ(table.capacity(), std::min(overrides, OverrideTable::most));
+    }
+
+    std::vector<std::uint64_t> keys(Millis now = table_now) const {
+        std::vector<std::uint64_t> found;
+        for (const Override& what : table.read(now)) {
+            found.push_back(what.subject.key);
+        }
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+
+    TableMemory memory;
+    OverrideTable table{this_process()};
+};
+
+using Keys = std::vector<std::uint64_t>;
+
+TEST(OverrideTable, KeepsWhatItIsGiven) {
+    Table of(10);
+    ASSERT_TRUE(of.table.put(share(20), table_now));
+    ASSERT_TRUE(of.table.put(ban(9), table_now));
+    const std::vector<Override> all = of.table.read(table_now);
+    ASSERT_EQ(all.size(), 2U);
+    const Override& of_key = all[0].subject.key == 9 ? all[0] : all[1];
+    const Override& of_limit = all[0].subject.key == 9 ? all[1] : all[0];
+    EXPECT_EQ(of_key.kind, OverrideKind::ban);
+    EXPECT_EQ(of_key.by, "192.0.2.1");
+    EXPECT_EQ(of_key.text, "key 9");
+    EXPECT_EQ(of_key.store, store_digest);
+    EXPECT_EQ(of_key.from, table_now);
+    EXPECT_EQ(of_key.until, table_now + minute);
+    EXPECT_FALSE(of_key.cut);
+    EXPECT_EQ(of_limit.kind, OverrideKind::enforce);
+    EXPECT_EQ(of_limit.percent, 20);
+    EXPECT_EQ(of_limit.scope, OverrideScope::machine);
+}
+
+TEST(OverrideTable, CutsLongTexts) {
+    Table of(2);
+    Override what = ban(1);
+    what.text.assign(129, 'x');
+    what.by.assign(100, 'y');
+    ASSERT_TRUE(of.table.put(what, table_now));
+    const Override kept = of.table.read(table_now).at(0);
+    EXPECT_EQ(kept.text, std::string(128, 'x'));
+    EXPECT_TRUE(kept.cut);
+    EXPECT_EQ(kept.by, std::string(48, 'y'));
+    of.table.forget_texts();
+    EXPECT_EQ(of.table.read(table_now).at(0).text, "");
+    EXPECT_FALSE(of.table.read(table_now).at(0).cut);
+}
+
+TEST(OverrideTable, TheLaterReplaces) {
+    Table of(2);
+    ASSERT_TRUE(of.table.put(ban(1), table_now));
+    ASSERT_TRUE(of.table.put(ban(2), table_now));
+    Override later = ban(1, table_now + 2 * minute);
+    later.kind = OverrideKind::allow;
+    ASSERT_TRUE(of.table.put(later, table_now)) << "also in a full table";
+    EXPECT_EQ(of.keys(), (Keys{1, 2}));
+    EXPECT_TRUE(of.table.remove({limit_digest, 2}, table_now));
+    EXPECT_FALSE(of.table.remove({limit_digest, 2}, table_now));
+    EXPECT_EQ(of.table.read(table_now).at(0).kind, OverrideKind::allow);
+}
+
+TEST(OverrideTable, IsFullAtAThousand) {
+    Table of(2000);
+    for (std::uint64_t key = 1; key <= 1000; ++key) {
+        ASSERT_TRUE(of.table.put(ban(key, table_now + static_cast<Millis>(key) * minute), table_now)) << key;
+    }
+    const std::uint64_t generation = of.table.generation();
+    EXPECT_FALSE(of.table.put(ban(1001), table_now));
+    EXPECT_EQ(of.table.generation(), generation) << "nothing changes";
+    EXPECT_EQ(of.keys().size(), 1000U);
+    EXPECT_TRUE(of.table.put(ban(500), table_now)) << "one that is there";
+    EXPECT_TRUE(of.table.put(ban(1001, table_now + 2 * minute), table_now + minute)) << "one has ended";
+    EXPECT_EQ(of.keys(table_now + minute).size(), 1000U - 2 + 1);
+}
+
+TEST(OverrideTable, EachEndsAtItsTime) {
+    Table of(2);
+    ASSERT_TRUE(of.table.put(ban(1), table_now));
+    EXPECT_EQ(of.keys(table_now + minute - 1).size(), 1U);
+    EXPECT_EQ(of.keys(table_now + minute).size(), 0U);
+}
+
+TEST(OverrideTable, AnotherVersionIsRefused) {
+    Table of(2);
+    OverrideTable view(this_process());
+    EXPECT_TRUE(view.attach(of.memory.at(), of.memory.size()));
+    EXPECT_FALSE(view.attach(of.memory.at(), of.memory.size() - 64));
+    *static_cast<std::uint64_t*>(of.memory.at()) += 1;
+    EXPECT_FALSE(view.attach(of.memory.at(), of.memory.size()));
+    EXPECT_FALSE(view.create(of.memory.at(), 64)) << "too small";
+}
+
+TEST(OverrideTable, WhatIsSharedIsTakenAsAWhole) {
+    Table of(4);
+    ASSERT_TRUE(of.table.put(ban(1), table_now));
+    EXPECT_EQ(of.table.put_shared(store_digest, {shared(ban(2)), shared(ban(3))}, table_now), 0U);
+    EXPECT_EQ(of.keys(), (Keys{1, 2, 3}));
+    const std::uint64_t generation = of.table.generation();
+    EXPECT_EQ(of.table.put_shared(store_digest, {shared(ban(2)), shared(ban(3))}, table_now), 0U);
+    EXPECT_EQ(of.table.generation(), generation) << "nothing has changed";
+    EXPECT_EQ(of.table.put_shared(store_digest + 1, {}, table_now), 0U);
+    EXPECT_EQ(of.keys(), (Keys{1, 2, 3})) << "another store's";
+    EXPECT_EQ(of.table.put_shared(store_digest, {shared(ban(3, table_now + 1)), shared(ban(1))}, table_now),
+              0U);
+    EXPECT_EQ(of.keys(), (Keys{1, 3})) << "one of this machine gives way to a shared one";
+    EXPECT_EQ(of.keys(table_now + 1), (Keys{1}));
+    EXPECT_EQ(of.table.put_shared(store_digest,
+                                  {shared(ban(1)), shared(ban(2)), shared(ban(3)), shared(ban(4)),
+                                   shared(ban(5)), shared(ban(6))},
+                                  table_now),
+              2U);
+    EXPECT_EQ(of.keys().size(), 4U);
+    EXPECT_EQ(of.table.put_shared(store_digest, {}, table_now), 0U);
+    EXPECT_EQ(of.keys(), (Keys{}));
+}
+
+TEST(KnownOverrides, FollowsTheTable) {
+    Table of(10);
+    KnownOverrides known(of.table);
+    EXPECT_FALSE(known.none()) << "it has not looked";
+    known.renew(table_now);
+    EXPECT_TRUE(known.none());
+    ASSERT_TRUE(of.table.put(ban(1), table_now));
+    EXPECT_FALSE(known.none());
+    known.renew(table_now);
+    EXPECT_TRUE(known.has_keys());
+    EXPECT_FALSE(known.has_limits());
+    EXPECT_EQ(known.of({limit_digest, 1}, table_now).kind, OverrideKind::ban);
+    EXPECT_EQ(known.of({limit_digest, 2}, table_now).kind, OverrideKind::none);
+    EXPECT_EQ(known.of({limit_digest, 1}, table_now + minute).kind, OverrideKind::none);
+    ASSERT_TRUE(of.table.put(share(20), table_now));
+    ASSERT_TRUE(of.table.remove({limit_digest, 1}, table_now));
+    known.renew(table_now);
+    EXPECT_FALSE(known.has_keys());
+    EXPECT_TRUE(known.has_limits());
+    EXPECT_EQ(known.of({limit_digest, 0}, table_now).percent, 20);
+    known.tidy(table_now + minute - 1);
+    EXPECT_FALSE(known.none());
+    known.tidy(table_now + minute);
+    EXPECT_TRUE(known.none()) << "all have ended";
+}
+
+TEST(EnforcedShare, IsOfTheSizeAndGrows) {
+    for (const unsigned percent : {0U, 1U, 20U, 50U, 99U, 100U}) {
+        std::size_t in = 0;
+        for (unsigned i = 0; i < 10'000; ++i) {
+            const std::string key = "user-" + std::to_string(i);
+            in += is_enforced(key, percent) ? 1 : 0;
+            EXPECT_TRUE(!is_enforced(key, percent) || is_enforced(key, percent + 1)) << key;
+        }
+        EXPECT_NEAR(static_cast<double>(in), percent * 100, percent % 100 == 0 ? 0 : 200) << percent;
+    }
+    // the same on all machines, and in docs/reference.md
+    EXPECT_EQ(xxh64("alice", 0) % 100, 89U);
+}
+
+/// Two processes replace, add and remove at the same time; a third reads. What nobody touches is always
+/// there, and nothing is ever half of one override and half of another.
+TEST(OverrideTable, ProcessesWriteAtTheSameTime) {
+    Table of(50);
+    ASSERT_TRUE(of.table.put(ban(1000, table_now + 1000), table_now));
+    std::vector<pid_t> children;
+    for (std::uint64_t child = 1; child <= 2; ++child) {
+        children.push_back(in_child([&] {
+            OverrideTable view(this_process());
+            if (!view.attach(of.memory.at(), of.memory.size())) {
+                ::_exit(1);
+            }
+            for (std::uint64_t i = 0; i < 4000; ++i) {
+                const std::uint64_t key = child * 10 + i % 10;
+                if (i % 7 == 0) {
+                    view.remove({limit_digest, key}, table_now);
+                } else if (!view.put(ban(key, table_now + static_cast<Millis>(key)), table_now)) {
+                    ::_exit(2);
+                }
+            }
+        }));
+    }
+    KnownOverrides known(of.table);
+    for (unsigned i = 0; i < 2000; ++i) {
+        known.renew(table_now);
+        ASSERT_EQ(known.of({limit_digest, 1000}, table_now).kind, OverrideKind::ban);
+        for (const Override& what : of.table.read(table_now)) {
+            ASSERT_EQ(what.until, table_now + static_cast<Millis>(what.subject.key));
+            ASSERT_EQ(what.text, "key " + std::to_string(what.subject.key));
+        }
+    }
+    for (const pid_t child : children) {
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+    }
+    EXPECT_EQ(of.keys().size(), 1U + 2 * (10 - 2)) << "each has ended two of its last ten";
+}
+
+/// Real processes, killed while they replace an override: the one of before or the new one holds, and no
+/// place is lost.
+TEST(OverrideTable, AKilledProcessLosesNothing) {
+    Table of(3);
+    ASSERT_TRUE(of.table.put(ban(1), table_now));
+    ASSERT_TRUE(of.table.put(ban(2), table_now));
+    TableMemory memory(4096);
+    auto* written = static_cast<std::atomic<std::uint64_t>*>(memory.at());
+    for (std::uint64_t round = 0; round < 60; ++round) {
+        const std::uint64_t before = written->load();
+        const pid_t pid = in_child([&] {
+            OverrideTable view(this_process());
+            if (!view.attach(of.memory.at(), of.memory.size())) {
+                ::_exit(1);
+            }
+            for (;;) {
+                (void)view.put(ban(1, table_now + minute + static_cast<Millis>(written->fetch_add(1))),
+                               table_now);
+            }
+        });
+        while (written->load() < before + 300 * (round % 3 + 1)) {
+            std::this_thread::yield();
+        }
+        ASSERT_EQ(::kill(pid, SIGKILL), 0);
+        ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
+        const std::vector<Override> all = of.table.read(table_now);
+        ASSERT_EQ(all.size(), 2U) << round;
+        for (const Override& what : all) {
+            if (what.subject.key == 1) {
+                const auto last = static_cast<Millis>(written->load());
+                ASSERT_GE(what.until, table_now + minute + last - 2) << "the last one, or the one before";
+            }
+        }
+        ASSERT_TRUE(of.table.put(ban(3), table_now)) << "there is room";
+        ASSERT_EQ(of.keys(), (Keys{1, 2, 3}));
+        ASSERT_TRUE(of.table.remove({limit_digest, 3}, table_now));
+    }
+}
+
+}  // namespace
+}  // namespace rate_limit
