@@ -8,6 +8,7 @@
 #include "ngx/conf/tallies.h"
 #include "ngx/console/console.h"
 #include "ngx/figures/minutes.h"
+#include "ngx/overrides/effect.h"
 #include "ngx/request/handlers.h"
 #include "ngx/store/counter_log.h"
 #include "ngx/store/store.h"
@@ -136,7 +137,8 @@ ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
     if (zone_of(cycle) != nullptr) {
         place_counters(*main_conf(cycle));
         zone_of(cycle)->nodes().begin_configuration(now_millis());
-        if (make_tallies(cycle, *main_conf(cycle)) != NGX_OK) {
+        if (make_tallies(cycle, *main_conf(cycle)) != NGX_OK ||
+            make_overrides(cycle, *main_conf(cycle)) != NGX_OK) {
             return NGX_ERROR;
         }
         place_minutes(*main_conf(cycle));

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/machine/note_walk.h"
+#include "core/overrides/known_overrides.h"
 #include "ngx/base/log_throttle.h"
 #include "ngx/base/timer.h"
 #include "ngx/base/zone.h"
@@ -328,6 +329,9 @@ void Round::on_timer(void* self) noexcept {
     ngx_msec_t wait = interval;
     bool stays = false;
     bool over = true;
+    if (zone_of(ngx_cycle) != nullptr) {
+        main->overrides->tidy(now_millis());
+    }
     if (zone_of(ngx_cycle) != nullptr && main->stores.nelts != 0) {
         try {
             wait = ngx_exiting != 0 ? leaving_turn(round, *main, over) : ordinary_turn(round, *main);

@@ -16,6 +16,9 @@ ngx_str_t zone_name = ngx_string("ngx_http_rate_limit_module");
 constexpr std::size_t waiting_part = 4;
 constexpr std::size_t most_waiting = std::size_t{64} * 1024 * 1024;
 
+/// Of that quarter so much is for overrides, at most what all of them take.
+constexpr std::size_t override_part = 32;  // of the zone
+
 void (*tokens_noted)() noexcept = nullptr;
 
 /// A sixteenth, at most most_counting bytes, is for what operators see: at least half of it, and
@@ -89,6 +92,7 @@ ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
     for_nodes_ = previous.for_nodes_;
     for_last_hour_ = previous.for_last_hour_;
     for_offenders_ = previous.for_offenders_;
+    for_overrides_ = previous.for_overrides_;
     for_windows_ = previous.for_windows_;
     for_debts_ = previous.for_debts_;
     if (windows_.attach(for_windows_.at, for_windows_.size) &&
@@ -96,7 +100,8 @@ ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
         counters_.attach(for_counters_.at, for_counters_.size) &&
         nodes_.attach(for_nodes_.at, for_nodes_.size) &&
         last_hour_.attach(for_last_hour_.at, for_last_hour_.size) &&
-        offenders_.attach(for_offenders_.at, for_offenders_.size)) {
+        offenders_.attach(for_offenders_.at, for_offenders_.size) &&
+        overrides_.attach(for_overrides_.at, for_overrides_.size)) {
         fixed_ = previous.fixed_;
         return NGX_OK;
     }
@@ -144,7 +149,10 @@ bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept 
     for_offenders_ = part(std::min(besides / 3, Offenders::bytes_for(workers)));
     for_nodes_ = part(std::min(besides / 3, NodeBoard::bytes_for(NodeBoard::most_nodes)));
     for_counters_ = part(counting - for_last_hour_.size - for_offenders_.size - for_nodes_.size);
-    for_debts_ = part(std::min(size / waiting_part, most_waiting) - fixed);
+    for_overrides_ =
+        part(std::clamp(size / override_part, OverrideTable::bytes_for(1) + OverrideTable::alignment,
+                        OverrideTable::bytes_for(OverrideTable::most) + OverrideTable::alignment));
+    for_debts_ = part(std::min(size / waiting_part, most_waiting) - fixed - for_overrides_.size);
     for_windows_ = {memory, static_cast<std::size_t>(end - memory)};
     const Millis now = now_millis();
     return windows_.create(for_windows_.at, for_windows_.size, key) &&
@@ -152,7 +160,8 @@ bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept 
            debts_.create(for_debts_.at, for_debts_.size, key) &&
            counters_.create(for_counters_.at, for_counters_.size, workers, now) &&
            last_hour_.create(for_last_hour_.at, for_last_hour_.size) &&
-           offenders_.create(for_offenders_.at, for_offenders_.size, workers, now);
+           offenders_.create(for_offenders_.at, for_offenders_.size, workers, now) &&
+           overrides_.create(for_overrides_.at, for_overrides_.size);
 }
 
 /// nginx keeps the memory only for the same size and the same copy of the module.
@@ -209,6 +218,7 @@ void Zone::enter_process() noexcept {
     nodes_.set_user(user);
     last_hour_.set_user(user);
     offenders_.set_user(user);
+    overrides_.set_user(user);
 }
 
 }  // namespace rate_limit

@@ -13,6 +13,7 @@
 #include "core/machine/shared_walk.h"
 #include "core/machine/used_up_windows.h"
 #include "core/machine/window_record.h"
+#include "core/overrides/override_table.h"
 #include "ngx/base/ngx.h"
 
 namespace rate_limit {
@@ -31,7 +32,8 @@ public:
           counters_(LockUser{}),
           nodes_(LockUser{}),
           last_hour_(LockUser{}),
-          offenders_(LockUser{}) {}
+          offenders_(LockUser{}),
+          overrides_(LockUser{}) {}
 
     /// Bytes of the zone that the running configuration has, of this or another copy of the module; 0: it has
     /// none.
@@ -96,6 +98,9 @@ public:
     /// The keys that limits reject most often.
     Offenders& offenders() noexcept { return offenders_; }
 
+    /// What operators say of limits and keys for a while.
+    OverrideTable& overrides() noexcept { return overrides_; }
+
 private:
     static ngx_int_t init(ngx_shm_zone_t* zone, void* previous) noexcept;
     static ngx_int_t compare_with_running(const ngx_shm_zone_t& zone) noexcept;
@@ -123,6 +128,7 @@ private:
     Span for_nodes_;
     Span for_last_hour_;
     Span for_offenders_;
+    Span for_overrides_;
     Span for_windows_;
     Span for_debts_;
     Fixed* fixed_ = nullptr;
@@ -132,6 +138,7 @@ private:
     NodeBoard nodes_;
     LastHour last_hour_;
     Offenders offenders_;
+    OverrideTable overrides_;
 };
 
 }  // namespace rate_limit

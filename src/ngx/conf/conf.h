@@ -7,6 +7,7 @@
 namespace rate_limit {
 
 struct Key;
+class KnownOverrides;
 class LimitLog;
 class Mode;
 class Tallies;
@@ -117,7 +118,8 @@ struct MainConf {
     Zone* zone;          // null: nothing is limited
     LimitLog* log;       // never null; owned by the configuration's pool
     Tallies* tallies;    // null: nothing is limited
-    bool plain_keys;     // some console shows them
+    KnownOverrides* overrides;  // as this process knows them; null: nothing is limited
+    bool plain_keys;            // some console shows them
 };
 
 void* create_main_conf(ngx_conf_t* cf) noexcept;

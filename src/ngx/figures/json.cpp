@@ -7,6 +7,7 @@
 #include "ngx/figures/memory.h"
 #include "ngx/figures/minutes.h"
 #include "ngx/figures/nodes.h"
+#include "ngx/figures/overrides.h"
 #include "ngx/figures/pages.h"
 #include "ngx/figures/shards.h"
 #include "ngx/figures/top.h"
@@ -124,6 +125,7 @@ public:
             case Part::rest:
                 write_memory(json_, main_);
                 write_top(json_, main_, console_.plain_keys);
+                write_overrides(json_, main_, console_.plain_keys);
                 return end();
         }
         ++next_;

@@ -11,6 +11,7 @@
 #include "ngx/figures/lower_case.h"
 #include "ngx/figures/memory.h"
 #include "ngx/figures/nodes.h"
+#include "ngx/figures/overrides.h"
 #include "ngx/figures/pages.h"
 #include "ngx/figures/shards.h"
 
@@ -90,14 +91,6 @@ void write_limits(MetricsText& text, const MainConf& main, const Tallies& tallie
     }
 }
 
-/// There are none: no console can set one.
-void write_overrides(MetricsText& text) {
-    text.family("overrides", Type::gauge, "Overrides in effect.");
-    for (const std::string_view kind : {"ban", "allow", "enforce", "off"}) {
-        text.sample({{"kind", kind}}, std::uint64_t{0});
-    }
-}
-
 /// A piece for each group of families, in this order.
 constexpr void (*groups[])(MetricsText& text, const MainConf& main) = {
     write_build,
@@ -107,7 +100,7 @@ constexpr void (*groups[])(MetricsText& text, const MainConf& main) = {
     write_shard_metrics,
     write_node_metrics,
     write_memory_metrics,
-    [](MetricsText& text, const MainConf& /*main*/) { write_overrides(text); },
+    write_override_metrics,
 };
 
 class Metrics final : public Document {

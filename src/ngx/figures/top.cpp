@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ngx/base/zone.h"
+#include "ngx/figures/id_text.h"
 
 namespace rate_limit {
 
@@ -38,12 +39,10 @@ void write_top(JsonText& json, const MainConf& main, bool plain) {
     json.name("keys").begin_array();
     for (const Top::Key& key : top.keys) {
         const bool shown = plain && !key.what.key.empty();
-        u_char id[2 * sizeof(key.what.id)];
-        const u_char* const end = ngx_sprintf(id, "%016xL", key.what.id);
         json.begin_object();
         json.name("limit").text(key.limit->name);
         json.name("store").text(key.limit->store_name);
-        json.name("id").text({reinterpret_cast<const char*>(id), static_cast<std::size_t>(end - id)});
+        json.name("id").text(IdText(key.what.id).view());
         json.name("key");
         if (shown) {
             json.text(key.what.key);

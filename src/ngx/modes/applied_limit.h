@@ -7,6 +7,7 @@
 
 #include "core/limit/decision.h"
 #include "core/machine/window_record.h"
+#include "core/overrides/override.h"
 #include "ngx/conf/conf.h"
 #include "ngx/store/fetches.h"
 #include "ngx/store/read.h"
@@ -53,10 +54,13 @@ struct AppliedLimit {
     Verdict& verdict;
 
     std::string_view client_key;
+    std::string_view stored_key;  ///< the same as it reaches Redis; empty: not known yet
+    std::string_view store_name;  ///< of the store, or `local`; empty: not known yet, or none
     std::int64_t cost = 1;
     std::int64_t charged = 0;  ///< once the request is settled
     bool cost_known = false;
     bool dry_run = false;
+    OverrideKind override_kind = OverrideKind::none;  ///< what held when the limit was evaluated
 
     Zone* zone = nullptr;    ///< null: nothing can be decided, the verdict says why
     Store* store = nullptr;  ///< null: no store is asked or charged

@@ -1,7 +1,7 @@
 #include "ngx/request/client_id.h"
 
-#include "core/append.h"
 #include "ngx/base/captures.h"
+#include "ngx/base/client_id.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/modes/applied_limit.h"
@@ -12,10 +12,10 @@ namespace {
 
 /// The store of the limit. Where none was found, the text of the variable that was to name it.
 std::string_view store_name(ngx_http_request_t* r, const AppliedLimit& applied) noexcept {
-    if (applied.store != nullptr) {
-        return applied.shard().store_name();
-    }
     const Limit& limit = applied.limit;
+    if (!applied.store_name.empty()) {
+        return applied.store_name;
+    }
     if (limit.store != nullptr) {
         return limit.store->name;
     }
@@ -29,19 +29,18 @@ std::string_view store_name(ngx_http_request_t* r, const AppliedLimit& applied) 
 }  // namespace
 
 std::uint64_t client_id(ngx_http_request_t* r, const AppliedLimit& applied) noexcept {
-    constexpr std::string_view separator("\0", 1);
+    Zone& zone = *main_conf(r)->zone;
     const std::string_view store = store_name(r, applied);
-    const std::string_view name = view(applied.limit.name);
-    const std::size_t room = store.size() + name.size() + applied.client_key.size() + 3 * separator.size();
-    auto* text = static_cast<char*>(ngx_pnalloc(r->pool, room));
-    if (text == nullptr) {
-        return 0;
+    std::string_view key = applied.stored_key;
+    DigestHex hex;
+    if (key.empty()) {
+        const StoreConf* conf = find_store(*main_conf(r), store);
+        key = applied.client_key;
+        if (conf != nullptr && conf->digest.applies(key.size()) && conf->digest.digest(key, hex)) {
+            key = {hex.data(), hex.size()};
+        }
     }
-    // No window's identity begins with this separator, so the id does not tell where the client's window lies
-    // in the table.
-    char* end = append(append(append(text, separator), store), separator);
-    end = append(append(append(end, name), separator), applied.client_key);
-    return main_conf(r)->zone->windows().id_of({text, static_cast<std::size_t>(end - text)}).high;
+    return client_id(zone, store, view(applied.limit.name), key);
 }
 
 }  // namespace rate_limit

@@ -90,6 +90,25 @@ RequestContext* RequestContext::find_report(ngx_http_request_t* r) noexcept {
     return nullptr;
 }
 
+ngx_int_t RequestContext::attach_lifted() noexcept {
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(request()->pool, 0);
+    if (cleanup == nullptr) {
+        return NGX_ERROR;
+    }
+    cleanup->handler = on_pool_cleanup_of_lifted;
+    cleanup->data = this;
+    return NGX_OK;
+}
+
+const RequestContext* RequestContext::find_lifted(ngx_http_request_t* r) noexcept {
+    for (ngx_pool_cleanup_t* cleanup = r->pool->cleanup; cleanup != nullptr; cleanup = cleanup->next) {
+        if (cleanup->handler == on_pool_cleanup_of_lifted) {
+            return static_cast<RequestContext*>(cleanup->data);
+        }
+    }
+    return nullptr;
+}
+
 AppliedLimit& RequestContext::add(const Limit& limit) noexcept {
     auto* verdict = new (&verdicts_[count_]) Verdict;
     auto* applied = new (&applied_[count_]) AppliedLimit(limit, uncounted, *verdict);
@@ -194,5 +213,8 @@ void RequestContext::on_pool_cleanup(void* self) noexcept {
 void RequestContext::on_pool_cleanup_of_report(void* self) noexcept {
     static_cast<RequestContext*>(self)->detach();
 }
+
+/// It has no limits: there is nothing to let go of.
+void RequestContext::on_pool_cleanup_of_lifted(void* /*self*/) noexcept {}
 
 }  // namespace rate_limit

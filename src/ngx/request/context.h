@@ -52,6 +52,17 @@ public:
     /// Asks the store what a report needs: it is the only one that asks about these limits.
     void ask_for_report(AppliedLimit& applied) noexcept;
 
+    /// An override says that a limit does not apply.
+    void lift(OverrideKind kind) noexcept { lifted_ = lifted_ == OverrideKind::none ? kind : lifted_; }
+
+    /// Of the first limit that was lifted so; none: no limit was.
+    OverrideKind lifted() const noexcept { return lifted_; }
+
+    /// No limit applies, and overrides are the reason: lets find_lifted() return this. A location that a
+    /// redirect leads to may still limit the request.
+    ngx_int_t attach_lifted() noexcept;
+    static const RequestContext* find_lifted(ngx_http_request_t* r) noexcept;
+
     /// A report could not be made: nothing is to be shown of its limits. None of them waits.
     void forget_limits() noexcept { count_ = 0; }
 
@@ -128,6 +139,7 @@ private:
     void on_answer(Answer& answer) noexcept override;
     static void on_pool_cleanup(void* self) noexcept;
     static void on_pool_cleanup_of_report(void* self) noexcept;
+    static void on_pool_cleanup_of_lifted(void* self) noexcept;
 
     const LocationConf& conf_;
     AppliedLimit* applied_ = nullptr;
@@ -138,6 +150,7 @@ private:
     std::array<bool, 2> done_{};   // by phase
     std::size_t from_ = 0;
     bool begun_ = false;
+    OverrideKind lifted_ = OverrideKind::none;
     bool asking_ = false;
     ngx_msec_t longest_ = 0;  // of the answers of this phase
     ngx_msec_t store_time_ = 0;

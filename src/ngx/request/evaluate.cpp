@@ -3,30 +3,71 @@
 #include "ngx/base/zone.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/redis_conf.h"
+#include "ngx/overrides/effect.h"
 #include "ngx/request/costs.h"
 #include "ngx/request/limiter.h"
 #include "ngx/store/store.h"
 #include "redis/keys/digest.h"
+#include "redis/keys/enforced_share.h"
 #include "redis/keys/window_key.h"
 
 namespace rate_limit {
 
 namespace {
 
-/// Finds the limit's store; null stands for the memory of this machine (`local`). False where a variable
-/// names neither.
-bool find_store_of(ngx_http_request_t* r, const Limit& limit, StoreConf*& store, ngx_str_t& name,
-                   ngx_int_t& status) noexcept {
-    store = limit.store;
-    if (limit.local || store != nullptr) {
-        return true;
+/// One limit, while it is evaluated for a request.
+struct Candidate {
+    const Limit& limit;
+    std::string_view key;        // as the limit evaluates it; not empty
+    bool sought = false;         // the rest is known
+    bool found = false;          // false: a variable names no store
+    StoreConf* store = nullptr;  // null: the memory of this machine (`local`)
+    std::string_view named{};    // what the variable says
+    KnownOverrides::Effect effect{};
+
+    std::string_view store_name() const noexcept {
+        return store != nullptr ? std::string_view(store->name) : "local";
     }
-    status = evaluate_value(r, *limit.store_text, name);
-    if (status != NGX_OK) {
-        return false;
+};
+
+/// Finds the limit's store. NGX_ERROR without memory.
+ngx_int_t seek_store(ngx_http_request_t* r, Candidate& candidate) noexcept {
+    const Limit& limit = candidate.limit;
+    if (candidate.sought) {
+        return NGX_OK;
     }
-    store = find_store(*main_conf(r), view(name));
-    return store != nullptr || view(name) == "local";
+    candidate.store = limit.store;
+    candidate.found = limit.local || limit.store != nullptr;
+    if (!candidate.found) {
+        ngx_str_t name;
+        if (evaluate_value(r, *limit.store_text, name) != NGX_OK) {
+            return NGX_ERROR;
+        }
+        candidate.named = view(name);
+        candidate.store = find_store(*main_conf(r), candidate.named);
+        candidate.found = candidate.store != nullptr || candidate.named == "local";
+    }
+    candidate.sought = true;
+    return NGX_OK;
+}
+
+/// Finds what an override says, if anything. The limit is enforced, or not, for a part of the keys: that is
+/// put into `enforced`. NGX_ERROR without memory.
+ngx_int_t seek_override(ngx_http_request_t* r, Candidate& candidate, bool& enforced) noexcept {
+    const MainConf& main = *main_conf(r);
+    StoredKey key;
+    if (main.overrides->none()) {
+        return NGX_OK;
+    }
+    if (seek_store(r, candidate) != NGX_OK) {
+        return NGX_ERROR;
+    }
+    if (candidate.found && key.take(candidate.store, candidate.key)) {
+        candidate.effect = effect_of(main, candidate.limit, candidate.store_name(), key);
+        enforced = candidate.effect.kind == OverrideKind::enforce &&
+                   is_enforced(key.text(), candidate.effect.percent);
+    }
+    return NGX_OK;
 }
 
 /// Writes what identifies the window into the request's pool, and finds the shard that owns it.
@@ -53,6 +94,7 @@ const char* locate(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rat
     const char* end =
         write_window_key(begin, prefix, name, rate.period, applied.limit.window_kind, key, digested);
     applied.key = {begin, static_cast<std::size_t>(end - begin)};
+    applied.stored_key = applied.key.substr(applied.key.size() - key.size());
     applied.zone = main_conf(r)->zone;
     applied.id = applied.zone->windows().id_of({text, static_cast<std::size_t>(end - text)});
     if (conf != nullptr) {
@@ -95,7 +137,8 @@ void skip_last(RequestContext& context, const Limit& limit, const Limit& twin) n
 }
 
 /// Finds the window of a limit that applies, and what the request costs, if its mode needs that before.
-ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, const Rate& rate) noexcept {
+ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate& candidate,
+                      const Rate& rate) noexcept {
     ngx_http_request_t* r = context.request();
     const Limit& limit = applied.limit;
     Verdict& verdict = applied.verdict;
@@ -106,19 +149,16 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, const Rate
         verdict.outcome = applied.dry_run ? Outcome::rejected_dry_run : Outcome::rejected;
         return NGX_OK;
     }
-    ngx_int_t status = NGX_OK;
-    StoreConf* store = nullptr;
-    ngx_str_t name = ngx_null_string;
-    const bool found = find_store_of(r, limit, store, name, status);
-    if (status != NGX_OK) {
+    if (seek_store(r, candidate) != NGX_OK) {
         return NGX_ERROR;
     }
-    if (!found) {
+    if (!candidate.found) {
         fail(context, applied, "it is neither \"local\" nor the name of a \"rate_limit_redis\" block",
-             "store", view(name));
+             "store", candidate.named);
         return NGX_OK;
     }
-    const char* failure = locate(r, applied, rate, store, applied.client_key);
+    applied.store_name = candidate.store_name();
+    const char* failure = locate(r, applied, rate, candidate.store, applied.client_key);
     const Limit* twin = failure == nullptr ? twin_of(context, applied) : nullptr;
     if (failure != nullptr) {
         fail(context, applied, failure);
@@ -127,6 +167,29 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, const Rate
     } else if (applied.mode->needs_cost()) {
         evaluate_cost_early(context, applied);
         verdict.never_fits = applied.cost > rate.limit;
+    }
+    return NGX_OK;
+}
+
+/// The key has no limit until the ban ends: no store is asked.
+void reject_banned(AppliedLimit& applied, const Candidate& candidate, const Rate& rate) noexcept {
+    applied.store_name = candidate.store_name();
+    applied.dry_run = false;
+    applied.verdict.rate = {0, rate.period};
+    applied.verdict.known = true;
+    applied.verdict.window = {0, candidate.effect.until};
+    applied.verdict.outcome = Outcome::rejected;
+}
+
+ngx_int_t evaluate_dry_run(ngx_http_request_t* r, AppliedLimit& applied) noexcept {
+    const DryRun& dry_run = applied.limit.dry_run;
+    applied.dry_run = dry_run.on != 0;
+    if (dry_run.value != nullptr) {
+        ngx_str_t text;
+        if (evaluate_value(r, *dry_run.value, text) != NGX_OK) {
+            return NGX_ERROR;
+        }
+        applied.dry_run = is_on(view(text));
     }
     return NGX_OK;
 }
@@ -154,22 +217,33 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
         }
         rate_error = parse_rate(view(text), rate);
     }
+    Candidate candidate{limit, view(key)};
+    bool enforced = false;
+    if (seek_override(r, candidate, enforced) != NGX_OK) {
+        return NGX_ERROR;
+    }
+    const OverrideKind kind = candidate.effect.kind;
+    if (kind == OverrideKind::allow || kind == OverrideKind::off) {
+        context.lift(kind);
+        return NGX_DECLINED;
+    }
 
     AppliedLimit& applied = context.add(limit);
     applied.client_key = view(key);
-    applied.dry_run = limit.dry_run.on != 0;
-    if (limit.dry_run.value != nullptr) {
-        ngx_str_t dry_run;
-        if (evaluate_value(r, *limit.dry_run.value, dry_run) != NGX_OK) {
-            return NGX_ERROR;
-        }
-        applied.dry_run = is_on(view(dry_run));
+    applied.override_kind = kind;
+    if (kind == OverrideKind::ban) {
+        reject_banned(applied, candidate, rate_error == RateError::none ? rate : Rate{0, 1});
+        return NGX_OK;
+    }
+    applied.dry_run = !enforced;
+    if (kind != OverrideKind::enforce && evaluate_dry_run(r, applied) != NGX_OK) {
+        return NGX_ERROR;
     }
     if (rate_error != RateError::none) {
         fail(context, applied, describe(rate_error), "rate", view(text));
         return NGX_OK;
     }
-    return find_window(context, applied, rate);
+    return find_window(context, applied, candidate, rate);
 }
 
 }  // namespace

@@ -13,6 +13,12 @@ void log_rejection(const RequestContext& context, const AppliedLimit& applied) n
     const Verdict& verdict = applied.verdict;
     const ngx_str_t& name = applied.limit.name;
     ngx_log_t* log = context.request()->connection->log;
+    if (applied.override_kind == OverrideKind::ban) {
+        ngx_log_error(
+            context.conf().log_level, log, 0, "rate limit \"%V\" rejects, by a ban for %L s more, id %016xL",
+            &name, seconds_until(verdict.window.reset, now_millis()), client_id(context.request(), applied));
+        return;
+    }
     const char* dry_run = verdict.outcome == Outcome::rejected ? "" : ", dry run";
     if (verdict.never_fits) {
         ngx_log_error(context.conf().log_level, log, 0,
@@ -81,7 +87,9 @@ ngx_int_t begin(RequestContext& context, Phase phase, bool attached) noexcept {
         return NGX_ERROR;
     }
     if (context.count() == 0 && context.outcome != Outcome::bypassed) {
-        return NGX_DECLINED;  // a location that a redirect leads to may still limit the request
+        // A location that a redirect leads to may still limit the request.
+        const bool noted = context.lifted() == OverrideKind::none || context.attach_lifted() == NGX_OK;
+        return noted ? NGX_DECLINED : NGX_ERROR;
     }
     if (!attached && context.attach() != NGX_OK) {
         return NGX_ERROR;

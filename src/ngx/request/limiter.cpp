@@ -60,8 +60,8 @@ void decide_one(RequestContext& context, AppliedLimit& applied, Millis now) noex
 
 /// The name of the store that a variable chose.
 std::string_view store_of(const AppliedLimit& applied) noexcept {
-    if (applied.store != nullptr) {
-        return applied.store->conf().name;
+    if (!applied.store_name.empty()) {
+        return applied.store_name;
     }
     return applied.zone != nullptr ? "local" : Tallies::no_store;
 }

@@ -148,6 +148,21 @@ ngx_int_t all_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, 
     });
 }
 
+/// Of the limit that the variables describe; where it has none, of the first that was lifted.
+ngx_int_t override_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
+                            uintptr_t /*data*/) noexcept {
+    RequestContext* context = RequestContext::find(r->main);
+    OverrideKind kind = OverrideKind::none;
+    if (context != nullptr && context->count() != 0) {
+        kind = context->applied(described_limit(*context, context->status()).value_or(0)).override_kind;
+        kind = kind == OverrideKind::none ? context->lifted() : kind;
+    }
+    const RequestContext* lifted =
+        kind == OverrideKind::none ? RequestContext::find_lifted(r->main) : nullptr;
+    kind = lifted != nullptr ? lifted->lifted() : kind;
+    return kind != OverrideKind::none ? set_text(value, to_string(kind)) : set_missing(value);
+}
+
 ngx_int_t store_time_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
                               uintptr_t /*data*/) noexcept {
     const RequestContext* context = RequestContext::find(r->main);
@@ -216,6 +231,7 @@ ngx_http_variable_t variables[] = {
     {ngx_string("rate_limit_all"), nullptr, all_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("rate_limit_cost"), nullptr, cost_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("rate_limit_source"), nullptr, source_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    {ngx_string("rate_limit_override"), nullptr, override_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("rate_limit_store_time"), nullptr, store_time_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
 };
 

@@ -1,0 +1,54 @@
+#include "ngx/overrides/effect.h"
+
+#include <new>
+
+#include "ngx/base/client_id.h"
+#include "ngx/base/zone.h"
+#include "ngx/conf/redis_conf.h"
+#include "ngx/conf/tallies.h"
+
+namespace rate_limit {
+
+bool StoredKey::take(const StoreConf* store, std::string_view key) noexcept {
+    text_ = key;
+    digested_ = store != nullptr && store->digest.applies(key.size());
+    if (digested_ && !store->digest.digest(key, hex_)) {
+        return false;
+    }
+    text_ = digested_ ? std::string_view(hex_.data(), hex_.size()) : key;
+    return true;
+}
+
+KnownOverrides::Effect effect_of(const MainConf& main, const Limit& limit, std::string_view store,
+                                 const StoredKey& key) noexcept {
+    const Millis now = now_millis();
+    KnownOverrides& known = *main.overrides;
+    known.renew(now);
+    const Tally* tally = main.tallies->find(limit, store);
+    KnownOverrides::Effect effect;
+    if (tally == nullptr) {
+        return effect;
+    }
+    if (known.has_keys()) {
+        const std::uint64_t id = client_id(*main.zone, store, view(limit.name), key.text());
+        effect = known.of({tally->digest, id}, now);
+    }
+    return effect.kind == OverrideKind::none && known.has_limits() ? known.of({tally->digest, 0}, now)
+                                                                   : effect;
+}
+
+ngx_int_t make_overrides(ngx_cycle_t* cycle, MainConf& main) noexcept {
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cycle->pool, 0);
+    main.overrides = cleanup != nullptr ? new (std::nothrow) KnownOverrides(main.zone->overrides()) : nullptr;
+    if (main.overrides == nullptr) {
+        return NGX_ERROR;
+    }
+    cleanup->data = main.overrides;
+    cleanup->handler = [](void* overrides) { delete static_cast<KnownOverrides*>(overrides); };
+    if (!main.plain_keys) {
+        main.zone->overrides().forget_texts();
+    }
+    return NGX_OK;
+}
+
+}  // namespace rate_limit
