@@ -147,6 +147,15 @@ std::string_view CommandWriter::refund(std::string_view key, std::int64_t cost, 
     return text();
 }
 
+std::string_view CommandWriter::refund_and_keep(std::string_view key, std::int64_t cost, Millis reset,
+                                                bool with_text) {
+    call(ScriptName::refund, with_text, key, 3);
+    word(cost);
+    word(reset);
+    word("keep");
+    return text();
+}
+
 char* CommandWriter::room(std::size_t size) {
     if (buffer_.size() - length_ < size) {
         buffer_.resize(2 * (length_ + size));

@@ -77,6 +77,10 @@ public:
     /// lua/refund.lua, in the same way: only to the window whose end is `reset`.
     std::string_view refund(std::string_view key, std::int64_t cost, Millis reset, bool with_text = false);
 
+    /// The same; the window stays open where nothing is used any more.
+    std::string_view refund_and_keep(std::string_view key, std::int64_t cost, Millis reset,
+                                     bool with_text = false);
+
 private:
     void begin(std::size_t words);
     void word(std::string_view text);

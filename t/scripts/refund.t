@@ -6,7 +6,7 @@ my $redis  = RateLimit::Redis->start;
 my $refund = $redis->script(project_file('lua/refund.lua'));
 my $reset  = 1_700_003_600_123;
 
-sub refund ($cost, $of = $reset) { return $redis->ask('EVALSHA', $refund, 1, 'k', $cost, $of) }
+sub refund ($cost, $of = $reset, @keep) { return $redis->ask('EVALSHA', $refund, 1, 'k', $cost, $of, @keep) }
 
 sub hold (@fields) { return $redis->hold_only('k', 500_000, @fields) }
 
@@ -23,6 +23,14 @@ for (5, 8) {
     is_deeply refund($_), [0, 0], "$_ of 5: nothing is left";
     is $redis->cmd('EXISTS', 'k'), 0, 'and there is no window';
 }
+for (5, 8, 9_000_000_000_000_000) {
+    hold used => 5, reset => $reset;
+    is_deeply refund($_, $reset, 'keep'), [0, $reset], "$_ of 5, and the window is to stay";
+    is_deeply $redis->hash('k'), {used => 0, reset => $reset}, 'it does';
+    ok $redis->expires_in('k', 500_000), '... for as long as it would have';
+    is_deeply refund(1, $reset, 'keep'), [0, $reset], '... and has nothing to give back';
+}
+is_deeply refund(1, $reset + 1, 'keep'), [0, 0], 'another window is not there';
 hold used => 0, reset => $reset;
 is_deeply refund(0), [0, 0], 'nor where nothing was used';
 is $redis->cmd('EXISTS', 'k'), 0, 'is there one';

@@ -252,6 +252,36 @@ void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) no
     }
 }
 
+void take_given_back(WindowRecord& record, const Terms& terms, const Window& answer, bool all,
+                     std::int64_t waiting) noexcept {
+    resend(record, terms.now);  // an answer that was asked for before is older than this one
+    if (all) {
+        record.leased = 0;
+        record.lasting = false;  // the key stays, but a refund can empty it again
+    }
+    if (!is_open(answer, terms.rate.period, terms.now)) {
+        record.used = waiting;
+        record.leased = 0;
+        record.confirmed = false;
+        record.lasting = false;
+        record.answered = false;
+        record.reset = record.in_flight != 0 || waiting != 0 ? record.reset : 0;
+        return;
+    }
+    if (!is_open(record, terms.rate.period, terms.now)) {
+        open(record, terms, answer.reset);
+    }
+    set_window(record, add(answer.used, waiting), answer.reset);
+    set_limit(record, terms.rate.limit);
+    record.asked = static_cast<std::uint32_t>(terms.now);
+    record.answered = true;
+}
+
+void give_back_local(WindowRecord& record, std::int64_t cost) noexcept {
+    record.used = record.used - std::min(cost, record.used);
+    record.events = record.events + 1;
+}
+
 void note_lasting(WindowRecord& record, Millis reset) noexcept {
     record.lasting = record.lasting || (record.confirmed && record.reset == reset);
 }

@@ -84,6 +84,16 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
 /// whose clients its end was shown, that end is proposed for the next window.
 void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) noexcept;
 
+/// The primary has given back to the window what an operator wants given back, `all` that was used or a part,
+/// and `answer` is what it says then; `waiting` is the cost of the charges that wait on this machine. The
+/// record takes that over, as news from the primary: it opens where it was not open, and forgets what it had
+/// where no window is open. After `all` the tokens at hand count for nothing any more.
+void take_given_back(WindowRecord& record, const Terms& terms, const Window& answer, bool all,
+                     std::int64_t waiting) noexcept;
+
+/// The same in a window of this machine alone: up to `cost` of what is used goes back. The window stays open.
+void give_back_local(WindowRecord& record, std::int64_t cost) noexcept;
+
 /// A charge that this machine reserved in the window that ends at `reset` is settled, and stays.
 void note_lasting(WindowRecord& record, Millis reset) noexcept;
 

@@ -43,8 +43,9 @@ public:
     std::string_view limit() const noexcept;
     std::string_view store() const noexcept;
 
-    /// How far the act has come: as it says itself, 0 at first.
+    /// How far the act has come: as it says itself, 0 at first. The look-up with which it ends has asked.
     int step = 0;
+    bool asked = false;
 
     /// What it concerns, once found.
     std::vector<std::unique_ptr<KeyOfLimit>> limits;

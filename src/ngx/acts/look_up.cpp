@@ -1,11 +1,23 @@
 #include "ngx/acts/acting.h"
 #include "ngx/acts/acts.h"
-#include "ngx/acts/key_of_limit.h"
+#include "ngx/acts/limits_of_key.h"
 
 namespace rate_limit {
 
 bool look_up(Acting& acting) {
-    acting.fail(ActError::unknown_limit, "There is no such limit.");
+    if (!acting.asked) {
+        if (!find_limits(acting)) {
+            return true;
+        }
+        acting.asked = true;
+        ask_primaries(acting);
+        if (acting.waiting()) {
+            return false;
+        }
+    }
+    if (take_answers(acting)) {
+        show_limits(acting);
+    }
     return true;
 }
 

@@ -55,6 +55,7 @@ public:
     bool is_last() const noexcept { return last_; }
 
     WindowTable& windows() noexcept { return windows_; }
+    const WindowTable& windows() const noexcept { return windows_; }
     DebtTable& debts() noexcept { return debts_; }
 
     /// For each shard, how many records of debts() are charges or refunds that wait; notes of tokens do not

@@ -165,6 +165,23 @@ bool Backlog::take_from_zone(std::string& key, Debt& owed) {
     return false;
 }
 
+bool Backlog::take_from_zone(const WindowId& debt, Debt& owed) noexcept {
+    std::uint64_t digest = 0;
+    bool taken = false;
+    zone_.debts().change(debt, [&](DebtRecord& waiting) {
+        if (waits(waiting.kind) && waiting.reset != 0) {
+            owed = debt_of(waiting);
+            digest = waiting.shard;
+            waiting.reset = 0;
+            taken = true;
+        }
+    });
+    if (taken) {
+        zone_.debt_counts().remove(Routes::counted_as(digest));
+    }
+    return taken;
+}
+
 std::int64_t Backlog::cost_of(const WindowId& id) const noexcept {
     const auto waiting = zone_.debts().find(id);
     return waiting && is_ours(waiting->shard) ? waiting->cost : 0;

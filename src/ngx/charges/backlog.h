@@ -107,6 +107,23 @@ public:
         return looked;
     }
 
+    /// Takes out what waits for the window of `id`, whose Redis key is `key`, in the zone and in this worker:
+    /// its charges, and its refunds to the window that ends at `reset`. Calls fn(Debt) for each.
+    template <typename Fn>
+    void take_all(const std::string& key, const WindowId& id, Millis reset, Fn&& fn) {
+        Debt owed;
+        for (const DebtKind kind : {DebtKind::charges, DebtKind::refunds}) {
+            if (take_from_zone(debt_id_of(kind, id, reset), owed)) {
+                fn(owed);
+            }
+        }
+        const auto found = here_.find(key);
+        if (found != here_.end()) {
+            ends_.erase({found->second.reset, &found->first});
+            fn(here_.extract(found).mapped());
+        }
+    }
+
     /// The cost of all charges that wait in the zone for this window.
     std::int64_t cost_of(const WindowId& id) const noexcept;
 
@@ -129,6 +146,7 @@ private:
     bool add_to_zone(const std::string& key, const Debt& owed, Millis now,
                      std::optional<Debt>& closed) noexcept;
     bool take_from_zone(std::string& key, Debt& owed);
+    bool take_from_zone(const WindowId& debt, Debt& owed) noexcept;
     bool is_ours(std::uint64_t digest) const noexcept;
     std::size_t count_there() const noexcept;
 

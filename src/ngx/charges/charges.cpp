@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/machine/reading.h"
 #include "ngx/base/zone.h"
 #include "ngx/charges/demand.h"
 #include "redis/server_words.h"
@@ -64,6 +65,46 @@ void Charges::confirm(const Debt& owed, const Window& answer) noexcept {
         lost -= at_hand(record);
     });
     counters_.add(TokenEvent::lost, lost);
+}
+
+void Charges::given_back(const std::string& key, const GivingBack& what, const Window& answer) noexcept {
+    if (what.all()) {
+        drop_waiting(key, what);
+    }
+    const Millis now = now_millis();
+    const Terms terms{what.rate, Truth::redis, propose_reset(what.window_kind, what.rate.period, now), now};
+    const std::int64_t waiting = waiting_for(what.id);
+    std::int64_t lost = 0;
+    const auto take = [&](WindowRecord& record) {
+        lost = at_hand(record);
+        if (answer.reset == 0 && record.reset != what.reset && what.reset != 0) {
+            lost = 0;
+            return;  // another window is known, of which this says nothing
+        }
+        take_given_back(record, terms, answer, what.all(), waiting);
+        lost -= at_hand(record);
+    };
+    // The record is made where there is none: a replica may not have heard of this for a while. Without room
+    // that is what requests are told.
+    answer.reset != 0 ? (void)store_.zone->windows().update(what.id, now, take)
+                      : (void)store_.zone->windows().change(what.id, take);
+    store_.zone->windows().change(reading_id_of(what.id), give_up_reading);
+    counters_.add(TokenEvent::lost, lost);
+}
+
+void Charges::drop_waiting(const std::string& key, const GivingBack& what) noexcept {
+    waiting_.take_all(key, what.id, what.reset, [this](const Debt& owed) {
+        stop_awaiting(owed);
+        counters_.writes.add(owed.kind == DebtKind::refunds ? Write::refunds_dropped : Write::charges_dropped,
+                             owed.charges);
+    });
+}
+
+void Charges::doubt_given_back(const GivingBack& what) noexcept {
+    Debt owed;
+    owed.kind = DebtKind::refunds;
+    owed.id = what.id;
+    doubt(owed);
 }
 
 void Charges::charge(const Charge& charge) noexcept {

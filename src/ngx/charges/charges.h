@@ -27,6 +27,20 @@ struct Charge {
     bool open = false;  ///< Redis has said that the window is open: a plain HINCRBY may do
 };
 
+/// What an operator wants given back to one window.
+struct GivingBack {
+    /// All that is used, however much that is.
+    static constexpr std::int64_t all_of_it = 9'000'000'000'000'000;
+
+    WindowId id;
+    Rate rate;
+    WindowKind window_kind = WindowKind::first;
+    std::int64_t cost = 0;
+    Millis reset = 0;  ///< of the window; 0: none is open
+
+    bool all() const noexcept { return cost == all_of_it; }
+};
+
 /// Sends the charges and refunds of one shard to its primary. No request waits for them.
 ///
 /// A charge that could not be sent, or that the primary refused, waits in the backlog, summed per window, and
@@ -84,6 +98,17 @@ public:
     /// The same for a cost that the window's record does not count.
     void refund_uncounted(std::string_view key, const Demand& demand, std::int64_t cost,
                           Millis reset) noexcept;
+
+    /// The primary has given it back, and `answer` is the window after that; {0, 0}: it is not there. The
+    /// memory of this machine learns of it. Of what is given back wholly nothing that waits here is sent.
+    void given_back(const std::string& key, const GivingBack& what, const Window& answer) noexcept;
+
+    /// It has been given back; or it was sent, and the connection ended before the answer.
+    void count_given_back() noexcept { counters_.writes.add(Write::refunds_stored); }
+    void doubt_given_back(const GivingBack& what) noexcept;
+
+    /// The cost of all charges that wait on this machine for the window.
+    std::int64_t waiting_for(const WindowId& id) const noexcept { return waiting_.cost_of(id); }
 
     void stored(const Debt& owed) noexcept override;
 
@@ -222,6 +247,7 @@ private:
     void ended(bool probe, std::uint32_t term) noexcept override;
     void drop_closed(Millis now) noexcept;
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
+    void drop_waiting(const std::string& key, const GivingBack& what) noexcept;
     void confirm(const Debt& owed, const Window& answer) noexcept override;
 
     const StoreConf& store_;

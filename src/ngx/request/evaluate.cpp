@@ -1,4 +1,3 @@
-#include "core/append.h"
 #include "ngx/base/captures.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/key.h"
@@ -6,10 +5,8 @@
 #include "ngx/overrides/effect.h"
 #include "ngx/request/costs.h"
 #include "ngx/request/limiter.h"
-#include "ngx/store/store.h"
-#include "redis/keys/digest.h"
+#include "ngx/request/window_place.h"
 #include "redis/keys/enforced_share.h"
-#include "redis/keys/window_key.h"
 
 namespace rate_limit {
 
@@ -70,45 +67,26 @@ ngx_int_t seek_override(ngx_http_request_t* r, Candidate& candidate, bool& enfor
     return NGX_OK;
 }
 
-/// Writes what identifies the window into the request's pool, and finds the shard that owns it.
-const char* locate(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rate, StoreConf* conf,
-                   std::string_view key) noexcept {
-    DigestHex hex;
-    const bool digested = conf != nullptr && conf->digest.applies(key.size());
-    if (digested) {
-        if (!conf->digest.digest(key, hex)) {
-            return "the key's digest failed";
-        }
-        key = {hex.data(), hex.size()};
+/// Finds the window of the limit, and the mode that counts it. Null, or why not.
+const char* find_place(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rate,
+                       StoreConf* conf) noexcept {
+    Zone& zone = *main_conf(r)->zone;
+    const Limit& limit = applied.limit;
+    WindowPlace place;
+    const char* failure = locate(
+        r->pool, zone, conf, {view(limit.name), rate.period, limit.window_kind, applied.client_key}, place);
+    if (failure != nullptr) {
+        return failure;
     }
-    const std::string_view store = conf != nullptr ? std::string_view(conf->name) : "local";
-    const std::string_view prefix = conf != nullptr ? std::string_view(conf->prefix) : "";
-    const std::string_view name = view(applied.limit.name);
-    const std::size_t room =
-        store.size() + 1 + prefix.size() + name.size() + key.size() + max_window_key_overhead;
-    auto* text = static_cast<char*>(ngx_pnalloc(r->pool, room));
-    if (text == nullptr) {
-        return "no memory";
-    }
-    char* begin = append(append(text, store), std::string_view("\0", 1));
-    const char* end =
-        write_window_key(begin, prefix, name, rate.period, applied.limit.window_kind, key, digested);
-    applied.key = {begin, static_cast<std::size_t>(end - begin)};
-    applied.stored_key = applied.key.substr(applied.key.size() - key.size());
-    applied.zone = main_conf(r)->zone;
-    applied.id = applied.zone->windows().id_of({text, static_cast<std::size_t>(end - text)});
-    if (conf != nullptr) {
-        Store* live = live_store(*conf);
-        if (live == nullptr) {
-            applied.zone = nullptr;
-            return "no memory";
-        }
-        applied.store = live;
-        applied.route = live->route_of(key, applied.key);
-    }
-    applied.mode = conf != nullptr ? &applied.limit.mode->with_redis : &applied.limit.mode->local;
+    applied.zone = &zone;
+    applied.store = place.store;
+    applied.route = place.route;
+    applied.key = place.key;
+    applied.stored_key = place.stored_key;
+    applied.id = place.id;
+    applied.mode = conf != nullptr ? &limit.mode->with_redis : &limit.mode->local;
     if (applied.mode->recalls_first(applied, false)) {
-        applied.zone->windows().prefetch(applied.id);
+        zone.windows().prefetch(applied.id);
     }
     return nullptr;
 }
@@ -158,7 +136,7 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate&
         return NGX_OK;
     }
     applied.store_name = candidate.store_name();
-    const char* failure = locate(r, applied, rate, candidate.store, applied.client_key);
+    const char* failure = find_place(r, applied, rate, candidate.store);
     const Limit* twin = failure == nullptr ? twin_of(context, applied) : nullptr;
     if (failure != nullptr) {
         fail(context, applied, failure);

@@ -1,0 +1,36 @@
+#include "ngx/acts/act_log.h"
+
+#include <string>
+
+#include "core/log_text.h"
+#include "ngx/acts/acting.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// Bytes of a key in a line.
+constexpr std::size_t most_shown = 256;
+
+}  // namespace
+
+void log_act(const Acting& acting, std::string_view limit, std::string_view store, std::uint64_t id,
+             std::string_view what) noexcept {
+    ngx_http_request_t& r = acting.request();
+    const ngx_str_t name = str(limit);
+    const ngx_str_t of = str(store);
+    const ngx_str_t user = r.headers_in.user;
+    const ngx_str_t text = str(what);
+    std::string key;
+    try {
+        key = acting.console().plain_keys ? ", key \"" + log_text(acting.key(), most_shown) + "\"" : "";
+    } catch (...) {
+        key.clear();
+    }
+    const ngx_str_t with_key = str(key);
+    ngx_log_error(NGX_LOG_NOTICE, r.connection->log, 0,
+                  "rate limit \"%V\" of \"%V\", id %016xL%V: %V, by the console%s%V%s", &name, &of, id,
+                  &with_key, &text, user.len != 0 ? " of user \"" : "", &user, user.len != 0 ? "\"" : "");
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,168 @@
+#include "ngx/acts/limits_of_key.h"
+
+#include <algorithm>
+#include <string>
+
+#include "ngx/acts/acting.h"
+#include "ngx/acts/key_of_limit.h"
+#include "ngx/base/client_id.h"
+#include "ngx/base/zone.h"
+#include "ngx/overrides/effect.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// Adds a window of this rate, or raises the limit of the one that has this period and kind.
+void add_window(KeyOfLimit& to, const Rate& rate, WindowKind kind) {
+    const auto same = std::find_if(to.windows.begin(), to.windows.end(), [&](const auto& window) {
+        return window->rate.period == rate.period && window->kind == kind;
+    });
+    if (same != to.windows.end()) {
+        (*same)->rate.limit = std::max((*same)->rate.limit, rate.limit);
+        return;
+    }
+    to.windows.push_back(std::make_unique<AskedWindow>());
+    to.windows.back()->rate = rate;
+    to.windows.back()->kind = kind;
+}
+
+void add_windows(KeyOfLimit& to, const MainConf& main) {
+    for (const Limit* limit : Elements<const Limit*>(main.limits)) {
+        if (!to.tally.is_of(*limit)) {
+            continue;
+        }
+        if (limit->has_constant_rate()) {
+            add_window(to, limit->rate, limit->window_kind);
+        }
+    }
+}
+
+/// False without memory.
+bool locate_windows(Acting& acting, KeyOfLimit& of) {
+    ngx_http_request_t& r = acting.request();
+    const Zone& zone = *acting.main().zone;
+    StoreConf* store = find_store(acting.main(), of.tally.store_name);
+    StoredKey key;
+    if (!key.take(store, acting.key())) {
+        return false;
+    }
+    of.id = client_id(zone, of.tally.store_name, of.tally.name, key.text());
+    return std::all_of(of.windows.begin(), of.windows.end(), [&](const auto& window) {
+        const WindowIdentity identity{of.tally.name, window->rate.period, window->kind, acting.key()};
+        return locate(r.pool, zone, store, identity, window->place) == nullptr;
+    });
+}
+
+bool is_meant(const Acting& acting, const Tally& tally) noexcept {
+    return tally.store_name != Tallies::no_store &&
+           (acting.limit().empty() || acting.limit() == tally.name) &&
+           (acting.store().empty() || acting.store() == tally.store_name);
+}
+
+SeenWindow seen(const AskedWindow& asked, Zone& zone) {
+    const Millis now = now_millis();
+    SeenWindow window;
+    window.period = asked.rate.period;
+    window.kind = asked.kind;
+    window.limit = asked.rate.limit;
+    window.open = is_open(asked.window, asked.rate.period, now);
+    window.used = window.open ? std::max<std::int64_t>(0, asked.window.used) : 0;
+    window.remaining = std::max<std::int64_t>(0, window.limit - window.used);
+    window.reset = window.open ? asked.window.reset : 0;
+    window.from_primary = asked.place.store != nullptr;
+    const auto record = zone.windows().find(asked.place.id);
+    if (record && is_open(*record, asked.rate.period, now)) {
+        window.in_flight = record->in_flight;
+        window.tokens = at_hand(*record);
+    }
+    if (asked.place.store != nullptr) {
+        window.waiting = asked.shard().charges().waiting_for(asked.place.id);
+    }
+    return window;
+}
+
+}  // namespace
+
+bool find_limits(Acting& acting) {
+    acting.limits.clear();
+    const MainConf& main = acting.main();
+    if (main.tallies != nullptr) {
+        for (const Tally& tally : main.tallies->all()) {
+            if (!is_meant(acting, tally)) {
+                continue;
+            }
+            acting.limits.push_back(std::make_unique<KeyOfLimit>(KeyOfLimit{tally, 0, {}}));
+            if (acting.key().empty()) {
+                continue;
+            }
+            add_windows(*acting.limits.back(), main);
+            if (!locate_windows(acting, *acting.limits.back())) {
+                throw std::bad_alloc();
+            }
+        }
+    }
+    if (acting.limits.empty() && !(acting.limit().empty() && acting.store().empty())) {
+        acting.fail(ActError::unknown_limit, "No limit of this name is configured in this store.");
+        return false;
+    }
+    return true;
+}
+
+void ask_primaries(Acting& acting) {
+    for (const auto& limit : acting.limits) {
+        for (const auto& window : limit->windows) {
+            if (window->place.store == nullptr) {
+                const auto record = acting.main().zone->windows().find(window->place.id);
+                window->window = record ? Window{record->used, record->reset} : Window{};
+                continue;
+            }
+            Shard& shard = window->shard();
+            shard.charges().go_before(window->place.id);
+            window->read.start(shard, window->place.key, Read::From::primary, acting.expect_answer());
+        }
+    }
+}
+
+bool take_answers(Acting& acting) {
+    for (const auto& limit : acting.limits) {
+        for (const auto& window : limit->windows) {
+            if (window->place.store == nullptr) {
+                continue;
+            }
+            if (window->read.failure() != nullptr) {
+                acting.fail(ActError::store_unavailable,
+                            "The store \"" + std::string(limit->tally.store_name) +
+                                "\" cannot be asked: " + window->read.failure() + ". Nothing was done.");
+                return false;
+            }
+            window->window = window->read.window();
+        }
+    }
+    return true;
+}
+
+void show_limits(Acting& acting) {
+    acting.result = {};
+    acting.result.named = !acting.limit().empty();
+    for (const auto& limit : acting.limits) {
+        SeenLimit shown;
+        shown.limit = limit->tally.name;
+        shown.store = limit->tally.store_name;
+        if (!acting.key().empty()) {
+            shown.id = limit->id;
+        }
+        if (!acting.key().empty() && acting.console().plain_keys) {
+            shown.key = acting.key();
+        }
+        for (const auto& asked : limit->windows) {
+            const SeenWindow window = seen(*asked, *acting.main().zone);
+            if (window.open || window.in_flight != 0 || window.tokens != 0 || window.waiting != 0) {
+                shown.windows.push_back(window);
+            }
+        }
+        acting.result.limits.push_back(std::move(shown));
+    }
+}
+
+}  // namespace rate_limit

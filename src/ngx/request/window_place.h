@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/limit/window.h"
+#include "core/table/window_id.h"
+#include "ngx/base/ngx.h"
+#include "ngx/conf/redis_conf.h"
+#include "redis/keys/routes.h"
+
+namespace rate_limit {
+
+class Store;
+class Zone;
+
+/// What tells one window from all others of its store.
+struct WindowIdentity {
+    std::string_view limit;  ///< its name
+    std::int64_t period = 0;
+    WindowKind kind = WindowKind::first;
+    std::string_view key;  ///< as the limit evaluates it
+};
+
+/// Where a window is.
+struct WindowPlace {
+    Store* store = nullptr;       ///< null: in the memory of this machine
+    Route route = 0;              ///< where in the store
+    std::string_view key;         ///< what identifies it: in Redis, or here
+    std::string_view stored_key;  ///< its end: the limit's key as it reaches Redis
+    WindowId id;
+};
+
+/// Finds the window in the store; null: `local`. What identifies it is written into the pool. Null, or static
+/// text for a log line: why there is none.
+const char* locate(ngx_pool_t* pool, const Zone& zone, StoreConf* store, const WindowIdentity& window,
+                   WindowPlace& place) noexcept;
+
+}  // namespace rate_limit

@@ -1,0 +1,127 @@
+#include "ngx/store/awaited_refund.h"
+
+#include <string>
+
+#include "core/free_list.h"
+#include "ngx/store/shard.h"
+#include "ngx/wire/script_command.h"
+#include "redis/decode.h"
+
+namespace rate_limit {
+
+/// Belongs to the node until it is answered; `refund` is null when nobody waits.
+class AwaitedRefundCommand final : public ScriptCommand {
+public:
+    std::string_view encode(CommandWriter& writer) override {
+        sent = true;
+        return writer.refund_and_keep(key, what.cost, what.reset, with_text());
+    }
+    const char* name() const noexcept override { return script(ScriptName::refund).file; }
+    bool wanted() const noexcept override { return refund != nullptr; }
+    void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
+
+    AwaitedRefund* refund = nullptr;
+    Charges* charges = nullptr;  // of the same primary
+    std::string key;
+    GivingBack what;
+    bool sent = false;  // it may have reached the primary
+
+private:
+    friend class AwaitedRefund;
+
+    void end(const char* failure, bool in_doubt) noexcept;
+    const char* take(Node& node, const Reply& reply) noexcept;
+
+    Window window_;
+};
+
+void AwaitedRefundCommand::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
+    if (delivery == Delivery::answered && refund != nullptr && send_text(node, *reply)) {
+        return;
+    }
+    const bool former = delivery == Delivery::answered && !node.is_primary();
+    if (delivery == Delivery::unsent || (former && reply->is_error())) {
+        end(no_primary, false);
+    } else if (delivery == Delivery::in_doubt || former) {
+        charges->doubt_given_back(what);
+        end(no_answer, true);
+    } else {
+        end(take(node, *reply), false);
+    }
+}
+
+/// Null, or why the primary did nothing.
+const char* AwaitedRefundCommand::take(Node& node, const Reply& reply) noexcept {
+    const Fault fault = read_charge(reply, window_);
+    if (fault != Fault::none) {
+        const Blame blame = node.blame(fault, name(), reply, Access::write);
+        if (blame == Blame::writes && fault != Fault::noperm) {
+            charges->refused(node, fault, name(), reply);
+        }
+        return explain(fault);
+    }
+    node.served();
+    charges->count_given_back();
+    charges->given_back(key, what, window_);
+    if (window_.reset != 0) {
+        charges->proven(node);
+    }
+    return nullptr;
+}
+
+void AwaitedRefundCommand::end(const char* failure, bool in_doubt) noexcept {
+    AwaitedRefund* const of = refund;
+    const Window window = window_;
+    FreeList<AwaitedRefundCommand>::common().put_back(*this);
+    if (of != nullptr) {
+        of->command_ = nullptr;
+        of->in_doubt_ = in_doubt;
+        of->window_ = window;
+        of->end(failure);
+    }
+}
+
+void AwaitedRefund::start(Shard& shard, std::string_view key, const GivingBack& what, Owner& owner) noexcept {
+    in_doubt_ = false;
+    begin(shard.deadlines(), Stage::whole, &shard.counters(), owner);
+    Node* node = shard.nodes().choose_primary();
+    if (node == nullptr) {
+        end(no_primary);
+        return;
+    }
+    try {
+        AwaitedRefundCommand& command = FreeList<AwaitedRefundCommand>::common().take();
+        command.key.assign(key);
+        command.what = what;
+        command.charges = &shard.charges();
+        command.sent = false;
+        command.window_ = {};
+        command.refund = this;
+        command.begin_by_digest();
+        command_ = &command;
+        command.charges->go_before(what.id);
+        node->submit(command);
+    } catch (...) {
+        end("no memory");
+    }
+}
+
+/// What was not sent is not sent any more.
+void AwaitedRefund::deadline_passed() noexcept {
+    in_doubt_ = command_->sent;
+    command_->refund = nullptr;
+    command_ = nullptr;
+    end(too_late);
+}
+
+void AwaitedRefund::cancel() noexcept {
+    if (command_ != nullptr) {
+        command_->refund = nullptr;
+        command_ = nullptr;
+    }
+    if (waiting()) {
+        stop();
+    }
+}
+
+}  // namespace rate_limit

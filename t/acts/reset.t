@@ -1,0 +1,51 @@
+# A reset admits a client at its limit at once on this machine, in every mode and kind of store, whichever worker does it. The window's end stays, and
+# so do other keys, the same key under other limits, in other stores and of other periods. What is given back goes to Redis, and is in the answer.
+
+use RateLimit::Test;
+use JSON::PP;
+
+my $shards = RateLimit::Shards->start(2, replicas => 1);
+my @modes  = qw(check_charge charge_refund lease);
+my $nginx  = RateLimit::Nginx->start(
+    workers => 2, reuseport => 1,
+    http    => $shards->block('main') . $shards->block('other', 'prefix other:;') . 'rate_limit_key $http_x_key;',
+    server  => 'location /limits/ { rate_limit_console manage; }' . join '', map { "
+        location /$_ { rate_limit 5r/h name=$_ store=main mode=$_; }
+        location /longer-$_ { rate_limit 5r/2h name=$_ store=main mode=$_; }
+        location /other-$_ { rate_limit 5r/h name=$_ store=other mode=$_; }
+        location /local-$_ { rate_limit 5r/h name=$_ mode=$_; }" } @modes,
+);
+my sub act (%fields) {
+    my $response = $nginx->post('/limits/key', join('&', map { "$_=$fields{$_}" } sort keys %fields),
+        'Content-Type' => 'application/x-www-form-urlencoded');
+    return $response->status == 200 ? decode_json($response->body) : $response;
+}
+my sub get ($uri, $key) { return $nginx->get($uri, 'X-Key' => $key) }
+my sub fill ($uri, $key) { return statuses(map { get($uri, $key) } 1 .. 6) }
+
+for my $mode (@modes) {
+    for my $store (qw(main local)) {
+        my $uri = $store eq 'main' ? "/$mode" : "/local-$mode";
+        my @of  = (limit => $mode, store => $store, period => 3600);
+        fill($_, 'a') for grep { $_ ne $uri } "/$mode", "/longer-$mode", "/other-$mode", "/local-$mode";
+        fill($uri, 'ab');
+        for my $round (1 .. 3) {
+            is_deeply fill($uri, 'a'), {200 => 5, 429 => 1}, "$mode, $store: at the limit";
+            my $reset = limits(get($uri, 'a'))->{reset};
+            my $shown = act(do => 'reset', key => 'a', @of);
+            my ($window) = grep { $_->{period} == 3600 } @{$shown->{windows}};
+            is_deeply [@$window{qw(open used remaining source)}], [JSON::PP::true, 0, 5, $store eq 'main' ? 'primary' : 'memory'], 'reset';
+            is ceil($window->{reset}), $reset, '... and the end stays';
+            is_deeply [@$shown{qw(limit store)}], [$mode, $store], '... of that limit';
+            is $shards->used("rl:$mode/3600:a"), 0, '... in Redis' if $store eq 'main';
+            is limits(get($uri, 'a'))->{reset}, $reset, '... and for the client' if $round == 2;
+            act(do => 'reset', key => 'a', @of) if $round == 2;
+        }
+        is get($uri, 'ab')->status, 429, 'another key is where it was';
+        is get($_, 'a')->status, 429, "so is $_" for grep { $_ ne $uri } "/$mode", "/longer-$mode", "/other-$mode", "/local-$mode";
+        act(do => 'reset', key => $_, limit => $mode, store => 'local') for 'a', 'ab';
+        act(do => 'reset', key => $_, limit => $mode, store => 'main', period => 3600) for 'a', 'ab';
+    }
+}
+
+done;
