@@ -41,7 +41,7 @@ void add_windows(KeyOfLimit& to, const MainConf& main) {
 /// False without memory.
 bool locate_windows(Acting& acting, KeyOfLimit& of) {
     ngx_http_request_t& r = acting.request();
-    const Zone& zone = *acting.main().zone;
+    Zone& zone = *acting.main().zone;
     StoreConf* store = find_store(acting.main(), of.tally.store_name);
     StoredKey key;
     if (!key.take(store, acting.key())) {

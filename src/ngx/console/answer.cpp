@@ -1,14 +1,32 @@
 #include "ngx/console/answer.h"
 
 #include "ngx/base/response.h"
+#include "ngx/page/style.h"
 
 namespace rate_limit {
+
+namespace {
+
+bool is_html(std::string_view type) noexcept {
+    return type.substr(0, type.find(';')) == "text/html";
+}
+
+ngx_int_t add_policy(ngx_http_request_t* r) noexcept {
+    try {
+        return add_field(r, "Content-Security-Policy", content_security_policy());
+    } catch (...) {
+        return NGX_ERROR;
+    }
+}
+
+}  // namespace
 
 ngx_int_t send_page(ngx_http_request_t* r, ngx_uint_t status, std::string_view type,
                     std::string_view body) noexcept {
     if (add_field(r, "Cache-Control", "no-store") != NGX_OK ||
         add_field(r, "X-Content-Type-Options", "nosniff") != NGX_OK ||
-        add_field(r, "Referrer-Policy", "same-origin") != NGX_OK) {
+        add_field(r, "Referrer-Policy", "same-origin") != NGX_OK ||
+        (is_html(type) && add_policy(r) != NGX_OK)) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
     return send_whole(r, status, type, body);

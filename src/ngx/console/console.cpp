@@ -1,8 +1,11 @@
 #include "ngx/console/console.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "ngx/base/response.h"
 #include "ngx/console/access.h"
@@ -10,6 +13,7 @@
 #include "ngx/console/key_page.h"
 #include "ngx/console/telling.h"
 #include "ngx/figures/pages.h"
+#include "ngx/page/page.h"
 
 namespace rate_limit {
 
@@ -18,21 +22,35 @@ namespace {
 struct Page {
     std::string_view path;  // below the location
     std::string_view type;
-    std::unique_ptr<Document> (*document)(const MainConf& main, const ConsoleConf& console);
+    /// Null: there is no page for such a query.
+    std::unique_ptr<Document> (*document)(ngx_http_request_t* r);
 };
 
+/// The prefix of the location.
+std::string_view location_name(ngx_http_request_t* r) noexcept {
+    const auto* location =
+        static_cast<const ngx_http_core_loc_conf_t*>(ngx_http_get_module_loc_conf(r, ngx_http_core_module));
+    return view(location->name);
+}
+
+std::unique_ptr<Document> tell_html(ngx_http_request_t* r) {
+    const std::optional<PageView> asked = PageView::of(location_name(r), view(r->args));
+    return asked ? tell_page(*main_conf(r), location_conf(r)->console, *asked) : nullptr;
+}
+
 constexpr Page pages[] = {
-    {"json", "application/json", tell_json},
-    {"metrics", "text/plain; version=0.0.4; charset=utf-8", tell_metrics},
+    {"", "text/html; charset=utf-8", tell_html},
+    {"json", "application/json",
+     [](ngx_http_request_t* r) { return tell_json(*main_conf(r), location_conf(r)->console); }},
+    {"metrics", "text/plain; version=0.0.4; charset=utf-8",
+     [](ngx_http_request_t* r) { return tell_metrics(*main_conf(r)); }},
 };
 
 constexpr std::string_view plain = "text/plain; charset=utf-8";
 
 /// What follows the location's name in the path.
 std::string_view path_below(ngx_http_request_t* r) noexcept {
-    const auto* location =
-        static_cast<const ngx_http_core_loc_conf_t*>(ngx_http_get_module_loc_conf(r, ngx_http_core_module));
-    return view(r->uri).substr(std::min(r->uri.len, location->name.len));
+    return view(r->uri).substr(std::min(r->uri.len, location_name(r).size()));
 }
 
 bool is_read(const ngx_http_request_t* r) noexcept {
@@ -67,8 +85,15 @@ ngx_int_t answer(ngx_http_request_t* r) {
         return send_page(r, NGX_HTTP_FORBIDDEN, plain, std::string(forbidden) + "\n");
     }
     for (const Page& page : pages) {
-        if (page.path == path_below(r)) {
-            return is_read(r) ? tell(r, page.type, page.document(*main_conf(r), console)) : refuse_method(r);
+        if (page.path != path_below(r)) {
+            continue;
+        }
+        if (!is_read(r)) {
+            return refuse_method(r);
+        }
+        std::unique_ptr<Document> document = page.document(r);
+        if (document != nullptr) {
+            return tell(r, page.type, std::move(document));
         }
     }
     return is_read(r) || path_below(r) != "key"

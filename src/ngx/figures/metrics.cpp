@@ -125,7 +125,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Document> tell_metrics(const MainConf& main, const ConsoleConf& /*console*/) {
+std::unique_ptr<Document> tell_metrics(const MainConf& main) {
     return std::make_unique<Metrics>(main);
 }
 

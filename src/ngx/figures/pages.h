@@ -14,6 +14,6 @@ namespace rate_limit {
 std::unique_ptr<Document> tell_json(const MainConf& main, const ConsoleConf& console);
 
 /// The metrics, in Prometheus's text format.
-std::unique_ptr<Document> tell_metrics(const MainConf& main, const ConsoleConf& console);
+std::unique_ptr<Document> tell_metrics(const MainConf& main);
 
 }  // namespace rate_limit

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "core/counts/last_hour.h"
+#include "ngx/conf/conf.h"
+#include "ngx/figures/limits.h"
+#include "ngx/figures/memory.h"
+#include "ngx/figures/nodes.h"
+#include "ngx/figures/shards.h"
+
+namespace rate_limit {
+
+/// What the page tells, gathered once for all its parts. As short-lived as the page.
+struct Gathered {
+    /// The last minutes, in which an error or a loss still counts as happening.
+    static constexpr std::size_t error_minutes = 5;
+    static constexpr std::size_t loss_minutes = 10;
+
+    struct OfLimit {
+        const Tally* tally;
+        Rates rates;
+        bool has_hour;
+        LastHour::Counts hour;    ///< of the whole hour
+        LastHour::Counts lately;  ///< of error_minutes
+    };
+
+    struct OfShard {
+        const StoreConf* store;
+        const ShardConf* shard;
+        ShardFigures figures;
+        LastHour::Counts lost;  ///< in loss_minutes
+        std::vector<NodeFigures> nodes;
+    };
+
+    /// Throws std::bad_alloc.
+    Gathered(const MainConf& main, Millis now);
+
+    const MainConf& main;
+    const Millis now;
+    std::vector<OfLimit> limits;  ///< as Tallies::all()
+    std::vector<OfShard> shards;  ///< those of a store side by side
+    MemoryFigures memory;
+    LastHour::Counts pressure{};  ///< in loss_minutes, by Pressure
+};
+
+}  // namespace rate_limit

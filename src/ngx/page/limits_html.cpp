@@ -1,0 +1,136 @@
+#include "ngx/page/limits_html.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/text/figure_text.h"
+#include "ngx/page/frame.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// As many rows the table has.
+constexpr std::size_t most_limits = 200;
+
+std::string_view name_of(Outcome outcome) noexcept {
+    switch (outcome) {
+        case Outcome::passed:
+            return "passed";
+        case Outcome::rejected:
+            return "rejected";
+        case Outcome::rejected_dry_run:
+            return "rejected in a dry run";
+        case Outcome::error_local:
+            return "error, decided by memory";
+        case Outcome::error_allowed:
+            return "error, allowed";
+        case Outcome::error_denied:
+            return "error, denied";
+        case Outcome::bypassed:
+            return "bypassed";
+        case Outcome::none:
+            break;
+    }
+    return "";
+}
+
+/// In the greatest unit that divides it.
+std::string period_text(std::int64_t seconds) {
+    struct Unit {
+        std::int64_t seconds;
+        std::string_view name;
+    };
+    constexpr Unit units[] = {{86'400, "d"}, {3600, "h"}, {60, "min"}};
+    for (const Unit& unit : units) {
+        if (seconds % unit.seconds == 0) {
+            const std::int64_t count = seconds / unit.seconds;
+            return (count == 1 ? std::string() : std::to_string(count) + " ").append(unit.name);
+        }
+    }
+    return seconds == 1 ? "s" : std::to_string(seconds) + " s";
+}
+
+std::string rates_text(const Rates& rates) {
+    std::string text;
+    for (const auto& [limit, period] : rates) {
+        text += (text.empty() ? "" : ", ") + grouped(static_cast<std::uint64_t>(limit)) + " per " +
+                period_text(period);
+    }
+    return text.empty() ? "a variable says" : text;
+}
+
+std::string_view enforced_text(const Limit& limit) noexcept {
+    if (limit.dry_run.value != nullptr) {
+        return "a variable says";
+    }
+    return limit.dry_run.on != 0 ? "no: a dry run" : "yes";
+}
+
+void write_limit(HtmlText& html, const Gathered::OfLimit& limit) {
+    const Tally& tally = *limit.tally;
+    const auto count = [&](Decided decided) { number_cell(html, tally.counters.count(decided)); };
+    html.open("tr");
+    row_header(html, tally.name);
+    text_cell(html, tally.store_name);
+    html.element("td", std::string(tally.limit->mode->name)
+                           .append(tally.limit->window_kind == WindowKind::clock ? ", by the clock" : ""));
+    html.element("td", rates_text(limit.rates));
+    html.element("td", enforced_text(*tally.limit));
+    for (const Outcome outcome : decided_outcomes) {
+        count(decided_of(outcome));
+    }
+    count(Decided::unasked);
+    count(Decided::cost);
+    html.close();
+}
+
+}  // namespace
+
+void write_requests(HtmlText& html, const Gathered& found) {
+    const Counters<Outcome>& requests = found.main.tallies->requests();
+    std::uint64_t all = 0;
+    for (const Outcome outcome : request_outcomes) {
+        all += requests.count(outcome);
+    }
+    begin_part(html, "requests", "Requests");
+    html.open("dl", {{"class", "tiles"}});
+    for (const Outcome outcome : request_outcomes) {
+        const std::uint64_t count = requests.count(outcome);
+        html.open("div", {{"class", count == 0 ? "none" : "some"}});
+        html.element("dt", name_of(outcome)).open("dd").element("b", grouped(count)).words(" ");
+        html.element("span", share(count, all)).close().close();
+    }
+    html.close().close();
+}
+
+void write_limits(HtmlText& html, const Gathered& found) {
+    begin_part(html, "limits", "Limits");
+    begin_table(html, "limits-table", "What each limit decided",
+                {{"Limit"},
+                 {"Store"},
+                 {"Mode"},
+                 {"Rate"},
+                 {"Enforced"},
+                 {"Passed", true},
+                 {"Rejected", true},
+                 {"In a dry run", true},
+                 {"Error: by memory", true},
+                 {"Error: allowed", true},
+                 {"Error: denied", true},
+                 {"Store not asked", true},
+                 {"Charged", true}});
+    const std::size_t rows = std::min(found.limits.size(), most_limits);
+    for (std::size_t i = 0; i < rows; ++i) {
+        write_limit(html, found.limits[i]);
+    }
+    end_table(html);
+    if (rows < found.limits.size()) {
+        html.element("p",
+                     "These are the first of " + counted(found.limits.size(), "limit") + "; JSON has all.",
+                     {{"class", "more"}});
+    }
+    html.close();
+}
+
+}  // namespace rate_limit

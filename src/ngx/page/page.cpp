@@ -1,0 +1,141 @@
+#include "ngx/page/page.h"
+
+#include <iterator>
+#include <utility>
+
+#include "core/text/figure_text.h"
+#include "core/text/html_text.h"
+#include "ngx/base/zone.h"
+#include "ngx/page/charts.h"
+#include "ngx/page/frame.h"
+#include "ngx/page/gathered.h"
+#include "ngx/page/health.h"
+#include "ngx/page/limits_html.h"
+#include "ngx/page/memory_html.h"
+#include "ngx/page/stores_html.h"
+#include "ngx/page/top_html.h"
+
+namespace rate_limit {
+
+namespace {
+
+constexpr std::string_view version =
+#include "version.inc"
+    ;
+
+/// The parts of the page below its head, in their order.
+constexpr void (*parts[])(HtmlText& html, const Gathered& found, const ConsoleConf& console) = {
+    [](HtmlText& html, const Gathered& found, const ConsoleConf&) { write_requests(html, found); },
+    [](HtmlText& html, const Gathered& found, const ConsoleConf&) { write_limits(html, found); },
+    [](HtmlText& html, const Gathered& found, const ConsoleConf&) { write_charts(html, found); },
+    [](HtmlText& html, const Gathered& found, const ConsoleConf& console) {
+        write_top(html, found, console);
+    },
+    [](HtmlText& html, const Gathered& found, const ConsoleConf&) { write_stores(html, found); },
+    [](HtmlText& html, const Gathered& found, const ConsoleConf&) { write_memory(html, found); },
+};
+
+bool is_plain_in_urls(char c) noexcept {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.' || c == '~';
+}
+
+void write_links(HtmlText& html, const PageView& view, const ConsoleConf& console) {
+    html.open("nav", {{"aria-label", "Console"}});
+    if (console.may_act) {
+        html.element("a", "Look up a key", {{"href", view.below + "key"}});
+    }
+    html.element("a", "JSON", {{"href", view.below + "json"}});
+    html.element("a", "Metrics", {{"href", view.below + "metrics"}});
+    html.open("span", {{"class", "refresh"}});
+    html.words(view.refreshes ? "Refreshed every 5 s: " : "Not refreshed: ");
+    html.element("a", view.refreshes ? "stop" : "refresh every 5 s",
+                 {{"href", view.refreshes ? "?refresh=off" : "?refresh=on"}});
+    html.close().close();
+}
+
+/// Where the numbers come from.
+void write_origin(HtmlText& html, const MainConf& main, Millis now) {
+    const auto* core =
+        reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module));
+    html.open("footer").open("p");
+    html.words("As of ").element("time", utc(now), {{"datetime", iso_time(now)}});
+    html.words(", of ").words(counted(static_cast<std::uint64_t>(core->worker_processes), "worker"));
+    if (main.zone != nullptr) {
+        const Millis since = main.zone->counters().since();
+        html.words(", counted since ").element("time", utc(since), {{"datetime", iso_time(since)}});
+        html.words(" (" + duration(now - since) + ")");
+    }
+    html.words(std::string(". Module ").append(version).append(", nginx " NGINX_VERSION "."));
+    html.close().close();
+}
+
+/// A piece for what comes before the parts, for each part, and for what comes after them.
+class Page final : public Document {
+public:
+    Page(const MainConf& main, const ConsoleConf& console, PageView view)
+        : console_(console), view_(std::move(view)), found_(main, now_millis()) {}
+
+    bool write_more() override {
+        if (!begun_) {
+            begun_ = true;
+            begin();
+            next_ = found_.main.zone != nullptr ? 0 : std::size(parts);
+            return true;
+        }
+        if (next_ < std::size(parts)) {
+            parts[next_++](html_, found_, console_);
+            return true;
+        }
+        html_.close();
+        write_origin(html_, found_.main, found_.now);
+        end_html(html_);
+        return false;
+    }
+
+    std::string take() override { return html_.take(); }
+
+private:
+    void begin() {
+        const Health health = health_of(found_);
+        begin_html(html_, {health.line, view_.refreshes});
+        html_.open("header");
+        write_health(html_, health);
+        write_links(html_, view_, console_);
+        html_.close().open("main");
+    }
+
+    const ConsoleConf& console_;
+    const PageView view_;
+    const Gathered found_;
+    HtmlText html_;
+    bool begun_ = false;
+    std::size_t next_ = 0;
+};
+
+}  // namespace
+
+std::optional<PageView> PageView::of(std::string_view location, std::string_view query) {
+    if (!query.empty() && query != "refresh=on" && query != "refresh=off") {
+        return std::nullopt;
+    }
+    PageView view;
+    view.refreshes = query != "refresh=off";
+    view.below = "./";
+    constexpr char digits[] = "0123456789ABCDEF";
+    for (const char c : location.substr(location.rfind('/') + 1)) {
+        if (is_plain_in_urls(c)) {
+            view.below += c;
+        } else {
+            const auto byte = static_cast<unsigned char>(c);
+            view.below.append({'%', digits[byte >> 4U], digits[byte & 0xfU]});
+        }
+    }
+    return view;
+}
+
+std::unique_ptr<Document> tell_page(const MainConf& main, const ConsoleConf& console, PageView view) {
+    return std::make_unique<Page>(main, console, std::move(view));
+}
+
+}  // namespace rate_limit
