@@ -34,6 +34,12 @@ void add_windows(KeyOfLimit& to, const MainConf& main) {
         }
         if (limit->has_constant_rate()) {
             add_window(to, limit->rate, limit->window_kind);
+            continue;
+        }
+        for (const Rate& rate : main.zone->seen_rates().read(to.tally.digest)) {
+            if (rate.limit != 0) {
+                add_window(to, rate, limit->window_kind);
+            }
         }
     }
 }

@@ -19,6 +19,10 @@ constexpr std::size_t most_waiting = std::size_t{64} * 1024 * 1024;
 /// Of that quarter so much is for overrides, at most what all of them take.
 constexpr std::size_t override_part = 32;  // of the zone
 
+/// So much is for the rates that limits of variable rates have had.
+constexpr std::size_t rates_part = 256;
+constexpr std::size_t most_rates = std::size_t{16} * 1024;
+
 void (*tokens_noted)() noexcept = nullptr;
 
 /// A sixteenth, at most most_counting bytes, is for what operators see: at least half of it, and
@@ -93,6 +97,7 @@ ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
     for_last_hour_ = previous.for_last_hour_;
     for_offenders_ = previous.for_offenders_;
     for_overrides_ = previous.for_overrides_;
+    for_rates_ = previous.for_rates_;
     for_windows_ = previous.for_windows_;
     for_debts_ = previous.for_debts_;
     if (windows_.attach(for_windows_.at, for_windows_.size) &&
@@ -101,7 +106,8 @@ ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
         nodes_.attach(for_nodes_.at, for_nodes_.size) &&
         last_hour_.attach(for_last_hour_.at, for_last_hour_.size) &&
         offenders_.attach(for_offenders_.at, for_offenders_.size) &&
-        overrides_.attach(for_overrides_.at, for_overrides_.size)) {
+        overrides_.attach(for_overrides_.at, for_overrides_.size) &&
+        seen_rates_.attach(for_rates_.at, for_rates_.size)) {
         fixed_ = previous.fixed_;
         return NGX_OK;
     }
@@ -153,6 +159,7 @@ bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept 
         part(std::clamp(size / override_part, OverrideTable::bytes_for(1) + OverrideTable::alignment,
                         OverrideTable::bytes_for(OverrideTable::most) + OverrideTable::alignment));
     for_debts_ = part(std::min(size / waiting_part, most_waiting) - fixed - for_overrides_.size);
+    for_rates_ = part(std::min(size / rates_part, most_rates));
     for_windows_ = {memory, static_cast<std::size_t>(end - memory)};
     const Millis now = now_millis();
     return windows_.create(for_windows_.at, for_windows_.size, key) &&
@@ -161,7 +168,8 @@ bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept 
            counters_.create(for_counters_.at, for_counters_.size, workers, now) &&
            last_hour_.create(for_last_hour_.at, for_last_hour_.size) &&
            offenders_.create(for_offenders_.at, for_offenders_.size, workers, now) &&
-           overrides_.create(for_overrides_.at, for_overrides_.size);
+           overrides_.create(for_overrides_.at, for_overrides_.size) &&
+           seen_rates_.create(for_rates_.at, for_rates_.size);
 }
 
 /// nginx keeps the memory only for the same size and the same copy of the module.

@@ -9,6 +9,7 @@
 #include "core/counts/last_hour.h"
 #include "core/counts/node_board.h"
 #include "core/counts/offenders.h"
+#include "core/counts/seen_rates.h"
 #include "core/machine/debt_record.h"
 #include "core/machine/shared_walk.h"
 #include "core/machine/used_up_windows.h"
@@ -102,6 +103,9 @@ public:
     /// What operators say of limits and keys for a while.
     OverrideTable& overrides() noexcept { return overrides_; }
 
+    /// The rates that limits of variable rates have had.
+    SeenRates& seen_rates() noexcept { return seen_rates_; }
+
 private:
     static ngx_int_t init(ngx_shm_zone_t* zone, void* previous) noexcept;
     static ngx_int_t compare_with_running(const ngx_shm_zone_t& zone) noexcept;
@@ -130,6 +134,7 @@ private:
     Span for_last_hour_;
     Span for_offenders_;
     Span for_overrides_;
+    Span for_rates_;
     Span for_windows_;
     Span for_debts_;
     Fixed* fixed_ = nullptr;
@@ -140,6 +145,7 @@ private:
     LastHour last_hour_;
     Offenders offenders_;
     OverrideTable overrides_;
+    SeenRates seen_rates_;
 };
 
 }  // namespace rate_limit

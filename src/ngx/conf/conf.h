@@ -78,6 +78,10 @@ struct Limit : Options {
     mutable bool skip_logged;   // this worker has logged that it skipped the limit
     mutable std::size_t tally;  // which one of Tallies, counted from 1; 0: the store says
 
+    // The rate, of a variable one, and the store that this worker has noted last.
+    mutable Rate noted_rate;
+    mutable const StoreConf* noted_store;
+
     bool has_constant_rate() const noexcept { return rate_text.lengths == nullptr; }
 };
 

@@ -29,6 +29,9 @@ constexpr std::array<Outcome, 7> request_outcomes = {
 using Rates = std::set<std::pair<std::int64_t, std::int64_t>>;
 
 /// The constant rates of each tally, in the order of Tallies::all(). Throws std::bad_alloc.
+std::vector<Rates> constant_rates_of(const MainConf& main);
+
+/// The same, and of variable rates those that were seen. Throws std::bad_alloc.
 std::vector<Rates> rates_of(const MainConf& main);
 
 }  // namespace rate_limit

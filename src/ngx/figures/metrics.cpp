@@ -67,7 +67,7 @@ void write_decisions(MetricsText& text, const Tallies& tallies) {
 /// The greatest of each period, of all limits of a tally whose rates are constant.
 void write_limits(MetricsText& text, const MainConf& main, const Tallies& tallies) {
     text.family("limit", Type::gauge, "The limit of a period, in seconds, where the configuration says it.");
-    const std::vector<Rates> rates = rates_of(main);
+    const std::vector<Rates> rates = constant_rates_of(main);
     for (std::size_t i = 0; i < rates.size(); ++i) {
         const Tally& tally = tallies.all()[i];
         std::map<std::int64_t, std::int64_t> limits;

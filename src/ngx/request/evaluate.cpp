@@ -2,6 +2,7 @@
 #include "ngx/base/zone.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/redis_conf.h"
+#include "ngx/conf/tallies.h"
 #include "ngx/overrides/effect.h"
 #include "ngx/request/costs.h"
 #include "ngx/request/limiter.h"
@@ -114,6 +115,22 @@ void skip_last(RequestContext& context, const Limit& limit, const Limit& twin) n
     }
 }
 
+/// Lets operators find the windows of this period. Most requests have a rate that is noted.
+void note_rate(ngx_http_request_t* r, const Limit& limit, const Rate& rate, const StoreConf* store) noexcept {
+    if (limit.has_constant_rate() || (limit.noted_rate.limit == rate.limit &&
+                                      limit.noted_rate.period == rate.period && limit.noted_store == store)) {
+        return;
+    }
+    const MainConf& main = *main_conf(r);
+    const Tally* tally =
+        main.tallies->find(limit, store != nullptr ? std::string_view(store->name) : "local");
+    if (tally != nullptr) {
+        main.zone->seen_rates().note(tally->digest, rate);
+    }
+    limit.noted_rate = rate;
+    limit.noted_store = store;
+}
+
 /// Finds the window of a limit that applies, and what the request costs, if its mode needs that before.
 ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate& candidate,
                       const Rate& rate) noexcept {
@@ -135,6 +152,7 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate&
              "store", candidate.named);
         return NGX_OK;
     }
+    note_rate(r, limit, rate, candidate.store);
     applied.store_name = candidate.store_name();
     const char* failure = find_place(r, applied, rate, candidate.store);
     const Limit* twin = failure == nullptr ? twin_of(context, applied) : nullptr;

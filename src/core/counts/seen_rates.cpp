@@ -1,0 +1,117 @@
+#include "core/counts/seen_rates.h"
+
+#include <algorithm>
+
+namespace rate_limit {
+
+namespace {
+
+constexpr unsigned period_bits = 25;
+static_assert(max_period < std::int64_t{1} << period_bits);
+
+/// A limit of 0 has no windows, and is written as 1: 0 stands for no rate.
+std::uint64_t pack(const Rate& rate) noexcept {
+    const auto limit = std::clamp<std::int64_t>(rate.limit, 1, SeenRates::most_limit);
+    return static_cast<std::uint64_t>(limit) << period_bits | static_cast<std::uint64_t>(rate.period);
+}
+
+std::uint64_t period_of(std::uint64_t packed) noexcept {
+    return packed & ((std::uint64_t{1} << period_bits) - 1);
+}
+
+Rate unpack(std::uint64_t packed) noexcept {
+    return {static_cast<std::int64_t>(packed >> period_bits), static_cast<std::int64_t>(period_of(packed))};
+}
+
+}  // namespace
+
+bool SeenRates::create(void* memory, std::size_t size) noexcept {
+    if (memory == nullptr || reinterpret_cast<std::uintptr_t>(memory) % alignment != 0 ||
+        size < bytes_for(1)) {
+        return false;
+    }
+    auto* header = static_cast<Header*>(memory);
+    header->size = size;
+    header->layout.store(version, std::memory_order_release);
+    return attach(memory, size);
+}
+
+bool SeenRates::attach(void* memory, std::size_t size) noexcept {
+    auto* header = static_cast<Header*>(memory);
+    if (memory == nullptr || size < bytes_for(1) ||
+        header->layout.load(std::memory_order_acquire) != version || header->size != size) {
+        return false;
+    }
+    places_ = reinterpret_cast<Place*>(header + 1);
+    count_ = (size - sizeof(Header)) / sizeof(Place);
+    return true;
+}
+
+/// A place, once taken, is never free again: a search ends at the first that is.
+SeenRates::Place* SeenRates::find(std::uint64_t name) const noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+        Place& place = places_[(name + i) % count_];
+        const std::uint64_t found = place.name.load(std::memory_order_relaxed);
+        if (found == name) {
+            return &place;
+        }
+        if (found == 0) {
+            break;
+        }
+    }
+    return nullptr;
+}
+
+SeenRates::Place* SeenRates::find_or_take(std::uint64_t name) noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+        Place& place = places_[(name + i) % count_];
+        std::uint64_t found = place.name.load(std::memory_order_relaxed);
+        if (found == name ||
+            (found == 0 &&
+             (place.name.compare_exchange_strong(found, name, std::memory_order_relaxed) || found == name))) {
+            return &place;
+        }
+    }
+    return nullptr;
+}
+
+/// Several processes may note at a time: one rate may then be there twice, or give way to another, until it
+/// is seen again.
+void SeenRates::note(std::uint64_t name, const Rate& rate) noexcept {
+    Place* place = find_or_take(name);
+    if (place == nullptr) {
+        return;
+    }
+    const std::uint64_t packed = pack(rate);
+    std::array<std::uint64_t, most> known{};
+    for (std::size_t i = 0; i < most; ++i) {
+        known.at(i) = place->rates.at(i).load(std::memory_order_relaxed);
+        if (known.at(i) == packed) {
+            return;
+        }
+        if (known.at(i) == 0 &&
+            place->rates.at(i).compare_exchange_strong(known.at(i), packed, std::memory_order_relaxed)) {
+            return;
+        }
+    }
+    const auto is_spare = [&known](std::uint64_t other) {
+        return std::count_if(known.begin(), known.end(),
+                             [other](std::uint64_t one) { return period_of(one) == period_of(other); }) > 1;
+    };
+    std::size_t goes = place->gone.fetch_add(1, std::memory_order_relaxed) % most;
+    for (std::size_t i = 0; i < most && !is_spare(known.at(goes)); ++i) {
+        goes = (goes + 1) % most;
+    }
+    place->rates.at(goes).store(packed, std::memory_order_relaxed);
+}
+
+std::array<Rate, SeenRates::most> SeenRates::read(std::uint64_t name) const noexcept {
+    std::array<Rate, most> rates{};
+    const Place* place = find(name);
+    for (std::size_t i = 0; place != nullptr && i < most; ++i) {
+        rates.at(i) = unpack(place->rates.at(i).load(std::memory_order_relaxed));
+    }
+    return rates;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/limit/rate.h"
+
+namespace rate_limit {
+
+/// The rates that limits of variable rates have had, in memory that processes share and that outlives them:
+/// the period is part of a window's identity, so that nobody could find the windows of a key without knowing
+/// it. At most eight of a limit. Where more are seen, those of a period that is there twice give way first,
+/// so that each of up to eight periods stays.
+class SeenRates {
+public:
+    static constexpr std::size_t most = 8;
+    static constexpr std::size_t alignment = 64;
+
+    /// Greater limits are noted as this.
+    static constexpr std::int64_t most_limit = (std::int64_t{1} << 39) - 1;
+
+    static constexpr std::size_t bytes_for(std::size_t limits) noexcept {
+        return sizeof(Header) + limits * sizeof(Place);
+    }
+
+    /// Lays out memory that is all zero. False if there is not even room for one limit.
+    [[nodiscard]] bool create(void* memory, std::size_t size) noexcept;
+
+    /// Takes up memory of create(). False: another version of this class has laid it out.
+    [[nodiscard]] bool attach(void* memory, std::size_t size) noexcept;
+
+    /// A request has this rate under the limit of this name, a digest, not 0. Without room nothing is noted.
+    void note(std::uint64_t name, const Rate& rate) noexcept;
+
+    /// Those seen, in no order; `limit` is 0 where there is none.
+    std::array<Rate, most> read(std::uint64_t name) const noexcept;
+
+private:
+    struct alignas(alignment) Header {
+        std::atomic<std::uint64_t> layout;
+        std::uint64_t size;
+    };
+
+    struct Place {
+        std::atomic<std::uint64_t> name;                     // 0: free
+        std::array<std::atomic<std::uint64_t>, most> rates;  // limit and period; 0: none
+        std::atomic<std::uint64_t> gone;                     // how many have given way
+    };
+
+    /// Changes with the layout.
+    static constexpr std::uint64_t version = 0x7365656e72610001;
+
+    Place* find(std::uint64_t name) const noexcept;
+    Place* find_or_take(std::uint64_t name) noexcept;
+
+    Place* places_ = nullptr;
+    std::size_t count_ = 0;
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,86 @@
+#include "core/counts/seen_rates.h"
+
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "table_memory.h"
+
+namespace rate_limit {
+namespace {
+
+constexpr std::size_t size = SeenRates::bytes_for(3);
+
+struct Seen {
+    Seen() { EXPECT_TRUE(rates.create(memory.at(), size)); }
+
+    TableMemory memory{size};
+    SeenRates rates;
+};
+
+std::set<std::string> read(const SeenRates& rates, std::uint64_t name) {
+    std::set<std::string> texts;
+    for (const Rate& rate : rates.read(name)) {
+        if (rate.limit != 0) {
+            texts.insert(std::to_string(rate.limit) + "/" + std::to_string(rate.period));
+        }
+    }
+    return texts;
+}
+
+TEST(SeenRates, KeepsEachRateOnce) {
+    Seen seen;
+    EXPECT_TRUE(read(seen.rates, 7).empty());
+    for (int round = 0; round < 2; ++round) {
+        seen.rates.note(7, {5, 60});
+        seen.rates.note(7, {5, 3600});
+        seen.rates.note(7, {max_limit, max_period});
+        seen.rates.note(7, {0, 1});
+    }
+    EXPECT_EQ(read(seen.rates, 7), (std::set<std::string>{"5/60", "5/3600", "1/1",
+                                                          std::to_string(SeenRates::most_limit) + "/" +
+                                                              std::to_string(max_period)}));
+    EXPECT_TRUE(read(seen.rates, 8).empty());
+}
+
+TEST(SeenRates, FindsEightPeriodsAmongManyRates) {
+    Seen seen;
+    for (std::int64_t limit = 1; limit < 100; ++limit) {
+        for (std::int64_t period = 1; period <= 8; ++period) {
+            seen.rates.note(7, {limit, period});
+        }
+    }
+    std::set<std::int64_t> periods;
+    for (const Rate& rate : seen.rates.read(7)) {
+        periods.insert(rate.period);
+    }
+    EXPECT_EQ(periods, (std::set<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
+    seen.rates.note(7, {1, 9});
+    EXPECT_EQ(read(seen.rates, 7).count("1/9"), 1U) << "a ninth takes the place of another";
+    EXPECT_EQ(read(seen.rates, 7).size(), 8U);
+}
+
+TEST(SeenRates, HasRoomForSoManyLimits) {
+    Seen seen;
+    for (std::uint64_t name = 1; name <= 4; ++name) {
+        seen.rates.note(name, {static_cast<std::int64_t>(name), 60});
+    }
+    EXPECT_EQ(read(seen.rates, 3), (std::set<std::string>{"3/60"}));
+    EXPECT_TRUE(read(seen.rates, 4).empty()) << "without room nothing is noted";
+}
+
+TEST(SeenRates, OutlivesWhoNotedThem) {
+    Seen seen;
+    seen.rates.note(7, {5, 60});
+    SeenRates other;
+    ASSERT_TRUE(other.attach(seen.memory.at(), size));
+    EXPECT_EQ(read(other, 7), (std::set<std::string>{"5/60"}));
+    EXPECT_FALSE(other.attach(seen.memory.at(), size - 1)) << "another size";
+    const TableMemory fresh{size};
+    EXPECT_FALSE(other.attach(fresh.at(), size)) << "nobody has laid it out";
+    EXPECT_FALSE(other.create(fresh.at(), SeenRates::bytes_for(1) - 1)) << "no room";
+}
+
+}  // namespace
+}  // namespace rate_limit
