@@ -23,14 +23,18 @@ void log_act(const Acting& acting, std::string_view limit, std::string_view stor
     const ngx_str_t text = str(what);
     std::string key;
     try {
-        key = acting.console().plain_keys ? ", key \"" + log_text(acting.key(), most_shown) + "\"" : "";
+        u_char shown[32];
+        key.assign(reinterpret_cast<char*>(shown),
+                   id != 0 ? static_cast<std::size_t>(ngx_sprintf(shown, ", id %016xL", id) - shown) : 0);
+        key += id != 0 && acting.console().plain_keys ? ", key \"" + log_text(acting.key(), most_shown) + "\""
+                                                      : "";
     } catch (...) {
         key.clear();
     }
     const ngx_str_t with_key = str(key);
     ngx_log_error(NGX_LOG_NOTICE, r.connection->log, 0,
-                  "rate limit \"%V\" of \"%V\", id %016xL%V: %V, by the console%s%V%s", &name, &of, id,
-                  &with_key, &text, user.len != 0 ? " of user \"" : "", &user, user.len != 0 ? "\"" : "");
+                  "rate limit \"%V\" of \"%V\"%V: %V, by the console%s%V%s", &name, &of, &with_key, &text,
+                  user.len != 0 ? " of user \"" : "", &user, user.len != 0 ? "\"" : "");
 }
 
 }  // namespace rate_limit

@@ -11,6 +11,11 @@ constexpr Act acts[] = {
     {"", {"key"}, look_up},
     {"reset", {"key", "limit"}, reset_window},
     {"add", {"key", "limit", "cost"}, give_back_part},
+    {"ban", {"key", "limit"}, ban},
+    {"allow", {"key", "limit"}, allow},
+    {"enforce", {"limit", "percent"}, enforce},
+    {"off", {"limit"}, switch_off},
+    {"clear", {"limit"}, clear_override},
 };
 
 }  // namespace

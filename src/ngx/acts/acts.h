@@ -35,4 +35,13 @@ bool reset_window(Acting& acting);
 /// Gives back a part.
 bool give_back_part(Acting& acting);
 
+// Set an override for a while, of the key or of the limit.
+bool ban(Acting& acting);
+bool allow(Acting& acting);
+bool enforce(Acting& acting);
+bool switch_off(Acting& acting);
+
+/// Ends the override of the key, or without one that of the limit.
+bool clear_override(Acting& acting);
+
 }  // namespace rate_limit

@@ -1,6 +1,7 @@
 #include "ngx/acts/limits_of_key.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "ngx/acts/acting.h"
@@ -88,6 +89,26 @@ SeenWindow seen(const AskedWindow& asked, Zone& zone) {
     return window;
 }
 
+/// The override of the key, or else of the limit.
+std::optional<SeenOverride> override_of(const MainConf& main, const KeyOfLimit& limit) {
+    std::optional<SeenOverride> seen;
+    bool of_key = false;
+    for (const Override& what : main.zone->overrides().read(now_millis())) {
+        const bool meant = what.subject.limit == limit.tally.digest &&
+                           (what.subject.key == 0 ? !of_key : what.subject.key == limit.id);
+        if (meant) {
+            of_key = what.subject.key != 0;
+            seen =
+                SeenOverride{std::string(to_string(what.kind)), std::nullopt, what.from, what.until, what.by,
+                             std::string(to_string(what.scope))};
+            if (what.kind == OverrideKind::enforce) {
+                seen->percent = what.percent;
+            }
+        }
+    }
+    return seen;
+}
+
 }  // namespace
 
 bool find_limits(Acting& acting) {
@@ -161,6 +182,7 @@ void show_limits(Acting& acting) {
         if (!acting.key().empty() && acting.console().plain_keys) {
             shown.key = acting.key();
         }
+        shown.override = override_of(acting.main(), *limit);
         for (const auto& asked : limit->windows) {
             const SeenWindow window = seen(*asked, *acting.main().zone);
             if (window.open || window.in_flight != 0 || window.tokens != 0 || window.waiting != 0) {
