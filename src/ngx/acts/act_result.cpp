@@ -121,7 +121,7 @@ std::string write_act_json(const ActResult& result) {
         json.name("error").text(code_of(result.error));
         json.name("description").text(result.description);
         json.end_object();
-    } else if (result.named && result.limits.size() == 1) {
+    } else if (result.named) {
         write_limit(json, result.limits.front());
     } else {
         json.begin_array();

@@ -69,7 +69,7 @@ struct ActResult {
 
     /// As a look-up shows them: of the named limit the one, without a name all that there are.
     std::vector<SeenLimit> limits;
-    bool named = false;  ///< the limit was named: there is one
+    bool named = false;  ///< the limit was named: there is exactly one
 
     static ActResult failed(ActError error, std::string description) {
         return {error, std::move(description), {}, false};

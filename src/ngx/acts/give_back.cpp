@@ -50,10 +50,6 @@ bool choose(Acting& acting) {
         acting.fail(ActError::bad_parameter, "The field \"period\" is a time, such as 3600 or 1h.");
         return false;
     }
-    if (acting.limits.size() > 1) {
-        acting.fail(ActError::ambiguous, "The limit is in several stores: name one by \"store\".");
-        return false;
-    }
     std::int64_t found = 0;
     for (const auto& window : acting.limits.front()->windows) {
         window->meant = period == 0 || window->rate.period == period;

@@ -133,6 +133,10 @@ bool find_limits(Acting& acting) {
         acting.fail(ActError::unknown_limit, "No limit of this name is configured in this store.");
         return false;
     }
+    if (acting.limits.size() > 1 && !acting.limit().empty()) {
+        acting.fail(ActError::ambiguous, "The limit is in several stores: name one by \"store\".");
+        return false;
+    }
     return true;
 }
 
