@@ -131,7 +131,7 @@ help:
 	@echo 'make bench-tls     the last part of it alone: check_charge over TLS and in clear text, and handshakes'
 	@echo 'make bench-hedges  what a slow replica gives to the other nodes; writes docs/benchmarks.md too'
 	@echo 'make bench-scrape  what the console costs the worker that answers; writes docs/benchmarks.md too'
-	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens; keys that are rejected'
+	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens; keys that are rejected; counters'
 	@echo 'make bench-accuracy  how many requests over the limit two machines admit, with fresh views and without'
 	@echo 'make bench-plot    draws docs/lease.svg: how many requests reach Redis'
 	@echo 'make valgrind   some tests under valgrind'
@@ -357,10 +357,11 @@ bench-tls:
 
 bench-table:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build
-	+@$(recurse) $(BUILD)/bench/table $(BUILD)/bench/walk $(BUILD)/bench/offenders
+	+@$(recurse) $(addprefix $(BUILD)/bench/,table walk offenders counters)
 	$(BUILD)/bench/table
 	$(BUILD)/bench/walk
 	$(BUILD)/bench/offenders
+	$(BUILD)/bench/counters
 
 bench-accuracy:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
@@ -373,7 +374,7 @@ bench-plot:
 	@mkdir -p docs
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' OUT=docs/lease.svg bench/plot
 
-$(BUILD)/bench/table $(BUILD)/bench/walk $(BUILD)/bench/offenders: $(BUILD)/bench/%: bench/%.cpp $(filter src/core/%,$(sources) $(headers)) Makefile
+$(addprefix $(BUILD)/bench/,table walk offenders counters): $(BUILD)/bench/%: bench/%.cpp $(filter src/core/%,$(sources) $(headers)) Makefile
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(CXX) -std=c++17 -O2 $(warnings) -Isrc -o $@ $(filter %.cpp,$^)
 
