@@ -61,6 +61,20 @@ TEST(SeenRates, FindsEightPeriodsAmongManyRates) {
     EXPECT_EQ(read(seen.rates, 7).size(), 8U);
 }
 
+TEST(SeenRates, LosesNoPeriodToAnother) {
+    Seen seen;
+    std::set<std::int64_t> periods;
+    for (std::int64_t period = 1; period <= 8; ++period) {
+        for (std::int64_t limit = 1; limit <= 3; ++limit) {
+            seen.rates.note(7, {limit, period});
+        }
+    }
+    for (const Rate& rate : seen.rates.read(7)) {
+        periods.insert(rate.period);
+    }
+    EXPECT_EQ(periods.size(), 8U);
+}
+
 TEST(SeenRates, HasRoomForSoManyLimits) {
     Seen seen;
     for (std::uint64_t name = 1; name <= 4; ++name) {

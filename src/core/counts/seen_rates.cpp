@@ -94,9 +94,9 @@ void SeenRates::note(std::uint64_t name, const Rate& rate) noexcept {
             return;
         }
     }
-    const auto is_spare = [&known](std::uint64_t other) {
-        return std::count_if(known.begin(), known.end(),
-                             [other](std::uint64_t one) { return period_of(one) == period_of(other); }) > 1;
+    const auto is_spare = [&known, packed](std::uint64_t other) {
+        const auto same = [other](std::uint64_t one) { return period_of(one) == period_of(other); };
+        return same(packed) || std::count_if(known.begin(), known.end(), same) > 1;
     };
     std::size_t goes = place->gone.fetch_add(1, std::memory_order_relaxed) % most;
     for (std::size_t i = 0; i < most && !is_spare(known.at(goes)); ++i) {
