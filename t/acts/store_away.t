@@ -8,7 +8,7 @@ my $reset = (time + 3000) . '000';
 my $fake  = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     my ($command, @arguments) = @$words;
     if ($command =~ /^eval/) {
-        $conn->close, return '' if $conn->state('dies');
+        return $conn->close(1) if $conn->state('dies');
         return $conn->hold('gate', array(integer(0), integer($reset))) if $conn->state('mute');
         return error($conn->state('refuses')) if $conn->state('refuses');
         return array(integer(0), integer(0)) if $conn->state('changed');
@@ -33,7 +33,7 @@ my sub fails ($body, $status, $code, $description, $what) {
     like $error->{description}, $description, '... and why';
     return;
 }
-my sub writes () { return scalar grep { $_->[0] =~ /^eval/ && @$_ == 6 } $fake->commands }
+my sub writes () { return scalar grep { $_->[0] =~ /^eval/ && @$_ == 7 } $fake->commands }
 
 for my $act ('', 'do=reset&', 'do=add&cost=1&') {
     fails($act . 'key=a&limit=gone', 503, 'StoreUnavailable', qr/"gone" cannot be asked: the primary of the shard is not up\. Nothing was done/, "without a primary: $act");
@@ -47,12 +47,14 @@ $fake->set(deaf => 1);
 fails('do=reset&key=a&limit=fake', 503, 'StoreUnavailable', qr/no answer in check_timeout\. Nothing was done/, 'no answer to the question');
 is writes(), 1, '... and nothing was written';
 $fake->release('gate');
-$fake->set(deaf => '', mute => 1);
+$fake->set(deaf => '');
+$fake->set(mute => 1);
 wait_until { post('key=a&limit=fake')->status == 200 } what => 'the store to be up';
 fails('do=reset&key=a&limit=fake', 503, 'InDoubt', qr/no answer in check_timeout\. It is not asked again/, 'no answer to the write');
 $nginx->wait_log(qr/"fake" of "fake", id [0-9a-f]{16}: reset in 3600 s: 3 used, in doubt whether it was done, by the console/);
 is writes(), 2, '... of which there was one';
-$fake->set(mute => '', dies => 1);
+$fake->set(mute => '');
+$fake->set(dies => 1);
 $fake->release('gate');
 wait_until { post('key=a&limit=fake')->status == 200 } what => 'the store to be up';
 my $before = writes();
