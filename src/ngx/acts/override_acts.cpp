@@ -16,7 +16,7 @@ namespace rate_limit {
 namespace {
 
 constexpr ngx_int_t usual_time = 3600;
-constexpr ngx_int_t longest_time = 30 * 24 * 3600;
+constexpr ngx_int_t longest_time = ngx_int_t{30} * 24 * 3600;
 
 /// How far it has come; Acting::step.
 enum Step : int { begun, looking };
