@@ -1,5 +1,5 @@
-# No text of a key comes out: neither in the console's pages, nor in the log, in clear, as hex or as base64. Under keys=plain the JSON page alone shows it,
-# there and nowhere else; and when no console of the configuration shows keys any more, what was kept is gone.
+# No text of a key comes out: neither in the console's pages, nor in the log, in clear, as hex or as base64. Under keys=plain JSON and the page for people
+# show it, and nothing else does; and when no console of the configuration shows keys any more, what was kept is gone.
 
 use RateLimit::Test;
 use JSON::PP;
@@ -38,6 +38,7 @@ ask();
 my $json = page('/limits/json');
 is keys %{keys_in($json)}, @uris, 'all limits have rejected';
 is_hidden('the JSON page', $json);
+is_hidden('the page', page('/limits/'));
 is_hidden('the metrics', page('/limits/metrics'));
 is_hidden('the log', $nginx->error_log);
 
@@ -45,6 +46,9 @@ $nginx->reload(%conf, server => server($plain), wait_old => 1);
 is_deeply keys_in(page('/plain/json')), {map { $_ => undef } @uris}, 'nothing was kept until now';
 ask();
 is_deeply keys_in(page('/plain/json')), \%key, 'keys=plain shows the keys';
+my $plain_page = page('/plain/');
+like $plain_page, qr{<code>$key{$_}</code>}, "... on the page, too: $_" for @uris;
+is_hidden('the page without keys=plain', page('/limits/'));
 is_hidden('the metrics', page('/plain/metrics'));
 is_hidden('the JSON page without keys=plain', page('/limits/json'));
 is_hidden('the log', $nginx->error_log);

@@ -1,4 +1,4 @@
-# Keys may be any bytes: the JSON page stays JSON and shows them as UTF-8, other bytes, controls and the percent sign as %XX; of a key above 128
+# Keys may be any bytes: JSON stays JSON, the page stays the page, and both show them as UTF-8, other bytes, controls and the percent sign as %XX; of a key above 128
 # bytes only the beginning, and says so. The metrics have no trace of them.
 
 use utf8;
@@ -24,6 +24,13 @@ my %key = map { $_->{id} => $_ } @{$top->{keys}};
 is $key{$id{$_}}{key}, $shown{$_}, (length > 40 ? substr($_, 0, 40) . '...' : $_) for sort keys %shown;
 is_deeply [map { $key{$id{$_}}{key} } grep { $key{$id{$_}}{cut} } sort keys %shown], ['/k' . 'y' x 126], 'one is cut';
 unlike $response->body =~ s/\n\z//r, qr/[\x00-\x1f\x7f]/, 'no controls';
+
+my $page = $nginx->get('/limits/')->body;
+my sub escaped ($text) { return $text =~ s/&/&amp;/gr =~ s/</&lt;/gr =~ s/>/&gt;/gr =~ s/"/&quot;/gr }
+utf8::decode($page);
+ok index($page, '<code>' . escaped($shown{$_}) . '</code>' . (length > 200 ? ' … (cut)' : '')) >= 0, 'the page has it as text' for sort keys %shown;
+unlike $page, qr/<script|<\/script>/, '... and not as markup';
+unlike $page, qr/[\x00-\x09\x0b-\x1f\x7f]/, '... without controls';
 my $metrics = $nginx->get('/limits/metrics')->body;
 unlike $metrics, qr/\Q$_\E/, 'no trace in the metrics' for '/k', 'script', 'xxxx', '%7F';
 

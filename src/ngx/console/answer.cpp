@@ -32,6 +32,12 @@ ngx_int_t send_page(ngx_http_request_t* r, ngx_uint_t status, std::string_view t
     return send_whole(r, status, type, body);
 }
 
+std::string_view location_name(ngx_http_request_t* r) noexcept {
+    const auto* location =
+        static_cast<const ngx_http_core_loc_conf_t*>(ngx_http_get_module_loc_conf(r, ngx_http_core_module));
+    return view(location->name);
+}
+
 RequestField find_field(const ngx_http_request_t& r, std::string_view name) noexcept {
     RequestField found;
     for (const ngx_list_part_t* part = &r.headers_in.headers.part; part != nullptr; part = part->next) {

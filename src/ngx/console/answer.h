@@ -12,6 +12,12 @@ namespace rate_limit {
 ngx_int_t send_page(ngx_http_request_t* r, ngx_uint_t status, std::string_view type,
                     std::string_view body) noexcept;
 
+/// The type of pages for people.
+inline constexpr std::string_view html_type = "text/html; charset=utf-8";
+
+/// The prefix of the request's location.
+std::string_view location_name(ngx_http_request_t* r) noexcept;
+
 /// A field of a request.
 struct RequestField {
     std::string_view value;  ///< of the first that has the name

@@ -14,6 +14,7 @@
 #include "ngx/console/telling.h"
 #include "ngx/figures/pages.h"
 #include "ngx/page/page.h"
+#include "ngx/page/page_view.h"
 
 namespace rate_limit {
 
@@ -26,20 +27,13 @@ struct Page {
     std::unique_ptr<Document> (*document)(ngx_http_request_t* r);
 };
 
-/// The prefix of the location.
-std::string_view location_name(ngx_http_request_t* r) noexcept {
-    const auto* location =
-        static_cast<const ngx_http_core_loc_conf_t*>(ngx_http_get_module_loc_conf(r, ngx_http_core_module));
-    return view(location->name);
-}
-
 std::unique_ptr<Document> tell_html(ngx_http_request_t* r) {
     const std::optional<PageView> asked = PageView::of(location_name(r), view(r->args));
     return asked ? tell_page(*main_conf(r), location_conf(r)->console, *asked) : nullptr;
 }
 
 constexpr Page pages[] = {
-    {"", "text/html; charset=utf-8", tell_html},
+    {"", html_type, tell_html},
     {"json", "application/json",
      [](ngx_http_request_t* r) { return tell_json(*main_conf(r), location_conf(r)->console); }},
     {"metrics", "text/plain; version=0.0.4; charset=utf-8",

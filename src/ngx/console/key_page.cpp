@@ -10,14 +10,13 @@
 #include "ngx/conf/conf.h"
 #include "ngx/console/answer.h"
 #include "ngx/console/cross_origin.h"
-#include "ngx/console/key_html.h"
 #include "ngx/console/posted_body.h"
+#include "ngx/page/key_html.h"
+#include "ngx/page/page_view.h"
 
 namespace rate_limit {
 
 namespace {
-
-constexpr std::string_view html = "text/html; charset=utf-8";
 
 /// HTML is for those who ask for it: browsers do.
 bool wants_html(const ngx_http_request_t& r) noexcept {
@@ -31,6 +30,10 @@ bool wants_html(const ngx_http_request_t& r) noexcept {
     return false;
 }
 
+PageView view_of(ngx_http_request_t* r) {
+    return PageView::of(location_name(r), {}).value_or(PageView());
+}
+
 /// The one place that decides how an act's result is shown.
 ngx_int_t send_result(ngx_http_request_t* r, const Form& form, const ActResult& result) {
     const ngx_uint_t status = status_of(result.error);
@@ -38,7 +41,7 @@ ngx_int_t send_result(ngx_http_request_t* r, const Form& form, const ActResult& 
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
     if (wants_html(*r)) {
-        return send_page(r, status, html, write_act_html(*main_conf(r), form, result));
+        return send_page(r, status, html_type, write_act_html(*main_conf(r), view_of(r), form, result));
     }
     return send_page(r, status, "application/json", write_act_json(result));
 }
@@ -134,7 +137,9 @@ ngx_int_t answer_key(ngx_http_request_t* r, const char* forbidden) {
         return refuse(r, ActError::method_not_allowed, "It is read by GET or HEAD, and acts are posted.");
     }
     const ngx_int_t discarded = ngx_http_discard_request_body(r);
-    return discarded == NGX_OK ? send_page(r, NGX_HTTP_OK, html, write_key_form(*main_conf(r))) : discarded;
+    return discarded == NGX_OK
+               ? send_page(r, NGX_HTTP_OK, html_type, write_key_form(*main_conf(r), view_of(r)))
+               : discarded;
 }
 
 ngx_int_t go_on_with_key(ngx_http_request_t* r) {

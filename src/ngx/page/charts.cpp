@@ -49,7 +49,8 @@ constexpr std::string_view patterns =
     R"(<rect class="paper" width="4" height="4"/><circle class="dry" cx="2" cy="2" r="1.3"/></pattern>)"
     R"(<pattern id="of-errors" width="5" height="5" patternUnits="userSpaceOnUse">)"
     R"(<rect class="paper" width="5" height="5"/><path class="errors" d="M0 0L5 5M5 0L0 5"/></pattern>)"
-    R"svg(<pattern id="of-rejected" width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">)svg"
+    R"(<pattern id="of-rejected" width="4" height="4" patternUnits="userSpaceOnUse")"
+    R"svg( patternTransform="rotate(45)">)svg"
     R"(<rect class="paper" width="4" height="4"/><rect class="rejected" width="2.6" height="4"/></pattern>)"
     R"(</defs></svg>)";
 
@@ -96,6 +97,9 @@ void write_bars(HtmlText& html, const LastHour::Hour& hour, std::uint64_t most) 
 std::string in_words(const LastHour::Counts& hour, std::uint64_t most) {
     std::string words;
     for (const Series& each : series) {
+        if (hour[each.counter] == 0 && each.counter != Minute::passed) {
+            continue;
+        }
         words.append(words.empty() ? "" : ", ")
             .append(grouped(hour[each.counter]))
             .append(" ")

@@ -39,6 +39,7 @@ Gathered::Gathered(const MainConf& main, Millis now) : main(main), now(now) {
                           nodes_of(store, store.shards[i])});
     });
     memory = memory_of(*main.zone);
+    overrides = overrides_of(main);
     read_hour_of_room(main, hour);
     pressure = sum_of(hour, loss_minutes);
 }

@@ -8,6 +8,7 @@
 #include "ngx/figures/limits.h"
 #include "ngx/figures/memory.h"
 #include "ngx/figures/nodes.h"
+#include "ngx/figures/overrides.h"
 #include "ngx/figures/shards.h"
 
 namespace rate_limit {
@@ -42,6 +43,7 @@ struct Gathered {
     std::vector<OfLimit> limits;  ///< as Tallies::all()
     std::vector<OfShard> shards;  ///< those of a store side by side
     MemoryFigures memory;
+    std::vector<ShownOverride> overrides;
     LastHour::Counts pressure{};  ///< in loss_minutes, by Pressure
 };
 

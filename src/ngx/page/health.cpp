@@ -152,12 +152,21 @@ void find_dry_runs(const Gathered& found, Findings& notes) {
     }
 }
 
+void find_overrides(const Gathered& found, Findings& notes) {
+    if (!found.overrides.empty()) {
+        notes.push_back({counted(found.overrides.size(), "override") +
+                             (found.overrides.size() == 1 ? " holds" : " hold") +
+                             ": operators have changed what limits do",
+                         {}});
+    }
+}
+
 using Check = void (*)(const Gathered& found, Findings& findings);
 
 /// What can be wrong, the worst first.
 constexpr Check checks[] = {find_nodes_down, find_no_primary, find_errors, find_lost_writes, find_no_room};
 
-constexpr Check remarks[] = {find_dry_runs};
+constexpr Check remarks[] = {find_overrides, find_dry_runs};
 
 std::string sentence(std::string text) {
     text.front() = static_cast<char>(ngx_toupper(static_cast<u_char>(text.front())));

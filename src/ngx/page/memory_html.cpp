@@ -47,10 +47,10 @@ void write_memory(HtmlText& html, const Gathered& found) {
         std::string_view name;
         Pressure kind;
     };
-    constexpr Row rows[] = {{"a window that Redis has was forgotten", Pressure::evicted_copy},
-                            {"a window with tokens was forgotten", Pressure::evicted_tokens},
-                            {"an open local window was forgotten", Pressure::evicted_local},
-                            {"no room was found", Pressure::full}};
+    constexpr Row rows[] = {{"forgotten: copies of what Redis has", Pressure::evicted_copy},
+                            {"forgotten: windows with tokens", Pressure::evicted_tokens},
+                            {"forgotten: open windows of local limits", Pressure::evicted_local},
+                            {"turned away: no room at all", Pressure::full}};
     for (const Row& row : rows) {
         html.open("tr");
         row_header(html, row.name);

@@ -12,6 +12,7 @@
 #include "ngx/page/health.h"
 #include "ngx/page/limits_html.h"
 #include "ngx/page/memory_html.h"
+#include "ngx/page/overrides_html.h"
 #include "ngx/page/stores_html.h"
 #include "ngx/page/top_html.h"
 
@@ -31,17 +32,15 @@ constexpr void (*parts[])(HtmlText& html, const Gathered& found, const ConsoleCo
     [](HtmlText& html, const Gathered& found, const ConsoleConf& console) {
         write_top(html, found, console);
     },
+    write_overrides,
     [](HtmlText& html, const Gathered& found, const ConsoleConf&) { write_stores(html, found); },
     [](HtmlText& html, const Gathered& found, const ConsoleConf&) { write_memory(html, found); },
 };
 
-bool is_plain_in_urls(char c) noexcept {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.' || c == '~';
-}
-
 void write_links(HtmlText& html, const PageView& view, const ConsoleConf& console) {
+    const ngx_str_t host = const_cast<const ngx_cycle_t*>(ngx_cycle)->hostname;
     html.open("nav", {{"aria-label", "Console"}});
+    html.open("span").words("Rate limits of ").open("b").text(rate_limit::view(host)).close().close();
     if (console.may_act) {
         html.element("a", "Look up a key", {{"href", view.below + "key"}});
     }
@@ -114,25 +113,6 @@ private:
 };
 
 }  // namespace
-
-std::optional<PageView> PageView::of(std::string_view location, std::string_view query) {
-    if (!query.empty() && query != "refresh=on" && query != "refresh=off") {
-        return std::nullopt;
-    }
-    PageView view;
-    view.refreshes = query != "refresh=off";
-    view.below = "./";
-    constexpr char digits[] = "0123456789ABCDEF";
-    for (const char c : location.substr(location.rfind('/') + 1)) {
-        if (is_plain_in_urls(c)) {
-            view.below += c;
-        } else {
-            const auto byte = static_cast<unsigned char>(c);
-            view.below.append({'%', digits[byte >> 4U], digits[byte & 0xfU]});
-        }
-    }
-    return view;
-}
 
 std::unique_ptr<Document> tell_page(const MainConf& main, const ConsoleConf& console, PageView view) {
     return std::make_unique<Page>(main, console, std::move(view));

@@ -47,7 +47,7 @@ void write_node(HtmlText& html, const NodeFigures& node, Millis now) {
     html.close();
     number_cell(html, node.count(NodeCount::commands));
     const std::string errors = errors_text(node);
-    html.element("td", errors, {{"class", errors == "none" ? "none" : "some"}});
+    html.element("td", errors, {{"class", errors == "none" ? "none" : "kinds"}});
 }
 
 void write_nodes(HtmlText& html, const Shards& shards, std::string_view id, Millis now) {
@@ -149,9 +149,11 @@ void write_waits(HtmlText& html, const Shards& shards, std::string_view id) {
 void write_store(HtmlText& html, const Shards& shards, std::size_t all, std::size_t number, Millis now) {
     const std::string id = "store-" + std::to_string(number);
     html.open("h3").words("Store ").text(shards.first->store->name).close();
+    html.open("div", {{"class", "tables"}});
     write_nodes(html, shards, id + "-nodes", now);
-    write_waits(html, shards, id + "-waits");
     write_writes(html, shards, id + "-writes");
+    write_waits(html, shards, id + "-waits");
+    html.close();
     if (static_cast<std::size_t>(shards.last - shards.first) < all) {
         html.element("p", "These are the first of " + counted(all, "shard") + "; JSON has all.",
                      {{"class", "more"}});

@@ -40,19 +40,19 @@ header{margin:0 -1rem 1rem;padding:1rem 1rem .6rem;background:var(--paper);borde
 nav{display:flex;flex-wrap:wrap;gap:.3rem 1.2rem;margin-top:.7rem}
 .refresh{margin-left:auto;color:var(--soft)}
 section{margin:0 0 1rem;padding:.9rem 1rem 1rem;background:var(--paper);border:1px solid var(--line);border-radius:.4rem;min-width:0}
-section>p:last-child,form p:last-child{margin-bottom:0}
+section>:last-child,form p:last-child{margin-bottom:0}
 .wide{overflow-x:auto;margin-bottom:.9rem}
-.wide:last-child{margin-bottom:0}
+.tables{display:flex;flex-wrap:wrap;gap:0 2.5rem}
+.tables .wide{flex:1 1 24rem;min-width:0}
 table{border-collapse:collapse;min-width:100%;overflow-wrap:normal}
 caption{padding:0 0 .3rem;text-align:left;color:var(--soft)}
-th,td{padding:.28rem .7rem .28rem 0;text-align:left;vertical-align:top;border-top:1px solid var(--line)}
+th,td{padding:.28rem .9rem .28rem 0;white-space:nowrap;text-align:left;vertical-align:top;border-top:1px solid var(--line)}
 th:last-child,td:last-child{padding-right:0}
 thead th{border-top:0;vertical-align:bottom;font-weight:500;color:var(--soft)}
 tbody th{font-weight:600}
-td.key,tbody th{overflow-wrap:anywhere;min-width:7rem}
-.n{text-align:right;white-space:nowrap}
+td.key,tbody th,td.kinds{white-space:normal;overflow-wrap:anywhere;min-width:9rem}
+.n{text-align:right}
 .none{color:var(--soft)}
-time,.up,.down{white-space:nowrap}
 .down{padding:0 .4em;border:1px solid;border-radius:.2rem;font-weight:650;color:var(--bad)}
 .up{color:var(--good)}
 code{font:.8125rem ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
@@ -77,7 +77,7 @@ code{font:.8125rem ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 figure{margin:0;min-width:0}
 figcaption h3{margin:0}
 figcaption h3 span{font-weight:400;color:var(--soft)}
-figcaption p{margin:0 0 .3rem;min-height:2.9em;color:var(--soft)}
+figcaption p{margin:0 0 .3rem;color:var(--soft)}
 figure svg{display:block;width:100%;height:auto}
 .axis{display:flex;justify-content:space-between;margin:.1rem 0 0;font-size:.75rem}
 .meter{display:grid;gap:.2rem;margin:0 0 .8rem;max-width:40rem}

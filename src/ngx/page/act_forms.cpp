@@ -1,0 +1,119 @@
+#include "ngx/page/act_forms.h"
+
+#include <array>
+#include <string>
+
+#include "ngx/acts/acts.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// What an operator types for an act.
+struct Field {
+    std::string_view name;
+    std::string_view label;
+    std::string_view value;
+};
+
+struct ActForm {
+    std::string_view act;
+    bool of_key;  ///< it concerns one key; else all keys of the limit
+    std::string_view button;
+    std::string_view words;
+    std::array<Field, 2> fields;
+};
+
+constexpr Field no_field{};
+constexpr Field for_how_long{"for", "For how long (1s to 30d)", "1h"};
+
+constexpr ActForm forms[] = {
+    {"reset",
+     true,
+     "Reset",
+     "Gives back all that is used; the end of the window stays.",
+     {{no_field, no_field}}},
+    {"add", true, "Give back", "Gives back a part of what is used.", {{{"cost", "How much", "1"}, no_field}}},
+    {"ban", true, "Ban", "Until then the limit is 0 for this key.", {{for_how_long, no_field}}},
+    {"allow", true, "Allow", "Until then the limit does not apply to this key.", {{for_how_long, no_field}}},
+    {"clear", true, "Clear", "Ends the override of this key.", {{no_field, no_field}}},
+    {"enforce",
+     false,
+     "Enforce",
+     "Of 100 keys so many are held to the limit, the others in a dry run.",
+     {{{"percent", "Percent of the keys", "100"}, for_how_long}}},
+    {"off", false, "Switch off", "Until then the limit applies to nobody.", {{for_how_long, no_field}}},
+    {"clear", false, "Clear", "Ends the override of the whole limit.", {{no_field, no_field}}},
+};
+
+void write_hidden(HtmlText& html, std::string_view name, std::string_view value) {
+    html.single("input", {{"type", "hidden"}, {"name", name}, {"value", value}});
+}
+
+/// Where a limit has several periods, an act on a window names one.
+void write_periods(HtmlText& html, const SeenLimit& limit) {
+    if (limit.windows.size() < 2) {
+        return;
+    }
+    html.open("label").words("Period").open("select", {{"name", "period"}});
+    for (const SeenWindow& window : limit.windows) {
+        const std::string period = std::to_string(window.period);
+        html.element("option", period + " s", {{"value", period}});
+    }
+    html.close().close();
+}
+
+void write_form(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key,
+                const ActForm& act) {
+    html.open("form", {{"method", "post"}, {"action", view.below + "key"}});
+    html.element("p", act.words);
+    write_hidden(html, "limit", limit.limit);
+    write_hidden(html, "store", limit.store);
+    if (act.of_key) {
+        write_hidden(html, "key", key);
+    }
+    html.open("div", {{"class", "fields"}});
+    if (act.act == "reset" || act.act == "add") {
+        write_periods(html, limit);
+    }
+    for (const Field& field : act.fields) {
+        if (!field.name.empty()) {
+            html.open("label").words(field.label);
+            html.single("input",
+                        {{"name", field.name}, {"value", field.value}, {"size", "6"}, {"required", ""}});
+            html.close();
+        }
+    }
+    html.element("button", act.button, {{"name", "do"}, {"value", act.act}});
+    html.close().close();
+}
+
+void write_group(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key,
+                 bool of_key) {
+    bool begun = false;
+    for (const ActForm& act : forms) {
+        if (act.of_key != of_key || find_act(act.act) == nullptr) {
+            continue;
+        }
+        if (!begun) {
+            html.element("h3", of_key ? "For this key" : "For all keys of this limit");
+            html.open("div", {{"class", "acts"}});
+            begun = true;
+        }
+        write_form(html, view, limit, key, act);
+    }
+    if (begun) {
+        html.close();
+    }
+}
+
+}  // namespace
+
+void write_act_forms(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key) {
+    if (!key.empty()) {
+        write_group(html, view, limit, key, true);
+    }
+    write_group(html, view, limit, key, false);
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string_view>
+
+#include "core/text/html_text.h"
+#include "ngx/acts/act_result.h"
+#include "ngx/page/page_view.h"
+
+namespace rate_limit {
+
+/// A form for each act that there is on one limit; `key`, as it is typed, is empty where none was looked up.
+/// Throws std::bad_alloc.
+void write_act_forms(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key);
+
+}  // namespace rate_limit

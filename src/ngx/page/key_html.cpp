@@ -1,0 +1,197 @@
+#include "ngx/page/key_html.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "core/text/figure_text.h"
+#include "core/text/html_text.h"
+#include "core/text/utf8.h"
+#include "ngx/conf/tallies.h"
+#include "ngx/figures/id_text.h"
+#include "ngx/page/act_forms.h"
+#include "ngx/page/frame.h"
+
+namespace rate_limit {
+
+namespace {
+
+std::string_view field_of(const Form& form, std::string_view name) noexcept {
+    const std::string* value = form.find(name);
+    return value != nullptr ? std::string_view(*value) : std::string_view();
+}
+
+/// The key as it can be typed again.
+std::string typed_key(const Form& form) {
+    return readable(shown_key(field_of(form, "key")));
+}
+
+/// A choice of names of the configuration, or of all.
+void write_choice(HtmlText& html, std::string_view name, std::string_view label,
+                  const std::set<std::string_view>& names, std::string_view chosen) {
+    html.open("label").words(label).open("select", {{"name", name}});
+    html.element("option", "all", {{"value", ""}});
+    for (const std::string_view each : names) {
+        if (each == chosen) {
+            html.open("option", {{"value", each}, {"selected", ""}});
+        } else {
+            html.open("option", {{"value", each}});
+        }
+        html.text(each).close();
+    }
+    html.close().close();
+}
+
+void write_look_up(HtmlText& html, const MainConf& main, const PageView& view, const Form& form) {
+    std::set<std::string_view> limits;
+    std::set<std::string_view> stores;
+    if (main.zone != nullptr) {
+        for (const Tally& tally : main.tallies->all()) {
+            limits.insert(tally.name);
+            stores.insert(tally.store_name);
+        }
+    }
+    stores.erase(Tallies::no_store);
+    begin_part(html, "look-up", "Look up a key");
+    html.open("form", {{"method", "post"}, {"action", view.below + "key"}})
+        .open("div", {{"class", "fields"}});
+    html.open("label").words("Key, as the limit has it; %XX is a byte");
+    html.single("input", {{"name", "key"},
+                          {"value", typed_key(form)},
+                          {"size", "40"},
+                          {"required", ""},
+                          {"autocomplete", "off"},
+                          {"spellcheck", "false"}});
+    html.close();
+    write_choice(html, "limit", "Limit", limits, field_of(form, "limit"));
+    write_choice(html, "store", "Store", stores, field_of(form, "store"));
+    html.element("button", "Look up").close().close().close();
+}
+
+std::string times(const SeenWindow& window, Millis now) {
+    return window.reset == 0 ? "–" : utc(window.reset) + ", in " + duration(window.reset - now);
+}
+
+void write_windows(HtmlText& html, const SeenLimit& limit, std::string_view id) {
+    begin_table(html, id, "Its windows",
+                {{"Period"},
+                 {"Window"},
+                 {"Limit", true},
+                 {"Used", true},
+                 {"Remaining", true},
+                 {"Ends"},
+                 {"In flight here", true},
+                 {"Tokens here", true},
+                 {"Waiting here", true},
+                 {"As known by"}});
+    for (const SeenWindow& window : limit.windows) {
+        html.open("tr").element("th", std::to_string(window.period) + " s", {{"scope", "row"}});
+        html.element("td", window.open ? (window.kind == WindowKind::clock ? "open, by the clock" : "open")
+                                       : "not open");
+        for (const std::int64_t number : {window.limit, window.used, window.remaining}) {
+            number_cell(html, static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0)));
+        }
+        html.element("td", times(window, now_millis()));
+        for (const std::int64_t number : {window.in_flight, window.tokens, window.waiting}) {
+            number_cell(html, static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0)));
+        }
+        html.element("td", window.from_primary ? "the primary" : "the memory of this machine").close();
+    }
+    end_table(html);
+}
+
+void write_override(HtmlText& html, const SeenOverride& override) {
+    html.open("p").open("b").words("Override: ").text(override.kind);
+    if (override.percent) {
+        html.words(" " + std::to_string(*override.percent) + "%");
+    }
+    html.close().words(" until ").element("time", utc(override.until),
+                                          {{"datetime", iso_time(override.until)}});
+    html.words(", since ").element("time", utc(override.from), {{"datetime", iso_time(override.from)}});
+    html.words(", by ").text(override.by).words(", on ").text(override.scope).words(".").close();
+}
+
+void write_limit(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key,
+                 std::size_t number) {
+    const std::string id = "found-" + std::to_string(number);
+    begin_part(html, id, "Limit " + readable(limit.limit) + ", store " + readable(limit.store));
+    if (limit.id) {
+        html.open("p").words("Id ").element("code", IdText(*limit.id).view()).close();
+    }
+    if (limit.override) {
+        write_override(html, *limit.override);
+    }
+    if (limit.windows.empty()) {
+        html.element("p", "No window of it is known: nothing is used.", {{"class", "nothing"}});
+    } else {
+        write_windows(html, limit, id + "-windows");
+    }
+    write_act_forms(html, view, limit, key);
+    html.close();
+}
+
+/// What the act came to: a sentence.
+std::string line_of(const Form& form, const ActResult& result) {
+    if (result.error != ActError::none) {
+        return result.description;
+    }
+    struct Done {
+        std::string_view act;
+        std::string_view words;
+    };
+    constexpr Done all[] = {
+        {"", "Looked up: nothing was changed."},
+        {"reset", "Reset: all that was used has been given back."},
+        {"add", "Given back."},
+        {"ban", "Banned."},
+        {"allow", "Allowed."},
+        {"enforce", "Enforced for that part of the keys."},
+        {"off", "Switched off."},
+        {"clear", "The override has ended."},
+    };
+    const std::string_view act = field_of(form, "do");
+    for (const Done& done : all) {
+        if (done.act == act) {
+            return std::string(done.words);
+        }
+    }
+    return "Done.";
+}
+
+void begin_key_page(HtmlText& html, const PageView& view, std::string_view line, bool good) {
+    begin_html(html, {line, false});
+    html.open("header").open("div", {{"class", good ? "health good" : "health bad"}});
+    html.element("h1", line).close();
+    html.open("nav", {{"aria-label", "Console"}}).element("a", "All limits", {{"href", view.page()}});
+    html.close().close().open("main");
+}
+
+}  // namespace
+
+std::string write_key_form(const MainConf& main, const PageView& view) {
+    HtmlText html;
+    begin_key_page(html, view, "Look up a key: nothing is changed by that.", true);
+    write_look_up(html, main, view, Form());
+    html.close();
+    end_html(html);
+    return html.take();
+}
+
+std::string write_act_html(const MainConf& main, const PageView& view, const Form& form,
+                           const ActResult& result) {
+    HtmlText html;
+    begin_key_page(html, view, line_of(form, result), result.error == ActError::none);
+    write_look_up(html, main, view, form);
+    std::size_t number = 0;
+    for (const SeenLimit& limit : result.limits) {
+        write_limit(html, view, limit, typed_key(form), ++number);
+    }
+    if (result.error == ActError::none && result.limits.empty()) {
+        html.element("p", "No limit knows this key.", {{"class", "nothing"}});
+    }
+    html.close();
+    end_html(html);
+    return html.take();
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "core/text/form.h"
+#include "ngx/acts/act_result.h"
+#include "ngx/conf/conf.h"
+#include "ngx/page/page_view.h"
+
+namespace rate_limit {
+
+// The page `key` as HTML. Both throw std::bad_alloc.
+
+/// The form, by which an operator looks up a key.
+std::string write_key_form(const MainConf& main, const PageView& view);
+
+/// The same with what was posted, what that came to, and a form for each act that may follow.
+std::string write_act_html(const MainConf& main, const PageView& view, const Form& form,
+                           const ActResult& result);
+
+}  // namespace rate_limit

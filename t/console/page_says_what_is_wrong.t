@@ -1,0 +1,73 @@
+# The first line of the page says in words what is wrong, or that nothing is: nodes that are down by name, charges that were lost lately, limits that cannot
+# be decided, a zone without room. What was a while ago is not wrong any more.
+
+use RateLimit::Test;
+
+my sub line ($nginx) {
+    my ($title) = $nginx->get('/limits/')->body =~ m{<title>(.*?) – rate limits of };
+    my ($line)  = $nginx->get('/limits/')->body =~ m{<body>\n<header><div class="health (?:good|bad)"><h1>(.*?)</h1>};
+    return $line =~ s/&quot;/"/gr;
+}
+my sub becomes ($nginx, $pattern, $what, $act = sub { }) {
+    my $line;
+    my $seen = eval { wait_until { $act->(); ($line = line($nginx)) =~ $pattern } what => $what };
+    return ok $seen, "$what: $line";
+}
+
+# Nothing is limited.
+my $none = RateLimit::Nginx->start(server => 'location /limits/ { rate_limit_console view; }');
+like line($none), qr/^Nothing is limited/, 'nothing is limited';
+
+# A healthy system.
+my $shards = RateLimit::Shards->start(2, replicas => 1);
+my $nginx  = RateLimit::Nginx->start(
+    clock  => 1,
+    http   => $shards->block('main', 'charge_timeout 2s;') . 'rate_limit_key $arg_k; rate_limit_on_error local;',
+    server => 'location /limits/ { rate_limit_console view; } location /a { rate_limit 100000r/h name=core store=main mode=charge_refund; }
+        location /dry { rate_limit 1r/h name=new dry_run=on; } location /brief { rate_limit 100000r/2s name=brief store=main; }',
+);
+my sub ask ($uri, $count = 20) { $nginx->get("$uri?k=" . rand) for 1 .. $count; return }
+ask('/a');
+is line($nginx), 'Nothing is wrong.', 'nothing is wrong';
+like $nginx->get('/limits/')->body, qr/class="health good".*1 limit rejects nobody: a dry run\./s, '... but for what operators should know';
+
+# A primary is stopped.
+my $primary = $shards->primary(0);
+my $name    = $primary->address;
+$primary->kill;
+becomes($nginx, qr/rimary \Q$name\E of shard a of store main has been down for \d+ s/, 'a primary is down', sub { ask('/a', 5) });
+like $nginx->get('/limits/')->body, qr{class="health bad"}, '... which is not good';
+becomes($nginx, qr/^\d things are wrong: primary .*; limit core \(store main\) could not be decided for \d+(?:\.\d)?% of its requests in the last 5 min/,
+    'its limit cannot be decided', sub { ask('/a', 5) });
+
+# Charges wait, and their windows end meanwhile.
+ask('/brief');
+my $replica = $shards->replica(1);
+$replica->kill;
+becomes($nginx, qr/^\d things are wrong: primary \Q$name\E/, 'the primary comes first', sub { ask('/brief', 5) });
+like $nginx->get('/limits/')->body, qr{<ul class="wrong">.*<li>Replica \Q@{[$replica->address]}\E of shard b}s, '... and all is listed';
+
+# All come back: what cannot be charged any more is dropped. A while later nothing is wrong.
+let_pass(2.1);
+$_->restart for $primary, $replica;
+becomes($nginx, qr/\d+ writes? to shard a of store main (?:was|were) dropped in the last 10 min/, 'charges are dropped', sub { ask('/brief', 1) });
+becomes($nginx, qr/^(?!.*has been down)/, 'all nodes are up', sub { ask('/a', 5); ask('/brief', 5) });
+like line($nginx), qr/dropped in the last 10 min/, 'what was lost is told for a while';
+$nginx->travel('+900');
+becomes($nginx, qr/^Nothing is wrong\.$/, 'nothing is wrong any more', sub { ask('/a', 1) });
+$nginx->stop;
+
+# A zone without room.
+my $small = RateLimit::Nginx->start(
+    http   => 'rate_limit_zone 512k; rate_limit_key $arg_k; rate_limit_log_level info;',
+    server => 'location /limits/ { rate_limit_console view; } location /a { rate_limit 10r/h name=a; } location /full { rate_limit 1r/h name=full; }',
+);
+my sub flood ($uri, @keys) { return $small->parallel(connections => 10, requests => [map { ["$uri?k=$_"] } @keys]) }
+is line($small), 'Nothing is wrong.', 'an empty zone';
+flood('/a', 1 .. 12000);
+becomes($small, qr/(?:room for windows is to \d+(?:\.\d)?% in use|room for windows is full)/, 'a zone that is full');
+becomes($small, qr/\d[\d,]* open windows of local limits had to be forgotten for want of room in the last 10 min/, 'windows that were forgotten');
+flood('/full', map { "n$_" } 1 .. 12000);
+becomes($small, qr/the zone was full [\d,]+ times in the last 10 min/, 'windows that found no room');
+
+done;
