@@ -9,6 +9,7 @@
 #include "ngx/console/console.h"
 #include "ngx/figures/minutes.h"
 #include "ngx/overrides/effect.h"
+#include "ngx/overrides/shared_watch.h"
 #include "ngx/request/handlers.h"
 #include "ngx/store/counter_log.h"
 #include "ngx/store/store.h"
@@ -160,6 +161,7 @@ ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
     start_discovery(*main_conf(cycle));
     // Also without limits: where there is no master process, a reload may bring some.
     start_upkeep(cycle);
+    start_shared_watch();
     start_counter_log();
     start_minutes();
     return NGX_OK;

@@ -156,6 +156,24 @@ std::string_view CommandWriter::refund_and_keep(std::string_view key, std::int64
     return text();
 }
 
+std::string_view CommandWriter::overrides_version(std::string_view key) {
+    return command({"HMGET", key, "version"});
+}
+
+std::string_view CommandWriter::overrides(std::string_view key) {
+    return command({"HMGET", key, "version", "text"});
+}
+
+std::string_view CommandWriter::replace_overrides(std::string_view key, std::string_view before,
+                                                  std::int64_t version, std::string_view overrides,
+                                                  bool with_text) {
+    call(ScriptName::overrides, with_text, key, 3);
+    word(before);
+    word(version);
+    word(overrides);
+    return text();
+}
+
 char* CommandWriter::room(std::size_t size) {
     if (buffer_.size() - length_ < size) {
         buffer_.resize(2 * (length_ + size));

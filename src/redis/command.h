@@ -74,6 +74,14 @@ public:
     /// lua/reserve.lua, in the same way.
     std::string_view reserve(const Opening& opening, const Wanted& wanted, bool with_text = false);
 
+    /// HMGET key version, or HMGET key version text: of the overrides that machines share.
+    std::string_view overrides_version(std::string_view key);
+    std::string_view overrides(std::string_view key);
+
+    /// lua/overrides.lua, by digest or with its text.
+    std::string_view replace_overrides(std::string_view key, std::string_view before, std::int64_t version,
+                                       std::string_view overrides, bool with_text = false);
+
     /// lua/refund.lua, in the same way: only to the window whose end is `reset`.
     std::string_view refund(std::string_view key, std::int64_t cost, Millis reset, bool with_text = false);
 

@@ -13,7 +13,8 @@ namespace rate_limit {
     line(charge) \
     line(repair) \
     line(reserve) \
-    line(refund)
+    line(refund) \
+    line(overrides)
 // clang-format on
 
 #define RATE_LIMIT_ENUMERATOR(name) name,

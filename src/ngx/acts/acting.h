@@ -2,12 +2,15 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "core/overrides/override.h"
 #include "core/text/form.h"
 #include "ngx/acts/act_result.h"
 #include "ngx/base/resume.h"
 #include "ngx/conf/conf.h"
+#include "ngx/overrides/shared_change.h"
 #include "ngx/store/answer.h"
 
 namespace rate_limit {
@@ -49,6 +52,10 @@ public:
 
     /// What it concerns, once found.
     std::vector<std::unique_ptr<KeyOfLimit>> limits;
+
+    /// Of overrides that machines share; null: it changes none.
+    std::unique_ptr<SharedChange> shared;
+    std::optional<Override> before;  ///< what the override was
 
     ActResult result;
 

@@ -1,6 +1,9 @@
+#include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/digits.h"
 #include "core/overrides/override.h"
@@ -10,6 +13,9 @@
 #include "ngx/acts/key_of_limit.h"
 #include "ngx/acts/limits_of_key.h"
 #include "ngx/base/zone.h"
+#include "ngx/conf/redis_conf.h"
+#include "ngx/overrides/effect.h"
+#include "ngx/overrides/shared_change.h"
 
 namespace rate_limit {
 
@@ -19,7 +25,11 @@ constexpr ngx_int_t usual_time = 3600;
 constexpr ngx_int_t longest_time = ngx_int_t{30} * 24 * 3600;
 
 /// How far it has come; Acting::step.
-enum Step : int { begun, looking };
+enum Step : int {
+    begun,
+    sharing,  ///< the store is told
+    looking,
+};
 
 bool parse_for(const Acting& acting, ngx_int_t& seconds) noexcept {
     const std::string* text = acting.form().find("for");
@@ -127,6 +137,81 @@ void clear_here(const Acting& acting) {
     }
 }
 
+/// The store of the limit, if machines share its overrides; else null.
+const StoreConf* sharing_store(const Acting& acting) noexcept {
+    const StoreConf* store = find_store(acting.main(), acting.limits.front()->tally.store_name);
+    return store != nullptr && store->shares_overrides ? store : nullptr;
+}
+
+/// Tells the store: sets `what`, or where there is none ends the override that the act is about. False: the
+/// act has failed.
+bool share(Acting& acting, const StoreConf& store, const std::optional<Override>& what) {
+    SharedOverride shared;
+    StoredKey key;
+    if (!key.take(&store, acting.key())) {
+        return false;
+    }
+    if (!acting.key().empty()) {
+        shared.key = key.text();
+        shared.digested = key.digested();
+    }
+    shared.limit = acting.limits.front()->tally.name;
+    if (what) {
+        shared.kind = what->kind;
+        shared.percent = what->percent;
+        shared.from = what->from;
+        shared.until = what->until;
+        shared.by = what->by;
+    }
+    acting.before = find_override(acting);
+    acting.step = sharing;
+    acting.shared = std::make_unique<SharedChange>();
+    return acting.shared->start(store, std::move(shared), !what, acting.expect_answer());
+}
+
+/// The store has answered. False: the act has failed.
+bool take_shared(Acting& acting) {
+    const SharedChange& shared = *acting.shared;
+    const std::string why = shared.failure() != nullptr ? shared.failure() : "";
+    switch (shared.trouble()) {
+        case SharedChange::Trouble::none:
+            break;
+        case SharedChange::Trouble::full:
+            acting.fail(ActError::full,
+                        "There are as many overrides in this store as there can be: end one by \"clear\".");
+            return false;
+        case SharedChange::Trouble::conflict:
+            acting.fail(ActError::conflict, "The overrides of this store change all the time: try again.");
+            return false;
+        case SharedChange::Trouble::in_doubt:
+            acting.fail(ActError::in_doubt, "The primary was told, and did not say that it was done: " + why +
+                                                ". It is not told again: look it up.");
+            return false;
+        default:
+            acting.fail(ActError::store_unavailable,
+                        "The overrides of this store cannot be changed: " + why + ". Nothing was done.");
+            return false;
+    }
+    log_change(acting, acting.before, find_override(acting));
+    return true;
+}
+
+/// Sets `what`, or where there is none ends the override, here or on all machines of the store. False: it
+/// waits, or the act has failed.
+bool change(Acting& acting, const std::optional<Override>& what) {
+    if (const StoreConf* store = sharing_store(acting)) {
+        if (!share(acting, *store, what)) {
+            throw std::bad_alloc();
+        }
+        return !acting.waiting() && take_shared(acting);
+    }
+    if (what) {
+        return set_here(acting, *what);
+    }
+    clear_here(acting);
+    return true;
+}
+
 /// It is done. Asks what there is to show.
 bool begin_look(Acting& acting) {
     acting.step = looking;
@@ -135,58 +220,56 @@ bool begin_look(Acting& acting) {
 }
 
 /// What is shown of windows that no primary tells is empty: the act is done all the same.
-bool show(Acting& acting) {
+void show(Acting& acting) {
     if (!take_answers(acting)) {
         for (const auto& limit : acting.limits) {
             limit->windows.clear();
         }
     }
     show_limits(acting);
-    return true;
 }
 
-bool set_override(Acting& acting, OverrideKind kind) {
+/// Without a kind it ends the override.
+bool go_on(Acting& acting, OverrideKind kind) {
     if (acting.step == begun) {
         Override what;
-        if (!find_limit(acting) || !read_fields(acting, kind, what) || !set_here(acting, what)) {
-            return true;
+        if (!find_limit(acting) || (kind != OverrideKind::none && !read_fields(acting, kind, what)) ||
+            !change(acting, kind != OverrideKind::none ? std::optional(what) : std::nullopt)) {
+            return !acting.waiting();
         }
-        if (!begin_look(acting)) {
-            return false;
-        }
+    } else if (acting.step == sharing && !take_shared(acting)) {
+        return true;
     }
-    return show(acting);
+    if (acting.step == sharing && kind == OverrideKind::none) {
+        acting.main().zone->overrides().remove(subject_of(acting), now_millis());  // of this machine alone
+    }
+    if (acting.step != looking && !begin_look(acting)) {
+        return false;
+    }
+    show(acting);
+    return true;
 }
 
 }  // namespace
 
 bool ban(Acting& acting) {
-    return set_override(acting, OverrideKind::ban);
+    return go_on(acting, OverrideKind::ban);
 }
 
 bool allow(Acting& acting) {
-    return set_override(acting, OverrideKind::allow);
+    return go_on(acting, OverrideKind::allow);
 }
 
 bool enforce(Acting& acting) {
-    return set_override(acting, OverrideKind::enforce);
+    return go_on(acting, OverrideKind::enforce);
 }
 
 bool switch_off(Acting& acting) {
-    return set_override(acting, OverrideKind::off);
+    return go_on(acting, OverrideKind::off);
 }
 
 bool clear_override(Acting& acting) {
-    if (acting.step == begun) {
-        if (!find_limit(acting)) {
-            return true;
-        }
-        clear_here(acting);
-        if (!begin_look(acting)) {
-            return false;
-        }
-    }
-    return show(acting);
+    return go_on(acting, OverrideKind::none);
 }
 
 }  // namespace rate_limit

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <new>
 
+#include "core/overrides/shared_state.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/redis_conf.h"
@@ -26,11 +27,14 @@ void unmap(void* data) noexcept {
     ngx_shm_free(static_cast<ngx_shm_t*>(data));
 }
 
-/// Two flags per primary of every store, mapped before the workers are started so that all see the same.
+/// Two flags per primary of every store, and what workers know of shared overrides, mapped before the workers
+/// are started so that all see the same.
 ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
     std::size_t flags = 0;
+    std::size_t states = 0;
     for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
         flags += 2 * store->shards.size();
+        states += store->shares_overrides ? 1 : 0;
     }
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, sizeof(ngx_shm_t));
     if (cleanup == nullptr) {
@@ -38,15 +42,17 @@ ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
     }
     auto* memory = static_cast<ngx_shm_t*>(cleanup->data);
     ngx_memzero(memory, sizeof(ngx_shm_t));
-    memory->size = flags * sizeof(ngx_atomic_t);
+    memory->size = states * sizeof(SharedState) + flags * sizeof(ngx_atomic_t);
     memory->log = cf->cycle->log;
     ngx_str_set(&memory->name, "rate_limit_flags");
     if (ngx_shm_alloc(memory) != NGX_OK) {
         return NGX_ERROR;
     }
     cleanup->handler = unmap;
-    auto* flag = reinterpret_cast<ngx_atomic_t*>(memory->addr);
+    auto* state = reinterpret_cast<SharedState*>(memory->addr);
+    auto* flag = reinterpret_cast<ngx_atomic_t*>(state + states);
     for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
+        store->shared_overrides = store->shares_overrides ? state++ : nullptr;
         for (ShardConf& shard : store->shards) {
             shard.eviction_warned = flag++;
             shard.replicas_warned = flag++;

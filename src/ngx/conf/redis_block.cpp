@@ -139,6 +139,14 @@ char* set_digest(ngx_conf_t* cf, StoreConf& store) {
                   &words_of(cf)[1]);
 }
 
+char* set_overrides(ngx_conf_t* cf, StoreConf& store) {
+    const ngx_str_t& text = words_of(cf)[1];
+    store.shares_overrides = view(text) == "shared";
+    return store.shares_overrides || view(text) == "machine"
+               ? NGX_CONF_OK
+               : refuse(cf, "invalid \"overrides %V\": it is \"machine\" or \"shared\"", &text);
+}
+
 char* set_database(ngx_conf_t* cf, StoreConf& store) {
     const ngx_str_t& text = words_of(cf)[1];
     store.database = ngx_atoi(text.data, text.len);
@@ -176,6 +184,7 @@ constexpr Directive directives[] = {
     {"username", [](ngx_conf_t* cf, StoreConf& store) { return set_text(cf, store.login.username); }},
     {"password", [](ngx_conf_t* cf, StoreConf& store) { return set_password(cf, store.login.password); }},
     {"database", set_database},
+    {"overrides", set_overrides},
     {"ssl", set_ssl},
     {"ssl_trusted_certificate",
      [](ngx_conf_t* cf, StoreConf& store) { return set_ssl_file(cf, store.tls.trusted); }},
@@ -217,7 +226,7 @@ char* set_directive(ngx_conf_t* cf, StoreConf& store) {
             cf,
             "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, cluster, sentinel, "
             "sentinel_username, sentinel_password, check_timeout, charge_timeout, connect_timeout, fresh, "
-            "prefix, key_digest, username, password, database, ssl, "
+            "prefix, key_digest, username, password, database, overrides, ssl, "
             "ssl_trusted_certificate, ssl_certificate, ssl_certificate_key, ssl_name and ssl_verify",
             &words[0]);
     }

@@ -10,6 +10,7 @@
 
 namespace rate_limit {
 
+class SharedState;
 class SharedTopology;
 class Store;
 class Zone;
@@ -82,6 +83,10 @@ struct StoreConf {
     ngx_msec_t resolver_timeout = 0;
 
     bool used = false;  // some limit names it
+
+    bool shares_overrides = false;            // with other machines
+    SharedState* shared_overrides = nullptr;  // null: it does not
+    mutable bool asks_overrides = false;      // this worker is asking for them
 
     SharedTopology* topology = nullptr;  // what discovery has found; null: nothing is discovered
 

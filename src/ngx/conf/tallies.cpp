@@ -32,15 +32,15 @@ void for_each_pair(const MainConf& main, Fn&& fn) {
     }
 }
 
-std::uint64_t digest_of(const Limit& limit, std::string_view store) noexcept {
-    return CounterTable::Name(xxh64(view(limit.name), xxh64(store, 0))).value();
-}
-
 Subject subject_of(const Limit& limit, std::string_view store) noexcept {
     return {store, view(limit.name), {}};
 }
 
 }  // namespace
+
+std::uint64_t limit_digest(std::string_view store, std::string_view limit) noexcept {
+    return CounterTable::Name(xxh64(limit, xxh64(store, 0))).value();
+}
 
 void PressureGauge::on_evicted(EvictionTier tier) noexcept {
     switch (tier) {
@@ -76,7 +76,8 @@ Tallies::Tallies(const MainConf& main)
             return tally.store_name == store_name && tally.name == view(limit.name);
         });
         if (found == all_.end()) {
-            all_.push_back({&limit, store, store_name, view(limit.name), digest_of(limit, store_name),
+            all_.push_back({&limit, store, store_name, view(limit.name),
+                            limit_digest(store_name, view(limit.name)),
                             Counters<Decided>(main.zone->counters(), subject_of(limit, store_name))});
             found = all_.end() - 1;
         }

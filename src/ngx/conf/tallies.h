@@ -74,6 +74,9 @@ private:
     Counters<Pressure> counters_;
 };
 
+/// Of the names of a limit and its store: what the zone knows the limit by. Not 0.
+std::uint64_t limit_digest(std::string_view store, std::string_view limit) noexcept;
+
 /// The limits that have one name in one store: what they decide is counted together, of all workers, since
 /// the zone was made.
 struct Tally {

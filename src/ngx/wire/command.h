@@ -42,7 +42,8 @@ public:
     virtual void answered(Node& node, Delivery delivery, const Reply* reply) noexcept = 0;
 
 protected:
-    Command() = default;
+    /// `whole`: the reply has a tree, which takes in all of it.
+    explicit Command(bool whole = false) noexcept : whole_(whole) {}
     ~Command() = default;
     Command(const Command&) = delete;
     Command& operator=(const Command&) = delete;
@@ -50,6 +51,7 @@ protected:
 private:
     friend class Node;
     friend class CommandQueue;
+    const bool whole_;
     Command* next_ = nullptr;
     ngx_msec_t sent_ = 0;
     bool excused_ = false;         // it was overdue when the worker itself was late

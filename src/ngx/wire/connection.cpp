@@ -87,7 +87,9 @@ Connection::Connection(Owner& owner, const TlsConf& tls, const std::string& peer
 }
 
 void Connection::record_trees() {
-    tree_ = std::make_unique<TreeReply>();
+    if (tree_ == nullptr) {
+        tree_ = std::make_unique<TreeReply>();
+    }
     reply_.tree = tree_.get();
 }
 

@@ -49,6 +49,9 @@ public:
     /// From now on each reply has a tree. Throws std::bad_alloc.
     void record_trees();
 
+    /// From the next reply on none has.
+    void record_no_trees() noexcept { reply_.tree = nullptr; }
+
     /// Starts to connect. Null, or why that failed at once; the text is good until the next call.
     const char* open(const Address& address, ngx_log_t* log) noexcept;
 

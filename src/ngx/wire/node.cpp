@@ -62,9 +62,7 @@ Node::Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role r
       addresses_(store, conf_, *this),
       outages_(subject_, "is up again", shard == nullptr && conf_.learned ? NGX_LOG_NOTICE : NGX_LOG_ERR),
       answers_(subject_) {
-    if (shard == nullptr) {
-        connection_.record_trees();
-    }
+    expect_next();
 }
 
 void Node::submit(Command& command) noexcept {
@@ -174,6 +172,7 @@ bool Node::send(Command& command) noexcept {
     sent_.push(command);
     if (was_idle) {
         mark_idle();
+        expect_next();
     }
     watch();
     return true;
@@ -229,7 +228,22 @@ void Node::on_reply(const Reply& reply) noexcept {
     if (!may_go || !listener_.on_redirect(*this, *command, reply)) {
         give_back(*command, Delivery::answered, &reply);
     }
+    expect_next();
     leave_if_drained();
+}
+
+/// The few commands that need all of their reply get a tree for it. Without memory they find none.
+void Node::expect_next() noexcept {
+    const bool whole = shard_ == nullptr || (sent_.head() != nullptr && sent_.head()->whole_);
+    if (whole == records_) {
+        return;
+    }
+    try {
+        whole ? connection_.record_trees() : connection_.record_no_trees();
+        records_ = whole;
+    } catch (...) {
+        records_ = false;
+    }
 }
 
 /// The oldest command that waits for its answer, or null.

@@ -238,6 +238,7 @@ private:
     Command* take_sent() noexcept;
     void send_unsent() noexcept;
     void mark_idle() noexcept;
+    void expect_next() noexcept;
     /// Whether a leaving worker stays for these commands. Nobody needs what a sentinel or a seed would say by
     /// then.
     bool keeps_worker(const CommandQueue& commands) const noexcept {
@@ -271,6 +272,7 @@ private:
     bool takes_writes_ = true;
     bool told_to_reload_ = false;
     bool expects_more_ = false;
+    bool records_ = false;         // the reply that comes next has a tree
     ngx_msec_t made_good_ = 0;     // when a lost connection was last replaced at once
     bool may_reconnect_ = false;   // a command was answered since then
     unsigned refused_probes_ = 0;  // in a row, on this connection

@@ -9,6 +9,7 @@ namespace rate_limit {
 /// it.
 class ScriptCommand : public Command {
 protected:
+    explicit ScriptCommand(bool whole = false) noexcept : Command(whole) {}
     ~ScriptCommand() = default;
 
     void begin_by_digest() noexcept { with_text_ = false; }

@@ -1,0 +1,126 @@
+#include "ngx/overrides/shared_overrides.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/digits.h"
+#include "ngx/base/client_id.h"
+#include "ngx/base/zone.h"
+#include "ngx/conf/tallies.h"
+#include "ngx/store/store.h"
+#include "redis/reply.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// What the bytes of the key say to the choice of the shard.
+constexpr std::string_view name_of_key = "!overrides";
+
+/// What SharedState::tell() remembers beside reasons: all is well, and the zone has too little room.
+constexpr std::uint32_t told_nothing = 0;
+constexpr std::uint32_t told_full = 1;
+
+LockUser this_user() noexcept {
+    return {process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive};
+}
+
+Override of_machine(const StoreConf& store, const SharedOverride& shared) {
+    Override what;
+    what.subject.limit = limit_digest(store.name, shared.limit);
+    what.subject.key = shared.key.empty() ? 0 : client_id(*store.zone, store.name, shared.limit, shared.key);
+    what.store = xxh64(store.name, 0);
+    what.kind = shared.kind;
+    what.scope = OverrideScope::shared;
+    what.percent = shared.percent;
+    what.from = shared.from;
+    what.until = shared.until;
+    what.by = shared.by;
+    what.text = main_conf(ngx_cycle)->plain_keys && !shared.digested ? shared.key : "";
+    return what;
+}
+
+void tell_full(const StoreConf& store, std::size_t left) noexcept {
+    if (store.shared_overrides->tell(told_full)) {
+        ngx_log_error(
+            NGX_LOG_ERR, ngx_cycle->log, 0,
+            "rate limit: %uz overrides that machines share by \"rate_limit_redis %s\" do not hold here: "
+            "there is no room for them",
+            left, store.name.c_str());
+    }
+}
+
+}  // namespace
+
+std::string overrides_key(const StoreConf& store) {
+    return store.prefix + std::string(name_of_key);
+}
+
+Shard* shard_of_overrides(const StoreConf& store) noexcept {
+    try {
+        Store* live = live_store(store);
+        return live != nullptr ? &live->at(live->route_of(name_of_key, overrides_key(store))) : nullptr;
+    } catch (...) {
+        return nullptr;
+    }
+}
+
+bool read_overrides(const Reply& reply, SharedOverrides& shared) {
+    if (reply.is_error() || reply.tree == nullptr || reply.tree->root().count() != 2) {
+        return false;
+    }
+    const TreeReply::Value version = *reply.tree->root().begin();
+    const TreeReply::Value text = *++reply.tree->root().begin();
+    shared.raw_version = version.text();
+    shared.text = text.text();
+    if (!parse_digits(shared.raw_version, shared.version) || shared.version == 0) {
+        shared.version = 0;
+        shared.error = SharedTextError::garbage;
+        return true;
+    }
+    shared.error = text.is_text() ? read_shared_text(shared.text, shared.all) : SharedTextError::garbage;
+    return true;
+}
+
+void take_up(const StoreConf& store, const SharedOverrides& shared) {
+    SharedState& state = *store.shared_overrides;
+    const Millis now = now_millis();
+    if (!state.is_news(shared.version, now)) {
+        return;
+    }
+    std::vector<Override> all;
+    all.reserve(shared.all.size());
+    for (const SharedOverride& what : shared.all) {
+        all.push_back(of_machine(store, what));
+    }
+    const std::size_t left = store.zone->overrides().put_shared(xxh64(store.name, 0), all, now);
+    state.take(shared.version, shared.text, now, this_user());
+    if (left != 0) {
+        tell_full(store, left);
+    } else {
+        state.tell(told_nothing);
+    }
+}
+
+std::vector<SharedOverride> last_good(const StoreConf& store) {
+    std::vector<SharedOverride> all;
+    (void)read_shared_text(store.shared_overrides->last_good(this_user()), all);
+    const Millis now = now_millis();
+    all.erase(std::remove_if(all.begin(), all.end(),
+                             [now](const SharedOverride& what) { return what.until <= now; }),
+              all.end());
+    return all;
+}
+
+void tell_unusable(const StoreConf& store, const char* reason) noexcept {
+    const auto word = static_cast<std::uint32_t>(xxh64(reason, 0)) | 2U;
+    if (store.shared_overrides->tell(word)) {
+        ngx_log_error(
+            NGX_LOG_ERR, ngx_cycle->log, 0,
+            "rate limit: the overrides at \"%s!overrides\" of \"rate_limit_redis %s\" are %s: those "
+            "that were known hold until they end; the next one that is set replaces what is there",
+            store.prefix.c_str(), store.name.c_str(), reason);
+    }
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/overrides/shared_state.h"
+#include "core/overrides/shared_text.h"
+#include "ngx/conf/conf.h"
+#include "ngx/conf/redis_conf.h"
+
+namespace rate_limit {
+
+class Shard;
+struct Reply;
+
+/// The text of the overrides that the machines of a store share, as Redis has it: a hash of `version` and
+/// `text` at `PREFIX!overrides`, which no window can have as its key.
+struct SharedOverrides {
+    std::string raw_version;   ///< as it is there; empty: there is none
+    std::int64_t version = 0;  ///< the same as a number; 0: it is none
+    SharedTextError error = SharedTextError::none;
+    std::vector<SharedOverride> all;
+    std::string text;
+};
+
+/// Its key in Redis. Throws std::bad_alloc.
+std::string overrides_key(const StoreConf& store);
+
+/// The shard that has it; null without memory.
+Shard* shard_of_overrides(const StoreConf& store) noexcept;
+
+/// Reads the reply to HMGET version text. False: it is no such reply. Throws std::bad_alloc.
+bool read_overrides(const Reply& reply, SharedOverrides& shared);
+
+/// Makes them those of this machine, and keeps them as the last good ones, unless they are older than what is
+/// known. Throws std::bad_alloc.
+void take_up(const StoreConf& store, const SharedOverrides& shared);
+
+/// The last good ones, as far as they have not ended. Throws std::bad_alloc.
+std::vector<SharedOverride> last_good(const StoreConf& store);
+
+/// Logs, once, that what Redis has cannot be taken up: `reason`. What was known holds.
+void tell_unusable(const StoreConf& store, const char* reason) noexcept;
+
+}  // namespace rate_limit
