@@ -28,6 +28,9 @@ like $lines[0], qr/\[notice\].* rate limit "core" of "main", id $id: 3 given bac
 like $lines[1], qr/rate limit "core" of "main", id $id: reset in 3600 s: 1 used, now 0, by the console,/, 'all';
 like $lines[2], qr/rate limit "mine" of "local", id [0-9a-f]{16}: reset in 3600 s: 3 used, now 0, by the console,/, 'of memory';
 is @lines, 3, 'a line each';
+post('/limits/key', "do=reset&key=nobody&limit=$_") for qw(core mine);
+like +(lines())[-1], qr/"mine" of "local", id [0-9a-f]{16}: reset in 3600 s: 0 used, now 0/, 'also where there was no window';
+is lines(), 5, '... in either store';
 unlike join("\n", @lines), qr/alice/, 'without the key';
 
 post('/plain/key', 'do=reset&limit=core&key=alice', Authorization => 'Basic b3A6c2VjcmV0');

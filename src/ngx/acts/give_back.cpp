@@ -89,28 +89,25 @@ void give_back_here(const Acting& acting, AskedWindow& window, std::int64_t cost
     window.done = true;
 }
 
-/// A window of Redis that is not open: what this machine has of it is forgotten.
-void forget(const Acting& acting, AskedWindow& window, const GivingBack& what) {
-    const Window none;
-    if (what.all()) {
-        window.shard().charges().given_back(std::string(window.place.key), what, none);
-        log_window(acting, window, what.cost, &none);
+/// No window is open: there is nothing to give back. What this machine has of a window of Redis is forgotten.
+void give_back_nothing(const Acting& acting, AskedWindow& window, std::int64_t cost) {
+    window.window = {};
+    const GivingBack what{window.place.id, window.rate, window.kind, cost, 0};
+    if (window.place.store != nullptr && what.all()) {
+        window.shard().charges().given_back(std::string(window.place.key), what, window.window);
     }
+    log_window(acting, window, cost, &window.window);
     window.done = true;
 }
 
 void give_back(Acting& acting, AskedWindow& window, std::int64_t cost) {
-    const bool open = is_open(window.window, window.rate.period, now_millis());
-    const GivingBack what{window.place.id, window.rate, window.kind, cost, open ? window.window.reset : 0};
-    if (window.place.store == nullptr) {
-        if (open) {
-            give_back_here(acting, window, cost);
-        }
-        window.done = true;
-    } else if (open) {
-        window.refund.start(window.shard(), window.place.key, what, acting.expect_answer());
+    if (!is_open(window.window, window.rate.period, now_millis())) {
+        give_back_nothing(acting, window, cost);
+    } else if (window.place.store == nullptr) {
+        give_back_here(acting, window, cost);
     } else {
-        forget(acting, window, what);
+        const GivingBack what{window.place.id, window.rate, window.kind, cost, window.window.reset};
+        window.refund.start(window.shard(), window.place.key, what, acting.expect_answer());
     }
 }
 
