@@ -1,0 +1,52 @@
+# In a Redis Cluster the overrides that machines share lie in the slot of their key, also when that slot moves to another node. With Sentinel a new primary
+# has them after a failover, and with several shards the one that the bytes `!overrides` choose.
+
+use RateLimit::Test;
+use JSON::PP;
+
+my @form = ('Content-Type' => 'application/x-www-form-urlencoded');
+my sub machines ($block) {
+    return map {
+        RateLimit::Nginx->start(
+            workers => 2, reuseport => 1, http => "$block rate_limit_key \$http_x_key;",
+            server  => 'location /limits/ { rate_limit_console manage; } location / { rate_limit 1000r/h store=main; }')
+    } 1 .. 2;
+}
+my sub settled ($nginx, $key) { return join ' ', sort { $a <=> $b } keys %{statuses(map { $nginx->get('/x', 'X-Key' => $key) } 1 .. 8)} }
+my sub shared_by ($here, $there, $key) {
+    wait_until { $here->post('/limits/key', "do=ban&limit=default&key=$key", @form)->status == 200 } what => "a ban of $key";
+    is settled($here, $key), 429, '... holds here';
+    wait_until { settled($there, $key) eq '429' } timeout => 5, what => 'the ban on the other machine';
+}
+my sub has ($node) { return $node->cmd('EXISTS', 'rl:!overrides') }
+
+subtest 'several shards' => sub {
+    my $shards   = RateLimit::Shards->start(4);
+    my @machines = machines($shards->block('main', 'overrides shared;'));
+    shared_by(@machines, 'a');
+    is scalar(grep { has($_) } $shards->all), 1, 'one of them has it';
+    shared_by(reverse(@machines), 'b');
+    is settled($_, 'a'), 429, 'the one of before holds' for @machines;
+};
+
+subtest 'a cluster' => sub {
+    my $cluster  = RateLimit::Cluster->start;
+    my @machines = machines($cluster->block('main', timeouts('9s') . ' overrides shared;'));
+    shared_by(@machines, 'a');
+    my $slot = $cluster->slot_of('rl:!overrides');
+    my $from = $cluster->node_of($slot);
+    my ($to) = grep { $_ != $from } $cluster->primaries;
+    $cluster->migrate_slots($from, $to, $slot);
+    shared_by(reverse(@machines), 'b');
+    is settled($_, 'a'), 429, 'the one of before holds' for @machines;
+};
+
+subtest 'Sentinel' => sub {
+    my $sentinels = RateLimit::Sentinels->start;
+    my @machines  = machines($sentinels->block('main', timeouts('9s') . ' overrides shared;'));
+    shared_by(@machines, 'a');
+    $sentinels->failover;
+    shared_by(reverse(@machines), 'b');
+    is settled($_, 'a'), 429, 'the one of before holds' for @machines;
+};
+done;
