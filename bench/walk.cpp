@@ -100,8 +100,15 @@ struct Machine {
         return back != 0 ? Looked::given_back : Looked::kept;
     }
 
+    /// As the upkeep counts tokens.
+    void see(const Seen& seen) {
+        const auto record = table.find(seen.id);
+        tokens += record ? at_hand(*record) : 0;
+    }
+
     DebtTable notes;
     WindowTable table;
+    std::int64_t tokens = 0;
 };
 
 void round(Machine& machine, const char* what, Millis at) {
@@ -111,8 +118,9 @@ void round(Machine& machine, const char* what, Millis at) {
     NoteWalk::Turn sum;
     while (!walk.idle()) {
         const double before = milliseconds();
-        const NoteWalk::Turn turn = walk.turn(machine.notes, NoteWalk::Aim::due, at,
-                                              [&](const Noted& seen) { return machine.look(seen, at); });
+        const NoteWalk::Turn turn = walk.turn(
+            machine.notes, NoteWalk::Aim::due, at, [&](const Seen& seen) { machine.see(seen); },
+            [&](const Noted& seen) { return machine.look(seen, at); });
         turns.push_back(milliseconds() - before);
         sum.looks += turn.looks;
         sum.refunds += turn.refunds;

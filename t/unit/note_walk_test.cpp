@@ -65,8 +65,15 @@ std::size_t walk_over(Notes& notes, NoteWalk::Aim aim, const std::function<Looke
         EXPECT_LE(turn.sets, NoteWalk::sets_a_turn);
         EXPECT_LE(looks, NoteWalk::looks_a_turn);
         EXPECT_LE(refunds, 50U);
+        EXPECT_LE(turn.passed, NoteWalk::passed_a_turn);
     }
     return count;
+}
+
+/// How many turns a walk takes at most that does nothing about what it finds.
+std::size_t most_idle_turns(const Notes& notes) {
+    return notes.table.sets() / NoteWalk::sets_a_turn +
+           20'000 / (NoteWalk::passed_a_turn - DebtTable::Set::capacity) + 1;
 }
 
 TEST(NoteWalk, FindsEveryNoteOnceInTurnsThatAreBounded) {
@@ -88,7 +95,7 @@ TEST(NoteWalk, FindsEveryNoteOnceInTurnsThatAreBounded) {
         } else if (looked == Looked::kept) {
             EXPECT_GE(count, 20'000 / NoteWalk::looks_a_turn);
         } else {
-            EXPECT_EQ(count, (notes.table.sets() + NoteWalk::sets_a_turn - 1) / NoteWalk::sets_a_turn);
+            EXPECT_LE(count, most_idle_turns(notes));
         }
     }
 }
@@ -99,7 +106,7 @@ TEST(NoteWalk, AFullTableOfWhatIsNotDueTakesNoLook) {
         ADD_FAILURE();
         return Looked::kept;
     });
-    EXPECT_EQ(count, (notes.table.sets() + NoteWalk::sets_a_turn - 1) / NoteWalk::sets_a_turn);
+    EXPECT_LE(count, most_idle_turns(notes));
 }
 
 TEST(NoteWalk, SaysWhetherThereAreTokensAlsoNotDue) {

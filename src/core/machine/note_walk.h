@@ -42,6 +42,9 @@ public:
     static constexpr std::size_t looks_a_turn = 400;
     static constexpr std::size_t refunds_a_turn = 50;
 
+    /// Notes of tokens that are passed: the caller looks up the window of each.
+    static constexpr std::size_t passed_a_turn = 3000;
+
     /// What is to be found.
     enum class Aim : unsigned char {
         due,  ///< notes of tokens that are to be looked at, or that have outlived their windows
@@ -53,7 +56,8 @@ public:
         std::size_t sets = 0;
         std::size_t looks = 0;
         std::size_t refunds = 0;
-        bool tokens = false;  ///< notes of tokens were seen, due or not
+        std::size_t passed = 0;  ///< notes of tokens whose window has not ended
+        bool tokens = false;     ///< notes of tokens were seen, due or not
     };
 
     bool idle() const noexcept { return slice_.empty(); }
@@ -68,10 +72,11 @@ public:
     Turn turn(DebtTable& table, Aim aim, Millis now, See&& see, Fn&& fn) {
         Turn turn;
         while (!idle() && turn.sets < sets_a_turn && turn.looks + Found::most <= looks_a_turn &&
-               turn.refunds + Found::most <= refunds_a_turn) {
+               turn.refunds + Found::most <= refunds_a_turn && turn.passed + Found::most <= passed_a_turn) {
             const Found found = find(table, slice_.next++, aim, now);
             for (std::size_t i = 0; i < found.seen_count; ++i) {
                 see(found.seen.at(i));
+                turn.passed += waits(found.seen.at(i).kind) ? 0 : 1;
             }
             ++turn.sets;
             turn.tokens = turn.tokens || found.tokens;

@@ -1,3 +1,5 @@
+#include <iterator>
+
 #include "core/text/json_text.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/redis_conf.h"
@@ -87,7 +89,15 @@ void write_store(JsonText& json, const StoreConf& store) {
     json.end_array().end_object();
 }
 
-/// A piece for each limit and for each store, and three more.
+/// What comes after the stores: a piece for each.
+constexpr void (*rest[])(JsonText& json, const MainConf& main, bool plain_keys) = {
+    [](JsonText& /*json*/, const MainConf& main, bool /*plain_keys*/) { look_at_windows(*main.zone); },
+    [](JsonText& json, const MainConf& main, bool /*plain_keys*/) { write_memory(json, main); },
+    write_top,
+    write_overrides,
+};
+
+/// A piece for each limit, for each store, and for each of the others.
 class Everything final : public Document {
 public:
     Everything(const MainConf& main, const ConsoleConf& console) : main_(main), console_(console) {
@@ -118,15 +128,17 @@ public:
                 if (next_ == stores_.size()) {
                     json_.end_array();
                     part_ = Part::rest;
+                    next_ = 0;
                     return true;
                 }
                 write_store(json_, *stores_[next_]);
                 break;
             case Part::rest:
-                write_memory(json_, main_);
-                write_top(json_, main_, console_.plain_keys);
-                write_overrides(json_, main_, console_.plain_keys);
-                return end();
+                rest[next_](json_, main_, console_.plain_keys);
+                if (next_ + 1 == std::size(rest)) {
+                    return end();
+                }
+                break;
         }
         ++next_;
         return true;

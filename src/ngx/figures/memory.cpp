@@ -15,22 +15,29 @@ std::size_t free_of(std::size_t capacity, std::size_t used) noexcept {
     return capacity > used ? capacity - used : 0;
 }
 
-}  // namespace
-
-MemoryFigures memory_of(Zone& zone) noexcept {
+/// As this worker found the table within the last second.
+template <typename Table>
+const typename Table::Occupancy& occupancy_of(const Zone& zone, const Table& table) noexcept {
     static struct {
         const Zone* zone;
         ngx_msec_t at;
-        MemoryFigures found;
+        typename Table::Occupancy found;
     } last{};
     if (last.zone != &zone || ngx_current_msec - last.at >= fresh_for) {
-        const Millis now = now_millis();
-        last = {&zone,
-                ngx_current_msec,
-                {zone.windows().occupancy(now), zone.windows().capacity(), zone.debts().occupancy(now),
-                 zone.debts().capacity()}};
+        last = {&zone, ngx_current_msec, table.occupancy(now_millis())};
     }
     return last.found;
+}
+
+}  // namespace
+
+void look_at_windows(Zone& zone) noexcept {
+    (void)occupancy_of(zone, zone.windows());
+}
+
+MemoryFigures memory_of(Zone& zone) noexcept {
+    return {occupancy_of(zone, zone.windows()), zone.windows().capacity(), occupancy_of(zone, zone.debts()),
+            zone.debts().capacity()};
 }
 
 void write_memory(JsonText& json, const MainConf& main) {

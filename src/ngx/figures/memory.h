@@ -21,6 +21,9 @@ struct MemoryFigures {
 };
 MemoryFigures memory_of(Zone& zone) noexcept;
 
+/// Takes a part of that, up to a millisecond, upon itself: for who writes in pieces.
+void look_at_windows(Zone& zone) noexcept;
+
 /// The member `zone`.
 void write_memory(JsonText& json, const MainConf& main);
 

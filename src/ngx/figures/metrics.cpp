@@ -41,39 +41,64 @@ void write_requests(MetricsText& text, Tallies& tallies) {
     }
 }
 
-void write_decisions(MetricsText& text, const Tallies& tallies) {
-    text.family("decisions_total", Type::counter,
-                "What each limit decided, when it did: a request counts once for each of its limits.");
-    for (const Tally& tally : tallies.all()) {
-        for (const Outcome outcome : decided_outcomes) {
-            text.sample({{"limit", tally.name},
-                         {"store", tally.store_name},
-                         {"outcome", lower_case(to_string(outcome))}},
-                        tally.counters.count(decided_of(outcome)));
-        }
-    }
-    text.family("unasked_decisions_total", Type::counter, "Decisions for which no store was asked.");
-    for (const Tally& tally : tallies.all()) {
-        text.sample({{"limit", tally.name}, {"store", tally.store_name}},
-                    tally.counters.count(Decided::unasked));
-    }
-    text.family("charged_cost_total", Type::counter, "What requests were charged.");
-    for (const Tally& tally : tallies.all()) {
-        text.sample({{"limit", tally.name}, {"store", tally.store_name}},
-                    tally.counters.count(Decided::cost));
+void write_decisions(MetricsText& text, const Tally& tally) {
+    for (const Outcome outcome : decided_outcomes) {
+        text.sample(
+            {{"limit", tally.name}, {"store", tally.store_name}, {"outcome", lower_case(to_string(outcome))}},
+            tally.counters.count(decided_of(outcome)));
     }
 }
 
+void write_unasked(MetricsText& text, const Tally& tally) {
+    text.sample({{"limit", tally.name}, {"store", tally.store_name}}, tally.counters.count(Decided::unasked));
+}
+
+void write_cost(MetricsText& text, const Tally& tally) {
+    text.sample({{"limit", tally.name}, {"store", tally.store_name}}, tally.counters.count(Decided::cost));
+}
+
+void write_enforced(MetricsText& text, const Tally& tally) {
+    if (tally.limit->dry_run.value == nullptr) {
+        text.sample({{"limit", tally.name}, {"store", tally.store_name}},
+                    std::uint64_t{tally.limit->dry_run.on != 0 ? 0U : 1U});
+    }
+}
+
+/// Families with samples of each limit: a piece for each of these.
+constexpr struct {
+    void (*begin)(MetricsText& text);
+    void (*write)(MetricsText& text, const Tally& tally);
+} of_limits[] = {
+    {[](MetricsText& text) {
+         text.family("decisions_total", Type::counter,
+                     "What each limit decided, when it did: a request counts once for each of its limits.");
+     },
+     write_decisions},
+    {[](MetricsText& text) {
+         text.family("unasked_decisions_total", Type::counter, "Decisions for which no store was asked.");
+     },
+     write_unasked},
+    {[](MetricsText& text) {
+         text.family("charged_cost_total", Type::counter, "What requests were charged.");
+     },
+     write_cost},
+    {[](MetricsText& text) {
+         text.family(
+             "enforced_ratio", Type::gauge,
+             "The part of the keys for which the limit is enforced by the configuration; 0 is a dry run.");
+     },
+     write_enforced},
+};
+
 /// The greatest of each period, of all limits of a tally whose rates are constant.
-void write_limits(MetricsText& text, const MainConf& main, const Tallies& tallies) {
+void write_limits(MetricsText& text, const MainConf& main) {
     text.family("limit", Type::gauge, "The limit of a period, in seconds, where the configuration says it.");
     const std::vector<Rates> rates = constant_rates_of(main);
     for (std::size_t i = 0; i < rates.size(); ++i) {
-        const Tally& tally = tallies.all()[i];
+        const Tally& tally = main.tallies->all()[i];
         std::map<std::int64_t, std::int64_t> limits;
         for (const auto& [limit, period] : rates[i]) {
-            std::int64_t& greatest = limits[period];
-            greatest = std::max(greatest, limit);
+            limits[period] = std::max(limits[period], limit);
         }
         for (const auto& [period, limit] : limits) {
             text.sample(
@@ -81,24 +106,16 @@ void write_limits(MetricsText& text, const MainConf& main, const Tallies& tallie
                 static_cast<std::uint64_t>(limit));
         }
     }
-    text.family("enforced_ratio", Type::gauge,
-                "The part of the keys for which the limit is enforced; 0 is a dry run.");
-    for (const Tally& tally : tallies.all()) {
-        if (tally.limit->dry_run.value == nullptr) {
-            text.sample({{"limit", tally.name}, {"store", tally.store_name}},
-                        std::uint64_t{tally.limit->dry_run.on != 0 ? 0U : 1U});
-        }
-    }
 }
 
-/// A piece for each group of families, in this order.
-constexpr void (*groups[])(MetricsText& text, const MainConf& main) = {
+/// The other families: a piece for each of these.
+constexpr void (*others[])(MetricsText& text, const MainConf& main) = {
     write_build,
     [](MetricsText& text, const MainConf& main) { write_requests(text, *main.tallies); },
-    [](MetricsText& text, const MainConf& main) { write_decisions(text, *main.tallies); },
-    [](MetricsText& text, const MainConf& main) { write_limits(text, main, *main.tallies); },
+    write_limits,
     write_shard_metrics,
     write_node_metrics,
+    [](MetricsText& /*text*/, const MainConf& main) { look_at_windows(*main.zone); },
     write_memory_metrics,
     write_override_metrics,
 };
@@ -111,16 +128,36 @@ public:
         if (main_.zone == nullptr) {
             return false;  // no limit stands anywhere
         }
-        groups[next_++](text_, main_);
-        return next_ < std::size(groups);
+        if (next_ < std::size(others)) {
+            others[next_++](text_, main_);
+        } else {
+            write_of_limits();
+        }
+        return next_ < std::size(others) + std::size(of_limits);
     }
 
     std::string take() override { return text_.take(); }
 
 private:
+    void write_of_limits() {
+        const auto& family = of_limits[next_ - std::size(others)];
+        const std::vector<Tally>& all = main_.tallies->all();
+        if (limit_ == 0) {
+            family.begin(text_);
+        }
+        if (limit_ < all.size()) {
+            family.write(text_, all[limit_]);
+        }
+        if (++limit_ >= all.size()) {
+            limit_ = 0;
+            ++next_;
+        }
+    }
+
     const MainConf& main_;
     MetricsText text_;
     std::size_t next_ = 0;
+    std::size_t limit_ = 0;  // of the family that is being written
 };
 
 }  // namespace

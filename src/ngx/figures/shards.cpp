@@ -77,7 +77,7 @@ void write_waits(MetricsText& text, const MainConf& main) {
 
 }  // namespace
 
-ShardFigures::ShardFigures(const StoreConf& store, std::size_t index)
+ShardFigures::ShardFigures(const StoreConf& store, std::size_t index) noexcept
     : counters(store.zone->counters(), store, store.shards[index]),
       losses(store.zone->counters(), {store.name, store.shards[index].name, {}}) {
     DebtCounts& counts = store.zone->debt_counts();

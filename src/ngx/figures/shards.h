@@ -15,11 +15,11 @@
 namespace rate_limit {
 
 // What there is to tell of a shard but for its nodes: what waits, what was written, tokens, how long requests
-// waited. All shards of a cluster are one. All throw std::bad_alloc.
+// waited. All shards of a cluster are one. Functions that write throw std::bad_alloc.
 
 /// A shard as one worker finds it at this moment; `index` is that of its configuration.
 struct ShardFigures {
-    ShardFigures(const StoreConf& store, std::size_t index);
+    ShardFigures(const StoreConf& store, std::size_t index) noexcept;
 
     ShardCounters counters;
     Counters<Loss> losses;
