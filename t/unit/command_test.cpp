@@ -76,6 +76,8 @@ TEST(Command, ScriptsByDigestAndByText) {
                   call(ScriptName::refund, text, {"3", "1700000000000"}));
         EXPECT_EQ(writer.refund_and_keep("k", 3, 1'700'000'000'000, text),
                   call(ScriptName::refund, text, {"3", "1700000000000", "keep"}));
+        EXPECT_EQ(writer.replace_overrides("k", "7", 8, "text", text),
+                  call(ScriptName::overrides, text, {"7", "8", "text"}));
     }
     EXPECT_EQ(writer.charge({"k", 1, 2, 3}, 3), call(ScriptName::charge, false, {"3", "1", "2", "3"}));
 }
