@@ -31,7 +31,9 @@ bool wants_html(const ngx_http_request_t& r) noexcept {
 }
 
 PageView view_of(ngx_http_request_t* r) {
-    return PageView::of(location_name(r), {}).value_or(PageView());
+    PageView view = PageView::of(location_name(r), {}).value_or(PageView());
+    view.shows_keys = location_conf(r)->console.plain_keys;
+    return view;
 }
 
 /// The one place that decides how an act's result is shown.

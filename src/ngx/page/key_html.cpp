@@ -42,7 +42,9 @@ void write_choice(HtmlText& html, std::string_view name, std::string_view label,
     html.close().close();
 }
 
-void write_look_up(HtmlText& html, const MainConf& main, const PageView& view, const Form& form) {
+/// `key`, as typed, is of the look-up that goes on; empty: the operator types one.
+void write_look_up(HtmlText& html, const MainConf& main, const PageView& view, const Form& form,
+                   std::string_view key) {
     std::set<std::string_view> limits;
     std::set<std::string_view> stores;
     if (main.zone != nullptr) {
@@ -52,20 +54,34 @@ void write_look_up(HtmlText& html, const MainConf& main, const PageView& view, c
         }
     }
     stores.erase(Tallies::no_store);
-    begin_part(html, "look-up", "Look up a key");
     html.open("form", {{"method", "post"}, {"action", view.below + "key"}})
         .open("div", {{"class", "fields"}});
-    html.open("label").words("Key, as the limit has it; %XX is a byte");
-    html.single("input", {{"name", "key"},
-                          {"value", typed_key(form)},
-                          {"size", "40"},
-                          {"required", ""},
-                          {"autocomplete", "off"},
-                          {"spellcheck", "false"}});
-    html.close();
+    if (key.empty()) {
+        html.open("label").words("Key, as the limit has it; %XX is a byte");
+        html.single("input", {{"name", "key"},
+                              {"value", view.shows_keys ? typed_key(form) : std::string()},
+                              {"size", "40"},
+                              {"required", ""},
+                              {"autocomplete", "off"},
+                              {"spellcheck", "false"}});
+        html.close();
+    } else {
+        html.single("input", {{"type", "hidden"}, {"name", "key"}, {"value", key}});
+    }
     write_choice(html, "limit", "Limit", limits, field_of(form, "limit"));
     write_choice(html, "store", "Store", stores, field_of(form, "store"));
-    html.element("button", "Look up").close().close().close();
+    html.element("button", key.empty() ? "Look up" : "Look up the same key").close().close();
+}
+
+/// Where keys are not shown, the one that was posted need not be typed again.
+void write_look_ups(HtmlText& html, const MainConf& main, const PageView& view, const Form& form) {
+    begin_part(html, "look-up", "Look up a key");
+    const std::string key = typed_key(form);
+    if (!view.shows_keys && !key.empty()) {
+        write_look_up(html, main, view, form, key);
+    }
+    write_look_up(html, main, view, form, {});
+    html.close();
 }
 
 std::string times(const SeenWindow& window, Millis now) {
@@ -171,7 +187,7 @@ void begin_key_page(HtmlText& html, const PageView& view, std::string_view line,
 std::string write_key_form(const MainConf& main, const PageView& view) {
     HtmlText html;
     begin_key_page(html, view, "Look up a key: nothing is changed by that.", true);
-    write_look_up(html, main, view, Form());
+    write_look_ups(html, main, view, Form());
     html.close();
     end_html(html);
     return html.take();
@@ -181,7 +197,7 @@ std::string write_act_html(const MainConf& main, const PageView& view, const For
                            const ActResult& result) {
     HtmlText html;
     begin_key_page(html, view, line_of(form, result), result.error == ActError::none);
-    write_look_up(html, main, view, form);
+    write_look_ups(html, main, view, form);
     std::size_t number = 0;
     for (const SeenLimit& limit : result.limits) {
         write_limit(html, view, limit, typed_key(form), ++number);

@@ -14,7 +14,8 @@ namespace rate_limit {
 /// The form, by which an operator looks up a key.
 std::string write_key_form(const MainConf& main, const PageView& view);
 
-/// The same with what was posted, what that came to, and a form for each act that may follow.
+/// The same with what that came to which was posted, and a form for each act that may follow. The key is in
+/// hidden fields of these; it is shown only where the console shows keys.
 std::string write_act_html(const MainConf& main, const PageView& view, const Form& form,
                            const ActResult& result);
 

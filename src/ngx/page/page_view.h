@@ -8,8 +8,9 @@ namespace rate_limit {
 
 /// How the page was asked for.
 struct PageView {
-    bool refreshes = true;  ///< by itself
-    std::string below;      ///< what links to the console's other pages begin with, escaped for URLs
+    bool refreshes = true;    ///< by itself
+    bool shows_keys = false;  ///< keys=plain
+    std::string below;        ///< what links to the console's other pages begin with, escaped for URLs
 
     /// The link to the page itself.
     const std::string& page() const noexcept { return below; }

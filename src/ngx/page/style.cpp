@@ -83,6 +83,7 @@ figure svg{display:block;width:100%;height:auto}
 .meter{display:grid;gap:.2rem;margin:0 0 .8rem;max-width:40rem}
 meter{width:100%;height:1.1rem}
 form{margin:0}
+form+form{margin-top:.8rem}
 .fields{display:flex;flex-wrap:wrap;gap:.6rem 1rem;align-items:end;margin:0 0 .8rem}
 label{display:grid;gap:.15rem;color:var(--soft);min-width:0}
 input,select,button{font:inherit;color:var(--ink);background:var(--paper);border:1px solid var(--soft);border-radius:.25rem;padding:.3rem .5rem;max-width:100%}
