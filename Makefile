@@ -75,7 +75,8 @@ compile = $(CXX) $(dialect) $(code) $(lto) $(warnings) @$(configured)/cc-opt $(C
 # What takes too long for each change: by its head, or its folder.
 soaks := $(wildcard t/soak/*.t)
 nightly_tests = $(shell grep -rlxE --include='*.t' '\# nightly' t)
-daily_tests = $(filter-out $(nightly_tests) $(soaks),$(shell find t -name '*.t' | sort))
+in_browser := $(wildcard t/browser/*.t)
+daily_tests = $(filter-out $(nightly_tests) $(soaks) $(in_browser),$(shell find t -name '*.t' | sort))
 
 # Another nginx, of a release of Debian or a source tree, and what is tested there.
 SUITE ?= trixie
@@ -88,7 +89,7 @@ version_tests := $(addprefix t/,packaging/module_loads.t modes/check_charge/chec
 # where nginx itself is linked with the C++ library. The demo starts nginx by a script of its own.
 sanitized_rows = $(shell grep -rlE --include='*.t' '^\# Rows? ([0-9a-z]+, )*(9|10|11|21|22|23)(, [0-9a-z]+)* of the fault matrix' t/faults)
 plain_rows = $(filter-out $(sanitized_rows),$(wildcard $(addsuffix /*.t,$(addprefix t/faults/,sentinel cluster redirections))))
-sanitized_tests = $(filter-out t/packaging/demo.t $(nightly_tests) $(soaks) $(plain_rows),$(shell grep -rLE --include='*.t' '\b(clock|speed) *=> *[0-9$$]|LD_PRELOAD' t | sort))
+sanitized_tests = $(filter-out t/packaging/demo.t $(nightly_tests) $(soaks) $(in_browser) $(plain_rows),$(shell grep -rLE --include='*.t' '\b(clock|speed) *=> *[0-9$$]|LD_PRELOAD' t | sort))
 sanitize_nginx := -O1 -U_FORTIFY_SOURCE -fsanitize=address -fno-omit-frame-pointer -DNGX_DEBUG_PALLOC=1 \
     -Wl,--no-as-needed -lstdc++
 sanitize_module := -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wl,-z,nodelete
@@ -104,7 +105,7 @@ unbounded := $(unbounded_tree)/build/$(NAME).so
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
-.PHONY: all module deps hiredis run demo test unit prove faults soak bench bench-shards bench-hedges bench-scrape bench-tls bench-accuracy bench-table bench-plot versions servers sanitize valgrind fuzz fuzzers \
+.PHONY: all module deps hiredis run demo test unit prove browser faults soak bench bench-shards bench-hedges bench-scrape bench-tls bench-accuracy bench-table bench-plot versions servers sanitize valgrind fuzz fuzzers \
     lint format-check layer-check tidy install uninstall deb deb-check clean distclean help FORCE
 .DELETE_ON_ERROR:
 
@@ -120,6 +121,7 @@ help:
 	@echo '                SENTINEL=1: one shard and three sentinels; CLUSTER=1: a Redis Cluster of six nodes'
 	@echo 'make test       unit tests, then real nginx and redis-server processes'
 	@echo 'make unit, make prove [T=t/x.t]   one half of it, against what is installed'
+	@echo 'make browser    the console in a real browser; installs one. SHOTS=dir: keeps pictures of it there'
 	@echo 'make versions   a few tests with another nginx (SUITE=$(SUITE), a Debian release or a source tree)'
 	@echo 'make servers    fetches other versions of Redis and Valkey; REDIS_SERVER=one of them make prove'
 	@echo 'make faults     the rows of the fault matrix, with each of these servers and the installed one; ROWS="9 10-13" SERVERS="system ..."'
@@ -217,6 +219,11 @@ prove: $(module)
 	$(if $(WATCH),NGINX_BINARY='$(nginx)') TEST_NGINX_BINARY='$(if $(WATCH),$(abspath tools/watched-nginx),$(nginx))' \
 	    TEST_NGINX_MODULE='$(abspath $(module))' PERL5LIB='$(abspath t/lib)' \
 	    prove -j$(TEST_JOBS) $(PROVE_OPTIONS) -r $(or $(T),$(daily_tests))
+
+browser:
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test browser
+	+@$(recurse) module
+	+@$(again) prove T=t/browser
 
 versions:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test

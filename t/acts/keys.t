@@ -39,7 +39,8 @@ my $secret = join '', map { ('a' .. 'z', 'A' .. 'Z')[rand 52] } 1 .. 40;
 $nginx->get('/', 'X-Key' => $secret);
 my @answers = map { my @act = @$_; map { post($_, key => $secret, @act)->body } '/limits/key' } [], [limit => 'core'], [do => 'reset', limit => 'core'], [do => 'add', limit => 'core', cost => 3],
     [do => $secret], [do => 'reset', limit => $secret], [limit => $secret], [do => 'add', limit => 'core', cost => $secret], [do => 'reset', limit => 'core', period => $secret];
-push @answers, map { $nginx->post('/limits/key', "key=$secret$_", 'Content-Type' => 'application/x-www-form-urlencoded', Accept => 'text/html')->body } '', '&limit=core&do=reset', '&limit=core';
+# A page carries the key to the acts that may follow, in hidden fields.
+push @answers, map { s/<input type="hidden" name="key" value="[^"]*">//gr } map { $nginx->post('/limits/key', "key=$secret$_", 'Content-Type' => 'application/x-www-form-urlencoded', Accept => 'text/html')->body } '', '&limit=core&do=reset', '&limit=core';
 my $any = join '|', map { quotemeta } $secret, unpack('H*', $secret), uc unpack('H*', $secret), map { substr encode_base64(('x' x $_) . $secret, ''), 4, 44 } 0 .. 2;
 unlike $_, qr/$any/, 'no key in an answer' for @answers;
 $nginx->wait_log(qr/reset in 3600 s: 0 used/);

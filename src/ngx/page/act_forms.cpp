@@ -50,8 +50,11 @@ void write_hidden(HtmlText& html, std::string_view name, std::string_view value)
     html.single("input", {{"type", "hidden"}, {"name", name}, {"value", value}});
 }
 
-/// Where a limit has several periods, an act on a window names one.
+/// A limit may have several periods: an act on a window names one of those that are seen.
 void write_periods(HtmlText& html, const SeenLimit& limit) {
+    if (limit.windows.size() == 1) {
+        write_hidden(html, "period", std::to_string(limit.windows.front().period));
+    }
     if (limit.windows.size() < 2) {
         return;
     }

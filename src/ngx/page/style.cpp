@@ -48,9 +48,9 @@ table{border-collapse:collapse;min-width:100%;overflow-wrap:normal}
 caption{padding:0 0 .3rem;text-align:left;color:var(--soft)}
 th,td{padding:.28rem .9rem .28rem 0;white-space:nowrap;text-align:left;vertical-align:top;border-top:1px solid var(--line)}
 th:last-child,td:last-child{padding-right:0}
-thead th{border-top:0;vertical-align:bottom;font-weight:500;color:var(--soft)}
+thead th{white-space:normal;border-top:0;vertical-align:bottom;font-weight:500;color:var(--soft)}
 tbody th{font-weight:600}
-td.key,tbody th,td.kinds{white-space:normal;overflow-wrap:anywhere;min-width:9rem}
+td.key,tbody th,td.kinds{white-space:normal;overflow-wrap:anywhere;min-width:7rem}
 .n{text-align:right}
 .none{color:var(--soft)}
 .down{padding:0 .4em;border:1px solid;border-radius:.2rem;font-weight:650;color:var(--bad)}
@@ -90,7 +90,7 @@ input,select,button{font:inherit;color:var(--ink);background:var(--paper);border
 button{padding:.3rem .9rem;font-weight:600;cursor:pointer}
 button:hover{border-color:var(--link);color:var(--link)}
 .acts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,17rem),1fr));gap:.8rem}
-.acts form{padding:.6rem .8rem;border:1px solid var(--line);border-radius:.3rem}
+.acts form{margin:0;padding:.6rem .8rem;border:1px solid var(--line);border-radius:.3rem}
 .acts p{margin:0 0 .5rem;color:var(--soft)}
 .acts .fields{margin:0}
 footer p{margin:0}

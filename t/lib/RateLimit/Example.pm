@@ -8,7 +8,7 @@ package RateLimit::Example;
 #   my $nginx = start_text(TEXT, shards => ...);     # the same of a text, which "the example" then is
 #
 # 10.0.0.N:6379 are the Redis servers, in the order of $shards->all; 10.0.1.N:8080 is the application; replace is for the
-# rest. Dies when the file has an address left that is none of these.
+# rest; more => TEXT: further servers. Dies when the file has an address left that is none of these.
 
 use v5.36;
 
@@ -32,6 +32,7 @@ sub start_text ($text, %with) {
         $text = put($text, sprintf('10.0.0.%d:6379', $i + 1), $redis[$i]->address);
     }
     $text = put($text, 'listen 80', 'listen 127.0.0.1:%%PORT%%');
+    $text .= $with{more} // '';
     my %replace = %{$with{replace} // {}};
     $text = put($text, $_, $replace{$_}) for sort keys %replace;
     $text =~ s/\b10\.0\.1\.\d+:8080\b/$with{app}->address/ge;
