@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "core/counts/last_hour.h"
@@ -35,8 +36,11 @@ struct Gathered {
         std::vector<NodeFigures> nodes;
     };
 
-    /// Throws std::bad_alloc.
-    Gathered(const MainConf& main, Millis now);
+    /// There is nothing in it yet.
+    Gathered(const MainConf& main, Millis now) noexcept : main(main), now(now) {}
+
+    /// Gathers a part, which takes far less than a millisecond. False: all is there. Throws std::bad_alloc.
+    bool gather_more();
 
     const MainConf& main;
     const Millis now;
@@ -45,6 +49,14 @@ struct Gathered {
     MemoryFigures memory;
     std::vector<ShownOverride> overrides;
     LastHour::Counts pressure{};  ///< in loss_minutes, by Pressure
+
+private:
+    void gather_limit();
+    void gather_shard();
+
+    std::vector<Rates> rates_;
+    std::vector<std::pair<const StoreConf*, std::size_t>> shards_left_;  // the last one first
+    bool begun_ = false;
 };
 
 }  // namespace rate_limit

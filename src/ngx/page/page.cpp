@@ -69,13 +69,18 @@ void write_origin(HtmlText& html, const MainConf& main, Millis now) {
     html.close().close();
 }
 
-/// A piece for what comes before the parts, for each part, and for what comes after them.
+/// First all is gathered. Then a piece for what comes before the parts, for each part, and for what comes
+/// after them.
 class Page final : public Document {
 public:
     Page(const MainConf& main, const ConsoleConf& console, PageView view)
         : console_(console), view_(std::move(view)), found_(main, now_millis()) {}
 
     bool write_more() override {
+        if (!gathered_) {
+            gathered_ = !found_.gather_more();
+            return true;
+        }
         if (!begun_) {
             begun_ = true;
             begin();
@@ -106,8 +111,9 @@ private:
 
     const ConsoleConf& console_;
     const PageView view_;
-    const Gathered found_;
+    Gathered found_;
     HtmlText html_;
+    bool gathered_ = false;
     bool begun_ = false;
     std::size_t next_ = 0;
 };
