@@ -30,7 +30,11 @@ is_deeply post('key=a&limit=none')->{windows}, [], 'of a limit without a rate ye
 is_deeply post('key=b&limit=redis')->{windows}, [], 'nor of a key without windows';
 is ref post('do=reset&key=a&limit=none'), 'HASH', 'a reset of that does nothing';
 
-like post('do=reset&key=a&limit=redis'), qr/409.*Ambiguous/, 'a reset wants the period';
+$nginx->get('/redis?r=7r/5m', 'X-Key' => 'one') for 1 .. 2;
+is ref post('do=reset&key=one&limit=redis'), 'HASH', 'a reset of a key with a window of one period needs no period';
+is_deeply [map { "$_->{period} $_->{used}" } @{post('key=one&limit=redis')->{windows}}], ['300 0'], '... and gives that back';
+is ref post('do=reset&key=stranger&limit=redis'), 'HASH', '... nor one of a key without windows';
+like post('do=reset&key=a&limit=redis'), qr/409.*Ambiguous/, 'where windows of several are open a reset wants the period';
 is ref post('do=reset&key=a&limit=redis&period=2m'), 'HASH', '... as a time';
 is ref post('do=reset&key=a&limit=redis&period=180'), 'HASH', '... or in seconds';
 is_deeply windows('redis'), {%expected, 120 => '0/7', 180 => '0/7'}, '... and leaves the others';

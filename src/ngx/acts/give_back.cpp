@@ -43,28 +43,56 @@ bool parse_period(const Acting& acting, std::int64_t& period) noexcept {
     return seconds > 0;
 }
 
-/// The windows that are meant: of one limit in one store, and of one period. False: the act has failed.
+/// Chooses among the windows of the period that the act names. False: there is none, and the act has failed.
+bool choose_period(Acting& acting, std::int64_t period) {
+    bool found = false;
+    for (const auto& window : acting.limits.front()->windows) {
+        window->meant = window->rate.period == period;
+        found = found || window->meant;
+    }
+    if (!found) {
+        acting.fail(ActError::bad_parameter, "The limit has no windows of this period.");
+    }
+    return found;
+}
+
+/// The act names no period: it means the windows that are there, which are of one period. Where none is, it
+/// means all. False: they are of several, and the act has failed.
+bool choose_there(Acting& acting) {
+    std::int64_t period = 0;
+    for (const auto& window : acting.limits.front()->windows) {
+        window->meant = is_there(acting, *window);
+        if (window->meant && period != 0 && period != window->rate.period) {
+            acting.fail(ActError::ambiguous,
+                        "The key has windows of several periods: name one by \"period\", in seconds.");
+            return false;
+        }
+        period = window->meant ? window->rate.period : period;
+    }
+    for (const auto& window : acting.limits.front()->windows) {
+        window->meant = window->meant || period == 0;
+    }
+    return true;
+}
+
+/// Chooses the windows that the act means, once it is known what is there. False: the act has failed.
 bool choose(Acting& acting) {
     std::int64_t period = 0;
+    (void)parse_period(acting, period);
+    return period != 0 ? choose_period(acting, period) : choose_there(acting);
+}
+
+/// Finds the limit. False: the act has failed.
+bool begin(Acting& acting) {
+    std::int64_t period = 0;
+    if (!find_limits(acting)) {
+        return false;
+    }
     if (!parse_period(acting, period)) {
         acting.fail(ActError::bad_parameter, "The field \"period\" is a time, such as 3600 or 1h.");
         return false;
     }
-    std::int64_t found = 0;
-    for (const auto& window : acting.limits.front()->windows) {
-        window->meant = period == 0 || window->rate.period == period;
-        if (window->meant && found != 0 && found != window->rate.period) {
-            acting.fail(ActError::ambiguous,
-                        "The limit has windows of several periods: name one by \"period\", in seconds.");
-            return false;
-        }
-        found = window->meant ? window->rate.period : found;
-    }
-    if (found == 0 && period != 0) {
-        acting.fail(ActError::bad_parameter, "The limit has no windows of this period.");
-        return false;
-    }
-    return true;
+    return period == 0 || choose_period(acting, period);
 }
 
 void log_window(const Acting& acting, const AskedWindow& window, std::int64_t cost, const Window* after) {
@@ -86,11 +114,12 @@ void give_back_here(const Acting& acting, AskedWindow& window, std::int64_t cost
     });
     log_window(acting, window, cost, &after);
     window.window = after;
-    window.done = true;
+    window.done = window.changed = true;
 }
 
 /// No window is open: there is nothing to give back. What this machine has of a window of Redis is forgotten.
 void give_back_nothing(const Acting& acting, AskedWindow& window, std::int64_t cost) {
+    window.changed = is_there(acting, window);
     window.window = {};
     const GivingBack what{window.place.id, window.rate, window.kind, cost, 0};
     if (window.place.store != nullptr && what.all()) {
@@ -121,37 +150,37 @@ void for_each_left(const Acting& acting, Fn&& fn) {
     }
 }
 
-void fail(Acting& acting, const AwaitedRefund& refund) {
-    if (refund.in_doubt()) {
-        acting.fail(ActError::in_doubt,
-                    std::string("The primary was asked, and did not say that it was done: ") +
-                        refund.failure() + ". It is not asked again: look the key up.");
-    } else {
-        acting.fail(ActError::store_unavailable,
-                    std::string("The primary was not asked: ") + refund.failure() + ". Nothing was done.");
-    }
-}
-
-/// Takes in what the primaries have answered. True if a window has changed since it was read.
+/// Takes in what the primaries have answered: the act has failed where one has not done it. True if a window
+/// has changed since it was read.
 bool take_refunds(Acting& acting, std::int64_t cost) {
     bool changed = false;
+    const char* failure = nullptr;
+    const char* doubt = nullptr;
     for_each_left(acting, [&](AskedWindow& window) {
         const AwaitedRefund& refund = window.refund;
-        if (refund.failure() == nullptr && refund.window().reset == 0) {
+        const Window after = refund.window();
+        if (refund.failure() != nullptr) {
+            (refund.in_doubt() ? doubt : failure) = refund.failure();
+            window.changed = refund.in_doubt();
+        } else if (after.reset == 0) {
             changed = true;
             return;
+        } else {
+            window.done = window.changed = true;
         }
-        const Window after = refund.window();
-        const bool done = refund.failure() == nullptr;
-        if (done || refund.in_doubt()) {
-            log_window(acting, window, cost, done ? &after : nullptr);
+        if (window.changed) {
+            log_window(acting, window, cost, window.done ? &after : nullptr);
         }
-        window.done = done;
-        window.window = done ? after : window.window;
-        if (!done) {
-            fail(acting, refund);
-        }
+        window.window = window.done ? after : window.window;
     });
+    if (doubt != nullptr) {
+        acting.fail(ActError::in_doubt,
+                    std::string("The primary was asked, and did not say that it was done: ") + doubt +
+                        ". It is not asked again: look the key up.");
+    } else if (failure != nullptr) {
+        fail_undone(acting, ActError::store_unavailable,
+                    std::string("The primary was not asked, or refused: ") + failure + ".");
+    }
     return changed;
 }
 
@@ -160,7 +189,7 @@ bool give_back(Acting& acting, std::int64_t cost) {
     for (;;) {
         switch (acting.step) {
             case begun:
-                if (!find_limits(acting) || !choose(acting)) {
+                if (!begin(acting)) {
                     return true;
                 }
                 ask_primaries(acting);
@@ -168,7 +197,7 @@ bool give_back(Acting& acting, std::int64_t cost) {
                 break;
             case reading:
             case reading_anew:
-                if (!take_answers(acting)) {
+                if (!take_answers(acting) || (acting.step == reading && !choose(acting))) {
                     return true;
                 }
                 for_each_left(acting, [&](AskedWindow& window) { give_back(acting, window, cost); });
@@ -184,7 +213,8 @@ bool give_back(Acting& acting, std::int64_t cost) {
                     return true;
                 }
                 if (acting.step == giving_anew) {
-                    acting.fail(ActError::conflict, "The window has changed twice meanwhile: try again.");
+                    fail_undone(acting, ActError::conflict,
+                                "The window has changed twice meanwhile: try again.");
                     return true;
                 }
                 ask_primaries(acting);

@@ -22,8 +22,9 @@ struct AskedWindow {
     Window window;  ///< as the primary, or this machine's memory, says
     Read read;
     AwaitedRefund refund;
-    bool meant = false;  ///< the act is about it
-    bool done = false;   ///< the act has been done to it
+    bool meant = false;    ///< the act is about it
+    bool done = false;     ///< the act has been done to it
+    bool changed = false;  ///< by the act, or it may have been
 
     Shard& shard() const noexcept { return place.store->at(place.route); }
 };

@@ -89,6 +89,17 @@ SeenWindow seen(const AskedWindow& asked, Zone& zone) {
     return window;
 }
 
+bool has_something(const SeenWindow& window) noexcept {
+    return window.open || window.in_flight != 0 || window.tokens != 0 || window.waiting != 0;
+}
+
+bool has_changed_one(const Acting& acting) noexcept {
+    return std::any_of(acting.limits.begin(), acting.limits.end(), [](const auto& limit) {
+        return std::any_of(limit->windows.begin(), limit->windows.end(),
+                           [](const auto& window) { return window->changed; });
+    });
+}
+
 /// The override of the key, or else of the limit.
 std::optional<SeenOverride> override_of(const MainConf& main, const KeyOfLimit& limit) {
     std::optional<SeenOverride> seen;
@@ -162,15 +173,28 @@ bool take_answers(Acting& acting) {
                 continue;
             }
             if (window->read.failure() != nullptr) {
-                acting.fail(ActError::store_unavailable,
+                fail_undone(acting, ActError::store_unavailable,
                             "The store \"" + std::string(limit->tally.store_name) +
-                                "\" cannot be asked: " + window->read.failure() + ". Nothing was done.");
+                                "\" cannot be asked: " + window->read.failure() + ".");
                 return false;
             }
             window->window = window->read.window();
         }
     }
     return true;
+}
+
+void fail_undone(Acting& acting, ActError error, const std::string& why) {
+    if (has_changed_one(acting)) {
+        acting.fail(ActError::in_doubt,
+                    why + " It was done, or may have been, to some of the windows: look the key up.");
+    } else {
+        acting.fail(error, why + " Nothing was done.");
+    }
+}
+
+bool is_there(const Acting& acting, const AskedWindow& window) {
+    return has_something(seen(window, *acting.main().zone));
 }
 
 void show_limits(Acting& acting) {
@@ -189,7 +213,7 @@ void show_limits(Acting& acting) {
         shown.override = override_of(acting.main(), *limit);
         for (const auto& asked : limit->windows) {
             const SeenWindow window = seen(*asked, *acting.main().zone);
-            if (window.open || window.in_flight != 0 || window.tokens != 0 || window.waiting != 0) {
+            if (has_something(window)) {
                 shown.windows.push_back(window);
             }
         }
