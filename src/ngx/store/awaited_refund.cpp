@@ -90,8 +90,9 @@ void AwaitedRefund::start(Shard& shard, std::string_view key, const GivingBack& 
         return;
     }
     try {
+        std::string copy(key);
         AwaitedRefundCommand& command = FreeList<AwaitedRefundCommand>::common().take();
-        command.key.assign(key);
+        command.key.swap(copy);
         command.what = what;
         command.charges = &shard.charges();
         command.sent = false;
