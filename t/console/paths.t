@@ -8,12 +8,12 @@ my $nginx = RateLimit::Nginx->start(server => 'rate_limit_key k; rate_limit 1r/h
     location = /exact { rate_limit_console view; }
     location / { rate_limit off; }
     location = /x { }');
-my %type = (json => 'application/json', metrics => 'text/plain; version=0.0.4; charset=utf-8');
+my %type = ('' => 'text/html; charset=utf-8', json => 'application/json', metrics => 'text/plain; version=0.0.4; charset=utf-8');
 for my $round (1 .. 3) {
     for my $page (sort keys %type) {
         for my $accept ('*/*', 'application/openmetrics-text', 'text/html') {
             my $response = $nginx->get("/limits/$page", Accept => $accept);
-            is $response->status, 200, "$page";
+            is $response->status, 200, "/limits/$page";
             is $response->header('Content-Type'),           $type{$page},  '... its type';
             is $response->header('Cache-Control'),          'no-store',    '... not to be kept';
             is $response->header('X-Content-Type-Options'), 'nosniff',     '... nor guessed';

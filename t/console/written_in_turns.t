@@ -33,7 +33,7 @@ is_deeply [map { $_->{name} } @{$told->{limits}}], [map { "limit_$_" } 1 .. $lim
 is_deeply [map { $_->{decisions}{passed} } @{$told->{limits}}[0, 1, -1]], [1, 0, 1], '... with their counts';
 ok ref $told->{stores} && ref $told->{zone} && ref $told->{top}, 'and so is the rest';
 
-for my $page (qw(json metrics)) {
+for my $page ('', 'json', 'metrics') {
     my $leaving = $nginx->begin("/limits/$page");
     $leaving->abort;
 }
