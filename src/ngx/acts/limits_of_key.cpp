@@ -55,10 +55,10 @@ bool locate_windows(Acting& acting, KeyOfLimit& of) {
         return false;
     }
     of.id = client_id(zone, of.tally.store_name, of.tally.name, key.text());
-    return std::all_of(of.windows.begin(), of.windows.end(), [&](const auto& window) {
-        const WindowIdentity identity{of.tally.name, window->rate.period, window->kind, acting.key()};
-        return locate(r.pool, zone, store, identity, window->place) == nullptr;
-    });
+    return of.id != 0 && std::all_of(of.windows.begin(), of.windows.end(), [&](const auto& window) {
+               const WindowIdentity identity{of.tally.name, window->rate.period, window->kind, acting.key()};
+               return locate(r.pool, zone, store, identity, window->place) == nullptr;
+           });
 }
 
 bool is_meant(const Acting& acting, const Tally& tally) noexcept {

@@ -105,18 +105,6 @@ bool read_fields(Acting& acting, OverrideKind kind, Override& what) {
     return true;
 }
 
-/// Finds the one limit. False: the act has failed.
-bool find_limit(Acting& acting) {
-    if (!find_limits(acting)) {
-        return false;
-    }
-    if (acting.limits.size() > 1) {
-        acting.fail(ActError::ambiguous, "The limit is in several stores: name one by \"store\".");
-        return false;
-    }
-    return true;
-}
-
 /// Sets it on this machine. False: the act has failed.
 bool set_here(Acting& acting, const Override& what) {
     const std::optional<Override> before = find_override(acting);
@@ -233,7 +221,7 @@ void show(Acting& acting) {
 bool go_on(Acting& acting, OverrideKind kind) {
     if (acting.step == begun) {
         Override what;
-        if (!find_limit(acting) || (kind != OverrideKind::none && !read_fields(acting, kind, what)) ||
+        if (!find_limits(acting) || (kind != OverrideKind::none && !read_fields(acting, kind, what)) ||
             !change(acting, kind != OverrideKind::none ? std::optional(what) : std::nullopt)) {
             return !acting.waiting();
         }
