@@ -22,10 +22,12 @@ constexpr std::string_view version =
 #include "version.inc"
     ;
 
-void write_requests(JsonText& json, Tallies& tallies) {
+/// Null: no limit stands anywhere.
+void write_requests(JsonText& json, Tallies* tallies) {
     json.name("requests").begin_object();
     for (const Outcome outcome : request_outcomes) {
-        json.name(lower_case(to_string(outcome))).count(tallies.requests().count(outcome));
+        json.name(lower_case(to_string(outcome)))
+            .count(tallies != nullptr ? tallies->requests().count(outcome) : 0);
     }
     json.end_object();
 }
@@ -72,10 +74,25 @@ void write_head(JsonText& json, const MainConf& main) {
     json.name("host").text(view(host));
     json.name("time").time(now_millis());
     json.name("workers").number(core->worker_processes);
+    json.name("since");
     if (main.zone != nullptr) {
-        json.name("since").time(main.zone->counters().since());
-        write_requests(json, *main.tallies);
+        json.time(main.zone->counters().since());
+    } else {
+        json.null();
     }
+    write_requests(json, main.tallies);
+}
+
+/// The members after those of every configuration, where no limit stands anywhere: nothing is counted.
+void write_nothing(JsonText& json) {
+    json.name("limits").begin_array().end_array();
+    json.name("stores").begin_array().end_array();
+    json.name("zone").null();
+    json.name("top").begin_object();
+    json.name("since").null();
+    json.name("total").count(0).name("others").count(0);
+    json.name("keys").begin_array().end_array().end_object();
+    json.name("overrides").begin_array().end_array();
 }
 
 void write_store(JsonText& json, const StoreConf& store) {
@@ -116,7 +133,11 @@ public:
         switch (part_) {
             case Part::head:
                 write_head(json_.begin_object(), main_);
-                return main_.zone != nullptr ? begin_array("limits", Part::limits) : end();
+                if (main_.zone == nullptr) {
+                    write_nothing(json_);
+                    return end();
+                }
+                return begin_array("limits", Part::limits);
             case Part::limits:
                 if (next_ == rates_.size()) {
                     json_.end_array();

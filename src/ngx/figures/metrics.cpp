@@ -28,16 +28,21 @@ constexpr std::string_view version =
 void write_build(MetricsText& text, const MainConf& main) {
     text.family("build_info", Type::gauge, "Always 1; its labels say which versions run.");
     text.sample({{"version", version}, {"nginx", NGINX_VERSION}}, std::uint64_t{1});
+    if (main.zone == nullptr) {
+        return;
+    }
     text.family("zone_created_timestamp_seconds", Type::gauge,
                 "When the shared memory was made: all counters began at 0 then.");
     text.sample({}, static_cast<double>(main.zone->counters().since()) / 1000);
 }
 
-void write_requests(MetricsText& text, Tallies& tallies) {
+/// Null: no limit stands anywhere.
+void write_requests(MetricsText& text, Tallies* tallies) {
     text.family("requests_total", Type::counter,
                 "Requests that have ended, by what their limits together decided.");
     for (const Outcome outcome : request_outcomes) {
-        text.sample({{"outcome", lower_case(to_string(outcome))}}, tallies.requests().count(outcome));
+        text.sample({{"outcome", lower_case(to_string(outcome))}},
+                    tallies != nullptr ? tallies->requests().count(outcome) : 0);
     }
 }
 
@@ -110,30 +115,27 @@ void write_limits(MetricsText& text, const MainConf& main) {
 
 /// The other families: a piece for each of these.
 constexpr void (*others[])(MetricsText& text, const MainConf& main) = {
-    write_build,
-    [](MetricsText& text, const MainConf& main) { write_requests(text, *main.tallies); },
-    write_limits,
-    write_shard_metrics,
-    write_node_metrics,
-    [](MetricsText& /*text*/, const MainConf& main) { look_at_windows(*main.zone); },
-    write_memory_metrics,
-    write_override_metrics,
+    write_build,          [](MetricsText& text, const MainConf& main) { write_requests(text, main.tallies); },
+    write_limits,         write_shard_metrics,
+    write_node_metrics,   [](MetricsText& /*text*/, const MainConf& main) { look_at_windows(*main.zone); },
+    write_memory_metrics, write_override_metrics,
 };
+
+/// The first of them: the rest tell of limits, of their stores and of the memory.
+constexpr std::size_t others_without_limits = 2;
 
 class Metrics final : public Document {
 public:
     explicit Metrics(const MainConf& main) noexcept : main_(main) {}
 
     bool write_more() override {
-        if (main_.zone == nullptr) {
-            return false;  // no limit stands anywhere
-        }
         if (next_ < std::size(others)) {
             others[next_++](text_, main_);
         } else {
             write_of_limits();
         }
-        return next_ < std::size(others) + std::size(of_limits);
+        return main_.zone != nullptr ? next_ < std::size(others) + std::size(of_limits)
+                                     : next_ < others_without_limits;
     }
 
     std::string take() override { return text_.take(); }
