@@ -26,6 +26,12 @@ TEST(JsonText, WritesObjectsAndArrays) {
               R"({"a":-1,"b":[18446744073709551615,true,null],"c":{},"d":[{"t":1795406438.009},"x"]})");
 }
 
+TEST(JsonText, WritesWordsOfItsOwnAsTheyAre) {
+    JsonText json;
+    json.begin_array().words("a \"%\" %41%").words("").words(u8"\u00e9\n").text("%").end_array();
+    EXPECT_EQ(json.take(), "[\"a \\\"%\\\" %41%\",\"\",\"\u00e9%0A\",\"%25\"]");
+}
+
 TEST(JsonText, WritesTextsThatCanBeReadAgain) {
     JsonText json;
     json.text(std::string("\"\\<\n\0\xff%é", 9));

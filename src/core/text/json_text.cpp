@@ -76,14 +76,34 @@ JsonText& JsonText::text(std::string_view text) {
         text_ += '"';
         return *this;
     }
+    append_readable(text);
+    text_ += '"';
+    return *this;
+}
+
+JsonText& JsonText::words(std::string_view words) {
+    begin_value();
+    text_ += '"';
+    for (;;) {
+        const std::size_t percent = words.find('%');
+        append_readable(words.substr(0, percent));
+        if (percent == std::string_view::npos) {
+            break;
+        }
+        text_ += '%';
+        words.remove_prefix(percent + 1);
+    }
+    text_ += '"';
+    return *this;
+}
+
+void JsonText::append_readable(std::string_view text) {
     for (const char c : readable(text)) {
         if (c == '"' || c == '\\') {
             text_ += '\\';
         }
         text_ += c;
     }
-    text_ += '"';
-    return *this;
 }
 
 JsonText& JsonText::number(std::int64_t number) {

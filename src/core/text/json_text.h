@@ -22,6 +22,8 @@ public:
     JsonText& name(std::string_view name);
 
     JsonText& text(std::string_view text);
+    /// Words of this program: a percent sign stands for itself.
+    JsonText& words(std::string_view words);
     JsonText& number(std::int64_t number);
     JsonText& count(std::uint64_t number);
     /// A finite one, with as many digits as it takes to read the same again.
@@ -37,6 +39,7 @@ public:
 private:
     void begin_value();
     JsonText& add(std::string_view value);
+    void append_readable(std::string_view text);
     JsonText& open(char bracket);
     JsonText& close(char bracket);
 

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "core/text/json_text.h"
-#include "ngx/base/ngx.h"
+#include "ngx/figures/id_text.h"
 
 namespace rate_limit {
 
@@ -37,9 +37,7 @@ void write_id(JsonText& json, const std::optional<std::uint64_t>& id) {
         json.null();
         return;
     }
-    u_char text[2 * sizeof(*id)];
-    const u_char* const end = ngx_sprintf(text, "%016xL", *id);
-    json.text({reinterpret_cast<const char*>(text), static_cast<std::size_t>(end - text)});
+    json.text(IdText(*id).view());
 }
 
 void write_override(JsonText& json, const std::optional<SeenOverride>& override) {
@@ -119,7 +117,7 @@ std::string write_act_json(const ActResult& result) {
     if (result.error != ActError::none) {
         json.begin_object();
         json.name("error").text(code_of(result.error));
-        json.name("description").text(result.description);
+        json.name("description").words(result.description);
         json.end_object();
     } else if (result.named) {
         write_limit(json, result.limits.front());

@@ -4,15 +4,11 @@
 
 #include "ngx/acts/acts.h"
 #include "ngx/acts/key_of_limit.h"
+#include "ngx/base/response.h"
 
 namespace rate_limit {
 
 namespace {
-
-/// The socket of a request that waits may become writable at any time. There is nothing to do then.
-void ignore_write(ngx_http_request_t* r) noexcept {
-    (void)ngx_handle_write_event(r->connection->write, 0);  // if it fails, so will the response
-}
 
 std::string_view text_of(const std::string* field) noexcept {
     return field != nullptr ? std::string_view(*field) : std::string_view();

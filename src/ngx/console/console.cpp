@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "ngx/base/response.h"
 #include "ngx/console/access.h"
 #include "ngx/console/answer.h"
 #include "ngx/console/key_page.h"
+#include "ngx/console/refusal.h"
 #include "ngx/console/telling.h"
 #include "ngx/figures/pages.h"
 #include "ngx/page/page.h"
@@ -40,8 +40,6 @@ constexpr Page pages[] = {
      [](ngx_http_request_t* r) { return tell_metrics(*main_conf(r)); }},
 };
 
-constexpr std::string_view plain = "text/plain; charset=utf-8";
-
 /// What follows the location's name in the path.
 std::string_view path_below(ngx_http_request_t* r) noexcept {
     return view(r->uri).substr(std::min(r->uri.len, location_name(r).size()));
@@ -51,10 +49,8 @@ bool is_read(const ngx_http_request_t* r) noexcept {
     return (r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) != 0;
 }
 
-ngx_int_t refuse_method(ngx_http_request_t* r) noexcept {
-    return add_field(r, "Allow", "GET, HEAD") == NGX_OK
-               ? send_page(r, NGX_HTTP_NOT_ALLOWED, plain, "It is read, by GET or HEAD.\n")
-               : NGX_HTTP_INTERNAL_SERVER_ERROR;
+ngx_int_t refuse_method(ngx_http_request_t* r) {
+    return send_error(r, ActError::method_not_allowed, "It is read, by GET or HEAD.", "GET, HEAD");
 }
 
 /// An act is not begun anew when nginx calls the handler again.
@@ -76,7 +72,7 @@ ngx_int_t answer(ngx_http_request_t* r) {
         return discarded;
     }
     if (forbidden != nullptr) {
-        return send_page(r, NGX_HTTP_FORBIDDEN, plain, std::string(forbidden) + "\n");
+        return send_error(r, ActError::forbidden, forbidden);
     }
     for (const Page& page : pages) {
         if (page.path != path_below(r)) {
@@ -91,7 +87,7 @@ ngx_int_t answer(ngx_http_request_t* r) {
         }
     }
     return is_read(r) || path_below(r) != "key"
-               ? send_page(r, NGX_HTTP_NOT_FOUND, plain, "There is no such page here.\n")
+               ? send_error(r, ActError::path_not_found, "There is no such page here.")
                : refuse_method(r);
 }
 

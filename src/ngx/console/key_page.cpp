@@ -11,6 +11,7 @@
 #include "ngx/console/answer.h"
 #include "ngx/console/cross_origin.h"
 #include "ngx/console/posted_body.h"
+#include "ngx/console/refusal.h"
 #include "ngx/page/key_html.h"
 #include "ngx/page/page_view.h"
 
@@ -18,25 +19,13 @@ namespace rate_limit {
 
 namespace {
 
-/// HTML is for those who ask for it: browsers do.
-bool wants_html(const ngx_http_request_t& r) noexcept {
-    const std::string_view accept = find_field(r, "accept").value;
-    constexpr std::string_view type = "text/html";
-    for (std::size_t at = 0; at + type.size() <= accept.size(); ++at) {
-        if (equal_in_any_case(accept.substr(at, type.size()), type)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 PageView view_of(ngx_http_request_t* r) {
     PageView view = PageView::of(location_name(r), {}).value_or(PageView());
     view.shows_keys = location_conf(r)->console.plain_keys;
     return view;
 }
 
-/// The one place that decides how an act's result is shown.
+/// Shows an act's result, or why there is none, with the form.
 ngx_int_t send_result(ngx_http_request_t* r, const Form& form, const ActResult& result) {
     const ngx_uint_t status = status_of(result.error);
     if (result.error == ActError::method_not_allowed && add_field(r, "Allow", "GET, HEAD, POST") != NGX_OK) {

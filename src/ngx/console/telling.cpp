@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "ngx/base/response.h"
 #include "ngx/base/timer.h"
 #include "ngx/console/answer.h"
 
@@ -76,11 +77,6 @@ private:
     const std::unique_ptr<Document> document_;
     Timer next_turn_{this, on_next_turn, Timer::Worker::stays};
 };
-
-/// The socket may become writable at any time. There is nothing to do then.
-void ignore_write(ngx_http_request_t* r) noexcept {
-    (void)ngx_handle_write_event(r->connection->write, 0);  // if it fails, so will the response
-}
 
 }  // namespace
 
