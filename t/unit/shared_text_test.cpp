@@ -108,6 +108,24 @@ TEST(SharedState, KeepsTheLastGoodText) {
     EXPECT_TRUE(state.tell(0));
 }
 
+TEST(SharedState, TheNextConfigurationInheritsTheLastGoodText) {
+    TableMemory memory(sizeof(SharedState));
+    TableMemory next_memory(sizeof(SharedState));
+    auto& state = *static_cast<SharedState*>(memory.at());
+    auto& next = *static_cast<SharedState*>(next_memory.at());
+    const LockUser user = this_process();
+    next.inherit(state, user);
+    EXPECT_FALSE(next.has_last_good());
+    state.take(7, "seven", table_now, user);
+    EXPECT_TRUE(state.tell(3));
+    next.inherit(state, user);
+    EXPECT_TRUE(next.has_last_good());
+    EXPECT_EQ(next.last_good(user), "seven");
+    EXPECT_EQ(next.version(), 0) << "what is there is read again";
+    EXPECT_FALSE(next.tell(3)) << "the log has said it";
+    EXPECT_EQ(state.last_good(user), "seven");
+}
+
 TEST(SharedState, OneProcessHasTheTurn) {
     TableMemory memory(sizeof(SharedState));
     auto& state = *static_cast<SharedState*>(memory.at());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -47,6 +48,13 @@ public:
     /// The last good one; empty: there is none. Throws std::bad_alloc.
     std::string last_good(const LockUser& user);
 
+    /// Whether there is one.
+    bool has_last_good() const noexcept { return size_.load(std::memory_order_relaxed) != 0; }
+
+    /// Takes over the last good text, and what the log has said, from the configuration of before. The
+    /// version is not: what is there is to be read again. To be called before others use this one.
+    void inherit(SharedState& before, const LockUser& user) noexcept;
+
     /// Notes what the log says of them. False: that is what it has said last.
     bool tell(std::uint32_t what) noexcept { return told_.exchange(what, std::memory_order_relaxed) != what; }
 
@@ -57,7 +65,7 @@ private:
     std::atomic<std::int64_t> refused_;
     std::atomic<Millis> taken_;
     OwnedLock lock_;  // of what follows
-    std::size_t size_;
+    std::atomic<std::size_t> size_;
     std::array<char, most_shared_text> text_;
 };
 
@@ -78,6 +86,15 @@ inline std::string SharedState::last_good(const LockUser& user) {
     HeldLock held;
     held.acquire(lock_, user);
     return {text_.data(), size_};
+}
+
+inline void SharedState::inherit(SharedState& before, const LockUser& user) noexcept {
+    HeldLock held;
+    held.acquire(before.lock_, user);
+    const std::size_t size = before.size_;
+    std::copy_n(before.text_.begin(), size, text_.begin());
+    size_ = size;
+    told_.store(before.told_.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 }  // namespace rate_limit

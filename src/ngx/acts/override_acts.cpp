@@ -76,6 +76,23 @@ void log_change(const Acting& acting, const std::optional<Override>& before,
             "override: " + describe(after, now) + ", before: " + describe(before, now));
 }
 
+/// Logs what was to be done, where nobody knows whether it was.
+void log_doubt(const Acting& acting) {
+    const SharedChange& shared = *acting.shared;
+    const Millis now = now_millis();
+    std::optional<Override> wanted;
+    if (!shared.clears()) {
+        wanted.emplace();
+        wanted->kind = shared.wanted().kind;
+        wanted->percent = shared.wanted().percent;
+        wanted->until = shared.wanted().until;
+    }
+    const KeyOfLimit& limit = *acting.limits.front();
+    log_act(acting, limit.tally.name, limit.tally.store_name, subject_of(acting).key,
+            "override: " + describe(wanted, now) +
+                ", in doubt whether it was done, before: " + describe(acting.before, now));
+}
+
 /// What the fields say, of the limit that they name. False: the act has failed.
 bool read_fields(Acting& acting, OverrideKind kind, Override& what) {
     ngx_int_t seconds = 0;
@@ -165,13 +182,16 @@ bool take_shared(Acting& acting) {
         case SharedChange::Trouble::none:
             break;
         case SharedChange::Trouble::full:
-            acting.fail(ActError::full,
-                        "There are as many overrides in this store as there can be: end one by \"clear\".");
+            acting.fail(
+                ActError::full,
+                "There are as many overrides, in this store or on this machine, as there can be: end one by "
+                "\"clear\".");
             return false;
         case SharedChange::Trouble::conflict:
             acting.fail(ActError::conflict, "The overrides of this store change all the time: try again.");
             return false;
         case SharedChange::Trouble::in_doubt:
+            log_doubt(acting);
             acting.fail(ActError::in_doubt, "The primary was told, and did not say that it was done: " + why +
                                                 ". It is not told again: look it up.");
             return false;

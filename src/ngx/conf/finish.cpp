@@ -23,6 +23,33 @@ bool has_host_names(const StoreConf& store) noexcept {
            });
 }
 
+/// What the running configuration knows of the overrides that machines share by the store of this name; null:
+/// it has none, or another copy of the module runs.
+SharedState* running_state(std::string_view store) noexcept {
+    const auto* const* module = const_cast<const ngx_module_t* const*>(ngx_cycle->modules);
+    while (module != nullptr && *module != nullptr && *module != &ngx_http_rate_limit_module) {
+        ++module;
+    }
+    const MainConf* running = module != nullptr && *module != nullptr ? main_conf(ngx_cycle) : nullptr;
+    if (running == nullptr) {
+        return nullptr;
+    }
+    for (const StoreConf* each : Elements<StoreConf*>(running->stores)) {
+        if (each->name == store) {
+            return each->shared_overrides;
+        }
+    }
+    return nullptr;
+}
+
+/// The last good ones hold over a reload, whatever has become of those in Redis.
+void inherit_state(const StoreConf& store) noexcept {
+    SharedState* before = store.shared_overrides != nullptr ? running_state(store.name) : nullptr;
+    if (before != nullptr) {
+        store.shared_overrides->inherit(*before, {process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive});
+    }
+}
+
 void unmap(void* data) noexcept {
     ngx_shm_free(static_cast<ngx_shm_t*>(data));
 }
@@ -53,6 +80,7 @@ ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
     auto* flag = reinterpret_cast<ngx_atomic_t*>(state + states);
     for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
         store->shared_overrides = store->shares_overrides ? state++ : nullptr;
+        inherit_state(*store);
         for (ShardConf& shard : store->shards) {
             shard.eviction_warned = flag++;
             shard.replicas_warned = flag++;

@@ -1,6 +1,7 @@
 #include "ngx/overrides/shared_change.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/overrides/override_table.h"
@@ -16,6 +17,11 @@ namespace {
 constexpr unsigned most_tries = 8;
 
 constexpr const char* no_memory = "no memory";
+
+/// What other machines know would end with it.
+constexpr const char* not_usable =
+    "what Redis has of them cannot be used, and this machine has seen none before: set it on another "
+    "machine, or delete the key that error.log names";
 
 }  // namespace
 
@@ -87,7 +93,14 @@ void SharedChange::take_read(const Reply& reply) {
     }
     const bool usable = shared.version != 0 && shared.error == SharedTextError::none;
     const Millis now = now_millis();
-    all_ = usable ? std::move(shared.all) : last_good(*store_);
+    if (usable) {
+        all_ = std::move(shared.all);
+    } else if (std::optional<std::vector<SharedOverride>> known = last_good(*store_)) {
+        all_ = std::move(*known);
+    } else if (!shared.absent) {
+        finish(Trouble::unavailable, not_usable);
+        return;
+    }
     all_.erase(std::remove_if(
                    all_.begin(), all_.end(),
                    [&](const SharedOverride& what) { return what.until <= now || what.same_subject(what_); }),
@@ -97,7 +110,8 @@ void SharedChange::take_read(const Reply& reply) {
     }
     version_ = std::max({now, shared.version + 1, store_->shared_overrides->version() + 1});
     const std::string text = write_shared_text(all_);
-    if (all_.size() > OverrideTable::most || text.size() > most_shared_text) {
+    if (all_.size() > OverrideTable::most || text.size() > most_shared_text ||
+        (!clears_ && !has_room(*store_, all_, what_))) {
         finish(Trouble::full, "there are too many");
         return;
     }

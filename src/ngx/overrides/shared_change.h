@@ -34,6 +34,10 @@ public:
     [[nodiscard]] bool start(const StoreConf& store, SharedOverride what, bool clears,
                              Answer::Owner& owner) noexcept;
 
+    /// What start() was given.
+    const SharedOverride& wanted() const noexcept { return what_; }
+    bool clears() const noexcept { return clears_; }
+
     void cancel() noexcept override;
 
     /// Why failure() is not null.
@@ -45,7 +49,6 @@ private:
     bool ask() noexcept;
     void submit(OverridesCommand& command) noexcept;
     void take_read(const Reply& reply);
-    void replace(const std::string& before, std::int64_t version);
     void take_written(const Reply& reply);
     void finish(Trouble trouble, const char* failure) noexcept;
 

@@ -1,6 +1,7 @@
 #include "ngx/overrides/shared_overrides.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "core/digits.h"
@@ -73,6 +74,7 @@ bool read_overrides(const Reply& reply, SharedOverrides& shared) {
     const TreeReply::Value text = *++reply.tree->root().begin();
     shared.raw_version = version.text();
     shared.text = text.text();
+    shared.absent = version.is_nil() && text.is_nil();
     if (!parse_digits(shared.raw_version, shared.version) || shared.version == 0) {
         shared.version = 0;
         shared.error = SharedTextError::garbage;
@@ -102,9 +104,11 @@ void take_up(const StoreConf& store, const SharedOverrides& shared) {
     }
 }
 
-std::vector<SharedOverride> last_good(const StoreConf& store) {
+std::optional<std::vector<SharedOverride>> last_good(const StoreConf& store) {
     std::vector<SharedOverride> all;
-    (void)read_shared_text(store.shared_overrides->last_good(this_user()), all);
+    if (read_shared_text(store.shared_overrides->last_good(this_user()), all) != SharedTextError::none) {
+        return std::nullopt;
+    }
     const Millis now = now_millis();
     all.erase(std::remove_if(all.begin(), all.end(),
                              [now](const SharedOverride& what) { return what.until <= now; }),
@@ -112,14 +116,35 @@ std::vector<SharedOverride> last_good(const StoreConf& store) {
     return all;
 }
 
-void tell_unusable(const StoreConf& store, const char* reason) noexcept {
+bool has_room(const StoreConf& store, const std::vector<SharedOverride>& all, const SharedOverride& what) {
+    std::unordered_set<OverrideSubject, HashOfSubject> subjects;
+    for (const SharedOverride& each : all) {
+        subjects.insert(of_machine(store, each).subject);
+    }
+    const OverrideSubject wanted = of_machine(store, what).subject;
+    const OverrideTable& table = store.zone->overrides();
+    const std::uint64_t digest = xxh64(store.name, 0);
+    for (const Override& there : table.read(now_millis())) {
+        if (there.subject == wanted) {
+            return true;
+        }
+        if (there.scope != OverrideScope::shared || there.store != digest) {
+            subjects.insert(there.subject);
+        }
+    }
+    return subjects.size() <= table.capacity();
+}
+
+void tell_unusable(const StoreConf& store, const char* reason, Remedy remedy) noexcept {
     const auto word = static_cast<std::uint32_t>(xxh64(reason, 0)) | 2U;
     if (store.shared_overrides->tell(word)) {
         ngx_log_error(
             NGX_LOG_ERR, ngx_cycle->log, 0,
             "rate limit: the overrides at \"%s!overrides\" of \"rate_limit_redis %s\" are %s: those "
-            "that were known hold until they end; the next one that is set replaces what is there",
-            store.prefix.c_str(), store.name.c_str(), reason);
+            "that were known hold until they end; %s",
+            store.prefix.c_str(), store.name.c_str(), reason,
+            remedy == Remedy::change ? "the next one that is set replaces what is there"
+                                     : "none can be set until you delete that key in Redis");
     }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ struct Reply;
 struct SharedOverrides {
     std::string raw_version;   ///< as it is there; empty: there is none
     std::int64_t version = 0;  ///< the same as a number; 0: it is none
+    bool absent = false;       ///< there is neither version nor text
     SharedTextError error = SharedTextError::none;
     std::vector<SharedOverride> all;
     std::string text;
@@ -38,10 +40,21 @@ bool read_overrides(const Reply& reply, SharedOverrides& shared);
 /// known. Throws std::bad_alloc.
 void take_up(const StoreConf& store, const SharedOverrides& shared);
 
-/// The last good ones, as far as they have not ended. Throws std::bad_alloc.
-std::vector<SharedOverride> last_good(const StoreConf& store);
+/// The last good ones, as far as they have not ended, perhaps none; nothing where this machine has never seen
+/// any. Throws std::bad_alloc.
+std::optional<std::vector<SharedOverride>> last_good(const StoreConf& store);
+
+/// Whether this machine has room for `what`, which is one of `all`, once it takes them up. Throws
+/// std::bad_alloc.
+bool has_room(const StoreConf& store, const std::vector<SharedOverride>& all, const SharedOverride& what);
+
+/// What brings overrides into Redis again.
+enum class Remedy : unsigned char {
+    change,    ///< the next override that is set
+    deletion,  ///< the key is to be deleted: until then none can be set
+};
 
 /// Logs, once, that what Redis has cannot be taken up: `reason`. What was known holds.
-void tell_unusable(const StoreConf& store, const char* reason) noexcept;
+void tell_unusable(const StoreConf& store, const char* reason, Remedy remedy) noexcept;
 
 }  // namespace rate_limit

@@ -79,12 +79,17 @@ void Look::on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Re
     delete this;
 }
 
+/// What replaces a text that cannot be read: who knows no other would end those of all machines.
+Remedy remedy_for_text(const StoreConf& store) noexcept {
+    return store.shared_overrides->has_last_good() ? Remedy::change : Remedy::deletion;
+}
+
 /// True if the text is to be read.
 bool Look::take_version(const Reply& reply) noexcept {
     SharedState& state = *store_.shared_overrides;
     if (reply.is_error()) {
         if (fault_of(reply) == Fault::wrongtype) {
-            tell_unusable(store_, describe(SharedTextError::garbage));
+            tell_unusable(store_, "not a hash", Remedy::deletion);
         }
         return false;
     }
@@ -93,13 +98,13 @@ bool Look::take_version(const Reply& reply) noexcept {
         return false;
     }
     if (version.kind == ReplyValue::Kind::nil) {
-        if (state.version() != 0) {
-            tell_unusable(store_, "gone");
+        if (state.has_last_good()) {
+            tell_unusable(store_, "gone", Remedy::change);
         }
         return false;
     }
     if (version.kind != ReplyValue::Kind::integer || version.integer <= 0) {
-        tell_unusable(store_, describe(SharedTextError::garbage));
+        tell_unusable(store_, describe(SharedTextError::garbage), remedy_for_text(store_));
         return false;
     }
     return version.integer != state.version() && !state.is_refused(version.integer);
@@ -112,7 +117,7 @@ void Look::take_whole(const Reply& reply) {
     }
     if (shared.error != SharedTextError::none) {
         store_.shared_overrides->refuse(shared.version);
-        tell_unusable(store_, describe(shared.error));
+        tell_unusable(store_, describe(shared.error), remedy_for_text(store_));
         return;
     }
     take_up(store_, shared);
@@ -131,6 +136,10 @@ void Watch::on_timer(void* self) noexcept {
     }
     bool any = false;
     const MainConf* main = main_conf(ngx_cycle);
+    if (main == nullptr) {  // no http block any more
+        static_cast<Watch*>(self)->timer.set(long_pause);
+        return;
+    }
     for (const StoreConf* store : Elements<StoreConf*>(main->stores)) {
         if (store->shared_overrides == nullptr || !store->used || store->zone == nullptr) {
             continue;
