@@ -7,6 +7,7 @@ my $shards = RateLimit::Shards->start(1, replicas => 1);
 my $nginx  = RateLimit::Nginx->start(http => $shards->block('main') . 'rate_limit_key $http_x_key;', server => '
     location /limits/ { rate_limit_console manage; } location /plain/ { rate_limit_console manage keys=plain; } location /view/ { rate_limit_console view; }
     location /a { rate_limit 5r/h name=core store=main mode=charge_refund; } location /two { rate_limit 5r/2h name=core store=main mode=charge_refund; }
+    location /clock { rate_limit 5r/h name=core store=main mode=charge_refund window=clock; }
     location /local { rate_limit 5r/h name=core; } location /search { rate_limit 5r/h name=search; }');
 $nginx->get("/$_", 'X-Key' => 'mona') for qw(a a a local search);
 my sub encoded ($text) { return $text =~ s/([^A-Za-z0-9])/sprintf '%%%02X', ord $1/ger }
@@ -43,6 +44,12 @@ like post('/limits/key', key => 'mona', limit => 'core', store => 'main')->body,
 $nginx->get("/two", 'X-Key' => 'lisa');
 $nginx->get("/a",   'X-Key' => 'lisa');
 like post('/limits/key', key => 'lisa', limit => 'core', store => 'main')->body, qr{<select name="period"><option value="\d+">}, 'of several windows one is chosen';
+$nginx->get("/$_", 'X-Key' => 'anna') for qw(a clock two);
+my $twice = post('/limits/key', key => 'anna', limit => 'core', store => 'main')->body;
+is scalar(() = $twice =~ m{<th scope="row">\d+ s</th>}g), 3, 'windows of both kinds';
+is_deeply [$twice =~ m{<button name="do" value="reset">}g, ($twice =~ m{<select name="period">(.*?)</select>}s)[0] =~ /value="(\d+)"/g],
+    ['<button name="do" value="reset">', 3600, 7200], '... each period once';
+is_deeply forms(post('/limits/key', key => 'nobody', limit => 'core', store => 'main')), [qw(ban allow clear enforce off clear)], 'without a window nothing to give back';
 
 my $error = post('/limits/key', key => 'mona', limit => 'core', do => 'reset');
 is $error->status, 409, 'an error';

@@ -71,6 +71,8 @@ for my $width (360, 768, 1280, 2560) {
     $browser->view($width, 800)->open("$console?refresh=off");
     cmp_ok $browser->value('document.documentElement.scrollWidth'), '<=', $width, "$width px wide";
 }
+$browser->view(1200, 800)->open("$console?refresh=off");
+is_deeply $browser->value('[...document.querySelectorAll(".wide")].filter(e => e.scrollWidth > e.clientWidth).map(e => e.innerText)'), [], 'no table is cut on a desktop';
 $browser->view(1280, 900, 'light', 'print');
 is $browser->value('getComputedStyle(document.querySelector("nav")).display'), 'none', 'on paper it has no links';
 $browser->view(1280, 900);

@@ -1,6 +1,8 @@
 #include "ngx/page/act_forms.h"
 
 #include <array>
+#include <cstdint>
+#include <set>
 #include <string>
 
 #include "ngx/acts/acts.h"
@@ -50,17 +52,26 @@ void write_hidden(HtmlText& html, std::string_view name, std::string_view value)
     html.single("input", {{"type", "hidden"}, {"name", name}, {"value", value}});
 }
 
+/// It gives back what windows of one period have used.
+bool is_of_windows(const ActForm& act) noexcept {
+    return act.act == "reset" || act.act == "add";
+}
+
 /// A limit may have several periods: an act on a window names one of those that are seen.
 void write_periods(HtmlText& html, const SeenLimit& limit) {
-    if (limit.windows.size() == 1) {
-        write_hidden(html, "period", std::to_string(limit.windows.front().period));
+    std::set<std::int64_t> periods;
+    for (const SeenWindow& window : limit.windows) {
+        periods.insert(window.period);
     }
-    if (limit.windows.size() < 2) {
+    if (periods.size() == 1) {
+        write_hidden(html, "period", std::to_string(*periods.begin()));
+    }
+    if (periods.size() < 2) {
         return;
     }
     html.open("label").words("Period").open("select", {{"name", "period"}});
-    for (const SeenWindow& window : limit.windows) {
-        const std::string period = std::to_string(window.period);
+    for (const std::int64_t each : periods) {
+        const std::string period = std::to_string(each);
         html.element("option", period + " s", {{"value", period}});
     }
     html.close().close();
@@ -76,7 +87,7 @@ void write_form(HtmlText& html, const PageView& view, const SeenLimit& limit, st
         write_hidden(html, "key", key);
     }
     html.open("div", {{"class", "fields"}});
-    if (act.act == "reset" || act.act == "add") {
+    if (is_of_windows(act)) {
         write_periods(html, limit);
     }
     for (const Field& field : act.fields) {
@@ -95,7 +106,8 @@ void write_group(HtmlText& html, const PageView& view, const SeenLimit& limit, s
                  bool of_key) {
     bool begun = false;
     for (const ActForm& act : forms) {
-        if (act.of_key != of_key || find_act(act.act) == nullptr) {
+        const bool is_idle = is_of_windows(act) && limit.windows.empty();
+        if (act.of_key != of_key || is_idle || find_act(act.act) == nullptr) {
             continue;
         }
         if (!begun) {

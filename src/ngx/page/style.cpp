@@ -43,14 +43,15 @@ section{margin:0 0 1rem;padding:.9rem 1rem 1rem;background:var(--paper);border:1
 section>:last-child,form p:last-child{margin-bottom:0}
 .wide{overflow-x:auto;margin-bottom:.9rem}
 .tables{display:flex;flex-wrap:wrap;gap:0 2.5rem}
-.tables .wide{flex:1 1 24rem;min-width:0}
+.tables .wide{flex:1 1 auto;min-width:0;max-width:100%}
 table{border-collapse:collapse;min-width:100%;overflow-wrap:normal}
 caption{padding:0 0 .3rem;text-align:left;color:var(--soft)}
-th,td{padding:.28rem .9rem .28rem 0;white-space:nowrap;text-align:left;vertical-align:top;border-top:1px solid var(--line)}
+th,td{padding:.28rem .7rem .28rem 0;text-align:left;vertical-align:top;border-top:1px solid var(--line)}
 th:last-child,td:last-child{padding-right:0}
-thead th{white-space:normal;border-top:0;vertical-align:bottom;font-weight:500;color:var(--soft)}
+thead th{border-top:0;vertical-align:bottom;font-weight:500;color:var(--soft)}
 tbody th{font-weight:600}
-td.key,tbody th,td.kinds{white-space:normal;overflow-wrap:anywhere;min-width:7rem}
+td.key,tbody th,td.kinds{overflow-wrap:anywhere;min-width:5rem}
+tbody .n,time{white-space:nowrap}
 .n{text-align:right}
 .none{color:var(--soft)}
 .down{padding:0 .4em;border:1px solid;border-radius:.2rem;font-weight:650;color:var(--bad)}
