@@ -13,8 +13,8 @@
 #include "ngx/console/refusal.h"
 #include "ngx/console/telling.h"
 #include "ngx/figures/pages.h"
+#include "ngx/html/page_view.h"
 #include "ngx/page/page.h"
-#include "ngx/page/page_view.h"
 
 namespace rate_limit {
 

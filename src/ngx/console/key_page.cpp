@@ -12,8 +12,8 @@
 #include "ngx/console/cross_origin.h"
 #include "ngx/console/posted_body.h"
 #include "ngx/console/refusal.h"
+#include "ngx/html/page_view.h"
 #include "ngx/page/key_html.h"
-#include "ngx/page/page_view.h"
 
 namespace rate_limit {
 

@@ -4,7 +4,7 @@
 
 #include "ngx/base/response.h"
 #include "ngx/console/answer.h"
-#include "ngx/page/frame.h"
+#include "ngx/html/frame.h"
 
 namespace rate_limit {
 

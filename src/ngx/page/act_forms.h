@@ -4,7 +4,7 @@
 
 #include "core/text/html_text.h"
 #include "ngx/acts/act_result.h"
-#include "ngx/page/page_view.h"
+#include "ngx/html/page_view.h"
 
 namespace rate_limit {
 

@@ -9,7 +9,7 @@
 #include "core/text/figure_text.h"
 #include "core/text/utf8.h"
 #include "ngx/figures/minutes.h"
-#include "ngx/page/frame.h"
+#include "ngx/html/frame.h"
 
 namespace rate_limit {
 

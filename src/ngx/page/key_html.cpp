@@ -9,8 +9,8 @@
 #include "core/text/utf8.h"
 #include "ngx/conf/tallies.h"
 #include "ngx/figures/id_text.h"
+#include "ngx/html/frame.h"
 #include "ngx/page/act_forms.h"
-#include "ngx/page/frame.h"
 
 namespace rate_limit {
 

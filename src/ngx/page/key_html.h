@@ -5,7 +5,7 @@
 #include "core/text/form.h"
 #include "ngx/acts/act_result.h"
 #include "ngx/conf/conf.h"
-#include "ngx/page/page_view.h"
+#include "ngx/html/page_view.h"
 
 namespace rate_limit {
 

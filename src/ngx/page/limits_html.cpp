@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/text/figure_text.h"
-#include "ngx/page/frame.h"
+#include "ngx/html/frame.h"
 
 namespace rate_limit {
 

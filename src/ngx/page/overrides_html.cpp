@@ -5,7 +5,7 @@
 
 #include "core/text/figure_text.h"
 #include "ngx/figures/id_text.h"
-#include "ngx/page/frame.h"
+#include "ngx/html/frame.h"
 
 namespace rate_limit {
 

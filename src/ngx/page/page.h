@@ -7,7 +7,7 @@
 
 #include "ngx/conf/conf.h"
 #include "ngx/figures/document.h"
-#include "ngx/page/page_view.h"
+#include "ngx/html/page_view.h"
 
 namespace rate_limit {
 

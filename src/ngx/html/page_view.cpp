@@ -1,4 +1,4 @@
-#include "ngx/page/page_view.h"
+#include "ngx/html/page_view.h"
 
 namespace rate_limit {
 

@@ -1,4 +1,4 @@
-#include "ngx/page/style.h"
+#include "ngx/html/style.h"
 
 #include <array>
 #include <string>

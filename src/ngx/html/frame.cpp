@@ -1,10 +1,10 @@
-#include "ngx/page/frame.h"
+#include "ngx/html/frame.h"
 
 #include <string>
 
 #include "core/text/figure_text.h"
 #include "ngx/base/ngx.h"
-#include "ngx/page/style.h"
+#include "ngx/html/style.h"
 
 namespace rate_limit {
 
