@@ -27,7 +27,8 @@ TEST(Reading, IsKeptForASecond) {
     EXPECT_TRUE(says(record, now, window));
     EXPECT_TRUE(says(record, now + 999, window));
     EXPECT_FALSE(known_reading(record, now + 1000));
-    EXPECT_FALSE(known_reading(record, now - 1)) << "the clock went back";
+    EXPECT_TRUE(says(record, now - 100, window)) << "of a worker whose clock is behind";
+    EXPECT_FALSE(known_reading(record, now - 101)) << "the clock went back";
 }
 
 TEST(Reading, TellsWhateverWasFound) {
@@ -43,6 +44,7 @@ TEST(Reading, OneReadsAndOthersWait) {
     EXPECT_FALSE(known_reading(record, now)) << "not before the answer";
     EXPECT_FALSE(begin_reading(record, now, patience));
     EXPECT_FALSE(begin_reading(record, now + 99, patience));
+    EXPECT_FALSE(begin_reading(record, now - 1, patience)) << "by a worker whose clock is behind";
     WindowRecord given_up = record;
     EXPECT_TRUE(begin_reading(record, now + 100, patience)) << "the reader's worker has died";
     give_up_reading(given_up);
