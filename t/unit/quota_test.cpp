@@ -51,6 +51,7 @@ TEST(Quota, SaysWhatIsLeftAndWhetherToRetry) {
     };
     const Case cases[] = {
         {"never below zero", 9, Outcome::passed, false, 5, 14, 0, false},
+        {"a window that was reset meanwhile", -1, Outcome::passed, false, 2, 2, 8, false},
         {"an absurd count does not overflow", most - 1, Outcome::passed, false, 1'000'000'000, most, 0,
          false},
         {"a rejection has nothing left, though some is unused", 7, Outcome::rejected, false, 0, 7, 0, true},

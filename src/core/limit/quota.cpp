@@ -36,8 +36,10 @@ Quota quota_of(const Verdict& verdict, Millis now) noexcept {
     quota.period = verdict.rate.period;
     quota.retry = verdict.outcome == Outcome::rejected && !verdict.never_fits;
 
-    const std::int64_t room = std::numeric_limits<std::int64_t>::max() - verdict.window.used;
-    quota.used = verdict.window.used + std::min(verdict.due, room);
+    // Where the window was reset while the request was under way, it may have less than the request brought.
+    const std::int64_t used = std::max<std::int64_t>(0, verdict.window.used);
+    const std::int64_t room = std::numeric_limits<std::int64_t>::max() - used;
+    quota.used = used + std::min(verdict.due, room);
     quota.remaining = spent && !verdict.never_fits ? 0 : std::max<std::int64_t>(0, limit - quota.used);
     quota.reset = reset_seconds(verdict.window.reset);
     quota.until = seconds_until(verdict.window.reset, now);
