@@ -95,7 +95,7 @@ std::optional<Place> find_place(const MainConf& main, std::uint64_t digest) noex
 template <typename Fn>
 void for_each_slot_shard(Store& store, bool waits, Fn& fn) noexcept {
     if (waits) {
-        store.make_some();  // any of them may have to take up what waits
+        store.make_some();  // any of them may have to take up waiting charges
     }
     store.hand_over();
     store.for_each_shard([&](Shard& shard) { fn(&shard, waits); });
@@ -213,7 +213,7 @@ Looked look_after(Round& round, const MainConf& main, Zone& zone, const Noted& s
                                                                            : Looked::kept;
 }
 
-/// Counts what waits, and the tokens, for those who look at the console.
+/// Counts waiting charges and tokens, for the console.
 void count_seen(Zone& zone, const Seen& seen) noexcept {
     std::int64_t tokens = 0;
     if (!waits(seen.kind)) {

@@ -78,7 +78,7 @@ private:
         std::uint64_t slots;
         Millis since;
         std::atomic<std::uint64_t> generation;  // how many configurations have brought names
-        OwnedLock lock;                         // of the one who brings names
+        OwnedLock lock;                         // of the process that brings names
         std::atomic<std::uint32_t> turn;        // when take_turn() was last true
     };
 
@@ -97,7 +97,7 @@ private:
     /// Changes with the layout.
     static constexpr std::uint64_t version = 0x636f756e74657232;
 
-    /// The name of a place that is being given to another name, by who has the lock, or had it when he died.
+    /// The name of a place that is being given to another name, by the lock's owner, perhaps a dead one.
     static constexpr std::uint64_t changing = 1;
 
     static constexpr std::size_t none = ~std::size_t{0};

@@ -78,9 +78,10 @@ private:
     struct alignas(alignment) Header {
         std::atomic<std::uint64_t> layout;  // what lies behind it, once that is there
         std::uint64_t size;
-        std::uint64_t generation;            // how many configurations have brought names
-        std::atomic<std::uint64_t> marking;  // who puts down marks, as OwnedLock::word_of(); 0: nobody
-        std::atomic<std::uint32_t> minute;   // of the last marks
+        std::uint64_t generation;  // how many configurations have brought names
+        std::atomic<std::uint64_t>
+            marking;  // the process that puts down marks, as OwnedLock::word_of(); 0: nobody
+        std::atomic<std::uint32_t> minute;  // of the last marks
     };
 
     /// Changes with the layout.

@@ -107,7 +107,7 @@ public:
         return place < places_ && ids_[place].load(std::memory_order_acquire) == node.node;
     }
 
-    // These change nothing where the record is not the node's any more; the one who calls them has seen it
+    // These change nothing where the record is not the node's any more; the caller has seen it
     // just now.
 
     /// It is still in use.
@@ -177,7 +177,7 @@ private:
     struct alignas(alignment) Header {
         std::atomic<std::uint64_t> layout;  // what lies behind it, once that is there
         std::uint64_t size;
-        OwnedLock lock;                         // of who gives a place to a node
+        OwnedLock lock;                         // of the process that gives a place to a node
         std::atomic<std::uint64_t> generation;  // how many configurations have begun
     };
 
@@ -191,7 +191,7 @@ private:
         std::atomic<Millis> since;
         std::atomic<std::uint32_t> primary;  // 0: it is not
         std::atomic<std::uint32_t> length;   // of the address
-        std::array<Workers, 2> down;         // who says so, of the configurations with even and odd numbers
+        std::array<Workers, 2> down;  // workers that say so, of the configurations with even and odd numbers
         std::array<std::atomic<std::uint64_t>, most_names> names;
         std::array<std::atomic<std::uint64_t>, words_of_address> address;
     };

@@ -18,7 +18,8 @@ enum class DebtKind : std::uint8_t {
     fixed_tokens,  ///< the same, in batches of fixed size
 };
 
-/// True for what waits until the primary takes it; false for tokens, which are only noted.
+/// True for charges and refunds, which wait until the primary takes them; false for tokens, which are only
+/// noted.
 constexpr bool waits(DebtKind kind) noexcept {
     return kind == DebtKind::charges || kind == DebtKind::refunds;
 }
@@ -61,9 +62,9 @@ struct DebtRecord {
 };
 static_assert(sizeof(DebtRecord) == 320, "five cache lines");
 
-/// What waits never gives way: a worker that finds no room keeps its charge elsewhere. What outlives its
-/// window is taken out by the worker that walks over the table, and counted. A note of tokens does not give
-/// way before its window ends: a worker that finds no room for one takes no tokens in advance.
+/// A waiting charge never gives way: a worker that finds no room keeps its charge elsewhere. What outlives
+/// its window is taken out by the worker that walks over the table, and counted. A note of tokens does not
+/// give way before its window ends: a worker that finds no room for one takes no tokens in advance.
 inline EvictionRank eviction_rank(const DebtRecord& debt, Millis now) noexcept {
     const bool needed = waits(debt.kind) || debt.reset > now;
     return {needed ? EvictionTier::never : EvictionTier::ended, 0};

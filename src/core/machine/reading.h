@@ -31,7 +31,7 @@ bool begin_reading(WindowRecord& record, Millis now, Millis patience) noexcept;
 /// A node has answered.
 void end_reading(WindowRecord& record, const Window& answer, Millis now) noexcept;
 
-/// The read failed, or nobody waits for it any more: the next one who wants it has to read.
+/// The read failed, or nobody waits for it any more: the next worker that wants it has to read.
 void give_up_reading(WindowRecord& record) noexcept;
 
 }  // namespace rate_limit

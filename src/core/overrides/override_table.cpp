@@ -167,8 +167,8 @@ std::size_t OverrideTable::take_free(Room& room) const noexcept {
     return none;
 }
 
-/// The new one is there before the old one goes. Each step changes the generation, so that who has seen
-/// neither looks again. The caller has the lock.
+/// The new one is there before the old one goes. Each step changes the generation, so that a worker that has
+/// seen neither looks again. The caller has the lock.
 bool OverrideTable::replace(const Words& words, std::size_t before, Room& room) noexcept {
     const std::size_t at = before == none && room.used >= capacity() ? none : take_free(room);
     if (at == none) {

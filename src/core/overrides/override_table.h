@@ -73,7 +73,7 @@ private:
         std::uint64_t size;
         std::atomic<std::uint64_t> generation;
         std::atomic<std::uint64_t> last;  // the number of the last override that was set
-        OwnedLock lock;                   // of the one who writes
+        OwnedLock lock;                   // of the process that writes
     };
 
     /// A place. It is free where `limit` is 0.
@@ -106,7 +106,7 @@ private:
 
     static constexpr std::size_t none = ~std::size_t{0};
 
-    /// What is free, as the one who has the lock sees it.
+    /// What is free, as the owner of the lock sees it.
     struct Room {
         std::size_t used = 0;
         std::size_t next = 0;  // no place before it is free

@@ -51,7 +51,7 @@ public:
     void enter_process() noexcept;
 
     /// This process leaves. True if it is the last worker, now or since an earlier call: nobody else will
-    /// take up what waits, nor spend what is at hand.
+    /// take up waiting charges, nor spend tokens at hand.
     bool leave() noexcept;
     bool is_last() const noexcept { return last_; }
 
@@ -76,7 +76,7 @@ public:
     /// Windows of Redis stores that were lately seen used up.
     UsedUpWindows& used_up() noexcept { return fixed_->used_up; }
 
-    /// Of the whole, and of its parts: for windows, for what waits, and for counters and all else.
+    /// Of the whole, and of its parts: for windows, for waiting charges, and for counters and all else.
     std::size_t size() const noexcept { return size_; }
     struct Part {
         std::string_view name;

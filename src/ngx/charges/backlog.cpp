@@ -61,7 +61,7 @@ void Backlog::add_here(const std::string& key, const Debt& owed) {
     }
 }
 
-/// What waits in this worker for the window that ends first.
+/// The charges that wait in this worker for the window that ends first.
 Backlog::Here::node_type Backlog::take_first() noexcept {
     const std::string& key = *ends_.begin()->second;
     ends_.erase(ends_.begin());

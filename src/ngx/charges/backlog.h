@@ -63,7 +63,7 @@ public:
     };
     Added add(const std::string& key, const Debt& owed, Millis now);
 
-    /// Takes out what waits for one window, perhaps a closed one. False if this turn's part of the zone has
+    /// Takes out the charges of one window, perhaps a closed one. False if this turn's part of the zone has
     /// nothing; while searching() there is more to look through.
     bool take(std::string& key, Debt& owed);
 
@@ -107,7 +107,7 @@ public:
         return looked;
     }
 
-    /// Takes out what waits for the window of `id`, whose Redis key is `key`, in the zone and in this worker:
+    /// Takes out the charges of the window of `id`, whose Redis key is `key`, in the zone and in this worker:
     /// its charges, and its refunds to the window that ends at `reset`. Calls fn(Debt) for each.
     template <typename Fn>
     void take_all(const std::string& key, const WindowId& id, Millis reset, Fn&& fn) {

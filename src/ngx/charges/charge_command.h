@@ -35,7 +35,8 @@ public:
         virtual void drop(const Debt& owed, Loss loss, const char* why) noexcept = 0;
         virtual void wait(const std::string& key, Debt owed) noexcept = 0;
 
-        /// What waits is sent again after a pause: the primary led to this node, and it brought nothing.
+        /// Waiting charges are sent again after a pause: the primary led to this node, and it brought
+        /// nothing.
         virtual void led_nowhere(const Node& node) noexcept = 0;
 
         /// A node, of a cluster perhaps of another group, refused a write, or has taken one.

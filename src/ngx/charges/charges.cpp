@@ -384,7 +384,7 @@ bool Charges::trusts_primary() const noexcept {
     return gate_ == Gate::open && ngx_current_msec - proven_ < trust;
 }
 
-/// Some of what waits in the backlog goes into this batch, or one charge of it as the probe.
+/// Some charges of the backlog go into this batch, or one charge of it as the probe.
 void Charges::send_backlog() noexcept {
     const bool probes = !trusts_primary();
     // What is queued stays queued only while the gate is open, which it is not while a probe is on its way.

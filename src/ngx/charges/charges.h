@@ -78,7 +78,7 @@ public:
     /// How many more it takes from the backlog, so that a primary that comes back is not flooded.
     static constexpr std::size_t max_waited = 200;
 
-    /// For so many milliseconds after the answer to a write what waits in the backlog needs no probe.
+    /// For so many milliseconds after the answer to a write charges of the backlog need no probe.
     static constexpr ngx_msec_t trust = 100;
 
     /// How many charges whose windows have closed are dropped in one turn of the event loop.
@@ -269,7 +269,7 @@ private:
     Losses lost_;
     OutageLog refusals_;
     Timer batch_{this, on_batch, Timer::Worker::stays};   // when the next may leave
-    Timer retry_{this, on_retry, Timer::Worker::leaves};  // after a refusal: what waits is not sent before
+    Timer retry_{this, on_retry, Timer::Worker::leaves};  // after a refusal: the backlog is not sent before
 };
 
 }  // namespace rate_limit

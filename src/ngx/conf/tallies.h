@@ -51,7 +51,7 @@ enum class Pressure : unsigned char {
     evicted_copy,    ///< of a window that Redis knows
     evicted_tokens,  ///< the same, with tokens at hand
     evicted_local,   ///< a local window, whose client gets a new one
-    full,            ///< there was no room for a window, or for what waits
+    full,            ///< there was no room for a window, or for a waiting charge
 };
 
 template <>

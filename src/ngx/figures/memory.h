@@ -16,12 +16,12 @@ namespace rate_limit {
 struct MemoryFigures {
     WindowTable::Occupancy windows;
     std::size_t window_capacity = 0;
-    DebtTable::Occupancy waiting;  ///< of what waits, and of tokens
+    DebtTable::Occupancy waiting;  ///< of waiting charges, and of tokens
     std::size_t waiting_capacity = 0;
 };
 MemoryFigures memory_of(Zone& zone) noexcept;
 
-/// Takes a part of that, up to a millisecond, upon itself: for who writes in pieces.
+/// Takes a part of that, up to a millisecond, upon itself: for a caller that writes in pieces.
 void look_at_windows(Zone& zone) noexcept;
 
 /// The member `zone`.

@@ -14,8 +14,8 @@
 
 namespace rate_limit {
 
-// What there is to tell of a shard but for its nodes: what waits, what was written, tokens, how long requests
-// waited. All shards of a cluster are one. Functions that write throw std::bad_alloc.
+// What there is to tell of a shard but for its nodes: waiting charges, what was written, tokens, how long
+// requests waited. All shards of a cluster are one. Functions that write throw std::bad_alloc.
 
 /// A shard as one worker finds it at this moment; `index` is that of its configuration.
 struct ShardFigures {

@@ -79,7 +79,7 @@ void Look::on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Re
     delete this;
 }
 
-/// What replaces a text that cannot be read: who knows no other would end those of all machines.
+/// What replaces a text that cannot be read: a machine that knows no other would end those of all machines.
 Remedy remedy_for_text(const StoreConf& store) noexcept {
     return store.shared_overrides->has_last_good() ? Remedy::change : Remedy::deletion;
 }

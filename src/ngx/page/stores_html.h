@@ -5,7 +5,7 @@
 
 namespace rate_limit {
 
-/// The stores that limits use: their nodes, what waits, what became of what was written, and how long
+/// The stores that limits use: their nodes, waiting charges, what became of what was written, and how long
 /// requests waited. Throws std::bad_alloc.
 void write_stores(HtmlText& html, const Gathered& found);
 

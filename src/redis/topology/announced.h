@@ -11,7 +11,7 @@ namespace rate_limit {
 enum class Announced : unsigned char {
     known,
     unknown,  ///< it does not know the other's host (`?`, `0.0.0.0`, `::`), or the port (0), or means a host
-              ///< that the one who asked does not know either
+              ///< that the worker that asked does not know either
     wrong,    ///< no host and port, or they do not make sense
 };
 
