@@ -133,7 +133,7 @@ help:
 	@echo 'make bench-tls     the last part of it alone: check_charge over TLS and in clear text, and handshakes'
 	@echo 'make bench-hedges  what a slow replica gives to the other nodes; writes docs/benchmarks.md too'
 	@echo 'make bench-scrape  what the console costs the worker that answers; writes docs/benchmarks.md too'
-	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens; keys that are rejected; counters'
+	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens; keys that are rejected; counters; overrides'
 	@echo 'make bench-accuracy  how many requests over the limit two machines admit, with fresh views and without'
 	@echo 'make bench-plot    draws docs/lease.svg: how many requests reach Redis'
 	@echo 'make valgrind   some tests under valgrind'
@@ -364,11 +364,12 @@ bench-tls:
 
 bench-table:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build
-	+@$(recurse) $(addprefix $(BUILD)/bench/,table walk offenders counters)
+	+@$(recurse) $(addprefix $(BUILD)/bench/,table walk offenders counters overrides)
 	$(BUILD)/bench/table
 	$(BUILD)/bench/walk
 	$(BUILD)/bench/offenders
 	$(BUILD)/bench/counters
+	$(BUILD)/bench/overrides
 
 bench-accuracy:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
@@ -381,7 +382,7 @@ bench-plot:
 	@mkdir -p docs
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' OUT=docs/lease.svg bench/plot
 
-$(addprefix $(BUILD)/bench/,table walk offenders counters): $(BUILD)/bench/%: bench/%.cpp $(filter src/core/%,$(sources) $(headers)) Makefile
+$(addprefix $(BUILD)/bench/,table walk offenders counters overrides): $(BUILD)/bench/%: bench/%.cpp $(filter src/core/%,$(sources) $(headers)) Makefile
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(CXX) -std=c++17 -O2 $(warnings) -Isrc -o $@ $(filter %.cpp,$^)
 
