@@ -3,7 +3,6 @@
 #include "core/text/json_text.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/redis_conf.h"
-#include "ngx/conf/tallies.h"
 #include "ngx/figures/limits.h"
 #include "ngx/figures/lower_case.h"
 #include "ngx/figures/memory.h"
@@ -13,6 +12,7 @@
 #include "ngx/figures/pages.h"
 #include "ngx/figures/shards.h"
 #include "ngx/figures/top.h"
+#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

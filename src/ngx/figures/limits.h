@@ -9,7 +9,7 @@
 
 #include "core/limit/decision.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/tallies.h"
+#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

@@ -1,6 +1,6 @@
 #include "ngx/figures/memory.h"
 
-#include "ngx/conf/tallies.h"
+#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

@@ -6,7 +6,6 @@
 #include "core/text/metrics_text.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/redis_conf.h"
-#include "ngx/conf/tallies.h"
 #include "ngx/figures/limits.h"
 #include "ngx/figures/lower_case.h"
 #include "ngx/figures/memory.h"
@@ -14,6 +13,7 @@
 #include "ngx/figures/overrides.h"
 #include "ngx/figures/pages.h"
 #include "ngx/figures/shards.h"
+#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

@@ -6,7 +6,7 @@
 #include "core/text/json_text.h"
 #include "core/text/metrics_text.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/tallies.h"
+#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

@@ -7,7 +7,7 @@
 #include "core/counts/offenders.h"
 #include "core/text/json_text.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/tallies.h"
+#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

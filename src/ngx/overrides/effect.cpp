@@ -5,7 +5,7 @@
 #include "ngx/base/client_id.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/redis_conf.h"
-#include "ngx/conf/tallies.h"
+#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

@@ -7,8 +7,8 @@
 #include "core/digits.h"
 #include "ngx/base/client_id.h"
 #include "ngx/base/zone.h"
-#include "ngx/conf/tallies.h"
 #include "ngx/store/store.h"
+#include "ngx/tallies/tallies.h"
 #include "redis/reply.h"
 
 namespace rate_limit {

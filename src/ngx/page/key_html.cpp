@@ -7,10 +7,10 @@
 #include "core/text/figure_text.h"
 #include "core/text/html_text.h"
 #include "core/text/utf8.h"
-#include "ngx/conf/tallies.h"
 #include "ngx/figures/id_text.h"
 #include "ngx/html/frame.h"
 #include "ngx/page/act_forms.h"
+#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

@@ -2,11 +2,11 @@
 #include "ngx/base/zone.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/redis_conf.h"
-#include "ngx/conf/tallies.h"
 #include "ngx/overrides/effect.h"
 #include "ngx/request/costs.h"
 #include "ngx/request/limiter.h"
 #include "ngx/request/window_place.h"
+#include "ngx/tallies/tallies.h"
 #include "redis/keys/enforced_share.h"
 
 namespace rate_limit {

@@ -2,11 +2,11 @@
 
 #include "ngx/base/zone.h"
 #include "ngx/conf/limit_log.h"
-#include "ngx/conf/tallies.h"
 #include "ngx/modes/recollection.h"
 #include "ngx/request/client_id.h"
 #include "ngx/request/costs.h"
 #include "ngx/request/shown.h"
+#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

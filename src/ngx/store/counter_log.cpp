@@ -10,8 +10,8 @@
 #include "ngx/base/zone.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/redis_conf.h"
-#include "ngx/conf/tallies.h"
 #include "ngx/store/store.h"
+#include "ngx/tallies/tallies.h"
 #include "ngx/wire/board_entry.h"
 #include "redis/keys/shard_choice.h"
 

@@ -1,4 +1,4 @@
-#include "ngx/conf/tallies.h"
+#include "ngx/tallies/tallies.h"
 
 #include <algorithm>
 #include <new>
