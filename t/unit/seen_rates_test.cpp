@@ -77,11 +77,33 @@ TEST(SeenRates, LosesNoPeriodToAnother) {
 
 TEST(SeenRates, HasRoomForSoManyLimits) {
     Seen seen;
-    for (std::uint64_t name = 1; name <= 4; ++name) {
+    for (std::uint64_t name = 2; name <= 5; ++name) {
         seen.rates.note(name, {static_cast<std::int64_t>(name), 60});
     }
-    EXPECT_EQ(read(seen.rates, 3), (std::set<std::string>{"3/60"}));
-    EXPECT_TRUE(read(seen.rates, 4).empty()) << "without room nothing is noted";
+    EXPECT_EQ(read(seen.rates, 4), (std::set<std::string>{"4/60"}));
+    EXPECT_TRUE(read(seen.rates, 5).empty()) << "without room nothing is noted";
+}
+
+TEST(SeenRates, TakesThePlacesOfLimitsThatAreGone) {
+    Seen seen;
+    for (std::uint64_t name = 2; name <= 4; ++name) {
+        seen.rates.note(name, {static_cast<std::int64_t>(name), 60});
+    }
+    seen.rates.make_room({4, 2});
+    EXPECT_EQ(read(seen.rates, 3).size(), 1U) << "nobody needs its place";
+    seen.rates.make_room({5, 4, 2});
+    EXPECT_TRUE(read(seen.rates, 3).empty());
+    seen.rates.note(5, {5, 60});
+    EXPECT_EQ(read(seen.rates, 5), (std::set<std::string>{"5/60"})) << "and no rate of the one before";
+    EXPECT_EQ(read(seen.rates, 2), (std::set<std::string>{"2/60"}));
+    EXPECT_EQ(read(seen.rates, 4), (std::set<std::string>{"4/60"})) << "found behind a place that was left";
+    for (std::uint64_t name = 100; name < 1000; name += 3) {
+        seen.rates.make_room({name, name + 1, name + 2});
+        for (std::uint64_t one = name; one < name + 3; ++one) {
+            seen.rates.note(one, {1, static_cast<std::int64_t>(one)});
+            ASSERT_EQ(read(seen.rates, one).size(), 1U) << one;
+        }
+    }
 }
 
 TEST(SeenRates, OutlivesWhoNotedThem) {

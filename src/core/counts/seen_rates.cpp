@@ -47,7 +47,7 @@ bool SeenRates::attach(void* memory, std::size_t size) noexcept {
     return true;
 }
 
-/// A place, once taken, is never free again: a search ends at the first that is.
+/// A search goes past places that are free again, and ends at one that never was taken.
 SeenRates::Place* SeenRates::find(std::uint64_t name) const noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
         Place& place = places_[(name + i) % count_];
@@ -62,17 +62,47 @@ SeenRates::Place* SeenRates::find(std::uint64_t name) const noexcept {
     return nullptr;
 }
 
+/// Two processes may give a limit two places: the one that a search finds first has what is seen from then
+/// on.
 SeenRates::Place* SeenRates::find_or_take(std::uint64_t name) noexcept {
+    if (Place* place = find(name); place != nullptr) {
+        return place;
+    }
     for (std::size_t i = 0; i < count_; ++i) {
         Place& place = places_[(name + i) % count_];
         std::uint64_t found = place.name.load(std::memory_order_relaxed);
         if (found == name ||
-            (found == 0 &&
+            (found <= left &&
              (place.name.compare_exchange_strong(found, name, std::memory_order_relaxed) || found == name))) {
             return &place;
         }
     }
     return nullptr;
+}
+
+/// A worker that has just found a place may still note one rate in it when another limit has it: a look-up of
+/// that limit then asks for one window more.
+void SeenRates::make_room(std::vector<std::uint64_t> names) {
+    std::sort(names.begin(), names.end());
+    std::size_t free = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+        free += places_[i].name.load(std::memory_order_relaxed) <= left ? 1 : 0;
+    }
+    const auto is_new = [this](std::uint64_t name) { return find(name) == nullptr; };
+    if (static_cast<std::size_t>(std::count_if(names.begin(), names.end(), is_new)) <= free) {
+        return;
+    }
+    for (std::size_t i = 0; i < count_; ++i) {
+        Place& place = places_[i];
+        const std::uint64_t name = place.name.load(std::memory_order_relaxed);
+        if (name <= left || std::binary_search(names.begin(), names.end(), name)) {
+            continue;
+        }
+        for (auto& rate : place.rates) {
+            rate.store(0, std::memory_order_relaxed);
+        }
+        place.name.store(left, std::memory_order_relaxed);
+    }
 }
 
 /// Several processes may note at a time: one rate may then be there twice, or give way to another, until it

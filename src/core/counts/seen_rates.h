@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "core/limit/rate.h"
 
@@ -31,7 +32,13 @@ public:
     /// Takes up memory of create(). False: another version of this class has laid it out.
     [[nodiscard]] bool attach(void* memory, std::size_t size) noexcept;
 
-    /// A request has this rate under the limit of this name, a digest, not 0. Without room nothing is noted.
+    /// A configuration has these limits of variable rates. Where the places of other limits leave no room for
+    /// them, all others lose theirs. Throws std::bad_alloc. Called by one process at a time; requests may
+    /// note rates meanwhile.
+    void make_room(std::vector<std::uint64_t> names);
+
+    /// A request has this rate under the limit of this name, a digest, 2 or more. Without room nothing is
+    /// noted.
     void note(std::uint64_t name, const Rate& rate) noexcept;
 
     /// Those seen, in no order; `limit` is 0 where there is none.
@@ -44,13 +51,15 @@ private:
     };
 
     struct Place {
-        std::atomic<std::uint64_t> name;                     // 0: free
+        std::atomic<std::uint64_t> name;                     // 0: never taken; left: free again
         std::array<std::atomic<std::uint64_t>, most> rates;  // limit and period; 0: none
         std::atomic<std::uint64_t> gone;                     // how many have given way
     };
 
     /// Changes with the layout.
-    static constexpr std::uint64_t version = 0x7365656e72610001;
+    static constexpr std::uint64_t version = 0x7365656e72610002;
+
+    static constexpr std::uint64_t left = 1;
 
     Place* find(std::uint64_t name) const noexcept;
     Place* find_or_take(std::uint64_t name) noexcept;

@@ -21,7 +21,7 @@ constexpr std::size_t override_part = 32;  // of the zone
 
 /// So much is for the rates that limits of variable rates have had.
 constexpr std::size_t rates_part = 256;
-constexpr std::size_t most_rates = std::size_t{16} * 1024;
+constexpr std::size_t most_rates = std::size_t{64} * 1024;
 
 void (*tokens_noted)() noexcept = nullptr;
 

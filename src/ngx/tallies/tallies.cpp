@@ -110,6 +110,16 @@ Counters<Decided>& Tallies::of(const Limit& limit, std::string_view store) noexc
     return tally != nullptr ? tally->counters : others_;
 }
 
+std::vector<std::uint64_t> Tallies::of_variable_rates() const {
+    std::vector<std::uint64_t> digests;
+    for (const Tally& tally : all_) {
+        if (!tally.limit->has_constant_rate()) {
+            digests.push_back(tally.digest);
+        }
+    }
+    return digests;
+}
+
 ngx_int_t make_tallies(ngx_cycle_t* cycle, MainConf& main) noexcept {
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cycle->pool, 0);
     if (cleanup == nullptr) {
@@ -117,6 +127,7 @@ ngx_int_t make_tallies(ngx_cycle_t* cycle, MainConf& main) noexcept {
     }
     try {
         main.tallies = new Tallies(main);
+        main.zone->seen_rates().make_room(main.tallies->of_variable_rates());
     } catch (...) {
         return NGX_ERROR;
     }

@@ -117,6 +117,9 @@ public:
     Counters<Outcome>& requests() noexcept { return requests_; }
     const PressureGauge& pressure() const noexcept { return pressure_; }
 
+    /// The digests of the limits whose rates variables say. Throws std::bad_alloc.
+    std::vector<std::uint64_t> of_variable_rates() const;
+
     /// In the order of their lines.
     const std::vector<Tally>& all() const noexcept { return all_; }
 
