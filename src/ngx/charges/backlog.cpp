@@ -131,45 +131,17 @@ bool Backlog::may_search() noexcept {
     return more && !cut_short_;
 }
 
-bool Backlog::take_from_zone(std::string& key, Debt& owed) {
-    DebtTable& table = zone_.debts();
-    key.reserve(DebtRecord::max_key);  // the only thing that may throw
-    for (; may_search(); ++set_, ++looked_, ++in_vain_) {
-        set_ = set_ < table.sets() ? set_ : 0;
-        WindowId found;
-        bool any = false;
-        table.visit(set_, [&](const WindowId& id, const DebtRecord& waiting) {
-            if (waits(waiting.kind) && is_ours(waiting.shard)) {
-                found = id;
-                any = true;
-            }
-        });
-        std::uint64_t digest = 0;
-        bool taken = false;
-        if (any) {
-            table.change(found, [&](DebtRecord& waiting) {
-                if (waits(waiting.kind) && is_ours(waiting.shard)) {
-                    key.assign(waiting.key());
-                    owed = debt_of(waiting);
-                    digest = waiting.shard;
-                    waiting.reset = 0;
-                    taken = true;
-                }
-            });
-        }
-        if (taken) {
-            zone_.debt_counts().remove(Routes::counted_as(digest));
-            return true;
-        }
-    }
-    return false;
-}
-
-bool Backlog::take_from_zone(const WindowId& debt, Debt& owed) noexcept {
+/// Takes what waits in the zone if `wanted(record)`. Copies its key into `key`, which has room for it; null:
+/// into nothing.
+template <typename Wanted>
+bool Backlog::take_out(const WindowId& debt, Wanted wanted, Debt& owed, std::string* key) noexcept {
     std::uint64_t digest = 0;
     bool taken = false;
     zone_.debts().change(debt, [&](DebtRecord& waiting) {
-        if (waits(waiting.kind) && waiting.reset != 0) {
+        if (waits(waiting.kind) && waiting.reset != 0 && wanted(waiting)) {
+            if (key != nullptr) {
+                key->assign(waiting.key());
+            }
             owed = debt_of(waiting);
             digest = waiting.shard;
             waiting.reset = 0;
@@ -180,6 +152,32 @@ bool Backlog::take_from_zone(const WindowId& debt, Debt& owed) noexcept {
         zone_.debt_counts().remove(Routes::counted_as(digest));
     }
     return taken;
+}
+
+bool Backlog::take_from_zone(std::string& key, Debt& owed) {
+    DebtTable& table = zone_.debts();
+    const auto ours = [this](const DebtRecord& waiting) { return is_ours(waiting.shard); };
+    key.reserve(DebtRecord::max_key);  // the only thing that may throw
+    for (; may_search(); ++set_, ++looked_, ++in_vain_) {
+        set_ = set_ < table.sets() ? set_ : 0;
+        WindowId found;
+        bool any = false;
+        table.visit(set_, [&](const WindowId& id, const DebtRecord& waiting) {
+            if (waits(waiting.kind) && ours(waiting)) {
+                found = id;
+                any = true;
+            }
+        });
+        if (any && take_out(found, ours, owed, &key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool Backlog::take_from_zone(const WindowId& debt, Debt& owed) noexcept {
+    return take_out(
+        debt, [](const DebtRecord& /*waiting*/) { return true; }, owed, nullptr);
 }
 
 std::int64_t Backlog::cost_of(const WindowId& id) const noexcept {

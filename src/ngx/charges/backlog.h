@@ -147,6 +147,8 @@ private:
                      std::optional<Debt>& closed) noexcept;
     bool take_from_zone(std::string& key, Debt& owed);
     bool take_from_zone(const WindowId& debt, Debt& owed) noexcept;
+    template <typename Wanted>
+    bool take_out(const WindowId& debt, Wanted wanted, Debt& owed, std::string* key) noexcept;
     bool is_ours(std::uint64_t digest) const noexcept;
     std::size_t count_there() const noexcept;
 

@@ -4,20 +4,9 @@
 
 #include "ngx/base/client_id.h"
 #include "ngx/base/zone.h"
-#include "ngx/conf/redis_conf.h"
 #include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
-
-bool StoredKey::take(const StoreConf* store, std::string_view key) noexcept {
-    text_ = key;
-    digested_ = store != nullptr && store->digest.applies(key.size());
-    if (digested_ && !store->digest.digest(key, hex_)) {
-        return false;
-    }
-    text_ = digested_ ? std::string_view(hex_.data(), hex_.size()) : key;
-    return true;
-}
 
 KnownOverrides::Effect effect_of(const MainConf& main, const Limit& limit, std::string_view store,
                                  const StoredKey& key) noexcept {

@@ -5,6 +5,7 @@
 #include "ngx/base/zone.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/modes/applied_limit.h"
+#include "ngx/store/stored_key.h"
 
 namespace rate_limit {
 
@@ -32,13 +33,10 @@ std::uint64_t client_id(ngx_http_request_t* r, const AppliedLimit& applied) noex
     Zone& zone = *main_conf(r)->zone;
     const std::string_view store = store_name(r, applied);
     std::string_view key = applied.stored_key;
-    DigestHex hex;
+    StoredKey stored;
     if (key.empty()) {
-        const StoreConf* conf = find_store(*main_conf(r), store);
-        key = applied.client_key;
-        if (conf != nullptr && conf->digest.applies(key.size()) && conf->digest.digest(key, hex)) {
-            key = {hex.data(), hex.size()};
-        }
+        (void)stored.take(find_store(*main_conf(r), store), applied.client_key);
+        key = stored.text();
     }
     return client_id(zone, store, view(applied.limit.name), key);
 }

@@ -3,22 +3,18 @@
 #include "core/append.h"
 #include "ngx/base/zone.h"
 #include "ngx/store/store.h"
-#include "redis/keys/digest.h"
+#include "ngx/store/stored_key.h"
 #include "redis/keys/window_key.h"
 
 namespace rate_limit {
 
 const char* locate(ngx_pool_t* pool, const Zone& zone, StoreConf* store, const WindowIdentity& window,
                    WindowPlace& place) noexcept {
-    std::string_view key = window.key;
-    DigestHex hex;
-    const bool digested = store != nullptr && store->digest.applies(key.size());
-    if (digested) {
-        if (!store->digest.digest(key, hex)) {
-            return "the key's digest failed";
-        }
-        key = {hex.data(), hex.size()};
+    StoredKey stored;
+    if (!stored.take(store, window.key)) {
+        return "the key's digest failed";
     }
+    const std::string_view key = stored.text();
     const std::string_view name = store != nullptr ? std::string_view(store->name) : "local";
     const std::string_view prefix = store != nullptr ? std::string_view(store->prefix) : "";
     const std::size_t room =
@@ -29,7 +25,7 @@ const char* locate(ngx_pool_t* pool, const Zone& zone, StoreConf* store, const W
     }
     char* begin = append(append(text, name), std::string_view("\0", 1));
     const char* end =
-        write_window_key(begin, prefix, window.limit, window.period, window.kind, key, digested);
+        write_window_key(begin, prefix, window.limit, window.period, window.kind, key, stored.digested());
     place.key = {begin, static_cast<std::size_t>(end - begin)};
     place.stored_key = place.key.substr(place.key.size() - key.size());
     place.id = zone.windows().id_of({text, static_cast<std::size_t>(end - text)});
