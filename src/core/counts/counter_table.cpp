@@ -51,6 +51,7 @@ bool CounterTable::take_up(void* memory, std::size_t size, std::size_t slots) no
     at += (alignment - reinterpret_cast<std::uintptr_t>(at) % alignment) % alignment;
     cells_ = reinterpret_cast<Cells*>(at);
     slot_ = no_slot;
+    own_ = nullptr;
     return true;
 }
 
@@ -160,12 +161,13 @@ void CounterTable::claim_slot() noexcept {
 void CounterTable::add(std::size_t place, std::size_t counter, std::uint64_t more) noexcept {
     if (slot_ == no_slot) {
         claim_slot();
+        own_ = slot_ != shared_slot ? cells_ + slot_ * groups_ : nullptr;
     }
     std::atomic<std::uint64_t>& cell = cells_[slot_ * groups_ + place].counts[counter];
     if (slot_ == shared_slot) {
         cell.fetch_add(more, std::memory_order_relaxed);
     } else {
-        cell.store(cell.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+        raise(cell, more);
     }
 }
 
@@ -190,9 +192,14 @@ std::uint32_t CounterTable::pause_after(std::uint32_t last, std::uint32_t now,
 }
 
 CounterTable::Group::Group(CounterTable& table, Name name, Name otherwise) noexcept
-    : table_(&table), name_(name), place_(table.find(name)), otherwise_(table.find(otherwise)) {}
+    : table_(&table),
+      name_(name),
+      place_(table.find(name)),
+      otherwise_(table.find(otherwise)),
+      found_as_(place_ != none ? &table.places_[place_].name : nullptr) {}
 
-void CounterTable::Group::add(std::size_t counter, std::uint64_t more) noexcept {
+/// The first count of a process; and where the name has no place, or the process no slot of its own.
+void CounterTable::Group::add_elsewhere(std::size_t counter, std::uint64_t more) noexcept {
     const std::size_t at = place();
     if (at != none) {
         table_->add(at, counter, more);

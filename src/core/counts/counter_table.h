@@ -49,6 +49,7 @@ public:
     void set_user(const LockUser& user) noexcept {
         user_ = user;
         slot_ = no_slot;
+        own_ = nullptr;
     }
 
     /// Lays out memory that is all zero for this many workers and as many leaving ones; counts begin at
@@ -107,12 +108,14 @@ private:
     static std::uint32_t pause_after(std::uint32_t last, std::uint32_t now, std::uint32_t interval) noexcept;
     bool take_up(void* memory, std::size_t size, std::size_t slots) noexcept;
     std::size_t find(Name name) const noexcept;
-    bool has(std::size_t place, Name name) const noexcept {
-        return place != none && places_[place].name.load(std::memory_order_acquire) == name.value();
-    }
     void take(Place& place, Name name) noexcept;
     std::uint64_t sum(std::size_t place, std::size_t counter) const noexcept;
     void claim_slot() noexcept;
+
+    /// Of a number that only this process writes.
+    static void raise(std::atomic<std::uint64_t>& number, std::uint64_t more) noexcept {
+        number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    }
     void add(std::size_t place, std::size_t counter, std::uint64_t more) noexcept;
 
     LockUser user_;
@@ -123,6 +126,7 @@ private:
     std::size_t slots_ = 0;
     std::size_t groups_ = 0;
     std::size_t slot_ = no_slot;  // this process's, claimed with its first count
+    Cells* own_ = nullptr;        // of that slot, unless others count there too
 };
 
 /// Brings names: one process at a time. Others wait for this object's end.
@@ -157,9 +161,28 @@ public:
     Group(CounterTable& table, Name name, Name otherwise) noexcept;
 
     /// False: this counts for `otherwise`.
-    bool has_place() const noexcept { return table_->has(place_, name_); }
+    bool has_place() const noexcept {
+        return found_as_ != nullptr && found_as_->load(std::memory_order_acquire) == name_.value();
+    }
 
-    void add(std::size_t counter, std::uint64_t more) noexcept;
+    void add(std::size_t counter, std::uint64_t more) noexcept {
+        if (Counts* own = own_counts(); own != nullptr) {
+            raise((*own)[counter], more);
+        } else {
+            add_elsewhere(counter, more);
+        }
+    }
+
+    /// Adds one to each of two counters.
+    void add_both(std::size_t one, std::size_t other) noexcept {
+        if (Counts* own = own_counts(); own != nullptr) {
+            raise((*own)[one], 1);
+            raise((*own)[other], 1);
+        } else {
+            add_elsewhere(one, 1);
+            add_elsewhere(other, 1);
+        }
+    }
 
     /// Of all processes since the memory was made, or since the name was first seen.
     std::uint64_t count(std::size_t counter) const noexcept;
@@ -170,11 +193,16 @@ public:
 
 private:
     std::size_t place() const noexcept { return has_place() ? place_ : otherwise_; }
+    Counts* own_counts() const noexcept {
+        return table_->own_ != nullptr && has_place() ? &table_->own_[place_].counts : nullptr;
+    }
+    void add_elsewhere(std::size_t counter, std::uint64_t more) noexcept;
 
     CounterTable* table_;
     Name name_;
     std::size_t place_;
     std::size_t otherwise_;
+    const std::atomic<std::uint64_t>* found_as_;  // the name of the place; null: there was none
 };
 
 }  // namespace rate_limit

@@ -115,12 +115,14 @@ void Offenders::take_up(void* memory) noexcept {
     owners_ = reinterpret_cast<std::atomic<std::uint64_t>*>(at + header_bytes(0));
     halves_ = at + header_bytes(header_->areas);
     area_ = none;
+    period_ = 0;
     tried_ = -1;
 }
 
 void Offenders::set_user(const LockUser& user) noexcept {
     user_ = user;
     area_ = none;
+    period_ = 0;
     tried_ = -1;
     least_period_ = 0;
 }
@@ -239,7 +241,11 @@ void Offenders::note(const Rejection& rejection, Millis now) noexcept {
         note_keyless(period);
         return;
     }
-    const View half = view(area_, period);
+    if (period != period_) {
+        own_ = view(area_, period);
+        period_ = period;
+    }
+    const View& half = own_;
     if (half.half->period.load(std::memory_order_relaxed) != period) {
         begin(half, period);
     }

@@ -169,6 +169,8 @@ private:
     std::atomic<std::uint64_t>* owners_ = nullptr;  // of the areas, as OwnedLock::word_of()
     char* halves_ = nullptr;
     std::size_t area_ = none;               // this process's, claimed with its first rejection
+    std::uint64_t period_ = 0;              // the generation that it last noted in; 0: none
+    View own_;                              // of that
     Millis tried_ = -1;                     // when it last looked for one
     std::array<std::uint8_t, 256> near_{};  // where an id was last found, by its last bits
 

@@ -97,11 +97,6 @@ bool is_open(const WindowRecord& record, std::int64_t period, Millis now) noexce
     return is_open(Window{record.used, record.reset}, period, now);
 }
 
-std::int64_t taken(const WindowRecord& record) noexcept {
-    const std::int64_t spent = std::max<std::int64_t>(0, record.used - at_hand(record));
-    return add(spent, record.in_flight);
-}
-
 bool enter(WindowRecord& record, const Terms& terms) noexcept {
     if (terms.rate.limit <= 0) {
         return false;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "core/limit/rate.h"
 #include "core/limit/window.h"
@@ -26,7 +27,11 @@ struct Terms {
 bool is_open(const WindowRecord& record, std::int64_t period, Millis now) noexcept;
 
 /// What counts against the limit: used and in flight, without the tokens at hand.
-std::int64_t taken(const WindowRecord& record) noexcept;
+inline std::int64_t taken(const WindowRecord& record) noexcept {
+    const std::int64_t spent = record.used > at_hand(record) ? record.used - at_hand(record) : 0;
+    const auto most = std::numeric_limits<std::int64_t>::max();
+    return spent <= most - record.in_flight ? spent + record.in_flight : most;
+}
 
 /// A request of a `check_charge` limit begins. True if it is admitted: then it is in flight in the window
 /// that `record.ticket` names.

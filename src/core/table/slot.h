@@ -48,7 +48,7 @@ public:
     /// Makes `holder` the holder if the lock still is `found`; otherwise returns false and sets `found` to
     /// what the lock is. Acquires what the former holder wrote. What the caller wrote before this call is
     /// visible to others before the exchange is.
-    bool replace(std::uint64_t& found, Holder holder) noexcept {
+    [[gnu::always_inline]] bool replace(std::uint64_t& found, Holder holder) noexcept {
         return __atomic_compare_exchange_n(&record_.id.low, &found, with(found, holder), false,
                                            __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     }

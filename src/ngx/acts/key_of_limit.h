@@ -6,7 +6,7 @@
 
 #include "core/limit/rate.h"
 #include "core/limit/window.h"
-#include "ngx/request/window_place.h"
+#include "ngx/store/window_place.h"
 #include "ngx/store/awaited_refund.h"
 #include "ngx/store/read.h"
 #include "ngx/store/store.h"

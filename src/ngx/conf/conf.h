@@ -74,9 +74,10 @@ struct Limit : Options {
     bool local;
     ngx_uint_t status;  // of a rejection; 0: the line says none
 
-    bool warned;                // the configuration has warned about this line
-    mutable bool skip_logged;   // this worker has logged that it skipped the limit
-    mutable std::size_t tally;  // which one of Tallies, counted from 1; 0: the store says
+    bool warned;                 // the configuration has warned about this line
+    mutable bool skip_logged;    // this worker has logged that it skipped the limit
+    std::int64_t constant_cost;  // meaningless where `cost` holds a variable
+    mutable std::size_t tally;   // which one of Tallies, counted from 1; 0: the store says
 
     // The rate, of a variable one, and the store that this worker has noted last.
     mutable Rate noted_rate;

@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "core/limit/cost.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/redis_conf.h"
@@ -87,6 +88,9 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, Limit& line, Limit& 
         log_line(cf, NGX_LOG_EMERG, limit,
                  "\"rate_limit\" has no key: add \"rate_limit_key\" or the parameter \"key=\" to the line");
         return NGX_ERROR;
+    }
+    if (limit.cost->lengths == nullptr) {
+        (void)parse_cost(view(limit.cost->value), limit.constant_cost);  // the directive has seen that it can
     }
     const bool in_access = limit.phase == static_cast<ngx_uint_t>(Phase::access) && !conf.report;
     if (in_access && !line.warned && refers_to(*limit.key, "remote_user")) {

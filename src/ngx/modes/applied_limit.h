@@ -14,6 +14,7 @@
 #include "ngx/store/reservation.h"
 #include "ngx/store/shared_reads.h"
 #include "ngx/store/store.h"
+#include "ngx/store/window_place.h"
 
 namespace rate_limit {
 
@@ -45,7 +46,7 @@ enum class Recalled : unsigned char {
 };
 
 /// One limit that applies to one request, and how far the request has come under it. Lives in the request.
-struct AppliedLimit {
+struct AppliedLimit : WindowPlace {
     AppliedLimit(const Limit& of, const Mode& uncounted, Verdict& on) noexcept
         : limit(of), mode(&uncounted), verdict(on) {}
 
@@ -54,7 +55,6 @@ struct AppliedLimit {
     Verdict& verdict;
 
     std::string_view client_key;
-    std::string_view stored_key;  ///< the same as it reaches Redis; empty: not known yet
     std::string_view store_name;  ///< of the store, or `local`; empty: not known yet, or none
     std::int64_t cost = 1;
     std::int64_t charged = 0;  ///< once the request is settled
@@ -62,11 +62,8 @@ struct AppliedLimit {
     bool dry_run = false;
     OverrideKind override_kind = OverrideKind::none;  ///< what held when the limit was evaluated
 
-    Zone* zone = nullptr;    ///< null: nothing can be decided, the verdict says why
-    Store* store = nullptr;  ///< null: no store is asked or charged
-    Route route = 0;         ///< where in the store the window is
-    std::string_view key;    ///< what identifies the window: in Redis, or here
-    WindowId id;
+    Zone* zone =
+        nullptr;  ///< null: nothing can be decided, the verdict says why, and the window has no place
 
     Recalled recalled = Recalled::nothing;
     bool doubtful = false;     ///< what was recalled has charges in it that Redis has not taken yet

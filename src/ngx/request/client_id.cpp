@@ -6,6 +6,7 @@
 #include "ngx/conf/redis_conf.h"
 #include "ngx/modes/applied_limit.h"
 #include "ngx/store/stored_key.h"
+#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 
@@ -30,15 +31,24 @@ std::string_view store_name(ngx_http_request_t* r, const AppliedLimit& applied) 
 }  // namespace
 
 std::uint64_t client_id(ngx_http_request_t* r, const AppliedLimit& applied) noexcept {
-    Zone& zone = *main_conf(r)->zone;
+    const MainConf& main = *main_conf(r);
+    RecentIds& recent = main.tallies->recent_ids();
+    const bool located = applied.zone != nullptr;
+    if (const std::uint64_t known = located ? recent.find(applied.id) : 0; known != 0) {
+        return known;
+    }
     const std::string_view store = store_name(r, applied);
     std::string_view key = applied.stored_key;
     StoredKey stored;
     if (key.empty()) {
-        (void)stored.take(find_store(*main_conf(r), store), applied.client_key);
+        (void)stored.take(find_store(main, store), applied.client_key);
         key = stored.text();
     }
-    return client_id(zone, store, view(applied.limit.name), key);
+    const std::uint64_t id = client_id(*main.zone, store, view(applied.limit.name), key);
+    if (located) {
+        recent.keep(applied.id, id);
+    }
+    return id;
 }
 
 }  // namespace rate_limit

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <new>
 
-#include "core/limit/cost.h"
 #include "ngx/base/zone.h"
 
 namespace rate_limit {
@@ -117,7 +116,8 @@ AppliedLimit& RequestContext::add(const Limit& limit) noexcept {
         applied->cost = 0;
         applied->cost_known = true;
     } else if (limit.cost->lengths == nullptr) {
-        applied->cost_known = parse_cost(view(limit.cost->value), applied->cost);
+        applied->cost = limit.constant_cost;
+        applied->cost_known = true;
     }
     ++count_;
     return *applied;

@@ -5,7 +5,7 @@
 #include "ngx/overrides/effect.h"
 #include "ngx/request/costs.h"
 #include "ngx/request/limiter.h"
-#include "ngx/request/window_place.h"
+#include "ngx/store/window_place.h"
 #include "ngx/tallies/tallies.h"
 #include "redis/keys/enforced_share.h"
 
@@ -16,48 +16,38 @@ namespace {
 /// One limit, while it is evaluated for a request.
 struct Candidate {
     const Limit& limit;
-    std::string_view key;        // as the limit evaluates it; not empty
-    bool sought = false;         // the rest is known
-    bool found = false;          // false: a variable names no store
-    StoreConf* store = nullptr;  // null: the memory of this machine (`local`)
-    std::string_view named{};    // what the variable says
+    std::string_view key;  // as the limit evaluates it; not empty
     KnownOverrides::Effect effect{};
+    StoreConf* store = limit.store;                      // null: the memory of this machine (`local`)
+    bool found = limit.local || limit.store != nullptr;  // false: a variable names no store
+    bool sought = found;                                 // the variable has been asked
+    std::string_view named{};                            // what it says
 
     std::string_view store_name() const noexcept {
         return store != nullptr ? std::string_view(store->name) : "local";
     }
 };
 
-/// Finds the limit's store. NGX_ERROR without memory.
+/// Finds the store that a variable names. NGX_ERROR without memory.
 ngx_int_t seek_store(ngx_http_request_t* r, Candidate& candidate) noexcept {
-    const Limit& limit = candidate.limit;
-    if (candidate.sought) {
-        return NGX_OK;
+    ngx_str_t name;
+    if (evaluate_value(r, *candidate.limit.store_text, name) != NGX_OK) {
+        return NGX_ERROR;
     }
-    candidate.store = limit.store;
-    candidate.found = limit.local || limit.store != nullptr;
-    if (!candidate.found) {
-        ngx_str_t name;
-        if (evaluate_value(r, *limit.store_text, name) != NGX_OK) {
-            return NGX_ERROR;
-        }
-        candidate.named = view(name);
-        candidate.store = find_store(*main_conf(r), candidate.named);
-        candidate.found = candidate.store != nullptr || candidate.named == "local";
-    }
+    candidate.named = view(name);
+    candidate.store = find_store(*main_conf(r), candidate.named);
+    candidate.found = candidate.store != nullptr || candidate.named == "local";
     candidate.sought = true;
     return NGX_OK;
 }
 
-/// Finds what an override says, if anything. The limit is enforced, or not, for a part of the keys: that is
-/// put into `enforced`. NGX_ERROR without memory.
-ngx_int_t seek_override(ngx_http_request_t* r, Candidate& candidate, bool& enforced) noexcept {
+/// There are overrides: finds what one says, if anything. The limit is enforced, or not, for a part of the
+/// keys: that is put into `enforced`. NGX_ERROR without memory.
+[[gnu::noinline]] ngx_int_t seek_override(ngx_http_request_t* r, Candidate& candidate,
+                                          bool& enforced) noexcept {
     const MainConf& main = *main_conf(r);
     StoredKey key;
-    if (main.overrides->none()) {
-        return NGX_OK;
-    }
-    if (seek_store(r, candidate) != NGX_OK) {
+    if (!candidate.sought && seek_store(r, candidate) != NGX_OK) {
         return NGX_ERROR;
     }
     if (candidate.found && key.take(candidate.store, candidate.key)) {
@@ -73,18 +63,12 @@ const char* find_place(ngx_http_request_t* r, AppliedLimit& applied, const Rate&
                        StoreConf* conf) noexcept {
     Zone& zone = *main_conf(r)->zone;
     const Limit& limit = applied.limit;
-    WindowPlace place;
     const char* failure = locate(
-        r->pool, zone, conf, {view(limit.name), rate.period, limit.window_kind, applied.client_key}, place);
+        r->pool, zone, conf, {view(limit.name), rate.period, limit.window_kind, applied.client_key}, applied);
     if (failure != nullptr) {
         return failure;
     }
     applied.zone = &zone;
-    applied.store = place.store;
-    applied.route = place.route;
-    applied.key = place.key;
-    applied.stored_key = place.stored_key;
-    applied.id = place.id;
     applied.mode = conf != nullptr ? &limit.mode->with_redis : &limit.mode->local;
     if (applied.mode->recalls_first(applied, false)) {
         zone.windows().prefetch(applied.id);
@@ -144,7 +128,7 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate&
         verdict.outcome = applied.dry_run ? Outcome::rejected_dry_run : Outcome::rejected;
         return NGX_OK;
     }
-    if (seek_store(r, candidate) != NGX_OK) {
+    if (!candidate.sought && seek_store(r, candidate) != NGX_OK) {
         return NGX_ERROR;
     }
     if (!candidate.found) {
@@ -215,7 +199,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
     }
     Candidate candidate{limit, view(key)};
     bool enforced = false;
-    if (seek_override(r, candidate, enforced) != NGX_OK) {
+    if (!main_conf(r)->overrides->none() && seek_override(r, candidate, enforced) != NGX_OK) {
         return NGX_ERROR;
     }
     const OverrideKind kind = candidate.effect.kind;

@@ -81,7 +81,8 @@ ngx_uint_t limits_in(const LocationConf& conf, Phase phase) noexcept {
 /// Finds the limits of this phase that apply. NGX_DECLINED when there is nothing to decide.
 ngx_int_t begin(RequestContext& context, Phase phase, bool attached) noexcept {
     ngx_int_t status = NGX_OK;
-    if (bypassed(context.request(), context.conf(), status)) {
+    const bool may_bypass = context.conf().bypass != nullptr;
+    if (may_bypass && bypassed(context.request(), context.conf(), status)) {
         context.bypass();
     } else if (status != NGX_OK || evaluate(context, phase) != NGX_OK) {
         return NGX_ERROR;

@@ -66,28 +66,29 @@ std::string_view store_of(const AppliedLimit& applied) noexcept {
     return applied.zone != nullptr ? "local" : Tallies::no_store;
 }
 
-void note_offender(const RequestContext& context, const AppliedLimit& applied, bool dry_run) noexcept {
-    const MainConf& main = *main_conf(context.request());
-    const Tally* tally = main.tallies->find(applied.limit, store_of(applied));
-    if (tally != nullptr) {
-        main.zone->offenders().note(
-            {client_id(context.request(), applied), tally->digest, dry_run, applied.client_key},
-            now_millis());
-    }
+[[gnu::noinline]] void note_offender(const RequestContext& context, const AppliedLimit& applied,
+                                     const Tally& tally, Millis now) noexcept {
+    const bool dry_run = applied.verdict.outcome == Outcome::rejected_dry_run;
+    main_conf(context.request())
+        ->zone->offenders()
+        .note({client_id(context.request(), applied), tally.digest, dry_run, applied.client_key}, now);
 }
 
-void count_decision(const RequestContext& context, const AppliedLimit& applied) noexcept {
+void count_decision(const RequestContext& context, const AppliedLimit& applied, Millis now) noexcept {
     const Outcome outcome = applied.verdict.outcome;
     if (outcome == Outcome::none) {
         return;  // another limit refused the request before
     }
-    if (outcome == Outcome::rejected || outcome == Outcome::rejected_dry_run) {
-        note_offender(context, applied, outcome == Outcome::rejected_dry_run);
+    Tallies& tallies = *main_conf(context.request())->tallies;
+    Tally* const tally = tallies.find(applied.limit, store_of(applied));
+    if (tally != nullptr && (outcome == Outcome::rejected || outcome == Outcome::rejected_dry_run)) {
+        note_offender(context, applied, *tally, now);
     }
-    Counters<Decided>& counters = main_conf(context.request())->tallies->of(applied.limit, store_of(applied));
-    counters.add(decided_of(outcome));
+    Counters<Decided>& counters = tallies.counters_of(tally);
     if (applied.asked.index() == 0) {
-        counters.add(Decided::unasked);
+        counters.add_both(decided_of(outcome), Decided::unasked);
+    } else {
+        counters.add(decided_of(outcome));
     }
 }
 
@@ -215,7 +216,7 @@ void decide(RequestContext& context, std::size_t from) noexcept {
     }
     context.outcome = combine(context.verdicts(), context.count());
     for (std::size_t i = from; i < context.count(); ++i) {
-        count_decision(context, context.applied(i));
+        count_decision(context, context.applied(i), now);
     }
     if (is_refusal(context.outcome)) {
         context.give_back_all();
@@ -235,8 +236,8 @@ void settle(RequestContext& context) noexcept {
         applied.mode->settle(applied, applied.verdict.due, now);
         applied.charged = applied.verdict.due;
         if (applied.charged > 0) {
-            main_conf(context.request())
-                ->tallies->of(applied.limit, store_of(applied))
+            Tallies& tallies = *main_conf(context.request())->tallies;
+            tallies.counters_of(tallies.find(applied.limit, store_of(applied)))
                 .add(Decided::cost, static_cast<std::uint64_t>(applied.charged));
         }
     }

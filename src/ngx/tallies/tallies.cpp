@@ -95,19 +95,11 @@ void Tallies::for_each_name(const MainConf& main, const std::function<void(Count
     });
 }
 
-Tally* Tallies::find(const Limit& limit, std::string_view store) noexcept {
-    if (limit.tally != 0) {
-        return &all_[limit.tally - 1];
-    }
+Tally* Tallies::search(const Limit& limit, std::string_view store) noexcept {
     const auto found = std::find_if(all_.begin(), all_.end(), [&](const Tally& tally) {
         return tally.store_name == store && tally.name == view(limit.name);
     });
     return found != all_.end() ? &*found : nullptr;
-}
-
-Counters<Decided>& Tallies::of(const Limit& limit, std::string_view store) noexcept {
-    Tally* tally = find(limit, store);
-    return tally != nullptr ? tally->counters : others_;
 }
 
 std::vector<std::uint64_t> Tallies::of_variable_rates() const {

@@ -6,15 +6,13 @@
 #include <vector>
 
 #include "core/limit/decision.h"
+#include "core/machine/recent_ids.h"
 #include "core/table/eviction.h"
 #include "ngx/base/counters.h"
 #include "ngx/base/ngx.h"
+#include "ngx/conf/conf.h"
 
 namespace rate_limit {
-
-struct Limit;
-struct MainConf;
-struct StoreConf;
 
 /// What is counted of a limit: each request that it was decided for by the outcome, and beside that.
 enum class Decided : unsigned char {
@@ -107,14 +105,18 @@ public:
     /// first. Throws what fn throws.
     static void for_each_name(const MainConf& main, const std::function<void(CounterTable::Name)>& fn);
 
-    /// What the limit decides counts here. `store` is the name of the one that a variable chose; no_store:
-    /// none, or it is not known.
-    Counters<Decided>& of(const Limit& limit, std::string_view store) noexcept;
+    /// Where what the limit decides counts; null: among what has no tally. `store` is the name of the one
+    /// that a variable chose; no_store: none, or it is not known.
+    Tally* find(const Limit& limit, std::string_view store) noexcept {
+        return limit.tally != 0 ? &all_[limit.tally - 1] : search(limit, store);
+    }
 
-    /// The tally where that counts; null: among what has none.
-    Tally* find(const Limit& limit, std::string_view store) noexcept;
+    Counters<Decided>& counters_of(Tally* tally) noexcept {
+        return tally != nullptr ? tally->counters : others_;
+    }
 
     Counters<Outcome>& requests() noexcept { return requests_; }
+    RecentIds& recent_ids() noexcept { return recent_ids_; }
     const PressureGauge& pressure() const noexcept { return pressure_; }
 
     /// The digests of the limits whose rates variables say. Throws std::bad_alloc.
@@ -124,10 +126,13 @@ public:
     const std::vector<Tally>& all() const noexcept { return all_; }
 
 private:
+    Tally* search(const Limit& limit, std::string_view store) noexcept;
+
     std::vector<Tally> all_;
     Counters<Outcome> requests_;
     PressureGauge pressure_;  // of both tables of the zone
     Counters<Decided> others_;
+    RecentIds recent_ids_;
 };
 
 /// Makes the tallies of a configuration whose zone is there, for this process and those that it starts.

@@ -22,7 +22,7 @@ struct WindowIdentity {
     std::string_view key;  ///< as the limit evaluates it
 };
 
-/// Where a window is.
+/// Where a window is. Empty until it has been located.
 struct WindowPlace {
     Store* store = nullptr;       ///< null: in the memory of this machine
     Route route = 0;              ///< where in the store

@@ -1,4 +1,4 @@
-#include "ngx/request/window_place.h"
+#include "ngx/store/window_place.h"
 
 #include "core/append.h"
 #include "ngx/base/zone.h"
