@@ -30,7 +30,7 @@ private:
     friend class AwaitedRefund;
 
     void end(const char* failure, bool in_doubt) noexcept;
-    const char* take(Node& node, const Reply& reply) noexcept;
+    const char* take(Node& node, const Reply& reply, bool& in_doubt) noexcept;
 
     Window window_;
 };
@@ -46,14 +46,20 @@ void AwaitedRefundCommand::answered(Node& node, Delivery delivery, const Reply* 
         charges->doubt_given_back(what);
         end(no_answer, true);
     } else {
-        end(take(node, *reply), false);
+        bool in_doubt = false;
+        const char* failure = take(node, *reply, in_doubt);
+        end(failure, in_doubt);
     }
 }
 
-/// Null, or why the primary did nothing.
-const char* AwaitedRefundCommand::take(Node& node, const Reply& reply) noexcept {
+/// Null, or why the primary did nothing; or perhaps something, where that is `in_doubt`.
+const char* AwaitedRefundCommand::take(Node& node, const Reply& reply, bool& in_doubt) noexcept {
     const Fault fault = read_charge(reply, window_);
     if (fault != Fault::none) {
+        in_doubt = fault == Fault::malformed;
+        if (in_doubt) {
+            charges->doubt_given_back(what);
+        }
         const Blame blame = node.blame(fault, name(), reply, Access::write);
         if (blame == Blame::writes && fault != Fault::noperm) {
             charges->refused(node, fault, name(), reply);
