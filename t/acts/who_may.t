@@ -1,5 +1,5 @@
 # Who may act: a client that may see the console, under `manage`, by POST, with a form, from the console's own origin or without any, as curl is. All
-# else is refused with the contract's code, and nothing is done. A GET acts never, whatever its query says.
+# else is refused with the contract's code, and nothing is done; who may not see the console is not told a name either. A GET acts never, whatever its query says.
 
 use RateLimit::Test;
 use JSON::PP;
@@ -54,6 +54,19 @@ refused($nginx->post('/limits/key', $reset), 415, 'UnsupportedMediaType', 'no Co
 refused(post('/limits/key', $reset, Host => 'evil.example'), 403, 'Forbidden', 'a Host that is not its own');
 refused(post('/limits/key', $reset, Via => '1.1 proxy'), 403, 'Forbidden', 'from a proxy');
 like refused($nginx->get('/limits/key', Via => '1.1 proxy'), 403, 'Forbidden', 'a GET from a proxy')->body, qr/from=any/, '... says what to configure';
+my sub tells_nothing ($response, $what) {
+    is $response->status, 403, $what;
+    like $response->body, qr{<h1>[A-Z][^<]*\.</h1>}, '... in a sentence';
+    like $response->body, qr{ – rate limits</title>}, '... without the name of the machine';
+    unlike $response->body, qr/<form|<option|core/, '... nor a form, or a name of a limit';
+    return;
+}
+my @browser = (Accept => 'text/html,*/*;q=0.8');
+tells_nothing($nginx->get('/limits/key', @browser, Via => '1.1 proxy'), 'a browser behind a proxy');
+tells_nothing($nginx->get('/limits/', @browser, Via => '1.1 proxy'), '... at the page');
+tells_nothing($nginx->get('/limits/key', @browser, Host => 'evil.example'), 'one that was led here by a foreign name');
+tells_nothing(post('/limits/key', $reset, @browser, Host => 'evil.example'), '... and posts');
+tells_nothing(post('/limits/key', $reset, @browser, 'Sec-Fetch-Site' => 'cross-site'), 'a page of another origin');
 for my $uri ('/limits/key', '/file/key') {
     refused(post($uri, $reset . '&x=' . ('x' x 8192)), 413, 'PayloadTooLarge', 'more than 8k');
     my $chunk = $reset . '&x=' . ('x' x 9000);

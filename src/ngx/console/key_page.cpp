@@ -45,6 +45,12 @@ ngx_int_t refuse(ngx_http_request_t* r, ActError error, std::string_view descrip
     return send_result(r, Form(), ActResult::failed(error, std::string(description)));
 }
 
+/// Refuses what may not even see the form, which names limits and stores.
+ngx_int_t turn_away(ngx_http_request_t* r, ActError error, std::string_view description) {
+    const ngx_int_t discarded = ngx_http_discard_request_body(r);
+    return discarded == NGX_OK ? send_error(r, error, description) : discarded;
+}
+
 bool is_form(const ngx_http_request_t& r) noexcept {
     constexpr std::string_view type = "application/x-www-form-urlencoded";
     const RequestField field = find_field(r, "content-type");
@@ -100,7 +106,7 @@ void on_body(ngx_http_request_t* r) noexcept {
 
 ngx_int_t read_form(ngx_http_request_t* r) {
     if (is_cross_origin(*r)) {
-        return refuse(
+        return turn_away(
             r, ActError::cross_origin,
             "A page of another origin has sent this: acts come from the console's own page, or from "
             "a client that is no browser.");
@@ -119,7 +125,7 @@ ngx_int_t read_form(ngx_http_request_t* r) {
 
 ngx_int_t answer_key(ngx_http_request_t* r, const char* forbidden) {
     if (forbidden != nullptr) {
-        return refuse(r, ActError::forbidden, forbidden);
+        return turn_away(r, ActError::forbidden, forbidden);
     }
     if (r == r->main && (r->method & NGX_HTTP_POST) != 0) {
         return read_form(r);

@@ -12,7 +12,7 @@ namespace {
 
 std::string write_html(std::string_view description) {
     HtmlText html;
-    begin_html(html, {description, false});
+    begin_html(html, {description, false, false});
     html.open("header").open("div", {{"class", "health bad"}});
     html.element("h1", description).close().close();
     end_html(html);

@@ -16,7 +16,11 @@ void begin_html(HtmlText& html, const Head& head) {
     if (head.refreshes) {
         html.single("meta", {{"http-equiv", "refresh"}, {"content", "5"}});
     }
-    html.open("title").words(head.title).words(" – rate limits of ").text(view(host)).close();
+    html.open("title").words(head.title).words(" – rate limits");
+    if (head.names_host) {
+        html.words(" of ").text(view(host));
+    }
+    html.close();
     html.markup("<style>").markup(style_sheet).markup("</style></head>\n<body>\n");
 }
 

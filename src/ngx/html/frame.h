@@ -13,6 +13,7 @@ namespace rate_limit {
 struct Head {
     std::string_view title;  ///< what the page says first
     bool refreshes;          ///< every 5 s
+    bool names_host = true;  ///< false: not to clients who may not see the console
 };
 
 /// Up to and with the begin of the body.
