@@ -42,6 +42,14 @@ struct SeenLimit {
     std::optional<std::string> key;   ///< only under keys=plain
     std::optional<SeenOverride> override;
     std::vector<SeenWindow> windows;  ///< that are open, or of which this machine has something
+
+    /// Where there are no windows: whether that is known.
+    enum class Known : unsigned char {
+        told,
+        no_key,  ///< the act names none, so nobody was asked
+        away,    ///< the store did not answer
+    };
+    Known known = Known::told;
 };
 
 /// Why an act was not done.

@@ -34,6 +34,7 @@ struct KeyOfLimit {
     const Tally& tally;
     std::uint64_t id = 0;  ///< as the console shows it
     std::vector<std::unique_ptr<AskedWindow>> windows;
+    bool away = false;  ///< the store did not answer: what its windows are is not known
 };
 
 }  // namespace rate_limit

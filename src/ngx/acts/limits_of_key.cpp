@@ -130,7 +130,7 @@ bool find_limits(Acting& acting) {
             if (!is_meant(acting, tally)) {
                 continue;
             }
-            acting.limits.push_back(std::make_unique<KeyOfLimit>(KeyOfLimit{tally, 0, {}}));
+            acting.limits.push_back(std::make_unique<KeyOfLimit>(KeyOfLimit{tally, 0, {}, false}));
             if (acting.key().empty()) {
                 continue;
             }
@@ -211,6 +211,11 @@ void show_limits(Acting& acting) {
             shown.key = acting.key();
         }
         shown.override = override_of(acting.main(), *limit);
+        if (acting.key().empty()) {
+            shown.known = SeenLimit::Known::no_key;
+        } else if (limit->away) {
+            shown.known = SeenLimit::Known::away;
+        }
         for (const auto& asked : limit->windows) {
             const SeenWindow window = seen(*asked, *acting.main().zone);
             if (has_something(window)) {

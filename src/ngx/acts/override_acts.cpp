@@ -232,6 +232,7 @@ void show(Acting& acting) {
     if (!take_answers(acting)) {
         for (const auto& limit : acting.limits) {
             limit->windows.clear();
+            limit->away = true;
         }
     }
     show_limits(acting);

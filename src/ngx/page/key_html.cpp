@@ -127,6 +127,15 @@ void write_override(HtmlText& html, const SeenOverride& override) {
     html.words(", by ").text(override.by).words(", on ").text(override.scope).words(".").close();
 }
 
+/// Nothing where nobody was asked.
+void write_no_window(HtmlText& html, SeenLimit::Known known) {
+    if (known == SeenLimit::Known::told) {
+        html.element("p", "No window of it is known: nothing is used.", {{"class", "nothing"}});
+    } else if (known == SeenLimit::Known::away) {
+        html.element("p", "What is used is not known: the store did not answer.", {{"class", "nothing"}});
+    }
+}
+
 void write_limit(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key,
                  std::size_t number) {
     const std::string id = "found-" + std::to_string(number);
@@ -138,7 +147,7 @@ void write_limit(HtmlText& html, const PageView& view, const SeenLimit& limit, s
         write_override(html, *limit.override);
     }
     if (limit.windows.empty()) {
-        html.element("p", "No window of it is known: nothing is used.", {{"class", "nothing"}});
+        write_no_window(html, limit.known);
     } else {
         write_windows(html, limit, id + "-windows");
     }
