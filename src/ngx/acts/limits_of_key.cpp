@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
+#include "core/overrides/known_overrides.h"
 #include "ngx/acts/acting.h"
 #include "ngx/acts/key_of_limit.h"
 #include "ngx/base/client_id.h"
@@ -28,8 +33,23 @@ void add_window(KeyOfLimit& to, const Rate& rate, WindowKind kind) {
     to.windows.back()->kind = kind;
 }
 
-void add_windows(KeyOfLimit& to, const MainConf& main) {
+using LimitsByName = std::unordered_map<std::string_view, std::vector<const Limit*>>;
+
+/// In the order of their lines: there may be many, and each tally concerns few.
+LimitsByName by_name(const MainConf& main) {
+    LimitsByName named;
     for (const Limit* limit : Elements<const Limit*>(main.limits)) {
+        named[view(limit->name)].push_back(limit);
+    }
+    return named;
+}
+
+void add_windows(KeyOfLimit& to, const MainConf& main, const LimitsByName& named) {
+    const auto found = named.find(to.tally.name);
+    if (found == named.end()) {
+        return;
+    }
+    for (const Limit* limit : found->second) {
         if (!to.tally.is_of(*limit)) {
             continue;
         }
@@ -100,22 +120,33 @@ bool has_changed_one(const Acting& acting) noexcept {
     });
 }
 
-/// The override of the key, or else of the limit.
-std::optional<SeenOverride> override_of(const MainConf& main, const KeyOfLimit& limit) {
-    std::optional<SeenOverride> seen;
-    bool of_key = false;
-    for (const Override& what : main.zone->overrides().read(now_millis())) {
-        const bool meant = what.subject.limit == limit.tally.digest &&
-                           (what.subject.key == 0 ? !of_key : what.subject.key == limit.id);
-        if (meant) {
-            of_key = what.subject.key != 0;
-            seen =
-                SeenOverride{std::string(to_string(what.kind)), std::nullopt, what.from, what.until, what.by,
-                             std::string(to_string(what.scope))};
-            if (what.kind == OverrideKind::enforce) {
-                seen->percent = what.percent;
-            }
+using OverridesBySubject = std::unordered_map<OverrideSubject, Override, HashOfSubject>;
+
+OverridesBySubject by_subject(const MainConf& main) {
+    OverridesBySubject all;
+    if (main.tallies != nullptr && !main.overrides->none()) {
+        for (Override& what : main.zone->overrides().read(now_millis())) {
+            const OverrideSubject subject = what.subject;
+            all.emplace(subject, std::move(what));
         }
+    }
+    return all;
+}
+
+/// The override of the key, or else of the limit.
+std::optional<SeenOverride> override_of(const OverridesBySubject& all, const KeyOfLimit& limit) {
+    auto found = all.find({limit.tally.digest, limit.id});
+    if (found == all.end()) {
+        found = all.find({limit.tally.digest, 0});
+    }
+    if (found == all.end()) {
+        return std::nullopt;
+    }
+    const Override& what = found->second;
+    SeenOverride seen{std::string(to_string(what.kind)), std::nullopt, what.from, what.until, what.by,
+                      std::string(to_string(what.scope))};
+    if (what.kind == OverrideKind::enforce) {
+        seen.percent = what.percent;
     }
     return seen;
 }
@@ -126,6 +157,7 @@ bool find_limits(Acting& acting) {
     acting.limits.clear();
     const MainConf& main = acting.main();
     if (main.tallies != nullptr) {
+        const LimitsByName named = by_name(main);
         for (const Tally& tally : main.tallies->all()) {
             if (!is_meant(acting, tally)) {
                 continue;
@@ -134,7 +166,7 @@ bool find_limits(Acting& acting) {
             if (acting.key().empty()) {
                 continue;
             }
-            add_windows(*acting.limits.back(), main);
+            add_windows(*acting.limits.back(), main, named);
             if (!locate_windows(acting, *acting.limits.back())) {
                 throw std::bad_alloc();
             }
@@ -200,6 +232,7 @@ bool is_there(const Acting& acting, const AskedWindow& window) {
 void show_limits(Acting& acting) {
     acting.result = {};
     acting.result.named = !acting.limit().empty();
+    const OverridesBySubject overrides = by_subject(acting.main());
     for (const auto& limit : acting.limits) {
         SeenLimit shown;
         shown.limit = limit->tally.name;
@@ -210,7 +243,7 @@ void show_limits(Acting& acting) {
         if (!acting.key().empty() && acting.console().plain_keys) {
             shown.key = acting.key();
         }
-        shown.override = override_of(acting.main(), *limit);
+        shown.override = override_of(overrides, *limit);
         if (acting.key().empty()) {
             shown.known = SeenLimit::Known::no_key;
         } else if (limit->away) {
