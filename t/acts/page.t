@@ -34,7 +34,11 @@ is_deeply forms($found), [qw(reset add ban allow clear enforce off clear)], '...
 my @shown = $found->body =~ /(.{40}mona)/sg;
 is_deeply [grep { !/<input type="hidden" name="key" value="mona/ } @shown], [], 'the key is in hidden fields alone';
 like post('/plain/key', key => 'mona')->body, qr/<input name="key" value="mona"/, '... but under keys=plain';
-is scalar(() = post('/limits/key', key => 'mona')->body =~ /<h2[^>]*>Limit /g), 3, 'all limits, where none is named';
+my $all = post('/limits/key', key => 'mona');
+is scalar(() = $all->body =~ /<h2[^>]*>Limit /g), 3, 'all limits, where none is named';
+is_deeply forms($all), [], '... without acts';
+my @ways = $all->body =~ m{<input type="hidden" name="key" value="mona"><input type="hidden" name="limit" value="(\w+)"><input type="hidden" name="store" value="(\w+)"><button>Act on this limit<}g;
+is_deeply \@ways, [qw(core main core local search local)], '... but a form to each';
 
 my $reset = post('/limits/key', key => 'mona', limit => 'core', store => 'main', do => 'reset', period => 3600);
 is line($reset), 'Reset: all that was used has been given back.', 'a reset';

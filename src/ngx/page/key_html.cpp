@@ -136,8 +136,22 @@ void write_no_window(HtmlText& html, SeenLimit::Known known) {
     }
 }
 
+struct Hidden {
+    std::string_view name;
+    std::string_view value;
+};
+
+/// One of several limits: the acts are on the page of that limit alone.
+void write_narrowing(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key) {
+    html.open("form", {{"method", "post"}, {"action", view.below + "key"}});
+    for (const Hidden& field : {Hidden{"key", key}, {"limit", limit.limit}, {"store", limit.store}}) {
+        html.single("input", {{"type", "hidden"}, {"name", field.name}, {"value", field.value}});
+    }
+    html.element("button", "Act on this limit").close();
+}
+
 void write_limit(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key,
-                 std::size_t number) {
+                 std::size_t number, bool alone) {
     const std::string id = "found-" + std::to_string(number);
     begin_part(html, id, "Limit " + readable(limit.limit) + ", store " + readable(limit.store));
     if (limit.id) {
@@ -151,7 +165,11 @@ void write_limit(HtmlText& html, const PageView& view, const SeenLimit& limit, s
     } else {
         write_windows(html, limit, id + "-windows");
     }
-    write_act_forms(html, view, limit, key);
+    if (alone) {
+        write_act_forms(html, view, limit, key);
+    } else {
+        write_narrowing(html, view, limit, key);
+    }
     html.close();
 }
 
@@ -207,9 +225,10 @@ std::string write_act_html(const MainConf& main, const PageView& view, const For
     HtmlText html;
     begin_key_page(html, view, line_of(form, result), result.error == ActError::none);
     write_look_ups(html, main, view, form);
+    const std::string key = typed_key(form);
     std::size_t number = 0;
     for (const SeenLimit& limit : result.limits) {
-        write_limit(html, view, limit, typed_key(form), ++number);
+        write_limit(html, view, limit, key, ++number, result.limits.size() == 1);
     }
     if (result.error == ActError::none && result.limits.empty()) {
         html.element("p", "No limit knows this key.", {{"class", "nothing"}});

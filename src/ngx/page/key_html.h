@@ -14,8 +14,9 @@ namespace rate_limit {
 /// The form, by which an operator looks up a key.
 std::string write_key_form(const MainConf& main, const PageView& view);
 
-/// The same with what that came to which was posted, and a form for each act that may follow. The key is in
-/// hidden fields of these; it is shown only where the console shows keys.
+/// The same with what that came to which was posted, and a form for each act that may follow; where there are
+/// several limits, for each one that leads to its acts. The key is in hidden fields of these; it is shown
+/// only where the console shows keys.
 std::string write_act_html(const MainConf& main, const PageView& view, const Form& form,
                            const ActResult& result);
 
