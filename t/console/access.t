@@ -6,7 +6,7 @@ use JSON::PP;
 
 my $nginx = RateLimit::Nginx->start(http => '
     server {
-        listen 127.0.0.1:%%PORT%%; listen unix:%%DIR%%/socket; server_name limits.test *.wild.test ~^re[0-9]+$;
+        listen 127.0.0.1:%%PORT%%; listen unix:%%DIR%%/socket; listen unix:%%DIR%%/proxied proxy_protocol; server_name limits.test *.wild.test ~^re[0-9]+$;
         rate_limit_key k;
         set_real_ip_from 127.0.0.1; real_ip_header X-Client;
         location /limits/ { rate_limit_console view; }
@@ -36,6 +36,18 @@ like decode_json($response->body)->{description}, qr/on this machine alone: add 
 is ask('/any/json', 'X-Client' => '192.0.2.7')->status, 403, '... and by deny';
 is ask('/any/json', 'X-Client' => '192.0.2.8')->status, 200, '... which lets others in';
 is ask('/limits/json', 'X-Client' => '127.9.9.9')->status, 200, 'loopback is more than one address';
+for my $case (
+    ['TCP4 192.0.2.8 127.0.0.1 4000 80', 403], ['TCP6 2001:db8::1 ::1 4000 80', 403], ['UNKNOWN', 403],
+    ['TCP4 127.0.0.1 127.0.0.1 4000 80', 200], ['TCP6 ::1 ::1 4000 80', 200], ['TCP6 ::ffff:127.0.0.1 ::1 4000 80', 200],
+) {
+    my ($told, $status) = @$case;
+    for my $path ('limits', 'any') {
+        my $proxy = IO::Socket::UNIX->new(Peer => $nginx->folder . '/proxied') or die $!;
+        print {$proxy} "PROXY $told\r\nGET /$path/json HTTP/1.0\r\nHost: localhost\r\n\r\n";
+        my $expected = $path eq 'any' ? 200 : $status;
+        like join('', <$proxy>), qr/^HTTP\S+ $expected /, "/$path/ through a proxy that says $told";
+    }
+}
 my $unix = IO::Socket::UNIX->new(Peer => $nginx->folder . '/socket') or die $!;
 print {$unix} "GET /limits/json HTTP/1.0\r\nHost: localhost\r\n\r\n";
 like join('', <$unix>), qr/^HTTP\S+ 200 /, 'a unix socket';

@@ -31,6 +31,26 @@ bool is_local(const sockaddr& address) noexcept {
     }
 }
 
+/// The same of an address as text.
+bool is_local(const ngx_str_t& text) noexcept {
+    sockaddr_in v4{};
+    v4.sin_family = AF_INET;
+    v4.sin_addr.s_addr = ngx_inet_addr(text.data, text.len);
+    if (v4.sin_addr.s_addr != INADDR_NONE) {
+        return is_local(reinterpret_cast<const sockaddr&>(v4));
+    }
+    sockaddr_in6 v6{};
+    v6.sin6_family = AF_INET6;
+    return ngx_inet6_addr(text.data, text.len, v6.sin6_addr.s6_addr) == NGX_OK &&
+           is_local(reinterpret_cast<const sockaddr&>(v6));
+}
+
+/// A proxy speaks the PROXY protocol, and the client that it tells is not on this machine, or it tells none.
+bool is_relayed(const ngx_http_request_t& r) noexcept {
+    const ngx_proxy_protocol_t* told = r.connection->proxy_protocol;
+    return told != nullptr ? !is_local(told->src_addr) : r.http_connection->addr_conf->proxy_protocol != 0;
+}
+
 /// Some proxy has sent it: the client is not the one that the connection is from.
 bool is_forwarded(const ngx_http_request_t& r) noexcept {
     constexpr std::string_view names[] = {"forwarded", "x-forwarded-for", "x-real-ip", "via"};
@@ -89,7 +109,7 @@ const char* why_forbidden(const ngx_http_request_t& r, const ConsoleConf& conf) 
         return "The console answers clients on this machine alone: add \"from=any\" to "
                "\"rate_limit_console\", and \"allow\", \"deny\" or \"auth_basic\" to its location.";
     }
-    if (!conf.from_any && is_forwarded(r)) {
+    if (!conf.from_any && (is_forwarded(r) || is_relayed(r))) {
         return "A proxy has sent this request, and the console answers clients on this machine alone: add "
                "\"from=any\" to \"rate_limit_console\", and \"allow\", \"deny\" or \"auth_basic\" to its "
                "location.";
