@@ -11,6 +11,7 @@ my %bad = (
     'location /c/ { rate_limit_console manage view; }'              => qr/invalid parameter "view"/,
     'location /c/ { rate_limit_console view; rate_limit_console view; }' => qr/"rate_limit_console" directive is duplicate/,
     'location ~ ^/c/ { rate_limit_console view; }'                  => qr/needs a location with a prefix, such as "\/limits\/", not a regular expression/,
+    'location = /c/ { rate_limit_console view; }'                   => qr/needs a location with a prefix, such as "\/limits\/", without "=": its pages are below it/,
     'location @c { rate_limit_console view; }'                      => qr/needs a location with a prefix/,
     'rate_limit_console view;'                                      => qr/"rate_limit_console" directive is not allowed here/,
 );

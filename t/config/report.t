@@ -9,7 +9,7 @@ refuses(location('rate_limit_report on;'), 'rate_limit_report on', qr/invalid nu
 refuses(location("$report $report"), 'rate_limit_report', qr/"rate_limit_report" directive is duplicate, keep only one of them/);
 my $both = qr/"rate_limit_console" and "rate_limit_report" stand in one location: give each its own/;
 refuses(location("$report rate_limit_console view;"), 'rate_limit_console', $both);
-refuses(location("rate_limit_console view; $report"), 'rate_limit_report',  $both);
+refuses(location("rate_limit_console view; $report") =~ s/= //r, 'rate_limit_report',  $both);
 refuses("server { $report }", 'rate_limit_report', qr/"rate_limit_report" directive is not allowed here/);
 refuses(location("if (\$arg_x) { $report }"), 'rate_limit_report', qr/"rate_limit_report" directive is not allowed here/);
 

@@ -8,7 +8,6 @@ my $redis = RateLimit::Redis->start;
 my $nginx = RateLimit::Nginx->start(http => redis_block('main', $redis), server => 'rate_limit_key $arg_k;
     location /limits/ { rate_limit_console view; }
     location /plain { rate_limit_console manage keys=plain; }
-    location = /exact { rate_limit_console view; }
     location /a { rate_limit 1r/d name=a; } location /b { rate_limit 1r/d name=b store=main; }');
 $nginx->get("/$_?k=k") for qw(a a b b);
 
@@ -40,7 +39,6 @@ my sub is_inert ($response, $what) {
 my sub refreshes ($response) { return $response->body =~ /<meta http-equiv="refresh" content="5">/ ? 1 : 0 }
 
 is_inert($nginx->get('/limits/'), 'the page');
-is_inert($nginx->get('/exact'),   'of an exact location');
 is_inert($nginx->get('/plain'),   'of a location without a slash');
 is_inert($nginx->get('/plainkey'), 'the form');
 like $nginx->get('/plain')->body, qr{href="\./plainjson".*href="\./plainmetrics"}s, 'links follow the prefix of the location';

@@ -75,6 +75,11 @@ char* set_console(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
                       "\"rate_limit_console\" needs a location with a prefix, such as \"/limits/\": its "
                       "pages are below it");
     }
+    if (location->exact_match != 0) {
+        return refuse(cf,
+                      "\"rate_limit_console\" needs a location with a prefix, such as \"/limits/\", without "
+                      "\"=\": its pages are below it");
+    }
     console.on = true;
     main_conf(cf)->plain_keys = main_conf(cf)->plain_keys || console.plain_keys;
     location->handler = reinterpret_cast<ngx_http_handler_pt>(command->post);
