@@ -1,11 +1,11 @@
 # Below the location the console has a few pages and nothing else: no byte of the path or the query comes back. It is read, and changes nothing;
-# every answer says that it is not to be kept. Nothing is limited there.
+# every answer says that it is not to be kept. Nothing is limited or counted there, also under a limit of all servers.
 
 use RateLimit::Test;
+use JSON::PP;
 
-my $nginx = RateLimit::Nginx->start(server => 'rate_limit_key k; rate_limit 1r/h;
+my $nginx = RateLimit::Nginx->start(http => 'rate_limit_key k; rate_limit 1r/h;', server => '
     location /limits/ { rate_limit_console view; }
-    location = /exact { rate_limit_console view; }
     location / { rate_limit off; }
     location = /x { }');
 my %type = ('' => 'text/html; charset=utf-8', json => 'application/json', metrics => 'text/plain; version=0.0.4; charset=utf-8');
@@ -33,9 +33,15 @@ for my $method (qw(POST PUT DELETE PATCH OPTIONS)) {
     is $response->status, 405, $method;
     is $response->header('Allow'), 'GET, HEAD', '... with what is allowed';
 }
+my sub counted () {
+    my $told = decode_json($nginx->get('/limits/json')->body);
+    return [map { my $counts = $_; +{map { $_ => $counts->{$_} } grep { $counts->{$_} } keys %$counts} } $told->{requests}, $told->{limits}[0]{decisions}];
+}
+is_deeply counted(), [{}, {}], 'none of these is counted';
 my $head = $nginx->head('/limits/metrics');
 is $head->status, 200, 'HEAD';
 is $head->body // '', '', '... without a body';
 is_deeply [map { $nginx->get('/x')->status } 1 .. 3], [200, 429, 429], 'the window was not used';
+is_deeply counted(), [({passed => 1, rejected => 2}) x 2], 'only those elsewhere are counted';
 
 done;
