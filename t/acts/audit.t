@@ -3,11 +3,13 @@
 
 use RateLimit::Test;
 use JSON::PP;
+use MIME::Base64;
 
 my $redis = RateLimit::Redis->start;
 my $nginx = RateLimit::Nginx->start(
     http   => redis_block('main', $redis) . 'rate_limit_key $http_x_key;', files => {users => "op:{PLAIN}secret\n"},
     server => 'location /limits/ { rate_limit_console manage; } location /plain/ { rate_limit_console manage keys=plain; auth_basic x; auth_basic_user_file %%DIR%%/html/users; }
+        location /unasked/ { set $who $remote_user; rate_limit_console manage; }
         location /core { rate_limit 5r/h name=core store=main mode=charge_refund; } location /mine { rate_limit 5r/h name=mine; }',
 );
 my sub post ($at, $body, @headers) {
@@ -39,3 +41,5 @@ post('/plain/key', 'do=reset&limit=core&key=x%0a2026+%5bnotice%5d+forged%22', Au
 like +(lines())[-1], qr/key "x\\x0A2026 \[notice\] forged\\x22": reset/i, 'a key forges no line';
 
 done;
+post('/unasked/key', 'do=reset&limit=core&key=alice', Authorization => 'Basic ' . encode_base64(qq{op"\n2026 [notice] forged:x}, ''));
+like +(lines())[-1], qr/now 0, by the console of user "op\\x22\\x0a2026 \[notice\] forged",/, '... nor does a name that nobody has asked to prove';

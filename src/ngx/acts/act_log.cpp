@@ -9,7 +9,7 @@ namespace rate_limit {
 
 namespace {
 
-/// Bytes of a key in a line.
+/// Bytes of a key, or of a user's name, in a line.
 constexpr std::size_t most_shown = 256;
 
 }  // namespace
@@ -19,22 +19,25 @@ void log_act(const Acting& acting, std::string_view limit, std::string_view stor
     ngx_http_request_t& r = acting.request();
     const ngx_str_t name = str(limit);
     const ngx_str_t of = str(store);
-    const ngx_str_t user = r.headers_in.user;
     const ngx_str_t text = str(what);
     std::string key;
+    std::string by;
     try {
         u_char shown[32];
         key.assign(reinterpret_cast<char*>(shown),
                    id != 0 ? static_cast<std::size_t>(ngx_sprintf(shown, ", id %016xL", id) - shown) : 0);
         key += id != 0 && acting.console().plain_keys ? ", key \"" + log_text(acting.key(), most_shown) + "\""
                                                       : "";
+        const std::string_view user = view(r.headers_in.user);
+        by = user.empty() ? "" : " of user \"" + log_text(user, most_shown) + "\"";
     } catch (...) {
         key.clear();
+        by.clear();
     }
     const ngx_str_t with_key = str(key);
-    ngx_log_error(NGX_LOG_NOTICE, r.connection->log, 0,
-                  "rate limit \"%V\" of \"%V\"%V: %V, by the console%s%V%s", &name, &of, &with_key, &text,
-                  user.len != 0 ? " of user \"" : "", &user, user.len != 0 ? "\"" : "");
+    const ngx_str_t by_user = str(by);
+    ngx_log_error(NGX_LOG_NOTICE, r.connection->log, 0, "rate limit \"%V\" of \"%V\"%V: %V, by the console%V",
+                  &name, &of, &with_key, &text, &by_user);
 }
 
 }  // namespace rate_limit
