@@ -33,13 +33,16 @@ is @lines, 3, 'a line each';
 post('/limits/key', "do=reset&key=nobody&limit=$_") for qw(core mine);
 like +(lines())[-1], qr/"mine" of "local", id [0-9a-f]{16}: reset in 3600 s: 0 used, now 0/, 'also where there was no window';
 is lines(), 5, '... in either store';
+post('/limits/key', 'do=clear&limit=core&key=alice');
+like +(lines())[-1], qr/rate limit "core" of "main", id $id: override: none, before: none, by the console,/, 'a clear of nothing';
+is lines(), 6, '... is an act, too';
 unlike join("\n", @lines), qr/alice/, 'without the key';
 
 post('/plain/key', 'do=reset&limit=core&key=alice', Authorization => 'Basic b3A6c2VjcmV0');
 like +(lines())[-1], qr/id $id, key "alice": reset in 3600 s: 0 used, now 0, by the console of user "op",/, 'with the key, and by whom';
 post('/plain/key', 'do=reset&limit=core&key=x%0a2026+%5bnotice%5d+forged%22', Authorization => 'Basic b3A6c2VjcmV0');
 like +(lines())[-1], qr/key "x\\x0A2026 \[notice\] forged\\x22": reset/i, 'a key forges no line';
-
-done;
 post('/unasked/key', 'do=reset&limit=core&key=alice', Authorization => 'Basic ' . encode_base64(qq{op"\n2026 [notice] forged:x}, ''));
 like +(lines())[-1], qr/now 0, by the console of user "op\\x22\\x0a2026 \[notice\] forged",/, '... nor does a name that nobody has asked to prove';
+
+done;

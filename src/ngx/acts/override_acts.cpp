@@ -137,9 +137,8 @@ bool set_here(Acting& acting, const Override& what) {
 
 void clear_here(const Acting& acting) {
     const std::optional<Override> before = find_override(acting);
-    if (before && acting.main().zone->overrides().remove(subject_of(acting), now_millis())) {
-        log_change(acting, before, std::nullopt);
-    }
+    (void)acting.main().zone->overrides().remove(subject_of(acting), now_millis());
+    log_change(acting, before, std::nullopt);
 }
 
 /// The store of the limit, if machines share its overrides; else null.
@@ -200,6 +199,9 @@ bool take_shared(Acting& acting) {
                         "The overrides of this store cannot be changed: " + why + ". Nothing was done.");
             return false;
     }
+    if (shared.clears()) {  // also one of this machine alone
+        (void)acting.main().zone->overrides().remove(subject_of(acting), now_millis());
+    }
     log_change(acting, acting.before, find_override(acting));
     return true;
 }
@@ -248,9 +250,6 @@ bool go_on(Acting& acting, OverrideKind kind) {
         }
     } else if (acting.step == sharing && !take_shared(acting)) {
         return true;
-    }
-    if (acting.step == sharing && kind == OverrideKind::none) {
-        acting.main().zone->overrides().remove(subject_of(acting), now_millis());  // of this machine alone
     }
     if (acting.step != looking && !begin_look(acting)) {
         return false;
