@@ -5,6 +5,13 @@
 
 namespace rate_limit {
 
+namespace {
+
+/// Bytes of memory that a free command may keep for the next text.
+constexpr std::size_t most_kept = 4096;
+
+}  // namespace
+
 std::string_view OverridesCommand::encode(CommandWriter& writer) {
     sent = true;
     switch (kind) {
@@ -29,14 +36,21 @@ void OverridesCommand::answered(Node& node, Delivery delivery, const Reply* repl
     }
     Owner* const of = owner;
     const Kind what = kind;
-    FreeList<OverridesCommand>::common().put_back(*this);
+    put_back(*this);
     if (of != nullptr) {
         of->on_overrides(what, delivery, reply);
     }
 }
 
 void OverridesCommand::give_up() noexcept {
-    FreeList<OverridesCommand>::common().put_back(*this);
+    put_back(*this);
+}
+
+void OverridesCommand::put_back(OverridesCommand& command) noexcept {
+    if (command.text_.capacity() > most_kept) {
+        std::string().swap(command.text_);
+    }
+    FreeList<OverridesCommand>::common().put_back(command);
 }
 
 OverridesCommand& OverridesCommand::make(Kind kind, std::string_view key, Owner& owner) {
@@ -44,7 +58,7 @@ OverridesCommand& OverridesCommand::make(Kind kind, std::string_view key, Owner&
     try {
         command.key_.assign(key);
     } catch (...) {
-        FreeList<OverridesCommand>::common().put_back(command);
+        put_back(command);
         throw;
     }
     command.owner = &owner;
@@ -61,7 +75,7 @@ OverridesCommand& OverridesCommand::replace(std::string_view key, std::string_vi
         command.before_.assign(before);
         command.text_.assign(text);
     } catch (...) {
-        FreeList<OverridesCommand>::common().put_back(command);
+        put_back(command);
         throw;
     }
     command.version_ = version;

@@ -52,6 +52,8 @@ public:
     bool sent = false;  ///< it may have reached the primary
 
 private:
+    static void put_back(OverridesCommand& command) noexcept;
+
     std::string key_;
     std::string before_;
     std::string text_;
