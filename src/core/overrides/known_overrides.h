@@ -23,7 +23,7 @@ public:
     /// True if there is no override: then nothing else need be asked. Costs a relaxed load.
     bool none() noexcept { return table_.generation() == generation_ && known_.empty(); }
 
-    /// Takes up what has changed. To be called before of_key() and of_limit(), unless none(). Without memory
+    /// Takes up what has changed. To be called before of(), unless none(). Without memory
     /// what was known stays, and the next call tries again.
     void renew(Millis now) noexcept;
 

@@ -82,10 +82,8 @@ bool Acting::go_on() {
     if (act_ == nullptr && !check_fields()) {
         return true;
     }
-    going_on_ = true;
-    const bool done = act_->go_on(*this);
-    going_on_ = false;
-    return done;
+    const GoingOn going_on(*this);
+    return act_->go_on(*this);
 }
 
 void Acting::wait() noexcept {

@@ -72,6 +72,18 @@ public:
     }
 
 private:
+    /// While there is one, an answer that comes at once does not resume the request.
+    class GoingOn {
+    public:
+        explicit GoingOn(Acting& acting) noexcept : acting_(acting) { acting_.going_on_ = true; }
+        ~GoingOn() { acting_.going_on_ = false; }
+        GoingOn(const GoingOn&) = delete;
+        GoingOn& operator=(const GoingOn&) = delete;
+
+    private:
+        Acting& acting_;
+    };
+
     Acting(ngx_http_request_t* r, const ConsoleConf& console, Form form);
     ~Acting();
 
@@ -84,7 +96,7 @@ private:
     std::string key_;
     const Act* act_ = nullptr;  // null: the fields have not been looked at
     std::size_t pending_ = 0;
-    bool going_on_ = false;  // an answer that comes at once does not resume the request
+    bool going_on_ = false;
     Resumable resumable_;
 };
 
