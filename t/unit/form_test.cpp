@@ -55,6 +55,19 @@ TEST(Form, RefusesWhatIsNone) {
     EXPECT_EQ(form.parse("a=1&%61=1"), Form::Error::twice);
 }
 
+TEST(Form, HasFewFields) {
+    std::string body;
+    for (std::size_t field = 0; field < Form::most_fields; ++field) {
+        body += "&f" + std::to_string(field) + "=1";
+    }
+    Form form;
+    EXPECT_EQ(form.parse(body), Form::Error::none);
+    EXPECT_EQ(form.fields().size(), Form::most_fields);
+    EXPECT_EQ(form.parse(body + "&"), Form::Error::none);
+    EXPECT_EQ(form.parse(body + "&g"), Form::Error::many);
+    EXPECT_TRUE(form.fields().empty());
+}
+
 TEST(ShownKey, IsReadBack) {
     EXPECT_EQ(shown_key("a%25b%FF%00c"), std::string("a%b\xff\0c", 6));
     for (const char* text : {"plain", "100%", "%", "%4", "%zz", "a%4g"}) {

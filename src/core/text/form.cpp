@@ -62,6 +62,9 @@ Form::Error Form::add(std::string_view field) {
     if (field.empty()) {
         return Error::none;
     }
+    if (fields_.size() == most_fields) {
+        return Error::many;
+    }
     const std::size_t equals = std::min(field.find('='), field.size());
     std::pair<std::string, std::string> decoded;
     if (!decode(field.substr(0, equals), decoded.first) ||

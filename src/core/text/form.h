@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +16,11 @@ public:
         none,
         escape,  ///< a percent sign without two hex digits after it
         twice,   ///< two fields of one name
+        many,    ///< more than most_fields
     };
+
+    /// Acts have a few.
+    static constexpr std::size_t most_fields = 32;
 
     /// Takes the fields of the body in place of its own. After an error it has none. Throws std::bad_alloc.
     Error parse(std::string_view body);

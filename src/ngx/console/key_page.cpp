@@ -62,8 +62,14 @@ bool is_form(const ngx_http_request_t& r) noexcept {
 }
 
 const char* describe(Form::Error error) noexcept {
-    return error == Form::Error::twice ? "A field is there twice."
-                                       : "The form has a \"%\" without two hex digits after it.";
+    switch (error) {
+        case Form::Error::twice:
+            return "A field is there twice.";
+        case Form::Error::many:
+            return "The form has more than 32 fields.";
+        default:
+            return "The form has a \"%\" without two hex digits after it.";
+    }
 }
 
 /// NGX_DONE while it waits.
