@@ -51,6 +51,7 @@ Override shared(Override what) {
 struct Table {
     explicit Table(std::size_t overrides) : memory(OverrideTable::bytes_for(overrides)) {
         EXPECT_TRUE(table.create(memory.at(), memory.size()));
+        table.keep_texts(true);
         EXPECT_EQ(table.capacity(), std::min(overrides, OverrideTable::most));
     }
 
@@ -99,9 +100,32 @@ TEST(OverrideTable, CutsLongTexts) {
     EXPECT_EQ(kept.text, std::string(128, 'x'));
     EXPECT_TRUE(kept.cut);
     EXPECT_EQ(kept.by, std::string(48, 'y'));
-    of.table.forget_texts();
-    EXPECT_EQ(of.table.read(table_now).at(0).text, "");
+}
+
+TEST(OverrideTable, KeepsTextsOnlyWhereTheyAreShown) {
+    Table of(4);
+    Override what = ban(1);
+    what.text.assign(129, 'x');
+    ASSERT_TRUE(of.table.put(what, table_now));
+    of.table.keep_texts(false);
+    EXPECT_EQ(of.table.read(table_now).at(0).text, "") << "what was kept";
     EXPECT_FALSE(of.table.read(table_now).at(0).cut);
+
+    what.subject.key = 2;
+    ASSERT_TRUE(of.table.put(what, table_now));
+    EXPECT_EQ(of.table.put_shared(store_digest, {shared(ban(3))}, table_now), 0U);
+    EXPECT_EQ(of.keys(), (Keys{1, 2, 3}));
+    for (const Override& each : of.table.read(table_now)) {
+        EXPECT_EQ(each.text, "") << "what a worker writes that still has the configuration of before";
+        EXPECT_FALSE(each.cut);
+    }
+    const std::uint64_t generation = of.table.generation();
+    EXPECT_EQ(of.table.put_shared(store_digest, {shared(ban(3))}, table_now), 0U);
+    EXPECT_EQ(of.table.generation(), generation) << "the same anew is no change";
+
+    of.table.keep_texts(true);
+    ASSERT_TRUE(of.table.put(ban(4), table_now));
+    EXPECT_EQ(of.table.read(table_now).back().text, "key 4");
 }
 
 TEST(OverrideTable, TheLaterReplaces) {

@@ -152,6 +152,12 @@ OverrideTable::Words OverrideTable::words_of(const Override& what) noexcept {
     return words;
 }
 
+void OverrideTable::forget_text(Words& words) noexcept {
+    words.text_size = 0;
+    words.cut = 0;
+    words.text.fill(0);
+}
+
 bool OverrideTable::same(Words a, Words b) noexcept {
     a.number = b.number = 0;
     return std::memcmp(&a, &b, sizeof a) == 0;
@@ -203,7 +209,11 @@ bool OverrideTable::put(const Override& what, Millis now) noexcept {
             before = at;
         }
     }
-    return replace(words_of(what), before, room);
+    Words words = words_of(what);
+    if (!keeps_texts()) {
+        forget_text(words);
+    }
+    return replace(words, before, room);
 }
 
 std::size_t OverrideTable::put_shared(std::uint64_t store, const std::vector<Override>& all, Millis now) {
@@ -220,6 +230,11 @@ std::size_t OverrideTable::put_shared(std::uint64_t store, const std::vector<Ove
     }
     HeldLock held;
     begin_change(held, now);
+    if (!keeps_texts()) {
+        for (auto& each : wanted) {
+            forget_text(each.second.words);
+        }
+    }
     Room room;
     bool ended = false;
     for (std::size_t at = 0; at < places_; ++at) {
@@ -305,15 +320,18 @@ std::vector<Override> OverrideTable::read(Millis now) const {
     return all;
 }
 
-void OverrideTable::forget_texts() noexcept {
+/// Who writes meanwhile has the lock: what it has written is erased, and the next one sees the word.
+void OverrideTable::keep_texts(bool keep) noexcept {
+    header_->keeps_texts.store(keep ? 1 : 0, std::memory_order_relaxed);
+    if (keep) {
+        return;
+    }
     HeldLock held;
     held.acquire(header_->lock, user_);
     for (std::size_t at = 0; at < places_; ++at) {
         Words words;
         if (read_place(at, words) && words.text_size != 0) {
-            words.text_size = 0;
-            words.cut = 0;
-            words.text.fill(0);
+            forget_text(words);
             write_place(at, words);
         }
     }

@@ -64,8 +64,9 @@ public:
     /// there: then the generation changes. Throws std::bad_alloc.
     std::vector<Override> read(Millis now) const;
 
-    /// The text of keys is not to be kept any more: erases what there is.
-    void forget_texts() noexcept;
+    /// Says for all processes whether the text of keys is kept; at first it is not. False also erases what
+    /// has been kept.
+    void keep_texts(bool keep) noexcept;
 
 private:
     struct alignas(alignment) Header {
@@ -73,7 +74,8 @@ private:
         std::uint64_t size;
         std::atomic<std::uint64_t> generation;
         std::atomic<std::uint64_t> last;  // the number of the last override that was set
-        OwnedLock lock;                   // of the process that writes
+        std::atomic<std::uint32_t> keeps_texts;
+        OwnedLock lock;  // of the process that writes
     };
 
     /// A place. It is free where `limit` is 0.
@@ -102,7 +104,7 @@ private:
     };
 
     /// Changes with the layout.
-    static constexpr std::uint64_t version = 0x6f76657272696465;
+    static constexpr std::uint64_t version = 0x6f76657272696466;
 
     static constexpr std::size_t none = ~std::size_t{0};
 
@@ -114,6 +116,8 @@ private:
 
     bool take_up(void* memory, std::size_t size) noexcept;
     static Words words_of(const Override& what) noexcept;
+    static void forget_text(Words& words) noexcept;
+    bool keeps_texts() const noexcept { return header_->keeps_texts.load(std::memory_order_relaxed) != 0; }
     static bool same(Words a, Words b) noexcept;
     std::size_t take_free(Room& room) const noexcept;
     bool replace(const Words& words, std::size_t before, Room& room) noexcept;

@@ -34,9 +34,7 @@ ngx_int_t make_overrides(ngx_cycle_t* cycle, MainConf& main) noexcept {
     }
     cleanup->data = main.overrides;
     cleanup->handler = [](void* overrides) { delete static_cast<KnownOverrides*>(overrides); };
-    if (!main.plain_keys) {
-        main.zone->overrides().forget_texts();
-    }
+    main.zone->overrides().keep_texts(main.plain_keys);
     return NGX_OK;
 }
 
