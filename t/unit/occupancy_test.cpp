@@ -62,6 +62,18 @@ TEST(Occupancy, IsFoundToThreePercentInALargeTable) {
                 0.03 * static_cast<double>(capacity));
 }
 
+TEST(Occupancy, IsFoundWithoutAChange) {
+    TestTable made(46);
+    for (std::uint64_t n = 0; n < 10 * made.table.capacity(); ++n) {
+        put(made.table, n, now + 1000);
+    }
+    const TableMemory before = made.memory;
+    for (Millis look = 0; look < 1000; ++look) {
+        EXPECT_EQ(made.table.occupancy(now + look).open, made.table.capacity());
+    }
+    EXPECT_TRUE(made.memory == before) << "so the same windows are the first to go";
+}
+
 /// Counts what it is told.
 class Told final : public RoomListener {
 public:
