@@ -6,10 +6,10 @@
 
 #include "core/limit/rate.h"
 #include "core/limit/window.h"
-#include "ngx/store/window_place.h"
 #include "ngx/store/awaited_refund.h"
 #include "ngx/store/read.h"
 #include "ngx/store/store.h"
+#include "ngx/store/window_place.h"
 #include "ngx/tallies/tallies.h"
 
 namespace rate_limit {

@@ -109,6 +109,9 @@ void SharedChange::take_read(const Reply& reply) {
         all_.push_back(what_);
     }
     version_ = std::max({now, shared.version + 1, store_->shared_overrides->version() + 1});
+    if (version_ >= SharedOverrides::end_of_versions) {
+        version_ = now;  // others take it up once what they know is some seconds old
+    }
     const std::string text = write_shared_text(all_);
     if (all_.size() > OverrideTable::most || text.size() > most_shared_text ||
         (!clears_ && !has_room(*store_, all_, what_))) {
@@ -130,6 +133,11 @@ void SharedChange::take_written(const Reply& reply) {
         if (++tries_ == most_tries || !ask()) {
             finish(Trouble::conflict, "others change them at the same time");
         }
+        return;
+    }
+    if (ngx_exiting != 0) {
+        take_own(*store_, what_, clears_);
+        finish(Trouble::none, nullptr);
         return;
     }
     SharedOverrides written;

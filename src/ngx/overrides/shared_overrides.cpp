@@ -41,6 +41,15 @@ Override of_machine(const StoreConf& store, const SharedOverride& shared) {
     return what;
 }
 
+/// The limits that this machine has, by what the zone knows them by.
+std::unordered_set<std::uint64_t> limits_here() {
+    std::unordered_set<std::uint64_t> digests;
+    for (const Tally& tally : main_conf(ngx_cycle)->tallies->all()) {
+        digests.insert(tally.digest);
+    }
+    return digests;
+}
+
 void tell_full(const StoreConf& store, std::size_t left) noexcept {
     if (store.shared_overrides->tell(told_full)) {
         ngx_log_error(
@@ -75,7 +84,8 @@ bool read_overrides(const Reply& reply, SharedOverrides& shared) {
     shared.raw_version = version.text();
     shared.text = text.text();
     shared.absent = version.is_nil() && text.is_nil();
-    if (!parse_digits(shared.raw_version, shared.version) || shared.version == 0) {
+    if (!parse_digits(shared.raw_version, shared.version) || shared.version == 0 ||
+        shared.version >= SharedOverrides::end_of_versions) {
         shared.version = 0;
         shared.error = SharedTextError::garbage;
         return true;
@@ -87,13 +97,16 @@ bool read_overrides(const Reply& reply, SharedOverrides& shared) {
 void take_up(const StoreConf& store, const SharedOverrides& shared) {
     SharedState& state = *store.shared_overrides;
     const Millis now = now_millis();
-    if (!state.is_news(shared.version, now)) {
+    if (ngx_exiting != 0 || !state.is_news(shared.version, now)) {
         return;
     }
+    const std::unordered_set<std::uint64_t> here = limits_here();
     std::vector<Override> all;
     all.reserve(shared.all.size());
     for (const SharedOverride& what : shared.all) {
-        all.push_back(of_machine(store, what));
+        if (here.count(limit_digest(store.name, what.limit)) != 0) {
+            all.push_back(of_machine(store, what));
+        }
     }
     const std::size_t left = store.zone->overrides().put_shared(xxh64(store.name, 0), all, now);
     state.take(shared.version, shared.text, now, this_user());
@@ -102,6 +115,13 @@ void take_up(const StoreConf& store, const SharedOverrides& shared) {
     } else {
         state.tell(told_nothing);
     }
+}
+
+void take_own(const StoreConf& store, const SharedOverride& what, bool ended) {
+    const Override own = of_machine(store, what);
+    OverrideTable& table = store.zone->overrides();
+    // There was room for it when it was written, or workers of the configuration at work take it up.
+    (void)(ended ? table.remove(own.subject, now_millis()) : table.put(own, now_millis()));
 }
 
 std::optional<std::vector<SharedOverride>> last_good(const StoreConf& store) {
@@ -118,8 +138,11 @@ std::optional<std::vector<SharedOverride>> last_good(const StoreConf& store) {
 
 bool has_room(const StoreConf& store, const std::vector<SharedOverride>& all, const SharedOverride& what) {
     std::unordered_set<OverrideSubject, HashOfSubject> subjects;
+    const std::unordered_set<std::uint64_t> here = limits_here();
     for (const SharedOverride& each : all) {
-        subjects.insert(of_machine(store, each).subject);
+        if (here.count(limit_digest(store.name, each.limit)) != 0) {
+            subjects.insert(of_machine(store, each).subject);
+        }
     }
     const OverrideSubject wanted = of_machine(store, what).subject;
     const OverrideTable& table = store.zone->overrides();

@@ -25,6 +25,9 @@ struct SharedOverrides {
     SharedTextError error = SharedTextError::none;
     std::vector<SharedOverride> all;
     std::string text;
+
+    /// Versions are below this; a greater one is somebody else's.
+    static constexpr std::int64_t end_of_versions = 100'000'000'000'000'000;
 };
 
 /// Its key in Redis. Throws std::bad_alloc.
@@ -37,8 +40,12 @@ Shard* shard_of_overrides(const StoreConf& store) noexcept;
 bool read_overrides(const Reply& reply, SharedOverrides& shared);
 
 /// Makes them those of this machine, and keeps them as the last good ones, unless they are older than what is
-/// known. Throws std::bad_alloc.
+/// known, or this worker leaves: workers of a later configuration may know others, and these are no news to
+/// it. Those of limits that this machine does not have take no room here. Throws std::bad_alloc.
 void take_up(const StoreConf& store, const SharedOverrides& shared);
+
+/// A worker that leaves has set this one, or has ended it: that alone changes here. Throws std::bad_alloc.
+void take_own(const StoreConf& store, const SharedOverride& what, bool ended);
 
 /// The last good ones, as far as they have not ended, perhaps none; nothing where this machine has never seen
 /// any. Throws std::bad_alloc.

@@ -103,7 +103,8 @@ bool Look::take_version(const Reply& reply) noexcept {
         }
         return false;
     }
-    if (version.kind != ReplyValue::Kind::integer || version.integer <= 0) {
+    if (version.kind != ReplyValue::Kind::integer || version.integer <= 0 ||
+        version.integer >= SharedOverrides::end_of_versions) {
         tell_unusable(store_, describe(SharedTextError::garbage), remedy_for_text(store_));
         return false;
     }
