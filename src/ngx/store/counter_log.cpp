@@ -21,9 +21,11 @@ namespace {
 
 constexpr ngx_msec_t interval = 60'000;
 
-/// First what the log tells, and before that the counters that stand in for subjects without room.
+/// First the counters that nothing stands in for, and those that stand in for subjects without room; then
+/// what the log tells.
 template <typename Fn>
 void for_each_name(const MainConf& main, Fn&& fn) noexcept {
+    Tallies::for_each_common_name(fn);
     Counters<Loss>::for_each_name(Counters<Loss>::others(), fn);
     Counters<NodeCount>::for_each_name(Counters<NodeCount>::others(), fn);
     for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {

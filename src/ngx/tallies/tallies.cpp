@@ -86,10 +86,13 @@ Tallies::Tallies(const MainConf& main)
     });
 }
 
-void Tallies::for_each_name(const MainConf& main, const std::function<void(CounterTable::Name)>& fn) {
+void Tallies::for_each_common_name(const std::function<void(CounterTable::Name)>& fn) {
     Counters<Outcome>::for_each_name(Subject{}, fn);
     Counters<Pressure>::for_each_name(Subject{}, fn);
     Counters<Decided>::for_each_name(Counters<Decided>::others(), fn);
+}
+
+void Tallies::for_each_name(const MainConf& main, const std::function<void(CounterTable::Name)>& fn) {
     for_each_pair(main, [&](const Limit& limit, const StoreConf* /*store*/, std::string_view store_name) {
         Counters<Decided>::for_each_name(subject_of(limit, store_name), fn);
     });

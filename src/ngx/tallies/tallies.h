@@ -101,8 +101,11 @@ public:
     Tallies(const Tallies&) = delete;
     Tallies& operator=(const Tallies&) = delete;
 
-    /// Calls fn(CounterTable::Name) for all counters that the limits of `main` need, the most important
-    /// first. Throws what fn throws.
+    /// Calls fn(CounterTable::Name) for the counters that nothing stands in for: of requests, of want of
+    /// room, and of what limits without counters of their own count together. Throws what fn throws.
+    static void for_each_common_name(const std::function<void(CounterTable::Name)>& fn);
+
+    /// The same for the counters of the limits of `main`.
     static void for_each_name(const MainConf& main, const std::function<void(CounterTable::Name)>& fn);
 
     /// Where what the limit decides counts; null: among what has no tally. `store` is the name of the one
