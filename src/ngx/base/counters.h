@@ -62,6 +62,9 @@ public:
         return groups_[index(kind) / size].count(index(kind) % size);
     }
 
+    /// Of this subject alone: 0 where has_place() is false.
+    std::uint64_t own_count(Kind kind) const noexcept { return has_place(kind) ? count(kind) : 0; }
+
     /// False: what is counted of this kind counts for others().
     bool has_place(Kind kind) const noexcept { return groups_[index(kind) / size].has_place(); }
 

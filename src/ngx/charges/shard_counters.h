@@ -6,7 +6,6 @@
 
 #include "core/counts/waits.h"
 #include "ngx/base/counters.h"
-#include "ngx/conf/redis_conf.h"
 
 namespace rate_limit {
 
@@ -56,10 +55,8 @@ struct CountersOf<Wait> {
 /// What is counted of one shard, of all workers; those of a cluster are counted together. Errors of nodes,
 /// and losses, are counted where they happen.
 struct ShardCounters {
-    ShardCounters(CounterTable& table, const StoreConf& store, const ShardConf& shard) noexcept
-        : writes(table, {store.name, shard.name, {}}),
-          tokens(table, {store.name, shard.name, {}}),
-          waits(table, {store.name, shard.name, {}}) {}
+    ShardCounters(CounterTable& table, const Subject& subject) noexcept
+        : writes(table, subject), tokens(table, subject), waits(table, subject) {}
 
     /// Calls fn(CounterTable::Name) for all that a shard needs.
     template <typename Fn>
@@ -68,6 +65,9 @@ struct ShardCounters {
         Counters<TokenEvent>::for_each_name(subject, fn);
         Counters<Wait>::for_each_name(subject, fn);
     }
+
+    /// Nothing of it is counted together with other shards.
+    bool is_whole() const noexcept { return writes.is_whole() && tokens.is_whole() && waits.is_whole(); }
 
     void add(TokenEvent event, std::int64_t count) noexcept {
         if (count > 0) {

@@ -1,4 +1,5 @@
 #include <iterator>
+#include <optional>
 
 #include "core/text/json_text.h"
 #include "ngx/base/zone.h"
@@ -40,26 +41,37 @@ void write_rates(JsonText& json, const Rates& rates) {
     json.end_array();
 }
 
-void write_limit(JsonText& json, const MainConf& main, const Tally& tally, const Rates& rates) {
-    json.begin_object();
+/// What the configuration says. Limits that are counted together are of many kinds.
+void write_kind(JsonText& json, const Tally& tally) {
+    const Limit* limit = tally.limit;
     json.name("name").text(tally.name);
     json.name("store").text(tally.store_name);
-    json.name("mode").text(tally.limit->mode->name);
-    json.name("window").text(tally.limit->window_kind == WindowKind::clock ? "clock" : "first");
-    write_rates(json, rates);
+    if (limit != nullptr) {
+        json.name("mode").text(limit->mode->name);
+        json.name("window").text(limit->window_kind == WindowKind::clock ? "clock" : "first");
+    } else {
+        json.name("mode").null().name("window").null();
+    }
     json.name("enforced");
-    if (tally.limit->dry_run.value != nullptr) {
+    if (limit == nullptr || limit->dry_run.value != nullptr) {
         json.null();
     } else {
-        json.number(tally.limit->dry_run.on != 0 ? 0 : 100);
+        json.number(is_dry(tally) ? 0 : 100);
     }
+}
+
+void write_limit(JsonText& json, const MainConf& main, const ToldLimit& limit) {
+    const Tally& tally = *limit.tally;
+    json.begin_object();
+    write_kind(json, tally);
+    write_rates(json, limit.rates);
     json.name("decisions").begin_object();
     for (const Outcome outcome : decided_outcomes) {
-        json.name(lower_case(to_string(outcome))).count(tally.counters.count(decided_of(outcome)));
+        json.name(lower_case(to_string(outcome))).count(tally.counters.own_count(decided_of(outcome)));
     }
     json.end_object();
-    json.name("unasked").count(tally.counters.count(Decided::unasked));
-    json.name("charged").count(tally.counters.count(Decided::cost));
+    json.name("unasked").count(tally.counters.own_count(Decided::unasked));
+    json.name("charged").count(tally.counters.own_count(Decided::cost));
     write_minutes(json, main, tally);
     json.end_object();
 }
@@ -95,17 +107,6 @@ void write_nothing(JsonText& json) {
     json.name("overrides").begin_array().end_array();
 }
 
-void write_store(JsonText& json, const StoreConf& store) {
-    json.begin_object().name("name").text(store.name).name("shards").begin_array();
-    for (std::size_t i = 0; i < store.shards.size(); ++i) {
-        json.begin_object();
-        write_shard(json, store, i);
-        write_nodes(json, store, store.shards[i]);
-        json.end_object();
-    }
-    json.end_array().end_object();
-}
-
 /// What comes after the stores: a piece for each.
 constexpr void (*rest[])(JsonText& json, const MainConf& main, bool plain_keys) = {
     [](JsonText& /*json*/, const MainConf& main, bool /*plain_keys*/) { look_at_windows(*main.zone); },
@@ -114,18 +115,13 @@ constexpr void (*rest[])(JsonText& json, const MainConf& main, bool plain_keys) 
     write_overrides,
 };
 
-/// A piece for each limit, for each store, and for each of the others.
+/// A piece for each limit, for each shard, and for each of the others.
 class Everything final : public Document {
 public:
-    Everything(const MainConf& main, const ConsoleConf& console) : main_(main), console_(console) {
-        if (main.zone == nullptr) {
-            return;  // no limit stands anywhere
-        }
-        rates_ = rates_of(main);
-        for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
-            if (store->used) {
-                stores_.push_back(store);
-            }
+    Everything(const MainConf& main, const ConsoleConf& console)
+        : main_(main), console_(console), shards_(main) {
+        if (main.zone != nullptr) {  // else no limit stands anywhere
+            limits_ = limits_with_seen_rates(main);
         }
     }
 
@@ -139,20 +135,19 @@ public:
                 }
                 return begin_array("limits", Part::limits);
             case Part::limits:
-                if (next_ == rates_.size()) {
+                if (next_ == limits_.size()) {
                     json_.end_array();
                     return begin_array("stores", Part::stores);
                 }
-                write_limit(json_, main_, main_.tallies->all()[next_], rates_[next_]);
+                write_limit(json_, main_, limits_[next_]);
                 break;
             case Part::stores:
-                if (next_ == stores_.size()) {
+                if (!write_next_shard()) {
                     json_.end_array();
                     part_ = Part::rest;
                     next_ = 0;
                     return true;
                 }
-                write_store(json_, *stores_[next_]);
                 break;
             case Part::rest:
                 rest[next_](json_, main_, console_.plain_keys);
@@ -177,6 +172,31 @@ private:
         return true;
     }
 
+    /// The shards of a store come one after the other. False: there are no more.
+    bool write_next_shard() {
+        const std::optional<ShardFigures> shard = shards_.next();
+        if (next_ != 0 && (!shard || shard->store != store_)) {
+            json_.end_array().end_object();
+        }
+        if (!shard) {
+            return false;
+        }
+        if (next_ == 0 || shard->store != store_) {
+            json_.begin_object().name("name").text(shard->subject.store).name("shards").begin_array();
+            store_ = shard->store;
+        }
+        json_.begin_object();
+        write_shard(json_, *shard);
+        json_.name("nodes").begin_array();
+        if (shard->store != nullptr) {
+            for (const NodeFigures& node : nodes_of(*shard->store, *shard->shard)) {
+                write_node(json_, node);
+            }
+        }
+        json_.end_array().end_object();
+        return true;
+    }
+
     bool end() {
         json_.end_object();
         return false;
@@ -187,8 +207,9 @@ private:
     JsonText json_;
     Part part_ = Part::head;
     std::size_t next_ = 0;  // of the array that is being written
-    std::vector<Rates> rates_;
-    std::vector<const StoreConf*> stores_;
+    std::vector<ToldLimit> limits_;
+    ShardWalk shards_;
+    const StoreConf* store_ = nullptr;  // whose shards are being written
 };
 
 }  // namespace

@@ -25,29 +25,40 @@ void for_each_counted(const MainConf& main, Fn&& fn) {
 
 }  // namespace
 
-std::vector<Rates> constant_rates_of(const MainConf& main) {
-    std::vector<Rates> rates(main.tallies->all().size());
-    for_each_counted(main, [&rates](std::size_t i, const Limit& limit) {
+std::vector<ToldLimit> limits_of(const MainConf& main) {
+    std::vector<ToldLimit> limits;
+    limits.reserve(main.tallies->all().size() + 1);
+    for (const Tally& tally : main.tallies->all()) {
+        limits.push_back({&tally, {}});
+    }
+    for_each_counted(main, [&limits](std::size_t i, const Limit& limit) {
         if (limit.has_constant_rate()) {
-            rates[i].emplace(limit.rate.limit, limit.rate.period);
+            limits[i].rates.emplace(limit.rate.limit, limit.rate.period);
         }
     });
-    return rates;
+    if (main.tallies->others() != nullptr) {
+        limits.push_back({main.tallies->others(), {}});
+    }
+    return limits;
 }
 
-std::vector<Rates> rates_of(const MainConf& main) {
-    std::vector<Rates> rates = constant_rates_of(main);
+std::vector<ToldLimit> limits_with_seen_rates(const MainConf& main) {
+    std::vector<ToldLimit> limits = limits_of(main);
     for_each_counted(main, [&](std::size_t i, const Limit& limit) {
         if (limit.has_constant_rate()) {
             return;
         }
-        for (const Rate& rate : main.zone->seen_rates().read(main.tallies->all()[i].digest)) {
+        for (const Rate& rate : main.zone->seen_rates().read(limits[i].tally->digest)) {
             if (rate.limit != 0) {
-                rates[i].emplace(rate.limit, rate.period);
+                limits[i].rates.emplace(rate.limit, rate.period);
             }
         }
     });
-    return rates;
+    return limits;
+}
+
+bool is_dry(const Tally& tally) noexcept {
+    return tally.limit != nullptr && tally.limit->dry_run.value == nullptr && tally.limit->dry_run.on != 0;
 }
 
 }  // namespace rate_limit

@@ -28,10 +28,19 @@ constexpr std::array<Outcome, 7> request_outcomes = {
 /// Pairs of a limit and its period in seconds.
 using Rates = std::set<std::pair<std::int64_t, std::int64_t>>;
 
-/// The constant rates of each tally, in the order of Tallies::all(). Throws std::bad_alloc.
-std::vector<Rates> constant_rates_of(const MainConf& main);
+struct ToldLimit {
+    const Tally* tally;
+    Rates rates;
+};
+
+/// Tallies::all() with their constant rates, and in the end Tallies::others(), if there are. Throws
+/// std::bad_alloc.
+std::vector<ToldLimit> limits_of(const MainConf& main);
 
 /// The same, and of variable rates those that were seen. Throws std::bad_alloc.
-std::vector<Rates> rates_of(const MainConf& main);
+std::vector<ToldLimit> limits_with_seen_rates(const MainConf& main);
+
+/// Whether the limit is in a dry run for all; where a variable says, it is not.
+bool is_dry(const Tally& tally) noexcept;
 
 }  // namespace rate_limit

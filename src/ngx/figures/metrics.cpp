@@ -1,11 +1,12 @@
 #include <algorithm>
-#include <iterator>
+#include <array>
 #include <map>
-#include <utility>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "core/text/metrics_text.h"
 #include "ngx/base/zone.h"
-#include "ngx/conf/redis_conf.h"
 #include "ngx/figures/limits.h"
 #include "ngx/figures/lower_case.h"
 #include "ngx/figures/memory.h"
@@ -46,34 +47,41 @@ void write_requests(MetricsText& text, Tallies* tallies) {
     }
 }
 
-void write_decisions(MetricsText& text, const Tally& tally) {
+void write_sample(MetricsText& text, const ToldLimit& limit, std::uint64_t value) {
+    text.sample({{"limit", limit.tally->name}, {"store", limit.tally->store_name}}, value);
+}
+
+void write_decisions(MetricsText& text, const ToldLimit& limit) {
     for (const Outcome outcome : decided_outcomes) {
-        text.sample(
-            {{"limit", tally.name}, {"store", tally.store_name}, {"outcome", lower_case(to_string(outcome))}},
-            tally.counters.count(decided_of(outcome)));
+        text.sample({{"limit", limit.tally->name},
+                     {"store", limit.tally->store_name},
+                     {"outcome", lower_case(to_string(outcome))}},
+                    limit.tally->counters.own_count(decided_of(outcome)));
     }
 }
 
-void write_unasked(MetricsText& text, const Tally& tally) {
-    text.sample({{"limit", tally.name}, {"store", tally.store_name}}, tally.counters.count(Decided::unasked));
-}
-
-void write_cost(MetricsText& text, const Tally& tally) {
-    text.sample({{"limit", tally.name}, {"store", tally.store_name}}, tally.counters.count(Decided::cost));
-}
-
-void write_enforced(MetricsText& text, const Tally& tally) {
-    if (tally.limit->dry_run.value == nullptr) {
-        text.sample({{"limit", tally.name}, {"store", tally.store_name}},
-                    std::uint64_t{tally.limit->dry_run.on != 0 ? 0U : 1U});
+void write_enforced(MetricsText& text, const ToldLimit& limit) {
+    const Tally& tally = *limit.tally;
+    if (tally.limit != nullptr && tally.limit->dry_run.value == nullptr) {
+        write_sample(text, limit, is_dry(tally) ? 0 : 1);
     }
 }
 
-/// Families with samples of each limit: a piece for each of these.
-constexpr struct {
-    void (*begin)(MetricsText& text);
-    void (*write)(MetricsText& text, const Tally& tally);
-} of_limits[] = {
+/// The greatest of each period, of all limits of a tally whose rates are constant.
+void write_rates(MetricsText& text, const ToldLimit& limit) {
+    std::map<std::int64_t, std::int64_t> limits;
+    for (const auto& [most, period] : limit.rates) {
+        limits[period] = std::max(limits[period], most);
+    }
+    for (const auto& [period, most] : limits) {
+        text.sample({{"limit", limit.tally->name},
+                     {"store", limit.tally->store_name},
+                     {"period", std::to_string(period)}},
+                    static_cast<std::uint64_t>(most));
+    }
+}
+
+constexpr std::array<Family<ToldLimit>, 5> limit_families = {{
     {[](MetricsText& text) {
          text.family("decisions_total", Type::counter,
                      "What each limit decided, when it did: a request counts once for each of its limits.");
@@ -82,84 +90,114 @@ constexpr struct {
     {[](MetricsText& text) {
          text.family("unasked_decisions_total", Type::counter, "Decisions for which no store was asked.");
      },
-     write_unasked},
+     [](MetricsText& text, const ToldLimit& limit) {
+         write_sample(text, limit, limit.tally->counters.own_count(Decided::unasked));
+     }},
     {[](MetricsText& text) {
          text.family("charged_cost_total", Type::counter, "What requests were charged.");
      },
-     write_cost},
+     [](MetricsText& text, const ToldLimit& limit) {
+         write_sample(text, limit, limit.tally->counters.own_count(Decided::cost));
+     }},
     {[](MetricsText& text) {
          text.family(
              "enforced_ratio", Type::gauge,
              "The part of the keys for which the limit is enforced by the configuration; 0 is a dry run.");
      },
      write_enforced},
-};
-
-/// The greatest of each period, of all limits of a tally whose rates are constant.
-void write_limits(MetricsText& text, const MainConf& main) {
-    text.family("limit", Type::gauge, "The limit of a period, in seconds, where the configuration says it.");
-    const std::vector<Rates> rates = constant_rates_of(main);
-    for (std::size_t i = 0; i < rates.size(); ++i) {
-        const Tally& tally = main.tallies->all()[i];
-        std::map<std::int64_t, std::int64_t> limits;
-        for (const auto& [limit, period] : rates[i]) {
-            limits[period] = std::max(limits[period], limit);
-        }
-        for (const auto& [period, limit] : limits) {
-            text.sample(
-                {{"limit", tally.name}, {"store", tally.store_name}, {"period", std::to_string(period)}},
-                static_cast<std::uint64_t>(limit));
-        }
-    }
-}
-
-/// The other families: a piece for each of these.
-constexpr void (*others[])(MetricsText& text, const MainConf& main) = {
-    write_build,          [](MetricsText& text, const MainConf& main) { write_requests(text, main.tallies); },
-    write_limits,         write_shard_metrics,
-    write_node_metrics,   [](MetricsText& /*text*/, const MainConf& main) { look_at_windows(*main.zone); },
-    write_memory_metrics, write_override_metrics,
-};
-
-/// The first of them: the rest tell of limits, of their stores and of the memory.
-constexpr std::size_t others_without_limits = 2;
+    {[](MetricsText& text) {
+         text.family("limit", Type::gauge,
+                     "The limit of a period, in seconds, where the configuration says it.");
+     },
+     write_rates},
+}};
 
 class Metrics final : public Document {
 public:
-    explicit Metrics(const MainConf& main) noexcept : main_(main) {}
+    explicit Metrics(const MainConf& main) : main_(main), shard_walk_(main) {}
 
     bool write_more() override {
-        if (next_ < std::size(others)) {
-            others[next_++](text_, main_);
-        } else {
-            write_of_limits();
+        switch (part_) {
+            case Part::head:
+                write_build(text_, main_);
+                write_requests(text_, main_.tallies);
+                return main_.zone != nullptr && go_on(Part::gather);
+            case Part::gather:
+                return gather_next() || go_on(Part::limits);
+            case Part::limits:
+                return limit_writer_.write_more(text_, limit_families, limits_) || go_on(Part::shards);
+            case Part::shards:
+                return shard_writer_.write_more(text_, shard_families, shards_) || go_on(Part::nodes);
+            case Part::nodes:
+                return node_writer_.write_more(text_, node_families, nodes_.all()) || begin_node_counts();
+            case Part::node_counts:
+                return node_count_writer_.write_more(text_, node_count_families, nodes_.all()) ||
+                       go_on(Part::windows);
+            case Part::windows:
+                look_at_windows(*main_.zone);
+                return go_on(Part::memory);
+            case Part::memory:
+                write_memory_metrics(text_, main_);
+                return go_on(Part::overrides);
+            case Part::overrides:
+                write_override_metrics(text_, main_);
+                break;
         }
-        return main_.zone != nullptr ? next_ < std::size(others) + std::size(of_limits)
-                                     : next_ < others_without_limits;
+        return false;
     }
 
     std::string take() override { return text_.take(); }
 
 private:
-    void write_of_limits() {
-        const auto& family = of_limits[next_ - std::size(others)];
-        const std::vector<Tally>& all = main_.tallies->all();
-        if (limit_ == 0) {
-            family.begin(text_);
+    enum class Part : unsigned char {
+        head,
+        gather,
+        limits,
+        shards,
+        nodes,
+        node_counts,
+        windows,
+        memory,
+        overrides
+    };
+
+    bool go_on(Part part) noexcept {
+        part_ = part;
+        return true;
+    }
+
+    /// One shard with its nodes. False: all is there.
+    bool gather_next() {
+        if (limits_.empty()) {
+            limits_ = limits_of(main_);
         }
-        if (limit_ < all.size()) {
-            family.write(text_, all[limit_]);
+        const std::optional<ShardFigures> shard = shard_walk_.next();
+        if (!shard) {
+            return false;
         }
-        if (++limit_ >= all.size()) {
-            limit_ = 0;
-            ++next_;
+        shards_.push_back(*shard);
+        if (shard->store != nullptr) {
+            nodes_.add(*shard->store, *shard->shard);
         }
+        return true;
+    }
+
+    bool begin_node_counts() {
+        nodes_.add_others(*main_.zone);
+        return go_on(Part::node_counts);
     }
 
     const MainConf& main_;
     MetricsText text_;
-    std::size_t next_ = 0;
-    std::size_t limit_ = 0;  // of the family that is being written
+    Part part_ = Part::head;
+    ShardWalk shard_walk_;
+    std::vector<ToldLimit> limits_;
+    std::vector<ShardFigures> shards_;
+    ToldNodes nodes_;
+    FamilyWriter limit_writer_;
+    FamilyWriter shard_writer_;
+    FamilyWriter node_writer_;
+    FamilyWriter node_count_writer_;
 };
 
 }  // namespace

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 
 #include "ngx/base/timer.h"
 #include "ngx/base/zone.h"
-#include "ngx/figures/shards.h"
 
 namespace rate_limit {
 
@@ -30,9 +30,9 @@ LastHour::Counts counts_of(const Tally& tally) noexcept {
     return counts;
 }
 
-LastHour::Counts counts_of(const StoreConf& store, std::size_t shard) {
+LastHour::Counts counts_of(const ShardFigures& shard) {
     LastHour::Counts counts{};
-    for (const WriteFigures& kind : writes_of(ShardFigures(store, shard))) {
+    for (const WriteFigures& kind : writes_of(shard)) {
         counts[LostWrites::dropped] += kind.results[1].count;
         counts[LostWrites::in_doubt] += kind.results[2].count;
     }
@@ -44,8 +44,8 @@ LastHour::Counts counts_of(const PressureGauge& pressure) noexcept {
             pressure.count(Pressure::evicted_local), pressure.count(Pressure::full)};
 }
 
-std::uint64_t name_of(const StoreConf& store, std::size_t shard) noexcept {
-    return CounterTable::Name(xxh64(store.shards[shard].name, xxh64(store.name, of_shard))).value();
+std::uint64_t name_of(const Subject& shard) noexcept {
+    return CounterTable::Name(xxh64(shard.shard, xxh64(shard.store, of_shard))).value();
 }
 
 std::uint64_t name_of_room() noexcept {
@@ -60,9 +60,10 @@ bool has_own(const Tally& tally) noexcept {
 /// Calls fn(name, counts) for each line beside those of limits.
 template <typename Fn>
 void for_each_other_line(const MainConf& main, Fn&& fn) {
-    for_each_shard(main, [&](const StoreConf& store, std::size_t shard) {
-        fn(name_of(store, shard), counts_of(store, shard));
-    });
+    ShardWalk shards(main);
+    while (const std::optional<ShardFigures> shard = shards.next()) {
+        fn(name_of(shard->subject), counts_of(*shard));
+    }
     fn(name_of_room(), counts_of(main.tallies->pressure()));
 }
 
@@ -128,8 +129,8 @@ bool read_hour(const MainConf& main, const Tally& tally, LastHour::Hour& hour) n
     return has_own(tally) && main.zone->last_hour().read(tally.digest, counts_of(tally), now_millis(), hour);
 }
 
-bool read_hour(const StoreConf& store, std::size_t shard, LastHour::Hour& hour) {
-    return store.zone->last_hour().read(name_of(store, shard), counts_of(store, shard), now_millis(), hour);
+bool read_hour(const MainConf& main, const ShardFigures& shard, LastHour::Hour& hour) {
+    return main.zone->last_hour().read(name_of(shard.subject), counts_of(shard), now_millis(), hour);
 }
 
 bool read_hour_of_room(const MainConf& main, LastHour::Hour& hour) noexcept {

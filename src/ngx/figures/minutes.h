@@ -5,7 +5,7 @@
 #include "core/counts/last_hour.h"
 #include "core/text/json_text.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/redis_conf.h"
+#include "ngx/figures/shards.h"
 #include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
@@ -33,7 +33,7 @@ void start_minutes() noexcept;
 // Each false, and all 0: the zone has no room for its hour.
 
 bool read_hour(const MainConf& main, const Tally& tally, LastHour::Hour& hour) noexcept;
-bool read_hour(const StoreConf& store, std::size_t shard, LastHour::Hour& hour);
+bool read_hour(const MainConf& main, const ShardFigures& shard, LastHour::Hour& hour);
 
 /// Of what gives way for want of room in the zone: the counts are those of Pressure.
 bool read_hour_of_room(const MainConf& main, LastHour::Hour& hour) noexcept;

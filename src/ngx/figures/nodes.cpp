@@ -42,7 +42,7 @@ void add_learned(const StoreConf& store, const ShardConf& shard, std::vector<Nod
     const std::size_t before = nodes.size();
     const auto add = [&](const NodeBoard::Told& told) {
         if (!told.gone) {
-            nodes.push_back({told, &store, &shard, counters_of(store, shard, told.address)});
+            nodes.push_back({told, store.name, shard.name, counters_of(store, shard, told.address)});
         }
     };
     store.zone->nodes().for_each_of(node_identity({store.name, shard.name, {}}), running_workers(),
@@ -57,8 +57,8 @@ void add_nodes(const StoreConf& store, const ShardConf& shard, std::vector<NodeF
         return;
     }
     const auto add = [&](const NodeConf& conf, bool primary) {
-        nodes.push_back(
-            {told_of(store, shard, conf, primary), &store, &shard, counters_of(store, shard, conf.text)});
+        nodes.push_back({told_of(store, shard, conf, primary), store.name, shard.name,
+                         counters_of(store, shard, conf.text)});
     };
     add(shard.primary, true);
     for (const NodeConf& replica : shard.replicas) {
@@ -66,17 +66,24 @@ void add_nodes(const StoreConf& store, const ShardConf& shard, std::vector<NodeF
     }
 }
 
-/// Those that are counted together, one for each shard that has such.
-void add_others(const MainConf& main, std::vector<NodeFigures>& counted) {
-    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
-        for (const ShardConf& shard : store->shards) {
-            if (store->used && shard.discovered()) {
-                NodeFigures others{{}, store, &shard, counters_of(*store, shard, any_node)};
-                others.node.address = any_node;
-                counted.push_back(std::move(others));
-            }
-        }
-    }
+NodeFigures any_node_of(const Subject& shard, const Counters<NodeCount>& counters) {
+    NodeFigures others{{}, shard.store, shard.shard, counters};
+    others.node.address = any_node;
+    return others;
+}
+
+void write_sample(MetricsText& text, const NodeFigures& each, std::uint64_t value) {
+    text.sample({{"store", each.store}, {"shard", each.shard}, {"node", each.node.address}}, value);
+}
+
+void write_errors(MetricsText& text, const NodeFigures& each) {
+    for_each_node_error([&](NodeError error) {
+        text.sample({{"store", each.store},
+                     {"shard", each.shard},
+                     {"node", each.node.address},
+                     {"kind", to_string(error)}},
+                    each.count(count_of(error)));
+    });
 }
 
 }  // namespace
@@ -87,61 +94,62 @@ std::vector<NodeFigures> nodes_of(const StoreConf& store, const ShardConf& shard
     return nodes;
 }
 
-void write_nodes(JsonText& json, const StoreConf& store, const ShardConf& shard) {
-    const std::vector<NodeFigures> nodes = nodes_of(store, shard);
-    json.name("nodes").begin_array();
-    for (const NodeFigures& each : nodes) {
-        json.begin_object();
-        json.name("address").text(each.node.address);
-        json.name("role").text(each.node.primary ? "primary" : "replica");
-        json.name("up").boolean(each.node.up);
-        json.name("since").time(each.node.since);
-        json.name("commands").count(each.count(NodeCount::commands));
-        json.name("errors").begin_object();
-        for_each_node_error(
-            [&](NodeError error) { json.name(to_string(error)).count(each.count(count_of(error))); });
-        json.end_object();
-        json.end_object();
+/// A node that other servers name and that has no counters counts as the node `*` of its shard.
+void ToldNodes::add(const StoreConf& store, const ShardConf& shard) {
+    const std::size_t before = nodes_.size();
+    add_nodes(store, shard, nodes_);
+    if (shard.discovered()) {
+        others_.push_back(any_node_of({store.name, shard.name, {}}, counters_of(store, shard, any_node)));
+        all_whole_ = all_whole_ && others_.back().counters.is_whole();
+        return;
     }
-    json.end_array();
+    all_whole_ = all_whole_ && std::all_of(nodes_.begin() + static_cast<std::ptrdiff_t>(before), nodes_.end(),
+                                           [](const auto& node) { return node.counters.is_whole(); });
 }
 
-void write_node_metrics(MetricsText& text, const MainConf& main) {
-    std::vector<NodeFigures> nodes;
-    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
-        for (const ShardConf& shard : store->shards) {
-            if (store->used) {
-                add_nodes(*store, shard, nodes);
-            }
-        }
+void ToldNodes::add_others(Zone& zone) {
+    if (!all_whole_) {
+        const Subject others = Counters<NodeCount>::others();
+        others_.push_back(any_node_of(others, {zone.counters(), others}));
     }
-    const auto write = [&text](const NodeFigures& each, std::uint64_t value) {
-        text.sample({{"store", each.store->name}, {"shard", each.shard->name}, {"node", each.node.address}},
-                    value);
-    };
-    text.family("node_up", Type::gauge, "0: a worker holds the node for down.");
-    for (const NodeFigures& each : nodes) {
-        write(each, each.node.up ? 1 : 0);
-    }
-    text.family("node_role", Type::gauge, "1: the node is a primary; 0: it is a replica.");
-    for (const NodeFigures& each : nodes) {
-        write(each, each.node.primary ? 1 : 0);
-    }
-    add_others(main, nodes);
-    text.family("node_commands_total", Type::counter, "Commands that requests and charges sent to the node.");
-    for (const NodeFigures& each : nodes) {
-        write(each, each.count(NodeCount::commands));
-    }
-    text.family("node_errors_total", Type::counter, "What went wrong with a node.");
-    for (const NodeFigures& each : nodes) {
-        for_each_node_error([&](NodeError error) {
-            text.sample({{"store", each.store->name},
-                         {"shard", each.shard->name},
-                         {"node", each.node.address},
-                         {"kind", to_string(error)}},
-                        each.count(count_of(error)));
-        });
-    }
+    nodes_.insert(nodes_.end(), others_.begin(), others_.end());
 }
+
+void write_node(JsonText& json, const NodeFigures& node) {
+    json.begin_object();
+    json.name("address").text(node.node.address);
+    json.name("role").text(node.node.primary ? "primary" : "replica");
+    json.name("up").boolean(node.node.up);
+    json.name("since").time(node.node.since);
+    json.name("commands").count(node.count(NodeCount::commands));
+    json.name("errors").begin_object();
+    for_each_node_error(
+        [&](NodeError error) { json.name(to_string(error)).count(node.count(count_of(error))); });
+    json.end_object();
+    json.end_object();
+}
+
+const std::array<Family<NodeFigures>, 2> node_families = {{
+    {[](MetricsText& text) { text.family("node_up", Type::gauge, "0: a worker holds the node for down."); },
+     [](MetricsText& text, const NodeFigures& each) { write_sample(text, each, each.node.up ? 1 : 0); }},
+    {[](MetricsText& text) {
+         text.family("node_role", Type::gauge, "1: the node is a primary; 0: it is a replica.");
+     },
+     [](MetricsText& text, const NodeFigures& each) { write_sample(text, each, each.node.primary ? 1 : 0); }},
+}};
+
+const std::array<Family<NodeFigures>, 2> node_count_families = {{
+    {[](MetricsText& text) {
+         text.family("node_commands_total", Type::counter,
+                     "Commands that requests and charges sent to the node.");
+     },
+     [](MetricsText& text, const NodeFigures& each) {
+         write_sample(text, each, each.count(NodeCount::commands));
+     }},
+    {[](MetricsText& text) {
+         text.family("node_errors_total", Type::counter, "What went wrong with a node.");
+     },
+     write_errors},
+}};
 
 }  // namespace rate_limit

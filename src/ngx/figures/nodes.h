@@ -1,14 +1,16 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "core/counts/node_board.h"
 #include "core/text/json_text.h"
-#include "core/text/metrics_text.h"
 #include "ngx/base/counters.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/redis_conf.h"
+#include "ngx/figures/family.h"
 #include "ngx/wire/node_counts.h"
 
 namespace rate_limit {
@@ -17,13 +19,11 @@ namespace rate_limit {
 
 struct NodeFigures {
     NodeBoard::Told node;
-    const StoreConf* store;
-    const ShardConf* shard;
+    std::string_view store;
+    std::string_view shard;
     Counters<NodeCount> counters;
 
-    std::uint64_t count(NodeCount count) const noexcept {
-        return counters.has_place(count) ? counters.count(count) : 0;
-    }
+    std::uint64_t count(NodeCount count) const noexcept { return counters.own_count(count); }
 };
 
 /// Calls fn(NodeError) for each that is one.
@@ -39,10 +39,30 @@ void for_each_node_error(Fn&& fn) {
 /// The nodes of the configuration in its order, or those that its servers name, by address.
 std::vector<NodeFigures> nodes_of(const StoreConf& store, const ShardConf& shard);
 
-/// The member "nodes" of a shard's object.
-void write_nodes(JsonText& json, const StoreConf& store, const ShardConf& shard);
+/// The nodes of all shards, as metrics tell them.
+class ToldNodes {
+public:
+    /// Adds those of one shard.
+    void add(const StoreConf& store, const ShardConf& shard);
 
-/// The families of nodes, of all stores that some limit uses.
-void write_node_metrics(MetricsText& text, const MainConf& main);
+    /// Once all are there, adds what is counted together: of nodes that other servers name as the node `*` of
+    /// their shard, and of those of the configuration that the zone has no room for, if there are any, as the
+    /// node `*` of a shard `*` of a store `*`.
+    void add_others(Zone& zone);
+
+    const std::vector<NodeFigures>& all() const noexcept { return nodes_; }
+
+private:
+    std::vector<NodeFigures> nodes_;
+    std::vector<NodeFigures> others_;
+    bool all_whole_ = true;
+};
+
+/// An element of a shard's array "nodes".
+void write_node(JsonText& json, const NodeFigures& node);
+
+/// Metrics of what nodes are, and of what is counted of them.
+extern const std::array<Family<NodeFigures>, 2> node_families;
+extern const std::array<Family<NodeFigures>, 2> node_count_families;
 
 }  // namespace rate_limit

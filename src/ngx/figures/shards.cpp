@@ -1,6 +1,7 @@
 #include "ngx/figures/shards.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ngx/base/zone.h"
 #include "ngx/charges/backlog.h"
@@ -26,7 +27,7 @@ template <typename Fn>
 std::uint64_t for_each_bucket(const Counters<Wait>& waits, Fn&& fn) {
     std::uint64_t count = 0;
     for (std::size_t bucket = 0; bucket < wait_buckets; ++bucket) {
-        count += waits.count(static_cast<Wait>(bucket));
+        count += waits.own_count(static_cast<Wait>(bucket));
         if (bucket < wait_bounds.size()) {
             fn(bucket, count);
         }
@@ -34,52 +35,52 @@ std::uint64_t for_each_bucket(const Counters<Wait>& waits, Fn&& fn) {
     return count;
 }
 
-void write_gauges(MetricsText& text, const MainConf& main) {
-    struct Gauge {
-        std::string_view name;
-        std::string_view help;
-        std::uint64_t (*of)(const ShardFigures& found);
+template <typename Value>
+void write_sample(MetricsText& text, const ShardFigures& found, Value value, std::string_view suffix = {}) {
+    text.sample({{"store", found.subject.store}, {"shard", found.subject.shard}}, value, suffix);
+}
+
+void write_waits(MetricsText& text, const ShardFigures& found) {
+    const Counters<Wait>& waits = found.counters.waits;
+    const double sum = seconds(waits.own_count(Wait::micros));
+    const auto write_bucket = [&](std::string_view bound, std::uint64_t until) {
+        text.sample({{"store", found.subject.store}, {"shard", found.subject.shard}, {"le", bound}}, until,
+                    "_bucket");
     };
-    constexpr Gauge gauges[] = {
-        {"waiting_windows", "Windows whose charges wait for their primary.",
-         [](const ShardFigures& found) { return found.windows; }},
-        {"waiting_charges", "Charges and refunds that wait for their primary, as counted within seconds.",
-         [](const ShardFigures& found) { return found.charges; }},
-        {"lease_tokens_held", "Tokens at hand on this machine, as counted within seconds.",
-         [](const ShardFigures& found) {
-             return static_cast<std::uint64_t>(std::max<std::int64_t>(0, found.tokens));
-         }},
-    };
-    for (const Gauge& gauge : gauges) {
-        text.family(gauge.name, Type::gauge, gauge.help);
-        for_each_shard(main, [&](const StoreConf& store, std::size_t i) {
-            text.sample({{"store", store.name}, {"shard", store.shards[i].name}},
-                        gauge.of(ShardFigures(store, i)));
-        });
+    const std::uint64_t count = for_each_bucket(
+        waits, [&](std::size_t bound, std::uint64_t until) { write_bucket(bounds[bound], until); });
+    write_bucket("+Inf", count);
+    write_sample(text, found, sum, "_sum");
+    write_sample(text, found, count, "_count");
+}
+
+void write_writes(MetricsText& text, const ShardFigures& found) {
+    for (const WriteFigures& kind : writes_of(found)) {
+        for (const CountOf& result : kind.results) {
+            text.sample({{"store", found.subject.store},
+                         {"shard", found.subject.shard},
+                         {"kind", kind.name},
+                         {"result", result.name}},
+                        result.count);
+        }
     }
 }
 
-void write_waits(MetricsText& text, const MainConf& main) {
-    text.family("store_wait_seconds", Type::histogram,
-                "How long requests waited for an answer of the store.");
-    for_each_shard(main, [&](const StoreConf& store, std::size_t i) {
-        const Counters<Wait> waits = ShardFigures(store, i).counters.waits;
-        const std::string_view shard = store.shards[i].name;
-        const double sum = seconds(waits.count(Wait::micros));
-        const std::uint64_t count = for_each_bucket(waits, [&](std::size_t bound, std::uint64_t until) {
-            text.sample({{"store", store.name}, {"shard", shard}, {"le", bounds[bound]}}, until, "_bucket");
-        });
-        text.sample({{"store", store.name}, {"shard", shard}, {"le", "+Inf"}}, count, "_bucket");
-        text.sample({{"store", store.name}, {"shard", shard}}, sum, "_sum");
-        text.sample({{"store", store.name}, {"shard", shard}}, count, "_count");
-    });
+void write_tokens(MetricsText& text, const ShardFigures& found) {
+    for (const CountOf& event : token_events(found)) {
+        text.sample({{"store", found.subject.store}, {"shard", found.subject.shard}, {"event", event.name}},
+                    event.count);
+    }
 }
 
 }  // namespace
 
 ShardFigures::ShardFigures(const StoreConf& store, std::size_t index) noexcept
-    : counters(store.zone->counters(), store, store.shards[index]),
-      losses(store.zone->counters(), {store.name, store.shards[index].name, {}}) {
+    : store(&store),
+      shard(&store.shards[index]),
+      subject{store.name, store.shards[index].name, {}},
+      counters(store.zone->counters(), subject),
+      losses(store.zone->counters(), subject) {
     DebtCounts& counts = store.zone->debt_counts();
     const auto route = static_cast<Route>(index);
     windows = count_waiting(counts, store.routes, route, Routes::all_parts);
@@ -92,31 +93,51 @@ ShardFigures::ShardFigures(const StoreConf& store, std::size_t index) noexcept
     }
 }
 
+ShardFigures::ShardFigures(Zone& zone) noexcept
+    : subject(Counters<Write>::others()),
+      counters(zone.counters(), subject),
+      losses(zone.counters(), subject) {}
+
+std::optional<ShardFigures> ShardWalk::next() noexcept {
+    for (; store_ < main_.stores.nelts; ++store_, shard_ = 0) {
+        const StoreConf& store = *Elements<StoreConf*>(main_.stores).begin()[store_];
+        if (store.used && shard_ < store.shards.size()) {
+            const ShardFigures found(store, shard_++);
+            all_whole_ = all_whole_ && found.is_whole();
+            return found;
+        }
+    }
+    if (!std::exchange(all_whole_, true)) {
+        return ShardFigures(*main_.zone);
+    }
+    return std::nullopt;
+}
+
 std::array<WriteFigures, 3> writes_of(const ShardFigures& found) {
     const Counters<Write>& writes = found.counters.writes;
     const auto kind = [&](std::string_view name, Write stored, std::uint64_t dropped, Loss in_doubt) {
         return WriteFigures{name,
-                            {{{"stored", writes.count(stored)},
+                            {{{"stored", writes.own_count(stored)},
                               {"dropped", dropped},
-                              {"in_doubt", found.losses.count(in_doubt)}}}};
+                              {"in_doubt", found.losses.own_count(in_doubt)}}}};
     };
-    return {
-        kind("charge", Write::charges_stored, writes.count(Write::charges_dropped), Loss::charges_in_doubt),
-        kind("reservation", Write::reservations_stored, 0, Loss::reservations_in_doubt),
-        kind("refund", Write::refunds_stored, writes.count(Write::refunds_dropped), Loss::refunds_in_doubt)};
+    return {kind("charge", Write::charges_stored, writes.own_count(Write::charges_dropped),
+                 Loss::charges_in_doubt),
+            kind("reservation", Write::reservations_stored, 0, Loss::reservations_in_doubt),
+            kind("refund", Write::refunds_stored, writes.own_count(Write::refunds_dropped),
+                 Loss::refunds_in_doubt)};
 }
 
 std::array<CountOf, 4> token_events(const ShardFigures& found) {
     const Counters<TokenEvent>& tokens = found.counters.tokens;
-    return {{{"fetched", tokens.count(TokenEvent::fetched)},
-             {"spent", tokens.count(TokenEvent::spent)},
-             {"returned", tokens.count(TokenEvent::returned)},
-             {"lost", tokens.count(TokenEvent::lost)}}};
+    return {{{"fetched", tokens.own_count(TokenEvent::fetched)},
+             {"spent", tokens.own_count(TokenEvent::spent)},
+             {"returned", tokens.own_count(TokenEvent::returned)},
+             {"lost", tokens.own_count(TokenEvent::lost)}}};
 }
 
-void write_shard(JsonText& json, const StoreConf& store, std::size_t index) {
-    const ShardFigures found(store, index);
-    json.name("name").text(store.shards[index].name);
+void write_shard(JsonText& json, const ShardFigures& found) {
+    json.name("name").text(found.subject.shard);
     json.name("waiting").begin_object();
     json.name("windows").count(found.windows).name("charges").count(found.charges).end_object();
     json.name("writes").begin_object();
@@ -141,32 +162,41 @@ void write_shard(JsonText& json, const StoreConf& store, std::size_t index) {
             json.name("count").count(until).end_object();
         });
     json.end_array();
-    json.name("sum").decimal(seconds(found.counters.waits.count(Wait::micros)));
+    json.name("sum").decimal(seconds(found.counters.waits.own_count(Wait::micros)));
     json.name("count").count(count).end_object();
 }
 
-void write_shard_metrics(MetricsText& text, const MainConf& main) {
-    write_waits(text, main);
-    text.family("writes_total", Type::counter, "What became of what was written to the primary.");
-    for_each_shard(main, [&](const StoreConf& store, std::size_t i) {
-        for (const WriteFigures& kind : writes_of(ShardFigures(store, i))) {
-            for (const CountOf& result : kind.results) {
-                text.sample({{"store", store.name},
-                             {"shard", store.shards[i].name},
-                             {"kind", kind.name},
-                             {"result", result.name}},
-                            result.count);
-            }
-        }
-    });
-    write_gauges(text, main);
-    text.family("lease_tokens_total", Type::counter, "What became of tokens that were fetched in advance.");
-    for_each_shard(main, [&](const StoreConf& store, std::size_t i) {
-        for (const CountOf& event : token_events(ShardFigures(store, i))) {
-            text.sample({{"store", store.name}, {"shard", store.shards[i].name}, {"event", event.name}},
-                        event.count);
-        }
-    });
-}
+const std::array<Family<ShardFigures>, 6> shard_families = {{
+    {[](MetricsText& text) {
+         text.family("store_wait_seconds", Type::histogram,
+                     "How long requests waited for an answer of the store.");
+     },
+     write_waits},
+    {[](MetricsText& text) {
+         text.family("writes_total", Type::counter, "What became of what was written to the primary.");
+     },
+     write_writes},
+    {[](MetricsText& text) {
+         text.family("waiting_windows", Type::gauge, "Windows whose charges wait for their primary.");
+     },
+     [](MetricsText& text, const ShardFigures& found) { write_sample(text, found, found.windows); }},
+    {[](MetricsText& text) {
+         text.family("waiting_charges", Type::gauge,
+                     "Charges and refunds that wait for their primary, as counted within seconds.");
+     },
+     [](MetricsText& text, const ShardFigures& found) { write_sample(text, found, found.charges); }},
+    {[](MetricsText& text) {
+         text.family("lease_tokens_held", Type::gauge,
+                     "Tokens at hand on this machine, as counted within seconds.");
+     },
+     [](MetricsText& text, const ShardFigures& found) {
+         write_sample(text, found, static_cast<std::uint64_t>(std::max<std::int64_t>(0, found.tokens)));
+     }},
+    {[](MetricsText& text) {
+         text.family("lease_tokens_total", Type::counter,
+                     "What became of tokens that were fetched in advance.");
+     },
+     write_tokens},
+}};
 
 }  // namespace rate_limit

@@ -3,24 +3,34 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "core/text/json_text.h"
-#include "core/text/metrics_text.h"
 #include "ngx/charges/losses.h"
 #include "ngx/charges/shard_counters.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/redis_conf.h"
+#include "ngx/figures/family.h"
 
 namespace rate_limit {
 
 // What there is to tell of a shard but for its nodes: waiting charges, what was written, tokens, how long
 // requests waited. All shards of a cluster are one. Functions that write throw std::bad_alloc.
 
-/// A shard as one worker finds it at this moment; `index` is that of its configuration.
+/// A shard as one worker finds it at this moment.
 struct ShardFigures {
+    /// `index` is that of its configuration.
     ShardFigures(const StoreConf& store, std::size_t index) noexcept;
 
+    /// What those shards count together that the zone has no room for, as a shard `*` of a store `*`.
+    explicit ShardFigures(Zone& zone) noexcept;
+
+    bool is_whole() const noexcept { return counters.is_whole() && losses.is_whole(); }
+
+    const StoreConf* store = nullptr;  ///< null: of all shards together that the zone has no room for
+    const ShardConf* shard = nullptr;
+    Subject subject;
     ShardCounters counters;
     Counters<Loss> losses;
     std::uint64_t windows = 0;  ///< whose charges wait
@@ -45,20 +55,27 @@ std::array<WriteFigures, 3> writes_of(const ShardFigures& found);
 /// What became of tokens.
 std::array<CountOf, 4> token_events(const ShardFigures& found);
 
-/// Calls fn(store, index of the shard) for each shard of stores that limits use.
-template <typename Fn>
-void for_each_shard(const MainConf& main, Fn&& fn) {
-    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
-        for (std::size_t i = 0; store->used && i < store->shards.size(); ++i) {
-            fn(*store, i);
-        }
-    }
-}
+/// The shards of stores that limits use, one after the other, those of a store side by side. In the end what
+/// shards count together that the zone has no room for, if there are any.
+class ShardWalk {
+public:
+    /// `main` has a zone and outlives this.
+    explicit ShardWalk(const MainConf& main) noexcept : main_(main) {}
 
-/// The members of the object of one shard; `index` is that of its configuration.
-void write_shard(JsonText& json, const StoreConf& store, std::size_t index);
+    /// Nothing: there is no more.
+    std::optional<ShardFigures> next() noexcept;
 
-/// The metrics of all shards.
-void write_shard_metrics(MetricsText& text, const MainConf& main);
+private:
+    const MainConf& main_;
+    std::size_t store_ = 0;  // of the next one
+    std::size_t shard_ = 0;
+    bool all_whole_ = true;
+};
+
+/// The members of the object of one shard, but for its nodes.
+void write_shard(JsonText& json, const ShardFigures& found);
+
+/// The metrics of shards.
+extern const std::array<Family<ShardFigures>, 6> shard_families;
 
 }  // namespace rate_limit

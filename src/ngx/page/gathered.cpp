@@ -1,6 +1,7 @@
 #include "ngx/page/gathered.h"
 
-#include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "ngx/base/zone.h"
 #include "ngx/figures/minutes.h"
@@ -23,21 +24,27 @@ LastHour::Counts sum_of(const LastHour::Hour& hour, std::size_t minutes) noexcep
 }  // namespace
 
 void Gathered::gather_limit() {
-    const std::size_t i = limits.size();
-    const Tally& tally = main.tallies->all()[i];
+    ToldLimit& limit = told_limits_[limits.size()];
     LastHour::Hour hour;
-    const bool has_hour = read_hour(main, tally, hour);
-    limits.push_back(
-        {&tally, std::move(rates_[i]), has_hour, sum_of(hour, hour.size()), sum_of(hour, error_minutes)});
+    const bool has_hour = read_hour(main, *limit.tally, hour);
+    limits.push_back({limit.tally, std::move(limit.rates), has_hour, sum_of(hour, hour.size()),
+                      sum_of(hour, error_minutes)});
 }
 
-void Gathered::gather_shard() {
-    const auto [store, i] = shards_left_.back();
-    shards_left_.pop_back();
+/// False: there are no more.
+bool Gathered::gather_shard() {
+    const std::optional<ShardFigures> shard = shards_.next();
+    if (!shard) {
+        return false;
+    }
     LastHour::Hour hour;
-    read_hour(*store, i, hour);
-    shards.push_back({store, &store->shards[i], ShardFigures(*store, i), sum_of(hour, loss_minutes),
-                      nodes_of(*store, store->shards[i])});
+    read_hour(main, *shard, hour);
+    std::vector<NodeFigures> nodes;
+    if (shard->store != nullptr) {
+        nodes = nodes_of(*shard->store, *shard->shard);
+    }
+    shards.push_back({*shard, sum_of(hour, loss_minutes), std::move(nodes)});
+    return true;
 }
 
 bool Gathered::gather_more() {
@@ -46,22 +53,18 @@ bool Gathered::gather_more() {
     }
     if (!begun_) {
         begun_ = true;
-        rates_ = rates_of(main);
-        limits.reserve(rates_.size());
-        for_each_shard(
-            main, [this](const StoreConf& store, std::size_t i) { shards_left_.emplace_back(&store, i); });
-        std::reverse(shards_left_.begin(), shards_left_.end());
+        told_limits_ = limits_with_seen_rates(main);
+        limits.reserve(told_limits_.size());
         return true;
     }
     constexpr std::size_t limits_at_once = 50;
-    for (std::size_t i = 0; i < limits_at_once && limits.size() < rates_.size(); ++i) {
+    for (std::size_t i = 0; i < limits_at_once && limits.size() < told_limits_.size(); ++i) {
         gather_limit();
     }
-    if (limits.size() < rates_.size()) {
+    if (limits.size() < told_limits_.size()) {
         return true;
     }
-    if (!shards_left_.empty()) {
-        gather_shard();
+    if (gather_shard()) {
         return true;
     }
     memory = memory_of(*main.zone);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 #include "core/counts/last_hour.h"
@@ -29,22 +28,20 @@ struct Gathered {
     };
 
     struct OfShard {
-        const StoreConf* store;
-        const ShardConf* shard;
         ShardFigures figures;
         LastHour::Counts lost;  ///< in loss_minutes
         std::vector<NodeFigures> nodes;
     };
 
     /// There is nothing in it yet.
-    Gathered(const MainConf& main, Millis now) noexcept : main(main), now(now) {}
+    Gathered(const MainConf& main, Millis now) noexcept : main(main), now(now), shards_(main) {}
 
     /// Gathers a part, which takes far less than a millisecond. False: all is there. Throws std::bad_alloc.
     bool gather_more();
 
     const MainConf& main;
     const Millis now;
-    std::vector<OfLimit> limits;  ///< as Tallies::all()
+    std::vector<OfLimit> limits;  ///< in the order of limits_of()
     std::vector<OfShard> shards;  ///< those of a store side by side
     MemoryFigures memory;
     std::vector<ShownOverride> overrides;
@@ -52,10 +49,10 @@ struct Gathered {
 
 private:
     void gather_limit();
-    void gather_shard();
+    bool gather_shard();
 
-    std::vector<Rates> rates_;
-    std::vector<std::pair<const StoreConf*, std::size_t>> shards_left_;  // the last one first
+    std::vector<ToldLimit> told_limits_;
+    ShardWalk shards_;
     bool begun_ = false;
 };
 

@@ -17,7 +17,8 @@ using Findings = std::vector<Finding>;
 constexpr std::size_t most_named = 3;
 
 std::string name_of(const Gathered::OfShard& shard) {
-    return "shard " + readable(shard.shard->name) + " of store " + readable(shard.store->name);
+    return "shard " + readable(shard.figures.subject.shard) + " of store " +
+           readable(shard.figures.subject.store);
 }
 
 std::string name_of(const Tally& tally) {
@@ -141,10 +142,8 @@ void find_no_room(const Gathered& found, Findings& findings) {
 }
 
 void find_dry_runs(const Gathered& found, Findings& notes) {
-    const auto dry = std::count_if(found.limits.begin(), found.limits.end(), [](const auto& limit) {
-        const DryRun& dry_run = limit.tally->limit->dry_run;
-        return dry_run.value == nullptr && dry_run.on != 0;
-    });
+    const auto dry = std::count_if(found.limits.begin(), found.limits.end(),
+                                   [](const auto& limit) { return is_dry(*limit.tally); });
     if (dry != 0) {
         notes.push_back({counted(static_cast<std::uint64_t>(dry), "limit") + " reject" +
                              (dry == 1 ? "s" : "") + " nobody: a dry run",

@@ -60,23 +60,33 @@ std::string rates_text(const Rates& rates) {
     return text.empty() ? "a variable says" : text;
 }
 
-std::string_view enforced_text(const Limit& limit) noexcept {
-    if (limit.dry_run.value != nullptr) {
+std::string_view enforced_text(const Tally& tally) noexcept {
+    if (tally.limit->dry_run.value != nullptr) {
         return "a variable says";
     }
-    return limit.dry_run.on != 0 ? "no: a dry run" : "yes";
+    return is_dry(tally) ? "no: a dry run" : "yes";
+}
+
+/// What the configuration says.
+void write_kind(HtmlText& html, const Gathered::OfLimit& limit) {
+    const Tally& tally = *limit.tally;
+    if (tally.limit == nullptr) {
+        html.element("td", "all limits together for whose counters the zone has no room", {{"colspan", "3"}});
+        return;
+    }
+    html.element("td", std::string(tally.limit->mode->name)
+                           .append(tally.limit->window_kind == WindowKind::clock ? ", by the clock" : ""));
+    html.element("td", rates_text(limit.rates));
+    html.element("td", enforced_text(tally));
 }
 
 void write_limit(HtmlText& html, const Gathered::OfLimit& limit) {
     const Tally& tally = *limit.tally;
-    const auto count = [&](Decided decided) { number_cell(html, tally.counters.count(decided)); };
+    const auto count = [&](Decided decided) { number_cell(html, tally.counters.own_count(decided)); };
     html.open("tr");
     row_header(html, tally.name);
     text_cell(html, tally.store_name);
-    html.element("td", std::string(tally.limit->mode->name)
-                           .append(tally.limit->window_kind == WindowKind::clock ? ", by the clock" : ""));
-    html.element("td", rates_text(limit.rates));
-    html.element("td", enforced_text(*tally.limit));
+    write_kind(html, limit);
     for (const Outcome outcome : decided_outcomes) {
         count(decided_of(outcome));
     }

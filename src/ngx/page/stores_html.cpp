@@ -57,13 +57,13 @@ void write_nodes(HtmlText& html, const Shards& shards, std::string_view id, Mill
         const std::size_t rows = std::min(shard.nodes.size(), most_nodes);
         if (rows == 0) {
             html.open("tr");
-            row_header(html, shard.shard->name);
+            row_header(html, shard.figures.subject.shard);
             html.element("td", "none is known yet: no request has asked for it", {{"colspan", "6"}}).close();
         }
         for (std::size_t i = 0; i < rows; ++i) {
             html.open("tr");
             if (i == 0) {
-                row_header(html, shard.shard->name, rows);
+                row_header(html, shard.figures.subject.shard, rows);
             }
             write_node(html, shard.nodes[i], now);
             html.close();
@@ -80,7 +80,7 @@ void write_writes(HtmlText& html, const Shards& shards, std::string_view id) {
         for (const WriteFigures& kind : kinds) {
             html.open("tr");
             if (&kind == kinds.begin()) {
-                row_header(html, shard.shard->name, kinds.size());
+                row_header(html, shard.figures.subject.shard, kinds.size());
             }
             html.element("td", std::string(kind.name) + "s");
             for (const CountOf& result : kind.results) {
@@ -102,7 +102,7 @@ std::string millis_text(std::uint64_t micros) {
 std::string most_wait(const Counters<Wait>& waits, std::uint64_t count) {
     std::uint64_t within = 0;
     for (std::size_t bucket = 0; bucket < wait_bounds.size(); ++bucket) {
-        within += waits.count(static_cast<Wait>(bucket));
+        within += waits.own_count(static_cast<Wait>(bucket));
         if (within >= count - count / 100) {
             return "within " + millis_text(wait_bounds[bucket]);
         }
@@ -127,14 +127,14 @@ void write_waits(HtmlText& html, const Shards& shards, std::string_view id) {
         const Counters<Wait>& waits = shard.figures.counters.waits;
         std::uint64_t count = 0;
         for (std::size_t bucket = 0; bucket < wait_buckets; ++bucket) {
-            count += waits.count(static_cast<Wait>(bucket));
+            count += waits.own_count(static_cast<Wait>(bucket));
         }
         html.open("tr");
-        row_header(html, shard.shard->name);
+        row_header(html, shard.figures.subject.shard);
         number_cell(html, shard.figures.windows);
         number_cell(html, shard.figures.charges);
         number_cell(html, count);
-        html.element("td", count == 0 ? "–" : millis_text(waits.count(Wait::micros) / count),
+        html.element("td", count == 0 ? "–" : millis_text(waits.own_count(Wait::micros) / count),
                      {{"class", "n"}});
         html.element("td", count == 0 ? "–" : most_wait(waits, count), {{"class", "n"}});
         number_cell(html, static_cast<std::uint64_t>(std::max<std::int64_t>(0, shard.figures.tokens)));
@@ -148,9 +148,14 @@ void write_waits(HtmlText& html, const Shards& shards, std::string_view id) {
 
 void write_store(HtmlText& html, const Shards& shards, std::size_t all, std::size_t number, Millis now) {
     const std::string id = "store-" + std::to_string(number);
-    html.open("h3").words("Store ").text(shards.first->store->name).close();
+    html.open("h3").words("Store ").text(shards.first->figures.subject.store).close();
+    if (shards.first->figures.store == nullptr) {
+        html.element("p", "All shards together for whose counters the zone has no room.");
+    }
     html.open("div", {{"class", "tables"}});
-    write_nodes(html, shards, id + "-nodes", now);
+    if (shards.first->figures.store != nullptr) {
+        write_nodes(html, shards, id + "-nodes", now);
+    }
     write_writes(html, shards, id + "-writes");
     write_waits(html, shards, id + "-waits");
     html.close();
@@ -171,8 +176,8 @@ void write_stores(HtmlText& html, const Gathered& found) {
     std::size_t number = 0;
     const Gathered::OfShard* const end = found.shards.data() + found.shards.size();
     for (const Gathered::OfShard* first = found.shards.data(); first != end;) {
-        const Gathered::OfShard* const last =
-            std::find_if(first, end, [first](const auto& shard) { return shard.store != first->store; });
+        const Gathered::OfShard* const last = std::find_if(
+            first, end, [first](const auto& shard) { return shard.figures.store != first->figures.store; });
         const auto all = static_cast<std::size_t>(last - first);
         write_store(html, {first, first + std::min(all, most_shards)}, all, ++number, found.now);
         first = last;

@@ -14,7 +14,7 @@ Shard::Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadli
       route_(route),
       deadlines_(deadlines),
       owner_(owner),
-      counters_(store.zone->counters(), store, shard),
+      counters_(store.zone->counters(), {store.name, shard.name, {}}),
       nodes_(store, shard, *this),
       charges_(store, shard, nodes_, counters_, route, *this),
       fetches_(store, route, nodes_, charges_, counters_, deadlines) {

@@ -68,7 +68,12 @@ bool Tally::is_of(const Limit& other) const noexcept {
 Tallies::Tallies(const MainConf& main)
     : requests_(main.zone->counters(), Subject{}),
       pressure_(main.zone->counters()),
-      others_(main.zone->counters(), Counters<Decided>::others()) {
+      others_{nullptr,
+              nullptr,
+              no_store,
+              no_store,
+              limit_digest(no_store, no_store),
+              Counters<Decided>(main.zone->counters(), Counters<Decided>::others())} {
     main.zone->windows().set_room_listener(&pressure_);
     main.zone->debts().set_room_listener(&pressure_);
     for_each_pair(main, [&](const Limit& limit, const StoreConf* store, std::string_view store_name) {
@@ -103,6 +108,12 @@ Tally* Tallies::search(const Limit& limit, std::string_view store) noexcept {
         return tally.store_name == store && tally.name == view(limit.name);
     });
     return found != all_.end() ? &*found : nullptr;
+}
+
+const Tally* Tallies::others() const noexcept {
+    const bool all_fit =
+        std::all_of(all_.begin(), all_.end(), [](const Tally& tally) { return tally.counters.is_whole(); });
+    return all_fit ? nullptr : &others_;
 }
 
 std::vector<std::uint64_t> Tallies::of_variable_rates() const {

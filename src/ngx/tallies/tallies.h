@@ -78,7 +78,7 @@ std::uint64_t limit_digest(std::string_view store, std::string_view limit) noexc
 /// The limits that have one name in one store: what they decide is counted together, of all workers, since
 /// the zone was made.
 struct Tally {
-    const Limit* limit;      ///< the first of them
+    const Limit* limit;      ///< the first of them; null: see Tallies::others()
     const StoreConf* store;  ///< null: `local`, or a variable that named no store
     std::string_view store_name;
     std::string_view name;
@@ -115,7 +115,7 @@ public:
     }
 
     Counters<Decided>& counters_of(Tally* tally) noexcept {
-        return tally != nullptr ? tally->counters : others_;
+        return tally != nullptr ? tally->counters : others_.counters;
     }
 
     Counters<Outcome>& requests() noexcept { return requests_; }
@@ -128,13 +128,17 @@ public:
     /// In the order of their lines.
     const std::vector<Tally>& all() const noexcept { return all_; }
 
+    /// What those of all() count together that the zone has no room for, as a limit `*` of the store `*`;
+    /// null: it has room for all.
+    const Tally* others() const noexcept;
+
 private:
     Tally* search(const Limit& limit, std::string_view store) noexcept;
 
     std::vector<Tally> all_;
     Counters<Outcome> requests_;
     PressureGauge pressure_;  // of both tables of the zone
-    Counters<Decided> others_;
+    Tally others_;
     RecentIds recent_ids_;
 };
 
