@@ -115,7 +115,8 @@ void note_rate(ngx_http_request_t* r, const Limit& limit, const Rate& rate, cons
     limit.noted_store = store;
 }
 
-/// Finds the window of a limit that applies, and what the request costs, if its mode needs that before.
+/// Finds the window of a limit that applies and whose store was sought, and what the request costs, if its
+/// mode needs that before.
 ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate& candidate,
                       const Rate& rate) noexcept {
     ngx_http_request_t* r = context.request();
@@ -128,16 +129,12 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate&
         verdict.outcome = applied.dry_run ? Outcome::rejected_dry_run : Outcome::rejected;
         return NGX_OK;
     }
-    if (!candidate.sought && seek_store(r, candidate) != NGX_OK) {
-        return NGX_ERROR;
-    }
     if (!candidate.found) {
         fail(context, applied, "it is neither \"local\" nor the name of a \"rate_limit_redis\" block",
              "store", candidate.named);
         return NGX_OK;
     }
     note_rate(r, limit, rate, candidate.store);
-    applied.store_name = candidate.store_name();
     const char* failure = find_place(r, applied, rate, candidate.store);
     const Limit* twin = failure == nullptr ? twin_of(context, applied) : nullptr;
     if (failure != nullptr) {
@@ -218,6 +215,12 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
     applied.dry_run = !enforced;
     if (kind != OverrideKind::enforce && evaluate_dry_run(r, applied) != NGX_OK) {
         return NGX_ERROR;
+    }
+    if (!candidate.sought && seek_store(r, candidate) != NGX_OK) {
+        return NGX_ERROR;
+    }
+    if (candidate.found) {
+        applied.store_name = candidate.store_name();
     }
     if (rate_error != RateError::none) {
         fail(context, applied, describe(rate_error), "rate", view(text));
