@@ -33,6 +33,28 @@ is_deeply [map { $_->{name} } @{$told->{limits}}], [map { "limit_$_" } 1 .. $lim
 is_deeply [map { $_->{decisions}{passed} } @{$told->{limits}}[0, 1, -1]], [1, 0, 1], '... with their counts';
 ok ref $told->{stores} && ref $told->{zone} && ref $told->{top}, 'and so is the rest';
 
+# Shards, nodes and overrides are written piece by piece, too: nothing is missing, and nothing is there twice.
+my $redis = RateLimit::Redis->start;
+my ($shards, $bans) = (70, 120);
+my $sharded = RateLimit::Nginx->start(
+    http   => 'rate_limit_zone 64m; rate_limit_redis main { ' . join("\n", map { "shard s$_ primary=@{[$redis->address]} replica=127.0.0.2:@{[$redis->port]};" } 1 .. $shards) . ' }',
+    server => 'rate_limit_key $arg_k; rate_limit_store main; location /limits/ { rate_limit_console manage keys=plain; } location / { rate_limit 5r/d name=w; }',
+);
+$sharded->post('/limits/key', "key=k$_&limit=w&do=ban", 'Content-Type' => 'application/x-www-form-urlencoded') for 1 .. $bans;
+my ($json, $metrics, $page) = map { $sharded->get("/limits/$_")->body } 'json', 'metrics', '';
+$told = decode_json($json);
+is_deeply [map { $_->{name} } @{$told->{stores}}], ['main'], 'one store';
+is_deeply [map { $_->{name} } @{$told->{stores}[0]{shards}}], [map { "s$_" } 1 .. $shards], 'each shard is told once';
+is_deeply [grep { @{$_->{nodes}} != 2 } @{$told->{stores}[0]{shards}}], [], '... with its nodes';
+is_deeply [sort map { $_->{key} } @{$told->{overrides}}], [sort map { "k$_" } 1 .. $bans], 'and each override';
+for my $series (qw(waiting_windows lease_tokens_held store_wait_seconds_count)) {
+    is_deeply [$metrics =~ /^nginx_rate_limit_$series\{store="main",shard="(\w+)"\} \d+$/mg], [map { "s$_" } 1 .. $shards], "$series of each";
+}
+is scalar(() = $metrics =~ /^nginx_rate_limit_node_up\{/mg), 2 * $shards, 'and of each node';
+my ($nodes) = $page =~ m{<table id="store-1-nodes">(.*?)</table>}s;
+is_deeply [$nodes =~ m{<th scope="rowgroup" rowspan="2">(\w+)</th>}g], [map { "s$_" } 1 .. 64], 'the page has 64 of them';
+like $page, qr/These are the first of 70 shards; JSON has all\./, '... and says so';
+
 for my $page ('', 'json', 'metrics') {
     my $leaving = $nginx->begin("/limits/$page");
     $leaving->abort;

@@ -15,26 +15,33 @@ struct Family {
     void (*write)(MetricsText& text, const Each& each);
 };
 
-/// Writes some families, one after the other.
+/// Writes some families, one after the other, in pieces.
 class FamilyWriter {
 public:
-    /// Writes what the next family says of all. False: there are no more. Throws std::bad_alloc.
+    /// Writes what a family says of the next one of `all`, which stay the same until the last family is
+    /// written. False: there is no more. Throws std::bad_alloc.
     template <typename Each, std::size_t count>
     bool write_more(MetricsText& text, const std::array<Family<Each>, count>& families,
                     const std::vector<Each>& all) {
         if (family_ == count) {
             return false;
         }
-        families[family_].begin(text);
-        for (const Each& each : all) {
-            families[family_].write(text, each);
+        if (next_ == 0) {
+            families[family_].begin(text);
         }
-        ++family_;
+        if (next_ < all.size()) {
+            families[family_].write(text, all[next_]);
+        }
+        if (++next_ >= all.size()) {
+            next_ = 0;
+            ++family_;
+        }
         return true;
     }
 
 private:
-    std::size_t family_ = 0;  // the next one
+    std::size_t family_ = 0;  // that is being written
+    std::size_t next_ = 0;    // of what it is written of
 };
 
 }  // namespace rate_limit

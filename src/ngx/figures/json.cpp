@@ -1,4 +1,3 @@
-#include <iterator>
 #include <optional>
 
 #include "core/text/json_text.h"
@@ -107,15 +106,7 @@ void write_nothing(JsonText& json) {
     json.name("overrides").begin_array().end_array();
 }
 
-/// What comes after the stores: a piece for each.
-constexpr void (*rest[])(JsonText& json, const MainConf& main, bool plain_keys) = {
-    [](JsonText& /*json*/, const MainConf& main, bool /*plain_keys*/) { look_at_windows(*main.zone); },
-    [](JsonText& json, const MainConf& main, bool /*plain_keys*/) { write_memory(json, main); },
-    write_top,
-    write_overrides,
-};
-
-/// A piece for each limit, for each shard, and for each of the others.
+/// A piece for each limit, shard, node, key and override, and for each of the others.
 class Everything final : public Document {
 public:
     Everything(const MainConf& main, const ConsoleConf& console)
@@ -131,75 +122,102 @@ public:
                 write_head(json_.begin_object(), main_);
                 if (main_.zone == nullptr) {
                     write_nothing(json_);
-                    return end();
+                    break;
                 }
                 return begin_array("limits", Part::limits);
             case Part::limits:
-                if (next_ == limits_.size()) {
-                    json_.end_array();
-                    return begin_array("stores", Part::stores);
-                }
-                write_limit(json_, main_, limits_[next_]);
-                break;
-            case Part::stores:
-                if (!write_next_shard()) {
-                    json_.end_array();
-                    part_ = Part::rest;
-                    next_ = 0;
+                return write_next(limits_, [this](const auto& limit) { write_limit(json_, main_, limit); }) ||
+                       begin_array("stores", Part::shards);
+            case Part::shards:
+                return write_next_shard() || go_on(Part::windows);
+            case Part::nodes:
+                return write_next(nodes_, [this](const auto& node) { write_node(json_, node); }) ||
+                       end_shard();
+            case Part::windows:
+                look_at_windows(*main_.zone);
+                return go_on(Part::top);
+            case Part::top:
+                write_memory(json_, main_);
+                top_ = top_of(main_);
+                write_top_sums(json_.name("top").begin_object(), top_);
+                return begin_array("keys", Part::keys);
+            case Part::keys:
+                return write_next(top_.keys,
+                                  [this](const auto& key) { write_top_key(json_, key, plain()); }) ||
+                       begin_overrides();
+            case Part::overrides:
+                if (write_next(overrides_,
+                               [this](const auto& shown) { write_override(json_, shown, plain()); })) {
                     return true;
                 }
                 break;
-            case Part::rest:
-                rest[next_](json_, main_, console_.plain_keys);
-                if (next_ + 1 == std::size(rest)) {
-                    return end();
-                }
-                break;
         }
-        ++next_;
-        return true;
+        json_.end_object();
+        return false;
     }
 
     std::string take() override { return json_.take() + "\n"; }
 
 private:
-    enum class Part : unsigned char { head, limits, stores, rest };
+    enum class Part : unsigned char { head, limits, shards, nodes, windows, top, keys, overrides };
+
+    bool plain() const noexcept { return console_.plain_keys; }
+
+    bool go_on(Part part) noexcept {
+        part_ = part;
+        return true;
+    }
 
     bool begin_array(std::string_view name, Part part) {
         json_.name(name).begin_array();
-        part_ = part;
         next_ = 0;
+        return go_on(part);
+    }
+
+    /// False: all of the array is written, and its end.
+    template <typename Each, typename Write>
+    bool write_next(const std::vector<Each>& all, Write&& write) {
+        if (next_ == all.size()) {
+            json_.end_array();
+            return false;
+        }
+        write(all[next_++]);
         return true;
     }
 
     /// The shards of a store come one after the other. False: there are no more.
     bool write_next_shard() {
         const std::optional<ShardFigures> shard = shards_.next();
-        if (next_ != 0 && (!shard || shard->store != store_)) {
+        const bool same_store = in_store_ && shard && shard->store == store_;
+        if (in_store_ && !same_store) {
             json_.end_array().end_object();
         }
         if (!shard) {
+            json_.end_array();
             return false;
         }
-        if (next_ == 0 || shard->store != store_) {
+        if (!same_store) {
             json_.begin_object().name("name").text(shard->subject.store).name("shards").begin_array();
-            store_ = shard->store;
         }
-        json_.begin_object();
-        write_shard(json_, *shard);
-        json_.name("nodes").begin_array();
+        in_store_ = true;
+        store_ = shard->store;
+        write_shard(json_.begin_object(), *shard);
+        nodes_.clear();
         if (shard->store != nullptr) {
-            for (const NodeFigures& node : nodes_of(*shard->store, *shard->shard)) {
-                write_node(json_, node);
-            }
+            nodes_ = nodes_of(*shard->store, *shard->shard);
         }
-        json_.end_array().end_object();
-        return true;
+        return begin_array("nodes", Part::nodes);
     }
 
-    bool end() {
+    bool end_shard() {
         json_.end_object();
-        return false;
+        return go_on(Part::shards);
+    }
+
+    bool begin_overrides() {
+        json_.end_object();
+        overrides_ = overrides_of(main_);
+        return begin_array("overrides", Part::overrides);
     }
 
     const MainConf& main_;
@@ -209,7 +227,11 @@ private:
     std::size_t next_ = 0;  // of the array that is being written
     std::vector<ToldLimit> limits_;
     ShardWalk shards_;
+    bool in_store_ = false;
     const StoreConf* store_ = nullptr;  // whose shards are being written
+    std::vector<NodeFigures> nodes_;    // of the shard that is being written
+    Top top_;
+    std::vector<ShownOverride> overrides_;
 };
 
 }  // namespace

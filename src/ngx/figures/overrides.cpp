@@ -10,8 +10,6 @@
 
 namespace rate_limit {
 
-namespace {
-
 void write_override(JsonText& json, const ShownOverride& shown, bool plain) {
     const Override& what = shown.what;
     json.begin_object();
@@ -43,8 +41,6 @@ void write_override(JsonText& json, const ShownOverride& shown, bool plain) {
     json.end_object();
 }
 
-}  // namespace
-
 std::vector<ShownOverride> overrides_of(const MainConf& main) {
     std::vector<ShownOverride> shown;
     if (main.overrides->none()) {
@@ -64,14 +60,6 @@ std::vector<ShownOverride> overrides_of(const MainConf& main) {
         return a.limit != b.limit ? a.limit < b.limit : a.what.from > b.what.from;
     });
     return shown;
-}
-
-void write_overrides(JsonText& json, const MainConf& main, bool plain) {
-    json.name("overrides").begin_array();
-    for (const ShownOverride& shown : overrides_of(main)) {
-        write_override(json, shown, plain);
-    }
-    json.end_array();
 }
 
 void write_override_metrics(MetricsText& text, const MainConf& main) {

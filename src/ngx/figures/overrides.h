@@ -19,8 +19,9 @@ struct ShownOverride {
 /// Those that hold, in the order of their limits; of one limit the newest first. Throws std::bad_alloc.
 std::vector<ShownOverride> overrides_of(const MainConf& main);
 
-/// Writes the array `overrides`. The text of keys is shown only where `plain` says so. Throws std::bad_alloc.
-void write_overrides(JsonText& json, const MainConf& main, bool plain);
+/// Writes an element of the array `overrides`. The text of keys is shown only where `plain` says so. Throws
+/// std::bad_alloc.
+void write_override(JsonText& json, const ShownOverride& shown, bool plain);
 
 /// Writes the metric. Throws std::bad_alloc.
 void write_override_metrics(MetricsText& text, const MainConf& main);

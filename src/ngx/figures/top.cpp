@@ -30,33 +30,29 @@ Top top_of(const MainConf& main) {
     return top;
 }
 
-void write_top(JsonText& json, const MainConf& main, bool plain) {
-    const Top top = top_of(main);
-    json.name("top").begin_object();
+void write_top_sums(JsonText& json, const Top& top) {
     json.name("since").time(top.since);
     json.name("total").count(top.total);
     json.name("others").count(top.others);
-    json.name("keys").begin_array();
-    for (const Top::Key& key : top.keys) {
-        const bool shown = plain && !key.what.key.empty();
-        json.begin_object();
-        json.name("limit").text(key.limit->name);
-        json.name("store").text(key.limit->store_name);
-        json.name("id").text(IdText(key.what.id).view());
-        json.name("key");
-        if (shown) {
-            json.text(key.what.key);
-        } else {
-            json.null();
-        }
-        json.name("cut").boolean(shown && key.what.cut);
-        json.name("rejected").count(key.what.rejected);
-        json.name("over").count(key.what.over);
-        json.name("dry_run").count(key.what.dry_run);
-        json.name("last").time(key.what.last);
-        json.end_object();
+}
+
+void write_top_key(JsonText& json, const Top::Key& key, bool plain) {
+    const bool shown = plain && !key.what.key.empty();
+    json.begin_object();
+    json.name("limit").text(key.limit->name);
+    json.name("store").text(key.limit->store_name);
+    json.name("id").text(IdText(key.what.id).view());
+    json.name("key");
+    if (shown) {
+        json.text(key.what.key);
+    } else {
+        json.null();
     }
-    json.end_array();
+    json.name("cut").boolean(shown && key.what.cut);
+    json.name("rejected").count(key.what.rejected);
+    json.name("over").count(key.what.over);
+    json.name("dry_run").count(key.what.dry_run);
+    json.name("last").time(key.what.last);
     json.end_object();
 }
 

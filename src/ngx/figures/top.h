@@ -27,7 +27,10 @@ struct Top {
 /// Throws std::bad_alloc.
 Top top_of(const MainConf& main);
 
-/// Writes the object `top`. The text of keys is shown only where `plain` says so. Throws std::bad_alloc.
-void write_top(JsonText& json, const MainConf& main, bool plain);
+/// The members of the object `top` before its array `keys`. Throws std::bad_alloc.
+void write_top_sums(JsonText& json, const Top& top);
+
+/// An element of that array. The text of the key is shown only where `plain` says so. Throws std::bad_alloc.
+void write_top_key(JsonText& json, const Top::Key& key, bool plain);
 
 }  // namespace rate_limit

@@ -95,6 +95,24 @@ void write_limit(HtmlText& html, const Gathered::OfLimit& limit) {
     html.close();
 }
 
+void begin_limits(HtmlText& html) {
+    begin_part(html, "limits", "Limits");
+    begin_table(html, "limits-table", "What each limit decided",
+                {{"Limit"},
+                 {"Store"},
+                 {"Mode"},
+                 {"Rate"},
+                 {"Enforced"},
+                 {"Passed", true},
+                 {"Rejected", true},
+                 {"In a dry run", true},
+                 {"Error: by memory", true},
+                 {"Error: allowed", true},
+                 {"Error: denied", true},
+                 {"Store not asked", true},
+                 {"Charged", true}});
+}
+
 }  // namespace
 
 void write_requests(HtmlText& html, const Gathered& found) {
@@ -114,33 +132,21 @@ void write_requests(HtmlText& html, const Gathered& found) {
     html.close().close();
 }
 
-void write_limits(HtmlText& html, const Gathered& found) {
-    begin_part(html, "limits", "Limits");
-    begin_table(html, "limits-table", "What each limit decided",
-                {{"Limit"},
-                 {"Store"},
-                 {"Mode"},
-                 {"Rate"},
-                 {"Enforced"},
-                 {"Passed", true},
-                 {"Rejected", true},
-                 {"In a dry run", true},
-                 {"Error: by memory", true},
-                 {"Error: allowed", true},
-                 {"Error: denied", true},
-                 {"Store not asked", true},
-                 {"Charged", true}});
+void add_limits(Pieces& pieces, const Gathered& found) {
+    pieces.emplace_back(begin_limits);
     const std::size_t rows = std::min(found.limits.size(), most_limits);
     for (std::size_t i = 0; i < rows; ++i) {
-        write_limit(html, found.limits[i]);
+        pieces.emplace_back([&found, i](HtmlText& html) { write_limit(html, found.limits[i]); });
     }
-    end_table(html);
-    if (rows < found.limits.size()) {
-        html.element("p",
-                     "These are the first of " + counted(found.limits.size(), "limit") + "; JSON has all.",
-                     {{"class", "more"}});
-    }
-    html.close();
+    pieces.emplace_back([&found, rows](HtmlText& html) {
+        end_table(html);
+        if (rows < found.limits.size()) {
+            html.element(
+                "p", "These are the first of " + counted(found.limits.size(), "limit") + "; JSON has all.",
+                {{"class", "more"}});
+        }
+        html.close();
+    });
 }
 
 }  // namespace rate_limit

@@ -2,6 +2,7 @@
 
 #include "core/text/html_text.h"
 #include "ngx/page/gathered.h"
+#include "ngx/page/pieces.h"
 
 namespace rate_limit {
 
@@ -10,7 +11,7 @@ namespace rate_limit {
 /// About requests.
 void write_requests(HtmlText& html, const Gathered& found);
 
-/// By each limit.
-void write_limits(HtmlText& html, const Gathered& found);
+/// By each limit. `found` outlives the pieces.
+void add_limits(Pieces& pieces, const Gathered& found);
 
 }  // namespace rate_limit

@@ -1,6 +1,5 @@
 #include "ngx/page/page.h"
 
-#include <iterator>
 #include <utility>
 
 #include "core/text/figure_text.h"
@@ -13,6 +12,7 @@
 #include "ngx/page/limits_html.h"
 #include "ngx/page/memory_html.h"
 #include "ngx/page/overrides_html.h"
+#include "ngx/page/pieces.h"
 #include "ngx/page/stores_html.h"
 #include "ngx/page/top_html.h"
 
@@ -23,19 +23,6 @@ namespace {
 constexpr std::string_view version =
 #include "version.inc"
     ;
-
-/// The parts of the page below its head, in their order.
-constexpr void (*parts[])(HtmlText& html, const Gathered& found, const ConsoleConf& console) = {
-    [](HtmlText& html, const Gathered& found, const ConsoleConf&) { write_requests(html, found); },
-    [](HtmlText& html, const Gathered& found, const ConsoleConf&) { write_limits(html, found); },
-    [](HtmlText& html, const Gathered& found, const ConsoleConf&) { write_charts(html, found); },
-    [](HtmlText& html, const Gathered& found, const ConsoleConf& console) {
-        write_top(html, found, console);
-    },
-    write_overrides,
-    [](HtmlText& html, const Gathered& found, const ConsoleConf&) { write_stores(html, found); },
-    [](HtmlText& html, const Gathered& found, const ConsoleConf&) { write_memory(html, found); },
-};
 
 void write_links(HtmlText& html, const PageView& view, const ConsoleConf& console) {
     const ngx_str_t host = const_cast<const ngx_cycle_t*>(ngx_cycle)->hostname;
@@ -69,8 +56,7 @@ void write_origin(HtmlText& html, const MainConf& main, Millis now) {
     html.close().close();
 }
 
-/// First all is gathered. Then a piece for what comes before the parts, for each part, and for what comes
-/// after them.
+/// First all is gathered. Then come the pieces: the head, the parts in their order, and the foot.
 class Page final : public Document {
 public:
     Page(const MainConf& main, const ConsoleConf& console, PageView view)
@@ -81,25 +67,39 @@ public:
             gathered_ = !found_.gather_more();
             return true;
         }
-        if (!begun_) {
-            begun_ = true;
-            begin();
-            next_ = found_.main.zone != nullptr ? 0 : std::size(parts);
+        if (pieces_.empty()) {
+            add_pieces();
             return true;
         }
-        if (next_ < std::size(parts)) {
-            parts[next_++](html_, found_, console_);
-            return true;
-        }
-        html_.close();
-        write_origin(html_, found_.main, found_.now);
-        end_html(html_);
-        return false;
+        pieces_[next_++](html_);
+        return next_ < pieces_.size();
     }
 
     std::string take() override { return html_.take(); }
 
 private:
+    void add_pieces() {
+        pieces_.emplace_back([this](HtmlText&) { begin(); });
+        if (found_.main.zone != nullptr) {
+            add_parts();
+        }
+        pieces_.emplace_back([this](HtmlText& html) {
+            html.close();
+            write_origin(html, found_.main, found_.now);
+            end_html(html);
+        });
+    }
+
+    void add_parts() {
+        pieces_.emplace_back([this](HtmlText& html) { write_requests(html, found_); });
+        add_limits(pieces_, found_);
+        pieces_.emplace_back([this](HtmlText& html) { write_charts(html, found_); });
+        pieces_.emplace_back([this](HtmlText& html) { write_top(html, found_, console_); });
+        pieces_.emplace_back([this](HtmlText& html) { write_overrides(html, found_, console_); });
+        add_stores(pieces_, found_);
+        pieces_.emplace_back([this](HtmlText& html) { write_memory(html, found_); });
+    }
+
     void begin() {
         const Health health = health_of(found_);
         begin_html(html_, {health.line, view_.refreshes});
@@ -114,8 +114,8 @@ private:
     Gathered found_;
     HtmlText html_;
     bool gathered_ = false;
-    bool begun_ = false;
-    std::size_t next_ = 0;
+    Pieces pieces_;
+    std::size_t next_ = 0;  // of them
 };
 
 }  // namespace

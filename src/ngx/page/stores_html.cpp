@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t most_shards = 64;
 constexpr std::size_t most_nodes = 128;
 
+constexpr std::size_t nodes_at_once = 8;
+
 /// Some shards of one store.
 struct Shards {
     const Gathered::OfShard* first;
@@ -50,46 +52,69 @@ void write_node(HtmlText& html, const NodeFigures& node, Millis now) {
     html.element("td", errors, {{"class", errors == "none" ? "none" : "kinds"}});
 }
 
-void write_nodes(HtmlText& html, const Shards& shards, std::string_view id, Millis now) {
-    begin_table(html, id, "Nodes",
-                {{"Shard"}, {"Node"}, {"Role"}, {"State"}, {"For"}, {"Commands", true}, {"Errors"}});
+void write_no_node(HtmlText& html, std::string_view shard) {
+    html.open("tr");
+    row_header(html, shard);
+    html.element("td", "none is known yet: no request has asked for it", {{"colspan", "6"}}).close();
+}
+
+/// From `first` on, of a shard that has so many `rows`.
+void write_nodes(HtmlText& html, const Gathered::OfShard& shard, std::size_t first, std::size_t rows,
+                 Millis now) {
+    for (std::size_t i = first; i < std::min(rows, first + nodes_at_once); ++i) {
+        html.open("tr");
+        if (i == 0) {
+            row_header(html, shard.figures.subject.shard, rows);
+        }
+        write_node(html, shard.nodes[i], now);
+        html.close();
+    }
+}
+
+/// A piece has a few nodes of a shard.
+void add_nodes(Pieces& pieces, const Shards& shards, const std::string& id, Millis now) {
+    pieces.emplace_back([id](HtmlText& html) {
+        begin_table(html, id, "Nodes",
+                    {{"Shard"}, {"Node"}, {"Role"}, {"State"}, {"For"}, {"Commands", true}, {"Errors"}});
+    });
     for (const Gathered::OfShard& shard : shards) {
         const std::size_t rows = std::min(shard.nodes.size(), most_nodes);
         if (rows == 0) {
-            html.open("tr");
-            row_header(html, shard.figures.subject.shard);
-            html.element("td", "none is known yet: no request has asked for it", {{"colspan", "6"}}).close();
+            pieces.emplace_back(
+                [&shard](HtmlText& html) { write_no_node(html, shard.figures.subject.shard); });
         }
-        for (std::size_t i = 0; i < rows; ++i) {
-            html.open("tr");
-            if (i == 0) {
-                row_header(html, shard.figures.subject.shard, rows);
-            }
-            write_node(html, shard.nodes[i], now);
-            html.close();
+        for (std::size_t first = 0; first < rows; first += nodes_at_once) {
+            pieces.emplace_back(
+                [&shard, first, rows, now](HtmlText& html) { write_nodes(html, shard, first, rows, now); });
         }
     }
-    end_table(html);
+    pieces.emplace_back(end_table);
 }
 
-void write_writes(HtmlText& html, const Shards& shards, std::string_view id) {
-    begin_table(html, id, "Writes to primaries",
-                {{"Shard"}, {"Kind"}, {"Stored", true}, {"Dropped", true}, {"In doubt", true}});
-    for (const Gathered::OfShard& shard : shards) {
-        const auto kinds = writes_of(shard.figures);
-        for (const WriteFigures& kind : kinds) {
-            html.open("tr");
-            if (&kind == kinds.begin()) {
-                row_header(html, shard.figures.subject.shard, kinds.size());
-            }
-            html.element("td", std::string(kind.name) + "s");
-            for (const CountOf& result : kind.results) {
-                number_cell(html, result.count);
-            }
-            html.close();
+void write_writes(HtmlText& html, const Gathered::OfShard& shard) {
+    const auto kinds = writes_of(shard.figures);
+    for (const WriteFigures& kind : kinds) {
+        html.open("tr");
+        if (&kind == kinds.begin()) {
+            row_header(html, shard.figures.subject.shard, kinds.size());
         }
+        html.element("td", std::string(kind.name) + "s");
+        for (const CountOf& result : kind.results) {
+            number_cell(html, result.count);
+        }
+        html.close();
     }
-    end_table(html);
+}
+
+void add_writes(Pieces& pieces, const Shards& shards, const std::string& id) {
+    pieces.emplace_back([id](HtmlText& html) {
+        begin_table(html, id, "Writes to primaries",
+                    {{"Shard"}, {"Kind"}, {"Stored", true}, {"Dropped", true}, {"In doubt", true}});
+    });
+    for (const Gathered::OfShard& shard : shards) {
+        pieces.emplace_back([&shard](HtmlText& html) { write_writes(html, shard); });
+    }
+    pieces.emplace_back(end_table);
 }
 
 std::string millis_text(std::uint64_t micros) {
@@ -110,7 +135,7 @@ std::string most_wait(const Counters<Wait>& waits, std::uint64_t count) {
     return "over " + millis_text(wait_bounds.back());
 }
 
-void write_waits(HtmlText& html, const Shards& shards, std::string_view id) {
+void begin_waits(HtmlText& html, std::string_view id) {
     begin_table(html, id, "What waits, answers, and tokens of leases",
                 {{"Shard"},
                  {"Windows waiting", true},
@@ -123,55 +148,79 @@ void write_waits(HtmlText& html, const Shards& shards, std::string_view id) {
                  {"Spent", true},
                  {"Returned", true},
                  {"Lost", true}});
-    for (const Gathered::OfShard& shard : shards) {
-        const Counters<Wait>& waits = shard.figures.counters.waits;
-        std::uint64_t count = 0;
-        for (std::size_t bucket = 0; bucket < wait_buckets; ++bucket) {
-            count += waits.own_count(static_cast<Wait>(bucket));
-        }
-        html.open("tr");
-        row_header(html, shard.figures.subject.shard);
-        number_cell(html, shard.figures.windows);
-        number_cell(html, shard.figures.charges);
-        number_cell(html, count);
-        html.element("td", count == 0 ? "–" : millis_text(waits.own_count(Wait::micros) / count),
-                     {{"class", "n"}});
-        html.element("td", count == 0 ? "–" : most_wait(waits, count), {{"class", "n"}});
-        number_cell(html, static_cast<std::uint64_t>(std::max<std::int64_t>(0, shard.figures.tokens)));
-        for (const CountOf& event : token_events(shard.figures)) {
-            number_cell(html, event.count);
-        }
-        html.close();
-    }
-    end_table(html);
 }
 
-void write_store(HtmlText& html, const Shards& shards, std::size_t all, std::size_t number, Millis now) {
-    const std::string id = "store-" + std::to_string(number);
-    html.open("h3").words("Store ").text(shards.first->figures.subject.store).close();
-    if (shards.first->figures.store == nullptr) {
+void write_waits(HtmlText& html, const Gathered::OfShard& shard) {
+    const Counters<Wait>& waits = shard.figures.counters.waits;
+    std::uint64_t count = 0;
+    for (std::size_t bucket = 0; bucket < wait_buckets; ++bucket) {
+        count += waits.own_count(static_cast<Wait>(bucket));
+    }
+    html.open("tr");
+    row_header(html, shard.figures.subject.shard);
+    number_cell(html, shard.figures.windows);
+    number_cell(html, shard.figures.charges);
+    number_cell(html, count);
+    html.element("td", count == 0 ? "–" : millis_text(waits.own_count(Wait::micros) / count),
+                 {{"class", "n"}});
+    html.element("td", count == 0 ? "–" : most_wait(waits, count), {{"class", "n"}});
+    number_cell(html, static_cast<std::uint64_t>(std::max<std::int64_t>(0, shard.figures.tokens)));
+    for (const CountOf& event : token_events(shard.figures)) {
+        number_cell(html, event.count);
+    }
+    html.close();
+}
+
+void add_waits(Pieces& pieces, const Shards& shards, const std::string& id) {
+    pieces.emplace_back([id](HtmlText& html) { begin_waits(html, id); });
+    for (const Gathered::OfShard& shard : shards) {
+        pieces.emplace_back([&shard](HtmlText& html) { write_waits(html, shard); });
+    }
+    pieces.emplace_back(end_table);
+}
+
+void begin_store(HtmlText& html, const ShardFigures& first) {
+    html.open("h3").words("Store ").text(first.subject.store).close();
+    if (first.store == nullptr) {
         html.element("p", "All shards together for whose counters the zone has no room.");
     }
     html.open("div", {{"class", "tables"}});
-    if (shards.first->figures.store != nullptr) {
-        write_nodes(html, shards, id + "-nodes", now);
-    }
-    write_writes(html, shards, id + "-writes");
-    write_waits(html, shards, id + "-waits");
+}
+
+/// Of a store that has `all` shards.
+void end_store(HtmlText& html, std::size_t all) {
     html.close();
-    if (static_cast<std::size_t>(shards.last - shards.first) < all) {
+    if (all > most_shards) {
         html.element("p", "These are the first of " + counted(all, "shard") + "; JSON has all.",
                      {{"class", "more"}});
     }
 }
 
+void add_store(Pieces& pieces, const Shards& shards, std::size_t all, std::size_t number, Millis now) {
+    const std::string id = "store-" + std::to_string(number);
+    const ShardFigures& first = shards.first->figures;
+    pieces.emplace_back([&first](HtmlText& html) { begin_store(html, first); });
+    if (first.store != nullptr) {
+        add_nodes(pieces, shards, id + "-nodes", now);
+    }
+    add_writes(pieces, shards, id + "-writes");
+    add_waits(pieces, shards, id + "-waits");
+    pieces.emplace_back([all](HtmlText& html) { end_store(html, all); });
+}
+
+void begin_stores(HtmlText& html) {
+    begin_part(html, "stores", "Stores");
+}
+
 }  // namespace
 
-void write_stores(HtmlText& html, const Gathered& found) {
-    begin_part(html, "stores", "Stores");
+void add_stores(Pieces& pieces, const Gathered& found) {
+    pieces.emplace_back(begin_stores);
     if (found.shards.empty()) {
-        html.element("p", "No limit uses Redis: all count in the memory of this machine.",
-                     {{"class", "nothing"}});
+        pieces.emplace_back([](HtmlText& html) {
+            html.element("p", "No limit uses Redis: all count in the memory of this machine.",
+                         {{"class", "nothing"}});
+        });
     }
     std::size_t number = 0;
     const Gathered::OfShard* const end = found.shards.data() + found.shards.size();
@@ -179,10 +228,10 @@ void write_stores(HtmlText& html, const Gathered& found) {
         const Gathered::OfShard* const last = std::find_if(
             first, end, [first](const auto& shard) { return shard.figures.store != first->figures.store; });
         const auto all = static_cast<std::size_t>(last - first);
-        write_store(html, {first, first + std::min(all, most_shards)}, all, ++number, found.now);
+        add_store(pieces, {first, first + std::min(all, most_shards)}, all, ++number, found.now);
         first = last;
     }
-    html.close();
+    pieces.emplace_back([](HtmlText& html) { html.close(); });
 }
 
 }  // namespace rate_limit

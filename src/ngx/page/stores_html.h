@@ -1,12 +1,12 @@
 #pragma once
 
-#include "core/text/html_text.h"
 #include "ngx/page/gathered.h"
+#include "ngx/page/pieces.h"
 
 namespace rate_limit {
 
 /// The stores that limits use: their nodes, waiting charges, what became of what was written, and how long
-/// requests waited. Throws std::bad_alloc.
-void write_stores(HtmlText& html, const Gathered& found);
+/// requests waited. `found` outlives the pieces. Throws std::bad_alloc.
+void add_stores(Pieces& pieces, const Gathered& found);
 
 }  // namespace rate_limit
