@@ -1,7 +1,8 @@
-# Subrequests of SSI, mirror, slice and addition are neither limited nor counted, even in locations with
+# Subrequests of SSI, mirror, slice and addition are neither limited nor counted, not by the console either, even in locations with
 # limits of their own, and show the numbers of their request.
 
 use RateLimit::Test;
+use JSON::PP;
 
 my $redis   = RateLimit::Redis->start;
 my $content = join '', 'a' .. 'z';
@@ -23,6 +24,7 @@ my $nginx = RateLimit::Nginx->start(
             proxy_set_header Range $slice_range; proxy_http_version 1.1; proxy_pass http://%%UP%%;
         }
         location /add/ { alias %%DIR%%/html/; addition_types *; add_after_body /part/x; rate_limit 9r/h name=main; }
+        location /limits/ { rate_limit_console view; }
         location /part/ {
             alias %%DIR%%/html/; log_subrequest on;
             rate_limit 1r/h name=part; rate_limit 1r/h name=late2 phase=precontent;
@@ -42,6 +44,10 @@ for my $uri (sort keys %body) {
     wait_until { $redis->used($key, 'main/3600') == 2 } what => "$uri: charges";
 }
 is scalar($backend->requests), 14, 'slices were fetched by subrequests';
+my $told = decode_json($nginx->get('/limits/json')->body);
+is sum0(values %{$told->{requests}}), 2 * keys %body, 'the console counts no request for them';
+is_deeply {map { $_->{name} => sum0(values %{$_->{decisions}}) } @{$told->{limits}}}, {main => 2 * keys %body, late => 2, part => 0, late2 => 0},
+    '... and no decision';
 $nginx->stop;
 is_deeply [grep { /part|late2/ } $redis->keys], [], 'subrequests opened no window';
 is $redis->used('-slice', 'main/3600'), 2, 'and no charge comes late';
