@@ -121,9 +121,9 @@ std::size_t NodeBoard::told_of(std::uint64_t store, Millis now) const noexcept {
     return count;
 }
 
-/// Where a node of this store can go, in this order: where somebody died while he gave the place away, to a
-/// place whose node has been gone for so long that it is not told any more, to a free one, and to that of the
-/// node that has been gone for longest. The caller has the lock.
+/// Where a node of this store can go, in this order: to a place that a process was giving to another
+/// node when it died, to a place whose node has been gone for so long that it is not told any more, to a free
+/// one, and to that of the node that has been gone for longest. The caller has the lock.
 std::size_t NodeBoard::place_for(std::uint64_t store, Millis now, std::size_t most) const noexcept {
     struct Oldest {
         std::size_t place = none;
