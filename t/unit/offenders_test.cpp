@@ -138,6 +138,24 @@ TEST(Offenders, AddsTheAreasOfProcesses) {
     EXPECT_EQ(report.keys[1].rejected, 10U);
 }
 
+TEST(Offenders, HasTheTextFromWhicheverAreaKeptIt) {
+    Memory memory;
+    View a(memory, 2);
+    View b(memory, 3);
+    View c(memory, 4);
+    note(a, 7, start, "not kept");
+    memory.all.keep_keys(true);
+    note(b, 7, start, "alice");
+    note(c, 8, start, std::string(Offenders::most_text + 1, 'x'));
+    const Offenders::Report report = memory.all.read(start);
+    EXPECT_EQ(of(report, 7).rejected, 2U);
+    EXPECT_EQ(of(report, 7).limit, 1'000'007U);
+    EXPECT_EQ(of(report, 7).key, "alice");
+    EXPECT_FALSE(of(report, 7).cut);
+    EXPECT_EQ(of(report, 8).key, std::string(Offenders::most_text, 'x'));
+    EXPECT_TRUE(of(report, 8).cut);
+}
+
 TEST(Offenders, ForgetsAfterTwoGenerations) {
     Memory memory;
     note(memory.all, 1, start);

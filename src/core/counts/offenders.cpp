@@ -24,35 +24,6 @@ void raise(std::atomic<Number>& number) noexcept {
     number.store(number.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-bool heavier(const Offenders::Offender& a, const Offenders::Offender& b) noexcept {
-    return a.certain() != b.certain() ? a.certain() > b.certain()
-           : a.rejected != b.rejected ? a.rejected > b.rejected
-                                      : a.id < b.id;
-}
-
-/// What several areas have of one key becomes one.
-void merge(std::vector<Offenders::Offender>& keys) {
-    std::sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-    auto to = keys.begin();
-    for (auto from = keys.begin(); from != keys.end(); ++from) {
-        if (to != from && to->id == from->id) {
-            to->rejected += from->rejected;
-            to->over += from->over;
-            to->dry_run += from->dry_run;
-            to->last = std::max(to->last, from->last);
-            if (to->key.empty()) {
-                to->key = std::move(from->key);
-                to->cut = from->cut;
-            }
-        } else if (from != keys.begin() && ++to != from) {
-            *to = std::move(*from);
-        }
-    }
-    if (!keys.empty()) {
-        keys.erase(to + 1, keys.end());
-    }
-}
-
 }  // namespace
 
 std::size_t Offenders::half_bytes(std::size_t keys) noexcept {
@@ -333,25 +304,43 @@ void Offenders::note_keyless(std::uint64_t period) noexcept {
 }
 
 /// False: nobody's, or it keeps changing hands.
-bool Offenders::read_place(const View& view, std::size_t at, Offender& offender) const {
+bool Offenders::read_place(const View& view, std::size_t at, Found& found) noexcept {
     const Place& place = view.places[at];
     for (unsigned tries = 0; tries < most_tries; ++tries) {
         const std::uint32_t sequence = place.sequence.load(std::memory_order_acquire);
         if (sequence % 2 != 0) {
             continue;
         }
-        offender.id = view.ids[at].load(std::memory_order_relaxed);
-        if (offender.id == 0) {
+        found.id = view.ids[at].load(std::memory_order_relaxed);
+        if (found.id == 0) {
             return false;
         }
         // The count first: what is read after it can only have grown since.
-        offender.rejected = view.rejected[at].load(std::memory_order_acquire);
-        offender.over = place.over.load(std::memory_order_relaxed);
-        offender.dry_run = place.dry_run.load(std::memory_order_relaxed);
-        offender.limit = place.limit.load(std::memory_order_relaxed);
-        offender.last = place.last.load(std::memory_order_relaxed);
+        found.rejected = view.rejected[at].load(std::memory_order_acquire);
+        found.over = place.over.load(std::memory_order_relaxed);
+        found.dry_run = place.dry_run.load(std::memory_order_relaxed);
+        found.limit = place.limit.load(std::memory_order_relaxed);
+        found.last = place.last.load(std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_acquire);
+        if (place.sequence.load(std::memory_order_relaxed) == sequence) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// The text of the key, where it is kept and the place is still the key's.
+void Offenders::read_text(const View& view, std::size_t at, Offender& offender) {
+    const Place& place = view.places[at];
+    for (unsigned tries = 0; tries < most_tries; ++tries) {
+        const std::uint32_t sequence = place.sequence.load(std::memory_order_acquire);
+        if (sequence % 2 != 0) {
+            continue;
+        }
+        if (view.ids[at].load(std::memory_order_relaxed) != offender.id) {
+            return;
+        }
         const std::uint32_t size = place.size.load(std::memory_order_relaxed);
-        offender.cut = (size & cut_bit) != 0;
         std::array<char, most_text> text;
         for (std::size_t i = 0; i < place.text.size(); ++i) {
             const std::uint64_t word = place.text[i].load(std::memory_order_relaxed);
@@ -360,52 +349,103 @@ bool Offenders::read_place(const View& view, std::size_t at, Offender& offender)
         std::atomic_thread_fence(std::memory_order_acquire);
         if (place.sequence.load(std::memory_order_relaxed) == sequence) {
             offender.key.assign(text.data(), std::min<std::size_t>(size & ~cut_bit, most_text));
-            return true;
+            offender.cut = (size & cut_bit) != 0;
+            return;
         }
     }
-    return false;
 }
 
-/// The clocks of two processes may be a little apart, so a generation that has just begun is believed, too.
-void Offenders::read_half(const View& view, std::uint64_t now, Report& report) const {
-    const std::uint64_t period = view.half->period.load(std::memory_order_acquire);
+/// Puts what the half has behind `found`, and its rejections to `total`. The clocks of two processes may be a
+/// little apart, so a generation that has just begun is believed, too.
+void Offenders::read_half(std::size_t half, std::uint64_t now, std::vector<Found>& found,
+                          std::uint64_t& total) const {
+    const View read = view(half / 2, half % 2);
+    const std::uint64_t period = read.half->period.load(std::memory_order_acquire);
     if (period == 0 || period + 1 < now || period > now + 1) {
         return;
     }
-    const std::size_t before = report.keys.size();
+    const std::size_t before = found.size();
     for (std::size_t at = 0; at < keys(); ++at) {
-        Offender offender;
-        if (read_place(view, at, offender)) {
-            report.keys.push_back(std::move(offender));
+        Found place;
+        if (read_place(read, at, place)) {
+            place.half = static_cast<std::uint32_t>(half);
+            place.at = static_cast<std::uint32_t>(at);
+            found.push_back(place);
         }
     }
-    const std::uint64_t total = view.half->total.load(std::memory_order_relaxed);
+    const std::uint64_t rejected = read.half->total.load(std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (view.half->period.load(std::memory_order_relaxed) != period) {
-        report.keys.resize(before);
+    if (read.half->period.load(std::memory_order_relaxed) != period) {
+        found.resize(before);
         return;
     }
-    report.total += total;
+    total += rejected;
 }
 
+/// What several areas have of one key becomes one. `found` is sorted by id.
+std::vector<Offenders::Merged> Offenders::merge(const std::vector<Found>& found) {
+    std::vector<Merged> merged;
+    merged.reserve(found.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const Found& each = found[i];
+        if (merged.empty() || merged.back().id != each.id) {
+            merged.push_back({each.id, 0, 0, i});
+        }
+        merged.back().rejected += each.rejected;
+        merged.back().over += each.over;
+    }
+    return merged;
+}
+
+bool Offenders::Merged::heavier(const Merged& a, const Merged& b) noexcept {
+    const std::uint64_t a_certain = a.rejected - a.over;
+    const std::uint64_t b_certain = b.rejected - b.over;
+    return a_certain != b_certain     ? a_certain > b_certain
+           : a.rejected != b.rejected ? a.rejected > b.rejected
+                                      : a.id < b.id;
+}
+
+/// With its text, from whichever place has it.
+Offenders::Offender Offenders::offender_of(const Merged& merged, const std::vector<Found>& found) const {
+    Offender offender;
+    offender.id = merged.id;
+    offender.rejected = merged.rejected;
+    offender.over = merged.over;
+    offender.limit = found[merged.first].limit;
+    for (std::size_t i = merged.first; i < found.size() && found[i].id == merged.id; ++i) {
+        offender.dry_run += found[i].dry_run;
+        offender.last = std::max(offender.last, found[i].last);
+        if (offender.key.empty()) {
+            read_text(view(found[i].half / 2, found[i].half % 2), found[i].at, offender);
+        }
+    }
+    return offender;
+}
+
+/// There may be many thousand places: texts are read of those alone that are shown.
 Offenders::Report Offenders::read(Millis now) const {
     Report report;
     const std::uint64_t period = period_of(now);
     report.since = std::max(header_->since, static_cast<Millis>(period - 1) * generation);
-    report.keys.reserve(2 * areas() * keys());
+    std::vector<Found> found;
+    found.reserve(2 * areas() * keys());
     for (std::size_t half = 0; half < 2 * areas(); ++half) {
-        read_half(view(half / 2, half % 2), period, report);
+        read_half(half, period, found, report.total);
     }
     for (const auto& word : keyless_->words) {
         const std::uint64_t keyless = word.load(std::memory_order_relaxed);
         const std::uint64_t age = (period + 1 - (keyless >> 40U)) & period_mask;
         report.total += age <= 2 ? keyless & keyless_mask : 0;
     }
-    merge(report.keys);
-    const std::size_t shown = std::min(report.keys.size(), most_shown);
-    std::partial_sort(report.keys.begin(), report.keys.begin() + static_cast<std::ptrdiff_t>(shown),
-                      report.keys.end(), heavier);
-    report.keys.resize(shown);
+    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.id < b.id; });
+    std::vector<Merged> merged = merge(found);
+    const std::size_t shown = std::min(merged.size(), most_shown);
+    std::partial_sort(merged.begin(), merged.begin() + static_cast<std::ptrdiff_t>(shown), merged.end(),
+                      Merged::heavier);
+    report.keys.reserve(shown);
+    for (std::size_t i = 0; i < shown; ++i) {
+        report.keys.push_back(offender_of(merged[i], found));
+    }
     return report;
 }
 

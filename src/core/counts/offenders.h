@@ -160,8 +160,34 @@ private:
     void write_text(Place& place, std::string_view key) noexcept;
     void erase_text(Place& place) noexcept;
     void note_keyless(std::uint64_t period) noexcept;
-    bool read_place(const View& view, std::size_t at, Offender& offender) const;
-    void read_half(const View& view, std::uint64_t now, Report& report) const;
+    /// What a place says, but for its text.
+    struct Found {
+        std::uint64_t id = 0;
+        std::uint64_t limit = 0;
+        Millis last = 0;
+        std::uint32_t rejected = 0;
+        std::uint32_t over = 0;
+        std::uint32_t dry_run = 0;
+        std::uint32_t half = 0;  // where it was
+        std::uint32_t at = 0;
+    };
+
+    /// What all places of a key say together.
+    struct Merged {
+        static bool heavier(const Merged& a, const Merged& b) noexcept;
+
+        std::uint64_t id;
+        std::uint64_t rejected;
+        std::uint64_t over;
+        std::size_t first;  // of them, among what was found
+    };
+
+    static bool read_place(const View& view, std::size_t at, Found& found) noexcept;
+    static void read_text(const View& view, std::size_t at, Offender& offender);
+    void read_half(std::size_t half, std::uint64_t now, std::vector<Found>& found,
+                   std::uint64_t& total) const;
+    static std::vector<Merged> merge(const std::vector<Found>& found);
+    Offender offender_of(const Merged& merged, const std::vector<Found>& found) const;
 
     LockUser user_;
     Header* header_ = nullptr;
