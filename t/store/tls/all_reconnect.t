@@ -31,6 +31,7 @@ my sub all_back ($what, $before) {
     wait_until { ask(); connected() == $count } what => "connections of all workers, $what";
     my $took = monotonic() - $begun;
     cmp_ok $took, '<', patience(3), sprintf '%s: %d workers are connected again after %.2f s', $what, $count, $took;
+    wait_until { made() - $before >= $count } what => 'their handshakes, which the server counts at their end';
     is made() - $before, $count, 'with one handshake each';
     return;
 }
