@@ -129,7 +129,7 @@ void write_node(JsonText& json, const NodeFigures& node) {
     json.end_object();
 }
 
-const std::array<Family<NodeFigures>, 2> node_families = {{
+constexpr std::array<Family<NodeFigures>, 2> node_families = {{
     {[](MetricsText& text) { text.family("node_up", Type::gauge, "0: a worker holds the node for down."); },
      [](MetricsText& text, const NodeFigures& each) { write_sample(text, each, each.node.up ? 1 : 0); }},
     {[](MetricsText& text) {
@@ -138,7 +138,7 @@ const std::array<Family<NodeFigures>, 2> node_families = {{
      [](MetricsText& text, const NodeFigures& each) { write_sample(text, each, each.node.primary ? 1 : 0); }},
 }};
 
-const std::array<Family<NodeFigures>, 2> node_count_families = {{
+constexpr std::array<Family<NodeFigures>, 2> node_count_families = {{
     {[](MetricsText& text) {
          text.family("node_commands_total", Type::counter,
                      "Commands that requests and charges sent to the node.");

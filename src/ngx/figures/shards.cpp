@@ -166,7 +166,7 @@ void write_shard(JsonText& json, const ShardFigures& found) {
     json.name("count").count(count).end_object();
 }
 
-const std::array<Family<ShardFigures>, 6> shard_families = {{
+constexpr std::array<Family<ShardFigures>, 6> shard_families = {{
     {[](MetricsText& text) {
          text.family("store_wait_seconds", Type::histogram,
                      "How long requests waited for an answer of the store.");
