@@ -147,6 +147,8 @@ bool RecordJournals<Record>::leave(std::uint32_t besides) noexcept {
         own_->owner.store(0, std::memory_order_release);
         own_ = nullptr;
     }
+    // Of two processes that leave at once one at least has to see that the other has left.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     return std::none_of(begin(), end(), [&](const Journal& journal) {
         const std::uint64_t owner = journal.owner.load(std::memory_order_acquire);
         return owner != 0 && OwnedLock::owner_of(owner).pid != besides && !is_dead(owner);
