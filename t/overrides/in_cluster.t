@@ -20,33 +20,31 @@ my sub shared_by ($here, $there, $key) {
 }
 my sub has ($node) { return $node->cmd('EXISTS', 'rl:!overrides') }
 
-subtest 'several shards' => sub {
-    my $shards   = RateLimit::Shards->start(4);
-    my @machines = machines($shards->block('main', 'overrides shared;'));
+my sub survive ($servers, $settings, $event) {
+    my @machines = machines($servers->block('main', "$settings overrides shared;"));
     shared_by(@machines, 'a');
-    is scalar(grep { has($_) } $shards->all), 1, 'one of them has it';
+    $event->();
     shared_by(reverse(@machines), 'b');
     is settled($_, 'a'), 429, 'the one of before holds' for @machines;
+}
+
+subtest 'several shards' => sub {
+    my $shards = RateLimit::Shards->start(4);
+    survive($shards, '', sub { is scalar(grep { has($_) } $shards->all), 1, 'one of them has it' });
 };
 
 subtest 'a cluster' => sub {
-    my $cluster  = RateLimit::Cluster->start;
-    my @machines = machines($cluster->block('main', timeouts('9s') . ' overrides shared;'));
-    shared_by(@machines, 'a');
-    my $slot = $cluster->slot_of('rl:!overrides');
-    my $from = $cluster->node_of($slot);
-    my ($to) = grep { $_ != $from } $cluster->primaries;
-    $cluster->migrate_slots($from, $to, $slot);
-    shared_by(reverse(@machines), 'b');
-    is settled($_, 'a'), 429, 'the one of before holds' for @machines;
+    my $cluster = RateLimit::Cluster->start;
+    survive($cluster, timeouts('9s'), sub {
+        my $slot = $cluster->slot_of('rl:!overrides');
+        my $from = $cluster->node_of($slot);
+        my ($to) = grep { $_ != $from } $cluster->primaries;
+        $cluster->migrate_slots($from, $to, $slot);
+    });
 };
 
 subtest 'Sentinel' => sub {
     my $sentinels = RateLimit::Sentinels->start;
-    my @machines  = machines($sentinels->block('main', timeouts('9s') . ' overrides shared;'));
-    shared_by(@machines, 'a');
-    $sentinels->failover;
-    shared_by(reverse(@machines), 'b');
-    is settled($_, 'a'), 429, 'the one of before holds' for @machines;
+    survive($sentinels, timeouts('9s'), sub { $sentinels->failover });
 };
 done;
