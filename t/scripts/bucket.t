@@ -1,0 +1,98 @@
+# lua/bucket.lua in a real Redis: what is taken, what is stored, and what becomes of what others have stored.
+
+use RateLimit::Test;
+
+my $redis  = RateLimit::Redis->start;
+my $bucket = $redis->script(project_file('lua/bucket.lua'));
+my $second = 1_000_000_000;
+my $now    = 1_700_000_000;    # seconds
+my $token  = $second / 10;     # ten a second
+my $fill   = 20 * $token;      # a burst of twenty
+
+# At $now and so many nanoseconds, which are whole microseconds.
+sub at ($ns, $want, %how) {
+    my ($seconds, $rest) = ($now + int($ns / $second), $ns % $second);
+    return $redis->ask('EVALSHA', $bucket, 1, 'k', $how{token} // $token, $how{fill} // $fill, $want, $how{least} // $want,
+        $how{parts} // 1, $seconds, $rest / 1000);
+}
+sub stored ()    { return $redis->cmd('GET', 'k') }
+sub hold (@with) { $redis->flush; $redis->cmd(@with) }
+
+subtest 'a burst, and then the rate' => sub {
+    is_deeply at(0, 1), [1, 20 - $_, $_ * $token, 0], "number $_ at once" for 1 .. 20;
+    is_deeply at(0, 1), [0, 0, $fill, $token], 'none after that, but when a token is there';
+    is_deeply at($token - 1000, 1), [0, 0, $fill - $token + 1000, 1000], 'nor a microsecond before';
+    is_deeply at($token, 1), [1, 0, $fill, 0], 'then one';
+    is_deeply at($second, 20), [0, 9, 11 * $token, 11 * $token], 'a cost that does not fit, and when it will';
+    is_deeply at($second, 20, least => 1), [9, 0, $fill, 0], 'what is left of it, where that will do';
+    is_deeply at(10 * $second, 3), [3, 17, 3 * $token, 0], 'a full bucket is no fuller for waiting';
+    is_deeply at(10 * $second, 21), [0, 17, 3 * $token, 4 * $token], 'more than it holds';
+    is_deeply at(10 * $second, 0), [0, 17, 3 * $token, 0], 'nothing wanted';
+};
+
+subtest 'stored' => sub {
+    $redis->flush;
+    at(5000, 3);
+    is stored(), $now . sprintf('%09d', 3 * $token + 5000), 'when it is full again, in nanoseconds';
+    ok $redis->expires_in('k', 1300), '... and a second later it is gone';
+    at(5000, -3);
+    is stored(), undef, 'a full bucket needs no key';
+};
+
+subtest 'parts' => sub {
+    $redis->flush;
+    is_deeply at(0, 20, least => 1, parts => 4), [5, 15, 5 * $token, 0], 'one of four parts of what is left';
+    is_deeply at(0, 20, least => 7, parts => 4), [7, 8, 12 * $token, 0], '... but the least';
+};
+
+subtest 'back, and in any case' => sub {
+    $redis->flush;
+    at(0, 5);
+    is_deeply at(0, -2), [0, 17, 3 * $token, 0], 'some is put back';
+    is_deeply at(0, -9), [0, 20, 0, 0], 'no more than was taken';
+    is_deeply at(0, -9), [0, 20, 0, 0], 'nor into a bucket that is not there';
+    is_deeply at(0, 12, parts => 0), [12, 8, 12 * $token, 0], 'a charge in any case';
+    is_deeply at(0, 12, parts => 0), [12, 0, $fill, 0], '... empties it at most';
+    is_deeply at($fill, 20), [20, 0, $fill, 0], '... so that it fills in its time';
+};
+
+subtest 'what others have stored' => sub {
+    for my $value ('', 'x', '-1', '1e18', '0x7f', 'nan', '17', '1' x 18, '1' x 20, '0' x 19, "170000000000000000\n", ' ' . '1' x 18) {
+        hold 'SET', 'k', $value;
+        is_deeply at(0, 1), [1, 19, $token, 0], "'$value' is a full bucket";
+    }
+    hold 'HSET', 'k', 'used', 1;
+    is_deeply at(0, 1), [1, 19, $token, 0], 'so is another type';
+    is stored(), $now . sprintf('%09d', $token), '... which makes way';
+    hold 'SET', 'k', '9' x 19;
+    is_deeply at(0, 1), [0, 0, $fill, $token], 'the far future is an empty one';
+    is_deeply at(0, 1, parts => 0), [1, 0, $fill, 0], '... that a charge repairs';
+    is_deeply at($fill, 20), [20, 0, $fill, 0], '... and which fills in its time';
+    hold 'SET', 'k', '1' x 19;
+    is_deeply at(0, 1), [1, 19, $token, 0], 'the past is a full one';
+};
+
+subtest 'rates and bursts of all sizes' => sub {
+    $redis->flush;
+    is_deeply at(0, 1, token => 1000, fill => 1e9), [1, 999_999, 1000, 0], 'a million a second';
+    is_deeply at(1000, 0, token => 1000, fill => 1e9), [0, 1_000_000, 0, 0], '... refills one in a microsecond';
+    $redis->flush;
+    is_deeply at(0, 1, token => 333_333_334, fill => 3 * 333_333_334), [1, 3 - $_, $_ * 333_333_334, 0], "number $_ of three a second" for 1 .. 3;
+    is_deeply at(0, 1, token => 333_333_334, fill => 3 * 333_333_334), [0, 0, 3 * 333_333_334, 333_333_334], '... and no fourth';
+    $redis->flush;
+    my $day = 86_400 * $second;
+    is_deeply at(0, 1, token => $day, fill => 200 * $day), [1, 200 - $_, $_ * $day, 0], "number $_ of 200, one a day" for 1 .. 200;
+    is_deeply at($day - 1000, 1, token => $day, fill => 200 * $day), [0, 0, 199 * $day + 1000, 1000], '... and the next a day later';
+};
+
+subtest 'the time of Redis' => sub {
+    $redis->flush;
+    my $slow = 3600 * $second;
+    my $take = sub { $redis->ask('EVALSHA', $bucket, 1, 'k', $slow, 2 * $slow, 1, 1, 1) };
+    is $take->()[0], 1, 'one' for 1 .. 2;
+    is $take->()[0], 0, 'no third within an hour';
+    my $full = substr stored(), 0, 10;
+    cmp_ok abs($full - time - 7200), '<=', 2, 'full in two';
+};
+
+done;
