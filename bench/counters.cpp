@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 
+#include "bench/processor_time.h"
 #include "core/counts/counter_table.h"
 #include "core/table/process.h"
 
@@ -32,12 +32,6 @@ constexpr CounterTable::Name name(0x1234567);
 [[noreturn]] void fail(const char* what) {
     std::perror(what);
     std::exit(1);
-}
-
-double thread_seconds() {
-    timespec spent{};
-    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-    return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) / 1e9;
 }
 
 /// What the processes of a round share.

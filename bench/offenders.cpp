@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <vector>
 
 #include <unistd.h>
 
+#include "bench/processor_time.h"
 #include "core/counts/offenders.h"
 #include "core/table/process.h"
 
@@ -25,22 +25,10 @@ constexpr unsigned rounds = 7;
 constexpr unsigned reads = 200;
 constexpr Millis now = 1'700'000'000'000;
 
-double thread_seconds() {
-    timespec spent{};
-    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-    return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) / 1e9;
-}
-
 /// Nanoseconds for each of `count` things that `run` does.
 template <typename Run>
 double least(std::uint64_t count, Run run) {
-    double least = 1e9;
-    for (unsigned round = 0; round < rounds; ++round) {
-        const double before = thread_seconds();
-        run();
-        least = std::min(least, (thread_seconds() - before) / static_cast<double>(count) * 1e9);
-    }
-    return least;
+    return 1e9 * least_of(rounds, count, run);
 }
 
 /// The id of a key, as a digest would have it.

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <string>
 #include <vector>
 
 #include <unistd.h>
 
+#include "bench/processor_time.h"
 #include "core/overrides/known_overrides.h"
 #include "core/table/keyed_hash.h"
 #include "core/table/process.h"
@@ -29,24 +29,14 @@ constexpr Millis now = 1'700'000'000'000;
 constexpr Millis hour = 3'600'000;
 constexpr HashKey hash_key{1, 2};
 
-double thread_seconds() {
-    timespec spent{};
-    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-    return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) / 1e9;
-}
-
 /// Seconds of each call of `run`.
 template <typename Run>
 double least(std::size_t calls, Run run) {
-    double least = 1e9;
-    for (unsigned round = 0; round < rounds; ++round) {
-        const double before = thread_seconds();
+    return least_of(rounds, calls, [&] {
         for (std::size_t n = 0; n < calls; ++n) {
             run(n);
         }
-        least = std::min(least, (thread_seconds() - before) / static_cast<double>(calls));
-    }
-    return least;
+    });
 }
 
 std::string text_of(std::size_t n) {
