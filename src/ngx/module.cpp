@@ -9,6 +9,7 @@
 #include "ngx/figures/minutes.h"
 #include "ngx/overrides/effect.h"
 #include "ngx/overrides/shared_watch.h"
+#include "ngx/redis_block/redis_block.h"
 #include "ngx/request/handlers.h"
 #include "ngx/store/counter_log.h"
 #include "ngx/store/store.h"

@@ -25,6 +25,9 @@ my @values = (
     ['rate_limit 99999999999999999999r/s', qr/invalid rate ".*" in "rate_limit"/, qr/the limit of a rate must be from 0 to 1000000000000/],
     (map { ["rate_limit 1r/$_", qr/invalid rate ".*" in "rate_limit"/, $remedy{period}] } '0s', '367d', '31622401s', '99999999999999999999d'),
 
+    (map { ["rate_limit 1r/$_", qr/invalid rate ".*" in "rate_limit"/, $remedy{rate}] } '2month', 'months', 'Month'),
+    (map { ["rate_limit 1r/month $_", qr/invalid rate "1r\/month" in "rate_limit"/, qr/a month is one of the calendar: add "window=clock", or write a number of days/] } '', 'window=first'),
+
     (map { ["rate_limit 1r/s name=$_", qr/invalid name ".*" in "rate_limit"/, $remedy{name}] }
         '', 'a' x 33, 'a/b', 'a:b', '$arg_a', "\xc3\xa9"),
     ['rate_limit 1r/s "name=a b"', qr/invalid name "a b" in "rate_limit"/, $remedy{name}],
@@ -41,8 +44,8 @@ my @values = (
     (map { ["rate_limit 1r/s status=$_", qr/invalid status ".*" in "rate_limit"/, qr/it is a status code from 400 to 599/] }
         '', '399', '600', '200', 'x', '-429', '4290', '$arg_a', '429,503', 'off'),
     ['rate_limit 1r/s store=', qr/empty store in "rate_limit"/, qr/it is "local", the name of a "rate_limit_redis" block, or a variable that holds its name/],
-    (map { ["rate_limit 1r/s $_", qr/unknown parameter ".*" in "rate_limit"/, qr/it takes name=, key=, window=/] }
-        'burst=5', 'Name=a', '=a', '"name =a"'),
+    (map { ["rate_limit 1r/s $_", qr/unknown parameter ".*" in "rate_limit"/, qr/it takes burst=, name=, key=, window=/] }
+        'delay=5', 'Name=a', '=a', '"name =a"'),
     (map { ["rate_limit 1r/s $_", qr/invalid parameter ".*" in "rate_limit"/, qr/write NAME=VALUE/] } 'nodelay', '""', 'off'),
 
     ['rate_limit_store ""', qr/empty store in "rate_limit_store"/, qr/it is "local", the name of a "rate_limit_redis" block, or a variable that holds its name/],

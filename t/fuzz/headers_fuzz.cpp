@@ -34,7 +34,8 @@ std::string name_of(FuzzedDataProvider& data) {
 }
 
 void check_quota(const Quota& quota, const Verdict& verdict, std::int64_t cost, Millis now) {
-    require(quota.limit == verdict.rate.limit && quota.period == verdict.rate.period);
+    require(quota.limit == verdict.rate.limit);
+    require(quota.period == (verdict.rate.month ? 0 : verdict.rate.period));
     require(quota.used >= 0 && quota.reset >= 0 && quota.until >= 0);
     require(quota.remaining >= 0 && quota.remaining <= quota.limit);
     require(quota.retry == (verdict.outcome == Outcome::rejected && !verdict.never_fits));
@@ -52,17 +53,18 @@ void check_quota(const Quota& quota, const Verdict& verdict, std::int64_t cost, 
 
 void check_fields(const Quota& quota) {
     // Written to blocks of exactly the promised sizes, so that the sanitizer sees a byte too many.
-    const auto text = std::make_unique<char[]>(GithubFields::max_text);
+    const auto text = std::make_unique<char[]>(max_github_text);
     const auto seconds = std::make_unique<char[]>(max_retry_after);
-    const GithubFields github = github_fields(quota, text.get());
-    for (const Field& field : github.fields) {
-        require(!field.value.empty());
+    const auto fields = std::make_unique<Field[]>(github_fields);
+    require(put_github_fields(fields.get(), quota, text.get()) == fields.get() + github_fields);
+    for (std::size_t i = 0; i < github_fields; ++i) {
+        require(!fields[i].value.empty());
     }
-    require(shows(github.fields[0].value, quota.limit));
-    require(shows(github.fields[1].value, quota.used));
-    require(shows(github.fields[2].value, quota.remaining));
-    require(shows(github.fields[3].value, quota.reset));
-    require(github.fields[4].value == quota.name);
+    require(shows(fields[0].value, quota.limit));
+    require(shows(fields[1].value, quota.used));
+    require(shows(fields[2].value, quota.remaining));
+    require(shows(fields[3].value, quota.reset));
+    require(fields[4].value == quota.name);
     require(shows(retry_after_field(quota, seconds.get()).value, std::max<std::int64_t>(1, quota.until)));
 }
 
@@ -76,7 +78,8 @@ std::string member(char* (*append)(char*, const Quota&, bool), const Quota& quot
 void check_members(const Quota& quota, bool first) {
     const std::string start = std::string(first ? "\"" : ", \"") + std::string(quota.name) + "\";";
     require(member(append_policy, quota, first) ==
-            start + "q=" + std::to_string(quota.limit) + ";w=" + std::to_string(quota.period));
+            start + "q=" + std::to_string(quota.limit) +
+                (quota.period != 0 ? ";w=" + std::to_string(quota.period) : ""));
     require(member(append_limit, quota, first) ==
             start + "r=" + std::to_string(quota.remaining) + ";t=" + std::to_string(quota.until));
 }
@@ -97,6 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         verdicts[i].name = names[i];
         verdicts[i].rate.limit = data.ConsumeIntegralInRange<std::int64_t>(0, max_limit);
         verdicts[i].rate.period = data.ConsumeIntegralInRange<std::int64_t>(1, max_period);
+        verdicts[i].rate.month = verdicts[i].rate.period % 31 == 0;
         verdicts[i].window.used = data.ConsumeIntegralInRange<std::int64_t>(0, max_number);
         verdicts[i].window.reset = data.ConsumeIntegralInRange<Millis>(0, max_number);
         verdicts[i].known = data.ConsumeBool();

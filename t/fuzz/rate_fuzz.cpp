@@ -38,6 +38,11 @@ bool read_rate(std::string_view text, Rate& rate) {
         return false;
     }
     text.remove_prefix(2);
+    if (text == "month") {
+        rate.period = longest_month;
+        rate.month = true;
+        return true;
+    }
     const std::int64_t count = take_digits(text);
     if (text.size() != 1 || units.find(text[0]) == std::string_view::npos) {
         return false;
@@ -47,9 +52,9 @@ bool read_rate(std::string_view text, Rate& rate) {
 }
 
 void check_rate(std::string_view text) {
-    const Rate untouched{-1, -1};
+    const Rate untouched{-1, -1, false};
     Rate rate = untouched;
-    const RateError error = parse_rate(text, rate);
+    const RateError error = parse_rate(text, true, rate);
     require(!std::string_view(describe(error)).empty());
 
     Rate expected;
@@ -61,11 +66,12 @@ void check_rate(std::string_view text) {
         require(error == RateError::period_range);
     } else {
         require(error == RateError::none);
-        require(rate.limit == expected.limit && rate.period == expected.period);
+        require(rate.limit == expected.limit && same_period(rate, expected));
         Rate again;
-        const std::string plain = std::to_string(rate.limit) + "r/" + std::to_string(rate.period) + "s";
-        require(parse_rate(plain, again) == RateError::none);
-        require(again.limit == rate.limit && again.period == rate.period);
+        const std::string period = rate.month ? "month" : std::to_string(rate.period) + "s";
+        require(parse_rate(std::to_string(rate.limit) + "r/" + period, true, again) == RateError::none);
+        require(again.limit == rate.limit && same_period(again, rate));
+        require((parse_rate(text, false, again) == RateError::month_without_clock) == rate.month);
         return;
     }
     require(rate.limit == untouched.limit && rate.period == untouched.period);

@@ -70,18 +70,30 @@ TEST(Quota, SaysWhatIsLeftAndWhetherToRetry) {
 }
 
 TEST(GithubFields, AreFiveInOrder) {
-    std::array<char, GithubFields::max_text> text{};
-    const GithubFields github =
-        github_fields(quota_of(verdict(5000, 10, Outcome::passed), 1, now), text.data());
+    std::array<char, max_github_text> text{};
+    std::array<Field, github_fields> fields;
+    const Quota quota = quota_of(verdict(5000, 10, Outcome::passed), 1, now);
+    EXPECT_EQ(put_github_fields(fields.data(), quota, text.data()), fields.data() + fields.size());
     const std::string_view expected[][2] = {
         {"X-RateLimit-Limit", "5000"},     {"X-RateLimit-Used", "11"},
         {"X-RateLimit-Remaining", "4989"}, {"X-RateLimit-Reset", "1700000061"},
         {"X-RateLimit-Resource", "core"},
     };
-    for (std::size_t i = 0; i < GithubFields::count; ++i) {
-        EXPECT_EQ(github.fields[i].name, expected[i][0]);
-        EXPECT_EQ(github.fields[i].value, expected[i][1]);
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        EXPECT_EQ(fields[i].name, expected[i][0]);
+        EXPECT_EQ(fields[i].value, expected[i][1]);
     }
+}
+
+TEST(GithubFields, TakeDigitsThatAreThere) {
+    std::array<char, max_github_text> text{};
+    std::array<Field, github_fields> fields;
+    const std::string digits = "5000";
+    (void)put_github_fields(fields.data(), quota_of(verdict(5000, 10, Outcome::passed), 1, now), text.data(),
+                            digits);
+    EXPECT_EQ(fields[0].value.data(), digits.data());
+    EXPECT_EQ(fields[1].value.data(), text.data());
+    EXPECT_EQ(fields[1].value, "11");
 }
 
 TEST(RetryAfter, IsAtLeastOneSecond) {
@@ -103,6 +115,12 @@ TEST(IetfFields, HaveOneMemberForEachLimit) {
     EXPECT_EQ(text(quota, false, append_limit), ", \"core\";r=4989;t=3540");
 }
 
+TEST(IetfFields, AMonthHasNoLengthInSeconds) {
+    Verdict monthly = verdict(5000, 10, Outcome::passed);
+    monthly.rate = {5000, longest_month, true};
+    EXPECT_EQ(text(quota_of(monthly, 1, now), true, append_policy), "\"core\";q=5000");
+}
+
 TEST(IetfFields, TheLongestMemberFits) {
     const std::string name(32, 'n');
     Quota quota;
@@ -112,8 +130,10 @@ TEST(IetfFields, TheLongestMemberFits) {
     quota.until = std::numeric_limits<std::int64_t>::max();
     EXPECT_EQ(text(quota, false, append_policy), ", \"" + name + "\";q=1000000000000;w=31622400");
     EXPECT_EQ(text(quota, false, append_limit), ", \"" + name + "\";r=1000000000000;t=9223372036854775807");
-    std::array<char, GithubFields::max_text> room{};
-    EXPECT_EQ(github_fields(quota, room.data()).fields[4].value, name);
+    std::array<char, max_github_text> room{};
+    std::array<Field, github_fields> fields;
+    (void)put_github_fields(fields.data(), quota, room.data());
+    EXPECT_EQ(fields[4].value, name);
 }
 
 }  // namespace

@@ -28,10 +28,29 @@ TEST(Rate, ReadsValidRates) {
     };
     for (const Valid& valid : rates) {
         Rate rate;
-        EXPECT_EQ(parse_rate(valid.text, rate), RateError::none) << valid.text;
+        EXPECT_EQ(parse_rate(valid.text, false, rate), RateError::none) << valid.text;
         EXPECT_EQ(rate.limit, valid.limit) << valid.text;
         EXPECT_EQ(rate.period, valid.period) << valid.text;
+        EXPECT_FALSE(rate.month) << valid.text;
     }
+}
+
+TEST(Rate, MonthsAreOfTheCalendar) {
+    Rate rate;
+    EXPECT_EQ(parse_rate("100000r/month", true, rate), RateError::none);
+    EXPECT_EQ(rate.limit, 100'000);
+    EXPECT_EQ(rate.period, longest_month);
+    EXPECT_TRUE(rate.month);
+    EXPECT_FALSE(same_period(rate, {100'000, longest_month, false}));
+
+    Rate other{7, 8, false};
+    EXPECT_EQ(parse_rate("5r/month", false, other), RateError::month_without_clock);
+    EXPECT_EQ(parse_rate("1000000000001r/month", true, other), RateError::limit_range);
+    for (const char* text : {"5r/1month", "5r/months", "5r/Month", "5r/mon", "5r/month "}) {
+        EXPECT_EQ(parse_rate(text, true, other), RateError::syntax) << text;
+    }
+    EXPECT_EQ(other.limit, 7);
+    EXPECT_EQ(other.period, 8);
 }
 
 TEST(Rate, RefusesOtherTextAndLeavesTheRateAlone) {
@@ -46,8 +65,8 @@ TEST(Rate, RefusesOtherTextAndLeavesTheRateAlone) {
     };
     for (const auto& [error, texts] : errors) {
         for (const char* text : texts) {
-            Rate rate{7, 8};
-            EXPECT_EQ(parse_rate(text, rate), error) << text;
+            Rate rate{7, 8, false};
+            EXPECT_EQ(parse_rate(text, true, rate), error) << text;
             EXPECT_EQ(rate.limit, 7) << text;
             EXPECT_EQ(rate.period, 8) << text;
         }
@@ -58,6 +77,7 @@ TEST(Rate, EveryErrorHasItsSentence) {
     EXPECT_STRNE(describe(RateError::syntax), describe(RateError::limit_range));
     EXPECT_STRNE(describe(RateError::limit_range), describe(RateError::period_range));
     EXPECT_STRNE(describe(RateError::period_range), "");
+    EXPECT_STRNE(describe(RateError::month_without_clock), "");
 }
 
 }  // namespace

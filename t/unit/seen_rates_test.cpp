@@ -44,6 +44,19 @@ TEST(SeenRates, KeepsEachRateOnce) {
     EXPECT_TRUE(read(seen.rates, 8).empty());
 }
 
+TEST(SeenRates, KeepsMonthsApart) {
+    Seen seen;
+    seen.rates.note(7, {5, longest_month, true});
+    seen.rates.note(7, {5, longest_month, false});
+    int months = 0;
+    for (const Rate& rate : seen.rates.read(7)) {
+        months += rate.month ? 1 : 0;
+        EXPECT_TRUE(rate.limit == 0 || rate.period == longest_month);
+    }
+    EXPECT_EQ(months, 1);
+    EXPECT_EQ(read(seen.rates, 7), (std::set<std::string>{"5/2678400"}));
+}
+
 TEST(SeenRates, FindsEightPeriodsAmongManyRates) {
     Seen seen;
     for (std::int64_t limit = 1; limit < 100; ++limit) {

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/limit/rate.h"
+
 namespace rate_limit {
 namespace {
 
@@ -12,7 +14,8 @@ std::string key(std::string_view prefix, std::string_view name, std::int64_t per
                 std::string_view key, bool digested) {
     // Exactly as much room as the function asks for, so that a sanitizer sees a byte too many.
     std::string out(prefix.size() + name.size() + key.size() + max_window_key_overhead, '?');
-    char* end = write_window_key(out.data(), prefix, name, period, kind, key, digested);
+    char* end = write_window_head(out.data(), prefix, name, period, kind);
+    end = write_window_tail(end, key, digested);
     out.resize(static_cast<std::size_t>(end - out.data()));
     return out;
 }
@@ -22,6 +25,11 @@ TEST(WindowKey, NamesTheWindow) {
     EXPECT_EQ(key("rl:", "core", 60, WindowKind::clock, "alice", false), "rl:core/60c:alice");
     EXPECT_EQ(key("", "core", 1, WindowKind::first, "ab12", true), "core/1#ab12");
     EXPECT_EQ(key("rl:", "core", 60, WindowKind::clock, "ab12", true), "rl:core/60c#ab12");
+}
+
+TEST(WindowKey, NamesTheMonth) {
+    EXPECT_EQ(key("rl:", "core", longest_month, WindowKind::month, "alice", false), "rl:core/monthc:alice");
+    EXPECT_EQ(key("rl:", "core", longest_month, WindowKind::clock, "alice", false), "rl:core/2678400c:alice");
 }
 
 TEST(WindowKey, KeepsEveryByteOfTheKey) {

@@ -1,6 +1,10 @@
 #include "core/limit/window.h"
 
+#include <ctime>
+
 #include <gtest/gtest.h>
+
+#include "core/limit/rate.h"
 
 namespace rate_limit {
 namespace {
@@ -30,6 +34,28 @@ TEST(Window, ClockKindEndsWithTheClocksPeriod) {
     EXPECT_EQ(propose_reset(WindowKind::clock, 60, 180'000), 240'000);
     // 2023-11-14 22:13:20 UTC: the day ends at 2023-11-15 00:00:00.
     EXPECT_EQ(propose_reset(WindowKind::clock, 86'400, now), 1'700'006'400'000);
+}
+
+/// The first instant of a month of the UTC calendar, as the C library has it.
+Millis begin_of(int year, int month) {
+    std::tm when{};
+    when.tm_year = year - 1900;
+    when.tm_mon = month - 1;
+    when.tm_mday = 1;
+    return Millis{timegm(&when)} * 1000;
+}
+
+TEST(Window, MonthsEndWithTheCalendars) {
+    for (int year = 1970; year < 2500; ++year) {
+        for (int month = 1; month <= 12; ++month) {
+            const Millis begin = begin_of(year, month);
+            const Millis end = begin_of(year, month + 1);
+            for (const Millis at : {begin, begin + 1, (begin + end) / 2, end - 86'400'000, end - 1}) {
+                ASSERT_EQ(propose_reset(WindowKind::month, longest_month, at), end) << year << ' ' << month;
+                ASSERT_TRUE(is_open({0, end}, longest_month, at));
+            }
+        }
+    }
 }
 
 TEST(Window, SecondsAreRoundedUp) {

@@ -9,10 +9,11 @@ namespace {
 constexpr unsigned period_bits = 25;
 static_assert(max_period < std::int64_t{1} << period_bits);
 
-/// A limit of 0 has no windows, and is written as 1: 0 stands for no rate.
+/// A limit of 0 has no windows, and is written as 1: 0 stands for no rate. A period of 0 stands for a month.
 std::uint64_t pack(const Rate& rate) noexcept {
     const auto limit = std::clamp<std::int64_t>(rate.limit, 1, SeenRates::most_limit);
-    return static_cast<std::uint64_t>(limit) << period_bits | static_cast<std::uint64_t>(rate.period);
+    const std::int64_t period = rate.month ? 0 : rate.period;
+    return static_cast<std::uint64_t>(limit) << period_bits | static_cast<std::uint64_t>(period);
 }
 
 std::uint64_t period_of(std::uint64_t packed) noexcept {
@@ -20,7 +21,10 @@ std::uint64_t period_of(std::uint64_t packed) noexcept {
 }
 
 Rate unpack(std::uint64_t packed) noexcept {
-    return {static_cast<std::int64_t>(packed >> period_bits), static_cast<std::int64_t>(period_of(packed))};
+    const auto limit = static_cast<std::int64_t>(packed >> period_bits);
+    const auto period = static_cast<std::int64_t>(period_of(packed));
+    const bool month = packed != 0 && period == 0;
+    return {limit, month ? longest_month : period, month};
 }
 
 }  // namespace

@@ -15,13 +15,12 @@ Field field(std::string_view name, std::int64_t value, char*& text) noexcept {
     return {name, {begin, static_cast<std::size_t>(text - begin)}};
 }
 
-/// Appends `"NAME";A=N;B=N`, a list member in structured fields. A limit's name never needs escaping.
-char* append_member(char* out, std::string_view name, bool first, std::string_view a, std::int64_t a_value,
-                    std::string_view b, std::int64_t b_value) noexcept {
-    out = append(out, first ? "\"" : ", \"");
-    out = append(out, name);
-    out = append(append(out, a), a_value);
-    return append(append(out, b), b_value);
+/// Appends `"NAME";A=N`, the begin of a list member in structured fields. A limit's name never needs
+/// escaping.
+char* append_member(char* out, std::string_view name, bool first, std::string_view a,
+                    std::int64_t value) noexcept {
+    out = append(append(out, first ? "\"" : ", \""), name);
+    return append(append(out, a), value);
 }
 
 }  // namespace
@@ -33,7 +32,7 @@ Quota quota_of(const Verdict& verdict, Millis now) noexcept {
     Quota quota;
     quota.name = verdict.name;
     quota.limit = limit;
-    quota.period = verdict.rate.period;
+    quota.period = verdict.rate.month ? 0 : verdict.rate.period;
     quota.retry = verdict.outcome == Outcome::rejected && !verdict.never_fits;
 
     // Where the window was reset while the request was under way, it may have less than the request brought.
@@ -46,14 +45,14 @@ Quota quota_of(const Verdict& verdict, Millis now) noexcept {
     return quota;
 }
 
-GithubFields github_fields(const Quota& quota, char* text) noexcept {
-    GithubFields github;
-    github.fields[0] = field("X-RateLimit-Limit", quota.limit, text);
-    github.fields[1] = field("X-RateLimit-Used", quota.used, text);
-    github.fields[2] = field("X-RateLimit-Remaining", quota.remaining, text);
-    github.fields[3] = field("X-RateLimit-Reset", quota.reset, text);
-    github.fields[4] = {"X-RateLimit-Resource", quota.name};
-    return github;
+Field* put_github_fields(Field* out, const Quota& quota, char* text, std::string_view limit) noexcept {
+    constexpr std::string_view limit_name = "X-RateLimit-Limit";
+    *out++ = limit.empty() ? field(limit_name, quota.limit, text) : Field{limit_name, limit};
+    *out++ = field("X-RateLimit-Used", quota.used, text);
+    *out++ = field("X-RateLimit-Remaining", quota.remaining, text);
+    *out++ = field("X-RateLimit-Reset", quota.reset, text);
+    *out++ = {"X-RateLimit-Resource", quota.name};
+    return out;
 }
 
 Field retry_after_field(const Quota& quota, char* text) noexcept {
@@ -61,11 +60,13 @@ Field retry_after_field(const Quota& quota, char* text) noexcept {
 }
 
 char* append_policy(char* out, const Quota& quota, bool first) noexcept {
-    return append_member(out, quota.name, first, "\";q=", quota.limit, ";w=", quota.period);
+    out = append_member(out, quota.name, first, "\";q=", quota.limit);
+    return quota.period != 0 ? append(append(out, ";w="), quota.period) : out;
 }
 
 char* append_limit(char* out, const Quota& quota, bool first) noexcept {
-    return append_member(out, quota.name, first, "\";r=", quota.remaining, ";t=", quota.until);
+    out = append_member(out, quota.name, first, "\";r=", quota.remaining);
+    return append(append(out, ";t="), quota.until);
 }
 
 }  // namespace rate_limit

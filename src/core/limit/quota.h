@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -13,7 +12,7 @@ namespace rate_limit {
 struct Quota {
     std::string_view name;
     std::int64_t limit = 0;
-    std::int64_t period = 0;     ///< seconds
+    std::int64_t period = 0;     ///< seconds; 0: a month
     std::int64_t used = 0;       ///< including this request if it is charged
     std::int64_t remaining = 0;  ///< never below 0; exactly 0 when rejected, unless the cost never fits
     std::int64_t reset = 0;      ///< UTC epoch seconds, rounded up
@@ -31,15 +30,13 @@ struct Field {
 };
 
 /// The `github` headers, in this order: X-RateLimit-Limit, -Used, -Remaining, -Reset, -Resource.
-struct GithubFields {
-    static constexpr std::size_t count = 5;
-    static constexpr std::size_t max_text = std::size_t{4} * 20;  ///< four numbers
-    std::array<Field, count> fields;
-};
+constexpr std::size_t github_fields = 5;
+constexpr std::size_t max_github_text = std::size_t{4} * 20;  ///< four numbers
 
-/// Makes the headers, and writes their numbers at `text`, which has room for max_text bytes. The limit's name
-/// is not copied.
-GithubFields github_fields(const Quota& quota, char* text) noexcept;
+/// Puts the headers at `out`, which has room for them, and returns the new end. Writes their numbers at
+/// `text`, which has room for max_github_text bytes. The limit's name is not copied, nor are its digits where
+/// the caller has them.
+Field* put_github_fields(Field* out, const Quota& quota, char* text, std::string_view limit = {}) noexcept;
 
 constexpr std::string_view retry_after_name = "Retry-After";
 

@@ -36,13 +36,20 @@ std::int64_t unit_seconds(std::string_view unit) noexcept {
 
 }  // namespace
 
-RateError parse_rate(std::string_view text, Rate& rate) noexcept {
+RateError parse_rate(std::string_view text, bool by_clock, Rate& rate) noexcept {
     std::int64_t limit = 0;
     if (!take_number(text, max_limit + 1, limit) || text.substr(0, 2) != "r/") {
         return RateError::syntax;
     }
     text.remove_prefix(2);
 
+    if (text == "month") {
+        if (limit > max_limit) {
+            return RateError::limit_range;
+        }
+        rate = by_clock ? Rate{limit, longest_month, true} : rate;
+        return by_clock ? RateError::none : RateError::month_without_clock;
+    }
     std::int64_t count = 1;
     take_number(text, max_period + 1, count);
     const std::int64_t unit = unit_seconds(text);
@@ -65,11 +72,13 @@ const char* describe(RateError error) noexcept {
         case RateError::none:
             return "the rate is valid";
         case RateError::syntax:
-            return "a rate has the form Nr/PERIOD, such as 10r/s, 60r/m, 5000r/h, 100r/10s";
+            return "a rate has the form Nr/PERIOD, such as 10r/s, 60r/m, 5000r/h, 100r/10s, 100000r/month";
         case RateError::limit_range:
             return "the limit of a rate must be from 0 to 1000000000000";
         case RateError::period_range:
             return "the period of a rate must be from 1s to 366d";
+        case RateError::month_without_clock:
+            return "a month is one of the calendar: add \"window=clock\", or write a number of days";
     }
     return "";
 }

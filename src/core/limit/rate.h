@@ -8,17 +8,24 @@ namespace rate_limit {
 /// How much one client may spend in one window.
 struct Rate {
     std::int64_t limit = 0;   ///< cost units in one window, 0 to max_limit
-    std::int64_t period = 0;  ///< length of a window in seconds, 1 to max_period
+    std::int64_t period = 0;  ///< length of a window in seconds, 1 to max_period; of a month, longest_month
+    bool month = false;       ///< the windows are the months of the UTC calendar
 };
 
 constexpr std::int64_t max_limit = 1'000'000'000'000;
 constexpr std::int64_t max_period = 366LL * 24 * 3600;
+constexpr std::int64_t longest_month = 31LL * 24 * 3600;
 
-enum class RateError : std::uint8_t { none, syntax, limit_range, period_range };
+enum class RateError : std::uint8_t { none, syntax, limit_range, period_range, month_without_clock };
 
-/// Parses `Nr/PERIOD`, where PERIOD is an optional count and one of s, m, h, d: `10r/s`, `100r/10s`. Accepts
-/// no sign, space or fraction. Writes to `rate` only when it returns RateError::none.
-RateError parse_rate(std::string_view text, Rate& rate) noexcept;
+/// Parses `Nr/PERIOD`, where PERIOD is `month`, or an optional count and one of s, m, h, d: `10r/s`,
+/// `100r/10s`. Accepts no sign, space or fraction. Months belong to limits that go by the clock. Writes to
+/// `rate` only when it returns RateError::none.
+RateError parse_rate(std::string_view text, bool by_clock, Rate& rate) noexcept;
+
+constexpr bool same_period(const Rate& a, const Rate& b) noexcept {
+    return a.period == b.period && a.month == b.month;
+}
 
 /// One sentence for a configuration error: what is wrong and what is allowed.
 const char* describe(RateError error) noexcept;

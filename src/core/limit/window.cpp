@@ -4,6 +4,27 @@ namespace rate_limit {
 namespace {
 
 constexpr Millis second = 1000;
+constexpr Millis day = 86'400 * second;
+
+/// The days from the epoch to the first day of the month after the one that `days` is in. Years begin in
+/// March here, so that the day that may be missing is the last of a year; 400 of them have 146,097 days
+/// (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+std::int64_t next_month(std::int64_t days) noexcept {
+    constexpr std::int64_t days_to_epoch = 719'468;  // from 0000-03-01
+    constexpr std::int64_t days_of_era = 146'097;
+    const std::int64_t shifted = days + days_to_epoch;
+    const std::int64_t era = shifted / days_of_era;
+    const std::int64_t in_era = shifted % days_of_era;
+    const std::int64_t year = (in_era - in_era / 1460 + in_era / 36'524 - in_era / 146'096) / 365;
+    const std::int64_t year_begin = 365 * year + year / 4 - year / 100;
+    const std::int64_t month = (5 * (in_era - year_begin) + 2) / 153;  // 0: March
+    const bool last = month == 11;                                     // February
+    const std::int64_t next_year = year + 1;
+    const std::int64_t next =
+        last ? 365 * next_year + next_year / 4 - next_year / 100 + (next_year == 400 ? 1 : 0)
+             : year_begin + (153 * (month + 1) + 2) / 5;
+    return era * days_of_era + next - days_to_epoch;
+}
 
 }  // namespace
 
@@ -20,7 +41,10 @@ Millis propose_reset(WindowKind kind, std::int64_t period, Millis now) noexcept 
     if (kind == WindowKind::clock) {
         return (now / length + 1) * length;
     }
-    return now + length;
+    if (kind == WindowKind::month) {
+        return next_month(now / day) * day;
+    }
+    return kind == WindowKind::bucket ? now : now + length;
 }
 
 std::int64_t reset_seconds(Millis reset) noexcept {

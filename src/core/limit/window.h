@@ -8,8 +8,10 @@ namespace rate_limit {
 using Millis = std::int64_t;
 
 enum class WindowKind : std::uint8_t {
-    first,  ///< a window opens with the first charge and lasts one period
-    clock,  ///< the windows are the periods of the UTC clock, counted from the epoch
+    first,   ///< a window opens with the first charge and lasts one period
+    clock,   ///< the windows are the periods of the UTC clock, counted from the epoch
+    month,   ///< the windows are the months of the UTC calendar; their period is longest_month
+    bucket,  ///< no windows: a token bucket, which is refilled all the time
 };
 
 /// One client's window as a store holds it.
@@ -28,7 +30,8 @@ Millis latest_reset(std::int64_t period, Millis now) noexcept;
 /// True while now < reset <= latest_reset(period, now).
 bool is_open(const Window& window, std::int64_t period, Millis now) noexcept;
 
-/// The end of a window that would open now: now + period, or the end of the current clock period.
+/// The end of a window that would open now: now + period, or the end of the current clock period or month; of
+/// a full bucket, now.
 Millis propose_reset(WindowKind kind, std::int64_t period, Millis now) noexcept;
 
 /// A reset in UTC epoch seconds, rounded up, as clients see it.

@@ -18,11 +18,12 @@ EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept {
     if (record.leased != 0) {
         return {EvictionTier::lease, share_of(at_hand(record))};
     }
-    const double share = share_of(record.used);
+    const double share = share_of(record.bucket ? record.reset - now : record.used);
     if (record.truth == Truth::redis) {
         return {EvictionTier::copy, share};
     }
-    const bool used_up = record.used >= static_cast<std::int64_t>(record.limit);
+    // A bucket is never used up for long: the emptiest give way last.
+    const bool used_up = !record.bucket && record.used >= static_cast<std::int64_t>(record.limit);
     return {used_up ? EvictionTier::never : EvictionTier::local, share};
 }
 

@@ -25,7 +25,7 @@ using Ticket = std::uint32_t;
 /// One window as one machine remembers it: one cache line in shared memory. Plain data, copied as a whole.
 struct WindowRecord {
     static constexpr std::size_t journals = 128;  ///< see RecordJournals
-    static constexpr std::uint32_t max_in_flight = (1U << 24) - 1;
+    static constexpr std::uint32_t max_in_flight = (1U << 23) - 1;
     static constexpr std::uint32_t max_unanswered = (1U << 23) - 1;
     static constexpr std::uint32_t max_same_answers = 4;
     static constexpr std::int64_t max_leased = (std::int64_t{1} << 40) - 1;
@@ -41,6 +41,7 @@ struct WindowRecord {
           unanswered(0),
           lasting(false),
           in_flight(0),
+          bucket(false),
           truth(Truth::local),
           confirmed(false),
           fetching(false),
@@ -52,7 +53,9 @@ struct WindowRecord {
     /// A lower bound: what the truth said last, and what this machine has charged since.
     std::int64_t used = 0;
 
-    std::uint64_t limit : 40;  ///< as last seen; decides which records may be evicted
+    /// As last seen; decides which records may be evicted. Of a bucket how many milliseconds it takes to
+    /// fill.
+    std::uint64_t limit : 40;
 
     /// Counts the times that a charge was sent or answered, or that an answer changed this record, modulo
     /// 2^20. If it has changed since a question was sent, the answer may be outdated.
@@ -79,7 +82,8 @@ struct WindowRecord {
     std::uint32_t changed = 0;
 
     Ticket ticket = 0;
-    std::uint32_t in_flight : 24;  ///< requests admitted into this window that are not settled yet
+    std::uint32_t in_flight : 23;  ///< requests admitted into this window that are not settled yet
+    bool bucket : 1;               ///< it is a token bucket: see bucket_account.h
     Truth truth : 1;
     bool confirmed : 1;      ///< false: the reset is this machine's proposal
     bool fetching : 1;       ///< a worker fetches tokens ahead

@@ -4,6 +4,7 @@
 
 #include "core/log_text.h"
 #include "ngx/acts/acting.h"
+#include "ngx/figures/id_text.h"
 
 namespace rate_limit {
 
@@ -23,9 +24,9 @@ void log_act(const Acting& acting, std::string_view limit, std::string_view stor
     std::string key;
     std::string by;
     try {
-        u_char shown[32];
-        key.assign(reinterpret_cast<char*>(shown),
-                   id != 0 ? static_cast<std::size_t>(ngx_sprintf(shown, ", id %016xL", id) - shown) : 0);
+        if (id != 0) {
+            key.append(", id ").append(IdText(id).view());
+        }
         key += id != 0 && acting.console().plain_keys ? ", key \"" + log_text(acting.key(), most_shown) + "\""
                                                       : "";
         const std::string_view user = view(r.headers_in.user);

@@ -4,6 +4,7 @@
 
 #include "core/text/json_text.h"
 #include "ngx/figures/id_text.h"
+#include "ngx/figures/period_text.h"
 
 namespace rate_limit {
 
@@ -63,8 +64,8 @@ void write_override(JsonText& json, const std::optional<SeenOverride>& override)
 
 void write_window(JsonText& json, const SeenWindow& window) {
     json.begin_object();
-    json.name("period").number(window.period);
-    json.name("window").text(window.kind == WindowKind::clock ? "clock" : "first");
+    write_period(json, window.period, window.kind == WindowKind::month);
+    json.name("window").text(name_of(window.kind));
     json.name("open").boolean(window.open);
     json.name("limit").number(window.limit);
     json.name("used").number(window.used);

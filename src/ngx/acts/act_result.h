@@ -11,7 +11,7 @@ namespace rate_limit {
 
 /// One window of a key, as an operator sees it.
 struct SeenWindow {
-    std::int64_t period = 0;  ///< seconds
+    std::int64_t period = 0;  ///< seconds; of a month, longest_month
     WindowKind kind = WindowKind::first;
     bool open = false;
     std::int64_t limit = 0;  ///< the greatest of this period

@@ -7,6 +7,7 @@
 #include "ngx/acts/key_of_limit.h"
 #include "ngx/acts/limits_of_key.h"
 #include "ngx/base/zone.h"
+#include "ngx/figures/period_text.h"
 
 namespace rate_limit {
 
@@ -30,24 +31,24 @@ bool parse_number(const std::string& text, std::int64_t least, std::int64_t most
     return parsed.ec == std::errc() && parsed.ptr == end && number >= least && number <= most;
 }
 
-/// Seconds, or a time as nginx has it; 0: not said. False: it is none.
-bool parse_period(const Acting& acting, std::int64_t& period) noexcept {
-    period = 0;
+/// `month`, seconds, or a time as nginx has it; of no period, if the act says none. False: it is none.
+bool parse_period(const Acting& acting, Rate& of) noexcept {
     const std::string* text = acting.form().find("period");
     if (text == nullptr) {
         return true;
     }
     ngx_str_t written = str(*text);
-    const ngx_int_t seconds = ngx_parse_time(&written, 1);
-    period = seconds;
+    of.month = *text == "month";
+    const ngx_int_t seconds = of.month ? longest_month : ngx_parse_time(&written, 1);
+    of.period = seconds;
     return seconds > 0;
 }
 
 /// Chooses among the windows of the period that the act names. False: there is none, and the act has failed.
-bool choose_period(Acting& acting, std::int64_t period) {
+bool choose_period(Acting& acting, const Rate& of) {
     bool found = false;
     for (const auto& window : acting.limits.front()->windows) {
-        window->meant = window->rate.period == period;
+        window->meant = same_period(window->rate, of);
         found = found || window->meant;
     }
     if (!found) {
@@ -59,47 +60,48 @@ bool choose_period(Acting& acting, std::int64_t period) {
 /// The act names no period: it means the windows that are there, which are of one period. Where none is, it
 /// means all. False: they are of several, and the act has failed.
 bool choose_there(Acting& acting) {
-    std::int64_t period = 0;
+    const Rate* there = nullptr;
     for (const auto& window : acting.limits.front()->windows) {
         window->meant = is_there(acting, *window);
-        if (window->meant && period != 0 && period != window->rate.period) {
+        if (window->meant && there != nullptr && !same_period(*there, window->rate)) {
             acting.fail(ActError::ambiguous,
                         "The key has windows of several periods: name one by \"period\", in seconds.");
             return false;
         }
-        period = window->meant ? window->rate.period : period;
+        there = window->meant ? &window->rate : there;
     }
     for (const auto& window : acting.limits.front()->windows) {
-        window->meant = window->meant || period == 0;
+        window->meant = window->meant || there == nullptr;
     }
     return true;
 }
 
 /// Chooses the windows that the act means, once it is known what is there. False: the act has failed.
 bool choose(Acting& acting) {
-    std::int64_t period = 0;
-    (void)parse_period(acting, period);
-    return period != 0 ? choose_period(acting, period) : choose_there(acting);
+    Rate of;
+    (void)parse_period(acting, of);
+    return of.period != 0 ? choose_period(acting, of) : choose_there(acting);
 }
 
 /// Finds the limit. False: the act has failed.
 bool begin(Acting& acting) {
-    std::int64_t period = 0;
+    Rate of;
     if (!find_limits(acting)) {
         return false;
     }
-    if (!parse_period(acting, period)) {
-        acting.fail(ActError::bad_parameter, "The field \"period\" is a time, such as 3600 or 1h.");
+    if (!parse_period(acting, of)) {
+        acting.fail(ActError::bad_parameter, "The field \"period\" is a time, such as 3600 or 1h, or month.");
         return false;
     }
-    return period == 0 || choose_period(acting, period);
+    return of.period == 0 || choose_period(acting, of);
 }
 
 void log_window(const Acting& acting, const AskedWindow& window, std::int64_t cost, const Window* after) {
     const KeyOfLimit& limit = *acting.limits.front();
     std::string what = cost == GivingBack::all_of_it ? "reset" : std::to_string(cost) + " given back";
-    what +=
-        " in " + std::to_string(window.rate.period) + " s: " + std::to_string(window.window.used) + " used, ";
+    const Rate& rate = window.rate;
+    what += " in " + period_text(rate.period, rate.month) + (rate.month ? ": " : " s: ");
+    what += std::to_string(window.window.used) + " used, ";
     what += after == nullptr ? "in doubt whether it was done" : "now " + std::to_string(after->used);
     log_act(acting, limit.tally.name, limit.tally.store_name, limit.id, what);
 }
@@ -108,9 +110,14 @@ void log_window(const Acting& acting, const AskedWindow& window, std::int64_t co
 void give_back_here(const Acting& acting, AskedWindow& window, std::int64_t cost) {
     Window after;
     acting.main().zone->windows().change(window.place.id, [&](WindowRecord& record) {
-        window.window = {record.used, record.reset};
-        give_back_local(record, cost);
-        after = {record.used, record.reset};
+        const Millis now = now_millis();
+        window.window = window.of(record, now);
+        if (window.bucket) {
+            rate_limit::give_back(record, *window.bucket, now, cost);
+        } else {
+            give_back_local(record, cost);
+        }
+        after = window.of(record, now);
     });
     log_window(acting, window, cost, &after);
     window.window = after;
@@ -130,7 +137,7 @@ void give_back_nothing(const Acting& acting, AskedWindow& window, std::int64_t c
 }
 
 void give_back(Acting& acting, AskedWindow& window, std::int64_t cost) {
-    if (!is_open(window.window, window.rate.period, now_millis())) {
+    if (!window.is_open_at(now_millis())) {
         give_back_nothing(acting, window, cost);
     } else if (window.place.store == nullptr) {
         give_back_here(acting, window, cost);

@@ -2,21 +2,24 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/limit/rate.h"
 #include "core/limit/window.h"
+#include "core/machine/bucket_account.h"
 #include "ngx/store/awaited_refund.h"
 #include "ngx/store/read.h"
 #include "ngx/store/store.h"
-#include "ngx/store/window_place.h"
 #include "ngx/tallies/tallies.h"
+#include "ngx/windows/window_place.h"
 
 namespace rate_limit {
 
 /// A window that a key may have.
 struct AskedWindow {
-    Rate rate;  ///< the greatest limit of the period
+    Rate rate;                     ///< the greatest limit of the period
+    std::optional<Bucket> bucket;  ///< empty: it is a window
     WindowKind kind = WindowKind::first;
     WindowPlace place;
     Window window;  ///< as the primary, or this machine's memory, says
@@ -27,6 +30,15 @@ struct AskedWindow {
     bool changed = false;  ///< by the act, or it may have been
 
     Shard& shard() const noexcept { return place.store->at(place.route); }
+
+    /// As a record of this machine has it.
+    Window of(const WindowRecord& record, Millis now) const noexcept {
+        return bucket ? Window{shown_of(record, *bucket, now).used, record.reset}
+                      : Window{record.used, record.reset};
+    }
+    bool is_open_at(Millis now) const noexcept {
+        return is_open(window, bucket ? bucket->fill_seconds() : rate.period, now);
+    }
 };
 
 /// One key under one limit of one store, with all windows that it may have there.

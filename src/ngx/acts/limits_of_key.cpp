@@ -20,16 +20,21 @@ namespace rate_limit {
 namespace {
 
 /// Adds a window of this rate, or raises the limit of the one that has this period and kind.
-void add_window(KeyOfLimit& to, const Rate& rate, WindowKind kind) {
+void add_window(KeyOfLimit& to, const Limit& limit, const Rate& rate) {
+    const WindowKind kind = limit.kind_at(rate, limit.burst != 0);
     const auto same = std::find_if(to.windows.begin(), to.windows.end(), [&](const auto& window) {
         return window->rate.period == rate.period && window->kind == kind;
     });
+    const std::optional<Bucket> bucket = limit.burst != 0 ? Bucket::of(rate, limit.burst) : std::nullopt;
     if (same != to.windows.end()) {
-        (*same)->rate.limit = std::max((*same)->rate.limit, rate.limit);
+        AskedWindow& window = **same;
+        window.rate.limit = std::max(window.rate.limit, rate.limit);
+        window.bucket = bucket && bucket->burst() > window.bucket->burst() ? bucket : window.bucket;
         return;
     }
     to.windows.push_back(std::make_unique<AskedWindow>());
     to.windows.back()->rate = rate;
+    to.windows.back()->bucket = bucket;
     to.windows.back()->kind = kind;
 }
 
@@ -54,12 +59,12 @@ void add_windows(KeyOfLimit& to, const MainConf& main, const LimitsByName& named
             continue;
         }
         if (limit->has_constant_rate()) {
-            add_window(to, limit->rate, limit->window_kind);
+            add_window(to, *limit, limit->rate);
             continue;
         }
         for (const Rate& rate : main.zone->seen_rates().read(to.tally.digest)) {
             if (rate.limit != 0) {
-                add_window(to, rate, limit->window_kind);
+                add_window(to, *limit, rate);
             }
         }
     }
@@ -76,7 +81,8 @@ bool locate_windows(Acting& acting, KeyOfLimit& of) {
     }
     of.id = client_id(zone, of.tally.store_name, of.tally.name, key.text());
     return of.id != 0 && std::all_of(of.windows.begin(), of.windows.end(), [&](const auto& window) {
-               const WindowIdentity identity{of.tally.name, window->rate.period, window->kind, acting.key()};
+               const WindowIdentity identity{
+                   of.tally.name, window->rate.period, window->kind, acting.key(), {}};
                return locate(r.pool, zone, store, identity, window->place) == nullptr;
            });
 }
@@ -92,14 +98,14 @@ SeenWindow seen(const AskedWindow& asked, Zone& zone) {
     SeenWindow window;
     window.period = asked.rate.period;
     window.kind = asked.kind;
-    window.limit = asked.rate.limit;
-    window.open = is_open(asked.window, asked.rate.period, now);
+    window.limit = asked.bucket ? asked.bucket->burst() : asked.rate.limit;
+    window.open = asked.is_open_at(now);
     window.used = window.open ? std::max<std::int64_t>(0, asked.window.used) : 0;
     window.remaining = std::max<std::int64_t>(0, window.limit - window.used);
     window.reset = window.open ? asked.window.reset : 0;
     window.from_primary = asked.place.store != nullptr;
     const auto record = zone.windows().find(asked.place.id);
-    if (record && is_open(*record, asked.rate.period, now)) {
+    if (record && !asked.bucket && is_open(*record, asked.rate.period, now)) {
         window.in_flight = record->in_flight;
         window.tokens = at_hand(*record);
     }
@@ -188,7 +194,7 @@ void ask_primaries(Acting& acting) {
         for (const auto& window : limit->windows) {
             if (window->place.store == nullptr) {
                 const auto record = acting.main().zone->windows().find(window->place.id);
-                window->window = record ? Window{record->used, record->reset} : Window{};
+                window->window = record ? window->of(*record, now_millis()) : Window{};
                 continue;
             }
             Shard& shard = window->shard();

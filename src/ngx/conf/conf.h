@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "core/limit/rate.h"
 #include "core/limit/window.h"
 #include "ngx/base/ngx.h"
@@ -31,10 +33,12 @@ struct NamedMode {
     const char* name;
     const Mode& with_redis;
     const Mode& local;
+    const Mode* local_bucket;  // null: the mode does not count by token buckets
 };
 
 /// All modes, the default first; null ends them.
 extern const NamedMode* const named_modes[];
+extern const NamedMode charge_refund_mode;
 
 /// The value of rate_limit_dry_run: a constant, or a variable asked at each request.
 struct DryRun {
@@ -66,11 +70,15 @@ struct Limit : Options {
     ngx_uint_t line;
 
     ngx_http_complex_value_t rate_text;
-    Rate rate;  // parsed, where rate_text holds no variable
+    Rate rate;                // parsed, where rate_text holds no variable
+    std::string_view digits;  // of its limit; empty: as above
+
+    ngx_http_complex_value_t* burst_text;  // of a token bucket; null: its windows count
+    std::int64_t burst;                    // parsed, where burst_text is there and holds no variable; else 0
 
     ngx_str_t name;
-    WindowKind window_kind;
-    StoreConf* store;  // null: `local`, or store_text holds a variable and is asked at each request
+    WindowKind window_kind;  // as written; see kind_at()
+    StoreConf* store;        // null: `local`, or store_text holds a variable and is asked at each request
     bool local;
     ngx_uint_t status;  // of a rejection; 0: the line says none
 
@@ -78,12 +86,20 @@ struct Limit : Options {
     mutable bool skip_logged;    // this worker has logged that it skipped the limit
     std::int64_t constant_cost;  // meaningless where `cost` holds a variable
     mutable std::size_t tally;   // which one of Tallies, counted from 1; 0: the store says
+    std::string_view head;       // of the texts that identify its windows; empty: see keep_head()
 
     // The rate, of a variable one, and the store that this worker has noted last.
     mutable Rate noted_rate;
     mutable const StoreConf* noted_store;
 
     bool has_constant_rate() const noexcept { return rate_text.lengths == nullptr; }
+
+    bool has_constant_burst() const noexcept { return burst_text == nullptr || burst != 0; }
+
+    /// Of the windows that it has at this rate. `bucket`: a token bucket counts.
+    WindowKind kind_at(const Rate& at, bool bucket) const noexcept {
+        return bucket ? WindowKind::bucket : at.month ? WindowKind::month : window_kind;
+    }
 };
 
 /// rate_limit_console, as written.
@@ -191,9 +207,6 @@ ngx_int_t finish_console(ngx_conf_t* cf, ConsoleConf& console) noexcept;
 
 /// As set_console.
 char* set_report(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
-
-/// rate_limit_redis NAME { … }
-char* set_redis_block(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 
 extern ngx_conf_enum_t phase_names[];
 

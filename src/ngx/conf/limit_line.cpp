@@ -2,6 +2,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "core/append.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/parameter.h"
@@ -22,6 +23,7 @@ char* parse_into(ngx_conf_t* cf, ngx_str_t value, Limit& limit) noexcept {
 }
 
 constexpr Parameter parameters[] = {
+    {"burst", parse_into<parse_burst_text, &Limit::burst_text>},
     {"name", parse_into<parse_name, &Limit::name>},
     {"key", parse_into<parse_key, &Limit::key>},
     {"window", parse_into<parse_window, &Limit::window_kind>},
@@ -54,10 +56,16 @@ char* parse_rate_text(ngx_conf_t* cf, ngx_str_t text, Limit& limit) noexcept {
     if (!limit.has_constant_rate()) {
         return NGX_CONF_OK;
     }
-    const RateError error = parse_rate(view(text), limit.rate);
+    const RateError error = parse_rate(view(text), true, limit.rate);
     if (error != RateError::none) {
         return refuse(cf, "invalid rate \"%V\" in \"rate_limit\": %s", &text, describe(error));
     }
+    auto* digits = static_cast<char*>(ngx_pnalloc(cf->pool, max_number));
+    if (digits == nullptr) {
+        return failed;
+    }
+    const char* end = append(digits, limit.rate.limit);
+    limit.digits = {digits, static_cast<std::size_t>(end - digits)};
     return NGX_CONF_OK;
 }
 
@@ -90,6 +98,27 @@ bool repeats(const ngx_str_t* words, ngx_uint_t at) noexcept {
         }
     }
     return false;
+}
+
+/// Refuses what does not go together in one line.
+char* check_together(ngx_conf_t* cf, const Limit& limit) noexcept {
+    const bool by_clock = limit.window_kind == WindowKind::clock;
+    if (limit.burst_text != nullptr && (by_clock || limit.rate.month)) {
+        return refuse(cf,
+                      "\"burst=\" makes \"rate_limit\" a token bucket, which has no windows: remove "
+                      "\"window=clock\", or \"burst=\"");
+    }
+    if (limit.burst_text != nullptr && limit.mode != nullptr && limit.mode->local_bucket == nullptr) {
+        return refuse(cf,
+                      "a token bucket is charged before the request: remove \"mode=%s\" from the "
+                      "\"rate_limit\" with \"burst=\"",
+                      limit.mode->name);
+    }
+    if (limit.rate.month && !by_clock) {
+        return refuse(cf, "invalid rate \"%V\" in \"rate_limit\": %s", &words_of(cf)[1],
+                      describe(RateError::month_without_clock));
+    }
+    return NGX_CONF_OK;
 }
 
 }  // namespace
@@ -138,7 +167,7 @@ char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noe
             return refuse(cf, "duplicate parameter \"%V\" in \"rate_limit\": keep one", &words[i]);
         }
     }
-    return NGX_CONF_OK;
+    return check_together(cf, *limit);
 }
 
 }  // namespace rate_limit

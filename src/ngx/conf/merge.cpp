@@ -1,13 +1,15 @@
 #include <algorithm>
 #include <map>
 #include <new>
-#include <utility>
+#include <tuple>
 
+#include "core/limit/bucket.h"
 #include "core/limit/cost.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/conf/value.h"
+#include "ngx/conf/window_head.h"
 
 namespace rate_limit {
 
@@ -33,11 +35,12 @@ bool same_text(const ngx_http_complex_value_t& a, const ngx_http_complex_value_t
 
 /// Whether two limits of one location would name the same window, as far as the configuration can tell.
 bool same_window(const Limit& a, const Limit& b) noexcept {
-    const bool same_period = a.has_constant_rate() && b.has_constant_rate()
-                                 ? a.rate.period == b.rate.period
-                                 : same_text(a.rate_text, b.rate_text);
-    return same_period && a.window_kind == b.window_kind && view(a.name) == view(b.name) &&
-           same_text(*a.store_text, *b.store_text) && same_text(a.key->value, b.key->value);
+    const bool same = a.has_constant_rate() && b.has_constant_rate() ? same_period(a.rate, b.rate)
+                                                                     : same_text(a.rate_text, b.rate_text);
+    const bool same_kind =
+        a.window_kind == b.window_kind && (a.burst_text == nullptr) == (b.burst_text == nullptr);
+    return same && same_kind && view(a.name) == view(b.name) && same_text(*a.store_text, *b.store_text) &&
+           same_text(a.key->value, b.key->value);
 }
 
 ngx_int_t resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
@@ -79,6 +82,31 @@ void inherit(Options& options, const Options& outer) noexcept {
     take(&Options::dry_run);
 }
 
+/// A token bucket is charged before the request: a mode that charges after it counts as not said.
+ngx_int_t resolve_burst(ngx_conf_t* cf, Limit& limit) noexcept {
+    if (limit.burst_text == nullptr) {
+        return NGX_OK;
+    }
+    const NamedMode* const* mode = named_modes;
+    while (limit.mode->local_bucket == nullptr) {
+        limit.mode = *mode++;
+    }
+    if (limit.burst_text->lengths == nullptr) {
+        (void)parse_burst(view(limit.burst_text->value), limit.burst);  // the directive has seen that it can
+    }
+    const bool constant = limit.has_constant_rate() && limit.has_constant_burst() && limit.rate.limit != 0;
+    if (constant && !Bucket::of(limit.rate, limit.burst)) {
+        log_line(cf, NGX_LOG_EMERG, limit, slow_bucket);
+        return NGX_ERROR;
+    }
+    if (!limit.local) {
+        log_line(cf, NGX_LOG_EMERG, limit,
+                 "\"burst=\" with a store in Redis is not available yet: add \"store=local\"");
+        return NGX_ERROR;
+    }
+    return NGX_OK;
+}
+
 /// Completes a limit: what its line does not say comes from the directives of the block where it is in
 /// effect.
 ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, Limit& line, Limit& limit) noexcept {
@@ -99,7 +127,8 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, Limit& line, Limit& 
                  "the key of \"rate_limit\" uses \"$remote_user\" in the access phase, where the name is not "
                  "verified yet: anyone could spend another user's quota; add \"phase=precontent\"");
     }
-    return resolve_store(cf, limit);
+    const bool resolved = resolve_store(cf, limit) == NGX_OK && resolve_burst(cf, limit) == NGX_OK;
+    return resolved ? keep_head(cf, limit) : NGX_ERROR;
 }
 
 /// Refuses what cannot stand beside an earlier line of the same location.
@@ -204,11 +233,12 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
 
 /// Store names that contain variables are compared as text: their values are not known yet.
 ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept {
+    // Buckets and windows of one name are two.
     const auto key_of = [](const Limit& limit) {
-        return std::make_pair(view(limit.store_text->value), view(limit.name));
+        return std::make_tuple(view(limit.store_text->value), view(limit.name), limit.burst_text != nullptr);
     };
     try {
-        std::map<std::pair<std::string_view, std::string_view>, const Limit*> first;
+        std::map<std::tuple<std::string_view, std::string_view, bool>, const Limit*> first;
         for (const Limit* each : Elements<const Limit*>(main.limits)) {
             const Limit& limit = *each;
             const Limit& other = *first.emplace(key_of(limit), &limit).first->second;

@@ -1,5 +1,6 @@
 #include "ngx/conf/parameter.h"
 
+#include "core/limit/bucket.h"
 #include "core/limit/cost.h"
 #include "ngx/conf/value.h"
 
@@ -46,6 +47,20 @@ char* parse_window(ngx_conf_t* cf, ngx_str_t text, WindowKind& kind) noexcept {
         kind = WindowKind::clock;
     } else {
         return refuse(cf, "invalid window \"%V\" in \"rate_limit\": it is \"first\" or \"clock\"", &text);
+    }
+    return NGX_CONF_OK;
+}
+
+char* parse_burst_text(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t*& burst) noexcept {
+    burst = compiled(cf, text);
+    if (burst == nullptr) {
+        return failed;
+    }
+    std::int64_t constant = 0;
+    if (burst->lengths == nullptr && !parse_burst(view(text), constant)) {
+        return refuse(cf,
+                      "invalid burst \"%V\" in \"rate_limit\": it is a whole number from 1 to 1000000000000",
+                      &text);
     }
     return NGX_CONF_OK;
 }

@@ -100,4 +100,9 @@ struct StoreConf {
     StoreConf& operator=(const StoreConf&) = delete;
 };
 
+/// The name of a store; null: `local`.
+inline std::string_view name_of(const StoreConf* store) noexcept {
+    return store != nullptr ? std::string_view(store->name) : "local";
+}
+
 }  // namespace rate_limit

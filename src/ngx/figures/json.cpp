@@ -10,6 +10,7 @@
 #include "ngx/figures/nodes.h"
 #include "ngx/figures/overrides.h"
 #include "ngx/figures/pages.h"
+#include "ngx/figures/period_text.h"
 #include "ngx/figures/shards.h"
 #include "ngx/figures/top.h"
 #include "ngx/tallies/tallies.h"
@@ -34,8 +35,10 @@ void write_requests(JsonText& json, Tallies* tallies) {
 
 void write_rates(JsonText& json, const Rates& rates) {
     json.name("rates").begin_array();
-    for (const auto& [limit, period] : rates) {
-        json.begin_object().name("limit").number(limit).name("period").number(period).end_object();
+    for (const Rate& rate : rates) {
+        json.begin_object().name("limit").number(rate.limit);
+        write_period(json, rate.period, rate.month);
+        json.end_object();
     }
     json.end_array();
 }
@@ -47,7 +50,8 @@ void write_kind(JsonText& json, const Tally& tally) {
     json.name("store").text(tally.store_name);
     if (limit != nullptr) {
         json.name("mode").text(limit->mode->name);
-        json.name("window").text(limit->window_kind == WindowKind::clock ? "clock" : "first");
+        json.name("window").text(
+            name_of(limit->burst_text != nullptr ? WindowKind::bucket : limit->window_kind));
     } else {
         json.name("mode").null().name("window").null();
     }

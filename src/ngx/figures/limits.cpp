@@ -33,7 +33,7 @@ std::vector<ToldLimit> limits_of(const MainConf& main) {
     }
     for_each_counted(main, [&limits](std::size_t i, const Limit& limit) {
         if (limit.has_constant_rate()) {
-            limits[i].rates.emplace(limit.rate.limit, limit.rate.period);
+            limits[i].rates.insert(limit.rate);
         }
     });
     if (main.tallies->others() != nullptr) {
@@ -50,7 +50,7 @@ std::vector<ToldLimit> limits_with_seen_rates(const MainConf& main) {
         }
         for (const Rate& rate : main.zone->seen_rates().read(limits[i].tally->digest)) {
             if (rate.limit != 0) {
-                limits[i].rates.emplace(rate.limit, rate.period);
+                limits[i].rates.insert(rate);
             }
         }
     });

@@ -2,9 +2,8 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <set>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "core/limit/decision.h"
@@ -25,8 +24,13 @@ constexpr std::array<Outcome, 7> request_outcomes = {
     Outcome::passed,        Outcome::rejected,     Outcome::rejected_dry_run, Outcome::error_local,
     Outcome::error_allowed, Outcome::error_denied, Outcome::bypassed};
 
-/// Pairs of a limit and its period in seconds.
-using Rates = std::set<std::pair<std::int64_t, std::int64_t>>;
+/// By limit, and then by period.
+struct ByLimit {
+    bool operator()(const Rate& a, const Rate& b) const noexcept {
+        return std::tie(a.limit, a.period, a.month) < std::tie(b.limit, b.period, b.month);
+    }
+};
+using Rates = std::set<Rate, ByLimit>;
 
 struct ToldLimit {
     const Tally* tally;

@@ -13,6 +13,7 @@
 #include "ngx/figures/nodes.h"
 #include "ngx/figures/overrides.h"
 #include "ngx/figures/pages.h"
+#include "ngx/figures/period_text.h"
 #include "ngx/figures/shards.h"
 #include "ngx/tallies/tallies.h"
 
@@ -69,14 +70,13 @@ void write_enforced(MetricsText& text, const ToldLimit& limit) {
 
 /// The greatest of each period, of all limits of a tally whose rates are constant.
 void write_rates(MetricsText& text, const ToldLimit& limit) {
-    std::map<std::int64_t, std::int64_t> limits;
-    for (const auto& [most, period] : limit.rates) {
-        limits[period] = std::max(limits[period], most);
+    std::map<std::string, std::int64_t> limits;
+    for (const Rate& rate : limit.rates) {
+        std::int64_t& most = limits[period_text(rate.period, rate.month)];
+        most = std::max(most, rate.limit);
     }
     for (const auto& [period, most] : limits) {
-        text.sample({{"limit", limit.tally->name},
-                     {"store", limit.tally->store_name},
-                     {"period", std::to_string(period)}},
+        text.sample({{"limit", limit.tally->name}, {"store", limit.tally->store_name}, {"period", period}},
                     static_cast<std::uint64_t>(most));
     }
 }

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <variant>
 
+#include "core/limit/bucket.h"
 #include "core/limit/decision.h"
 #include "core/machine/window_record.h"
 #include "core/overrides/override.h"
@@ -14,7 +16,7 @@
 #include "ngx/store/reservation.h"
 #include "ngx/store/shared_reads.h"
 #include "ngx/store/store.h"
-#include "ngx/store/window_place.h"
+#include "ngx/windows/window_place.h"
 
 namespace rate_limit {
 
@@ -54,6 +56,8 @@ struct AppliedLimit : WindowPlace {
     const Mode* mode;  ///< how it is counted, once its store is known
     Verdict& verdict;
 
+    std::optional<Bucket> bucket;  ///< empty: windows count
+
     std::string_view client_key;
     std::string_view store_name;  ///< of the store, or `local`; empty: not known yet, or none
     std::int64_t cost = 1;
@@ -76,6 +80,9 @@ struct AppliedLimit : WindowPlace {
     std::variant<std::monostate, Read, Reservation, Seat, SharedRead>
         asked;                      ///< what the store was asked; monostate: nothing
     const char* failure = nullptr;  ///< why the limit could not be checked: static text for a log line
+
+    /// Of its window.
+    WindowKind kind() const noexcept { return limit.kind_at(verdict.rate, bucket.has_value()); }
 
     /// Who serves the window now, which may change while the request runs. There is a store.
     Shard& shard() const noexcept { return store->at(route); }

@@ -2,6 +2,7 @@
 
 #include "ngx/base/zone.h"
 #include "ngx/modes/local.h"
+#include "ngx/modes/local_bucket.h"
 #include "ngx/modes/recollection.h"
 #include "ngx/modes/redis_charge.h"
 
@@ -87,7 +88,7 @@ Recalled ChargeRefund::recall(AppliedLimit& applied, Millis now) const noexcept 
 void ChargeRefund::ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept {
     applied.demand = {applied.id,
                       applied.verdict.rate,
-                      applied.limit.window_kind,
+                      applied.kind(),
                       applied.cost,
                       applied.cost,
                       known_open_until(applied),
@@ -132,6 +133,6 @@ void ChargeRefund::settle(AppliedLimit& applied, std::int64_t due, Millis now) c
     }
 }
 
-extern const NamedMode charge_refund_mode = {"charge_refund", with_redis, local_reserve};
+extern const NamedMode charge_refund_mode = {"charge_refund", with_redis, local_reserve, &local_bucket};
 
 }  // namespace rate_limit

@@ -5,6 +5,7 @@
 #include "ngx/base/zone.h"
 #include "ngx/modes/charge_refund.h"
 #include "ngx/modes/local.h"
+#include "ngx/modes/local_bucket.h"
 #include "ngx/modes/recollection.h"
 #include "ngx/modes/redis_charge.h"
 
@@ -72,7 +73,7 @@ Recalled Lease::recall(AppliedLimit& applied, Millis now) const noexcept {
     const Limit& limit = applied.limit;
     applied.demand = {applied.id,
                       applied.verdict.rate,
-                      limit.window_kind,
+                      applied.kind(),
                       applied.cost,
                       applied.cost,
                       0,
@@ -144,6 +145,6 @@ const Lease with_redis;
 
 }  // namespace
 
-extern const NamedMode lease_mode = {"lease", with_redis, local_reserve};
+extern const NamedMode lease_mode = {"lease", with_redis, local_reserve, &local_bucket};
 
 }  // namespace rate_limit

@@ -1,5 +1,6 @@
 #include "ngx/modes/recollection.h"
 
+#include "core/machine/bucket_account.h"
 #include "ngx/base/zone.h"
 
 namespace rate_limit {
@@ -32,7 +33,7 @@ bool let_in(AppliedLimit& applied, WindowRecord& record, const Terms& terms, con
 Terms terms_of(const AppliedLimit& applied, Millis now) noexcept {
     const Rate& rate = applied.verdict.rate;
     return {rate, applied.store == nullptr ? Truth::local : Truth::redis,
-            propose_reset(applied.limit.window_kind, rate.period, now), now};
+            propose_reset(applied.kind(), rate.period, now), now};
 }
 
 void show(AppliedLimit& applied, const Window& window) noexcept {
@@ -163,6 +164,10 @@ void take_in(AppliedLimit& applied, const Window& answer, Millis now) noexcept {
 
 bool show_remembered(AppliedLimit& applied, Millis now) noexcept {
     const auto record = applied.zone->windows().find(applied.id);
+    if (applied.bucket) {
+        show(applied, shown_of(record.value_or(WindowRecord{}), *applied.bucket, now));
+        return true;
+    }
     if (!record || !record->confirmed || !is_open(*record, applied.verdict.rate.period, now)) {
         return false;
     }
@@ -181,6 +186,10 @@ bool is_known(AppliedLimit& applied, Millis now) noexcept {
 void show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) noexcept {
     const Terms terms = terms_of(applied, now);
     WindowRecord seen = applied.zone->windows().find(applied.id).value_or(WindowRecord{});
+    if (applied.bucket) {
+        show(applied, shown_of(seen, *applied.bucket, now));
+        return;
+    }
     if (answer != nullptr) {
         learn(seen, terms, *answer);
     }

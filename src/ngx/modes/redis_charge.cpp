@@ -15,7 +15,7 @@ Charge owe(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
     charge.open = applied.open;
     charge.owed.cost = cost;
     charge.owed.period = verdict.rate.period;
-    charge.owed.window_kind = applied.limit.window_kind;
+    charge.owed.window_kind = applied.kind();
     charge.owed.reset = verdict.known ? verdict.window.reset : 0;
     charge.owed.id = applied.id;
     // Without room the charge goes by what the check found.

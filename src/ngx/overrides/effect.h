@@ -4,7 +4,7 @@
 
 #include "core/overrides/known_overrides.h"
 #include "ngx/conf/conf.h"
-#include "ngx/store/stored_key.h"
+#include "ngx/windows/stored_key.h"
 
 namespace rate_limit {
 

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "ngx/acts/acts.h"
+#include "ngx/figures/period_text.h"
 
 namespace rate_limit {
 
@@ -59,20 +61,20 @@ bool is_of_windows(const ActForm& act) noexcept {
 
 /// A limit may have several periods: an act on a window names one of those that are seen.
 void write_periods(HtmlText& html, const SeenLimit& limit) {
-    std::set<std::int64_t> periods;
+    std::set<std::pair<std::int64_t, bool>> periods;
     for (const SeenWindow& window : limit.windows) {
-        periods.insert(window.period);
+        periods.emplace(window.period, window.kind == WindowKind::month);
     }
     if (periods.size() == 1) {
-        write_hidden(html, "period", std::to_string(*periods.begin()));
+        write_hidden(html, "period", period_text(periods.begin()->first, periods.begin()->second));
     }
     if (periods.size() < 2) {
         return;
     }
     html.open("label").words("Period").open("select", {{"name", "period"}});
-    for (const std::int64_t each : periods) {
-        const std::string period = std::to_string(each);
-        html.element("option", period + " s", {{"value", period}});
+    for (const auto& [seconds, month] : periods) {
+        const std::string period = period_text(seconds, month);
+        html.element("option", period + (month ? "" : " s"), {{"value", period}});
     }
     html.close().close();
 }

@@ -8,6 +8,7 @@
 #include "core/text/html_text.h"
 #include "core/text/utf8.h"
 #include "ngx/figures/id_text.h"
+#include "ngx/figures/period_text.h"
 #include "ngx/html/frame.h"
 #include "ngx/page/act_forms.h"
 #include "ngx/tallies/tallies.h"
@@ -88,6 +89,14 @@ std::string times(const SeenWindow& window, Millis now) {
     return window.reset == 0 ? "–" : utc(window.reset) + ", in " + duration(window.reset - now);
 }
 
+std::string_view state_text(const SeenWindow& window) noexcept {
+    if (window.kind == WindowKind::bucket) {
+        return window.open ? "a bucket, refilled" : "a full bucket";
+    }
+    const bool by_clock = window.kind != WindowKind::first;
+    return !window.open ? "not open" : by_clock ? "open, by the clock" : "open";
+}
+
 void write_windows(HtmlText& html, const SeenLimit& limit, std::string_view id) {
     begin_table(html, id, "Its windows",
                 {{"Period"},
@@ -101,9 +110,10 @@ void write_windows(HtmlText& html, const SeenLimit& limit, std::string_view id) 
                  {"Waiting here", true},
                  {"As known by"}});
     for (const SeenWindow& window : limit.windows) {
-        html.open("tr").element("th", std::to_string(window.period) + " s", {{"scope", "row"}});
-        html.element("td", window.open ? (window.kind == WindowKind::clock ? "open, by the clock" : "open")
-                                       : "not open");
+        const bool month = window.kind == WindowKind::month;
+        html.open("tr").element("th", period_text(window.period, month) + (month ? "" : " s"),
+                                {{"scope", "row"}});
+        html.element("td", state_text(window));
         for (const std::int64_t number : {window.limit, window.used, window.remaining}) {
             number_cell(html, static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0)));
         }

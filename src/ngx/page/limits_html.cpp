@@ -36,7 +36,7 @@ std::string_view name_of(Outcome outcome) noexcept {
 }
 
 /// In the greatest unit that divides it.
-std::string period_text(std::int64_t seconds) {
+std::string span_text(std::int64_t seconds) {
     struct Unit {
         std::int64_t seconds;
         std::string_view name;
@@ -53,9 +53,9 @@ std::string period_text(std::int64_t seconds) {
 
 std::string rates_text(const Rates& rates) {
     std::string text;
-    for (const auto& [limit, period] : rates) {
-        text += (text.empty() ? "" : ", ") + grouped(static_cast<std::uint64_t>(limit)) + " per " +
-                period_text(period);
+    for (const Rate& rate : rates) {
+        text += (text.empty() ? "" : ", ") + grouped(static_cast<std::uint64_t>(rate.limit)) + " per " +
+                (rate.month ? "month" : span_text(rate.period));
     }
     return text.empty() ? "a variable says" : text;
 }
@@ -67,6 +67,13 @@ std::string_view enforced_text(const Tally& tally) noexcept {
     return is_dry(tally) ? "no: a dry run" : "yes";
 }
 
+std::string_view kind_text(const Limit& limit) noexcept {
+    if (limit.burst_text != nullptr) {
+        return ", a token bucket";
+    }
+    return limit.window_kind == WindowKind::clock ? ", by the clock" : "";
+}
+
 /// What the configuration says.
 void write_kind(HtmlText& html, const Gathered::OfLimit& limit) {
     const Tally& tally = *limit.tally;
@@ -74,8 +81,7 @@ void write_kind(HtmlText& html, const Gathered::OfLimit& limit) {
         html.element("td", "all limits together for whose counters the zone has no room", {{"colspan", "3"}});
         return;
     }
-    html.element("td", std::string(tally.limit->mode->name)
-                           .append(tally.limit->window_kind == WindowKind::clock ? ", by the clock" : ""));
+    html.element("td", std::string(tally.limit->mode->name).append(kind_text(*tally.limit)));
     html.element("td", rates_text(limit.rates));
     html.element("td", enforced_text(tally));
 }

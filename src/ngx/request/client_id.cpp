@@ -5,8 +5,8 @@
 #include "ngx/base/zone.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/modes/applied_limit.h"
-#include "ngx/store/stored_key.h"
 #include "ngx/tallies/tallies.h"
+#include "ngx/windows/stored_key.h"
 
 namespace rate_limit {
 

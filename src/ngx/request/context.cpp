@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "ngx/base/zone.h"
 
@@ -35,19 +36,6 @@ RequestContext* RequestContext::find(ngx_http_request_t* r) noexcept {
         }
     }
     return nullptr;
-}
-
-RequestContext* RequestContext::create(ngx_http_request_t* r, const LocationConf& conf) noexcept {
-    const std::size_t room = conf.limits->nelts;
-    void* memory =
-        ngx_palloc(r->pool, sizeof(RequestContext) + room * (sizeof(AppliedLimit) + sizeof(Verdict)));
-    if (memory == nullptr) {
-        return nullptr;
-    }
-    auto* context = new (memory) RequestContext(r, conf);
-    context->applied_ = reinterpret_cast<AppliedLimit*>(context + 1);
-    context->verdicts_ = reinterpret_cast<Verdict*>(context->applied_ + room);
-    return context;
 }
 
 ngx_int_t RequestContext::attach() noexcept {
@@ -139,9 +127,12 @@ void RequestContext::ask_for_report(AppliedLimit& applied) noexcept {
 }
 
 void RequestContext::give_back_all() noexcept {
+    const bool held = !std::exchange(settled, true);
     const Millis now = now_millis();
     for (std::size_t i = 0; i < count_; ++i) {
-        applied_[i].mode->settle(applied_[i], 0, now);
+        if (held) {
+            applied_[i].mode->settle(applied_[i], 0, now);
+        }
         if (Answer* answer = applied_[i].answer()) {
             answer->cancel();  // if the primary grants something later, that is given back, too
         }

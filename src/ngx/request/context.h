@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <new>
 
 #include "core/limit/decision.h"
 #include "ngx/base/resume.h"
@@ -128,7 +129,7 @@ public:
 
     Outcome outcome = Outcome::none;
     bool cost_is_final = false;  ///< evaluate_final_costs() has run
-    bool settled = false;        ///< settle() has run
+    bool settled = false;        ///< it holds nothing more: settle() has run, or give_back_all()
     bool counted = false;        ///< count_request() has run
 
 private:
@@ -157,5 +158,18 @@ private:
     ngx_uint_t passed_status_ = 0;
     Resumable resumable_;
 };
+
+inline RequestContext* RequestContext::create(ngx_http_request_t* r, const LocationConf& conf) noexcept {
+    const std::size_t room = conf.limits->nelts;
+    void* memory =
+        ngx_palloc(r->pool, sizeof(RequestContext) + room * (sizeof(AppliedLimit) + sizeof(Verdict)));
+    if (memory == nullptr) {
+        return nullptr;
+    }
+    auto* context = new (memory) RequestContext(r, conf);
+    context->applied_ = reinterpret_cast<AppliedLimit*>(context + 1);
+    context->verdicts_ = reinterpret_cast<Verdict*>(context->applied_ + room);
+    return context;
+}
 
 }  // namespace rate_limit

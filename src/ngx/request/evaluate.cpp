@@ -5,8 +5,8 @@
 #include "ngx/overrides/effect.h"
 #include "ngx/request/costs.h"
 #include "ngx/request/limiter.h"
-#include "ngx/store/window_place.h"
 #include "ngx/tallies/tallies.h"
+#include "ngx/windows/window_place.h"
 #include "redis/keys/enforced_share.h"
 
 namespace rate_limit {
@@ -23,9 +23,7 @@ struct Candidate {
     bool sought = found;                                 // the variable has been asked
     std::string_view named{};                            // what it says
 
-    std::string_view store_name() const noexcept {
-        return store != nullptr ? std::string_view(store->name) : "local";
-    }
+    std::string_view store_name() const noexcept { return name_of(store); }
 };
 
 /// Finds the store that a variable names. NGX_ERROR without memory.
@@ -58,18 +56,30 @@ ngx_int_t seek_store(ngx_http_request_t* r, Candidate& candidate) noexcept {
     return NGX_OK;
 }
 
+const Mode* mode_of(const Limit& limit, const StoreConf* store, bool bucket) noexcept {
+    if (bucket) {
+        return limit.mode->local_bucket;
+    }
+    // Where a variable burst is empty, windows count, and are charged before the request as buckets are.
+    const NamedMode& mode = limit.burst_text != nullptr ? charge_refund_mode : *limit.mode;
+    return store != nullptr ? &mode.with_redis : &mode.local;
+}
+
 /// Finds the window of the limit, and the mode that counts it. Null, or why not.
 const char* find_place(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rate,
                        StoreConf* conf) noexcept {
     Zone& zone = *main_conf(r)->zone;
     const Limit& limit = applied.limit;
-    const char* failure = locate(
-        r->pool, zone, conf, {view(limit.name), rate.period, limit.window_kind, applied.client_key}, applied);
+    const char* failure =
+        locate(r->pool, zone, conf,
+               {view(limit.name), rate.period, limit.kind_at(rate, applied.bucket.has_value()),
+                applied.client_key, limit.head},
+               applied);
     if (failure != nullptr) {
         return failure;
     }
     applied.zone = &zone;
-    applied.mode = conf != nullptr ? &limit.mode->with_redis : &limit.mode->local;
+    applied.mode = mode_of(limit, conf, applied.bucket.has_value());
     if (applied.mode->recalls_first(applied, false)) {
         zone.windows().prefetch(applied.id);
     }
@@ -102,17 +112,42 @@ void skip_last(RequestContext& context, const Limit& limit, const Limit& twin) n
 /// Lets operators find the windows of this period. Most requests have a rate that is noted.
 void note_rate(ngx_http_request_t* r, const Limit& limit, const Rate& rate, const StoreConf* store) noexcept {
     if (limit.has_constant_rate() || (limit.noted_rate.limit == rate.limit &&
-                                      limit.noted_rate.period == rate.period && limit.noted_store == store)) {
+                                      same_period(limit.noted_rate, rate) && limit.noted_store == store)) {
         return;
     }
     const MainConf& main = *main_conf(r);
-    const Tally* tally =
-        main.tallies->find(limit, store != nullptr ? std::string_view(store->name) : "local");
+    const Tally* tally = main.tallies->find(limit, name_of(store));
     if (tally != nullptr) {
         main.zone->seen_rates().note(tally->digest, rate);
     }
     limit.noted_rate = rate;
     limit.noted_store = store;
+}
+
+/// The limit counts by a token bucket, unless a variable says that it has none. False: it cannot, and the
+/// verdict says so.
+bool find_bucket(RequestContext& context, AppliedLimit& applied, const Rate& rate) noexcept {
+    const Limit& limit = applied.limit;
+    std::int64_t burst = limit.burst;
+    ngx_str_t text = limit.burst_text->value;
+    if (burst == 0 && evaluate_value(context.request(), *limit.burst_text, text) != NGX_OK) {
+        fail(context, applied, "no memory");
+        return false;
+    }
+    if (text.len == 0) {
+        return true;
+    }
+    if (burst == 0 && !parse_burst(view(text), burst)) {
+        fail(context, applied, "a burst is a whole number from 1 to 1000000000000", "burst", view(text));
+        return false;
+    }
+    applied.bucket = Bucket::of(rate, burst);
+    if (!applied.bucket) {
+        fail(context, applied, slow_bucket, "burst", view(text));
+        return false;
+    }
+    applied.verdict.rate = {burst, applied.bucket->fill_seconds(), false};
+    return true;
 }
 
 /// Finds the window of a limit that applies and whose store was sought, and what the request costs, if its
@@ -125,7 +160,8 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate&
     verdict.rate = rate;
     if (rate.limit == 0) {
         verdict.known = true;
-        verdict.window = {0, propose_reset(WindowKind::first, rate.period, now_millis())};
+        const WindowKind kind = rate.month ? WindowKind::month : WindowKind::first;
+        verdict.window = {0, propose_reset(kind, rate.period, now_millis())};
         verdict.outcome = applied.dry_run ? Outcome::rejected_dry_run : Outcome::rejected;
         return NGX_OK;
     }
@@ -135,6 +171,9 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate&
         return NGX_OK;
     }
     note_rate(r, limit, rate, candidate.store);
+    if (limit.burst_text != nullptr && !find_bucket(context, applied, rate)) {
+        return NGX_OK;
+    }
     const char* failure = find_place(r, applied, rate, candidate.store);
     const Limit* twin = failure == nullptr ? twin_of(context, applied) : nullptr;
     if (failure != nullptr) {
@@ -143,7 +182,7 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate&
         skip_last(context, limit, *twin);
     } else if (applied.mode->needs_cost()) {
         evaluate_cost_early(context, applied);
-        verdict.never_fits = applied.cost > rate.limit;
+        verdict.never_fits = applied.cost > verdict.rate.limit;
     }
     return NGX_OK;
 }
@@ -152,7 +191,7 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate&
 void reject_banned(AppliedLimit& applied, const Candidate& candidate, const Rate& rate) noexcept {
     applied.store_name = candidate.store_name();
     applied.dry_run = false;
-    applied.verdict.rate = {0, rate.period};
+    applied.verdict.rate = {0, rate.period, rate.month};
     applied.verdict.known = true;
     applied.verdict.window = {0, candidate.effect.until};
     applied.verdict.outcome = Outcome::rejected;
@@ -192,7 +231,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
         if (text.len == 0) {
             return NGX_DECLINED;
         }
-        rate_error = parse_rate(view(text), rate);
+        rate_error = parse_rate(view(text), limit.window_kind == WindowKind::clock, rate);
     }
     Candidate candidate{limit, view(key)};
     bool enforced = false;
@@ -209,7 +248,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
     applied.client_key = view(key);
     applied.override_kind = kind;
     if (kind == OverrideKind::ban) {
-        reject_banned(applied, candidate, rate_error == RateError::none ? rate : Rate{0, 1});
+        reject_banned(applied, candidate, rate_error == RateError::none ? rate : Rate{0, 1, false});
         return NGX_OK;
     }
     applied.dry_run = !enforced;

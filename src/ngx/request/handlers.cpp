@@ -1,5 +1,8 @@
 #include "ngx/request/handlers.h"
 
+#include <array>
+
+#include "core/append.h"
 #include "ngx/conf/conf.h"
 #include "ngx/request/client_id.h"
 #include "ngx/request/context.h"
@@ -8,6 +11,15 @@
 namespace rate_limit {
 
 namespace {
+
+/// `3600 s`, or `a month`.
+struct PeriodWords {
+    explicit PeriodWords(const Rate& rate) noexcept {
+        ngx_sprintf(reinterpret_cast<u_char*>(text.data()), rate.month ? "a month%Z" : "%L s%Z", rate.period);
+    }
+
+    std::array<char, max_number + 4> text;
+};
 
 void log_rejection(const RequestContext& context, const AppliedLimit& applied) noexcept {
     const Verdict& verdict = applied.verdict;
@@ -23,13 +35,13 @@ void log_rejection(const RequestContext& context, const AppliedLimit& applied) n
     if (verdict.never_fits) {
         ngx_log_error(context.conf().log_level, log, 0,
                       "rate limit \"%V\" exceeded%s: a cost of %L is above the whole limit, %L used of %L in "
-                      "%L s, id %016xL",
+                      "%s, id %016xL",
                       &name, dry_run, applied.cost, verdict.window.used, verdict.rate.limit,
-                      verdict.rate.period, client_id(context.request(), applied));
+                      PeriodWords(verdict.rate).text.data(), client_id(context.request(), applied));
     } else {
         ngx_log_error(context.conf().log_level, log, 0,
-                      "rate limit \"%V\" exceeded%s: %L used of %L in %L s, id %016xL", &name, dry_run,
-                      verdict.window.used, verdict.rate.limit, verdict.rate.period,
+                      "rate limit \"%V\" exceeded%s: %L used of %L in %s, id %016xL", &name, dry_run,
+                      verdict.window.used, verdict.rate.limit, PeriodWords(verdict.rate).text.data(),
                       client_id(context.request(), applied));
     }
 }

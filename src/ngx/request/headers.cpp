@@ -18,13 +18,13 @@ ngx_http_output_header_filter_pt next_header_filter;
 /// the configuration.
 class NewFields {
 public:
-    NewFields() = default;
+    NewFields() noexcept : end_(fields_) {}
     NewFields(const NewFields&) = delete;
     NewFields& operator=(const NewFields&) = delete;
 
     void add(const Field& field) noexcept { *end_++ = field; }
-    void add(const GithubFields& github) noexcept {
-        end_ = std::copy(github.fields.begin(), github.fields.end(), end_);
+    void add_github(const Quota& quota, char* text, std::string_view digits) noexcept {
+        end_ = put_github_fields(end_, quota, text, digits);
     }
 
     /// Puts them into the response, in place of fields of the same names that are there already, from an
@@ -41,11 +41,13 @@ private:
     bool has(const ngx_str_t& name) const noexcept;
     void remove_others(ngx_http_request_t* r) const noexcept;
 
-    const Field* begin() const noexcept { return fields_.data(); }
+    const Field* begin() const noexcept { return fields_; }
     const Field* end() const noexcept { return end_; }
 
-    std::array<Field, GithubFields::count + 3> fields_;  // with Retry-After and both of `ietf`
-    Field* end_ = fields_.data();
+    union {                                // a field is there from add() on
+        Field fields_[github_fields + 3];  // with Retry-After and both of `ietf`
+    };
+    Field* end_;
 };
 
 bool NewFields::has(const ngx_str_t& name) const noexcept {
@@ -96,6 +98,11 @@ ngx_int_t add_list(RequestContext& context, std::string_view name, Append append
     return NGX_OK;
 }
 
+/// The digits of the limit that is shown, where the configuration has them. A ban shows another.
+std::string_view digits_of(const Limit& limit, const Quota& quota) noexcept {
+    return quota.limit == limit.rate.limit ? limit.digits : std::string_view();
+}
+
 ngx_int_t add_fields(RequestContext& context) noexcept {
     ngx_http_request_t* r = context.request();
     if (context.outcome == Outcome::error_denied) {
@@ -112,13 +119,13 @@ ngx_int_t add_fields(RequestContext& context) noexcept {
     }
     const Quota quota = quota_of(context.verdicts()[*limit], now);
     NewFields fields;
-    auto* text = static_cast<char*>(
-        ngx_pnalloc(r->pool, GithubFields::max_text + (quota.retry ? max_retry_after : 0)));
+    auto* text =
+        static_cast<char*>(ngx_pnalloc(r->pool, max_github_text + (quota.retry ? max_retry_after : 0)));
     if (text == nullptr) {
         return NGX_ERROR;
     }
     if ((headers & headers_github) != 0) {
-        fields.add(github_fields(quota, text));
+        fields.add_github(quota, text, digits_of(context.applied(*limit).limit, quota));
     }
     if ((headers & headers_ietf) != 0 &&
         (add_list(context, policy_field_name, append_policy, now, fields) != NGX_OK ||
@@ -126,7 +133,7 @@ ngx_int_t add_fields(RequestContext& context) noexcept {
         return NGX_ERROR;
     }
     if (quota.retry) {
-        fields.add(retry_after_field(quota, text + GithubFields::max_text));
+        fields.add(retry_after_field(quota, text + max_github_text));
     }
     return fields.put(r);
 }

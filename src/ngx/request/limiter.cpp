@@ -66,6 +66,11 @@ std::string_view store_of(const AppliedLimit& applied) noexcept {
     return applied.zone != nullptr ? "local" : Tallies::no_store;
 }
 
+[[gnu::always_inline]] inline Tally* tally_of(Tallies& tallies, const AppliedLimit& applied) noexcept {
+    Tally* const known = tallies.find(applied.limit);
+    return known != nullptr ? known : tallies.find(applied.limit, store_of(applied));
+}
+
 [[gnu::noinline]] void note_offender(const RequestContext& context, const AppliedLimit& applied,
                                      const Tally& tally, Millis now) noexcept {
     const bool dry_run = applied.verdict.outcome == Outcome::rejected_dry_run;
@@ -80,7 +85,7 @@ void count_decision(const RequestContext& context, const AppliedLimit& applied, 
         return;  // another limit refused the request before
     }
     Tallies& tallies = *main_conf(context.request())->tallies;
-    Tally* const tally = tallies.find(applied.limit, store_of(applied));
+    Tally* const tally = tally_of(tallies, applied);
     if (tally != nullptr && (outcome == Outcome::rejected || outcome == Outcome::rejected_dry_run)) {
         note_offender(context, applied, *tally, now);
     }
@@ -237,7 +242,7 @@ void settle(RequestContext& context) noexcept {
         applied.charged = applied.verdict.due;
         if (applied.charged > 0) {
             Tallies& tallies = *main_conf(context.request())->tallies;
-            tallies.counters_of(tallies.find(applied.limit, store_of(applied)))
+            tallies.counters_of(tally_of(tallies, applied))
                 .add(Decided::cost, static_cast<std::uint64_t>(applied.charged));
         }
     }

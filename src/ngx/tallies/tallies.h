@@ -108,10 +108,14 @@ public:
     /// The same for the counters of the limits of `main`.
     static void for_each_name(const MainConf& main, const std::function<void(CounterTable::Name)>& fn);
 
-    /// Where what the limit decides counts; null: among what has no tally. `store` is the name of the one
-    /// that a variable chose; no_store: none, or it is not known.
+    /// Where what the limit decides counts; null: its store is a variable.
+    Tally* find(const Limit& limit) noexcept { return limit.tally != 0 ? &all_[limit.tally - 1] : nullptr; }
+
+    /// The same of any limit; null: among what has no tally. `store` is the name of the one that a variable
+    /// chose; no_store: none, or it is not known.
     Tally* find(const Limit& limit, std::string_view store) noexcept {
-        return limit.tally != 0 ? &all_[limit.tally - 1] : search(limit, store);
+        Tally* const known = find(limit);
+        return known != nullptr ? known : search(limit, store);
     }
 
     Counters<Decided>& counters_of(Tally* tally) noexcept {

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "ngx/conf/address.h"
+#include "ngx/redis_block/address.h"
 #include "ngx/topology/discovered_node.h"
 #include "redis/server_words.h"
 #include "redis/topology/topology_replies.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/topology/shared_topology.h"
-#include "ngx/conf/address.h"
 #include "ngx/conf/conf.h"
+#include "ngx/redis_block/address.h"
 
 namespace rate_limit {
 

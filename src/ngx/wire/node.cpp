@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "ngx/base/zone.h"
-#include "ngx/conf/address.h"
+#include "ngx/redis_block/address.h"
 #include "redis/server_words.h"
 
 namespace rate_limit {

@@ -1,19 +1,19 @@
 #include "redis/keys/window_key.h"
 
-#include "core/append.h"
-
 namespace rate_limit {
 
-char* write_window_key(char* out, std::string_view prefix, std::string_view name, std::int64_t period,
-                       WindowKind kind, std::string_view key, bool digested) noexcept {
+char* write_window_head(char* out, std::string_view prefix, std::string_view name, std::int64_t period,
+                        WindowKind kind) noexcept {
     out = append(append(out, prefix), name);
     *out++ = '/';
-    out = append(out, period);
-    if (kind == WindowKind::clock) {
-        *out++ = 'c';
+    if (kind == WindowKind::month) {
+        return append(out, std::string_view("monthc"));
     }
-    *out++ = digested ? '#' : ':';
-    return append(out, key);
+    out = append(out, period);
+    if (kind != WindowKind::first) {
+        *out++ = kind == WindowKind::clock ? 'c' : 'b';
+    }
+    return out;
 }
 
 }  // namespace rate_limit

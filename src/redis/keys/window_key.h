@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/append.h"
 #include "core/limit/window.h"
 
 namespace rate_limit {
@@ -14,10 +15,16 @@ constexpr std::size_t max_plain_key = 128;
 /// The most bytes of a Redis key besides prefix, name and key: '/', the period's digits, 'c', ':' or '#'.
 constexpr std::size_t max_window_key_overhead = 24;
 
-/// Writes the Redis key of a window, `PREFIX NAME '/' SECONDS ['c'] (':' | '#') KEY`, at `out` and returns
-/// the new end. `out` has room for prefix, name, key and max_window_key_overhead bytes. `digested` says that
-/// `key` is a digest in hex.
-char* write_window_key(char* out, std::string_view prefix, std::string_view name, std::int64_t period,
-                       WindowKind kind, std::string_view key, bool digested) noexcept;
+/// Writes what the Redis keys of all windows of a limit begin with, `PREFIX NAME '/' (SECONDS ['c' | 'b'] |
+/// 'monthc')`, at `out` and returns the new end. `out` has room for prefix, name and max_window_key_overhead
+/// bytes.
+char* write_window_head(char* out, std::string_view prefix, std::string_view name, std::int64_t period,
+                        WindowKind kind) noexcept;
+
+/// Writes what comes behind it, `(':' | '#') KEY`. `digested` says that `key` is a digest in hex.
+inline char* write_window_tail(char* out, std::string_view key, bool digested) noexcept {
+    *out++ = digested ? '#' : ':';
+    return append(out, key);
+}
 
 }  // namespace rate_limit

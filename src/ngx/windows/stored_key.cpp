@@ -1,4 +1,4 @@
-#include "ngx/store/stored_key.h"
+#include "ngx/windows/stored_key.h"
 
 namespace rate_limit {
 

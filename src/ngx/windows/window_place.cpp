@@ -1,9 +1,10 @@
-#include "ngx/store/window_place.h"
+#include "ngx/windows/window_place.h"
 
 #include "core/append.h"
 #include "ngx/base/zone.h"
+#include "ngx/conf/window_head.h"
 #include "ngx/store/store.h"
-#include "ngx/store/stored_key.h"
+#include "ngx/windows/stored_key.h"
 #include "redis/keys/window_key.h"
 
 namespace rate_limit {
@@ -15,17 +16,16 @@ const char* locate(ngx_pool_t* pool, const Zone& zone, StoreConf* store, const W
         return "the key's digest failed";
     }
     const std::string_view key = stored.text();
-    const std::string_view name = store != nullptr ? std::string_view(store->name) : "local";
-    const std::string_view prefix = store != nullptr ? std::string_view(store->prefix) : "";
-    const std::size_t room =
-        name.size() + 1 + prefix.size() + window.limit.size() + key.size() + max_window_key_overhead;
-    auto* text = static_cast<char*>(ngx_pnalloc(pool, room));
+    const std::string_view name = name_of(store);
+    const std::size_t head = window.head.empty() ? head_room(store, window.limit) : window.head.size();
+    auto* text = static_cast<char*>(ngx_pnalloc(pool, head + 1 + key.size()));
     if (text == nullptr) {
         return "no memory";
     }
-    char* begin = append(append(text, name), std::string_view("\0", 1));
-    const char* end =
-        write_window_key(begin, prefix, window.limit, window.period, window.kind, key, stored.digested());
+    char* end = window.head.empty() ? write_head(text, store, window.limit, window.period, window.kind)
+                                    : append(text, window.head);
+    end = write_window_tail(end, key, stored.digested());
+    const char* begin = text + name.size() + 1;
     place.key = {begin, static_cast<std::size_t>(end - begin)};
     place.stored_key = place.key.substr(place.key.size() - key.size());
     place.id = zone.windows().id_of({text, static_cast<std::size_t>(end - text)});

@@ -1,3 +1,5 @@
+#include "ngx/redis_block/redis_block.h"
+
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -6,38 +8,14 @@
 #include <string>
 #include <utility>
 
-#include "ngx/conf/address.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/limit_log.h"
 #include "ngx/conf/redis_conf.h"
-#include "ngx/conf/redis_shards.h"
-#include "ngx/conf/redis_tls.h"
 #include "ngx/conf/value.h"
+#include "ngx/redis_block/address.h"
+#include "ngx/redis_block/redis_shards.h"
+#include "ngx/redis_block/redis_tls.h"
 
 namespace rate_limit {
-
-StoreConf* find_store(const MainConf& main, std::string_view name) noexcept {
-    const Elements<StoreConf*> stores(main.stores);
-    auto** const found = std::find_if(stores.begin(), stores.end(),
-                                      [name](const StoreConf* store) { return store->name == name; });
-    return found != stores.end() ? *found : nullptr;
-}
-
-void* create_main_conf(ngx_conf_t* cf) noexcept {
-    auto* main = static_cast<MainConf*>(ngx_pcalloc(cf->pool, sizeof(MainConf)));
-    if (main == nullptr || ngx_array_init(&main->stores, cf->pool, 2, sizeof(StoreConf*)) != NGX_OK ||
-        ngx_array_init(&main->limits, cf->pool, 16, sizeof(const Limit*)) != NGX_OK) {
-        return nullptr;
-    }
-    main->zone_size = NGX_CONF_UNSET_SIZE;
-    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, sizeof(LimitLog));
-    if (cleanup == nullptr) {
-        return nullptr;
-    }
-    main->log = new (cleanup->data) LimitLog;
-    cleanup->handler = [](void* log) { static_cast<LimitLog*>(log)->~LimitLog(); };
-    return main;
-}
 
 namespace {
 

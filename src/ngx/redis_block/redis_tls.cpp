@@ -1,4 +1,4 @@
-#include "ngx/conf/redis_tls.h"
+#include "ngx/redis_block/redis_tls.h"
 
 #include "ngx/conf/conf.h"
 

@@ -1,11 +1,11 @@
-#include "ngx/conf/redis_shards.h"
+#include "ngx/redis_block/redis_shards.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "ngx/conf/address.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/value.h"
+#include "ngx/redis_block/address.h"
 
 namespace rate_limit {
 

@@ -1,4 +1,4 @@
-#include "ngx/conf/address.h"
+#include "ngx/redis_block/address.h"
 
 #include "ngx/conf/conf.h"
 #include "ngx/conf/redis_conf.h"

@@ -19,7 +19,8 @@ struct WindowIdentity {
     std::string_view limit;  ///< its name
     std::int64_t period = 0;
     WindowKind kind = WindowKind::first;
-    std::string_view key;  ///< as the limit evaluates it
+    std::string_view key;   ///< as the limit evaluates it
+    std::string_view head;  ///< of the text that identifies it: Limit::head; empty: not known
 };
 
 /// Where a window is. Empty until it has been located.

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/limit/rate.h"
+#include "core/limit/window.h"
+
+namespace rate_limit {
+
+/// Nanoseconds; points in time count from the UTC epoch.
+using Nanos = std::int64_t;
+
+constexpr Nanos nanos_in_milli = 1'000'000;
+
+/// A bucket never takes longer than this to fill, about 100 years: its instants stay below 2^63 ns, and have
+/// the 19 digits that lua/bucket.lua reads.
+constexpr Nanos max_fill = 3'155'760'000'000'000'000;
+
+/// A token bucket: `burst` tokens may be taken at once, and it is refilled at a rate. In any time T no more
+/// than burst + rate * T are taken. All that is stored of it is `full_at`, the instant when it will be full
+/// again: the virtual scheduling of the generic cell rate algorithm (ITU-T I.371, annex A), whose theoretical
+/// arrival time that is. Any value of it stands for some bucket: one in the past for a full one, one beyond
+/// what can be for an empty one.
+class Bucket {
+public:
+    /// Empty if it would take longer than max_fill to fill. `rate.limit` and `burst` are 1 or more, and
+    /// within their bounds.
+    static std::optional<Bucket> of(const Rate& rate, std::int64_t burst) noexcept;
+
+    std::int64_t burst() const noexcept { return burst_; }
+    Nanos token() const noexcept { return token_; }  ///< to refill one token; never less than the rate says
+    Nanos fill() const noexcept { return burst_ * token_; }  ///< to fill the empty bucket
+    std::int64_t fill_seconds() const noexcept;              ///< the same, rounded up
+
+    /// How many whole tokens are there.
+    std::int64_t left(Nanos full_at, Nanos now) const noexcept;
+
+    /// Takes `cost` tokens if they are there; true if they were.
+    bool take(Nanos& full_at, Nanos now, std::int64_t cost) const noexcept;
+
+    /// Takes them in any case; a bucket that has fewer is empty then.
+    void charge(Nanos& full_at, Nanos now, std::int64_t cost) const noexcept;
+
+    /// Puts tokens back, as many as fit.
+    void give_back(Nanos& full_at, Nanos now, std::int64_t cost) const noexcept;
+
+    /// When `cost` tokens are there, if nobody takes any; `now`, if they are. `cost` is at most the burst.
+    Nanos ready_at(Nanos full_at, Nanos now, std::int64_t cost) const noexcept;
+
+    /// When there will be one token more than now; of a full bucket `now`.
+    Nanos more_at(Nanos full_at, Nanos now) const noexcept;
+
+private:
+    Bucket(std::int64_t burst, Nanos token) noexcept : burst_(burst), token_(token) {}
+
+    Nanos missing(Nanos full_at, Nanos now) const noexcept;
+
+    std::int64_t burst_;
+    Nanos token_;
+};
+
+/// What is wrong with a burst for which Bucket::of() is empty, and the remedy: for the log.
+constexpr const char* slow_bucket =
+    "the bucket takes more than 100 years to fill: lower \"burst=\", or raise the rate";
+
+/// Reads a burst, 1 to max_limit in decimal digits. False for any other text.
+bool parse_burst(std::string_view text, std::int64_t& burst) noexcept;
+
+constexpr Nanos nanos_of(Millis time) noexcept {
+    return time * nanos_in_milli;
+}
+
+/// Rounded up.
+constexpr Millis millis_of(Nanos time) noexcept {
+    return time / nanos_in_milli + (time % nanos_in_milli > 0 ? 1 : 0);
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,33 @@
+#include <algorithm>
+#include <new>
+
+#include "ngx/conf/conf.h"
+#include "ngx/conf/limit_log.h"
+#include "ngx/conf/redis_conf.h"
+
+namespace rate_limit {
+
+StoreConf* find_store(const MainConf& main, std::string_view name) noexcept {
+    const Elements<StoreConf*> stores(main.stores);
+    auto** const found = std::find_if(stores.begin(), stores.end(),
+                                      [name](const StoreConf* store) { return store->name == name; });
+    return found != stores.end() ? *found : nullptr;
+}
+
+void* create_main_conf(ngx_conf_t* cf) noexcept {
+    auto* main = static_cast<MainConf*>(ngx_pcalloc(cf->pool, sizeof(MainConf)));
+    if (main == nullptr || ngx_array_init(&main->stores, cf->pool, 2, sizeof(StoreConf*)) != NGX_OK ||
+        ngx_array_init(&main->limits, cf->pool, 16, sizeof(const Limit*)) != NGX_OK) {
+        return nullptr;
+    }
+    main->zone_size = NGX_CONF_UNSET_SIZE;
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, sizeof(LimitLog));
+    if (cleanup == nullptr) {
+        return nullptr;
+    }
+    main->log = new (cleanup->data) LimitLog;
+    cleanup->handler = [](void* log) { static_cast<LimitLog*>(log)->~LimitLog(); };
+    return main;
+}
+
+}  // namespace rate_limit

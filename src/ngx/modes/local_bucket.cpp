@@ -1,0 +1,62 @@
+#include "ngx/modes/local_bucket.h"
+
+#include "core/machine/bucket_account.h"
+#include "ngx/base/zone.h"
+#include "ngx/modes/recollection.h"
+
+namespace rate_limit {
+
+/// Recalls only if other limits apply too: if it is alone, admit() looks at the record anyway.
+bool LocalBucket::recalls_first(const AppliedLimit& /*applied*/, bool alone) const noexcept {
+    return !alone;
+}
+
+Recalled LocalBucket::recall(AppliedLimit& applied, Millis now) const noexcept {
+    const WindowRecord record = applied.zone->windows().find(applied.id).value_or(WindowRecord{});
+    const Window refusal = refusal_of(record, *applied.bucket, now, applied.cost);
+    if (applied.bucket->burst() - refusal.used >= applied.cost) {
+        return Recalled::nothing;
+    }
+    show(applied, refusal);
+    return Recalled::used_up;
+}
+
+Admission LocalBucket::admit(AppliedLimit& applied, Millis now) const noexcept {
+    const Bucket& bucket = *applied.bucket;
+    bool admitted = false;
+    const bool room = applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+        const std::int64_t taken = shown_of(record, bucket, now).used;
+        admitted = take(record, bucket, now, applied.cost);
+        show(applied, admitted ? Window{taken, shown_of(record, bucket, now).reset}
+                               : refusal_of(record, bucket, now, applied.cost));
+    });
+    if (!room) {
+        applied.failure = "no room in \"rate_limit_zone\": enlarge it";
+        return Admission::unchecked;
+    }
+    if (!admitted) {
+        return Admission::refused;
+    }
+    applied.holding = {Holding::Kind::reserved, applied.cost, 0, 0};
+    return Admission::admitted;
+}
+
+/// A bucket that has been forgotten, or filled, meanwhile is not fuller than full.
+void LocalBucket::settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept {
+    const Holding holding = applied.take_holding();
+    const std::int64_t charged = holding.kind == Holding::Kind::reserved ? holding.cost : 0;
+    if (due < charged) {
+        applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
+            give_back(record, *applied.bucket, now, charged - due);
+        });
+    } else if (due > charged) {
+        // Without room nothing is held, and there is nowhere to charge.
+        (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+            charge(record, *applied.bucket, now, due - charged);
+        });
+    }
+}
+
+const LocalBucket local_bucket;
+
+}  // namespace rate_limit
