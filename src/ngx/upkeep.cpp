@@ -26,7 +26,7 @@ constexpr ngx_msec_t interval_with_tokens = 250;
 constexpr ngx_msec_t gap = 10;
 constexpr ngx_msec_t last_gap = 1;
 
-// How long the last worker waits for a primary that is connected and does not serve.
+// How long the last worker waits for a primary that is connected and does not serve, or for another one.
 constexpr ngx_msec_t last_wait = 3000;
 
 // With more unanswered commands than this the last worker gives back no more for now.
@@ -38,6 +38,10 @@ enum class Stage : unsigned char {
     over,     // given up: no tokens could go back for last_wait
 };
 
+/// The last worker's search for what waits that it begins when nothing is under way any more: what was put
+/// there meanwhile may have been put behind the search before.
+enum class Search : unsigned char { none, due, begun };
+
 struct Round {
     // While tokens are noted a leaving worker stays: the last one gives them back.
     Timer timer{this, on_timer, Timer::Worker::leaves};
@@ -48,6 +52,7 @@ struct Round {
     ngx_msec_t looked_for = 0;  // when charges were last searched for, for all shards
     ngx_msec_t moved = 0;       // when the last worker last gave tokens back, or began to
     bool kept = false;          // this walk left tokens that must be tried again
+    Search search = Search::none;
     std::uint64_t dropped = 0;  // charges, not logged yet
     LogThrottle drop_log{log_dropped, this};
 
@@ -128,7 +133,8 @@ void for_each_shard(const MainConf& main, Zone& zone, Fn&& fn) noexcept {
 /// What there is to do for charges and their answers, of all shards.
 struct Sending {
     bool searching = false;  // more may be found in the next turn
-    bool waiting = false;    // some wait for a primary that may only be late
+    bool left = false;       // some wait
+    bool waiting = false;    // some wait for a primary that may only be late, or may be replaced
     bool able = false;       // some primary can take tokens back, as far as this worker knows
     std::size_t under_way = 0;
 };
@@ -150,7 +156,9 @@ Sending send_for_all_shards(const MainConf& main, Zone& zone, bool search) noexc
         const Node& primary = shard->nodes().primary();
         sending.searching = sending.searching || (charges.searching() && primary.usable());
         sending.able = sending.able || primary.usable();
-        sending.waiting = sending.waiting || (waits && primary.suspended());
+        const bool replaceable = primary.learned() && !primary.usable();
+        sending.left = sending.left || waits;
+        sending.waiting = sending.waiting || (waits && (primary.suspended() || replaceable));
         sending.under_way += charges.under_way();
     });
     return sending;
@@ -291,7 +299,13 @@ ngx_msec_t last_turn(Round& round, const MainConf& main, bool& over) {
         round.stage = Stage::over;
         round.walk.begin(all);
     }
-    const Sending sending = send_for_all_shards(main, zone, is_time(round.looked_for, interval_with_tokens));
+    const bool due = is_time(round.looked_for, interval_with_tokens) || round.search == Search::due;
+    const Sending sending = send_for_all_shards(main, zone, due);
+    if (sending.under_way != 0) {
+        round.search = Search::none;
+    } else if (round.search == Search::due) {
+        round.search = Search::begun;
+    }
     if (round.stage == Stage::last && sending.under_way >= most_under_way) {
         return last_gap;
     }
@@ -304,7 +318,12 @@ ngx_msec_t last_turn(Round& round, const MainConf& main, bool& over) {
         }
     }
     const bool again = round.kept || sending.waiting;
-    over = round.stage == Stage::over || !(again || sending.searching || sending.under_way != 0);
+    const bool ends = !(again || sending.searching || sending.under_way != 0);
+    if (ends && sending.left && round.search == Search::none && round.stage == Stage::last) {
+        round.search = Search::due;
+        return last_gap;
+    }
+    over = round.stage == Stage::over || ends;
     if (again) {
         round.kept = false;
         round.walk.begin(all);
@@ -312,8 +331,8 @@ ngx_msec_t last_turn(Round& round, const MainConf& main, bool& over) {
     return again ? interval_with_tokens : gap;
 }
 
-/// One turn of a leaving worker. If other workers stay, it leaves after an interval, in which they learn of
-/// the tokens; the last worker stays until it has given all of them back, or has given up.
+/// One turn of a leaving worker. If other workers stay, it may leave after an interval, in which they learn
+/// of the tokens; the last worker stays until it has given all of them back, or has given up.
 ngx_msec_t leaving_turn(Round& round, const MainConf& main, bool& over) {
     if (main.zone->leave()) {
         return last_turn(round, main, over);
@@ -340,21 +359,25 @@ void Round::on_timer(void* self) noexcept {
         }
         stays = ngx_exiting != 0 ? !over : main->zone->walk().noted();
     }
-    if (ngx_exiting != 0 && !stays) {
-        return;
-    }
+    // Also where this worker need not stay: while its requests keep it, it may become the last one, and a
+    // primary may come back.
     round.timer.keep_worker(stays);
     round.timer.set(wait);
 }
 
-/// This worker has noted tokens: when it leaves, it stays for the next round.
-void expect_tokens() noexcept {
-    Timer& timer = the_round().timer;
-    if (!timer.keeps_worker() && timer.armed()) {
-        timer.keep_worker(true);
-        the_round().known = ngx_current_msec;
-        timer.set(interval_with_tokens);
+/// This worker has noted tokens, or something waits while it leaves: it stays for the next round.
+void expect_more() noexcept {
+    Round& round = the_round();
+    if (round.timer.keeps_worker() || !round.timer.armed()) {
+        return;
     }
+    if (round.stage == Stage::over) {
+        round.stage = Stage::last;
+        round.moved = ngx_current_msec;
+    }
+    round.known = ngx_current_msec;
+    round.timer.keep_worker(true);
+    round.timer.set(interval_with_tokens);
 }
 
 }  // namespace
@@ -363,7 +386,7 @@ void start_upkeep(ngx_cycle_t* cycle) noexcept {
     Round& round = the_round();
     Zone* zone = zone_of(cycle);
     round.timer.keep_worker(zone != nullptr && zone->walk().noted());
-    Zone::on_tokens(expect_tokens);
+    Zone::on_more(expect_more);
     // Workers start at different times: if they searched at once, all but one would find nothing.
     round.timer.set(1 + static_cast<ngx_msec_t>(ngx_random()) % interval);
 }

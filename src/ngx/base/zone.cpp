@@ -23,7 +23,7 @@ constexpr std::size_t override_part = 32;  // of the zone
 constexpr std::size_t rates_part = 256;
 constexpr std::size_t most_rates = std::size_t{64} * 1024;
 
-void (*tokens_noted)() noexcept = nullptr;
+void (*more_to_do)() noexcept = nullptr;
 
 /// A sixteenth, at most most_counting bytes, is for what operators see: at least half of it, and
 /// least_counters bytes, for counters, and a third of what is left each for what they counted in the last
@@ -202,14 +202,20 @@ ngx_int_t Zone::compare_with_running(const ngx_shm_zone_t& zone) noexcept {
     return NGX_OK;
 }
 
-void Zone::on_tokens(void (*call)() noexcept) noexcept {
-    tokens_noted = call;
+void Zone::on_more(void (*call)() noexcept) noexcept {
+    more_to_do = call;
 }
 
 void Zone::note_tokens() noexcept {
     walk().note();
-    if (tokens_noted != nullptr) {
-        tokens_noted();
+    if (more_to_do != nullptr) {
+        more_to_do();
+    }
+}
+
+void Zone::note_waiting() noexcept {
+    if (ngx_exiting != 0 && more_to_do != nullptr) {
+        more_to_do();
     }
 }
 

@@ -67,11 +67,15 @@ public:
     SharedWalk& walk() noexcept { return fixed_->walk; }
 
     /// A worker is about to note tokens in debts(): tells all workers, and this one by the call of
-    /// on_tokens().
+    /// on_more().
     void note_tokens() noexcept;
 
-    /// Sets what this process calls when it notes tokens, in any zone.
-    static void on_tokens(void (*call)() noexcept) noexcept;
+    /// Charges or refunds of this worker wait in debts(): tells this worker, if it is leaving, by the same
+    /// call.
+    void note_waiting() noexcept;
+
+    /// Sets what this process calls when there is more for it to do before it may leave, in any zone.
+    static void on_more(void (*call)() noexcept) noexcept;
 
     /// Windows of Redis stores that were lately seen used up.
     UsedUpWindows& used_up() noexcept { return fixed_->used_up; }

@@ -26,6 +26,7 @@ Backlog::Added Backlog::add(const std::string& key, const Debt& owed, Millis now
     Added added;
     if (add_to_zone(key, owed, now, added.closed)) {
         added.kept = true;
+        zone_.note_waiting();
         return added;
     }
     if (owed.kind == DebtKind::refunds) {
@@ -169,6 +170,7 @@ bool Backlog::take_from_zone(std::string& key, Debt& owed) {
             }
         });
         if (any && take_out(found, ours, owed, &key)) {
+            in_vain_ = 0;
             return true;
         }
     }

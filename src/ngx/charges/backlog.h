@@ -161,9 +161,9 @@ private:
     Millis handed_ = 0;                                     // the last one that hand_over() looked at
     const std::string* handed_key_ = nullptr;               // only compared: it may be gone
     std::size_t set_ = 0;                                   // of the zone, where the search goes on
-    std::size_t in_vain_ = 0;                               // sets since the search was begun
-    std::uint64_t searched_ = 0;                            // how many waited in the zone then
-    std::size_t looked_ = 0;                                // sets in this turn of the event loop
+    std::size_t in_vain_ = 0;     // sets since the search began, or since it found one
+    std::uint64_t searched_ = 0;  // how many waited in the zone then
+    std::size_t looked_ = 0;      // sets in this turn of the event loop
     ngx_msec_t turn_ = 0;
     bool cut_short_ = false;
 };
