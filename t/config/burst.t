@@ -12,7 +12,7 @@ wrong("rate_limit $_;", "rate_limit $_", qr/"burst=" makes "rate_limit" a token 
     for '10r/s burst=20 window=clock', '10r/month burst=20';
 wrong('rate_limit 10r/s burst=20 mode=check_charge;', 'mode=check_charge',
     qr/a token bucket is charged before the request: remove "mode=check_charge" from the "rate_limit" with "burst="/);
-wrong('rate_limit 1r/366d burst=1000;', 'burst=1000', qr/the bucket takes more than 100 years to fill: lower "burst=", or raise the rate in/);
+wrong('rate_limit 1r/366d burst=1000;', 'burst=1000', qr/the bucket takes more than 30 years to fill: lower "burst=", or raise the rate in/);
 wrong('rate_limit 10r/s burst=20 store=main;', 'store=main', qr/"burst=" with a store in Redis is not available yet: add "store=local" in/, $redis);
 wrong('rate_limit 10r/s burst=20; rate_limit 10r/s burst=30;', 'burst=30', qr/names the same window as the one in/);
 

@@ -33,7 +33,7 @@ subtest 'a burst, and then the rate' => sub {
 subtest 'stored' => sub {
     $redis->flush;
     at(5000, 3);
-    is stored(), $now . sprintf('%09d', 3 * $token + 5000), 'when it is full again, in nanoseconds';
+    is stored(), $now . sprintf('%09d', 3 * $token + 5000) . " $fill", 'when it is full again, and how long it takes at most, in nanoseconds';
     ok $redis->expires_in('k', 1300), '... and a second later it is gone';
     at(5000, -3);
     is stored(), undef, 'a full bucket needs no key';
@@ -56,19 +56,36 @@ subtest 'back, and in any case' => sub {
     is_deeply at($fill, 20), [20, 0, $fill, 0], '... so that it fills in its time';
 };
 
+subtest 'limits of different bursts' => sub {
+    $redis->flush;
+    my @small = (fill => 3 * $token);
+    at(0, 10);
+    is_deeply at(0, 1, fill => 10 * $token), [0, 0, 10 * $token, $token], 'what is none to one';
+    is_deeply at(0, 1, @small), [0, 0, 10 * $token, 8 * $token], '... is none to another';
+    is_deeply at(0, 2, @small, parts => 0), [2, 0, 10 * $token, 0], 'which does not refill it by a charge';
+    is_deeply at(0, -2, @small), [0, 0, 8 * $token, 0], '... and by what it gives back no more than that';
+    is stored(), $now . sprintf('%09d', 8 * $token) . " $fill", 'the longest time to fill stays';
+    is_deeply at(0, 2), [2, 10, 10 * $token, 0], 'the other takes these';
+    is_deeply at($second, 2, @small, parts => 0), [2, 1, 2 * $token, 0], 'full again, and charged';
+    is stored(), ($now + 1) . sprintf('%09d', 2 * $token) . ' ' . 3 * $token, 'it is one of the other size';
+};
+
 subtest 'what others have stored' => sub {
-    for my $value ('', 'x', '-1', '1e18', '0x7f', 'nan', '17', '1' x 18, '1' x 20, '0' x 19, "170000000000000000\n", ' ' . '1' x 18) {
+    for my $value ('', 'x', '-1', '1e18', '0x7f', 'nan', '17', '1' x 18, '1' x 20, '0' x 19, '1' x 19, '9' x 19, '9' x 19 . ' x', '9' x 19 . ' 0', '9' x 19 . ' ' . '9' x 20, "170000000000000000\n", ' ' . '1' x 18) {
         hold 'SET', 'k', $value;
         is_deeply at(0, 1), [1, 19, $token, 0], "'$value' is a full bucket";
     }
     hold 'HSET', 'k', 'used', 1;
     is_deeply at(0, 1), [1, 19, $token, 0], 'so is another type';
-    is stored(), $now . sprintf('%09d', $token), '... which makes way';
-    hold 'SET', 'k', '9' x 19;
+    is stored(), $now . sprintf('%09d', $token) . " $fill", '... which makes way';
+    hold 'SET', 'k', '9' x 19 . " $fill";
     is_deeply at(0, 1), [0, 0, $fill, $token], 'the far future is an empty one';
-    is_deeply at(0, 1, parts => 0), [1, 0, $fill, 0], '... that a charge repairs';
-    is_deeply at($fill, 20), [20, 0, $fill, 0], '... and which fills in its time';
-    hold 'SET', 'k', '1' x 19;
+    is stored(), ($now + 2) . "000000000 $fill", '... that is empty now';
+    is_deeply at($token - 1000, 1), [0, 0, $fill - $token + 1000, 1000], '... and which refusals do not put off';
+    is_deeply at($fill, 20), [20, 0, $fill, 0], '... so that it fills in its time';
+    hold 'SET', 'k', '9' x 19 . " $fill";
+    is_deeply at(0, 1, parts => 0), [1, 0, $fill, 0], 'a charge repairs it, too';
+    hold 'SET', 'k', '1' x 19 . ' 1';
     is_deeply at(0, 1), [1, 19, $token, 0], 'the past is a full one';
 };
 

@@ -1,5 +1,7 @@
 #include "core/machine/bucket_account.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 namespace rate_limit {
@@ -49,6 +51,40 @@ TEST(BucketAccount, GivesBackAndCharges) {
     give_back(record, bucket, now, 50);
     EXPECT_EQ(shown_of(record, bucket, now).used, 0);
     EXPECT_LE(record.reset, now);
+}
+
+TEST(BucketAccount, AnInstantBeyondTheLongestFillIsABucketThatIsEmptyNow) {
+    const Bucket bucket = ten_a_second();
+    const Millis hour = 3'600'000;
+    for (const Nanos ahead : {nanos_of(now + hour), std::numeric_limits<Nanos>::max()}) {
+        WindowRecord record;
+        ASSERT_TRUE(take(record, bucket, now + hour, 5));
+        record.used = ahead;
+        EXPECT_TRUE(is_beyond(record, bucket, now));
+        EXPECT_EQ(shown_of(record, bucket, now).used, 20);
+        EXPECT_FALSE(take(record, bucket, now, 1));
+        EXPECT_FALSE(is_beyond(record, bucket, now));
+        EXPECT_EQ(record.reset, now + 2000);
+        EXPECT_FALSE(take(record, bucket, now + 99, 1)) << "refusals do not put it off";
+        EXPECT_TRUE(take(record, bucket, now + 2000, 20));
+    }
+}
+
+TEST(BucketAccount, ALimitOfASmallerBurstBelievesTheLongerFill) {
+    const Bucket large = ten_a_second();
+    const Bucket small = *Bucket::of({10, 1, false}, 3);
+    WindowRecord record;
+    ASSERT_TRUE(take(record, large, now, 20));
+    EXPECT_FALSE(take(record, small, now, 1));
+    charge(record, small, now, 2);
+    give_back(record, small, now, 1);
+    EXPECT_EQ(shown_of(record, large, now).used, 19);
+    EXPECT_EQ(shown_of(record, small, now).used, 3);
+    EXPECT_TRUE(take(record, small, now + 1900, 3));
+    EXPECT_TRUE(take(record, small, now + 9000, 1));
+    record.used = nanos_of(now + 9000 + 400);
+    EXPECT_TRUE(is_beyond(record, small, now + 9000))
+        << "what has been full knows nothing of the longer fill";
 }
 
 TEST(BucketAccount, EmptierBucketsAreEvictedLater) {

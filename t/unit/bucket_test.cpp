@@ -69,7 +69,7 @@ TEST(Bucket, TakesBackNoMoreThanItHolds) {
     EXPECT_EQ(of.ready_at(full_at, start, 20), start + 2 * second);
 }
 
-TEST(Bucket, AnyStoredInstantIsABucketThatFillsInTime) {
+TEST(Bucket, AnyStoredInstantIsABucket) {
     const Bucket of = bucket(10, 1, 20);
     for (const Nanos garbage : {std::numeric_limits<Nanos>::min(), Nanos{-1}, Nanos{0},
                                 start + 3650 * 86400 * second, std::numeric_limits<Nanos>::max()}) {
@@ -78,8 +78,28 @@ TEST(Bucket, AnyStoredInstantIsABucketThatFillsInTime) {
         EXPECT_TRUE(left == 0 || left == 20);
         EXPECT_EQ(of.take(full_at, start, 1), left != 0);
         of.charge(full_at, start, 1);
-        EXPECT_EQ(of.left(full_at, start + of.fill()), 20);
+        of.give_back(full_at, start, 1);
+        EXPECT_GE(full_at, start);
     }
+}
+
+TEST(Bucket, IsNotRefilledByALimitOfASmallerBurst) {
+    const Bucket large = bucket(10, 1, 10);
+    const Bucket small = bucket(10, 1, 3);
+    Nanos full_at = 0;
+    ASSERT_TRUE(large.take(full_at, start, 10));
+    EXPECT_EQ(small.left(full_at, start), 0);
+    small.charge(full_at, start, 2);
+    EXPECT_EQ(large.left(full_at, start), 0);
+    EXPECT_EQ(large.ready_at(full_at, start, 10), start + second);
+    small.give_back(full_at, start, 2);
+    EXPECT_EQ(large.left(full_at, start), 2);
+    EXPECT_EQ(small.left(full_at, start), 0);
+    large.give_back(full_at, start, 6);
+    EXPECT_EQ(large.left(full_at, start), 8);
+    EXPECT_EQ(small.left(full_at, start), 1);
+    small.charge(full_at, start, 2);
+    EXPECT_EQ(large.left(full_at, start), 7) << "a smaller bucket owes no more than it holds";
 }
 
 TEST(Bucket, HoldsTheRateAtAMillionASecond) {
@@ -97,12 +117,16 @@ TEST(Bucket, HoldsTheRateAtAMillionASecond) {
 TEST(Bucket, RoundsTheRateDownNeverUp) {
     const Bucket of = bucket(3, 1, 1);
     EXPECT_EQ(of.token(), 333'333'334);
-    EXPECT_EQ(bucket(max_limit, 1, 1).token(), 1);
+    EXPECT_EQ(bucket(10'000'000, 1, 1).token(), 100);
+    EXPECT_FALSE(Bucket::of({10'101'011, 1}, 1))
+        << "a rounded token would cost more than a hundredth of the rate";
+    EXPECT_FALSE(Bucket::of({max_limit, 1}, max_limit));
+    EXPECT_TRUE(Bucket::of({max_limit, max_period}, max_limit));
 }
 
-TEST(Bucket, ThatWouldTakeACenturyToFillIsNone) {
-    EXPECT_FALSE(Bucket::of({1, max_period}, 101));
-    EXPECT_TRUE(Bucket::of({1, max_period}, 99));
+TEST(Bucket, ThatWouldTakeThirtyYearsToFillIsNone) {
+    EXPECT_FALSE(Bucket::of({1, max_period}, 31));
+    EXPECT_TRUE(Bucket::of({1, max_period}, 29));
     EXPECT_FALSE(Bucket::of({1, 1}, max_limit));
     EXPECT_TRUE(Bucket::of({1'000'000, 1}, max_limit));
     EXPECT_EQ(bucket(10, 1, 21).fill_seconds(), 3);

@@ -14,14 +14,30 @@ Nanos divide_up(Nanos a, Nanos b) noexcept {
     return a / b + (a % b > 0 ? 1 : 0);
 }
 
+Nanos token_of(const Rate& rate) noexcept {
+    return divide_up(rate.period * nanos_in_second, rate.limit);
+}
+
 }  // namespace
 
 std::optional<Bucket> Bucket::of(const Rate& rate, std::int64_t burst) noexcept {
-    const Nanos token = divide_up(rate.period * nanos_in_second, rate.limit);
-    if (burst > max_fill / token) {
+    if (why_no_bucket(rate, burst) != nullptr) {
         return std::nullopt;
     }
-    return Bucket(burst, token);
+    return Bucket(burst, token_of(rate));
+}
+
+const char* why_no_bucket(const Rate& rate, std::int64_t burst) noexcept {
+    const Nanos token = token_of(rate);
+    if (token < least_token) {
+        return "a bucket refills no more than 10,000,000 a second: divide the rate, \"burst=\" and \"cost=\" "
+               "by "
+               "the same number";
+    }
+    return burst > max_fill / token
+               ? "the bucket takes more than 30 years to fill: lower \"burst=\", or raise "
+                 "the rate"
+               : nullptr;
 }
 
 std::int64_t Bucket::fill_seconds() const noexcept {
@@ -46,13 +62,14 @@ bool Bucket::take(Nanos& full_at, Nanos now, std::int64_t cost) const noexcept {
 }
 
 void Bucket::charge(Nanos& full_at, Nanos now, std::int64_t cost) const noexcept {
-    const Nanos after = missing(full_at, now) + std::min(cost, burst_) * token_;
-    full_at = now + std::min(after, fill());
+    const Nanos from = std::max(full_at, now);
+    if (from < now + fill()) {
+        full_at = std::min(from + std::min(cost, burst_) * token_, now + fill());
+    }
 }
 
 void Bucket::give_back(Nanos& full_at, Nanos now, std::int64_t cost) const noexcept {
-    const Nanos after = missing(full_at, now) - std::min(cost, burst_) * token_;
-    full_at = now + std::max<Nanos>(after, 0);
+    full_at = std::max(std::max(full_at, now) - std::min(cost, burst_) * token_, now);
 }
 
 Nanos Bucket::ready_at(Nanos full_at, Nanos now, std::int64_t cost) const noexcept {

@@ -14,19 +14,24 @@ using Nanos = std::int64_t;
 
 constexpr Nanos nanos_in_milli = 1'000'000;
 
-/// A bucket never takes longer than this to fill, about 100 years: its instants stay below 2^63 ns, and have
-/// the 19 digits that lua/bucket.lua reads.
-constexpr Nanos max_fill = 3'155'760'000'000'000'000;
+/// No token takes less time to be refilled: as it takes whole nanoseconds, up to a hundredth of the rate is
+/// lost at this.
+constexpr Nanos least_token = 100;
+
+/// A bucket never takes longer than this to fill, 30 years: a record has 40 bits for its milliseconds, and
+/// its instants have the 19 digits that lua/bucket.lua reads.
+constexpr Nanos max_fill = 946'728'000'000'000'000;
 
 /// A token bucket: `burst` tokens may be taken at once, and it is refilled at a rate. In any time T no more
 /// than burst + rate * T are taken. All that is stored of it is `full_at`, the instant when it will be full
 /// again: the virtual scheduling of the generic cell rate algorithm (ITU-T I.371, annex A), whose theoretical
-/// arrival time that is. Any value of it stands for some bucket: one in the past for a full one, one beyond
-/// what can be for an empty one.
+/// arrival time that is. An instant in the past is a full bucket, one further away than fill() an empty one.
+/// Limits that share an instant may differ in rate and burst: none of them moves it further away than its own
+/// fill(), and none brings it nearer but by what it gives back.
 class Bucket {
 public:
-    /// Empty if it would take longer than max_fill to fill. `rate.limit` and `burst` are 1 or more, and
-    /// within their bounds.
+    /// Empty where why_no_bucket() has words. `rate.limit` and `burst` are 1 or more, and within their
+    /// bounds.
     static std::optional<Bucket> of(const Rate& rate, std::int64_t burst) noexcept;
 
     std::int64_t burst() const noexcept { return burst_; }
@@ -61,9 +66,8 @@ private:
     Nanos token_;
 };
 
-/// What is wrong with a burst for which Bucket::of() is empty, and the remedy: for the log.
-constexpr const char* slow_bucket =
-    "the bucket takes more than 100 years to fill: lower \"burst=\", or raise the rate";
+/// Why there is no bucket of this rate and burst, and the remedy: for the log. Null: there is one.
+const char* why_no_bucket(const Rate& rate, std::int64_t burst) noexcept;
 
 /// Reads a burst, 1 to max_limit in decimal digits. False for any other text.
 bool parse_burst(std::string_view text, std::int64_t& burst) noexcept;

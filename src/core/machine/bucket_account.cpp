@@ -6,13 +6,24 @@ namespace rate_limit {
 
 namespace {
 
-/// Of a record that counts this bucket. Its `limit` is the time that the bucket takes to fill, in
-/// milliseconds.
-void keep(WindowRecord& record, const Bucket& bucket, Nanos full_at) noexcept {
-    constexpr std::uint64_t most = (std::uint64_t{1} << 40) - 1;
+static_assert(max_fill / nanos_in_milli < Millis{1} << 40, "WindowRecord::limit has 40 bits");
+
+/// The longest time that any of the limits that share the record takes to fill the bucket, in milliseconds.
+Millis longest_of(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept {
+    const Millis own = millis_of(bucket.fill());
+    return record.bucket && record.reset > now ? std::max(own, static_cast<Millis>(record.limit)) : own;
+}
+
+/// The instant of the record. One further away than any limit could have moved it was written by a clock that
+/// was ahead: it stands for a bucket that is empty now.
+Nanos full_at_of(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept {
+    return std::min<Nanos>(record.used, nanos_of(now + longest_of(record, bucket, now)));
+}
+
+void keep(WindowRecord& record, const Bucket& bucket, Millis now, Nanos full_at) noexcept {
+    record.limit = static_cast<std::uint64_t>(longest_of(record, bucket, now));
     record.used = full_at;
     record.reset = millis_of(full_at);
-    record.limit = std::min(static_cast<std::uint64_t>(millis_of(bucket.fill())), most);
     record.truth = Truth::local;
     record.confirmed = true;
     record.bucket = true;
@@ -21,40 +32,44 @@ void keep(WindowRecord& record, const Bucket& bucket, Nanos full_at) noexcept {
 }  // namespace
 
 bool take(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
-    Nanos full_at = record.used;
-    if (!bucket.take(full_at, nanos_of(now), cost)) {
-        return false;
+    Nanos full_at = full_at_of(record, bucket, now);
+    const bool taken = bucket.take(full_at, nanos_of(now), cost);
+    if ((taken && cost != 0) || full_at < record.used) {
+        keep(record, bucket, now, full_at);
     }
-    if (cost != 0) {
-        keep(record, bucket, full_at);
-    }
-    return true;
+    return taken;
 }
 
 void charge(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
     if (cost == 0) {
         return;
     }
-    Nanos full_at = record.used;
+    Nanos full_at = full_at_of(record, bucket, now);
     bucket.charge(full_at, nanos_of(now), cost);
-    keep(record, bucket, full_at);
+    keep(record, bucket, now, full_at);
 }
 
 void give_back(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
-    Nanos full_at = record.used;
+    Nanos full_at = full_at_of(record, bucket, now);
     bucket.give_back(full_at, nanos_of(now), cost);
-    keep(record, bucket, full_at);
+    keep(record, bucket, now, full_at);
+}
+
+bool is_beyond(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept {
+    return full_at_of(record, bucket, now) < record.used;
 }
 
 Window shown_of(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept {
     const Nanos at = nanos_of(now);
-    return {bucket.burst() - bucket.left(record.used, at), millis_of(bucket.more_at(record.used, at))};
+    const Nanos full_at = full_at_of(record, bucket, now);
+    return {bucket.burst() - bucket.left(full_at, at), millis_of(bucket.more_at(full_at, at))};
 }
 
 Window refusal_of(const WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
     const Nanos at = nanos_of(now);
-    const Nanos ready = bucket.ready_at(record.used, at, std::min(cost, bucket.burst()));
-    return {bucket.burst() - bucket.left(record.used, at), millis_of(ready)};
+    const Nanos full_at = full_at_of(record, bucket, now);
+    const Nanos ready = bucket.ready_at(full_at, at, std::min(cost, bucket.burst()));
+    return {bucket.burst() - bucket.left(full_at, at), millis_of(ready)};
 }
 
 }  // namespace rate_limit

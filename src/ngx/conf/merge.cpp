@@ -95,8 +95,9 @@ ngx_int_t resolve_burst(ngx_conf_t* cf, Limit& limit) noexcept {
         (void)parse_burst(view(limit.burst_text->value), limit.burst);  // the directive has seen that it can
     }
     const bool constant = limit.has_constant_rate() && limit.has_constant_burst() && limit.rate.limit != 0;
-    if (constant && !Bucket::of(limit.rate, limit.burst)) {
-        log_line(cf, NGX_LOG_EMERG, limit, slow_bucket);
+    const char* const wrong = constant ? why_no_bucket(limit.rate, limit.burst) : nullptr;
+    if (wrong != nullptr) {
+        log_line(cf, NGX_LOG_EMERG, limit, wrong);
         return NGX_ERROR;
     }
     if (!limit.local) {

@@ -14,7 +14,7 @@ bool LocalBucket::recalls_first(const AppliedLimit& /*applied*/, bool alone) con
 Recalled LocalBucket::recall(AppliedLimit& applied, Millis now) const noexcept {
     const WindowRecord record = applied.zone->windows().find(applied.id).value_or(WindowRecord{});
     const Window refusal = refusal_of(record, *applied.bucket, now, applied.cost);
-    if (applied.bucket->burst() - refusal.used >= applied.cost) {
+    if (applied.bucket->burst() - refusal.used >= applied.cost || is_beyond(record, *applied.bucket, now)) {
         return Recalled::nothing;
     }
     show(applied, refusal);

@@ -143,7 +143,7 @@ bool find_bucket(RequestContext& context, AppliedLimit& applied, const Rate& rat
     }
     applied.bucket = Bucket::of(rate, burst);
     if (!applied.bucket) {
-        fail(context, applied, slow_bucket, "burst", view(text));
+        fail(context, applied, why_no_bucket(rate, burst), "burst", view(text));
         return false;
     }
     applied.verdict.rate = {burst, applied.bucket->fill_seconds(), false};
