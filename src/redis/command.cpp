@@ -139,6 +139,20 @@ std::string_view CommandWriter::reserve(const Opening& opening, const Wanted& wa
     return text();
 }
 
+std::string_view CommandWriter::draw(std::string_view key, const Draw& draw, bool with_text) {
+    call(ScriptName::bucket, with_text, key, 5);
+    word(draw.token);
+    word(draw.fill);
+    word(draw.want);
+    word(draw.least);
+    word(draw.parts);
+    return text();
+}
+
+std::string_view CommandWriter::life(std::string_view key) {
+    return command({"PTTL", key});
+}
+
 std::string_view CommandWriter::refund(std::string_view key, std::int64_t cost, Millis reset,
                                        bool with_text) {
     call(ScriptName::refund, with_text, key, 2);

@@ -30,6 +30,16 @@ struct Wanted {
     Millis of = 0;
 };
 
+/// What lua/bucket.lua is asked for: `want` tokens, or what is there; at least `least`, or nothing. Taken in
+/// any case with parts 0; put back where `want` is negative.
+struct Draw {
+    std::int64_t token = 1;  ///< nanoseconds to refill one
+    std::int64_t fill = 1;   ///< and all
+    std::int64_t want = 0;
+    std::int64_t least = 0;
+    std::int64_t parts = 1;
+};
+
 /// Encodes one Redis command at a time as a RESP array, into a buffer that is reused: no allocation once it
 /// has grown. The text stays valid until the next call.
 class CommandWriter {
@@ -73,6 +83,12 @@ public:
 
     /// lua/reserve.lua, in the same way.
     std::string_view reserve(const Opening& opening, const Wanted& wanted, bool with_text = false);
+
+    /// lua/bucket.lua, in the same way.
+    std::string_view draw(std::string_view key, const Draw& draw, bool with_text = false);
+
+    /// PTTL key: of a bucket how long it takes to be full, and a second.
+    std::string_view life(std::string_view key);
 
     /// HMGET key version, or HMGET key version text: of the overrides that machines share.
     std::string_view overrides_version(std::string_view key);

@@ -14,6 +14,7 @@ namespace rate_limit {
     line(repair) \
     line(reserve) \
     line(refund) \
+    line(bucket) \
     line(overrides)
 // clang-format on
 

@@ -13,7 +13,8 @@ wrong("rate_limit $_;", "rate_limit $_", qr/"burst=" makes "rate_limit" a token 
 wrong('rate_limit 10r/s burst=20 mode=check_charge;', 'mode=check_charge',
     qr/a token bucket is charged before the request: remove "mode=check_charge" from the "rate_limit" with "burst="/);
 wrong('rate_limit 1r/366d burst=1000;', 'burst=1000', qr/the bucket takes more than 30 years to fill: lower "burst=", or raise the rate in/);
-wrong('rate_limit 10r/s burst=20 store=main;', 'store=main', qr/"burst=" with a store in Redis is not available yet: add "store=local" in/, $redis);
+wrong("rate_limit $_ burst=20;", "rate_limit $_", qr/a bucket refills no more than 10,000,000 a second: divide the rate, "burst=" and "cost=" by the same number in/)
+    for '10101011r/s', '1000000000000r/s';
 wrong('rate_limit 10r/s burst=20; rate_limit 10r/s burst=30;', 'burst=30', qr/names the same window as the one in/);
 
 accepts("rate_limit_key \$arg_k; $location $_ } }", $_) for (
@@ -25,6 +26,12 @@ accepts("rate_limit_key \$arg_k; $location $_ } }", $_) for (
     'rate_limit_mode check_charge; rate_limit 10r/s burst=20;',
     'rate_limit 10r/s burst=20; rate_limit 10r/s;',
     'rate_limit 10r/s burst=20; rate_limit 10r/m mode=check_charge;',
+    'rate_limit 10000000r/s burst=20;',
+);
+accepts("$redis rate_limit_key \$arg_k; $location $_ } }", $_) for (
+    'rate_limit 10r/s burst=20 store=main;',
+    'rate_limit 10r/s burst=$arg_b store=$arg_s;',
+    'rate_limit_mode check_charge; rate_limit 10r/s burst=20 store=main;',
 );
 
 done;

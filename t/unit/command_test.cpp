@@ -1,4 +1,5 @@
 #include "redis/command.h"
+#include "core/limit/bucket.h"
 
 #include <string>
 #include <vector>
@@ -76,10 +77,20 @@ TEST(Command, ScriptsByDigestAndByText) {
                   call(ScriptName::refund, text, {"3", "1700000000000"}));
         EXPECT_EQ(writer.refund_and_keep("k", 3, 1'700'000'000'000, text),
                   call(ScriptName::refund, text, {"3", "1700000000000", "keep"}));
+        EXPECT_EQ(writer.draw("k", {100'000'000, 2'000'000'000, 3, 1, 4}, text),
+                  call(ScriptName::bucket, text, {"100000000", "2000000000", "3", "1", "4"}));
+        EXPECT_EQ(
+            writer.draw("k", {1, max_fill, -max_fill, 0, 0}, text),
+            call(ScriptName::bucket, text, {"1", "946728000000000000", "-946728000000000000", "0", "0"}));
         EXPECT_EQ(writer.replace_overrides("k", "7", 8, "text", text),
                   call(ScriptName::overrides, text, {"7", "8", "text"}));
     }
     EXPECT_EQ(writer.charge({"k", 1, 2, 3}, 3), call(ScriptName::charge, false, {"3", "1", "2", "3"}));
+}
+
+TEST(Command, AsksHowLongAKeyLives) {
+    CommandWriter writer;
+    EXPECT_EQ(writer.life("a key"), resp({"PTTL", "a key"}));
 }
 
 TEST(Command, ReusesItsBuffer) {

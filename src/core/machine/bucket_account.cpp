@@ -9,22 +9,21 @@ namespace {
 static_assert(max_fill / nanos_in_milli < Millis{1} << 40, "WindowRecord::limit has 40 bits");
 
 /// The longest time that any of the limits that share the record takes to fill the bucket, in milliseconds.
-Millis longest_of(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept {
-    const Millis own = millis_of(bucket.fill());
+Millis longest_of(const WindowRecord& record, Nanos fill, Millis now) noexcept {
+    const Millis own = millis_of(fill);
     return record.bucket && record.reset > now ? std::max(own, static_cast<Millis>(record.limit)) : own;
 }
 
 /// The instant of the record. One further away than any limit could have moved it was written by a clock that
 /// was ahead: it stands for a bucket that is empty now.
 Nanos full_at_of(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept {
-    return std::min<Nanos>(record.used, nanos_of(now + longest_of(record, bucket, now)));
+    return std::min<Nanos>(record.used, nanos_of(now + longest_of(record, bucket.fill(), now)));
 }
 
-void keep(WindowRecord& record, const Bucket& bucket, Millis now, Nanos full_at) noexcept {
-    record.limit = static_cast<std::uint64_t>(longest_of(record, bucket, now));
+void keep(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept {
+    record.limit = static_cast<std::uint64_t>(longest_of(record, fill, now));
     record.used = full_at;
     record.reset = millis_of(full_at);
-    record.truth = Truth::local;
     record.confirmed = true;
     record.bucket = true;
 }
@@ -35,7 +34,7 @@ bool take(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t c
     Nanos full_at = full_at_of(record, bucket, now);
     const bool taken = bucket.take(full_at, nanos_of(now), cost);
     if ((taken && cost != 0) || full_at < record.used) {
-        keep(record, bucket, now, full_at);
+        keep(record, bucket.fill(), now, full_at);
     }
     return taken;
 }
@@ -46,13 +45,20 @@ void charge(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t
     }
     Nanos full_at = full_at_of(record, bucket, now);
     bucket.charge(full_at, nanos_of(now), cost);
-    keep(record, bucket, now, full_at);
+    keep(record, bucket.fill(), now, full_at);
 }
 
 void give_back(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
     Nanos full_at = full_at_of(record, bucket, now);
     bucket.give_back(full_at, nanos_of(now), cost);
-    keep(record, bucket, now, full_at);
+    keep(record, bucket.fill(), now, full_at);
+}
+
+void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept {
+    keep(record, fill, now, full_at);
+    record.truth = Truth::redis;
+    record.answered = true;
+    record.asked = static_cast<std::uint32_t>(now);
 }
 
 bool is_beyond(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept {

@@ -22,6 +22,10 @@ void charge(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t
 /// Puts back as many as fit.
 void give_back(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept;
 
+/// The primary has said at `now` when the bucket is full again: the record is a copy of that. `fill` is the
+/// time that it takes to fill, for the limit that asked.
+void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept;
+
 /// Whether its instant is further away than any limit can have moved it: a clock was set back. Any of the
 /// above puts it right, also where it takes nothing.
 bool is_beyond(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept;

@@ -37,7 +37,7 @@ struct DebtRecord {
     Millis reset = 0;           ///< of the window; 0: nothing waits
     std::int64_t cost = 0;      ///< their sum; of a note: tokens at hand at the last look, and since
     std::uint64_t charges = 0;  ///< how many they are
-    Millis looked_at = 0;       ///< of a note: when that look was
+    Millis looked_at = 0;       ///< of a note: when that look was; of what waits for a bucket: see fill()
     std::uint64_t shard = 0;    ///< whose primary they are for: a digest of the names of store and shard
     Ticket ticket = 0;          ///< the ticket that the charges were sent under
     std::uint32_t period = 0;   ///< seconds
@@ -45,6 +45,13 @@ struct DebtRecord {
     WindowKind window_kind = WindowKind::first;
     DebtKind kind = DebtKind::charges;
     std::array<char, max_key> text;  // of which the first key_length bytes mean something
+
+    /// Of what waits for a token bucket: how many nanoseconds it takes to fill, and `cost` is in nanoseconds,
+    /// too. Else 0.
+    std::int64_t fill() const noexcept {
+        return waits(kind) && window_kind == WindowKind::bucket ? looked_at : 0;
+    }
+    void set_fill(std::int64_t fill) noexcept { looked_at = fill; }
 
     std::string_view key() const noexcept { return {text.data(), key_length}; }
 

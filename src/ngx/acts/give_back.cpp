@@ -128,7 +128,7 @@ void give_back_here(const Acting& acting, AskedWindow& window, std::int64_t cost
 void give_back_nothing(const Acting& acting, AskedWindow& window, std::int64_t cost) {
     window.changed = is_there(acting, window);
     window.window = {};
-    const GivingBack what{window.place.id, window.rate, window.kind, cost, 0};
+    const GivingBack what = window.giving_back(cost, 0);
     if (window.place.store != nullptr && what.all()) {
         window.shard().charges().given_back(std::string(window.place.key), what, window.window);
     }
@@ -142,7 +142,7 @@ void give_back(Acting& acting, AskedWindow& window, std::int64_t cost) {
     } else if (window.place.store == nullptr) {
         give_back_here(acting, window, cost);
     } else {
-        const GivingBack what{window.place.id, window.rate, window.kind, cost, window.window.reset};
+        const GivingBack what = window.giving_back(cost, window.window.reset);
         window.refund.start(window.shard(), window.place.key, what, acting.expect_answer());
     }
 }
@@ -166,6 +166,7 @@ bool take_refunds(Acting& acting, std::int64_t cost) {
     for_each_left(acting, [&](AskedWindow& window) {
         const AwaitedRefund& refund = window.refund;
         const Window after = refund.window();
+        const Window shown = window.shown(after, now_millis());
         if (refund.failure() != nullptr) {
             (refund.in_doubt() ? doubt : failure) = refund.failure();
             window.changed = refund.in_doubt();
@@ -176,9 +177,9 @@ bool take_refunds(Acting& acting, std::int64_t cost) {
             window.done = window.changed = true;
         }
         if (window.changed) {
-            log_window(acting, window, cost, window.done ? &after : nullptr);
+            log_window(acting, window, cost, window.done ? &shown : nullptr);
         }
-        window.window = window.done ? after : window.window;
+        window.window = window.done ? shown : window.window;
     });
     if (doubt != nullptr) {
         acting.fail(ActError::in_doubt,

@@ -36,6 +36,22 @@ struct AskedWindow {
         return bucket ? Window{shown_of(record, *bucket, now).used, record.reset}
                       : Window{record.used, record.reset};
     }
+    /// The same as its store has answered.
+    Window shown(const Window& answer, Millis now) const noexcept {
+        if (!bucket) {
+            return answer;
+        }
+        WindowRecord told;
+        learn_bucket(told, bucket->fill(), now, answer.used);
+        return of(told, now);
+    }
+    Read::Of read_of() const noexcept { return bucket ? Read::Of::bucket : Read::Of::window; }
+
+    /// What is given back to it.
+    GivingBack giving_back(std::int64_t cost, Millis reset) const noexcept {
+        return {place.id, rate, kind, cost, reset, bucket ? bucket->token() : 0, bucket ? bucket->fill() : 0};
+    }
+
     bool is_open_at(Millis now) const noexcept {
         return is_open(window, bucket ? bucket->fill_seconds() : rate.period, now);
     }

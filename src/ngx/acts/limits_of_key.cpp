@@ -110,7 +110,8 @@ SeenWindow seen(const AskedWindow& asked, Zone& zone) {
         window.tokens = at_hand(*record);
     }
     if (asked.place.store != nullptr) {
-        window.waiting = asked.shard().charges().waiting_for(asked.place.id);
+        const std::int64_t waiting = asked.shard().charges().waiting_for(asked.place.id);
+        window.waiting = asked.bucket ? waiting / asked.bucket->token() : waiting;
     }
     return window;
 }
@@ -199,7 +200,8 @@ void ask_primaries(Acting& acting) {
             }
             Shard& shard = window->shard();
             shard.charges().go_before(window->place.id);
-            window->read.start(shard, window->place.key, Read::From::primary, acting.expect_answer());
+            window->read.start(shard, window->place.key, Read::From::primary, acting.expect_answer(),
+                               window->read_of());
         }
     }
 }
@@ -216,7 +218,7 @@ bool take_answers(Acting& acting) {
                                 "\" cannot be asked: " + window->read.failure() + ".");
                 return false;
             }
-            window->window = window->read.window();
+            window->window = window->shown(window->read.window(), now_millis());
         }
     }
     return true;

@@ -1,6 +1,9 @@
 #include "ngx/charges/backlog.h"
 
+#include <algorithm>
+
 #include "ngx/base/zone.h"
+#include "ngx/charges/demand.h"
 #include "redis/keys/slot.h"
 
 namespace rate_limit {
@@ -17,10 +20,40 @@ Debt debt_of(const DebtRecord& waiting) noexcept {
     owed.reset = waiting.reset;
     owed.id = window_id_of(waiting);
     owed.receipt.ticket = waiting.ticket;
+    owed.fill = waiting.fill();
     return owed;
 }
 
+/// Nothing is owed to a bucket, or by it, beyond the time that it takes to fill.
+std::int64_t sum_of(std::int64_t a, std::int64_t b, Nanos fill) noexcept {
+    return fill != 0 ? std::min(std::min(a, fill) + std::min(b, fill), fill) : a + b;
+}
+
 }  // namespace
+
+void Debt::join(const Debt& more) noexcept {
+    fill = std::max(fill, more.fill);
+    cost = sum_of(cost, more.cost, fill);
+    charges += more.charges;
+}
+
+Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis reset, Millis now) noexcept {
+    Debt owed;
+    owed.kind = kind;
+    owed.window_kind = demand.window_kind;
+    owed.cost = cost;
+    owed.period = demand.rate.period;
+    owed.reset = reset;
+    owed.id = demand.id;
+    owed.fill = demand.fill;
+    if (demand.of_bucket()) {
+        // One of few instants, so that many debts are one; and none in less than a second, as batches take
+        // time.
+        const Millis step = std::max<Millis>(1000, millis_of(demand.fill));
+        owed.reset = (now / step + 2) * step;
+    }
+    return owed;
+}
 
 Backlog::Added Backlog::add(const std::string& key, const Debt& owed, Millis now) {
     Added added;
@@ -39,8 +72,7 @@ Backlog::Added Backlog::add(const std::string& key, const Debt& owed, Millis now
         }
         add_here(key, owed);
     } else if (found->second.reset > now) {
-        found->second.cost += owed.cost;
-        found->second.charges += owed.charges;
+        found->second.join(owed);
     } else {
         added.closed = found->second;
         ends_.erase({found->second.reset, &found->first});
@@ -82,8 +114,11 @@ bool Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now,
                 return;  // of the same key in another configuration
             }
             if (waiting.reset > now) {
-                waiting.cost += owed.cost;
-                waiting.charges += owed.charges;
+                Debt both = debt_of(waiting);
+                both.join(owed);
+                waiting.cost = both.cost;
+                waiting.charges = both.charges;
+                waiting.set_fill(both.fill);
             } else {
                 if (waiting.reset != 0) {
                     closed = debt_of(waiting);
@@ -99,6 +134,7 @@ bool Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now,
                 waiting.period = static_cast<std::uint32_t>(owed.period);
                 waiting.kind = owed.kind;
                 waiting.window_kind = owed.window_kind;
+                waiting.set_fill(owed.fill);
                 waiting.set_key(key);
             }
             added = true;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/counts/debt_counts.h"
+#include "core/limit/bucket.h"
 #include "core/limit/window.h"
 #include "core/machine/debt_record.h"
 #include "core/machine/window_account.h"
@@ -19,6 +20,7 @@
 namespace rate_limit {
 
 class Zone;
+struct Demand;
 
 /// What admitted requests owe to one window, or get back from it.
 struct Debt {
@@ -30,7 +32,17 @@ struct Debt {
     Millis reset = 0;  ///< of the window found, or proposed, before the request
     WindowId id;       ///< what this machine remembers the window by
     Receipt receipt;
+    Nanos fill = 0;  ///< of a bucket: the time to fill it; 0: a window. A bucket's cost is in nanoseconds
+
+    bool of_bucket() const noexcept { return fill != 0; }
+
+    /// Counts more of the same window or bucket to it.
+    void join(const Debt& more) noexcept;
 };
+
+/// What is owed for `cost`, as Demand::owed_for() has it, to the window that ends at `reset`. To a bucket it
+/// is owed until that must be full again; `reset` means nothing there.
+Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis reset, Millis now) noexcept;
 
 /// Charges and refunds that wait for one primary, each summed per window. Refunds wait apart from charges,
 /// because they are for one window alone and not for the next one of its key. All wait in the zone, where any

@@ -1,6 +1,6 @@
 #include "ngx/charges/charge_command.h"
 
-#include "redis/decode.h"
+#include "redis/bucket_reply.h"
 
 namespace rate_limit {
 
@@ -16,6 +16,9 @@ ChargeCommand& ChargeCommand::take(Owner& owner) {
 }
 
 std::string_view ChargeCommand::encode(CommandWriter& writer) {
+    if (owed.of_bucket()) {
+        return writer.draw(key, draw(), with_text());
+    }
     const Millis now = now_millis();
     const Millis proposed = owed.reset > now ? owed.reset : propose_reset(owed.window_kind, owed.period, now);
     const Opening opening{key, now, proposed, latest_reset(owed.period, now)};
@@ -29,11 +32,17 @@ std::string_view ChargeCommand::encode(CommandWriter& writer) {
     return plain ? writer.increment(key, owed.cost) : writer.charge(opening, owed.cost, with_text());
 }
 
+/// The cost is in nanoseconds: as many tokens of one each.
+Draw ChargeCommand::draw() const noexcept {
+    return {1, owed.fill, owed.kind == DebtKind::refunds ? -owed.cost : owed.cost, 0, 0};
+}
+
 const char* ChargeCommand::name() const noexcept {
     if (plain && !repair) {
         return "HINCRBY";
     }
-    const ScriptName name = repair                           ? ScriptName::repair
+    const ScriptName name = owed.of_bucket()                 ? ScriptName::bucket
+                            : repair                         ? ScriptName::repair
                             : owed.kind == DebtKind::refunds ? ScriptName::refund
                                                              : ScriptName::charge;
     return script(name).file;
@@ -130,7 +139,10 @@ void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     node.served();
     Window answer{0, owed.reset};
     const bool increment = plain && !repair;
-    const Fault fault = increment ? read_increment(reply, answer.used) : read_charge(reply, answer);
+    std::int64_t drawn = 0;
+    const Fault fault = owed.of_bucket() ? read_draw(reply, draw(), now_millis(), drawn, answer)
+                        : increment      ? read_increment(reply, answer.used)
+                                         : read_charge(reply, answer);
     if (fault != Fault::none) {
         node.blame(fault, name(), reply, Access::write);
     } else if (!repair) {

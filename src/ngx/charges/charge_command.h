@@ -72,6 +72,7 @@ public:
     std::uint32_t term = 0;  // the owner's when it left
 
 private:
+    Draw draw() const noexcept;
     void end() noexcept;
     void come_back() noexcept;
     void refused(Node& node, Fault fault, const Reply& reply) noexcept;

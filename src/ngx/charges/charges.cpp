@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/machine/bucket_account.h"
 #include "core/machine/reading.h"
 #include "ngx/base/zone.h"
 #include "ngx/charges/demand.h"
@@ -37,8 +38,8 @@ Charges::Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, S
       refusals_(subject_, "takes charges again") {}
 
 void Charges::stop_awaiting(const Debt& owed) noexcept {
-    if (owed.kind == DebtKind::refunds) {
-        return;  // a refund is never on its way in the memory's sense
+    if (owed.kind == DebtKind::refunds || owed.of_bucket()) {
+        return;  // neither is ever on its way in the memory's sense
     }
     const Millis now = now_millis();
     store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
@@ -53,6 +54,11 @@ void Charges::stored(const Debt& owed) noexcept {
 
 void Charges::confirm(const Debt& owed, const Window& answer) noexcept {
     const Millis now = now_millis();
+    if (owed.of_bucket()) {
+        store_.zone->windows().change(
+            owed.id, [&](WindowRecord& record) { learn_bucket(record, owed.fill, now, answer.used); });
+        return;
+    }
     if (owed.kind == DebtKind::refunds) {
         store_.zone->windows().change(
             owed.id, [&](WindowRecord& record) { confirm_refund(record, owed.reset, answer); });
@@ -72,6 +78,12 @@ void Charges::given_back(const std::string& key, const GivingBack& what, const W
         drop_waiting(key, what);
     }
     const Millis now = now_millis();
+    if (what.of_bucket()) {
+        store_.zone->windows().change(
+            what.id, [&](WindowRecord& record) { learn_bucket(record, what.fill, now, answer.used); });
+        store_.zone->windows().change(reading_id_of(what.id), give_up_reading);
+        return;
+    }
     const Terms terms{what.rate, Truth::redis, propose_reset(what.window_kind, what.rate.period, now), now};
     const std::int64_t waiting = waiting_for(what.id);
     std::int64_t lost = 0;
@@ -154,8 +166,7 @@ bool Charges::joins(const Charge& charge) noexcept {
     if (queued == nullptr) {
         return false;
     }
-    queued->owed.cost += owed.cost;
-    queued->owed.charges += owed.charges;
+    queued->owed.join(owed);
     queued->owed.receipt = owed.receipt;
     queued->plain = queued->plain && charge.open;
     return true;
@@ -174,18 +185,13 @@ void Charges::refund_uncounted(std::string_view key, const Demand& demand, std::
                                Millis reset) noexcept {
     Charge back;
     back.key = key;
-    back.owed.kind = DebtKind::refunds;
-    back.owed.window_kind = demand.window_kind;
-    back.owed.cost = cost;
-    back.owed.period = demand.rate.period;
-    back.owed.reset = reset;
-    back.owed.id = demand.id;
+    back.owed = debt_of(demand, DebtKind::refunds, cost, reset, now_millis());
     charge(back);
 }
 
 void Charges::wait(const std::string& key, Debt owed) noexcept {
     const Millis now = now_millis();
-    if (owed.kind == DebtKind::refunds && owed.reset <= now) {
+    if ((owed.kind == DebtKind::refunds || owed.of_bucket()) && owed.reset <= now) {
         drop(owed, Loss::closed);
         return;
     }
@@ -413,8 +419,7 @@ void Charges::send_backlog() noexcept {
             command.waited = true;
             command.probe = probes;
             gate_ = probes ? Gate::probing : gate_;
-            store_.zone->windows().change(command.owed.id,
-                                          [now](WindowRecord& record) { resend(record, now); });
+            note_resent(command.owed, now);
             ++sent;
             submit(command);
         } catch (...) {
@@ -429,6 +434,12 @@ void Charges::send_backlog() noexcept {
                    sent, closed);
 }
 
+void Charges::note_resent(const Debt& owed, Millis now) noexcept {
+    if (!owed.of_bucket()) {
+        store_.zone->windows().change(owed.id, [now](WindowRecord& record) { resend(record, now); });
+    }
+}
+
 void Charges::drop_closed(Millis now) noexcept {
     waiting_.take_closed(now, [this](const Debt& owed) { drop(owed, Loss::closed); });
 }
@@ -436,7 +447,7 @@ void Charges::drop_closed(Millis now) noexcept {
 void Charges::drop(const Debt& owed, Loss loss, const char* why) noexcept {
     stop_awaiting(owed);
     if (owed.kind == DebtKind::refunds && owed.reset <= now_millis()) {
-        return;  // nobody wants anything back of a window that has ended
+        return;  // nobody wants anything back of a window that has ended, or of a bucket that is full again
     }
     counters_.writes.add(owed.kind == DebtKind::refunds ? Write::refunds_dropped : Write::charges_dropped,
                          owed.charges);

@@ -37,7 +37,10 @@ struct GivingBack {
     WindowKind window_kind = WindowKind::first;
     std::int64_t cost = 0;
     Millis reset = 0;  ///< of the window; 0: none is open
+    Nanos token = 0;   ///< of a bucket: to refill one token
+    Nanos fill = 0;    ///< of a bucket: to fill it; 0: it is a window
 
+    bool of_bucket() const noexcept { return fill != 0; }
     bool all() const noexcept { return cost == all_of_it; }
 };
 
@@ -95,7 +98,8 @@ public:
     /// Gives `cost` back to the window of `demand` that ends at `reset`. A refund waits where charges wait.
     void refund(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset) noexcept;
 
-    /// The same for a cost that the window's record does not count.
+    /// The same for a cost that the record does not count; of a bucket in nanoseconds, as Demand::owed_for()
+    /// has it.
     void refund_uncounted(std::string_view key, const Demand& demand, std::int64_t cost,
                           Millis reset) noexcept;
 
@@ -245,6 +249,7 @@ private:
     void open_gate() noexcept;
     void wait(const std::string& key, Debt owed) noexcept override;
     void ended(bool probe, std::uint32_t term) noexcept override;
+    void note_resent(const Debt& owed, Millis now) noexcept;
     void drop_closed(Millis now) noexcept;
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
     void drop_waiting(const std::string& key, const GivingBack& what) noexcept;

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
+#include "core/limit/bucket.h"
 #include "core/limit/rate.h"
 #include "core/limit/window.h"
 #include "core/table/window_id.h"
@@ -18,6 +20,16 @@ struct Demand {
     Millis open_until = 0;   ///< the window is known to be open until then, with room for a plain increment;
                              ///< 0: it is not
     std::int64_t batch = 0;  ///< tokens taken at a time in `lease`, if they are fixed
+
+    Nanos token = 0;  ///< of a bucket: to refill one token; 0: it is a window
+    Nanos fill = 0;   ///< of a bucket: to fill it
+
+    bool of_bucket() const noexcept { return token != 0; }
+
+    /// A cost as debts count it: of a bucket in nanoseconds, the time in which so much of it is refilled.
+    std::int64_t owed_for(std::int64_t cost) const noexcept {
+        return of_bucket() ? std::min(cost, fill / token) * token : cost;
+    }
 
     /// False: batches are as large as batch_size() says.
     bool fixed() const noexcept { return batch != 0; }

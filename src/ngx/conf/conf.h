@@ -34,6 +34,7 @@ struct NamedMode {
     const Mode& with_redis;
     const Mode& local;
     const Mode* local_bucket;  // null: the mode does not count by token buckets
+    const Mode* redis_bucket;  // the same
 };
 
 /// All modes, the default first; null ends them.

@@ -100,11 +100,6 @@ ngx_int_t resolve_burst(ngx_conf_t* cf, Limit& limit) noexcept {
         log_line(cf, NGX_LOG_EMERG, limit, wrong);
         return NGX_ERROR;
     }
-    if (!limit.local) {
-        log_line(cf, NGX_LOG_EMERG, limit,
-                 "\"burst=\" with a store in Redis is not available yet: add \"store=local\"");
-        return NGX_ERROR;
-    }
     return NGX_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "ngx/modes/local.h"
 #include "ngx/modes/local_bucket.h"
 #include "ngx/modes/recollection.h"
+#include "ngx/modes/redis_bucket.h"
 #include "ngx/modes/redis_charge.h"
 
 namespace rate_limit {
@@ -133,6 +134,7 @@ void ChargeRefund::settle(AppliedLimit& applied, std::int64_t due, Millis now) c
     }
 }
 
-extern const NamedMode charge_refund_mode = {"charge_refund", with_redis, local_reserve, &local_bucket};
+extern const NamedMode charge_refund_mode = {"charge_refund", with_redis, local_reserve, &local_bucket,
+                                             &redis_bucket};
 
 }  // namespace rate_limit

@@ -76,6 +76,6 @@ const CheckCharge with_redis;
 
 }  // namespace
 
-extern const NamedMode check_charge_mode = {"check_charge", with_redis, local_charge, nullptr};
+extern const NamedMode check_charge_mode = {"check_charge", with_redis, local_charge, nullptr, nullptr};
 
 }  // namespace rate_limit

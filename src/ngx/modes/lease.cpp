@@ -7,6 +7,7 @@
 #include "ngx/modes/local.h"
 #include "ngx/modes/local_bucket.h"
 #include "ngx/modes/recollection.h"
+#include "ngx/modes/redis_bucket.h"
 #include "ngx/modes/redis_charge.h"
 
 namespace rate_limit {
@@ -145,6 +146,6 @@ const Lease with_redis;
 
 }  // namespace
 
-extern const NamedMode lease_mode = {"lease", with_redis, local_reserve, &local_bucket};
+extern const NamedMode lease_mode = {"lease", with_redis, local_reserve, &local_bucket, &redis_bucket};
 
 }  // namespace rate_limit

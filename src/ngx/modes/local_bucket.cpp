@@ -22,23 +22,11 @@ Recalled LocalBucket::recall(AppliedLimit& applied, Millis now) const noexcept {
 }
 
 Admission LocalBucket::admit(AppliedLimit& applied, Millis now) const noexcept {
-    const Bucket& bucket = *applied.bucket;
-    bool admitted = false;
-    const bool room = applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
-        const std::int64_t taken = shown_of(record, bucket, now).used;
-        admitted = take(record, bucket, now, applied.cost);
-        show(applied, admitted ? Window{taken, shown_of(record, bucket, now).reset}
-                               : refusal_of(record, bucket, now, applied.cost));
-    });
-    if (!room) {
+    const Admission admission = enter_bucket(applied, Holding::Kind::reserved, now);
+    if (admission == Admission::unchecked) {
         applied.failure = "no room in \"rate_limit_zone\": enlarge it";
-        return Admission::unchecked;
     }
-    if (!admitted) {
-        return Admission::refused;
-    }
-    applied.holding = {Holding::Kind::reserved, applied.cost, 0, 0};
-    return Admission::admitted;
+    return admission;
 }
 
 /// A bucket that has been forgotten, or filled, meanwhile is not fuller than full.

@@ -28,6 +28,16 @@ bool let_in(AppliedLimit& applied, WindowRecord& record, const Terms& terms, con
     return leaves(applied, open ? taken(record) : 0, entry.need) && enter(record, terms);
 }
 
+/// The verdict gets the bucket as its store has told it. Without room nothing is remembered.
+void take_in_bucket(AppliedLimit& applied, Nanos full_at, Millis now) noexcept {
+    const Bucket& bucket = *applied.bucket;
+    WindowRecord told;
+    learn_bucket(told, bucket.fill(), now, full_at);
+    show(applied, refusal_of(told, bucket, now, applied.cost));
+    (void)applied.zone->windows().update(
+        applied.id, now, [&](WindowRecord& record) { learn_bucket(record, bucket.fill(), now, full_at); });
+}
+
 }  // namespace
 
 Terms terms_of(const AppliedLimit& applied, Millis now) noexcept {
@@ -124,7 +134,30 @@ Admission enter_window(AppliedLimit& applied, const Entry& entry, const Word& wo
     return admitted ? Admission::admitted : Admission::refused;
 }
 
+Admission enter_bucket(AppliedLimit& applied, Holding::Kind kind, Millis now) noexcept {
+    const Bucket& bucket = *applied.bucket;
+    bool admitted = false;
+    const bool room = applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+        const std::int64_t taken = shown_of(record, bucket, now).used;
+        record.truth = applied.store == nullptr ? Truth::local : Truth::redis;
+        admitted = take(record, bucket, now, applied.cost);
+        show(applied, admitted ? Window{taken, shown_of(record, bucket, now).reset}
+                               : refusal_of(record, bucket, now, applied.cost));
+    });
+    if (!room) {
+        return Admission::unchecked;
+    }
+    if (!admitted) {
+        return Admission::refused;
+    }
+    applied.holding = {kind, applied.cost, 0, 0};
+    return Admission::admitted;
+}
+
 Admission enter_unasked(AppliedLimit& applied, Millis now) noexcept {
+    if (applied.bucket) {
+        return enter_bucket(applied, Holding::Kind::in_flight, now);
+    }
     const std::int64_t need = applied.mode->needs_cost() ? applied.cost : 1;
     return enter_window(applied, {need, Holding::Kind::in_flight}, {}, now);
 }
@@ -155,6 +188,10 @@ Admission without_answer(AppliedLimit& applied, Millis now) noexcept {
 }
 
 void take_in(AppliedLimit& applied, const Window& answer, Millis now) noexcept {
+    if (applied.bucket) {
+        take_in_bucket(applied, answer.used, now);
+        return;
+    }
     const Terms terms = terms_of(applied, now);
     show(applied, is_open(answer, terms.rate.period, now) ? answer : Window{0, terms.proposed});
     // Without room nothing is remembered.
@@ -166,7 +203,7 @@ bool show_remembered(AppliedLimit& applied, Millis now) noexcept {
     const auto record = applied.zone->windows().find(applied.id);
     if (applied.bucket) {
         show(applied, shown_of(record.value_or(WindowRecord{}), *applied.bucket, now));
-        return true;
+        return applied.store == nullptr || record;
     }
     if (!record || !record->confirmed || !is_open(*record, applied.verdict.rate.period, now)) {
         return false;
@@ -179,7 +216,7 @@ bool is_known(AppliedLimit& applied, Millis now) noexcept {
     if (applied.store == nullptr) {
         return true;
     }
-    const auto record = open_window(applied, now);
+    const auto record = applied.bucket ? applied.zone->windows().find(applied.id) : open_window(applied, now);
     return record && was_told(*record, now);
 }
 
@@ -187,6 +224,9 @@ void show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) noe
     const Terms terms = terms_of(applied, now);
     WindowRecord seen = applied.zone->windows().find(applied.id).value_or(WindowRecord{});
     if (applied.bucket) {
+        if (answer != nullptr) {
+            learn_bucket(seen, applied.bucket->fill(), now, answer->used);
+        }
         show(applied, shown_of(seen, *applied.bucket, now));
         return;
     }

@@ -66,6 +66,11 @@ Admission enter_window(AppliedLimit& applied, const Entry& entry, const Word& wo
 /// The same by what this machine remembers, in place of a store that does not answer.
 Admission enter_unasked(AppliedLimit& applied, Millis now) noexcept;
 
+/// Takes the request's cost from the bucket as this machine knows it, if the tokens are there: `reserved`
+/// from one of this machine, `in_flight` in place of a store that does not answer. The same as enter_window()
+/// else.
+Admission enter_bucket(AppliedLimit& applied, Holding::Kind kind, Millis now) noexcept;
+
 /// There is no room to remember the window: what the node answered decides.
 Admission by_answer_alone(AppliedLimit& applied, const Window& answer, Millis now) noexcept;
 

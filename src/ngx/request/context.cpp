@@ -114,7 +114,8 @@ AppliedLimit& RequestContext::add(const Limit& limit) noexcept {
 void RequestContext::ask(AppliedLimit& applied) noexcept {
     ++pending_;
     if (applied.verdict.never_fits) {
-        applied.asked.emplace<Read>().start(applied.shard(), applied.key, Read::From::primary, *this);
+        applied.asked.emplace<Read>().start(applied.shard(), applied.key, Read::From::primary, *this,
+                                            applied.read_of());
     } else {
         applied.mode->ask(applied, *this);
     }
@@ -123,7 +124,7 @@ void RequestContext::ask(AppliedLimit& applied) noexcept {
 void RequestContext::ask_for_report(AppliedLimit& applied) noexcept {
     ++pending_;
     applied.store->shared_reads().read(applied.asked.emplace<SharedRead>(), applied.shard(), applied.key,
-                                       applied.id, *this);
+                                       applied.id, applied.read_of(), *this);
 }
 
 void RequestContext::give_back_all() noexcept {

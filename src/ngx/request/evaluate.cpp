@@ -58,7 +58,7 @@ ngx_int_t seek_store(ngx_http_request_t* r, Candidate& candidate) noexcept {
 
 const Mode* mode_of(const Limit& limit, const StoreConf* store, bool bucket) noexcept {
     if (bucket) {
-        return limit.mode->local_bucket;
+        return store != nullptr ? limit.mode->redis_bucket : limit.mode->local_bucket;
     }
     // Where a variable burst is empty, windows count, and are charged before the request as buckets are.
     const NamedMode& mode = limit.burst_text != nullptr ? charge_refund_mode : *limit.mode;

@@ -5,7 +5,7 @@
 #include "core/free_list.h"
 #include "ngx/store/shard.h"
 #include "ngx/wire/script_command.h"
-#include "redis/decode.h"
+#include "redis/bucket_reply.h"
 
 namespace rate_limit {
 
@@ -14,9 +14,14 @@ class AwaitedRefundCommand final : public ScriptCommand {
 public:
     std::string_view encode(CommandWriter& writer) override {
         sent = true;
+        if (what.of_bucket()) {
+            return writer.draw(key, draw(), with_text());
+        }
         return writer.refund_and_keep(key, what.cost, what.reset, with_text());
     }
-    const char* name() const noexcept override { return script(ScriptName::refund).file; }
+    const char* name() const noexcept override {
+        return script(what.of_bucket() ? ScriptName::bucket : ScriptName::refund).file;
+    }
     bool wanted() const noexcept override { return refund != nullptr; }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
 
@@ -29,6 +34,7 @@ public:
 private:
     friend class AwaitedRefund;
 
+    Draw draw() const noexcept { return {what.token, what.fill, -what.cost, 0, 1}; }
     void end(const char* failure, bool in_doubt) noexcept;
     const char* take(Node& node, const Reply& reply, bool& in_doubt) noexcept;
 
@@ -54,7 +60,9 @@ void AwaitedRefundCommand::answered(Node& node, Delivery delivery, const Reply* 
 
 /// Null, or why the primary did nothing; or perhaps something, where that is `in_doubt`.
 const char* AwaitedRefundCommand::take(Node& node, const Reply& reply, bool& in_doubt) noexcept {
-    const Fault fault = read_charge(reply, window_);
+    std::int64_t drawn = 0;
+    const Fault fault = what.of_bucket() ? read_draw(reply, draw(), now_millis(), drawn, window_)
+                                         : read_charge(reply, window_);
     if (fault != Fault::none) {
         in_doubt = fault == Fault::malformed;
         if (in_doubt) {

@@ -4,20 +4,23 @@
 
 #include "core/free_list.h"
 #include "ngx/store/shard.h"
-#include "redis/decode.h"
+#include "redis/bucket_reply.h"
 
 namespace rate_limit {
 
 /// One node asked for one read. Belongs to the node until it is answered; `read` is null when nobody waits.
 class ReadCommand final : public Command {
 public:
-    std::string_view encode(CommandWriter& writer) override { return writer.check(read->key_); }
-    const char* name() const noexcept override { return "HMGET"; }
+    std::string_view encode(CommandWriter& writer) override {
+        return of == Read::Of::bucket ? writer.life(read->key_) : writer.check(read->key_);
+    }
+    const char* name() const noexcept override { return of == Read::Of::bucket ? "PTTL" : "HMGET"; }
     bool wanted() const noexcept override { return read != nullptr; }
     void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
 
     Read* read = nullptr;
     const Node* node = nullptr;
+    Read::Of of = Read::Of::window;
 };
 
 namespace {
@@ -39,11 +42,12 @@ void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) no
     }
 }
 
-void Read::start(Shard& shard, std::string_view key, From from, Owner& owner) noexcept {
+void Read::start(Shard& shard, std::string_view key, From from, Owner& owner, Of of) noexcept {
     shard_ = &shard;
     shard.hedges().begin(ngx_current_msec);
     key_ = key;
-    from_ = from;
+    from_ = of == Of::bucket ? From::primary : from;
+    of_ = of;
     stage_ = Stage::first_third;
     begin(shard.deadlines(), stage_, &shard.counters(), owner);
     if (!ask_next()) {
@@ -77,6 +81,7 @@ bool Read::ask_next() noexcept {
         ReadCommand& command = FreeList<ReadCommand>::common().take();
         command.read = this;
         command.node = node;
+        command.of = of_;
         *slot = &command;
         node->submit(command);
         return true;
@@ -86,7 +91,8 @@ bool Read::ask_next() noexcept {
 }
 
 void Read::answered(ReadCommand& command, Node& node, const Reply& reply) noexcept {
-    const Fault fault = read_check(reply, window_);
+    const Fault fault =
+        of_ == Of::bucket ? read_life(reply, now_millis(), window_) : read_check(reply, window_);
     if (fault == Fault::none) {
         node.served();
         by_primary_ = node.is_primary();

@@ -22,11 +22,15 @@ public:
         primary,  ///< no other node will do
     };
 
+    /// What is read: a bucket is the instant when it is full, as bucket_account.h has it. Replicas are not
+    /// asked for one: their clocks differ.
+    enum class Of : unsigned char { window, bucket };
+
     Read() = default;
     ~Read() { cancel(); }
 
     /// `key`, the window's Redis key, stays valid while it waits.
-    void start(Shard& shard, std::string_view key, From from, Owner& owner) noexcept;
+    void start(Shard& shard, std::string_view key, From from, Owner& owner, Of of = Of::window) noexcept;
 
     void cancel() noexcept override;
 
@@ -52,6 +56,7 @@ private:
     Shard* shard_ = nullptr;
     std::string_view key_;
     From from_ = From::any_node;
+    Of of_ = Of::window;
     Stage stage_ = Stage::first_third;
     bool by_primary_ = false;
     std::array<ReadCommand*, most_commands> commands_{};  // null: none

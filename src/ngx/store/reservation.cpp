@@ -184,14 +184,15 @@ void ReservationCommand::part_with(const Result& result) noexcept {
         return;
     }
     const std::int64_t cost = owed ? owed->cost : 0;
-    if (result.granted > cost) {
-        charges->refund_uncounted(key, demand, result.granted - cost, result.window.reset);
+    const std::int64_t granted = demand.owed_for(result.granted);
+    if (granted > cost) {
+        charges->refund_uncounted(key, demand, granted - cost, result.window.reset);
     }
-    if (result.granted < cost) {
+    if (granted < cost) {
         Charge rest;
         rest.key = key;
         rest.owed = *owed;
-        rest.owed.cost -= result.granted;
+        rest.owed.cost -= granted;
         charges->charge(rest);
     } else if (owed) {
         charges->stop_awaiting(*owed);

@@ -1,6 +1,7 @@
 #include "ngx/store/reserve_command.h"
 
 #include "ngx/charges/charges.h"
+#include "redis/bucket_reply.h"
 
 namespace rate_limit {
 
@@ -16,6 +17,9 @@ void ReserveCommand::begin(std::string_view of_window, const Demand& what, Charg
 
 std::string_view ReserveCommand::encode(CommandWriter& writer) {
     sent_at_ = now_millis();
+    if (demand.of_bucket()) {
+        return writer.draw(key, draw(), with_text());
+    }
     return writer.reserve(opening_at(sent_at_),
                           {demand.rate.limit, demand.want, demand.least, parts, back, demand.open_until},
                           with_text());
@@ -27,6 +31,9 @@ Opening ReserveCommand::opening_at(Millis now) const noexcept {
 }
 
 Fault ReserveCommand::read(const Reply& reply, std::int64_t& granted, Window& window) const noexcept {
+    if (demand.of_bucket()) {
+        return read_draw(reply, draw(), now_millis(), granted, window);
+    }
     const ReserveCall call{demand.rate.limit, demand.rate.period, demand.want, demand.least, sent_at_};
     return read_reserve(reply, call, granted, window);
 }

@@ -14,17 +14,21 @@ namespace rate_limit {
 class Charges;
 struct Debt;
 
-/// A call of reserve.lua. It owns all that it needs, because the request may be gone when it is answered.
+/// A call of reserve.lua, or of bucket.lua for a bucket. It owns all that it needs, because the request may
+/// be gone when it is answered.
 class ReserveCommand : public ScriptCommand {
 public:
     std::string_view encode(CommandWriter& writer) override;
-    const char* name() const noexcept override { return script(ScriptName::reserve).file; }
+    const char* name() const noexcept override {
+        return script(demand.of_bucket() ? ScriptName::bucket : ScriptName::reserve).file;
+    }
 
 protected:
     /// Throws std::bad_alloc. `charges`: of the same primary.
     void begin(std::string_view key, const Demand& what, Charges& of);
 
     Opening opening_at(Millis now) const noexcept;
+    Draw draw() const noexcept { return {demand.token, demand.fill, demand.want, demand.least, parts}; }
 
     /// The answer as it is. What is granted is 0 on any fault.
     Fault read(const Reply& reply, std::int64_t& granted, Window& window) const noexcept;

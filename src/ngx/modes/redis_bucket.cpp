@@ -1,0 +1,145 @@
+#include "ngx/modes/redis_bucket.h"
+
+#include <algorithm>
+
+#include "core/machine/bucket_account.h"
+#include "ngx/base/zone.h"
+#include "ngx/modes/recollection.h"
+
+namespace rate_limit {
+
+namespace {
+
+Demand demand_of(const AppliedLimit& applied) noexcept {
+    Demand demand;
+    demand.id = applied.id;
+    demand.rate = applied.verdict.rate;
+    demand.window_kind = WindowKind::bucket;
+    demand.want = applied.cost;
+    demand.least = applied.cost;
+    demand.token = applied.bucket->token();
+    demand.fill = applied.bucket->fill();
+    return demand;
+}
+
+/// The record learns what the primary has said.
+void remember(AppliedLimit& applied, Nanos full_at, Millis now) noexcept {
+    // Without room nothing is remembered: the store has decided.
+    (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+        learn_bucket(record, applied.bucket->fill(), now, full_at);
+    });
+}
+
+/// What the request owes, and the record counts it from now on.
+Debt owe_bucket(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
+    (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+        record.truth = Truth::redis;
+        charge(record, *applied.bucket, now, cost);
+    });
+    const Demand demand = demand_of(applied);
+    return debt_of(demand, DebtKind::charges, demand.owed_for(cost), 0, now);
+}
+
+void charge_primary(AppliedLimit& applied, const Debt& owed) noexcept {
+    Charge charge;
+    charge.key = applied.key;
+    charge.owed = owed;
+    applied.shard().charges().charge(charge);
+}
+
+void refund_primary(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
+    applied.zone->windows().change(
+        applied.id, [&](WindowRecord& record) { give_back(record, *applied.bucket, now, cost); });
+    const Demand demand = demand_of(applied);
+    applied.shard().charges().refund_uncounted(applied.key, demand, demand.owed_for(cost), 0);
+}
+
+/// The primary has taken the cost of the request; `due` is what it is charged in all.
+void settle_reserved(AppliedLimit& applied, std::int64_t cost, std::int64_t due, Millis now) noexcept {
+    if (due > cost) {
+        charge_primary(applied, owe_bucket(applied, due - cost, now));
+    } else if (due < cost) {
+        refund_primary(applied, cost - due, now);
+    }
+}
+
+/// What the request took from the memory of this machine alone goes back there.
+void leave_memory(AppliedLimit& applied, const Holding& holding, Millis now) noexcept {
+    if (holding.kind == Holding::Kind::in_flight && holding.cost != 0) {
+        applied.zone->windows().change(
+            applied.id, [&](WindowRecord& record) { give_back(record, *applied.bucket, now, holding.cost); });
+    }
+}
+
+}  // namespace
+
+bool RedisBucket::recalls_first(const AppliedLimit& applied, bool /*alone*/) const noexcept {
+    return may_be_used_up(applied);
+}
+
+Recalled RedisBucket::recall(AppliedLimit& applied, Millis now) const noexcept {
+    const auto record = applied.zone->windows().find(applied.id);
+    if (!record || is_beyond(*record, *applied.bucket, now)) {
+        return Recalled::nothing;
+    }
+    const Window refusal = refusal_of(*record, *applied.bucket, now, applied.cost);
+    if (applied.bucket->burst() - refusal.used >= applied.cost) {
+        return Recalled::nothing;
+    }
+    show(applied, refusal);
+    return Recalled::used_up;
+}
+
+void RedisBucket::ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept {
+    applied.demand = demand_of(applied);
+    applied.asked.emplace<Reservation>().start(applied.shard(), applied.key, applied.demand, owner);
+}
+
+Admission RedisBucket::admit(AppliedLimit& applied, Millis now) const noexcept {
+    if (applied.answer()->failure() != nullptr) {
+        return without_answer(applied, now);
+    }
+    const Bucket& bucket = *applied.bucket;
+    const Nanos full_at = applied.answer()->window().used;
+    const std::int64_t granted = applied.take_granted();
+    const bool admitted = granted >= applied.cost;
+    remember(applied, full_at, now);
+    WindowRecord told;
+    learn_bucket(told, bucket.fill(), now, full_at);
+    const Window after = shown_of(told, bucket, now);
+    if (!admitted || after.used >= bucket.burst()) {
+        note_used_up(applied, now);
+    }
+    if (!admitted) {
+        show(applied, refusal_of(told, bucket, now, applied.cost));
+        return Admission::refused;
+    }
+    show(applied, {std::max<std::int64_t>(0, after.used - granted), after.reset});  // it has refilled since
+    applied.holding = {granted != 0 ? Holding::Kind::reserved : Holding::Kind::nothing, granted, 0, 0};
+    return Admission::admitted;
+}
+
+void RedisBucket::settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept {
+    auto* reservation = std::get_if<Reservation>(&applied.asked);
+    const std::int64_t late = applied.take_granted();  // after the request had gone on
+    const Holding holding = applied.take_holding();
+    const bool reserved = holding.kind == Holding::Kind::reserved;
+    if (!reserved) {
+        leave_memory(applied, holding, now);
+    }
+    if (late != 0 || reserved) {
+        settle_reserved(applied, late != 0 ? late : holding.cost, due, now);
+    } else if (due != 0) {
+        const Debt owed = owe_bucket(applied, due, now);
+        if (reservation != nullptr && reservation->unsettled()) {
+            // The primary may have taken it already: its answer will tell what is left to do.
+            reservation->keep(owed);
+        } else if (!applied.in_doubt()) {
+            charge_primary(applied, owed);
+        }
+    }
+}
+
+const RedisBucket redis_bucket;
+
+}  // namespace rate_limit

@@ -1,0 +1,56 @@
+# A token bucket in Redis while its primary is away, with rate_limit_on_error local: the memory of this machine admits what the bucket has,
+# and what it admitted is stored when Redis is back, as is what came back meanwhile.
+
+use RateLimit::Test;
+
+my $redis   = RateLimit::Redis->start(appendonly => 1);
+my $backend = RateLimit::Backend->start;
+my $nginx   = RateLimit::Nginx->start(
+    workers => 2, up => $backend,
+    http    => redis_block('main', $redis, 'check_timeout 2s; connect_timeout 2s;'),
+    server  => 'rate_limit_key $http_x_key; rate_limit_store main; rate_limit_on_error local;
+        add_header X-Outcome $rate_limit_status always;
+        location / { rate_limit 1r/h burst=10 cost=$http_x_cost; }
+        location /up { rate_limit 1r/h burst=10 cost=4; proxy_pass http://%%UP%%; }
+        location /short { rate_limit 1000r/s burst=5 name=short; }',
+);
+my sub ask ($key, $cost, @more) { return $nginx->get('/x', 'X-Key' => $key, 'X-Cost' => $cost, @more) }
+my sub used ($key) {
+    my $left = $redis->cmd('PTTL', "rl:default/3600b:$key");
+    return $left < 0 ? 0 : int(($left - 1000 + 3_599_999) / 3_600_000);
+}
+
+is outcome(ask('known', 4)), '200 PASSED', 'Redis is there';
+my @open = map { $nginx->reach($backend, "/up/slow?status=$_", 'X-Key' => $_) } 200, 304;
+is_deeply [map { used($_) } 'known', 200, 304], [4, 4, 4], 'and has it';
+$redis->kill;
+
+is_deeply [map { outcome(ask('known', $_)) } 7, 5, 2], ['429 REJECTED', '200 ERROR_LOCAL', '429 REJECTED'], 'it is away: what fits passes, from what is known';
+my $last = ask('known', 1);
+is_deeply [outcome($last), @{limits($last)}{qw(limit used remaining)}], ['200 ERROR_LOCAL', 10, 10, 0], 'up to the burst';
+is outcome(ask('known', 1)), '429 REJECTED', 'not beyond';
+my @new = $nginx->parallel(connections => 8, requests => 40, uri => '/x', headers => ['X-Key' => 'new']);
+is_deeply outcomes(@new), {'200 ERROR_LOCAL' => 10, '429 REJECTED' => 30}, 'a new client, over both workers';
+is outcome(ask('exempt', 3, 'If-None-Match' => '*')), '304 ERROR_LOCAL', 'what is exempt';
+is outcome(ask('exempt', 10)), '200 ERROR_LOCAL', 'takes nothing';
+$backend->release('gate');
+is_deeply [map { $_->response->status } @open], [200, 304], 'those that began before end';
+
+$redis->restart;
+my %after = (known => 10, new => 10, exempt => 10, 200 => 4, 304 => 0);
+wait_until { !grep { used($_) != $after{$_} } keys %after } what => 'what was admitted, and what came back';
+wait_until {
+    my %down;
+    for ($nginx->error_log =~ /(\d+#\d+: rate limit: .* (?:is down|is up again))/g) {
+        my ($worker) = /^(\d+)/;
+        /up again/ ? delete $down{$worker} : ($down{$worker} = 1);
+    }
+    !%down
+} what => 'both workers';
+is_deeply [map { outcome(ask($_, 1)) } qw(known new exempt)], [('429 REJECTED') x 3], 'it is stored, and still holds';
+is outcome(ask(304, 10)), '200 PASSED', 'what came back can be taken';
+$nginx->stop;
+is_deeply {map { $_ => used($_) } keys %after}, {%after, 304 => 10}, 'each once';
+is $nginx->count_log(qr/in doubt|were dropped|are lost/), 0, 'nothing is lost';
+
+done;
