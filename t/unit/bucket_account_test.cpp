@@ -82,9 +82,19 @@ TEST(BucketAccount, ALimitOfASmallerBurstBelievesTheLongerFill) {
     EXPECT_EQ(shown_of(record, small, now).used, 3);
     EXPECT_TRUE(take(record, small, now + 1900, 3));
     EXPECT_TRUE(take(record, small, now + 9000, 1));
-    record.used = nanos_of(now + 9000 + 400);
+    record.used = nanos_of(now + 9000 + 1400);
     EXPECT_TRUE(is_beyond(record, small, now + 9000))
         << "what has been full knows nothing of the longer fill";
+}
+
+TEST(BucketAccount, AWorkerWhoseClockIsALittleBehindRefillsNothing) {
+    const Bucket bucket = ten_a_second();
+    WindowRecord record;
+    ASSERT_TRUE(take(record, bucket, now, 20));
+    EXPECT_FALSE(take(record, bucket, now - 500, 1));
+    charge(record, bucket, now - 500, 1);
+    EXPECT_EQ(record.reset, now + 2000);
+    EXPECT_EQ(shown_of(record, bucket, now + 1000).used, 10);
 }
 
 TEST(BucketAccount, EmptierBucketsAreEvictedLater) {

@@ -14,10 +14,16 @@ Millis longest_of(const WindowRecord& record, Nanos fill, Millis now) noexcept {
     return record.bucket && record.reset > now ? std::max(own, static_cast<Millis>(record.limit)) : own;
 }
 
+/// Workers read the clock once in a turn of their event loops, so that one may be behind another. If that put
+/// the instant nearer, the bucket would be refilled by as much, each time.
+constexpr Millis clocks_apart = 1000;
+
 /// The instant of the record. One further away than any limit could have moved it was written by a clock that
 /// was ahead: it stands for a bucket that is empty now.
 Nanos full_at_of(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept {
-    return std::min<Nanos>(record.used, nanos_of(now + longest_of(record, bucket.fill(), now)));
+    const Millis longest = longest_of(record, bucket.fill(), now);
+    const bool beyond = record.used > nanos_of(now + longest + clocks_apart);
+    return beyond ? nanos_of(now + longest) : record.used;
 }
 
 void keep(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept {
