@@ -26,17 +26,19 @@ my %title = (
     tls        => 'this module, `fresh off`, over TLS',
     refund     => 'this module, `charge_refund`',
     lease      => 'this module, `lease`',
+    bucket       => 'this module, a bucket in Redis',
+    local_bucket => 'this module, a bucket in `local`',
     bare_429   => 'bare 429, six constant `add_header`',
     rejected   => 'this module, rejected',
 );
 
-my @of_module = qw(local module checks tls refund lease rejected);
+my @of_module = qw(local module checks tls refund lease rejected bucket local_bucket);
 
 # Those that are measured unless told otherwise: tls is for bench/tls. Each row of the module has another beside it,
 # NAME_before, of another build.
 sub row_names () {
     my @before = $ENV{OTHER_MODULE} ? map { "${_}_before" } grep { $_ ne 'tls' } @of_module : ();
-    return (qw(bare add_header limit_req lua local module checks refund lease bare_429 rejected), @before);
+    return (qw(bare add_header limit_req lua local local_bucket module checks refund bucket lease bare_429 rejected), @before);
 }
 
 sub title_of ($name) { return $title{$name} }
@@ -77,6 +79,8 @@ my %settings = (
             server => limited(LIMIT, 'refund', 'main'),
         );
     },
+    bucket       => sub (%with) { (http => block(%with), server => bucket('main')) },
+    local_bucket => sub (%) { (server => bucket('local')) },
     # Each key's tokens need a note in the zone; at the end of a turn all go back at once.
     lease    => sub (%with) {
         return (
@@ -101,6 +105,7 @@ my %prefix = (
     refund   => 'rl:refund/3600:',
     lease    => 'rl:lease/3600:',
     rejected => 'rl:flood/3600:',
+    bucket   => 'rl:bucket/1b:',
 );
 
 # The two builds count in keys of their own.
@@ -115,6 +120,11 @@ sub location (@lines) {
 
 sub limited ($limit, $name, $store) {
     return location('rate_limit_key $arg_k;', "rate_limit ${limit}r/h name=$name store=$store;");
+}
+
+# As many as a bucket can be refilled with in a second: it never runs short.
+sub bucket ($store) {
+    return location('rate_limit_key $arg_k;', "rate_limit 10000000r/s burst=10000000 name=bucket store=$store;");
 }
 
 # The default 256 running timers would lose charges; each one takes a connection of worker_connections.
@@ -159,7 +169,7 @@ sub start_row ($name, %with) {
         primary => $prefix ? [$with{shards}->primaries] : [],
         replica => $prefix ? [map { $with{shards}->replicas($_) } 0 .. $with{shards}->names - 1] : [],
         prefix => $prefix, admitted => 0, leases => $kind eq 'lease',
-        of_module => scalar $name =~ /^(?:module|checks|tls|refund|lease|rejected)$/,
+        of_module => scalar $name =~ /^(?:module|checks|tls|refund|bucket|lease|rejected)$/,
         $name =~ /429|rejected/
         ? (keys => FLOOD_KEYS, expects => 'rejected', base => 'bare_429')
         : (keys => $with{keys}, expects => 'admitted', base => 'bare'),

@@ -202,8 +202,11 @@ void take_in(AppliedLimit& applied, const Window& answer, Millis now) noexcept {
 bool show_remembered(AppliedLimit& applied, Millis now) noexcept {
     const auto record = applied.zone->windows().find(applied.id);
     if (applied.bucket) {
+        if (applied.store != nullptr && !record) {
+            return false;
+        }
         show(applied, shown_of(record.value_or(WindowRecord{}), *applied.bucket, now));
-        return applied.store == nullptr || record;
+        return true;
     }
     if (!record || !record->confirmed || !is_open(*record, applied.verdict.rate.period, now)) {
         return false;
