@@ -1,0 +1,218 @@
+#include "core/machine/shared_slots.h"
+
+#include <utility>
+
+namespace rate_limit {
+
+namespace {
+
+/// How often one looks again for another worker to finish a change, and how often one adds up anew.
+constexpr int most_looks = 1000;
+constexpr int most_attempts = 8;
+
+/// What a place names while this key is changed.
+std::uint64_t name_of(const WindowId& id) noexcept {
+    return id.low | 1;
+}
+
+std::uint64_t owner_of(const WindowRecord& share) noexcept {
+    return static_cast<std::uint64_t>(share.used);
+}
+
+/// True for the record of a key, or of a worker's share, in which requests run.
+bool runs(const WindowRecord& record) noexcept {
+    return record.reset >= pinned;
+}
+
+void enter_share(WindowRecord& share, std::uint64_t owner, std::size_t place) noexcept {
+    if (owner_of(share) != owner) {
+        share.in_flight = 0;  // of one who had the place before
+    }
+    share.answered = true;
+    share.used = static_cast<std::int64_t>(owner);
+    share.ticket = static_cast<Ticket>(place);
+    share.reset = pinned;
+    ++share.in_flight;
+}
+
+void leave_share(WindowRecord& share, std::uint64_t owner) noexcept {
+    if (owner_of(share) == owner && share.in_flight != 0) {
+        --share.in_flight;
+    }
+    if (share.in_flight == 0) {
+        share.reset = 0;
+    }
+}
+
+}  // namespace
+
+bool SharedSlots::is_outdated(const WindowRecord& record) const noexcept {
+    return record.in_flight != 0 && record.events != places_.deaths();
+}
+
+/// Corrects the sum first, where a worker has died.
+void SharedSlots::refresh(const WindowId& id, const SlotsTerms& terms) noexcept {
+    const std::optional<WindowRecord> record = table_.find(id);
+    if (record && is_outdated(*record)) {
+        add_up(id, terms);
+    }
+}
+
+bool SharedSlots::count(const WindowId& id, Step step, const SlotsTerms& terms) noexcept {
+    const WindowId share = share_id_of(id, place_);
+    const auto out = [this](WindowRecord& record) { leave_share(record, self_); };
+    if (step == Step::out) {
+        return table_.change(share, out);
+    }
+    return table_.update(share, terms.now,
+                         [this](WindowRecord& record) { enter_share(record, self_, place_); });
+}
+
+/// Changes the key's record by fn, which says whether a request begins, and then counts that; false if there
+/// is no room.
+template <typename Fn>
+bool SharedSlots::begin(const WindowId& id, const SlotsTerms& terms, Fn fn) noexcept {
+    bool outdated = false;
+    bool begun = false;
+    const auto change = [&](WindowRecord& record) {
+        outdated = !outdated && is_outdated(record);
+        if (!outdated) {
+            record.events = record.in_flight != 0 ? record.events : places_.deaths();
+            begun = fn(record);
+        }
+    };
+    places_.set_changing(place_, name_of(id));
+    bool room = table_.update(id, terms.now, change);
+    if (room && outdated) {
+        places_.set_changing(place_, 0);
+        add_up(id, terms);
+        places_.set_changing(place_, name_of(id));
+        room = table_.update(id, terms.now, change);
+    }
+    if (begun && !count(id, Step::in, terms)) {
+        table_.change(id, [&](WindowRecord& record) { rate_limit::leave(record, terms); });
+        room = false;
+    }
+    places_.set_changing(place_, 0);
+    return room;
+}
+
+SlotsEntry SharedSlots::enter(const WindowId& id, const SlotsTerms& terms) noexcept {
+    SlotsEntry entry;
+    const bool room = begin(id, terms, [&](WindowRecord& record) {
+        entry = rate_limit::enter(record, terms);
+        return entry.entry == Entry::admitted;
+    });
+    return room ? entry : SlotsEntry{Entry::no_room, {}};
+}
+
+bool SharedSlots::enter_anyway(const WindowId& id, const SlotsTerms& terms) noexcept {
+    bool entered = false;
+    const bool room = begin(id, terms, [&](WindowRecord& record) {
+        entered = rate_limit::enter_anyway(record, terms);
+        return entered;
+    });
+    return room && entered;
+}
+
+std::optional<SlotsCall> SharedSlots::leave(const WindowId& id, const SlotsTerms& terms) noexcept {
+    refresh(id, terms);
+    std::optional<SlotsCall> call;
+    places_.set_changing(place_, name_of(id));
+    table_.change(id, [&](WindowRecord& record) {
+        rate_limit::leave(record, terms);
+        call = rate_limit::due(record, terms);
+    });
+    count(id, Step::out, terms);
+    places_.set_changing(place_, 0);
+    return call;
+}
+
+std::optional<SlotsCall> SharedSlots::due(const WindowId& id, const SlotsTerms& terms) noexcept {
+    refresh(id, terms);
+    std::optional<SlotsCall> call;
+    table_.change(id, [&](WindowRecord& record) { call = rate_limit::due(record, terms); });
+    return call;
+}
+
+void SharedSlots::learn(const WindowId& id, const SlotsTerms& terms, const SlotsCall& call,
+                        const SlotsAnswer& answer) noexcept {
+    table_.change(id, [&](WindowRecord& record) { rate_limit::learn(record, terms, call, answer); });
+}
+
+void SharedSlots::give_up(const WindowId& id, const SlotsTerms& terms, const SlotsCall& call) noexcept {
+    table_.change(id, [&](WindowRecord& record) { rate_limit::give_up(record, terms, call); });
+}
+
+WindowRecord SharedSlots::recall(const WindowId& id) noexcept {
+    return table_.find(id).value_or(WindowRecord{});
+}
+
+bool SharedSlots::add_up(const WindowId& id, const SlotsTerms& terms) noexcept {
+    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+        const std::uint32_t deaths = places_.deaths();
+        const std::optional<WindowRecord> before = table_.find(id);
+        if (!before || before->in_flight == 0 || before->events == deaths) {
+            return true;
+        }
+        const std::optional<std::int64_t> live = count_living(id);
+        if (!live) {
+            return false;
+        }
+        bool done = false;
+        table_.change(id, [&](WindowRecord& record) {
+            done = record.ticket == before->ticket && record.events == before->events;
+            if (done) {
+                correct(record, terms, *live, deaths);
+            }
+        });
+        if (done) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// The requests of a key in all workers that live; empty if one does not finish its change of them. Removes
+/// what the dead have counted.
+std::optional<std::int64_t> SharedSlots::count_living(const WindowId& id) noexcept {
+    std::int64_t sum = 0;
+    for (std::size_t place = 0; place < places_.end(); ++place) {
+        for (int look = 0; places_.is_changing(place, name_of(id)); ++look) {
+            if (look == most_looks) {
+                return std::nullopt;
+            }
+        }
+        table_.change(share_id_of(id, place), [&](WindowRecord& share) {
+            // The owner is read while the share is held: a new one takes the place before it counts.
+            if (owner_of(share) == places_.owner_of(place)) {
+                sum += share.in_flight;
+            } else {
+                share.reset = 0;
+            }
+        });
+    }
+    return sum;
+}
+
+bool SharedSlots::sweep(std::size_t set, const SlotsTerms& terms) noexcept {
+    bool all = true;
+    for (const WindowRecord& record : table_.records_of(set)) {
+        if (!runs(record)) {
+            continue;
+        }
+        if (!record.answered) {
+            all = add_up(record.id, terms) && all;
+            continue;
+        }
+        const std::size_t place = record.ticket;
+        table_.change(record.id, [&](WindowRecord& share) {
+            if (owner_of(share) != places_.owner_of(place)) {
+                share.reset = 0;
+            }
+        });
+    }
+    return all;
+}
+
+}  // namespace rate_limit

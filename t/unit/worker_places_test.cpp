@@ -1,0 +1,77 @@
+#include "core/machine/worker_places.h"
+
+#include <memory>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace rate_limit {
+namespace {
+
+std::set<std::uint32_t> dead;
+
+bool lives(const Process& process) {
+    return dead.count(process.pid) == 0;
+}
+
+class WorkerPlacesTest : public testing::Test {
+protected:
+    WorkerPlacesTest() { dead.clear(); }
+
+    std::optional<std::size_t> take(std::uint32_t pid) { return places->take({{pid, 1}, lives}); }
+
+    const std::unique_ptr<WorkerPlaces> places = std::make_unique<WorkerPlaces>();
+};
+
+TEST_F(WorkerPlacesTest, EachWorkerHasAPlaceOfItsOwn) {
+    EXPECT_EQ(take(11), 0U);
+    EXPECT_EQ(take(12), 1U);
+    EXPECT_EQ(places->end(), 2U);
+    EXPECT_EQ(places->owner_of(1), OwnedLock::word_of({12, 1}));
+    EXPECT_FALSE(places->find_dead(lives));
+    EXPECT_EQ(places->deaths(), 0U);
+}
+
+TEST_F(WorkerPlacesTest, ADeathIsCountedOnce) {
+    take(11);
+    take(12);
+    dead = {11};
+    EXPECT_TRUE(places->find_dead(lives));
+    EXPECT_EQ(places->deaths(), 1U);
+    EXPECT_EQ(places->owner_of(0), 0U);
+    EXPECT_FALSE(places->find_dead(lives));
+    EXPECT_EQ(places->deaths(), 1U);
+}
+
+TEST_F(WorkerPlacesTest, ANewWorkerFindsTheDeadAndTakesTheirPlace) {
+    take(11);
+    places->set_changing(0, 77);
+    EXPECT_TRUE(places->is_changing(0, 77));
+    EXPECT_FALSE(places->is_changing(0, 78));
+    dead = {11};
+    places->find_dead(lives);
+    EXPECT_FALSE(places->is_changing(0, 77)) << "the dead one changes nothing any more";
+    EXPECT_EQ(take(13), 0U);
+    EXPECT_EQ(places->deaths(), 1U);
+    EXPECT_FALSE(places->is_changing(0, 77));
+}
+
+TEST_F(WorkerPlacesTest, WhoLeavesIsCountedToo) {
+    take(11);
+    places->leave(0);
+    EXPECT_EQ(places->deaths(), 1U);
+    EXPECT_EQ(places->owner_of(0), 0U);
+}
+
+TEST_F(WorkerPlacesTest, ThereAreSoManyPlaces) {
+    for (std::uint32_t i = 0; i < WorkerPlaces::most; ++i) {
+        EXPECT_EQ(take(i + 1), i);
+    }
+    EXPECT_EQ(take(1000), std::nullopt);
+    dead = {5, 9};
+    EXPECT_EQ(take(1000), 4U);
+    EXPECT_EQ(places->deaths(), 2U);
+}
+
+}  // namespace
+}  // namespace rate_limit
