@@ -12,9 +12,9 @@ class SlotsAccount : public testing::Test {
 protected:
     SlotsTerms terms() const { return {limit, truth, 30'000, 100, now}; }
 
-    Entry come() {
+    SlotsOutcome come() {
         const SlotsEntry entry = enter(record, terms());
-        call = entry.entry == Entry::ask ? entry.call : call;
+        call = entry.entry == SlotsOutcome::ask ? entry.call : call;
         return entry.entry;
     }
     void answer(std::int64_t held, std::int64_t others = 0) {
@@ -28,7 +28,7 @@ protected:
     /// This many requests run with a slot each, and no more slots are held.
     void run(std::int64_t requests, std::int64_t others = 0) {
         while (running(record) < requests) {
-            if (come() == Entry::ask) {
+            if (come() == SlotsOutcome::ask) {
                 answer(requests, others);
             }
         }
@@ -47,35 +47,35 @@ protected:
 };
 
 TEST_F(SlotsAccount, TheFirstRequestAsksAndTheNextTakesWhatIsHeld) {
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     EXPECT_EQ(call.want, 1);
     EXPECT_EQ(call.least, 1);
     EXPECT_EQ(call.sent, now);
     answer(1);
-    EXPECT_EQ(come(), Entry::admitted);
+    EXPECT_EQ(come(), SlotsOutcome::admitted);
     go(1);
     now += 900;
-    EXPECT_EQ(come(), Entry::admitted) << "the slot stayed here";
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::admitted) << "the slot stayed here";
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     EXPECT_EQ(call.want, 2);
     EXPECT_EQ(call.least, 2);
 }
 
 TEST_F(SlotsAccount, OneCallAtATimeWhichAsksForAllThatWait) {
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     for (int i = 0; i < 9; ++i) {
-        EXPECT_EQ(come(), Entry::wait);
+        EXPECT_EQ(come(), SlotsOutcome::wait);
     }
     answer(1);
-    EXPECT_EQ(come(), Entry::admitted);
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::admitted);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     EXPECT_EQ(call.want, 11) << "ten, and one spare";
-    EXPECT_EQ(come(), Entry::wait);
+    EXPECT_EQ(come(), SlotsOutcome::wait);
     answer(11);
     for (int i = 0; i < 10; ++i) {
-        EXPECT_EQ(come(), Entry::admitted);
+        EXPECT_EQ(come(), SlotsOutcome::admitted);
     }
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     EXPECT_EQ(call.want, 13) << "those who waited have what they wanted";
 }
 
@@ -84,36 +84,36 @@ TEST_F(SlotsAccount, WhoWaitsInVainIsNotAskedFor) {
         record = {};
         come();
         for (int i = 0; i < 9; ++i) {
-            EXPECT_EQ(come(), Entry::wait);
+            EXPECT_EQ(come(), SlotsOutcome::wait);
         }
         answer(got, 20 - got);
-        EXPECT_EQ(come(), got != 0 ? Entry::admitted : Entry::rejected);
-        EXPECT_EQ(come(), Entry::rejected);
+        EXPECT_EQ(come(), got != 0 ? SlotsOutcome::admitted : SlotsOutcome::rejected);
+        EXPECT_EQ(come(), SlotsOutcome::rejected);
         now += slots_pause;
-        EXPECT_EQ(come(), Entry::ask);
+        EXPECT_EQ(come(), SlotsOutcome::ask);
         EXPECT_EQ(call.want, got + 1);
     }
 }
 
 TEST_F(SlotsAccount, ACallThatTakesTooLongMakesWayForTheNext) {
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     const SlotsCall first = call;
     now += 99;
-    EXPECT_EQ(come(), Entry::wait);
+    EXPECT_EQ(come(), SlotsOutcome::wait);
     now += 1;
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     EXPECT_GT(call.number, first.number);
     learn(record, terms(), first, {1, 0, first.number});
-    EXPECT_EQ(come(), Entry::wait) << "an answer that comes late is ignored";
+    EXPECT_EQ(come(), SlotsOutcome::wait) << "an answer that comes late is ignored";
     give_up(record, terms(), first);
-    EXPECT_EQ(come(), Entry::wait) << "so is its failure";
+    EXPECT_EQ(come(), SlotsOutcome::wait) << "so is its failure";
     answer(2);
-    EXPECT_EQ(come(), Entry::admitted);
+    EXPECT_EQ(come(), SlotsOutcome::admitted);
 }
 
 TEST_F(SlotsAccount, AFailedCallIsRepeated) {
     run(3);
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     give_up(record, terms(), call);
     EXPECT_FALSE(calls());
     EXPECT_EQ(next_due(record, terms()), now + idle_time);
@@ -134,7 +134,7 @@ TEST_F(SlotsAccount, NumbersGrowAlsoWhenTheClockGoesBack) {
     EXPECT_GE(first, now);
     give_up(record, terms(), call);
     now -= 10'000;
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     EXPECT_EQ(call.number, first + 1);
 }
 
@@ -143,36 +143,36 @@ TEST_F(SlotsAccount, GoesOnFromTheNumberThatStands) {
     learn(record, terms(), call, {5, 3, call.number + 1000});
     EXPECT_EQ(held(record, terms()), 0) << "slots of a call that this machine does not know";
     const std::int64_t stands = call.number + 1000;
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     EXPECT_EQ(call.number, stands + 1);
     answer(1, 3);
-    EXPECT_EQ(come(), Entry::admitted);
+    EXPECT_EQ(come(), SlotsOutcome::admitted);
 }
 
 TEST_F(SlotsAccount, AsksRarelyWhileTheLimitIsReached) {
     run(5);
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     answer(5, 15);
-    EXPECT_EQ(come(), Entry::rejected);
+    EXPECT_EQ(come(), SlotsOutcome::rejected);
     EXPECT_EQ(remaining(record, terms()), 0);
     now += slots_pause - 1;
-    EXPECT_EQ(come(), Entry::rejected);
+    EXPECT_EQ(come(), SlotsOutcome::rejected);
     now += 1;
-    EXPECT_EQ(come(), Entry::ask);
-    EXPECT_EQ(come(), Entry::rejected) << "also while that call is under way";
+    EXPECT_EQ(come(), SlotsOutcome::ask);
+    EXPECT_EQ(come(), SlotsOutcome::rejected) << "also while that call is under way";
     answer(6, 10);
-    EXPECT_EQ(come(), Entry::admitted);
+    EXPECT_EQ(come(), SlotsOutcome::admitted);
     EXPECT_EQ(remaining(record, terms()), 4);
 }
 
 TEST_F(SlotsAccount, WhatIsKnownFromBeforeAFailureRejectsNobody) {
     run(5);
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     answer(5, 15);
     now += slots_pause;
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     give_up(record, terms(), call);
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
 }
 
 TEST_F(SlotsAccount, LimitsOfDifferentHeightAreEachDecidedForItself) {
@@ -180,31 +180,31 @@ TEST_F(SlotsAccount, LimitsOfDifferentHeightAreEachDecidedForItself) {
     run(80, 700);
     now += 500;
     limit = 800;
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     learn(record, terms(), call, {110, 700, call.number});
     for (int i = 0; i < 20; ++i) {
-        EXPECT_EQ(come(), Entry::admitted);
+        EXPECT_EQ(come(), SlotsOutcome::admitted);
     }
-    EXPECT_EQ(come(), Entry::rejected);
+    EXPECT_EQ(come(), SlotsOutcome::rejected);
     limit = 1000;
-    EXPECT_EQ(come(), Entry::admitted);
+    EXPECT_EQ(come(), SlotsOutcome::admitted);
     limit = 800;
     now += slots_pause;
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     EXPECT_EQ(call.want, 110) << "a lower limit takes no slots from a higher one";
 }
 
 TEST_F(SlotsAccount, LargeLimitsHaveSpareSlots) {
     limit = 10'000;
     run(800);
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     EXPECT_EQ(call.want, 801 + 100);
     answer(901, 9000);
-    EXPECT_EQ(come(), Entry::admitted);
+    EXPECT_EQ(come(), SlotsOutcome::admitted);
     while (running(record) < 901) {
-        EXPECT_EQ(come(), Entry::admitted);
+        EXPECT_EQ(come(), SlotsOutcome::admitted);
     }
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     EXPECT_EQ(call.want, 902 + (10'000 - 9000 - 902) / 4);
     answer(call.want, 9000);
     EXPECT_FALSE(calls());
@@ -224,9 +224,9 @@ TEST_F(SlotsAccount, IdleSlotsGoBackAfterASecond) {
     EXPECT_EQ(call.want, 6);
     EXPECT_EQ(call.least, 7);
     EXPECT_EQ(held(record, terms()), 6) << "fewer first here";
-    EXPECT_EQ(come(), Entry::wait);
+    EXPECT_EQ(come(), SlotsOutcome::wait);
     answer(6);
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
 }
 
 TEST_F(SlotsAccount, ASlotThatIsNeededAgainStaysForAnotherSecond) {
@@ -236,7 +236,7 @@ TEST_F(SlotsAccount, ASlotThatIsNeededAgainStaysForAnotherSecond) {
         go(1);
         now += 700;
         EXPECT_FALSE(calls());
-        EXPECT_EQ(come(), Entry::admitted);
+        EXPECT_EQ(come(), SlotsOutcome::admitted);
     }
 }
 
@@ -273,7 +273,7 @@ TEST_F(SlotsAccount, AllSlotsGoBackAndTheRecordEnds) {
 
 TEST_F(SlotsAccount, AReleaseLeavesItsNumberWhereAnEarlierCallMayComeLate) {
     run(1);
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     give_up(record, terms(), call);
     go(1);
     now += idle_time;
@@ -283,7 +283,7 @@ TEST_F(SlotsAccount, AReleaseLeavesItsNumberWhereAnEarlierCallMayComeLate) {
     answer(0);
     EXPECT_GE(record.reset, now + 30'000) << "and it stays the last number";
     EXPECT_FALSE(calls());
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     EXPECT_EQ(call.want, 1);
     EXPECT_EQ(call.least, 0) << "this one may bring no slots";
 }
@@ -303,17 +303,17 @@ TEST_F(SlotsAccount, HeldSlotsAreRenewed) {
 }
 
 TEST_F(SlotsAccount, SlotsLapseAsCountedFromBeforeTheCall) {
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     now += 90;
     answer(2);
-    EXPECT_EQ(come(), Entry::admitted);
+    EXPECT_EQ(come(), SlotsOutcome::admitted);
     now = start_time + 29'999;
     EXPECT_EQ(held(record, terms()), 2);
-    EXPECT_EQ(come(), Entry::admitted);
+    EXPECT_EQ(come(), SlotsOutcome::admitted);
     go(1);
     now += 1;
     EXPECT_EQ(held(record, terms()), 0);
-    EXPECT_EQ(come(), Entry::ask) << "what lapsed is not taken";
+    EXPECT_EQ(come(), SlotsOutcome::ask) << "what lapsed is not taken";
     EXPECT_EQ(call.least, 2) << "what runs, runs";
     EXPECT_EQ(eviction_rank(record, now).tier, EvictionTier::never);
     give_up(record, terms(), call);
@@ -329,7 +329,7 @@ TEST_F(SlotsAccount, AClockThatGoesBackEndsWhatIsHeld) {
     go(1);
     now -= 10'000;
     EXPECT_EQ(held(record, terms()), 0);
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
 }
 
 TEST_F(SlotsAccount, RecordsOfRunningRequestsAreNeverEvicted) {
@@ -342,9 +342,9 @@ TEST_F(SlotsAccount, RecordsOfRunningRequestsAreNeverEvicted) {
 
 TEST_F(SlotsAccount, AWorkersDeathFreesTheCallAndTheSlots) {
     run(10);
-    EXPECT_EQ(come(), Entry::ask);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
     now += 60;
-    EXPECT_EQ(come(), Entry::wait);
+    EXPECT_EQ(come(), SlotsOutcome::wait);
     correct(record, terms(), 3, 1);
     EXPECT_EQ(running(record), 3);
     ASSERT_TRUE(calls()) << "at once";
@@ -356,9 +356,9 @@ TEST_F(SlotsAccount, AFailoverThatLostWritesIsHealedByTheNextCall) {
     now += 15'000;
     ASSERT_TRUE(calls());
     answer(10, 15);
-    EXPECT_EQ(come(), Entry::rejected);
+    EXPECT_EQ(come(), SlotsOutcome::rejected);
     go(4);
-    EXPECT_EQ(come(), Entry::rejected) << "others have what this machine had";
+    EXPECT_EQ(come(), SlotsOutcome::rejected) << "others have what this machine had";
     now += slots_pause;
     ASSERT_TRUE(calls());
     EXPECT_EQ(call.want, 6);
@@ -366,7 +366,7 @@ TEST_F(SlotsAccount, AFailoverThatLostWritesIsHealedByTheNextCall) {
 
 TEST_F(SlotsAccount, ALimitOfNothingRejectsWithoutACall) {
     limit = 0;
-    EXPECT_EQ(come(), Entry::rejected);
+    EXPECT_EQ(come(), SlotsOutcome::rejected);
     EXPECT_EQ(record.reset, 0) << "and leaves no record";
     EXPECT_EQ(next_due(record, terms()), never_due);
 }
@@ -380,7 +380,7 @@ TEST_F(SlotsAccount, RequestsThatPassWithoutRedisAreCounted) {
     EXPECT_EQ(call.want, 25);
     EXPECT_EQ(call.least, 26);
     answer(25);
-    EXPECT_EQ(come(), Entry::rejected);
+    EXPECT_EQ(come(), SlotsOutcome::rejected);
     go(25);
     EXPECT_EQ(running(record), 0);
 }
@@ -388,9 +388,9 @@ TEST_F(SlotsAccount, RequestsThatPassWithoutRedisAreCounted) {
 TEST_F(SlotsAccount, AStoreOfThisMachineAloneNeedsNoCalls) {
     truth = Truth::local;
     for (int i = 0; i < 20; ++i) {
-        EXPECT_EQ(come(), Entry::admitted);
+        EXPECT_EQ(come(), SlotsOutcome::admitted);
     }
-    EXPECT_EQ(come(), Entry::rejected);
+    EXPECT_EQ(come(), SlotsOutcome::rejected);
     EXPECT_EQ(remaining(record, terms()), 0);
     EXPECT_EQ(next_due(record, terms()), never_due);
     now += 100'000'000;
@@ -398,7 +398,7 @@ TEST_F(SlotsAccount, AStoreOfThisMachineAloneNeedsNoCalls) {
     EXPECT_EQ(eviction_rank(record, now).tier, EvictionTier::never);
     go(1);
     EXPECT_EQ(remaining(record, terms()), 1);
-    EXPECT_EQ(come(), Entry::admitted);
+    EXPECT_EQ(come(), SlotsOutcome::admitted);
     go(20);
     EXPECT_EQ(record.reset, 0) << "the record ends with the last request";
     go(1);
@@ -409,9 +409,9 @@ TEST_F(SlotsAccount, LocalAfterAnErrorCountsOnTheSameRecord) {
     run(12, 5);
     truth = Truth::local;
     for (int i = 0; i < 8; ++i) {
-        EXPECT_EQ(come(), Entry::admitted);
+        EXPECT_EQ(come(), SlotsOutcome::admitted);
     }
-    EXPECT_EQ(come(), Entry::rejected);
+    EXPECT_EQ(come(), SlotsOutcome::rejected);
     truth = Truth::redis;
     now += idle_time;  // Redis is back
     ASSERT_TRUE(calls());

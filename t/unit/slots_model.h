@@ -215,13 +215,13 @@ private:
 
     void come(Machine& machine, Worker& worker, Millis until) {
         const SlotsEntry entry = worker.slots.enter(key, terms(machine));
-        if (entry.entry == Entry::admitted) {
+        if (entry.entry == SlotsOutcome::admitted) {
             ++admitted;
             worker.ends.push_back(now + between(1, longest));
-        } else if (now < until && (entry.entry == Entry::ask || entry.entry == Entry::wait)) {
+        } else if (now < until && (entry.entry == SlotsOutcome::ask || entry.entry == SlotsOutcome::wait)) {
             worker.waiting.emplace_back(now + 2, until);
         }
-        if (entry.entry == Entry::ask) {
+        if (entry.entry == SlotsOutcome::ask) {
             send(machine, worker, entry.call);
         }
     }

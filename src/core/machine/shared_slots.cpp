@@ -101,9 +101,9 @@ SlotsEntry SharedSlots::enter(const WindowId& id, const SlotsTerms& terms) noexc
     SlotsEntry entry;
     const bool room = begin(id, terms, [&](WindowRecord& record) {
         entry = rate_limit::enter(record, terms);
-        return entry.entry == Entry::admitted;
+        return entry.entry == SlotsOutcome::admitted;
     });
-    return room ? entry : SlotsEntry{Entry::no_room, {}};
+    return room ? entry : SlotsEntry{SlotsOutcome::no_room, {}};
 }
 
 bool SharedSlots::enter_anyway(const WindowId& id, const SlotsTerms& terms) noexcept {

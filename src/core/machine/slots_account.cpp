@@ -147,7 +147,7 @@ SlotsEntry enter(WindowRecord& record, const SlotsTerms& terms) noexcept {
     }
     if (below && (terms.truth == Truth::local || running(record) < at_hand(record))) {
         start(record, terms);
-        return {Entry::admitted, {}};
+        return {SlotsOutcome::admitted, {}};
     }
     // A failed call says nothing of the limit: then what was known before is no reason to reject.
     const bool failed = record.lasting && !record.fetching;
@@ -158,9 +158,9 @@ SlotsEntry enter(WindowRecord& record, const SlotsTerms& terms) noexcept {
         if (record.unanswered < WindowRecord::max_unanswered) {
             ++record.unanswered;
         }
-        return {Entry::wait, {}};
+        return {SlotsOutcome::wait, {}};
     }
-    return {Entry::ask, ask_for_more(record, terms)};
+    return {SlotsOutcome::ask, ask_for_more(record, terms)};
 }
 
 bool enter_anyway(WindowRecord& record, const SlotsTerms& terms) noexcept {

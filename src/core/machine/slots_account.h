@@ -71,7 +71,7 @@ struct SlotsAnswer {
     std::int64_t number = 0;  ///< the one that stands
 };
 
-enum class Entry : std::uint8_t {
+enum class SlotsOutcome : std::uint8_t {
     admitted,  ///< the request runs, until leave()
     rejected,  ///< the limit is reached
     ask,       ///< the caller sends the call and tries again when it is answered
@@ -80,7 +80,7 @@ enum class Entry : std::uint8_t {
 };
 
 struct SlotsEntry {
-    Entry entry = Entry::rejected;
+    SlotsOutcome entry = SlotsOutcome::rejected;
     SlotsCall call;  ///< where it says `ask`
 };
 
