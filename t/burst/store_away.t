@@ -12,7 +12,8 @@ my $nginx   = RateLimit::Nginx->start(
         add_header X-Outcome $rate_limit_status always;
         location / { rate_limit 1r/h burst=10 cost=$http_x_cost; }
         location /up { rate_limit 1r/h burst=10 cost=4; proxy_pass http://%%UP%%; }
-        location /short { rate_limit 1000r/s burst=5 name=short; }',
+        location /small { rate_limit 1r/s burst=1 name=shared; }
+        location /large { rate_limit 1r/s burst=1000 name=shared cost=900; }',
 );
 my sub ask ($key, $cost, @more) { return $nginx->get('/x', 'X-Key' => $key, 'X-Cost' => $cost, @more) }
 my sub used ($key) {
@@ -33,11 +34,15 @@ my @new = $nginx->parallel(connections => 8, requests => 40, uri => '/x', header
 is_deeply outcomes(@new), {'200 ERROR_LOCAL' => 10, '429 REJECTED' => 30}, 'a new client, over both workers';
 is outcome(ask('exempt', 3, 'If-None-Match' => '*')), '304 ERROR_LOCAL', 'what is exempt';
 is outcome(ask('exempt', 10)), '200 ERROR_LOCAL', 'takes nothing';
+is outcome($nginx->get($_, 'X-Key' => 'shared')), '200 ERROR_LOCAL', "$_, of two limits that share a bucket" for '/small', '/large';
+my $made = monotonic();
+wait_until { monotonic() >= $made + 3 } what => 'the smaller one to be full again';
 $backend->release('gate');
 is_deeply [map { $_->response->status } @open], [200, 304], 'those that began before end';
 
 $redis->restart;
 my %after = (known => 10, new => 10, exempt => 10, 200 => 4, 304 => 0);
+wait_until { ($redis->cmd('PTTL', 'rl:shared/1b:shared') // 0) > 800_000 } what => 'what the larger limit owes';
 wait_until { !grep { used($_) != $after{$_} } keys %after } what => 'what was admitted, and what came back';
 wait_until {
     my %down;

@@ -71,6 +71,11 @@ bool is_beyond(const WindowRecord& record, const Bucket& bucket, Millis now) noe
     return full_at_of(record, bucket, now) < record.used;
 }
 
+void refill(WindowRecord& record) noexcept {
+    record.used = 0;
+    record.reset = 0;
+}
+
 Window shown_of(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept {
     const Nanos at = nanos_of(now);
     const Nanos full_at = full_at_of(record, bucket, now);

@@ -30,6 +30,9 @@ void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) n
 /// above puts it right, also where it takes nothing.
 bool is_beyond(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept;
 
+/// The bucket is full.
+void refill(WindowRecord& record) noexcept;
+
 /// The bucket as clients are shown it: how many tokens are taken, and when there is one more.
 Window shown_of(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept;
 

@@ -53,7 +53,8 @@ struct AskedWindow {
     }
 
     bool is_open_at(Millis now) const noexcept {
-        return is_open(window, bucket ? bucket->fill_seconds() : rate.period, now);
+        constexpr std::int64_t longest = max_fill / 1'000'000'000;  // limits of larger bursts may share it
+        return is_open(window, bucket ? longest : rate.period, now);
     }
 };
 

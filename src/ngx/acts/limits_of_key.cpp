@@ -21,11 +21,16 @@ namespace {
 
 /// Adds a window of this rate, or raises the limit of the one that has this period and kind.
 void add_window(KeyOfLimit& to, const Limit& limit, const Rate& rate) {
-    const WindowKind kind = limit.kind_at(rate, limit.burst != 0);
+    const bool counts_tokens = limit.burst != 0;
+    const std::optional<Bucket> bucket =
+        counts_tokens && rate.limit != 0 ? Bucket::of(rate, limit.burst) : std::nullopt;
+    if (counts_tokens && !bucket) {
+        return;  // of such a rate there are no buckets
+    }
+    const WindowKind kind = limit.kind_at(rate, counts_tokens);
     const auto same = std::find_if(to.windows.begin(), to.windows.end(), [&](const auto& window) {
         return window->rate.period == rate.period && window->kind == kind;
     });
-    const std::optional<Bucket> bucket = limit.burst != 0 ? Bucket::of(rate, limit.burst) : std::nullopt;
     if (same != to.windows.end()) {
         AskedWindow& window = **same;
         window.rate.limit = std::max(window.rate.limit, rate.limit);

@@ -35,6 +35,7 @@ void Debt::join(const Debt& more) noexcept {
     fill = std::max(fill, more.fill);
     cost = sum_of(cost, more.cost, fill);
     charges += more.charges;
+    reset = of_bucket() ? std::max(reset, more.reset) : reset;
 }
 
 Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis reset, Millis now) noexcept {
@@ -46,11 +47,8 @@ Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis rese
     owed.reset = reset;
     owed.id = demand.id;
     owed.fill = demand.fill;
-    if (demand.of_bucket()) {
-        // One of few instants, so that many debts are one; and none in less than a second, as batches take
-        // time.
-        const Millis step = std::max<Millis>(1000, millis_of(demand.fill));
-        owed.reset = (now / step + 2) * step;
+    if (demand.of_bucket() && kind == DebtKind::charges) {
+        owed.reset = now + std::max<Millis>(1000, millis_of(demand.fill));  // a second: batches take time
     }
     return owed;
 }
@@ -72,7 +70,10 @@ Backlog::Added Backlog::add(const std::string& key, const Debt& owed, Millis now
         }
         add_here(key, owed);
     } else if (found->second.reset > now) {
+        auto end = ends_.extract({found->second.reset, &found->first});
         found->second.join(owed);
+        end.value().first = found->second.reset;
+        ends_.insert(std::move(end));
     } else {
         added.closed = found->second;
         ends_.erase({found->second.reset, &found->first});
@@ -119,6 +120,7 @@ bool Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now,
                 waiting.cost = both.cost;
                 waiting.charges = both.charges;
                 waiting.set_fill(both.fill);
+                waiting.reset = both.reset;
             } else {
                 if (waiting.reset != 0) {
                     closed = debt_of(waiting);

@@ -40,8 +40,9 @@ struct Debt {
     void join(const Debt& more) noexcept;
 };
 
-/// What is owed for `cost`, as Demand::owed_for() has it, to the window that ends at `reset`. To a bucket it
-/// is owed until that must be full again; `reset` means nothing there.
+/// What is owed for `cost`, as Demand::owed_for() has it, to the window that ends at `reset`, or is to be
+/// given back there. A bucket is owed it until that must be full again, and takes back until `reset`, when it
+/// was to be full: once it has been, the tokens are there already, and others may have taken them.
 Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis reset, Millis now) noexcept;
 
 /// Charges and refunds that wait for one primary, each summed per window. Refunds wait apart from charges,

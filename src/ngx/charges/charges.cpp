@@ -160,7 +160,9 @@ void Charges::start(ChargeCommand& command) {
 bool Charges::joins(const Charge& charge) noexcept {
     const Debt& owed = charge.owed;
     ChargeCommand* queued = queued_.find(owed.id, [&owed](const ChargeCommand& command) {
-        return command.owed.kind == owed.kind && command.owed.reset == owed.reset &&
+        const bool same_end =
+            command.owed.reset == owed.reset || (owed.of_bucket() && owed.kind == DebtKind::charges);
+        return command.owed.kind == owed.kind && same_end &&
                command.owed.receipt.ticket == owed.receipt.ticket;
     });
     if (queued == nullptr) {

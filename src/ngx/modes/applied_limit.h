@@ -35,7 +35,7 @@ struct Holding {
     Kind kind = Kind::nothing;
     std::int64_t cost = 0;  ///< charged already, or spent of tokens
     Ticket ticket = 0;      ///< of the window of this machine that counts it
-    Millis reset = 0;       ///< of the window in Redis that counts it
+    Millis reset = 0;  ///< of the window in Redis that counts it; of a bucket when it was to be full again
 };
 
 /// What recall() found.

@@ -137,10 +137,12 @@ Admission enter_window(AppliedLimit& applied, const Entry& entry, const Word& wo
 Admission enter_bucket(AppliedLimit& applied, Holding::Kind kind, Millis now) noexcept {
     const Bucket& bucket = *applied.bucket;
     bool admitted = false;
+    Millis full_at = 0;
     const bool room = applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
         const std::int64_t taken = shown_of(record, bucket, now).used;
         record.truth = applied.store == nullptr ? Truth::local : Truth::redis;
         admitted = take(record, bucket, now, applied.cost);
+        full_at = record.reset;
         show(applied, admitted ? Window{taken, shown_of(record, bucket, now).reset}
                                : refusal_of(record, bucket, now, applied.cost));
     });
@@ -150,7 +152,7 @@ Admission enter_bucket(AppliedLimit& applied, Holding::Kind kind, Millis now) no
     if (!admitted) {
         return Admission::refused;
     }
-    applied.holding = {kind, applied.cost, 0, 0};
+    applied.holding = {kind, applied.cost, 0, full_at};
     return Admission::admitted;
 }
 

@@ -10,6 +10,10 @@ namespace rate_limit {
 
 namespace {
 
+/// The primary's word has its place on this machine's clock, which is of milliseconds, when it comes in. So
+/// much later it may have been meant.
+constexpr Millis uncertain = 2;
+
 Demand demand_of(const AppliedLimit& applied) noexcept {
     Demand demand;
     demand.id = applied.id;
@@ -47,28 +51,44 @@ void charge_primary(AppliedLimit& applied, const Debt& owed) noexcept {
     applied.shard().charges().charge(charge);
 }
 
-void refund_primary(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
+/// Not where the bucket may have been full since: the tokens are there, or others have taken them.
+void refund_primary(AppliedLimit& applied, std::int64_t cost, Millis reset, Millis now) noexcept {
+    if (reset <= now) {
+        return;
+    }
     applied.zone->windows().change(
         applied.id, [&](WindowRecord& record) { give_back(record, *applied.bucket, now, cost); });
     const Demand demand = demand_of(applied);
-    applied.shard().charges().refund_uncounted(applied.key, demand, demand.owed_for(cost), 0);
+    applied.shard().charges().refund_uncounted(applied.key, demand, demand.owed_for(cost), reset);
 }
 
 /// The primary has taken the cost of the request; `due` is what it is charged in all.
-void settle_reserved(AppliedLimit& applied, std::int64_t cost, std::int64_t due, Millis now) noexcept {
-    if (due > cost) {
-        charge_primary(applied, owe_bucket(applied, due - cost, now));
-    } else if (due < cost) {
-        refund_primary(applied, cost - due, now);
+void settle_reserved(AppliedLimit& applied, const Holding& holding, std::int64_t due, Millis now) noexcept {
+    if (due > holding.cost) {
+        charge_primary(applied, owe_bucket(applied, due - holding.cost, now));
+    } else if (due < holding.cost) {
+        refund_primary(applied, holding.cost - due, holding.reset, now);
     }
 }
 
 /// What the request took from the memory of this machine alone goes back there.
 void leave_memory(AppliedLimit& applied, const Holding& holding, Millis now) noexcept {
-    if (holding.kind == Holding::Kind::in_flight && holding.cost != 0) {
+    if (holding.kind == Holding::Kind::in_flight && holding.cost != 0 && holding.reset > now) {
         applied.zone->windows().change(
             applied.id, [&](WindowRecord& record) { give_back(record, *applied.bucket, now, holding.cost); });
     }
+}
+
+/// The primary has not been asked for a second, and other machines may have given tokens back: one request
+/// asks again. True for that one.
+bool takes_turn(AppliedLimit& applied, Millis now) noexcept {
+    bool turn = false;
+    applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
+        turn = !was_told(record, now);
+        record.answered = true;
+        record.asked = turn ? static_cast<std::uint32_t>(now) : record.asked;
+    });
+    return turn;
 }
 
 }  // namespace
@@ -83,7 +103,12 @@ Recalled RedisBucket::recall(AppliedLimit& applied, Millis now) const noexcept {
         return Recalled::nothing;
     }
     const Window refusal = refusal_of(*record, *applied.bucket, now, applied.cost);
-    if (applied.bucket->burst() - refusal.used >= applied.cost) {
+    const bool ready = applied.bucket->burst() - refusal.used >= applied.cost;
+    if (ready || refusal.reset - now <= uncertain) {
+        return Recalled::nothing;
+    }
+    const bool asked = !std::holds_alternative<std::monostate>(applied.asked);
+    if (!asked && !was_told(*record, now) && takes_turn(applied, now)) {
         return Recalled::nothing;
     }
     show(applied, refusal);
@@ -115,20 +140,22 @@ Admission RedisBucket::admit(AppliedLimit& applied, Millis now) const noexcept {
         return Admission::refused;
     }
     show(applied, {std::max<std::int64_t>(0, after.used - granted), after.reset});  // it has refilled since
-    applied.holding = {granted != 0 ? Holding::Kind::reserved : Holding::Kind::nothing, granted, 0, 0};
+    applied.holding = {granted != 0 ? Holding::Kind::reserved : Holding::Kind::nothing, granted, 0,
+                       applied.answer()->window().reset};
     return Admission::admitted;
 }
 
 void RedisBucket::settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept {
     auto* reservation = std::get_if<Reservation>(&applied.asked);
-    const std::int64_t late = applied.take_granted();  // after the request had gone on
-    const Holding holding = applied.take_holding();
-    const bool reserved = holding.kind == Holding::Kind::reserved;
-    if (!reserved) {
+    Holding holding = applied.take_holding();
+    if (holding.kind != Holding::Kind::reserved) {
         leave_memory(applied, holding, now);
+        const std::int64_t late = applied.take_granted();  // after the request had gone on
+        holding = late == 0 ? Holding{}
+                            : Holding{Holding::Kind::reserved, late, 0, applied.answer()->window().reset};
     }
-    if (late != 0 || reserved) {
-        settle_reserved(applied, late != 0 ? late : holding.cost, due, now);
+    if (holding.kind == Holding::Kind::reserved) {
+        settle_reserved(applied, holding, due, now);
     } else if (due != 0) {
         const Debt owed = owe_bucket(applied, due, now);
         if (reservation != nullptr && reservation->unsettled()) {
