@@ -80,7 +80,9 @@ for my $key (qw(even uneven)) {
     is $primary->used($key), LIMIT, "$key: and Redis holds as many";
     my $at = first_rejection(all_of($key));
     my @late = map { passes(grep { $_->[1] > $at } @{$_->{$key}}) } @seen;
-    cmp_ok $late[0] + $late[1], '<=', LIMIT * 0.005, "$key: hardly any is left when the first is rejected";
+    # A batch is a twentieth of the limit at most: where a worker gets no processor for a while, it may have one.
+    my $most = LIMIT * (patience(1) > 1 ? 0.05 : 0.005);
+    cmp_ok $late[0] + $late[1], '<=', $most, "$key: hardly any is left when the first is rejected";
     diag "$key: passed on the two machines: ", join(' + ', map { passes(@{$_->{$key}}) } @seen),
         '; after the first rejection: ', join(' + ', @late), ': ', percent($late[0] + $late[1], LIMIT);
 }
