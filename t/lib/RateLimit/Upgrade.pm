@@ -38,8 +38,10 @@ sub is_gone (@pids) { return !grep { RateLimit::Process::state_of($_) =~ /[^Z]/ 
 
 sub begin ($self) {
     my $old = $self->{old} = $self->master;
-    kill USR2 => $old;
-    wait_until { $self->master && $self->master != $old && RateLimit::Process::children_of($self->master) } what => 'a new master';
+    wait_until {
+        kill USR2 => $old if !-e "$self->{pid_file}.oldbin";    # nginx ignores it while the process that started it is there
+        $self->master && $self->master != $old && RateLimit::Process::children_of($self->master)
+    } what => 'a new master';
     return $self;
 }
 
