@@ -38,8 +38,8 @@ enum class Stage : unsigned char {
     over,     // given up: no tokens could go back for last_wait
 };
 
-/// The last worker's search for what waits that it begins when nothing is under way any more: what was put
-/// there meanwhile may have been put behind the search before.
+/// The search of the backlog that the last worker begins when no command is under way any more: a worker may
+/// have put charges or refunds behind the place that the search before had reached.
 enum class Search : unsigned char { none, due, begun };
 
 struct Round {

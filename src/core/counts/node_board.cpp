@@ -183,7 +183,7 @@ void NodeBoard::fill(std::size_t place, const Identity& node, std::string_view a
     ids_[place].store(node.node, std::memory_order_release);
 }
 
-/// Written once in a while: the line stays with all who read it.
+/// Written once in a while: the cache line stays with all workers that read it.
 void NodeBoard::see(std::size_t place, const Identity& node, Millis now) noexcept {
     constexpr Millis often_enough = 500;
     if (has(place, node)) {

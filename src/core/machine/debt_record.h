@@ -37,7 +37,7 @@ struct DebtRecord {
     Millis reset = 0;           ///< of the window; 0: nothing waits
     std::int64_t cost = 0;      ///< their sum; of a note: tokens at hand at the last look, and since
     std::uint64_t charges = 0;  ///< how many they are
-    Millis looked_at = 0;       ///< of a note: when that look was; of what waits for a bucket: see fill()
+    Millis looked_at = 0;       ///< of a note: when that look was; of a debt to a bucket: see fill()
     std::uint64_t shard = 0;    ///< whose primary they are for: a digest of the names of store and shard
     Ticket ticket = 0;          ///< the ticket that the charges were sent under
     std::uint32_t period = 0;   ///< seconds
@@ -46,7 +46,7 @@ struct DebtRecord {
     DebtKind kind = DebtKind::charges;
     std::array<char, max_key> text;  // of which the first key_length bytes mean something
 
-    /// Of what waits for a token bucket: how many nanoseconds it takes to fill, and `cost` is in nanoseconds,
+    /// Of a debt to a token bucket: how many nanoseconds that takes to fill, and `cost` is in nanoseconds,
     /// too. Else 0.
     std::int64_t fill() const noexcept {
         return waits(kind) && window_kind == WindowKind::bucket ? looked_at : 0;

@@ -6,7 +6,7 @@ namespace rate_limit {
 
 namespace {
 
-/// How often one looks again for another worker to finish a change, and how often one adds up anew.
+/// How often a worker looks again for another one to finish a change, and how often it adds up anew.
 constexpr int most_looks = 1000;
 constexpr int most_attempts = 8;
 
@@ -26,7 +26,7 @@ bool runs(const WindowRecord& record) noexcept {
 
 void enter_share(WindowRecord& share, std::uint64_t owner, std::size_t place) noexcept {
     if (owner_of(share) != owner) {
-        share.in_flight = 0;  // of one who had the place before
+        share.in_flight = 0;  // of a worker that had the place before
     }
     share.answered = true;
     share.used = static_cast<std::int64_t>(owner);

@@ -15,12 +15,12 @@ namespace rate_limit {
 //
 // A worker that is killed never says that its requests have ended. So each worker that has requests of a key
 // running counts them in a record of its own, besides the sum in the key's record. When a worker has died,
-// the number of deaths in WorkerPlaces is another than in the key's record, and whoever touches that next
-// adds up what the living workers count.
+// the number of deaths in WorkerPlaces is another than in the key's record, and the worker that touches that
+// next adds up what the living workers count.
 //
-// A change of both records takes two steps, and a sum that somebody takes in between would be wrong for ever.
+// A change of both records takes two steps, and a sum that another worker takes in between would stay wrong.
 // Therefore a worker first says in its place which key it is about to change, then changes the key's record,
-// then its own. Who adds up
+// then its own. A worker that adds up
 //
 //   1. reads the number of deaths, and then the key's record, with its count of changes;
 //   2. of each place waits until its owner is not changing this key, and reads the owner's count;

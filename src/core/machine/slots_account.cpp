@@ -225,8 +225,8 @@ void learn(WindowRecord& record, const SlotsTerms& terms, const SlotsCall& call,
     record.fetching = false;
     record.limit = static_cast<std::uint64_t>(bounded(answer.others));
     if (answer.number > call.number) {
-        // Redis had a later call, which this machine knows nothing of: its clock went back, or somebody wrote
-        // there. The next call comes after it.
+        // Redis had a later call, which this machine knows nothing of: its clock went back, or another
+        // program wrote there. The next call comes after it.
         record.used = std::min(answer.number, max_number);
         return;
     }

@@ -55,7 +55,7 @@ struct SlotsTerms {
     Millis now = 0;         ///< of a clock that all workers of the machine share
 };
 
-/// A call of lua/hold.lua. Who sends it keeps it until the answer, also a late one.
+/// A call of lua/hold.lua. The worker that sends it keeps it until the answer, also a late one.
 struct SlotsCall {
     std::int64_t number = 0;
     std::int64_t limit = 0;

@@ -15,8 +15,8 @@ namespace rate_limit {
 /// find that it has died. All zero bytes are places of nobody.
 ///
 /// A worker may be killed at any instruction. A place that is given up goes from its owner to `nobody_yet`,
-/// then the deaths are counted, then it is free: whoever finds it in between goes on from there. So whoever
-/// sees a new number of deaths sees as well whose places are given up.
+/// then the deaths are counted, then it is free: a worker that finds it in between goes on from there. So a
+/// worker that sees a new number of deaths sees as well whose places are given up.
 class WorkerPlaces {
 public:
     /// More processes than this never count requests at the same time, also while nginx is reloaded.

@@ -320,7 +320,8 @@ std::vector<Override> OverrideTable::read(Millis now) const {
     return all;
 }
 
-/// Who writes meanwhile has the lock: what it has written is erased, and the next one sees the word.
+/// A worker that writes meanwhile has the lock: what it has written is erased, and the next one sees the
+/// word.
 void OverrideTable::keep_texts(bool keep) noexcept {
     header_->keeps_texts.store(keep ? 1 : 0, std::memory_order_relaxed);
     if (keep) {

@@ -73,7 +73,7 @@ inline void SharedState::take(std::int64_t version, std::string_view text, Milli
                               const LockUser& user) noexcept {
     HeldLock held;
     held.acquire(lock_, user);
-    size_ = 0;  // whoever inherits the lock from a process that died in here finds no text
+    size_ = 0;  // a worker that inherits the lock from a process that died in here finds no text
     std::atomic_signal_fence(std::memory_order_seq_cst);
     text.copy(text_.data(), text_.size());
     std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -23,7 +23,7 @@ struct EvictionRank {
     }
 };
 
-/// Who is told what a process does for want of room. It may not call the table.
+/// A listener that is told what a process does for want of room. It may not call the table.
 class RoomListener {
 public:
     /// A record of an open window had to go.

@@ -18,7 +18,7 @@ using SlotNumber = std::uint64_t;
 ///
 /// Only a process that has a journal may hold a slot by itself: the name that it leaves in the slot says
 /// which journal it has, and so others find out whether the holder is dead. A journal whose owner died
-/// holding a slot is therefore given to nobody else until somebody has taken over that slot.
+/// holding a slot is therefore given to no other process until one has taken over that slot.
 ///
 /// A process that finds all journals taken has none.
 template <typename Record>

@@ -196,8 +196,8 @@ void RecordSet<Record>::put(const Record& record, unsigned slot, unsigned replac
     // From here on a process that looks for this id can take the slot, and finds that it is not valid yet.
     slots_[slot].give_to(nobody);
 
-    // This one instruction changes what the set holds. Whoever sees the new bit sees the record and the tag,
-    // too.
+    // This one instruction changes what the set holds. A process that sees the new bit sees the record and
+    // the tag, too.
     const std::uint64_t freed = replaced == no_slot ? 0 : bit(replaced);
     valid_.fetch_xor(bit(slot) | freed, std::memory_order_acq_rel);
 }

@@ -13,7 +13,8 @@ namespace rate_limit {
 /// The name of a slot's holder: one of these two, or that of a process with a journal (see RecordJournals).
 using Holder = std::uint16_t;
 
-constexpr Holder set_holder = 0;  ///< whoever has the set's lock; also the holder of a slot never used
+constexpr Holder set_holder =
+    0;  ///< the process that has the set's lock; also the holder of a slot never used
 constexpr Holder nobody = 1;
 
 /// The bits of an id that the set keeps beside the record, not in it.

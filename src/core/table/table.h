@@ -42,7 +42,8 @@ namespace rate_limit {
 //   lower half: they are kept in the set's first line, and the slot uses their place for the name of its
 //   holder. So one compare-and-exchange both takes the lock and checks that the slot still has (the rest of)
 //   this id.
-// - A *holder* is a name in a slot: `nobody`; `set_holder`, which means whoever has the set's lock; or the
+// - A *holder* is a name in a slot: `nobody`; `set_holder`, which means the process that has the set's lock;
+// or the
 //   name of a process that has a journal.
 // - A *journal* (journals.h) belongs to one process at a time. In it the process notes which slot it holds or
 //   is about to take, and, before it changes a record in its slot, what the record will be. Others read it
@@ -72,9 +73,10 @@ namespace rate_limit {
 // What happens when a process dies
 //
 // Each lock word names its owner's process, or its owner's journal, which names the process: number and start
-// time, so that a new process of the same number is not taken for it. Whoever waits for a lock asks from time
-// to time whether the owner lives. If it does not, one of those who wait exchanges the dead owner's name for
-// its own, and repairs what the dead one may have left (RecordJournals::finish(), RecordMemory::recover()):
+// time, so that a new process of the same number is not taken for it. A process that waits for a lock asks
+// from time to time whether the owner lives. If it does not, one of those that wait exchanges the dead
+// owner's name for its own, and repairs what the dead one may have left (RecordJournals::finish(),
+// RecordMemory::recover()):
 //
 // - It had noted a slot in its journal, but not taken it: the slot is as it was. The note is cleared.
 // - It held a slot and had not marked a record as written: the slot has the old record.
@@ -82,19 +84,21 @@ namespace rate_limit {
 //   more), so the change is complete.
 // - It had a set's lock and had not exchanged the valid word: what it wrote into the free slot is not valid,
 //   and nobody sees it. After the exchange the change is complete.
-// - Slots that it had taken as `set_holder` stay so: whoever wants one finds that the fast way is closed,
+// - Slots that it had taken as `set_holder` stay so: a process that wants one finds that the fast way is
+// closed,
 //   takes the set's lock, and releases the slot when done.
 // - If no process wants what it held, its journal would stay out of use. A process that attaches to the table
 //   therefore first takes over, under the set's lock, all slots that dead processes held.
 //
 // A journal is given to another process only once its dead owner holds nothing. A journal's name changes with
-// each owner, so an exchange that expects the dead one's name fails once somebody else has taken over.
+// each owner, so an exchange that expects the dead one's name fails once another process has taken over.
 //
 // What the memory order rests on
 //
 // - A slot's lock is taken with acquire and released with release: each holder sees all that the one before
 //   it wrote.
-// - The exchange of the valid word releases, and every reader acquires it: whoever sees a valid bit sees the
+// - The exchange of the valid word releases, and every reader acquires it: a process that sees a valid bit
+// sees the
 //   record and the tag behind it, even if the writer died before it could release the set's lock.
 // - Others read a record's lock word and its reset while the holder is at work; these two are read and
 //   written atomically. All else in a record is read by its holder only. Tags are read relaxed: a stale one
@@ -102,7 +106,8 @@ namespace rate_limit {
 // - A process writes its journal in program order: the slot is noted before the exchange that takes it, and
 //   the record is marked as written before it is copied (a signal fence keeps the compiler from moving the
 //   copy). Nobody reads these writes before the process is dead; then all of them can be seen.
-// - Whoever looks for a free journal asks first whether its owner is dead, and then what it holds: a dead
+// - A process that looks for a free journal asks first whether its owner is dead, and then what it holds: a
+// dead
 //   process takes nothing more.
 //
 // t/unit/window_table_step_test.cpp stops a process after each of its instructions and looks at the table as
@@ -204,7 +209,8 @@ public:
         return true;
     }
 
-    /// Who is told of evictions and of a lack of room, as far as this view causes them; null: nobody.
+    /// The listener that is told of evictions and of a lack of room, as far as this view causes them; null:
+    /// nobody.
     void set_room_listener(RoomListener* listener) noexcept { memory_.set_room_listener(listener); }
 
     /// How many records fit.

@@ -46,7 +46,7 @@ SharedTopology::Publication SharedTopology::publish(std::string_view bytes) noex
     if (!has_turn()) {
         return Publication::no_turn;
     }
-    // The order matters to whoever takes the lock over from this process, should it die here.
+    // The order matters to a worker that takes the lock over from this process, should it die here.
     header_->whole = 0;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     bytes.copy(this->bytes(), bytes.size());

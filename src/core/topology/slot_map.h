@@ -56,7 +56,7 @@ public:
     /// Numbers whose nodes are not those that they had when their change was taken last.
     const std::vector<Number>& changed() const noexcept { return changed_; }
 
-    /// Takes the last of them: whoever uses that number learns its nodes now, or puts it back.
+    /// Takes the last of them: a worker that uses that number learns its nodes now, or puts it back.
     Number take_changed() noexcept {
         const Number number = changed_.back();
         changed_.pop_back();

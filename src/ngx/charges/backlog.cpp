@@ -170,8 +170,8 @@ bool Backlog::may_search() noexcept {
     return more && !cut_short_;
 }
 
-/// Takes what waits in the zone if `wanted(record)`. Copies its key into `key`, which has room for it; null:
-/// into nothing.
+/// Takes the debt of this id out of the zone if `wanted(record)`. Copies its key into `key`, which has room
+/// for it; null: into nothing.
 template <typename Wanted>
 bool Backlog::take_out(const WindowId& debt, Wanted wanted, Debt& owed, std::string* key) noexcept {
     std::uint64_t digest = 0;

@@ -16,7 +16,7 @@ namespace rate_limit {
 /// key's repair.
 class ChargeCommand final : public ScriptCommand, public KeyedQueue<ChargeCommand>::Link {
 public:
-    /// For whom charges are sent, and who is told what becomes of each.
+    /// The sender of charges: it is told what becomes of each.
     class Owner {
     public:
         /// Whether a plain increment that leaves now arrives while a window that ends at `reset` is open.

@@ -61,8 +61,8 @@ struct GivingBack {
 /// gate is closed all charges wait but one, the probe: a primary may answer PING and reads and still take no
 /// writes, and everything that is sent to it ends in doubt. The first write that is answered opens the gate.
 /// After a refusal the next probe follows after a backoff of its own; after READONLY each probe takes a new
-/// connection, for the address may lead to another server by then. What waits in the backlog was put there by
-/// any worker: one that has not seen the primary take a write just before sends one charge of it first.
+/// connection, for the address may lead to another server by then. Any worker may have put a charge into the
+/// backlog: a worker that has not seen the primary take a write just before sends one of them first.
 class Charges final : public ChargeCommand::Owner {
 public:
     /// Milliseconds between two batches; none with timer_resolution, as nginx looks at its timers no oftener
@@ -131,7 +131,7 @@ public:
     void doubt_reservation() noexcept;
     void doubt_former_reservation() noexcept;
 
-    /// Sends the next batch: what is queued, and of what waits as much as the primary takes now. While a
+    /// Sends the next batch: what is queued, and of the backlog as much as the primary takes now. While a
     /// batch is under way it does nothing: the end of that batch leads to the next.
     void send_batch() noexcept;
 
@@ -206,7 +206,7 @@ public:
     std::size_t waiting() const noexcept { return waiting_.count(); }  ///< windows, of all workers
     std::size_t here() const noexcept { return waiting_.here(); }  ///< those for which the zone has no room
 
-    /// There may never be a primary here again: of what waits in this worker the next `most` go to the
+    /// There may never be a primary here again: of the debts in this worker the next `most` go to the
     /// Charges that owner_of(key) returns, unless these are its own; those whose window has closed are
     /// dropped. To be called now and then. Returns how many it looked at.
     template <typename Fn>

@@ -49,7 +49,7 @@ struct ShardConf {
     ngx_atomic_t* replicas_warned = nullptr;
 };
 
-/// How a worker says who it is.
+/// The user and password by which a worker logs in.
 struct Login {
     std::string username;  ///< empty: a password alone
     std::string password;  ///< empty: none is needed

@@ -91,7 +91,7 @@ bool is_named(const ngx_http_server_name_t& name, std::string_view host) noexcep
     return equal_in_any_case(host, pattern);
 }
 
-/// A name that somebody else has pointed to this address opens nothing.
+/// A name that another one has pointed to this address opens nothing.
 bool is_own_host(const ngx_http_request_t& r, const ConsoleConf& conf) noexcept {
     const std::string_view host = view(r.headers_in.server);
     if (is_address(host) || equal_in_any_case(host, "localhost")) {

@@ -87,7 +87,7 @@ struct AppliedLimit : WindowPlace {
     /// How its window, or bucket, is read.
     Read::Of read_of() const noexcept { return bucket ? Read::Of::bucket : Read::Of::window; }
 
-    /// Who serves the window now, which may change while the request runs. There is a store.
+    /// The shard that serves the window now, which may change while the request runs. There is a store.
     Shard& shard() const noexcept { return store->at(route); }
 
     /// What the store was asked; null: nothing.

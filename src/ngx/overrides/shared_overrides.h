@@ -26,7 +26,7 @@ struct SharedOverrides {
     std::vector<SharedOverride> all;
     std::string text;
 
-    /// Versions are below this; a greater one is somebody else's.
+    /// Versions are below this; a greater one is not of this module.
     static constexpr std::int64_t end_of_versions = 100'000'000'000'000'000;
 };
 

@@ -68,7 +68,7 @@ void find_nodes_down(const Gathered& found, Findings& findings) {
     }
 }
 
-/// Until somebody has asked for it, nobody knows the nodes of a shard that other servers name.
+/// Until a worker has asked for it, none knows the nodes of a shard that other servers name.
 void find_no_primary(const Gathered& found, Findings& findings) {
     for (const Gathered::OfShard& shard : found.shards) {
         if (!shard.nodes.empty() && std::none_of(shard.nodes.begin(), shard.nodes.end(),

@@ -221,7 +221,7 @@ void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
     }
 }
 
-/// Who gets what of a fetch that was answered.
+/// How a fetch that was answered is shared among the requests.
 struct Fetches::Sharing {
     explicit Sharing(Fetch& fetch) noexcept { waiting.take_all(fetch.seats); }
 

@@ -39,7 +39,7 @@ private:
 
     bool awaited() const noexcept { return reservation != nullptr && reservation->waiting(); }
 
-    /// It gives back what was charged, or repairs the key: who asked for it does not matter.
+    /// It gives back what was charged, or repairs the key: the request need not be there any more.
     bool mends() const noexcept { return back != 0 || step_ == Step::repair; }
     bool goes_on(Node& from, const Reply& reply) noexcept;
     bool counted(Node& from, const Reply& reply) noexcept;

@@ -38,7 +38,7 @@ public:
         return conf_.routes.choose(key, window_key);
     }
 
-    /// Who serves it now.
+    /// The shard that serves it now.
     Shard& at(Route route) noexcept { return at_number(number_of(route)); }
 
     /// Reads of its windows for reports.
@@ -66,8 +66,8 @@ public:
         }
     }
 
-    /// What waits in this worker for shards of a cluster that have no nodes, a part of it, goes to those that
-    /// have its slots now. To be called now and then.
+    /// Hands a part of the debts in this worker, of shards of a cluster that have no nodes, to the shards
+    /// that have their slots now. To be called now and then.
     void hand_over() noexcept;
 
     /// Closes all connections and says which charges are lost: the process, or the configuration, is at its

@@ -159,7 +159,7 @@ void ClusterMap::complain(const Node& node, const Reply& reply) {
 }
 
 /// While some nodes tell the map it does not matter that others do not: what is wrong with those that serve
-/// slots is told by whoever needs them.
+/// slots is told by the shards that need them.
 void ClusterMap::failed(const char* reason, const Node& node, const std::string& words) {
     if (++failures_ >= nodes_) {
         trouble_.failed("does not tell its map", reason,

@@ -15,7 +15,7 @@ namespace {
 // All in milliseconds.
 
 /// How long a turn lasts if its worker does not renew it: so long nobody asks after that worker's death,
-/// unless somebody finds it dead.
+/// unless another worker finds it dead.
 constexpr std::uint32_t turn_length = 2000;
 
 /// How often the worker that has the turn looks for hints of others.

@@ -50,7 +50,7 @@ public:
     /// What Owner::on_topology() was called with last; no groups before that.
     const Topology& known() const noexcept { return known_; }
 
-    /// A server said or did what does not fit the topology: whoever asks should ask soon.
+    /// A server said or did what does not fit the topology: the worker that asks should ask soon.
     void hint() noexcept { shared_.hint(); }
 
     void shut_down() noexcept;

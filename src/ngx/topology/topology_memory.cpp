@@ -76,7 +76,8 @@ bool share_node(const std::vector<NodeConf>& some, const std::vector<NodeConf>& 
 }
 
 /// Takes over what the running configuration has found for a store of this name that asks one of the same
-/// servers. Masters that this store does not name may be among it: whoever reads it looks for its own.
+/// servers. Masters that this store does not name may be among it: each store that reads it looks for its
+/// own.
 void inherit(const StoreConf& store) noexcept {
     try {
         std::string bytes;

@@ -4,8 +4,8 @@
 
 namespace rate_limit {
 
-/// Who is asked which servers a store has: sentinels, or the nodes of a cluster. One worker of a machine asks
-/// at a time.
+/// The servers that are asked which servers a store has: sentinels, or the nodes of a cluster. One worker of
+/// a machine asks at a time.
 class TopologySource {
 public:
     class Owner {
@@ -26,7 +26,7 @@ public:
     TopologySource& operator=(const TopologySource&) = delete;
 
     /// Asks once more. `known`: what is published, perhaps by another worker. `doubted`: servers do not do as
-    /// it says, so whoever said it last may be wrong.
+    /// it says, so the server that told it last may be wrong.
     virtual void ask(const Topology& known, bool doubted) noexcept = 0;
 
     /// Closes the connections: another worker asks from now on.

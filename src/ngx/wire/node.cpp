@@ -292,7 +292,7 @@ void Node::demote() noexcept {
     addresses_.resolve();
     listener_.on_demoted(*this);
     if (conf_.learned) {
-        return;  // who named it is asked again
+        return;  // the sentinel or node that named it is asked again
     }
     const bool named = !conf_.host.empty();
     if (!told_to_reload_ && (!named || store_.resolver == nullptr)) {

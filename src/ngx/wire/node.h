@@ -24,7 +24,7 @@ namespace rate_limit {
 
 enum class Access : unsigned char { read, write };
 
-/// What a node is to its shard; or a sentinel, which has none and is asked who the others are.
+/// What a node is to its shard; or a sentinel, which has none and is asked which nodes there are.
 /// A seed is a node of a cluster that is asked for its map alone.
 enum class Role : unsigned char { primary, replica, sentinel, seed };
 
@@ -50,7 +50,7 @@ enum class Blame : unsigned char {
 /// connection that has answered and is lost is no failure yet: a server may close one just as a command is
 /// written. The node then connects once more, at once, and what comes back may be sent to it again.
 ///
-/// Whoever has it may retire() it: it answers what was sent, closes, and is then at its end().
+/// Its owner may retire() it: it answers what was sent, closes, and is then at its end().
 class Node final : private Connection::Owner, private Addresses::Owner {
 public:
     class Listener {
@@ -137,8 +137,8 @@ public:
     /// connection that it has.
     void become(Role role) noexcept;
 
-    /// Its shard has no use for it any more. What waits for the connection comes back; what was sent may
-    /// still be answered, for charge_timeout at most.
+    /// Its shard has no use for it any more. Commands that wait for the connection come back; what was sent
+    /// may still be answered, for charge_timeout at most.
     void retire() noexcept;
 
     /// It has been retired, and nothing is left of its connection.

@@ -109,7 +109,7 @@ private:
         return announced;
     }
 
-    /// False if one of the slots is somebody's already, or there are none.
+    /// False if one of the slots has an owner already, or there are none.
     bool give(std::uint16_t first, std::uint16_t last, Group* group) noexcept {
         for (unsigned slot = first; slot <= last; ++slot) {
             if (owners_[slot] != nullptr) {
