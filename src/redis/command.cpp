@@ -149,6 +149,17 @@ std::string_view CommandWriter::draw(std::string_view key, const Draw& draw, boo
     return text();
 }
 
+std::string_view CommandWriter::hold(std::string_view key, const Hold& hold, bool with_text) {
+    call(ScriptName::hold, with_text, key, 6);
+    word(hold.me);
+    word(hold.number);
+    word(hold.limit);
+    word(hold.want);
+    word(hold.least);
+    word(hold.ttl);
+    return text();
+}
+
 std::string_view CommandWriter::life(std::string_view key) {
     return command({"PTTL", key});
 }

@@ -40,6 +40,16 @@ struct Draw {
     std::int64_t parts = 1;
 };
 
+/// What lua/hold.lua is told: machine `me` wants so many slots in all, and at least so many; see there.
+struct Hold {
+    std::string_view me;
+    std::int64_t number = 0;
+    std::int64_t limit = 0;
+    std::int64_t want = 0;
+    std::int64_t least = 0;
+    Millis ttl = 0;
+};
+
 /// Encodes one Redis command at a time as a RESP array, into a buffer that is reused: no allocation once it
 /// has grown. The text stays valid until the next call.
 class CommandWriter {
@@ -86,6 +96,9 @@ public:
 
     /// lua/bucket.lua, in the same way.
     std::string_view draw(std::string_view key, const Draw& draw, bool with_text = false);
+
+    /// lua/hold.lua, in the same way.
+    std::string_view hold(std::string_view key, const Hold& hold, bool with_text = false);
 
     /// PTTL key: of a bucket how long it takes to be full, and a second.
     std::string_view life(std::string_view key);

@@ -15,6 +15,7 @@ namespace rate_limit {
     line(reserve) \
     line(refund) \
     line(bucket) \
+    line(hold) \
     line(overrides)
 // clang-format on
 

@@ -104,5 +104,17 @@ TEST(Described, IsElseTheOneThatIsShown) {
     EXPECT_EQ(described({}), -1);
 }
 
+TEST(Shown, PrefersWindowsToSlots) {
+    Verdict slots = verdict(2, 1);
+    slots.slots = true;
+    Verdict tighter = slots;
+    tighter.window.used = 2;
+    EXPECT_EQ(shown({slots, verdict(100, 1)}, {1, 1}), 1) << "though one slot is left";
+    EXPECT_EQ(shown({verdict(100, 1), slots}, {1, 1}), 0);
+    EXPECT_EQ(shown({slots, tighter}, {0, 0}), 1) << "else the tightest of them";
+    slots.outcome = Outcome::rejected;
+    EXPECT_EQ(shown({verdict(100, 1), slots}, {1, 0}), 1) << "but not where they reject";
+}
+
 }  // namespace
 }  // namespace rate_limit

@@ -52,7 +52,7 @@ std::size_t walk_over(Notes& notes, NoteWalk::Aim aim, const std::function<Looke
         std::size_t looks = 0;
         std::size_t refunds = 0;
         const NoteWalk::Turn turn = walk.turn(
-            notes.table, aim, table_now, [](const Seen&) {},
+            notes.table, aim, table_now, 0, [](const Seen&) {},
             [&](const Noted& seen) {
                 const Looked looked = look(seen);
                 looks += looked != Looked::not_at_all ? 1 : 0;
@@ -116,7 +116,7 @@ TEST(NoteWalk, SaysWhetherThereAreTokensAlsoNotDue) {
         const auto nothing = [](const Noted& /*seen*/) { return Looked::kept; };
         return walk
             .turn(
-                notes.table, NoteWalk::Aim::due, table_now, [](const Seen&) {}, nothing)
+                notes.table, NoteWalk::Aim::due, table_now, 0, [](const Seen&) {}, nothing)
             .tokens;
     };
     Notes none(0, 0, 100);
@@ -173,13 +173,24 @@ TEST(IsDue, OnceInAnIntervalAndMoreOftenTowardsTheEnd) {
     note.reset = table_now + 1001;
     const auto due = [&](Millis ago) {
         note.looked_at = table_now - ago;
-        return is_due(note, table_now);
+        return is_due(note, table_now, 0);
     };
     EXPECT_FALSE(due(999));
     EXPECT_TRUE(due(1000));
     note.reset = table_now + 1000;
     EXPECT_FALSE(due(249));
     EXPECT_TRUE(due(250));
+}
+
+TEST(NoteWalk, LooksAtSlotsOnceInAWhileAndAfterADeath) {
+    DebtRecord note;
+    note.kind = DebtKind::slots;
+    note.looked_at = table_now;
+    note.ticket = 7;
+    EXPECT_FALSE(is_due(note, table_now + 899, 7));
+    EXPECT_TRUE(is_due(note, table_now + 900, 7));
+    EXPECT_TRUE(is_due(note, table_now + 1, 8)) << "a worker has died";
+    EXPECT_TRUE(is_due(note, table_now - 1, 7)) << "the clock was set back";
 }
 
 }  // namespace

@@ -136,5 +136,30 @@ TEST(IetfFields, TheLongestMemberFits) {
     EXPECT_EQ(fields[4].value, name);
 }
 
+TEST(Quota, OfSlotsHasAResetOnlyWhereTheyReject) {
+    Verdict verdict;
+    verdict.name = "slots";
+    verdict.rate = {20, 1, false};
+    verdict.slots = true;
+    verdict.known = true;
+    verdict.window = {16, 1'700'000'001'500};
+    verdict.outcome = Outcome::passed;
+    verdict.due = 1;
+    Quota quota = quota_of(verdict, 1'700'000'000'500);
+    EXPECT_EQ(text(quota, true, append_policy), "\"slots\";q=20;qu=\"concurrent-requests\"");
+    EXPECT_EQ(text(quota, true, append_limit), "\"slots\";r=3");
+    Field fields[github_fields];
+    char numbers[max_github_text];
+    EXPECT_EQ(put_github_fields(fields, quota, numbers) - fields, 4) << "no reset";
+
+    verdict.outcome = Outcome::rejected;
+    verdict.due = 0;
+    quota = quota_of(verdict, 1'700'000'000'500);
+    EXPECT_EQ(quota.until, 1);
+    EXPECT_TRUE(quota.retry);
+    EXPECT_EQ(put_github_fields(fields, quota, numbers) - fields, 5);
+    EXPECT_EQ(fields[3].value, "1700000002");
+}
+
 }  // namespace
 }  // namespace rate_limit

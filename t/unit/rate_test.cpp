@@ -80,5 +80,18 @@ TEST(Rate, EveryErrorHasItsSentence) {
     EXPECT_STRNE(describe(RateError::month_without_clock), "");
 }
 
+TEST(ParseSlots, ReadsANumber) {
+    Rate rate;
+    EXPECT_EQ(parse_slots("20", rate), RateError::none);
+    EXPECT_EQ(rate.limit, 20);
+    EXPECT_EQ(rate.period, 1);
+    EXPECT_EQ(parse_slots("0", rate), RateError::none);
+    EXPECT_EQ(parse_slots("1000000000000", rate), RateError::none);
+    for (const char* bad : {"", "-1", "+1", "1 ", "1.5", "20r/s", "1000000000001", "99999999999999999999"}) {
+        EXPECT_EQ(parse_slots(bad, rate), RateError::slots) << bad;
+    }
+    EXPECT_EQ(rate.limit, 1000000000000) << "as it was";
+}
+
 }  // namespace
 }  // namespace rate_limit

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "own_places.h"
 #include "table_memory.h"
 
 namespace rate_limit {
@@ -64,7 +65,7 @@ protected:
 
     static constexpr WindowId key{0x123456789abcdef0, 0xfedcba9876543210};
     TestTable own;
-    const std::unique_ptr<WorkerPlaces> places = std::make_unique<WorkerPlaces>();
+    const std::unique_ptr<OwnPlaces> places = std::make_unique<OwnPlaces>();
     std::vector<std::unique_ptr<Worker>> workers;
     std::uint32_t pids = 10;
     std::int64_t limit = 20;
@@ -80,12 +81,12 @@ TEST_F(SharedSlotsTest, WorkersShareALimit) {
     Worker& one = add();
     Worker& two = add();
     for (int i = 0; i < 10; ++i) {
-        EXPECT_EQ(one.slots.enter(key, terms()).entry, SlotsOutcome::admitted);
-        EXPECT_EQ(two.slots.enter(key, terms()).entry, SlotsOutcome::admitted);
+        EXPECT_EQ(one.slots.enter(key, terms()).outcome, SlotsOutcome::admitted);
+        EXPECT_EQ(two.slots.enter(key, terms()).outcome, SlotsOutcome::admitted);
     }
-    EXPECT_EQ(one.slots.enter(key, terms()).entry, SlotsOutcome::rejected);
+    EXPECT_EQ(one.slots.enter(key, terms()).outcome, SlotsOutcome::rejected);
     two.slots.leave(key, terms());
-    EXPECT_EQ(one.slots.enter(key, terms()).entry, SlotsOutcome::admitted);
+    EXPECT_EQ(one.slots.enter(key, terms()).outcome, SlotsOutcome::admitted);
     EXPECT_TRUE(two.slots.enter_anyway(key, terms()));
     EXPECT_EQ(runs(), 21);
     for (int i = 0; i < 11; ++i) {
@@ -105,14 +106,14 @@ TEST_F(SharedSlotsTest, TheRequestsOfAKilledWorkerEndExactly) {
         two.slots.enter(key, terms());
     }
     kill(0);
-    EXPECT_EQ(two.slots.enter(key, terms()).entry, SlotsOutcome::admitted);
+    EXPECT_EQ(two.slots.enter(key, terms()).outcome, SlotsOutcome::admitted);
     EXPECT_EQ(runs(), 11);
     Worker& three = add();
     EXPECT_EQ(three.place, 0U) << "the place of the dead one";
     for (int i = 0; i < 9; ++i) {
-        EXPECT_EQ(three.slots.enter(key, terms()).entry, SlotsOutcome::admitted);
+        EXPECT_EQ(three.slots.enter(key, terms()).outcome, SlotsOutcome::admitted);
     }
-    EXPECT_EQ(three.slots.enter(key, terms()).entry, SlotsOutcome::rejected);
+    EXPECT_EQ(three.slots.enter(key, terms()).outcome, SlotsOutcome::rejected);
     kill(0);
     three.slots.leave(key, terms());
     EXPECT_EQ(three.slots.recall(key).in_flight, 8U);
@@ -131,7 +132,7 @@ TEST_F(SharedSlotsTest, AWorkerThatIsKilledInTheMiddleOfAChange) {
             EXPECT_EQ(runs(), 3);
         }
         kill(0);
-        EXPECT_EQ(two.slots.enter(key, terms()).entry, SlotsOutcome::admitted);
+        EXPECT_EQ(two.slots.enter(key, terms()).outcome, SlotsOutcome::admitted);
         EXPECT_EQ(runs(), 2);
         two.slots.leave(key, terms());
         two.slots.leave(key, terms());
@@ -150,7 +151,7 @@ TEST_F(SharedSlotsTest, AddsUpOnlyWhenNobodyIsInTheMiddleOfAChange) {
     kill(0);
     places->set_changing(three.place, key.low | 1);
     EXPECT_TRUE(three.table.change(key, [&](WindowRecord& record) { enter(record, terms()); }));
-    EXPECT_EQ(two.slots.enter(key, terms()).entry, SlotsOutcome::admitted);
+    EXPECT_EQ(two.slots.enter(key, terms()).outcome, SlotsOutcome::admitted);
     EXPECT_EQ(runs(), 5) << "the dead one still counts";
     three.table.change(share_id_of(key, three.place), [](WindowRecord& share) { ++share.in_flight; });
     places->set_changing(three.place, 0);
@@ -184,7 +185,7 @@ TEST_F(SharedSlotsWithoutRoom, AFullTableCountsNothing) {
     Ids ids(1);
     int admitted = 0;
     for (; admitted < 1000; ++admitted) {
-        if (one.slots.enter(ids.next(), terms()).entry == SlotsOutcome::no_room) {
+        if (one.slots.enter(ids.next(), terms()).outcome == SlotsOutcome::no_room) {
             break;
         }
     }
@@ -217,7 +218,7 @@ TEST_F(SharedSlotsTest, NoSlotLeaksInAHundredThousandRequests) {
         const std::size_t chosen = random() % keys.size();
         if (random() % 2 == 0) {
             Worker& worker = *workers[random() % workers.size()];
-            if (worker.slots.enter(keys[chosen], terms()).entry == SlotsOutcome::admitted) {
+            if (worker.slots.enter(keys[chosen], terms()).outcome == SlotsOutcome::admitted) {
                 requests.emplace_back(worker.pid, chosen);
             }
         } else if (!requests.empty()) {
@@ -268,7 +269,7 @@ TEST_F(SharedSlotsTest, TheHeirOfAPlaceCountsFromNothing) {
     kill(1);
     places->set_changing(two.place, key.low | 1);
     Worker& heir = add();
-    EXPECT_EQ(heir.slots.enter(key, terms()).entry, SlotsOutcome::admitted);
+    EXPECT_EQ(heir.slots.enter(key, terms()).outcome, SlotsOutcome::admitted);
     EXPECT_EQ(runs(), 4) << "it cannot be added up yet";
     places->set_changing(two.place, 0);
     sweep();
@@ -303,7 +304,7 @@ TEST_F(SharedSlotsTest, WorkersThatRunAtTheSameTimeWhileOthersDie) {
                         places->leave(places->take({{5000, 1}, lives}).value());
                     }
                     if (random() % 2 == 0 || counts[t] == 0) {
-                        counts[t] += slots.enter(key, terms()).entry == SlotsOutcome::admitted ? 1 : 0;
+                        counts[t] += slots.enter(key, terms()).outcome == SlotsOutcome::admitted ? 1 : 0;
                     } else {
                         slots.leave(key, terms());
                         --counts[t];

@@ -14,8 +14,8 @@ protected:
 
     SlotsOutcome come() {
         const SlotsEntry entry = enter(record, terms());
-        call = entry.entry == SlotsOutcome::ask ? entry.call : call;
-        return entry.entry;
+        call = entry.outcome == SlotsOutcome::ask ? entry.call : call;
+        return entry.outcome;
     }
     void answer(std::int64_t held, std::int64_t others = 0) {
         learn(record, terms(), call, {held, others, call.number});
@@ -416,6 +416,35 @@ TEST_F(SlotsAccount, LocalAfterAnErrorCountsOnTheSameRecord) {
     now += idle_time;  // Redis is back
     ASSERT_TRUE(calls());
     EXPECT_EQ(call.want, 20);
+}
+
+TEST_F(SlotsAccount, ARequestThatMayNotAskChangesNothing) {
+    limit = 2;
+    const WindowRecord before = record;
+    EXPECT_EQ(enter(record, terms(), Asking::later).outcome, SlotsOutcome::ask);
+    EXPECT_EQ(record, before);
+    EXPECT_EQ(come(), SlotsOutcome::ask);
+    const WindowRecord asked = record;
+    EXPECT_EQ(enter(record, terms(), Asking::later).outcome, SlotsOutcome::wait);
+    EXPECT_EQ(record, asked);
+    answer(1, 1);
+    EXPECT_EQ(enter(record, terms(), Asking::later).outcome, SlotsOutcome::admitted);
+    const SlotsEntry entry = enter(record, terms(), Asking::later);
+    EXPECT_EQ(entry.outcome, SlotsOutcome::rejected);
+    EXPECT_EQ(entry.used, 2);
+}
+
+TEST_F(SlotsAccount, IdleSlotsOfALeavingMachineGoBackAtOnce) {
+    limit = 100;
+    run(3);
+    go(2);
+    EXPECT_FALSE(due(record, terms())) << "the next request may take them";
+    const auto back = due(record, terms(), IdleSlots::go_back);
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->want, 1);
+    EXPECT_FALSE(due(record, terms(), IdleSlots::go_back)) << "a call is under way";
+    learn(record, terms(), *back, {1, 0, back->number});
+    EXPECT_FALSE(due(record, terms(), IdleSlots::go_back)) << "a request runs";
 }
 
 }  // namespace

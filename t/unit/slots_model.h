@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/machine/shared_slots.h"
+#include "own_places.h"
 #include "table_memory.h"
 
 namespace rate_limit {
@@ -161,11 +162,11 @@ private:
     };
     struct Machine {
         Machine(int number, Millis difference)
-            : name(number), clock(difference), table(100), places(std::make_unique<WorkerPlaces>()) {}
+            : name(number), clock(difference), table(100), places(std::make_unique<OwnPlaces>()) {}
         int name;
         Millis clock;
         TestTable table;
-        std::unique_ptr<WorkerPlaces> places;
+        std::unique_ptr<OwnPlaces> places;
         std::vector<std::unique_ptr<Worker>> workers;
     };
     struct Message {
@@ -215,13 +216,13 @@ private:
 
     void come(Machine& machine, Worker& worker, Millis until) {
         const SlotsEntry entry = worker.slots.enter(key, terms(machine));
-        if (entry.entry == SlotsOutcome::admitted) {
+        if (entry.outcome == SlotsOutcome::admitted) {
             ++admitted;
             worker.ends.push_back(now + between(1, longest));
-        } else if (now < until && (entry.entry == SlotsOutcome::ask || entry.entry == SlotsOutcome::wait)) {
+        } else if (now < until && (entry.outcome == SlotsOutcome::ask || entry.outcome == SlotsOutcome::wait)) {
             worker.waiting.emplace_back(now + 2, until);
         }
-        if (entry.entry == SlotsOutcome::ask) {
+        if (entry.outcome == SlotsOutcome::ask) {
             send(machine, worker, entry.call);
         }
     }

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "own_places.h"
+
 namespace rate_limit {
 namespace {
 
@@ -20,7 +22,7 @@ protected:
 
     std::optional<std::size_t> take(std::uint32_t pid) { return places->take({{pid, 1}, lives}); }
 
-    const std::unique_ptr<WorkerPlaces> places = std::make_unique<WorkerPlaces>();
+    const std::unique_ptr<OwnPlaces> places = std::make_unique<OwnPlaces>();
 };
 
 TEST_F(WorkerPlacesTest, EachWorkerHasAPlaceOfItsOwn) {
@@ -63,8 +65,33 @@ TEST_F(WorkerPlacesTest, WhoLeavesIsCountedToo) {
     EXPECT_EQ(places->owner_of(0), 0U);
 }
 
+TEST_F(WorkerPlacesTest, OneWorkerCorrectsAfterADeath) {
+    take(11);
+    take(12);
+    EXPECT_FALSE(places->take_correction());
+    dead = {11};
+    places->find_dead(lives);
+    EXPECT_TRUE(places->take_correction());
+    EXPECT_FALSE(places->take_correction());
+}
+
+TEST_F(WorkerPlacesTest, AnotherProcessAttachesToThem) {
+    struct alignas(WorkerPlaces::alignment) Memory {
+        char bytes[WorkerPlaces::bytes_for(2)] = {};
+    } memory;
+    WorkerPlaces first;
+    WorkerPlaces second;
+    EXPECT_FALSE(second.attach(&memory, sizeof memory)) << "nobody has used the memory";
+    EXPECT_FALSE(first.create(&memory, WorkerPlaces::bytes_for(0))) << "no place";
+    EXPECT_TRUE(first.create(&memory, sizeof memory));
+    EXPECT_EQ(first.take({{11, 1}, lives}), 0U);
+    EXPECT_TRUE(second.attach(&memory, sizeof memory));
+    EXPECT_EQ(second.most(), 2U);
+    EXPECT_EQ(second.owner_of(0), OwnedLock::word_of({11, 1}));
+}
+
 TEST_F(WorkerPlacesTest, ThereAreSoManyPlaces) {
-    for (std::uint32_t i = 0; i < WorkerPlaces::most; ++i) {
+    for (std::uint32_t i = 0; i < places->most(); ++i) {
         EXPECT_EQ(take(i + 1), i);
     }
     EXPECT_EQ(take(1000), std::nullopt);

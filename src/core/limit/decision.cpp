@@ -45,7 +45,9 @@ VerdictIndex shown(const Verdict* verdicts, std::size_t count) noexcept {
             in_dry_run = i;
         }
         const std::int64_t remaining = remaining_after(verdict);
-        if (verdict.known && (!tightest || remaining < least)) {
+        const bool first = !tightest || (verdicts[*tightest].slots && !verdict.slots);
+        const bool comparable = first || verdicts[*tightest].slots == verdict.slots;
+        if (verdict.known && comparable && (first || remaining < least)) {
             tightest = i;
             least = remaining;
         }

@@ -38,6 +38,7 @@ struct Verdict {
     Window window;       ///< as stored, or {0, proposed reset} when none is open
     bool known = false;  ///< false: the store gave no answer, and `window` means nothing
     Outcome outcome = Outcome::none;
+    bool slots = false;  ///< the limit counts requests that run: `window` has no end but for a rejection
     bool never_fits = false;  ///< the request costs more than the whole limit
     std::int64_t due = 0;     ///< what the request adds to the window; 0 if it is not charged
 };
@@ -50,7 +51,7 @@ using VerdictIndex = std::optional<std::size_t>;
 
 /// Which limit the `github` headers show: the first one that rejected; else the first that would have, were
 /// it not in a dry run; else, of those whose window is known, the first with the least remaining, after what
-/// is due.
+/// is due. Limits of running requests give way to all others.
 VerdictIndex shown(const Verdict* verdicts, std::size_t count) noexcept;
 
 /// Which limit the variables describe: the one that is shown; but if the request's outcome is an error, the

@@ -33,6 +33,8 @@ Quota quota_of(const Verdict& verdict, Millis now) noexcept {
     quota.name = verdict.name;
     quota.limit = limit;
     quota.period = verdict.rate.month ? 0 : verdict.rate.period;
+    quota.slots = verdict.slots;
+    quota.has_reset = !verdict.slots || verdict.outcome == Outcome::rejected;
     quota.retry = verdict.outcome == Outcome::rejected && !verdict.never_fits;
 
     // Where the window was reset while the request was under way, it may have less than the request brought.
@@ -50,7 +52,9 @@ Field* put_github_fields(Field* out, const Quota& quota, char* text, std::string
     *out++ = limit.empty() ? field(limit_name, quota.limit, text) : Field{limit_name, limit};
     *out++ = field("X-RateLimit-Used", quota.used, text);
     *out++ = field("X-RateLimit-Remaining", quota.remaining, text);
-    *out++ = field("X-RateLimit-Reset", quota.reset, text);
+    if (quota.has_reset) {
+        *out++ = field("X-RateLimit-Reset", quota.reset, text);
+    }
     *out++ = {"X-RateLimit-Resource", quota.name};
     return out;
 }
@@ -61,12 +65,15 @@ Field retry_after_field(const Quota& quota, char* text) noexcept {
 
 char* append_policy(char* out, const Quota& quota, bool first) noexcept {
     out = append_member(out, quota.name, first, "\";q=", quota.limit);
+    if (quota.slots) {
+        return append(out, std::string_view(";qu=\"concurrent-requests\""));
+    }
     return quota.period != 0 ? append(append(out, ";w="), quota.period) : out;
 }
 
 char* append_limit(char* out, const Quota& quota, bool first) noexcept {
     out = append_member(out, quota.name, first, "\";r=", quota.remaining);
-    return append(append(out, ";t="), quota.until);
+    return quota.slots ? out : append(append(out, ";t="), quota.until);
 }
 
 }  // namespace rate_limit

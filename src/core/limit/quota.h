@@ -17,6 +17,8 @@ struct Quota {
     std::int64_t remaining = 0;  ///< never below 0; exactly 0 when rejected, unless the cost never fits
     std::int64_t reset = 0;      ///< UTC epoch seconds, rounded up
     std::int64_t until = 0;      ///< whole seconds until the reset, rounded up, at least 0
+    bool slots = false;          ///< of requests that run: there is no period
+    bool has_reset = true;       ///< false: `reset` and `until` mean nothing
     bool retry = false;          ///< rejected, not in a dry run, and the same request may pass later
 };
 
@@ -33,7 +35,8 @@ struct Field {
 constexpr std::size_t github_fields = 5;
 constexpr std::size_t max_github_text = std::size_t{4} * 20;  ///< four numbers
 
-/// Puts the headers at `out`, which has room for them, and returns the new end. Writes their numbers at
+/// Puts the headers at `out`, which has room for them, and returns the new end; the reset is left out where
+/// there is none. Writes their numbers at
 /// `text`, which has room for max_github_text bytes. The limit's name is not copied, nor are its digits where
 /// the caller has them.
 Field* put_github_fields(Field* out, const Quota& quota, char* text, std::string_view limit = {}) noexcept;
@@ -53,12 +56,12 @@ constexpr std::string_view limit_field_name = "RateLimit";
 /// The most bytes that one list member of an `ietf` header takes, with the separator before it.
 constexpr std::size_t max_ietf_member = 96;
 
-/// Appends a member of RateLimit-Policy, `"core";q=5000;w=3600` (draft-ietf-httpapi-ratelimit-headers-11), at
-/// `out`, after `, ` unless it is the `first` one, and returns the new end. `out` has room for
+/// Appends a member of RateLimit-Policy, `"core";q=5000;w=3600`, or `"slots";q=20;qu="concurrent-requests"`
+/// (draft-ietf-httpapi-ratelimit-headers-11), at `out`, after `, ` unless it is the `first` one, and returns the new end. `out` has room for
 /// max_ietf_member bytes.
 char* append_policy(char* out, const Quota& quota, bool first) noexcept;
 
-/// Appends a member of RateLimit, `"core";r=4999;t=3540`, as append_policy() does.
+/// Appends a member of RateLimit, `"core";r=4999;t=3540`, or `"slots";r=3`, as append_policy() does.
 char* append_limit(char* out, const Quota& quota, bool first) noexcept;
 
 }  // namespace rate_limit

@@ -1,5 +1,7 @@
 #include "core/limit/rate.h"
 
+#include "core/digits.h"
+
 #include <charconv>
 #include <system_error>
 
@@ -67,6 +69,15 @@ RateError parse_rate(std::string_view text, bool by_clock, Rate& rate) noexcept 
     return RateError::none;
 }
 
+RateError parse_slots(std::string_view text, Rate& rate) noexcept {
+    std::int64_t limit = 0;
+    if (!parse_digits(text, limit) || limit > max_limit) {
+        return RateError::slots;
+    }
+    rate = {limit, 1, false};
+    return RateError::none;
+}
+
 const char* describe(RateError error) noexcept {
     switch (error) {
         case RateError::none:
@@ -79,6 +90,8 @@ const char* describe(RateError error) noexcept {
             return "the period of a rate must be from 1s to 366d";
         case RateError::month_without_clock:
             return "a month is one of the calendar: add \"window=clock\", or write a number of days";
+        case RateError::slots:
+            return "how many requests may run at a time is a whole number from 0 to 1000000000000";
     }
     return "";
 }

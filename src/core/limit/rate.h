@@ -16,12 +16,15 @@ constexpr std::int64_t max_limit = 1'000'000'000'000;
 constexpr std::int64_t max_period = 366LL * 24 * 3600;
 constexpr std::int64_t longest_month = 31LL * 24 * 3600;
 
-enum class RateError : std::uint8_t { none, syntax, limit_range, period_range, month_without_clock };
+enum class RateError : std::uint8_t { none, syntax, limit_range, period_range, month_without_clock, slots };
 
 /// Parses `Nr/PERIOD`, where PERIOD is `month`, or an optional count and one of s, m, h, d: `10r/s`,
 /// `100r/10s`. Accepts no sign, space or fraction. Months belong to limits that go by the clock. Writes to
 /// `rate` only when it returns RateError::none.
 RateError parse_rate(std::string_view text, bool by_clock, Rate& rate) noexcept;
+
+/// Parses how many requests may run at a time, as a rate with the period that slots have; else RateError::slots.
+RateError parse_slots(std::string_view text, Rate& rate) noexcept;
 
 constexpr bool same_period(const Rate& a, const Rate& b) noexcept {
     return a.period == b.period && a.month == b.month;

@@ -12,6 +12,7 @@ enum class WindowKind : std::uint8_t {
     clock,   ///< the windows are the periods of the UTC clock, counted from the epoch
     month,   ///< the windows are the months of the UTC calendar; their period is longest_month
     bucket,  ///< no windows: a token bucket, which is refilled all the time
+    slots,   ///< no windows: slots, which are taken while requests run; their period is a second
 };
 
 /// One client's window as a store holds it.

@@ -4,13 +4,23 @@
 
 namespace rate_limit {
 
-bool is_due(const DebtRecord& note, Millis now) noexcept {
+namespace {
+
+constexpr Millis slots_interval = 900;
+
+}  // namespace
+
+bool is_due(const DebtRecord& note, Millis now, std::uint32_t deaths) noexcept {
     const Millis since = now - note.looked_at;
+    if (note.kind == DebtKind::slots) {
+        return since >= slots_interval || since < 0 || note.ticket != deaths;
+    }
     const Millis interval = lease_interval(note.period);
     return since >= interval || (note.reset - now <= interval && since * 4 >= interval);
 }
 
-NoteWalk::Found NoteWalk::find(DebtTable& table, std::size_t set, Aim aim, Millis now) noexcept {
+NoteWalk::Found NoteWalk::find(DebtTable& table, std::size_t set, Aim aim, Millis now,
+                                std::uint32_t deaths) noexcept {
     Found found;
     table.visit(set, [&](const WindowId& id, const DebtRecord& waiting) {
         const bool tokens = !waits(waiting.kind);
@@ -20,7 +30,7 @@ NoteWalk::Found NoteWalk::find(DebtTable& table, std::size_t set, Aim aim, Milli
             found.seen.at(found.seen_count++) = {debt_id_of(waiting.kind, id, waiting.reset), waiting.reset,
                                                  waiting.shard, waiting.charges, waiting.kind};
         }
-        if (ended || (tokens && (aim == Aim::all || is_due(waiting, now)))) {
+        if (ended || (tokens && (aim == Aim::all || is_due(waiting, now, deaths)))) {
             found.noted.at(found.count++) = {id, waiting.reset, waiting.looked_at, waiting.shard,
                                              waiting.kind};
         }

@@ -65,15 +65,15 @@ public:
     /// Where the next turn goes; what is left of the slice before is given up.
     void begin(const SharedWalk::Slice& slice) noexcept { slice_ = slice; }
 
-    /// Calls fn(const Noted&), which returns a Looked, for what is found in the slice, and for each charge
+    /// `deaths`: as is_due() has it. Calls fn(const Noted&), which returns a Looked, for what is found in the slice, and for each charge
     /// whose window has ended: without a lock, so fn may call the table. What a turn cannot do is left to the
     /// next. Before that calls see(const Seen&) for each record, also without a lock.
     template <typename See, typename Fn>
-    Turn turn(DebtTable& table, Aim aim, Millis now, See&& see, Fn&& fn) {
+    Turn turn(DebtTable& table, Aim aim, Millis now, std::uint32_t deaths, See&& see, Fn&& fn) {
         Turn turn;
         while (!idle() && turn.sets < sets_a_turn && turn.looks + Found::most <= looks_a_turn &&
                turn.refunds + Found::most <= refunds_a_turn && turn.passed + Found::most <= passed_a_turn) {
-            const Found found = find(table, slice_.next++, aim, now);
+            const Found found = find(table, slice_.next++, aim, now, deaths);
             for (std::size_t i = 0; i < found.seen_count; ++i) {
                 see(found.seen.at(i));
                 turn.passed += waits(found.seen.at(i).kind) ? 0 : 1;
@@ -101,13 +101,14 @@ private:
         bool tokens = false;
     };
 
-    static Found find(DebtTable& table, std::size_t set, Aim aim, Millis now) noexcept;
+    static Found find(DebtTable& table, std::size_t set, Aim aim, Millis now, std::uint32_t deaths) noexcept;
 
     SharedWalk::Slice slice_;
 };
 
+/// Slots are looked at once in 900 milliseconds, and as soon as another worker has died: `deaths` have by now.
 /// Tokens are looked at once in a lease_interval(), and four times as often when their window is about to
 /// end.
-bool is_due(const DebtRecord& note, Millis now) noexcept;
+bool is_due(const DebtRecord& note, Millis now, std::uint32_t deaths) noexcept;
 
 }  // namespace rate_limit

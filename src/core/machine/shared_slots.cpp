@@ -97,13 +97,13 @@ bool SharedSlots::begin(const WindowId& id, const SlotsTerms& terms, Fn fn) noex
     return room;
 }
 
-SlotsEntry SharedSlots::enter(const WindowId& id, const SlotsTerms& terms) noexcept {
+SlotsEntry SharedSlots::enter(const WindowId& id, const SlotsTerms& terms, Asking asking) noexcept {
     SlotsEntry entry;
     const bool room = begin(id, terms, [&](WindowRecord& record) {
-        entry = rate_limit::enter(record, terms);
-        return entry.entry == SlotsOutcome::admitted;
+        entry = rate_limit::enter(record, terms, asking);
+        return entry.outcome == SlotsOutcome::admitted;
     });
-    return room ? entry : SlotsEntry{SlotsOutcome::no_room, {}};
+    return room ? entry : SlotsEntry{SlotsOutcome::no_room, 0, {}};
 }
 
 bool SharedSlots::enter_anyway(const WindowId& id, const SlotsTerms& terms) noexcept {
@@ -115,23 +115,25 @@ bool SharedSlots::enter_anyway(const WindowId& id, const SlotsTerms& terms) noex
     return room && entered;
 }
 
-std::optional<SlotsCall> SharedSlots::leave(const WindowId& id, const SlotsTerms& terms) noexcept {
+std::optional<SlotsCall> SharedSlots::leave(const WindowId& id, const SlotsTerms& terms,
+                                            IdleSlots idle) noexcept {
     refresh(id, terms);
     std::optional<SlotsCall> call;
     places_.set_changing(place_, name_of(id));
     table_.change(id, [&](WindowRecord& record) {
         rate_limit::leave(record, terms);
-        call = rate_limit::due(record, terms);
+        call = rate_limit::due(record, terms, idle);
     });
     count(id, Step::out, terms);
     places_.set_changing(place_, 0);
     return call;
 }
 
-std::optional<SlotsCall> SharedSlots::due(const WindowId& id, const SlotsTerms& terms) noexcept {
+std::optional<SlotsCall> SharedSlots::due(const WindowId& id, const SlotsTerms& terms,
+                                          IdleSlots idle) noexcept {
     refresh(id, terms);
     std::optional<SlotsCall> call;
-    table_.change(id, [&](WindowRecord& record) { call = rate_limit::due(record, terms); });
+    table_.change(id, [&](WindowRecord& record) { call = rate_limit::due(record, terms, idle); });
     return call;
 }
 

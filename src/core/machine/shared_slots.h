@@ -40,16 +40,18 @@ public:
         : table_(table), places_(places), place_(place), self_(places.owner_of(place)) {}
 
     /// A request begins; if it is admitted, this worker calls leave() when it ends.
-    SlotsEntry enter(const WindowId& id, const SlotsTerms& terms) noexcept;
+    SlotsEntry enter(const WindowId& id, const SlotsTerms& terms, Asking asking = Asking::at_once) noexcept;
 
     /// A request begins in any case. False if there is no room to count it: then it does not leave either.
     bool enter_anyway(const WindowId& id, const SlotsTerms& terms) noexcept;
 
     /// A request of this worker ends. Returns the call that is due after it: see due().
-    std::optional<SlotsCall> leave(const WindowId& id, const SlotsTerms& terms) noexcept;
+    std::optional<SlotsCall> leave(const WindowId& id, const SlotsTerms& terms,
+                                   IdleSlots idle = IdleSlots::stay) noexcept;
 
     /// As the functions of these names in slots_account.h.
-    std::optional<SlotsCall> due(const WindowId& id, const SlotsTerms& terms) noexcept;
+    std::optional<SlotsCall> due(const WindowId& id, const SlotsTerms& terms,
+                                 IdleSlots idle = IdleSlots::stay) noexcept;
     void learn(const WindowId& id, const SlotsTerms& terms, const SlotsCall& call,
                const SlotsAnswer& answer) noexcept;
     void give_up(const WindowId& id, const SlotsTerms& terms, const SlotsCall& call) noexcept;

@@ -137,30 +137,32 @@ std::int64_t held(const WindowRecord& record, const SlotsTerms& terms) noexcept 
     return left > 0 && left <= terms.ttl ? at_hand(record) : 0;
 }
 
-SlotsEntry enter(WindowRecord& record, const SlotsTerms& terms) noexcept {
+SlotsEntry enter(WindowRecord& record, const SlotsTerms& terms, Asking asking) noexcept {
     drop_lapsed(record, terms);
+    const std::int64_t used = rate_limit::used(record, terms);
     const bool below =
         terms.truth == Truth::local ? running(record) < terms.limit : is_below(record, terms.limit);
     const bool counts = record.in_flight < WindowRecord::max_in_flight;
     if (terms.limit <= 0 || !counts || (!below && terms.truth == Truth::local)) {
-        return {};
+        return {SlotsOutcome::rejected, used, {}};
     }
     if (below && (terms.truth == Truth::local || running(record) < at_hand(record))) {
         start(record, terms);
-        return {SlotsOutcome::admitted, {}};
+        return {SlotsOutcome::admitted, used, {}};
     }
     // A failed call says nothing of the limit: then what was known before is no reason to reject.
     const bool failed = record.lasting && !record.fetching;
     if (!below && !failed && since(record.asked, terms.now) < slots_pause) {
-        return {};
+        return {SlotsOutcome::rejected, used, {}};
     }
     if (is_under_way(record, terms)) {
-        if (record.unanswered < WindowRecord::max_unanswered) {
+        if (asking == Asking::at_once && record.unanswered < WindowRecord::max_unanswered) {
             ++record.unanswered;
         }
-        return {SlotsOutcome::wait, {}};
+        return {SlotsOutcome::wait, used, {}};
     }
-    return {SlotsOutcome::ask, ask_for_more(record, terms)};
+    return {SlotsOutcome::ask, used,
+            asking == Asking::at_once ? ask_for_more(record, terms) : SlotsCall{}};
 }
 
 bool enter_anyway(WindowRecord& record, const SlotsTerms& terms) noexcept {
@@ -185,8 +187,13 @@ void leave(WindowRecord& record, const SlotsTerms& terms) noexcept {
     }
 }
 
-std::optional<SlotsCall> due(WindowRecord& record, const SlotsTerms& terms) noexcept {
+std::optional<SlotsCall> due(WindowRecord& record, const SlotsTerms& terms, IdleSlots idle) noexcept {
     drop_lapsed(record, terms);
+    const bool returns = idle == IdleSlots::go_back && terms.truth == Truth::redis &&
+                         at_hand(record) > running(record) && !is_under_way(record, terms);
+    if (returns) {
+        return begin(record, terms, running(record));
+    }
     if (next_due(record, terms) > terms.now) {
         return std::nullopt;
     }
@@ -251,9 +258,12 @@ void give_up(WindowRecord& record, const SlotsTerms& terms, const SlotsCall& cal
     drop_lapsed(record, terms);
 }
 
+std::int64_t used(const WindowRecord& record, const SlotsTerms& terms) noexcept {
+    return running(record) + (terms.truth == Truth::local ? 0 : others_of(record));
+}
+
 std::int64_t remaining(const WindowRecord& record, const SlotsTerms& terms) noexcept {
-    const std::int64_t others = terms.truth == Truth::local ? 0 : others_of(record);
-    return std::max<std::int64_t>(0, terms.limit - others - running(record));
+    return std::max<std::int64_t>(0, terms.limit - used(record, terms));
 }
 
 void correct(WindowRecord& record, const SlotsTerms& terms, std::int64_t live,

@@ -80,12 +80,19 @@ enum class SlotsOutcome : std::uint8_t {
 };
 
 struct SlotsEntry {
-    SlotsOutcome entry = SlotsOutcome::rejected;
-    SlotsCall call;  ///< where it says `ask`
+    SlotsOutcome outcome = SlotsOutcome::rejected;
+    std::int64_t used = 0;  ///< slots of other machines, and requests that run here besides this one
+    SlotsCall call;         ///< where it says `ask`
+};
+
+/// Whether a request that finds no slot asks for one.
+enum class Asking : std::uint8_t {
+    at_once,
+    later,  ///< it may not need one: where it would ask or wait, nothing is noted, and there is no call
 };
 
 /// A request begins.
-SlotsEntry enter(WindowRecord& record, const SlotsTerms& terms) noexcept;
+SlotsEntry enter(WindowRecord& record, const SlotsTerms& terms, Asking asking = Asking::at_once) noexcept;
 
 /// A request begins although the store could not be asked and the configuration lets it pass. False if more
 /// run than a record counts.
@@ -94,9 +101,16 @@ bool enter_anyway(WindowRecord& record, const SlotsTerms& terms) noexcept;
 /// A request ends, however it ended. What falls idle goes back by due().
 void leave(WindowRecord& record, const SlotsTerms& terms) noexcept;
 
+/// What is to become of slots that no request uses.
+enum class IdleSlots : std::uint8_t {
+    stay,     ///< for idle_time
+    go_back,  ///< at once, unless a call is under way: this machine serves no more requests
+};
+
 /// The call that is due now, apart from those for requests that wait: slots to give back, to be held for
 /// longer, or a call to be repeated. The caller sends it.
-std::optional<SlotsCall> due(WindowRecord& record, const SlotsTerms& terms) noexcept;
+std::optional<SlotsCall> due(WindowRecord& record, const SlotsTerms& terms,
+                             IdleSlots idle = IdleSlots::stay) noexcept;
 
 /// When a call will be due if nothing happens to the record before; may be too early, never too late. In the
 /// past: now.
@@ -119,6 +133,9 @@ inline std::int64_t running(const WindowRecord& record) noexcept {
 
 /// Slots that this machine holds now.
 std::int64_t held(const WindowRecord& record, const SlotsTerms& terms) noexcept;
+
+/// Slots of other machines and requests that run here, as far as this machine knows.
+std::int64_t used(const WindowRecord& record, const SlotsTerms& terms) noexcept;
 
 /// How many more requests may run, as far as this machine knows, for clients to see.
 std::int64_t remaining(const WindowRecord& record, const SlotsTerms& terms) noexcept;

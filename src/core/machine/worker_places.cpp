@@ -2,17 +2,42 @@
 
 namespace rate_limit {
 
+bool WorkerPlaces::use(void* memory, std::size_t bytes) noexcept {
+    header_ = static_cast<Header*>(memory);
+    places_ = reinterpret_cast<Place*>(header_ + 1);
+    most_ = bytes < sizeof(Header) ? 0 : (bytes - sizeof(Header)) / sizeof(Place);
+    return most_ != 0;
+}
+
+bool WorkerPlaces::create(void* memory, std::size_t bytes) noexcept {
+    if (!use(memory, bytes)) {
+        return false;
+    }
+    header_->version = version;
+    return true;
+}
+
+bool WorkerPlaces::attach(void* memory, std::size_t bytes) noexcept {
+    return use(memory, bytes) && header_->version == version;
+}
+
+bool WorkerPlaces::take_correction() noexcept {
+    const std::uint32_t now = header_->deaths.load();
+    std::uint32_t corrected = header_->corrected.load();
+    return corrected != now && header_->corrected.compare_exchange_strong(corrected, now);
+}
+
 std::optional<std::size_t> WorkerPlaces::take(const LockUser& user) noexcept {
     find_dead(user.is_alive);
     const std::uint64_t self = OwnedLock::word_of(user.self);
-    for (std::size_t i = 0; i < most; ++i) {
+    for (std::size_t i = 0; i < most_; ++i) {
         std::uint64_t free = 0;
         if (!places_[i].owner.compare_exchange_strong(free, self)) {
             continue;
         }
         set_changing(i, 0);  // the one before may have died in the middle of a change
-        std::uint32_t end = end_.load();
-        while (end <= i && !end_.compare_exchange_weak(end, static_cast<std::uint32_t>(i) + 1)) {
+        std::uint32_t end = header_->end.load();
+        while (end <= i && !header_->end.compare_exchange_weak(end, static_cast<std::uint32_t>(i) + 1)) {
         }
         return i;
     }
@@ -39,7 +64,7 @@ void WorkerPlaces::give_up(Place& place, std::uint64_t owner) noexcept {
     if (owner != nobody_yet && !place.owner.compare_exchange_strong(owner, nobody_yet)) {
         return;  // another process was first
     }
-    deaths_.fetch_add(1);
+    header_->deaths.fetch_add(1);
     owner = nobody_yet;
     place.owner.compare_exchange_strong(owner, 0);
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +18,21 @@ namespace rate_limit {
 /// worker that sees a new number of deaths sees as well whose places are given up.
 class WorkerPlaces {
 public:
-    /// More processes than this never count requests at the same time, also while nginx is reloaded.
-    static constexpr std::size_t most = 256;
+    static constexpr std::size_t alignment = 64;
+
+    /// What so many places take.
+    static constexpr std::size_t bytes_for(std::size_t places) noexcept {
+        return sizeof(Header) + places * sizeof(Place);
+    }
+
+    /// Uses memory of all zero bytes, aligned, for the first time. False if there is no room for a place.
+    bool create(void* memory, std::size_t bytes) noexcept;
+
+    /// Uses memory that has been used before. False if another version of this class used it.
+    bool attach(void* memory, std::size_t bytes) noexcept;
+
+    /// How many processes can have a place at the same time.
+    std::size_t most() const noexcept { return most_; }
 
     /// Takes a place for this process, after it has given up those of the dead. Empty if all are taken.
     std::optional<std::size_t> take(const LockUser& user) noexcept;
@@ -34,7 +46,7 @@ public:
 
     /// How many places were given up, modulo 2^20, as a record has it.
     std::uint32_t deaths() const noexcept {
-        return deaths_.load(std::memory_order_acquire) & ((1U << 20) - 1);
+        return header_->deaths.load(std::memory_order_acquire) & ((1U << 20) - 1);
     }
 
     /// The owner's word; no process has that of a free place.
@@ -43,7 +55,11 @@ public:
     }
 
     /// One more than the highest place that was ever taken.
-    std::size_t end() const noexcept { return end_.load(std::memory_order_acquire); }
+    std::size_t end() const noexcept { return header_->end.load(std::memory_order_acquire); }
+
+    /// True for one process after each number of deaths: it corrects what the dead have left behind. If it
+    /// dies over that, another one finds a new number.
+    bool take_correction() noexcept;
 
     /// The owner of a place is about to change its count and the sum for this key, not 0; 0: both are
     /// changed.
@@ -61,16 +77,27 @@ public:
 private:
     static constexpr std::uint64_t nobody_yet = ~std::uint64_t{0};
 
-    struct alignas(64) Place {
+    /// Changes with the layout.
+    static constexpr std::uint64_t version = 0x706c616365733031;
+
+    struct alignas(alignment) Header {
+        std::uint64_t version;
+        std::atomic<std::uint32_t> deaths;
+        std::atomic<std::uint32_t> end;
+        std::atomic<std::uint32_t> corrected;  // the number of deaths after which take_correction() was last true
+    };
+
+    struct alignas(alignment) Place {
         std::atomic<std::uint64_t> owner{0};
         std::atomic<std::uint64_t> changing{0};
     };
 
+    bool use(void* memory, std::size_t bytes) noexcept;
     void give_up(Place& place, std::uint64_t owner) noexcept;
 
-    std::array<Place, most> places_;
-    std::atomic<std::uint32_t> deaths_{0};
-    std::atomic<std::uint32_t> end_{0};
+    Header* header_ = nullptr;
+    Place* places_ = nullptr;
+    std::size_t most_ = 0;
 };
 
 }  // namespace rate_limit

@@ -9,6 +9,10 @@ char* write_window_head(char* out, std::string_view prefix, std::string_view nam
     if (kind == WindowKind::month) {
         return append(out, std::string_view("monthc"));
     }
+    if (kind == WindowKind::slots) {
+        *out++ = 'n';
+        return out;
+    }
     out = append(out, period);
     if (kind != WindowKind::first) {
         *out++ = kind == WindowKind::clock ? 'c' : 'b';
