@@ -56,6 +56,7 @@ ngx_command_t anywhere(std::string_view name, ngx_uint_t takes,
 ngx_command_t commands[] = {
     anywhere("rate_limit_key", NGX_CONF_TAKE1, set_option<parse_key, &Options::key>),
     anywhere("rate_limit", NGX_CONF_1MORE, set_rate_limit),
+    anywhere("rate_limit_concurrency", NGX_CONF_1MORE, set_concurrency),
     anywhere("rate_limit_store", NGX_CONF_TAKE1, set_option<parse_store, &Options::store_text>),
     anywhere("rate_limit_mode", NGX_CONF_TAKE1, set_option<parse_mode, &Options::mode>),
     anywhere("rate_limit_phase", NGX_CONF_TAKE1, set_choice, offsetof(LocationConf, options.phase),
@@ -172,6 +173,7 @@ ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
 void exit_process(ngx_cycle_t* cycle) noexcept {
     if (Zone* zone = zone_of(cycle)) {
         zone->leave();  // another worker may be waiting to be the last one
+        zone->leave_place();
     }
     if (const MainConf* main = main_conf(cycle)) {
         shut_down_stores(*main);

@@ -12,6 +12,7 @@
 #include "ngx/charges/backlog.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/redis_conf.h"
+#include "ngx/slots_correction.h"
 #include "ngx/store/store.h"
 
 namespace rate_limit {
@@ -19,7 +20,7 @@ namespace rate_limit {
 namespace {
 
 constexpr ngx_msec_t interval = 1000;
-constexpr ngx_msec_t interval_with_tokens = 250;
+constexpr ngx_msec_t interval_with_tokens = 250;  // also where requests are counted that run
 
 // The pause between two turns, in which the worker serves requests; last_gap is the last worker's. Without a
 // pause nginx would run the timer again before it serves a request.
@@ -46,6 +47,7 @@ struct Round {
     // While tokens are noted a leaving worker stays: the last one gives them back.
     Timer timer{this, on_timer, Timer::Worker::leaves};
     NoteWalk walk;
+    SlotsCorrection correction;
     Stage stage = Stage::running;
     ngx_msec_t known = 0;       // when this worker began to note tokens
     ngx_msec_t called = 0;      // when this worker last said which nodes it uses
@@ -190,8 +192,24 @@ void forget(Zone& zone, const Noted& seen, Millis now) noexcept {
     });
 }
 
+/// Also while the primary is away: the note lives on. The last worker comes again while there are slots left.
+Looked look_after_slots(Round& round, const std::optional<Place>& place, const Noted& seen) noexcept {
+    Shard* shard = place ? place->get() : nullptr;
+    if (shard == nullptr) {
+        return Looked::not_at_all;
+    }
+    const Holds::Look look = shard->holds().look(seen, round.stage != Stage::running);
+    if (round.stage != Stage::running && look.left == Holds::Left::some) {
+        round.kept = true;
+    }
+    return look.called ? Looked::given_back : Looked::kept;
+}
+
 Looked look_after(Round& round, const MainConf& main, Zone& zone, const Noted& seen, Millis now) noexcept {
     const std::optional<Place> place = find_place(main, seen.shard);
+    if (seen.kind == DebtKind::slots && (place || seen.reset > now)) {
+        return look_after_slots(round, place, seen);
+    }
     if (seen.reset <= now && !waits(seen.kind)) {
         Shard* const of = place ? place->get() : nullptr;
         if (of != nullptr) {
@@ -235,7 +253,7 @@ NoteWalk::Turn walk_turn(Round& round, const MainConf& main, Zone& zone) noexcep
     const Millis now = now_millis();
     const NoteWalk::Aim aim = round.stage == Stage::running ? NoteWalk::Aim::due : NoteWalk::Aim::all;
     const NoteWalk::Turn turn = round.walk.turn(
-        zone.debts(), aim, now, [&](const Seen& seen) { count_seen(zone, seen); },
+        zone.debts(), aim, now, zone.places().deaths(), [&](const Seen& seen) { count_seen(zone, seen); },
         [&](const Noted& seen) { return look_after(round, main, zone, seen, now); });
     ngx_log_debug3(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0,
                    "rate limit: looked at %uz sets and %uz notes, gave back %uz", turn.sets, turn.looks,
@@ -268,7 +286,8 @@ ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
     const Sending sending = send_for_all_shards(main, zone, is_time(round.looked_for, interval));
 
     const auto ticks = static_cast<std::uint32_t>(ngx_current_msec);
-    const bool soon = zone.walk().noted() && sending.able;
+    const bool counting = zone.places().end() != 0;
+    const bool soon = (zone.walk().noted() && sending.able) || counting;
     const auto period = static_cast<std::uint32_t>(soon ? interval_with_tokens : interval);
     const std::size_t sets = zone.debts().sets();
     if (round.walk.idle()) {
@@ -283,6 +302,15 @@ ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
     }
     const bool again = sending.searching || !round.walk.idle();
     return again ? gap : std::max<ngx_msec_t>(gap, zone.walk().pause(sets, ticks, period));
+}
+
+/// Finds workers that have died, and takes what they had running out of all counts. Returns when to come back.
+ngx_msec_t count_the_living(Round& round, Zone& zone) noexcept {
+    if (zone.places().end() == 0) {
+        return interval;
+    }
+    zone.find_dead();
+    return round.correction.turn(zone) ? gap : interval_with_tokens;
 }
 
 /// One turn of the last worker's walk over all notes. Returns the wait until the next turn; sets `over` if
@@ -350,10 +378,13 @@ void Round::on_timer(void* self) noexcept {
     bool over = true;
     if (zone_of(ngx_cycle) != nullptr) {
         main->overrides->tidy(now_millis());
+        wait = count_the_living(round, *main->zone);
     }
     if (zone_of(ngx_cycle) != nullptr && main->stores.nelts != 0) {
         try {
-            wait = ngx_exiting != 0 ? leaving_turn(round, *main, over) : ordinary_turn(round, *main);
+            const ngx_msec_t next =
+                ngx_exiting != 0 ? leaving_turn(round, *main, over) : ordinary_turn(round, *main);
+            wait = std::min(wait, next);
         } catch (...) {
             over = true;  // no memory: a worker that stays tries again later
         }

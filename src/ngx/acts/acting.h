@@ -11,7 +11,7 @@
 #include "ngx/base/resume.h"
 #include "ngx/conf/conf.h"
 #include "ngx/overrides/shared_change.h"
-#include "ngx/store/answer.h"
+#include "ngx/waits/answer.h"
 
 namespace rate_limit {
 

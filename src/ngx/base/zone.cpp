@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include <openssl/rand.h>
 
@@ -22,6 +23,11 @@ constexpr std::size_t override_part = 32;  // of the zone
 /// So much is for the rates that limits of variable rates have had.
 constexpr std::size_t rates_part = 256;
 constexpr std::size_t most_rates = std::size_t{64} * 1024;
+
+/// So many workers for each that is configured can count running requests at the same time, those of former
+/// configurations included, whose requests may run for days; as far as this part of the zone has room.
+constexpr std::size_t places_a_worker = 16;
+constexpr std::size_t places_part = 16;
 
 void (*more_to_do)() noexcept = nullptr;
 
@@ -98,6 +104,8 @@ ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
     for_offenders_ = previous.for_offenders_;
     for_overrides_ = previous.for_overrides_;
     for_rates_ = previous.for_rates_;
+    for_places_ = previous.for_places_;
+    place_ = previous.place_;
     for_windows_ = previous.for_windows_;
     for_debts_ = previous.for_debts_;
     if (windows_.attach(for_windows_.at, for_windows_.size) &&
@@ -107,7 +115,8 @@ ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
         last_hour_.attach(for_last_hour_.at, for_last_hour_.size) &&
         offenders_.attach(for_offenders_.at, for_offenders_.size) &&
         overrides_.attach(for_overrides_.at, for_overrides_.size) &&
-        seen_rates_.attach(for_rates_.at, for_rates_.size)) {
+        seen_rates_.attach(for_rates_.at, for_rates_.size) &&
+        places_.attach(for_places_.at, for_places_.size)) {
         fixed_ = previous.fixed_;
         return NGX_OK;
     }
@@ -123,7 +132,9 @@ ngx_int_t Zone::create(ngx_shm_zone_t& zone) noexcept {
     const std::size_t pages = pool->pfree * ngx_pagesize;
     auto* memory = static_cast<char*>(ngx_slab_alloc(pool, pages));  // of fresh pages: all zero
     HashKey key;
-    if (memory == nullptr || RAND_bytes(reinterpret_cast<unsigned char*>(&key), sizeof key) != 1) {
+    std::uint64_t machine = 0;
+    if (memory == nullptr || RAND_bytes(reinterpret_cast<unsigned char*>(&key), sizeof key) != 1 ||
+        RAND_bytes(reinterpret_cast<unsigned char*>(&machine), sizeof machine) != 1) {
         ngx_log_error(NGX_LOG_EMERG, zone.shm.log, 0, "\"rate_limit_zone\": no %s",
                       memory == nullptr ? "memory: enlarge it" : "random numbers");
         return NGX_ERROR;
@@ -132,6 +143,7 @@ ngx_int_t Zone::create(ngx_shm_zone_t& zone) noexcept {
         ngx_log_error(NGX_LOG_EMERG, zone.shm.log, 0, "\"rate_limit_zone\" is too small: enlarge it");
         return NGX_ERROR;
     }
+    fixed_->machine = machine;
     return compare_with_running(zone);
 }
 
@@ -160,6 +172,7 @@ bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept 
                         OverrideTable::bytes_for(OverrideTable::most) + OverrideTable::alignment));
     for_debts_ = part(std::min(size / waiting_part, most_waiting) - fixed - for_overrides_.size);
     for_rates_ = part(std::min(size / rates_part, most_rates));
+    for_places_ = part(std::min(size / places_part, WorkerPlaces::bytes_for(places_a_worker * workers)));
     for_windows_ = {memory, static_cast<std::size_t>(end - memory)};
     const Millis now = now_millis();
     return windows_.create(for_windows_.at, for_windows_.size, key) &&
@@ -169,7 +182,8 @@ bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept 
            last_hour_.create(for_last_hour_.at, for_last_hour_.size) &&
            offenders_.create(for_offenders_.at, for_offenders_.size, workers, now) &&
            overrides_.create(for_overrides_.at, for_overrides_.size) &&
-           seen_rates_.create(for_rates_.at, for_rates_.size);
+           seen_rates_.create(for_rates_.at, for_rates_.size) &&
+           places_.create(for_places_.at, for_places_.size);
 }
 
 /// nginx keeps the memory only for the same size and the same copy of the module.
@@ -216,6 +230,21 @@ void Zone::note_tokens() noexcept {
 void Zone::note_waiting() noexcept {
     if (ngx_exiting != 0 && more_to_do != nullptr) {
         more_to_do();
+    }
+}
+
+/// The master, which makes the zone, serves no requests and takes none.
+std::optional<SharedSlots> Zone::slots() noexcept {
+    if (!place_) {
+        place_ = places_.take({process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive});
+    }
+    return place_ ? std::optional<SharedSlots>(std::in_place, windows_, places_, *place_) : std::nullopt;
+}
+
+void Zone::leave_place() noexcept {
+    if (place_) {
+        places_.leave(*place_);
+        place_.reset();
     }
 }
 

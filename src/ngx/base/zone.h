@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "core/counts/counter_table.h"
@@ -11,9 +12,11 @@
 #include "core/counts/offenders.h"
 #include "core/counts/seen_rates.h"
 #include "core/machine/debt_record.h"
+#include "core/machine/shared_slots.h"
 #include "core/machine/shared_walk.h"
 #include "core/machine/used_up_windows.h"
 #include "core/machine/window_record.h"
+#include "core/machine/worker_places.h"
 #include "core/overrides/override_table.h"
 #include "ngx/base/ngx.h"
 
@@ -77,6 +80,24 @@ public:
     /// Sets what this process calls when there is more for it to do before it may leave, in any zone.
     static void on_more(void (*call)() noexcept) noexcept;
 
+    /// The slots of running requests, as this worker uses them; empty: more processes use them already than the
+    /// zone has places for.
+    std::optional<SharedSlots> slots() noexcept;
+
+    /// Finds out whether workers have died, so that what they had running does not count any more. To be called
+    /// several times a second.
+    void find_dead() noexcept { places_.find_dead(is_alive); }
+    const WorkerPlaces& places() const noexcept { return places_; }
+
+    /// True for one worker after workers have died: it corrects all records of running requests.
+    bool take_correction() noexcept { return place_ && places_.take_correction(); }
+
+    /// The process ends: none of its requests runs any more.
+    void leave_place() noexcept;
+
+    /// Random: tells this machine, until its memory is made anew, from all others that hold slots.
+    std::uint64_t machine() const noexcept { return fixed_->machine; }
+
     /// Windows of Redis stores that were lately seen used up.
     UsedUpWindows& used_up() noexcept { return fixed_->used_up; }
 
@@ -119,6 +140,7 @@ private:
         UsedUpWindows used_up;
         DebtCounts debt_counts;
         SharedWalk walk;
+        std::uint64_t machine;
     };
 
     ngx_int_t create(ngx_shm_zone_t& zone) noexcept;
@@ -131,6 +153,7 @@ private:
     };
 
     bool last_ = false;
+    std::optional<std::size_t> place_;  // of this process among places_
     std::size_t size_ = 0;
     ngx_cycle_t* cycle_ = nullptr;  // of the configuration
     Span for_counters_;
@@ -139,6 +162,7 @@ private:
     Span for_offenders_;
     Span for_overrides_;
     Span for_rates_;
+    Span for_places_;
     Span for_windows_;
     Span for_debts_;
     Fixed* fixed_ = nullptr;
@@ -150,6 +174,7 @@ private:
     Offenders offenders_;
     OverrideTable overrides_;
     SeenRates seen_rates_;
+    WorkerPlaces places_;
 };
 
 }  // namespace rate_limit

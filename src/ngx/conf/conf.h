@@ -41,6 +41,9 @@ struct NamedMode {
 extern const NamedMode* const named_modes[];
 extern const NamedMode charge_refund_mode;
 
+/// That of rate_limit_concurrency, which no configuration names.
+extern const NamedMode concurrency_mode;
+
 /// The value of rate_limit_dry_run: a constant, or a variable asked at each request.
 struct DryRun {
     ngx_flag_t on;                    // NGX_CONF_UNSET: not written
@@ -64,10 +67,11 @@ struct Options {
     DryRun dry_run = {NGX_CONF_UNSET, nullptr};
 };
 
-/// One rate_limit line, as parsed. As resolved for a server or location, every member is final. Lives in the
+/// One rate_limit line, or rate_limit_concurrency, as parsed. As resolved for a server or location, every member is final. Lives in the
 /// configuration's pool.
 struct Limit : Options {
-    ngx_str_t file;  // where the line stands
+    ngx_str_t directive;  // its first word
+    ngx_str_t file;       // where the line stands
     ngx_uint_t line;
 
     ngx_http_complex_value_t rate_text;
@@ -93,6 +97,9 @@ struct Limit : Options {
     mutable Rate noted_rate;
     mutable const StoreConf* noted_store;
 
+    /// It limits how many requests run; its `rate` is that number.
+    bool is_slots() const noexcept { return window_kind == WindowKind::slots; }
+
     bool has_constant_rate() const noexcept { return rate_text.lengths == nullptr; }
 
     bool has_constant_burst() const noexcept { return burst_text == nullptr || burst != 0; }
@@ -116,8 +123,9 @@ struct ConsoleConf {
 /// The module's configuration of one http, server or location block. Standard layout: offsetof is taken.
 struct LocationConf {
     Options options;
-    ngx_array_t* lines = unset_array;   // of Limit, as parsed; null: `rate_limit off`
-    ngx_array_t* bypass = unset_array;  // of ngx_http_complex_value_t
+    ngx_array_t* lines = unset_array;       // of Limit, as parsed; null: `rate_limit off`
+    ngx_array_t* slot_lines = unset_array;  // the same of rate_limit_concurrency
+    ngx_array_t* bypass = unset_array;      // of ngx_http_complex_value_t
     ngx_uint_t headers = 0;             // bits headers_*; 0: not written
     ngx_uint_t status = NGX_CONF_UNSET_UINT;
     ngx_uint_t log_level = NGX_CONF_UNSET_UINT;
@@ -194,6 +202,7 @@ char* set_number(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 
 // Directives whose text needs more than that.
 char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_concurrency(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_exempt_status(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_bypass(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_headers(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;

@@ -92,7 +92,8 @@ bool is_known_variable(ngx_conf_t* cf, std::string_view name) noexcept {
                        [name](const auto& key) { return same_name(name, view(key.key)); });
 }
 
-void check_constant(ngx_conf_t* cf, const Key& key) noexcept {
+/// `shares_window`: a window for all clients may not be meant, other than slots for all.
+void check_constant(ngx_conf_t* cf, const Key& key, bool shares_window) noexcept {
     const ngx_str_t& text = key.value.value;
     if (text.len == 0) {
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
@@ -104,7 +105,7 @@ void check_constant(ngx_conf_t* cf, const Key& key) noexcept {
                       "the key \"%V\" in %V:%ui is the name of a variable without its \"$\": all clients "
                       "share one window; write \"%s$%V\"",
                       &text, &key.file, key.line, key.parameter ? "key=" : "rate_limit_key ", &text);
-    } else {
+    } else if (shares_window) {
         ngx_log_error(NGX_LOG_NOTICE, cf->log, 0,
                       "the key \"%V\" in %V:%ui is a constant: all clients share one window", &text,
                       &key.file, key.line);
@@ -133,7 +134,7 @@ char* parse_key(ngx_conf_t* cf, ngx_str_t text, Key*& key) noexcept {
     }
     key->file = cf->conf_file->file.name;
     key->line = cf->conf_file->line;
-    key->parameter = view(words_of(cf)[0]) == "rate_limit";
+    key->parameter = view(words_of(cf)[0]) != "rate_limit_key";
     return NGX_CONF_OK;
 }
 
@@ -143,16 +144,18 @@ bool refers_to(const Key& key, std::string_view variable) noexcept {
 }
 
 void check_keys(ngx_conf_t* cf, const MainConf& main) noexcept {
-    for (const Limit* limit : Elements<const Limit*>(main.limits)) {
-        Key& key = *limit->key;
-        if (key.checked) {
-            continue;
-        }
-        key.checked = true;
-        if (is_variable(key.value)) {
-            check_variables(cf, key);
-        } else {
-            check_constant(cf, key);
+    for (const bool of_slots : {false, true}) {
+        for (const Limit* limit : Elements<const Limit*>(main.limits)) {
+            Key& key = *limit->key;
+            if (key.checked || limit->is_slots() != of_slots) {
+                continue;
+            }
+            key.checked = true;
+            if (is_variable(key.value)) {
+                check_variables(cf, key);
+            } else {
+                check_constant(cf, key, !of_slots);
+            }
         }
     }
 }

@@ -12,9 +12,15 @@ namespace rate_limit {
 
 namespace {
 
+/// Which directives take a parameter.
+enum class Of : unsigned char { windows, both };
+
 struct Parameter {
     std::string_view name;
+    Of of;
     char* (*parse)(ngx_conf_t* cf, ngx_str_t value, Limit& limit);
+
+    bool applies_to(const Limit& limit) const noexcept { return of == Of::both || !limit.is_slots(); }
 };
 
 template <auto parse, auto member>
@@ -23,30 +29,37 @@ char* parse_into(ngx_conf_t* cf, ngx_str_t value, Limit& limit) noexcept {
 }
 
 constexpr Parameter parameters[] = {
-    {"burst", parse_into<parse_burst_text, &Limit::burst_text>},
-    {"name", parse_into<parse_name, &Limit::name>},
-    {"key", parse_into<parse_key, &Limit::key>},
-    {"window", parse_into<parse_window, &Limit::window_kind>},
-    {"store", parse_into<parse_store, &Limit::store_text>},
-    {"mode", parse_into<parse_mode, &Limit::mode>},
-    {"phase", parse_into<parse_phase, &Limit::phase>},
-    {"cost", parse_into<parse_cost_value, &Limit::cost>},
-    {"exempt", parse_into<parse_exempt, &Limit::exempt>},
-    {"dry_run", parse_into<parse_dry_run, &Limit::dry_run>},
-    {"status", parse_into<parse_status, &Limit::status>},
+    {"burst", Of::windows, parse_into<parse_burst_text, &Limit::burst_text>},
+    {"name", Of::both, parse_into<parse_name, &Limit::name>},
+    {"key", Of::both, parse_into<parse_key, &Limit::key>},
+    {"window", Of::windows, parse_into<parse_window, &Limit::window_kind>},
+    {"store", Of::both, parse_into<parse_store, &Limit::store_text>},
+    {"mode", Of::windows, parse_into<parse_mode, &Limit::mode>},
+    {"phase", Of::both, parse_into<parse_phase, &Limit::phase>},
+    {"cost", Of::windows, parse_into<parse_cost_value, &Limit::cost>},
+    {"exempt", Of::windows, parse_into<parse_exempt, &Limit::exempt>},
+    {"dry_run", Of::both, parse_into<parse_dry_run, &Limit::dry_run>},
+    {"status", Of::both, parse_into<parse_status, &Limit::status>},
 };
 
-char* refuse_parameter(ngx_conf_t* cf, ngx_str_t text) noexcept {
+char* refuse_parameter(ngx_conf_t* cf, ngx_str_t text, const Limit& limit) noexcept {
     std::array<u_char, 300> names;
     u_char* end = names.data();
     for (const Parameter& known : parameters) {
+        if (!known.applies_to(limit)) {
+            continue;
+        }
         const ngx_str_t name = str(known.name);
-        const bool last = &known == std::end(parameters) - 1;
-        const char* before = &known == parameters ? "" : last ? " and " : ", ";
+        const bool last = &known == std::end(parameters) - 1;  // which both take
+        const char* before = end == names.data() ? "" : last ? " and " : ", ";
         end = ngx_slprintf(end, names.data() + names.size(), "%s%V=", before, &name);
     }
     const ngx_str_t known = {static_cast<std::size_t>(end - names.data()), names.data()};
-    return refuse(cf, "unknown parameter \"%V\" in \"rate_limit\": it takes %V", &text, &known);
+    return refuse(cf, "unknown parameter \"%V\" in \"%V\": it takes %V", &text, &words_of(cf)[0], &known);
+}
+
+RateError parse_amount(std::string_view text, Limit& limit) noexcept {
+    return limit.is_slots() ? parse_slots(text, limit.rate) : parse_rate(text, true, limit.rate);
 }
 
 char* parse_rate_text(ngx_conf_t* cf, ngx_str_t text, Limit& limit) noexcept {
@@ -56,9 +69,10 @@ char* parse_rate_text(ngx_conf_t* cf, ngx_str_t text, Limit& limit) noexcept {
     if (!limit.has_constant_rate()) {
         return NGX_CONF_OK;
     }
-    const RateError error = parse_rate(view(text), true, limit.rate);
+    const RateError error = parse_amount(view(text), limit);
     if (error != RateError::none) {
-        return refuse(cf, "invalid rate \"%V\" in \"rate_limit\": %s", &text, describe(error));
+        return refuse(cf, "invalid %s \"%V\" in \"%V\": %s", limit.is_slots() ? "number" : "rate", &text,
+                      &words_of(cf)[0], describe(error));
     }
     auto* digits = static_cast<char*>(ngx_pnalloc(cf->pool, max_number));
     if (digits == nullptr) {
@@ -74,18 +88,18 @@ char* parse_parameter(ngx_conf_t* cf, ngx_uint_t at, Limit& limit) noexcept {
     const std::string_view whole = view(text);
     const auto equals = whole.find('=');
     if (equals == std::string_view::npos) {
-        return refuse(cf, "invalid parameter \"%V\" in \"rate_limit\": write NAME=VALUE%s", &text,
+        return refuse(cf, "invalid parameter \"%V\" in \"%V\": write NAME=VALUE%s", &text, &words_of(cf)[0],
                       ask_for_semicolon(cf, at));
     }
     if (refuse_inner_quotes(cf, text) != NGX_CONF_OK) {
         return failed;
     }
     for (const Parameter& known : parameters) {
-        if (known.name == whole.substr(0, equals)) {
+        if (known.name == whole.substr(0, equals) && known.applies_to(limit)) {
             return known.parse(cf, {text.len - equals - 1, text.data + equals + 1}, limit);
         }
     }
-    return refuse_parameter(cf, text);
+    return refuse_parameter(cf, text, limit);
 }
 
 /// A location has few lines: comparing the parameter names of one line pairwise needs no table.
@@ -121,53 +135,77 @@ char* check_together(ngx_conf_t* cf, const Limit& limit) noexcept {
     return NGX_CONF_OK;
 }
 
+/// Adds a limit of this kind to the lines of the block. Null: `off`, or refused, which `result` tells.
+Limit* add_line(ngx_conf_t* cf, ngx_array_t*& lines, WindowKind kind, const char* name, char*& result) noexcept {
+    const ngx_str_t* words = words_of(cf);
+    const bool off = view(words[1]) == "off";
+    const bool written = lines != NGX_CONF_UNSET_PTR;
+
+    result = failed;
+    if (off && cf->args->nelts > 2) {
+        refuse(cf, "\"%V off\" takes no parameters: remove \"%V\"%s", &words[0], &words[2],
+               ask_for_semicolon(cf, 2));
+        return nullptr;
+    }
+    if (off ? written : written && lines == nullptr) {
+        refuse(cf, "\"%V off\" stands beside another \"%V\" of the same block: keep one", &words[0],
+               &words[0]);
+        return nullptr;
+    }
+    if (off) {
+        lines = nullptr;
+        result = NGX_CONF_OK;
+        return nullptr;
+    }
+    if (!written) {
+        lines = ngx_array_create(cf->pool, 2, sizeof(Limit));
+    }
+    auto* limit = lines != nullptr ? static_cast<Limit*>(ngx_array_push(lines)) : nullptr;
+    if (limit != nullptr) {
+        *limit = Limit{};
+        limit->file = cf->conf_file->file.name;
+        limit->line = cf->conf_file->line;
+        limit->directive = words[0];
+        limit->window_kind = kind;
+        limit->name = str(name);
+    }
+    return limit;
+}
+
+char* read_line(ngx_conf_t* cf, Limit& limit) noexcept {
+    const ngx_str_t* words = words_of(cf);
+    if (parse_rate_text(cf, words[1], limit) != NGX_CONF_OK) {
+        return failed;
+    }
+    for (ngx_uint_t i = 2; i < cf->args->nelts; ++i) {
+        if (parse_parameter(cf, i, limit) != NGX_CONF_OK) {
+            return failed;
+        }
+        if (repeats(words, i)) {
+            return refuse(cf, "duplicate parameter \"%V\" in \"%V\": keep one", &words[i], &words[0]);
+        }
+    }
+    return check_together(cf, limit);
+}
+
 }  // namespace
 
 char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
     auto& location = *static_cast<LocationConf*>(conf);
-    const ngx_str_t* words = words_of(cf);
-    const bool off = view(words[1]) == "off";
-    const bool written = location.lines != NGX_CONF_UNSET_PTR;
+    char* result = nullptr;
+    Limit* limit = add_line(cf, location.lines, WindowKind::first, "default", result);
+    return limit != nullptr ? read_line(cf, *limit) : result;
+}
 
-    if (off && cf->args->nelts > 2) {
-        return refuse(cf, "\"rate_limit off\" takes no parameters: remove \"%V\"%s", &words[2],
-                      ask_for_semicolon(cf, 2));
-    }
-    if (off ? written : written && location.lines == nullptr) {
-        return refuse(cf,
-                      "\"rate_limit off\" stands beside another \"rate_limit\" of the same block: keep one");
-    }
-    if (off) {
-        location.lines = nullptr;
-        return NGX_CONF_OK;
-    }
-    if (!written) {
-        location.lines = ngx_array_create(cf->pool, 2, sizeof(Limit));
-        if (location.lines == nullptr) {
-            return failed;
-        }
-    }
-    auto* limit = static_cast<Limit*>(ngx_array_push(location.lines));
+char* set_concurrency(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
+    auto& location = *static_cast<LocationConf*>(conf);
+    char* result = nullptr;
+    Limit* limit = add_line(cf, location.slot_lines, WindowKind::slots, "concurrency", result);
     if (limit == nullptr) {
-        return failed;
+        return result;
     }
-    *limit = Limit{};
-    limit->file = cf->conf_file->file.name;
-    limit->line = cf->conf_file->line;
-    ngx_str_set(&limit->name, "default");
-
-    if (parse_rate_text(cf, words[1], *limit) != NGX_CONF_OK) {
-        return failed;
-    }
-    for (ngx_uint_t i = 2; i < cf->args->nelts; ++i) {
-        if (parse_parameter(cf, i, *limit) != NGX_CONF_OK) {
-            return failed;
-        }
-        if (repeats(words, i)) {
-            return refuse(cf, "duplicate parameter \"%V\" in \"rate_limit\": keep one", &words[i]);
-        }
-    }
-    return check_together(cf, *limit);
+    limit->mode = &concurrency_mode;
+    return read_line(cf, *limit);
 }
 
 }  // namespace rate_limit

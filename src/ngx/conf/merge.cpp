@@ -39,7 +39,7 @@ bool same_window(const Limit& a, const Limit& b) noexcept {
                                                                      : same_text(a.rate_text, b.rate_text);
     const bool same_kind =
         a.window_kind == b.window_kind && (a.burst_text == nullptr) == (b.burst_text == nullptr);
-    return same && same_kind && view(a.name) == view(b.name) && same_text(*a.store_text, *b.store_text) &&
+    return (same || a.is_slots()) && same_kind && view(a.name) == view(b.name) && same_text(*a.store_text, *b.store_text) &&
            same_text(a.key->value, b.key->value);
 }
 
@@ -59,8 +59,8 @@ ngx_int_t resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
     if (limit.store == nullptr) {
         ngx_log_error(
             NGX_LOG_EMERG, cf->log, 0,
-            "unknown store \"%V\" of \"rate_limit\" in %V:%ui: there is no block \"rate_limit_redis %V\"",
-            &limit.store_text->value, &limit.file, limit.line, &limit.store_text->value);
+            "unknown store \"%V\" of \"%V\" in %V:%ui: there is no block \"rate_limit_redis %V\"",
+            &limit.store_text->value, &limit.directive, &limit.file, limit.line, &limit.store_text->value);
         return NGX_ERROR;
     }
     limit.store->used = true;
@@ -103,14 +103,26 @@ ngx_int_t resolve_burst(ngx_conf_t* cf, Limit& limit) noexcept {
     return NGX_OK;
 }
 
+/// What directives of the block say of costs is not of slots: each request takes one. False without memory.
+bool take_one_slot(ngx_conf_t* cf, Limit& limit) noexcept {
+    limit.cost = constant_value(cf, "1");
+    limit.exempt = ngx_array_create(cf->pool, 1, sizeof(ngx_uint_t));
+    return limit.cost != nullptr && limit.exempt != nullptr;
+}
+
 /// Completes a limit: what its line does not say comes from the directives of the block where it is in
 /// effect.
 ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, Limit& line, Limit& limit) noexcept {
     limit = line;
     inherit(limit, conf.options);
     if (limit.key == nullptr) {
-        log_line(cf, NGX_LOG_EMERG, limit,
-                 "\"rate_limit\" has no key: add \"rate_limit_key\" or the parameter \"key=\" to the line");
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "\"%V\" has no key: add \"rate_limit_key\" or the parameter \"key=\" to the line in "
+                      "%V:%ui",
+                      &limit.directive, &limit.file, limit.line);
+        return NGX_ERROR;
+    }
+    if (limit.is_slots() && !take_one_slot(cf, limit)) {
         return NGX_ERROR;
     }
     if (limit.cost->lengths == nullptr) {
@@ -131,9 +143,18 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, Limit& line, Limit& 
 ngx_int_t compare(ngx_conf_t* cf, const LocationConf& conf, const Limit& limit, const Limit& other) noexcept {
     if (same_window(limit, other)) {
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                      "\"rate_limit\" in %V:%ui names the same window as the one in %V:%ui: give one of them "
+                      "\"%V\" in %V:%ui names the same %s as the one in %V:%ui: give one of them another "
+                      "\"name=\"",
+                      &limit.directive, &limit.file, limit.line, limit.is_slots() ? "slots" : "window",
+                      &other.file, other.line);
+        return NGX_ERROR;
+    }
+    if (limit.is_slots() != other.is_slots() && view(limit.name) == view(other.name)) {
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "\"%V\" in %V:%ui has the same name \"%V\" as the \"%V\" in %V:%ui: give one of them "
                       "another \"name=\"",
-                      &limit.file, limit.line, &other.file, other.line);
+                      &limit.directive, &limit.file, limit.line, &limit.name, &other.directive, &other.file,
+                      other.line);
         return NGX_ERROR;
     }
     if (conf.report && view(limit.name) == view(other.name)) {
@@ -146,33 +167,43 @@ ngx_int_t compare(ngx_conf_t* cf, const LocationConf& conf, const Limit& limit, 
     return NGX_OK;
 }
 
+/// Resolves the lines of one directive into the limits of the location.
+ngx_int_t resolve_lines(ngx_conf_t* cf, LocationConf& conf, const ngx_array_t* lines) noexcept {
+    for (Limit& line : Elements<Limit>(*lines)) {
+        auto* limit = static_cast<Limit*>(ngx_array_push(conf.limits));  // which has room: it stays where it is
+        auto* all = static_cast<const Limit**>(ngx_array_push(&main_conf(cf)->limits));
+        if (limit == nullptr || all == nullptr || resolve(cf, conf, line, *limit) != NGX_OK) {
+            return NGX_ERROR;
+        }
+        *all = limit;
+        if (limit->phase == static_cast<ngx_uint_t>(Phase::precontent)) {
+            ++conf.precontent_count;
+        }
+        for (const Limit& other : Elements<const Limit>(*conf.limits)) {
+            if (&other != limit && compare(cf, conf, *limit, other) != NGX_OK) {
+                return NGX_ERROR;
+            }
+        }
+    }
+    return NGX_OK;
+}
+
+/// Windows come before slots: of two limits that reject, the window's rejection lasts longer.
 ngx_int_t resolve_limits(ngx_conf_t* cf, LocationConf& conf) noexcept {
-    if (conf.lines == nullptr) {
+    ngx_uint_t count = 0;
+    for (const ngx_array_t* lines : {conf.lines, conf.slot_lines}) {
+        count += lines != nullptr ? lines->nelts : 0;
+    }
+    if (count == 0) {
         return NGX_OK;
     }
-    auto* lines = static_cast<Limit*>(conf.lines->elts);
-    const ngx_uint_t count = conf.lines->nelts;
     conf.limits = ngx_array_create(cf->pool, count, sizeof(Limit));
     if (conf.limits == nullptr) {
         return NGX_ERROR;
     }
-    auto* limits = static_cast<Limit*>(ngx_array_push_n(conf.limits, count));
-    for (ngx_uint_t i = 0; i < count; ++i) {
-        if (resolve(cf, conf, lines[i], limits[i]) != NGX_OK) {
+    for (const ngx_array_t* lines : {conf.lines, conf.slot_lines}) {
+        if (lines != nullptr && resolve_lines(cf, conf, lines) != NGX_OK) {
             return NGX_ERROR;
-        }
-        auto* all = static_cast<const Limit**>(ngx_array_push(&main_conf(cf)->limits));
-        if (all == nullptr) {
-            return NGX_ERROR;
-        }
-        *all = &limits[i];
-        if (limits[i].phase == static_cast<ngx_uint_t>(Phase::precontent)) {
-            ++conf.precontent_count;
-        }
-        for (ngx_uint_t j = 0; j < i; ++j) {
-            if (compare(cf, conf, limits[i], limits[j]) != NGX_OK) {
-                return NGX_ERROR;
-            }
         }
     }
     return NGX_OK;
@@ -221,6 +252,7 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
     ngx_conf_merge_uint_value(conf.ipv6_prefix, prev.ipv6_prefix, 64);
 
     ngx_conf_merge_ptr_value(conf.lines, prev.lines, nullptr);
+    ngx_conf_merge_ptr_value(conf.slot_lines, prev.slot_lines, nullptr);
     if (conf.console.on) {
         return finish_console(cf, conf.console) == NGX_OK ? NGX_CONF_OK : failed;  // nothing is limited there
     }
@@ -229,12 +261,13 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
 
 /// Store names that contain variables are compared as text: their values are not known yet.
 ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept {
-    // Buckets and windows of one name are two.
+    // Buckets, slots and windows of one name are three.
     const auto key_of = [](const Limit& limit) {
-        return std::make_tuple(view(limit.store_text->value), view(limit.name), limit.burst_text != nullptr);
+        const int kind = limit.is_slots() ? 2 : limit.burst_text != nullptr ? 1 : 0;
+        return std::make_tuple(view(limit.store_text->value), view(limit.name), kind);
     };
     try {
-        std::map<std::tuple<std::string_view, std::string_view, bool>, const Limit*> first;
+        std::map<std::tuple<std::string_view, std::string_view, int>, const Limit*> first;
         for (const Limit* each : Elements<const Limit*>(main.limits)) {
             const Limit& limit = *each;
             const Limit& other = *first.emplace(key_of(limit), &limit).first->second;

@@ -33,8 +33,8 @@ ngx_str_t names_of_modes(ngx_conf_t* cf) noexcept {
 
 char* parse_name(ngx_conf_t* cf, ngx_str_t text, ngx_str_t& name) noexcept {
     if (!is_name(view(text), 32)) {
-        return refuse(cf, "invalid name \"%V\" in \"rate_limit\": a name is 1 to 32 of A-Z a-z 0-9 _ . -",
-                      &text);
+        return refuse(cf, "invalid name \"%V\" in \"%V\": a name is 1 to 32 of A-Z a-z 0-9 _ . -", &text,
+                      &words_of(cf)[0]);
     }
     name = text;
     return NGX_CONF_OK;
@@ -83,7 +83,8 @@ char* parse_phase(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& phase) noexcept {
             return NGX_CONF_OK;
         }
     }
-    return refuse(cf, "invalid phase \"%V\" in \"rate_limit\": it is \"access\" or \"precontent\"", &text);
+    return refuse(cf, "invalid phase \"%V\" in \"%V\": it is \"access\" or \"precontent\"", &text,
+                  &words_of(cf)[0]);
 }
 
 char* parse_store(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t*& store) noexcept {
@@ -142,8 +143,8 @@ char* parse_lease(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& lease) noexcept {
 char* parse_status(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& status) noexcept {
     const ngx_int_t code = ngx_atoi(text.data, text.len);
     if (code < status_bounds.least || code > status_bounds.most) {
-        return refuse(cf, "invalid status \"%V\" in \"rate_limit\": it is a status code from %i to %i", &text,
-                      status_bounds.least, status_bounds.most);
+        return refuse(cf, "invalid status \"%V\" in \"%V\": it is a status code from %i to %i", &text,
+                      &words_of(cf)[0], status_bounds.least, status_bounds.most);
     }
     status = static_cast<ngx_uint_t>(code);
     return NGX_CONF_OK;

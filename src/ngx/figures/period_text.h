@@ -9,9 +9,12 @@
 
 namespace rate_limit {
 
-/// What the configuration calls a kind of windows; a token bucket is one.
+/// What the configuration calls a kind of windows; a token bucket is one, and slots are.
 constexpr std::string_view name_of(WindowKind kind) noexcept {
-    return kind == WindowKind::first ? "first" : kind == WindowKind::bucket ? "bucket" : "clock";
+    return kind == WindowKind::first    ? "first"
+           : kind == WindowKind::bucket ? "bucket"
+           : kind == WindowKind::slots  ? "slots"
+                                        : "clock";
 }
 
 /// A period as operators write and read it: seconds, or `month`.

@@ -10,6 +10,7 @@
 #include "core/limit/decision.h"
 #include "core/machine/window_record.h"
 #include "core/overrides/override.h"
+#include "ngx/concurrency/entrance.h"
 #include "ngx/conf/conf.h"
 #include "ngx/store/fetches.h"
 #include "ngx/store/read.h"
@@ -30,6 +31,7 @@ struct Holding {
         in_flight,  ///< the request counts as one here
         reserved,   ///< its cost is charged already
         tokens,     ///< it has tokens that this machine fetched
+        slot,       ///< it counts among those that run, to its end
     };
 
     Kind kind = Kind::nothing;
@@ -77,7 +79,7 @@ struct AppliedLimit : WindowPlace {
 
     Holding holding;
     Demand demand;  ///< what of the limit the store is asked for, where it is asked for more than the window
-    std::variant<std::monostate, Read, Reservation, Seat, SharedRead>
+    std::variant<std::monostate, Read, Reservation, Seat, SharedRead, Entrance>
         asked;                      ///< what the store was asked; monostate: nothing
     const char* failure = nullptr;  ///< why the limit could not be checked: static text for a log line
 
@@ -101,6 +103,9 @@ struct AppliedLimit : WindowPlace {
 
     /// The same, if the store was asked for a part of the limit; else null.
     Grant* grant() noexcept {
+        if (auto* entrance = std::get_if<Entrance>(&asked)) {
+            return entrance;
+        }
         auto* seat = std::get_if<Seat>(&asked);
         return seat != nullptr ? static_cast<Grant*>(seat) : std::get_if<Reservation>(&asked);
     }

@@ -46,7 +46,7 @@ void Local::settle(AppliedLimit& applied, std::int64_t due, Millis now) const no
             charge(record, terms, due - charged);
         }
         if (holding.kind == Holding::Kind::in_flight) {
-            leave(record, holding.ticket);
+            rate_limit::leave(record, holding.ticket);
         }
     });
 }

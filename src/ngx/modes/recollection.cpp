@@ -2,6 +2,7 @@
 
 #include "core/machine/bucket_account.h"
 #include "ngx/base/zone.h"
+#include "ngx/modes/running.h"
 
 namespace rate_limit {
 
@@ -157,6 +158,9 @@ Admission enter_bucket(AppliedLimit& applied, Holding::Kind kind, Millis now) no
 }
 
 Admission enter_unasked(AppliedLimit& applied, Millis now) noexcept {
+    if (applied.limit.is_slots()) {
+        return enter_running(applied, Truth::local, now);
+    }
     if (applied.bucket) {
         return enter_bucket(applied, Holding::Kind::in_flight, now);
     }
@@ -202,6 +206,10 @@ void take_in(AppliedLimit& applied, const Window& answer, Millis now) noexcept {
 }
 
 bool show_remembered(AppliedLimit& applied, Millis now) noexcept {
+    if (applied.limit.is_slots()) {
+        show_running(applied, now);
+        return true;
+    }
     const auto record = applied.zone->windows().find(applied.id);
     if (applied.bucket) {
         if (applied.store != nullptr && !record) {

@@ -7,7 +7,7 @@
 #include "core/overrides/shared_text.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/overrides/overrides_command.h"
-#include "ngx/store/answer.h"
+#include "ngx/waits/answer.h"
 
 namespace rate_limit {
 

@@ -100,6 +100,7 @@ AppliedLimit& RequestContext::add(const Limit& limit) noexcept {
     auto* verdict = new (&verdicts_[count_]) Verdict;
     auto* applied = new (&applied_[count_]) AppliedLimit(limit, uncounted, *verdict);
     verdict->name = view(limit.name);
+    verdict->slots = limit.is_slots();
     if (conf_.report) {
         applied->cost = 0;
         applied->cost_known = true;
@@ -136,6 +137,16 @@ void RequestContext::give_back_all() noexcept {
         }
         if (Answer* answer = applied_[i].answer()) {
             answer->cancel();  // if the primary grants something later, that is given back, too
+        }
+    }
+    leave_all();
+}
+
+void RequestContext::leave_all() noexcept {
+    const Millis now = now_millis();
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (applied_[i].limit.is_slots()) {
+            applied_[i].mode->leave(applied_[i], now);
         }
     }
 }

@@ -78,6 +78,9 @@ public:
     /// Gives back what the request holds of its limits: none of them charges it.
     void give_back_all() noexcept;
 
+    /// The request ends: it lets go of what it holds of its limits to the end.
+    void leave_all() noexcept;
+
     /// Looks at no further limit, wherever redirects take the request.
     void end() noexcept { done(Phase::access) = done(Phase::precontent) = true; }
 

@@ -111,7 +111,7 @@ void skip_last(RequestContext& context, const Limit& limit, const Limit& twin) n
 
 /// Lets operators find the windows of this period. Most requests have a rate that is noted.
 void note_rate(ngx_http_request_t* r, const Limit& limit, const Rate& rate, const StoreConf* store) noexcept {
-    if (limit.has_constant_rate() || (limit.noted_rate.limit == rate.limit &&
+    if (limit.has_constant_rate() || limit.is_slots() || (limit.noted_rate.limit == rate.limit &&
                                       same_period(limit.noted_rate, rate) && limit.noted_store == store)) {
         return;
     }
@@ -231,7 +231,8 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
         if (text.len == 0) {
             return NGX_DECLINED;
         }
-        rate_error = parse_rate(view(text), limit.window_kind == WindowKind::clock, rate);
+        rate_error = limit.is_slots() ? parse_slots(view(text), rate)
+                                      : parse_rate(view(text), limit.window_kind == WindowKind::clock, rate);
     }
     Candidate candidate{limit, view(key)};
     bool enforced = false;
@@ -262,7 +263,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
         applied.store_name = candidate.store_name();
     }
     if (rate_error != RateError::none) {
-        fail(context, applied, describe(rate_error), "rate", view(text));
+        fail(context, applied, describe(rate_error), limit.is_slots() ? "number" : "rate", view(text));
         return NGX_OK;
     }
     return find_window(context, applied, candidate, rate);
@@ -288,7 +289,9 @@ bool bypassed(ngx_http_request_t* r, const LocationConf& conf, ngx_int_t& status
 ngx_int_t evaluate(RequestContext& context, Phase phase) noexcept {
     const LocationConf& conf = context.conf();
     for (const Limit& limit : Elements<const Limit>(*conf.limits)) {
-        const bool due = conf.report || limit.phase == static_cast<ngx_uint_t>(phase);
+        // A report tells what may be spent, and slots cannot be.
+        const bool due =
+            conf.report ? !limit.is_slots() : limit.phase == static_cast<ngx_uint_t>(phase);
         if (due && evaluate_limit(context, limit) == NGX_ERROR) {
             return NGX_ERROR;
         }

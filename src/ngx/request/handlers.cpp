@@ -32,7 +32,11 @@ void log_rejection(const RequestContext& context, const AppliedLimit& applied) n
         return;
     }
     const char* dry_run = verdict.outcome == Outcome::rejected ? "" : ", dry run";
-    if (verdict.never_fits) {
+    if (verdict.slots) {
+        ngx_log_error(context.conf().log_level, log, 0,
+                      "rate limit \"%V\" exceeded%s: %L running of %L at a time, id %016xL", &name, dry_run,
+                      verdict.window.used, verdict.rate.limit, client_id(context.request(), applied));
+    } else if (verdict.never_fits) {
         ngx_log_error(context.conf().log_level, log, 0,
                       "rate limit \"%V\" exceeded%s: a cost of %L is above the whole limit, %L used of %L in "
                       "%s, id %016xL",
@@ -163,6 +167,7 @@ ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
     RequestContext* context = RequestContext::find(r);
     if (context != nullptr) {
         settle(*context);
+        context->leave_all();
         count_request(*context);
     }
     return NGX_OK;

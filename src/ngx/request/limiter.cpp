@@ -39,6 +39,9 @@ void decide_unchecked(const RequestContext& context, AppliedLimit& applied) noex
         }
     }
     outcome = on_error == OnError::deny && !applied.dry_run ? Outcome::error_denied : Outcome::error_allowed;
+    if (outcome == Outcome::error_allowed && applied.zone != nullptr) {
+        applied.mode->enter_anyway(applied, now);
+    }
     if (has_store) {
         show_remembered(applied, now);
     }
@@ -239,7 +242,7 @@ void settle(RequestContext& context) noexcept {
     for (std::size_t i = 0; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
         applied.mode->settle(applied, applied.verdict.due, now);
-        applied.charged = applied.verdict.due;
+        applied.charged = applied.limit.is_slots() ? 0 : applied.verdict.due;
         if (applied.charged > 0) {
             Tallies& tallies = *main_conf(context.request())->tallies;
             tallies.counters_of(tally_of(tallies, applied))

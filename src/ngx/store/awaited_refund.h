@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "ngx/charges/charges.h"
-#include "ngx/store/answer.h"
+#include "ngx/waits/answer.h"
 
 namespace rate_limit {
 

@@ -7,7 +7,7 @@
 #include "core/machine/note_walk.h"
 #include "ngx/base/queue.h"
 #include "ngx/charges/demand.h"
-#include "ngx/store/answer.h"
+#include "ngx/waits/answer.h"
 #include "redis/keys/routes.h"
 
 namespace rate_limit {

@@ -3,7 +3,7 @@
 #include <array>
 #include <string_view>
 
-#include "ngx/store/answer.h"
+#include "ngx/waits/answer.h"
 
 namespace rate_limit {
 

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "ngx/charges/demand.h"
-#include "ngx/store/answer.h"
+#include "ngx/waits/answer.h"
 
 namespace rate_limit {
 

@@ -1,6 +1,7 @@
 #include "ngx/store/reserve_command.h"
 
 #include "ngx/charges/charges.h"
+#include "ngx/charges/write_blame.h"
 #include "redis/bucket_reply.h"
 
 namespace rate_limit {
@@ -65,15 +66,7 @@ void ReserveCommand::doubt(const Debt* owed) noexcept {
 }
 
 void ReserveCommand::blame(Node& node, Fault fault, const Reply& reply) noexcept {
-    if (fault == Fault::none) {
-        node.served();
-        return;
-    }
-    // Errors other than READONLY may concern reservations alone: charges find out by themselves.
-    const Blame blame = node.blame(fault, name(), reply, Access::write);
-    if (blame == Blame::writes && fault == Fault::readonly) {
-        charges->refused(node, fault, name(), reply);
-    }
+    blame_write(node, *charges, fault, name(), reply);
 }
 
 }  // namespace rate_limit

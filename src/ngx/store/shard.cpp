@@ -17,7 +17,8 @@ Shard::Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadli
       counters_(store.zone->counters(), {store.name, shard.name, {}}),
       nodes_(store, shard, *this),
       charges_(store, shard, nodes_, counters_, route, *this),
-      fetches_(store, route, nodes_, charges_, counters_, deadlines) {
+      fetches_(store, route, nodes_, charges_, counters_, deadlines),
+      holds_(store, route, nodes_, charges_, counters_, deadlines) {
     if (!shard.discovered()) {
         nodes_.assign(&shard.primary, shard.replicas);
     }

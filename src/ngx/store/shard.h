@@ -6,6 +6,7 @@
 #include "core/topology/topology.h"
 #include "ngx/charges/charges.h"
 #include "ngx/charges/nodes.h"
+#include "ngx/concurrency/holds.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/store/fetches.h"
 
@@ -63,6 +64,7 @@ public:
     Charges& charges() noexcept { return charges_; }
     const Charges& charges() const noexcept { return charges_; }
     Fetches& fetches() noexcept { return fetches_; }
+    Holds& holds() noexcept { return holds_; }
     Deadlines& deadlines() noexcept { return deadlines_; }
     HedgeBudget& hedges() noexcept { return hedges_; }
     ShardCounters& counters() noexcept { return counters_; }
@@ -90,6 +92,7 @@ private:
     }
     void on_primary_changed() noexcept override {
         fetches_.change_primary();
+        holds_.change_primary();
         charges_.change_primary();
     }
 
@@ -104,6 +107,7 @@ private:
     Nodes nodes_;
     Charges charges_;
     Fetches fetches_;
+    Holds holds_;
 };
 
 }  // namespace rate_limit

@@ -6,7 +6,7 @@
 
 #include "core/table/window_id.h"
 #include "ngx/base/queue.h"
-#include "ngx/store/answer.h"
+#include "ngx/waits/answer.h"
 #include "ngx/store/read.h"
 
 namespace rate_limit {

@@ -1,4 +1,4 @@
-#include "ngx/store/deadlines.h"
+#include "ngx/waits/deadlines.h"
 
 #include "ngx/base/lateness.h"
 

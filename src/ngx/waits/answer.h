@@ -7,7 +7,7 @@
 #include "ngx/base/ngx.h"
 #include "ngx/base/turn_clock.h"
 #include "ngx/charges/shard_counters.h"
-#include "ngx/store/deadlines.h"
+#include "ngx/waits/deadlines.h"
 
 namespace rate_limit {
 
