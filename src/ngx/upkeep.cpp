@@ -304,7 +304,8 @@ ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
     return again ? gap : std::max<ngx_msec_t>(gap, zone.walk().pause(sets, ticks, period));
 }
 
-/// Finds workers that have died, and takes what they had running out of all counts. Returns when to come back.
+/// Finds workers that have died, and takes what they had running out of all counts. Returns when to come
+/// back.
 ngx_msec_t count_the_living(Round& round, Zone& zone) noexcept {
     if (zone.places().end() == 0) {
         return interval;

@@ -11,7 +11,8 @@ my $nginx = RateLimit::Nginx->start(
     http   => $shards->block('main', 'username nginx; password secret; database 1;'),
     server => 'location / { rate_limit 100r/h store=main key=$http_x_key; proxy_pass http://' . $app->address . '; }
         location /reserved { alias %%DIR%%/html/x; rate_limit 100r/h name=r store=main key=$http_x_key mode=charge_refund cost=$arg_c; }
-        location /bucket { alias %%DIR%%/html/x; rate_limit 1r/h burst=9 name=b store=main key=$http_x_key; }',
+        location /bucket { alias %%DIR%%/html/x; rate_limit 1r/h burst=9 name=b store=main key=$http_x_key; }
+        location /slots { rate_limit_concurrency 9 store=main key=$http_x_key; proxy_pass http://' . $app->address . '; }',
 );
 my $key = 'rl:default/3600:k';
 sub used () { return $primary->hash($key)->{used} // 0 }
@@ -29,6 +30,8 @@ wait_until { $primary->hash('rl:r/3600:k')->{used} == 2 } what => 'the refund';
 $nginx->get('/reserved', 'X-Key' => 'none', 'If-None-Match' => '*');
 wait_until { !$primary->cmd('EXISTS', 'rl:r/3600:none') && $primary->calls('del') } what => 'the window that was never opened';
 $nginx->get('/bucket', @client) for 1 .. 2;
+is $nginx->get('/slots', @client)->status, 200, 'a slot';
+wait_until { !$primary->cmd('EXISTS', 'rl:concurrency/n:k') } what => 'the slot to go back';
 my %called = map { /^cmdstat_([\w|]+)$/ ? ($1 => 1) : () } keys %{$primary->info('commandstats')};
 $shards->wait_synced;
 is limits($nginx->get('/', @client))->{used}, 2, 'the window was read';

@@ -32,13 +32,13 @@ TEST(HoldReply, TellsWhoHoldsHowMany) {
 
 TEST(HoldReply, IsNotBelievedWhereTheScriptCannotSayIt) {
     for (const auto& odd : std::vector<std::vector<std::int64_t>>{
-             {6, 7, 1000},      // more than was wanted
-             {5, 7, 999},       // an earlier call
-             {-1, 7, 1000},     // fewer than none
-             {5, -7, 1000},     //
-             {5, 7},            //
-             {5, 7, 1000, 1},   //
-             {},                //
+             {6, 7, 1000},     // more than was wanted
+             {5, 7, 999},      // an earlier call
+             {-1, 7, 1000},    // fewer than none
+             {5, -7, 1000},    //
+             {5, 7},           //
+             {5, 7, 1000, 1},  //
+             {},               //
              {5, 2'000'000'000'000'000, 1000},
          }) {
         Held held;

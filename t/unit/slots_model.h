@@ -219,7 +219,8 @@ private:
         if (entry.outcome == SlotsOutcome::admitted) {
             ++admitted;
             worker.ends.push_back(now + between(1, longest));
-        } else if (now < until && (entry.outcome == SlotsOutcome::ask || entry.outcome == SlotsOutcome::wait)) {
+        } else if (now < until &&
+                   (entry.outcome == SlotsOutcome::ask || entry.outcome == SlotsOutcome::wait)) {
             worker.waiting.emplace_back(now + 2, until);
         }
         if (entry.outcome == SlotsOutcome::ask) {

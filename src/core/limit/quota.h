@@ -57,8 +57,8 @@ constexpr std::string_view limit_field_name = "RateLimit";
 constexpr std::size_t max_ietf_member = 96;
 
 /// Appends a member of RateLimit-Policy, `"core";q=5000;w=3600`, or `"slots";q=20;qu="concurrent-requests"`
-/// (draft-ietf-httpapi-ratelimit-headers-11), at `out`, after `, ` unless it is the `first` one, and returns the new end. `out` has room for
-/// max_ietf_member bytes.
+/// (draft-ietf-httpapi-ratelimit-headers-11), at `out`, after `, ` unless it is the `first` one, and returns
+/// the new end. `out` has room for max_ietf_member bytes.
 char* append_policy(char* out, const Quota& quota, bool first) noexcept;
 
 /// Appends a member of RateLimit, `"core";r=4999;t=3540`, or `"slots";r=3`, as append_policy() does.

@@ -23,7 +23,8 @@ enum class RateError : std::uint8_t { none, syntax, limit_range, period_range, m
 /// `rate` only when it returns RateError::none.
 RateError parse_rate(std::string_view text, bool by_clock, Rate& rate) noexcept;
 
-/// Parses how many requests may run at a time, as a rate with the period that slots have; else RateError::slots.
+/// Parses how many requests may run at a time, as a rate with the period that slots have; else
+/// RateError::slots.
 RateError parse_slots(std::string_view text, Rate& rate) noexcept;
 
 constexpr bool same_period(const Rate& a, const Rate& b) noexcept {

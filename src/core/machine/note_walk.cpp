@@ -20,7 +20,7 @@ bool is_due(const DebtRecord& note, Millis now, std::uint32_t deaths) noexcept {
 }
 
 NoteWalk::Found NoteWalk::find(DebtTable& table, std::size_t set, Aim aim, Millis now,
-                                std::uint32_t deaths) noexcept {
+                               std::uint32_t deaths) noexcept {
     Found found;
     table.visit(set, [&](const WindowId& id, const DebtRecord& waiting) {
         const bool tokens = !waits(waiting.kind);

@@ -65,9 +65,10 @@ public:
     /// Where the next turn goes; what is left of the slice before is given up.
     void begin(const SharedWalk::Slice& slice) noexcept { slice_ = slice; }
 
-    /// `deaths`: as is_due() has it. Calls fn(const Noted&), which returns a Looked, for what is found in the slice, and for each charge
-    /// whose window has ended: without a lock, so fn may call the table. What a turn cannot do is left to the
-    /// next. Before that calls see(const Seen&) for each record, also without a lock.
+    /// `deaths`: as is_due() has it. Calls fn(const Noted&), which returns a Looked, for what is found in the
+    /// slice, and for each charge whose window has ended: without a lock, so fn may call the table. What a
+    /// turn cannot do is left to the next. Before that calls see(const Seen&) for each record, also without a
+    /// lock.
     template <typename See, typename Fn>
     Turn turn(DebtTable& table, Aim aim, Millis now, std::uint32_t deaths, See&& see, Fn&& fn) {
         Turn turn;
@@ -106,9 +107,9 @@ private:
     SharedWalk::Slice slice_;
 };
 
-/// Slots are looked at once in 900 milliseconds, and as soon as another worker has died: `deaths` have by now.
-/// Tokens are looked at once in a lease_interval(), and four times as often when their window is about to
-/// end.
+/// Slots are looked at once in 900 milliseconds, and as soon as another worker has died: `deaths` have by
+/// now. Tokens are looked at once in a lease_interval(), and four times as often when their window is about
+/// to end.
 bool is_due(const DebtRecord& note, Millis now, std::uint32_t deaths) noexcept;
 
 }  // namespace rate_limit

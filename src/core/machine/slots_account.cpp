@@ -161,8 +161,7 @@ SlotsEntry enter(WindowRecord& record, const SlotsTerms& terms, Asking asking) n
         }
         return {SlotsOutcome::wait, used, {}};
     }
-    return {SlotsOutcome::ask, used,
-            asking == Asking::at_once ? ask_for_more(record, terms) : SlotsCall{}};
+    return {SlotsOutcome::ask, used, asking == Asking::at_once ? ask_for_more(record, terms) : SlotsCall{}};
 }
 
 bool enter_anyway(WindowRecord& record, const SlotsTerms& terms) noexcept {

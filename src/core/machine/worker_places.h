@@ -84,7 +84,8 @@ private:
         std::uint64_t version;
         std::atomic<std::uint32_t> deaths;
         std::atomic<std::uint32_t> end;
-        std::atomic<std::uint32_t> corrected;  // the number of deaths after which take_correction() was last true
+        std::atomic<std::uint32_t>
+            corrected;  // the number of deaths after which take_correction() was last true
     };
 
     struct alignas(alignment) Place {

@@ -80,12 +80,12 @@ public:
     /// Sets what this process calls when there is more for it to do before it may leave, in any zone.
     static void on_more(void (*call)() noexcept) noexcept;
 
-    /// The slots of running requests, as this worker uses them; empty: more processes use them already than the
-    /// zone has places for.
+    /// The slots of running requests, as this worker uses them; empty: more processes use them already than
+    /// the zone has places for.
     std::optional<SharedSlots> slots() noexcept;
 
-    /// Finds out whether workers have died, so that what they had running does not count any more. To be called
-    /// several times a second.
+    /// Finds out whether workers have died, so that what they had running does not count any more. To be
+    /// called several times a second.
     void find_dead() noexcept { places_.find_dead(is_alive); }
     const WorkerPlaces& places() const noexcept { return places_; }
 

@@ -18,8 +18,8 @@ struct KeySlots {
     std::int64_t limit = 0;  ///< how many requests may run at a time
 };
 
-/// A request that waits for a slot. Where take_granted() is 1, it runs, and the caller that takes that lets it leave;
-/// else the limit is reached. The answer's window has what is used besides this request.
+/// A request that waits for a slot. Where take_granted() is 1, it runs, and the caller that takes that lets
+/// it leave; else the limit is reached. The answer's window has what is used besides this request.
 class Entrance final : public Grant, public Place<Entrance> {
 public:
     Entrance() = default;

@@ -67,8 +67,8 @@ struct Options {
     DryRun dry_run = {NGX_CONF_UNSET, nullptr};
 };
 
-/// One rate_limit line, or rate_limit_concurrency, as parsed. As resolved for a server or location, every member is final. Lives in the
-/// configuration's pool.
+/// One rate_limit line, or rate_limit_concurrency, as parsed. As resolved for a server or location, every
+/// member is final. Lives in the configuration's pool.
 struct Limit : Options {
     ngx_str_t directive;  // its first word
     ngx_str_t file;       // where the line stands
@@ -126,7 +126,7 @@ struct LocationConf {
     ngx_array_t* lines = unset_array;       // of Limit, as parsed; null: `rate_limit off`
     ngx_array_t* slot_lines = unset_array;  // the same of rate_limit_concurrency
     ngx_array_t* bypass = unset_array;      // of ngx_http_complex_value_t
-    ngx_uint_t headers = 0;             // bits headers_*; 0: not written
+    ngx_uint_t headers = 0;                 // bits headers_*; 0: not written
     ngx_uint_t status = NGX_CONF_UNSET_UINT;
     ngx_uint_t log_level = NGX_CONF_UNSET_UINT;
     ngx_uint_t on_error = NGX_CONF_UNSET_UINT;

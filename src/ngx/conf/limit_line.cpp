@@ -136,7 +136,8 @@ char* check_together(ngx_conf_t* cf, const Limit& limit) noexcept {
 }
 
 /// Adds a limit of this kind to the lines of the block. Null: `off`, or refused, which `result` tells.
-Limit* add_line(ngx_conf_t* cf, ngx_array_t*& lines, WindowKind kind, const char* name, char*& result) noexcept {
+Limit* add_line(ngx_conf_t* cf, ngx_array_t*& lines, WindowKind kind, const char* name,
+                char*& result) noexcept {
     const ngx_str_t* words = words_of(cf);
     const bool off = view(words[1]) == "off";
     const bool written = lines != NGX_CONF_UNSET_PTR;

@@ -39,8 +39,8 @@ bool same_window(const Limit& a, const Limit& b) noexcept {
                                                                      : same_text(a.rate_text, b.rate_text);
     const bool same_kind =
         a.window_kind == b.window_kind && (a.burst_text == nullptr) == (b.burst_text == nullptr);
-    return (same || a.is_slots()) && same_kind && view(a.name) == view(b.name) && same_text(*a.store_text, *b.store_text) &&
-           same_text(a.key->value, b.key->value);
+    return (same || a.is_slots()) && same_kind && view(a.name) == view(b.name) &&
+           same_text(*a.store_text, *b.store_text) && same_text(a.key->value, b.key->value);
 }
 
 ngx_int_t resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
@@ -57,10 +57,10 @@ ngx_int_t resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
     }
     limit.store = find_store(main, view(limit.store_text->value));
     if (limit.store == nullptr) {
-        ngx_log_error(
-            NGX_LOG_EMERG, cf->log, 0,
-            "unknown store \"%V\" of \"%V\" in %V:%ui: there is no block \"rate_limit_redis %V\"",
-            &limit.store_text->value, &limit.directive, &limit.file, limit.line, &limit.store_text->value);
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "unknown store \"%V\" of \"%V\" in %V:%ui: there is no block \"rate_limit_redis %V\"",
+                      &limit.store_text->value, &limit.directive, &limit.file, limit.line,
+                      &limit.store_text->value);
         return NGX_ERROR;
     }
     limit.store->used = true;
@@ -170,7 +170,8 @@ ngx_int_t compare(ngx_conf_t* cf, const LocationConf& conf, const Limit& limit, 
 /// Resolves the lines of one directive into the limits of the location.
 ngx_int_t resolve_lines(ngx_conf_t* cf, LocationConf& conf, const ngx_array_t* lines) noexcept {
     for (Limit& line : Elements<Limit>(*lines)) {
-        auto* limit = static_cast<Limit*>(ngx_array_push(conf.limits));  // which has room: it stays where it is
+        auto* limit =
+            static_cast<Limit*>(ngx_array_push(conf.limits));  // which has room: it stays where it is
         auto* all = static_cast<const Limit**>(ngx_array_push(&main_conf(cf)->limits));
         if (limit == nullptr || all == nullptr || resolve(cf, conf, line, *limit) != NGX_OK) {
             return NGX_ERROR;

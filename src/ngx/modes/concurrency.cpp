@@ -42,7 +42,8 @@ void LocalSlots::leave(AppliedLimit& applied, Millis now) const noexcept {
     }
 }
 
-/// Counts requests that run on any machine: each holds slots in Redis, which its requests take without asking.
+/// Counts requests that run on any machine: each holds slots in Redis, which its requests take without
+/// asking.
 class RedisSlots final : public LocalSlots {
 public:
     bool recalls_first(const AppliedLimit& /*applied*/, bool /*alone*/) const noexcept override {

@@ -12,8 +12,8 @@ enum class Admission : unsigned char {
 };
 
 /// One way of counting requests against a limit, in one kind of store. A request goes through it from top to
-/// bottom: recall → ask → admit → settle → leave. Stateless; chosen for each limit of a request when its store is
-/// known. The modes stand in mode.cpp, one line each.
+/// bottom: recall → ask → admit → settle → leave. Stateless; chosen for each limit of a request when its
+/// store is known. The modes stand in mode.cpp, one line each.
 ///
 /// What a mode does not say is said here for a limit whose store is not known, or that needs none: nothing is
 /// asked, held or charged.
@@ -49,7 +49,8 @@ public:
     /// The limit could not be checked, and the request passes all the same.
     virtual void enter_anyway(AppliedLimit& /*applied*/, Millis /*now*/) const noexcept {}
 
-    /// The request is settled with the limit, which charges it `due` in all; 0: all that it holds is given back.
+    /// The request is settled with the limit, which charges it `due` in all; 0: all that it holds is given
+    /// back.
     virtual void settle(AppliedLimit& /*applied*/, std::int64_t /*due*/, Millis /*now*/) const noexcept {}
 
     /// The request ends: it lets go of what it holds to its end.

@@ -25,7 +25,8 @@ void show_running(AppliedLimit& applied, Millis now) noexcept {
 Admission enter_running(AppliedLimit& applied, Truth truth, Millis now) noexcept {
     auto slots = applied.zone->slots();
     if (!slots) {
-        applied.failure = "more workers count running requests than \"rate_limit_zone\" has places for: enlarge it";
+        applied.failure =
+            "more workers count running requests than \"rate_limit_zone\" has places for: enlarge it";
         return Admission::unchecked;
     }
     const SlotsEntry entry = slots->enter(applied.id, slots_terms(applied, truth, now), Asking::later);

@@ -17,8 +17,8 @@ void show_running(AppliedLimit& applied, std::int64_t used, Millis now) noexcept
 /// The same as this machine knows it.
 void show_running(AppliedLimit& applied, Millis now) noexcept;
 
-/// A request begins by what this machine knows. `unchecked` where it has to ask or wait, or for want of room in
-/// the memory, which AppliedLimit::failure tells then.
+/// A request begins by what this machine knows. `unchecked` where it has to ask or wait, or for want of room
+/// in the memory, which AppliedLimit::failure tells then.
 Admission enter_running(AppliedLimit& applied, Truth truth, Millis now) noexcept;
 
 }  // namespace rate_limit

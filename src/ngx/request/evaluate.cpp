@@ -111,8 +111,9 @@ void skip_last(RequestContext& context, const Limit& limit, const Limit& twin) n
 
 /// Lets operators find the windows of this period. Most requests have a rate that is noted.
 void note_rate(ngx_http_request_t* r, const Limit& limit, const Rate& rate, const StoreConf* store) noexcept {
-    if (limit.has_constant_rate() || limit.is_slots() || (limit.noted_rate.limit == rate.limit &&
-                                      same_period(limit.noted_rate, rate) && limit.noted_store == store)) {
+    if (limit.has_constant_rate() || limit.is_slots() ||
+        (limit.noted_rate.limit == rate.limit && same_period(limit.noted_rate, rate) &&
+         limit.noted_store == store)) {
         return;
     }
     const MainConf& main = *main_conf(r);
@@ -290,8 +291,7 @@ ngx_int_t evaluate(RequestContext& context, Phase phase) noexcept {
     const LocationConf& conf = context.conf();
     for (const Limit& limit : Elements<const Limit>(*conf.limits)) {
         // A report tells what may be spent, and slots cannot be.
-        const bool due =
-            conf.report ? !limit.is_slots() : limit.phase == static_cast<ngx_uint_t>(phase);
+        const bool due = conf.report ? !limit.is_slots() : limit.phase == static_cast<ngx_uint_t>(phase);
         if (due && evaluate_limit(context, limit) == NGX_ERROR) {
             return NGX_ERROR;
         }

@@ -6,8 +6,8 @@
 
 #include "core/table/window_id.h"
 #include "ngx/base/queue.h"
-#include "ngx/waits/answer.h"
 #include "ngx/store/read.h"
+#include "ngx/waits/answer.h"
 
 namespace rate_limit {
 

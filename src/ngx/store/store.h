@@ -8,10 +8,10 @@
 #include "core/topology/slot_map.h"
 #include "ngx/base/timer.h"
 #include "ngx/conf/redis_conf.h"
-#include "ngx/waits/deadlines.h"
 #include "ngx/store/shard.h"
 #include "ngx/store/shared_reads.h"
 #include "ngx/topology/discovery.h"
+#include "ngx/waits/deadlines.h"
 
 namespace rate_limit {
 

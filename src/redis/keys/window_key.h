@@ -16,8 +16,8 @@ constexpr std::size_t max_plain_key = 128;
 constexpr std::size_t max_window_key_overhead = 24;
 
 /// Writes what the Redis keys of all windows of a limit begin with, `PREFIX NAME '/' (SECONDS ['c' | 'b'] |
-/// 'monthc' | 'n')`, at `out` and returns the new end. `out` has room for prefix, name and max_window_key_overhead
-/// bytes.
+/// 'monthc' | 'n')`, at `out` and returns the new end. `out` has room for prefix, name and
+/// max_window_key_overhead bytes.
 char* write_window_head(char* out, std::string_view prefix, std::string_view name, std::int64_t period,
                         WindowKind kind) noexcept;
 
