@@ -28,17 +28,19 @@ my %title = (
     lease      => 'this module, `lease`',
     bucket       => 'this module, a bucket in Redis',
     local_bucket => 'this module, a bucket in `local`',
+    slots        => 'this module, `rate_limit_concurrency` in Redis',
+    local_slots  => 'this module, `rate_limit_concurrency` in `local`',
     bare_429   => 'bare 429, six constant `add_header`',
     rejected   => 'this module, rejected',
 );
 
-my @of_module = qw(local module checks tls refund lease rejected bucket local_bucket);
+my @of_module = qw(local module checks tls refund lease rejected bucket local_bucket slots local_slots);
 
 # Those that are measured unless told otherwise: tls is for bench/tls. Each row of the module has another beside it,
 # NAME_before, of another build.
 sub row_names () {
     my @before = $ENV{OTHER_MODULE} ? map { "${_}_before" } grep { $_ ne 'tls' } @of_module : ();
-    return (qw(bare add_header limit_req lua local local_bucket module checks refund bucket lease bare_429 rejected), @before);
+    return (qw(bare add_header limit_req lua local local_bucket local_slots module checks refund bucket lease slots bare_429 rejected), @before);
 }
 
 sub title_of ($name) { return $title{$name} }
@@ -81,6 +83,8 @@ my %settings = (
     },
     bucket       => sub (%with) { (http => block(%with), server => bucket('main')) },
     local_bucket => sub (%) { (server => bucket('local')) },
+    slots        => sub (%with) { (http => block(%with), server => slots('main')) },
+    local_slots  => sub (%) { (server => slots('local')) },
     # Each key's tokens need a note in the zone; at the end of a turn all go back at once.
     lease    => sub (%with) {
         return (
@@ -106,6 +110,7 @@ my %prefix = (
     lease    => 'rl:lease/3600:',
     rejected => 'rl:flood/3600:',
     bucket   => 'rl:bucket/1b:',
+    slots    => 'rl:slots/n:',
 );
 
 # The two builds count in keys of their own.
@@ -125,6 +130,10 @@ sub limited ($limit, $name, $store) {
 # As many as a bucket can be refilled with in a second: it never runs short.
 sub bucket ($store) {
     return location('rate_limit_key $arg_k;', "rate_limit 10000000r/s burst=10000000 name=bucket store=$store;");
+}
+
+sub slots ($store) {
+    return location('rate_limit_key $arg_k;', "rate_limit_concurrency 1000 name=slots store=$store;");
 }
 
 # The default 256 running timers would lose charges; each one takes a connection of worker_connections.
@@ -169,7 +178,7 @@ sub start_row ($name, %with) {
         primary => $prefix ? [$with{shards}->primaries] : [],
         replica => $prefix ? [map { $with{shards}->replicas($_) } 0 .. $with{shards}->names - 1] : [],
         prefix => $prefix, admitted => 0, leases => $kind eq 'lease',
-        of_module => scalar $name =~ /^(?:module|checks|tls|refund|bucket|lease|rejected)$/,
+        of_module => scalar $name =~ /^(?:module|checks|tls|refund|bucket|lease|slots|rejected)$/,
         $name =~ /429|rejected/
         ? (keys => FLOOD_KEYS, expects => 'rejected', base => 'bare_429')
         : (keys => $with{keys}, expects => 'admitted', base => 'bare'),
