@@ -10,6 +10,11 @@
 
 namespace rate_limit {
 
+/// The name under which the bursts of a limit are noted, as rates of its periods.
+constexpr std::uint64_t name_of_bursts(std::uint64_t limit) noexcept {
+    return (limit * 0x9e3779b97f4a7c15) | 2;
+}
+
 /// The rates that limits of variable rates have had, in memory that processes share and that outlives them:
 /// the period is part of a window's identity, so that nobody could find the windows of a key without knowing
 /// it. At most eight of a limit. Where more are seen, those of a period that is there twice give way first,

@@ -19,11 +19,12 @@ namespace rate_limit {
 
 namespace {
 
-/// Adds a window of this rate, or raises the limit of the one that has this period and kind.
-void add_window(KeyOfLimit& to, const Limit& limit, const Rate& rate) {
-    const bool counts_tokens = limit.burst != 0;
+/// Adds a window of this rate, or a bucket where `burst` is not 0; or raises the limit of the one that has
+/// this period and kind.
+void add_window(KeyOfLimit& to, const Limit& limit, const Rate& rate, std::int64_t burst) {
+    const bool counts_tokens = burst != 0;
     const std::optional<Bucket> bucket =
-        counts_tokens && rate.limit != 0 ? Bucket::of(rate, limit.burst) : std::nullopt;
+        counts_tokens && rate.limit != 0 ? Bucket::of(rate, burst) : std::nullopt;
     if (counts_tokens && !bucket) {
         return;  // of such a rate there are no buckets
     }
@@ -41,6 +42,20 @@ void add_window(KeyOfLimit& to, const Limit& limit, const Rate& rate) {
     to.windows.back()->rate = rate;
     to.windows.back()->bucket = bucket;
     to.windows.back()->kind = kind;
+}
+
+/// Adds what the limit has at this rate: one bucket, or windows; or, where a variable says the burst, windows
+/// and the greatest bucket that was seen.
+void add_windows_at(KeyOfLimit& to, const Zone& zone, const Limit& limit, const Rate& rate) {
+    add_window(to, limit, rate, limit.burst);
+    if (limit.has_constant_burst()) {
+        return;
+    }
+    for (const Rate& seen : zone.seen_rates().read(name_of_bursts(to.tally.digest))) {
+        if (seen.limit != 0 && same_period(seen, rate)) {
+            add_window(to, limit, rate, seen.limit);
+        }
+    }
 }
 
 using LimitsByName = std::unordered_map<std::string_view, std::vector<const Limit*>>;
@@ -64,12 +79,12 @@ void add_windows(KeyOfLimit& to, const MainConf& main, const LimitsByName& named
             continue;
         }
         if (limit->has_constant_rate()) {
-            add_window(to, *limit, limit->rate);
+            add_windows_at(to, *main.zone, *limit, limit->rate);
             continue;
         }
         for (const Rate& rate : main.zone->seen_rates().read(to.tally.digest)) {
             if (rate.limit != 0) {
-                add_window(to, *limit, rate);
+                add_windows_at(to, *main.zone, *limit, rate);
             }
         }
     }

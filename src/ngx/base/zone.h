@@ -130,6 +130,7 @@ public:
 
     /// The rates that limits of variable rates have had.
     SeenRates& seen_rates() noexcept { return seen_rates_; }
+    const SeenRates& seen_rates() const noexcept { return seen_rates_; }
 
 private:
     static ngx_int_t init(ngx_shm_zone_t* zone, void* previous) noexcept;

@@ -93,8 +93,10 @@ struct Limit : Options {
     mutable std::size_t tally;   // which one of Tallies, counted from 1; 0: the store says
     std::string_view head;       // of the texts that identify its windows; empty: see keep_head()
 
-    // The rate, of a variable one, and the store that this worker has noted last.
+    // The rate, of a variable one, the burst and the store that this worker has noted last.
     mutable Rate noted_rate;
+    mutable Rate noted_burst;  // as SeenRates has it
+    mutable const StoreConf* noted_burst_store;
     mutable const StoreConf* noted_store;
 
     /// It limits how many requests run; its `rate` is that number.

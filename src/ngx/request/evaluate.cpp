@@ -125,6 +125,24 @@ void note_rate(ngx_http_request_t* r, const Limit& limit, const Rate& rate, cons
     limit.noted_store = store;
 }
 
+/// The same of the bursts that there are at this rate.
+void note_burst(ngx_http_request_t* r, const Limit& limit, const Rate& rate, std::int64_t burst,
+                const StoreConf* store) noexcept {
+    const Rate noted{burst, rate.period, rate.month};
+    if (limit.has_constant_burst() ||
+        (limit.noted_burst.limit == burst && same_period(limit.noted_burst, rate) &&
+         limit.noted_burst_store == store)) {
+        return;
+    }
+    const MainConf& main = *main_conf(r);
+    const Tally* tally = main.tallies->find(limit, name_of(store));
+    if (tally != nullptr) {
+        main.zone->seen_rates().note(name_of_bursts(tally->digest), noted);
+    }
+    limit.noted_burst = noted;
+    limit.noted_burst_store = store;
+}
+
 /// The limit counts by a token bucket, unless a variable says that it has none. False: it cannot, and the
 /// verdict says so.
 bool find_bucket(RequestContext& context, AppliedLimit& applied, const Rate& rate) noexcept {
@@ -174,6 +192,9 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate&
     note_rate(r, limit, rate, candidate.store);
     if (limit.burst_text != nullptr && !find_bucket(context, applied, rate)) {
         return NGX_OK;
+    }
+    if (applied.bucket) {
+        note_burst(r, limit, rate, applied.bucket->burst(), candidate.store);
     }
     const char* failure = find_place(r, applied, rate, candidate.store);
     const Limit* twin = failure == nullptr ? twin_of(context, applied) : nullptr;

@@ -122,6 +122,9 @@ std::vector<std::uint64_t> Tallies::of_variable_rates() const {
         if (!tally.limit->has_constant_rate()) {
             digests.push_back(tally.digest);
         }
+        if (!tally.limit->has_constant_burst()) {
+            digests.push_back(name_of_bursts(tally.digest));
+        }
     }
     return digests;
 }
