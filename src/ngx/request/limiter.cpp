@@ -42,7 +42,8 @@ void decide_unchecked(const RequestContext& context, AppliedLimit& applied) noex
     if (outcome == Outcome::error_allowed && applied.zone != nullptr) {
         applied.mode->enter_anyway(applied, now);
     }
-    if (has_store) {
+    // Of requests that run elsewhere nothing is known that could be shown.
+    if (has_store && !applied.limit.is_slots()) {
         show_remembered(applied, now);
     }
 }
