@@ -44,14 +44,7 @@ $redis->restart;
 my %after = (known => 10, new => 10, exempt => 10, 200 => 4, 304 => 0);
 wait_until { ($redis->cmd('PTTL', 'rl:shared/1b:shared') // 0) > 800_000 } what => 'what the larger limit owes';
 wait_until { !grep { used($_) != $after{$_} } keys %after } what => 'what was admitted, and what came back';
-wait_until {
-    my %down;
-    for ($nginx->error_log =~ /(\d+#\d+: rate limit: .* (?:is down|is up again))/g) {
-        my ($worker) = /^(\d+)/;
-        /up again/ ? delete $down{$worker} : ($down{$worker} = 1);
-    }
-    !%down
-} what => 'both workers';
+$nginx->wait_up_again;
 is_deeply [map { outcome(ask($_, 1)) } qw(known new exempt)], [('429 REJECTED') x 3], 'it is stored, and still holds';
 is outcome(ask(304, 10)), '200 PASSED', 'what came back can be taken';
 $nginx->stop;

@@ -32,14 +32,7 @@ $nginx->wait_log(qr/could not be checked: the primary of the shard is not up/);
 $redis->restart;
 my %after = (known => 10, new => 10, exempt => 10, much => 0);
 wait_until { !grep { $redis->used($_) != $after{$_} } keys %after } what => 'what was admitted';
-wait_until {
-    my %down;
-    for ($nginx->error_log =~ /(\d+#\d+: rate limit: .* (?:is down|is up again))/g) {
-        my ($worker) = /^(\d+)/;
-        /up again/ ? delete $down{$worker} : ($down{$worker} = 1);
-    }
-    !%down
-} what => 'both workers';
+$nginx->wait_up_again;
 is_deeply [map { outcome(ask($_, 1)) } qw(known new exempt)], [('429 REJECTED') x 3], 'it is stored, and still holds';
 is outcome(ask('much', 10)), '200 PASSED', 'others go on';
 $nginx->stop;
