@@ -58,6 +58,7 @@ void Holds::enter(Entrance& entrance, const KeySlots& of, Answer::Owner& owner) 
     try_to_enter(entrance, Asking::at_once);
 }
 
+/// `later` is for a request that has asked, or waited, before: it is not counted among those that wait again.
 void Holds::try_to_enter(Entrance& entrance, Asking asking) noexcept {
     auto slots = zone_.slots();
     if (!slots) {
@@ -66,7 +67,10 @@ void Holds::try_to_enter(Entrance& entrance, Asking asking) noexcept {
     }
     const bool may_ask = nodes_.choose_primary() != nullptr;
     const SlotsTerms its_terms = terms(entrance.of_.limit);
-    const SlotsEntry entry = slots->enter(entrance.of_.id, its_terms, may_ask ? asking : Asking::later);
+    SlotsEntry entry = slots->enter(entrance.of_.id, its_terms, may_ask ? asking : Asking::later);
+    if (entry.outcome == SlotsOutcome::ask && may_ask && asking == Asking::later) {
+        entry = slots->enter(entrance.of_.id, its_terms, Asking::at_once);
+    }
     switch (entry.outcome) {
         case SlotsOutcome::admitted:
         case SlotsOutcome::rejected:
@@ -79,12 +83,10 @@ void Holds::try_to_enter(Entrance& entrance, Asking asking) noexcept {
             stand_in_line(entrance);
             break;
         case SlotsOutcome::ask:
-            if (!may_ask) {
-                entrance.fail(no_primary);
-            } else if (asking == Asking::later) {
-                try_to_enter(entrance, Asking::at_once);
-            } else {
+            if (may_ask) {
                 ask(entrance, entry.call);
+            } else {
+                entrance.fail(no_primary);
             }
             break;
     }
