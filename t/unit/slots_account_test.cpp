@@ -400,7 +400,8 @@ TEST_F(SlotsAccount, AStoreOfThisMachineAloneNeedsNoCalls) {
     EXPECT_EQ(remaining(record, terms()), 1);
     EXPECT_EQ(come(), SlotsOutcome::admitted);
     go(20);
-    EXPECT_EQ(record.reset, 0) << "the record ends with the last request";
+    EXPECT_EQ(record.reset, now + idle_time) << "the record soon ends after the last request";
+    EXPECT_EQ(eviction_rank(record, now).tier, EvictionTier::copy) << "and makes room before that";
     go(1);
     EXPECT_EQ(running(record), 0) << "never below";
 }

@@ -18,6 +18,7 @@ use constant FLOOD_KEYS => 10;
 my %title = (
     bare       => 'bare nginx',
     add_header => 'five constant `add_header`',
+    four_headers => 'four constant `add_header`, without a reset',
     limit_req  => '`limit_req`',
     lua        => 'the same in Lua',
     local      => 'this module, `local`',
@@ -40,7 +41,7 @@ my @of_module = qw(local module checks tls refund lease rejected bucket local_bu
 # NAME_before, of another build.
 sub row_names () {
     my @before = $ENV{OTHER_MODULE} ? map { "${_}_before" } grep { $_ ne 'tls' } @of_module : ();
-    return (qw(bare add_header limit_req lua local local_bucket local_slots module checks refund bucket lease slots bare_429 rejected), @before);
+    return (qw(bare add_header limit_req lua local local_bucket four_headers local_slots module checks refund bucket lease slots bare_429 rejected), @before);
 }
 
 sub title_of ($name) { return $title{$name} }
@@ -54,6 +55,9 @@ my %settings = (
     bare       => sub (%) { (module => undef, server => 'location / { }') },
     add_header => sub (%) {
         return (module => undef, server => location(map { "add_header $_;" } @constant_headers));
+    },
+    four_headers => sub (%) {
+        return (module => undef, server => location(map { "add_header $_;" } grep { !/Reset/ } @constant_headers));
     },
     limit_req  => sub (%) {
         return (

@@ -29,18 +29,19 @@ void enter_share(WindowRecord& share, std::uint64_t owner, std::size_t place) no
         share.in_flight = 0;  // of a worker that had the place before
     }
     share.answered = true;
+    share.truth = Truth::redis;  // it may be forgotten when no request runs
     share.used = static_cast<std::int64_t>(owner);
     share.ticket = static_cast<Ticket>(place);
     share.reset = pinned;
     ++share.in_flight;
 }
 
-void leave_share(WindowRecord& share, std::uint64_t owner) noexcept {
+void leave_share(WindowRecord& share, std::uint64_t owner, Millis now) noexcept {
     if (owner_of(share) == owner && share.in_flight != 0) {
         --share.in_flight;
     }
     if (share.in_flight == 0) {
-        share.reset = 0;
+        share.reset = now + idle_time;  // another request may come
     }
 }
 
@@ -60,7 +61,7 @@ void SharedSlots::refresh(const WindowId& id, const SlotsTerms& terms) noexcept 
 
 bool SharedSlots::count(const WindowId& id, Step step, const SlotsTerms& terms) noexcept {
     const WindowId share = share_id_of(id, place_);
-    const auto out = [this](WindowRecord& record) { leave_share(record, self_); };
+    const auto out = [this, &terms](WindowRecord& record) { leave_share(record, self_, terms.now); };
     if (step == Step::out) {
         return table_.change(share, out);
     }
@@ -81,6 +82,7 @@ bool SharedSlots::begin(const WindowId& id, const SlotsTerms& terms, Fn fn) noex
             begun = fn(record);
         }
     };
+    table_.prefetch(share_id_of(id, place_));
     places_.set_changing(place_, name_of(id));
     bool room = table_.update(id, terms.now, change);
     if (room && outdated) {
@@ -117,13 +119,23 @@ bool SharedSlots::enter_anyway(const WindowId& id, const SlotsTerms& terms) noex
 
 std::optional<SlotsCall> SharedSlots::leave(const WindowId& id, const SlotsTerms& terms,
                                             IdleSlots idle) noexcept {
-    refresh(id, terms);
     std::optional<SlotsCall> call;
+    bool outdated = false;
+    const auto change = [&](WindowRecord& record) {
+        outdated = !outdated && is_outdated(record);
+        if (!outdated) {
+            rate_limit::leave(record, terms);
+            call = rate_limit::due(record, terms, idle);
+        }
+    };
     places_.set_changing(place_, name_of(id));
-    table_.change(id, [&](WindowRecord& record) {
-        rate_limit::leave(record, terms);
-        call = rate_limit::due(record, terms, idle);
-    });
+    table_.change(id, change);
+    if (outdated) {
+        places_.set_changing(place_, 0);
+        add_up(id, terms);
+        places_.set_changing(place_, name_of(id));
+        table_.change(id, change);
+    }
     count(id, Step::out, terms);
     places_.set_changing(place_, 0);
     return call;

@@ -38,13 +38,15 @@ std::int64_t bounded(std::int64_t slots) noexcept {
     return std::clamp<std::int64_t>(slots, 0, WindowRecord::max_leased);
 }
 
-/// Without slots the record is kept as long as a call may be late, where one is; else just so that the limit
-/// is still known to be reached. A record that never asked is not kept at all.
+/// Without slots the record is kept as long as a call may be late, where one is; else for a moment, so that
+/// the limit is still known to be reached, and as the next request finds its record cheaper than it makes
+/// one.
 void set_held(WindowRecord& record, const SlotsTerms& terms, std::int64_t slots, Millis lapse) noexcept {
     record.leased = static_cast<std::uint64_t>(bounded(slots));
     if (record.leased == 0) {
         const bool may_be_late = record.lasting || record.confirmed;
-        lapse = record.used == 0 ? 0 : terms.now + (may_be_late ? terms.ttl : idle_time);
+        lapse = terms.now + (may_be_late ? terms.ttl : idle_time);
+        record.truth = Truth::redis;  // nothing is lost where the table forgets it
     }
     set_lapse(record, lapse);
 }
