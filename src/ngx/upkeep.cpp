@@ -212,11 +212,9 @@ Looked look_after(Round& round, const MainConf& main, Zone& zone, const Noted& s
     }
     if (seen.reset <= now && !waits(seen.kind)) {
         Shard* const of = place ? place->get() : nullptr;
-        if (of != nullptr) {
-            of->fetches().end(seen);
-        }
+        const bool given_back = of != nullptr && of->fetches().end(seen);
         forget(zone, seen, now);
-        return Looked::kept;
+        return given_back ? Looked::given_back : Looked::kept;
     }
     if (seen.reset <= now) {
         if (!place) {
@@ -244,7 +242,8 @@ void count_seen(Zone& zone, const Seen& seen) noexcept {
     std::int64_t tokens = 0;
     if (!waits(seen.kind)) {
         const auto record = zone.windows().find(seen.id);
-        tokens = record && record->reset == seen.reset ? at_hand(*record) : 0;
+        const bool same = record && (record->bucket || record->reset == seen.reset);
+        tokens = same ? at_hand(*record) : 0;
     }
     zone.debt_counts().see(Routes::counted_as(seen.shard), waits(seen.kind) ? seen.charges : 0, tokens);
 }

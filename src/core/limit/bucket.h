@@ -34,6 +34,9 @@ public:
     /// bounds.
     static std::optional<Bucket> of(const Rate& rate, std::int64_t burst) noexcept;
 
+    /// The same with a burst that is so much smaller. `tokens` are less than the burst.
+    Bucket less(std::int64_t tokens) const noexcept { return {burst_ - tokens, token_}; }
+
     std::int64_t burst() const noexcept { return burst_; }
     Nanos token() const noexcept { return token_; }  ///< to refill one token; never less than the rate says
     Nanos fill() const noexcept { return burst_ * token_; }  ///< to fill the empty bucket

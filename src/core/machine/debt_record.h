@@ -39,22 +39,31 @@ struct DebtRecord {
     WindowId id;
     Millis reset = 0;           ///< of the window; 0: nothing waits
     std::int64_t cost = 0;      ///< their sum; of a note: tokens at hand at the last look, and since
-    std::uint64_t charges = 0;  ///< how many they are
-    Millis looked_at = 0;       ///< of a note: when that look was; of a debt to a bucket: see fill()
+    std::uint64_t charges = 0;  ///< how many they are; of a note of a bucket's tokens: see token()
+    Millis looked_at = 0;       ///< of a note: when that look was; of a bucket: see fill()
     std::uint64_t shard = 0;    ///< whose primary they are for: a digest of the names of store and shard
-    Ticket ticket = 0;          ///< the ticket that the charges were sent under
+    Ticket ticket = 0;          ///< that the charges were sent under; of a note of a bucket's: see life()
     std::uint32_t period = 0;   ///< seconds
     std::uint16_t key_length = 0;
     WindowKind window_kind = WindowKind::first;
     DebtKind kind = DebtKind::charges;
     std::array<char, max_key> text;  // of which the first key_length bytes mean something
 
-    /// Of a debt to a token bucket: how many nanoseconds that takes to fill, and `cost` is in nanoseconds,
-    /// too. Else 0.
-    std::int64_t fill() const noexcept {
-        return waits(kind) && window_kind == WindowKind::bucket ? looked_at : 0;
-    }
+    bool of_bucket() const noexcept { return window_kind == WindowKind::bucket; }
+
+    /// Of a debt to a token bucket, or a note of its tokens: how many nanoseconds that takes to fill, and the
+    /// `cost` of a debt is in nanoseconds, too. Else 0.
+    std::int64_t fill() const noexcept { return of_bucket() ? looked_at : 0; }
     void set_fill(std::int64_t fill) noexcept { looked_at = fill; }
+
+    /// Of a note of a bucket's tokens, which die at `reset`: how many nanoseconds it takes to refill one, and
+    /// how many milliseconds they live.
+    std::int64_t token() const noexcept { return static_cast<std::int64_t>(charges); }
+    Millis life() const noexcept { return ticket; }
+    void set_lease(std::int64_t token, Millis life) noexcept {
+        charges = static_cast<std::uint64_t>(token);
+        ticket = static_cast<Ticket>(life);
+    }
 
     std::string_view key() const noexcept { return {text.data(), key_length}; }
 

@@ -11,6 +11,9 @@ constexpr Millis slots_interval = 900;
 }  // namespace
 
 bool is_due(const DebtRecord& note, Millis now, std::uint32_t deaths) noexcept {
+    if (note.of_bucket()) {
+        return false;  // its tokens die soon
+    }
     const Millis since = now - note.looked_at;
     if (note.kind == DebtKind::slots) {
         return since >= slots_interval || since < 0 || note.ticket != deaths;

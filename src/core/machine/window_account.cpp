@@ -228,7 +228,8 @@ bool was_told(const WindowRecord& record, Millis now) noexcept {
     constexpr std::uint32_t second = 1000;
     const auto at = static_cast<std::uint32_t>(now);
     const bool answered = record.answered && at - record.asked < second;
-    const bool granted = at_hand(record) != 0 && record.unanswered == 0 && at - record.changed < second;
+    const bool granted =
+        !record.bucket && at_hand(record) != 0 && record.unanswered == 0 && at - record.changed < second;
     return record.confirmed && (answered || granted);
 }
 

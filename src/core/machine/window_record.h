@@ -78,7 +78,8 @@ struct WindowRecord {
     /// When the primary was last asked about the window, or for tokens: the low half of Millis.
     std::uint32_t asked = 0;
 
-    /// When a charge was last sent or answered, or tokens were granted: the low half of Millis.
+    /// When a charge was last sent or answered, or tokens were granted: the low half of Millis. This and
+    /// `ticket` mean something else in a bucket's record: see bucket_tokens.h.
     std::uint32_t changed = 0;
 
     Ticket ticket = 0;

@@ -48,4 +48,9 @@ inline Millis now_millis() noexcept {
     return static_cast<Millis>(now->sec) * 1000 + static_cast<Millis>(now->msec);
 }
 
+/// The steady clock that all workers share, modulo 2^32, as of this turn of the event loop.
+inline std::uint32_t ticks_now() noexcept {
+    return static_cast<std::uint32_t>(ngx_current_msec);
+}
+
 }  // namespace rate_limit

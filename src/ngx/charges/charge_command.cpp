@@ -1,5 +1,7 @@
 #include "ngx/charges/charge_command.h"
 
+#include <algorithm>
+
 #include "redis/bucket_reply.h"
 
 namespace rate_limit {
@@ -32,9 +34,14 @@ std::string_view ChargeCommand::encode(CommandWriter& writer) {
     return plain ? writer.increment(key, owed.cost) : writer.charge(opening, owed.cost, with_text());
 }
 
-/// The cost is in nanoseconds: as many tokens of one each.
+/// The cost is in nanoseconds: as many tokens of one each. What goes back is worth no more than what is not
+/// refilled yet.
 Draw ChargeCommand::draw() const noexcept {
-    return {1, owed.fill, owed.kind == DebtKind::refunds ? -owed.cost : owed.cost, 0, 0};
+    if (owed.kind != DebtKind::refunds) {
+        return {1, owed.fill, owed.cost, 0, 0};
+    }
+    const Nanos missing = nanos_of(std::max<Millis>(0, owed.reset - now_millis()));
+    return {1, owed.fill, -std::min(owed.cost, missing), 0, 0};
 }
 
 const char* ChargeCommand::name() const noexcept {

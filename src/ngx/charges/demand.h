@@ -23,6 +23,7 @@ struct Demand {
 
     Nanos token = 0;  ///< of a bucket: to refill one token; 0: it is a window
     Nanos fill = 0;   ///< of a bucket: to fill it
+    Millis life = 0;  ///< of a bucket in `lease`: how long tokens live that were taken in advance
 
     bool of_bucket() const noexcept { return token != 0; }
 
@@ -31,7 +32,10 @@ struct Demand {
         return of_bucket() ? std::min(cost, fill / token) * token : cost;
     }
 
-    /// False: batches are as large as batch_size() says.
+    /// A part of a bucket that was leased.
+    bool of_leased_bucket() const noexcept { return life != 0; }
+
+    /// False: batches are as large as batch_size() or begin_batch() say.
     bool fixed() const noexcept { return batch != 0; }
 };
 

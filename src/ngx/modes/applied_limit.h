@@ -59,6 +59,8 @@ struct AppliedLimit : WindowPlace {
     Verdict& verdict;
 
     std::optional<Bucket> bucket;  ///< empty: windows count
+    std::int64_t kept = 0;         ///< of its burst, in `lease`: see BucketLease
+    Millis life = 0;               ///< of its tokens, in `lease`; 0: none are taken in advance
 
     std::string_view client_key;
     std::string_view store_name;  ///< of the store, or `local`; empty: not known yet, or none

@@ -4,10 +4,10 @@
 
 #include "ngx/base/zone.h"
 #include "ngx/modes/charge_refund.h"
+#include "ngx/modes/lease_bucket.h"
 #include "ngx/modes/local.h"
 #include "ngx/modes/local_bucket.h"
 #include "ngx/modes/recollection.h"
-#include "ngx/modes/redis_bucket.h"
 #include "ngx/modes/redis_charge.h"
 
 namespace rate_limit {
@@ -146,6 +146,6 @@ const Lease with_redis;
 
 }  // namespace
 
-extern const NamedMode lease_mode = {"lease", with_redis, local_reserve, &local_bucket, &redis_bucket};
+extern const NamedMode lease_mode = {"lease", with_redis, local_reserve, &local_bucket, &lease_bucket};
 
 }  // namespace rate_limit

@@ -26,6 +26,9 @@ public:
     /// The request's cost is part of what admits it, so it has to be known before.
     virtual bool needs_cost() const noexcept { return false; }
 
+    /// The limit counts by a token bucket: changes it where the mode needs another one.
+    virtual void fit_bucket(AppliedLimit& /*applied*/) const noexcept {}
+
     /// Looking at what this machine remembers may well spare asking the store. `alone`: no other limit
     /// applies to the request.
     virtual bool recalls_first(const AppliedLimit& /*applied*/, bool /*alone*/) const noexcept {

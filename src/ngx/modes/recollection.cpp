@@ -1,6 +1,9 @@
 #include "ngx/modes/recollection.h"
 
+#include <algorithm>
+
 #include "core/machine/bucket_account.h"
+#include "core/machine/bucket_tokens.h"
 #include "ngx/base/zone.h"
 #include "ngx/modes/running.h"
 
@@ -48,8 +51,14 @@ Terms terms_of(const AppliedLimit& applied, Millis now) noexcept {
 }
 
 void show(AppliedLimit& applied, const Window& window) noexcept {
-    applied.verdict.window = window;
+    applied.verdict.window = {window.used + applied.kept, window.reset};
     applied.verdict.known = true;
+}
+
+void show_bucket(AppliedLimit& applied, const WindowRecord& record, std::int64_t holds, Millis now) noexcept {
+    const Window shown = shown_of(record, *applied.bucket, now);
+    const std::int64_t free = holds + (applied.life != 0 ? alive(record, ticks_now()) : 0);
+    show(applied, {std::max<std::int64_t>(0, shown.used - free), shown.reset});
 }
 
 bool may_be_used_up(const AppliedLimit& applied) noexcept {
@@ -215,7 +224,7 @@ bool show_remembered(AppliedLimit& applied, Millis now) noexcept {
         if (applied.store != nullptr && !record) {
             return false;
         }
-        show(applied, shown_of(record.value_or(WindowRecord{}), *applied.bucket, now));
+        show_bucket(applied, record.value_or(WindowRecord{}), 0, now);
         return true;
     }
     if (!record || !record->confirmed || !is_open(*record, applied.verdict.rate.period, now)) {
@@ -240,7 +249,7 @@ void show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) noe
         if (answer != nullptr) {
             learn_bucket(seen, applied.bucket->fill(), now, answer->used);
         }
-        show(applied, shown_of(seen, *applied.bucket, now));
+        show_bucket(applied, seen, 0, now);
         return;
     }
     if (answer != nullptr) {

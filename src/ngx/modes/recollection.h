@@ -18,6 +18,10 @@ Terms terms_of(const AppliedLimit& applied, Millis now) noexcept;
 /// Puts the window into the verdict.
 void show(AppliedLimit& applied, const Window& window) noexcept;
 
+/// Puts the bucket into the verdict as this record has it. Tokens at hand are not taken, nor is what the
+/// request `holds`.
+void show_bucket(AppliedLimit& applied, const WindowRecord& record, std::int64_t holds, Millis now) noexcept;
+
 /// True if Redis has lately said that the limit is reached. May be true of other windows, by chance.
 bool may_be_used_up(const AppliedLimit& applied) noexcept;
 

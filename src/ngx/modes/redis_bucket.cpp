@@ -14,18 +14,6 @@ namespace {
 /// much later it may have been meant.
 constexpr Millis uncertain = 2;
 
-Demand demand_of(const AppliedLimit& applied) noexcept {
-    Demand demand;
-    demand.id = applied.id;
-    demand.rate = applied.verdict.rate;
-    demand.window_kind = WindowKind::bucket;
-    demand.want = applied.cost;
-    demand.least = applied.cost;
-    demand.token = applied.bucket->token();
-    demand.fill = applied.bucket->fill();
-    return demand;
-}
-
 /// The record learns what the primary has said.
 void remember(AppliedLimit& applied, Nanos full_at, Millis now) noexcept {
     // Without room nothing is remembered: the store has decided.
@@ -35,12 +23,11 @@ void remember(AppliedLimit& applied, Nanos full_at, Millis now) noexcept {
 }
 
 /// What the request owes, and the record counts it from now on.
-Debt owe_bucket(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
+Debt owe_bucket(AppliedLimit& applied, const Demand& demand, std::int64_t cost, Millis now) noexcept {
     (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
         record.truth = Truth::redis;
         charge(record, *applied.bucket, now, cost);
     });
-    const Demand demand = demand_of(applied);
     return debt_of(demand, DebtKind::charges, demand.owed_for(cost), 0, now);
 }
 
@@ -52,30 +39,23 @@ void charge_primary(AppliedLimit& applied, const Debt& owed) noexcept {
 }
 
 /// Not where the bucket may have been full since: the tokens are there, or others have taken them.
-void refund_primary(AppliedLimit& applied, std::int64_t cost, Millis reset, Millis now) noexcept {
+void refund_primary(AppliedLimit& applied, const Demand& demand, std::int64_t cost, Millis reset,
+                    Millis now) noexcept {
     if (reset <= now) {
         return;
     }
     applied.zone->windows().change(
         applied.id, [&](WindowRecord& record) { give_back(record, *applied.bucket, now, cost); });
-    const Demand demand = demand_of(applied);
     applied.shard().charges().refund_uncounted(applied.key, demand, demand.owed_for(cost), reset);
 }
 
 /// The primary has taken the cost of the request; `due` is what it is charged in all.
-void settle_reserved(AppliedLimit& applied, const Holding& holding, std::int64_t due, Millis now) noexcept {
+void settle_reserved(AppliedLimit& applied, const Demand& demand, const Holding& holding, std::int64_t due,
+                     Millis now) noexcept {
     if (due > holding.cost) {
-        charge_primary(applied, owe_bucket(applied, due - holding.cost, now));
+        charge_primary(applied, owe_bucket(applied, demand, due - holding.cost, now));
     } else if (due < holding.cost) {
-        refund_primary(applied, holding.cost - due, holding.reset, now);
-    }
-}
-
-/// What the request took from the memory of this machine alone goes back there.
-void leave_memory(AppliedLimit& applied, const Holding& holding, Millis now) noexcept {
-    if (holding.kind == Holding::Kind::in_flight && holding.cost != 0 && holding.reset > now) {
-        applied.zone->windows().change(
-            applied.id, [&](WindowRecord& record) { give_back(record, *applied.bucket, now, holding.cost); });
+        refund_primary(applied, demand, holding.cost - due, holding.reset, now);
     }
 }
 
@@ -93,17 +73,44 @@ bool takes_turn(AppliedLimit& applied, Millis now) noexcept {
 
 }  // namespace
 
+Demand RedisBucket::demand_of(const AppliedLimit& applied) noexcept {
+    Demand demand;
+    demand.id = applied.id;
+    demand.rate = applied.verdict.rate;
+    demand.window_kind = WindowKind::bucket;
+    demand.want = applied.cost;
+    demand.least = applied.cost;
+    demand.token = applied.bucket->token();
+    demand.fill = applied.bucket->fill();
+    return demand;
+}
+
+void RedisBucket::leave_memory(AppliedLimit& applied, const Holding& holding, Millis now) noexcept {
+    if (holding.kind == Holding::Kind::in_flight && holding.cost != 0 && holding.reset > now) {
+        applied.zone->windows().change(
+            applied.id, [&](WindowRecord& record) { give_back(record, *applied.bucket, now, holding.cost); });
+    }
+}
+
+void RedisBucket::charge_late(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
+    charge_primary(applied, owe_bucket(applied, demand_of(applied), cost, now));
+}
+
 bool RedisBucket::recalls_first(const AppliedLimit& applied, bool /*alone*/) const noexcept {
     return may_be_used_up(applied);
 }
 
 Recalled RedisBucket::recall(AppliedLimit& applied, Millis now) const noexcept {
+    return recall_for(applied, applied.cost, now);
+}
+
+Recalled RedisBucket::recall_for(AppliedLimit& applied, std::int64_t need, Millis now) noexcept {
     const auto record = applied.zone->windows().find(applied.id);
     if (!record || is_beyond(*record, *applied.bucket, now)) {
         return Recalled::nothing;
     }
-    const Window refusal = refusal_of(*record, *applied.bucket, now, applied.cost);
-    const bool ready = applied.bucket->burst() - refusal.used >= applied.cost;
+    const Window refusal = refusal_of(*record, *applied.bucket, now, need);
+    const bool ready = applied.bucket->burst() - refusal.used >= need;
     if (ready || refusal.reset - now <= uncertain) {
         return Recalled::nothing;
     }
@@ -155,9 +162,9 @@ void RedisBucket::settle(AppliedLimit& applied, std::int64_t due, Millis now) co
                             : Holding{Holding::Kind::reserved, late, 0, applied.answer()->window().reset};
     }
     if (holding.kind == Holding::Kind::reserved) {
-        settle_reserved(applied, holding, due, now);
+        settle_reserved(applied, demand_of(applied), holding, due, now);
     } else if (due != 0) {
-        const Debt owed = owe_bucket(applied, due, now);
+        const Debt owed = owe_bucket(applied, demand_of(applied), due, now);
         if (reservation != nullptr && reservation->unsettled()) {
             // The primary may have taken it already: its answer will tell what is left to do.
             reservation->keep(owed);

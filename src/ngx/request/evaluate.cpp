@@ -80,6 +80,9 @@ const char* find_place(ngx_http_request_t* r, AppliedLimit& applied, const Rate&
     }
     applied.zone = &zone;
     applied.mode = mode_of(limit, conf, applied.bucket.has_value());
+    if (applied.bucket) {
+        applied.mode->fit_bucket(applied);
+    }
     if (applied.mode->recalls_first(applied, false)) {
         zone.windows().prefetch(applied.id);
     }
@@ -204,7 +207,7 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate&
         skip_last(context, limit, *twin);
     } else if (applied.mode->needs_cost()) {
         evaluate_cost_early(context, applied);
-        verdict.never_fits = applied.cost > verdict.rate.limit;
+        verdict.never_fits = applied.cost > verdict.rate.limit - applied.kept;
     }
     return NGX_OK;
 }

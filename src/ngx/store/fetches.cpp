@@ -8,70 +8,9 @@
 #include "ngx/charges/charges.h"
 #include "ngx/charges/nodes.h"
 #include "ngx/conf/redis_conf.h"
-#include "ngx/store/reserve_command.h"
 #include "redis/decode.h"
 
 namespace rate_limit {
-
-/// A batch, or what one request asks for itself. Belongs to the node until it is answered; the requests that
-/// wait for it may be gone by then, and the tokens are kept all the same.
-class Fetch final : public ReserveCommand {
-public:
-    bool wanted() const noexcept override { return ahead || !seats.empty(); }
-    void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
-
-    void add(Seat& seat) noexcept {
-        seat.fetch_ = this;
-        unclaimed -= seat.demand_->want;
-        seats.push(seat);
-    }
-
-    Terms terms(Millis now) const noexcept {
-        return {demand.rate, Truth::redis, propose_reset(demand.window_kind, demand.rate.period, now), now};
-    }
-
-    Fetches* fetches = nullptr;
-    Queue<Seat> seats;           // first come first served
-    std::int64_t unclaimed = 0;  // tokens that are for no seat yet
-    bool ahead = false;          // it is sent also if no request waits for it
-    std::uint32_t events = 0;
-
-private:
-    friend class Fetches;
-};
-
-void Seat::leave() noexcept {
-    if (fetch_ != nullptr) {
-        fetch_->unclaimed += demand_->want;
-        fetch_ = nullptr;
-        Queue<Seat>::remove(*this);
-    }
-}
-
-void Seat::cancel() noexcept {
-    if (waiting()) {
-        leave();
-        stop();
-    }
-}
-
-void Seat::deadline_passed() noexcept {
-    leave();
-    end(too_late);
-}
-
-void Seat::fail(const char* reason) noexcept {
-    fetch_ = nullptr;
-    end(reason);
-}
-
-/// Gives the request its tokens, or none; then `window` shows why.
-void Seat::serve(std::int64_t tokens, const Window& window) noexcept {
-    fetch_ = nullptr;
-    granted_ = tokens;
-    window_ = window;
-    end(nullptr);
-}
 
 void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
     delivery = became(node, delivery, reply);
@@ -124,7 +63,8 @@ void Fetches::find_seat(Seat& seat) noexcept {
     const Demand& what = *seat.demand_;
     const auto found = open_.find(what.id);
     // A fetch that is not answered in time holds up nobody else.
-    if (found != open_.end() && found->second->unclaimed >= what.want && nodes_.primary().usable()) {
+    if (found != open_.end() && found->second->unclaimed >= what.want && !found->second->is_old() &&
+        nodes_.primary().usable()) {
         found->second->add(seat);
         return;
     }
@@ -166,6 +106,10 @@ Fetch& Fetches::start(std::string_view key, const Demand& demand) {
     fetch.fetches = this;
     fetch.parts = demand.fixed() ? 1 : parts_of_rest;
     fetch.ahead = false;
+    if (demand.of_leased_bucket()) {
+        size_up(fetch, batched);
+        return fetch;
+    }
     std::int64_t here = 0;
     std::int64_t size = 0;
     Millis reset = fetch.terms(now).proposed;
@@ -212,7 +156,9 @@ void Fetches::close(Fetch& fetch) noexcept {
 
 /// Ends a fetch that got no answer; it must not be used after this.
 void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
-    zone_.windows().change(fetch.demand.id, end_fetch);
+    if (!fetch.demand.of_leased_bucket() || fetch.batch) {
+        zone_.windows().change(fetch.demand.id, end_fetch);
+    }
     Queue<Seat> seats;
     seats.take_all(fetch.seats);
     FreeList<Fetch>::common().put_back(fetch);
@@ -221,33 +167,12 @@ void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
     }
 }
 
-/// How a fetch that was answered is shared among the requests.
-struct Fetches::Sharing {
-    explicit Sharing(Fetch& fetch) noexcept { waiting.take_all(fetch.seats); }
-
-    /// Serves each request, first come first served, for which take(demand) is true.
-    template <typename Take>
-    void serve(Take&& take) noexcept {
-        for (Seat* seat = waiting.first(); seat != nullptr;) {
-            Seat* next = waiting.after(*seat);
-            if (take(*seat->demand_)) {
-                handed_out += seat->demand_->want;
-                Queue<Seat>::remove(*seat);
-                served.push(*seat);
-            }
-            seat = next;
-        }
-    }
-
-    Queue<Seat> waiting;
-    Queue<Seat> served;
-    std::int64_t handed_out = 0;  // tokens, to those that are served
-    std::int64_t left_here = 0;   // at hand for anybody after that
-    std::int64_t used = 0;        // of the window, what was handed out included
-};
-
 /// Hands out what the primary granted.
 void Fetches::hand_out(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept {
+    if (fetch.demand.of_leased_bucket()) {
+        hand_out_of_bucket(fetch, granted, answer);
+        return;
+    }
     const Millis now = now_millis();
     const bool live = is_open(answer, fetch.demand.rate.period, now);
     Sharing sharing(fetch);
@@ -392,25 +317,32 @@ bool Fetches::note(std::string_view key, const Demand& demand, Millis reset, std
     });
 }
 
-void Fetches::end(const Noted& seen) noexcept {
+bool Fetches::end(const Noted& seen) noexcept {
+    if (look_at_bucket(seen, false)) {
+        return true;
+    }
     std::int64_t lost = 0;
     zone_.windows().change(debt_id_of(seen.kind, seen.id, seen.reset), [&](WindowRecord& record) {
-        if (record.reset == seen.reset) {
+        if (record.reset == seen.reset && !record.bucket) {
             lost = at_hand(record);
             record.leased = 0;
         }
     });
     counters_.add(TokenEvent::lost, lost);
+    return false;
 }
 
 bool Fetches::look(const Noted& seen, bool all, Millis now) noexcept {
+    if (all && look_at_bucket(seen, true)) {
+        return true;
+    }
     if (!all && !nodes_.primary().usable()) {
         return false;  // while it is away, tokens are all that there is
     }
     DebtRecord note;
     bool found = false;
     zone_.debts().change(seen.id, [&](DebtRecord& open) {
-        if (!waits(open.kind) && (all || open.looked_at == seen.looked_at)) {
+        if (!waits(open.kind) && !open.of_bucket() && (all || open.looked_at == seen.looked_at)) {
             note = open;
             found = true;
             open.looked_at = now;  // nobody else looks now

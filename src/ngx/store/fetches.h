@@ -5,40 +5,16 @@
 
 #include "core/machine/debt_record.h"
 #include "core/machine/note_walk.h"
-#include "ngx/base/queue.h"
 #include "ngx/charges/demand.h"
-#include "ngx/waits/answer.h"
+#include "ngx/store/fetch.h"
 #include "redis/keys/routes.h"
 
 namespace rate_limit {
 
 class Charges;
-class Fetch;
 class Nodes;
 class Zone;
 struct StoreConf;
-
-/// A request's place in a fetch. Its window() counts neither its own tokens nor those at hand.
-class Seat final : public Grant, public Place<Seat> {
-public:
-    Seat() = default;
-    ~Seat() { cancel(); }
-
-    void cancel() noexcept override;
-
-private:
-    friend class Fetch;
-    friend class Fetches;
-
-    void deadline_passed() noexcept override;
-    void leave() noexcept;
-    void fail(const char* reason) noexcept;
-    void serve(std::int64_t tokens, const Window& window) noexcept;
-
-    std::string_view key_;
-    const Demand* demand_ = nullptr;
-    Fetch* fetch_ = nullptr;  // null: in none
-};
 
 /// Tokens of one shard's windows, as one worker fetches them from the primary: a batch at a time, one batch
 /// at a time for a window. Requests that come meanwhile take a seat in it as long as it has tokens for them,
@@ -66,15 +42,18 @@ public:
     /// the primary if they cannot be kept.
     void give_back(std::string_view key, const Demand& demand, std::int64_t tokens, Millis reset) noexcept;
 
-    /// The window of these noted tokens has ended: those that nobody has spent are lost.
-    void end(const Noted& seen) noexcept;
+    /// The same of tokens of a bucket.
+    void give_back(std::string_view key, const Demand& demand, const Dying& tokens) noexcept;
+
+    /// The window of these noted tokens has ended: those that nobody has spent are lost. Those of a bucket
+    /// have died, and go back as far as they are worth it. True if any go back.
+    bool end(const Noted& seen) noexcept;
 
     /// Gives back to the primary the noted tokens that are not needed, or `all` of them; true if it gave any.
     bool look(const Noted& seen, bool all, Millis now) noexcept;
 
 private:
     friend class Fetch;
-    struct Sharing;
 
     void find_seat(Seat& seat) noexcept;
     Fetch& start(std::string_view key, const Demand& demand);
@@ -91,6 +70,16 @@ private:
     void keep(const Fetch& fetch, Millis reset, std::int64_t tokens, Millis now) noexcept;
     bool note(std::string_view key, const Demand& demand, Millis reset, std::int64_t tokens,
               Millis now) noexcept;
+
+    // Of buckets, in bucket_fetches.cpp.
+    void size_up(Fetch& fetch, bool batched) noexcept;
+    void hand_out_of_bucket(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept;
+    bool hand_out_here(const Fetch& fetch, std::int64_t granted, const Window& answer, Sharing& sharing,
+                       Dying& dying) noexcept;
+    void keep(const Fetch& fetch, Ticks end) noexcept;
+    void note(std::string_view key, const Demand& demand, Ticks end) noexcept;
+    bool look_at_bucket(const Noted& seen, bool all) noexcept;
+    bool refund(std::string_view key, const Demand& demand, const Dying& tokens) noexcept;
 
     const Routes& routes_;
     const Route route_;

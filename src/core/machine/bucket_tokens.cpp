@@ -1,0 +1,184 @@
+#include "core/machine/bucket_tokens.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rate_limit {
+
+namespace {
+
+constexpr Millis longest_life = 1000;
+constexpr Millis shortest_life = 20;  // some turns of an event loop, and round trips
+constexpr int lives_in_fill = 20;
+constexpr std::int64_t fewest = 2;  // tokens that are refilled in a life
+
+/// Milliseconds by which a worker's clock may be behind when it spends.
+constexpr Millis turn = 5;
+
+/// Milliseconds that a refund may take to Redis, in which the bucket is refilled further.
+constexpr Millis on_its_way = 20;
+
+constexpr double growth = 1.5;
+constexpr double first_part = 16;  // of what is refilled in a life: the first batch
+
+Ticks ticks_of(Millis time) noexcept {
+    return static_cast<Ticks>(time);
+}
+
+std::int64_t refilled_in(Millis time, Nanos token) noexcept {
+    return nanos_of(time) / token + (nanos_of(time) % token != 0 ? 1 : 0);
+}
+
+/// How large a batch of the record's pace is. Never more than is refilled in a life: so a machine that has
+/// all requests of a client fetches often enough, and others find something.
+double size_of(const WindowRecord& record, const TokenTerms& terms) noexcept {
+    const auto most = static_cast<double>(std::max<std::int64_t>(1, refilled_in(terms.life, terms.token)));
+    const int steps = static_cast<int>(record.pace) - static_cast<int>(WindowRecord::start_pace);
+    return std::min(most, std::max(1.0, most / first_part) * std::pow(growth, steps));
+}
+
+/// Milliseconds until they die; 0 if they have.
+Millis rest_of(Ticks end, Ticks now) noexcept {
+    const auto left = static_cast<std::int32_t>(end - now);
+    return left > 0 && left <= longest_life ? left : 0;
+}
+
+Ticks earlier(Ticks a, Ticks b) noexcept {
+    return static_cast<std::int32_t>(a - b) < 0 ? a : b;
+}
+
+/// How old tokens are at most. Those that a clock has forgotten are older than any.
+Millis age_of(Ticks end, const TokenTerms& terms) noexcept {
+    const auto left = static_cast<std::int32_t>(end - terms.now);
+    return left <= terms.life ? terms.life - turn - static_cast<Millis>(left) : max_fill / nanos_in_milli;
+}
+
+/// So many were not spent in time: the next batches are smaller.
+void shrink(WindowRecord& record, const TokenTerms& terms, std::int64_t unspent) noexcept {
+    const double size = std::ceil(size_of(record, terms));
+    const double spent = std::max(1.0, size - static_cast<double>(unspent));
+    if (static_cast<double>(unspent) * 8 < size) {
+        return;
+    }
+    while (record.pace > 0 && size_of(record, terms) > spent) {
+        record.pace = record.pace - 1;
+    }
+}
+
+/// A batch that did not last half of its life was too small; a very small one says less of the speed.
+bool was_used_up_quickly(const WindowRecord& record, const TokenTerms& terms, double size) noexcept {
+    const Millis rest = rest_of(record.changed, terms.now);
+    return rest > (size < 4 ? terms.life * 3 / 4 : terms.life / 2);
+}
+
+void hold(WindowRecord& record, std::int64_t tokens, Ticks end) noexcept {
+    record.leased = static_cast<std::uint64_t>(std::min(tokens, WindowRecord::max_leased));
+    record.changed = end;
+}
+
+}  // namespace
+
+std::optional<BucketLease> lease_of(const Bucket& bucket) noexcept {
+    const Millis life = std::min(longest_life, bucket.fill() / nanos_in_milli / lives_in_fill);
+    const std::int64_t kept = refilled_in(life, bucket.token());
+    if (life < shortest_life || nanos_of(life) / bucket.token() < fewest) {
+        return std::nullopt;
+    }
+    return BucketLease{life, kept};
+}
+
+Ticks end_of(Ticks asked, Millis life) noexcept {
+    return asked + ticks_of(life - turn);
+}
+
+bool are_alive(Ticks end, Ticks now) noexcept {
+    return rest_of(end, now) != 0;
+}
+
+std::int64_t alive(const WindowRecord& record, Ticks now) noexcept {
+    return are_alive(record.changed, now) ? at_hand(record) : 0;
+}
+
+bool spend(WindowRecord& record, Ticks now, std::int64_t cost) noexcept {
+    if (alive(record, now) < cost) {
+        return false;
+    }
+    record.leased = static_cast<std::uint64_t>(at_hand(record) - cost);
+    return true;
+}
+
+std::int64_t begin_batch(WindowRecord& record, const TokenTerms& terms) noexcept {
+    if (record.fetching && terms.now - record.ticket < ticks_of(terms.life)) {
+        return 0;
+    }
+    const double size = size_of(record, terms);
+    if (record.pace < WindowRecord::max_pace && size < size_of(WindowRecord{}, terms) * first_part &&
+        was_used_up_quickly(record, terms, size)) {
+        record.pace = record.pace + 1;
+    }
+    record.fetching = true;
+    record.ticket = terms.now;
+    return static_cast<std::int64_t>(std::ceil(size_of(record, terms)));
+}
+
+void end_batch(WindowRecord& record) noexcept {
+    record.fetching = false;
+}
+
+Dying keep_batch(WindowRecord& record, const TokenTerms& terms, const Batch& batch) noexcept {
+    const Ticks old_end = record.changed;
+    const std::int64_t usable = alive(record, terms.now);
+    const std::int64_t old = usable - std::min(usable, batch.served);
+    const std::int64_t from_new = batch.served - (usable - old);
+    const std::int64_t fresh = std::max<std::int64_t>(0, batch.granted - from_new);
+    Dying dying{at_hand(record) - usable, old_end};
+    if (!are_alive(batch.end, terms.now)) {
+        hold(record, old, old_end);
+        return {dying.tokens + fresh, dying.tokens != 0 ? earlier(old_end, batch.end) : batch.end};
+    }
+    const Millis rest = rest_of(old_end, terms.now);
+    const bool keeps_old = old != 0 && (fresh == 0 || rest * 2 >= terms.life);
+    if (old != 0 && !keeps_old) {
+        dying.tokens += old;  // there are none that are dead
+    }
+    if (dying.tokens != 0) {
+        shrink(record, terms, dying.tokens);
+    }
+    if (keeps_old) {
+        hold(record, old + fresh, fresh == 0 ? old_end : earlier(old_end, batch.end));
+    } else {
+        hold(record, fresh, batch.end);
+    }
+    return dying;
+}
+
+bool put_back(WindowRecord& record, Ticks now, const Dying& tokens) noexcept {
+    const bool older = at_hand(record) != 0 && earlier(tokens.end, record.changed) != record.changed;
+    const bool dead_here = at_hand(record) != 0 && !are_alive(record.changed, now);
+    if (!are_alive(tokens.end, now) || older || dead_here) {
+        return false;
+    }
+    hold(record, at_hand(record) + tokens.tokens, at_hand(record) != 0 ? record.changed : tokens.end);
+    return true;
+}
+
+Dying take_dying(WindowRecord& record, const TokenTerms& terms, bool all) noexcept {
+    const bool dead = !are_alive(record.changed, terms.now);
+    if (at_hand(record) == 0 || !(dead || all)) {
+        return {};
+    }
+    const Dying dying{at_hand(record), record.changed};
+    if (dead) {
+        shrink(record, terms, dying.tokens);
+    }
+    record.leased = 0;
+    return dying;
+}
+
+Nanos worth(const Dying& tokens, const TokenTerms& terms) noexcept {
+    const Millis age = age_of(tokens.end, terms) + on_its_way;
+    const std::int64_t refilled = refilled_in(std::min(age, max_fill / nanos_in_milli), terms.token);
+    return tokens.tokens > refilled ? (tokens.tokens - refilled) * terms.token : 0;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/limit/bucket.h"
+#include "core/limit/window.h"
+#include "core/machine/window_record.h"
+
+namespace rate_limit {
+
+/// Tokens of a bucket in Redis that this machine has taken in advance: a lease. Together all machines admit
+/// no more than burst + rate * T in any time T, however many tokens any of them has at hand, by three rules.
+///
+/// 1. Tokens are spent within `life` of their grant, or not at all.
+/// 2. Redis is asked with a burst that is smaller by what is refilled in that life.
+/// 3. What was not spent goes back less what was refilled since its grant (see worth()): otherwise a machine
+///    could exchange old tokens for new ones for ever, while the bucket fills up beside them.
+///
+/// For let L be what the bucket in Redis has, C its smaller burst, and F(a) the tokens at hand everywhere
+/// that were granted within the last `a`. Then L + F(a) <= C + rate * a, at any time and for every `a`. Time,
+/// grants and spending keep that. So does giving back O tokens of the age b as O - rate * b: for a < b,
+/// L + O + F(a) <= L + F(b) <= C + rate * b. So in any T at most L + F(life) + rate * T are spent, which is
+/// burst + rate * T.
+///
+/// In a bucket's record `leased` are the tokens at hand, `changed` is when they die, `fetching` and `ticket`
+/// say that, and since when, a batch is on its way. These are Ticks: of a clock that nobody sets.
+
+/// Milliseconds of this machine's steady clock, modulo 2^32.
+using Ticks = std::uint32_t;
+
+/// How a limit leases tokens of its bucket.
+struct BucketLease {
+    Millis life = 0;        ///< after so long unspent tokens die
+    std::int64_t kept = 0;  ///< tokens of the burst that Redis is not asked for
+};
+
+/// Empty: the bucket refills too little in a twentieth of the time that it takes to fill, in which its tokens
+/// would have to be spent.
+std::optional<BucketLease> lease_of(const Bucket& bucket) noexcept;
+
+/// Under which terms a worker handles a bucket's tokens.
+struct TokenTerms {
+    Nanos token = 1;  ///< to refill one
+    Millis life = 0;
+    Ticks now = 0;
+};
+
+/// When tokens die that were asked for at `asked`: before the life ends that began with their grant, as a
+/// worker reads the clock once in a turn of its event loop.
+Ticks end_of(Ticks asked, Millis life) noexcept;
+
+/// Of tokens that die at `end`, whether they can still be spent.
+bool are_alive(Ticks end, Ticks now) noexcept;
+
+/// The tokens at hand that can still be spent.
+std::int64_t alive(const WindowRecord& record, Ticks now) noexcept;
+
+/// Spends this many. False, and none are spent, if there are fewer.
+bool spend(WindowRecord& record, Ticks now, std::int64_t cost) noexcept;
+
+/// A worker fetches. Returns how large a batch is, at least 1: as many as requests here spend in half of the
+/// life or a bit more. 0: another worker's batch is on its way.
+std::int64_t begin_batch(WindowRecord& record, const TokenTerms& terms) noexcept;
+
+/// The batch was answered, or never will be.
+void end_batch(WindowRecord& record) noexcept;
+
+/// Tokens that can, or should, not be spent any more, all as old as those that die at `end`.
+struct Dying {
+    std::int64_t tokens = 0;
+    Ticks end = 0;
+};
+
+/// What came of a fetch: tokens that die at `end`, of which, and of those at hand, requests were `served`.
+struct Batch {
+    std::int64_t granted = 0;
+    Ticks end = 0;
+    std::int64_t served = 0;
+};
+
+/// Keeps what is left. Requests have spent the oldest tokens first. What was at hand before and is not worth
+/// to be kept is returned, as it would make the new tokens die early; and all, if that has come too late.
+Dying keep_batch(WindowRecord& record, const TokenTerms& terms, const Batch& batch) noexcept;
+
+/// A request does not spend its tokens after all. False: they cannot be kept here.
+bool put_back(WindowRecord& record, Ticks now, const Dying& tokens) noexcept;
+
+/// Takes out tokens that are dead, or `all`.
+Dying take_dying(WindowRecord& record, const TokenTerms& terms, bool all) noexcept;
+
+/// What tokens that are given back now are worth, in nanoseconds of refilling: less what was refilled since
+/// their grant.
+Nanos worth(const Dying& tokens, const TokenTerms& terms) noexcept;
+
+}  // namespace rate_limit

@@ -1,0 +1,173 @@
+#include <algorithm>
+
+#include "core/free_list.h"
+#include "core/machine/bucket_account.h"
+#include "ngx/base/zone.h"
+#include "ngx/charges/charges.h"
+#include "ngx/charges/nodes.h"
+#include "ngx/store/fetches.h"
+
+namespace rate_limit {
+
+/// Decides how many tokens of a bucket to ask for. `batched`: a batch may be asked for, and this fetch is the
+/// one in which others take seats.
+void Fetches::size_up(Fetch& fetch, bool batched) noexcept {
+    const Demand& demand = fetch.demand;
+    const Millis now = now_millis();
+    const std::int64_t least = demand.want;
+    std::int64_t size = 0;
+    fetch.asked = ticks_now();
+    fetch.parts = 1;
+    // Without room nothing can be kept.
+    (void)zone_.windows().update(demand.id, now, [&](WindowRecord& record) {
+        size = batched ? begin_batch(record, fetch.token_terms()) : 0;
+    });
+    fetch.batch = size != 0;
+    size = fetch.batch && demand.fixed() ? demand.batch : size;
+    size = fetch.key.size() <= DebtRecord::max_key ? size : 0;  // longer ones cannot be noted
+    fetch.demand.least = least;
+    fetch.demand.want = std::max(least, size);
+    fetch.unclaimed = fetch.demand.want;
+    if (batched && size <= least) {
+        close(fetch);
+    }
+}
+
+void Fetches::hand_out_of_bucket(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept {
+    Sharing sharing(fetch);
+    Dying dying;
+    counters_.add(TokenEvent::fetched, granted);
+    if (!hand_out_here(fetch, granted, answer, sharing, dying)) {
+        std::int64_t left = granted;
+        sharing.serve([&left](const Demand& demand) {
+            const bool enough = demand.want <= left;
+            left -= enough ? demand.want : 0;
+            return enough;
+        });
+        dying = {left, end_of(fetch.asked, fetch.demand.life)};
+    }
+    (void)refund(fetch.key, fetch.demand, dying);
+    if (sharing.left_here != 0) {
+        keep(fetch, sharing.left_until);
+    }
+    const Nanos missing = std::max<Nanos>(0, answer.used - nanos_of(now_millis()));
+    const std::int64_t left_there = std::max<Nanos>(0, fetch.demand.fill - missing) / fetch.demand.token;
+    FreeList<Fetch>::common().put_back(fetch);
+    while (!sharing.served.empty()) {
+        Seat& seat = sharing.served.pop();
+        seat.end_ = sharing.end;
+        seat.serve(seat.demand_->want, answer);
+    }
+    while (!sharing.waiting.empty()) {
+        Seat& seat = sharing.waiting.pop();
+        seat.fetch_ = nullptr;
+        if (seat.demand_->want <= left_there) {
+            find_seat(seat);
+        } else {
+            seat.serve(0, answer);
+        }
+    }
+}
+
+/// Hands out through the record, under one lock. False without room in the memory.
+bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Window& answer, Sharing& sharing,
+                            Dying& dying) noexcept {
+    const Millis now = now_millis();
+    const TokenTerms terms = fetch.token_terms();
+    const Ticks end = end_of(fetch.asked, fetch.demand.life);
+    return zone_.windows().update(fetch.demand.id, now, [&](WindowRecord& record) {
+        learn_bucket(record, fetch.demand.fill, now, answer.used);
+        if (fetch.batch) {
+            end_batch(record);
+        }
+        std::int64_t pool = alive(record, terms.now) + granted;
+        sharing.end = alive(record, terms.now) != 0 ? record.changed : end;
+        sharing.serve([&pool](const Demand& demand) {
+            const bool enough = demand.want <= pool;
+            pool -= enough ? demand.want : 0;
+            return enough;
+        });
+        dying = keep_batch(record, terms, {granted, end, sharing.handed_out});
+        sharing.left_here = at_hand(record);
+        sharing.left_until = record.changed;
+    });
+}
+
+/// Notes tokens that are left. A leaving worker gives them back instead: its last walk may be over.
+void Fetches::keep(const Fetch& fetch, Ticks end) noexcept {
+    if (ngx_exiting == 0) {
+        note(fetch.key, fetch.demand, end);
+        return;
+    }
+    Dying left;
+    zone_.windows().change(
+        fetch.demand.id, [&](WindowRecord& record) { left = take_dying(record, fetch.token_terms(), true); });
+    (void)refund(fetch.key, fetch.demand, left);
+}
+
+void Fetches::give_back(std::string_view key, const Demand& demand, const Dying& tokens) noexcept {
+    bool kept = false;
+    if (ngx_exiting == 0) {
+        zone_.windows().change(demand.id,
+                               [&](WindowRecord& record) { kept = put_back(record, ticks_now(), tokens); });
+    }
+    if (kept) {
+        note(key, demand, tokens.end);
+    } else {
+        (void)refund(key, demand, tokens);
+    }
+}
+
+/// Of tokens that die at `end`. Where there is no room for the note, they die unseen.
+void Fetches::note(std::string_view key, const Demand& demand, Ticks end) noexcept {
+    const Millis now = now_millis();
+    const Millis reset = now + 1 + static_cast<std::int32_t>(end - ticks_now());
+    zone_.note_tokens();
+    const std::uint64_t digest = digest_of(routes_, route_, key);
+    const WindowId id = debt_id_of(DebtKind::tokens, demand.id, reset);
+    (void)zone_.debts().update(id, now, [&](DebtRecord& note) {
+        note.reset = reset;
+        note.shard = digest;
+        note.period = static_cast<std::uint32_t>(demand.rate.period);
+        note.window_kind = WindowKind::bucket;
+        note.kind = DebtKind::tokens;
+        note.set_fill(demand.fill);
+        note.set_lease(demand.token, demand.life);
+        note.set_key(key);
+    });
+}
+
+/// Gives back what is dead of a bucket's noted tokens, or `all` of them. True if any go back.
+bool Fetches::look_at_bucket(const Noted& seen, bool all) noexcept {
+    const auto note = zone_.debts().find(seen.id);
+    if (!note || waits(note->kind) || !note->of_bucket() || note->reset != seen.reset) {
+        return false;
+    }
+    Demand of;
+    of.id = window_id_of(*note);
+    of.rate.period = note->period;
+    of.window_kind = WindowKind::bucket;
+    of.token = note->token();
+    of.fill = note->fill();
+    of.life = note->life();
+    Dying dying;
+    zone_.windows().change(of.id, [&](WindowRecord& record) {
+        dying = take_dying(record, {of.token, of.life, ticks_now()}, all);
+    });
+    return refund(note->key(), of, dying);
+}
+
+/// To the primary, as far as the bucket has not been refilled without them.
+bool Fetches::refund(std::string_view key, const Demand& demand, const Dying& tokens) noexcept {
+    const Nanos back = worth(tokens, {demand.token, demand.life, ticks_now()});
+    const std::int64_t returned = back / demand.token;
+    const bool goes_back = back != 0 && nodes_.primary().usable();
+    counters_.add(TokenEvent::returned, goes_back ? returned : 0);
+    counters_.add(TokenEvent::lost, tokens.tokens - (goes_back ? returned : 0));
+    if (goes_back) {
+        charges_.refund_uncounted(key, demand, back, now_millis() + millis_of(back));
+    }
+    return goes_back;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,175 @@
+#include "core/machine/bucket_tokens.h"
+
+#include <gtest/gtest.h>
+
+namespace rate_limit {
+namespace {
+
+constexpr Ticks now = 4'294'967'000;  // the clock wraps soon
+constexpr Nanos milli = nanos_in_milli;
+
+/// Of 1000 a second and a burst of 10000: 500 live for half a second.
+constexpr TokenTerms terms_at(Ticks at) {
+    return {milli, 500, at};
+}
+
+Bucket bucket_of(std::int64_t limit, std::int64_t burst) {
+    return *Bucket::of({limit, 1, false}, burst);
+}
+
+WindowRecord with(std::int64_t tokens, Ticks end) {
+    WindowRecord record;
+    record.leased = static_cast<std::uint64_t>(tokens);
+    record.changed = end;
+    return record;
+}
+
+TEST(BucketTokens, ALifeIsATwentiethOfTheFillAndASecondAtMost) {
+    EXPECT_EQ(lease_of(bucket_of(1000, 10000))->life, 500);
+    EXPECT_EQ(lease_of(bucket_of(1000, 10000))->kept, 500);
+    EXPECT_EQ(lease_of(bucket_of(100, 100'000))->life, 1000);
+    EXPECT_EQ(lease_of(bucket_of(100, 100'000))->kept, 100);
+    EXPECT_EQ(lease_of(bucket_of(70, 70))->kept, 4) << "3.5, rounded up";
+}
+
+TEST(BucketTokens, WhatRefillsTooSlowlyOrTooFastIsNotLeased) {
+    EXPECT_TRUE(lease_of(bucket_of(2, 1000)));
+    EXPECT_FALSE(lease_of(bucket_of(1, 1000))) << "one token in a life";
+    EXPECT_FALSE(lease_of(bucket_of(50, 25)));
+    EXPECT_TRUE(lease_of(bucket_of(1'000'000, 400'000)));
+    EXPECT_FALSE(lease_of(bucket_of(1'000'000, 399'000))) << "a life is shorter than a round trip may be";
+}
+
+TEST(BucketTokens, AreSpentUntilTheyDie) {
+    const Ticks end = end_of(now, 500);
+    EXPECT_EQ(end, now + 495) << "the worker's clock may be a turn behind";
+    WindowRecord record = with(10, end);
+    EXPECT_FALSE(spend(record, now, 11));
+    EXPECT_TRUE(spend(record, now, 3));
+    EXPECT_TRUE(spend(record, end - 1, 3));
+    EXPECT_FALSE(spend(record, end, 1));
+    EXPECT_EQ(at_hand(record), 4);
+    EXPECT_EQ(alive(record, end), 0);
+    EXPECT_FALSE(spend(record, end + 2'000'000'000, 1)) << "weeks later";
+    EXPECT_FALSE(spend(record, end - 1'000'000'000, 1)) << "no end is so far ahead";
+}
+
+TEST(BucketTokens, ABatchIsKeptAndTheOldestTokensAreSpentFirst) {
+    WindowRecord record = with(3, now + 10);
+    const Dying dying = keep_batch(record, terms_at(now), {20, now + 480, 5});
+    EXPECT_EQ(dying.tokens, 0);
+    EXPECT_EQ(at_hand(record), 18);
+    EXPECT_EQ(record.changed, now + 480) << "those that are left are all new";
+}
+
+TEST(BucketTokens, OldTokensDoNotMakeNewOnesDie) {
+    WindowRecord record = with(9, now + 10);
+    const Dying dying = keep_batch(record, terms_at(now), {20, now + 480, 5});
+    EXPECT_EQ(dying.tokens, 4);
+    EXPECT_EQ(dying.end, now + 10);
+    EXPECT_EQ(at_hand(record), 20);
+    EXPECT_EQ(record.changed, now + 480);
+}
+
+TEST(BucketTokens, NearlyAsYoungOnesDieTogether) {
+    WindowRecord record = with(9, now + 300);
+    EXPECT_EQ(keep_batch(record, terms_at(now), {20, now + 480, 5}).tokens, 0);
+    EXPECT_EQ(at_hand(record), 24);
+    EXPECT_EQ(record.changed, now + 300);
+}
+
+TEST(BucketTokens, WhatComesTooLateIsNotKept) {
+    WindowRecord record = with(0, 0);
+    const Dying dying = keep_batch(record, terms_at(now), {20, now, 1});
+    EXPECT_EQ(dying.tokens, 19);
+    EXPECT_EQ(dying.end, now);
+    EXPECT_EQ(at_hand(record), 0);
+
+    record = with(7, now - 100);
+    const Dying both = keep_batch(record, terms_at(now), {20, now, 1});
+    EXPECT_EQ(both.tokens, 26);
+    EXPECT_EQ(both.end, now - 100) << "as old as the oldest";
+}
+
+TEST(BucketTokens, NothingIsGrantedAndTheRestStays) {
+    WindowRecord record = with(7, now + 100);
+    EXPECT_EQ(keep_batch(record, terms_at(now), {0, now + 480, 0}).tokens, 0);
+    EXPECT_EQ(at_hand(record), 7);
+    EXPECT_EQ(record.changed, now + 100);
+}
+
+TEST(BucketTokens, ARequestPutsBackOnlyWhatLivesAsLong) {
+    WindowRecord record = with(5, now + 100);
+    EXPECT_TRUE(put_back(record, now, {2, now + 100}));
+    EXPECT_TRUE(put_back(record, now, {2, now + 200}));
+    EXPECT_EQ(at_hand(record), 9);
+    EXPECT_EQ(record.changed, now + 100);
+    EXPECT_FALSE(put_back(record, now, {2, now + 99}));
+    EXPECT_FALSE(put_back(record, now + 100, {2, now + 200})) << "those here are dead";
+    record.leased = 0;
+    EXPECT_TRUE(put_back(record, now + 100, {2, now + 200}));
+    EXPECT_EQ(record.changed, now + 200);
+    EXPECT_FALSE(put_back(record, now + 200, {1, now + 200}));
+}
+
+TEST(BucketTokens, TheDeadAreTakenOutAndAtTheEndAll) {
+    WindowRecord record = with(5, now + 100);
+    EXPECT_EQ(take_dying(record, terms_at(now), false).tokens, 0);
+    EXPECT_EQ(take_dying(record, terms_at(now + 100), false).tokens, 5);
+    EXPECT_EQ(at_hand(record), 0);
+    record = with(5, now + 100);
+    EXPECT_EQ(take_dying(record, terms_at(now), true).tokens, 5);
+    EXPECT_EQ(take_dying(record, terms_at(now), true).tokens, 0);
+}
+
+TEST(BucketTokens, AreWorthLessTheOlderTheyAre) {
+    const Ticks end = end_of(now, 500);
+    EXPECT_EQ(worth({600, end}, terms_at(now)), 580 * milli) << "20 ms on the way";
+    EXPECT_EQ(worth({600, end}, terms_at(now + 300)), 280 * milli);
+    EXPECT_EQ(worth({600, end}, terms_at(now + 579)), 1 * milli);
+    EXPECT_EQ(worth({600, end}, terms_at(now + 580)), 0);
+    EXPECT_EQ(worth({600, end}, terms_at(now + 2'000'000'000)), 0);
+    EXPECT_EQ(worth({600, end}, terms_at(now - 2'000'000'000)), 0) << "of no clock of this machine";
+    EXPECT_EQ(worth({20, end}, terms_at(now)), 0);
+    EXPECT_EQ(worth({0, end}, terms_at(now)), 0);
+}
+
+TEST(BucketTokens, OneWorkerFetchesABatchUntilItsTimeIsOver) {
+    WindowRecord record;
+    EXPECT_GT(begin_batch(record, terms_at(now)), 0);
+    EXPECT_EQ(begin_batch(record, terms_at(now + 499)), 0);
+    WindowRecord killed = record;
+    EXPECT_GT(begin_batch(killed, terms_at(now + 500)), 0) << "its worker has died";
+    end_batch(record);
+    EXPECT_GT(begin_batch(record, terms_at(now + 1)), 0);
+}
+
+TEST(BucketTokens, BatchesGrowToWhatIsRefilledInALife) {
+    WindowRecord record;
+    std::int64_t size = 0;
+    for (Ticks at = now; at != now + 1000; at += 50) {
+        const std::int64_t next = begin_batch(record, terms_at(at));
+        EXPECT_GE(next, size);
+        size = next;
+        (void)keep_batch(record, terms_at(at), {size, end_of(at, 500), size});
+        end_batch(record);
+    }
+    EXPECT_EQ(size, 500);
+}
+
+TEST(BucketTokens, BatchesShrinkToWhatIsSpent) {
+    WindowRecord record;
+    std::int64_t size = 0;
+    for (Ticks at = now; at != now + 20'000; at += 1000) {
+        size = begin_batch(record, terms_at(at));
+        end_batch(record);
+        (void)keep_batch(record, terms_at(at), {size, end_of(at, 500), 1});
+        (void)spend(record, at, 3);
+        (void)take_dying(record, terms_at(at + 500), false);
+    }
+    EXPECT_LE(size, 6);
+    EXPECT_GE(size, 1);
+}
+
+}  // namespace
+}  // namespace rate_limit
