@@ -237,9 +237,15 @@ Looked look_after(Round& round, const MainConf& main, Zone& zone, const Noted& s
                                                                            : Looked::kept;
 }
 
-/// Counts waiting charges and tokens, for the console.
+/// Counts waiting charges, tokens and slots, for the console.
 void count_seen(Zone& zone, const Seen& seen) noexcept {
     std::int64_t tokens = 0;
+    if (seen.kind == DebtKind::slots) {
+        const auto record = zone.windows().find(seen.id);
+        const SlotsTerms terms{0, Truth::redis, Holds::ttl, 0, now_millis()};
+        zone.running_counts().see(seen.period, record ? static_cast<std::uint64_t>(held(*record, terms)) : 0);
+        return;
+    }
     if (!waits(seen.kind)) {
         const auto record = zone.windows().find(seen.id);
         const bool same = record && (record->bucket || record->reset == seen.reset);
@@ -293,6 +299,7 @@ ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
         const SharedWalk::Slice slice = zone.walk().take(sets, NoteWalk::sets_a_turn, ticks, period);
         if (!slice.empty() && slice.next == 0) {
             zone.debt_counts().begin_round();
+            zone.running_counts().begin_round();
         }
         round.walk.begin(slice);
     }

@@ -17,8 +17,8 @@ enum class DebtKind : std::uint8_t {
     tokens,        ///< tokens that this machine may hold, to be given back when they are not needed
     fixed_tokens,  ///< the same, in batches of fixed size
     slots,  ///< slots that this machine may hold (core/machine/slots_account.h): `cost` is their limit,
-            ///< `ticket` how many workers had died at the last look, and `reset` only says how long the note
-            ///< is kept
+            ///< `ticket` how many workers had died at the last look, `period` the tag of the limit
+            ///< (core/counts/running_counts.h), and `reset` only says how long the note is kept
 };
 
 /// True for charges and refunds, which wait until the primary takes them; false for tokens and slots, which

@@ -30,8 +30,12 @@ NoteWalk::Found NoteWalk::find(DebtTable& table, std::size_t set, Aim aim, Milli
         const bool ended = waiting.reset <= now;
         found.tokens = found.tokens || (tokens && !ended);
         if (!ended) {
-            found.seen.at(found.seen_count++) = {debt_id_of(waiting.kind, id, waiting.reset), waiting.reset,
-                                                 waiting.shard, waiting.charges, waiting.kind};
+            found.seen.at(found.seen_count++) = {debt_id_of(waiting.kind, id, waiting.reset),
+                                                 waiting.reset,
+                                                 waiting.shard,
+                                                 waiting.charges,
+                                                 waiting.kind,
+                                                 waiting.period};
         }
         if (ended || (tokens && (aim == Aim::all || is_due(waiting, now, deaths)))) {
             found.noted.at(found.count++) = {id, waiting.reset, waiting.looked_at, waiting.shard,

@@ -25,6 +25,7 @@ struct Seen {
     std::uint64_t shard = 0;
     std::uint64_t charges = 0;
     DebtKind kind = DebtKind::charges;
+    std::uint32_t period = 0;
 };
 
 /// What the worker did about it.

@@ -5,7 +5,7 @@ namespace rate_limit {
 bool WorkerPlaces::use(void* memory, std::size_t bytes) noexcept {
     header_ = static_cast<Header*>(memory);
     places_ = reinterpret_cast<Place*>(header_ + 1);
-    most_ = bytes < sizeof(Header) ? 0 : (bytes - sizeof(Header)) / sizeof(Place);
+    most_ = places_in(bytes);
     return most_ != 0;
 }
 

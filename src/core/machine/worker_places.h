@@ -25,6 +25,11 @@ public:
         return sizeof(Header) + places * sizeof(Place);
     }
 
+    /// How many places so many bytes take.
+    static constexpr std::size_t places_in(std::size_t bytes) noexcept {
+        return bytes < sizeof(Header) ? 0 : (bytes - sizeof(Header)) / sizeof(Place);
+    }
+
     /// Uses memory of all zero bytes, aligned, for the first time. False if there is no room for a place.
     bool create(void* memory, std::size_t bytes) noexcept;
 

@@ -29,6 +29,9 @@ constexpr std::size_t most_rates = std::size_t{64} * 1024;
 constexpr std::size_t places_a_worker = 16;
 constexpr std::size_t places_part = 16;
 
+/// So much is for what they count of each limit.
+constexpr std::size_t running_part = 64;
+
 void (*more_to_do)() noexcept = nullptr;
 
 /// A sixteenth, at most most_counting bytes, is for what operators see: at least half of it, and
@@ -105,6 +108,7 @@ ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
     for_overrides_ = previous.for_overrides_;
     for_rates_ = previous.for_rates_;
     for_places_ = previous.for_places_;
+    for_running_ = previous.for_running_;
     place_ = previous.place_;
     for_windows_ = previous.for_windows_;
     for_debts_ = previous.for_debts_;
@@ -116,7 +120,8 @@ ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
         offenders_.attach(for_offenders_.at, for_offenders_.size) &&
         overrides_.attach(for_overrides_.at, for_overrides_.size) &&
         seen_rates_.attach(for_rates_.at, for_rates_.size) &&
-        places_.attach(for_places_.at, for_places_.size)) {
+        places_.attach(for_places_.at, for_places_.size) &&
+        running_.attach(for_running_.at, for_running_.size)) {
         fixed_ = previous.fixed_;
         return NGX_OK;
     }
@@ -173,6 +178,9 @@ bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept 
     for_debts_ = part(std::min(size / waiting_part, most_waiting) - fixed - for_overrides_.size);
     for_rates_ = part(std::min(size / rates_part, most_rates));
     for_places_ = part(std::min(size / places_part, WorkerPlaces::bytes_for(places_a_worker * workers)));
+    const std::size_t places = WorkerPlaces::places_in(for_places_.size);
+    for_running_ = part(std::clamp(size / running_part, RunningCounts::least_bytes_for(places),
+                                   RunningCounts::bytes_for(places)));
     for_windows_ = {memory, static_cast<std::size_t>(end - memory)};
     const Millis now = now_millis();
     return windows_.create(for_windows_.at, for_windows_.size, key) &&
@@ -183,7 +191,8 @@ bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept 
            offenders_.create(for_offenders_.at, for_offenders_.size, workers, now) &&
            overrides_.create(for_overrides_.at, for_overrides_.size) &&
            seen_rates_.create(for_rates_.at, for_rates_.size) &&
-           places_.create(for_places_.at, for_places_.size);
+           places_.create(for_places_.at, for_places_.size) &&
+           running_.create(for_running_.at, for_running_.size, places);
 }
 
 /// nginx keeps the memory only for the same size and the same copy of the module.

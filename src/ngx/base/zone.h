@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "core/counts/counter_table.h"
 #include "core/counts/debt_counts.h"
 #include "core/counts/last_hour.h"
 #include "core/counts/node_board.h"
 #include "core/counts/offenders.h"
+#include "core/counts/running_counts.h"
 #include "core/counts/seen_rates.h"
 #include "core/machine/debt_record.h"
 #include "core/machine/shared_slots.h"
@@ -89,6 +91,27 @@ public:
     void find_dead() noexcept { places_.find_dead(is_alive); }
     const WorkerPlaces& places() const noexcept { return places_; }
 
+    /// How many requests run, and slots are held, of each limit.
+    RunningCounts& running_counts() noexcept { return running_; }
+    void make_room_for_running(const std::vector<std::uint64_t>& limits) noexcept {
+        running_.make_room(limits, places_);
+    }
+    std::uint64_t running(RunningCounts::Column column) const noexcept {
+        return running_.running(places_, column);
+    }
+
+    /// A request of this process, which has a slot, runs, or ends.
+    void count_running(RunningCounts::Column column) noexcept {
+        if (place_) {
+            running_.enter(*place_, places_.owner_of(*place_), column);
+        }
+    }
+    void uncount_running(RunningCounts::Column column) noexcept {
+        if (place_) {
+            running_.leave(*place_, places_.owner_of(*place_), column);
+        }
+    }
+
     /// True for one worker after workers have died: it corrects all records of running requests.
     bool take_correction() noexcept { return place_ && places_.take_correction(); }
 
@@ -164,6 +187,7 @@ private:
     Span for_overrides_;
     Span for_rates_;
     Span for_places_;
+    Span for_running_;
     Span for_windows_;
     Span for_debts_;
     Fixed* fixed_ = nullptr;
@@ -176,6 +200,7 @@ private:
     OverrideTable overrides_;
     SeenRates seen_rates_;
     WorkerPlaces places_;
+    RunningCounts running_;
 };
 
 }  // namespace rate_limit

@@ -8,6 +8,7 @@
 #include "ngx/charges/write_blame.h"
 #include "ngx/concurrency/hold_command.h"
 #include "ngx/conf/redis_conf.h"
+#include "ngx/tallies/tallies.h"
 #include "redis/hold_reply.h"
 
 namespace rate_limit {
@@ -35,7 +36,8 @@ Window full_for(std::int64_t used) noexcept {
 
 Holds::Holds(const StoreConf& store, Route route, Nodes& nodes, Charges& charges, ShardCounters& counters,
              Deadlines& deadlines) noexcept
-    : routes_(store.routes),
+    : store_(store.name),
+      routes_(store.routes),
       route_(route),
       nodes_(nodes),
       charges_(charges),
@@ -165,6 +167,7 @@ bool Holds::note(const KeySlots& of) noexcept {
             note.set_key(of.key);
         }
         note.cost = of.limit;
+        note.period = RunningCounts::tag_of(limit_digest(store_, of.name));
         note.reset = now + note_life;
         ++note.charges;  // a look that has begun before does not end it
     });
@@ -193,7 +196,7 @@ void Holds::take(HoldCommand& command, Node& from, const Reply* reply) noexcept 
     if (told && held.mine != 0) {
         charges_.proven(from);
     }
-    const KeySlots of{command.id, command.key, command.call.limit};
+    const KeySlots of{command.id, command.key, command.call.limit, {}};
     auto slots = zone_.slots();
     if (slots && told) {
         slots->learn(of.id, terms(of.limit), command.call, {held.mine, held.others, held.number});
@@ -276,7 +279,7 @@ Holds::Look Holds::look(const Noted& seen, bool all) noexcept {
     if (note.kind != DebtKind::slots) {
         return {};
     }
-    const KeySlots of{window_id_of(note), note.key(), note.cost};
+    const KeySlots of{window_id_of(note), note.key(), note.cost, {}};
     const auto call = slots->due(of.id, terms(of.limit), all ? IdleSlots::go_back : IdleSlots::stay);
     if (call) {
         send(of, *call);

@@ -72,6 +72,7 @@ private:
     void serve(Queue<Entrance>& waiting, const char* failure) noexcept;
     void try_again() noexcept;
 
+    const std::string_view store_;
     const Routes& routes_;
     const Route route_;
     Nodes& nodes_;

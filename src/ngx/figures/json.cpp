@@ -33,14 +33,28 @@ void write_requests(JsonText& json, Tallies* tallies) {
     json.end_object();
 }
 
-void write_rates(JsonText& json, const Rates& rates) {
+/// Of a limit of running requests its numbers, which have no period.
+void write_rates(JsonText& json, const ToldLimit& limit) {
     json.name("rates").begin_array();
-    for (const Rate& rate : rates) {
+    for (const Rate& rate : limit.rates) {
         json.begin_object().name("limit").number(rate.limit);
-        write_period(json, rate.period, rate.month);
+        if (limit.tally->is_slots()) {
+            json.name("period").null();
+        } else {
+            write_period(json, rate.period, rate.month);
+        }
         json.end_object();
     }
     json.end_array();
+}
+
+void write_if_any(JsonText& json, std::string_view name, const std::optional<std::uint64_t>& count) {
+    json.name(name);
+    if (count) {
+        json.count(*count);
+    } else {
+        json.null();
+    }
 }
 
 /// What the configuration says. Limits that are counted together are of many kinds.
@@ -67,7 +81,7 @@ void write_limit(JsonText& json, const MainConf& main, const ToldLimit& limit) {
     const Tally& tally = *limit.tally;
     json.begin_object();
     write_kind(json, tally);
-    write_rates(json, limit.rates);
+    write_rates(json, limit);
     json.name("decisions").begin_object();
     for (const Outcome outcome : decided_outcomes) {
         json.name(lower_case(to_string(outcome))).count(tally.counters.own_count(decided_of(outcome)));
@@ -75,6 +89,8 @@ void write_limit(JsonText& json, const MainConf& main, const ToldLimit& limit) {
     json.end_object();
     json.name("unasked").count(tally.counters.own_count(Decided::unasked));
     json.name("charged").count(tally.counters.own_count(Decided::cost));
+    write_if_any(json, "running", limit.now.running);
+    write_if_any(json, "slots", limit.now.slots);
     write_minutes(json, main, tally);
     json.end_object();
 }

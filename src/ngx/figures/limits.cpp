@@ -23,13 +23,32 @@ void for_each_counted(const MainConf& main, Fn&& fn) {
     }
 }
 
+/// Limits without a column are told together with those that have no counters.
+RunningFigures running_of(const MainConf& main, const Tally& tally) noexcept {
+    const bool of_others = tally.limit == nullptr;
+    if (!of_others && (!tally.is_slots() || tally.store_name == Tallies::no_store)) {
+        return {};
+    }
+    RunningCounts& counts = main.zone->running_counts();
+    const RunningCounts::Column column =
+        of_others ? RunningCounts::others : counts.check(tally.column, tally.digest);
+    if (!of_others && column == RunningCounts::others) {
+        return {0, tally.store != nullptr ? std::optional<std::uint64_t>(0) : std::nullopt};
+    }
+    RunningFigures found{main.zone->running(column), std::nullopt};
+    if (of_others || tally.store != nullptr) {
+        found.slots = counts.slots(column);
+    }
+    return found;
+}
+
 }  // namespace
 
 std::vector<ToldLimit> limits_of(const MainConf& main) {
     std::vector<ToldLimit> limits;
     limits.reserve(main.tallies->all().size() + 1);
     for (const Tally& tally : main.tallies->all()) {
-        limits.push_back({&tally, {}});
+        limits.push_back({&tally, {}, running_of(main, tally)});
     }
     for_each_counted(main, [&limits](std::size_t i, const Limit& limit) {
         if (limit.has_constant_rate()) {
@@ -37,7 +56,7 @@ std::vector<ToldLimit> limits_of(const MainConf& main) {
         }
     });
     if (main.tallies->others() != nullptr) {
-        limits.push_back({main.tallies->others(), {}});
+        limits.push_back({main.tallies->others(), {}, running_of(main, *main.tallies->others())});
     }
     return limits;
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -32,9 +33,17 @@ struct ByLimit {
 };
 using Rates = std::set<Rate, ByLimit>;
 
+/// Of a limit of running requests, as this machine has it: how many run, and how many slots it holds in
+/// Redis, as counted within a second. Empty where there are none.
+struct RunningFigures {
+    std::optional<std::uint64_t> running;
+    std::optional<std::uint64_t> slots;
+};
+
 struct ToldLimit {
     const Tally* tally;
     Rates rates;
+    RunningFigures now;
 };
 
 /// Tallies::all() with their constant rates, and in the end Tallies::others(), if there are. Throws

@@ -68,8 +68,18 @@ void write_enforced(MetricsText& text, const ToldLimit& limit) {
     }
 }
 
+/// The greatest number of all limits of running requests of a tally, where these are constant.
+void write_most_at_a_time(MetricsText& text, const ToldLimit& limit) {
+    if (limit.tally->is_slots() && !limit.rates.empty()) {
+        write_sample(text, limit, static_cast<std::uint64_t>(limit.rates.rbegin()->limit));
+    }
+}
+
 /// The greatest of each period, of all limits of a tally whose rates are constant.
 void write_rates(MetricsText& text, const ToldLimit& limit) {
+    if (limit.tally->is_slots()) {
+        return;
+    }
     std::map<std::string, std::int64_t> limits;
     for (const Rate& rate : limit.rates) {
         std::int64_t& most = limits[period_text(rate.period, rate.month)];
@@ -81,7 +91,7 @@ void write_rates(MetricsText& text, const ToldLimit& limit) {
     }
 }
 
-constexpr std::array<Family<ToldLimit>, 5> limit_families = {{
+constexpr std::array<Family<ToldLimit>, 8> limit_families = {{
     {[](MetricsText& text) {
          text.family("decisions_total", Type::counter,
                      "What each limit decided, when it did: a request counts once for each of its limits.");
@@ -110,6 +120,29 @@ constexpr std::array<Family<ToldLimit>, 5> limit_families = {{
                      "The limit of a period, in seconds, where the configuration says it.");
      },
      write_rates},
+    {[](MetricsText& text) {
+         text.family("concurrency_limit", Type::gauge,
+                     "How many requests of a key may run at a time, where the configuration says it.");
+     },
+     write_most_at_a_time},
+    {[](MetricsText& text) {
+         text.family("concurrency_running", Type::gauge,
+                     "Requests of all keys that run on this machine and are limited in how many may.");
+     },
+     [](MetricsText& text, const ToldLimit& limit) {
+         if (limit.now.running) {
+             write_sample(text, limit, *limit.now.running);
+         }
+     }},
+    {[](MetricsText& text) {
+         text.family("concurrency_slots", Type::gauge,
+                     "Slots of all keys that this machine holds in Redis, as counted within a second.");
+     },
+     [](MetricsText& text, const ToldLimit& limit) {
+         if (limit.now.slots) {
+             write_sample(text, limit, *limit.now.slots);
+         }
+     }},
 }};
 
 class Metrics final : public Document {

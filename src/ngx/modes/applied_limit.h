@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/counts/running_counts.h"
 #include "core/limit/bucket.h"
 #include "core/limit/decision.h"
 #include "core/machine/window_record.h"
@@ -80,6 +81,7 @@ struct AppliedLimit : WindowPlace {
     std::uint32_t events = 0;  ///< what the record said when it was recalled
 
     Holding holding;
+    std::optional<RunningCounts::Column> running;  ///< where the request counts as one that runs
     Demand demand;  ///< what of the limit the store is asked for, where it is asked for more than the window
     std::variant<std::monostate, Read, Reservation, Seat, SharedRead, Entrance>
         asked;                      ///< what the store was asked; monostate: nothing

@@ -56,7 +56,7 @@ public:
 };
 
 KeySlots slots_of(const AppliedLimit& applied) noexcept {
-    return {applied.id, applied.key, applied.verdict.rate.limit};
+    return {applied.id, applied.key, applied.verdict.rate.limit, view(applied.limit.name)};
 }
 
 Recalled RedisSlots::recall(AppliedLimit& applied, Millis now) const noexcept {

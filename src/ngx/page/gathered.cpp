@@ -27,7 +27,7 @@ void Gathered::gather_limit() {
     ToldLimit& limit = told_limits_[limits.size()];
     LastHour::Hour hour;
     const bool has_hour = read_hour(main, *limit.tally, hour);
-    limits.push_back({limit.tally, std::move(limit.rates), has_hour, sum_of(hour, hour.size()),
+    limits.push_back({limit.tally, std::move(limit.rates), limit.now, has_hour, sum_of(hour, hour.size()),
                       sum_of(hour, error_minutes)});
 }
 

@@ -22,6 +22,7 @@ struct Gathered {
     struct OfLimit {
         const Tally* tally;
         Rates rates;
+        RunningFigures now;
         bool has_hour;
         LastHour::Counts hour;    ///< of the whole hour
         LastHour::Counts lately;  ///< of error_minutes

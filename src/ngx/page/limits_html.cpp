@@ -51,11 +51,11 @@ std::string span_text(std::int64_t seconds) {
     return seconds == 1 ? "s" : std::to_string(seconds) + " s";
 }
 
-std::string rates_text(const Rates& rates) {
+std::string rates_text(const Rates& rates, bool slots) {
     std::string text;
     for (const Rate& rate : rates) {
-        text += (text.empty() ? "" : ", ") + grouped(static_cast<std::uint64_t>(rate.limit)) + " per " +
-                (rate.month ? "month" : span_text(rate.period));
+        text += (text.empty() ? "" : ", ") + grouped(static_cast<std::uint64_t>(rate.limit));
+        text += slots ? " at a time" : " per " + (rate.month ? "month" : span_text(rate.period));
     }
     return text.empty() ? "a variable says" : text;
 }
@@ -82,7 +82,7 @@ void write_kind(HtmlText& html, const Gathered::OfLimit& limit) {
         return;
     }
     html.element("td", std::string(tally.limit->mode->name).append(kind_text(*tally.limit)));
-    html.element("td", rates_text(limit.rates));
+    html.element("td", rates_text(limit.rates, tally.is_slots()));
     html.element("td", enforced_text(tally));
 }
 
@@ -119,6 +119,24 @@ void begin_limits(HtmlText& html) {
                  {"Charged", true}});
 }
 
+bool counts_running(const Gathered::OfLimit& limit) noexcept {
+    return limit.tally->is_slots() && limit.now.running;
+}
+
+void write_running(HtmlText& html, const Gathered::OfLimit& limit) {
+    html.open("tr");
+    row_header(html, limit.tally->name);
+    text_cell(html, limit.tally->store_name);
+    html.element("td", rates_text(limit.rates, true));
+    number_cell(html, *limit.now.running);
+    if (limit.now.slots) {
+        number_cell(html, *limit.now.slots);
+    } else {
+        html.element("td", "–", {{"class", "n none"}});
+    }
+    html.close();
+}
+
 }  // namespace
 
 void write_requests(HtmlText& html, const Gathered& found) {
@@ -153,6 +171,25 @@ void add_limits(Pieces& pieces, const Gathered& found) {
         }
         html.close();
     });
+}
+
+void write_all_running(HtmlText& html, const Gathered& found) {
+    const auto some = std::find_if(found.limits.begin(), found.limits.end(), counts_running);
+    if (some == found.limits.end()) {
+        return;
+    }
+    begin_part(html, "running", "Running requests");
+    begin_table(html, "running-table", "What runs on this machine now, of all keys together",
+                {{"Limit"}, {"Store"}, {"Of each key"}, {"Running", true}, {"Slots held", true}});
+    std::size_t rows = 0;
+    for (auto limit = some; limit != found.limits.end() && rows < most_limits; ++limit) {
+        if (counts_running(*limit)) {
+            write_running(html, *limit);
+            ++rows;
+        }
+    }
+    end_table(html);
+    html.close();
 }
 
 }  // namespace rate_limit

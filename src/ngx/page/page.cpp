@@ -93,6 +93,7 @@ private:
     void add_parts() {
         pieces_.emplace_back([this](HtmlText& html) { write_requests(html, found_); });
         add_limits(pieces_, found_);
+        pieces_.emplace_back([this](HtmlText& html) { write_all_running(html, found_); });
         pieces_.emplace_back([this](HtmlText& html) { write_charts(html, found_); });
         pieces_.emplace_back([this](HtmlText& html) { write_top(html, found_, console_); });
         pieces_.emplace_back([this](HtmlText& html) { write_overrides(html, found_, console_); });

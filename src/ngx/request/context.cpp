@@ -148,6 +148,9 @@ void RequestContext::leave_all() noexcept {
         if (applied_[i].limit.is_slots()) {
             applied_[i].mode->leave(applied_[i], now);
         }
+        if (const auto running = std::exchange(applied_[i].running, std::nullopt)) {
+            applied_[i].zone->uncount_running(*running);
+        }
     }
 }
 

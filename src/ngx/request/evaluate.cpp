@@ -112,11 +112,13 @@ void skip_last(RequestContext& context, const Limit& limit, const Limit& twin) n
     }
 }
 
-/// Lets operators find the windows of this period. Most requests have a rate that is noted.
+/// Lets operators find the windows of this period. Most requests have a rate that is noted. Of the numbers of
+/// running requests, which may differ from one to the next, the greatest is.
 void note_rate(ngx_http_request_t* r, const Limit& limit, const Rate& rate, const StoreConf* store) noexcept {
-    if (limit.has_constant_rate() || limit.is_slots() ||
-        (limit.noted_rate.limit == rate.limit && same_period(limit.noted_rate, rate) &&
-         limit.noted_store == store)) {
+    const bool is_noted =
+        limit.is_slots() ? limit.noted_rate.limit >= rate.limit : limit.noted_rate.limit == rate.limit;
+    if (limit.has_constant_rate() ||
+        (is_noted && same_period(limit.noted_rate, rate) && limit.noted_store == store)) {
         return;
     }
     const MainConf& main = *main_conf(r);

@@ -83,7 +83,15 @@ std::string_view store_of(const AppliedLimit& applied) noexcept {
         .note({client_id(context.request(), applied), tally.digest, dry_run, applied.client_key}, now);
 }
 
-void count_decision(const RequestContext& context, const AppliedLimit& applied, Millis now) noexcept {
+/// Until the request ends.
+void count_running(AppliedLimit& applied, const Tally* tally) noexcept {
+    Zone& zone = *applied.zone;
+    applied.running =
+        tally != nullptr ? zone.running_counts().check(tally->column, tally->digest) : RunningCounts::others;
+    zone.count_running(*applied.running);
+}
+
+void count_decision(const RequestContext& context, AppliedLimit& applied, Millis now) noexcept {
     const Outcome outcome = applied.verdict.outcome;
     if (outcome == Outcome::none) {
         return;  // another limit refused the request before
@@ -92,6 +100,9 @@ void count_decision(const RequestContext& context, const AppliedLimit& applied, 
     Tally* const tally = tally_of(tallies, applied);
     if (tally != nullptr && (outcome == Outcome::rejected || outcome == Outcome::rejected_dry_run)) {
         note_offender(context, applied, *tally, now);
+    }
+    if (applied.holding.kind == Holding::Kind::slot && !applied.running) {
+        count_running(applied, tally);
     }
     Counters<Decided>& counters = tallies.counters_of(tally);
     if (applied.asked.index() == 0) {

@@ -73,7 +73,8 @@ Tallies::Tallies(const MainConf& main)
               no_store,
               no_store,
               limit_digest(no_store, no_store),
-              Counters<Decided>(main.zone->counters(), Counters<Decided>::others())} {
+              Counters<Decided>(main.zone->counters(), Counters<Decided>::others()),
+              RunningCounts::others} {
     main.zone->windows().set_room_listener(&pressure_);
     main.zone->debts().set_room_listener(&pressure_);
     for_each_pair(main, [&](const Limit& limit, const StoreConf* store, std::string_view store_name) {
@@ -83,7 +84,8 @@ Tallies::Tallies(const MainConf& main)
         if (found == all_.end()) {
             all_.push_back({&limit, store, store_name, view(limit.name),
                             limit_digest(store_name, view(limit.name)),
-                            Counters<Decided>(main.zone->counters(), subject_of(limit, store_name))});
+                            Counters<Decided>(main.zone->counters(), subject_of(limit, store_name)),
+                            RunningCounts::others});
             found = all_.end() - 1;
         }
         const bool constant = limit.local || limit.store != nullptr;
@@ -111,8 +113,9 @@ Tally* Tallies::search(const Limit& limit, std::string_view store) noexcept {
 }
 
 const Tally* Tallies::others() const noexcept {
-    const bool all_fit =
-        std::all_of(all_.begin(), all_.end(), [](const Tally& tally) { return tally.counters.is_whole(); });
+    const bool all_fit = std::all_of(all_.begin(), all_.end(), [](const Tally& tally) {
+        return tally.counters.is_whole() && (!tally.is_slots() || tally.column != RunningCounts::others);
+    });
     return all_fit ? nullptr : &others_;
 }
 
@@ -129,6 +132,22 @@ std::vector<std::uint64_t> Tallies::of_variable_rates() const {
     return digests;
 }
 
+std::vector<std::uint64_t> Tallies::of_slots() const {
+    std::vector<std::uint64_t> digests;
+    for (const Tally& tally : all_) {
+        if (tally.is_slots()) {
+            digests.push_back(tally.digest);
+        }
+    }
+    return digests;
+}
+
+void Tallies::find_columns(const RunningCounts& counts) noexcept {
+    for (Tally& tally : all_) {
+        tally.column = tally.is_slots() ? counts.find(tally.digest) : RunningCounts::others;
+    }
+}
+
 ngx_int_t make_tallies(ngx_cycle_t* cycle, MainConf& main) noexcept {
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cycle->pool, 0);
     if (cleanup == nullptr) {
@@ -137,6 +156,8 @@ ngx_int_t make_tallies(ngx_cycle_t* cycle, MainConf& main) noexcept {
     try {
         main.tallies = new Tallies(main);
         main.zone->seen_rates().make_room(main.tallies->of_variable_rates());
+        main.zone->make_room_for_running(main.tallies->of_slots());
+        main.tallies->find_columns(main.zone->running_counts());
     } catch (...) {
         return NGX_ERROR;
     }

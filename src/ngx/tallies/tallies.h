@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/counts/running_counts.h"
 #include "core/limit/decision.h"
 #include "core/machine/recent_ids.h"
 #include "core/table/eviction.h"
@@ -84,6 +85,9 @@ struct Tally {
     std::string_view name;
     std::uint64_t digest;  ///< of both names, which the zone knows the limit by beside its counters; not 0
     Counters<Decided> counters;
+    RunningCounts::Column column = RunningCounts::others;  ///< of a limit of running requests
+
+    bool is_slots() const noexcept { return limit != nullptr && limit->is_slots(); }
 
     /// Whether what this limit decides may count here.
     bool is_of(const Limit& other) const noexcept;
@@ -128,6 +132,13 @@ public:
 
     /// The digests of the limits whose rates variables say. Throws std::bad_alloc.
     std::vector<std::uint64_t> of_variable_rates() const;
+
+    /// The same of limits of running requests.
+    std::vector<std::uint64_t> of_slots() const;
+
+    /// Where the zone counts the running requests of a limit. To be called when it has made room for
+    /// of_slots().
+    void find_columns(const RunningCounts& counts) noexcept;
 
     /// In the order of their lines.
     const std::vector<Tally>& all() const noexcept { return all_; }
