@@ -1,6 +1,7 @@
 #include "ngx/acts/act_result.h"
 
 #include <array>
+#include <utility>
 
 #include "core/text/json_text.h"
 #include "ngx/figures/id_text.h"
@@ -83,6 +84,28 @@ void write_window(JsonText& json, const SeenWindow& window) {
     json.end_object();
 }
 
+void write_slots(JsonText& json, const std::optional<SeenSlots>& slots) {
+    json.name("slots");
+    if (!slots) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.name("limit").number(slots->limit);
+    json.name("running").number(slots->running);
+    json.name("remaining").number(slots->remaining);
+    for (const auto& [name, held] : {std::pair{"held", slots->here}, {"held_elsewhere", slots->elsewhere}}) {
+        json.name(name);
+        if (slots->shared) {
+            json.number(held);
+        } else {
+            json.null();
+        }
+    }
+    json.name("source").text(slots->shared ? "primary" : "memory");
+    json.end_object();
+}
+
 void write_limit(JsonText& json, const SeenLimit& limit) {
     json.begin_object();
     json.name("limit").text(limit.limit);
@@ -100,6 +123,7 @@ void write_limit(JsonText& json, const SeenLimit& limit) {
         write_window(json, window);
     }
     json.end_array();
+    write_slots(json, limit.slots);
     json.end_object();
 }
 

@@ -24,6 +24,16 @@ struct SeenWindow {
     bool from_primary = false;   ///< false: this machine's memory says so, as of a `local` store
 };
 
+/// What runs of a key, as an operator sees it.
+struct SeenSlots {
+    std::int64_t limit = 0;      ///< the greatest number
+    std::int64_t running = 0;    ///< on this machine
+    std::int64_t remaining = 0;  ///< may run besides, on any machine
+    bool shared = false;         ///< machines hold slots in Redis; else `local`, and these are 0
+    std::int64_t here = 0;       ///< slots of this machine
+    std::int64_t elsewhere = 0;  ///< of all others
+};
+
 /// An override in force.
 struct SeenOverride {
     std::string kind;
@@ -42,6 +52,7 @@ struct SeenLimit {
     std::optional<std::string> key;   ///< only under keys=plain
     std::optional<SeenOverride> override;
     std::vector<SeenWindow> windows;  ///< that are open, or of which this machine has something
+    std::optional<SeenSlots> slots;   ///< of a limit of running requests, which has no windows
 
     /// Where there are no windows: whether that is known.
     enum class Known : unsigned char {

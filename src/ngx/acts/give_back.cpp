@@ -89,6 +89,14 @@ bool begin(Acting& acting) {
     if (!find_limits(acting)) {
         return false;
     }
+    if (acting.limits.front()->tally.is_slots()) {
+        acting.fail(
+            ActError::bad_parameter,
+            "The limit counts requests that run: nothing of it is used up, and there is nothing to give "
+            "back. Slots are free when requests end, and 30 seconds after a machine is gone; \"allow\" "
+            "lets the key pass until then.");
+        return false;
+    }
     if (!parse_period(acting, of)) {
         acting.fail(ActError::bad_parameter, "The field \"period\" is a time, such as 3600 or 1h, or month.");
         return false;

@@ -10,6 +10,7 @@
 #include "core/machine/bucket_account.h"
 #include "ngx/store/awaited_refund.h"
 #include "ngx/store/read.h"
+#include "ngx/store/slots_read.h"
 #include "ngx/store/store.h"
 #include "ngx/tallies/tallies.h"
 #include "ngx/windows/window_place.h"
@@ -24,10 +25,13 @@ struct AskedWindow {
     WindowPlace place;
     Window window;  ///< as the primary, or this machine's memory, says
     Read read;
+    SlotsRead slots;  ///< instead, where it is no window, but the requests that run
     AwaitedRefund refund;
     bool meant = false;    ///< the act is about it
     bool done = false;     ///< the act has been done to it
     bool changed = false;  ///< by the act, or it may have been
+
+    bool is_slots() const noexcept { return kind == WindowKind::slots; }
 
     Shard& shard() const noexcept { return place.store->at(place.route); }
 

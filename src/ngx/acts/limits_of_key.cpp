@@ -136,6 +136,18 @@ SeenWindow seen(const AskedWindow& asked, Zone& zone) {
     return window;
 }
 
+SeenSlots seen_slots(const AskedWindow& asked, Zone& zone) {
+    const WindowRecord record = zone.windows().find(asked.place.id).value_or(WindowRecord{});
+    SeenSlots slots;
+    slots.limit = asked.rate.limit;
+    slots.running = running(record);
+    slots.shared = asked.place.store != nullptr;
+    slots.here = asked.slots.held().mine;
+    slots.elsewhere = asked.slots.held().others;
+    slots.remaining = std::max<std::int64_t>(0, slots.limit - slots.running - slots.elsewhere);
+    return slots;
+}
+
 bool has_something(const SeenWindow& window) noexcept {
     return window.open || window.in_flight != 0 || window.tokens != 0 || window.waiting != 0;
 }
@@ -215,10 +227,14 @@ void ask_primaries(Acting& acting) {
         for (const auto& window : limit->windows) {
             if (window->place.store == nullptr) {
                 const auto record = acting.main().zone->windows().find(window->place.id);
-                window->window = record ? window->of(*record, now_millis()) : Window{};
+                window->window = record && !window->is_slots() ? window->of(*record, now_millis()) : Window{};
                 continue;
             }
             Shard& shard = window->shard();
+            if (window->is_slots()) {
+                window->slots.start(shard, window->place.key, acting.expect_answer());
+                continue;
+            }
             shard.charges().go_before(window->place.id);
             window->read.start(shard, window->place.key, Read::From::primary, acting.expect_answer(),
                                window->read_of());
@@ -232,11 +248,16 @@ bool take_answers(Acting& acting) {
             if (window->place.store == nullptr) {
                 continue;
             }
-            if (window->read.failure() != nullptr) {
+            const Answer& answer =
+                window->is_slots() ? static_cast<const Answer&>(window->slots) : window->read;
+            if (answer.failure() != nullptr) {
                 fail_undone(acting, ActError::store_unavailable,
                             "The store \"" + std::string(limit->tally.store_name) +
-                                "\" cannot be asked: " + window->read.failure() + ".");
+                                "\" cannot be asked: " + answer.failure() + ".");
                 return false;
+            }
+            if (window->is_slots()) {
+                continue;
             }
             window->window = window->shown(window->read.window(), now_millis());
         }
@@ -278,6 +299,11 @@ void show_limits(Acting& acting) {
             shown.known = SeenLimit::Known::away;
         }
         for (const auto& asked : limit->windows) {
+            if (asked->is_slots()) {
+                shown.slots =
+                    limit->away ? std::nullopt : std::optional(seen_slots(*asked, *acting.main().zone));
+                continue;
+            }
             const SeenWindow window = seen(*asked, *acting.main().zone);
             if (has_something(window)) {
                 shown.windows.push_back(window);

@@ -41,6 +41,9 @@ public:
     /// requests of this machine are all that counts.
     SlotsTerms terms(std::int64_t limit, Truth truth = Truth::redis) const noexcept;
 
+    /// What this machine is called in Redis.
+    std::string_view me() const noexcept { return {me_.data(), me_.size()}; }
+
     /// The request waits for a slot. `of.key` stays valid while it waits.
     void enter(Entrance& entrance, const KeySlots& of, Answer::Owner& owner) noexcept;
 

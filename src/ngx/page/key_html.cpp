@@ -137,6 +137,29 @@ void write_override(HtmlText& html, const SeenOverride& override) {
     html.words(", by ").text(override.by).words(", on ").text(override.scope).words(".").close();
 }
 
+void write_slots(HtmlText& html, const SeenSlots& slots, std::string_view id) {
+    begin_table(html, id, "Its running requests",
+                {{"At a time", true},
+                 {"Running here", true},
+                 {"Remaining", true},
+                 {"Slots held here", true},
+                 {"Held by other machines", true},
+                 {"As known by"}});
+    html.open("tr");
+    for (const std::int64_t number : {slots.limit, slots.running, slots.remaining}) {
+        number_cell(html, static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0)));
+    }
+    for (const std::int64_t held : {slots.here, slots.elsewhere}) {
+        if (slots.shared) {
+            number_cell(html, static_cast<std::uint64_t>(std::max<std::int64_t>(held, 0)));
+        } else {
+            html.element("td", "–", {{"class", "n none"}});
+        }
+    }
+    html.element("td", slots.shared ? "the primary" : "the memory of this machine").close();
+    end_table(html);
+}
+
 /// Nothing where nobody was asked.
 void write_no_window(HtmlText& html, SeenLimit::Known known) {
     if (known == SeenLimit::Known::told) {
@@ -170,7 +193,9 @@ void write_limit(HtmlText& html, const PageView& view, const SeenLimit& limit, s
     if (limit.override) {
         write_override(html, *limit.override);
     }
-    if (limit.windows.empty()) {
+    if (limit.slots) {
+        write_slots(html, *limit.slots, id + "-slots");
+    } else if (limit.windows.empty()) {
         write_no_window(html, limit.known);
     } else {
         write_windows(html, limit, id + "-windows");
