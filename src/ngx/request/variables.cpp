@@ -50,7 +50,8 @@ ngx_int_t quota_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value
                          uintptr_t /*data*/) noexcept {
     RequestContext* context = RequestContext::find(r->main);
     Quota quota;
-    if (context == nullptr || !described_quota(*context, context->status(), now_millis(), quota)) {
+    if (context == nullptr || !described_quota(*context, context->status(), now_millis(), quota) ||
+        (number == &Quota::reset && !quota.has_reset)) {
         return set_missing(value);
     }
     return set_written(r, value, max_number, [&](char* out) { return append(out, quota.*number); });
