@@ -177,7 +177,8 @@ bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept 
                         OverrideTable::bytes_for(OverrideTable::most) + OverrideTable::alignment));
     for_debts_ = part(std::min(size / waiting_part, most_waiting) - fixed - for_overrides_.size);
     for_rates_ = part(std::min(size / rates_part, most_rates));
-    for_places_ = part(std::min(size / places_part, WorkerPlaces::bytes_for(places_a_worker * workers)));
+    for_places_ = part(std::min(
+        size / places_part, WorkerPlaces::bytes_for(places_a_worker * std::max<std::size_t>(workers, 1))));
     const std::size_t places = WorkerPlaces::places_in(for_places_.size);
     for_running_ = part(std::clamp(size / running_part, RunningCounts::least_bytes_for(places),
                                    RunningCounts::bytes_for(places)));
