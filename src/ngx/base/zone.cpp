@@ -27,7 +27,7 @@ constexpr std::size_t most_rates = std::size_t{64} * 1024;
 /// So many workers for each that is configured can count running requests at the same time, those of former
 /// configurations included, whose requests may run for days; as far as this part of the zone has room.
 constexpr std::size_t places_a_worker = 16;
-constexpr std::size_t places_part = 16;
+constexpr std::size_t places_part = 128;
 
 /// So much is for what they count of each limit.
 constexpr std::size_t running_part = 64;
