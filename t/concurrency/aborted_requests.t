@@ -12,8 +12,10 @@ my $nginx   = RateLimit::Nginx->start(
 $nginx->expect_log(qr/client prematurely closed connection|upstream prematurely closed/);
 
 my $aborted = 0;
-for my $round (1 .. 100) {
+# ROUNDS=5000: a hundred thousand requests.
+for my $round (1 .. $ENV{ROUNDS} // 100) {
     for my $store (qw(local redis)) {
+        $backend->forget;
         my @open = map { $nginx->begin("/$store/slow?k=a") } 1 .. 10;
         wait_until { $backend->requests >= 1 } what => 'some to run' if $round % 2;
         $_->abort for @open;
