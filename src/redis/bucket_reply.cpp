@@ -1,16 +1,17 @@
 #include "redis/bucket_reply.h"
 
+#include <limits>
+
 #include "core/limit/bucket.h"
 
 namespace rate_limit {
 
 namespace {
 
-/// lua/bucket.lua lets a key live so many milliseconds longer than the bucket takes to be full.
-constexpr Millis outlives = 1000;
+constexpr Nanos nanos_in_micro = 1000;
 
-/// That time is in whole milliseconds, rounded up.
-constexpr Millis rounded = 1;
+/// Microseconds: instants that are later have no room in Nanos.
+constexpr std::int64_t latest_told = std::numeric_limits<Nanos>::max() / nanos_in_micro;
 
 bool read_count(const ReplyValue& value, std::int64_t& number) noexcept {
     number = value.integer;
@@ -31,15 +32,16 @@ bool can_answer(const Draw& draw, std::int64_t taken, std::int64_t left, Nanos m
     return taken >= draw.least && taken <= draw.want;
 }
 
-Window full_at(Nanos missing, Millis now) noexcept {
+}  // namespace
+
+Window full_after(Nanos missing, Millis now) noexcept {
     const Nanos at = nanos_of(now) + missing;
     return {at, millis_of(at)};
 }
 
-}  // namespace
-
-Fault read_draw(const Reply& reply, const Draw& draw, Millis now, std::int64_t& taken,
-                Window& bucket) noexcept {
+Fault read_draw(const Reply& reply, const Draw& draw, Millis now, std::int64_t& taken, Window& bucket,
+                Nanos& told) noexcept {
+    told = 0;
     taken = 0;
     bucket = Window{};
     if (reply.is_error()) {
@@ -49,29 +51,47 @@ Fault read_draw(const Reply& reply, const Draw& draw, Millis now, std::int64_t& 
     std::int64_t left = 0;
     std::int64_t missing = 0;
     std::int64_t wait = 0;
-    const bool sound = reply.is_array() && !reply.malformed && reply.count == 4 &&
+    std::int64_t micros = 0;
+    const bool sound = reply.is_array() && !reply.malformed && reply.count == 5 &&
                        read_count(reply.values[0], given) && read_count(reply.values[1], left) &&
-                       read_count(reply.values[2], missing) && read_count(reply.values[3], wait);
-    if (!sound || !can_answer(draw, given, left, missing)) {
+                       read_count(reply.values[2], missing) && read_count(reply.values[3], wait) &&
+                       read_count(reply.values[4], micros);
+    if (!sound || micros > latest_told || !can_answer(draw, given, left, missing)) {
         return Fault::malformed;
     }
     taken = given;
-    bucket = full_at(missing, now);
+    bucket = full_after(missing, now);
+    told = micros * nanos_in_micro;
     return Fault::none;
 }
 
-Fault read_life(const Reply& reply, Millis now, Window& bucket) noexcept {
-    bucket = Window{};
+Fault read_draw(const Reply& reply, const Draw& draw, Millis now, std::int64_t& taken,
+                Window& bucket) noexcept {
+    Nanos told = 0;
+    return read_draw(reply, draw, now, taken, bucket, told);
+}
+
+Fault read_taking(const Reply& reply, const Taking& taking, Nanos& missing, bool& stored) noexcept {
+    constexpr std::int64_t mark = std::numeric_limits<std::int64_t>::min();
+    missing = 0;
+    stored = false;
     if (reply.is_error()) {
         return fault_of(reply);
     }
-    if (reply.head.type != REDIS_REPLY_INTEGER || reply.malformed) {
+    std::int64_t before = 0;
+    if (!reply.is_array() || reply.malformed || reply.count != 2 || !read_count(reply.values[0], before) ||
+        reply.values[1].kind != ReplyValue::Kind::integer) {
         return Fault::malformed;
     }
-    const Millis missing = reply.values[0].integer - outlives - rounded;
-    if (missing > 0 && missing <= max_fill / nanos_in_milli) {
-        bucket = full_at(nanos_of(missing), now);
+    const std::int64_t after = reply.values[1].integer;
+    if (after >= 0) {
+        return Fault::none;
     }
+    missing = after - mark - taking.now;
+    if (missing - taking.cost != before) {
+        return Fault::malformed;
+    }
+    stored = true;
     return Fault::none;
 }
 

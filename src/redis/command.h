@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/limit/bucket.h"
 #include "core/limit/window.h"
 #include "redis/script.h"
 
@@ -100,8 +101,9 @@ public:
     /// lua/hold.lua, in the same way.
     std::string_view hold(std::string_view key, const Hold& hold, bool with_text = false);
 
-    /// PTTL key: of a bucket how long it takes to be full, and a second.
-    std::string_view life(std::string_view key);
+    /// BITFIELD key: makes the instant of a bucket that has been full since the server's `now`, and moves it
+    /// on by `cost` nanoseconds. Only where the key is known to be there, with room.
+    std::string_view take(std::string_view key, Nanos now, Nanos cost);
 
     /// HMGET key version, or HMGET key version text: of the overrides that machines share.
     std::string_view overrides_version(std::string_view key);

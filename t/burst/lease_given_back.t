@@ -13,8 +13,8 @@ my sub ask ($key, @fields) { return $nginx->get('/x', 'X-Key' => $key, @fields) 
 
 # How many tokens the bucket lacks.
 my sub missing ($key) {
-    my $left = $redis->cmd('PTTL', "rl:default/1b:$key");
-    return $left < 0 ? 0 : ($left - 1000) / 10;
+    my ($missing) = $redis->bucket("rl:default/1b:$key");
+    return ($missing // 0) <= 0 ? 0 : $missing / 10e6;
 }
 
 my $first = ask('a');

@@ -11,7 +11,7 @@ my $nginx = RateLimit::Nginx->start(
     http   => $shards->block('main', 'username nginx; password secret; database 1;'),
     server => 'location / { rate_limit 100r/h store=main key=$http_x_key; proxy_pass http://' . $app->address . '; }
         location /reserved { alias %%DIR%%/html/x; rate_limit 100r/h name=r store=main key=$http_x_key mode=charge_refund cost=$arg_c; }
-        location /bucket { alias %%DIR%%/html/x; rate_limit 1r/h burst=9 name=b store=main key=$http_x_key; }
+        location /bucket { alias %%DIR%%/html/x; rate_limit 1r/s burst=9 name=b store=main key=$http_x_key; }
         location /slots { rate_limit_concurrency 9 store=main key=$http_x_key; proxy_pass http://' . $app->address . '; }',
 );
 my $key = 'rl:default/3600:k';

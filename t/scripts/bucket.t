@@ -12,10 +12,20 @@ my $fill   = 20 * $token;      # a burst of twenty
 # At $now and so many nanoseconds, which are whole microseconds.
 sub at ($ns, $want, %how) {
     my ($seconds, $rest) = ($now + int($ns / $second), $ns % $second);
-    return $redis->ask('EVALSHA', $bucket, 1, 'k', $how{token} // $token, $how{fill} // $fill, $want, $how{least} // $want,
+    my $answer = $redis->ask('EVALSHA', $bucket, 1, 'k', $how{token} // $token, $how{fill} // $fill, $want, $how{least} // $want,
         $how{parts} // 1, $seconds, $rest / 1000);
+    return $answer if ref $answer ne 'ARRAY';
+    my ($time) = splice @$answer, 4;
+    die 'not its time' if $time != $seconds * 1_000_000 + $rest / 1000;
+    return $answer;
 }
-sub stored ()    { return $redis->cmd('GET', 'k') }
+# Without its mark.
+sub stored () {
+    my $bytes = $redis->cmd('GET', 'k') // return;
+    my ($full, $longest) = unpack 'Q>2', $bytes;
+    return length $bytes != 16 ? 'not 16 bytes' : $full >> 63 == 0 ? 'no mark' : ($full & ~(1 << 63)) . " $longest";
+}
+sub packed ($full, $longest) { return pack 'Q>2', $full | 1 << 63, $longest }
 sub hold (@with) { $redis->flush; $redis->cmd(@with) }
 
 subtest 'a burst, and then the rate' => sub {
@@ -34,9 +44,20 @@ subtest 'stored' => sub {
     $redis->flush;
     at(5000, 3);
     is stored(), $now . sprintf('%09d', 3 * $token + 5000) . " $fill", 'when it is full again, and how long it takes at most, in nanoseconds';
-    ok $redis->expires_in('k', 1300), '... and a second later it is gone';
+    ok $redis->expires_in('k', 60_425), '... and a minute and a sixteenth of its fill later it is gone';
+    $redis->cmd('PEXPIRE', 'k', 20_000);
+    is_deeply at(5000, 0), [0, 17, 3 * $token, 0], 'what nothing is wanted of';
+    is_deeply at(5000, 18), [0, 17, 3 * $token, $token], '... or more than is there';
+    ok $redis->expires_in('k', 20_000), '... lives no longer for that';
+    is_deeply at(5000, 0, parts => 0), [0, 17, 3 * $token, 0], 'but with parts 0';
+    ok $redis->expires_in('k', 60_425), '... it does';
+    at(5000, -2);
+    ok $redis->expires_in('k', 60_425), 'what is put back leaves it as long as it had';
     at(5000, -3);
-    is stored(), undef, 'a full bucket needs no key';
+    is stored(), $now . sprintf('%09d', 5000) . " $fill", 'a full bucket stays';
+    $redis->flush;
+    at(5000, -3);
+    is stored(), undef, '... and is not made';
 };
 
 subtest 'parts' => sub {
@@ -67,26 +88,54 @@ subtest 'limits of different bursts' => sub {
     is stored(), $now . sprintf('%09d', 8 * $token) . " $fill", 'the longest time to fill stays';
     is_deeply at(0, 2), [2, 10, 10 * $token, 0], 'the other takes these';
     is_deeply at($second, 2, @small, parts => 0), [2, 1, 2 * $token, 0], 'full again, and charged';
-    is stored(), ($now + 1) . sprintf('%09d', 2 * $token) . ' ' . 3 * $token, 'it is one of the other size';
+    is stored(), ($now + 1) . sprintf('%09d', 2 * $token) . " $fill", 'the longest time stays as long as the key';
+    $redis->flush;
+    at(0, 2, @small);
+    is stored(), $now . sprintf('%09d', 2 * $token) . ' ' . 3 * $token, 'another key is one of the other size';
+    at(0, 1);
+    is stored(), $now . sprintf('%09d', 3 * $token) . " $fill", '... until the greater one takes some';
 };
 
 subtest 'what others have stored' => sub {
-    for my $value ('', 'x', '-1', '1e18', '0x7f', 'nan', '17', '1' x 18, '1' x 20, '0' x 19, '1' x 19, '9' x 19, '9' x 19 . ' x', '9' x 19 . ' 0', '9' x 19 . ' ' . '9' x 20, "170000000000000000\n", ' ' . '1' x 18) {
+    for my $value ('', 'x', '-1', '1e18', '0x7f', 'nan', '17', '1' x 18, '1' x 20, '0' x 19, '1' x 19, '9' x 19, '9' x 19 . ' x', '9' x 19 . ' 0', '9' x 19 . ' ' . '9' x 20, "170000000000000000\n", ' ' . '1' x 18, '9' x 16, packed(9e18, 0), packed(9e18, 946_728_000_000_001_000), packed(9e18, $fill) . 'x',
+        substr(packed(9e18, $fill), 0, 15), pack('Q>2', 9e18, $fill)) {
         hold 'SET', 'k', $value;
         is_deeply at(0, 1), [1, 19, $token, 0], "'$value' is a full bucket";
     }
     hold 'HSET', 'k', 'used', 1;
     is_deeply at(0, 1), [1, 19, $token, 0], 'so is another type';
     is stored(), $now . sprintf('%09d', $token) . " $fill", '... which makes way';
-    hold 'SET', 'k', '9' x 19 . " $fill";
+    hold 'SET', 'k', packed(9e18, $fill);
     is_deeply at(0, 1), [0, 0, $fill, $token], 'the far future is an empty one';
     is stored(), ($now + 2) . "000000000 $fill", '... that is empty now';
     is_deeply at($token - 1000, 1), [0, 0, $fill - $token + 1000, 1000], '... and which refusals do not put off';
     is_deeply at($fill, 20), [20, 0, $fill, 0], '... so that it fills in its time';
-    hold 'SET', 'k', '9' x 19 . " $fill";
+    hold 'SET', 'k', packed(9e18, $fill);
     is_deeply at(0, 1, parts => 0), [1, 0, $fill, 0], 'a charge repairs it, too';
-    hold 'SET', 'k', '1' x 19 . ' 1';
+    hold 'SET', 'k', packed(1e18, 1);
     is_deeply at(0, 1), [1, 19, $token, 0], 'the past is a full one';
+};
+
+subtest 'what plain commands take' => sub {
+    my sub take ($ns, $cost) { return $redis->cmd(qw(BITFIELD k OVERFLOW SAT INCRBY u63 1), -"$now$ns", qw(INCRBY i64 0), "$now$ns" + $cost) }
+    my $mark = -9223372036854775807 - 1;
+    my $zero = '0' x 9;
+    $redis->flush;
+    at(0, 3);
+    is_deeply take($zero, $token), [3 * $token, $mark + "$now$zero" + 4 * $token], 'what was missing, and the instant';
+    is_deeply at(0, 1), [1, 15, 5 * $token, 0], 'the script knows of it';
+    is_deeply take('600000000', 2 * $token), [0, $mark + "${now}800000000"], 'a bucket that has been full counts from now';
+    is_deeply at(6 * $token, 1), [1, 17, 3 * $token, 0], '... for the script too';
+    take('600000000', 19 * $token);
+    is_deeply at(6 * $token, 1), [0, 0, $fill, $token], 'too much, for a while';
+    is_deeply at(6 * $token, 19 * -$token, token => 1), [0, 17 * $token, 3 * $token, 0], '... goes back wholly';
+    take('600000000', 38 * $token);
+    is_deeply at(6 * $token, 1), [0, 0, $fill, $token], 'far too much';
+    is stored(), ($now + 2) . "600000000 $fill", '... is no bucket';
+    $redis->flush;
+    is_deeply take($zero, $token), [0, "$now$zero" + $token], 'where the key was gone there is no mark';
+    is_deeply at(0, 1), [1, 19, $token, 0], '... and the script takes it for a full bucket';
+    ok $redis->expires_in('k', 60_225), '... which expires';
 };
 
 subtest 'rates and bursts of all sizes' => sub {
@@ -106,6 +155,8 @@ subtest 'the time of Redis' => sub {
     $redis->flush;
     my $slow = 3600 * $second;
     my $take = sub { $redis->ask('EVALSHA', $bucket, 1, 'k', $slow, 2 * $slow, 1, 1, 1) };
+    cmp_ok abs($take->()[4] / 1e6 - time), '<=', 2, 'which it says';
+    $redis->flush;
     is $take->()[0], 1, 'one' for 1 .. 2;
     is $take->()[0], 0, 'no third within an hour';
     my $full = substr stored(), 0, 10;

@@ -15,6 +15,7 @@ namespace {
 constexpr Millis now = 1'700'000'000'123;
 constexpr Nanos token = 100'000'000;
 constexpr Nanos fill = 20 * token;
+constexpr std::int64_t told_micros = 1'700'000'000'123'456;
 constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
 
 std::string numbers(const std::vector<std::int64_t>& all) {
@@ -28,43 +29,46 @@ std::string numbers(const std::vector<std::int64_t>& all) {
 TEST(BucketReply, TellsWhatWasTakenAndWhenItIsFull) {
     std::int64_t taken = 7;
     Window bucket;
-    EXPECT_EQ(
-        read_draw(*RawReply(numbers({3, 17, 3 * token, 0})), {token, fill, 3, 3, 1}, now, taken, bucket),
-        Fault::none);
+    EXPECT_EQ(read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros})), {token, fill, 3, 3, 1}, now,
+                        taken, bucket),
+              Fault::none);
     EXPECT_EQ(taken, 3);
     EXPECT_EQ(bucket.used, nanos_of(now) + 3 * token);
     EXPECT_EQ(bucket.reset, now + 300);
-    EXPECT_EQ(read_draw(*RawReply(numbers({0, 2, 18 * token + 1, token})), {token, fill, 3, 3, 1}, now, taken,
-                        bucket),
+    EXPECT_EQ(read_draw(*RawReply(numbers({0, 2, 18 * token + 1, token, told_micros})),
+                        {token, fill, 3, 3, 1}, now, taken, bucket),
               Fault::none);
     EXPECT_EQ(taken, 0);
     EXPECT_EQ(bucket.reset, now + 1801);
-    EXPECT_EQ(read_draw(*RawReply(numbers({0, 20, 0, 0})), {token, fill, -3, 0, 1}, now, taken, bucket),
+    EXPECT_EQ(read_draw(*RawReply(numbers({0, 20, 0, 0, told_micros})), {token, fill, -3, 0, 1}, now, taken,
+                        bucket),
               Fault::none);
     EXPECT_EQ(bucket.reset, now) << "a full bucket";
-    EXPECT_EQ(
-        read_draw(*RawReply(numbers({30, 0, 2 * fill, 0})), {token, fill, 30, 0, 0}, now, taken, bucket),
-        Fault::none)
+    EXPECT_EQ(read_draw(*RawReply(numbers({30, 0, 2 * fill, 0, told_micros})), {token, fill, 30, 0, 0}, now,
+                        taken, bucket),
+              Fault::none)
         << "a charge in any case, of a bucket that another limit has emptied further";
 }
 
 TEST(BucketReply, IsNotBelievedWhereTheScriptCannotSayIt) {
     const Draw draw{token, fill, 10, 5, 1};
     for (const auto& odd : std::vector<std::vector<std::int64_t>>{
-             {11, 9, 11 * token, 0},     // more than was wanted
-             {4, 16, 4 * token, 0},      // less than was needed
-             {0, 5, 15 * token, 0},      // nothing where enough is left
-             {10, 21, 10 * token, 0},    // more left than it holds
-             {10, 10, 9 * token, 0},     // not missing afterwards
-             {10, 10, max_fill + 1, 0},  // full in a hundred years
-             {10, 10, huge, 0},
-             {huge, 0, fill, 0},
-             {-1, 0, fill, 0},
-             {0, -1, fill, 0},
-             {0, 0, -1, 0},
-             {0, 0, fill, -1},
-             {10, 10, 10 * token},
+             {11, 9, 11 * token, 0, told_micros},     // more than was wanted
+             {4, 16, 4 * token, 0, told_micros},      // less than was needed
+             {0, 5, 15 * token, 0, told_micros},      // nothing where enough is left
+             {10, 21, 10 * token, 0, told_micros},    // more left than it holds
+             {10, 10, 9 * token, 0, told_micros},     // not missing afterwards
+             {10, 10, max_fill + 1, 0, told_micros},  // full in a hundred years
+             {10, 10, huge, 0, told_micros},
+             {huge, 0, fill, 0, told_micros},
+             {-1, 0, fill, 0, told_micros},
+             {0, -1, fill, 0, told_micros},
+             {0, 0, -1, 0, told_micros},
+             {0, 0, fill, -1, told_micros},
+             {10, 10, 10 * token, told_micros},
              {10, 10},
+             {10, 10, 10 * token, 0, -1},
+             {10, 10, 10 * token, 0, huge},  // no instant
          }) {
         std::int64_t taken = 7;
         Window bucket;
@@ -75,30 +79,71 @@ TEST(BucketReply, IsNotBelievedWhereTheScriptCannotSayIt) {
     }
     std::int64_t taken = 7;
     Window bucket;
-    for (const char* bytes : {":10\r\n", "$-1\r\n", "+OK\r\n", "*4\r\n:1\r\n:1\r\n:1\r\n$-1\r\n", "*0\r\n"}) {
+    for (const char* bytes :
+         {":10\r\n", "$-1\r\n", "+OK\r\n", "*5\r\n:1\r\n:1\r\n:1\r\n:1\r\n$-1\r\n", "*0\r\n"}) {
         EXPECT_EQ(read_draw(*RawReply(bytes), draw, now, taken, bucket), Fault::malformed) << bytes;
     }
     EXPECT_EQ(read_draw(*RawReply("-NOSCRIPT x\r\n"), draw, now, taken, bucket), Fault::noscript);
-    EXPECT_EQ(
-        read_draw(*RawReply(numbers({3, 17, 3 * token, 0})), {token, fill, -3, 0, 1}, now, taken, bucket),
-        Fault::malformed)
+    EXPECT_EQ(read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros})), {token, fill, -3, 0, 1}, now,
+                        taken, bucket),
+              Fault::malformed)
         << "what is put back takes nothing";
 }
 
-TEST(BucketReply, ReadsHowLongItsKeyLives) {
+TEST(BucketReply, TellsTheTimeOfItsServer) {
+    std::int64_t taken = 0;
     Window bucket;
-    EXPECT_EQ(read_life(*RawReply(":1501\r\n"), now, bucket), Fault::none);
-    EXPECT_EQ(bucket.used, nanos_of(now + 500));
-    EXPECT_EQ(bucket.reset, now + 500);
-    for (const char* full :
-         {":-2\r\n", ":-1\r\n", ":0\r\n", ":1000\r\n", ":1001\r\n", ":9223372036854775807\r\n"}) {
-        EXPECT_EQ(read_life(*RawReply(full), now, bucket), Fault::none) << full;
-        EXPECT_EQ(bucket.reset, 0) << full;
+    Nanos told = 0;
+    const Draw draw{token, fill, 3, 3, 1};
+    EXPECT_EQ(
+        read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros})), draw, now, taken, bucket, told),
+        Fault::none);
+    EXPECT_EQ(told, told_micros * 1000);
+    EXPECT_EQ(read_draw(*RawReply("-OOM x\r\n"), draw, now, taken, bucket, told), Fault::oom);
+    EXPECT_EQ(told, 0);
+}
+
+constexpr std::int64_t mark = std::numeric_limits<std::int64_t>::min();
+constexpr Nanos at = told_micros * 1000;
+
+TEST(BucketReply, TellsWhatAPlainCommandHasLeft) {
+    const Taking taking{at, 2 * token};
+    Nanos missing = 0;
+    bool stored = false;
+    EXPECT_EQ(read_taking(*RawReply(numbers({3 * token, mark + at + 5 * token})), taking, missing, stored),
+              Fault::none);
+    EXPECT_TRUE(stored);
+    EXPECT_EQ(missing, 5 * token);
+    EXPECT_EQ(read_taking(*RawReply(numbers({0, mark + at + 2 * token})), taking, missing, stored),
+              Fault::none);
+    EXPECT_TRUE(stored) << "it had been full";
+    EXPECT_EQ(missing, 2 * token);
+    for (const std::int64_t unmarked : {at + 2 * token, std::int64_t{0}, huge}) {
+        EXPECT_EQ(read_taking(*RawReply(numbers({0, unmarked})), taking, missing, stored), Fault::none);
+        EXPECT_FALSE(stored);
     }
-    for (const char* odd : {"$1\r\n5\r\n", "*1\r\n:1501\r\n", "+OK\r\n", "$-1\r\n"}) {
-        EXPECT_EQ(read_life(*RawReply(odd), now, bucket), Fault::malformed) << odd;
+}
+
+TEST(BucketReply, IsNotBelievedWhereAPlainCommandCannotSayIt) {
+    const Taking taking{at, 2 * token};
+    Nanos missing = 0;
+    bool stored = false;
+    for (const auto& odd : std::vector<std::vector<std::int64_t>>{{0, mark + at + token},
+                                                                  {0, mark + at + 3 * token},
+                                                                  {0, mark},
+                                                                  {0, -1},
+                                                                  {-1, mark + at + 2 * token},
+                                                                  {mark, mark},
+                                                                  {0},
+                                                                  {0, mark + at + 2 * token, 0}}) {
+        EXPECT_EQ(read_taking(*RawReply(numbers(odd)), taking, missing, stored), Fault::malformed)
+            << numbers(odd);
+        EXPECT_FALSE(stored);
     }
-    EXPECT_EQ(read_life(*RawReply("-LOADING x\r\n"), now, bucket), Fault::loading);
+    for (const char* bytes : {":10\r\n", "$-1\r\n", "+OK\r\n", "*2\r\n:0\r\n$-1\r\n", "*0\r\n"}) {
+        EXPECT_EQ(read_taking(*RawReply(bytes), taking, missing, stored), Fault::malformed) << bytes;
+    }
+    EXPECT_EQ(read_taking(*RawReply("-WRONGTYPE x\r\n"), taking, missing, stored), Fault::wrongtype);
 }
 
 }  // namespace

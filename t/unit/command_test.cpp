@@ -90,7 +90,9 @@ TEST(Command, ScriptsByDigestAndByText) {
 
 TEST(Command, AsksHowLongAKeyLives) {
     CommandWriter writer;
-    EXPECT_EQ(writer.life("a key"), resp({"PTTL", "a key"}));
+    EXPECT_EQ(writer.take("a key", 1'700'000'000'123'456'789, 5),
+              resp({"BITFIELD", "a key", "OVERFLOW", "SAT", "INCRBY", "u63", "1", "-1700000000123456789",
+                    "INCRBY", "i64", "0", "1700000000123456794"}));
 }
 
 TEST(Command, ReusesItsBuffer) {

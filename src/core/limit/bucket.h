@@ -22,6 +22,12 @@ constexpr Nanos least_token = 100;
 /// its instants have the 19 digits that lua/bucket.lua reads.
 constexpr Nanos max_fill = 946'728'000'000'000'000;
 
+/// In Redis a bucket is stored so much longer than it takes to be full, so that plain commands find it there:
+/// lua/bucket.lua says the same. `fill` is the time that it takes to fill.
+constexpr Millis stored_longer(Nanos fill) noexcept {
+    return 60'000 + fill / (16 * nanos_in_milli);
+}
+
 /// A token bucket: `burst` tokens may be taken at once, and it is refilled at a rate. In any time T no more
 /// than burst + rate * T are taken. All that is stored of it is `full_at`, the instant when it will be full
 /// again: the virtual scheduling of the generic cell rate algorithm (ITU-T I.371, annex A), whose theoretical

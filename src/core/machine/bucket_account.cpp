@@ -67,6 +67,25 @@ void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) n
     record.asked = static_cast<std::uint32_t>(now);
 }
 
+void note_life(WindowRecord& record, Millis until) noexcept {
+    record.ticket = static_cast<Ticket>(until);
+}
+
+Millis known_life(const WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
+    const Millis told = now - static_cast<std::uint32_t>(static_cast<std::uint32_t>(now) - record.asked);
+    const bool is_copy = record.bucket && record.answered && record.truth == Truth::redis;
+    if (!is_copy || record.ticket == 0 || static_cast<Millis>(record.limit) != millis_of(bucket.fill()) ||
+        cost <= 0 || cost > bucket.burst() || record.reset <= now - stored_longer(bucket.fill())) {
+        return 0;
+    }
+    const Nanos taking = cost * bucket.token();
+    const Nanos missing = std::max<Nanos>(record.used - nanos_of(told), 0);
+    const Millis left = static_cast<std::int32_t>(record.ticket - static_cast<Ticket>(now));
+    const Millis full_in = std::max<Millis>(record.reset - now, 0) + millis_of(taking);
+    const bool room = missing <= bucket.fill() - bucket.fill() / 20 - taking;
+    return room && left - full_in >= 1000 ? now + left : 0;
+}
+
 bool is_beyond(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept {
     return full_at_of(record, bucket, now) < record.used;
 }

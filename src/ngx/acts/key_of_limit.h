@@ -49,7 +49,9 @@ struct AskedWindow {
         learn_bucket(told, bucket->fill(), now, answer.used);
         return of(told, now);
     }
-    Read::Of read_of() const noexcept { return bucket ? Read::Of::bucket : Read::Of::window; }
+
+    /// Of the bucket; 0: it is a window.
+    Nanos fill() const noexcept { return bucket ? bucket->fill() : 0; }
 
     /// What is given back to it.
     GivingBack giving_back(std::int64_t cost, Millis reset) const noexcept {

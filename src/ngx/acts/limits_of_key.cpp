@@ -237,7 +237,7 @@ void ask_primaries(Acting& acting) {
             }
             shard.charges().go_before(window->place.id);
             window->read.start(shard, window->place.key, Read::From::primary, acting.expect_answer(),
-                               window->read_of());
+                               window->fill());
         }
     }
 }

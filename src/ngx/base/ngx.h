@@ -9,6 +9,7 @@ extern "C" {
 #include <ngx_http.h>
 }
 
+#include <chrono>
 #include <string_view>
 
 #include "core/limit/window.h"
@@ -51,6 +52,11 @@ inline Millis now_millis() noexcept {
 /// The steady clock that all workers share, modulo 2^32, as of this turn of the event loop.
 inline std::uint32_t ticks_now() noexcept {
     return static_cast<std::uint32_t>(ngx_current_msec);
+}
+
+/// A clock that nobody sets, read now.
+inline std::int64_t steady_nanos() noexcept {
+    return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
 }  // namespace rate_limit

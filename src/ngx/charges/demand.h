@@ -17,8 +17,8 @@ struct Demand {
     WindowKind window_kind = WindowKind::first;
     std::int64_t want = 0;
     std::int64_t least = 0;  ///< if only less than this is left, nothing is granted
-    Millis open_until = 0;   ///< the window is known to be open until then, with room for a plain increment;
-                             ///< 0: it is not
+    Millis open_until = 0;   ///< the window is known to be open until then, or the bucket to be stored, with
+                             ///< room for a plain command; 0: it is not
     std::int64_t batch = 0;  ///< tokens taken at a time in `lease`, if they are fixed
 
     Nanos token = 0;  ///< of a bucket: to refill one token; 0: it is a window

@@ -90,8 +90,8 @@ struct AppliedLimit : WindowPlace {
     /// Of its window.
     WindowKind kind() const noexcept { return limit.kind_at(verdict.rate, bucket.has_value()); }
 
-    /// How its window, or bucket, is read.
-    Read::Of read_of() const noexcept { return bucket ? Read::Of::bucket : Read::Of::window; }
+    /// Of its bucket; 0: it is a window.
+    Nanos fill() const noexcept { return bucket ? bucket->fill() : 0; }
 
     /// The shard that serves the window now, which may change while the request runs. There is a store.
     Shard& shard() const noexcept { return store->at(route); }

@@ -14,11 +14,22 @@ namespace {
 /// much later it may have been meant.
 constexpr Millis uncertain = 2;
 
+/// Until when the bucket is stored, if a plain command may take the cost; else 0.
+Millis known_stored_until(AppliedLimit& applied, Millis now) noexcept {
+    const auto record = applied.zone->windows().find(applied.id);
+    return record ? known_life(*record, *applied.bucket, now, applied.cost) : 0;
+}
+
 /// The record learns what the primary has said.
 void remember(AppliedLimit& applied, Nanos full_at, Millis now) noexcept {
+    const auto* asked = std::get_if<Reservation>(&applied.asked);
+    const bool stored = asked != nullptr && asked->stored();
     // Without room nothing is remembered: the store has decided.
     (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
         learn_bucket(record, applied.bucket->fill(), now, full_at);
+        if (stored) {
+            note_life(record, record.reset + stored_longer(applied.bucket->fill()));
+        }
     });
 }
 
@@ -124,6 +135,7 @@ Recalled RedisBucket::recall_for(AppliedLimit& applied, std::int64_t need, Milli
 
 void RedisBucket::ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept {
     applied.demand = demand_of(applied);
+    applied.demand.open_until = known_stored_until(applied, now_millis());
     applied.asked.emplace<Reservation>().start(applied.shard(), applied.key, applied.demand, owner);
 }
 

@@ -116,7 +116,7 @@ void RequestContext::ask(AppliedLimit& applied) noexcept {
     ++pending_;
     if (applied.verdict.never_fits) {
         applied.asked.emplace<Read>().start(applied.shard(), applied.key, Read::From::primary, *this,
-                                            applied.read_of());
+                                            applied.fill());
     } else {
         applied.mode->ask(applied, *this);
     }
@@ -125,7 +125,7 @@ void RequestContext::ask(AppliedLimit& applied) noexcept {
 void RequestContext::ask_for_report(AppliedLimit& applied) noexcept {
     ++pending_;
     applied.store->shared_reads().read(applied.asked.emplace<SharedRead>(), applied.shard(), applied.key,
-                                       applied.id, applied.read_of(), *this);
+                                       applied.id, applied.fill(), *this);
 }
 
 void RequestContext::give_back_all() noexcept {

@@ -4,23 +4,44 @@
 
 #include "core/free_list.h"
 #include "ngx/store/shard.h"
+#include "ngx/wire/script_command.h"
 #include "redis/bucket_reply.h"
 
 namespace rate_limit {
 
 /// One node asked for one read. Belongs to the node until it is answered; `read` is null when nobody waits.
-class ReadCommand final : public Command {
+/// A bucket's script is asked for nothing, and writes nothing then.
+class ReadCommand final : public ScriptCommand {
 public:
     std::string_view encode(CommandWriter& writer) override {
-        return of == Read::Of::bucket ? writer.life(read->key_) : writer.check(read->key_);
+        return fill != 0 ? writer.draw(read->key_, draw(), with_text()) : writer.check(read->key_);
     }
-    const char* name() const noexcept override { return of == Read::Of::bucket ? "PTTL" : "HMGET"; }
+    const char* name() const noexcept override {
+        return fill != 0 ? script(ScriptName::bucket).file : "HMGET";
+    }
     bool wanted() const noexcept override { return read != nullptr; }
     void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
 
+    void begin(Read& of, const Node& to, Nanos of_bucket) noexcept {
+        read = &of;
+        node = &to;
+        fill = of_bucket;
+        begin_by_digest();
+    }
+
+    Fault take(const Reply& reply, Window& window) const noexcept {
+        std::int64_t taken = 0;
+        return fill != 0 ? read_draw(reply, draw(), now_millis(), taken, window) : read_check(reply, window);
+    }
+
     Read* read = nullptr;
     const Node* node = nullptr;
-    Read::Of of = Read::Of::window;
+    Nanos fill = 0;  // of a bucket
+
+private:
+    friend class Read;
+
+    Draw draw() const noexcept { return {1, fill, 0, 0, 1}; }
 };
 
 namespace {
@@ -33,6 +54,8 @@ constexpr const char* no_successor = "the node that serves the slot now is not u
 void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
     if (read == nullptr) {
         FreeList<ReadCommand>::common().put_back(*this);
+    } else if (delivery == Delivery::answered && fill != 0 && send_text(from, *reply)) {
+        // it is on its way again
     } else if (delivery == Delivery::answered) {
         read->answered(*this, from, *reply);
     } else if (&from == node) {
@@ -42,12 +65,12 @@ void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) no
     }
 }
 
-void Read::start(Shard& shard, std::string_view key, From from, Owner& owner, Of of) noexcept {
+void Read::start(Shard& shard, std::string_view key, From from, Owner& owner, Nanos fill) noexcept {
     shard_ = &shard;
     shard.hedges().begin(ngx_current_msec);
     key_ = key;
-    from_ = of == Of::bucket ? From::primary : from;
-    of_ = of;
+    from_ = fill != 0 ? From::primary : from;
+    fill_ = fill;
     stage_ = Stage::first_third;
     begin(shard.deadlines(), stage_, &shard.counters(), owner);
     if (!ask_next()) {
@@ -79,9 +102,7 @@ bool Read::ask_next() noexcept {
     }
     try {
         ReadCommand& command = FreeList<ReadCommand>::common().take();
-        command.read = this;
-        command.node = node;
-        command.of = of_;
+        command.begin(*this, *node, fill_);
         *slot = &command;
         node->submit(command);
         return true;
@@ -91,8 +112,7 @@ bool Read::ask_next() noexcept {
 }
 
 void Read::answered(ReadCommand& command, Node& node, const Reply& reply) noexcept {
-    const Fault fault =
-        of_ == Of::bucket ? read_life(reply, now_millis(), window_) : read_check(reply, window_);
+    const Fault fault = command.take(reply, window_);
     if (fault == Fault::none) {
         node.served();
         by_primary_ = node.is_primary();

@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "core/limit/bucket.h"
 #include "ngx/waits/answer.h"
 
 namespace rate_limit {
@@ -22,15 +23,13 @@ public:
         primary,  ///< no other node will do
     };
 
-    /// What is read: a bucket is the instant when it is full, as bucket_account.h has it. Replicas are not
-    /// asked for one: their clocks differ.
-    enum class Of : unsigned char { window, bucket };
-
     Read() = default;
     ~Read() { cancel(); }
 
-    /// `key`, the window's Redis key, stays valid while it waits.
-    void start(Shard& shard, std::string_view key, From from, Owner& owner, Of of = Of::window) noexcept;
+    /// `key`, the window's Redis key, stays valid while it waits. `fill`: of a bucket the nanoseconds that it
+    /// takes to fill; 0: it is a window. A bucket is read as the instant when it is full, as bucket_account.h
+    /// has it. Replicas are not asked for one: their clocks differ.
+    void start(Shard& shard, std::string_view key, From from, Owner& owner, Nanos fill = 0) noexcept;
 
     void cancel() noexcept override;
 
@@ -56,7 +55,7 @@ private:
     Shard* shard_ = nullptr;
     std::string_view key_;
     From from_ = From::any_node;
-    Of of_ = Of::window;
+    Nanos fill_ = 0;
     Stage stage_ = Stage::first_third;
     bool by_primary_ = false;
     std::array<ReadCommand*, most_commands> commands_{};  // null: none

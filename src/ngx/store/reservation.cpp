@@ -1,10 +1,12 @@
 #include "ngx/store/reservation.h"
 
 #include <optional>
+#include <utility>
 
 #include "core/free_list.h"
 #include "ngx/store/reserve_command.h"
 #include "ngx/store/shard.h"
+#include "redis/bucket_reply.h"
 
 namespace rate_limit {
 
@@ -13,6 +15,10 @@ namespace rate_limit {
 /// Where the window is known to be open with room, a plain increment does: its answer is the new count. If
 /// that is above the limit, the cost goes back, and the script decides. If it is the cost alone, the key may
 /// not have been there, and is repaired as after a charge.
+///
+/// Where a bucket is known to be stored with room, a plain command takes the cost. If the bucket had not that
+/// much, the cost goes back, and the script decides; also where it was not stored. Where other machines have
+/// taken so much that the key might end before the bucket is full, the script lets it live on.
 class ReservationCommand final : public ReserveCommand {
 public:
     std::string_view encode(CommandWriter& writer) override;
@@ -27,7 +33,7 @@ public:
 private:
     friend class Reservation;
 
-    enum class Step : unsigned char { increment, repair, script };
+    enum class Step : unsigned char { increment, repair, put_back, script };
 
     /// What became of it.
     struct Result {
@@ -35,6 +41,7 @@ private:
         Fault fault = Fault::none;
         std::int64_t granted = 0;
         Window window;
+        bool stored = false;
     };
 
     bool awaited() const noexcept { return reservation != nullptr && reservation->waiting(); }
@@ -43,6 +50,12 @@ private:
     bool mends() const noexcept { return back != 0 || step_ == Step::repair; }
     bool goes_on(Node& from, const Reply& reply) noexcept;
     bool counted(Node& from, const Reply& reply) noexcept;
+    bool took(Node& from, const Reply& reply) noexcept;
+    bool put_back(const Reply& reply) noexcept;
+    bool may_take(bool again) noexcept;
+    Draw draw_of_step() const noexcept;
+    Result result_of_plain(Node& from, const Reply& reply) noexcept;
+    Result result_of_repair(Node& from, Delivery delivery, const Reply* reply) noexcept;
     void took_write(Node& from) noexcept;
     Result result_of(Node& from, Delivery delivery, const Reply* reply) noexcept;
     Result granted(const Window& window) const noexcept;
@@ -50,11 +63,21 @@ private:
     void part_with(const Result& result) noexcept;
 
     Step step_ = Step::script;
+    const Node* to_ = nullptr;  // the request chose it
+    Taking taking_;             // of a bucket: what the plain command asks for
 };
 
 std::string_view ReservationCommand::encode(CommandWriter& writer) {
+    const bool again = std::exchange(sent, true);
+    if (demand.of_bucket()) {
+        if (step_ == Step::increment && may_take(again)) {
+            return writer.take(key, taking_.now, taking_.cost);
+        }
+        step_ = step_ == Step::increment ? Step::script : step_;
+        return step_ == Step::script ? ReserveCommand::encode(writer)
+                                     : writer.draw(key, draw_of_step(), with_text());
+    }
     const Millis now = now_millis();
-    sent = true;
     if (step_ == Step::repair) {
         // A window of its own: what the lost one gives back must not find this one.
         return writer.repair(opening_at(now), with_text());
@@ -65,7 +88,21 @@ std::string_view ReservationCommand::encode(CommandWriter& writer) {
     return step_ == Step::increment ? writer.increment(key, demand.want) : ReserveCommand::encode(writer);
 }
 
+/// Not where another node has redirected it: that one's clock is another.
+bool ReservationCommand::may_take(bool again) noexcept {
+    taking_ = {again ? 0 : to_->clock().at(steady_nanos()), demand.owed_for(demand.want)};
+    return taking_.now != 0 && charges->outlasts_answer(demand.open_until, now_millis());
+}
+
+/// What a bucket's script is called for beside a request's wish: to let the key live on, or to put back.
+Draw ReservationCommand::draw_of_step() const noexcept {
+    return {demand.token, demand.fill, step_ == Step::repair ? 0 : -back, 0, 0};
+}
+
 const char* ReservationCommand::name() const noexcept {
+    if (demand.of_bucket()) {
+        return step_ == Step::increment ? "BITFIELD" : ReserveCommand::name();
+    }
     return step_ == Step::increment ? "HINCRBY"
            : step_ == Step::repair  ? script(ScriptName::repair).file
                                     : ReserveCommand::name();
@@ -91,12 +128,19 @@ void ReservationCommand::answered(Node& from, Delivery delivery, const Reply* re
 /// True: one more command is on its way.
 bool ReservationCommand::goes_on(Node& from, const Reply& reply) noexcept {
     if (step_ == Step::increment) {
-        return counted(from, reply);
+        return demand.of_bucket() ? took(from, reply) : counted(from, reply);
     }
     // A request that is gone needs no grant; but what was charged goes back all the same, and the key is
     // repaired.
     const bool needed = awaited() || mends();
-    return needed && send_text(from, reply);
+    if (needed && send_text(from, reply)) {
+        return true;
+    }
+    if (step_ != Step::put_back || !put_back(reply)) {
+        return false;
+    }
+    from.submit(*this);
+    return true;
 }
 
 bool ReservationCommand::counted(Node& from, const Reply& reply) noexcept {
@@ -116,6 +160,47 @@ bool ReservationCommand::counted(Node& from, const Reply& reply) noexcept {
     return true;
 }
 
+/// The bucket's plain command was answered.
+bool ReservationCommand::took(Node& from, const Reply& reply) noexcept {
+    Nanos missing = 0;
+    bool stored = false;
+    const Fault fault = read_taking(reply, taking_, missing, stored);
+    if (fault == Fault::wrongtype) {
+        blame(from, fault, reply);
+        step_ = Step::script;  // for which it is a full bucket
+    } else if (fault != Fault::none) {
+        return false;
+    } else if (!stored) {
+        took_write(from);
+        step_ = Step::script;
+    } else if (missing > demand.fill) {
+        took_write(from);
+        // One that is further away than the script believes is no bucket's.
+        back = missing > 2 * demand.fill ? 0 : demand.want;
+        step_ = back != 0 ? Step::put_back : Step::script;
+    } else if (now_millis() + millis_of(missing) + 1000 > demand.open_until) {
+        took_write(from);
+        step_ = Step::repair;
+    } else {
+        return false;
+    }
+    from.submit(*this);
+    return true;
+}
+
+/// The cost of a plain command is back where it came from. True: now the script decides.
+bool ReservationCommand::put_back(const Reply& reply) noexcept {
+    if (reply.is_error()) {
+        return false;
+    }
+    back = 0;
+    if (!awaited()) {
+        return false;
+    }
+    step_ = Step::script;
+    return true;
+}
+
 void ReservationCommand::took_write(Node& from) noexcept {
     from.served();
     charges->proven(from);
@@ -127,33 +212,56 @@ ReservationCommand::Result ReservationCommand::granted(const Window& window) con
 
 ReservationCommand::Result ReservationCommand::result_of(Node& from, Delivery delivery,
                                                          const Reply* reply) noexcept {
-    Result result{delivery, Fault::none, 0, {}};
-    if (step_ == Step::repair) {  // the increment was answered: granted, whatever becomes of the repair
-        Window window;
-        if (delivery == Delivery::answered) {
-            blame(from, read_charge(*reply, window), *reply);
-        }
-        return granted(window.reset != 0 ? window : Window{demand.want, demand.open_until});
+    if (step_ == Step::repair) {
+        return result_of_repair(from, delivery, reply);
     }
     if (delivery == Delivery::answered && step_ == Step::increment) {
-        Window window{0, demand.open_until};
-        result.fault = read_increment(*reply, window.used);
-        if (result.fault == Fault::none) {
-            took_write(from);
-            return granted(window);
-        }
-        blame(from, result.fault, *reply);
-        return result;
+        return result_of_plain(from, *reply);
     }
-    if (delivery == Delivery::answered) {
+    Result result{delivery, Fault::none, 0, {}};
+    if (delivery == Delivery::answered && (step_ == Step::script || reply->is_error())) {
         result.fault = awaited() ? judge(from, *reply, result.granted, result.window)
-                                 : read(*reply, result.granted, result.window);
+                                 : read(from, *reply, result.granted, result.window);
+        result.stored = result.granted != 0;
     }
     // After any other answer the script may have given it back.
     const bool refused = delivery == Delivery::answered && reply->is_error();
     if (back != 0 && (delivery == Delivery::unsent || refused)) {
-        charges->refund_uncounted(key, demand, back, demand.open_until);
+        charges->refund_uncounted(key, demand, demand.owed_for(back), demand.open_until);
     }
+    return result;
+}
+
+ReservationCommand::Result ReservationCommand::result_of_plain(Node& from, const Reply& reply) noexcept {
+    Window window{0, demand.open_until};
+    Nanos missing = 0;
+    bool stored = false;
+    const Fault fault = demand.of_bucket() ? read_taking(reply, taking_, missing, stored)
+                                           : read_increment(reply, window.used);
+    if (fault != Fault::none) {
+        blame(from, fault, reply);
+        return {Delivery::answered, fault, 0, {}};
+    }
+    took_write(from);
+    return granted(demand.of_bucket() ? full_after(missing, now_millis()) : window);
+}
+
+/// The plain command was answered: granted, whatever becomes of the repair.
+ReservationCommand::Result ReservationCommand::result_of_repair(Node& from, Delivery delivery,
+                                                                const Reply* reply) noexcept {
+    Window window =
+        demand.of_bucket() ? full_after(taking_.cost, now_millis()) : Window{demand.want, demand.open_until};
+    Fault fault = Fault::none;
+    if (delivery == Delivery::answered) {
+        Window told;
+        std::int64_t taken = 0;
+        fault = demand.of_bucket() ? read_draw(*reply, draw_of_step(), now_millis(), taken, told)
+                                   : read_charge(*reply, told);
+        blame(from, fault, *reply);
+        window = told.reset != 0 ? told : window;
+    }
+    Result result = granted(window);
+    result.stored = delivery == Delivery::answered && fault == Fault::none;
     return result;
 }
 
@@ -167,6 +275,7 @@ void ReservationCommand::tell(const Result& result) noexcept {
     }
     of.granted_ = result.granted;
     of.window_ = result.window;
+    of.stored_ = result.stored;
     if (!of.waiting()) {
         return;
     }
@@ -212,6 +321,7 @@ void Reservation::start(Shard& shard, std::string_view key, const Demand& demand
         command.reservation = this;
         command.owed.reset();
         command.sent = false;
+        command.to_ = node;
         command.step_ =
             demand.open_until != 0 ? ReservationCommand::Step::increment : ReservationCommand::Step::script;
         command_ = &command;

@@ -27,6 +27,10 @@ public:
     /// The wait is over, and the answer may still come.
     bool unsettled() const noexcept;
 
+    /// Of a bucket: the script has answered, and the bucket is stored for longer than it takes to be full, as
+    /// stored_longer() says.
+    bool stored() const noexcept { return stored_; }
+
     /// Like cancel(), but the request owes `owed`: a later grant pays it, and what is missing is charged. The
     /// window's record counts it already.
     void keep(const Debt& owed) noexcept;
@@ -36,6 +40,7 @@ private:
 
     void deadline_passed() noexcept override { end(too_late); }
 
+    bool stored_ = false;
     ReservationCommand* command_ = nullptr;  // null: there is no answer to come
 };
 

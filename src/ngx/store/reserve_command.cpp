@@ -19,6 +19,7 @@ void ReserveCommand::begin(std::string_view of_window, const Demand& what, Charg
 std::string_view ReserveCommand::encode(CommandWriter& writer) {
     sent_at_ = now_millis();
     if (demand.of_bucket()) {
+        asked_ = steady_nanos();
         return writer.draw(key, draw(), with_text());
     }
     return writer.reserve(opening_at(sent_at_),
@@ -31,16 +32,22 @@ Opening ReserveCommand::opening_at(Millis now) const noexcept {
             latest_reset(demand.rate.period, now)};
 }
 
-Fault ReserveCommand::read(const Reply& reply, std::int64_t& granted, Window& window) const noexcept {
+Fault ReserveCommand::read(Node& node, const Reply& reply, std::int64_t& granted,
+                           Window& window) const noexcept {
     if (demand.of_bucket()) {
-        return read_draw(reply, draw(), now_millis(), granted, window);
+        Nanos told = 0;
+        const Fault fault = read_draw(reply, draw(), now_millis(), granted, window, told);
+        if (fault == Fault::none) {
+            node.clock().learn(told, asked_, steady_nanos());
+        }
+        return fault;
     }
     const ReserveCall call{demand.rate.limit, demand.rate.period, demand.want, demand.least, sent_at_};
     return read_reserve(reply, call, granted, window);
 }
 
 Fault ReserveCommand::judge(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept {
-    const Fault fault = read(reply, granted, window);
+    const Fault fault = read(node, reply, granted, window);
     blame(node, fault, reply);
     if (granted != 0) {
         charges->proven(node);

@@ -30,10 +30,11 @@ protected:
     Opening opening_at(Millis now) const noexcept;
     Draw draw() const noexcept { return {demand.token, demand.fill, demand.want, demand.least, parts}; }
 
-    /// The answer as it is. What is granted is 0 on any fault.
-    Fault read(const Reply& reply, std::int64_t& granted, Window& window) const noexcept;
+    /// The answer as it is; what it says of the node's clock the node learns. What is granted is 0 on any
+    /// fault.
+    Fault read(Node& node, const Reply& reply, std::int64_t& granted, Window& window) const noexcept;
 
-    /// As read(); it also tells the node and the charges what the reply says about them.
+    /// As read(); it also tells the node and the charges what else the reply says about them.
     Fault judge(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept;
 
     /// What became of it, if perhaps another node has become the primary since it was sent: what the former
@@ -54,6 +55,7 @@ protected:
 
 private:
     Millis sent_at_ = 0;
+    Nanos asked_ = 0;         // when it was sent, by steady_nanos()
     bool by_former_ = false;  // a former primary has answered it
 };
 

@@ -16,6 +16,7 @@ constexpr unsigned most_refused_probes = 3;
 void Node::on_connected() noexcept {
     retry_.clear();
     state_ = State::greeting;
+    clock_.forget();
     refused_probes_ = 0;
     refusal_.clear();
     if (!login().password.empty()) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/backoff.h"
+#include "core/machine/server_clock.h"
 #include "core/topology/topology.h"
 #include "ngx/base/ngx.h"
 #include "ngx/base/timer.h"
@@ -153,6 +154,10 @@ public:
     /// Closes the connection for good; what is unanswered comes back. For the end of the process.
     void shut_down() noexcept;
 
+    /// What is known of the clock of the server that it is connected to.
+    ServerClock& clock() noexcept { return clock_; }
+    const ServerClock& clock() const noexcept { return clock_; }
+
     /// Where it is, as other nodes name it.
     Endpoint endpoint() const { return {conf_.peer, conf_.port}; }
 
@@ -279,6 +284,7 @@ private:
     std::string refusal_;          // the server's words, where it refused the greeting
     std::string trouble_;
     Connection connection_;
+    ServerClock clock_;
     Greeting auth_{Greeting::Kind::auth, "AUTH"};
     Greeting select_{Greeting::Kind::select, "SELECT"};
     Greeting readonly_{Greeting::Kind::readonly, "READONLY"};

@@ -23,6 +23,8 @@ package RateLimit::Redis;
 #   $redis->stored('alice', 'core/60');         # the fields of a limit's window: of rl:core/60:alice; default/3600 is the default
 #   $redis->used('alice', 'core/60');           # what is used of it, 0 when there is no such window
 #   $redis->used_of('core/60', @keys);          # of each of many, at once
+#   $redis->bucket($key);                       # (nanoseconds until that bucket is full, the longest time to fill it); nothing: none
+#   $redis->hold_bucket($key, 5e9, 10e9, 60000);   # one of these, which expires in so many milliseconds
 #   $redis->used_by_key;                        # of all windows: {KEY => USED}
 #   $redis->hold_only($key, 5000, used => 1);   # nothing else; expires in so many milliseconds, undef: never
 #   $redis->expires_in($key, 5000);             # or up to 900 ms less
@@ -205,6 +207,20 @@ sub used ($self, @window) { return $self->stored(@window)->{used} // 0 }
 
 sub used_of ($self, $window, @keys) {
     return map { $_ // 0 } $self->pipeline(map { ['HGET', "rl:$window:$_", 'used'] } @keys);
+}
+
+# See lua/bucket.lua. A full bucket may be there, and lacks less than nothing.
+sub bucket ($self, $key) {
+    my ($bytes, $time) = $self->pipeline(['GET', $key], ['TIME']);
+    return if ref $bytes || length($bytes // '') != 16 || ord($bytes) < 128;
+    my ($full, $longest) = unpack 'Q>2', $bytes;
+    return (($full & ~(1 << 63)) - ($time->[0] * 1_000_000 + $time->[1]) * 1000, $longest);
+}
+
+sub hold_bucket ($self, $key, $missing, $longest, $expiry) {
+    my ($seconds, $micros) = @{$self->cmd('TIME')};
+    my $full = ($seconds * 1_000_000 + $micros) * 1000 + $missing;
+    return $self->cmd('SET', $key, pack('Q>2', $full | 1 << 63, $longest), 'PX', $expiry);
 }
 
 sub used_by_key ($self) { return {map { $_ => $self->hash($_)->{used} } $self->keys} }
