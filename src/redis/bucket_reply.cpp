@@ -1,8 +1,7 @@
 #include "redis/bucket_reply.h"
 
+#include <array>
 #include <limits>
-
-#include "core/limit/bucket.h"
 
 namespace rate_limit {
 
@@ -12,6 +11,8 @@ constexpr Nanos nanos_in_micro = 1000;
 
 /// Microseconds: instants that are later have no room in Nanos.
 constexpr std::int64_t latest_told = std::numeric_limits<Nanos>::max() / nanos_in_micro;
+
+constexpr std::int64_t half = 0xffff'ffff;
 
 bool read_count(const ReplyValue& value, std::int64_t& number) noexcept {
     number = value.integer;
@@ -39,40 +40,30 @@ Window full_after(Nanos missing, Millis now) noexcept {
     return {at, millis_of(at)};
 }
 
-Fault read_draw(const Reply& reply, const Draw& draw, Millis now, std::int64_t& taken, Window& bucket,
-                Nanos& told) noexcept {
-    told = 0;
-    taken = 0;
-    bucket = Window{};
+Fault read_draw(const Reply& reply, const Draw& draw, Millis now, Drawn& drawn) noexcept {
+    drawn = Drawn{};
     if (reply.is_error()) {
         return fault_of(reply);
     }
-    std::int64_t given = 0;
-    std::int64_t left = 0;
-    std::int64_t missing = 0;
-    std::int64_t wait = 0;
-    std::int64_t micros = 0;
-    const bool sound = reply.is_array() && !reply.malformed && reply.count == 5 &&
-                       read_count(reply.values[0], given) && read_count(reply.values[1], left) &&
-                       read_count(reply.values[2], missing) && read_count(reply.values[3], wait) &&
-                       read_count(reply.values[4], micros);
-    if (!sound || micros > latest_told || !can_answer(draw, given, left, missing)) {
+    std::array<std::int64_t, 7> numbers{};
+    bool sound = reply.is_array() && !reply.malformed && reply.count == numbers.size();
+    for (std::size_t i = 0; sound && i < numbers.size(); ++i) {
+        sound = read_count(reply.values[i], numbers[i]);
+    }
+    const auto [taken, left, missing, wait, micros, high, low] = numbers;
+    if (!sound || micros > latest_told || (high | low) > half || !can_answer(draw, taken, left, missing)) {
         return Fault::malformed;
     }
-    taken = given;
-    bucket = full_after(missing, now);
-    told = micros * nanos_in_micro;
+    drawn.taken = taken;
+    drawn.bucket = full_after(missing, now);
+    drawn.told = micros * nanos_in_micro;
+    drawn.returned = static_cast<std::uint64_t>(high) << 32 | static_cast<std::uint64_t>(low);
+    drawn.receipt = receipt_of({drawn.told, 0}, missing, drawn.returned);
     return Fault::none;
 }
 
-Fault read_draw(const Reply& reply, const Draw& draw, Millis now, std::int64_t& taken,
-                Window& bucket) noexcept {
-    Nanos told = 0;
-    return read_draw(reply, draw, now, taken, bucket, told);
-}
-
 Fault read_taking(const Reply& reply, const Taking& taking, Nanos& missing, bool& stored) noexcept {
-    constexpr std::int64_t mark = std::numeric_limits<std::int64_t>::min();
+    constexpr std::int64_t sign = std::numeric_limits<std::int64_t>::min();
     missing = 0;
     stored = false;
     if (reply.is_error()) {
@@ -87,7 +78,7 @@ Fault read_taking(const Reply& reply, const Taking& taking, Nanos& missing, bool
     if (after >= 0) {
         return Fault::none;
     }
-    missing = after - mark - taking.now;
+    missing = after - sign - taking.now;
     if (missing - taking.cost != before) {
         return Fault::malformed;
     }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "core/limit/bucket.h"
 #include "core/limit/window.h"
 #include "redis/command.h"
 #include "redis/decode.h"
@@ -9,14 +10,18 @@
 
 namespace rate_limit {
 
+/// What lua/bucket.lua has answered.
+struct Drawn {
+    std::int64_t taken = 0;
+    Window bucket;               ///< as full_after() has it
+    Nanos told = 0;              ///< the instant at which the server's clock answered
+    std::uint64_t returned = 0;  ///< what has ever been given back
+    BucketReceipt receipt;       ///< of what was taken
+};
+
 /// Decodes the reply to lua/bucket.lua, which counts from the time of its own clock: `now` is this machine's.
-/// `told` is the instant at which that one answered. `bucket.used` is the instant when the bucket is full
-/// again, in nanoseconds of this machine's clock, and `reset` the same in milliseconds, rounded up. Malformed
-/// unless the script can give this answer. On any fault `taken` is 0.
-Fault read_draw(const Reply& reply, const Draw& draw, Millis now, std::int64_t& taken, Window& bucket,
-                Nanos& told) noexcept;
-Fault read_draw(const Reply& reply, const Draw& draw, Millis now, std::int64_t& taken,
-                Window& bucket) noexcept;
+/// Malformed unless the script can give this answer. On any fault `drawn` is as it is made.
+Fault read_draw(const Reply& reply, const Draw& draw, Millis now, Drawn& drawn) noexcept;
 
 /// What the plain command CommandWriter::take() was asked for.
 struct Taking {
@@ -24,12 +29,19 @@ struct Taking {
     Nanos cost = 0;  ///< in nanoseconds
 };
 
+/// Of what the plain command took, where `missing` is left to refill; `returned` has been
+/// given back, or less.
+constexpr BucketReceipt receipt_of(const Taking& taking, Nanos missing, std::uint64_t returned) noexcept {
+    return {static_cast<std::uint64_t>(taking.now + missing) + returned, taking.now};
+}
+
 /// Decodes the reply to it. `missing`: how long the bucket takes to be full afterwards. `stored`: there was
 /// one of lua/bucket.lua; else the key was gone, or had something else, and that script takes what is there
 /// now for a full bucket.
 Fault read_taking(const Reply& reply, const Taking& taking, Nanos& missing, bool& stored) noexcept;
 
-/// When that is on this machine's clock, as read_draw() has it.
+/// When that is on this machine's clock: `used` is the instant when the bucket is full again, in nanoseconds,
+/// and `reset` the same in milliseconds, rounded up.
 Window full_after(Nanos missing, Millis now) noexcept;
 
 }  // namespace rate_limit

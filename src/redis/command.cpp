@@ -140,12 +140,17 @@ std::string_view CommandWriter::reserve(const Opening& opening, const Wanted& wa
 }
 
 std::string_view CommandWriter::draw(std::string_view key, const Draw& draw, bool with_text) {
-    call(ScriptName::bucket, with_text, key, 5);
+    call(ScriptName::bucket, with_text, key, draw.receipt.mark != 0 ? 8 : 5);
     word(draw.token);
     word(draw.fill);
     word(draw.want);
     word(draw.least);
     word(draw.parts);
+    if (draw.receipt.mark != 0) {
+        word(static_cast<std::int64_t>(draw.receipt.mark >> 32));
+        word(static_cast<std::int64_t>(draw.receipt.mark & 0xffff'ffff));
+        word(draw.receipt.at / 1000);
+    }
     return text();
 }
 
@@ -161,7 +166,7 @@ std::string_view CommandWriter::hold(std::string_view key, const Hold& hold, boo
 }
 
 /// The instant less `now`, but no less than 0, and both added again: the later one of the two, and the cost.
-/// The mark of lua/bucket.lua is the sign bit, which the first step leaves out.
+/// The sign of lua/bucket.lua is the highest bit, which the first step leaves out.
 std::string_view CommandWriter::take(std::string_view key, Nanos now, Nanos cost) {
     constexpr std::string_view before = "*12\r\n$8\r\nBITFIELD\r\n";
     constexpr std::string_view less =

@@ -39,6 +39,7 @@ struct Draw {
     std::int64_t want = 0;
     std::int64_t least = 0;
     std::int64_t parts = 1;
+    BucketReceipt receipt{};  ///< of what is put back
 };
 
 /// What lua/hold.lua is told: machine `me` wants so many slots in all, and at least so many; see there.

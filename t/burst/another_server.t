@@ -9,7 +9,7 @@ my $mark  = -9223372036854775807 - 1;
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     my $command = $words->[0];
     my $time    = int((Time::HiRes::time() + ($conn->state('ahead') // 0)) * 1e6);
-    return array(map { integer($_) } 1, 99, $token, 0, $time) if $command =~ /^eval/;
+    return array(map { integer($_) } 1, 99, $token, 0, $time, 0, 0) if $command =~ /^eval/;
     return fallback($words) if $command ne 'bitfield';
     return array(integer(0), integer($mark + $words->[10 + 1]));
 });

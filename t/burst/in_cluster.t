@@ -24,7 +24,7 @@ my $from = $cluster->primary_of($name);
 my ($to) = grep { $_ != $from } $cluster->primaries;
 $cluster->begin_migration($from, $to, $slot, $name);
 ask(20);
-is int(($to->ask('ASKING') && ($to->pipeline(['ASKING'], ['STRLEN', $name]))[1])), 16, 'while it moves';
+is int(($to->ask('ASKING') && ($to->pipeline(['ASKING'], ['STRLEN', $name]))[1])), 24, 'while it moves';
 $cluster->migrate_slots($from, $to, $slot);
 $_->forget_calls for $cluster->up;
 ask(20);

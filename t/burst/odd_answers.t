@@ -12,18 +12,18 @@ sub numbers (@numbers) { return array(map { integer($_) } @numbers) }
 my %odd = (
     (map { ("error $_" => error($_)) } 'OOM command not allowed', 'NOPERM no', 'ERR what', ''),
     'a status' => simple('OK'), nil => nil(), 'an integer' => integer(10), 'a string' => bulk('10'), 'an empty array' => "*0\r\n",
-    'a nil' => array(integer(10), nil(), integer(1), integer(1), integer(1)), 'too few' => numbers(10, 90, 10 * $token, 0),
-    'minus one' => numbers(-1, 0, 0, 0, $time), 'more than was wanted' => numbers(11, 89, 11 * $token, 0), 'far more' => numbers(($huge) x 4, $time),
-    'less than was needed' => numbers(9, 91, 9 * $token, 0, $time), 'nothing where enough is left' => numbers(0, 10, 90 * $token, 0, $time),
-    'more left than it holds' => numbers(10, 101, 10 * $token, 0, $time), 'taken, and full' => numbers(10, 90, 0, 0, $time),
-    'a time before all' => numbers(10, 90, 10 * $token, 0, -1), 'one after all' => numbers(10, 90, 10 * $token, 0, $huge),
-    'full in a hundred years' => numbers(10, 90, '3155760000000000000', 0, $time),
+    'a nil' => array(integer(10), nil(), (integer(1)) x 5), 'too few' => numbers(10, 90, 10 * $token, 0, $time),
+    'minus one' => numbers(-1, 0, 0, 0, $time, 0, 0), 'more than was wanted' => numbers(11, 89, 11 * $token, 0), 'far more' => numbers(($huge) x 4, $time, 0, 0),
+    'less than was needed' => numbers(9, 91, 9 * $token, 0, $time, 0, 0), 'nothing where enough is left' => numbers(0, 10, 90 * $token, 0, $time, 0, 0),
+    'more left than it holds' => numbers(10, 101, 10 * $token, 0, $time, 0, 0), 'taken, and full' => numbers(10, 90, 0, 0, $time, 0, 0),
+    'a time before all' => numbers(10, 90, 10 * $token, 0, -1, 0, 0), 'one after all' => numbers(10, 90, 10 * $token, 0, $huge, 0, 0),
+    'full in a hundred years' => numbers(10, 90, '3155760000000000000', 0, $time, 0, 0),
 );
 my @cases = sort keys %odd;
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return fallback($words) if $words->[0] !~ /^eval(?:sha)?$/;
     my ($n) = $words->[3] =~ /:(\w+)$/;
-    return $n eq 'sound' ? numbers(10, 90, 10 * $token, 0, $time) : $odd{$cases[$n]};
+    return $n eq 'sound' ? numbers(10, 90, 10 * $token, 0, $time, 0, 0) : $odd{$cases[$n]};
 });
 my $nginx = RateLimit::Nginx->start(
     http   => 'log_format end "$http_x_case"; ' . join('', map { redis_block("s$_", $redis) } 0 .. $#cases, 'sound'),

@@ -7,7 +7,7 @@ my $token = 600_000_000;    # 100 a minute
 my $mark  = -9223372036854775807 - 1;
 my $huge  = '9223372036854775807';
 sub numbers (@numbers) { return array(map { integer($_) } @numbers) }
-sub taken ($n) { return numbers($n, 100 - $n, $n * $token, 0, int(Time::HiRes::time() * 1e6)) }
+sub taken ($n) { return numbers($n, 100 - $n, $n * $token, 0, int(Time::HiRes::time() * 1e6), 0, 0) }
 
 # 10 of 100 are asked for. "+ N" stands for the instant that is asked for and so much.
 my %odd = (
@@ -28,7 +28,7 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     my ($command, $name) = @$words;
     my ($key) = ($words->[0] eq 'bitfield' ? $name : $words->[3] // '') =~ /:(\w+)$/;
     if ($command =~ /^eval/) {
-        return numbers(0, 100, 0, 0, int(Time::HiRes::time() * 1e6)) if $words->[6] < 0;
+        return numbers(0, 100, 0, 0, int(Time::HiRes::time() * 1e6), 0, 0) if $words->[6] < 0;
         return taken(10);
     }
     return fallback($words) if $command ne 'bitfield';

@@ -74,7 +74,7 @@ cmp_ok $redis->cmd('PTTL', "rl:slow/60b:$key"), '>', 60_000, '... and which expi
 is_deeply [$answer->status, taken($key)], [200, 7], 'one that has expired likewise';
 
 # Another has written it.
-for my $garbage ('x', 'y' x 16, '9' x 19 . ' 6000000000000', "\xff" x 40, pack('Q>2', 9e18 | 1 << 63, 0)) {
+for my $garbage ('x', 'y' x 16, '9' x 19 . ' 6000000000000', "\xff" x 40, pack('Q>3', 9e18 | 1 << 63, 0, 0)) {
     ($key, $answer) = plainly(before => [30], cost => 7, then => sub ($name, $) { $redis->cmd('SET', $name, $garbage) });
     is_deeply [$answer->status, taken($key)], [200, 7], 'garbage of ' . length($garbage) . ' bytes is a full bucket';
     cmp_ok $redis->cmd('PTTL', "rl:slow/60b:$key"), '>', 60_000, '... which expires again';

@@ -13,7 +13,7 @@ my @nodes = map {
         return cluster_slots([0, 16383, '127.0.0.1:' . $ports[$conn->state('owner') // 0]]) if $command eq 'cluster';
         return fallback($words) if $command !~ /^(?:eval(?:sha)?|bitfield)$/;
         return error("MOVED 1 127.0.0.1:$other") if $conn->state('moved');
-        return array(map { integer($_) } 1, 99, $token, 0, int(Time::HiRes::time() * 1e6)) if $command ne 'bitfield';
+        return array(map { integer($_) } 1, 99, $token, 0, int(Time::HiRes::time() * 1e6), 0, 0) if $command ne 'bitfield';
         return array(integer(0), integer($mark + $words->[11]));
     });
 } 0, 1;

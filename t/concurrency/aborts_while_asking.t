@@ -31,12 +31,13 @@ sub all_free ($what, $key) {
             my $before = $backend->requests;
             my @open   = map { $nginx->begin("$uri?k=$key") } 1 .. 3;
             wait_until { $backend->requests == $before + 3 || grep { !$_->quiet(0.001) } @open } what => "requests, $what";
-            my $all = $backend->requests == $before + 3;
-            is $nginx->get("/x?k=$key")->status, 429, "$what, $uri: three slots, and no more" if $all;
+            # A request whose client has gone may have come to the backend only now: then these are not the three.
+            my $all = $backend->requests == $before + 3 && $nginx->get("/x?k=$key")->status == 429;
             $backend->release('gate');
             $_->response for @open;
             $all
         } what => "three slots, $what";
+        pass "$what, $uri: three slots, and no more";
     }
     my $left = sub { grep { /^[1-9]/ } map { values %{$redis->hash("rl:$_/n:$key")} } qw(concurrency second) };
     wait_until { !$left->() } what => "Redis to hold none, $what";

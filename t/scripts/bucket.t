@@ -9,23 +9,35 @@ my $now    = 1_700_000_000;    # seconds
 my $token  = $second / 10;     # ten a second
 my $fill   = 20 * $token;      # a burst of twenty
 
+my $returned;                  # what has ever been given back, as the last answer said
+
+# A receipt is its mark, and perhaps when it was made.
+sub words ($mark, $at) { return defined $mark ? ($mark >> 32, $mark & 0xffff_ffff, $at // 0) : ('') x 3 }
+
+# What has just been taken, so much of it missing after that at so many nanoseconds.
+sub mark ($ns, $missing) {
+    use integer;
+    return $now * $second + $ns + $missing + $returned;
+}
+
 # At $now and so many nanoseconds, which are whole microseconds.
 sub at ($ns, $want, %how) {
     my ($seconds, $rest) = ($now + int($ns / $second), $ns % $second);
     my $answer = $redis->ask('EVALSHA', $bucket, 1, 'k', $how{token} // $token, $how{fill} // $fill, $want, $how{least} // $want,
-        $how{parts} // 1, $seconds, $rest / 1000);
+        $how{parts} // 1, words(@how{qw(mark at)}), $seconds, $rest / 1000);
     return $answer if ref $answer ne 'ARRAY';
-    my ($time) = splice @$answer, 4;
+    my ($time, $high, $low) = splice @$answer, 4;
+    $returned = $high << 32 | $low;
     die 'not its time' if $time != $seconds * 1_000_000 + $rest / 1000;
     return $answer;
 }
-# Without its mark.
+# Without its sign.
 sub stored () {
     my $bytes = $redis->cmd('GET', 'k') // return;
-    my ($full, $longest) = unpack 'Q>2', $bytes;
-    return length $bytes != 16 ? 'not 16 bytes' : $full >> 63 == 0 ? 'no mark' : ($full & ~(1 << 63)) . " $longest";
+    my ($full, $longest) = unpack 'Q>3', $bytes;
+    return length $bytes != 24 ? 'not 24 bytes' : $full >> 63 == 0 ? 'no sign' : ($full & ~(1 << 63)) . " $longest";
 }
-sub packed ($full, $longest) { return pack 'Q>2', $full | 1 << 63, $longest }
+sub packed ($full, $longest) { return pack 'Q>3', $full | 1 << 63, $longest, 0 }
 sub hold (@with) { $redis->flush; $redis->cmd(@with) }
 
 subtest 'a burst, and then the rate' => sub {
@@ -77,6 +89,53 @@ subtest 'back, and in any case' => sub {
     is_deeply at($fill, 20), [20, 0, $fill, 0], '... so that it fills in its time';
 };
 
+# With a receipt only that goes back which has not been refilled since it was taken: what goes back meanwhile may have been older.
+subtest 'back with a receipt' => sub {
+    $redis->flush;
+    is_deeply at(0, 4), [4, 16, 4 * $token, 0], 'four';
+    my $four = mark(0, 4 * $token);
+    is_deeply at(0, 6), [6, 10, 10 * $token, 0], 'six';
+    my $six = mark(0, 10 * $token);
+    is_deeply at(3 * $token, -4, mark => $four), [0, 14, 6 * $token, 0], 'one of the four is not refilled yet';
+    is_deeply at(3 * $token, -6, mark => $six), [0, 20, 0, 0], 'all of the six that are missing';
+    is_deeply at(3 * $token, -6, mark => $six), [0, 20, 0, 0], 'and no more';
+    at(3 * $token, 5);
+    is_deeply at(3 * $token, -6, mark => $six), [0, 15, 5 * $token, 0], 'nor of what others take';
+    my $five = mark(3 * $token, 5 * $token);
+    is_deeply at(3 * $token, -5, mark => $five), [0, 20, 0, 0], 'at once all of it';
+
+    $redis->flush;
+    at(0, 10);
+    my $one = mark(0, 10 * $token);
+    at(0, 10);
+    my $other = mark(0, $fill);
+    is_deeply at(0, -10, mark => $one), [0, 10, 10 * $token, 0], 'the first ten go back at once';
+    is_deeply at(10 * $token, 20), [20, 0, $fill, 0], 'so that the bucket is full when it has refilled ten';
+    is_deeply at(10 * $token, -10, mark => $other), [0, 0, $fill, 0], '... and the second ten are worth nothing any more';
+
+    is_deeply at(10 * $token, -10, mark => $other, at => $now * 1_000_000), [0, 0, $fill, 0], '... nor by their age';
+    is_deeply at(10 * $token, -10, mark => $other, at => $now * 1_000_000 + 400_000), [0, 4, 16 * $token, 0], 'younger ones cannot all be refilled yet';
+    is_deeply at(10 * $token, -1, mark => $other, at => $now * 1_000_000 + 1_000_000), [0, 5, 15 * $token, 0], '... and the youngest not at all';
+
+    my $before = $returned;
+    $redis->cmd('DEL', 'k');
+    at(20 * $token, 20);
+    cmp_ok $returned, '>=', $before, 'another key counts on from beyond';
+    is_deeply at(20 * $token, -10, mark => $other), [0, 0, $fill, 0], '... so that marks of an earlier one are worth nothing';
+    $redis->cmd('DEL', 'k');
+    is_deeply at(20 * $token, -10, mark => $other), [0, 20, 0, 0], 'nor is there anything to put back where none is stored';
+    is stored(), undef, '... nor is it made';
+
+    hold 'SET', 'k', pack 'Q>3', ($now * $second + 4 * $token) | 1 << 63, $fill, 18_446_744_073_709_551_600;
+    is_deeply at(0, -1), [0, 17, 3 * $token, 0], 'the count comes round';
+    is $returned, $token - 16, '... to 0';
+    at(0, 1);
+    is_deeply at(0, -1, mark => mark(0, 4 * $token)), [0, 17, 3 * $token, 0], '... and goes on';
+    hold 'SET', 'k', packed(9e18, $fill);
+    at(0, 0, parts => 0);
+    is $returned, 9_000_000_000_000_000_000 - $now * $second - $fill, 'what no limit can have taken counts as given back';
+};
+
 subtest 'limits of different bursts' => sub {
     $redis->flush;
     my @small = (fill => 3 * $token);
@@ -98,7 +157,7 @@ subtest 'limits of different bursts' => sub {
 
 subtest 'what others have stored' => sub {
     for my $value ('', 'x', '-1', '1e18', '0x7f', 'nan', '17', '1' x 18, '1' x 20, '0' x 19, '1' x 19, '9' x 19, '9' x 19 . ' x', '9' x 19 . ' 0', '9' x 19 . ' ' . '9' x 20, "170000000000000000\n", ' ' . '1' x 18, '9' x 16, packed(9e18, 0), packed(9e18, 946_728_000_000_001_000), packed(9e18, $fill) . 'x',
-        substr(packed(9e18, $fill), 0, 15), pack('Q>2', 9e18, $fill)) {
+        substr(packed(9e18, $fill), 0, 16), pack('Q>3', 9e18, $fill, 0)) {
         hold 'SET', 'k', $value;
         is_deeply at(0, 1), [1, 19, $token, 0], "'$value' is a full bucket";
     }
@@ -118,13 +177,13 @@ subtest 'what others have stored' => sub {
 
 subtest 'what plain commands take' => sub {
     my sub take ($ns, $cost) { return $redis->cmd(qw(BITFIELD k OVERFLOW SAT INCRBY u63 1), -"$now$ns", qw(INCRBY i64 0), "$now$ns" + $cost) }
-    my $mark = -9223372036854775807 - 1;
+    my $sign = -9223372036854775807 - 1;
     my $zero = '0' x 9;
     $redis->flush;
     at(0, 3);
-    is_deeply take($zero, $token), [3 * $token, $mark + "$now$zero" + 4 * $token], 'what was missing, and the instant';
+    is_deeply take($zero, $token), [3 * $token, $sign + "$now$zero" + 4 * $token], 'what was missing, and the instant';
     is_deeply at(0, 1), [1, 15, 5 * $token, 0], 'the script knows of it';
-    is_deeply take('600000000', 2 * $token), [0, $mark + "${now}800000000"], 'a bucket that has been full counts from now';
+    is_deeply take('600000000', 2 * $token), [0, $sign + "${now}800000000"], 'a bucket that has been full counts from now';
     is_deeply at(6 * $token, 1), [1, 17, 3 * $token, 0], '... for the script too';
     take('600000000', 19 * $token);
     is_deeply at(6 * $token, 1), [0, 0, $fill, $token], 'too much, for a while';
@@ -133,7 +192,7 @@ subtest 'what plain commands take' => sub {
     is_deeply at(6 * $token, 1), [0, 0, $fill, $token], 'far too much';
     is stored(), ($now + 2) . "600000000 $fill", '... is no bucket';
     $redis->flush;
-    is_deeply take($zero, $token), [0, "$now$zero" + $token], 'where the key was gone there is no mark';
+    is_deeply take($zero, $token), [0, "$now$zero" + $token], 'where the key was gone there is no sign';
     is_deeply at(0, 1), [1, 19, $token, 0], '... and the script takes it for a full bucket';
     ok $redis->expires_in('k', 60_225), '... which expires';
 };

@@ -1,4 +1,5 @@
 #include "core/machine/bucket_account.h"
+#include "core/machine/bucket_tokens.h"
 
 #include <limits>
 
@@ -97,84 +98,135 @@ TEST(BucketAccount, AWorkerWhoseClockIsALittleBehindRefillsNothing) {
     EXPECT_EQ(shown_of(record, bucket, now + 1000).used, 10);
 }
 
-constexpr Millis longer = 60'125;  // a minute, and a sixteenth of two seconds
+constexpr Millis longer = 60'125;                           // a minute, and a sixteenth of two seconds
+constexpr Millis known_until = now / 1000 * 1000 + 60'000;  // of a record, in whole seconds
 
 /// A copy of what the primary has said at `now`: so much is missing, and the key lives so much longer.
 WindowRecord told(Millis missing) {
     WindowRecord record;
     learn_bucket(record, ten_a_second().fill(), now, nanos_of(now + missing));
-    note_life(record, record.reset + longer);
+    note_stored(record, {record.reset + longer, 77});
     return record;
 }
 
 TEST(BucketAccount, APlainCommandMayTakeWhatIsKnownToBeThere) {
     const Bucket bucket = ten_a_second();
     EXPECT_EQ(stored_longer(bucket.fill()), longer);
-    EXPECT_EQ(known_life(told(0), bucket, now, 1), now + longer);
-    EXPECT_EQ(known_life(told(1000), bucket, now, 1), now + 1000 + longer);
-    EXPECT_NE(known_life(told(1800), bucket, now, 1), 0) << "a twentieth is left over";
-    EXPECT_EQ(known_life(told(1801), bucket, now, 1), 0);
-    EXPECT_NE(known_life(told(0), bucket, now, 19), 0);
-    EXPECT_EQ(known_life(told(0), bucket, now, 20), 0);
-    EXPECT_EQ(known_life(told(0), bucket, now, max_limit), 0);
-    EXPECT_EQ(known_life(told(0), bucket, now, 0), 0);
+    EXPECT_EQ(known_stored(told(0), bucket, now, 1).until, known_until);
+    EXPECT_EQ(known_stored(told(0), bucket, now, 1).returned, 77U);
+    EXPECT_EQ(known_stored(told(1000), bucket, now, 1).until, known_until + 1000);
+    EXPECT_NE(known_stored(told(1800), bucket, now, 1).until, 0) << "a twentieth is left over";
+    EXPECT_EQ(known_stored(told(1801), bucket, now, 1).until, 0);
+    EXPECT_NE(known_stored(told(0), bucket, now, 19).until, 0);
+    EXPECT_EQ(known_stored(told(0), bucket, now, 20).until, 0);
+    EXPECT_EQ(known_stored(told(0), bucket, now, max_limit).until, 0);
+    EXPECT_EQ(known_stored(told(0), bucket, now, 0).until, 0);
 }
 
 TEST(BucketAccount, WhatHasBeenRefilledSinceOthersMayHaveTaken) {
     const Bucket bucket = ten_a_second();
-    EXPECT_EQ(known_life(told(1900), bucket, now + 5000, 1), 0);
+    EXPECT_EQ(known_stored(told(1900), bucket, now + 5000, 1).until, 0);
     WindowRecord record = told(0);
     charge(record, bucket, now, 19);
-    EXPECT_EQ(known_life(record, bucket, now, 1), 0) << "nor what this machine has taken";
+    EXPECT_EQ(known_stored(record, bucket, now, 1).until, 0) << "nor what this machine has taken";
 }
 
 TEST(BucketAccount, TheKeyHasToOutliveTheBucket) {
     const Bucket bucket = ten_a_second();
     const WindowRecord record = told(0);
-    const Millis last = now + longer - 1000 - 100;
-    EXPECT_NE(known_life(record, bucket, last, 1), 0);
-    EXPECT_EQ(known_life(record, bucket, last + 1, 1), 0);
+    const Millis last = known_until - 1000 - 100;
+    EXPECT_NE(known_stored(record, bucket, last, 1).until, 0);
+    EXPECT_EQ(known_stored(record, bucket, last + 1, 1).until, 0);
     for (const Millis turn : {Millis{1} << 31, Millis{1} << 32, Millis{1} << 33}) {
-        EXPECT_EQ(known_life(record, bucket, now + turn, 1), 0) << "`ticket` has but the low half";
+        EXPECT_EQ(known_stored(record, bucket, now + turn, 1).until, 0) << "`events` has but the lower bits";
     }
     WindowRecord taken = record;
     charge(taken, bucket, last, 1);
-    EXPECT_EQ(known_life(taken, bucket, last, 1), 0);
+    EXPECT_EQ(known_stored(taken, bucket, last, 1).until, 0);
 }
 
 TEST(BucketAccount, TheKeyIsKnownOnlyByThePrimarysWord) {
     const Bucket bucket = ten_a_second();
     WindowRecord local;
     ASSERT_TRUE(take(local, bucket, now, 1));
-    EXPECT_EQ(known_life(local, bucket, now, 1), 0);
+    EXPECT_EQ(known_stored(local, bucket, now, 1).until, 0);
     WindowRecord unknown;
     learn_bucket(unknown, bucket.fill(), now, nanos_of(now));
-    EXPECT_EQ(known_life(unknown, bucket, now, 1), 0);
+    EXPECT_EQ(known_stored(unknown, bucket, now, 1).until, 0);
     WindowRecord reset = told(100);
-    refill(reset);
-    EXPECT_EQ(known_life(reset, bucket, now, 1), 0);
-    EXPECT_EQ(known_life(WindowRecord{}, bucket, now, 1), 0);
+    refill(reset, now);
+    EXPECT_EQ(known_stored(reset, bucket, now, 1).until, 0);
+    EXPECT_EQ(known_stored(WindowRecord{}, bucket, now, 1).until, 0);
 }
 
 TEST(BucketAccount, TheKeyMayHaveTheLongestTimeOfAnotherLimit) {
     const Bucket small = *Bucket::of({10, 1, false}, 10);
     const Bucket large = *Bucket::of({10, 1, false}, 40);
-    EXPECT_EQ(known_life(told(100), small, now, 1), 0);
-    EXPECT_EQ(known_life(told(100), large, now, 1), 0);
+    EXPECT_EQ(known_stored(told(100), small, now, 1).until, 0);
+    EXPECT_EQ(known_stored(told(100), large, now, 1).until, 0);
     WindowRecord record = told(100);
     learn_bucket(record, large.fill(), now, record.used);
-    EXPECT_NE(known_life(record, large, now, 1), 0);
-    EXPECT_EQ(known_life(record, ten_a_second(), now, 1), 0);
+    EXPECT_NE(known_stored(record, large, now, 1).until, 0);
+    EXPECT_EQ(known_stored(record, ten_a_second(), now, 1).until, 0);
 }
 
-TEST(BucketAccount, ABucketOfThirtyYearsIsLeftToTheScript) {
-    const Bucket bucket = *Bucket::of({1, 31'536'000, false}, 30);
+TEST(BucketAccount, ABucketOfMoreThanADayIsLeftToTheScript) {
+    for (const std::int64_t burst : {24, 25, 200'000}) {
+        const Bucket bucket = *Bucket::of({1, 3600, false}, burst);
+        WindowRecord record;
+        for (Millis missing = 0; missing < bucket.fill() / nanos_in_milli;
+             missing += 3'600'000 * (burst / 12)) {
+            learn_bucket(record, bucket.fill(), now, nanos_of(now + missing));
+            note_stored(record, {record.reset + stored_longer(bucket.fill()), 77});
+            const Millis known = known_stored(record, bucket, now, 1).until;
+            EXPECT_EQ(known != 0, burst == 24 && missing < 78'000'000) << burst << ' ' << missing;
+            EXPECT_LE(known, record.reset + stored_longer(bucket.fill()));
+        }
+    }
+}
+
+TEST(BucketAccount, ALeaseOfTheSameBucketNeedsTheRoom) {
+    WindowRecord record = told(0);
+    const TokenTerms terms{ten_a_second().token(), 100, 5};
+    ASSERT_NE(begin_batch(record, terms), 0);
+    EXPECT_EQ(known_stored(record, ten_a_second(), now, 1).until, 0);
+    note_stored(record, {record.reset + longer, 77});
+    EXPECT_EQ(known_stored(record, ten_a_second(), now, 1).until, 0);
+    EXPECT_EQ(record.ticket, 5U);
+    (void)keep_batch(record, terms, {3, 50, 0});
+    end_batch(record);
+    note_stored(record, {record.reset + longer, 77});
+    EXPECT_EQ(record.changed, 50U);
+    EXPECT_EQ(receipt_of(record, now).mark, 0U);
+}
+
+TEST(BucketAccount, WhatGoesBackToARecordThatWasForgottenIsWorthNothing) {
+    const Bucket bucket = ten_a_second();
     WindowRecord record;
-    for (Millis missing = 0; missing < 28LL * 31'536'000'000; missing += 86'400'000) {
-        learn_bucket(record, bucket.fill(), now, nanos_of(now + missing));
-        note_life(record, record.reset + stored_longer(bucket.fill()));
-        const Millis known = known_life(record, bucket, now, 1);
-        EXPECT_TRUE(known == 0 || known == record.reset + stored_longer(bucket.fill())) << missing;
+    ASSERT_TRUE(take(record, bucket, now, 20));
+    const BucketReceipt receipt = receipt_of(record, now);
+    WindowRecord other;
+    ASSERT_TRUE(take(other, bucket, now + 1000, 20));
+    give_back(other, bucket, now + 1000, 10, receipt);
+    EXPECT_EQ(shown_of(other, bucket, now + 1000).used, 20);
+    give_back(record, bucket, now + 1000, 10, receipt);
+    EXPECT_EQ(shown_of(record, bucket, now + 1000).used, 0);
+}
+
+TEST(BucketAccount, WhatWasTakenBeforeAnOperatorFilledItIsWorthNothing) {
+    const Bucket bucket = ten_a_second();
+    for (const bool wholly : {true, false}) {
+        WindowRecord record;
+        ASSERT_TRUE(take(record, bucket, now, 20));
+        const BucketReceipt receipt{receipt_of(record, now).mark, now - 1000};
+        if (wholly) {
+            refill(record, now);
+        } else {
+            give_back(record, bucket, now, 20);
+        }
+        ASSERT_TRUE(take(record, bucket, now, 20));
+        give_back(record, bucket, now, 10, receipt);
+        EXPECT_EQ(shown_of(record, bucket, now).used, 20);
     }
 }
 

@@ -27,25 +27,24 @@ std::string numbers(const std::vector<std::int64_t>& all) {
 }
 
 TEST(BucketReply, TellsWhatWasTakenAndWhenItIsFull) {
-    std::int64_t taken = 7;
-    Window bucket;
-    EXPECT_EQ(read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros})), {token, fill, 3, 3, 1}, now,
-                        taken, bucket),
+    Drawn drawn;
+    EXPECT_EQ(read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros, 0, 0})), {token, fill, 3, 3, 1},
+                        now, drawn),
               Fault::none);
-    EXPECT_EQ(taken, 3);
-    EXPECT_EQ(bucket.used, nanos_of(now) + 3 * token);
-    EXPECT_EQ(bucket.reset, now + 300);
-    EXPECT_EQ(read_draw(*RawReply(numbers({0, 2, 18 * token + 1, token, told_micros})),
-                        {token, fill, 3, 3, 1}, now, taken, bucket),
+    EXPECT_EQ(drawn.taken, 3);
+    EXPECT_EQ(drawn.bucket.used, nanos_of(now) + 3 * token);
+    EXPECT_EQ(drawn.bucket.reset, now + 300);
+    EXPECT_EQ(read_draw(*RawReply(numbers({0, 2, 18 * token + 1, token, told_micros, 0, 0})),
+                        {token, fill, 3, 3, 1}, now, drawn),
               Fault::none);
-    EXPECT_EQ(taken, 0);
-    EXPECT_EQ(bucket.reset, now + 1801);
-    EXPECT_EQ(read_draw(*RawReply(numbers({0, 20, 0, 0, told_micros})), {token, fill, -3, 0, 1}, now, taken,
-                        bucket),
-              Fault::none);
-    EXPECT_EQ(bucket.reset, now) << "a full bucket";
-    EXPECT_EQ(read_draw(*RawReply(numbers({30, 0, 2 * fill, 0, told_micros})), {token, fill, 30, 0, 0}, now,
-                        taken, bucket),
+    EXPECT_EQ(drawn.taken, 0);
+    EXPECT_EQ(drawn.bucket.reset, now + 1801);
+    EXPECT_EQ(
+        read_draw(*RawReply(numbers({0, 20, 0, 0, told_micros, 0, 0})), {token, fill, -3, 0, 1}, now, drawn),
+        Fault::none);
+    EXPECT_EQ(drawn.bucket.reset, now) << "a full bucket";
+    EXPECT_EQ(read_draw(*RawReply(numbers({30, 0, 2 * fill, 0, told_micros, 0, 0})), {token, fill, 30, 0, 0},
+                        now, drawn),
               Fault::none)
         << "a charge in any case, of a bucket that another limit has emptied further";
 }
@@ -53,73 +52,82 @@ TEST(BucketReply, TellsWhatWasTakenAndWhenItIsFull) {
 TEST(BucketReply, IsNotBelievedWhereTheScriptCannotSayIt) {
     const Draw draw{token, fill, 10, 5, 1};
     for (const auto& odd : std::vector<std::vector<std::int64_t>>{
-             {11, 9, 11 * token, 0, told_micros},     // more than was wanted
-             {4, 16, 4 * token, 0, told_micros},      // less than was needed
-             {0, 5, 15 * token, 0, told_micros},      // nothing where enough is left
-             {10, 21, 10 * token, 0, told_micros},    // more left than it holds
-             {10, 10, 9 * token, 0, told_micros},     // not missing afterwards
-             {10, 10, max_fill + 1, 0, told_micros},  // full in a hundred years
-             {10, 10, huge, 0, told_micros},
-             {huge, 0, fill, 0, told_micros},
-             {-1, 0, fill, 0, told_micros},
-             {0, -1, fill, 0, told_micros},
-             {0, 0, -1, 0, told_micros},
-             {0, 0, fill, -1, told_micros},
-             {10, 10, 10 * token, told_micros},
+             {11, 9, 11 * token, 0, told_micros, 0, 0},     // more than was wanted
+             {4, 16, 4 * token, 0, told_micros, 0, 0},      // less than was needed
+             {0, 5, 15 * token, 0, told_micros, 0, 0},      // nothing where enough is left
+             {10, 21, 10 * token, 0, told_micros, 0, 0},    // more left than it holds
+             {10, 10, 9 * token, 0, told_micros, 0, 0},     // not missing afterwards
+             {10, 10, max_fill + 1, 0, told_micros, 0, 0},  // full in a hundred years
+             {10, 10, huge, 0, told_micros, 0, 0},
+             {huge, 0, fill, 0, told_micros, 0, 0},
+             {-1, 0, fill, 0, told_micros, 0, 0},
+             {0, -1, fill, 0, told_micros, 0, 0},
+             {0, 0, -1, 0, told_micros, 0, 0},
+             {0, 0, fill, -1, told_micros, 0, 0},
+             {10, 10, 10 * token, told_micros, 0, 0},
              {10, 10},
-             {10, 10, 10 * token, 0, -1},
-             {10, 10, 10 * token, 0, huge},  // no instant
+             {10, 10, 10 * token, 0, -1, 0, 0},
+             {10, 10, 10 * token, 0, told_micros, -1, 0},
+             {10, 10, 10 * token, 0, told_micros, 0, std::int64_t{1} << 32},
+             {10, 10, 10 * token, 0, told_micros, 0},
+             {10, 10, 10 * token, 0, told_micros, 0, 0, 0},
+             {10, 10, 10 * token, 0, huge, 0, 0},  // no instant
          }) {
-        std::int64_t taken = 7;
-        Window bucket;
-        EXPECT_EQ(read_draw(*RawReply(numbers(odd)), draw, now, taken, bucket), Fault::malformed)
-            << numbers(odd);
-        EXPECT_EQ(taken, 0);
-        EXPECT_EQ(bucket.reset, 0);
+        Drawn drawn;
+        drawn.taken = 7;
+        EXPECT_EQ(read_draw(*RawReply(numbers(odd)), draw, now, drawn), Fault::malformed) << numbers(odd);
+        EXPECT_EQ(drawn.taken, 0);
+        EXPECT_EQ(drawn.bucket.reset, 0);
     }
-    std::int64_t taken = 7;
-    Window bucket;
+    Drawn drawn;
     for (const char* bytes :
-         {":10\r\n", "$-1\r\n", "+OK\r\n", "*5\r\n:1\r\n:1\r\n:1\r\n:1\r\n$-1\r\n", "*0\r\n"}) {
-        EXPECT_EQ(read_draw(*RawReply(bytes), draw, now, taken, bucket), Fault::malformed) << bytes;
+         {":10\r\n", "$-1\r\n", "+OK\r\n", "*7\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n$-1\r\n", "*0\r\n"}) {
+        EXPECT_EQ(read_draw(*RawReply(bytes), draw, now, drawn), Fault::malformed) << bytes;
     }
-    EXPECT_EQ(read_draw(*RawReply("-NOSCRIPT x\r\n"), draw, now, taken, bucket), Fault::noscript);
-    EXPECT_EQ(read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros})), {token, fill, -3, 0, 1}, now,
-                        taken, bucket),
+    EXPECT_EQ(read_draw(*RawReply("-NOSCRIPT x\r\n"), draw, now, drawn), Fault::noscript);
+    EXPECT_EQ(read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros, 0, 0})), {token, fill, -3, 0, 1},
+                        now, drawn),
               Fault::malformed)
         << "what is put back takes nothing";
 }
 
-TEST(BucketReply, TellsTheTimeOfItsServer) {
-    std::int64_t taken = 0;
-    Window bucket;
-    Nanos told = 0;
+TEST(BucketReply, TellsTheTimeOfItsServerAndWhatWasGivenBack) {
+    Drawn drawn;
     const Draw draw{token, fill, 3, 3, 1};
-    EXPECT_EQ(
-        read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros})), draw, now, taken, bucket, told),
-        Fault::none);
-    EXPECT_EQ(told, told_micros * 1000);
-    EXPECT_EQ(read_draw(*RawReply("-OOM x\r\n"), draw, now, taken, bucket, told), Fault::oom);
-    EXPECT_EQ(told, 0);
+    EXPECT_EQ(read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros, 0, 0})), draw, now, drawn),
+              Fault::none);
+    EXPECT_EQ(drawn.told, told_micros * 1000);
+    EXPECT_EQ(drawn.receipt.mark, static_cast<std::uint64_t>(drawn.told + 3 * token));
+    EXPECT_EQ(drawn.receipt.at, drawn.told);
+    constexpr std::uint64_t returned = 0xfedc'ba98'7654'3210;
+    EXPECT_EQ(read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros, 0xfedc'ba98, 0x7654'3210})),
+                        draw, now, drawn),
+              Fault::none);
+    EXPECT_EQ(drawn.returned, returned);
+    EXPECT_EQ(drawn.receipt.mark, static_cast<std::uint64_t>(drawn.told + 3 * token) + returned);
+    EXPECT_EQ(receipt_of({drawn.told, token}, 3 * token, returned).mark, drawn.receipt.mark)
+        << "of a plain command as well";
+    EXPECT_EQ(read_draw(*RawReply("-OOM x\r\n"), draw, now, drawn), Fault::oom);
+    EXPECT_EQ(drawn.told, 0);
 }
 
-constexpr std::int64_t mark = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t sign = std::numeric_limits<std::int64_t>::min();
 constexpr Nanos at = told_micros * 1000;
 
 TEST(BucketReply, TellsWhatAPlainCommandHasLeft) {
     const Taking taking{at, 2 * token};
     Nanos missing = 0;
     bool stored = false;
-    EXPECT_EQ(read_taking(*RawReply(numbers({3 * token, mark + at + 5 * token})), taking, missing, stored),
+    EXPECT_EQ(read_taking(*RawReply(numbers({3 * token, sign + at + 5 * token})), taking, missing, stored),
               Fault::none);
     EXPECT_TRUE(stored);
     EXPECT_EQ(missing, 5 * token);
-    EXPECT_EQ(read_taking(*RawReply(numbers({0, mark + at + 2 * token})), taking, missing, stored),
+    EXPECT_EQ(read_taking(*RawReply(numbers({0, sign + at + 2 * token})), taking, missing, stored),
               Fault::none);
     EXPECT_TRUE(stored) << "it had been full";
     EXPECT_EQ(missing, 2 * token);
-    for (const std::int64_t unmarked : {at + 2 * token, std::int64_t{0}, huge}) {
-        EXPECT_EQ(read_taking(*RawReply(numbers({0, unmarked})), taking, missing, stored), Fault::none);
+    for (const std::int64_t unsigned_one : {at + 2 * token, std::int64_t{0}, huge}) {
+        EXPECT_EQ(read_taking(*RawReply(numbers({0, unsigned_one})), taking, missing, stored), Fault::none);
         EXPECT_FALSE(stored);
     }
 }
@@ -128,14 +136,14 @@ TEST(BucketReply, IsNotBelievedWhereAPlainCommandCannotSayIt) {
     const Taking taking{at, 2 * token};
     Nanos missing = 0;
     bool stored = false;
-    for (const auto& odd : std::vector<std::vector<std::int64_t>>{{0, mark + at + token},
-                                                                  {0, mark + at + 3 * token},
-                                                                  {0, mark},
+    for (const auto& odd : std::vector<std::vector<std::int64_t>>{{0, sign + at + token},
+                                                                  {0, sign + at + 3 * token},
+                                                                  {0, sign},
                                                                   {0, -1},
-                                                                  {-1, mark + at + 2 * token},
-                                                                  {mark, mark},
+                                                                  {-1, sign + at + 2 * token},
+                                                                  {sign, sign},
                                                                   {0},
-                                                                  {0, mark + at + 2 * token, 0}}) {
+                                                                  {0, sign + at + 2 * token, 0}}) {
         EXPECT_EQ(read_taking(*RawReply(numbers(odd)), taking, missing, stored), Fault::malformed)
             << numbers(odd);
         EXPECT_FALSE(stored);

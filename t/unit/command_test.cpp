@@ -77,7 +77,7 @@ TEST(Command, ScriptsByDigestAndByText) {
                   call(ScriptName::refund, text, {"3", "1700000000000"}));
         EXPECT_EQ(writer.refund_and_keep("k", 3, 1'700'000'000'000, text),
                   call(ScriptName::refund, text, {"3", "1700000000000", "keep"}));
-        EXPECT_EQ(writer.draw("k", {100'000'000, 2'000'000'000, 3, 1, 4}, text),
+        EXPECT_EQ(writer.draw("k", {100'000'000, 2'000'000'000, 3, 1, 4, {}}, text),
                   call(ScriptName::bucket, text, {"100000000", "2000000000", "3", "1", "4"}));
         EXPECT_EQ(
             writer.draw("k", {1, max_fill, -max_fill, 0, 0}, text),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -26,6 +27,35 @@ constexpr Nanos max_fill = 946'728'000'000'000'000;
 /// lua/bucket.lua says the same. `fill` is the time that it takes to fill.
 constexpr Millis stored_longer(Nanos fill) noexcept {
     return 60'000 + fill / (16 * nanos_in_milli);
+}
+
+/// What a request gets for what it takes of a bucket, for when that goes back.
+struct BucketReceipt {
+    /// When it is refilled on the bucket's own line of time, which stands still for as long as it takes to
+    /// refill what is given back: the instant when the bucket was to be full after the taking, and what had
+    /// been given back until then, in nanoseconds of refilling from wherever that count began. Modulo 2^64.
+    /// 0: nothing is known, and it is worth all of itself.
+    std::uint64_t mark = 0;
+
+    Nanos at = 0;  ///< when it was taken, or before that; 0: not known
+};
+
+/// What `cost` nanoseconds of refilling are worth that go back at `now`: what has been refilled of them is
+/// there already, and others may have taken it. `returned` has been given back until now.
+///
+/// The bucket refills what is missing in the order in which it was taken. So what was taken `now - at` ago
+/// cannot have been refilled by more than that. And what was taken before it was all refilled at `mark` less
+/// what has gone back since, as far as that was older. Both say how much at least is not refilled yet, and so
+/// does the greater one. As nothing that goes back has been refilled, no more than burst + rate * T are taken
+/// for good in any time T.
+constexpr Nanos worth_of(const BucketReceipt& receipt, std::uint64_t returned, Nanos cost,
+                         Nanos now) noexcept {
+    if (receipt.mark == 0) {
+        return cost;
+    }
+    const auto rest = static_cast<Nanos>(receipt.mark - returned - static_cast<std::uint64_t>(now));
+    const Nanos by_age = receipt.at != 0 ? cost - (now - receipt.at) : 0;
+    return std::min(std::max<Nanos>({rest, by_age, 0}), cost);
 }
 
 /// A token bucket: `burst` tokens may be taken at once, and it is refilled at a rate. In any time T no more

@@ -8,6 +8,17 @@ namespace {
 
 static_assert(max_fill / nanos_in_milli < Millis{1} << 40, "WindowRecord::limit has 40 bits");
 
+/// Of buckets that take longer to fill the record's seconds would come round before it is of no use.
+constexpr Nanos longest_plain = 86'400'000 * nanos_in_milli;
+constexpr std::uint32_t seconds_mask = (1U << 20) - 1;
+
+/// From now to the point in time whose seconds have these lower 20 bits: up to six days ahead, or behind.
+Millis seconds_from(std::uint64_t seconds, Millis now) noexcept {
+    const std::uint32_t ahead =
+        static_cast<std::uint32_t>(seconds - static_cast<std::uint64_t>(now / 1000)) & seconds_mask;
+    return ahead <= seconds_mask / 2 ? Millis{ahead} : Millis{ahead} - seconds_mask - 1;
+}
+
 /// The longest time that any of the limits that share the record takes to fill the bucket, in milliseconds.
 Millis longest_of(const WindowRecord& record, Nanos fill, Millis now) noexcept {
     const Millis own = millis_of(fill);
@@ -26,6 +37,30 @@ Nanos full_at_of(const WindowRecord& record, const Bucket& bucket, Millis now) n
     return beyond ? nanos_of(now + longest) : record.used;
 }
 
+std::uint64_t returned_of(const WindowRecord& record) noexcept {
+    return static_cast<std::uint64_t>(record.changed) << 32 | record.ticket;
+}
+
+void set_returned(WindowRecord& record, std::uint64_t returned) noexcept {
+    record.changed = static_cast<std::uint32_t>(returned >> 32);
+    record.ticket = static_cast<Ticket>(returned);
+    record.lasting = true;
+}
+
+/// So much less is missing, and nobody has taken it.
+void count_returned(WindowRecord& record, Nanos less) noexcept {
+    if (record.lasting && less > 0) {
+        set_returned(record, returned_of(record) + static_cast<std::uint64_t>(less));
+    }
+}
+
+/// Of a bucket that is here alone. The count goes on from beyond that of a record that was forgotten.
+void begin_count(WindowRecord& record, Millis now) noexcept {
+    if (record.truth == Truth::local && !record.lasting) {
+        set_returned(record, static_cast<std::uint64_t>(nanos_of(now)));
+    }
+}
+
 void keep(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept {
     record.limit = static_cast<std::uint64_t>(longest_of(record, fill, now));
     record.used = full_at;
@@ -38,8 +73,11 @@ void keep(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept 
 
 bool take(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
     Nanos full_at = full_at_of(record, bucket, now);
+    const Nanos cut = record.used - full_at;
     const bool taken = bucket.take(full_at, nanos_of(now), cost);
     if ((taken && cost != 0) || full_at < record.used) {
+        begin_count(record, now);
+        count_returned(record, cut);
         keep(record, bucket.fill(), now, full_at);
     }
     return taken;
@@ -50,6 +88,8 @@ void charge(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t
         return;
     }
     Nanos full_at = full_at_of(record, bucket, now);
+    begin_count(record, now);
+    count_returned(record, record.used - full_at);
     bucket.charge(full_at, nanos_of(now), cost);
     keep(record, bucket.fill(), now, full_at);
 }
@@ -57,7 +97,28 @@ void charge(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t
 void give_back(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
     Nanos full_at = full_at_of(record, bucket, now);
     bucket.give_back(full_at, nanos_of(now), cost);
+    if (record.truth == Truth::local) {
+        count_returned(record, record.used - full_at);
+    }
     keep(record, bucket.fill(), now, full_at);
+}
+
+void give_back(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost,
+               const BucketReceipt& receipt) noexcept {
+    const Nanos full_at = full_at_of(record, bucket, now);
+    count_returned(record, record.used - full_at);
+    const Nanos all = std::min(cost, bucket.burst()) * bucket.token();
+    const Nanos worth = record.lasting ? worth_of(receipt, returned_of(record), all, nanos_of(now)) : 0;
+    const Nanos back = std::min(worth, std::max<Nanos>(full_at - nanos_of(now), 0));
+    count_returned(record, back);
+    keep(record, bucket.fill(), now, full_at - back);
+}
+
+BucketReceipt receipt_of(const WindowRecord& record, Millis now) noexcept {
+    if (!record.lasting) {
+        return {};
+    }
+    return {static_cast<std::uint64_t>(record.used) + returned_of(record), nanos_of(now)};
 }
 
 void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept {
@@ -67,30 +128,37 @@ void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) n
     record.asked = static_cast<std::uint32_t>(now);
 }
 
-void note_life(WindowRecord& record, Millis until) noexcept {
-    record.ticket = static_cast<Ticket>(until);
+void note_stored(WindowRecord& record, const StoredBucket& stored) noexcept {
+    if (at_hand(record) != 0 || record.fetching) {
+        return;  // a limit in `lease` shares the bucket, and needs the room
+    }
+    record.events = static_cast<std::uint32_t>(stored.until / 1000) & seconds_mask;
+    set_returned(record, stored.returned);
 }
 
-Millis known_life(const WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
+StoredBucket known_stored(const WindowRecord& record, const Bucket& bucket, Millis now,
+                          std::int64_t cost) noexcept {
     const Millis told = now - static_cast<std::uint32_t>(static_cast<std::uint32_t>(now) - record.asked);
-    const bool is_copy = record.bucket && record.answered && record.truth == Truth::redis;
-    if (!is_copy || record.ticket == 0 || static_cast<Millis>(record.limit) != millis_of(bucket.fill()) ||
-        cost <= 0 || cost > bucket.burst() || record.reset <= now - stored_longer(bucket.fill())) {
-        return 0;
+    const bool is_copy = record.bucket && record.answered && record.truth == Truth::redis && record.lasting;
+    if (!is_copy || bucket.fill() > longest_plain ||
+        static_cast<Millis>(record.limit) != millis_of(bucket.fill()) || cost <= 0 || cost > bucket.burst() ||
+        record.reset <= now - stored_longer(bucket.fill())) {
+        return {};
     }
     const Nanos taking = cost * bucket.token();
     const Nanos missing = std::max<Nanos>(record.used - nanos_of(told), 0);
-    const Millis left = static_cast<std::int32_t>(record.ticket - static_cast<Ticket>(now));
+    const Millis until = (now / 1000 + seconds_from(record.events, now)) * 1000;
     const Millis full_in = std::max<Millis>(record.reset - now, 0) + millis_of(taking);
     const bool room = missing <= bucket.fill() - bucket.fill() / 20 - taking;
-    return room && left - full_in >= 1000 ? now + left : 0;
+    return room && until - now - full_in >= 1000 ? StoredBucket{until, returned_of(record)} : StoredBucket{};
 }
 
 bool is_beyond(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept {
     return full_at_of(record, bucket, now) < record.used;
 }
 
-void refill(WindowRecord& record) noexcept {
+void refill(WindowRecord& record, Millis now) noexcept {
+    count_returned(record, record.used - nanos_of(now));
     record.used = 0;
     record.reset = 0;
 }

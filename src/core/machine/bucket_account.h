@@ -10,8 +10,9 @@ namespace rate_limit {
 
 /// What requests do to the record of one token bucket of this machine. The record's `used` is the instant
 /// when the bucket is full again, in nanoseconds, `reset` the same in milliseconds, rounded up, and `limit`
-/// the longest time that any of the limits that share it takes to fill it, in milliseconds, `ticket` the low
-/// half of note_life()'s. From `reset` on
+/// the longest time that any of the limits that share it takes to fill it, in milliseconds. Where `lasting`
+/// is set, `changed` and `ticket` are the halves of what has ever been given back, as BucketReceipt has it,
+/// and, of a copy of what is in Redis, `events` the seconds of note_stored()'s, modulo 2^20. From `reset` on
 /// the record says nothing that a new one would not say. A record of zeros is a full bucket.
 
 /// Takes `cost` tokens if they are there; true if they were.
@@ -20,28 +21,43 @@ bool take(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t c
 /// Takes them in any case.
 void charge(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept;
 
-/// Puts back as many as fit.
+/// Of what has just been taken.
+BucketReceipt receipt_of(const WindowRecord& record, Millis now) noexcept;
+
+/// Puts back as many as fit, whenever they were taken.
 void give_back(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept;
+
+/// Puts back what `cost` tokens are still worth: worth_of().
+void give_back(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost,
+               const BucketReceipt& receipt) noexcept;
 
 /// The primary has said at `now` when the bucket is full again: the record is a copy of that. `fill` is the
 /// time that it takes to fill, for the limit that asked.
 void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept;
 
-/// The bucket's key in Redis lives until then at least, by this machine's clock; the longest time to fill
-/// that is stored there is that of the limit that asked, or of one whose fill() the record has.
-void note_life(WindowRecord& record, Millis until) noexcept;
+/// What a machine knows of a bucket's key in Redis.
+struct StoredBucket {
+    Millis until = 0;            ///< it lives so long at least, by this machine's clock; 0: it is not known
+    std::uint64_t returned = 0;  ///< has ever been given back there, or less
+};
 
-/// The same, if a plain command may take the cost; else 0. By the primary's last word there must be room,
-/// with a twentieth of the bucket to spare, whatever has been refilled since: others may have taken it. And
-/// the key must outlive the bucket's being full, with a second to spare.
-Millis known_life(const WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept;
+/// The primary's script has said so. The longest time to fill that is stored there is that of the limit that
+/// asked, or of one whose fill() the record has.
+void note_stored(WindowRecord& record, const StoredBucket& stored) noexcept;
+
+/// The same, if a plain command may take the cost; else nothing. By the primary's last word there must be
+/// room, with a twentieth of the bucket to spare, whatever has been refilled since: others may have taken it.
+/// And the key must outlive the bucket's being full, with a second to spare. Not of buckets that take longer
+/// than a day to fill: their requests are few.
+StoredBucket known_stored(const WindowRecord& record, const Bucket& bucket, Millis now,
+                          std::int64_t cost) noexcept;
 
 /// Whether its instant is further away than any limit can have moved it: a clock was set back. Any of the
 /// above puts it right, also where it takes nothing.
 bool is_beyond(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept;
 
-/// The bucket is full.
-void refill(WindowRecord& record) noexcept;
+/// The bucket is full. What was taken before is worth nothing any more.
+void refill(WindowRecord& record, Millis now) noexcept;
 
 /// The bucket as clients are shown it: how many tokens are taken, and when there is one more.
 Window shown_of(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept;

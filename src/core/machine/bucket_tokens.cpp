@@ -74,6 +74,7 @@ bool was_used_up_quickly(const WindowRecord& record, const TokenTerms& terms, do
 void hold(WindowRecord& record, std::int64_t tokens, Ticks end) noexcept {
     record.leased = static_cast<std::uint64_t>(std::min(tokens, WindowRecord::max_leased));
     record.changed = end;
+    record.lasting = false;
 }
 
 }  // namespace
@@ -118,6 +119,7 @@ std::int64_t begin_batch(WindowRecord& record, const TokenTerms& terms) noexcept
     }
     record.fetching = true;
     record.ticket = terms.now;
+    record.lasting = false;
     return static_cast<std::int64_t>(std::ceil(size_of(record, terms)));
 }
 

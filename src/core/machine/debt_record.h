@@ -42,8 +42,8 @@ struct DebtRecord {
     std::uint64_t charges = 0;  ///< how many they are; of a note of a bucket's tokens: see token()
     Millis looked_at = 0;       ///< of a note: when that look was; of a bucket: see fill()
     std::uint64_t shard = 0;    ///< whose primary they are for: a digest of the names of store and shard
-    Ticket ticket = 0;          ///< that the charges were sent under; of a note of a bucket's: see life()
-    std::uint32_t period = 0;   ///< seconds
+    Ticket ticket = 0;          ///< that the charges were sent under; of a bucket's: see mark(), life()
+    std::uint32_t period = 0;   ///< seconds; of a bucket: see mark()
     std::uint16_t key_length = 0;
     WindowKind window_kind = WindowKind::first;
     DebtKind kind = DebtKind::charges;
@@ -56,6 +56,17 @@ struct DebtRecord {
     std::int64_t fill() const noexcept { return of_bucket() ? looked_at : 0; }
     void set_fill(std::int64_t fill) noexcept { looked_at = fill; }
 
+    /// Of what goes back to a token bucket: as BucketReceipt has it (core/limit/bucket.h). Else 0.
+    std::uint64_t mark() const noexcept {
+        return has_mark() ? static_cast<std::uint64_t>(period) << 32 | ticket : 0;
+    }
+    void set_mark(std::uint64_t mark) noexcept {
+        if (has_mark()) {
+            period = static_cast<std::uint32_t>(mark >> 32);
+            ticket = static_cast<Ticket>(mark);
+        }
+    }
+
     /// Of a note of a bucket's tokens, which die at `reset`: how many nanoseconds it takes to refill one, and
     /// how many milliseconds they live.
     std::int64_t token() const noexcept { return static_cast<std::int64_t>(charges); }
@@ -64,6 +75,8 @@ struct DebtRecord {
         charges = static_cast<std::uint64_t>(token);
         ticket = static_cast<Ticket>(life);
     }
+
+    bool has_mark() const noexcept { return of_bucket() && kind == DebtKind::refunds; }
 
     std::string_view key() const noexcept { return {text.data(), key_length}; }
 

@@ -73,13 +73,16 @@ struct WindowRecord {
     /// max_unanswered, it is not known exactly any more, and stays there.
     std::uint64_t unanswered : 23;
 
-    bool lasting : 1;  ///< a charge reserved in this window is settled: no refund can empty it
+    /// A charge reserved in this window is settled: no refund can empty it. Of a bucket see
+    /// bucket_account.h.
+    bool lasting : 1;
 
     /// When the primary was last asked about the window, or for tokens: the low half of Millis.
     std::uint32_t asked = 0;
 
     /// When a charge was last sent or answered, or tokens were granted: the low half of Millis. This and
-    /// `ticket` mean something else in a bucket's record: see bucket_tokens.h.
+    /// `ticket` mean something else in a bucket's record: see
+    /// bucket_account.h and bucket_tokens.h.
     std::uint32_t changed = 0;
 
     Ticket ticket = 0;

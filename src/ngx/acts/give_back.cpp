@@ -121,7 +121,7 @@ void give_back_here(const Acting& acting, AskedWindow& window, std::int64_t cost
         const Millis now = now_millis();
         window.window = window.of(record, now);
         if (window.bucket && cost == GivingBack::all_of_it) {
-            refill(record);  // limits of larger bursts may share it
+            refill(record, now);  // limits of larger bursts may share it
         } else if (window.bucket) {
             rate_limit::give_back(record, *window.bucket, now, cost);
         } else {

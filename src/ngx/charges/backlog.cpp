@@ -21,12 +21,19 @@ Debt debt_of(const DebtRecord& waiting) noexcept {
     owed.id = window_id_of(waiting);
     owed.receipt.ticket = waiting.ticket;
     owed.fill = waiting.fill();
+    owed.receipt_of_bucket.mark = waiting.mark();
     return owed;
 }
 
 /// Nothing is owed to a bucket, or by it, beyond the time that it takes to fill.
 std::int64_t sum_of(std::int64_t a, std::int64_t b, Nanos fill) noexcept {
     return fill != 0 ? std::min(std::min(a, fill) + std::min(b, fill), fill) : a + b;
+}
+
+/// 0: there is none.
+std::uint64_t earlier(std::uint64_t a, std::uint64_t b) noexcept {
+    const bool first = a != 0 && (b == 0 || static_cast<std::int64_t>(a - b) < 0);
+    return first ? a : b;
 }
 
 }  // namespace
@@ -36,6 +43,7 @@ void Debt::join(const Debt& more) noexcept {
     cost = sum_of(cost, more.cost, fill);
     charges += more.charges;
     reset = of_bucket() ? std::max(reset, more.reset) : reset;
+    receipt_of_bucket = {earlier(receipt_of_bucket.mark, more.receipt_of_bucket.mark), 0};
 }
 
 Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis reset, Millis now) noexcept {
@@ -120,6 +128,7 @@ bool Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now,
                 waiting.cost = both.cost;
                 waiting.charges = both.charges;
                 waiting.set_fill(both.fill);
+                waiting.set_mark(both.receipt_of_bucket.mark);
                 waiting.reset = both.reset;
             } else {
                 if (waiting.reset != 0) {
@@ -137,6 +146,7 @@ bool Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now,
                 waiting.kind = owed.kind;
                 waiting.window_kind = owed.window_kind;
                 waiting.set_fill(owed.fill);
+                waiting.set_mark(owed.receipt_of_bucket.mark);
                 waiting.set_key(key);
             }
             added = true;

@@ -33,6 +33,7 @@ struct Debt {
     WindowId id;       ///< what this machine remembers the window by
     Receipt receipt;
     Nanos fill = 0;  ///< of a bucket: the time to fill it; 0: a window. A bucket's cost is in nanoseconds
+    BucketReceipt receipt_of_bucket;  ///< of what goes back there; of several the earliest mark
 
     bool of_bucket() const noexcept { return fill != 0; }
 

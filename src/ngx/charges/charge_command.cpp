@@ -41,7 +41,7 @@ Draw ChargeCommand::draw() const noexcept {
         return {1, owed.fill, owed.cost, 0, 0};
     }
     const Nanos missing = nanos_of(std::max<Millis>(0, owed.reset - now_millis()));
-    return {1, owed.fill, -std::min(owed.cost, missing), 0, 0};
+    return {1, owed.fill, -std::min(owed.cost, missing), 0, 0, owed.receipt_of_bucket};
 }
 
 const char* ChargeCommand::name() const noexcept {
@@ -146,10 +146,11 @@ void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     node.served();
     Window answer{0, owed.reset};
     const bool increment = plain && !repair;
-    std::int64_t drawn = 0;
-    const Fault fault = owed.of_bucket() ? read_draw(reply, draw(), now_millis(), drawn, answer)
+    Drawn drawn;
+    const Fault fault = owed.of_bucket() ? read_draw(reply, draw(), now_millis(), drawn)
                         : increment      ? read_increment(reply, answer.used)
                                          : read_charge(reply, answer);
+    answer = owed.of_bucket() && fault == Fault::none ? drawn.bucket : answer;
     if (fault != Fault::none) {
         node.blame(fault, name(), reply, Access::write);
     } else if (!repair) {

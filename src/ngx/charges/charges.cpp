@@ -183,11 +183,12 @@ void Charges::refund(std::string_view key, const Demand& demand, std::int64_t co
     refund_uncounted(key, demand, cost, reset);
 }
 
-void Charges::refund_uncounted(std::string_view key, const Demand& demand, std::int64_t cost,
-                               Millis reset) noexcept {
+void Charges::refund_uncounted(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset,
+                               const BucketReceipt& receipt) noexcept {
     Charge back;
     back.key = key;
     back.owed = debt_of(demand, DebtKind::refunds, cost, reset, now_millis());
+    back.owed.receipt_of_bucket = receipt;
     charge(back);
 }
 

@@ -100,8 +100,9 @@ public:
 
     /// The same for a cost that the record does not count; of a bucket in nanoseconds, as Demand::owed_for()
     /// has it.
-    void refund_uncounted(std::string_view key, const Demand& demand, std::int64_t cost,
-                          Millis reset) noexcept;
+    /// `receipt`: of what goes back to a bucket.
+    void refund_uncounted(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset,
+                          const BucketReceipt& receipt = {}) noexcept;
 
     /// The primary has given it back, and `answer` is the window after that; {0, 0}: it is not there. The
     /// memory of this machine learns of it. Of what is given back wholly nothing that waits here is sent.

@@ -21,6 +21,9 @@ struct Demand {
                              ///< room for a plain command; 0: it is not
     std::int64_t batch = 0;  ///< tokens taken at a time in `lease`, if they are fixed
 
+    /// Of a bucket that is known to be stored: what has been given back to it, or less.
+    std::uint64_t returned = 0;
+
     Nanos token = 0;  ///< of a bucket: to refill one token; 0: it is a window
     Nanos fill = 0;   ///< of a bucket: to fill it
     Millis life = 0;  ///< of a bucket in `lease`: how long tokens live that were taken in advance

@@ -39,6 +39,7 @@ struct Holding {
     std::int64_t cost = 0;  ///< charged already, or spent of tokens
     Ticket ticket = 0;      ///< of the window of this machine that counts it
     Millis reset = 0;  ///< of the window in Redis that counts it; of a bucket when it was to be full again
+    BucketReceipt receipt{};  ///< of what was taken of a bucket
 };
 
 /// What recall() found.

@@ -29,14 +29,12 @@ Admission LocalBucket::admit(AppliedLimit& applied, Millis now) const noexcept {
     return admission;
 }
 
-/// Nothing goes back to a bucket that may have been full since: the tokens are there, or others have taken
-/// them.
 void LocalBucket::settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept {
     const Holding holding = applied.take_holding();
     const std::int64_t charged = holding.kind == Holding::Kind::reserved ? holding.cost : 0;
     if (due < charged && holding.reset > now) {
         applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
-            give_back(record, *applied.bucket, now, charged - due);
+            give_back(record, *applied.bucket, now, charged - due, holding.receipt);
         });
     } else if (due > charged) {
         // Without room nothing is held, and there is nowhere to charge.

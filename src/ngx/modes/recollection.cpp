@@ -148,11 +148,13 @@ Admission enter_bucket(AppliedLimit& applied, Holding::Kind kind, Millis now) no
     const Bucket& bucket = *applied.bucket;
     bool admitted = false;
     Millis full_at = 0;
+    BucketReceipt receipt;
     const bool room = applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
         const std::int64_t taken = shown_of(record, bucket, now).used;
         record.truth = applied.store == nullptr ? Truth::local : Truth::redis;
         admitted = take(record, bucket, now, applied.cost);
         full_at = record.reset;
+        receipt = receipt_of(record, now);
         show(applied, admitted ? Window{taken, shown_of(record, bucket, now).reset}
                                : refusal_of(record, bucket, now, applied.cost));
     });
@@ -162,7 +164,7 @@ Admission enter_bucket(AppliedLimit& applied, Holding::Kind kind, Millis now) no
     if (!admitted) {
         return Admission::refused;
     }
-    applied.holding = {kind, applied.cost, 0, full_at};
+    applied.holding = {kind, applied.cost, 0, full_at, receipt};
     return Admission::admitted;
 }
 

@@ -14,23 +14,30 @@ namespace {
 /// much later it may have been meant.
 constexpr Millis uncertain = 2;
 
-/// Until when the bucket is stored, if a plain command may take the cost; else 0.
-Millis known_stored_until(AppliedLimit& applied, Millis now) noexcept {
+/// What is known of the stored bucket, if a plain command may take the cost; else nothing.
+StoredBucket known_to_be_stored(AppliedLimit& applied, Millis now) noexcept {
     const auto record = applied.zone->windows().find(applied.id);
-    return record ? known_life(*record, *applied.bucket, now, applied.cost) : 0;
+    return record ? known_stored(*record, *applied.bucket, now, applied.cost) : StoredBucket{};
 }
 
 /// The record learns what the primary has said.
 void remember(AppliedLimit& applied, Nanos full_at, Millis now) noexcept {
     const auto* asked = std::get_if<Reservation>(&applied.asked);
-    const bool stored = asked != nullptr && asked->stored();
+    StoredBucket stored;
+    const bool is_stored = asked != nullptr && asked->stored(stored.returned);
     // Without room nothing is remembered: the store has decided.
     (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
         learn_bucket(record, applied.bucket->fill(), now, full_at);
-        if (stored) {
-            note_life(record, record.reset + stored_longer(applied.bucket->fill()));
+        if (is_stored) {
+            stored.until = record.reset + stored_longer(applied.bucket->fill());
+            note_stored(record, stored);
         }
     });
+}
+
+BucketReceipt receipt_of_granted(const AppliedLimit& applied) noexcept {
+    const auto* asked = std::get_if<Reservation>(&applied.asked);
+    return asked != nullptr ? asked->receipt() : BucketReceipt{};
 }
 
 /// What the request owes, and the record counts it from now on.
@@ -50,14 +57,15 @@ void charge_primary(AppliedLimit& applied, const Debt& owed) noexcept {
 }
 
 /// Not where the bucket may have been full since: the tokens are there, or others have taken them.
-void refund_primary(AppliedLimit& applied, const Demand& demand, std::int64_t cost, Millis reset,
+void refund_primary(AppliedLimit& applied, const Demand& demand, const Holding& holding, std::int64_t cost,
                     Millis now) noexcept {
-    if (reset <= now) {
+    if (holding.reset <= now) {
         return;
     }
     applied.zone->windows().change(
         applied.id, [&](WindowRecord& record) { give_back(record, *applied.bucket, now, cost); });
-    applied.shard().charges().refund_uncounted(applied.key, demand, demand.owed_for(cost), reset);
+    applied.shard().charges().refund_uncounted(applied.key, demand, demand.owed_for(cost), holding.reset,
+                                               holding.receipt);
 }
 
 /// The primary has taken the cost of the request; `due` is what it is charged in all.
@@ -66,7 +74,7 @@ void settle_reserved(AppliedLimit& applied, const Demand& demand, const Holding&
     if (due > holding.cost) {
         charge_primary(applied, owe_bucket(applied, demand, due - holding.cost, now));
     } else if (due < holding.cost) {
-        refund_primary(applied, demand, holding.cost - due, holding.reset, now);
+        refund_primary(applied, demand, holding, holding.cost - due, now);
     }
 }
 
@@ -135,7 +143,9 @@ Recalled RedisBucket::recall_for(AppliedLimit& applied, std::int64_t need, Milli
 
 void RedisBucket::ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept {
     applied.demand = demand_of(applied);
-    applied.demand.open_until = known_stored_until(applied, now_millis());
+    const StoredBucket stored = known_to_be_stored(applied, now_millis());
+    applied.demand.open_until = stored.until;
+    applied.demand.returned = stored.returned;
     applied.asked.emplace<Reservation>().start(applied.shard(), applied.key, applied.demand, owner);
 }
 
@@ -160,7 +170,7 @@ Admission RedisBucket::admit(AppliedLimit& applied, Millis now) const noexcept {
     }
     show(applied, {std::max<std::int64_t>(0, after.used - granted), after.reset});  // it has refilled since
     applied.holding = {granted != 0 ? Holding::Kind::reserved : Holding::Kind::nothing, granted, 0,
-                       applied.answer()->window().reset};
+                       applied.answer()->window().reset, receipt_of_granted(applied)};
     return Admission::admitted;
 }
 
@@ -171,7 +181,8 @@ void RedisBucket::settle(AppliedLimit& applied, std::int64_t due, Millis now) co
         leave_memory(applied, holding, now);
         const std::int64_t late = applied.take_granted();  // after the request had gone on
         holding = late == 0 ? Holding{}
-                            : Holding{Holding::Kind::reserved, late, 0, applied.answer()->window().reset};
+                            : Holding{Holding::Kind::reserved, late, 0, applied.answer()->window().reset,
+                                      receipt_of_granted(applied)};
     }
     if (holding.kind == Holding::Kind::reserved) {
         settle_reserved(applied, demand_of(applied), holding, due, now);

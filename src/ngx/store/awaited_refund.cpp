@@ -60,9 +60,10 @@ void AwaitedRefundCommand::answered(Node& node, Delivery delivery, const Reply* 
 
 /// Null, or why the primary did nothing; or perhaps something, where that is `in_doubt`.
 const char* AwaitedRefundCommand::take(Node& node, const Reply& reply, bool& in_doubt) noexcept {
-    std::int64_t drawn = 0;
-    const Fault fault = what.of_bucket() ? read_draw(reply, draw(), now_millis(), drawn, window_)
-                                         : read_charge(reply, window_);
+    Drawn drawn;
+    const Fault fault =
+        what.of_bucket() ? read_draw(reply, draw(), now_millis(), drawn) : read_charge(reply, window_);
+    window_ = what.of_bucket() ? drawn.bucket : window_;
     if (fault != Fault::none) {
         in_doubt = fault == Fault::malformed;
         if (in_doubt) {

@@ -30,8 +30,13 @@ public:
     }
 
     Fault take(const Reply& reply, Window& window) const noexcept {
-        std::int64_t taken = 0;
-        return fill != 0 ? read_draw(reply, draw(), now_millis(), taken, window) : read_check(reply, window);
+        if (fill == 0) {
+            return read_check(reply, window);
+        }
+        Drawn drawn;
+        const Fault fault = read_draw(reply, draw(), now_millis(), drawn);
+        window = drawn.bucket;
+        return fault;
     }
 
     Read* read = nullptr;

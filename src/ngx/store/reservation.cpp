@@ -41,7 +41,9 @@ private:
         Fault fault = Fault::none;
         std::int64_t granted = 0;
         Window window;
-        bool stored = false;
+        bool stored = false;  // of a bucket: by the script, which has told what was given back
+        std::uint64_t returned = 0;
+        BucketReceipt receipt{};  // of what was taken of a bucket
     };
 
     bool awaited() const noexcept { return reservation != nullptr && reservation->waiting(); }
@@ -65,6 +67,7 @@ private:
     Step step_ = Step::script;
     const Node* to_ = nullptr;  // the request chose it
     Taking taking_;             // of a bucket: what the plain command asks for
+    BucketReceipt taken_;       // of what that took
 };
 
 std::string_view ReservationCommand::encode(CommandWriter& writer) {
@@ -96,7 +99,12 @@ bool ReservationCommand::may_take(bool again) noexcept {
 
 /// What a bucket's script is called for beside a request's wish: to let the key live on, or to put back.
 Draw ReservationCommand::draw_of_step() const noexcept {
-    return {demand.token, demand.fill, step_ == Step::repair ? 0 : -back, 0, 0};
+    return {demand.token,
+            demand.fill,
+            step_ == Step::repair ? 0 : -back,
+            0,
+            0,
+            back != 0 ? taken_ : BucketReceipt{}};
 }
 
 const char* ReservationCommand::name() const noexcept {
@@ -165,24 +173,18 @@ bool ReservationCommand::took(Node& from, const Reply& reply) noexcept {
     Nanos missing = 0;
     bool stored = false;
     const Fault fault = read_taking(reply, taking_, missing, stored);
+    const bool lives_on = now_millis() + millis_of(missing) + 1000 <= demand.open_until;
     if (fault == Fault::wrongtype) {
         blame(from, fault, reply);
         step_ = Step::script;  // for which it is a full bucket
-    } else if (fault != Fault::none) {
+    } else if (fault != Fault::none || (stored && missing <= demand.fill && lives_on)) {
         return false;
-    } else if (!stored) {
-        took_write(from);
-        step_ = Step::script;
-    } else if (missing > demand.fill) {
-        took_write(from);
-        // One that is further away than the script believes is no bucket's.
-        back = missing > 2 * demand.fill ? 0 : demand.want;
-        step_ = back != 0 ? Step::put_back : Step::script;
-    } else if (now_millis() + millis_of(missing) + 1000 > demand.open_until) {
-        took_write(from);
-        step_ = Step::repair;
     } else {
-        return false;
+        took_write(from);
+        taken_ = receipt_of(taking_, missing, demand.returned);
+        // One that is further away than the script believes is no bucket's.
+        back = stored && missing > demand.fill && missing <= 2 * demand.fill ? demand.want : 0;
+        step_ = back != 0 ? Step::put_back : stored && missing <= demand.fill ? Step::repair : Step::script;
     }
     from.submit(*this);
     return true;
@@ -223,11 +225,13 @@ ReservationCommand::Result ReservationCommand::result_of(Node& from, Delivery de
         result.fault = awaited() ? judge(from, *reply, result.granted, result.window)
                                  : read(from, *reply, result.granted, result.window);
         result.stored = result.granted != 0;
+        result.returned = drawn.returned;
+        result.receipt = drawn.receipt;
     }
     // After any other answer the script may have given it back.
     const bool refused = delivery == Delivery::answered && reply->is_error();
     if (back != 0 && (delivery == Delivery::unsent || refused)) {
-        charges->refund_uncounted(key, demand, demand.owed_for(back), demand.open_until);
+        charges->refund_uncounted(key, demand, demand.owed_for(back), demand.open_until, taken_);
     }
     return result;
 }
@@ -243,7 +247,9 @@ ReservationCommand::Result ReservationCommand::result_of_plain(Node& from, const
         return {Delivery::answered, fault, 0, {}};
     }
     took_write(from);
-    return granted(demand.of_bucket() ? full_after(missing, now_millis()) : window);
+    Result result = granted(demand.of_bucket() ? full_after(missing, now_millis()) : window);
+    result.receipt = demand.of_bucket() ? receipt_of(taking_, missing, demand.returned) : BucketReceipt{};
+    return result;
 }
 
 /// The plain command was answered: granted, whatever becomes of the repair.
@@ -252,16 +258,19 @@ ReservationCommand::Result ReservationCommand::result_of_repair(Node& from, Deli
     Window window =
         demand.of_bucket() ? full_after(taking_.cost, now_millis()) : Window{demand.want, demand.open_until};
     Fault fault = Fault::none;
+    Drawn again;
     if (delivery == Delivery::answered) {
         Window told;
-        std::int64_t taken = 0;
-        fault = demand.of_bucket() ? read_draw(*reply, draw_of_step(), now_millis(), taken, told)
+        fault = demand.of_bucket() ? read_draw(*reply, draw_of_step(), now_millis(), again)
                                    : read_charge(*reply, told);
         blame(from, fault, *reply);
+        told = demand.of_bucket() ? again.bucket : told;
         window = told.reset != 0 ? told : window;
     }
     Result result = granted(window);
     result.stored = delivery == Delivery::answered && fault == Fault::none;
+    result.returned = again.returned;
+    result.receipt = taken_;
     return result;
 }
 
@@ -276,6 +285,8 @@ void ReservationCommand::tell(const Result& result) noexcept {
     of.granted_ = result.granted;
     of.window_ = result.window;
     of.stored_ = result.stored;
+    of.returned_ = result.returned;
+    of.receipt_ = result.receipt;
     if (!of.waiting()) {
         return;
     }
@@ -295,7 +306,7 @@ void ReservationCommand::part_with(const Result& result) noexcept {
     const std::int64_t cost = owed ? owed->cost : 0;
     const std::int64_t granted = demand.owed_for(result.granted);
     if (granted > cost) {
-        charges->refund_uncounted(key, demand, granted - cost, result.window.reset);
+        charges->refund_uncounted(key, demand, granted - cost, result.window.reset, result.receipt);
     }
     if (granted < cost) {
         Charge rest;

@@ -28,8 +28,14 @@ public:
     bool unsettled() const noexcept;
 
     /// Of a bucket: the script has answered, and the bucket is stored for longer than it takes to be full, as
-    /// stored_longer() says.
-    bool stored() const noexcept { return stored_; }
+    /// stored_longer() says. Then `returned` is what has been given back to it.
+    bool stored(std::uint64_t& returned) const noexcept {
+        returned = returned_;
+        return stored_;
+    }
+
+    /// Of what was granted of a bucket.
+    const BucketReceipt& receipt() const noexcept { return receipt_; }
 
     /// Like cancel(), but the request owes `owed`: a later grant pays it, and what is missing is charged. The
     /// window's record counts it already.
@@ -41,6 +47,8 @@ private:
     void deadline_passed() noexcept override { end(too_late); }
 
     bool stored_ = false;
+    std::uint64_t returned_ = 0;
+    BucketReceipt receipt_;
     ReservationCommand* command_ = nullptr;  // null: there is no answer to come
 };
 

@@ -2,7 +2,6 @@
 
 #include "ngx/charges/charges.h"
 #include "ngx/charges/write_blame.h"
-#include "redis/bucket_reply.h"
 
 namespace rate_limit {
 
@@ -32,13 +31,13 @@ Opening ReserveCommand::opening_at(Millis now) const noexcept {
             latest_reset(demand.rate.period, now)};
 }
 
-Fault ReserveCommand::read(Node& node, const Reply& reply, std::int64_t& granted,
-                           Window& window) const noexcept {
+Fault ReserveCommand::read(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept {
     if (demand.of_bucket()) {
-        Nanos told = 0;
-        const Fault fault = read_draw(reply, draw(), now_millis(), granted, window, told);
+        const Fault fault = read_draw(reply, draw(), now_millis(), drawn);
+        granted = drawn.taken;
+        window = drawn.bucket;
         if (fault == Fault::none) {
-            node.clock().learn(told, asked_, steady_nanos());
+            node.clock().learn(drawn.told, asked_, steady_nanos());
         }
         return fault;
     }

@@ -7,6 +7,7 @@
 #include "core/limit/window.h"
 #include "ngx/charges/demand.h"
 #include "ngx/wire/script_command.h"
+#include "redis/bucket_reply.h"
 #include "redis/decode.h"
 
 namespace rate_limit {
@@ -32,7 +33,7 @@ protected:
 
     /// The answer as it is; what it says of the node's clock the node learns. What is granted is 0 on any
     /// fault.
-    Fault read(Node& node, const Reply& reply, std::int64_t& granted, Window& window) const noexcept;
+    Fault read(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept;
 
     /// As read(); it also tells the node and the charges what else the reply says about them.
     Fault judge(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept;
@@ -47,6 +48,7 @@ protected:
     /// Tells the node what the reply says about it.
     void blame(Node& node, Fault fault, const Reply& reply) noexcept;
 
+    Drawn drawn;  // what bucket.lua has answered
     Charges* charges = nullptr;
     std::string key;
     Demand demand;           // `want` and `least` as they are sent

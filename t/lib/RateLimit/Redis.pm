@@ -212,7 +212,7 @@ sub used_of ($self, $window, @keys) {
 # See lua/bucket.lua. A full bucket may be there, and lacks less than nothing.
 sub bucket ($self, $key) {
     my ($bytes, $time) = $self->pipeline(['GET', $key], ['TIME']);
-    return if ref $bytes || length($bytes // '') != 16 || ord($bytes) < 128;
+    return if ref $bytes || length($bytes // '') != 24 || ord($bytes) < 128;
     my ($full, $longest) = unpack 'Q>2', $bytes;
     return (($full & ~(1 << 63)) - ($time->[0] * 1_000_000 + $time->[1]) * 1000, $longest);
 }
@@ -220,7 +220,7 @@ sub bucket ($self, $key) {
 sub hold_bucket ($self, $key, $missing, $longest, $expiry) {
     my ($seconds, $micros) = @{$self->cmd('TIME')};
     my $full = ($seconds * 1_000_000 + $micros) * 1000 + $missing;
-    return $self->cmd('SET', $key, pack('Q>2', $full | 1 << 63, $longest), 'PX', $expiry);
+    return $self->cmd('SET', $key, pack('Q>3', $full | 1 << 63, $longest, $full), 'PX', $expiry);
 }
 
 sub used_by_key ($self) { return {map { $_ => $self->hash($_)->{used} } $self->keys} }
