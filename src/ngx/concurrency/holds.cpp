@@ -150,7 +150,6 @@ HoldCommand* Holds::send(const KeySlots& of, const SlotsCall& call) noexcept {
     return command;
 }
 
-/// False without room for it.
 bool Holds::note(const KeySlots& of) noexcept {
     if (of.key.size() > DebtRecord::max_key) {
         return false;

@@ -47,6 +47,10 @@ public:
     /// The request waits for a slot. `of.key` stays valid while it waits.
     void enter(Entrance& entrance, const KeySlots& of, Answer::Owner& owner) noexcept;
 
+    /// This machine may hold slots of the key, or has requests running that Redis has to be told of: notes
+    /// it, so that any worker looks after them. False without room for it.
+    bool note(const KeySlots& of) noexcept;
+
     /// A request ends that ran.
     void leave(const KeySlots& of) noexcept;
 
@@ -70,7 +74,6 @@ private:
     void stand_in_line(Entrance& entrance) noexcept;
     void ask(Entrance& entrance, const SlotsCall& call) noexcept;
     HoldCommand* send(const KeySlots& of, const SlotsCall& call) noexcept;
-    bool note(const KeySlots& of) noexcept;
     void close(HoldCommand& command) noexcept;
     void serve(Queue<Entrance>& waiting, const char* failure) noexcept;
     void try_again() noexcept;

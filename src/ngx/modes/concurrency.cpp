@@ -51,13 +51,10 @@ public:
     }
     Recalled recall(AppliedLimit& applied, Millis now) const noexcept override;
     void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept override;
+    void enter_anyway(AppliedLimit& applied, Millis now) const noexcept override;
     Admission admit(AppliedLimit& applied, Millis now) const noexcept override;
     void leave(AppliedLimit& applied, Millis now) const noexcept override;
 };
-
-KeySlots slots_of(const AppliedLimit& applied) noexcept {
-    return {applied.id, applied.key, applied.verdict.rate.limit, view(applied.limit.name)};
-}
 
 Recalled RedisSlots::recall(AppliedLimit& applied, Millis now) const noexcept {
     switch (enter_running(applied, Truth::redis, now)) {
@@ -86,6 +83,11 @@ Admission RedisSlots::admit(AppliedLimit& applied, Millis now) const noexcept {
     }
     applied.holding = {Holding::Kind::slot, 0, 0, 0};
     return Admission::admitted;
+}
+
+void RedisSlots::enter_anyway(AppliedLimit& applied, Millis now) const noexcept {
+    LocalSlots::enter_anyway(applied, now);
+    note_running(applied);
 }
 
 /// Also where the request was let in and never learned of it.

@@ -170,7 +170,9 @@ Admission enter_bucket(AppliedLimit& applied, Holding::Kind kind, Millis now) no
 
 Admission enter_unasked(AppliedLimit& applied, Millis now) noexcept {
     if (applied.limit.is_slots()) {
-        return enter_running(applied, Truth::local, now);
+        const Admission admission = enter_running(applied, Truth::local, now);
+        note_running(applied);
+        return admission;
     }
     if (applied.bucket) {
         return enter_bucket(applied, Holding::Kind::in_flight, now);

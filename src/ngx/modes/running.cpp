@@ -22,6 +22,17 @@ void show_running(AppliedLimit& applied, Millis now) noexcept {
     show_running(applied, used(record, slots_terms(applied, truth, now)), now);
 }
 
+KeySlots slots_of(const AppliedLimit& applied) noexcept {
+    return {applied.id, applied.key, applied.verdict.rate.limit, view(applied.limit.name)};
+}
+
+void note_running(const AppliedLimit& applied) noexcept {
+    if (applied.store != nullptr && applied.holding.kind == Holding::Kind::slot) {
+        // Without room for the note it is told when another request of the key asks.
+        (void)applied.shard().holds().note(slots_of(applied));
+    }
+}
+
 Admission enter_running(AppliedLimit& applied, Truth truth, Millis now) noexcept {
     auto slots = applied.zone->slots();
     if (!slots) {
