@@ -3,7 +3,7 @@ package RateLimit::Busy;
 # An upstream that takes its time, and counts how many requests of each key it has at a time: those of "?k=KEY". Its answers say nothing.
 #
 #   my $busy = RateLimit::Busy->start(from => 0.01, to => 0.05);   # seconds that a request takes, at random; "slow=0.3" in its URI: that long
-#   $busy->most('a');  $busy->now('a');  $busy->served('a');  $busy->mean('a');      # mean: since the first one, by time
+#   $busy->most('a');  $busy->running('a');  $busy->served('a');  $busy->mean('a');      # mean: since the first one, by time
 #   $busy->forget_most;                 # from here on, where nothing is to count what was before
 #
 # A request ends here when its answer is written or its connection has ended: always before nginx learns of it, unless nginx ends it.
@@ -15,7 +15,7 @@ use RateLimit::Wait qw(monotonic);
 
 sub start ($class, %opt) { return $class->SUPER::start(from => 0.005, to => 0.03, %opt, handler => sub { }) }
 
-for my $what (qw(most now served mean)) {
+for my $what (qw(most running served mean)) {
     no strict 'refs';
     *$what = sub ($self, $key) { return $self->ask('count', $key, $what) };
 }
@@ -51,17 +51,17 @@ sub ended ($self, $conn) {
 }
 
 sub change ($self, $key, $by) {
-    my $count = $self->{count}{$key} //= {now => 0, most => 0, served => 0, sum => 0, first => monotonic(), last => monotonic()};
+    my $count = $self->{count}{$key} //= {running => 0, most => 0, served => 0, sum => 0, first => monotonic(), last => monotonic()};
     $self->add_up($count);
-    $count->{now} += $by;
+    $count->{running} += $by;
     $count->{served}++ if $by > 0;
-    $count->{most} = $count->{now} if $count->{now} > $count->{most};
+    $count->{most} = $count->{running} if $count->{running} > $count->{most};
     return;
 }
 
 sub add_up ($self, $count) {
     my $now = monotonic();
-    $count->{sum} += $count->{now} * ($now - $count->{last});
+    $count->{sum} += $count->{running} * ($now - $count->{last});
     $count->{last} = $now;
     return;
 }
@@ -70,7 +70,7 @@ sub obey ($self, @words) {
     my ($verb, $key, $what) = @words;
     return $self->SUPER::obey(@words) if $verb ne 'count';
     if ($what eq 'forget') {
-        $_->{most} = $_->{now} for values %{$self->{count}};
+        $_->{most} = $_->{running} for values %{$self->{count}};
         return 'done';
     }
     my $count = $self->{count}{$key} // return 0;
