@@ -45,7 +45,8 @@ ask('/brief');
 my $replica = $shards->replica(1);
 $replica->kill;
 becomes($nginx, qr/^\d things are wrong: primary \Q$name\E/, 'the primary comes first', sub { ask('/brief', 5) });
-like $nginx->get('/limits/')->body, qr{<ul class="wrong">.*<li>Replica \Q@{[$replica->address]}\E of shard b}s, '... and all is listed';
+wait_until { ask('/brief', 5); $nginx->get('/limits/')->body =~ qr{<ul class="wrong">.*<li>Replica \Q@{[$replica->address]}\E of shard b}s } what => 'the replica to be listed';
+pass '... and all is listed';
 
 # All come back: what cannot be charged any more is dropped. A while later nothing is wrong.
 let_pass(2.1);
