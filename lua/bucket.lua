@@ -19,7 +19,10 @@ local key, token, fill, want, least, parts = KEYS[1], tonumber(ARGV[1]), tonumbe
 local mark_high, mark_low, at = tonumber(ARGV[6] or ''), tonumber(ARGV[7] or ''), tonumber(ARGV[8] or '')
 local seconds, micros = ARGV[9], ARGV[10]
 if not seconds then
-    local time = redis.call('TIME')
+    local time = redis.pcall('TIME')
+    if time.err then
+        return redis.error_reply('NOTIME ' .. time.err)  -- the caller tells its own
+    end
     seconds, micros = time[1], time[2]
 end
 seconds, micros = tonumber(seconds), tonumber(micros)

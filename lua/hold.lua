@@ -13,7 +13,10 @@ local key, me, number, limit = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARG
 local want, least, ttl = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local seconds, micros = ARGV[7], ARGV[8]
 if not seconds then
-    local time = redis.call('TIME')
+    local time = redis.pcall('TIME')
+    if time.err then
+        return redis.error_reply('NOTIME ' .. time.err)  -- the caller tells its own
+    end
     seconds, micros = time[1], time[2]
 end
 local now = tonumber(seconds) * 1000 + math.floor(tonumber(micros) / 1000)

@@ -140,29 +140,44 @@ std::string_view CommandWriter::reserve(const Opening& opening, const Wanted& wa
 }
 
 std::string_view CommandWriter::draw(std::string_view key, const Draw& draw, bool with_text) {
-    call(ScriptName::bucket, with_text, key, draw.receipt.mark != 0 ? 8 : 5);
+    const bool has_receipt = draw.receipt.mark != 0;
+    call(ScriptName::bucket, with_text, key, told_micros_ != 0 ? 10 : has_receipt ? 8 : 5);
     word(draw.token);
     word(draw.fill);
     word(draw.want);
     word(draw.least);
     word(draw.parts);
-    if (draw.receipt.mark != 0) {
+    if (has_receipt) {
         word(static_cast<std::int64_t>(draw.receipt.mark >> 32));
         word(static_cast<std::int64_t>(draw.receipt.mark & 0xffff'ffff));
         word(draw.receipt.at / 1000);
+    } else if (told_micros_ != 0) {
+        for (int i = 0; i < 3; ++i) {
+            word("");
+        }
     }
+    time();
     return text();
 }
 
 std::string_view CommandWriter::hold(std::string_view key, const Hold& hold, bool with_text) {
-    call(ScriptName::hold, with_text, key, 6);
+    call(ScriptName::hold, with_text, key, told_micros_ != 0 ? 8 : 6);
     word(hold.me);
     word(hold.number);
     word(hold.limit);
     word(hold.want);
     word(hold.least);
     word(hold.ttl);
+    time();
     return text();
+}
+
+/// As TIME says it.
+void CommandWriter::time() {
+    if (told_micros_ != 0) {
+        word(told_micros_ / 1'000'000);
+        word(told_micros_ % 1'000'000);
+    }
 }
 
 /// The instant less `now`, but no less than 0, and both added again: the later one of the two, and the cost.

@@ -56,6 +56,10 @@ struct Hold {
 /// has grown. The text stays valid until the next call.
 class CommandWriter {
 public:
+    /// Microseconds of the epoch: from now on scripts are told the time, as the server does not let them ask
+    /// for it. 0: they ask.
+    void tell_time(std::int64_t micros) noexcept { told_micros_ = micros; }
+
     std::string_view ping();
     std::string_view auth(std::string_view username,
                           std::string_view password);  ///< empty username: password only
@@ -126,6 +130,7 @@ private:
     void word(std::string_view text);
     void word(std::int64_t number);
     void words(const Opening& opening);
+    void time();
     std::string_view command(std::initializer_list<std::string_view> words);
     void call(ScriptName name, bool with_text, std::string_view key, std::size_t arguments);
 
@@ -135,6 +140,7 @@ private:
 
     std::string buffer_;  // grows, never shrinks; `length_` bytes of it are the command
     std::size_t length_ = 0;
+    std::int64_t told_micros_ = 0;
 };
 
 }  // namespace rate_limit

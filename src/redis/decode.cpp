@@ -15,6 +15,7 @@ struct Code {
 };
 
 constexpr Code codes[] = {
+    {"NOTIME", Fault::notime},
     {"NOSCRIPT", Fault::noscript},
     {"READONLY", Fault::readonly},
     {"LOADING", Fault::loading},
@@ -52,6 +53,7 @@ constexpr Traits traits[] = {
     {"none", Blames::reply, Executed::perhaps, "no error"},
     {"malformed", Blames::reply, Executed::perhaps,
      "malformed: its answer is not what the command promises; is it Redis?"},
+    {"notime", Blames::reply, Executed::no, "notime: its scripts may not call TIME"},
     {"noscript", Blames::reply, Executed::no, "noscript: it does not keep scripts"},
     {"readonly", Blames::writes, Executed::no, "readonly: it is a replica now"},
     {"loading", Blames::node, Executed::no, "loading: it reads its data"},

@@ -11,10 +11,11 @@ namespace rate_limit {
 /// What is wrong with a reply.
 enum class Fault : std::uint8_t {
     none,
-    malformed,    ///< the reply has not the shape or the numbers that the command promises
-    noscript,     ///< the server does not know the script: its text must be sent once
-    readonly,     ///< a replica was asked to write
-    loading,      ///< the node is reading its data
+    malformed,  ///< the reply has not the shape or the numbers that the command promises
+    notime,    ///< NOTIME, of scripts of this module: the server does not tell them the time: the caller must
+    noscript,  ///< the server does not know the script: its text must be sent once
+    readonly,  ///< a replica was asked to write
+    loading,   ///< the node is reading its data
     masterdown,   ///< a replica without its primary that may not serve stale data
     moved,        ///< MOVED: another node of the cluster has the slot. CROSSSLOT
     ask,          ///< ASK: another node of the cluster has the key, this time

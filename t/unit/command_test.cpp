@@ -88,7 +88,24 @@ TEST(Command, ScriptsByDigestAndByText) {
     EXPECT_EQ(writer.charge({"k", 1, 2, 3}, 3), call(ScriptName::charge, false, {"3", "1", "2", "3"}));
 }
 
-TEST(Command, AsksHowLongAKeyLives) {
+TEST(Command, TellsScriptsTheTimeThatTheyMayNotAskFor) {
+    CommandWriter writer;
+    writer.tell_time(1'700'000'000'000'042);
+    EXPECT_EQ(writer.draw("k", {1, 2, 3, 4, 5}),
+              call(ScriptName::bucket, false, {"1", "2", "3", "4", "5", "", "", "", "1700000000", "42"}));
+    EXPECT_EQ(writer.draw("k", {1, 2, -3, 4, 5, {0xfedc'ba98'7654'3210, 7'000}}),
+              call(ScriptName::bucket, false,
+                   {"1", "2", "-3", "4", "5", "4275878552", "1985229328", "7", "1700000000", "42"}));
+    EXPECT_EQ(writer.hold("k", {"me", 1, 2, 3, 4, 5}),
+              call(ScriptName::hold, false, {"me", "1", "2", "3", "4", "5", "1700000000", "42"}));
+    writer.tell_time(0);
+    EXPECT_EQ(writer.hold("k", {"me", 1, 2, 3, 4, 5}),
+              call(ScriptName::hold, false, {"me", "1", "2", "3", "4", "5"}));
+    EXPECT_EQ(writer.draw("k", {1, 2, -3, 4, 5, {0xfedc'ba98'7654'3210, 7'000}}),
+              call(ScriptName::bucket, false, {"1", "2", "-3", "4", "5", "4275878552", "1985229328", "7"}));
+}
+
+TEST(Command, MovesABucketOn) {
     CommandWriter writer;
     EXPECT_EQ(writer.take("a key", 1'700'000'000'123'456'789, 5),
               resp({"BITFIELD", "a key", "OVERFLOW", "SAT", "INCRBY", "u63", "1", "-1700000000123456789",

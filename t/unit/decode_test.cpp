@@ -16,6 +16,7 @@ TEST(Fault, IsReadFromTheText) {
     const std::string wrapped = "ERR Error running script (call to f_0123): @user_script:9: ";
     const std::string refusal = "The user executing the script can't run this command or subcommand";
     const std::pair<std::string, Fault> errors[] = {
+        {"NOTIME ERR The user executing the script can't run this command", Fault::notime},
         {"NOSCRIPT No matching script. Please use EVAL.", Fault::noscript},
         {"READONLY You can't write against a read only replica.", Fault::readonly},
         {"LOADING Redis is loading the dataset in memory", Fault::loading},
@@ -94,6 +95,7 @@ TEST(Fault, HasANameAndItsTraits) {
     const Known all[] = {
         {Fault::none, "none", false, false, false},
         {Fault::malformed, "malformed", false, false, false},
+        {Fault::notime, "notime", false, false, true},
         {Fault::noscript, "noscript", false, false, true},
         {Fault::readonly, "readonly", true, true, true},
         {Fault::loading, "loading", true, false, true},

@@ -54,6 +54,11 @@ inline std::uint32_t ticks_now() noexcept {
     return static_cast<std::uint32_t>(ngx_current_msec);
 }
 
+/// Microseconds, UTC, read now.
+inline std::int64_t micros_now() noexcept {
+    return std::chrono::system_clock::now().time_since_epoch() / std::chrono::microseconds(1);
+}
+
 /// A clock that nobody sets, read now.
 inline std::int64_t steady_nanos() noexcept {
     return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);

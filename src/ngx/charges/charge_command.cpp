@@ -118,7 +118,7 @@ void ChargeCommand::answered_by_former(Fault fault) noexcept {
 }
 
 void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcept {
-    if (send_text(node, reply)) {
+    if (send_again(node, reply)) {
         return;
     }
     const Blame blame = node.blame(fault, name(), reply, Access::write);

@@ -26,7 +26,7 @@ std::string_view OverridesCommand::encode(CommandWriter& writer) {
 
 void OverridesCommand::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
     if (delivery == Delivery::answered && kind == Kind::replace && owner != nullptr &&
-        send_text(node, *reply)) {
+        send_again(node, *reply)) {
         return;
     }
     if (delivery == Delivery::answered && reply->is_error()) {

@@ -42,7 +42,7 @@ private:
 };
 
 void AwaitedRefundCommand::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
-    if (delivery == Delivery::answered && refund != nullptr && send_text(node, *reply)) {
+    if (delivery == Delivery::answered && refund != nullptr && send_again(node, *reply)) {
         return;
     }
     const bool former = delivery == Delivery::answered && !node.is_primary();

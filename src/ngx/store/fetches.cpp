@@ -14,7 +14,7 @@ namespace rate_limit {
 
 void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
     delivery = became(node, delivery, reply);
-    if (delivery == Delivery::answered && wanted() && send_text(node, *reply)) {
+    if (delivery == Delivery::answered && wanted() && send_again(node, *reply)) {
         return;
     }
     fetches->close(*this);

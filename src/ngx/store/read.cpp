@@ -59,7 +59,7 @@ constexpr const char* no_successor = "the node that serves the slot now is not u
 void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
     if (read == nullptr) {
         FreeList<ReadCommand>::common().put_back(*this);
-    } else if (delivery == Delivery::answered && fill != 0 && send_text(from, *reply)) {
+    } else if (delivery == Delivery::answered && fill != 0 && send_again(from, *reply)) {
         // it is on its way again
     } else if (delivery == Delivery::answered) {
         read->answered(*this, from, *reply);

@@ -141,7 +141,7 @@ bool ReservationCommand::goes_on(Node& from, const Reply& reply) noexcept {
     // A request that is gone needs no grant; but what was charged goes back all the same, and the key is
     // repaired.
     const bool needed = awaited() || mends();
-    if (needed && send_text(from, reply)) {
+    if (needed && send_again(from, reply)) {
         return true;
     }
     if (step_ != Step::put_back || !put_back(reply)) {

@@ -32,7 +32,7 @@ private:
 
 void SlotsReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
     const bool by_primary = delivery == Delivery::answered && from.is_primary();
-    if (by_primary && read != nullptr && send_text(from, *reply)) {
+    if (by_primary && read != nullptr && send_again(from, *reply)) {
         return;
     }
     SlotsRead* const of = read;

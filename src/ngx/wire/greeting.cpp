@@ -17,6 +17,7 @@ void Node::on_connected() noexcept {
     retry_.clear();
     state_ = State::greeting;
     clock_.forget();
+    tells_time_ = false;
     refused_probes_ = 0;
     refusal_.clear();
     if (!login().password.empty()) {

@@ -180,8 +180,20 @@ bool Node::send(Command& command) noexcept {
 
 bool Node::write(Command& command) {
     command.skips_answer_ = command.asking_;
+    writer_.tell_time(tells_time_ ? micros_now() : 0);
     return (!command.asking_ || connection_.send(writer_.asking())) &&
            connection_.send(command.encode(writer_));
+}
+
+void Node::tell_time() noexcept {
+    tells_time_ = true;
+    if (shard_ != nullptr && ngx_atomic_cmp_set(shard_->time_warned, 0, 1)) {
+        ngx_log_error(
+            NGX_LOG_WARN, ngx_cycle->log, 0,
+            "rate limit: %s does not let scripts call TIME: token buckets and running requests count by the "
+            "clocks of the machines, which must agree; give the user +time",
+            subject_.c_str());
+    }
 }
 
 void Node::send_unsent() noexcept {

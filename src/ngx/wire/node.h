@@ -158,6 +158,9 @@ public:
     ServerClock& clock() noexcept { return clock_; }
     const ServerClock& clock() const noexcept { return clock_; }
 
+    /// The server does not let scripts ask for the time: on this connection they are told this machine's.
+    void tell_time() noexcept;
+
     /// Where it is, as other nodes name it.
     Endpoint endpoint() const { return {conf_.peer, conf_.port}; }
 
@@ -285,6 +288,7 @@ private:
     std::string trouble_;
     Connection connection_;
     ServerClock clock_;
+    bool tells_time_ = false;
     Greeting auth_{Greeting::Kind::auth, "AUTH"};
     Greeting select_{Greeting::Kind::select, "SELECT"};
     Greeting readonly_{Greeting::Kind::readonly, "READONLY"};
