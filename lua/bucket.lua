@@ -41,7 +41,8 @@ if type(bytes) == 'table' then
     bytes = false
 end
 local missing, longest, beyond, known = 0, fill, false, false
-local back_high, back_low = now_high, now_low  -- marks of an earlier key are worth nothing here
+-- Another count than an earlier key had, so that its marks are worth nothing here: far away from it, whenever that was made.
+local back_high, back_low = (seconds % 65536 * 65521 + micros * 4294) % half, now_low
 local function put_back(worth)
     missing = missing - worth
     back_low = back_low + worth % half
@@ -60,7 +61,8 @@ if bytes and #bytes == 24 then
     end
 end
 if beyond then
-    put_back(missing - longest)
+    put_back(missing)  -- of all that was taken before no mark is worth anything any more
+    missing = longest
 end
 
 local function store()
@@ -69,7 +71,7 @@ local function store()
         return
     end
     local life = math.ceil(missing / 1e6) + 60000 + math.floor(longest / 16e6)
-    if want < 0 or beyond then  -- machines count on the life that it had
+    if known then  -- machines count on the life that it had
         life = math.max(life, redis.call('PTTL', key))
     end
     local low = now_low + missing % half
@@ -100,6 +102,7 @@ if taken < 0 then
         local high = (mark_high - back_high - now_high) % half
         high = high < sign and high or high - half
         local rest = high * half + mark_low - back_low - now_low
+        rest = rest <= 2 * longest and rest or 0  -- not of this count
         worth = math.min(worth, math.max(rest, at > 0 and worth - (now - at) * 1000 or 0, 0))
     end
     put_back(math.min(worth, missing))

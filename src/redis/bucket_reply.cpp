@@ -58,7 +58,7 @@ Fault read_draw(const Reply& reply, const Draw& draw, Millis now, Drawn& drawn) 
     drawn.bucket = full_after(missing, now);
     drawn.told = micros * nanos_in_micro;
     drawn.returned = static_cast<std::uint64_t>(high) << 32 | static_cast<std::uint64_t>(low);
-    drawn.receipt = receipt_of({drawn.told, 0}, missing, drawn.returned);
+    drawn.receipt = receipt_of({drawn.told, drawn.told, 0}, missing, drawn.returned);
     return Fault::none;
 }
 
@@ -78,7 +78,7 @@ Fault read_taking(const Reply& reply, const Taking& taking, Nanos& missing, bool
     if (after >= 0) {
         return Fault::none;
     }
-    missing = after - sign - taking.now;
+    missing = after - sign - taking.latest;
     if (missing - taking.cost != before) {
         return Fault::malformed;
     }

@@ -25,19 +25,20 @@ Fault read_draw(const Reply& reply, const Draw& draw, Millis now, Drawn& drawn) 
 
 /// What the plain command CommandWriter::take() was asked for.
 struct Taking {
-    Nanos now = 0;   ///< the server's
-    Nanos cost = 0;  ///< in nanoseconds
+    Nanos earliest = 0;  ///< the server's time is between these: a bucket counts as full since the latest,
+    Nanos latest = 0;    ///< and its tokens as refilled by the earliest
+    Nanos cost = 0;      ///< in nanoseconds
 };
 
 /// Of what the plain command took, where `missing` is left to refill; `returned` has been
 /// given back, or less.
 constexpr BucketReceipt receipt_of(const Taking& taking, Nanos missing, std::uint64_t returned) noexcept {
-    return {static_cast<std::uint64_t>(taking.now + missing) + returned, taking.now};
+    return {static_cast<std::uint64_t>(taking.latest + missing) + returned, taking.earliest};
 }
 
-/// Decodes the reply to it. `missing`: how long the bucket takes to be full afterwards. `stored`: there was
-/// one of lua/bucket.lua; else the key was gone, or had something else, and that script takes what is there
-/// now for a full bucket.
+/// Decodes the reply to it. `missing`: how long the bucket takes to be full after `latest`. `stored`: there
+/// was one of lua/bucket.lua; else the key was gone, or had something else, and that script takes what is
+/// there now for a full bucket.
 Fault read_taking(const Reply& reply, const Taking& taking, Nanos& missing, bool& stored) noexcept;
 
 /// When that is on this machine's clock: `used` is the instant when the bucket is full again, in nanoseconds,

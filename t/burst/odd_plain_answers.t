@@ -11,17 +11,17 @@ sub taken ($n) { return numbers($n, 100 - $n, $n * $token, 0, int(Time::HiRes::t
 
 # 10 of 100 are asked for. "+ N" stands for the instant that is asked for and so much.
 my %odd = (
-    (map { ("error $_" => error($_)) } 'OOM command not allowed', 'NOPERM no', 'ERR what', ''),
+    (map { ("error $_" => error($_)) } 'OOM command not allowed', 'ERR what', ''),
     'a status' => simple('OK'), nil => nil(), 'an integer' => integer(10), 'a string' => bulk('10'), 'an empty array' => "*0\r\n",
     'a nil' => array(integer(0), nil()), 'two nils' => array(nil(), nil()), 'minus one' => numbers(-1, $mark + 1), 'too few' => numbers($mark),
     'an instant long gone' => numbers(0, $mark), 'an instant before it was asked for' => [0, -$token], 'too little' => [0, 9 * $token],
     'too much' => [0, 11 * $token], 'too many' => numbers(0, $mark, 0), 'huge' => numbers($huge, -1),
 );
 my @cases = sort keys %odd;
-my %sound = (room => [10 * $token, 20 * $token], exact => [90 * $token, 100 * $token]);
+my %sound = (room => [10 * $token, 20 * $token], nearly => [89 * $token, 99 * $token]);
 my %unsure = (
     gone => [0, '+', []], other => [5, $huge, []], empty => [91 * $token, 101 * $token, [-10]], emptied => [190 * $token, 200 * $token, [-10]],
-    beyond => [191 * $token, 201 * $token, []], text => [error('WRONGTYPE Operation against a key holding the wrong kind of value'), undef, []],
+    beyond => [191 * $token, 201 * $token, [-10]], exact => [90 * $token, 100 * $token, [-10]], noperm => [error('NOPERM no'), undef, []], text => [error('WRONGTYPE Operation against a key holding the wrong kind of value'), undef, []],
 );
 
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
@@ -35,7 +35,7 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     my ($now) = map { -$_ } $words->[7];
     my $answer = $sound{$key} // $unsure{$key} // $odd{$cases[$key]};
     return $answer if !ref $answer;
-    return $answer->[0] if $key eq 'text';
+    return $answer->[0] if $key =~ /^(?:text|noperm)$/;
     return numbers($answer->[0], $now + 10 * $token) if $answer->[1] eq '+';
     return numbers($answer->[0], $answer->[1] eq $huge ? $huge : $mark + $now + $answer->[1]);
 });

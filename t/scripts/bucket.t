@@ -67,6 +67,9 @@ subtest 'stored' => sub {
     ok $redis->expires_in('k', 60_425), 'what is put back leaves it as long as it had';
     at(5000, -3);
     is stored(), $now . sprintf('%09d', 5000) . " $fill", 'a full bucket stays';
+    $redis->cmd('PEXPIRE', 'k', 90_000);
+    at(5000, 1);
+    ok $redis->expires_in('k', 90_000), 'nor does what is taken shorten its life: machines count on it';
     $redis->flush;
     at(5000, -3);
     is stored(), undef, '... and is not made';
@@ -120,7 +123,8 @@ subtest 'back with a receipt' => sub {
     my $before = $returned;
     $redis->cmd('DEL', 'k');
     at(20 * $token, 20);
-    cmp_ok $returned, '>=', $before, 'another key counts on from beyond';
+    cmp_ok abs($returned - $before), '>', 1e14, 'another key counts from far away';
+    is_deeply at(20 * $token, -10, mark => $_), [0, 0, $fill, 0], '... where a mark of an earlier one is worth nothing' for $other + 3 * $fill, $other + 1000 * $fill;
     is_deeply at(20 * $token, -10, mark => $other), [0, 0, $fill, 0], '... so that marks of an earlier one are worth nothing';
     $redis->cmd('DEL', 'k');
     is_deeply at(20 * $token, -10, mark => $other), [0, 20, 0, 0], 'nor is there anything to put back where none is stored';
@@ -133,7 +137,10 @@ subtest 'back with a receipt' => sub {
     is_deeply at(0, -1, mark => mark(0, 4 * $token)), [0, 17, 3 * $token, 0], '... and goes on';
     hold 'SET', 'k', packed(9e18, $fill);
     at(0, 0, parts => 0);
-    is $returned, 9_000_000_000_000_000_000 - $now * $second - $fill, 'what no limit can have taken counts as given back';
+    is $returned, 9_000_000_000_000_000_000 - $now * $second, 'what no limit can have taken counts as given back';
+    is_deeply at(0, -3, mark => mark(0, $fill)), [0, 3, 17 * $token, 0], '... a mark after that is worth all';
+    hold 'SET', 'k', packed(9e18, $fill);
+    is_deeply at(0, -3, mark => 9_000_000_000_000_000_000), [0, 0, $fill, 0], '... and one before that nothing, without its age';
 };
 
 subtest 'limits of different bursts' => sub {

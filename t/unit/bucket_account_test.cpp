@@ -98,76 +98,100 @@ TEST(BucketAccount, AWorkerWhoseClockIsALittleBehindRefillsNothing) {
     EXPECT_EQ(shown_of(record, bucket, now + 1000).used, 10);
 }
 
-constexpr Millis longer = 60'125;                           // a minute, and a sixteenth of two seconds
-constexpr Millis known_until = now / 1000 * 1000 + 60'000;  // of a record, in whole seconds
+constexpr Millis longer = 60'125;           // a minute, and a sixteenth of two seconds
+constexpr std::uint32_t ticks = 77 * 1024;  // of the steady clock, now
+constexpr Millis known_for = 58 * 1024;     // of a record, in units of 1,024 milliseconds
 
 /// A copy of what the primary has said at `now`: so much is missing, and the key lives so much longer.
 WindowRecord told(Millis missing) {
     WindowRecord record;
     learn_bucket(record, ten_a_second().fill(), now, nanos_of(now + missing));
-    note_stored(record, {record.reset + longer, 77});
+    note_stored(record, ticks + static_cast<std::uint32_t>(record.reset + longer - now), 77);
     return record;
 }
 
 TEST(BucketAccount, APlainCommandMayTakeWhatIsKnownToBeThere) {
     const Bucket bucket = ten_a_second();
     EXPECT_EQ(stored_longer(bucket.fill()), longer);
-    EXPECT_EQ(known_stored(told(0), bucket, now, 1).until, known_until);
-    EXPECT_EQ(known_stored(told(0), bucket, now, 1).returned, 77U);
-    EXPECT_EQ(known_stored(told(1000), bucket, now, 1).until, known_until + 1000);
-    EXPECT_NE(known_stored(told(1800), bucket, now, 1).until, 0) << "a twentieth is left over";
-    EXPECT_EQ(known_stored(told(1801), bucket, now, 1).until, 0);
-    EXPECT_NE(known_stored(told(0), bucket, now, 19).until, 0);
-    EXPECT_EQ(known_stored(told(0), bucket, now, 20).until, 0);
-    EXPECT_EQ(known_stored(told(0), bucket, now, max_limit).until, 0);
-    EXPECT_EQ(known_stored(told(0), bucket, now, 0).until, 0);
+    EXPECT_EQ(known_stored(told(0), bucket, now, ticks, 1).life, known_for);
+    EXPECT_EQ(known_stored(told(0), bucket, now, ticks, 1).returned, 77U);
+    EXPECT_EQ(known_stored(told(1000), bucket, now, ticks, 1).life, known_for + 1024);
+    EXPECT_NE(known_stored(told(1800), bucket, now, ticks, 1).life, 0) << "a twentieth is left over";
+    EXPECT_EQ(known_stored(told(1801), bucket, now, ticks, 1).life, 0);
+    EXPECT_NE(known_stored(told(0), bucket, now, ticks, 19).life, 0);
+    EXPECT_EQ(known_stored(told(0), bucket, now, ticks, 20).life, 0);
+    EXPECT_EQ(known_stored(told(0), bucket, now, ticks, max_limit).life, 0);
+    EXPECT_EQ(known_stored(told(0), bucket, now, ticks, 0).life, 0);
+}
+
+TEST(BucketAccount, WhatIsUnderWayCountsAsTaken) {
+    const Bucket bucket = ten_a_second();
+    WindowRecord record = told(0);
+    int sent = 0;
+    for (; known_stored(record, bucket, now, ticks, 2).life != 0; ++sent) {
+        send_plain(record, 2);
+    }
+    EXPECT_EQ(sent, 9) << "nine times two, and a twentieth is left over";
+    end_plain(record, 2);
+    EXPECT_NE(known_stored(record, bucket, now, ticks, 2).life, 0);
+    end_plain(record, 100);
+    EXPECT_NE(known_stored(record, bucket, now, ticks, 19).life, 0);
+    send_plain(record, 19);
+    EXPECT_EQ(eviction_rank(record, now - 1).tier, EvictionTier::copy) << "it does not keep a record";
+    note_stored(record, ticks + 60'000, 78);
+    EXPECT_EQ(known_stored(record, bucket, now, ticks, 19).returned, 78U)
+        << "what a killed worker had sent is over";
 }
 
 TEST(BucketAccount, WhatHasBeenRefilledSinceOthersMayHaveTaken) {
     const Bucket bucket = ten_a_second();
-    EXPECT_EQ(known_stored(told(1900), bucket, now + 5000, 1).until, 0);
+    EXPECT_EQ(known_stored(told(1900), bucket, now + 5000, ticks + 5000, 1).life, 0);
     WindowRecord record = told(0);
     charge(record, bucket, now, 19);
-    EXPECT_EQ(known_stored(record, bucket, now, 1).until, 0) << "nor what this machine has taken";
+    EXPECT_EQ(known_stored(record, bucket, now, ticks, 1).life, 0) << "nor what this machine has taken";
 }
 
 TEST(BucketAccount, TheKeyHasToOutliveTheBucket) {
     const Bucket bucket = ten_a_second();
     const WindowRecord record = told(0);
-    const Millis last = known_until - 1000 - 100;
-    EXPECT_NE(known_stored(record, bucket, last, 1).until, 0);
-    EXPECT_EQ(known_stored(record, bucket, last + 1, 1).until, 0);
+    const Millis last = now + known_for - 1000 - 100;
+    EXPECT_NE(known_stored(record, bucket, last, ticks + static_cast<std::uint32_t>(last - now), 1).life, 0);
+    EXPECT_EQ(
+        known_stored(record, bucket, last + 1, ticks + static_cast<std::uint32_t>(last - now) + 1, 1).life,
+        0);
     for (const Millis turn : {Millis{1} << 31, Millis{1} << 32, Millis{1} << 33}) {
-        EXPECT_EQ(known_stored(record, bucket, now + turn, 1).until, 0) << "`events` has but the lower bits";
+        EXPECT_EQ(known_stored(record, bucket, now + turn, ticks + static_cast<std::uint32_t>(turn), 1).life,
+                  0)
+            << "`events` has but the lower bits";
     }
     WindowRecord taken = record;
     charge(taken, bucket, last, 1);
-    EXPECT_EQ(known_stored(taken, bucket, last, 1).until, 0);
+    EXPECT_EQ(known_stored(taken, bucket, last, ticks + static_cast<std::uint32_t>(last - now), 1).life, 0);
 }
 
 TEST(BucketAccount, TheKeyIsKnownOnlyByThePrimarysWord) {
     const Bucket bucket = ten_a_second();
     WindowRecord local;
     ASSERT_TRUE(take(local, bucket, now, 1));
-    EXPECT_EQ(known_stored(local, bucket, now, 1).until, 0);
+    EXPECT_EQ(known_stored(local, bucket, now, ticks, 1).life, 0);
     WindowRecord unknown;
     learn_bucket(unknown, bucket.fill(), now, nanos_of(now));
-    EXPECT_EQ(known_stored(unknown, bucket, now, 1).until, 0);
+    EXPECT_EQ(known_stored(unknown, bucket, now, ticks, 1).life, 0);
     WindowRecord reset = told(100);
     refill(reset, now);
-    EXPECT_EQ(known_stored(reset, bucket, now, 1).until, 0);
-    EXPECT_EQ(known_stored(WindowRecord{}, bucket, now, 1).until, 0);
+    EXPECT_EQ(known_stored(reset, bucket, now, ticks, 1).life, 0);
+    EXPECT_EQ(known_stored(WindowRecord{}, bucket, now, ticks, 1).life, 0);
 }
 
 TEST(BucketAccount, TheKeyMayHaveTheLongestTimeOfAnotherLimit) {
     const Bucket small = *Bucket::of({10, 1, false}, 10);
     const Bucket large = *Bucket::of({10, 1, false}, 40);
-    EXPECT_EQ(known_stored(told(100), small, now, 1).until, 0);
-    EXPECT_EQ(known_stored(told(100), large, now, 1).until, 0);
+    EXPECT_EQ(known_stored(told(100), small, now, ticks, 1).life, 0);
+    EXPECT_EQ(known_stored(told(100), large, now, ticks, 1).life, 0);
     WindowRecord record = told(100);
     learn_bucket(record, large.fill(), now, record.used);
-    EXPECT_NE(known_stored(record, large, now, 1).until, 0);
-    EXPECT_EQ(known_stored(record, ten_a_second(), now, 1).until, 0);
+    EXPECT_NE(known_stored(record, large, now, ticks, 1).life, 0);
+    EXPECT_EQ(known_stored(record, ten_a_second(), now, ticks, 1).life, 0);
 }
 
 TEST(BucketAccount, ABucketOfMoreThanADayIsLeftToTheScript) {
@@ -177,10 +201,12 @@ TEST(BucketAccount, ABucketOfMoreThanADayIsLeftToTheScript) {
         for (Millis missing = 0; missing < bucket.fill() / nanos_in_milli;
              missing += 3'600'000 * (burst / 12)) {
             learn_bucket(record, bucket.fill(), now, nanos_of(now + missing));
-            note_stored(record, {record.reset + stored_longer(bucket.fill()), 77});
-            const Millis known = known_stored(record, bucket, now, 1).until;
+            note_stored(record,
+                        ticks + static_cast<std::uint32_t>(record.reset + stored_longer(bucket.fill()) - now),
+                        77);
+            const Millis known = known_stored(record, bucket, now, ticks, 1).life;
             EXPECT_EQ(known != 0, burst == 24 && missing < 78'000'000) << burst << ' ' << missing;
-            EXPECT_LE(known, record.reset + stored_longer(bucket.fill()));
+            EXPECT_LE(now + known, record.reset + stored_longer(bucket.fill()));
         }
     }
 }
@@ -189,13 +215,13 @@ TEST(BucketAccount, ALeaseOfTheSameBucketNeedsTheRoom) {
     WindowRecord record = told(0);
     const TokenTerms terms{ten_a_second().token(), 100, 5};
     ASSERT_NE(begin_batch(record, terms), 0);
-    EXPECT_EQ(known_stored(record, ten_a_second(), now, 1).until, 0);
-    note_stored(record, {record.reset + longer, 77});
-    EXPECT_EQ(known_stored(record, ten_a_second(), now, 1).until, 0);
+    EXPECT_EQ(known_stored(record, ten_a_second(), now, ticks, 1).life, 0);
+    note_stored(record, ticks + static_cast<std::uint32_t>(record.reset + longer - now), 77);
+    EXPECT_EQ(known_stored(record, ten_a_second(), now, ticks, 1).life, 0);
     EXPECT_EQ(record.ticket, 5U);
     (void)keep_batch(record, terms, {3, 50, 0});
     end_batch(record);
-    note_stored(record, {record.reset + longer, 77});
+    note_stored(record, ticks + static_cast<std::uint32_t>(record.reset + longer - now), 77);
     EXPECT_EQ(record.changed, 50U);
     EXPECT_EQ(receipt_of(record, now).mark, 0U);
 }

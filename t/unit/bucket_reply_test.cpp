@@ -105,7 +105,7 @@ TEST(BucketReply, TellsTheTimeOfItsServerAndWhatWasGivenBack) {
               Fault::none);
     EXPECT_EQ(drawn.returned, returned);
     EXPECT_EQ(drawn.receipt.mark, static_cast<std::uint64_t>(drawn.told + 3 * token) + returned);
-    EXPECT_EQ(receipt_of({drawn.told, token}, 3 * token, returned).mark, drawn.receipt.mark)
+    EXPECT_EQ(receipt_of({drawn.told, drawn.told, token}, 3 * token, returned).mark, drawn.receipt.mark)
         << "of a plain command as well";
     EXPECT_EQ(read_draw(*RawReply("-OOM x\r\n"), draw, now, drawn), Fault::oom);
     EXPECT_EQ(drawn.told, 0);
@@ -115,7 +115,7 @@ constexpr std::int64_t sign = std::numeric_limits<std::int64_t>::min();
 constexpr Nanos at = told_micros * 1000;
 
 TEST(BucketReply, TellsWhatAPlainCommandHasLeft) {
-    const Taking taking{at, 2 * token};
+    const Taking taking{at, at, 2 * token};
     Nanos missing = 0;
     bool stored = false;
     EXPECT_EQ(read_taking(*RawReply(numbers({3 * token, sign + at + 5 * token})), taking, missing, stored),
@@ -126,6 +126,12 @@ TEST(BucketReply, TellsWhatAPlainCommandHasLeft) {
               Fault::none);
     EXPECT_TRUE(stored) << "it had been full";
     EXPECT_EQ(missing, 2 * token);
+    const Taking uncertain{at, at + token, 2 * token};
+    EXPECT_EQ(read_taking(*RawReply(numbers({3 * token, sign + at + 6 * token})), uncertain, missing, stored),
+              Fault::none);
+    EXPECT_EQ(missing, 5 * token) << "at the latest time";
+    EXPECT_EQ(receipt_of(uncertain, missing, 7).mark, static_cast<std::uint64_t>(at + 6 * token + 7));
+    EXPECT_EQ(receipt_of(uncertain, missing, 7).at, at);
     for (const std::int64_t unsigned_one : {at + 2 * token, std::int64_t{0}, huge}) {
         EXPECT_EQ(read_taking(*RawReply(numbers({0, unsigned_one})), taking, missing, stored), Fault::none);
         EXPECT_FALSE(stored);
@@ -133,7 +139,7 @@ TEST(BucketReply, TellsWhatAPlainCommandHasLeft) {
 }
 
 TEST(BucketReply, IsNotBelievedWhereAPlainCommandCannotSayIt) {
-    const Taking taking{at, 2 * token};
+    const Taking taking{at, at, 2 * token};
     Nanos missing = 0;
     bool stored = false;
     for (const auto& odd : std::vector<std::vector<std::int64_t>>{{0, sign + at + token},

@@ -40,22 +40,30 @@ struct BucketReceipt {
     Nanos at = 0;  ///< when it was taken, or before that; 0: not known
 };
 
-/// What `cost` nanoseconds of refilling are worth that go back at `now`: what has been refilled of them is
-/// there already, and others may have taken it. `returned` has been given back until now.
+/// What a bucket knows when something goes back.
+struct BucketCount {
+    std::uint64_t returned = 0;  ///< has been given back until now
+    Nanos longest = 0;           ///< that any of the limits that share the bucket takes to fill it
+    Nanos now = 0;
+};
+
+/// What `cost` nanoseconds of refilling are worth that go back: what has been refilled of them is there
+/// already, and others may have taken it. A mark that is too far away is of another count.
 ///
 /// The bucket refills what is missing in the order in which it was taken. So what was taken `now - at` ago
 /// cannot have been refilled by more than that. And what was taken before it was all refilled at `mark` less
 /// what has gone back since, as far as that was older. Both say how much at least is not refilled yet, and so
 /// does the greater one. As nothing that goes back has been refilled, no more than burst + rate * T are taken
 /// for good in any time T.
-constexpr Nanos worth_of(const BucketReceipt& receipt, std::uint64_t returned, Nanos cost,
-                         Nanos now) noexcept {
+constexpr Nanos worth_of(const BucketReceipt& receipt, const BucketCount& count, Nanos cost) noexcept {
     if (receipt.mark == 0) {
         return cost;
     }
-    const auto rest = static_cast<Nanos>(receipt.mark - returned - static_cast<std::uint64_t>(now));
-    const Nanos by_age = receipt.at != 0 ? cost - (now - receipt.at) : 0;
-    return std::min(std::max<Nanos>({rest, by_age, 0}), cost);
+    const auto rest =
+        static_cast<Nanos>(receipt.mark - count.returned - static_cast<std::uint64_t>(count.now));
+    const Nanos by_mark = rest <= 2 * count.longest ? rest : 0;
+    const Nanos by_age = receipt.at != 0 ? cost - (count.now - receipt.at) : 0;
+    return std::min(std::max<Nanos>({by_mark, by_age, 0}), cost);
 }
 
 /// A token bucket: `burst` tokens may be taken at once, and it is refilled at a rate. In any time T no more

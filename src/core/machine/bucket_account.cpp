@@ -8,15 +8,18 @@ namespace {
 
 static_assert(max_fill / nanos_in_milli < Millis{1} << 40, "WindowRecord::limit has 40 bits");
 
-/// Of buckets that take longer to fill the record's seconds would come round before it is of no use.
+/// Of buckets that take longer to fill the record's clock would come round before it is of no use.
 constexpr Nanos longest_plain = 86'400'000 * nanos_in_milli;
-constexpr std::uint32_t seconds_mask = (1U << 20) - 1;
 
-/// From now to the point in time whose seconds have these lower 20 bits: up to six days ahead, or behind.
-Millis seconds_from(std::uint64_t seconds, Millis now) noexcept {
-    const std::uint32_t ahead =
-        static_cast<std::uint32_t>(seconds - static_cast<std::uint64_t>(now / 1000)) & seconds_mask;
-    return ahead <= seconds_mask / 2 ? Millis{ahead} : Millis{ahead} - seconds_mask - 1;
+/// The steady clock in a record.
+constexpr std::uint32_t clock_shift = 10;
+constexpr std::uint32_t clock_mask = (1U << 20) - 1;
+
+/// Milliseconds until the steady clock has these bits, up to six days; less than 0 if it has passed them.
+Millis until_clock(std::uint64_t clock, std::uint32_t ticks) noexcept {
+    const std::uint32_t ahead = (static_cast<std::uint32_t>(clock) - (ticks >> clock_shift)) & clock_mask;
+    const Millis units = ahead <= clock_mask / 2 ? Millis{ahead} : Millis{ahead} - clock_mask - 1;
+    return units * (1 << clock_shift) - (ticks & ((1U << clock_shift) - 1));
 }
 
 /// The longest time that any of the limits that share the record takes to fill the bucket, in milliseconds.
@@ -54,10 +57,18 @@ void count_returned(WindowRecord& record, Nanos less) noexcept {
     }
 }
 
-/// Of a bucket that is here alone. The count goes on from beyond that of a record that was forgotten.
+/// What is too far away is cut off: of all that was taken before no mark is worth anything any more.
+void count_cut(WindowRecord& record, bool cut, Millis now) noexcept {
+    if (cut) {
+        count_returned(record, record.used - nanos_of(now));
+    }
+}
+
+/// Of a bucket that is here alone. The count is far away from that of a record that was forgotten, so that
+/// marks of that one are worth nothing.
 void begin_count(WindowRecord& record, Millis now) noexcept {
     if (record.truth == Truth::local && !record.lasting) {
-        set_returned(record, static_cast<std::uint64_t>(nanos_of(now)));
+        set_returned(record, static_cast<std::uint64_t>(now) * 0x9e37'79b9'7f4a'7c15);
     }
 }
 
@@ -73,11 +84,11 @@ void keep(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept 
 
 bool take(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
     Nanos full_at = full_at_of(record, bucket, now);
-    const Nanos cut = record.used - full_at;
+    const bool cut = full_at < record.used;
     const bool taken = bucket.take(full_at, nanos_of(now), cost);
     if ((taken && cost != 0) || full_at < record.used) {
         begin_count(record, now);
-        count_returned(record, cut);
+        count_cut(record, cut, now);
         keep(record, bucket.fill(), now, full_at);
     }
     return taken;
@@ -89,7 +100,7 @@ void charge(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t
     }
     Nanos full_at = full_at_of(record, bucket, now);
     begin_count(record, now);
-    count_returned(record, record.used - full_at);
+    count_cut(record, full_at < record.used, now);
     bucket.charge(full_at, nanos_of(now), cost);
     keep(record, bucket.fill(), now, full_at);
 }
@@ -106,9 +117,13 @@ void give_back(WindowRecord& record, const Bucket& bucket, Millis now, std::int6
 void give_back(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost,
                const BucketReceipt& receipt) noexcept {
     const Nanos full_at = full_at_of(record, bucket, now);
-    count_returned(record, record.used - full_at);
+    count_cut(record, full_at < record.used, now);
     const Nanos all = std::min(cost, bucket.burst()) * bucket.token();
-    const Nanos worth = record.lasting ? worth_of(receipt, returned_of(record), all, nanos_of(now)) : 0;
+    const Nanos worth =
+        record.lasting
+            ? worth_of(receipt,
+                       {returned_of(record), nanos_of(static_cast<Millis>(record.limit)), nanos_of(now)}, all)
+            : 0;
     const Nanos back = std::min(worth, std::max<Nanos>(full_at - nanos_of(now), 0));
     count_returned(record, back);
     keep(record, bucket.fill(), now, full_at - back);
@@ -128,29 +143,41 @@ void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) n
     record.asked = static_cast<std::uint32_t>(now);
 }
 
-void note_stored(WindowRecord& record, const StoredBucket& stored) noexcept {
+void note_stored(WindowRecord& record, std::uint32_t until, std::uint64_t returned) noexcept {
     if (at_hand(record) != 0 || record.fetching) {
         return;  // a limit in `lease` shares the bucket, and needs the room
     }
-    record.events = static_cast<std::uint32_t>(stored.until / 1000) & seconds_mask;
-    set_returned(record, stored.returned);
+    record.events = (until >> clock_shift) & clock_mask;
+    record.in_flight = 0;
+    set_returned(record, returned);
 }
 
-StoredBucket known_stored(const WindowRecord& record, const Bucket& bucket, Millis now,
+StoredBucket known_stored(const WindowRecord& record, const Bucket& bucket, Millis now, std::uint32_t ticks,
                           std::int64_t cost) noexcept {
     const Millis told = now - static_cast<std::uint32_t>(static_cast<std::uint32_t>(now) - record.asked);
     const bool is_copy = record.bucket && record.answered && record.truth == Truth::redis && record.lasting;
+    const std::int64_t under_way = static_cast<std::int64_t>(record.in_flight);
     if (!is_copy || bucket.fill() > longest_plain ||
-        static_cast<Millis>(record.limit) != millis_of(bucket.fill()) || cost <= 0 || cost > bucket.burst() ||
+        static_cast<Millis>(record.limit) != millis_of(bucket.fill()) || cost <= 0 ||
+        cost > bucket.burst() - under_way || cost > WindowRecord::max_in_flight - under_way ||
         record.reset <= now - stored_longer(bucket.fill())) {
         return {};
     }
-    const Nanos taking = cost * bucket.token();
+    const Nanos taking = (under_way + cost) * bucket.token();
     const Nanos missing = std::max<Nanos>(record.used - nanos_of(told), 0);
-    const Millis until = (now / 1000 + seconds_from(record.events, now)) * 1000;
+    const Millis life = until_clock(record.events, ticks);
     const Millis full_in = std::max<Millis>(record.reset - now, 0) + millis_of(taking);
     const bool room = missing <= bucket.fill() - bucket.fill() / 20 - taking;
-    return room && until - now - full_in >= 1000 ? StoredBucket{until, returned_of(record)} : StoredBucket{};
+    return room && life - full_in >= 1000 ? StoredBucket{life, returned_of(record)} : StoredBucket{};
+}
+
+void send_plain(WindowRecord& record, std::int64_t cost) noexcept {
+    record.in_flight = static_cast<std::uint32_t>(record.in_flight + cost);
+}
+
+void end_plain(WindowRecord& record, std::int64_t cost) noexcept {
+    record.in_flight =
+        static_cast<std::uint32_t>(record.in_flight - std::min<std::int64_t>(cost, record.in_flight));
 }
 
 bool is_beyond(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept {

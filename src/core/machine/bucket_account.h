@@ -12,8 +12,9 @@ namespace rate_limit {
 /// when the bucket is full again, in nanoseconds, `reset` the same in milliseconds, rounded up, and `limit`
 /// the longest time that any of the limits that share it takes to fill it, in milliseconds. Where `lasting`
 /// is set, `changed` and `ticket` are the halves of what has ever been given back, as BucketReceipt has it,
-/// and, of a copy of what is in Redis, `events` the seconds of note_stored()'s, modulo 2^20. From `reset` on
-/// the record says nothing that a new one would not say. A record of zeros is a full bucket.
+/// and, of a copy of what is in Redis, `events` when note_stored()'s life ends, in 1,024 milliseconds, modulo
+/// 2^20. From `reset` on the record says nothing that a new one would not say. A record of zeros is a full
+/// bucket.
 
 /// Takes `cost` tokens if they are there; true if they were.
 bool take(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept;
@@ -37,20 +38,26 @@ void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) n
 
 /// What a machine knows of a bucket's key in Redis.
 struct StoredBucket {
-    Millis until = 0;            ///< it lives so long at least, by this machine's clock; 0: it is not known
+    Millis life = 0;             ///< it lives so long at least; 0: it is not known
     std::uint64_t returned = 0;  ///< has ever been given back there, or less
 };
 
-/// The primary's script has said so. The longest time to fill that is stored there is that of the limit that
-/// asked, or of one whose fill() the record has.
-void note_stored(WindowRecord& record, const StoredBucket& stored) noexcept;
+/// The primary's script has said so: the key lives until then at least, by the steady clock that workers
+/// share. The longest time to fill that is stored there is that of the limit that asked, or of one whose
+/// fill() the record has.
+void note_stored(WindowRecord& record, std::uint32_t until, std::uint64_t returned) noexcept;
 
-/// The same, if a plain command may take the cost; else nothing. By the primary's last word there must be
+/// What is known if a plain command may take the cost; else nothing. By the primary's last word there must be
 /// room, with a twentieth of the bucket to spare, whatever has been refilled since: others may have taken it.
 /// And the key must outlive the bucket's being full, with a second to spare. Not of buckets that take longer
-/// than a day to fill: their requests are few.
-StoredBucket known_stored(const WindowRecord& record, const Bucket& bucket, Millis now,
+/// than a day to fill: their requests are few. `ticks` as note_stored() has them.
+StoredBucket known_stored(const WindowRecord& record, const Bucket& bucket, Millis now, std::uint32_t ticks,
                           std::int64_t cost) noexcept;
+
+/// A plain command is under way that takes the cost; and is not any more. These are `in_flight`. What a
+/// worker that was killed had under way stays until the script's next word.
+void send_plain(WindowRecord& record, std::int64_t cost) noexcept;
+void end_plain(WindowRecord& record, std::int64_t cost) noexcept;
 
 /// Whether its instant is further away than any limit can have moved it: a clock was set back. Any of the
 /// above puts it right, also where it takes nothing.

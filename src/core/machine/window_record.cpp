@@ -8,7 +8,8 @@ EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept {
     if (record.reset <= now) {
         return {EvictionTier::ended, 0};
     }
-    if (record.in_flight != 0 || record.unanswered != 0) {
+    // Of a bucket it only spares the primary some commands.
+    if ((record.in_flight != 0 && !record.bucket) || record.unanswered != 0) {
         return {EvictionTier::never, 0};
     }
     const auto share_of = [&record](std::int64_t part) {

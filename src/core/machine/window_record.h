@@ -86,7 +86,8 @@ struct WindowRecord {
     std::uint32_t changed = 0;
 
     Ticket ticket = 0;
-    std::uint32_t in_flight : 23;  ///< requests admitted into this window that are not settled yet
+    std::uint32_t in_flight : 23;  ///< requests admitted into this window that are not settled yet; of a
+                                   ///< bucket see bucket_account.h
     bool bucket : 1;               ///< it is a token bucket: see bucket_account.h
     Truth truth : 1;
     bool confirmed : 1;      ///< false: the reset is this machine's proposal

@@ -183,6 +183,10 @@ void Charges::refund(std::string_view key, const Demand& demand, std::int64_t co
     refund_uncounted(key, demand, cost, reset);
 }
 
+void Charges::end_plain(const WindowId& id, std::int64_t cost) noexcept {
+    store_.zone->windows().change(id, [cost](WindowRecord& record) { rate_limit::end_plain(record, cost); });
+}
+
 void Charges::refund_uncounted(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset,
                                const BucketReceipt& receipt) noexcept {
     Charge back;

@@ -168,6 +168,9 @@ public:
         return reset - now >= std::max<Millis>(1000, 2 * static_cast<Millis>(store_.check_timeout));
     }
 
+    /// A plain command that takes so much of a bucket is not under way any more.
+    void end_plain(const WindowId& id, std::int64_t cost) noexcept;
+
     /// Whether a window that ends at `reset` outlasts the wait for the answer to a command that leaves now:
     /// what the command took can then go back, however late the answer is. A second is for unequal clocks.
     bool outlasts_answer(Millis reset, Millis now) const noexcept {

@@ -54,13 +54,13 @@ void unmap(void* data) noexcept {
     ngx_shm_free(static_cast<ngx_shm_t*>(data));
 }
 
-/// Three flags per primary of every store, and what workers know of shared overrides, mapped before the
+/// Four flags per primary of every store, and what workers know of shared overrides, mapped before the
 /// workers are started so that all see the same.
 ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
     std::size_t flags = 0;
     std::size_t states = 0;
     for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
-        flags += 3 * store->shards.size();
+        flags += 4 * store->shards.size();
         states += store->shares_overrides ? 1 : 0;
     }
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, sizeof(ngx_shm_t));
@@ -84,6 +84,7 @@ ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
         for (ShardConf& shard : store->shards) {
             shard.eviction_warned = flag++;
             shard.time_warned = flag++;
+            shard.bitfield_warned = flag++;
             shard.replicas_warned = flag++;
         }
     }

@@ -47,6 +47,7 @@ struct ShardConf {
     /// In memory shared by all workers: the primary has been warned about. Owned by the configuration's pool.
     ngx_atomic_t* eviction_warned = nullptr;
     ngx_atomic_t* time_warned = nullptr;
+    ngx_atomic_t* bitfield_warned = nullptr;
     ngx_atomic_t* replicas_warned = nullptr;
 };
 

@@ -14,23 +14,27 @@ namespace {
 /// much later it may have been meant.
 constexpr Millis uncertain = 2;
 
-/// What is known of the stored bucket, if a plain command may take the cost; else nothing.
-StoredBucket known_to_be_stored(AppliedLimit& applied, Millis now) noexcept {
-    const auto record = applied.zone->windows().find(applied.id);
-    return record ? known_stored(*record, *applied.bucket, now, applied.cost) : StoredBucket{};
+/// What is known of the stored bucket, if a plain command may take the cost: then the record counts it as
+/// under way. Else nothing.
+StoredBucket begin_plain(AppliedLimit& applied, Millis now) noexcept {
+    StoredBucket stored;
+    applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
+        stored = known_stored(record, *applied.bucket, now, ticks_now(), applied.cost);
+        if (stored.life != 0) {
+            send_plain(record, applied.cost);
+        }
+    });
+    return stored;
 }
 
 /// The record learns what the primary has said.
 void remember(AppliedLimit& applied, Nanos full_at, Millis now) noexcept {
     const auto* asked = std::get_if<Reservation>(&applied.asked);
-    StoredBucket stored;
-    const bool is_stored = asked != nullptr && asked->stored(stored.returned);
     // Without room nothing is remembered: the store has decided.
     (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
         learn_bucket(record, applied.bucket->fill(), now, full_at);
-        if (is_stored) {
-            stored.until = record.reset + stored_longer(applied.bucket->fill());
-            note_stored(record, stored);
+        if (asked != nullptr && asked->stored()) {
+            note_stored(record, asked->stored()->until, asked->stored()->returned);
         }
     });
 }
@@ -143,8 +147,9 @@ Recalled RedisBucket::recall_for(AppliedLimit& applied, std::int64_t need, Milli
 
 void RedisBucket::ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept {
     applied.demand = demand_of(applied);
-    const StoredBucket stored = known_to_be_stored(applied, now_millis());
-    applied.demand.open_until = stored.until;
+    const Millis now = now_millis();
+    const StoredBucket stored = begin_plain(applied, now);
+    applied.demand.open_until = stored.life != 0 ? now + stored.life : 0;
     applied.demand.returned = stored.returned;
     applied.asked.emplace<Reservation>().start(applied.shard(), applied.key, applied.demand, owner);
 }

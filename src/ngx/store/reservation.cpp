@@ -41,8 +41,7 @@ private:
         Fault fault = Fault::none;
         std::int64_t granted = 0;
         Window window;
-        bool stored = false;  // of a bucket: by the script, which has told what was given back
-        std::uint64_t returned = 0;
+        std::optional<Reservation::Stored> stored{};
         BucketReceipt receipt{};  // of what was taken of a bucket
     };
 
@@ -56,6 +55,8 @@ private:
     bool put_back(const Reply& reply) noexcept;
     bool may_take(bool again) noexcept;
     Draw draw_of_step() const noexcept;
+    Reservation::Stored stored_by(const Drawn& answer) const noexcept;
+    void end_plain() noexcept;
     Result result_of_plain(Node& from, const Reply& reply) noexcept;
     Result result_of_repair(Node& from, Delivery delivery, const Reply* reply) noexcept;
     void took_write(Node& from) noexcept;
@@ -65,16 +66,19 @@ private:
     void part_with(const Result& result) noexcept;
 
     Step step_ = Step::script;
-    const Node* to_ = nullptr;  // the request chose it
-    Taking taking_;             // of a bucket: what the plain command asks for
-    BucketReceipt taken_;       // of what that took
+    const Node* to_ = nullptr;    // the request chose it
+    Taking taking_;               // of a bucket: what the plain command asks for
+    std::int64_t under_way_ = 0;  // the record counts it
+    std::uint32_t sent_ticks_ = 0;
+    BucketReceipt taken_;  // of what that took
 };
 
 std::string_view ReservationCommand::encode(CommandWriter& writer) {
     const bool again = std::exchange(sent, true);
+    sent_ticks_ = ticks_now();
     if (demand.of_bucket()) {
         if (step_ == Step::increment && may_take(again)) {
-            return writer.take(key, taking_.now, taking_.cost);
+            return writer.take(key, taking_.latest, taking_.cost);
         }
         step_ = step_ == Step::increment ? Step::script : step_;
         return step_ == Step::script ? ReserveCommand::encode(writer)
@@ -93,8 +97,10 @@ std::string_view ReservationCommand::encode(CommandWriter& writer) {
 
 /// Not where another node has redirected it: that one's clock is another.
 bool ReservationCommand::may_take(bool again) noexcept {
-    taking_ = {again ? 0 : to_->clock().at(steady_nanos()), demand.owed_for(demand.want)};
-    return taking_.now != 0 && charges->outlasts_answer(demand.open_until, now_millis());
+    const ServerClock::Time time = again ? ServerClock::Time{} : to_->clock().at(steady_nanos());
+    taking_ = {time.earliest, time.latest, demand.owed_for(demand.want)};
+    return time.earliest != 0 && to_->takes_bitfields() &&
+           charges->outlasts_answer(demand.open_until, now_millis());
 }
 
 /// What a bucket's script is called for beside a request's wish: to let the key live on, or to put back.
@@ -117,6 +123,7 @@ const char* ReservationCommand::name() const noexcept {
 }
 
 void ReservationCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
+    end_plain();
     delivery = became(from, delivery, reply);
     if (delivery == Delivery::answered && goes_on(from, *reply)) {
         return;
@@ -131,6 +138,19 @@ void ReservationCommand::answered(Node& from, Delivery delivery, const Reply* re
         part_with(result);
     }
     FreeList<ReservationCommand>::common().put_back(*this);
+}
+
+/// Whatever the first answer was.
+void ReservationCommand::end_plain() noexcept {
+    if (under_way_ != 0) {
+        charges->end_plain(demand.id, std::exchange(under_way_, 0));
+    }
+}
+
+/// As lua/bucket.lua stores it, from when it was sent.
+Reservation::Stored ReservationCommand::stored_by(const Drawn& answer) const noexcept {
+    const Millis missing = (answer.bucket.used - nanos_of(now_millis())) / nanos_in_milli;
+    return {sent_ticks_ + static_cast<std::uint32_t>(missing + stored_longer(demand.fill)), answer.returned};
 }
 
 /// True: one more command is on its way.
@@ -173,18 +193,24 @@ bool ReservationCommand::took(Node& from, const Reply& reply) noexcept {
     Nanos missing = 0;
     bool stored = false;
     const Fault fault = read_taking(reply, taking_, missing, stored);
+    const bool fits = missing + taking_.latest - taking_.earliest <= demand.fill;
     const bool lives_on = now_millis() + millis_of(missing) + 1000 <= demand.open_until;
-    if (fault == Fault::wrongtype) {
+    if (fault == Fault::noperm) {
+        from.refuse_bitfields();
+        step_ = Step::script;
+    } else if (fault == Fault::wrongtype) {
         blame(from, fault, reply);
         step_ = Step::script;  // for which it is a full bucket
-    } else if (fault != Fault::none || (stored && missing <= demand.fill && lives_on)) {
+    } else if (fault != Fault::none || (stored && fits && lives_on)) {
         return false;
     } else {
         took_write(from);
         taken_ = receipt_of(taking_, missing, demand.returned);
-        // One that is further away than the script believes is no bucket's.
-        back = stored && missing > demand.fill && missing <= 2 * demand.fill ? demand.want : 0;
-        step_ = back != 0 ? Step::put_back : stored && missing <= demand.fill ? Step::repair : Step::script;
+        // It goes back by its mark alone, which is worth nothing where the script has cut off what is too far
+        // away to be a bucket's: this cost was a part of that.
+        back = stored && !fits ? demand.want : 0;
+        taken_.at = back != 0 ? 0 : taken_.at;
+        step_ = back != 0 ? Step::put_back : stored && fits ? Step::repair : Step::script;
     }
     from.submit(*this);
     return true;
@@ -224,8 +250,9 @@ ReservationCommand::Result ReservationCommand::result_of(Node& from, Delivery de
     if (delivery == Delivery::answered && (step_ == Step::script || reply->is_error())) {
         result.fault = awaited() ? judge(from, *reply, result.granted, result.window)
                                  : read(from, *reply, result.granted, result.window);
-        result.stored = result.granted != 0;
-        result.returned = drawn.returned;
+        if (demand.of_bucket() && result.granted != 0) {
+            result.stored = stored_by(drawn);
+        }
         result.receipt = drawn.receipt;
     }
     // After any other answer the script may have given it back.
@@ -268,8 +295,9 @@ ReservationCommand::Result ReservationCommand::result_of_repair(Node& from, Deli
         window = told.reset != 0 ? told : window;
     }
     Result result = granted(window);
-    result.stored = delivery == Delivery::answered && fault == Fault::none;
-    result.returned = again.returned;
+    if (again.told != 0) {
+        result.stored = stored_by(again);
+    }
     result.receipt = taken_;
     return result;
 }
@@ -285,7 +313,6 @@ void ReservationCommand::tell(const Result& result) noexcept {
     of.granted_ = result.granted;
     of.window_ = result.window;
     of.stored_ = result.stored;
-    of.returned_ = result.returned;
     of.receipt_ = result.receipt;
     if (!of.waiting()) {
         return;
@@ -322,7 +349,9 @@ void ReservationCommand::part_with(const Result& result) noexcept {
 void Reservation::start(Shard& shard, std::string_view key, const Demand& demand, Owner& owner) noexcept {
     begin(shard.deadlines(), Stage::whole, &shard.counters(), owner);
     Node* node = shard.nodes().choose_primary();
+    const std::int64_t under_way = demand.of_bucket() && demand.open_until != 0 ? demand.want : 0;
     if (node == nullptr) {
+        shard.charges().end_plain(demand.id, under_way);
         end(no_primary);
         return;
     }
@@ -332,6 +361,7 @@ void Reservation::start(Shard& shard, std::string_view key, const Demand& demand
         command.reservation = this;
         command.owed.reset();
         command.sent = false;
+        command.under_way_ = under_way;
         command.to_ = node;
         command.step_ =
             demand.open_until != 0 ? ReservationCommand::Step::increment : ReservationCommand::Step::script;

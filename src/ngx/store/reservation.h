@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "ngx/charges/demand.h"
@@ -27,12 +28,13 @@ public:
     /// The wait is over, and the answer may still come.
     bool unsettled() const noexcept;
 
-    /// Of a bucket: the script has answered, and the bucket is stored for longer than it takes to be full, as
-    /// stored_longer() says. Then `returned` is what has been given back to it.
-    bool stored(std::uint64_t& returned) const noexcept {
-        returned = returned_;
-        return stored_;
-    }
+    /// Of a bucket, where the script has answered: until when it is stored at least, by ticks_now(), and what
+    /// has been given back to it.
+    struct Stored {
+        std::uint32_t until = 0;
+        std::uint64_t returned = 0;
+    };
+    const std::optional<Stored>& stored() const noexcept { return stored_; }
 
     /// Of what was granted of a bucket.
     const BucketReceipt& receipt() const noexcept { return receipt_; }
@@ -46,8 +48,7 @@ private:
 
     void deadline_passed() noexcept override { end(too_late); }
 
-    bool stored_ = false;
-    std::uint64_t returned_ = 0;
+    std::optional<Stored> stored_;
     BucketReceipt receipt_;
     ReservationCommand* command_ = nullptr;  // null: there is no answer to come
 };

@@ -18,6 +18,7 @@ void Node::on_connected() noexcept {
     state_ = State::greeting;
     clock_.forget();
     tells_time_ = false;
+    takes_bitfields_ = true;
     refused_probes_ = 0;
     refusal_.clear();
     if (!login().password.empty()) {

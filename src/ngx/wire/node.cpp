@@ -196,6 +196,17 @@ void Node::tell_time() noexcept {
     }
 }
 
+void Node::refuse_bitfields() noexcept {
+    takes_bitfields_ = false;
+    if (shard_ != nullptr && ngx_atomic_cmp_set(shard_->bitfield_warned, 0, 1)) {
+        ngx_log_error(
+            NGX_LOG_WARN, ngx_cycle->log, 0,
+            "rate limit: %s does not let its user call BITFIELD: each request to a token bucket takes a "
+            "script, which costs Redis three times as much; give the user +bitfield",
+            subject_.c_str());
+    }
+}
+
 void Node::send_unsent() noexcept {
     CommandQueue waiting = std::exchange(unsent_, {});
     while (Command* command = waiting.pop()) {

@@ -161,6 +161,10 @@ public:
     /// The server does not let scripts ask for the time: on this connection they are told this machine's.
     void tell_time() noexcept;
 
+    /// The user may not call BITFIELD: on this connection scripts do.
+    void refuse_bitfields() noexcept;
+    bool takes_bitfields() const noexcept { return takes_bitfields_; }
+
     /// Where it is, as other nodes name it.
     Endpoint endpoint() const { return {conf_.peer, conf_.port}; }
 
@@ -289,6 +293,7 @@ private:
     Connection connection_;
     ServerClock clock_;
     bool tells_time_ = false;
+    bool takes_bitfields_ = true;
     Greeting auth_{Greeting::Kind::auth, "AUTH"};
     Greeting select_{Greeting::Kind::select, "SELECT"};
     Greeting readonly_{Greeting::Kind::readonly, "READONLY"};
