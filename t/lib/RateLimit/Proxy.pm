@@ -20,7 +20,11 @@ use parent 'RateLimit::Server';
 use IO::Socket::INET;
 use Socket qw(IPPROTO_TCP SOL_SOCKET SO_RCVBUF TCP_MAXSEG);
 
-sub stall ($self, $direction) { return $self->set("stall $direction", 1) }
+# What arrived before this call still passes: the question takes one turn of the loop, in which the proxy relays it.
+sub stall ($self, $direction) {
+    $self->relayed($direction);
+    return $self->set("stall $direction", 1);
+}
 
 sub flow ($self) {
     $self->set("stall $_", '') for qw(questions answers);
