@@ -2,6 +2,7 @@
 
 use RateLimit::Test;
 use JSON::PP;
+use List::Util qw(all);
 
 my $set   = RateLimit::Sentinels->start(masters => {mymaster => {replicas => 1}});
 my $nginx = RateLimit::Nginx->start(
@@ -23,8 +24,13 @@ is used(), 0, '... at the primary';
 is $set->used('a', 'core/3600'), 0, '... in Redis';
 is get(), 200, '... for the next request';
 get() for 1 .. 9;
+my ($replica) = $set->replicas;
+wait_until { $replica->used('a', 'core/3600') == 5 } what => 'the replica to have it';
+# With the old one stopped, each answer is of the new one; twelve in a row come from both workers.
+my $old = $set->primary;
 $set->failover;
-wait_until { (used() // -1) == 5 } what => 'the new primary to be asked';
+$old->stop;
+wait_until { all { (used() // -1) == 5 } 1 .. 12 } what => 'the new primary to be asked by all workers';
 is post('do=add&key=a&limit=core&cost=2')->status, 200, 'a part given back at the new primary';
 is used(), 3, '... which counts it';
 is get(), 200, '... for the next request';
