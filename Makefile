@@ -127,7 +127,7 @@ help:
 	@echo 'make faults     the rows of the fault matrix, with each of these servers and the installed one; ROWS="9 10-13" SERVERS="system ..."'
 	@echo 'make soak       faults at random for MINUTES ($(MINUTES)) with Sentinel, and again with Redis Cluster; SENTINEL=1 or CLUSTER=1:'
 	@echo '                with that alone; SEED=number: the same faults again; FAULTS="failover,reload": these alone'
-	@echo 'make sanitize   the tests, with nginx and module built with AddressSanitizer and UBSan'
+	@echo 'make sanitize   the tests, with nginx and module built with AddressSanitizer and UBSan; FOLDERS=t/store'
 	@echo 'make bench      side by side: plain nginx, limit_req, Lua, this module; writes docs/benchmarks.md; OTHER_MODULE=another build of it'
 	@echo 'make bench-shards  the second part of it alone: one, four and eight shards, with few keys and with many'
 	@echo 'make bench-tls     the last part of it alone: check_charge over TLS and in clear text, and handshakes'
@@ -253,7 +253,7 @@ sanitize:
 	NGINX_BINARY='$(nginx)' tools/nginx '$(or $(NGINX_SRC),own)' '$(DEPS)/nginx-sanitized' $(sanitize_nginx)
 	+@$(recurse) unit prove BUILD='$(BUILD)/sanitized' NGINX='$(DEPS)/nginx-sanitized/src/objs/nginx' \
 	    NGINX_SRC='$(DEPS)/nginx-sanitized/src' CXXFLAGS='$(sanitize_module)' LDFLAGS='$(sanitize_module)' \
-	    T='$(or $(T),$(sanitized_tests))'
+	    T='$(or $(T),$(filter $(addsuffix /%,$(or $(FOLDERS),t)),$(sanitized_tests)))'
 
 valgrind: export TEST_SLOW := 10
 valgrind: export WATCH := valgrind
