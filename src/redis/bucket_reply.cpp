@@ -69,17 +69,19 @@ Fault read_taking(const Reply& reply, const Taking& taking, Nanos& missing, bool
     if (reply.is_error()) {
         return fault_of(reply);
     }
+    const std::size_t last = taking.filling ? 0 : 1;
     std::int64_t before = 0;
-    if (!reply.is_array() || reply.malformed || reply.count != 2 || !read_count(reply.values[0], before) ||
-        reply.values[1].kind != ReplyValue::Kind::integer) {
+    if (!reply.is_array() || reply.malformed || reply.count != last + 1 ||
+        reply.values[last].kind != ReplyValue::Kind::integer ||
+        (!taking.filling && !read_count(reply.values[0], before))) {
         return Fault::malformed;
     }
-    const std::int64_t after = reply.values[1].integer;
+    const std::int64_t after = reply.values[last].integer;
     if (after >= 0) {
         return Fault::none;
     }
     missing = after - sign - taking.latest;
-    if (missing - taking.cost != before) {
+    if (!taking.filling && missing - taking.cost != before) {
         return Fault::malformed;
     }
     stored = true;

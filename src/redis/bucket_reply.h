@@ -23,11 +23,18 @@ struct Drawn {
 /// Malformed unless the script can give this answer. On any fault `drawn` is as it is made.
 Fault read_draw(const Reply& reply, const Draw& draw, Millis now, Drawn& drawn) noexcept;
 
-/// What the plain command CommandWriter::take() was asked for.
+/// What a plain command was asked for, CommandWriter::take() or take_of_filling().
 struct Taking {
-    Nanos earliest = 0;  ///< the server's time is between these: a bucket counts as full since the latest,
-    Nanos latest = 0;    ///< and its tokens as refilled by the earliest
-    Nanos cost = 0;      ///< in nanoseconds
+    Nanos earliest = 0;    ///< the server's time is between these: a bucket counts as full since the latest,
+    Nanos latest = 0;      ///< and its tokens as refilled by the earliest
+    Nanos cost = 0;        ///< in nanoseconds
+    bool filling = false;  ///< the bucket was taken for one that is not full
+
+    /// Whether the bucket had the cost, which `fill` takes to refill, so that now so much is `missing`. One
+    /// that was full, though it was taken for one that is not, has not lost all of the cost.
+    constexpr bool fits(Nanos missing, Nanos fill) const noexcept {
+        return missing >= cost && missing + latest - earliest <= fill;
+    }
 };
 
 /// Of what the plain command took, where `missing` is left to refill; `returned` has been
@@ -36,7 +43,8 @@ constexpr BucketReceipt receipt_of(const Taking& taking, Nanos missing, std::uin
     return {static_cast<std::uint64_t>(taking.latest + missing) + returned, taking.earliest};
 }
 
-/// Decodes the reply to it. `missing`: how long the bucket takes to be full after `latest`. `stored`: there
+/// Decodes the reply to it. `missing`: how long the bucket takes to be full after `latest`, which may be
+/// less than nothing where it was taken for one that is not full. `stored`: there
 /// was one of lua/bucket.lua; else the key was gone, or had something else, and that script takes what is
 /// there now for a full bucket.
 Fault read_taking(const Reply& reply, const Taking& taking, Nanos& missing, bool& stored) noexcept;

@@ -194,6 +194,16 @@ std::string_view CommandWriter::take(std::string_view key, Nanos now, Nanos cost
     return text();
 }
 
+std::string_view CommandWriter::take_of_filling(std::string_view key, Nanos cost) {
+    constexpr std::string_view before = "*6\r\n$8\r\nBITFIELD\r\n";
+    constexpr std::string_view more = "$6\r\nINCRBY\r\n$3\r\ni64\r\n$1\r\n0\r\n";
+    length_ = 0;
+    char* out = room(before.size() + max_word(key) + more.size() + max_number_word);
+    out = append(append_word(append(out, before), key), more);
+    advance(append_word(out, cost));
+    return text();
+}
+
 std::string_view CommandWriter::refund(std::string_view key, std::int64_t cost, Millis reset,
                                        bool with_text) {
     call(ScriptName::refund, with_text, key, 2);

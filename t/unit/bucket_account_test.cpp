@@ -151,6 +151,15 @@ TEST(BucketAccount, WhatHasBeenRefilledSinceOthersMayHaveTaken) {
     EXPECT_EQ(known_stored(record, bucket, now, ticks, 1).life, 0) << "nor what this machine has taken";
 }
 
+TEST(BucketAccount, ABucketThatWillNotBeFullSoonIsFilling) {
+    const Bucket bucket = ten_a_second();
+    EXPECT_FALSE(known_stored(told(0), bucket, now, ticks, 1).filling);
+    EXPECT_FALSE(known_stored(told(99), bucket, now, ticks, 1).filling);
+    EXPECT_TRUE(known_stored(told(100), bucket, now, ticks, 1).filling);
+    EXPECT_TRUE(known_stored(told(1000), bucket, now + 900, ticks + 900, 1).filling);
+    EXPECT_FALSE(known_stored(told(1000), bucket, now + 901, ticks + 901, 1).filling);
+}
+
 TEST(BucketAccount, TheKeyHasToOutliveTheBucket) {
     const Bucket bucket = ten_a_second();
     const WindowRecord record = told(0);

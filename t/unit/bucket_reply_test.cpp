@@ -138,6 +138,33 @@ TEST(BucketReply, TellsWhatAPlainCommandHasLeft) {
     }
 }
 
+TEST(BucketReply, TellsWhatIsLeftOfABucketThatIsNotFull) {
+    const Taking taking{at, at + token, 2 * token, true};
+    Nanos missing = 0;
+    bool stored = false;
+    const auto left_by = [&](Nanos until_full) {
+        EXPECT_EQ(read_taking(*RawReply(numbers({sign + at + until_full})), taking, missing, stored),
+                  Fault::none);
+        EXPECT_TRUE(stored);
+        return taking.fits(missing, fill);
+    };
+    EXPECT_TRUE(left_by(6 * token));
+    EXPECT_EQ(missing, 5 * token) << "at the latest time";
+    EXPECT_TRUE(left_by(fill));
+    EXPECT_FALSE(left_by(fill + 1)) << "by the earliest time it had not so much";
+    EXPECT_TRUE(left_by(3 * token)) << "it was full just then";
+    EXPECT_FALSE(left_by(3 * token - 1)) << "it had been full before, and so lost less than the cost";
+    EXPECT_FALSE(left_by(-at));
+    EXPECT_EQ(read_taking(*RawReply(numbers({2 * token})), taking, missing, stored), Fault::none);
+    EXPECT_FALSE(stored);
+    for (const auto& odd : std::vector<std::vector<std::int64_t>>{{}, {0, sign + at + 5 * token}}) {
+        EXPECT_EQ(read_taking(*RawReply(numbers(odd)), taking, missing, stored), Fault::malformed);
+    }
+    for (const char* bytes : {":10\r\n", "*1\r\n$-1\r\n", "+OK\r\n"}) {
+        EXPECT_EQ(read_taking(*RawReply(bytes), taking, missing, stored), Fault::malformed) << bytes;
+    }
+}
+
 TEST(BucketReply, IsNotBelievedWhereAPlainCommandCannotSayIt) {
     const Taking taking{at, at, 2 * token};
     Nanos missing = 0;

@@ -110,6 +110,7 @@ TEST(Command, MovesABucketOn) {
     EXPECT_EQ(writer.take("a key", 1'700'000'000'123'456'789, 5),
               resp({"BITFIELD", "a key", "OVERFLOW", "SAT", "INCRBY", "u63", "1", "-1700000000123456789",
                     "INCRBY", "i64", "0", "1700000000123456794"}));
+    EXPECT_EQ(writer.take_of_filling("a key", 5), resp({"BITFIELD", "a key", "INCRBY", "i64", "0", "5"}));
 }
 
 TEST(Command, ReusesItsBuffer) {

@@ -15,6 +15,9 @@ our @EXPORT = qw(row_names start_row start_again title_of);
 use constant LIMIT      => 100_000_000;
 use constant FLOOD_KEYS => 10;
 
+# As many as a bucket can be refilled with in a second: it is full again before the next request.
+use constant REFILLED => ('10000000r/s', 10_000_000);
+
 my %title = (
     bare       => 'bare nginx',
     add_header => 'five constant `add_header`',
@@ -28,6 +31,7 @@ my %title = (
     refund     => 'this module, `charge_refund`',
     lease      => 'this module, `lease`',
     bucket       => 'this module, a bucket in Redis',
+    full_bucket  => 'this module, a bucket in Redis that is full each time',
     local_bucket => 'this module, a bucket in `local`',
     slots        => 'this module, `rate_limit_concurrency` in Redis',
     local_slots  => 'this module, `rate_limit_concurrency` in `local`',
@@ -35,13 +39,13 @@ my %title = (
     rejected   => 'this module, rejected',
 );
 
-my @of_module = qw(local module checks tls refund lease rejected bucket local_bucket slots local_slots);
+my @of_module = qw(local module checks tls refund lease rejected bucket full_bucket local_bucket slots local_slots);
 
 # Those that are measured unless told otherwise: tls is for bench/tls. Each row of the module has another beside it,
 # NAME_before, of another build.
 sub row_names () {
     my @before = $ENV{OTHER_MODULE} ? map { "${_}_before" } grep { $_ ne 'tls' } @of_module : ();
-    return (qw(bare add_header limit_req lua local local_bucket four_headers local_slots module checks refund bucket lease slots bare_429 rejected), @before);
+    return (qw(bare add_header limit_req lua local local_bucket four_headers local_slots module checks refund bucket full_bucket lease slots bare_429 rejected), @before);
 }
 
 sub title_of ($name) { return $title{$name} }
@@ -85,8 +89,9 @@ my %settings = (
             server => limited(LIMIT, 'refund', 'main'),
         );
     },
-    bucket       => sub (%with) { (http => block(%with), server => bucket('main')) },
-    local_bucket => sub (%) { (server => bucket('local')) },
+    bucket       => sub (%with) { (http => block(%with), server => bucket('1r/s', 80_000, 'store=main name=bucket')) },
+    full_bucket  => sub (%with) { (http => block(%with), server => bucket(REFILLED, 'store=main name=full')) },
+    local_bucket => sub (%) { (server => bucket(REFILLED, 'name=bucket')) },
     slots        => sub (%with) { (http => block(%with), server => slots('main')) },
     local_slots  => sub (%) { (server => slots('local')) },
     # Each key's tokens need a note in the zone; at the end of a turn all go back at once.
@@ -114,6 +119,7 @@ my %prefix = (
     lease    => 'rl:lease/3600:',
     rejected => 'rl:flood/3600:',
     bucket   => 'rl:bucket/1b:',
+    full_bucket => 'rl:full/1b:',
     slots    => 'rl:slots/n:',
 );
 
@@ -131,9 +137,9 @@ sub limited ($limit, $name, $store) {
     return location('rate_limit_key $arg_k;', "rate_limit ${limit}r/h name=$name store=$store;");
 }
 
-# As many as a bucket can be refilled with in a second: it never runs short.
-sub bucket ($store) {
-    return location('rate_limit_key $arg_k;', "rate_limit 10000000r/s burst=10000000 name=bucket store=$store;");
+# It never runs short.
+sub bucket ($rate, $burst, $where) {
+    return location('rate_limit_key $arg_k;', "rate_limit $rate burst=$burst $where;");
 }
 
 sub slots ($store) {
@@ -182,7 +188,7 @@ sub start_row ($name, %with) {
         primary => $prefix ? [$with{shards}->primaries] : [],
         replica => $prefix ? [map { $with{shards}->replicas($_) } 0 .. $with{shards}->names - 1] : [],
         prefix => $prefix, admitted => 0, leases => $kind eq 'lease',
-        of_module => scalar $name =~ /^(?:module|checks|tls|refund|bucket|lease|slots|rejected)$/,
+        of_module => scalar $name =~ /^(?:module|checks|tls|refund|bucket|full_bucket|lease|slots|rejected)$/,
         $name =~ /429|rejected/
         ? (keys => FLOOD_KEYS, expects => 'rejected', base => 'bare_429')
         : (keys => $with{keys}, expects => 'admitted', base => 'bare'),

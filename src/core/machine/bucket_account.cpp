@@ -11,6 +11,9 @@ static_assert(max_fill / nanos_in_milli < Millis{1} << 40, "WindowRecord::limit 
 /// Of buckets that take longer to fill the record's clock would come round before it is of no use.
 constexpr Nanos longest_plain = 86'400'000 * nanos_in_milli;
 
+/// A command is there within this time, but where a server or the way to it is ill.
+constexpr Millis longest_way = 100;
+
 /// The steady clock in a record.
 constexpr std::uint32_t clock_shift = 10;
 constexpr std::uint32_t clock_mask = (1U << 20) - 1;
@@ -168,7 +171,10 @@ StoredBucket known_stored(const WindowRecord& record, const Bucket& bucket, Mill
     const Millis life = until_clock(record.events, ticks);
     const Millis full_in = std::max<Millis>(record.reset - now, 0) + millis_of(taking);
     const bool room = missing <= bucket.fill() - bucket.fill() / 20 - taking;
-    return room && life - full_in >= 1000 ? StoredBucket{life, returned_of(record)} : StoredBucket{};
+    if (!room || life - full_in < 1000) {
+        return {};
+    }
+    return {life, returned_of(record), record.used - nanos_of(now) >= nanos_of(longest_way)};
 }
 
 void send_plain(WindowRecord& record, std::int64_t cost) noexcept {

@@ -40,6 +40,7 @@ void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) n
 struct StoredBucket {
     Millis life = 0;             ///< it lives so long at least; 0: it is not known
     std::uint64_t returned = 0;  ///< has ever been given back there, or less
+    bool filling = false;        ///< it is not full yet when a command comes there, unless more is given back
 };
 
 /// The primary's script has said so: the key lives until then at least, by the steady clock that workers

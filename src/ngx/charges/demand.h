@@ -23,6 +23,7 @@ struct Demand {
 
     /// Of a bucket that is known to be stored: what has been given back to it, or less.
     std::uint64_t returned = 0;
+    bool filling = false;  ///< and it is known not to be full
 
     Nanos token = 0;  ///< of a bucket: to refill one token; 0: it is a window
     Nanos fill = 0;   ///< of a bucket: to fill it

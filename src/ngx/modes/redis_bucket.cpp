@@ -151,6 +151,7 @@ void RedisBucket::ask(AppliedLimit& applied, Answer::Owner& owner) const noexcep
     const StoredBucket stored = begin_plain(applied, now);
     applied.demand.open_until = stored.life != 0 ? now + stored.life : 0;
     applied.demand.returned = stored.returned;
+    applied.demand.filling = stored.filling;
     applied.asked.emplace<Reservation>().start(applied.shard(), applied.key, applied.demand, owner);
 }
 

@@ -17,8 +17,9 @@ namespace rate_limit {
 /// not have been there, and is repaired as after a charge.
 ///
 /// Where a bucket is known to be stored with room, a plain command takes the cost. If the bucket had not that
-/// much, the cost goes back, and the script decides; also where it was not stored. Where other machines have
-/// taken so much that the key might end before the bucket is full, the script lets it live on.
+/// much, the cost goes back, and the script decides; also where it was not stored, or was full where it was
+/// taken for one that is not. Where other machines have taken so much that the key might end before the
+/// bucket is full, the script lets it live on.
 class ReservationCommand final : public ReserveCommand {
 public:
     std::string_view encode(CommandWriter& writer) override;
@@ -78,7 +79,8 @@ std::string_view ReservationCommand::encode(CommandWriter& writer) {
     sent_ticks_ = ticks_now();
     if (demand.of_bucket()) {
         if (step_ == Step::increment && may_take(again)) {
-            return writer.take(key, taking_.latest, taking_.cost);
+            return taking_.filling ? writer.take_of_filling(key, taking_.cost)
+                                   : writer.take(key, taking_.latest, taking_.cost);
         }
         step_ = step_ == Step::increment ? Step::script : step_;
         return step_ == Step::script ? ReserveCommand::encode(writer)
@@ -98,7 +100,7 @@ std::string_view ReservationCommand::encode(CommandWriter& writer) {
 /// Not where another node has redirected it: that one's clock is another.
 bool ReservationCommand::may_take(bool again) noexcept {
     const ServerClock::Time time = again ? ServerClock::Time{} : to_->clock().at(steady_nanos());
-    taking_ = {time.earliest, time.latest, demand.owed_for(demand.want)};
+    taking_ = {time.earliest, time.latest, demand.owed_for(demand.want), demand.filling};
     return time.earliest != 0 && to_->takes_bitfields() &&
            charges->outlasts_answer(demand.open_until, now_millis());
 }
@@ -193,7 +195,7 @@ bool ReservationCommand::took(Node& from, const Reply& reply) noexcept {
     Nanos missing = 0;
     bool stored = false;
     const Fault fault = read_taking(reply, taking_, missing, stored);
-    const bool fits = missing + taking_.latest - taking_.earliest <= demand.fill;
+    const bool fits = taking_.fits(missing, demand.fill);
     const bool lives_on = now_millis() + millis_of(missing) + 1000 <= demand.open_until;
     if (fault == Fault::noperm) {
         from.refuse_bitfields();
