@@ -21,6 +21,7 @@ namespace {
 
 constexpr ngx_msec_t interval = 1000;
 constexpr ngx_msec_t interval_with_tokens = 250;  // also where requests are counted that run
+constexpr std::uint32_t look_for_dead = 200;      // less than that: a turn of a worker alone never misses it
 
 // The pause between two turns, in which the worker serves requests; last_gap is the last worker's. Without a
 // pause nginx would run the timer again before it serves a request.
@@ -316,7 +317,7 @@ ngx_msec_t count_the_living(Round& round, Zone& zone) noexcept {
     if (zone.places().end() == 0) {
         return interval;
     }
-    zone.find_dead();
+    zone.find_dead(static_cast<std::uint32_t>(ngx_current_msec), look_for_dead);
     return round.correction.turn(zone) ? gap : interval_with_tokens;
 }
 

@@ -4,7 +4,7 @@
 use RateLimit::Test;
 use Time::HiRes ();
 
-my $token = 36_000_000_000;    # 100 an hour
+my $token = 50_000_000;    # 20 a second: the bucket may be full at the next request
 my $mark  = -9223372036854775807 - 1;
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     my $command = $words->[0];
@@ -15,7 +15,7 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
 });
 my $nginx = RateLimit::Nginx->start(
     http   => redis_block('main', $redis),
-    server => 'location / { rate_limit 100r/h burst=100 store=main key=k; }',
+    server => 'location / { rate_limit 20r/s burst=100 store=main key=k; }',
 );
 # The command of each request, and by how many seconds its instant is ahead.
 sub asked ($times) {

@@ -3,7 +3,7 @@
 use RateLimit::Test;
 use Time::HiRes ();
 
-my $token = 36_000_000_000;    # 100 an hour
+my $token = 50_000_000;    # 20 a second: the bucket may be full at the next request
 my $mark  = -9223372036854775807 - 1;
 my @ports = map { free_port() } 1 .. 2;
 my @nodes = map {
@@ -19,7 +19,7 @@ my @nodes = map {
 } 0, 1;
 my $nginx = RateLimit::Nginx->start(
     http   => "rate_limit_redis main { cluster 127.0.0.1:$ports[0]; @{[timeouts('9s')]} }",
-    server => 'location / { rate_limit 100r/h burst=100 store=main key=k; }',
+    server => 'location / { rate_limit 20r/s burst=100 store=main key=k; }',
 );
 sub plain ($node) { return scalar(() = $node->commands('bitfield')) }
 

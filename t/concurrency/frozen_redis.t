@@ -3,10 +3,11 @@
 use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start;
+my $proxy   = RateLimit::Proxy->start(to => $redis->port);
 my $backend = RateLimit::Backend->start;
 my @nginx   = map {
     RateLimit::Nginx->start(
-        up => $backend, http => redis_block('main', $redis, 'check_timeout 100ms;'),
+        up => $backend, http => redis_block('main', $proxy, 'check_timeout 100ms;'),
         server => 'location / { rate_limit_concurrency 4 key=$arg_k store=main; proxy_pass http://%%UP%%; }',
     )
 } 1 .. 2;
@@ -16,8 +17,10 @@ for my $round (1 .. 3) {
     my @open = map { $nginx[0]->reach($backend, '/slow?k=a') } 1 .. 4;
     is $nginx[1]->get('/?k=a')->status, 429, 'all slots are held';
     $redis->freeze;
+    my $asked = $proxy->relayed('questions');
     $backend->release('gate');
     is $_->response->status, 200, 'requests end meanwhile' for @open;
+    wait_until { $proxy->relayed('questions') > $asked } what => 'slots to be given back to the frozen server';
     $redis->thaw;
 
     my @all;

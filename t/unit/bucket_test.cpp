@@ -1,8 +1,11 @@
 #include "core/limit/bucket.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -163,6 +166,22 @@ TEST(Bucket, NeverLetsMoreThroughThanBurstAndRateInAnyTime) {
                 ASSERT_LE(static_cast<__int128>(sum - burst) * second, static_cast<__int128>(limit) * time);
             }
         }
+    }
+}
+
+/// The fill of a bucket, and what any number of its tokens takes, are numbers that lua/bucket.lua can hold.
+TEST(Bucket, TakesTimesThatScriptsHoldExactly) {
+    for (const auto& [limit, period, burst] : std::vector<std::array<std::int64_t, 3>>{
+             {7, 365 * 86'400, 7}, {332, 365 * 86'400, 947}, {1, 3600, 250'000}, {3, 86'400, 1000}}) {
+        const std::optional<Bucket> bucket = Bucket::of({limit, period, false}, burst);
+        ASSERT_TRUE(bucket);
+        EXPECT_EQ(static_cast<Nanos>(static_cast<double>(bucket->fill())), bucket->fill());
+        EXPECT_EQ(static_cast<Nanos>(static_cast<double>(bucket->token() * (burst - 1))),
+                  bucket->token() * (burst - 1));
+        EXPECT_EQ(std::floor(static_cast<double>(bucket->fill()) / static_cast<double>(bucket->token())),
+                  static_cast<double>(burst));
+        EXPECT_GE(bucket->token(), period * 1'000'000'000 / limit) << "never faster than the rate";
+        EXPECT_LE(bucket->token(), period * 1'000'000'000 / limit + 128);
     }
 }
 

@@ -100,5 +100,14 @@ TEST_F(WorkerPlacesTest, ThereAreSoManyPlaces) {
     EXPECT_EQ(places->deaths(), 2U);
 }
 
+TEST(WorkerPlacesTurns, OneOfAllTakesTheTurnToLookForTheDead) {
+    OwnPlaces places(4);
+    EXPECT_TRUE(places.take_turn(1000, 200));
+    EXPECT_FALSE(places.take_turn(1199, 200));
+    EXPECT_TRUE(places.take_turn(1200, 200));
+    EXPECT_FALSE(places.take_turn(1200, 200));
+    EXPECT_TRUE(places.take_turn(100, 200)) << "the clock has come round";
+}
+
 }  // namespace
 }  // namespace rate_limit

@@ -18,13 +18,26 @@ Nanos token_of(const Rate& rate) noexcept {
     return divide_up(rate.period * nanos_in_second, rate.limit);
 }
 
+/// lua/bucket.lua reckons with numbers of 53 bits. Of buckets that take longer to fill, 104 days, a token
+/// takes a multiple of this, so that all that a whole number of tokens takes has its place among these
+/// numbers.
+constexpr Nanos coarse = 128;
+constexpr Nanos exact_fill = Nanos{1} << 53;
+static_assert(max_fill / coarse < exact_fill);
+
+/// Not less than the rate says. `burst` tokens take no longer than max_fill, or a bit more.
+Nanos token_for(const Rate& rate, std::int64_t burst) noexcept {
+    const Nanos token = token_of(rate);
+    return burst > exact_fill / token ? divide_up(token, coarse) * coarse : token;
+}
+
 }  // namespace
 
 std::optional<Bucket> Bucket::of(const Rate& rate, std::int64_t burst) noexcept {
     if (why_no_bucket(rate, burst) != nullptr) {
         return std::nullopt;
     }
-    return Bucket(burst, token_of(rate));
+    return Bucket(burst, token_for(rate, burst));
 }
 
 const char* why_no_bucket(const Rate& rate, std::int64_t burst) noexcept {
@@ -34,7 +47,7 @@ const char* why_no_bucket(const Rate& rate, std::int64_t burst) noexcept {
                "by "
                "the same number";
     }
-    return burst > max_fill / token
+    return burst > max_fill / token_for(rate, burst)
                ? "the bucket takes more than 30 years to fill: lower \"burst=\", or raise "
                  "the rate"
                : nullptr;

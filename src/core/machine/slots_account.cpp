@@ -231,6 +231,7 @@ void learn(WindowRecord& record, const SlotsTerms& terms, const SlotsCall& call,
         return;
     }
     record.fetching = false;
+    record.asked = low_half(terms.now);  // however long the way is, the answer is as good as new
     record.limit = static_cast<std::uint64_t>(bounded(answer.others));
     if (answer.number > call.number) {
         // Redis had a later call, which this machine knows nothing of: its clock went back, or another

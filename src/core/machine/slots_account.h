@@ -22,7 +22,7 @@ namespace rate_limit {
 ///               pinned added as long as requests run, as no table may forget them then
 ///   limit       slots of other machines, as last told
 ///   used        the number of the last call
-///   asked       when it was sent
+///   asked       when it was sent, and, once it is answered, when it was answered
 ///   fetching    it is under way, unless it has taken too long
 ///   lasting     in doubt: it was sent and is not answered, so Redis may have something else for this machine
 ///   confirmed   a call before it was never answered, and might still reach Redis

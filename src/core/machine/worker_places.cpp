@@ -27,6 +27,11 @@ bool WorkerPlaces::take_correction() noexcept {
     return corrected != now && header_->corrected.compare_exchange_strong(corrected, now);
 }
 
+bool WorkerPlaces::take_turn(std::uint32_t ticks, std::uint32_t period) noexcept {
+    std::uint32_t looked = header_->looked.load();
+    return ticks - looked >= period && header_->looked.compare_exchange_strong(looked, ticks);
+}
+
 std::optional<std::size_t> WorkerPlaces::take(const LockUser& user) noexcept {
     find_dead(user.is_alive);
     const std::uint64_t self = OwnedLock::word_of(user.self);

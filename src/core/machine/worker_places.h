@@ -49,6 +49,9 @@ public:
     /// there were any.
     bool find_dead(IsAlive is_alive) noexcept;
 
+    /// True for one process in `period` milliseconds, by a clock that all have: it looks for the dead.
+    bool take_turn(std::uint32_t ticks, std::uint32_t period) noexcept;
+
     /// How many places were given up, modulo 2^20, as a record has it.
     std::uint32_t deaths() const noexcept {
         return header_->deaths.load(std::memory_order_acquire) & ((1U << 20) - 1);
@@ -83,7 +86,7 @@ private:
     static constexpr std::uint64_t nobody_yet = ~std::uint64_t{0};
 
     /// Changes with the layout.
-    static constexpr std::uint64_t version = 0x706c616365733031;
+    static constexpr std::uint64_t version = 0x706c616365733032;
 
     struct alignas(alignment) Header {
         std::uint64_t version;
@@ -91,6 +94,7 @@ private:
         std::atomic<std::uint32_t> end;
         std::atomic<std::uint32_t>
             corrected;  // the number of deaths after which take_correction() was last true
+        std::atomic<std::uint32_t> looked;  // when take_turn() was last true
     };
 
     struct alignas(alignment) Place {

@@ -87,8 +87,13 @@ public:
     std::optional<SharedSlots> slots() noexcept;
 
     /// Finds out whether workers have died, so that what they had running does not count any more. To be
-    /// called several times a second.
-    void find_dead() noexcept { places_.find_dead(is_alive); }
+    /// called several times a second, by all workers: one of them in `period` milliseconds asks the system
+    /// about each.
+    void find_dead(std::uint32_t ticks, std::uint32_t period) noexcept {
+        if (places_.take_turn(ticks, period)) {
+            places_.find_dead(is_alive);
+        }
+    }
     const WorkerPlaces& places() const noexcept { return places_; }
 
     /// How many requests run, and slots are held, of each limit.

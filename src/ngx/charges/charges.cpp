@@ -160,8 +160,9 @@ void Charges::start(ChargeCommand& command) {
 bool Charges::joins(const Charge& charge) noexcept {
     const Debt& owed = charge.owed;
     ChargeCommand* queued = queued_.find(owed.id, [&owed](const ChargeCommand& command) {
+        // What goes back to a bucket is worth no more than its own end says, each by itself.
         const bool same_end =
-            command.owed.reset == owed.reset || (owed.of_bucket() && owed.kind == DebtKind::charges);
+            owed.of_bucket() ? owed.kind == DebtKind::charges : command.owed.reset == owed.reset;
         return command.owed.kind == owed.kind && same_end &&
                command.owed.receipt.ticket == owed.receipt.ticket;
     });

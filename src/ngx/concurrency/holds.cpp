@@ -25,7 +25,7 @@ constexpr Millis note_life = 10 * Holds::ttl;
 
 constexpr const char* no_room = "no room in \"rate_limit_zone\": enlarge it";
 constexpr const char* no_place =
-    "more workers than \"rate_limit_zone\" has places for count running requests: enlarge it";
+    "more workers count running requests than \"rate_limit_zone\" has places for: enlarge it";
 
 /// Redis's word on slots: when a request may be let in is not known, so the next one may try in a second.
 Window full_for(std::int64_t used) noexcept {
@@ -112,9 +112,7 @@ void Holds::stand_in_line(Entrance& entrance) noexcept {
 void Holds::ask(Entrance& entrance, const SlotsCall& call) noexcept {
     entrance.leave_queue();
     const bool noted = note(entrance.of_);
-    HoldCommand* command = noted ? send(entrance.of_, call) : nullptr;
-    if (command != nullptr) {
-        entrance.stand_in(command->waiting);
+    if (noted && send(entrance.of_, call, &entrance)) {
         return;
     }
     if (auto slots = zone_.slots(); slots && !noted) {
@@ -123,8 +121,9 @@ void Holds::ask(Entrance& entrance, const SlotsCall& call) noexcept {
     entrance.fail(noted ? no_primary : no_room);
 }
 
-/// Null: it could not be sent, and the record knows.
-HoldCommand* Holds::send(const KeySlots& of, const SlotsCall& call) noexcept {
+/// `waits` is the request that waits for the answer, if there is one: it stands in line before the node gets
+/// the command, which may fail at once and is free then. False: there is no command, and the record knows.
+bool Holds::send(const KeySlots& of, const SlotsCall& call, Entrance* waits) noexcept {
     Node* node = nodes_.choose_primary();
     HoldCommand* command = nullptr;
     if (node != nullptr) {
@@ -143,11 +142,14 @@ HoldCommand* Holds::send(const KeySlots& of, const SlotsCall& call) noexcept {
         if (auto slots = zone_.slots()) {
             slots->give_up(of.id, terms(call.limit), call);
         }
-        return nullptr;
+        return false;
     }
     deadlines_.start(*command, Deadlines::Stage::whole);
+    if (waits != nullptr) {
+        waits->stand_in(command->waiting);
+    }
     node->submit(*command);
-    return command;
+    return true;
 }
 
 bool Holds::note(const KeySlots& of) noexcept {

@@ -73,7 +73,7 @@ private:
     void try_to_enter(Entrance& entrance, Asking asking) noexcept;
     void stand_in_line(Entrance& entrance) noexcept;
     void ask(Entrance& entrance, const SlotsCall& call) noexcept;
-    HoldCommand* send(const KeySlots& of, const SlotsCall& call) noexcept;
+    bool send(const KeySlots& of, const SlotsCall& call, Entrance* waits = nullptr) noexcept;
     void close(HoldCommand& command) noexcept;
     void serve(Queue<Entrance>& waiting, const char* failure) noexcept;
     void try_again() noexcept;

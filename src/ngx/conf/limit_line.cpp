@@ -117,7 +117,13 @@ bool repeats(const ngx_str_t* words, ngx_uint_t at) noexcept {
 /// Refuses what does not go together in one line.
 char* check_together(ngx_conf_t* cf, const Limit& limit) noexcept {
     const bool by_clock = limit.window_kind == WindowKind::clock;
-    if (limit.burst_text != nullptr && (by_clock || limit.rate.month)) {
+    if (limit.burst_text != nullptr && limit.rate.month && !by_clock) {
+        return refuse(
+            cf,
+            "\"burst=\" makes \"rate_limit\" a token bucket, which has no windows and no months: write a "
+            "number of days, or remove \"burst=\" and add \"window=clock\"");
+    }
+    if (limit.burst_text != nullptr && by_clock) {
         return refuse(cf,
                       "\"burst=\" makes \"rate_limit\" a token bucket, which has no windows: remove "
                       "\"window=clock\", or \"burst=\"");

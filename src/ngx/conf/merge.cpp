@@ -132,8 +132,13 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, Limit& line, Limit& 
     if (in_access && !line.warned && refers_to(*limit.key, "remote_user")) {
         line.warned = true;
         log_line(cf, NGX_LOG_WARN, limit,
-                 "the key of \"rate_limit\" uses \"$remote_user\" in the access phase, where the name is not "
-                 "verified yet: anyone could spend another user's quota; add \"phase=precontent\"");
+                 limit.is_slots()
+                     ? "the key of \"rate_limit_concurrency\" uses \"$remote_user\" in the access phase, "
+                       "where the name is not verified yet: anyone could use up another user's slots; add "
+                       "\"phase=precontent\""
+                     : "the key of \"rate_limit\" uses \"$remote_user\" in the access phase, where the name "
+                       "is not verified yet: anyone could spend another user's quota; add "
+                       "\"phase=precontent\"");
     }
     const bool resolved = resolve_store(cf, limit) == NGX_OK && resolve_burst(cf, limit) == NGX_OK;
     return resolved ? keep_head(cf, limit) : NGX_ERROR;
@@ -157,7 +162,7 @@ ngx_int_t compare(ngx_conf_t* cf, const LocationConf& conf, const Limit& limit, 
                       other.line);
         return NGX_ERROR;
     }
-    if (conf.report && view(limit.name) == view(other.name)) {
+    if (conf.report && !limit.is_slots() && view(limit.name) == view(other.name)) {
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                       "\"rate_limit\" in %V:%ui has the same name \"%V\" as the one in %V:%ui, and "
                       "\"rate_limit_report\" shows one limit of a name: give one of them another \"name=\"",
