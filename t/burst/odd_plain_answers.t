@@ -45,8 +45,8 @@ sub is_answered ($kind, $rate, $token, $words, $unsure, %of_kind) {
         return $answer      if !ref $answer;
         return $answer->[0] if $key =~ /^(?:text|noperm)$/;
         my ($before, $after) = @$answer;
-        # A time that the fake takes itself is a little later than the one that the worker reckons with.
-        my $instant = $after eq 'huge' ? $huge : $after eq '+' ? $now + 10 * $token : $mark + $now + $after * $token - (@$said == 6 && $key eq 'nearly' ? $token / 2 : 0);
+        # A time that the fake takes itself is some time off the one that the worker reckons with.
+        my $instant = $after eq 'huge' ? $huge : $after eq '+' ? $now + 10 * $token : $mark + $now + $after * $token - (@$said == 6 ? $token / 2 : 0);
         return @$said == 12 ? numbers($before * $token, $instant) : numbers($instant);
     });
     my @keys  = (0 .. $#cases, sort(keys %sound), @unsure);
