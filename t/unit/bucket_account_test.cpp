@@ -151,6 +151,23 @@ TEST(BucketAccount, WhatHasBeenRefilledSinceOthersMayHaveTaken) {
     EXPECT_EQ(known_stored(record, bucket, now, ticks, 1).life, 0) << "nor what this machine has taken";
 }
 
+TEST(BucketAccount, IsAskedAboutEverMoreSeldomWhileNothingGoesBack) {
+    const Bucket slow = *Bucket::of({1, 3600, false}, 3);
+    WindowRecord record;
+    learn_bucket(record, slow.fill(), now, nanos_of(now + 10'000'000));
+    Millis at = now;
+    for (const Millis pause : {1000, 2000, 4000, 8000, 10'000, 10'000}) {
+        EXPECT_FALSE(ask_about(record, at + pause - 1));
+        at += pause;
+        EXPECT_TRUE(is_to_be_asked(record, at));
+        EXPECT_TRUE(ask_about(record, at));
+        EXPECT_FALSE(ask_about(record, at)) << "one request does";
+        learn_bucket(record, slow.fill(), at, nanos_of(now + 10'000'000));
+    }
+    learn_bucket(record, slow.fill(), at, nanos_of(now + 6'000'000));
+    EXPECT_TRUE(is_to_be_asked(record, at + 1000)) << "something has gone back";
+}
+
 TEST(BucketAccount, ABucketThatWillNotBeFullSoonIsFilling) {
     const Bucket bucket = ten_a_second();
     EXPECT_FALSE(known_stored(told(0), bucket, now, ticks, 1).filling);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/machine/window_account.h"
+
 namespace rate_limit {
 
 namespace {
@@ -140,10 +142,29 @@ BucketReceipt receipt_of(const WindowRecord& record, Millis now) noexcept {
 }
 
 void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept {
+    // The server's clock and this one are not read at the same moment.
+    if (full_at < record.used - nanos_of(clocks_apart)) {
+        record.same_answers = 0;
+    }
     keep(record, fill, now, full_at);
     record.truth = Truth::redis;
     record.answered = true;
     record.asked = static_cast<std::uint32_t>(now);
+}
+
+bool is_to_be_asked(const WindowRecord& record, Millis now) noexcept {
+    return !record.answered || !record.confirmed ||
+           static_cast<std::uint32_t>(now) - record.asked >= ask_again.at(record.same_answers);
+}
+
+bool ask_about(WindowRecord& record, Millis now) noexcept {
+    if (!is_to_be_asked(record, now)) {
+        return false;
+    }
+    record.answered = true;
+    record.asked = static_cast<std::uint32_t>(now);
+    record.same_answers = std::min<std::uint32_t>(record.same_answers + 1U, WindowRecord::max_same_answers);
+    return true;
 }
 
 void note_stored(WindowRecord& record, std::uint32_t until, std::uint64_t returned) noexcept {

@@ -36,6 +36,11 @@ void give_back(WindowRecord& record, const Bucket& bucket, Millis now, std::int6
 /// time that it takes to fill, for the limit that asked.
 void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept;
 
+/// Whether it is time to ask the primary again about a bucket that has too little: after a second, then ever
+/// more, up to ten, while nothing goes back to it. ask_about() notes that a request does so, if it is time.
+bool is_to_be_asked(const WindowRecord& record, Millis now) noexcept;
+bool ask_about(WindowRecord& record, Millis now) noexcept;
+
 /// What a machine knows of a bucket's key in Redis.
 struct StoredBucket {
     Millis life = 0;             ///< it lives so long at least; 0: it is not known

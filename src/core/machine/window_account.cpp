@@ -9,9 +9,6 @@ namespace rate_limit {
 namespace {
 
 /// Milliseconds between questions; the index is how many answers in a row said nothing new.
-constexpr std::array<std::uint32_t, WindowRecord::max_same_answers + 1> ask_again{1000, 2000, 4000, 8000,
-                                                                                  10'000};
-
 std::int64_t add(std::int64_t a, std::int64_t b) noexcept {
     std::int64_t sum = 0;
     return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;

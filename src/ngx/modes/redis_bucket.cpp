@@ -28,11 +28,12 @@ StoredBucket begin_plain(AppliedLimit& applied, Millis now) noexcept {
 }
 
 /// The record learns what the primary has said.
-void remember(AppliedLimit& applied, Nanos full_at, Millis now) noexcept {
+void remember(AppliedLimit& applied, Nanos full_at, bool granted, Millis now) noexcept {
     const auto* asked = std::get_if<Reservation>(&applied.asked);
     // Without room nothing is remembered: the store has decided.
     (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
         learn_bucket(record, applied.bucket->fill(), now, full_at);
+        record.same_answers = granted ? 0 : record.same_answers;
         if (asked != nullptr && asked->stored()) {
             note_stored(record, asked->stored()->until, asked->stored()->returned);
         }
@@ -82,15 +83,11 @@ void settle_reserved(AppliedLimit& applied, const Demand& demand, const Holding&
     }
 }
 
-/// The primary has not been asked for a second, and other machines may have given tokens back: one request
+/// The primary has not been asked for some time, and other machines may have given tokens back: one request
 /// asks again. True for that one.
 bool takes_turn(AppliedLimit& applied, Millis now) noexcept {
     bool turn = false;
-    applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
-        turn = !was_told(record, now);
-        record.answered = true;
-        record.asked = turn ? static_cast<std::uint32_t>(now) : record.asked;
-    });
+    applied.zone->windows().change(applied.id, [&](WindowRecord& record) { turn = ask_about(record, now); });
     return turn;
 }
 
@@ -138,7 +135,7 @@ Recalled RedisBucket::recall_for(AppliedLimit& applied, std::int64_t need, Milli
         return Recalled::nothing;
     }
     const bool asked = !std::holds_alternative<std::monostate>(applied.asked);
-    if (!asked && !was_told(*record, now) && takes_turn(applied, now)) {
+    if (!asked && is_to_be_asked(*record, now) && takes_turn(applied, now)) {
         return Recalled::nothing;
     }
     show(applied, refusal);
@@ -163,7 +160,7 @@ Admission RedisBucket::admit(AppliedLimit& applied, Millis now) const noexcept {
     const Nanos full_at = applied.answer()->window().used;
     const std::int64_t granted = applied.take_granted();
     const bool admitted = granted >= applied.cost;
-    remember(applied, full_at, now);
+    remember(applied, full_at, admitted, now);
     WindowRecord told;
     learn_bucket(told, bucket.fill(), now, full_at);
     const Window after = shown_of(told, bucket, now);
