@@ -110,8 +110,8 @@ public:
     /// on by `cost` nanoseconds. Only where the key is known to be there, with room.
     std::string_view take(std::string_view key, Nanos now, Nanos cost);
 
-    /// The same of a bucket that is known not to be full: half the words, and about two thirds of what it
-    /// costs the server.
+    /// The same of a bucket that is known not to be full: half the words, and about three quarters of what
+    /// it costs the server.
     std::string_view take_of_filling(std::string_view key, Nanos cost);
 
     /// HMGET key version, or HMGET key version text: of the overrides that machines share.
