@@ -53,15 +53,21 @@ module := $(BUILD)/$(NAME).so
 configured := $(BUILD)/nginx
 generated := $(BUILD)/generated
 sources := $(wildcard src/*/*.cpp src/*/*/*.cpp)
+rooms := $(sort $(patsubst %/,%,$(dir $(sources))))
 headers := $(wildcard src/*/*.h src/*/*/*.h)
 embedded := $(addprefix $(generated)/,scripts.inc version.inc)
-objects := $(sources:src/%.cpp=$(BUILD)/obj/%.o)
+# A room's sources read as one, which takes a third of the time; `make` itself reads each by itself, and so finds what it does not include.
+# By the name of such a file the static analyzer knows what it is. NOLINT: of clang-tidy, which does not like to see that.
+unified := $(rooms:src/%=$(generated)/rooms/%/UnifiedSource.cpp)
+UNITY ?=
+read_from := $(if $(UNITY),$(generated)/rooms,src)
+objects := $(patsubst $(read_from)/%.cpp,$(BUILD)/obj/%.o,$(if $(UNITY),$(unified),$(sources)))
 pure_objects := $(filter-out $(BUILD)/obj/ngx/%,$(objects))
 unit_sources := $(wildcard t/unit/*.cpp)
 unit_objects := $(unit_sources:t/unit/%.cpp=$(BUILD)/unit/%.o)
 unit_tests := $(BUILD)/unit/unit_tests
 fuzz_sources := $(wildcard t/fuzz/*_fuzz.cpp)
-fuzz_objects := $(filter-out $(BUILD)/fuzz/ngx/%,$(sources:src/%.cpp=$(BUILD)/fuzz/%.o)) $(fuzz_sources:t/%.cpp=$(BUILD)/%.o)
+fuzz_objects := $(filter-out $(BUILD)/fuzz/ngx/%,$(unified:$(generated)/rooms/%.cpp=$(BUILD)/fuzz/%.o)) $(fuzz_sources:t/%.cpp=$(BUILD)/%.o)
 fuzzers := $(fuzz_sources:t/fuzz/%_fuzz.cpp=$(BUILD)/fuzz/%)
 
 dialect := -std=c++17 -Isrc -I$(generated) $(hiredis_includes)
@@ -161,13 +167,19 @@ $(BUILD)/obj/modules.o: $(configured)/modules.c $(configured)/key
 	@mkdir -p $(@D)
 	$(call quiet,CC)$(CC) -O2 -g -fPIC -Wall @$(configured)/cc-opt @$(configured)/includes $(CFLAGS) -c -o $@ $<
 
-$(pure_objects): $(BUILD)/obj/%.o: src/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
+$(pure_objects): $(BUILD)/obj/%.o: $(read_from)/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(compile) -c -o $@ $<
 
-$(BUILD)/obj/ngx/%.o: src/ngx/%.cpp Makefile $(configured)/key $(hiredis_built) | $(embedded)
+$(BUILD)/obj/ngx/%.o: $(read_from)/ngx/%.cpp Makefile $(configured)/key $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(compile) @$(configured)/includes -c -o $@ $<
+
+# Touched only when the room has other files.
+$(unified): $(generated)/rooms/%/UnifiedSource.cpp: FORCE
+	@mkdir -p $(@D)
+	@printf '#include "%s"  // NOLINT\n' $(patsubst src/%,%,$(sort $(wildcard src/$*/*.cpp))) > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 $(generated)/scripts.inc: $(wildcard lua/*.lua)
 	@mkdir -p $(@D)
@@ -251,7 +263,7 @@ sanitize: export WATCH := leaks
 sanitize:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
 	NGINX_BINARY='$(nginx)' tools/nginx '$(or $(NGINX_SRC),own)' '$(DEPS)/nginx-sanitized' $(sanitize_nginx)
-	+@$(recurse) unit prove BUILD='$(BUILD)/sanitized' NGINX='$(DEPS)/nginx-sanitized/src/objs/nginx' \
+	+@$(recurse) unit prove UNITY=1 BUILD='$(BUILD)/sanitized' NGINX='$(DEPS)/nginx-sanitized/src/objs/nginx' \
 	    NGINX_SRC='$(DEPS)/nginx-sanitized/src' CXXFLAGS='$(sanitize_module)' LDFLAGS='$(sanitize_module)' \
 	    T='$(or $(T),$(filter $(addsuffix /%,$(or $(FOLDERS),t)),$(sanitized_tests)))'
 
@@ -268,7 +280,7 @@ valgrind:
 fuzz:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build fuzz
 	+@$(recurse) fuzzers
-	@for fuzzer in $(fuzzers); do tools/fuzz $$fuzzer t/fuzz/seeds/$${fuzzer##*/} $(SECONDS) || exit 1; done
+	@printf '%s\n' $(notdir $(fuzzers)) | xargs -P $(jobs) -I FUZZER tools/fuzz $(BUILD)/fuzz/FUZZER t/fuzz/seeds/FUZZER $(SECONDS)
 
 fuzzers: $(fuzzers)
 
@@ -282,7 +294,7 @@ $(BUILD)/fuzz/%_fuzz.o: t/fuzz/%_fuzz.cpp Makefile $(hiredis_built) | $(embedded
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(fuzz_compile)
 
-$(BUILD)/fuzz/%.o: src/%.cpp Makefile $(hiredis_built) | $(embedded)
+$(BUILD)/fuzz/%.o: $(generated)/rooms/%.cpp Makefile $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(fuzz_compile)
 
@@ -297,11 +309,13 @@ format-check:
 layer-check:
 	tools/layers $(sources) $(headers)
 
-tidy: $(sources:src/%.cpp=$(BUILD)/tidy/%.passed)
+tidy: $(rooms:src/%=$(BUILD)/tidy/%/passed)
 
-$(BUILD)/tidy/%.passed: src/%.cpp $(headers) .clang-tidy Makefile tools/tidy $(configured)/key $(hiredis_built) | $(embedded)
+.SECONDEXPANSION:
+$(BUILD)/tidy/%/passed: $(generated)/rooms/%/UnifiedSource.cpp $$(wildcard src/$$*/*.cpp) $(headers) .clang-tidy Makefile tools/tidy \
+    $(configured)/key $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
-	$(call quiet,TIDY)tools/tidy $< $(dialect) $(if $(filter src/ngx/%,$<),@$(configured)/includes)
+	$(call quiet,TIDY)tools/tidy $< $(dialect) $(if $(filter src/ngx%,src/$*),@$(configured)/includes)
 	@touch $@
 
 # In one step: a running nginx keeps the file that it has loaded, one that starts finds the old or the new.

@@ -7,7 +7,7 @@ namespace {
 /// More than all machines together can hold of any limit.
 constexpr std::int64_t most_slots = 1'000'000'000'000'000;
 
-bool read_count(const ReplyValue& value, std::int64_t& number) noexcept {
+bool read_slots(const ReplyValue& value, std::int64_t& number) noexcept {
     number = value.integer;
     return value.kind == ReplyValue::Kind::integer && number >= 0 && number <= most_slots;
 }
@@ -30,8 +30,8 @@ Fault read_held(const Reply& reply, const Hold& call, Held& held) noexcept {
     }
     Held found;
     const bool sound = reply.is_array() && !reply.malformed && reply.count == 3 &&
-                       read_count(reply.values[0], found.mine) && read_count(reply.values[1], found.others) &&
-                       read_count(reply.values[2], found.number);
+                       read_slots(reply.values[0], found.mine) && read_slots(reply.values[1], found.others) &&
+                       read_slots(reply.values[2], found.number);
     if (!sound || !can_answer(call, found)) {
         return Fault::malformed;
     }

@@ -1,5 +1,5 @@
-#include "core/machine/bucket_account.h"
-#include "core/machine/bucket_tokens.h"
+#include "core/bucket/bucket_account.h"
+#include "core/bucket/bucket_tokens.h"
 
 #include <limits>
 

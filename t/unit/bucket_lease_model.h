@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "core/machine/bucket_tokens.h"
+#include "core/bucket/bucket_tokens.h"
 
 namespace rate_limit {
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "bucket_lease_model.h"
-#include "core/machine/bucket_account.h"
+#include "core/bucket/bucket_account.h"
 
 namespace rate_limit {
 namespace {

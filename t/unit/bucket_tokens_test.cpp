@@ -1,4 +1,4 @@
-#include "core/machine/bucket_tokens.h"
+#include "core/bucket/bucket_tokens.h"
 
 #include <gtest/gtest.h>
 

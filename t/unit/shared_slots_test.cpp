@@ -1,6 +1,6 @@
 // Workers that count on one key's record, and what becomes of the requests of those that die.
 
-#include "core/machine/shared_slots.h"
+#include "core/slots/shared_slots.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "core/machine/slots_account.h"
+#include "core/slots/slots_account.h"
 
 #include <gtest/gtest.h>
 

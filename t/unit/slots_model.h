@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/machine/shared_slots.h"
+#include "core/slots/shared_slots.h"
 #include "own_places.h"
 #include "table_memory.h"
 

@@ -16,9 +16,9 @@ enum class DebtKind : std::uint8_t {
     refunds,       ///< refunds that wait until the primary takes them
     tokens,        ///< tokens that this machine may hold, to be given back when they are not needed
     fixed_tokens,  ///< the same, in batches of fixed size
-    slots,  ///< slots that this machine may hold (core/machine/slots_account.h): `cost` is their limit,
-            ///< `ticket` how many workers had died at the last look, `period` the tag of the limit
-            ///< (core/counts/running_counts.h), and `reset` only says how long the note is kept
+    slots,         ///< slots that this machine may hold (core/slots/slots_account.h): `cost` is their limit,
+                   ///< `ticket` how many workers had died at the last look, `period` the tag of the limit
+                   ///< (core/counts/running_counts.h), and `reset` only says how long the note is kept
 };
 
 /// True for charges and refunds, which wait until the primary takes them; false for tokens and slots, which

@@ -6,18 +6,18 @@ namespace rate_limit {
 
 namespace {
 
-constexpr unsigned half = 32;
+constexpr unsigned upper_bits = 32;
 
 std::uint64_t position_of(std::uint32_t began, std::size_t next) noexcept {
-    return (std::uint64_t{began} << half) | next;
+    return (std::uint64_t{began} << upper_bits) | next;
 }
 
 std::uint32_t began_of(std::uint64_t position) noexcept {
-    return static_cast<std::uint32_t>(position >> half);
+    return static_cast<std::uint32_t>(position >> upper_bits);
 }
 
 std::size_t next_of(std::uint64_t position) noexcept {
-    return position & ((std::uint64_t{1} << half) - 1);
+    return position & ((std::uint64_t{1} << upper_bits) - 1);
 }
 
 }  // namespace

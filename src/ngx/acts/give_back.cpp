@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t most_given_back = 1'000'000'000;
 
 /// How far it has come; Acting::step.
-enum Step : int {
+enum GivingStep : int {
     begun,
     reading,       ///< the primary is asked what there is
     reading_anew,  ///< the window has changed since

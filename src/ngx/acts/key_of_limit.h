@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/bucket/bucket_account.h"
 #include "core/limit/rate.h"
 #include "core/limit/window.h"
-#include "core/machine/bucket_account.h"
 #include "ngx/store/awaited_refund.h"
 #include "ngx/store/read.h"
 #include "ngx/store/slots_read.h"

@@ -25,8 +25,8 @@ constexpr ngx_int_t usual_time = 3600;
 constexpr ngx_int_t longest_time = ngx_int_t{30} * 24 * 3600;
 
 /// How far it has come; Acting::step.
-enum Step : int {
-    begun,
+enum OverrideStep : int {
+    not_asked,
     sharing,  ///< the store is told
     looking,
 };
@@ -242,7 +242,7 @@ void show(Acting& acting) {
 
 /// Without a kind it ends the override.
 bool go_on(Acting& acting, OverrideKind kind) {
-    if (acting.step == begun) {
+    if (acting.step == not_asked) {
         Override what;
         if (!find_limits(acting) || (kind != OverrideKind::none && !read_fields(acting, kind, what)) ||
             !change(acting, kind != OverrideKind::none ? std::optional(what) : std::nullopt)) {

@@ -14,12 +14,12 @@
 #include "core/counts/running_counts.h"
 #include "core/counts/seen_rates.h"
 #include "core/machine/debt_record.h"
-#include "core/machine/shared_slots.h"
 #include "core/machine/shared_walk.h"
 #include "core/machine/used_up_windows.h"
 #include "core/machine/window_record.h"
 #include "core/machine/worker_places.h"
 #include "core/overrides/override_table.h"
+#include "core/slots/shared_slots.h"
 #include "ngx/base/ngx.h"
 
 namespace rate_limit {

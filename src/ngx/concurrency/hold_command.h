@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/machine/slots_account.h"
+#include "core/slots/slots_account.h"
 #include "core/table/window_id.h"
 #include "ngx/concurrency/entrance.h"
 #include "ngx/waits/deadlines.h"

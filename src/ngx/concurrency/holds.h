@@ -6,7 +6,7 @@
 
 #include "core/machine/debt_record.h"
 #include "core/machine/note_walk.h"
-#include "core/machine/shared_slots.h"
+#include "core/slots/shared_slots.h"
 #include "ngx/base/queue.h"
 #include "ngx/base/timer.h"
 #include "ngx/concurrency/entrance.h"

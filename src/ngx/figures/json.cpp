@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "core/text/json_text.h"
+#include "ngx/base/version.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/figures/limits.h"
@@ -18,10 +19,6 @@
 namespace rate_limit {
 
 namespace {
-
-constexpr std::string_view version =
-#include "version.inc"
-    ;
 
 /// Null: no limit stands anywhere.
 void write_requests(JsonText& json, Tallies* tallies) {
@@ -100,7 +97,7 @@ void write_head(JsonText& json, const MainConf& main) {
     const auto* core =
         reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module));
     const ngx_str_t host = const_cast<const ngx_cycle_t*>(ngx_cycle)->hostname;
-    json.name("version").text(version);
+    json.name("version").text(module_version);
     json.name("nginx").text(NGINX_VERSION);
     json.name("host").text(view(host));
     json.name("time").time(now_millis());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/text/metrics_text.h"
+#include "ngx/base/version.h"
 #include "ngx/base/zone.h"
 #include "ngx/figures/limits.h"
 #include "ngx/figures/lower_case.h"
@@ -23,13 +24,9 @@ namespace {
 
 using Type = MetricsText::Type;
 
-constexpr std::string_view version =
-#include "version.inc"
-    ;
-
 void write_build(MetricsText& text, const MainConf& main) {
     text.family("build_info", Type::gauge, "Always 1; its labels say which versions run.");
-    text.sample({{"version", version}, {"nginx", NGINX_VERSION}}, std::uint64_t{1});
+    text.sample({{"version", module_version}, {"nginx", NGINX_VERSION}}, std::uint64_t{1});
     if (main.zone == nullptr) {
         return;
     }

@@ -11,7 +11,7 @@ namespace rate_limit {
 
 namespace {
 
-const ChargeRefund with_redis;
+const ChargeRefund charge_refund_with_redis;
 
 void remember_answer(AppliedLimit& applied, const Terms& terms, const Window& answer,
                      bool admitted) noexcept {
@@ -134,7 +134,7 @@ void ChargeRefund::settle(AppliedLimit& applied, std::int64_t due, Millis now) c
     }
 }
 
-extern const NamedMode charge_refund_mode = {"charge_refund", with_redis, local_reserve, &local_bucket,
-                                             &redis_bucket};
+extern const NamedMode charge_refund_mode = {"charge_refund", charge_refund_with_redis, local_reserve,
+                                             &local_bucket, &redis_bucket};
 
 }  // namespace rate_limit

@@ -72,10 +72,11 @@ private:
     static constexpr std::int64_t need = 1;
 };
 
-const CheckCharge with_redis;
+const CheckCharge check_charge_with_redis;
 
 }  // namespace
 
-extern const NamedMode check_charge_mode = {"check_charge", with_redis, local_charge, nullptr, nullptr};
+extern const NamedMode check_charge_mode = {"check_charge", check_charge_with_redis, local_charge, nullptr,
+                                            nullptr};
 
 }  // namespace rate_limit

@@ -9,6 +9,7 @@
 #include "ngx/modes/local_bucket.h"
 #include "ngx/modes/recollection.h"
 #include "ngx/modes/redis_charge.h"
+#include "ngx/modes/spent_tokens.h"
 
 namespace rate_limit {
 
@@ -38,10 +39,6 @@ Spending consume_here(AppliedLimit& applied, std::int64_t cost, Millis now) noex
 
 void give_back(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcept {
     applied.shard().fetches().give_back(applied.key, applied.demand, tokens, reset);
-}
-
-void count_spent(AppliedLimit& applied, std::int64_t tokens) noexcept {
-    applied.shard().counters().add(TokenEvent::spent, tokens);
 }
 
 void give_back_all(AppliedLimit& applied) noexcept {
@@ -142,10 +139,10 @@ void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const no
     }
 }
 
-const Lease with_redis;
+const Lease lease_with_redis;
 
 }  // namespace
 
-extern const NamedMode lease_mode = {"lease", with_redis, local_reserve, &local_bucket, &lease_bucket};
+extern const NamedMode lease_mode = {"lease", lease_with_redis, local_reserve, &local_bucket, &lease_bucket};
 
 }  // namespace rate_limit

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
-#include "core/machine/bucket_account.h"
-#include "core/machine/bucket_tokens.h"
+#include "core/bucket/bucket_account.h"
+#include "core/bucket/bucket_tokens.h"
 #include "ngx/base/zone.h"
 #include "ngx/modes/recollection.h"
+#include "ngx/modes/spent_tokens.h"
 
 namespace rate_limit {
 
@@ -32,10 +33,6 @@ bool spend_here(AppliedLimit& applied, std::int64_t cost, WindowRecord& before) 
         spent = spend(record, ticks_now(), cost);
     });
     return spent;
-}
-
-void count_spent(AppliedLimit& applied, std::int64_t tokens) noexcept {
-    applied.shard().counters().add(TokenEvent::spent, tokens);
 }
 
 }  // namespace

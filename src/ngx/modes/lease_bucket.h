@@ -5,7 +5,7 @@
 namespace rate_limit {
 
 /// Spends tokens of a bucket in Redis that this machine fetched in advance, a batch at a time, and that die
-/// soon: see core/machine/bucket_tokens.h. Where the bucket refills too slowly for that, each request asks,
+/// soon: see core/bucket/bucket_tokens.h. Where the bucket refills too slowly for that, each request asks,
 /// as in charge_refund; and so does one that costs nothing.
 class LeaseBucket final : public RedisBucket {
 public:

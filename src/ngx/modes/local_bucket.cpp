@@ -1,6 +1,6 @@
 #include "ngx/modes/local_bucket.h"
 
-#include "core/machine/bucket_account.h"
+#include "core/bucket/bucket_account.h"
 #include "ngx/base/zone.h"
 #include "ngx/modes/recollection.h"
 

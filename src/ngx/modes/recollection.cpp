@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/machine/bucket_account.h"
-#include "core/machine/bucket_tokens.h"
+#include "core/bucket/bucket_account.h"
+#include "core/bucket/bucket_tokens.h"
 #include "ngx/base/zone.h"
 #include "ngx/modes/running.h"
 

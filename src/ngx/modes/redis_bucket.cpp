@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/machine/bucket_account.h"
+#include "core/bucket/bucket_account.h"
 #include "ngx/base/zone.h"
 #include "ngx/modes/recollection.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/machine/slots_account.h"
+#include "core/slots/slots_account.h"
 #include "ngx/modes/applied_limit.h"
 #include "ngx/modes/mode.h"
 

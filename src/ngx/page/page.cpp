@@ -4,6 +4,7 @@
 
 #include "core/text/figure_text.h"
 #include "core/text/html_text.h"
+#include "ngx/base/version.h"
 #include "ngx/base/zone.h"
 #include "ngx/html/frame.h"
 #include "ngx/page/charts.h"
@@ -19,10 +20,6 @@
 namespace rate_limit {
 
 namespace {
-
-constexpr std::string_view version =
-#include "version.inc"
-    ;
 
 void write_links(HtmlText& html, const PageView& view, const ConsoleConf& console) {
     const ngx_str_t host = const_cast<const ngx_cycle_t*>(ngx_cycle)->hostname;
@@ -52,7 +49,7 @@ void write_origin(HtmlText& html, const MainConf& main, Millis now) {
         html.words(", counted since ").element("time", utc(since), {{"datetime", iso_time(since)}});
         html.words(" (" + duration(now - since) + ")");
     }
-    html.words(std::string(". Module ").append(version).append(", nginx " NGINX_VERSION "."));
+    html.words(std::string(". Module ").append(module_version).append(", nginx " NGINX_VERSION "."));
     html.close().close();
 }
 

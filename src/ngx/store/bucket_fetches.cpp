@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "core/bucket/bucket_account.h"
 #include "core/free_list.h"
-#include "core/machine/bucket_account.h"
 #include "ngx/base/zone.h"
 #include "ngx/charges/charges.h"
 #include "ngx/charges/nodes.h"

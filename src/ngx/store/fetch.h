@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/machine/bucket_tokens.h"
+#include "core/bucket/bucket_tokens.h"
 #include "core/machine/window_account.h"
 #include "ngx/base/ngx.h"
 #include "ngx/base/queue.h"

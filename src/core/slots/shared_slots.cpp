@@ -1,4 +1,4 @@
-#include "core/machine/shared_slots.h"
+#include "core/slots/shared_slots.h"
 
 #include <utility>
 

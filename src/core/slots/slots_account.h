@@ -14,7 +14,7 @@ namespace rate_limit {
 /// when; the machine's requests take them without asking. A store that is `local` has no slots: there the
 /// running requests of this machine are all that counts.
 ///
-/// What the fields of a record mean here; only this unit and core/machine/shared_slots read them so:
+/// What the fields of a record mean here; only this unit and core/slots/shared_slots read them so:
 ///
 ///   in_flight   requests that run here; the sum of what each worker has in a record of its own
 ///   leased      slots held

@@ -1,4 +1,4 @@
-#include "core/machine/bucket_account.h"
+#include "core/bucket/bucket_account.h"
 
 #include <algorithm>
 

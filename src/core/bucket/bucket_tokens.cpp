@@ -1,4 +1,4 @@
-#include "core/machine/bucket_tokens.h"
+#include "core/bucket/bucket_tokens.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ constexpr Millis turn = 5;
 /// Milliseconds that a refund may take to Redis, in which the bucket is refilled further.
 constexpr Millis on_its_way = 20;
 
-constexpr double growth = 1.5;
+constexpr double batch_growth = 1.5;
 constexpr double first_part = 16;  // of what is refilled in a life: the first batch
 
 Ticks ticks_of(Millis time) noexcept {
@@ -34,7 +34,7 @@ std::int64_t refilled_in(Millis time, Nanos token) noexcept {
 double size_of(const WindowRecord& record, const TokenTerms& terms) noexcept {
     const auto most = static_cast<double>(std::max<std::int64_t>(1, refilled_in(terms.life, terms.token)));
     const int steps = static_cast<int>(record.pace) - static_cast<int>(WindowRecord::start_pace);
-    return std::min(most, std::max(1.0, most / first_part) * std::pow(growth, steps));
+    return std::min(most, std::max(1.0, most / first_part) * std::pow(batch_growth, steps));
 }
 
 /// Milliseconds until they die; 0 if they have.

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/machine/slots_account.h"
 #include "core/machine/window_record.h"
 #include "core/machine/worker_places.h"
+#include "core/slots/slots_account.h"
 
 namespace rate_limit {
 
