@@ -58,6 +58,14 @@ wait_until { taken($key) == 16 } what => 'its cost to go back';
 is $answer->status, 429, 'what another machine has taken is not there';
 is taken($key), 96, '... and nothing was taken in part';
 is ask($other, $key, 4)->status, 200, '... so that the rest is there';
+($key, $answer) = plainly(cost => 6, then => sub ($, $key) {
+    for (1 .. 2) {
+        $one->get('/x', 'X-Key' => $key, 'X-Cost' => 60, 'If-None-Match' => '*');
+        wait_until { taken($key) == 1 } what => 'its cost to go back';
+    }
+    ask($other, $key, 95);
+});
+is_deeply [$answer->status, taken($key)], [429, 96], '... also where more was given back than is missing';
 ($key, $answer) = plainly(cost => 4, then => sub ($, $key) { ask($other, $key, 95) });
 is $answer->status, 200, 'what another machine has left is';
 is ask($other, $key)->status, 429, '... and no more';

@@ -143,6 +143,18 @@ TEST(BucketAccount, WhatIsUnderWayCountsAsTaken) {
         << "what a killed worker had sent is over";
 }
 
+TEST(BucketAccount, AWordOfARefundTellsWhatHasBeenGivenBack) {
+    const Bucket bucket = ten_a_second();
+    WindowRecord record = told(1000);
+    note_returned(record, 78);
+    EXPECT_EQ(known_stored(record, bucket, now, ticks, 1).returned, 78U);
+    EXPECT_EQ(known_stored(record, bucket, now, ticks, 1).life, known_for + 1024);
+    WindowRecord unknown;
+    learn_bucket(unknown, bucket.fill(), now, nanos_of(now + 1000));
+    note_returned(unknown, 78);
+    EXPECT_EQ(known_stored(unknown, bucket, now, ticks, 1).life, 0) << "it says nothing of the key's life";
+}
+
 TEST(BucketAccount, WhatHasBeenRefilledSinceOthersMayHaveTaken) {
     const Bucket bucket = ten_a_second();
     EXPECT_EQ(known_stored(told(1900), bucket, now + 5000, ticks + 5000, 1).life, 0);

@@ -176,6 +176,12 @@ void note_stored(WindowRecord& record, std::uint32_t until, std::uint64_t return
     set_returned(record, returned);
 }
 
+void note_returned(WindowRecord& record, std::uint64_t returned) noexcept {
+    if (record.truth == Truth::redis && record.lasting && at_hand(record) == 0 && !record.fetching) {
+        set_returned(record, returned);
+    }
+}
+
 StoredBucket known_stored(const WindowRecord& record, const Bucket& bucket, Millis now, std::uint32_t ticks,
                           std::int64_t cost) noexcept {
     const Millis told = now - static_cast<std::uint32_t>(static_cast<std::uint32_t>(now) - record.asked);

@@ -53,6 +53,9 @@ struct StoredBucket {
 /// fill() the record has.
 void note_stored(WindowRecord& record, std::uint32_t until, std::uint64_t returned) noexcept;
 
+/// The same of a word that does not let the key live on, such as to a refund.
+void note_returned(WindowRecord& record, std::uint64_t returned) noexcept;
+
 /// What is known if a plain command may take the cost; else nothing. By the primary's last word there must be
 /// room, with a twentieth of the bucket to spare, whatever has been refilled since: others may have taken it.
 /// And the key must outlive the bucket's being full, with a second to spare. Not of buckets that take longer

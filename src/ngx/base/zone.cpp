@@ -27,10 +27,14 @@ constexpr std::size_t most_rates = std::size_t{64} * 1024;
 /// So many workers for each that is configured can count running requests at the same time, those of former
 /// configurations included, whose requests may run for days; as far as this part of the zone has room.
 constexpr std::size_t places_a_worker = 16;
+constexpr std::size_t least_workers = 4;
 constexpr std::size_t places_part = 128;
 
 /// So much is for what they count of each limit.
 constexpr std::size_t running_part = 64;
+
+/// A worker that has found no place looks again so often, in milliseconds.
+constexpr std::uint32_t seek_place = 1000;
 
 void (*more_to_do)() noexcept = nullptr;
 
@@ -177,8 +181,8 @@ bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept 
                         OverrideTable::bytes_for(OverrideTable::most) + OverrideTable::alignment));
     for_debts_ = part(std::min(size / waiting_part, most_waiting) - fixed - for_overrides_.size);
     for_rates_ = part(std::min(size / rates_part, most_rates));
-    for_places_ = part(std::min(
-        size / places_part, WorkerPlaces::bytes_for(places_a_worker * std::max<std::size_t>(workers, 1))));
+    for_places_ = part(std::min(size / places_part,
+                                WorkerPlaces::bytes_for(places_a_worker * std::max(workers, least_workers))));
     const std::size_t places = WorkerPlaces::places_in(for_places_.size);
     for_running_ = part(std::clamp(size / running_part, RunningCounts::least_bytes_for(places),
                                    RunningCounts::bytes_for(places)));
@@ -243,10 +247,18 @@ void Zone::note_waiting() noexcept {
     }
 }
 
+void Zone::seek_a_place() noexcept {
+    const std::uint32_t now = ticks_now();
+    if (place_sought_ == 0 || now - place_sought_ >= seek_place) {
+        place_sought_ = now != 0 ? now : 1;
+        place_ = places_.take({process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive});
+    }
+}
+
 /// The master, which makes the zone, serves no requests and takes none.
 std::optional<SharedSlots> Zone::slots() noexcept {
     if (!place_) {
-        place_ = places_.take({process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive});
+        seek_a_place();
     }
     return place_ ? std::optional<SharedSlots>(std::in_place, windows_, places_, *place_) : std::nullopt;
 }

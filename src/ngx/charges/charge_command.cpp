@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "redis/bucket_reply.h"
-
 namespace rate_limit {
 
 ChargeCommand& ChargeCommand::take(Owner& owner) {
@@ -150,25 +148,26 @@ void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     const Fault fault = owed.of_bucket() ? read_draw(reply, draw(), now_millis(), drawn)
                         : increment      ? read_increment(reply, answer.used)
                                          : read_charge(reply, answer);
-    answer = owed.of_bucket() && fault == Fault::none ? drawn.bucket : answer;
     if (fault != Fault::none) {
         node.blame(fault, name(), reply, Access::write);
     } else if (!repair) {
         owner->stored(owed);
     }
-    if (owed.kind == DebtKind::charges || answer.used > 0) {
-        owner->proven(
-            node);  // a refund of a window that is not there writes nothing: a replica says the same
+    // A refund of a window that is not there writes nothing: a replica says the same.
+    if (owed.kind == DebtKind::charges || answer.used > 0 || drawn.told != 0) {
+        owner->proven(node);
     }
     if (increment && fault == Fault::none && answer.used == owed.cost) {
         repair = true;  // the key may not have been there: it needs a reset and an expiry
         node.submit(*this);
         return;
     }
-    if (fault == Fault::none) {
-        owner->confirm(owed, answer);
-    } else {
+    if (fault != Fault::none) {
         owner->stop_awaiting(owed);
+    } else if (owed.of_bucket()) {
+        owner->confirm_bucket(owed, drawn);
+    } else {
+        owner->confirm(owed, answer);
     }
     end();
 }

@@ -9,6 +9,7 @@
 #include "ngx/charges/backlog.h"
 #include "ngx/charges/losses.h"
 #include "ngx/wire/script_command.h"
+#include "redis/bucket_reply.h"
 
 namespace rate_limit {
 
@@ -26,6 +27,7 @@ public:
         virtual void stored(const Debt& owed) noexcept = 0;
 
         virtual void confirm(const Debt& owed, const Window& answer) noexcept = 0;
+        virtual void confirm_bucket(const Debt& owed, const Drawn& answer) noexcept = 0;
         virtual void stop_awaiting(const Debt& owed) noexcept = 0;
         virtual void doubt(const Debt& owed) noexcept = 0;
 

@@ -54,11 +54,6 @@ void Charges::stored(const Debt& owed) noexcept {
 
 void Charges::confirm(const Debt& owed, const Window& answer) noexcept {
     const Millis now = now_millis();
-    if (owed.of_bucket()) {
-        store_.zone->windows().change(
-            owed.id, [&](WindowRecord& record) { learn_bucket(record, owed.fill, now, answer.used); });
-        return;
-    }
     if (owed.kind == DebtKind::refunds) {
         store_.zone->windows().change(
             owed.id, [&](WindowRecord& record) { confirm_refund(record, owed.reset, answer); });
@@ -71,6 +66,14 @@ void Charges::confirm(const Debt& owed, const Window& answer) noexcept {
         lost -= at_hand(record);
     });
     counters_.add(TokenEvent::lost, lost);
+}
+
+void Charges::confirm_bucket(const Debt& owed, const Drawn& answer) noexcept {
+    const Millis now = now_millis();
+    store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
+        learn_bucket(record, owed.fill, now, answer.bucket.used);
+        note_returned(record, answer.returned);
+    });
 }
 
 void Charges::given_back(const std::string& key, const GivingBack& what, const Window& answer) noexcept {

@@ -258,6 +258,7 @@ private:
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
     void drop_waiting(const std::string& key, const GivingBack& what) noexcept;
     void confirm(const Debt& owed, const Window& answer) noexcept override;
+    void confirm_bucket(const Debt& owed, const Drawn& answer) noexcept override;
 
     const StoreConf& store_;
     const std::string subject_;  // how logs name the primary

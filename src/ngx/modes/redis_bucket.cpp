@@ -35,7 +35,8 @@ void remember(AppliedLimit& applied, Nanos full_at, bool granted, Millis now) no
         learn_bucket(record, applied.bucket->fill(), now, full_at);
         record.same_answers = granted ? 0 : record.same_answers;
         if (asked != nullptr && asked->stored()) {
-            note_stored(record, asked->stored()->until, asked->stored()->returned);
+            const auto [until, returned] = *asked->stored();
+            until ? note_stored(record, *until, returned) : note_returned(record, returned);
         }
     });
 }

@@ -56,7 +56,7 @@ private:
     bool put_back(const Reply& reply) noexcept;
     bool may_take(bool again) noexcept;
     Draw draw_of_step() const noexcept;
-    Reservation::Stored stored_by(const Drawn& answer) const noexcept;
+    Reservation::Stored stored_by(const Drawn& answer, bool written) const noexcept;
     void end_plain() noexcept;
     Result result_of_plain(Node& from, const Reply& reply) noexcept;
     Result result_of_repair(Node& from, Delivery delivery, const Reply* reply) noexcept;
@@ -150,7 +150,10 @@ void ReservationCommand::end_plain() noexcept {
 }
 
 /// As lua/bucket.lua stores it, from when it was sent.
-Reservation::Stored ReservationCommand::stored_by(const Drawn& answer) const noexcept {
+Reservation::Stored ReservationCommand::stored_by(const Drawn& answer, bool written) const noexcept {
+    if (!written) {
+        return {std::nullopt, answer.returned};
+    }
     const Millis missing = (answer.bucket.used - nanos_of(now_millis())) / nanos_in_milli;
     return {sent_ticks_ + static_cast<std::uint32_t>(missing + stored_longer(demand.fill)), answer.returned};
 }
@@ -252,8 +255,8 @@ ReservationCommand::Result ReservationCommand::result_of(Node& from, Delivery de
     if (delivery == Delivery::answered && (step_ == Step::script || reply->is_error())) {
         result.fault = awaited() ? judge(from, *reply, result.granted, result.window)
                                  : read(from, *reply, result.granted, result.window);
-        if (demand.of_bucket() && result.granted != 0) {
-            result.stored = stored_by(drawn);
+        if (demand.of_bucket() && drawn.told != 0) {
+            result.stored = stored_by(drawn, result.granted != 0);
         }
         result.receipt = drawn.receipt;
     }
@@ -298,7 +301,7 @@ ReservationCommand::Result ReservationCommand::result_of_repair(Node& from, Deli
     }
     Result result = granted(window);
     if (again.told != 0) {
-        result.stored = stored_by(again);
+        result.stored = stored_by(again, true);
     }
     result.receipt = taken_;
     return result;

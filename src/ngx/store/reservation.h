@@ -28,10 +28,10 @@ public:
     /// The wait is over, and the answer may still come.
     bool unsettled() const noexcept;
 
-    /// Of a bucket, where the script has answered: until when it is stored at least, by ticks_now(), and what
-    /// has been given back to it.
+    /// Of a bucket, where the script has answered: until when it is stored at least, by ticks_now(), if it
+    /// was written, and what has been given back to it.
     struct Stored {
-        std::uint32_t until = 0;
+        std::optional<std::uint32_t> until;
         std::uint64_t returned = 0;
     };
     const std::optional<Stored>& stored() const noexcept { return stored_; }
