@@ -8,6 +8,7 @@ package RateLimit::Redis;
 # Options: replica_of, appendonly => 1 (fsync always), unixsocket => 1, password => 'x', binary => FILE (default: REDIS_SERVER of the
 # environment, else redis-server),
 # acl => ['user alice on >secret ~* &* +@all'], args => ['--name', 'value', ...], wait => 0,
+# own_time => 1 (see travel),
 # tls => {certificate => FILE, key => FILE}: the address is that of a TLS port then, and the test itself goes on in clear text. More
 # in tls: authority => FILE (clients need a certificate of it), trusted => FILE (the authority of the servers' own connections, where
 # clients need none), protocols => 'TLSv1.2', beside => 1 (the address stays; see tls_port).
@@ -29,6 +30,7 @@ package RateLimit::Redis;
 #   $redis->hold_only($key, 5000, used => 1);   # nothing else; expires in so many milliseconds, undef: never
 #   $redis->expires_in($key, 5000);             # or up to 900 ms less
 #   $replica->wait_synced;                      # everything written on the primary so far is readable here
+#   $redis->travel(31);                         # with own_time => 1: its wall clock is so many seconds ahead
 #   $redis->kill;  $redis->stop;  $redis->freeze;  $redis->thaw;  $redis->restart;  $redis->drop_clients;
 #   $redis->port;  $redis->address;             # host:port, or unix:PATH with unixsocket
 #   start(host => '127.0.0.2', port => N): at another address of this machine
@@ -46,6 +48,26 @@ use RateLimit::RESP;
 use RateLimit::Wait;
 
 my $markers = 0;
+
+# Redis's wall clock is gettimeofday(); its allocator does not bear libfaketime.
+my $own_time = <<'C';
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+int gettimeofday(struct timeval* restrict now, void* restrict zone) {
+    struct timespec real;
+    char text[20] = {0};
+    int file = open(getenv("REDIS_AHEAD"), O_RDONLY | O_CLOEXEC);
+    long ahead = file >= 0 && read(file, text, 19) > 0 ? atol(text) : 0;
+    if (file >= 0) close(file);
+    clock_gettime(CLOCK_REALTIME, &real);
+    now->tv_sec = real.tv_sec + ahead;
+    now->tv_usec = real.tv_nsec / 1000;
+    return 0;
+}
+C
 
 sub start ($class, %opt) {
     my $port   = $opt{port} // free_port();
@@ -90,9 +112,21 @@ sub options ($self) {
 sub execute ($self, @arguments) {
     delete $self->{connection};
     $self->{process} = RateLimit::Process->start(
-        command => [$self->{binary}, @arguments], output => "$self->{folder}/output", name => "redis-server $self->{port}");
+        command => [$self->{binary}, @arguments], output => "$self->{folder}/output", name => "redis-server $self->{port}",
+        env => $self->{own_time} ? $self->time_env : {});
     return;
 }
+
+sub time_env ($self) {
+    my $library = test_folder() . '/redis-time';
+    if (!-e "$library.so") {
+        write_text("$library.c", $own_time);
+        system('cc', '-shared', '-fPIC', '-O1', '-o', "$library.so", "$library.c") == 0 or croak 'no own time for Redis';
+    }
+    return {LD_PRELOAD => "$library.so", REDIS_AHEAD => "$self->{folder}/ahead"};
+}
+
+sub travel ($self, $seconds) { write_text("$self->{folder}/ahead", $seconds); return $self }
 
 sub wait_ready ($self) {
     $self->wait_answering;

@@ -5,6 +5,7 @@ package RateLimit::Wait;
 # Polls every 10 ms, returns the condition's first true value, dies when the time is over: 15 s at least, for it is no assertion of
 # how long something takes, and a busy machine is no failure.
 #
+#   time_until { CONDITION } ...      # the same, and returns how many seconds that took: for an assertion of it
 #   patience(0.5)              # for every upper bound of a time: so many seconds, times TEST_SLOW, a factor for sanitizers and
 #                              # slow machines, which stretches every timeout too
 #   about($got, $wanted, 5)    # true when they differ by less than patience(5), which a test may have taken meanwhile
@@ -21,7 +22,7 @@ use List::Util qw(max);
 use Time::HiRes qw(sleep);
 use POSIX ();
 
-our @EXPORT = qw(wait_until monotonic now patience about let_pass next_second);
+our @EXPORT = qw(wait_until time_until monotonic now patience about let_pass next_second);
 
 sub monotonic () { return Time::HiRes::clock_gettime(Time::HiRes::CLOCK_MONOTONIC()) }
 
@@ -41,6 +42,13 @@ sub wait_until : prototype(&@) {
         croak sprintf('waited %g s for %s', $limit, $opt{what} // 'a condition') if monotonic() >= $end;
         sleep 0.01;
     }
+}
+
+sub time_until : prototype(&@) {
+    my ($condition, @opt) = @_;
+    my $begun = monotonic();
+    &wait_until($condition, @opt);
+    return monotonic() - $begun;
 }
 
 sub let_pass ($seconds) {
