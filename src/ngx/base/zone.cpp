@@ -28,7 +28,7 @@ constexpr std::size_t most_rates = std::size_t{64} * 1024;
 /// configurations included, whose requests may run for days; as far as this part of the zone has room.
 constexpr std::size_t places_a_worker = 16;
 constexpr std::size_t least_workers = 4;
-constexpr std::size_t places_part = 128;
+constexpr std::size_t places_part = 32;
 
 /// So much is for what they count of each limit.
 constexpr std::size_t running_part = 64;

@@ -281,7 +281,10 @@ Holds::Look Holds::look(const Noted& seen, bool all) noexcept {
         return {};
     }
     const KeySlots of{window_id_of(note), note.key(), note.cost, {}};
-    const auto call = slots->due(of.id, terms(of.limit), all ? IdleSlots::go_back : IdleSlots::stay);
+    // While Redis is away the slots here are all that there is, and none can go back.
+    const bool may_call = nodes_.choose_primary() != nullptr;
+    const IdleSlots idle = all ? IdleSlots::go_back : IdleSlots::stay;
+    const auto call = may_call ? slots->due(of.id, terms(of.limit), idle) : std::nullopt;
     if (call) {
         send(of, *call);
     }
