@@ -37,6 +37,7 @@ package RateLimit::Nginx;
 #   $nginx->abandon($http, 'ends', '499 slow');        # closes that client's connection, and waits for its line
 #   $nginx->expect_log(qr/.../);           # allows [alert], [crit], [emerg] lines that match
 #   $nginx->travel('+3600');               # with clock => 1: nginx's wall clock, by libfaketime
+#   $nginx->stand_at($time);               # likewise: it stands still there, at seconds since the epoch, in milliseconds
 #   my ($code, $output) = RateLimit::Nginx->test_config(http => TEXT);         # nginx -t, same options
 #
 # TEST_NGINX_BINARY and TEST_NGINX_MODULE say what runs; TEST_NGINX_MODULE=none loads nothing.
@@ -46,6 +47,8 @@ use v5.36;
 use Carp qw(croak);
 use File::Spec;
 use IO::Socket::INET;
+use List::Util qw(max);
+use POSIX qw(floor strftime);
 use Test::More ();
 use RateLimit::Folder;
 use RateLimit::HTTP;
@@ -194,6 +197,11 @@ sub clock_env ($self) {
 }
 
 sub travel ($self, $offset) { write_text("$self->{folder}/clock", "$offset\n"); return $self }
+
+sub stand_at ($self, $time) {
+    my $seconds = floor($time + 0.0005);
+    return $self->travel(strftime('%Y-%m-%d %H:%M:%S', localtime $seconds) . sprintf '.%03d', max(0, 1000 * ($time - $seconds)));
+}
 
 sub folder ($self) { return $self->{folder} }
 sub pid ($self)    { return $self->{process}->pid }
