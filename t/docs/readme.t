@@ -21,10 +21,15 @@ is_deeply [@{limits($nginx->get('/search/x'))}{qw(limit resource)}], [30, 'searc
 is_deeply limits($nginx->get('/status/x')), {}, 'and none';
 wait_until { $shards->find('rl:core/3600:user:mona') } what => "mona's window, under the key that docs/redis.md shows";
 
-my $local = RateLimit::Nginx->start(server => code($readme, 'small example'));
-my %of;
-$of{limits($local->get('/api/'))->{resource}}++ for 1 .. 11;
-is_deeply \%of, {burst => 11}, 'the small example: the burst is what is short';
+my $local = RateLimit::Nginx->start(server => code($readme, 'small example'), clock => 1);
+# How many of 20 requests pass so many seconds after the begin.
+my sub passed_at ($after) {
+    $local->stand_at(1_800_000_000 + $after);
+    my @answers = map { $local->get('/api/') } 1 .. 20;
+    is_deeply [map { limits($_)->{resource} } @answers], [('burst') x 20], "the small example, after $after s: the burst is what is short";
+    return scalar grep { $_->status != 429 } @answers;
+}
+is_deeply [map { passed_at($_) } 0, 0.5, 0.6, 1, 3], [10, 5, 1, 4, 10], '... ten at once, and one more every 100 ms, where a window would let none pass, and then ten';
 is $local->get('/x')->header('X-RateLimit-Limit'), undef, 'and other locations are not limited';
 
 done;

@@ -47,7 +47,6 @@ use v5.36;
 use Carp qw(croak);
 use File::Spec;
 use IO::Socket::INET;
-use List::Util qw(max);
 use POSIX qw(floor strftime);
 use Test::More ();
 use RateLimit::Folder;
@@ -199,8 +198,8 @@ sub clock_env ($self) {
 sub travel ($self, $offset) { write_text("$self->{folder}/clock", "$offset\n"); return $self }
 
 sub stand_at ($self, $time) {
-    my $seconds = floor($time + 0.0005);
-    return $self->travel(strftime('%Y-%m-%d %H:%M:%S', localtime $seconds) . sprintf '.%03d', max(0, 1000 * ($time - $seconds)));
+    my $millis = floor($time * 1000 + 0.5);
+    return $self->travel(strftime('%Y-%m-%d %H:%M:%S', localtime $millis / 1000) . sprintf '.%03d', $millis % 1000);
 }
 
 sub folder ($self) { return $self->{folder} }
