@@ -1,0 +1,56 @@
+# A bucket in `lease` is looked up, and its tokens are given back, as those of other buckets: what machines have at hand is used. After a reset the client has
+# all of it again, and no more than the burst, but for tokens that other machines hold; another machine hears of it within ten seconds.
+
+use RateLimit::Test;
+use JSON::PP;
+
+# Without the time of Redis the bucket goes by the clocks of the machines, which stand still.
+my $redis    = RateLimit::Redis->start(acl => ['user default on nopass ~* &* +@all', 'user nginx on >secret ~rl:* +@all -time -bitfield']);
+my @machines = map {
+    RateLimit::Nginx->start(
+        workers => 2, clock => 1, log_level => 'notice',
+        http    => redis_block('main', $redis, 'username nginx; password secret;') . 'rate_limit_key $http_x_key; keepalive_requests 100000;',
+        server  => 'location /limits/ { rate_limit_console manage; }
+            location / { rate_limit 100r/s burst=2000 name=core store=main mode=lease cost=$http_x_cost; rate_limit_lease 50; }')
+} 1 .. 2;
+my ($here, $there) = @machines;
+my @clients = map { $_->http } @machines;
+my $time    = 1_800_000_000;
+$_->stand_at($time) for @machines;
+
+my sub ask ($at, $cost = 1) { return $clients[$at]->get('/x', 'X-Key' => 'a', 'X-Cost' => $cost) }
+my sub act ($machine, $fields = '') {
+    my $answer = $machine->post('/limits/key', "key=a&limit=core$fields", 'Content-Type' => 'application/x-www-form-urlencoded');
+    return [map { join ' ', @$_{qw(window limit used remaining)} } @{decode_json($answer->body)->{windows}}];
+}
+my sub until_rejected ($at) {
+    my $passed = 0;
+    $passed++ while ask($at)->status == 200;
+    return $passed;
+}
+
+is_deeply act($here), [], 'a full bucket is no window';
+is ask(0)->status, 200, 'one request';
+is_deeply act($_), ['bucket 2000 50 1950'], '... takes a batch, which is used' for @machines;
+is ask(0)->status, 200, 'the next request has one of its tokens';
+is_deeply act($there), ['bucket 2000 50 1950'], '... and is nothing new in Redis';
+is ask(1, 850)->status, 200, 'a cost above a batch';
+is_deeply act($here, '&do=add&cost=30'), ['bucket 2000 870 1130'], '30 are given back';
+is_deeply act($there, '&do=add&cost=5000'), [], '... and all the rest';
+
+my $passed = until_rejected(0);
+cmp_ok $passed, '>=', 1900, 'all of the burst is there, but for what is held back';
+cmp_ok $passed, '<=', 2000, '... and no more than it';
+ask(0) for 1 .. 10;
+is_deeply act($here, '&do=reset'), [], 'a reset of the empty bucket';
+$passed = until_rejected(0);
+cmp_ok $passed, '>=', 1900, '... and all is there again, at once';
+cmp_ok $passed, '<=', 2000, '... and no more';
+
+is ask(1, 500)->status, 429, 'the other machine has heard of an empty bucket';
+act($here, '&do=reset');
+my $heard = 0;
+while (ask(1, 1900)->status != 200 && $heard < 20) { $_->stand_at($time + ++$heard) for @machines }
+cmp_ok $heard, '<=', 10, "... and hears of a reset within ten seconds ($heard)";
+is $here->count_log(qr/rate limit "core" of "main", id \w+: (?:reset|30 given back)/), 3, 'what was done is logged';
+done;
