@@ -5,11 +5,11 @@ use RateLimit::Test;
 use JSON::PP;
 
 # Without the time of Redis the bucket goes by the clocks of the machines, which stand still.
-my $redis    = RateLimit::Redis->start(acl => ['user default on nopass ~* &* +@all', 'user nginx on >secret ~rl:* +@all -time -bitfield']);
+my $redis    = RateLimit::Redis->start(timeless => 1);
 my @machines = map {
     RateLimit::Nginx->start(
         workers => 2, clock => 1, log_level => 'notice',
-        http    => redis_block('main', $redis, 'username nginx; password secret;') . 'rate_limit_key $http_x_key; keepalive_requests 100000;',
+        http    => timeless_block('main', $redis) . 'rate_limit_key $http_x_key; keepalive_requests 100000;',
         server  => 'location /limits/ { rate_limit_console manage; }
             location / { rate_limit 100r/s burst=2000 name=core store=main mode=lease cost=$http_x_cost; rate_limit_lease 50; }')
 } 1 .. 2;

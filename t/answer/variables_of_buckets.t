@@ -3,11 +3,11 @@
 
 use RateLimit::Test;
 
-my $redis   = RateLimit::Redis->start(acl => ['user default on nopass ~* &* +@all', 'user nginx on >secret ~rl:* +@all -time -bitfield']);
+my $redis   = RateLimit::Redis->start(timeless => 1);
 my $backend = RateLimit::Backend->start;
 my $nginx   = RateLimit::Nginx->start(
     clock  => 1, up => $backend,
-    http   => redis_block('main', $redis, 'username nginx; password secret;') . 'rate_limit_key $arg_k; rate_limit_cost $arg_c;
+    http   => timeless_block('main', $redis) . 'rate_limit_key $arg_k; rate_limit_cost $arg_c;
         add_header X-One "$rate_limit_resource $rate_limit_limit $rate_limit_used $rate_limit_remaining $rate_limit_reset $rate_limit_source" always;
         add_header X-All $rate_limit_all always;',
     server => 'location /local { rate_limit 1r/m burst=4 name=here; }

@@ -4,12 +4,12 @@
 use RateLimit::Test;
 
 # Without the time of Redis the bucket goes by the clocks of the machines, which stand still between the seconds of this test.
-my $redis    = RateLimit::Redis->start(acl => ['user default on nopass ~* &* +@all', 'user nginx on >secret ~rl:* +@all -time -bitfield']);
+my $redis    = RateLimit::Redis->start(timeless => 1);
 my $backend  = RateLimit::Backend->start;
 my @machines = map {
     RateLimit::Nginx->start(
         workers => 2, clock => 1, up => $backend,
-        http    => redis_block('main', $redis, 'username nginx; password secret;') . 'rate_limit_key $http_x_key; rate_limit_store main;',
+        http    => timeless_block('main', $redis) . 'rate_limit_key $http_x_key; rate_limit_store main;',
         server  => 'add_header X-Worker $pid always; location /limits/ { rate_limit_console manage; }
             location / { rate_limit 1r/h burst=3 name=core; proxy_pass http://%%UP%%; }')
 } 1 .. 2;

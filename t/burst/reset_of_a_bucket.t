@@ -3,10 +3,10 @@
 
 use RateLimit::Test;
 
-my $redis = RateLimit::Redis->start(acl => ['user default on nopass ~* &* +@all', 'user nginx on >secret ~rl:* +@all -time -bitfield']);
+my $redis = RateLimit::Redis->start(timeless => 1);
 my $nginx = RateLimit::Nginx->start(
     clock  => 1,
-    http   => redis_block('main', $redis, 'username nginx; password secret;') . 'rate_limit_key all; rate_limit_cost $arg_c; rate_limit_headers github ietf;',
+    http   => timeless_block('main', $redis) . 'rate_limit_key all; rate_limit_cost $arg_c; rate_limit_headers github ietf;',
     server => 'location /local { rate_limit 1r/m burst=4; }
         location /redis { rate_limit 1r/m burst=4 store=main; }
         location /few { rate_limit 1r/m burst=4 store=main mode=lease name=few; }

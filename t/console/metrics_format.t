@@ -50,7 +50,8 @@ my sub check ($what) {
 check('the first scrape');
 $nginx->get("/?k=$_") for 1 .. 20;
 my @open = map { $nginx->reach($app, "/app/slow?k=$_") } 1 .. 3;
-wait_until { $nginx->get('/limits/metrics')->body =~ /^nginx_rate_limit_concurrency_slots\{limit="concurrency",store="main"\} 3$/m } what => 'the slots to be counted';
+wait_until { $nginx->get('/limits/metrics')->body =~ /^nginx_rate_limit_concurrency_slots\{limit="concurrency",store="main"\} 3$/m }
+    what => 'the slots to be counted';
 my $body = check('with buckets, and requests that run');
 my %value = map { /^nginx_rate_limit_(\S+) (\S+)$/ ? ($1 => $2) : () } split /\n/, $body;
 is $value{$_->[0]}, $_->[1], "... $_->[0]" for (

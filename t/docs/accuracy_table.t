@@ -10,13 +10,14 @@ is_deeply [scalar @buckets, $of_windows], [3, 200], 'the table has three buckets
 
 # Without the time of Redis its buckets go by the clock of nginx, which stands still at each instant of this test.
 my %store = (local => '', refund => 'store=main mode=charge_refund', lease => 'store=main mode=lease');
-my $redis = RateLimit::Redis->start(acl => ['user default on nopass ~* &* +@all', 'user nginx on >secret ~rl:* +@all -time -bitfield']);
+my $redis = RateLimit::Redis->start(timeless => 1);
 my $nginx = RateLimit::Nginx->start(
-    clock  => 1, log_level => 'error', http => redis_block('main', $redis, 'username nginx; password secret;') . 'keepalive_requests 1000000; rate_limit_key all;',
+    clock  => 1, log_level => 'error', http => timeless_block('main', $redis) . 'keepalive_requests 1000000; rate_limit_key all;',
     server => join '', map {
         my $store = $_;
         (map { "location /$store-$_ { rate_limit 100r/m window=$_ name=$store-$_ $store{$store}; }" } qw(first clock)),
-            map { my ($rate, $burst) = @$_; "location /$store-$rate-$burst { rate_limit ${rate}r/m burst=$burst name=$store-$rate-$burst $store{$store}; }" } @buckets
+            map { my ($rate, $burst) = @$_;
+                "location /$store-$rate-$burst { rate_limit ${rate}r/m burst=$burst name=$store-$rate-$burst $store{$store}; }" } @buckets
     } keys %store,
 );
 my $client = $nginx->http;

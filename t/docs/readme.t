@@ -29,7 +29,8 @@ my sub passed_at ($after) {
     is_deeply [map { limits($_)->{resource} } @answers], [('burst') x 20], "the small example, after $after s: the burst is what is short";
     return scalar grep { $_->status != 429 } @answers;
 }
-is_deeply [map { passed_at($_) } 0, 0.5, 0.6, 1, 3], [10, 5, 1, 4, 10], '... ten at once, and one more every 100 ms, where a window would let none pass, and then ten';
+is_deeply [map { passed_at($_) } 0, 0.5, 0.6, 1, 3], [10, 5, 1, 4, 10],
+    '... ten at once, and one more every 100 ms, where a window would let none pass, and then ten';
 is $local->get('/x')->header('X-RateLimit-Limit'), undef, 'and other locations are not limited';
 
 done;

@@ -7,6 +7,7 @@ package RateLimit::Redis;
 #
 # Options: replica_of, appendonly => 1 (fsync always), unixsocket => 1, password => 'x', binary => FILE (default: REDIS_SERVER of the
 # environment, else redis-server),
+# timeless => 1: a server whose scripts must not ask for the time, see timeless_block of RateLimit::Shards;
 # acl => ['user alice on >secret ~* &* +@all'], args => ['--name', 'value', ...], wait => 0,
 # own_time => 1 (see travel),
 # tls => {certificate => FILE, key => FILE}: the address is that of a TLS port then, and the test itself goes on in clear text. More
@@ -74,6 +75,7 @@ sub start ($class, %opt) {
     my $host   = $opt{host} // '127.0.0.1';
     my $folder = test_folder() . '/redis-' . ($opt{host} ? "$host-$port" : $port);
     mkdir $folder or die "$folder: $!";
+    $opt{acl} //= ['user default on nopass ~* &* +@all', 'user nginx on >secret ~rl:* +@all -time -bitfield'] if $opt{timeless};
     my $binary = $opt{binary} || $ENV{REDIS_SERVER} || 'redis-server';
     my $self = bless {%opt, binary => $binary, host => $host, port => $port, folder => $folder}, $class;
     $self->launch;

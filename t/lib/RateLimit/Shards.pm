@@ -6,6 +6,7 @@ package RateLimit::Shards;
 #   $shards->block('main', "check_timeout 50ms;");   # rate_limit_redis main { shard a ...; shard b ...; ... }
 #   redis_block('main', $primary, "check_timeout 50ms;");           # the same of any server, or of a proxy
 #   redis_block('main', [$primary, $replica], ...);
+#   timeless_block('main', $redis);  # the same of one that was started with timeless => 1: buckets go by the clocks of the nginx
 #
 # Without further directives a block has timeouts that no test is to meet, even on a busy machine; '' means nginx's own;
 # timeouts('20s') are all three of that length; always_checks() lets each request ask a node. For a server an address may stand: '127.0.0.1:%%PORT_1%%'.
@@ -23,7 +24,7 @@ use feature 'signatures';
 use Exporter 'import';
 use RateLimit::Redis;
 
-our @EXPORT = qw(always_checks redis_block timeouts);
+our @EXPORT = qw(always_checks redis_block timeless_block timeouts);
 
 my $patient = 'check_timeout 9s; connect_timeout 9s;';
 
@@ -80,6 +81,8 @@ sub block ($self, $name, $more = $patient) {
 sub redis_block ($name, $servers, $more = $patient) {
     return block_of($name, $more, ['a', ref $servers eq 'ARRAY' ? @$servers : $servers]);
 }
+
+sub timeless_block ($name, $server) { return redis_block($name, $server, "$patient username nginx; password secret;") }
 
 sub always_checks () { return "$patient fresh off;" }
 
