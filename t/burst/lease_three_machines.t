@@ -43,7 +43,7 @@ for my $uri ('/auto', '/fixed') {
         }
     }
     $redis->forget_calls;
-    flood(2);
+    flood(1.5);
     my $full  = $passed[-1][0] - $passed[0][1];
     my $count = @passed;
     my $calls = $redis->script_calls;
@@ -52,7 +52,7 @@ for my $uri ('/auto', '/fixed') {
     cmp_ok $count, '>=', 0.85 * ($burst + $rate * $full), "$uri: nearly all that may pass do";
     cmp_ok $calls, '<=', $count / 4, '... with few calls of Redis';
     is scalar(keys %of), 3, '... on all machines';
-    for (1 .. 2) { hoard(2); flood(0.5) }
+    for (1 .. 2) { hoard(1.1 * $burst / $rate); flood(0.2) }
 
     # What passed may have been taken at any time while it was waited for.
     my ($most, $least) = (-9**9, undef);
