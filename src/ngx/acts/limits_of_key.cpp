@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/bucket/bucket_tokens.h"
 #include "core/overrides/known_overrides.h"
 #include "ngx/acts/acting.h"
 #include "ngx/acts/key_of_limit.h"
@@ -125,9 +126,9 @@ SeenWindow seen(const AskedWindow& asked, Zone& zone) {
     window.reset = window.open ? asked.window.reset : 0;
     window.from_primary = asked.place.store != nullptr;
     const auto record = zone.windows().find(asked.place.id);
-    if (record && !asked.bucket && is_open(*record, asked.rate.period, now)) {
+    if (record && (asked.bucket || is_open(*record, asked.rate.period, now))) {
         window.in_flight = record->in_flight;
-        window.tokens = at_hand(*record);
+        window.tokens = asked.bucket ? alive(*record, ticks_now()) : at_hand(*record);
     }
     if (asked.place.store != nullptr) {
         const std::int64_t waiting = asked.shard().charges().waiting_for(asked.place.id);

@@ -27,13 +27,13 @@ constexpr std::size_t most_rates = std::size_t{64} * 1024;
 /// So many workers for each that is configured can count running requests at the same time, those of former
 /// configurations included, whose requests may run for days; as far as this part of the zone has room.
 constexpr std::size_t places_a_worker = 16;
-constexpr std::size_t least_workers = 4;
-constexpr std::size_t places_part = 32;
+constexpr std::size_t least_workers = 2;
+constexpr std::size_t places_part = 128;
 
 /// So much is for what they count of each limit.
 constexpr std::size_t running_part = 64;
 
-/// A worker that has found no place looks again so often, in milliseconds.
+/// A worker that has found no place looks again when one has been given up, and so often, in milliseconds.
 constexpr std::uint32_t seek_place = 1000;
 
 void (*more_to_do)() noexcept = nullptr;
@@ -249,8 +249,9 @@ void Zone::note_waiting() noexcept {
 
 void Zone::seek_a_place() noexcept {
     const std::uint32_t now = ticks_now();
-    if (place_sought_ == 0 || now - place_sought_ >= seek_place) {
+    if (place_sought_ == 0 || now - place_sought_ >= seek_place || places_.deaths() != deaths_sought_) {
         place_sought_ = now != 0 ? now : 1;
+        deaths_sought_ = places_.deaths();
         place_ = places_.take({process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive});
     }
 }

@@ -186,6 +186,7 @@ private:
     bool last_ = false;
     std::optional<std::size_t> place_;  // of this process among places_
     std::uint32_t place_sought_ = 0;    // when this process last looked for one; 0: not yet
+    std::uint32_t deaths_sought_ = 0;   // places().deaths() then
     std::size_t size_ = 0;
     ngx_cycle_t* cycle_ = nullptr;  // of the configuration
     Span for_counters_;

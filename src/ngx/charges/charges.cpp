@@ -82,8 +82,13 @@ void Charges::given_back(const std::string& key, const GivingBack& what, const W
     }
     const Millis now = now_millis();
     if (what.of_bucket()) {
-        store_.zone->windows().change(
-            what.id, [&](WindowRecord& record) { learn_bucket(record, what.fill, now, answer.used); });
+        std::int64_t lost = 0;
+        store_.zone->windows().change(what.id, [&](WindowRecord& record) {
+            learn_bucket(record, what.fill, now, answer.used);
+            lost = what.all() ? at_hand(record) : 0;  // they would be had twice
+            record.leased = record.leased - static_cast<std::uint64_t>(lost);
+        });
+        counters_.add(TokenEvent::lost, lost);
         store_.zone->windows().change(reading_id_of(what.id), give_up_reading);
         return;
     }
