@@ -111,7 +111,7 @@ unbounded := $(unbounded_tree)/build/$(NAME).so
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
-.PHONY: all module deps hiredis run demo test unit prove browser faults soak bench bench-shards bench-hedges bench-scrape bench-tls bench-accuracy bench-table bench-plot versions servers sanitize valgrind fuzz fuzzers \
+.PHONY: all module deps hiredis run demo test unit prove nightly browser faults soak bench bench-shards bench-hedges bench-scrape bench-tls bench-accuracy bench-table bench-plot versions servers sanitize valgrind fuzz fuzzers \
     lint format-check layer-check tidy install uninstall deb deb-check clean distclean help FORCE
 .DELETE_ON_ERROR:
 
@@ -127,6 +127,7 @@ help:
 	@echo '                SENTINEL=1: one shard and three sentinels; CLUSTER=1: a Redis Cluster of six nodes'
 	@echo 'make test       unit tests, then real nginx and redis-server processes'
 	@echo 'make unit, make prove [T=t/x.t]   one half of it, against what is installed'
+	@echo 'make nightly    tests that take longer, by their heads: a hundred thousand aborted requests, ...'
 	@echo 'make browser    the console in a real browser; installs one. SHOTS=dir: keeps pictures of it there'
 	@echo 'make versions   a few tests with another nginx (SUITE=$(SUITE), a Debian release or a source tree)'
 	@echo 'make servers    fetches other versions of Redis and Valkey; REDIS_SERVER=one of them make prove'
@@ -232,6 +233,11 @@ prove: $(module)
 	    TEST_NGINX_MODULE='$(abspath $(module))' PERL5LIB='$(abspath t/lib)' \
 	    prove -j$(TEST_JOBS) $(PROVE_OPTIONS) -r $(or $(T),$(daily_tests))
 
+nightly:
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
+	+@$(recurse) module
+	+@$(again) prove T='$(nightly_tests)'
+
 browser:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test browser
 	+@$(recurse) module
@@ -307,7 +313,7 @@ format-check:
 	    $(wildcard bench/*.cpp)
 
 layer-check:
-	tools/layers $(sources) $(headers)
+	@tools/layers $(sources) $(headers)
 
 tidy: $(rooms:src/%=$(BUILD)/tidy/%/passed)
 
