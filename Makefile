@@ -236,7 +236,7 @@ prove: $(module)
 nightly:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
 	+@$(recurse) module
-	+@$(again) prove T='$(nightly_tests)'
+	+@$(again) prove T='$(filter-out t/faults/%,$(nightly_tests))'
 
 browser:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test browser

@@ -30,10 +30,11 @@ if fields.err then
     fields = {}
 end
 
--- Slots, deadline and number, if Lua holds them exactly and no limit is lower than the slots.
+-- Slots, deadline and number, if Lua holds them exactly, no limit is lower than the slots, and no call had that number: they are
+-- milliseconds of the epoch.
 local function read(text)
     local slots, deadline, count = string.match(text, '^(%d+) (%d+) (%d+)$')
-    if slots and #slots < 16 and #deadline < 16 and #count < 16 and tonumber(slots) <= 1e12 then
+    if slots and #slots < 16 and #deadline < 16 and #count < 16 and tonumber(slots) <= 1e12 and tonumber(count) <= 8e14 then
         return tonumber(slots), tonumber(deadline), tonumber(count)
     end
     return 0, 0, 0

@@ -41,6 +41,15 @@ TEST(BucketAccount, ACostOfNothingLeavesNoTrace) {
     EXPECT_EQ(record, WindowRecord{});
 }
 
+TEST(BucketAccount, ACostOfNothingOfASmallerBurstGivesNothingBack) {
+    WindowRecord record;
+    EXPECT_TRUE(take(record, ten_a_second(), now, 15));
+    const WindowRecord before = record;
+    EXPECT_TRUE(take(record, *Bucket::of({10, 1, false}, 5), now, 0));
+    EXPECT_FALSE(take(record, *Bucket::of({10, 1, false}, 5), now, 1));
+    EXPECT_EQ(record, before);
+}
+
 TEST(BucketAccount, GivesBackAndCharges) {
     WindowRecord record;
     const Bucket bucket = ten_a_second();

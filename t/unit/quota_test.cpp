@@ -69,6 +69,15 @@ TEST(Quota, SaysWhatIsLeftAndWhetherToRetry) {
     }
 }
 
+TEST(Quota, OfABucketThatIsFullHasItsResetNow) {
+    Verdict bucket = verdict(5000, 0, Outcome::passed);
+    bucket.bucket = true;
+    EXPECT_EQ(quota_of(bucket, 0, now).until, 0);
+    EXPECT_EQ(quota_of(bucket, 1, now).until, seconds_until(reset, now));
+    bucket.outcome = Outcome::rejected;
+    EXPECT_EQ(quota_of(bucket, 0, now).until, seconds_until(reset, now));
+}
+
 TEST(GithubFields, AreFiveInOrder) {
     std::array<char, max_github_text> text{};
     std::array<Field, github_fields> fields;

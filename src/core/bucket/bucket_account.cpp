@@ -91,7 +91,7 @@ bool take(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t c
     Nanos full_at = full_at_of(record, bucket, now);
     const bool cut = full_at < record.used;
     const bool taken = bucket.take(full_at, nanos_of(now), cost);
-    if ((taken && cost != 0) || full_at < record.used) {
+    if ((taken && cost != 0) || cut) {
         begin_count(record, now);
         count_cut(record, cut, now);
         keep(record, bucket.fill(), now, full_at);

@@ -39,6 +39,7 @@ struct Verdict {
     bool known = false;  ///< false: the store gave no answer, and `window` means nothing
     Outcome outcome = Outcome::none;
     bool slots = false;       ///< the limit counts requests that run: `window` has no end but for a rejection
+    bool bucket = false;      ///< a token bucket: `window` ends when one more token is there
     bool never_fits = false;  ///< the request costs more than the whole limit
     std::int64_t due = 0;     ///< what the request adds to the window; 0 if it is not charged
 };

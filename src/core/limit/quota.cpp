@@ -42,8 +42,10 @@ Quota quota_of(const Verdict& verdict, Millis now) noexcept {
     const std::int64_t room = std::numeric_limits<std::int64_t>::max() - used;
     quota.used = used + std::min(verdict.due, room);
     quota.remaining = spent && !verdict.never_fits ? 0 : std::max<std::int64_t>(0, limit - quota.used);
-    quota.reset = reset_seconds(verdict.window.reset);
-    quota.until = seconds_until(verdict.window.reset, now);
+    // A bucket that the request took nothing from is full now.
+    const Millis reset = verdict.bucket && !spent && quota.used == 0 ? now : verdict.window.reset;
+    quota.reset = reset_seconds(reset);
+    quota.until = seconds_until(reset, now);
     return quota;
 }
 

@@ -283,6 +283,7 @@ Holds::Look Holds::look(const Noted& seen, bool all) noexcept {
     const KeySlots of{window_id_of(note), note.key(), note.cost, {}};
     // While Redis is away the slots here are all that there is, and none can go back.
     const bool may_call = nodes_.choose_primary() != nullptr;
+    const bool fails = slots->recall(of.id).lasting;  // the call before was not answered, or refused
     const IdleSlots idle = all ? IdleSlots::go_back : IdleSlots::stay;
     const auto call = may_call ? slots->due(of.id, terms(of.limit), idle) : std::nullopt;
     if (call) {
@@ -295,7 +296,7 @@ Holds::Look Holds::look(const Noted& seen, bool all) noexcept {
             open.reset = open.kind == DebtKind::slots && open.charges == note.charges ? 0 : open.reset;
         });
     }
-    return {call.has_value(), left ? Left::some : Left::nothing};
+    return {call.has_value() && !fails, left ? Left::some : Left::nothing};
 }
 
 }  // namespace rate_limit

@@ -171,6 +171,7 @@ bool find_bucket(RequestContext& context, AppliedLimit& applied, const Rate& rat
         return false;
     }
     applied.verdict.rate = {burst, applied.bucket->fill_seconds(), false};
+    applied.verdict.bucket = true;
     return true;
 }
 
