@@ -30,11 +30,11 @@ if fields.err then
     fields = {}
 end
 
--- Slots, deadline and number, if Lua holds them exactly, no limit is lower than the slots, and no call had that number: they are
--- milliseconds of the epoch.
+-- Slots, deadline and number, if Lua holds them exactly, no limit is lower than the slots, and a call may have that number: they are
+-- milliseconds of the epoch, and grow no faster than that, also after one that lies some hundred years ahead.
 local function read(text)
     local slots, deadline, count = string.match(text, '^(%d+) (%d+) (%d+)$')
-    if slots and #slots < 16 and #deadline < 16 and #count < 16 and tonumber(slots) <= 1e12 and tonumber(count) <= 8e14 then
+    if slots and #slots < 16 and #deadline < 16 and #count < 16 and tonumber(slots) <= 1e12 and tonumber(count) <= now + 1e13 then
         return tonumber(slots), tonumber(deadline), tonumber(count)
     end
     return 0, 0, 0

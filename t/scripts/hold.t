@@ -95,7 +95,7 @@ subtest 'what others have stored' => sub {
     my $later = $now + 1000;
     for my $value ('', 'x', '5', "5 $later", "5 $later 1 1", "-5 $later 1", "1.5 $later 1", "1e3 $later 1", "0x5 $later 1", " 5 $later 1",
         "5 $later 1\n", "5 $later.5 1", "5 -1 1", "5 $later -1", "5  $later 1", "nan $later 1", "inf $later 1", ('9' x 13) . " $later 1",
-        ('9' x 400) . " $later 1", '5 ' . '9' x 15 . ' 1', '5 ' . '9' x 400 . ' 1', "5 $later " . '1' x 16, "5 $later 800000000000001", '5 0 1',
+        ('9' x 400) . " $later 1", '5 ' . '9' x 15 . ' 1', '5 ' . '9' x 400 . ' 1', "5 $later " . '1' x 16, "5 $later " . ($now + 1e13 + 1), '5 0 1',
         '5 ' . ($now + $ttl + $skew + 1) . ' 1') {
         my $shown = substr $value, 0, 40;
         put other => $value;
@@ -111,8 +111,8 @@ subtest 'what others have stored' => sub {
     put other => '1000000000000 ' . ($now + 500) . ' 1';
     is_deeply ask('a', 2, 20), [0, '1000000000000', 2], 'so are as many slots as a limit may have';
     is_deeply ask('a', 3, 20, at => $now + 500), [20, 0, 3], '... until their deadline';
-    put a => '5 ' . ($now + 500) . ' 800000000000000';
-    is_deeply ask('a', 4, 9), [5, 0, 800_000_000_000_000], 'a number from nowhere stands';
+    put a => '5 ' . ($now + 500) . ' ' . ($now + 1e13);
+    is_deeply ask('a', 4, 9), [5, 0, $now + 1e13], 'a number from nowhere stands';
     is_deeply ask('a', '1000000000000000', 9), [9, 0, '1000000000000000'], '... until the machine goes on from there';
     put a => 'x', other => 'y';
     ask('a', 5, 0);

@@ -7,7 +7,6 @@ namespace rate_limit {
 namespace {
 
 /// Numbers of lua/hold.lua have 15 digits at most.
-/// lua/hold.lua takes a greater one for garbage; calls of some thousand years find room up to it.
 constexpr std::int64_t max_number = 900'000'000'000'000;
 
 std::uint32_t low_half(Millis time) noexcept {
