@@ -140,7 +140,17 @@ struct Sending {
     bool waiting = false;    // some wait for a primary that may only be late, or may be replaced
     bool able = false;       // some primary can take tokens back, as far as this worker knows
     std::size_t under_way = 0;
+    std::size_t unanswered = 0;  // batches of tokens
 };
+
+/// Batches that were not answered are asked for again. Returns how many there are.
+std::size_t ask_again(const MainConf& main) noexcept {
+    std::size_t unanswered = 0;
+    for (const StoreConf* conf : Elements<StoreConf*>(main.stores)) {
+        unanswered += conf->live != nullptr ? conf->live->ask_again() : 0;
+    }
+    return unanswered;
+}
 
 Sending send_for_all_shards(const MainConf& main, Zone& zone, bool search) noexcept {
     Sending sending;
@@ -164,6 +174,7 @@ Sending send_for_all_shards(const MainConf& main, Zone& zone, bool search) noexc
         sending.waiting = sending.waiting || (waits && (primary.suspended() || replaceable));
         sending.under_way += charges.under_way();
     });
+    sending.unanswered = ask_again(main);
     return sending;
 }
 
@@ -353,7 +364,7 @@ ngx_msec_t last_turn(Round& round, const MainConf& main, bool& over) {
             return last_gap;
         }
     }
-    const bool again = round.kept || sending.waiting;
+    const bool again = round.kept || sending.waiting || sending.unanswered != 0;
     const bool ends = !(again || sending.searching || sending.under_way != 0);
     if (ends && sending.left && round.search == Search::none && round.stage == Stage::last) {
         round.search = Search::due;
@@ -373,7 +384,9 @@ ngx_msec_t leaving_turn(Round& round, const MainConf& main, bool& over) {
     if (main.zone->leave()) {
         return last_turn(round, main, over);
     }
-    over = ngx_current_msec - round.known > interval;
+    const std::size_t unanswered = ask_again(main);
+    const ngx_msec_t known_for = ngx_current_msec - round.known;
+    over = known_for > (unanswered != 0 ? last_wait : interval);
     return interval_with_tokens;
 }
 

@@ -124,17 +124,23 @@ std::string_view CommandWriter::repair(const Opening& opening, bool with_text) {
 }
 
 std::string_view CommandWriter::reserve(const Opening& opening, const Wanted& wanted, bool with_text) {
-    call(ScriptName::reserve, with_text, opening.key, wanted.back != 0 ? 9 : wanted.parts != 1 ? 7 : 6);
+    const bool numbered = wanted.call.number != 0;
+    const bool gives_back = numbered || wanted.back != 0;
+    const std::size_t arguments = numbered ? 11 : gives_back ? 9 : wanted.parts != 1 ? 7 : 6;
+    call(ScriptName::reserve, with_text, opening.key, arguments);
     word(wanted.limit);
     word(wanted.want);
     word(wanted.least);
     words(opening);
-    if (wanted.parts != 1 || wanted.back != 0) {
+    if (wanted.parts != 1 || gives_back) {
         word(wanted.parts);
     }
-    if (wanted.back != 0) {
+    if (gives_back) {
         word(wanted.back);
         word(wanted.of);
+    }
+    if (numbered) {
+        words(wanted.call);
     }
     return text();
 }
@@ -205,19 +211,18 @@ std::string_view CommandWriter::take_of_filling(std::string_view key, Nanos cost
 }
 
 std::string_view CommandWriter::refund(std::string_view key, std::int64_t cost, Millis reset,
-                                       bool with_text) {
-    call(ScriptName::refund, with_text, key, 2);
+                                       const Numbered& numbered, Emptied emptied, bool with_text) {
+    const bool keep = emptied == Emptied::stays;
+    const bool has_number = numbered.number != 0;
+    call(ScriptName::refund, with_text, key, has_number ? 5 : keep ? 3 : 2);
     word(cost);
     word(reset);
-    return text();
-}
-
-std::string_view CommandWriter::refund_and_keep(std::string_view key, std::int64_t cost, Millis reset,
-                                                bool with_text) {
-    call(ScriptName::refund, with_text, key, 3);
-    word(cost);
-    word(reset);
-    word("keep");
+    if (keep || has_number) {
+        word(keep ? "keep" : "");
+    }
+    if (has_number) {
+        words(numbered);
+    }
     return text();
 }
 
@@ -263,6 +268,11 @@ void CommandWriter::word(std::string_view text) {
 
 void CommandWriter::word(std::int64_t number) {
     advance(append_word(room(max_number_word), number));
+}
+
+void CommandWriter::words(const Numbered& call) {
+    word(call.me);
+    word(call.number);
 }
 
 void CommandWriter::words(const Opening& opening) {

@@ -20,6 +20,13 @@ struct Opening {
     Millis latest = 0;    ///< latest_reset() of its period at `now`
 };
 
+/// A call that may be made again under the same number where it was not answered, of a caller whose numbers
+/// grow: see the scripts.
+struct Numbered {
+    std::string_view me;
+    std::int64_t number = 0;  ///< 0: it is not numbered
+};
+
 /// What lua/reserve.lua is asked for: `want`, or what the limit leaves; at least `least`, or nothing; at most
 /// one of `parts` parts of what is left, unless `least` is more.
 struct Wanted {
@@ -29,7 +36,11 @@ struct Wanted {
     std::int64_t parts = 1;
     std::int64_t back = 0;  ///< given back first, to the window that ends at `of`
     Millis of = 0;
+    Numbered call{};
 };
+
+/// What becomes of a window to which all is given back.
+enum class Emptied : bool { closes, stays };
 
 /// What lua/bucket.lua is asked for: `want` tokens, or what is there; at least `least`, or nothing. Taken in
 /// any case with parts 0; put back where `want` is negative.
@@ -123,17 +134,15 @@ public:
                                        std::string_view overrides, bool with_text = false);
 
     /// lua/refund.lua, in the same way: only to the window whose end is `reset`.
-    std::string_view refund(std::string_view key, std::int64_t cost, Millis reset, bool with_text = false);
-
-    /// The same; the window stays open where nothing is used any more.
-    std::string_view refund_and_keep(std::string_view key, std::int64_t cost, Millis reset,
-                                     bool with_text = false);
+    std::string_view refund(std::string_view key, std::int64_t cost, Millis reset, const Numbered& call = {},
+                            Emptied emptied = Emptied::closes, bool with_text = false);
 
 private:
     void begin(std::size_t words);
     void word(std::string_view text);
     void word(std::int64_t number);
     void words(const Opening& opening);
+    void words(const Numbered& call);
     void time();
     std::string_view command(std::initializer_list<std::string_view> words);
     void call(ScriptName name, bool with_text, std::string_view key, std::size_t arguments);

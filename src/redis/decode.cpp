@@ -138,6 +138,9 @@ bool can_answer(const ReserveCall& call, std::int64_t granted, const Window& win
         const bool refused = call.want == 0 || window.used > call.limit - call.least;
         return refused && (open || (window.used == 0 && window.reset == 0));
     }
+    if (call.wanted_before != 0 && open && granted <= std::min(call.wanted_before, window.used)) {
+        return true;
+    }
     return open && granted >= call.least && granted <= std::min(call.want, window.used) &&
            window.used <= call.limit;
 }

@@ -73,7 +73,9 @@ struct ReserveCall {
     std::int64_t period = 0;  ///< of the window, in seconds
     std::int64_t want = 0;
     std::int64_t least = 0;
-    Millis at = 0;  ///< the `now` that was sent to it
+    Millis at = 0;                   ///< the `now` that was sent to it
+    std::int64_t wanted_before = 0;  ///< of a call that is made again: what an earlier one wanted, which may
+                                     ///< have been granted, and others have taken something since
 };
 
 /// Decodes the reply to the reserve script: an array of granted, used and reset, all integers. It is

@@ -38,6 +38,19 @@ hold used => 5, reset => $reset, whose => 'not ours';
 is_deeply refund(8), [0, $reset], 'never below zero';
 is_deeply $redis->hash('k'), {used => 0, reset => $reset, whose => 'not ours'}, 'a key with another field stays';
 is_deeply refund(1), [0, $reset], 'again';
+
+my sub numbered ($number, $cost, @keep) { return refund($cost, $reset, @keep ? @keep : '', 'a', $number) }
+hold used => 9, reset => $reset;
+is_deeply numbered(3, 2), [7, $reset], 'a call with a number';
+is_deeply $redis->hash('k'), {used => 7, reset => $reset, 'r:a' => 3}, '... which is stored';
+is_deeply numbered(3, 2), [7, $reset], '... gives back once';
+is_deeply numbered(2, 2), [7, $reset], 'nor does an earlier one that comes late give back';
+is_deeply numbered(4, 2), [5, $reset], 'the next one does';
+is_deeply refund(1, $reset, '', 'b', 1), [4, $reset], '... and another caller';
+is_deeply numbered(5, 4, 'keep'), [0, $reset], 'all of it, and the window is to stay';
+hold used => 4, reset => $reset, 'r:a' => 4, 'r:b' => 1, 'g:b' => "7 4 $reset";
+is_deeply numbered(5, 4), [0, 0], 'all of it: nobody holds anything';
+is $redis->cmd('EXISTS', 'k'), 0, '... and there is no window';
 hold used => 5, reset => $reset;
 is_deeply refund(5, $reset + 1), [0, 0], 'all of another window';
 is_deeply $redis->hash('k'), {used => 5, reset => $reset}, 'takes nothing from this one';

@@ -43,6 +43,47 @@ subtest 'something to give back' => sub {
     is_deeply reserve(3, 3, back => 4), [3, 3, $reset], 'nor to none';
 };
 
+subtest 'calls with a number' => sub {
+    my sub numbered ($number, $want, %at) {
+        return $redis->ask('EVALSHA', $reserve, 1, 'k', $at{limit} // 100, $want, $at{least} // $want, $now, $reset, $latest, 1, 0, 0, $at{me} // 'a', $number);
+    }
+    $redis->flush;
+    is_deeply numbered(7, 10), [10, 10, $reset], 'a window is opened';
+    is_deeply $redis->hash('k'), {used => 10, reset => $reset, 'g:a' => "7 10 $reset"}, '... and has the number';
+    ok $redis->expires_in('k', $period + 1000), '... and expires';
+    is_deeply numbered(7, 10), [10, 10, $reset], 'the same number is told the same';
+    is_deeply numbered(7, 50), [10, 10, $reset], '... whatever it wants';
+    is_deeply numbered(8, 20), [20, 30, $reset], 'the next one takes';
+    is_deeply numbered(8, 20, me => 'b'), [20, 50, $reset], '... and another caller';
+    is_deeply numbered(7, 10), [0, 50, $reset], 'an earlier one takes nothing';
+    is_deeply numbered(9, 60), [0, 50, $reset], 'what does not fit is not granted';
+    is $redis->hash('k')->{'g:a'}, "8 20 $reset", '... and not noted';
+    is_deeply numbered(9, 0, least => 0), [0, 50, $reset], 'a call that asks what became of one that has not come';
+    is_deeply numbered(9, 30), [0, 50, $reset], '... after which that one takes nothing';
+    is_deeply $redis->hash('k'), {used => 50, reset => $reset, 'g:a' => "9 0 $reset", 'g:b' => "8 20 $reset"}, 'all of that is stored';
+    hold used => 5, reset => $reset, 'g:a' => "7 10 $reset";
+    is_deeply numbered(7, 10), [5, 5, $reset], 'no more is told than is used';
+    hold used => 0, reset => $reset, 'g:a' => "7 10 $reset";
+    is_deeply numbered(7, 10), [10, 10, $reset], 'where nothing is used any more it takes again';
+    hold used => 5, reset => $reset, 'g:a' => '7 10 ' . ($reset - 1);
+    is_deeply numbered(7, 10), [10, 15, $reset], 'as in another window';
+    hold used => 5, reset => $reset, 'g:a' => 'garbage';
+    is_deeply numbered(7, 10), [10, 15, $reset], 'and after garbage';
+};
+
+subtest 'numbers of many callers' => sub {
+    my sub numbered ($me) { return $redis->ask('EVALSHA', $reserve, 1, 'k', 9e9, 1, 1, $now, $reset, $latest, 1, 0, 0, $me, $now * 1000) }
+    my sub names () { return grep { /^[gr]:/ } sort keys %{$redis->hash('k')} }
+    my @of = map { ("g:$_" => ($now - 600_001) * 1000 . " 1 $reset", "r:$_" => ($now - 600_001) * 1000) } 1 .. 200;
+    hold used => 5, reset => $reset, 'g:new' => ($now - 500_000) * 1000 . " 1 $reset", 'r:new' => ($now - 500_000) * 1000, other => 1, @of[0 .. 499];
+    numbered('few');
+    is scalar(names()), 253, 'few stay';
+    hold used => 5, reset => $reset, 'g:new' => ($now - 500_000) * 1000 . " 1 $reset", 'r:new' => ($now - 500_000) * 1000, other => 1, @of;
+    numbered('me');
+    is_deeply [names()], [qw(g:me g:new r:new)], 'of many the old ones are forgotten';
+    is $redis->hash('k')->{used}, 6, '... and nothing else';
+};
+
 subtest 'an open window' => sub {
     hold used => 4, reset => $reset;
     is_deeply reserve(3, 3, now => $now + 1000), [3, 7, $reset], 'adds, keeps the reset';

@@ -73,9 +73,14 @@ TEST(Command, ScriptsByDigestAndByText) {
                   call(ScriptName::reserve, text, {"5000", "20", "1", "7", "8", "9"}));
         EXPECT_EQ(writer.reserve({"k", 7, 8, 9}, {5000, 20, 1, 4}, text),
                   call(ScriptName::reserve, text, {"5000", "20", "1", "7", "8", "9", "4"}));
-        EXPECT_EQ(writer.refund("k", 3, 1'700'000'000'000, text),
+        EXPECT_EQ(
+            writer.reserve({"k", 7, 8, 9}, {5000, 20, 1, 4, 0, 0, {"me", 17}}, text),
+            call(ScriptName::reserve, text, {"5000", "20", "1", "7", "8", "9", "4", "0", "0", "me", "17"}));
+        EXPECT_EQ(writer.refund("k", 3, 1'700'000'000'000, {"me", 17}, Emptied::closes, text),
+                  call(ScriptName::refund, text, {"3", "1700000000000", "", "me", "17"}));
+        EXPECT_EQ(writer.refund("k", 3, 1'700'000'000'000, {}, Emptied::closes, text),
                   call(ScriptName::refund, text, {"3", "1700000000000"}));
-        EXPECT_EQ(writer.refund_and_keep("k", 3, 1'700'000'000'000, text),
+        EXPECT_EQ(writer.refund("k", 3, 1'700'000'000'000, {}, Emptied::stays, text),
                   call(ScriptName::refund, text, {"3", "1700000000000", "keep"}));
         EXPECT_EQ(writer.draw("k", {100'000'000, 2'000'000'000, 3, 1, 4, {}}, text),
                   call(ScriptName::bucket, text, {"100000000", "2000000000", "3", "1", "4"}));

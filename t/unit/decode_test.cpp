@@ -214,6 +214,13 @@ TEST(Reserve, ReadsAndBelievesWhatTheScriptCanSay) {
         }
     };
     const Millis latest = latest_reset(60, at);
+    // Asked for nothing, but an earlier call wanted 20.
+    expect({100, 60, 0, 0, at, 20}, {{20, {20, end}, true},
+                                     {1, {5000, end}, true},
+                                     {0, {0, 0}, true},
+                                     {21, {21, end}, false},
+                                     {5, {4, end}, false},
+                                     {5, {5, at}, false}});
     // Asked for 10 of 100, and no fewer than 3.
     expect({100, 60, 10, 3, at}, {{10, {10, end}, true},
                                   {3, {100, end}, true},

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ngx/base/worker_id.h"
+
 namespace rate_limit {
 
 ChargeCommand& ChargeCommand::take(Owner& owner) {
@@ -11,6 +13,8 @@ ChargeCommand& ChargeCommand::take(Owner& owner) {
     command.waited = false;
     command.probe = false;
     command.repair = false;
+    command.number = 0;
+    command.again = false;
     command.begin_by_digest();
     return command;
 }
@@ -26,7 +30,11 @@ std::string_view ChargeCommand::encode(CommandWriter& writer) {
         return writer.repair(opening, with_text());
     }
     if (owed.kind == DebtKind::refunds) {
-        return writer.refund(key, owed.cost, owed.reset, with_text());
+        number = number == 0 ? owner->number_for(owed) : number;
+        // A clock window that closed might be opened again before a second call comes.
+        const bool stays = number != 0 && owed.window_kind == WindowKind::clock;
+        return writer.refund(key, owed.cost, owed.reset, {worker_id(), number},
+                             stays ? Emptied::stays : Emptied::closes, with_text());
     }
     plain = plain && owner->reaches(owed.reset, now);
     return plain ? writer.increment(key, owed.cost) : writer.charge(opening, owed.cost, with_text());
@@ -69,9 +77,17 @@ void ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) 
         give_up();
         owner->led_nowhere(node);
     } else {
-        owner->doubt(owed);
+        be_in_doubt(false);
     }
     end();
+}
+
+/// Perhaps the primary has taken it. A former one has, which perhaps was that no more.
+void ChargeCommand::be_in_doubt(bool former) noexcept {
+    if (number != 0 && owner->keep_unanswered(key, owed, number)) {
+        return;
+    }
+    former ? owner->doubt_former(owed) : owner->doubt(owed);
 }
 
 /// The last thing done with a command: the next batch may use it again at once.
@@ -88,6 +104,8 @@ void ChargeCommand::end() noexcept {
 void ChargeCommand::give_up() noexcept {
     if (repair) {
         owner->stop_awaiting(owed);
+    } else if (again) {
+        be_in_doubt(false);
     } else {
         come_back();
     }
@@ -110,7 +128,7 @@ void ChargeCommand::answered_by_former(Fault fault) noexcept {
     } else if (repair) {
         owner->stop_awaiting(owed);
     } else {
-        owner->doubt_former(owed);
+        be_in_doubt(true);
     }
     end();
 }

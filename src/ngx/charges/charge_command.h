@@ -37,6 +37,14 @@ public:
         virtual void drop(const Debt& owed, Loss loss, const char* why) noexcept = 0;
         virtual void wait(const std::string& key, Debt owed) noexcept = 0;
 
+        /// The number of a refund that leaves now; 0: it cannot be sent twice.
+        virtual std::int64_t number_for(const Debt& owed) noexcept = 0;
+
+        /// A refund with a number has got no answer, and perhaps is with the primary: it is sent again. False
+        /// where it cannot be.
+        virtual bool keep_unanswered(const std::string& key, const Debt& owed,
+                                     std::int64_t number) noexcept = 0;
+
         /// Waiting charges are sent again after a pause: the primary led to this node, and it brought
         /// nothing.
         virtual void led_nowhere(const Node& node) noexcept = 0;
@@ -71,7 +79,9 @@ public:
     bool waited = false;  // in the backlog
     bool probe = false;   // what becomes of it tells whether the primary takes charges
     bool repair = false;
-    std::uint32_t term = 0;  // the owner's when it left
+    std::uint32_t term = 0;   // the owner's when it left
+    std::int64_t number = 0;  // of a refund that may be sent again, once it has been sent; else 0
+    bool again = false;       // it was sent before under this number, and not answered
 
 private:
     Draw draw() const noexcept;
@@ -80,6 +90,7 @@ private:
     void refused(Node& node, Fault fault, const Reply& reply) noexcept;
     void answered_by_former(Fault fault) noexcept;
     void give_up() noexcept;
+    void be_in_doubt(bool former) noexcept;
     void taken(Node& node, const Reply& reply) noexcept;
 };
 

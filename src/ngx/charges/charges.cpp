@@ -4,9 +4,9 @@
 
 #include "core/bucket/bucket_account.h"
 #include "core/machine/reading.h"
+#include "ngx/base/worker_id.h"
 #include "ngx/base/zone.h"
 #include "ngx/charges/demand.h"
-#include "redis/server_words.h"
 
 namespace rate_limit {
 
@@ -231,89 +231,6 @@ void Charges::wait(const std::string& key, Debt owed) noexcept {
     }
 }
 
-void Charges::close_gate() noexcept {
-    gate_ = gate_ == Gate::open ? Gate::closed : gate_;
-    while (ChargeCommand* command = queued_.pop()) {
-        wait(command->key, command->owed);
-        ChargeCommand::put_back(*command);
-    }
-    nodes_.primary().expect_more(false);
-}
-
-void Charges::change_primary() noexcept {
-    if (term_ != 0) {
-        close_gate();
-        gate_ = Gate::closed;  // a probe that is on its way tells nothing of the new primary
-    }
-    ++term_;
-    under_way_ = 0;
-    refusals_.ended("is not asked any more");
-    backoff_.reset();
-    retry_.clear();
-    send_batch();
-}
-
-/// Not before the next try is due.
-bool Charges::may_probe() const noexcept {
-    return gate_ == Gate::closed && nodes_.primary().usable() && nodes_.primary().takes_writes() &&
-           !retry_.armed();
-}
-
-void Charges::suspect_primary() noexcept {
-    close_gate();
-    if (!retry_.armed()) {
-        retry_.set(backoff_.next(static_cast<std::uint32_t>(ngx_random())));
-    }
-}
-
-void Charges::refused(const Node& node, Fault fault, std::string_view command, const Reply& reply) noexcept {
-    if (&node != &nodes_.primary()) {
-        led_nowhere(node);
-        return;
-    }
-    close_gate();
-    waiting_.move_on();
-    if (retry_.armed()) {
-        return;
-    }
-    retry_.set(backoff_.next(static_cast<std::uint32_t>(ngx_random())));
-    try {
-        const std::string words = server_words(command, reply.text_view());
-        refusals_.failed("refuses charges", explain(fault), in_cluster_ ? node.name() + ": " + words : words);
-    } catch (...) {
-        refusals_.failed("refuses charges", explain(fault));
-    }
-    if (fault == Fault::readonly) {
-        nodes_.primary().demote();
-    }
-}
-
-/// The gate stays open: of what else the primary serves that says nothing.
-void Charges::led_nowhere(const Node& node) noexcept {
-    if (&node != &nodes_.primary() && node.is_primary() && !retry_.armed()) {
-        waiting_.move_on();
-        retry_.set(backoff_.next(static_cast<std::uint32_t>(ngx_random())));
-    }
-}
-
-void Charges::on_retry(void* self) noexcept {
-    Charges& charges = *static_cast<Charges*>(self);
-    if (charges.nodes_.primary().takes_writes()) {
-        charges.send_batch();
-    } else {
-        charges.nodes_.primary().reconnect();  // and once it is usable, send_batch()
-    }
-}
-
-void Charges::open_gate() noexcept {
-    gate_ = Gate::open;
-    nodes_.primary().promote();
-    backoff_.reset();
-    retry_.clear();
-    refusals_.ended();
-    send_batch();  // does nothing while a batch is under way: its end sends the next
-}
-
 /// A command has ended, perhaps the last of its batch. If the gate is still closed after a probe, the next
 /// charge may probe.
 void Charges::ended(bool probe, std::uint32_t term) noexcept {
@@ -324,7 +241,7 @@ void Charges::ended(bool probe, std::uint32_t term) noexcept {
         gate_ = Gate::closed;
     }
     --under_way_;
-    if (!queued_.empty() || waiting_.count() != 0) {
+    if (!queued_.empty() || waiting_.count() != 0 || unanswered_.size() != 0) {
         schedule_batch();
     }
 }
@@ -416,7 +333,7 @@ void Charges::send_backlog() noexcept {
     }
     const Millis now = now_millis();
     const std::size_t most = probes ? 1 : max_waited;
-    std::size_t sent = 0;
+    std::size_t sent = send_unanswered(most, probes);
     std::size_t closed = 0;
     while (sent < most && closed < max_closed) {
         try {
@@ -448,6 +365,36 @@ void Charges::send_backlog() noexcept {
     closing_ = closed == max_closed;
     ngx_log_debug2(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0, "rate limit: sent %uz that waited, dropped %uz",
                    sent, closed);
+}
+
+/// Refunds that may be with the primary, before what waits. Returns how many they are.
+std::size_t Charges::send_unanswered(std::size_t most, bool probes) noexcept {
+    std::size_t sent = 0;
+    for (; sent != most && unanswered_.size() != 0; ++sent) {
+        ChargeCommand* command = nullptr;
+        try {
+            command = &ChargeCommand::take(*this);
+        } catch (...) {
+            break;  // it is tried again
+        }
+        unanswered_.take(command->key, command->owed, command->number);
+        command->again = true;
+        command->probe = probes;
+        gate_ = probes ? Gate::probing : gate_;
+        submit(*command);
+    }
+    return sent;
+}
+
+/// One of a window at a time: of two the script could not tell that only the second was done.
+std::int64_t Charges::number_for(const Debt& owed) noexcept {
+    return worker_id().empty() || unanswered_.has(owed.id) ? 0 : next_number();
+}
+
+bool Charges::keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number) noexcept {
+    const Millis now = now_millis();
+    const bool in_time = number / 1000 + numbered_life > now && owed.reset > now;
+    return in_time && unanswered_.add(key, owed, number);
 }
 
 void Charges::note_resent(const Debt& owed, Millis now) noexcept {

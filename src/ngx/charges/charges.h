@@ -14,6 +14,7 @@
 #include "ngx/charges/losses.h"
 #include "ngx/charges/nodes.h"
 #include "ngx/charges/shard_counters.h"
+#include "ngx/charges/unanswered_refunds.h"
 #include "ngx/wire/outage_log.h"
 
 namespace rate_limit {
@@ -210,6 +211,14 @@ public:
     std::size_t waiting() const noexcept { return waiting_.count(); }  ///< windows, of all workers
     std::size_t here() const noexcept { return waiting_.here(); }  ///< those for which the zone has no room
 
+    /// Refunds that were not answered are sent again soon. Returns how many there are.
+    std::size_t ask_again() noexcept {
+        if (unanswered_.size() != 0) {
+            send_soon();
+        }
+        return unanswered_.size();
+    }
+
     /// There may never be a primary here again: of the debts in this worker the next `most` go to the
     /// Charges that owner_of(key) returns, unless these are its own; those whose window has closed are
     /// dropped. To be called now and then. Returns how many it looked at.
@@ -254,6 +263,9 @@ private:
     void wait(const std::string& key, Debt owed) noexcept override;
     void ended(bool probe, std::uint32_t term) noexcept override;
     void note_resent(const Debt& owed, Millis now) noexcept;
+    std::int64_t number_for(const Debt& owed) noexcept override;
+    bool keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number) noexcept override;
+    std::size_t send_unanswered(std::size_t most, bool probes) noexcept;
     void drop_closed(Millis now) noexcept;
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
     void drop_waiting(const std::string& key, const GivingBack& what) noexcept;
@@ -266,6 +278,7 @@ private:
     Nodes& nodes_;             // of the shard
     ShardCounters& counters_;  // of the shard
     Backlog waiting_;
+    UnansweredRefunds unanswered_;
     const ngx_msec_t pause_;
     KeyedQueue<ChargeCommand> queued_;  // for the next batch; empty while the gate is not open
     Traffic traffic_{pause, dense};

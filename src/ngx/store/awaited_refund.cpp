@@ -17,7 +17,7 @@ public:
         if (what.of_bucket()) {
             return writer.draw(key, draw(), with_text());
         }
-        return writer.refund_and_keep(key, what.cost, what.reset, with_text());
+        return writer.refund(key, what.cost, what.reset, {}, Emptied::stays, with_text());
     }
     const char* name() const noexcept override {
         return script(what.of_bucket() ? ScriptName::bucket : ScriptName::refund).file;

@@ -4,11 +4,13 @@
 
 #include "core/free_list.h"
 #include "core/machine/tokens.h"
+#include "ngx/base/worker_id.h"
 #include "ngx/base/zone.h"
 #include "ngx/charges/charges.h"
 #include "ngx/charges/nodes.h"
 #include "ngx/conf/redis_conf.h"
 #include "redis/decode.h"
+#include "redis/keys/slot.h"
 
 namespace rate_limit {
 
@@ -19,7 +21,7 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
     }
     fetches->close(*this);
     if (delivery != Delivery::answered) {
-        if (delivery == Delivery::in_doubt) {
+        if (delivery == Delivery::in_doubt && !fetches->keep_unanswered(*this)) {
             doubt(nullptr);
             for (Seat* seat = seats.first(); seat != nullptr; seat = seats.after(*seat)) {
                 seat->in_doubt_ = true;
@@ -34,6 +36,9 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
     if (granted != 0) {
         charges->reserved();
     }
+    if (fault == Fault::none && number != 0) {
+        fetches->unanswered_.remove(demand.id);
+    }
     if (fault == Fault::none) {
         fetches->hand_out(*this, granted, window);
     } else {
@@ -42,13 +47,14 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
 }
 
 Fetches::Fetches(const StoreConf& store, Route route, Nodes& nodes, Charges& charges, ShardCounters& counters,
-                 Deadlines& deadlines) noexcept
+                 Deadlines& deadlines, UnansweredBatches& unanswered) noexcept
     : routes_(store.routes),
       route_(route),
       nodes_(nodes),
       charges_(charges),
       counters_(counters),
       deadlines_(deadlines),
+      unanswered_(unanswered),
       zone_(*store.zone) {}
 
 void Fetches::fetch(Seat& seat, std::string_view key, const Demand& demand, Answer::Owner& owner) noexcept {
@@ -131,8 +137,59 @@ Fetch& Fetches::start(std::string_view key, const Demand& demand) {
     } else if (batched && room && size > demand.want && note(key, demand, reset, 0, now)) {
         fetch.demand.want = size;
         fetch.unclaimed = size;
+        number_batch(fetch);
     }
     return fetch;
+}
+
+/// As the one before it, if that one was not answered: Redis tells then what it was granted.
+void Fetches::number_batch(Fetch& fetch) noexcept {
+    if (worker_id().empty()) {
+        return;
+    }
+    const UnansweredBatch* before = unanswered_.find(fetch.demand.id);
+    fetch.number = before != nullptr ? before->number : next_number();
+    fetch.wanted_before = before != nullptr ? before->want : 0;
+}
+
+/// The primary may have granted it, and is asked again. False without memory, or where it cannot be.
+bool Fetches::keep_unanswered(const Fetch& fetch) noexcept {
+    if (fetch.number == 0) {
+        return false;
+    }
+    const Millis now = now_millis();
+    const Route route = routes_.has_slots() ? key_slot(fetch.key) : route_;
+    return unanswered_.add({fetch.number, std::max(fetch.demand.want, fetch.wanted_before),
+                            std::min(latest_reset(fetch.demand.rate.period, now), now + numbered_life), now,
+                            route, fetch.key, fetch.demand});
+}
+
+void Fetches::ask_again(const UnansweredBatch& batch) noexcept {
+    const WindowId id = batch.demand.id;
+    if (!nodes_.primary().usable() || open_.find(id) != open_.end()) {
+        return;
+    }
+    try {
+        Fetch& fetch = FreeList<Fetch>::common().take();
+        try {
+            fetch.begin(batch.key, batch.demand, charges_);
+            open_.emplace(id, &fetch);
+        } catch (...) {
+            FreeList<Fetch>::common().put_back(fetch);
+            throw;
+        }
+        fetch.fetches = this;
+        fetch.ahead = true;
+        fetch.number = batch.number;
+        fetch.wanted_before = batch.want;
+        fetch.demand.want = 0;
+        fetch.demand.least = 0;
+        fetch.unclaimed = 0;
+        zone_.windows().change(id, [&fetch](WindowRecord& record) { fetch.events = record.events; });
+        submit(fetch);
+    } catch (...) {
+        // it is tried again later
+    }
 }
 
 void Fetches::submit(Fetch& fetch) noexcept {

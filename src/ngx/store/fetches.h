@@ -5,13 +5,14 @@
 
 #include "core/machine/debt_record.h"
 #include "core/machine/note_walk.h"
+#include "ngx/charges/charges.h"
 #include "ngx/charges/demand.h"
 #include "ngx/store/fetch.h"
+#include "ngx/store/unanswered_batches.h"
 #include "redis/keys/routes.h"
 
 namespace rate_limit {
 
-class Charges;
 class Nodes;
 class Zone;
 struct StoreConf;
@@ -25,7 +26,7 @@ class Fetches {
 public:
     /// `route` as Backlog has it.
     Fetches(const StoreConf& store, Route route, Nodes& nodes, Charges& charges, ShardCounters& counters,
-            Deadlines& deadlines) noexcept;
+            Deadlines& deadlines, UnansweredBatches& unanswered) noexcept;
 
     /// The request waits for tokens, `demand.want` of them. `key`, the window's Redis key, and `demand` stay
     /// valid while it waits.
@@ -33,6 +34,12 @@ public:
 
     /// Fetches a batch that nobody waits for yet.
     void fetch_ahead(std::string_view key, const Demand& demand) noexcept;
+
+    /// Asks again what became of a batch, if the primary may answer now and no request asks.
+    void ask_again(const UnansweredBatch& batch) noexcept;
+
+    /// Nobody will learn what became of one.
+    void give_up() noexcept { charges_.doubt_reservation(); }
 
     /// The shard has another primary. What the one before was asked may never be answered: nobody else waits
     /// for that.
@@ -57,6 +64,8 @@ private:
 
     void find_seat(Seat& seat) noexcept;
     Fetch& start(std::string_view key, const Demand& demand);
+    void number_batch(Fetch& fetch) noexcept;
+    bool keep_unanswered(const Fetch& fetch) noexcept;
     void submit(Fetch& fetch) noexcept;
     void close(Fetch& fetch) noexcept;
     void fail(Fetch& fetch, const char* reason) noexcept;
@@ -87,6 +96,7 @@ private:
     Charges& charges_;
     ShardCounters& counters_;
     Deadlines& deadlines_;
+    UnansweredBatches& unanswered_;
     Zone& zone_;
     std::unordered_map<WindowId, Fetch*, HashOfId> open_;  // in which more requests may take seats
 };

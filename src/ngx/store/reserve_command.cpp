@@ -1,5 +1,6 @@
 #include "ngx/store/reserve_command.h"
 
+#include "ngx/base/worker_id.h"
 #include "ngx/charges/charges.h"
 #include "ngx/charges/write_blame.h"
 
@@ -10,6 +11,8 @@ void ReserveCommand::begin(std::string_view of_window, const Demand& what, Charg
     demand = what;
     parts = 1;
     back = 0;
+    number = 0;
+    wanted_before = 0;
     charges = &of;
     by_former_ = false;
     begin_by_digest();
@@ -21,9 +24,10 @@ std::string_view ReserveCommand::encode(CommandWriter& writer) {
         asked_ = steady_nanos();
         return writer.draw(key, draw(), with_text());
     }
-    return writer.reserve(opening_at(sent_at_),
-                          {demand.rate.limit, demand.want, demand.least, parts, back, demand.open_until},
-                          with_text());
+    return writer.reserve(
+        opening_at(sent_at_),
+        {demand.rate.limit, demand.want, demand.least, parts, back, demand.open_until, {worker_id(), number}},
+        with_text());
 }
 
 Opening ReserveCommand::opening_at(Millis now) const noexcept {
@@ -41,7 +45,8 @@ Fault ReserveCommand::read(Node& node, const Reply& reply, std::int64_t& granted
         }
         return fault;
     }
-    const ReserveCall call{demand.rate.limit, demand.rate.period, demand.want, demand.least, sent_at_};
+    const ReserveCall call{demand.rate.limit, demand.rate.period, demand.want,
+                           demand.least,      sent_at_,           wanted_before};
     return read_reserve(reply, call, granted, window);
 }
 

@@ -48,7 +48,9 @@ protected:
     /// Tells the node what the reply says about it.
     void blame(Node& node, Fault fault, const Reply& reply) noexcept;
 
-    Drawn drawn;  // what bucket.lua has answered
+    Drawn drawn;                     // what bucket.lua has answered
+    std::int64_t number = 0;         // of a batch that may be asked for again; 0: it may not
+    std::int64_t wanted_before = 0;  // what was asked for under this number already
     Charges* charges = nullptr;
     std::string key;
     Demand demand;           // `want` and `least` as they are sent

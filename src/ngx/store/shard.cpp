@@ -7,7 +7,8 @@
 
 namespace rate_limit {
 
-Shard::Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadlines& deadlines, Owner& owner)
+Shard::Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadlines& deadlines,
+             UnansweredBatches& unanswered, Owner& owner)
     : store_(store),
       name_(shard.name),
       in_cluster_(shard.in_cluster),
@@ -17,7 +18,7 @@ Shard::Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadli
       counters_(store.zone->counters(), {store.name, shard.name, {}}),
       nodes_(store, shard, *this),
       charges_(store, shard, nodes_, counters_, route, *this),
-      fetches_(store, route, nodes_, charges_, counters_, deadlines),
+      fetches_(store, route, nodes_, charges_, counters_, deadlines, unanswered),
       holds_(store, route, nodes_, charges_, counters_, deadlines) {
     if (!shard.discovered()) {
         nodes_.assign(&shard.primary, shard.replicas);

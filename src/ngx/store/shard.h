@@ -39,7 +39,8 @@ public:
     };
 
     /// `route`: its own; in a cluster the number of its group in the SlotMap.
-    Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadlines& deadlines, Owner& owner);
+    Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadlines& deadlines,
+          UnansweredBatches& unanswered, Owner& owner);
     ~Shard() { shut_down(); }
     Shard(const Shard&) = delete;
     Shard& operator=(const Shard&) = delete;

@@ -23,7 +23,8 @@ Store::Store(const StoreConf& conf)
 }
 
 std::unique_ptr<Shard> Store::new_shard(const ShardConf& conf, Route route) {
-    return std::make_unique<Shard>(conf_, conf, route, deadlines_, static_cast<Shard::Owner&>(*this));
+    return std::make_unique<Shard>(conf_, conf, route, deadlines_, unanswered_,
+                                   static_cast<Shard::Owner&>(*this));
 }
 
 /// Reads the answers that lie in the sockets of all nodes. One that redirects may add a shard.
@@ -35,6 +36,20 @@ void Store::call_roll() noexcept {
     for_each_shard([](Shard& shard) { shard.nodes().call_roll(); });
     if (slots_ != nullptr) {
         call_unused();
+    }
+}
+
+std::size_t Store::ask_again() noexcept {
+    std::size_t refunds = 0;
+    for_each_shard([&refunds](Shard& shard) { refunds += shard.charges().ask_again(); });
+    const Millis now = now_millis();
+    try {
+        return refunds + unanswered_.walk(now, [&](const UnansweredBatch& batch) {
+            Fetches& fetches = at(batch.route).fetches();
+            batch.until > now ? fetches.ask_again(batch) : fetches.give_up();
+        });
+    } catch (...) {
+        return refunds + unanswered_.size();  // without memory it is tried again later
     }
 }
 
@@ -70,6 +85,7 @@ void Store::shut_down() noexcept {
         discovery_->shut_down();
     }
     forget_moves_.clear();
+    unanswered_.for_each([this](const UnansweredBatch& batch) { at(batch.route).fetches().give_up(); });
     for_each_shard([](Shard& shard) {
         shard.shut_down();
         shard.charges().log_lost();

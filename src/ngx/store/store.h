@@ -70,6 +70,10 @@ public:
     /// that have their slots now. To be called now and then.
     void hand_over() noexcept;
 
+    /// Asks again for some of the batches that were not answered. To be called now and then. Returns how many
+    /// there are.
+    std::size_t ask_again() noexcept;
+
     /// Closes all connections and says which charges are lost: the process, or the configuration, is at its
     /// end.
     void shut_down() noexcept;
@@ -111,6 +115,7 @@ private:
 
     const StoreConf& conf_;
     Deadlines deadlines_;
+    UnansweredBatches unanswered_;
     std::vector<std::unique_ptr<Shard>> shards_;  // of the configuration, or of the numbers in slots_
     std::unique_ptr<SlotMap> slots_;              // null: no cluster
     RecentMoves moves_;

@@ -4,7 +4,7 @@
 use RateLimit::Test;
 
 # The scripts by their number of arguments.
-my %script = (10 => 'reserve', 8 => 'charge', 7 => 'repair', 6 => 'refund');
+my %script = (10 => 'reserve', 8 => 'charge', 7 => 'repair', 9 => 'refund');
 my $reset  = (time + 1800) . '123';
 my ($redis, $other) = map {
     RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
@@ -34,9 +34,9 @@ my $nginx   = RateLimit::Nginx->start(
         location /hasty/deny { rate_limit 10r/h store=hasty; rate_limit_on_error deny; }',
 );
 
-# What scripts were called for the key: [script, first argument, last argument].
+# What scripts were called for the key: [script, first argument, last argument; of a refund the window's end].
 sub calls ($key, $script, $of = $redis) {
-    return map { [@$_[4, -1]] } grep { @$_ > 5 && $_->[3] =~ /:\Q$key\E$/ && $script{@$_} eq $script }
+    return map { [@$_[4, @$_ == 9 ? 5 : -1]] } grep { @$_ > 5 && $_->[3] =~ /:\Q$key\E$/ && $script{@$_} eq $script }
         map { $of->commands($_) } qw(evalsha eval);
 }
 

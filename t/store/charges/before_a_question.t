@@ -4,7 +4,7 @@
 use RateLimit::Test;
 
 my $reset = (time + 1800) . '000';
-my %name  = (6 => 'refund', 8 => 'charge', 10 => 'reserve');    # scripts, by how many words a call has
+my %name  = (9 => 'refund', 8 => 'charge', 10 => 'reserve');    # scripts, by how many words a call has
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     my ($command, $key) = $words->[0] eq 'evalsha' ? ($name{@$words} // '', $words->[3]) : @$words;
     return hmget(1, $reset) if $command eq 'hmget';

@@ -1,0 +1,40 @@
+#include "ngx/base/worker_id.h"
+
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <array>
+#include "ngx/base/ngx.h"
+
+namespace rate_limit {
+
+namespace {
+
+struct Id {
+    std::array<char, 16> digits{};
+    bool known = false;
+
+    Id() noexcept {
+        std::array<unsigned char, 8> bytes{};
+        known = RAND_bytes(bytes.data(), bytes.size()) == 1;
+        for (std::size_t i = 0; i < bytes.size(); ++i) {
+            digits[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+            digits[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+        }
+    }
+};
+
+}  // namespace
+
+std::string_view worker_id() noexcept {
+    static const Id id;
+    return {id.digits.data(), id.known ? id.digits.size() : 0};
+}
+
+std::int64_t next_number() noexcept {
+    static std::int64_t number = 0;
+    number = std::max(number + 1, now_millis() * 1000);
+    return number;
+}
+
+}  // namespace rate_limit
