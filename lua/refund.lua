@@ -15,19 +15,18 @@ end
 if mine and (tonumber(fields[3] or 0) or 0) >= number then
     return {used, tonumber(reset)}
 end
-local back = math.min(cost, used)
-
 -- Where a window has the numbers of many workers, those of calls that nobody makes again any more are forgotten. A number is the
 -- time of its call in microseconds.
 local function forget_old()
     local pairs = redis.call('HLEN', key) > 256 and redis.pcall('HGETALL', key) or {}
     for i = 1, #pairs, 2 do
-        local number = string.match(pairs[i], '^[gr]:') and tonumber(string.match(pairs[i + 1], '^%d+'))
-        if number and number < number - 600000000 then
+        local other = string.match(pairs[i], '^[gr]:') and tonumber(string.match(pairs[i + 1], '^%d+'))
+        if other and other < number - 600000000 then
             redis.call('HDEL', key, pairs[i])
         end
     end
 end
+
 -- Where nothing is used, no call that was granted something, or gave something back, need be known any more.
 local function is_ours_alone()
     if redis.call('HLEN', key) == 2 then
@@ -41,6 +40,8 @@ local function is_ours_alone()
     end
     return not pairs.err
 end
+
+local back = math.min(cost, used)
 if back == used and not keep and is_ours_alone() then
     redis.call('DEL', key)
     return {0, 0}

@@ -24,19 +24,23 @@ my sub answer ($uri, $after, $cost) {
     return join ' ', $response->status, $left, ceil($limits->{reset} - $begin - $after), $t, $limits->{retry_after} // '-';
 }
 
+# Seconds after the begin, cost, answer.
+my @asked = (
+    [0,    0, '200 4 0 0 -',       'all is available'],
+    [0,    1, '200 3 60 60 -',     'one is taken, and back in a minute'],
+    [20,   1, '200 2 40 40 -',     'of the first one a third is back'],
+    [20,   2, '200 0 40 40 -',     'the last two'],
+    [20,   1, '429 0 40 40 40',    'the next one is there in 40 seconds'],
+    [20,   3, '429 0 160 160 160', 'a cost of three two minutes later'],
+    [20,   5, '429 0 40 40 -',     'a cost above the burst never'],
+    [20.3, 1, '429 0 40 40 40',    'times are rounded up'],
+    [20.3, 3, '429 0 160 160 160', 'of a larger cost too'],
+    [59.9, 1, '429 0 1 1 1',       'a tenth of a second before'],
+    [60,   1, '200 0 60 60 -',     'at that time it passes'],
+    [180,  3, '429 0 60 60 60',    'what has come back meanwhile counts'],
+);
 for my $uri (qw(/local /redis /few)) {
-    is answer($uri, 0, 0),    '200 4 0 0 -',       "$uri: all is available";
-    is answer($uri, 0, 1),    '200 3 60 60 -',     "$uri: one is taken, and back in a minute";
-    is answer($uri, 20, 1),   '200 2 40 40 -',     "$uri: of the first one a third is back";
-    is answer($uri, 20, 2),   '200 0 40 40 -',     "$uri: the last two";
-    is answer($uri, 20, 1),   '429 0 40 40 40',    "$uri: the next one is there in 40 seconds";
-    is answer($uri, 20, 3),   '429 0 160 160 160', "$uri: a cost of three two minutes later";
-    is answer($uri, 20, 5),   '429 0 40 40 -',     "$uri: a cost above the burst never";
-    is answer($uri, 20.3, 1), '429 0 40 40 40',    "$uri: times are rounded up";
-    is answer($uri, 20.3, 3), '429 0 160 160 160', "$uri: of a larger cost too";
-    is answer($uri, 59.9, 1), '429 0 1 1 1',       "$uri: a tenth of a second before";
-    is answer($uri, 60, 1),   '200 0 60 60 -',     "$uri: at that time it passes";
-    is answer($uri, 180, 3),  '429 0 60 60 60',    "$uri: what has come back meanwhile counts";
+    is answer($uri, @$_[0, 1]), $_->[2], "$uri: $_->[3]" for @asked;
 }
 
 # Tokens that are fetched in advance are less than what is refilled in a second.

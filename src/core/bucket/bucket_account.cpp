@@ -10,7 +10,7 @@ namespace {
 
 static_assert(max_fill / nanos_in_milli < Millis{1} << 40, "WindowRecord::limit has 40 bits");
 
-/// Of buckets that take longer to fill the record's clock would come round before it is of no use.
+/// For buckets that take longer to fill, the record's 20-bit clock could wrap while the key still lives.
 constexpr Nanos longest_plain = 86'400'000 * nanos_in_milli;
 
 /// A command is there within this time, but where a server or the way to it is ill.

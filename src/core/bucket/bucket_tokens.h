@@ -23,8 +23,9 @@ namespace rate_limit {
 /// L + O + F(a) <= L + F(b) <= C + rate * b. So in any T at most L + F(life) + rate * T are spent, which is
 /// burst + rate * T.
 ///
-/// In a bucket's record `leased` are the tokens at hand, `changed` is when they die, `fetching` and `ticket`
-/// say that, and since when, a batch is on its way. These are Ticks: of a clock that nobody sets.
+/// In a bucket's record that is not `lasting` (see bucket_account.h) `leased` are the tokens at hand,
+/// `changed` is when they die, `fetching` and `ticket` say that, and since when, a batch is on its way. These
+/// are Ticks: of a clock that nobody sets.
 
 /// Milliseconds of this machine's steady clock, modulo 2^32.
 using Ticks = std::uint32_t;

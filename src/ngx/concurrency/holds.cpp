@@ -60,7 +60,7 @@ void Holds::enter(Entrance& entrance, const KeySlots& of, Answer::Owner& owner) 
     try_to_enter(entrance, Asking::at_once);
 }
 
-/// `later` is for a request that has asked, or waited, before: it is not counted among those that wait again.
+/// `later` is for a request that has stood in line before: it is not counted among those that wait again.
 void Holds::try_to_enter(Entrance& entrance, Asking asking) noexcept {
     auto slots = zone_.slots();
     if (!slots) {

@@ -13,7 +13,7 @@
 #include "core/overrides/override.h"
 #include "ngx/concurrency/entrance.h"
 #include "ngx/conf/conf.h"
-#include "ngx/store/fetches.h"
+#include "ngx/leases/fetches.h"
 #include "ngx/store/read.h"
 #include "ngx/store/reservation.h"
 #include "ngx/store/shared_reads.h"

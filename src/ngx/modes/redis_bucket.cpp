@@ -10,8 +10,8 @@ namespace rate_limit {
 
 namespace {
 
-/// The primary's word has its place on this machine's clock, which is of milliseconds, when it comes in. So
-/// much later it may have been meant.
+/// The instant that the primary named is reckoned from when its answer came, on a clock of milliseconds: it
+/// may be off by so much.
 constexpr Millis uncertain = 2;
 
 /// What is known of the stored bucket, if a plain command may take the cost: then the record counts it as

@@ -4,9 +4,9 @@
 
 namespace rate_limit {
 
-/// Token buckets in Redis: the primary's script takes a request's cost before it passes, if the tokens are
-/// there. What it refused names the instant when there will be enough: until then this machine refuses by
-/// itself.
+/// Token buckets in Redis: the primary takes a request's cost before it passes, if the tokens are there, by a
+/// script or by a plain command. What it refused names the instant when there will be enough: until then
+/// this machine refuses by itself, and asks again ever more seldom (is_to_be_asked()).
 class RedisBucket : public Mode {
 public:
     constexpr RedisBucket() = default;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/free_list.h"
-#include "ngx/store/reserve_command.h"
+#include "ngx/leases/reserve_command.h"
 #include "ngx/store/shard.h"
 #include "redis/bucket_reply.h"
 

@@ -8,7 +8,7 @@
 #include "ngx/charges/nodes.h"
 #include "ngx/concurrency/holds.h"
 #include "ngx/conf/redis_conf.h"
-#include "ngx/store/fetches.h"
+#include "ngx/leases/fetches.h"
 
 namespace rate_limit {
 

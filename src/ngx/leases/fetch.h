@@ -7,7 +7,7 @@
 #include "core/machine/window_account.h"
 #include "ngx/base/ngx.h"
 #include "ngx/base/queue.h"
-#include "ngx/store/reserve_command.h"
+#include "ngx/leases/reserve_command.h"
 #include "ngx/waits/answer.h"
 
 namespace rate_limit {

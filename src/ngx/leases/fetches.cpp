@@ -1,4 +1,4 @@
-#include "ngx/store/fetches.h"
+#include "ngx/leases/fetches.h"
 
 #include <algorithm>
 
@@ -96,15 +96,13 @@ void Fetches::fetch_ahead(std::string_view key, const Demand& demand) noexcept {
     }
 }
 
-/// Decides how many tokens to ask for: more than are needed at once only if no other batch is on its way, if
-/// they can be kept and given back later, and if this worker stays.
-Fetch& Fetches::start(std::string_view key, const Demand& demand) {
+/// One that asks for nothing yet. `opens`: others may take seats in it; false then if one of the window is
+/// open. Throws std::bad_alloc.
+Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
     Fetch& fetch = FreeList<Fetch>::common().take();
-    const Millis now = now_millis();
-    bool batched = ngx_exiting == 0;
     try {
         fetch.begin(key, demand, charges_);
-        batched = batched && open_.emplace(demand.id, &fetch).second;
+        opens = opens && open_.emplace(demand.id, &fetch).second;
     } catch (...) {
         FreeList<Fetch>::common().put_back(fetch);
         throw;
@@ -112,6 +110,15 @@ Fetch& Fetches::start(std::string_view key, const Demand& demand) {
     fetch.fetches = this;
     fetch.parts = demand.fixed() ? 1 : parts_of_rest;
     fetch.ahead = false;
+    return fetch;
+}
+
+/// Decides how many tokens to ask for: more than are needed at once only if no other batch is on its way, if
+/// they can be kept and given back later, and if this worker stays.
+Fetch& Fetches::start(std::string_view key, const Demand& demand) {
+    bool batched = ngx_exiting == 0;
+    Fetch& fetch = take(key, demand, batched);
+    const Millis now = now_millis();
     if (demand.of_leased_bucket()) {
         size_up(fetch, batched);
         return fetch;
@@ -170,15 +177,8 @@ void Fetches::ask_again(const UnansweredBatch& batch) noexcept {
         return;
     }
     try {
-        Fetch& fetch = FreeList<Fetch>::common().take();
-        try {
-            fetch.begin(batch.key, batch.demand, charges_);
-            open_.emplace(id, &fetch);
-        } catch (...) {
-            FreeList<Fetch>::common().put_back(fetch);
-            throw;
-        }
-        fetch.fetches = this;
+        bool opens = true;
+        Fetch& fetch = take(batch.key, batch.demand, opens);
         fetch.ahead = true;
         fetch.number = batch.number;
         fetch.wanted_before = batch.want;

@@ -5,7 +5,7 @@
 #include "ngx/base/zone.h"
 #include "ngx/charges/charges.h"
 #include "ngx/charges/nodes.h"
-#include "ngx/store/fetches.h"
+#include "ngx/leases/fetches.h"
 
 namespace rate_limit {
 

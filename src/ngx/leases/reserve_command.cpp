@@ -1,4 +1,4 @@
-#include "ngx/store/reserve_command.h"
+#include "ngx/leases/reserve_command.h"
 
 #include "ngx/base/worker_id.h"
 #include "ngx/charges/charges.h"

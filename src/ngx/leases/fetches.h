@@ -7,8 +7,8 @@
 #include "core/machine/note_walk.h"
 #include "ngx/charges/charges.h"
 #include "ngx/charges/demand.h"
-#include "ngx/store/fetch.h"
-#include "ngx/store/unanswered_batches.h"
+#include "ngx/leases/fetch.h"
+#include "ngx/leases/unanswered_batches.h"
 #include "redis/keys/routes.h"
 
 namespace rate_limit {
@@ -63,6 +63,7 @@ private:
     friend class Fetch;
 
     void find_seat(Seat& seat) noexcept;
+    Fetch& take(std::string_view key, const Demand& demand, bool& opens);
     Fetch& start(std::string_view key, const Demand& demand);
     void number_batch(Fetch& fetch) noexcept;
     bool keep_unanswered(const Fetch& fetch) noexcept;

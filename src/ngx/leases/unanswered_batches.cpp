@@ -1,4 +1,4 @@
-#include "ngx/store/unanswered_batches.h"
+#include "ngx/leases/unanswered_batches.h"
 
 namespace rate_limit {
 

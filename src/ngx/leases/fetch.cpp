@@ -1,4 +1,4 @@
-#include "ngx/store/fetch.h"
+#include "ngx/leases/fetch.h"
 
 namespace rate_limit {
 
