@@ -1,6 +1,5 @@
 #include "redis/common_reply.h"
 
-#include <array>
 #include <cstring>
 
 #include "core/digits.h"
@@ -24,6 +23,20 @@ public:
         return true;
     }
 
+    /// Reads a line that is an integer. One that goes on after 19 digits has no end here.
+    bool integer(std::int64_t& number) noexcept {
+        const std::size_t size = read_integer({at_, static_cast<std::size_t>(end_ - at_)}, number);
+        at_ += size;
+        return size != 0 && skip("\r\n");
+    }
+
+    /// Reads how many elements an array has, if that is from 1 to Reply::max_elements; else 0.
+    std::size_t elements() noexcept {
+        const std::size_t count = at_ != end_ && *at_ > '0' ? static_cast<std::size_t>(*at_ - '0') : 0;
+        at_ += at_ != end_ ? 1 : 0;
+        return count <= Reply::max_elements && skip("\r\n") ? count : 0;
+    }
+
     /// Reads a line of 1 to safe_digits digits, without leading zeros; `size` is how many digits it has.
     bool number(std::int64_t& number, std::size_t& size) noexcept {
         const char* const first = at_;
@@ -37,7 +50,7 @@ public:
         std::size_t size = 0;
         value.kind = ReplyValue::Kind::integer;
         if (skip(":")) {
-            return number(value.integer, size);
+            return integer(value.integer);
         }
         if (skip("$-1\r\n")) {
             value = {ReplyValue::Kind::nil, 0};
@@ -71,22 +84,24 @@ bool read_common(redisReader& reader, Reply& reply) noexcept {
         return false;
     }
     Unread unread(reader.buf + reader.pos, reader.buf + reader.len);
-    std::array<ReplyValue, 2> values;
-    if (unread.skip("*2\r\n")) {
-        if (!unread.value(values[0]) || !unread.value(values[1])) {
+    if (unread.skip("*")) {
+        const std::size_t count = unread.elements();
+        set(reply, REDIS_REPLY_ARRAY, count);
+        bool sound = count != 0;
+        for (std::size_t i = 0; sound && i < count; ++i) {
+            sound = unread.value(reply.values[i]);
+        }
+        if (!sound) {
             return false;
         }
-        set(reply, REDIS_REPLY_ARRAY, 2);
-        reply.values[0] = values[0];
-        reply.values[1] = values[1];
     } else {
-        std::size_t size = 0;
-        if (!unread.skip(":") || !unread.number(values[0].integer, size)) {
+        std::int64_t integer = 0;
+        if (!unread.skip(":") || !unread.integer(integer)) {
             return false;
         }
         set(reply, REDIS_REPLY_INTEGER, 1);
-        reply.head.integer = values[0].integer;
-        reply.values[0] = {ReplyValue::Kind::integer, values[0].integer};
+        reply.head.integer = integer;
+        reply.values[0] = {ReplyValue::Kind::integer, integer};
     }
     reader.pos = static_cast<std::size_t>(unread.at() - reader.buf);
     return true;

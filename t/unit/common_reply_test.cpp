@@ -28,6 +28,15 @@ constexpr std::string_view common[] = {
     "*2\r\n$-1\r\n$1\r\n1\r\n",
     "*2\r\n:1\r\n:1700000000000\r\n",
     "*2\r\n:1\r\n$1\r\n1\r\n",
+    ":-1\r\n",
+    ":1000000000000000000\r\n",
+    ":9223372036854775807\r\n",
+    ":-9223372036854775807\r\n",
+    "*2\r\n:0\r\n:-7437372036854775808\r\n",
+    "*1\r\n:-5\r\n",
+    "*1\r\n$-1\r\n",
+    "*3\r\n:1\r\n:2\r\n:3\r\n",
+    "*7\r\n:1\r\n:2\r\n$1\r\n3\r\n$-1\r\n:5\r\n:-6\r\n:7\r\n",
 };
 
 TEST(CommonReply, IsReadAsHiredisReadsIt) {
@@ -62,15 +71,15 @@ TEST(CommonReply, AnyOtherIsLeftToHiredis) {
         "$-1\r\n",
         "*-1\r\n",
         "*0\r\n",
-        "*1\r\n:5\r\n",
-        "*3\r\n:1\r\n:2\r\n:3\r\n",
+        "*8\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n",
+        "*10\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n:9\r\n:10\r\n",
+        "*1\r\n*1\r\n:5\r\n",
+        "*3\r\n:1\r\n:2\r\n+3\r\n",
+        ":-9223372036854775808\r\n",
         "*2\r\n*0\r\n:2\r\n",
         "*2\r\n+5\r\n:1\r\n",
         "*2\r\n-ERR\r\n:1\r\n",
         "*2\r\n:1\r\n+5\r\n",
-        ":-1\r\n",
-        ":1000000000000000000\r\n",
-        "*2\r\n:-1\r\n:1\r\n",
         "*2\r\n$2\r\n-1\r\n:1\r\n",
         "*2\r\n$2\r\n07\r\n:1\r\n",
         "*2\r\n$0\r\n\r\n:1\r\n",
@@ -89,9 +98,29 @@ TEST(CommonReply, AnyOtherIsLeftToHiredis) {
 }
 
 TEST(CommonReply, GarbageIsLeftToHiredis) {
-    for (const std::string_view bytes :
-         {":\r\n", ":x\r\n", ":01\r\n", ":1x\r\n", "*2\r\n$01\r\n1\r\n:1\r\n", "*2\r\n$2\r\n1\r\n:1\r\n",
-          "*2\r\n$1\r\n12\r\n:1\r\n", "*2\r\n$1\r\n1xy:1\r\n", "*2\r\n?\r\n:1\r\n", "*2x\r\n", "\r\n"}) {
+    for (const std::string_view bytes : {":\r\n",
+                                         ":-\r\n",
+                                         ":-0\r\n",
+                                         ":-01\r\n",
+                                         ":--1\r\n",
+                                         ":9223372036854775808\r\n",
+                                         ":-9223372036854775809\r\n",
+                                         ":12345678901234567890\r\n",
+                                         "*/\r\n",
+                                         "*:\r\n",
+                                         "*-\r\n",
+                                         "*\r\n",
+                                         "*1",
+                                         ":x\r\n",
+                                         ":01\r\n",
+                                         ":1x\r\n",
+                                         "*2\r\n$01\r\n1\r\n:1\r\n",
+                                         "*2\r\n$2\r\n1\r\n:1\r\n",
+                                         "*2\r\n$1\r\n12\r\n:1\r\n",
+                                         "*2\r\n$1\r\n1xy:1\r\n",
+                                         "*2\r\n?\r\n:1\r\n",
+                                         "*2x\r\n",
+                                         "\r\n"}) {
         Unread unread(bytes);
         EXPECT_FALSE(unread.read_common()) << bytes;
         EXPECT_EQ(unread.left(), bytes.size()) << bytes;
