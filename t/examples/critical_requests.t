@@ -1,5 +1,5 @@
 # conf-examples/critical-requests.conf: critical requests succeed while the others fill their share of the fleet, and a client has
-# so many requests at a time.
+# so many requests at a time. Those without a key share the limits of their address.
 
 use RateLimit::Test;
 
@@ -38,5 +38,16 @@ like $passed->header('RateLimit-Policy'),
     qr/^"quota";q=5000;w=3600, "smooth";q=20;w=2, "running";q=3;qu="concurrent-requests", "fleet";q=8;qu="concurrent-requests"$/,
     'the policies of all';
 is $passed->header('X-RateLimit-Resource'), 'smooth', 'the github headers show a limit that can be spent';
+
+# Without a key.
+my @anonymous = map { $nginx[$_ % 2]->reach($app, '/slow') } 0 .. 2;
+shows $nginx[1]->get('/'), 429, {resource => 'running', limit => 3, remaining => 0}, 'an address without a key has as many at a time';
+is $nginx[1]->get('/', 'X-API-Key' => 'mona')->status, 200, '... and clients with one have their own';
+$app->release('gate');
+is $_->response->status, 200, '... which end' for @anonymous;
+my $of_address;
+wait_until { ($of_address = $nginx[0]->get('/'))->status == 200 } what => 'a slot of the address';
+like $of_address->header('RateLimit-Policy'), qr/^"quota";q=60;w=3600, "smooth";q=20;w=2, "running";q=3;/, '... a small quota, and the same bucket';
+ok $shards->find("rl:$_:addr:127.0.0.1"), "... under its address: $_" for qw(quota/3600 smooth/1b);
 
 done;

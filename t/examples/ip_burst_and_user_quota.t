@@ -1,6 +1,7 @@
-# conf-examples/ip-burst-and-user-quota.conf: the address pays for every attempt, the verified user for what gets in.
+# conf-examples/ip-burst-and-user-quota.conf: the address pays for every attempt, by a bucket, the verified user for what gets in.
 
 use RateLimit::Test;
+use Time::HiRes qw(time);
 
 my $shards   = RateLimit::Shards->start(2, replicas => 1);
 my $app      = RateLimit::Backend->start;
@@ -11,31 +12,35 @@ my $accounts = RateLimit::Backend->start(handler => sub ($req, $conn) {
 my $nginx = start_example('ip-burst-and-user-quota', shards => $shards, app => $app,
     replace => {'10.0.2.1:8080' => $accounts->address});
 
-sub used ($key) { return $shards->used($key) }
-my $address = 'rl:burst/10:127.0.0.1';
+my sub used ($user) { return $shards->used("rl:quota/3600:$user") }
+my @mona = ('Authorization' => 'Bearer good-mona');
 
-is $nginx->get('/', 'Authorization' => 'Bearer good-mona')->status, 200, 'a user gets in';
-wait_until { used($address) == 1 && used('rl:quota/3600:mona') == 1 } what => 'both windows charged';
+my $first = $nginx->get('/', @mona);
+shows $first, 200, {resource => 'burst', limit => 20, used => 1, remaining => 19}, 'a user gets in, and the bucket of the address pays';
+wait_until { used('mona') == 1 } what => 'the quota charged';
+ok $shards->find('rl:burst/1b:127.0.0.1'), 'the bucket is of the address';
 
-is $nginx->get('/', 'Authorization' => 'Bearer wrong')->status, 401, 'a wrong password does not';
-wait_until { used($address) == 2 } what => 'the attempt in the burst limit';
-is used('rl:quota/3600:mona'), 1, "mona's quota is not touched";
+shows $nginx->get('/', 'Authorization' => 'Bearer wrong'), 401, {resource => 'burst', limit => 20}, 'a wrong password does not';
+is used('mona'), 1, "mona's quota is not touched";
 
 # Another user, over quota.
-$_->cmd('HSET', 'rl:quota/3600:hubot', 'used', 5000, 'reset', (time + 600) . '000') for $shards->primaries;
+$_->cmd('HSET', 'rl:quota/3600:hubot', 'used', 5000, 'reset', (int(time) + 600) . '000') for $shards->primaries;
 $shards->wait_synced;
 shows $nginx->get('/', 'Authorization' => 'Bearer good-hubot'), 429, {resource => 'quota'},
     'a user over the quota is told which limit it was';
 is $app->requests, 1, 'and does not reach the application';
 
-my $http = $nginx->http;
-$http->get('/', 'Authorization' => 'Bearer wrong') for 3 .. 20;
-wait_until { used($address) == 20 } what => '20 attempts';
-$shards->wait_synced;
-my $asked = $accounts->requests;
-my $rejected = $nginx->get('/', 'Authorization' => 'Bearer good-mona');
-shows $rejected, 429, {resource => 'burst'}, 'the burst is over, by the address';
-cmp_ok limits($rejected)->{retry_after}, '<=', 10, 'for a few seconds';
-is scalar($accounts->requests), $asked, 'without a question to the accounts service';
+# From a full bucket.
+$_->flush for $shards->primaries;
+my $other = start_example('ip-burst-and-user-quota', shards => $shards, app => $app, replace => {'10.0.2.1:8080' => $accounts->address});
+my $http  = $other->http;
+my ($begin, $wrong) = (time, 0);
+++$wrong while $http->get('/', 'Authorization' => 'Bearer wrong')->status == 401 && $wrong < 1000;
+cmp_ok $wrong, '>=', 20, 'twenty attempts at once';
+cmp_ok $wrong, '<=', 20 + 2 * (time - $begin), '... and two more in each second since';
+my $asked    = $accounts->requests;
+my $rejected = wait_until { my $response = $http->get('/', @mona); $response->status == 429 && $response } what => 'a rejection';
+shows $rejected, 429, {resource => 'burst', limit => 20, remaining => 0, retry_after => 1}, 'then the burst is over, by the address';
+cmp_ok $accounts->requests - $asked, '<=', 2 * (time - $begin), '... mostly without a question to the accounts service';
 
 done;
