@@ -12,6 +12,7 @@ my %options    = (
     http   => redis_block('main', $primary) . redis_block('hidden', $primary, 'key_digest sha256; database 1;')
         . "rate_limit_key \$arg_key;\n$switch $format",
     server => "$log" . 'location / { rate_limit 1r/h name=core store=main; }
+        location /bucket { alias %%DIR%%/html/x; rate_limit 1r/s burst=60 cost=60 name=smooth store=main; }
         location /hidden { alias %%DIR%%/html/x; rate_limit 1r/h name=core store=hidden; }',
 );
 my $nginx = RateLimit::Nginx->start(%options);
@@ -30,9 +31,13 @@ like $nginx->error_log, qr/\[warn\].*rate limit "core" exceeded: 1 used of 1 in 
 # The commands, run in the database of their store.
 my ($host, $port) = split /:/, $primary->address;
 my @commands = $operations =~ /^redis-cli -h 10\.0\.0\.1 (DEL .*)$/mg;
-is scalar @commands, 2, 'a command for plain keys, and one for digests';
-is qx{redis-cli -h $host -p $port -n $_ $commands[$_]}, "1\n", $commands[$_] for 0 .. $#commands;
+is scalar @commands, 3, 'a command for plain keys, one for buckets, and one for digests';
+is $nginx->get('/bucket?key=addr:203.0.113.7')->status, $_, "a bucket: $_" for 200, 429;
+my $emptied = time;
+is qx{redis-cli -h $host -p $port -n @{[$commands[$_] =~ /sha256sum/ ? 1 : 0]} $commands[$_]}, "1\n", $commands[$_] for 0 .. $#commands;
 wait_until { $nginx->get('/?key=addr:203.0.113.7')->status == 200 } what => 'the fresh allowance';
+wait_until { $nginx->get('/bucket?key=addr:203.0.113.7')->status == 200 } what => 'the full bucket';
+cmp_ok time - $emptied, '<', 59, '... sooner than by the clock';
 
 $options{http} =~ s/default 0;/default 1;/ or fail('the switch has one character to change');
 $nginx->reload(%options, wait_old => 1);
