@@ -52,7 +52,7 @@ bool choose_period(Acting& acting, const Rate& of) {
         found = found || window->meant;
     }
     if (!found) {
-        acting.fail(ActError::bad_parameter, "The limit has no windows of this period.");
+        acting.fail(ActError::bad_parameter, "The limit has no window or bucket of this period.");
     }
     return found;
 }
@@ -64,8 +64,9 @@ bool choose_there(Acting& acting) {
     for (const auto& window : acting.limits.front()->windows) {
         window->meant = is_there(acting, *window);
         if (window->meant && there != nullptr && !same_period(*there, window->rate)) {
-            acting.fail(ActError::ambiguous,
-                        "The key has windows of several periods: name one by \"period\", in seconds.");
+            acting.fail(
+                ActError::ambiguous,
+                "The key has windows or buckets of several periods: name one by \"period\", in seconds.");
             return false;
         }
         there = window->meant ? &window->rate : there;

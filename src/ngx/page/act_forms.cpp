@@ -8,6 +8,7 @@
 
 #include "ngx/acts/acts.h"
 #include "ngx/figures/period_text.h"
+#include "ngx/page/shown_kinds.h"
 
 namespace rate_limit {
 
@@ -24,30 +25,45 @@ struct ActForm {
     std::string_view act;
     bool of_key;  ///< it concerns one key; else all keys of the limit
     std::string_view button;
-    std::string_view words;
+    WordsOfKinds words;
     std::array<Field, 2> fields;
 };
 
 constexpr Field no_field{};
 constexpr Field for_how_long{"for", "For how long (1s to 30d)", "1h"};
 
+/// What is the same for windows and buckets.
+constexpr WordsOfKinds same(std::string_view words) noexcept {
+    return {words, words, words};
+}
+
 constexpr ActForm forms[] = {
     {"reset",
      true,
      "Reset",
-     "Gives back all that is used; the end of the window stays.",
+     {"Gives back all that is used; the end of the window stays.",
+      "Gives back all that is used: the bucket is full then.",
+      "Gives back all that is used: a bucket is full then, and the end of a window stays."},
      {{no_field, no_field}}},
-    {"add", true, "Give back", "Gives back a part of what is used.", {{{"cost", "How much", "1"}, no_field}}},
-    {"ban", true, "Ban", "Until then the limit is 0 for this key.", {{for_how_long, no_field}}},
-    {"allow", true, "Allow", "Until then the limit does not apply to this key.", {{for_how_long, no_field}}},
-    {"clear", true, "Clear", "Ends the override of this key.", {{no_field, no_field}}},
+    {"add",
+     true,
+     "Give back",
+     same("Gives back a part of what is used."),
+     {{{"cost", "How much", "1"}, no_field}}},
+    {"ban", true, "Ban", same("Until then the limit is 0 for this key."), {{for_how_long, no_field}}},
+    {"allow",
+     true,
+     "Allow",
+     same("Until then the limit does not apply to this key."),
+     {{for_how_long, no_field}}},
+    {"clear", true, "Clear", same("Ends the override of this key."), {{no_field, no_field}}},
     {"enforce",
      false,
      "Enforce",
-     "Of 100 keys so many are held to the limit, the others in a dry run.",
+     same("Of 100 keys so many are held to the limit, the others in a dry run."),
      {{{"percent", "Percent of the keys", "100"}, for_how_long}}},
-    {"off", false, "Switch off", "Until then the limit applies to nobody.", {{for_how_long, no_field}}},
-    {"clear", false, "Clear", "Ends the override of the whole limit.", {{no_field, no_field}}},
+    {"off", false, "Switch off", same("Until then the limit applies to nobody."), {{for_how_long, no_field}}},
+    {"clear", false, "Clear", same("Ends the override of the whole limit."), {{no_field, no_field}}},
 };
 
 void write_hidden(HtmlText& html, std::string_view name, std::string_view value) {
@@ -82,7 +98,7 @@ void write_periods(HtmlText& html, const SeenLimit& limit) {
 void write_form(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key,
                 const ActForm& act) {
     html.open("form", {{"method", "post"}, {"action", view.below + "key"}});
-    html.element("p", act.words);
+    html.element("p", act.words.of(kinds_of(limit)));
     write_hidden(html, "limit", limit.limit);
     write_hidden(html, "store", limit.store);
     if (act.of_key) {

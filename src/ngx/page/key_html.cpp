@@ -11,6 +11,7 @@
 #include "ngx/figures/period_text.h"
 #include "ngx/html/frame.h"
 #include "ngx/page/act_forms.h"
+#include "ngx/page/shown_kinds.h"
 #include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
@@ -91,20 +92,25 @@ std::string times(const SeenWindow& window, Millis now) {
 
 std::string_view state_text(const SeenWindow& window) noexcept {
     if (window.kind == WindowKind::bucket) {
-        return window.open ? "a bucket, refilled" : "a full bucket";
+        return window.open ? "a bucket that is not full" : "a full bucket";
     }
     const bool by_clock = window.kind != WindowKind::first;
     return !window.open ? "not open" : by_clock ? "open, by the clock" : "open";
 }
 
+constexpr WordsOfKinds caption{"Its windows", "Its buckets", "Its windows and buckets"};
+constexpr WordsOfKinds kind_heading{"Window", "Bucket", "Window or bucket"};
+constexpr WordsOfKinds reset_heading{"Ends", "Is full", "Ends, or is full"};
+
 void write_windows(HtmlText& html, const SeenLimit& limit, std::string_view id) {
-    begin_table(html, id, "Its windows",
+    const ShownKinds kinds = kinds_of(limit);
+    begin_table(html, id, caption.of(kinds),
                 {{"Period"},
-                 {"Window"},
+                 {kind_heading.of(kinds)},
                  {"Limit", true},
                  {"Used", true},
                  {"Remaining", true},
-                 {"Ends"},
+                 {reset_heading.of(kinds)},
                  {"In flight here", true},
                  {"Tokens here", true},
                  {"Waiting here", true},
@@ -163,7 +169,8 @@ void write_slots(HtmlText& html, const SeenSlots& slots, std::string_view id) {
 /// Nothing where nobody was asked.
 void write_no_window(HtmlText& html, SeenLimit::Known known) {
     if (known == SeenLimit::Known::told) {
-        html.element("p", "No window of it is known: nothing is used.", {{"class", "nothing"}});
+        html.element("p", "No open window of it is known, nor a bucket that is not full: nothing is used.",
+                     {{"class", "nothing"}});
     } else if (known == SeenLimit::Known::away) {
         html.element("p", "What is used is not known: the store did not answer.", {{"class", "nothing"}});
     }
