@@ -1,8 +1,9 @@
 -- Says how many slots of a client's limit of running requests a machine holds from now on. A slot is the right to let one request
 -- run; it is counted from here until the machine says another number, or nothing for `ttl`.
--- KEYS[1]: a hash with a field for each machine: "slots deadline number". ARGV: me, number, limit, want (slots in all), least
--- (those in use and one more), ttl, and perhaps the time as TIME says it, seconds and microseconds, for servers where a script may
--- not ask for it; deadlines and ttl are milliseconds.
+-- KEYS[1]: a hash with a field for each machine: "slots deadline number". Where these are many, "+" is "slots:first:last": the sum of
+-- all slots, and the first and last deadline. Until the first one passes a call need not read them all.
+-- ARGV: me, number, limit, want (slots in all), least (those in use and one more), ttl, and perhaps the time as TIME says it, seconds
+-- and microseconds, for servers where a script may not ask for it; deadlines and ttl are milliseconds.
 -- Calls may come late, twice or never: they say what is to be, not what is to change, and one with a lower number than the last
 -- changes nothing. What the machine holds already it keeps as far as it wants it, for its requests may have taken it since the call
 -- was sent. Where that and what is left are less than `least`, it keeps what is in use: that runs in any case.
@@ -21,13 +22,13 @@ if not seconds then
 end
 local now = tonumber(seconds) * 1000 + math.floor(tonumber(micros) / 1000)
 
-local fields = redis.pcall('HGETALL', key)
-if fields.err then
-    if string.sub(fields.err, 1, 9) ~= 'WRONGTYPE' then
-        return fields  -- it says nothing of the slots: the user may not do this, ...
+local count = redis.pcall('HLEN', key)
+if type(count) == 'table' then
+    if string.sub(count.err, 1, 9) ~= 'WRONGTYPE' then
+        return count  -- it says nothing of the slots: the user may not do this, ...
     end
     redis.call('DEL', key)
-    fields = {}
+    count = 0
 end
 
 -- Slots, deadline and number, if Lua holds them exactly, no limit is lower than the slots, and a call may have that number: they are
@@ -35,22 +36,49 @@ end
 local function read(text)
     local slots, deadline, count = string.match(text, '^(%d+) (%d+) (%d+)$')
     if slots and #slots < 16 and #deadline < 16 and #count < 16 and tonumber(slots) <= 1e12 and tonumber(count) <= now + 1e13 then
-        return tonumber(slots), tonumber(deadline), tonumber(count)
+        return tonumber(slots), tonumber(count), tonumber(deadline)
     end
     return 0, 0, 0
 end
 
-local others, mine, stands, last = 0, 0, 0, now
-for i = 1, #fields, 2 do
-    local slots, deadline, count = read(fields[i + 1])
-    -- A later deadline than these comes from a server whose clock was wrong.
-    local valid = deadline > now and deadline <= now + ttl + 60000
-    if fields[i] == me then
-        mine, stands = valid and slots or 0, count
-    elseif valid then
-        others, last = others + slots, math.max(last, deadline)
-    else
-        redis.call('HDEL', key, fields[i])
+-- A later deadline than these comes from a server whose clock was wrong.
+local function valid(deadline)
+    return deadline > now and deadline <= now + ttl + 60000
+end
+
+-- Where the key has no more fields, there is no sum: reading them all costs no more. One that is left is dropped then, as what no
+-- machine has stored.
+local many = 8
+
+-- The sum, while no deadline has passed.
+local function read_sum(text)
+    local slots, first, last = string.match(text, '^(%d+):(%d+):(%d+)$')
+    if slots and #slots < 16 and #first < 16 and #last < 16 and valid(tonumber(first)) and valid(tonumber(last)) then
+        return tonumber(slots), tonumber(first), tonumber(last)
+    end
+end
+
+local sum, first, last
+local others, mine, stands = 0, 0, 0
+if count > many then
+    local two = redis.call('HMGET', key, me, '+')
+    sum, first, last = read_sum(two[2] or '')
+    mine, stands = read(two[1] or '')
+    others = math.max(0, (sum or 0) - mine)
+end
+if not sum then
+    local fields = redis.call('HGETALL', key)
+    first, last = now + ttl, now
+    for i = 1, #fields, 2 do
+        local slots, number, deadline = read(fields[i + 1])
+        if fields[i] == me then
+            mine, stands = valid(deadline) and slots or 0, number
+        elseif valid(deadline) then
+            others = others + slots
+            first, last = math.min(first, deadline), math.max(last, deadline)
+        else
+            redis.call('HDEL', key, fields[i])
+        end
     end
 end
 if stands > number then
@@ -61,11 +89,19 @@ local got = math.min(want, math.max(mine, limit - others))
 if got < least then
     got = least - 1
 end
+local changes = {}
 if got == 0 and least > 0 then
     redis.call('HDEL', key, me)
 else
-    redis.call('HSET', key, me, string.format('%.0f %.0f %.0f', got, now + ttl, number))
     last = math.max(last, now + ttl)
+    changes = {me, string.format('%.0f %.0f %.0f', got, now + ttl, number)}
+end
+if count > many then
+    changes[#changes + 1] = '+'
+    changes[#changes + 1] = string.format('%.0f:%.0f:%.0f', others + got, math.min(first, now + ttl), last)
+end
+if #changes > 0 then
+    redis.call('HSET', key, unpack(changes))
 end
 redis.call('PEXPIRE', key, string.format('%.0f', last - now + 1000))
 return {got, others, number}

@@ -14,7 +14,13 @@ sub ask ($me, $number, $want, %how) {
     return $redis->ask('EVALSHA', $hold, 1, 'k', $me, $number, $how{limit} // 20, $want, $how{least} // 1,
         $how{ttl} // $ttl, int($at / 1000), $at % 1000 * 1000);
 }
-sub stored ()        { return $redis->hash('k') }
+# What machines have; and the sum of it, where it is stored.
+sub stored () {
+    my %fields = %{$redis->hash('k')};
+    delete $fields{'+'};
+    return \%fields;
+}
+sub stored_sum () { return $redis->cmd('HGET', 'k', '+') }
 sub put    (@fields) { return $redis->hold_only('k', 500_000, @fields) }
 sub text   ($slots, $number, $at = $now) { return sprintf '%d %d %d', $slots, $at + $ttl, $number }
 
@@ -91,6 +97,45 @@ subtest 'late and repeated calls' => sub {
     is((split / /, stored()->{b})[2], $big, '... also in the key');
 };
 
+subtest 'the sum of many' => sub {
+    $redis->flush;
+    my @many = map { "m$_" } 1 .. 9;
+    ask($many[$_], 1, 1, at => $now + $_) for 0 .. 8;
+    is stored_sum, undef, 'not of nine';
+    is_deeply ask('m10', 1, 3, at => $now + 9), [3, 9, 1], 'a tenth';
+    is stored_sum, join(':', 12, $now + $ttl, $now + 9 + $ttl), '... has to do with all, and says what they have';
+    my $before = $redis->calls('hgetall');
+    is_deeply ask('m11', 1, 20, at => $now + 10), [8, 12, 1], 'an eleventh';
+    is_deeply ask('m11', 2, 4, at => $now + 11), [4, 12, 2], 'fewer';
+    is_deeply ask('m2', 2, 0, at => $now + 12), [0, 15, 2], 'none';
+    is_deeply ask('m2', 3, 9, at => $now + 13), [5, 15, 3], 'again';
+    is_deeply ask('m11', 1, 9, at => $now + 14), [4, 16, 2], 'an earlier call';
+    is_deeply ask('m11', 3, 0, least => 0, at => $now + 15), [0, 16, 3], 'a number that stays';
+    is_deeply ask('m12', 1, 0, at => $now + 16), [0, 16, 1], 'a question';
+    is stored_sum, join(':', 16, $now + $ttl, $now + 15 + $ttl), '... all in the sum';
+    is $redis->calls('hgetall'), $before, '... which no call had to make anew';
+    is_deeply ask('m10', 2, 20, at => $now + $ttl), [8, 12, 2], 'once a deadline has passed';
+    is $redis->calls('hgetall'), $before + 1, '... all are read';
+    is stored_sum, join(':', 20, $now + 2 + $ttl, $now + 2 * $ttl), '... and summed up';
+    ok $redis->expires_in('k', $ttl + 1000), 'the key lives as long as the last';
+    my $right = stored_sum;
+    for my $value ('', 'x', '5', '5:6', "5 $now 1", (' ' . $right), "$right\n", "-$right", ('9' x 16 . ":$now:$now"), "0:$now:" . ($now + 2 * $ttl),
+        '0:' . ($now + 3 * $ttl + $skew) . ':' . ($now + 3 * $ttl + $skew), '0:' . ($now + $ttl + 9) . ':' . '9' x 15) {
+        $redis->cmd('HSET', 'k', '+', $value);
+        is_deeply ask('m10', 3, 8, at => $now + $ttl), [8, 12, 3], "'$value' is no sum";
+        is stored_sum, $right, '... and replaced';
+    }
+    ask($_, 9, 0, at => $now + $ttl) for @many, 'm11';
+    is_deeply ask('m10', 9, 0, at => $now + $ttl), [0, 0, 9], 'when the last gives back';
+    is $redis->cmd('EXISTS', 'k'), 0, '... nothing stays';
+    ask("n$_", 1, 1) for 1 .. 12;
+    ask("n$_", 2, 0) for 1 .. 9;
+    ask('n10', 2, 5);
+    is stored_sum, undef, 'of few there is no sum any more';
+    ask("n$_", 3, 1) for 1 .. 9;
+    is_deeply ask('n9', 4, 20), [5, 15, 4], '... nor is an old one believed when they are many again';
+};
+
 subtest 'what others have stored' => sub {
     my $later = $now + 1000;
     for my $value ('', 'x', '5', "5 $later", "5 $later 1 1", "-5 $later 1", "1.5 $later 1", "1e3 $later 1", "0x5 $later 1", " 5 $later 1",
@@ -145,7 +190,7 @@ subtest 'at random' => sub {
     my ($seed, $limit, $life, $late) = ($ENV{SEED} // int rand 1e9, 40, 3000, 500);
     note "SEED=$seed";
     srand $seed;
-    my ($at, $names, $calls, $most, @machines, @under_way) = ($now, 0, 0, 0);
+    my ($at, $names, $calls, $most, $sums, $false_sums, @machines, @under_way) = ($now, 0, 0, 0, 0, 0);
     my $run_call = sub ($call) {
         $calls++;
         return ask($call->{of}{name}, $call->{number}, $call->{want}, least => $call->{least}, limit => $limit, ttl => $life, at => $at);
@@ -177,6 +222,11 @@ subtest 'at random' => sub {
         my ($held, $fields) = (0, stored());
         my %slots = map { my ($slots, $deadline) = split / /, $fields->{$_}; $deadline > $at ? ($_ => $slots) : () } keys %$fields;
         $held += $_ for values %slots;
+        my ($sum, $first) = split /:/, stored_sum() // '';
+        if ($sum && $first > $at) {
+            $sums++;
+            $false_sums++ if $sum != $held || grep { (split / /)[1] < $first } values %$fields;
+        }
         $most = $held if $held > $most;
         for my $machine (@machines) {
             next if $at >= $machine->{lapse} || $machine->{held} <= ($slots{$machine->{name}} // 0);
@@ -197,6 +247,8 @@ subtest 'at random' => sub {
     }
     ok $sound, "12 machines never hold more than $limit slots in $calls calls";
     is $most, $limit, '... but all of them';
+    ok $sums > 1000, "the sum was stored $sums times";
+    is $false_sums, 0, '... and right each time';
     $at += $life;
     my $newcomer = $new->();
     is_deeply $run_call->({of => $newcomer, number => 1, want => 100, least => 1}), [$limit, 0, 1], 'after a silence a newcomer has them all';
