@@ -85,6 +85,7 @@ void ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) 
 /// Perhaps the primary has taken it. A former one has, which perhaps was that no more.
 void ChargeCommand::be_in_doubt(bool former) noexcept {
     if (number != 0 && owner->keep_unanswered(key, owed, number)) {
+        number = 0;  // it is not this command's any more
         return;
     }
     former ? owner->doubt_former(owed) : owner->doubt(owed);
@@ -95,6 +96,9 @@ void ChargeCommand::end() noexcept {
     Owner& of = *owner;
     const bool was_probe = probe;
     const std::uint32_t of_term = term;
+    if (number != 0) {
+        of.end_number(owed);
+    }
     put_back(*this);
     of.ended(was_probe, of_term);
 }

@@ -37,8 +37,10 @@ public:
         virtual void drop(const Debt& owed, Loss loss, const char* why) noexcept = 0;
         virtual void wait(const std::string& key, Debt owed) noexcept = 0;
 
-        /// The number of a refund that leaves now; 0: it cannot be sent twice.
+        /// The number of a refund that leaves now; 0: it cannot be sent twice. What has one is kept
+        /// unanswered, or its number ends.
         virtual std::int64_t number_for(const Debt& owed) noexcept = 0;
+        virtual void end_number(const Debt& owed) noexcept = 0;
 
         /// A refund with a number has got no answer, and perhaps is with the primary: it is sent again. False
         /// where it cannot be.

@@ -18,6 +18,11 @@ std::string name_of(const StoreConf& store, const ShardConf& shard) {
                                 : "primary " + shard.primary.text + " of \"" + store.name + "\"";
 }
 
+/// Later its number may be forgotten.
+bool may_be_sent_again(const Debt& owed, std::int64_t number, Millis now) noexcept {
+    return number / 1000 + numbered_life > now && owed.reset > now;
+}
+
 bool has_exact_timers() noexcept {
     return reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module))
                ->timer_resolution == 0;
@@ -26,13 +31,14 @@ bool has_exact_timers() noexcept {
 }  // namespace
 
 Charges::Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, ShardCounters& counters,
-                 Route route, const Backlog::Owner& owner)
+                 Route route, NumberedWindows& numbered, const Backlog::Owner& owner)
     : store_(store),
       subject_(name_of(store, shard)),
       in_cluster_(shard.in_cluster),
       nodes_(nodes),
       counters_(counters),
       waiting_(*store.zone, store.routes, route, owner),
+      numbered_(numbered),
       pause_(has_exact_timers() ? pause : 0),
       lost_(subject_, Counters<Loss>(store.zone->counters(), {store.name, shard.name, {}})),
       refusals_(subject_, "takes charges again") {}
@@ -386,15 +392,37 @@ std::size_t Charges::send_unanswered(std::size_t most, bool probes) noexcept {
     return sent;
 }
 
-/// One of a window at a time: of two the script could not tell that only the second was done.
 std::int64_t Charges::number_for(const Debt& owed) noexcept {
-    return worker_id().empty() || unanswered_.has(owed.id) ? 0 : next_number();
+    return worker_id().empty() || !numbered_.begin(owed.id) ? 0 : next_number();
 }
 
 bool Charges::keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number) noexcept {
+    return may_be_sent_again(owed, number, now_millis()) && unanswered_.add(key, owed, number);
+}
+
+std::size_t Charges::ask_again() noexcept {
+    if (unanswered_.size() == 0) {
+        return 0;
+    }
     const Millis now = now_millis();
-    const bool in_time = number / 1000 + numbered_life > now && owed.reset > now;
-    return in_time && unanswered_.add(key, owed, number);
+    unanswered_.take_over_ones(
+        [now](const Debt& owed, std::int64_t number) { return !may_be_sent_again(owed, number, now); },
+        [&](const Debt& owed) { give_up_unanswered(owed, now); });
+    send_soon();
+    return unanswered_.size();
+}
+
+void Charges::give_up_unanswered() noexcept {
+    const Millis now = now_millis();
+    unanswered_.take_over_ones([](const Debt&, std::int64_t) { return true; },
+                               [&](const Debt& owed) { give_up_unanswered(owed, now); });
+}
+
+void Charges::give_up_unanswered(const Debt& owed, Millis now) noexcept {
+    numbered_.end(owed.id);
+    if (owed.reset > now) {
+        doubt(owed);  // of a window that has ended nobody wants anything back
+    }
 }
 
 void Charges::note_resent(const Debt& owed, Millis now) noexcept {

@@ -13,6 +13,7 @@
 #include "ngx/charges/charge_command.h"
 #include "ngx/charges/losses.h"
 #include "ngx/charges/nodes.h"
+#include "ngx/charges/numbered_windows.h"
 #include "ngx/charges/shard_counters.h"
 #include "ngx/charges/unanswered_refunds.h"
 #include "ngx/wire/outage_log.h"
@@ -88,9 +89,9 @@ public:
     /// How many charges whose windows have closed are dropped in one turn of the event loop.
     static constexpr std::size_t max_closed = 1000;
 
-    /// `route` and `owner` as Backlog has them; `counters` are the shard's.
+    /// `route` and `owner` as Backlog has them; `counters` are the shard's; `numbered`: of refunds.
     Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, ShardCounters& counters,
-            Route route, const Backlog::Owner& owner);
+            Route route, NumberedWindows& numbered, const Backlog::Owner& owner);
     Charges(const Charges&) = delete;
     Charges& operator=(const Charges&) = delete;
 
@@ -211,13 +212,12 @@ public:
     std::size_t waiting() const noexcept { return waiting_.count(); }  ///< windows, of all workers
     std::size_t here() const noexcept { return waiting_.here(); }  ///< those for which the zone has no room
 
-    /// Refunds that were not answered are sent again soon. Returns how many there are.
-    std::size_t ask_again() noexcept {
-        if (unanswered_.size() != 0) {
-            send_soon();
-        }
-        return unanswered_.size();
-    }
+    /// Refunds that were not answered are sent again soon, while that may be. Returns how many there are.
+    std::size_t ask_again() noexcept;
+
+    /// Refunds that were not answered are not sent again any more: the worker, or its configuration, is at
+    /// its end.
+    void give_up_unanswered() noexcept;
 
     /// There may never be a primary here again: of the debts in this worker the next `most` go to the
     /// Charges that owner_of(key) returns, unless these are its own; those whose window has closed are
@@ -264,6 +264,8 @@ private:
     void ended(bool probe, std::uint32_t term) noexcept override;
     void note_resent(const Debt& owed, Millis now) noexcept;
     std::int64_t number_for(const Debt& owed) noexcept override;
+    void end_number(const Debt& owed) noexcept override { numbered_.end(owed.id); }
+    void give_up_unanswered(const Debt& owed, Millis now) noexcept;
     bool keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number) noexcept override;
     std::size_t send_unanswered(std::size_t most, bool probes) noexcept;
     void drop_closed(Millis now) noexcept;
@@ -278,6 +280,7 @@ private:
     Nodes& nodes_;             // of the shard
     ShardCounters& counters_;  // of the shard
     Backlog waiting_;
+    NumberedWindows& numbered_;
     UnansweredRefunds unanswered_;
     const ngx_msec_t pause_;
     KeyedQueue<ChargeCommand> queued_;  // for the next batch; empty while the gate is not open

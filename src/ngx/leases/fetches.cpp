@@ -36,8 +36,11 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
     if (granted != 0) {
         charges->reserved();
     }
-    if (fault == Fault::none && number != 0) {
+    if (number != 0 && (fault == Fault::none || fault == Fault::malformed)) {
         fetches->unanswered_.remove(demand.id);
+    }
+    if (wanted_before != 0 && fault == Fault::malformed) {
+        doubt(nullptr);  // nor would this server say next time what became of it
     }
     if (fault == Fault::none) {
         fetches->hand_out(*this, granted, window);
@@ -149,9 +152,10 @@ Fetch& Fetches::start(std::string_view key, const Demand& demand) {
     return fetch;
 }
 
-/// As the one before it, if that one was not answered: Redis tells then what it was granted.
+/// As the one before it, if that one was not answered: Redis tells then what it was granted. Not while one
+/// with a number is under way, perhaps to a former primary.
 void Fetches::number_batch(Fetch& fetch) noexcept {
-    if (worker_id().empty()) {
+    if (worker_id().empty() || !unanswered_.begin(fetch.demand.id)) {
         return;
     }
     const UnansweredBatch* before = unanswered_.find(fetch.demand.id);
@@ -167,13 +171,13 @@ bool Fetches::keep_unanswered(const Fetch& fetch) noexcept {
     const Millis now = now_millis();
     const Route route = routes_.has_slots() ? key_slot(fetch.key) : route_;
     return unanswered_.add({fetch.number, std::max(fetch.demand.want, fetch.wanted_before),
-                            std::min(latest_reset(fetch.demand.rate.period, now), now + numbered_life), now,
-                            route, fetch.key, fetch.demand});
+                            std::min(latest_reset(fetch.demand.rate.period, now), now + numbered_life),
+                            ngx_current_msec, route, fetch.key, fetch.demand});
 }
 
 void Fetches::ask_again(const UnansweredBatch& batch) noexcept {
     const WindowId id = batch.demand.id;
-    if (!nodes_.primary().usable() || open_.find(id) != open_.end()) {
+    if (!nodes_.primary().usable() || open_.find(id) != open_.end() || !unanswered_.begin(id)) {
         return;
     }
     try {
@@ -188,7 +192,7 @@ void Fetches::ask_again(const UnansweredBatch& batch) noexcept {
         zone_.windows().change(id, [&fetch](WindowRecord& record) { fetch.events = record.events; });
         submit(fetch);
     } catch (...) {
-        // it is tried again later
+        unanswered_.end(id);  // it is tried again later
     }
 }
 
@@ -203,8 +207,11 @@ void Fetches::submit(Fetch& fetch) noexcept {
     node->submit(fetch);
 }
 
-/// No request takes a seat in it any more.
+/// No request takes a seat in it any more, and it is not under way.
 void Fetches::close(Fetch& fetch) noexcept {
+    if (fetch.number != 0) {
+        unanswered_.end(fetch.demand.id);
+    }
     const auto found = open_.find(fetch.demand.id);
     if (found != open_.end() && found->second == &fetch) {
         open_.erase(found);

@@ -7,7 +7,9 @@
 #include <unordered_map>
 
 #include "core/limit/window.h"
+#include "ngx/base/ngx.h"
 #include "ngx/charges/demand.h"
+#include "ngx/charges/numbered_windows.h"
 #include "redis/keys/routes.h"
 
 namespace rate_limit {
@@ -17,7 +19,7 @@ struct UnansweredBatch {
     std::int64_t number = 0;  ///< of the call, as lua/reserve.lua knows it
     std::int64_t want = 0;    ///< at most so many tokens were granted
     Millis until = 0;         ///< it is asked for until then; its window may end before
-    Millis asked = 0;         ///< when it was last asked for
+    ngx_msec_t asked = 0;     ///< when it was last asked for
     Route route = 0;
     std::string key;
     Demand demand;
@@ -31,6 +33,12 @@ public:
     /// How many batches are asked for again in one call of walk().
     static constexpr std::size_t most_at_once = 64;
 
+    /// A batch with a number leaves: of one window one at a time. False: it has to leave without.
+    bool begin(const WindowId& id) noexcept { return under_way_.begin(id); }
+
+    /// It was answered, or will not be.
+    void end(const WindowId& id) noexcept { under_way_.end(id); }
+
     /// Takes the place of one of the same window, but not longer than that one. False without memory.
     bool add(UnansweredBatch batch) noexcept;
 
@@ -41,8 +49,9 @@ public:
 
     void remove(const WindowId& id) noexcept { batches_.erase(id); }
 
-    /// Calls fn(UnansweredBatch) for some that were not asked for within the last `pause`, and forgets those
-    /// whose `until` has passed. Returns how many are left. Throws std::bad_alloc.
+    /// Calls fn(UnansweredBatch) for some that were not asked for within the last `pause`, those first that
+    /// have waited longest, and forgets those whose `until` has passed. Returns how many are left. Throws
+    /// std::bad_alloc.
     template <typename Fn>
     std::size_t walk(Millis now, Fn&& fn) {
         std::array<WindowId, most_at_once> due;
@@ -69,10 +78,11 @@ public:
     }
 
 private:
-    static constexpr Millis pause = 250;
+    static constexpr ngx_msec_t pause = 250;
 
     std::size_t find_due(Millis now, std::array<WindowId, most_at_once>& due) noexcept;
 
+    NumberedWindows under_way_;
     std::unordered_map<WindowId, UnansweredBatch, HashOfId> batches_;
 };
 

@@ -8,7 +8,7 @@
 namespace rate_limit {
 
 Shard::Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadlines& deadlines,
-             UnansweredBatches& unanswered, Owner& owner)
+             UnansweredBatches& unanswered, NumberedWindows& numbered_refunds, Owner& owner)
     : store_(store),
       name_(shard.name),
       in_cluster_(shard.in_cluster),
@@ -17,7 +17,7 @@ Shard::Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadli
       owner_(owner),
       counters_(store.zone->counters(), {store.name, shard.name, {}}),
       nodes_(store, shard, *this),
-      charges_(store, shard, nodes_, counters_, route, *this),
+      charges_(store, shard, nodes_, counters_, route, numbered_refunds, *this),
       fetches_(store, route, nodes_, charges_, counters_, deadlines, unanswered),
       holds_(store, route, nodes_, charges_, counters_, deadlines) {
     if (!shard.discovered()) {

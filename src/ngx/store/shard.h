@@ -40,7 +40,7 @@ public:
 
     /// `route`: its own; in a cluster the number of its group in the SlotMap.
     Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadlines& deadlines,
-          UnansweredBatches& unanswered, Owner& owner);
+          UnansweredBatches& unanswered, NumberedWindows& numbered_refunds, Owner& owner);
     ~Shard() { shut_down(); }
     Shard(const Shard&) = delete;
     Shard& operator=(const Shard&) = delete;
@@ -73,6 +73,7 @@ public:
     void shut_down() noexcept {
         charges_.send_last();
         nodes_.shut_down();
+        charges_.give_up_unanswered();
     }
 
 private:

@@ -23,7 +23,7 @@ Store::Store(const StoreConf& conf)
 }
 
 std::unique_ptr<Shard> Store::new_shard(const ShardConf& conf, Route route) {
-    return std::make_unique<Shard>(conf_, conf, route, deadlines_, unanswered_,
+    return std::make_unique<Shard>(conf_, conf, route, deadlines_, unanswered_, numbered_refunds_,
                                    static_cast<Shard::Owner&>(*this));
 }
 
@@ -85,11 +85,11 @@ void Store::shut_down() noexcept {
         discovery_->shut_down();
     }
     forget_moves_.clear();
-    unanswered_.for_each([this](const UnansweredBatch& batch) { at(batch.route).fetches().give_up(); });
     for_each_shard([](Shard& shard) {
         shard.shut_down();
         shard.charges().log_lost();
     });
+    unanswered_.for_each([this](const UnansweredBatch& batch) { at(batch.route).fetches().give_up(); });
 }
 
 Store* make_live_store(const StoreConf& conf) noexcept {

@@ -116,6 +116,7 @@ private:
     const StoreConf& conf_;
     Deadlines deadlines_;
     UnansweredBatches unanswered_;
+    NumberedWindows numbered_refunds_;
     std::vector<std::unique_ptr<Shard>> shards_;  // of the configuration, or of the numbers in slots_
     std::unique_ptr<SlotMap> slots_;              // null: no cluster
     RecentMoves moves_;
