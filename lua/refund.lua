@@ -6,54 +6,47 @@
 
 local key, cost, reset, keep = KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3] and ARGV[3] ~= ''
 local mine, number = ARGV[4] and 'r:' .. ARGV[4], tonumber(ARGV[5])
+local call = redis.call
 
-local fields = mine and redis.call('HMGET', key, 'used', 'reset', mine) or redis.call('HMGET', key, 'used', 'reset')
+local fields = mine and call('HMGET', key, 'used', 'reset', mine) or call('HMGET', key, 'used', 'reset')
 local used = fields[1] and string.find(fields[1], '^%d+$') and tonumber(fields[1])
 if not used or fields[2] ~= reset then
     return {0, 0}
 end
-if mine and (tonumber(fields[3] or 0) or 0) >= number then
-    return {used, tonumber(reset)}
-end
--- Where a window has the numbers of many workers, those of calls that nobody makes again any more are forgotten. A number is the
--- time of its call in microseconds.
-local function forget_old()
-    local pairs = redis.call('HLEN', key) > 256 and redis.pcall('HGETALL', key) or {}
-    for i = 1, #pairs, 2 do
-        local other = string.match(pairs[i], '^[gr]:') and tonumber(string.match(pairs[i + 1], '^%d+'))
-        if other and other < number - 600000000 then
-            redis.call('HDEL', key, pairs[i])
-        end
-    end
-end
 
--- Where nothing is used, no call that was granted something, or gave something back, need be known any more.
-local function is_ours_alone()
-    if redis.call('HLEN', key) == 2 then
-        return true
-    end
-    local pairs = redis.pcall('HGETALL', key)  -- a right that the user may not have
-    for i = 1, #pairs, 2 do
-        if pairs[i] ~= 'used' and pairs[i] ~= 'reset' and not string.find(pairs[i], '^[gr]:') then
-            return false
-        end
-    end
-    return not pairs.err
+-- A number is the time of its call in microseconds. One that is so far ahead is none; and where a window has those of many workers, each
+-- 32nd that comes lets those be forgotten whose calls nobody makes again any more.
+local age = 600000000
+local last = mine and fields[3] and string.find(fields[3], '^%d+$') and tonumber(fields[3])
+if last and last >= number and last <= number + age then
+    return {used, tonumber(reset)}
 end
 
 local back = math.min(cost, used)
-if back == used and not keep and is_ours_alone() then
-    redis.call('DEL', key)
-    return {0, 0}
-end
-if back == 0 then
-    return {used, tonumber(reset)}
-end
-if mine then
-    if not fields[3] then
-        forget_old()
+if back == used and not keep then
+    -- Where nothing is used, no call that was granted something, or gave something back, need be known any more.
+    local pairs = call('HLEN', key) ~= 2 and redis.pcall('HGETALL', key) or {}  -- a right that the user may not have
+    local alone = not pairs.err
+    for i = 1, #pairs, 2 do
+        alone = alone and (pairs[i] == 'used' or pairs[i] == 'reset' or string.find(pairs[i], '^[gr]:') ~= nil)
     end
-    redis.call('HSET', key, 'used', string.format('%.0f', used - back), mine, ARGV[5])
-    return {used - back, tonumber(reset)}
+    if alone then
+        call('DEL', key)
+        return {0, 0}
+    end
 end
-return {redis.call('HINCRBY', key, 'used', string.format('%.0f', -back)), tonumber(reset)}
+if not mine then
+    return {back == 0 and used or call('HINCRBY', key, 'used', string.format('%.0f', -back)), tonumber(reset)}
+end
+if not fields[3] then
+    local count = call('HLEN', key)
+    local pairs = count > 256 and count % 32 == 0 and redis.pcall('HGETALL', key) or {}
+    for i = 1, #pairs, 2 do
+        local other = string.match(pairs[i], '^[gr]:') and tonumber(string.match(pairs[i + 1], '^%d+'))
+        if other and other < number - age then
+            call('HDEL', key, pairs[i])
+        end
+    end
+end
+call('HSET', key, 'used', string.format('%.0f', used - back), mine, ARGV[5])  -- also where nothing is left to give back
+return {used - back, tonumber(reset)}

@@ -135,7 +135,8 @@ bool read_present(const ReplyValue& value, std::int64_t& number) noexcept {
 bool can_answer(const ReserveCall& call, std::int64_t granted, const Window& window) noexcept {
     const bool open = is_open(window, call.period, call.at);
     if (granted == 0) {
-        const bool refused = call.want == 0 || window.used > call.limit - call.least;
+        const bool refused =
+            call.want == 0 || call.wanted_before != 0 || window.used > call.limit - call.least;
         return refused && (open || (window.used == 0 && window.reset == 0));
     }
     if (call.wanted_before != 0 && open && granted <= std::min(call.wanted_before, window.used)) {

@@ -75,7 +75,8 @@ struct ReserveCall {
     std::int64_t least = 0;
     Millis at = 0;                   ///< the `now` that was sent to it
     std::int64_t wanted_before = 0;  ///< of a call that is made again: what an earlier one wanted, which may
-                                     ///< have been granted, and others have taken something since
+                                     ///< have been granted, and others have taken something since; or
+                                     ///< refused, though there is room now
 };
 
 /// Decodes the reply to the reserve script: an array of granted, used and reset, all integers. It is

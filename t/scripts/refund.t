@@ -52,14 +52,28 @@ hold used => 4, reset => $reset, 'r:a' => 4, 'r:b' => 1, 'g:b' => "7 4 $reset";
 is_deeply numbered(5, 4), [0, 0], 'all of it: nobody holds anything';
 is $redis->cmd('EXISTS', 'k'), 0, '... and there is no window';
 
+hold used => 0, reset => $reset;
+is_deeply numbered(5, 4, 'keep'), [0, $reset], 'nothing is left to give back';
+$redis->cmd('HINCRBY', 'k', 'used', 7);
+is_deeply numbered(5, 4, 'keep'), [7, $reset], '... nor what was taken since, when it is sent again';
+for ('garbage', '', ' 9', '-9', '9e30', 'inf', '9' x 30, 600_000_006) {
+    hold used => 9, reset => $reset, 'r:a' => $_;
+    is_deeply numbered(5, 4), [5, $reset], "\"$_\" is no number";
+    is $redis->hash('k')->{'r:a'}, 5, '... and gives way';
+}
+
 my $time = 1_700_000_000_000_000;
 my @old  = map { ("g:$_" => $time - 600_000_001 . " 1 $reset", "r:$_" => $time - 600_000_001) } 1 .. 200;
 for my $others (250, 400) {
-    hold used => 9, reset => $reset, 'g:new' => $time - 500_000_000 . " 1 $reset", other => 1, @old[0 .. 2 * $others - 1];
+    hold used => 37, reset => $reset, 'g:new' => $time - 500_000_000 . " 1 $reset", other => 1, @old[0 .. 2 * $others - 1];
     numbered($time, 2);
     my @names = sort grep { !/^(?:used|reset)$/ } keys %{$redis->hash('k')};
+    if ($others == 400) {
+        refund(1, $reset, '', "next$_", $time) for 1 .. 31;
+        @names = sort grep { !/^(?:used|reset)$|next/ } keys %{$redis->hash('k')};
+    }
     $others == 250 ? is scalar(@names), 253, 'few numbers of others stay' : is_deeply \@names, [qw(g:new other r:a)], 'of many the old ones are forgotten';
-    is $redis->hash('k')->{used}, 7, '... and nothing else';
+    is $redis->hash('k')->{used}, $others == 250 ? 35 : 35 - 31, '... and nothing else';
 }
 hold used => 5, reset => $reset;
 is_deeply refund(5, $reset + 1), [0, 0], 'all of another window';

@@ -57,18 +57,32 @@ subtest 'calls with a number' => sub {
     is_deeply numbered(8, 20, me => 'b'), [20, 50, $reset], '... and another caller';
     is_deeply numbered(7, 10), [0, 50, $reset], 'an earlier one takes nothing';
     is_deeply numbered(9, 60), [0, 50, $reset], 'what does not fit is not granted';
-    is $redis->hash('k')->{'g:a'}, "8 20 $reset", '... and not noted';
-    is_deeply numbered(9, 0, least => 0), [0, 50, $reset], 'a call that asks what became of one that has not come';
-    is_deeply numbered(9, 30), [0, 50, $reset], '... after which that one takes nothing';
-    is_deeply $redis->hash('k'), {used => 50, reset => $reset, 'g:a' => "9 0 $reset", 'g:b' => "8 20 $reset"}, 'all of that is stored';
+    is_deeply numbered(9, 30), [0, 50, $reset], '... after which an earlier call of that number, that comes late, takes nothing';
+    is_deeply numbered(10, 0, least => 0), [0, 50, $reset], 'a call that asks what became of one that has not come';
+    is_deeply numbered(10, 30), [0, 50, $reset], '... after which that one takes nothing';
+    is_deeply $redis->hash('k'), {used => 50, reset => $reset, 'g:a' => "10 0 $reset", 'g:b' => "8 20 $reset"}, 'all of that is stored';
     hold used => 5, reset => $reset, 'g:a' => "7 10 $reset";
     is_deeply numbered(7, 10), [5, 5, $reset], 'no more is told than is used';
     hold used => 0, reset => $reset, 'g:a' => "7 10 $reset";
     is_deeply numbered(7, 10), [10, 10, $reset], 'where nothing is used any more it takes again';
     hold used => 5, reset => $reset, 'g:a' => '7 10 ' . ($reset - 1);
     is_deeply numbered(7, 10), [10, 15, $reset], 'as in another window';
+    hold used => 5;
+    is_deeply numbered(7, 10), [10, 15, $reset], 'and in one that increments have made';
+    is $redis->hash('k')->{'g:a'}, "7 10 $reset", '... of which the end is noted';
     hold used => 5, reset => $reset, 'g:a' => 'garbage';
-    is_deeply numbered(7, 10), [10, 15, $reset], 'and after garbage';
+    for ('garbage', '', '7', "7 10 $reset ", " 7 10 $reset", "-9 10 $reset", 9e30, "9999999999999999999 10 $reset", 600_000_008 . " 10 $reset") {
+        hold used => 5, reset => $reset, 'g:a' => $_;
+        is_deeply numbered(7, 10), [10, 15, $reset], "and after garbage, \"$_\"";
+    }
+    $redis->flush;
+    is_deeply numbered(7, 0, least => 0), [0, 0, 0], 'a call that asks what became of one, where there is no window';
+    is_deeply $redis->hash('k'), {'g:a' => '7 0 0'}, '... opens none';
+    ok $redis->expires_in('k', 60_000), '... and is forgotten after a while';
+    is_deeply numbered(7, 10), [0, 0, 0], '... after which that one takes nothing';
+    is_deeply numbered(8, 10), [10, 10, $reset], 'the next one opens a window';
+    ok $redis->expires_in('k', $period + 1000), '... that lives as long as any';
+    is_deeply $redis->hash('k'), {used => 10, reset => $reset, 'g:a' => "8 10 $reset"}, '... and knows the number';
 };
 
 subtest 'numbers of many callers' => sub {
@@ -80,8 +94,9 @@ subtest 'numbers of many callers' => sub {
     is scalar(names()), 253, 'few stay';
     hold used => 5, reset => $reset, 'g:new' => ($now - 500_000) * 1000 . " 1 $reset", 'r:new' => ($now - 500_000) * 1000, other => 1, @of;
     numbered('me');
-    is_deeply [names()], [qw(g:me g:new r:new)], 'of many the old ones are forgotten';
-    is $redis->hash('k')->{used}, 6, '... and nothing else';
+    numbered("next$_") for 1 .. 31;
+    is_deeply [grep { !/next/ } names()], [qw(g:me g:new r:new)], 'of many the old ones are forgotten, within a few callers';
+    is $redis->hash('k')->{used}, 6 + 31, '... and nothing else';
 };
 
 subtest 'an open window' => sub {
