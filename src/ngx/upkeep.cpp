@@ -51,9 +51,11 @@ struct Round {
     SlotsCorrection correction;
     Stage stage = Stage::running;
     ngx_msec_t known = 0;       // when this worker began to note tokens
+    ngx_msec_t left = 0;        // when this worker was first seen to leave, while others stay
     ngx_msec_t called = 0;      // when this worker last said which nodes it uses
     ngx_msec_t looked_for = 0;  // when charges were last searched for, for all shards
     ngx_msec_t moved = 0;       // when the last worker last gave tokens back, or began to
+    bool unanswered = false;    // something was sent that Redis has to be asked about again
     bool kept = false;          // this walk left tokens that must be tried again
     Search search = Search::none;
     std::uint64_t dropped = 0;  // charges, not logged yet
@@ -301,10 +303,11 @@ ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
         call_roll(main);
     }
     const Sending sending = send_for_all_shards(main, zone, is_time(round.looked_for, interval));
+    round.unanswered = sending.unanswered != 0;
 
     const auto ticks = static_cast<std::uint32_t>(ngx_current_msec);
     const bool counting = zone.places().end() != 0;
-    const bool soon = (zone.walk().noted() && sending.able) || counting;
+    const bool soon = (zone.walk().noted() && sending.able) || counting || round.unanswered;
     const auto period = static_cast<std::uint32_t>(soon ? interval_with_tokens : interval);
     const std::size_t sets = zone.debts().sets();
     if (round.walk.idle()) {
@@ -379,14 +382,16 @@ ngx_msec_t last_turn(Round& round, const MainConf& main, bool& over) {
 }
 
 /// One turn of a leaving worker. If other workers stay, it may leave after an interval, in which they learn
-/// of the tokens; the last worker stays until it has given all of them back, or has given up.
+/// of the tokens, and has asked for last_wait at most what became of what was not answered; the last worker
+/// stays until it has given all of them back, or has given up.
 ngx_msec_t leaving_turn(Round& round, const MainConf& main, bool& over) {
     if (main.zone->leave()) {
         return last_turn(round, main, over);
     }
     const std::size_t unanswered = ask_again(main);
-    const ngx_msec_t known_for = ngx_current_msec - round.known;
-    over = known_for > (unanswered != 0 ? last_wait : interval);
+    round.left = round.left != 0 ? round.left : ngx_current_msec;
+    const bool asks = unanswered != 0 && ngx_current_msec - round.left <= last_wait;
+    over = !asks && ngx_current_msec - round.known > interval;
     return interval_with_tokens;
 }
 
@@ -409,7 +414,7 @@ void Round::on_timer(void* self) noexcept {
         } catch (...) {
             over = true;  // no memory: a worker that stays tries again later
         }
-        stays = ngx_exiting != 0 ? !over : main->zone->walk().noted();
+        stays = ngx_exiting != 0 ? !over : main->zone->walk().noted() || round.unanswered;
     }
     // Also where this worker need not stay: while its requests keep it, it may become the last one, and a
     // primary may come back.

@@ -221,6 +221,8 @@ TEST(Reserve, ReadsAndBelievesWhatTheScriptCanSay) {
                                      {21, {21, end}, false},
                                      {5, {4, end}, false},
                                      {5, {5, at}, false}});
+    // Asked for 10, and so did an earlier call, which was granted nothing.
+    expect({100, 60, 10, 1, at, 10}, {{0, {20, end}, true}, {0, {0, 0}, true}, {0, {20, 0}, false}});
     // Asked for 10 of 100, and no fewer than 3.
     expect({100, 60, 10, 3, at}, {{10, {10, end}, true},
                                   {3, {100, end}, true},

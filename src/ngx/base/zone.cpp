@@ -241,6 +241,12 @@ void Zone::note_tokens() noexcept {
     }
 }
 
+void Zone::note_unanswered() noexcept {
+    if (more_to_do != nullptr) {
+        more_to_do();
+    }
+}
+
 void Zone::note_waiting() noexcept {
     if (ngx_exiting != 0 && more_to_do != nullptr) {
         more_to_do();

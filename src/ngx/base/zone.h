@@ -75,6 +75,9 @@ public:
     /// on_more().
     void note_tokens() noexcept;
 
+    /// This worker has sent something that was not answered, and will ask what became of it.
+    void note_unanswered() noexcept;
+
     /// Charges or refunds of this worker wait in debts(): tells this worker, if it is leaving, by the same
     /// call.
     void note_waiting() noexcept;

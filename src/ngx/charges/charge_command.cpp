@@ -138,6 +138,10 @@ void ChargeCommand::answered_by_former(Fault fault) noexcept {
 }
 
 void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcept {
+    if (number != 0 && !again) {
+        owner->end_number(owed);  // it was not done, and others of its window may overtake it
+        number = 0;
+    }
     if (send_again(node, reply)) {
         return;
     }

@@ -4,7 +4,6 @@
 
 #include "core/bucket/bucket_account.h"
 #include "core/machine/reading.h"
-#include "ngx/base/worker_id.h"
 #include "ngx/base/zone.h"
 #include "ngx/charges/demand.h"
 
@@ -16,11 +15,6 @@ std::string name_of(const StoreConf& store, const ShardConf& shard) {
     return shard.in_cluster     ? "the cluster of \"" + store.name + "\""
            : shard.discovered() ? "the primary of shard \"" + shard.name + "\" of \"" + store.name + "\""
                                 : "primary " + shard.primary.text + " of \"" + store.name + "\"";
-}
-
-/// Later its number may be forgotten.
-bool may_be_sent_again(const Debt& owed, std::int64_t number, Millis now) noexcept {
-    return number / 1000 + numbered_life > now && owed.reset > now;
 }
 
 bool has_exact_timers() noexcept {
@@ -39,6 +33,7 @@ Charges::Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, S
       counters_(counters),
       waiting_(*store.zone, store.routes, route, owner),
       numbered_(numbered),
+      way_(in_cluster_ ? NumberedWindows::alone : numbered.new_way()),
       pause_(has_exact_timers() ? pause : 0),
       lost_(subject_, Counters<Loss>(store.zone->counters(), {store.name, shard.name, {}})),
       refusals_(subject_, "takes charges again") {}
@@ -311,7 +306,11 @@ void Charges::send_last() noexcept {
     send_queued(queued_.size());
 }
 
+/// Those of the same window that are not answered leave before a refund: their numbers are lower.
 void Charges::send(ChargeCommand& command) noexcept {
+    if (command.owed.kind == DebtKind::refunds && unanswered_.has(command.owed.id)) {
+        send_unanswered_of(command.owed.id);
+    }
     command.plain = command.plain && nodes_.primary().ready();
     submit(command);
 }
@@ -371,58 +370,6 @@ void Charges::send_backlog() noexcept {
     closing_ = closed == max_closed;
     ngx_log_debug2(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0, "rate limit: sent %uz that waited, dropped %uz",
                    sent, closed);
-}
-
-/// Refunds that may be with the primary, before what waits. Returns how many they are.
-std::size_t Charges::send_unanswered(std::size_t most, bool probes) noexcept {
-    std::size_t sent = 0;
-    for (; sent != most && unanswered_.size() != 0; ++sent) {
-        ChargeCommand* command = nullptr;
-        try {
-            command = &ChargeCommand::take(*this);
-        } catch (...) {
-            break;  // it is tried again
-        }
-        unanswered_.take(command->key, command->owed, command->number);
-        command->again = true;
-        command->probe = probes;
-        gate_ = probes ? Gate::probing : gate_;
-        submit(*command);
-    }
-    return sent;
-}
-
-std::int64_t Charges::number_for(const Debt& owed) noexcept {
-    return worker_id().empty() || !numbered_.begin(owed.id) ? 0 : next_number();
-}
-
-bool Charges::keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number) noexcept {
-    return may_be_sent_again(owed, number, now_millis()) && unanswered_.add(key, owed, number);
-}
-
-std::size_t Charges::ask_again() noexcept {
-    if (unanswered_.size() == 0) {
-        return 0;
-    }
-    const Millis now = now_millis();
-    unanswered_.take_over_ones(
-        [now](const Debt& owed, std::int64_t number) { return !may_be_sent_again(owed, number, now); },
-        [&](const Debt& owed) { give_up_unanswered(owed, now); });
-    send_soon();
-    return unanswered_.size();
-}
-
-void Charges::give_up_unanswered() noexcept {
-    const Millis now = now_millis();
-    unanswered_.take_over_ones([](const Debt&, std::int64_t) { return true; },
-                               [&](const Debt& owed) { give_up_unanswered(owed, now); });
-}
-
-void Charges::give_up_unanswered(const Debt& owed, Millis now) noexcept {
-    numbered_.end(owed.id);
-    if (owed.reset > now) {
-        doubt(owed);  // of a window that has ended nobody wants anything back
-    }
 }
 
 void Charges::note_resent(const Debt& owed, Millis now) noexcept {

@@ -268,6 +268,7 @@ private:
     void give_up_unanswered(const Debt& owed, Millis now) noexcept;
     bool keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number) noexcept override;
     std::size_t send_unanswered(std::size_t most, bool probes) noexcept;
+    void send_unanswered_of(const WindowId& id) noexcept;
     void drop_closed(Millis now) noexcept;
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
     void drop_waiting(const std::string& key, const GivingBack& what) noexcept;
@@ -281,6 +282,7 @@ private:
     ShardCounters& counters_;  // of the shard
     Backlog waiting_;
     NumberedWindows& numbered_;
+    NumberedWindows::Way way_;  // of refunds with numbers; alone in a cluster, where some are redirected
     UnansweredRefunds unanswered_;
     const ngx_msec_t pause_;
     KeyedQueue<ChargeCommand> queued_;  // for the next batch; empty while the gate is not open

@@ -20,6 +20,7 @@ void Charges::change_primary() noexcept {
         gate_ = Gate::closed;  // a probe that is on its way tells nothing of the new primary
     }
     ++term_;
+    way_ = in_cluster_ ? NumberedWindows::alone : numbered_.new_way();
     under_way_ = 0;
     refusals_.ended("is not asked any more");
     backoff_.reset();

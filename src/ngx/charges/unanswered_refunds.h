@@ -4,34 +4,46 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "ngx/charges/backlog.h"
 
 namespace rate_limit {
 
 /// Refunds to windows of one shard that this worker has sent and that were not answered: lua/refund.lua is
-/// called again under the same number, and gives nothing back twice. One of a window at most.
+/// called again under the same numbers, the lowest of a window first, and gives nothing back twice.
 class UnansweredRefunds {
 public:
-    std::size_t size() const noexcept { return refunds_.size(); }
+    std::size_t size() const noexcept { return size_; }
 
-    /// False without memory, or if there is one of this window.
+    /// Whether there is one of this window.
+    bool has(const WindowId& id) const noexcept { return size_ != 0 && refunds_.find(id) != refunds_.end(); }
+
+    /// False without memory.
     bool add(const std::string& key, const Debt& owed, std::int64_t number) noexcept;
 
-    /// Takes one out; there must be one.
+    /// Takes one out, the first of its window; there must be one.
     void take(std::string& key, Debt& owed, std::int64_t& number) noexcept;
+
+    /// The same of this window.
+    void take_of(const WindowId& id, std::string& key, Debt& owed, std::int64_t& number) noexcept;
 
     /// Takes out those for which is_over(Debt, number) is true, and calls fn(Debt) for each.
     template <typename IsOver, typename Fn>
     void take_over_ones(IsOver&& is_over, Fn&& fn) noexcept {
         for (auto at = refunds_.begin(); at != refunds_.end();) {
-            if (!is_over(at->second.owed, at->second.number)) {
-                ++at;
-                continue;
+            Refunds& of_window = at->second;
+            for (auto one = of_window.begin(); one != of_window.end();) {
+                if (!is_over(one->owed, one->number)) {
+                    ++one;
+                    continue;
+                }
+                const Debt owed = one->owed;
+                one = of_window.erase(one);
+                --size_;
+                fn(owed);
             }
-            const Debt owed = at->second.owed;
-            at = refunds_.erase(at);
-            fn(owed);
+            at = of_window.empty() ? refunds_.erase(at) : std::next(at);
         }
     }
 
@@ -41,8 +53,13 @@ private:
         Debt owed;
         std::int64_t number;
     };
+    using Refunds = std::vector<Refund>;
+    using Windows = std::unordered_map<WindowId, Refunds, HashOfId>;
 
-    std::unordered_map<WindowId, Refund, HashOfId> refunds_;
+    void take_first(Windows::iterator of, std::string& key, Debt& owed, std::int64_t& number) noexcept;
+
+    Windows refunds_;  // none is empty
+    std::size_t size_ = 0;
 };
 
 }  // namespace rate_limit
