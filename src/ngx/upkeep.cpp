@@ -13,6 +13,7 @@
 #include "ngx/conf/conf.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/slots_correction.h"
+#include "ngx/store/hot_key_log.h"
 #include "ngx/store/store.h"
 
 namespace rate_limit {
@@ -53,6 +54,7 @@ struct Round {
     ngx_msec_t known = 0;       // when this worker began to note tokens
     ngx_msec_t left = 0;        // when this worker was first seen to leave, while others stay
     ngx_msec_t called = 0;      // when this worker last said which nodes it uses
+    ngx_msec_t added_up = 0;    // when it was last time for tell_hot_keys()
     ngx_msec_t looked_for = 0;  // when charges were last searched for, for all shards
     ngx_msec_t moved = 0;       // when the last worker last gave tokens back, or began to
     bool unanswered = false;    // something was sent that Redis has to be asked about again
@@ -407,6 +409,9 @@ void Round::on_timer(void* self) noexcept {
         wait = count_the_living(round, *main->zone);
     }
     if (zone_of(ngx_cycle) != nullptr && main->stores.nelts != 0) {
+        if (is_time(round.added_up, interval)) {
+            tell_hot_keys(*main);
+        }
         try {
             const ngx_msec_t next =
                 ngx_exiting != 0 ? leaving_turn(round, *main, over) : ordinary_turn(round, *main);

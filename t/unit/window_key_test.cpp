@@ -27,6 +27,29 @@ TEST(WindowKey, NamesTheWindow) {
     EXPECT_EQ(key("rl:", "core", 60, WindowKind::clock, "ab12", true), "rl:core/60c#ab12");
 }
 
+TEST(WindowKey, IsTakenApart) {
+    const auto expect = [](const std::string& whole, std::string_view prefix, std::string_view name,
+                           std::string_view of) {
+        const WindowKeyParts parts = parts_of_window_key(whole, prefix.size());
+        EXPECT_EQ(parts.name, name) << whole;
+        EXPECT_EQ(parts.key, of) << whole;
+    };
+    for (const std::string_view prefix : {"rl:", "", "a/b:#", "::"}) {
+        for (const std::string_view of : {"alice", "a/b:c#d/", ":", "/"}) {
+            for (const WindowKind kind : {WindowKind::first, WindowKind::clock, WindowKind::month,
+                                          WindowKind::bucket, WindowKind::slots}) {
+                for (const bool digested : {false, true}) {
+                    expect(key(prefix, "c.o-r_e", 3600, kind, of, digested), prefix, "c.o-r_e", of);
+                }
+            }
+        }
+    }
+    expect("", "rl:", "", "");
+    expect("rl", "rl:", "", "");
+    expect("rl:core", "rl:", "", "");
+    expect("rl:core/60", "rl:", "", "");
+}
+
 TEST(WindowKey, NamesTheMonth) {
     EXPECT_EQ(key("rl:", "core", longest_month, WindowKind::month, "alice", false), "rl:core/monthc:alice");
     EXPECT_EQ(key("rl:", "core", longest_month, WindowKind::clock, "alice", false), "rl:core/2678400c:alice");

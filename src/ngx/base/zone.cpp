@@ -24,6 +24,9 @@ constexpr std::size_t override_part = 32;  // of the zone
 constexpr std::size_t rates_part = 256;
 constexpr std::size_t most_rates = std::size_t{64} * 1024;
 
+/// So much is for the sums of which keys the commands to each shard are of.
+constexpr std::size_t hot_keys_part = 256;
+
 /// So many workers for each that is configured can count running requests at the same time, those of former
 /// configurations included, whose requests may run for days; as far as this part of the zone has room.
 constexpr std::size_t places_a_worker = 16;
@@ -109,6 +112,7 @@ ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
     for_nodes_ = previous.for_nodes_;
     for_last_hour_ = previous.for_last_hour_;
     for_offenders_ = previous.for_offenders_;
+    for_hot_keys_ = previous.for_hot_keys_;
     for_overrides_ = previous.for_overrides_;
     for_rates_ = previous.for_rates_;
     for_places_ = previous.for_places_;
@@ -122,6 +126,7 @@ ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
         nodes_.attach(for_nodes_.at, for_nodes_.size) &&
         last_hour_.attach(for_last_hour_.at, for_last_hour_.size) &&
         offenders_.attach(for_offenders_.at, for_offenders_.size) &&
+        hot_keys_.attach(for_hot_keys_.at, for_hot_keys_.size) &&
         overrides_.attach(for_overrides_.at, for_overrides_.size) &&
         seen_rates_.attach(for_rates_.at, for_rates_.size) &&
         places_.attach(for_places_.at, for_places_.size) &&
@@ -181,6 +186,7 @@ bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept 
                         OverrideTable::bytes_for(OverrideTable::most) + OverrideTable::alignment));
     for_debts_ = part(std::min(size / waiting_part, most_waiting) - fixed - for_overrides_.size);
     for_rates_ = part(std::min(size / rates_part, most_rates));
+    for_hot_keys_ = part(std::min(size / hot_keys_part, HotKeyBoard::bytes_for(HotKeyBoard::most_shards)));
     for_places_ = part(std::min(size / places_part,
                                 WorkerPlaces::bytes_for(places_a_worker * std::max(workers, least_workers))));
     const std::size_t places = WorkerPlaces::places_in(for_places_.size);
@@ -194,6 +200,7 @@ bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept 
            counters_.create(for_counters_.at, for_counters_.size, workers, now) &&
            last_hour_.create(for_last_hour_.at, for_last_hour_.size) &&
            offenders_.create(for_offenders_.at, for_offenders_.size, workers, now) &&
+           hot_keys_.create(for_hot_keys_.at, for_hot_keys_.size) &&
            overrides_.create(for_overrides_.at, for_overrides_.size) &&
            seen_rates_.create(for_rates_.at, for_rates_.size) &&
            places_.create(for_places_.at, for_places_.size) &&
@@ -290,6 +297,7 @@ void Zone::enter_process() noexcept {
     nodes_.set_user(user);
     last_hour_.set_user(user);
     offenders_.set_user(user);
+    hot_keys_.set_user(user);
     overrides_.set_user(user);
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/counts/counter_table.h"
 #include "core/counts/debt_counts.h"
+#include "core/counts/hot_key_board.h"
 #include "core/counts/last_hour.h"
 #include "core/counts/node_board.h"
 #include "core/counts/offenders.h"
@@ -39,6 +40,7 @@ public:
           nodes_(LockUser{}),
           last_hour_(LockUser{}),
           offenders_(LockUser{}),
+          hot_keys_(LockUser{}),
           overrides_(LockUser{}) {}
 
     /// Bytes of the zone that the running configuration has, of this or another copy of the module; 0: it has
@@ -156,6 +158,9 @@ public:
     /// The keys that limits reject most often.
     Offenders& offenders() noexcept { return offenders_; }
 
+    /// Of which keys the commands are that workers send.
+    HotKeyBoard& hot_keys() noexcept { return hot_keys_; }
+
     /// What operators say of limits and keys for a while.
     OverrideTable& overrides() noexcept { return overrides_; }
 
@@ -196,6 +201,7 @@ private:
     Span for_nodes_;
     Span for_last_hour_;
     Span for_offenders_;
+    Span for_hot_keys_;
     Span for_overrides_;
     Span for_rates_;
     Span for_places_;
@@ -209,6 +215,7 @@ private:
     NodeBoard nodes_;
     LastHour last_hour_;
     Offenders offenders_;
+    HotKeyBoard hot_keys_;
     OverrideTable overrides_;
     SeenRates seen_rates_;
     WorkerPlaces places_;

@@ -71,6 +71,7 @@ public:
 
     std::string_view encode(CommandWriter& writer) override;
     const char* name() const noexcept override;
+    std::string_view window_key() const noexcept override { return key; }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
     WindowId id() const noexcept { return owed.id; }
 

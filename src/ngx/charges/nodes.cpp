@@ -5,11 +5,12 @@
 
 namespace rate_limit {
 
-Nodes::Nodes(const StoreConf& store, const ShardConf& shard, Owner& owner)
+Nodes::Nodes(const StoreConf& store, const ShardConf& shard, Owner& owner, CommandSample& sample)
     : store_(store),
       shard_(shard),
       owner_(owner),
-      none_(store, &shard, {"(none is known)", {}, {}, 0, {}}, Role::primary, *this),
+      sample_(sample),
+      none_(store, &shard, {"(none is known)", {}, {}, 0, {}}, Role::primary, *this, &sample),
       turn_(static_cast<std::size_t>(ngx_random())) {  // workers start at different replicas
     none_.shut_down();
 }
@@ -28,8 +29,8 @@ std::unique_ptr<Node> Nodes::take(Owned& from, const NodeConf& conf) noexcept {
 void Nodes::make(const NodeConf& conf, Role role, Owned& made) {
     const auto has = [&conf](const std::unique_ptr<Node>& node) { return node->name() == conf.text; };
     if (std::none_of(all_.begin(), all_.end(), has)) {
-        made.push_back(
-            std::make_unique<Node>(store_, &shard_, conf, role, static_cast<Node::Listener&>(*this)));
+        made.push_back(std::make_unique<Node>(store_, &shard_, conf, role,
+                                              static_cast<Node::Listener&>(*this), &sample_));
     }
 }
 

@@ -40,8 +40,8 @@ public:
         ~Owner() = default;
     };
 
-    /// `store`, `shard` and `owner` outlive this.
-    Nodes(const StoreConf& store, const ShardConf& shard, Owner& owner);
+    /// `store`, `shard`, `owner` and `sample`, which counts what all nodes are sent, outlive this.
+    Nodes(const StoreConf& store, const ShardConf& shard, Owner& owner, CommandSample& sample);
     Nodes(const Nodes&) = delete;
     Nodes& operator=(const Nodes&) = delete;
 
@@ -94,6 +94,7 @@ private:
     const StoreConf& store_;
     const ShardConf& shard_;
     Owner& owner_;
+    CommandSample& sample_;
     Node none_;  // the primary where none is known
     Owned all_;  // in use, the primary first if one is known
     RetiredNodes<Node> left_;

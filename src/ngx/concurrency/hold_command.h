@@ -33,6 +33,7 @@ public:
 
     std::string_view encode(CommandWriter& writer) override { return writer.hold(key, told(), with_text()); }
     const char* name() const noexcept override { return script(ScriptName::hold).file; }
+    std::string_view window_key() const noexcept override { return key; }
     bool wanted() const noexcept override { return awaited; }
     void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
 

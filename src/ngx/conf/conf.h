@@ -35,6 +35,7 @@ struct NamedMode {
     const Mode& local;
     const Mode* local_bucket;  // null: the mode does not count by token buckets
     const Mode* redis_bucket;  // the same
+    const char* when_hot;      // what helps where one key makes most of a shard's commands: for log lines
 };
 
 /// All modes, the default first; null ends them.

@@ -23,6 +23,7 @@ public:
     const char* name() const noexcept override {
         return script(demand.of_bucket() ? ScriptName::bucket : ScriptName::reserve).file;
     }
+    std::string_view window_key() const noexcept override { return key; }
 
 protected:
     /// Throws std::bad_alloc. `charges`: of the same primary.

@@ -134,7 +134,8 @@ void ChargeRefund::settle(AppliedLimit& applied, std::int64_t due, Millis now) c
     }
 }
 
-extern const NamedMode charge_refund_mode = {"charge_refund", charge_refund_with_redis, local_reserve,
-                                             &local_bucket, &redis_bucket};
+extern const NamedMode charge_refund_mode = {"charge_refund", charge_refund_with_redis,
+                                             local_reserve,   &local_bucket,
+                                             &redis_bucket,   "mode=lease asks less"};
 
 }  // namespace rate_limit

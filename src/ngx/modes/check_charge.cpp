@@ -77,6 +77,6 @@ const CheckCharge check_charge_with_redis;
 }  // namespace
 
 extern const NamedMode check_charge_mode = {"check_charge", check_charge_with_redis, local_charge, nullptr,
-                                            nullptr};
+                                            nullptr,        "mode=lease asks less"};
 
 }  // namespace rate_limit

@@ -103,6 +103,8 @@ const RedisSlots redis_slots;
 
 }  // namespace
 
-extern const NamedMode concurrency_mode = {"concurrency", redis_slots, local_slots, nullptr, nullptr};
+extern const NamedMode concurrency_mode = {
+    "concurrency", redis_slots, local_slots,
+    nullptr,       nullptr,     "a greater number, or a key that tells clients apart, asks less"};
 
 }  // namespace rate_limit

@@ -143,6 +143,12 @@ const Lease lease_with_redis;
 
 }  // namespace
 
-extern const NamedMode lease_mode = {"lease", lease_with_redis, local_reserve, &local_bucket, &lease_bucket};
+extern const NamedMode lease_mode = {"lease",
+                                     lease_with_redis,
+                                     local_reserve,
+                                     &local_bucket,
+                                     &lease_bucket,
+                                     "it has mode=lease: a greater limit, or a key that tells clients apart, "
+                                     "asks less"};
 
 }  // namespace rate_limit

@@ -22,6 +22,7 @@ public:
     const char* name() const noexcept override {
         return script(what.of_bucket() ? ScriptName::bucket : ScriptName::refund).file;
     }
+    std::string_view window_key() const noexcept override { return key; }
     bool wanted() const noexcept override { return refund != nullptr; }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
 

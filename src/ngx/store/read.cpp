@@ -19,6 +19,7 @@ public:
     const char* name() const noexcept override {
         return fill != 0 ? script(ScriptName::bucket).file : "HMGET";
     }
+    std::string_view window_key() const noexcept override { return read->key_; }
     bool wanted() const noexcept override { return read != nullptr; }
     void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
 

@@ -16,7 +16,8 @@ Shard::Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadli
       deadlines_(deadlines),
       owner_(owner),
       counters_(store.zone->counters(), {store.name, shard.name, {}}),
-      nodes_(store, shard, *this),
+      sample_(store),
+      nodes_(store, shard, *this, sample_),
       charges_(store, shard, nodes_, counters_, route, numbered_refunds, *this),
       fetches_(store, route, nodes_, charges_, counters_, deadlines, unanswered),
       holds_(store, route, nodes_, charges_, counters_, deadlines) {

@@ -9,6 +9,7 @@
 #include "ngx/concurrency/holds.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/leases/fetches.h"
+#include "ngx/wire/command_sample.h"
 
 namespace rate_limit {
 
@@ -70,10 +71,15 @@ public:
     HedgeBudget& hedges() noexcept { return hedges_; }
     ShardCounters& counters() noexcept { return counters_; }
 
+    /// Tells all workers, once a minute, of which keys this one's commands were. To be called about once a
+    /// second.
+    void tell_hot_keys(Millis now) noexcept { sample_.tell(name(), now); }
+
     void shut_down() noexcept {
         charges_.send_last();
         nodes_.shut_down();
         charges_.give_up_unanswered();
+        sample_.tell_last(name());
     }
 
 private:
@@ -106,6 +112,7 @@ private:
     Owner& owner_;
     HedgeBudget hedges_;
     ShardCounters counters_;
+    CommandSample sample_;
     Nodes nodes_;
     Charges charges_;
     Fetches fetches_;

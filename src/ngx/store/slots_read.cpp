@@ -15,6 +15,7 @@ public:
         return writer.hold(key, question(), with_text());
     }
     const char* name() const noexcept override { return script(ScriptName::hold).file; }
+    std::string_view window_key() const noexcept override { return key; }
     bool wanted() const noexcept override { return read != nullptr; }
     void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
 

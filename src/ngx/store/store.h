@@ -50,6 +50,11 @@ public:
     /// called about once a second.
     void call_roll() noexcept;
 
+    /// As Shard::tell_hot_keys(), of each.
+    void tell_hot_keys(Millis now) noexcept {
+        for_each_shard([now](Shard& shard) { shard.tell_hot_keys(now); });
+    }
+
     /// Those that were asked for: of a cluster some may be null, and make_some() makes a few of these.
     const std::vector<std::unique_ptr<Shard>>& shards() const noexcept { return shards_; }
     void make_some() noexcept;

@@ -28,6 +28,10 @@ public:
     /// The command, or the script that it calls: static text for log lines.
     virtual const char* name() const noexcept = 0;
 
+    /// The Redis key of the window that it is about, as redis/keys/window_key.h writes it; empty: it is about
+    /// none. Asked as soon as the command is sent.
+    virtual std::string_view window_key() const noexcept { return {}; }
+
     /// False when no request waits for the answer any more and the command need not be sent. It cannot be
     /// encoded then.
     virtual bool wanted() const noexcept { return true; }

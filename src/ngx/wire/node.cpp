@@ -49,13 +49,15 @@ BoardEntry::Kind kind_of(const ShardConf* shard, const NodeConf& conf) noexcept 
 
 }  // namespace
 
-Node::Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role role, Listener& listener)
+Node::Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role role, Listener& listener,
+           CommandSample* sample)
     : store_(store),
       shard_(shard),
       conf_(std::move(conf)),
       role_(role),
       subject_(subject_of(store, conf_, shard_, role)),
       listener_(listener),
+      sample_(sample),
       entry_(*store.zone, counted_as(store, shard, conf_, role), kind_of(shard, conf_),
              role == Role::primary),
       connection_(*this, store.tls, conf_.peer),
@@ -75,6 +77,7 @@ void Node::submit(Command& command) noexcept {
             give_back(command, Delivery::unsent, nullptr);
         } else if (shard_ != nullptr) {
             entry_.count_command();
+            sample_->count(command);
         }
         return;
     }

@@ -14,6 +14,7 @@
 #include "ngx/wire/answer_log.h"
 #include "ngx/wire/board_entry.h"
 #include "ngx/wire/command.h"
+#include "ngx/wire/command_sample.h"
 #include "ngx/wire/connection.h"
 #include "ngx/wire/node_counts.h"
 #include "ngx/wire/outage_log.h"
@@ -78,9 +79,10 @@ public:
         ~Listener() = default;
     };
 
-    /// `store`, `shard` and `listener` outlive this. Without a shard it is a sentinel or a seed: one that
-    /// tells the topology.
-    Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role role, Listener& listener);
+    /// `store`, `shard`, `listener` and `sample` outlive this. Without a shard it is a sentinel or a seed:
+    /// one that tells the topology, and has no `sample`.
+    Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role role, Listener& listener,
+         CommandSample* sample = nullptr);
     ~Node() { shut_down(); }
 
     bool usable() const noexcept { return up_; }
@@ -273,6 +275,7 @@ private:
     Role role_;
     std::string subject_;  // how logs name it
     Listener& listener_;
+    CommandSample* const sample_;  // of its shard; null: it has none
     BoardEntry entry_;
 
     State state_ = State::idle;

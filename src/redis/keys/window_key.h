@@ -27,4 +27,13 @@ inline char* write_window_tail(char* out, std::string_view key, bool digested) n
     return append(out, key);
 }
 
+/// What such a Redis key is made of.
+struct WindowKeyParts {
+    std::string_view name;  ///< of the limit
+    std::string_view key;   ///< or its digest in hex
+};
+
+/// `prefix`: how many bytes the prefix has. Both parts are empty where it is no window's key.
+WindowKeyParts parts_of_window_key(std::string_view window_key, std::size_t prefix) noexcept;
+
 }  // namespace rate_limit

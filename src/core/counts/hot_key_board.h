@@ -1,0 +1,119 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/counts/hot_keys.h"
+#include "core/limit/window.h"
+#include "core/table/owned_lock.h"
+
+namespace rate_limit {
+
+/// Where the processes of a machine add up, once a minute, of which keys the commands are that each has sent
+/// to a shard; in memory that they share and that outlives them. When the minute is over and all have had
+/// the time to add theirs, one process takes the sum, once.
+///
+/// A shard for which there is no room has no sum in that minute, in any process. What a process that died
+/// would have added is missing; where it died while it added, that shard has no sum in that minute.
+class HotKeyBoard {
+public:
+    static constexpr std::size_t alignment = 64;
+
+    /// Records, however much memory there is.
+    static constexpr std::size_t most_shards = 256;
+
+    /// Bytes of a shard's name. One with a longer name has no sum.
+    static constexpr std::size_t most_name = 128;
+
+    static constexpr Millis minute = 60'000;
+
+    /// How long after the minute, and after the last that was added, in milliseconds, the sum is complete:
+    /// each process adds its part within a second or so.
+    static constexpr Millis patience = 2500;
+
+    static constexpr std::uint64_t minute_of(Millis now) noexcept {
+        return static_cast<std::uint64_t>(now / minute);
+    }
+
+    struct Shard {
+        std::uint64_t store = 0;   ///< names the store
+        std::uint64_t digest = 0;  ///< of the store and the shard; not 0
+        std::string_view name;
+    };
+
+    /// What one shard was sent.
+    struct Sum {
+        std::uint64_t store = 0;
+        std::uint64_t commands = 0;
+        HotKeys keys;  ///< of some of the commands
+        std::array<char, most_name> text;
+        std::size_t length = 0;
+
+        std::string_view name() const noexcept { return {text.data(), length}; }
+    };
+
+    explicit HotKeyBoard(const LockUser& user) noexcept : user_(user) {}
+
+    /// Says which process adds from now on: called in each process.
+    void set_user(const LockUser& user) noexcept { user_ = user; }
+
+    static constexpr std::size_t bytes_for(std::size_t shards) noexcept {
+        return sizeof(Header) + shards * sizeof(Record);
+    }
+
+    /// Lays out memory that is all zero. There may be room for no shard. False if it is too small even so.
+    [[nodiscard]] bool create(void* memory, std::size_t size) noexcept;
+
+    /// Takes up memory of create(). False: another version of this class has laid it out.
+    [[nodiscard]] bool attach(void* memory, std::size_t size) noexcept;
+
+    std::size_t shards() const noexcept { return places_; }
+
+    /// This process has sent the shard so many commands in the minute of minute_of(). `ticks`: milliseconds
+    /// of a steady clock that all processes share, modulo 2^32. Waits for other processes.
+    void add(const Shard& shard, std::uint64_t minute, std::uint64_t commands, const HotKeys& keys,
+             std::uint32_t ticks) noexcept;
+
+    /// Takes one of the sums that are complete: true for one process, once. False: there is none. To be
+    /// called about once a second until it is false.
+    bool take(Millis now, std::uint32_t ticks, Sum& sum) noexcept;
+
+private:
+    enum class State : std::uint32_t {
+        complete,  ///< as far as it goes
+        changing,  ///< by the lock's owner, perhaps a dead one
+        over,      ///< taken, or spoilt: nothing is added in this minute any more
+    };
+
+    struct alignas(alignment) Header {
+        std::atomic<std::uint64_t> layout;  // what lies behind it, once that is there
+        std::uint64_t size;
+        OwnedLock lock;                     // of the records
+        std::atomic<std::uint32_t> untold;  // not 0: some sum may be waiting
+    };
+
+    struct alignas(alignment) Record {
+        std::uint64_t digest;  // 0: free, and so are all behind it
+        std::uint64_t minute;
+        std::atomic<State> state;
+        std::uint32_t added;  // ticks, when something was added last
+        Sum sum;
+    };
+
+    /// Changes with the layout.
+    static constexpr std::uint64_t version = 0x686f746b65797301;
+
+    bool take_up(void* memory, std::size_t size) noexcept;
+    Record* place_for(const Shard& shard, std::uint64_t minute) noexcept;
+    static bool is_due(const Record& record, Millis now, std::uint32_t ticks) noexcept;
+
+    LockUser user_;
+    Header* header_ = nullptr;
+    Record* records_ = nullptr;
+    std::size_t places_ = 0;
+};
+
+}  // namespace rate_limit
