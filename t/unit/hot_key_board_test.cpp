@@ -28,10 +28,11 @@ constexpr Millis then = start + HotKeyBoard::minute + HotKeyBoard::patience;
 
 HotKeys some(std::uint64_t id, int count) {
     HotKeys keys;
-    for (int i = 0; i < count; ++i) {
-        keys.note(id, id + 1);
+    const std::size_t place = keys.take(id);
+    for (int i = 1; i < count; ++i) {
+        keys.raise(place);
     }
-    return keys;
+    return keys.named([id](std::size_t) { return HotKeys::Key{id, id + 1, 0, 0}; });
 }
 
 /// A board with room for so many shards, as one process sees it.

@@ -13,6 +13,11 @@
 namespace rate_limit {
 namespace {
 
+void note(HotKeys& keys, std::uint64_t id) {
+    const std::size_t place = keys.find(id);
+    place != HotKeys::most ? keys.raise(place) : (void)keys.take(id);
+}
+
 using True = std::map<std::uint64_t, std::uint32_t>;  // how often each key was named
 
 /// A sketch, and what is true.
@@ -20,8 +25,8 @@ struct Counted {
     HotKeys keys;
     True truth;
 
-    void note(std::uint64_t id) {
-        keys.note(id, id + 1'000'000);
+    void name(std::uint64_t id) {
+        note(keys, id);
         ++truth[id];
     }
 };
@@ -37,7 +42,6 @@ void expect_bounds(const HotKeys& keys, const True& truth) {
     for (const HotKeys::Key& key : keys.keys()) {
         if (key.id != 0) {
             EXPECT_TRUE(found.emplace(key.id, key).second) << "a key has one place";
-            EXPECT_EQ(key.limit, key.id + 1'000'000);
         }
     }
     for (const auto& [id, count] : truth) {
@@ -86,7 +90,7 @@ TEST(HotKeys, CountsExactlyWhileThereIsRoom) {
     Counted counted;
     for (std::uint64_t id = 1; id <= HotKeys::most; ++id) {
         for (std::uint64_t i = 0; i < id; ++i) {
-            counted.note(id);
+            counted.name(id);
         }
     }
     for (const HotKeys::Key& key : counted.keys.keys()) {
@@ -102,7 +106,7 @@ TEST(HotKeys, HoldsItsBoundInEachStream) {
         Counted counted;
         constexpr std::uint64_t length = 20'000;
         for (std::uint64_t step = 0; step < length; ++step) {
-            counted.note(streams()[stream](step, length, random));
+            counted.name(streams()[stream](step, length, random));
             if (step % 1000 == 999) {
                 expect_bounds(counted.keys, counted.truth);
             }
@@ -125,7 +129,7 @@ TEST(HotKeys, HoldsItsBoundWhereSeveralAreJoined) {
                 random.number() % 2 * 100'000 * i;  // keys of its own, or common ones
             for (std::uint64_t step = 0; step < length; ++step) {
                 const std::uint64_t id = stream(step, length, random);
-                part.note(id == 1 ? id : id + others);
+                part.name(id == 1 ? id : id + others);
             }
             all.join(part.keys);
             for (const auto& [id, named] : part.truth) {
@@ -141,13 +145,13 @@ TEST(HotKeys, FindsTheKeyThatMostHaveALittleOf) {
     HotKeys all;
     Counted first;
     for (std::uint64_t step = 0; step < 3200; ++step) {
-        first.note(2 + step % HotKeys::most);
+        first.name(2 + step % HotKeys::most);
     }
     all.join(first.keys);
     for (int worker = 0; worker < 40; ++worker) {
         Counted small;
         for (int i = 0; i < 99; ++i) {
-            small.note(1);
+            small.name(1);
         }
         all.join(small.keys);
     }
@@ -158,11 +162,40 @@ TEST(HotKeys, FindsTheKeyThatMostHaveALittleOf) {
     EXPECT_GT(5 * found->certain(), all.noted()) << "3960 of 7160";
 }
 
+TEST(HotKeys, CallsKeysOtherwise) {
+    HotKeys keys;
+    for (const std::uint64_t id : {11, 21, 12, 30, 11, 12, 12}) {
+        note(keys, id);
+    }
+    const HotKeys called = keys.named([&](std::size_t place) {
+        const std::uint64_t id = keys.keys()[place].id / 10;
+        return id == 3 ? HotKeys::Key{} : HotKeys::Key{id, id + 100, 0, 0};
+    });
+    EXPECT_EQ(called.noted(), 7U);
+    EXPECT_EQ(called.keys()[0].id, 1U) << "11 and 12 are one";
+    EXPECT_EQ(called.keys()[0].limit, 101U);
+    EXPECT_EQ(called.keys()[0].certain(), 5U);
+    EXPECT_EQ(called.keys()[1].id, 2U);
+    EXPECT_EQ(called.keys()[1].certain(), 1U);
+    EXPECT_EQ(called.keys()[2].id, 0U) << "30 is called nothing";
+}
+
+/// Those of which several are one, too.
+TEST(HotKeys, CallsKeysOtherwiseWithTheirErrors) {
+    HotKeys keys;
+    for (std::uint64_t step = 0; step < 100 * HotKeys::most; ++step) {
+        note(keys, 1 + step % (2 * HotKeys::most));
+    }
+    const HotKeys called = keys.named([](std::size_t) { return HotKeys::Key{5, 6, 0, 0}; });
+    EXPECT_EQ(called.keys()[0].count, keys.noted());
+    EXPECT_EQ(called.keys()[0].certain(), HotKeys::most) << "each place has changed hands just before";
+}
+
 TEST(HotKeys, CountsWhatHasNoKey) {
     HotKeys keys;
-    keys.note(0, 0);
-    keys.note(7, 1);
-    keys.note(0, 0);
+    keys.raise_rest();
+    note(keys, 7);
+    keys.raise_rest();
     EXPECT_EQ(keys.noted(), 3U);
     EXPECT_EQ(keys.keys()[0].id, 7U);
     EXPECT_EQ(keys.keys()[0].certain(), 1U);

@@ -5,6 +5,7 @@ package Bench::Load;
 #   my $load = Bench::Load->start(program => FILE, port => 80, connections => 64, seconds => 1, keys => 9);
 #   $load->first;                  # answers before the measured time: one a connection
 #   my $counts = $load->run;       # {requests, admitted, rejected, other, seconds}
+#   $load->begin;  $load->end;     # the same, and what stands between the two happens meanwhile
 #   $load->close;
 #   my @us = latencies(port => 80, connections => 64, seconds => 1, rate => 5000, uris => FILE, log => FILE);
 
@@ -30,8 +31,17 @@ sub start ($class, %opt) {
 sub first ($self) { return $self->{first} }
 
 sub run ($self) {
+    $self->begin;
+    return $self->end;
+}
+
+sub begin ($self) {
     print {$self->{in}} "go\n";
     $self->{in}->flush;
+    return;
+}
+
+sub end ($self) {
     my $counts = $self->read_counts(qr/^(\d.*)/);
     $first += $counts->{requests};
     return $counts;

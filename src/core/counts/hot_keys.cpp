@@ -7,14 +7,13 @@ namespace rate_limit {
 
 namespace {
 
-constexpr std::uint32_t add(std::uint32_t a, std::uint32_t b) noexcept {
+constexpr std::uint32_t sum(std::uint32_t a, std::uint32_t b) noexcept {
     return b > std::numeric_limits<std::uint32_t>::max() - a ? std::numeric_limits<std::uint32_t>::max()
                                                              : a + b;
 }
 
 }  // namespace
 
-/// The key's place; `most`: it has none.
 std::size_t HotKeys::find(std::uint64_t id) const noexcept {
     std::size_t at = 0;
     while (at < taken_ && keys_[at].id != id) {
@@ -33,45 +32,57 @@ std::size_t HotKeys::find_least() const noexcept {
 }
 
 /// As often a key without a place can have been named.
-std::uint32_t HotKeys::most_unnoted() const noexcept {
-    return taken_ < most ? 0 : keys_[find_least()].count;
+std::uint32_t HotKeys::most_missed() const noexcept {
+    return taken_ < most ? missed_ : keys_[find_least()].count;
 }
 
-void HotKeys::note(std::uint64_t id, std::uint64_t limit) noexcept {
-    noted_ = add(noted_, 1);
-    if (id == 0) {
-        return;
+void HotKeys::raise_rest() noexcept {
+    noted_ = sum(noted_, 1);
+}
+
+void HotKeys::raise(std::size_t place) noexcept {
+    keys_[place].count = sum(keys_[place].count, 1);
+    raise_rest();
+}
+
+std::size_t HotKeys::take(std::uint64_t id) noexcept {
+    const std::uint32_t missed = most_missed();
+    const std::size_t place = taken_ < most ? taken_++ : find_least();
+    keys_[place] = {id, 0, missed, missed};
+    raise(place);
+    return place;
+}
+
+/// All have a place, for they had one before.
+void HotKeys::add(const Key& called, const Key& counts) noexcept {
+    std::size_t place = find(called.id);
+    if (place == most) {
+        place = taken_++;
+        keys_[place] = {called.id, called.limit, 0, 0};
     }
-    std::size_t at = find(id);
-    if (at == most && taken_ < most) {
-        at = taken_++;
-        keys_[at] = {id, limit, 0, 0};
-    } else if (at == most) {
-        at = find_least();
-        keys_[at] = {id, limit, keys_[at].count, keys_[at].count};
-    }
-    keys_[at].count = add(keys_[at].count, 1);
+    keys_[place].count = sum(keys_[place].count, counts.count);
+    keys_[place].over = sum(keys_[place].over, counts.over);
 }
 
 /// A key that only one of both has may have been named in the other, as often as any without a place there.
 /// Of all keys of both those with the greatest counts stay.
 void HotKeys::join(const HotKeys& other) noexcept {
-    const std::uint32_t unnoted_here = most_unnoted();
-    const std::uint32_t unnoted_there = other.most_unnoted();
+    const std::uint32_t missed_here = most_missed();
+    const std::uint32_t missed_there = other.most_missed();
     std::array<Key, 2 * most> all{};
     std::copy_n(keys_.begin(), taken_, all.begin());
     std::size_t count = taken_;
     for (std::size_t at = 0; at < taken_; ++at) {
         const std::size_t there = other.find(all[at].id);
         const bool known = there != most;
-        all[at].count = add(all[at].count, known ? other.keys_[there].count : unnoted_there);
-        all[at].over = add(all[at].over, known ? other.keys_[there].over : unnoted_there);
+        all[at].count = sum(all[at].count, known ? other.keys_[there].count : missed_there);
+        all[at].over = sum(all[at].over, known ? other.keys_[there].over : missed_there);
     }
     for (std::size_t at = 0; at < other.taken_; ++at) {
         if (find(other.keys_[at].id) == most) {
             all[count] = other.keys_[at];
-            all[count].count = add(all[count].count, unnoted_here);
-            all[count].over = add(all[count].over, unnoted_here);
+            all[count].count = sum(all[count].count, missed_here);
+            all[count].over = sum(all[count].over, missed_here);
             ++count;
         }
     }
@@ -80,7 +91,8 @@ void HotKeys::join(const HotKeys& other) noexcept {
                       [](const Key& a, const Key& b) { return a.count > b.count; });
     std::copy_n(all.begin(), kept, keys_.begin());
     taken_ = static_cast<std::uint32_t>(kept);
-    noted_ = add(noted_, other.noted_);
+    missed_ = sum(missed_here, missed_there);
+    noted_ = sum(noted_, other.noted_);
 }
 
 }  // namespace rate_limit

@@ -13,23 +13,40 @@ namespace rate_limit {
 
 namespace {
 
-std::uint64_t seed() noexcept {
-    return static_cast<std::uint64_t>(ngx_random()) << 32U | static_cast<std::uint32_t>(ngx_pid);
+std::uint64_t random_number() noexcept {
+    return static_cast<std::uint64_t>(ngx_random()) << 32U | static_cast<std::uint32_t>(ngx_random());
 }
 
 }  // namespace
 
 CommandSample::CommandSample(const StoreConf& store) noexcept
-    : store_(store), sample_(seed()), minute_(HotKeyBoard::minute_of(now_millis())) {}
+    : store_(store),
+      sample_(random_number()),
+      seed_(random_number()),
+      minute_(HotKeyBoard::minute_of(now_millis())) {}
 
 void CommandSample::note(const Command& command) noexcept {
-    const WindowKeyParts parts = parts_of_window_key(command.window_key(), store_.prefix.size());
-    if (parts.key.empty()) {
-        keys_.note(0, 0);
-        return;
+    const std::string_view key = command.window_key();
+    const std::uint64_t id = xxh64(key, seed_);
+    const std::size_t place = keys_.find(id);
+    if (place != HotKeys::most && texts_[place].view() == key) {
+        keys_.raise(place);
+    } else if (key.empty() || key.size() > most_text || id == 0 || place != HotKeys::most) {
+        keys_.raise_rest();  // the last: somebody sends keys of the same hash
+    } else {
+        Text& text = texts_[keys_.take(id)];
+        text.length = key.copy(text.bytes.data(), most_text);
     }
-    keys_.note(client_id(*store_.zone, store_.name, parts.name, parts.key),
-               limit_digest(store_.name, parts.name));
+}
+
+/// Of the key at its limit, as the log calls it; all 0: it is called nothing.
+HotKeys::Key CommandSample::key_of(const Text& text) const noexcept {
+    const WindowKeyParts parts = parts_of_window_key(text.view(), store_.prefix.size());
+    if (parts.key.empty()) {
+        return {};
+    }
+    return {client_id(*store_.zone, store_.name, parts.name, parts.key),
+            limit_digest(store_.name, parts.name), 0, 0};
 }
 
 void CommandSample::tell(std::string_view shard, Millis now) noexcept {
@@ -44,7 +61,8 @@ void CommandSample::tell_last(std::string_view shard) noexcept {
     if (commands != 0) {
         const std::uint64_t store = xxh64(store_.name, 0);
         const std::uint64_t digest = std::max<std::uint64_t>(xxh64(shard, store), 1);
-        store_.zone->hot_keys().add({store, digest, shard}, minute_, commands, keys_, ticks_now());
+        const HotKeys keys = keys_.named([this](std::size_t place) { return key_of(texts_[place]); });
+        store_.zone->hot_keys().add({store, digest, shard}, minute_, commands, keys, ticks_now());
         keys_ = {};
     }
 }

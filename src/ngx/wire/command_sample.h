@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -13,7 +15,9 @@ namespace rate_limit {
 class Command;
 
 /// Of which keys the commands are that one worker sends to the nodes of one shard, reads and writes: counted
-/// from a sample of them, and put on the zone's HotKeyBoard once a minute.
+/// from a sample of them, and put on the zone's HotKeyBoard once a minute. Until then windows are counted by
+/// their Redis keys, those of one key with several periods each by itself; and without a key those whose
+/// Redis key has more than most_text bytes.
 class CommandSample {
 public:
     /// `store` outlives this.
@@ -36,12 +40,25 @@ public:
     void tell_last(std::string_view shard) noexcept;
 
 private:
+    static constexpr std::size_t most_text = 192;
+
+    /// A Redis key.
+    struct Text {
+        std::array<char, most_text> bytes;
+        std::size_t length = 0;
+
+        std::string_view view() const noexcept { return {bytes.data(), length}; }
+    };
+
+    HotKeys::Key key_of(const Text& text) const noexcept;
     void note(const Command& command) noexcept;
 
     const StoreConf& store_;
     RandomSample sample_;
+    const std::uint64_t seed_;  // of the hash by which keys_ tells texts apart
     HotKeys keys_;
-    std::uint64_t minute_;  // that is being counted
+    std::array<Text, HotKeys::most> texts_{};  // of the keys in these places
+    std::uint64_t minute_;                     // that is being counted
 };
 
 }  // namespace rate_limit
