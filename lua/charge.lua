@@ -9,10 +9,11 @@ local reset = redis.call('HGET', key, 'reset')
 reset = reset and string.find(reset, '^[1-9]%d*$') and tonumber(reset)
 
 if reset and reset > now and reset <= latest then
-    -- Fails where used is no integer, or too large; below cost it was negative. Neither is a count to go on from.
+    -- Fails where used is no integer, or too large; below cost it was negative, and from 10^15 on it is no limit's. None of these is a
+    -- count to go on from.
     local used = redis.pcall('HINCRBY', key, 'used', cost)
     if type(used) == 'number' then
-        if used >= tonumber(cost) then
+        if used >= tonumber(cost) and used < 1e15 then
             return {used, reset}
         end
     elseif not (string.find(used.err, 'not an integer', 1, true) or string.find(used.err, 'overflow', 1, true)) then

@@ -9,7 +9,8 @@ local mine, number = ARGV[4] and 'r:' .. ARGV[4], tonumber(ARGV[5])
 local call = redis.call
 
 local fields = mine and call('HMGET', key, 'used', 'reset', mine) or call('HMGET', key, 'used', 'reset')
-local used = fields[1] and string.find(fields[1], '^%d+$') and tonumber(fields[1])
+-- Any other text is no count that HINCRBY goes on from: the next charge puts it right.
+local used = fields[1] and #fields[1] < 16 and (string.find(fields[1], '^[1-9]%d*$') or fields[1] == '0') and tonumber(fields[1])
 if not used or fields[2] ~= reset then
     return {0, 0}
 end

@@ -42,7 +42,7 @@ subtest 'windows that are not counted on' => sub {
         hexadecimal => sprintf('0x%x', $reset), fraction => "$reset.5", blank => " $reset", feed => "$reset\n",
         negative => "-$reset",
     );
-    my %counts = (word => 'many', fraction => '1.5', empty => '', negative => -100, overflow => '9223372036854775807');
+    my %counts = (word => 'many', fraction => '1.5', empty => '', negative => -100, overflow => '9223372036854775807', large => '999999999999995');
     my %fields = (
         (map { ("reset: $_" => [used => 9, reset => $resets{$_}]) } keys %resets),
         (map { ("count: $_" => [used => $counts{$_}, reset => $reset]) } keys %counts),

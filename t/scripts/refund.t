@@ -82,7 +82,7 @@ is_deeply $redis->hash('k'), {used => 5, reset => $reset}, 'takes nothing from t
 $redis->flush;
 is_deeply refund(3), [0, 0], 'no window';
 is $redis->cmd('EXISTS', 'k'), 0, 'none is made';
-for my $used ('many', '1.5', '-3', '') {
+for my $used ('many', '1.5', '-3', '', '007', '9' x 16, '9' x 30) {
     hold used => $used, reset => $reset;
     is_deeply refund(1), [0, 0], "\"$used\" is no count";
     is $redis->hash('k')->{used}, $used, 'and stays';
