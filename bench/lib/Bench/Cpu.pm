@@ -7,10 +7,11 @@ use warnings;
 use feature 'signatures';
 
 use Exporter 'import';
+use List::Util qw(sum0);
 use RateLimit::Wait;
 use Time::HiRes qw(sleep);
 
-our @EXPORT = qw(cores keep_to cpu_us wait_idle);
+our @EXPORT = qw(cores keep_to cpu_us wanted_us wait_idle);
 
 sub cores () {
     open my $file, '<', '/proc/self/status' or die $!;
@@ -26,14 +27,20 @@ sub keep_to (@cores) {
 }
 
 # All threads of a process, in µs: exact while they sleep, where /proc/PID/stat counts whole ticks.
-sub cpu_us ($pid) {
-    my $sum = 0;
+sub cpu_us ($pid) { return (schedstat($pid))[0] }
+
+# The time in which they ran or waited for a core that others had: at 1e6 a second a process can do no more.
+sub wanted_us ($pid) { return sum0(schedstat($pid)) }
+
+# How long they have run, and waited to.
+sub schedstat ($pid) {
+    my @sums = (0, 0);
     for my $path (glob "/proc/$pid/task/*/schedstat") {
         open my $file, '<', $path or next;
-        my ($ns) = split ' ', <$file> // '';
-        $sum += $ns;
+        my @ns = split ' ', <$file> // '';
+        $sums[$_] += ($ns[$_] // 0) / 1000 for 0, 1;
     }
-    return $sum / 1000;
+    return @sums;
 }
 
 # A worker without requests and charges sleeps: it is idle once it did not run for 20 ms.
