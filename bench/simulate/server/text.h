@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace rate_limit::simulated {
+
+/// What a field of a hash holds. A number that HINCRBY could count on from (decimal, 64 bits, as it would
+/// print it) is kept as such, any other text as it came.
+class Text {
+public:
+    Text() noexcept = default;  ///< no such field
+    explicit Text(std::int64_t number) noexcept : content_(number) {}
+    explicit Text(std::string_view text);
+
+    Text(const Text& other);
+    Text(Text&& other) noexcept;
+    Text& operator=(const Text& other);
+    Text& operator=(Text&& other) noexcept;
+    ~Text() = default;
+
+    explicit operator bool() const noexcept { return content_.index() != absent; }
+
+    /// Null where the text is no such number.
+    const std::int64_t* number() const noexcept { return std::get_if<std::int64_t>(&content_); }
+
+    /// Null where it is one.
+    const std::string* other() const noexcept;
+
+    /// How Redis gives it back; empty where there is none.
+    std::string text() const;
+
+    bool operator==(const Text& other) const noexcept;
+    bool operator!=(const Text& other) const noexcept { return !(*this == other); }
+
+private:
+    static constexpr std::size_t absent = 0;
+
+    std::variant<std::monostate, std::int64_t, std::unique_ptr<const std::string>> content_;
+};
+
+/// What Lua's tonumber() makes of a text: all that strtod() reads, with blanks around it. NaN where it makes
+/// nothing of it, which compares in the same way as a number that is missing is treated.
+double lua_number(const std::string& text) noexcept;
+
+/// What Redis makes of a number that a script returns: the digits behind the point are cut off, and one
+/// without room in 64 bits is the least one, as x86 has it.
+std::int64_t lua_integer(double number) noexcept;
+
+/// string.format('%.0f', number), as a field holds it.
+Text lua_digits(double number);
+
+/// The digits at the start of the text; NaN where there are none.
+double leading_digits(std::string_view text);
+
+/// Three numbers, of decimal digits alone, with one blank between.
+struct Triple {
+    std::string_view first, second, third;
+};
+
+/// False for any other text.
+bool read_triple(std::string_view text, Triple& triple) noexcept;
+
+/// The number, if the scripts count on from this text: 0 or decimal digits without a zero before them, at
+/// most 15. -1: they do not.
+std::int64_t whole(const Text& text) noexcept;
+
+}  // namespace rate_limit::simulated
