@@ -69,7 +69,7 @@ public:
 private:
     void write();
     Hash& made_hash();
-    std::uint64_t& made_word();
+    Value& made_string();
     void erase() noexcept;
 
     Keyspace& keys_;

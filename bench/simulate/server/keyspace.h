@@ -19,8 +19,8 @@ public:
     Value* find(KeyId key) noexcept;
     const Value* find(KeyId key) const noexcept;
 
-    /// Finds the key, or makes one without content, which the caller fills. Where the table is full, keys
-    /// that have expired by `now` make room first.
+    /// Finds the key, or makes one with an empty string, which the caller replaces. Where the table is full,
+    /// keys that have expired by `now` make room first.
     Value& make(KeyId key, Millis now);
 
     void erase(KeyId key) noexcept;

@@ -43,8 +43,8 @@ private:
 };
 
 /// What Lua's tonumber() makes of a text: all that strtod() reads, with blanks around it. NaN where it makes
-/// nothing of it, which compares in the same way as a number that is missing is treated.
-double lua_number(const std::string& text) noexcept;
+/// nothing of it, or there is none: it is neither less nor more than any number.
+double lua_number(const Text& text) noexcept;
 
 /// What Redis makes of a number that a script returns: the digits behind the point are cut off, and one
 /// without room in 64 bits is the least one, as x86 has it.
@@ -53,16 +53,22 @@ std::int64_t lua_integer(double number) noexcept;
 /// string.format('%.0f', number), as a field holds it.
 Text lua_digits(double number);
 
-/// The digits at the start of the text; NaN where there are none.
-double leading_digits(std::string_view text);
+/// The number that the digits at the start of the text make; NaN where there are none.
+double leading_digits(const Text& text);
+
+/// The same where there are digits alone, else NaN.
+double all_digits(const Text& text);
 
 /// Three numbers, of decimal digits alone, with one blank between.
 struct Triple {
     std::string_view first, second, third;
 };
 
-/// False for any other text.
-bool read_triple(std::string_view text, Triple& triple) noexcept;
+/// False for any other text. What it reads is valid as long as the text is.
+bool read_triple(const Text& text, Triple& triple) noexcept;
+
+/// Of decimal digits.
+double number_of(std::string_view digits);
 
 /// The number, if the scripts count on from this text: 0 or decimal digits without a zero before them, at
 /// most 15. -1: they do not.

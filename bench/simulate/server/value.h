@@ -65,6 +65,11 @@ struct Value {
 
 std::string bytes_of(const BucketBytes& bucket);
 
+/// The first 64 bits of a string, big-endian, with zeros where it is shorter or there is none; and sets
+/// these, which makes it so long.
+std::uint64_t first_word(const Value& value) noexcept;
+void set_first_word(Value& value, std::uint64_t word);
+
 /// Sets `value` to this string; its expiry stays.
 void set_bytes(Value& value, std::string_view bytes);
 

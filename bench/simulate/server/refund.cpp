@@ -1,0 +1,55 @@
+#include <algorithm>
+
+#include "bench/simulate/server/numbers.h"
+#include "bench/simulate/server/scripts.h"
+
+namespace rate_limit::simulated {
+namespace {
+
+constexpr double remembered = 600'000'000;  // microseconds
+
+bool is_ours_alone(const Hash& fields) noexcept {
+    const auto is_ours = [](const Field& field) { return is_number_of_call(field.name); };
+    return std::all_of(fields.others().begin(), fields.others().end(), is_ours);
+}
+
+}  // namespace
+
+Window refund(Call& call, std::int64_t cost, Millis reset, const Numbered& numbered, Emptied emptied) {
+    const bool has_number = numbered.number != 0;
+    const std::string mine = has_number ? "r:" + std::string(numbered.me) : std::string{};
+    const auto number = static_cast<double>(numbered.number);
+
+    const Hash* fields = call.hash();
+    if (fields == nullptr) {
+        return {};
+    }
+    const double used = all_digits(fields->used);
+    if (used != used || fields->reset != Text(reset)) {
+        return {};
+    }
+    const bool known = has_number && fields->find(mine);
+    if (known && lua_number(fields->find(mine)) >= number) {
+        return {lua_integer(used), reset};
+    }
+    const double back = std::min(static_cast<double>(cost), used);
+    if (back == used && emptied == Emptied::closes && is_ours_alone(*fields)) {
+        call.del();
+        return {};
+    }
+    if (back == 0) {
+        return {lua_integer(used), reset};
+    }
+    if (has_number) {
+        if (!known) {
+            forget_old(call, number - remembered);
+        }
+        call.hset_used(lua_digits(used - back));
+        call.hset(mine, Text(numbered.number));
+        return {lua_integer(used - back), reset};
+    }
+    const std::int64_t left = call.hincrby_used(-static_cast<std::int64_t>(back));
+    return {lua_integer(static_cast<double>(left)), reset};
+}
+
+}  // namespace rate_limit::simulated
