@@ -1,0 +1,98 @@
+#include "bench/simulate/cells.h"
+
+#include <utility>
+
+namespace rate_limit::simulated {
+
+namespace {
+
+constexpr Rate small{100, 60, false};
+constexpr Rate middle{10'000, 60, false};
+constexpr Rate large{100'000, 60, false};
+constexpr Rate hourly{5'000, 3600, false};
+constexpr Rate large_hourly{100'000, 3600, false};
+
+/// One key, at so many times its limit's rate, for a window or so.
+Setup one_key(const char* name, std::size_t machines, const Rate& rate, double load, double seconds) {
+    Setup setup;
+    setup.name = name;
+    setup.machines = machines;
+    setup.rate = rate;
+    setup.load = load;
+    setup.requests = load * static_cast<double>(rate.limit) / static_cast<double>(rate.period);
+    setup.seconds = seconds;
+    return setup;
+}
+
+/// Many keys, each with its limit.
+Setup many_keys(const char* name, std::size_t machines, double zipf, double hot_share,
+                double requests_a_machine) {
+    Setup setup;
+    setup.name = name;
+    setup.machines = machines;
+    setup.shards = 16;
+    setup.rate = hourly;
+    setup.keys = 1'000'000;
+    setup.zipf = zipf;
+    setup.hot_share = hot_share;
+    setup.requests = requests_a_machine * static_cast<double>(machines);
+    setup.seconds = 60;
+    setup.records = 200'000;
+    setup.seeds = 3;
+    return setup;
+}
+
+/// `base` with one thing changed.
+template <typename Change>
+Setup with(Setup base, const char* name, Change&& change) {
+    base.name = name;
+    change(base);
+    return base;
+}
+
+std::vector<Setup> make() {
+    const Setup fleet = one_key("100 machines", 100, middle, 2, 61);
+    const Setup few = one_key("10 machines", 10, middle, 2, 61);
+    return {
+        one_key("1: 100 a minute", 1, small, 2, 130),
+        one_key("1: 5,000 an hour", 1, hourly, 2, 3700),
+        one_key("1: 100,000 a minute", 1, large, 2, 61),
+        one_key("10: 100 a minute", 10, small, 2, 130),
+        one_key("10: 5,000 an hour", 10, hourly, 2, 3700),
+        one_key("10: 100,000 a minute", 10, large, 2, 61),
+        one_key("100: 100 a minute", 100, small, 2, 130),
+        one_key("100: 5,000 an hour", 100, hourly, 2, 3700),
+        one_key("100: 100,000 a minute", 100, large, 2, 61),
+        one_key("10 machines, load 50", 10, middle, 50, 10),
+        one_key("100 machines, load 0.5", 100, middle, 0.5, 61),
+        fleet,
+        one_key("100 machines, load 50", 100, middle, 50, 10),
+        one_key("100 machines, 100,000 an hour, load 50", 100, large_hourly, 50, 200),
+        with(fleet, "responses of 2 s", [](Setup& s) { s.response.fixed = 2e6; }),
+        with(fleet, "clients by 1/i", [](Setup& s) { s.skew = Skew::harmonic; }),
+        with(fleet, "clients that stay 5 s", [](Setup& s) { s.skew = Skew::sticky; }),
+        with(one_key("", 10, middle, 50, 10), "replicas 100 ms behind, load 50",
+             [](Setup& s) { s.lag.fixed = 1e5; }),
+        with(few, "replicas cut off for 10 s",
+             [](Setup& s) {
+                 s.cut = {25, 35};
+             }),
+        with(fleet, "clocks 500 ms apart", [](Setup& s) { s.clocks_apart = 500; }),
+        with(few, "workers and machines killed", [](Setup& s) { s.kill_every = 3; }),
+        with(few, "primaries away for 5 s",
+             [](Setup& s) {
+                 s.outage = {15, 20};
+             }),
+        many_keys("10 machines, keys by Zipf 1.0", 10, 1.0, 0, 3000),
+        many_keys("100 machines, one key of 30%", 100, 1.0, 0.3, 3000),
+    };
+}
+
+}  // namespace
+
+const std::vector<Setup>& cells() {
+    static const std::vector<Setup> all = make();
+    return all;
+}
+
+}  // namespace rate_limit::simulated

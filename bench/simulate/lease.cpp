@@ -1,0 +1,77 @@
+#include "bench/simulate/lease.h"
+
+#include "bench/simulate/check_charge.h"
+#include "bench/simulate/world.h"
+#include "core/machine/tokens.h"
+
+namespace rate_limit::simulated {
+
+Recalled Lease::recall(Request& request) const {
+    const Terms terms = request.terms();
+    bool consumed = false;
+    bool low = false;
+    Millis reset = 0;
+    request.machine().windows().change(request.id, [&](WindowRecord& record) {
+        consumed = consume(record, terms, 1);
+        low = consumed && may_fetch_ahead(record, terms);
+        reset = record.reset;
+    });
+    if (!consumed) {
+        const auto full = full_window(request);
+        return full ? confirm_or_reject(request, *full) : Recalled::nothing;
+    }
+    request.holding = {Holding::Kind::token, 0, reset};
+    request.world->measures.counted(request.key, reset, 1, request.world->events.now());
+    if (low) {
+        request.channel().fetches.fetch_ahead(request.key);
+    }
+    return Recalled::admitted;
+}
+
+void Lease::ask(Request& request) const {
+    request.channel().fetches.fetch(request);
+}
+
+void Lease::take_token(Request& request, std::int64_t tokens, const Window& found) const {
+    const Terms terms = request.terms();
+    request.open = is_open(found, terms.rate.period, terms.now);
+    request.shown = found.reset != 0 ? found : Window{0, terms.proposed};
+    if (tokens == 0) {
+        request.reject();
+        return;
+    }
+    request.holding = {Holding::Kind::token, 0, found.reset};
+    request.world->measures.counted(request.key, found.reset, 1, request.world->events.now());
+    request.pass();
+}
+
+void Lease::settle(Request& request, bool exempt) const {
+    if (exempt && request.holding.kind == Holding::Kind::token) {
+        request.world->measures.counted(request.key, request.holding.reset, -1, request.world->events.now());
+        request.channel().fetches.give_back(request.key, request.holding.reset);
+    }
+}
+
+namespace {
+
+const CheckCharge check_charge(true);
+const CheckCharge check_charge_unfresh(false);
+const ChargeRefund charge_refund_mode;
+const Lease lease_mode;
+
+}  // namespace
+
+const Mode& mode_of(Way way) noexcept {
+    switch (way) {
+        case Way::check_charge:
+            return check_charge;
+        case Way::check_charge_unfresh:
+            return check_charge_unfresh;
+        case Way::charge_refund:
+            return charge_refund_mode;
+        default:
+            return lease_mode;
+    }
+}
+
+}  // namespace rate_limit::simulated
