@@ -80,11 +80,6 @@ warnings := -Wall -Wextra -Werror
 unit_code = $(if $(findstring -fsanitize,$(CXXFLAGS)),-Og) -pthread
 compile = $(CXX) $(dialect) $(code) $(lto) $(warnings) @$(configured)/cc-opt $(CXXFLAGS) -MMD -MP
 
-# The simulator, over the same core, and Redis as it has it.
-simulate_sources := $(wildcard bench/simulate/*.cpp bench/simulate/server/*.cpp)
-simulate_objects := $(simulate_sources:bench/simulate/%.cpp=$(BUILD)/simulate/%.o)
-simulator := $(BUILD)/simulate/simulate
-
 # What takes too long for each change: by its head, or its folder.
 soaks := $(wildcard t/soak/*.t)
 nightly_tests = $(shell grep -rlxE --include='*.t' '\# nightly' t)
@@ -421,13 +416,6 @@ bench-plot:
 	@mkdir -p docs
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' OUT=docs/lease.svg bench/plot
 
-$(simulator): $(simulate_objects) $(pure_objects) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -O2 $(lto) -o $@ $(simulate_objects) $(pure_objects) $(LDFLAGS) $(hiredis_libs) -lssl -lcrypto
-
-$(BUILD)/simulate/%.o: bench/simulate/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
-	@mkdir -p $(@D)
-	$(call quiet,CXX)$(compile) -I. -c -o $@ $<
-
 $(addprefix $(BUILD)/bench/,table walk offenders counters overrides): $(BUILD)/bench/%: bench/%.cpp bench/processor_time.h $(filter src/core/%,$(sources) $(headers)) Makefile
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(CXX) -std=c++17 -O2 $(warnings) -Isrc -I. -o $@ $(filter %.cpp,$^)
@@ -461,10 +449,10 @@ differential: $(differential) $(clock_of_redis)
 -include $(server_objects:.o=.d) $(compare_objects:.o=.d)
 
 clean:
-	rm -rf $(addprefix $(BUILD)/,obj unit nginx generated tidy sanitized valgrind fuzz faults simulate bench bench.md $(other) deb deb-check) $(module)
+	rm -rf $(addprefix $(BUILD)/,obj unit nginx generated tidy sanitized valgrind fuzz faults bench bench.md $(other) deb deb-check) $(module)
 
 distclean: clean
 	rm -rf $(DEPS)/hiredis $(DEPS)/hiredis-sources $(DEPS)/nginx-sanitized $(DEPS)/$(other) $(BUILD)/servers
 	for dir in $(DEPS) $(BUILD); do if [ -d "$$dir" ]; then rmdir --ignore-fail-on-non-empty "$$dir"; fi; done
 
--include $(objects:.o=.d) $(unit_objects:.o=.d) $(fuzz_objects:.o=.d) $(simulate_objects:.o=.d)
+-include $(objects:.o=.d) $(unit_objects:.o=.d) $(fuzz_objects:.o=.d)

@@ -28,9 +28,10 @@ Window refund(Call& call, std::int64_t cost, Millis reset, const Numbered& numbe
     if (used != used || fields->reset != Text(reset)) {
         return {};
     }
+    const Millis as_number = lua_integer(static_cast<double>(reset));
     const bool known = has_number && fields->find(mine);
     if (known && lua_number(fields->find(mine)) >= number) {
-        return {lua_integer(used), reset};
+        return {lua_integer(used), as_number};
     }
     const double back = std::min(static_cast<double>(cost), used);
     if (back == used && emptied == Emptied::closes && is_ours_alone(*fields)) {
@@ -38,7 +39,7 @@ Window refund(Call& call, std::int64_t cost, Millis reset, const Numbered& numbe
         return {};
     }
     if (back == 0) {
-        return {lua_integer(used), reset};
+        return {lua_integer(used), as_number};
     }
     if (has_number) {
         if (!known) {
@@ -46,10 +47,10 @@ Window refund(Call& call, std::int64_t cost, Millis reset, const Numbered& numbe
         }
         call.hset_used(lua_digits(used - back));
         call.hset(mine, Text(numbered.number));
-        return {lua_integer(used - back), reset};
+        return {lua_integer(used - back), as_number};
     }
     const std::int64_t left = call.hincrby_used(-static_cast<std::int64_t>(back));
-    return {lua_integer(static_cast<double>(left)), reset};
+    return {lua_integer(static_cast<double>(left)), as_number};
 }
 
 }  // namespace rate_limit::simulated

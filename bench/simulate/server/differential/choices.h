@@ -1,0 +1,45 @@
+#pragma once
+
+#include "bench/simulate/server/differential/both.h"
+
+namespace rate_limit::simulated {
+
+// Each chooses a call, as the module may make it, and sends it.
+
+void send_charge(Both& both);
+void send_repair(Both& both);
+void send_refund(Both& both);
+void send_reserve(Both& both);
+void send_bucket(Both& both);
+void send_hold(Both& both);
+
+/// One of the plain commands that the module sends.
+void send_plain(Both& both);
+
+/// What other programs, other versions, or a failed disk may do to a key.
+void send_damage(Both& both);
+
+/// A limit's window, as a machine would open it now.
+struct Period {
+    std::int64_t seconds;
+    WindowKind kind;
+};
+Period period_of(Both& both, KeyId key);
+Opening opening_of(Both& both, KeyId key);
+std::int64_t choose_cost(Both& both);
+std::int64_t choose_limit(Both& both);
+
+/// The reset of the window that is stored there; some other time where there is none, or now and then.
+Millis choose_reset(Both& both, KeyId key);
+
+/// A number of a call: a new one, that of an earlier call, or none.
+Numbered choose_number(Both& both, KeyId key);
+
+/// A bucket's nanoseconds for a token, and how many tokens it has.
+struct Tokens {
+    Nanos token;
+    std::int64_t burst;
+};
+Tokens tokens_of(Both& both, KeyId key);
+
+}  // namespace rate_limit::simulated

@@ -1,0 +1,219 @@
+#include <array>
+#include <string>
+
+#include "bench/simulate/server/differential/choices.h"
+
+namespace rate_limit::simulated {
+namespace {
+
+using namespace std::string_literals;
+
+const std::array odd_texts{""s,
+                           "many"s,
+                           "0"s,
+                           "-0"s,
+                           "00"s,
+                           "007"s,
+                           "-3"s,
+                           "1.5"s,
+                           "1e3"s,
+                           "1e300"s,
+                           " 7"s,
+                           "7\n"s,
+                           "7 "s,
+                           "7\0"s,
+                           "0x7f"s,
+                           "nan"s,
+                           "inf"s,
+                           "999999999999999"s,
+                           "1000000000000000"s,
+                           "9007199254740993"s,
+                           "9223372036854775000"s,
+                           "9223372036854775806"s,
+                           "9223372036854775807"s,
+                           "9223372036854775808"s,
+                           "-9223372036854775808"s,
+                           "99999999999999999999999999999"s,
+                           "000000000000000000000000000012"s};
+
+std::string answer_of(Fault fault, const char* otherwise) {
+    return fault == Fault::none ? otherwise : in_words(fault);
+}
+
+/// A time near those that are compared with it.
+Millis choose_time(Both& both) {
+    constexpr std::array<Millis, 8> ahead{0, 1000, 10'000, 30'000, 60'000, 90'000, 3'600'000, 86'460'000};
+    return both.now() + both.chance().one_of(ahead) * (both.chance().percent(80) ? 1 : -1) +
+           both.chance().between(-1, 1);
+}
+
+std::string choose_number_text(Both& both) {
+    constexpr std::array<std::int64_t, 7> edges{
+        0, 1, 1'000'000'000'000, 1'000'000'000'001, 999'999'999'999'999, 1'000'000'000'000'000, 7};
+    Chance& chance = both.chance();
+    switch (chance.below(6)) {
+        case 0:
+            return std::to_string(chance.one_of(edges));
+        case 1:
+            return std::to_string(choose_time(both));
+        case 2:
+            return std::to_string(both.now() + 10'000'000'000'000 + chance.between(-1, 1));
+        case 3:
+            return std::to_string(both.clock() + chance.between(-700'000'000, 700'000'000));
+        case 4:
+            return chance.percent(10) ? chance.one_of(odd_texts) : std::to_string(chance.below(20));
+        default:
+            return std::to_string(chance.below(20));
+    }
+}
+
+/// What a field for a machine, or for a number of a call, may hold.
+std::string choose_triple(Both& both, KeyId key) {
+    Chance& chance = both.chance();
+    if (chance.percent(10)) {
+        return chance.one_of(odd_texts);
+    }
+    std::string text = choose_number_text(both) + ' ' + choose_number_text(both) + ' ';
+    text += chance.percent(50) ? std::to_string(choose_reset(both, key)) : choose_number_text(both);
+    return chance.percent(5) ? text + ' ' : chance.percent(5) ? ' ' + text : text;
+}
+
+std::string bytes_of_word(std::uint64_t word) {
+    std::string bytes;
+    for (int shift = 56; shift >= 0; shift -= 8) {
+        bytes += static_cast<char>(word >> shift);
+    }
+    return bytes;
+}
+
+std::string choose_bytes(Both& both) {
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+    constexpr std::array<Nanos, 7> longest{0, 1, 100'000, 10'000'000'000, max_fill, max_fill + 1000, -1};
+    Chance& chance = both.chance();
+    if (chance.percent(30)) {
+        std::string bytes(static_cast<std::size_t>(chance.below(40)), '\0');
+        for (char& byte : bytes) {
+            byte = static_cast<char>(chance.bits());
+        }
+        return bytes;
+    }
+    const Nanos wide = chance.one_of(longest) / 2 + 1'000'000;
+    const Nanos instant = both.clock() * 1000 + (chance.percent(50) ? wide : chance.between(-wide, 3 * wide));
+    const auto full_at = static_cast<std::uint64_t>(instant) | (chance.percent(80) ? sign : 0);
+    return bytes_of_word(full_at) + bytes_of_word(static_cast<std::uint64_t>(chance.one_of(longest))) +
+           bytes_of_word(chance.bits());
+}
+
+void set_field(Both& both, KeyId key, const std::string& field, const std::string& text) {
+    // Redis says how many fields are new.
+    const Value* value = both.simulated().look(key, both.clock());
+    const auto* hash = value != nullptr ? std::get_if<Hash>(&value->content) : nullptr;
+    const bool is_new = hash == nullptr || !hash->find(field);
+    const Fault fault = both.simulated().hset(key, both.clock(), field, text);
+    both.send(key, {"HSET", Both::name(key), field, text}, answer_of(fault, is_new ? "1" : "0"));
+}
+
+void break_window(Both& both) {
+    Chance& chance = both.chance();
+    const KeyId key = both.choose(chance.percent(10) ? Kind::crowd : Kind::window);
+    switch (chance.below(6)) {
+        case 0:
+            return set_field(both, key, "used", chance.one_of(odd_texts));
+        case 1:
+            return set_field(both, key, "reset", chance.one_of(odd_texts));
+        case 2:
+            return set_field(both, key, "reset", std::to_string(choose_time(both)));
+        case 3:
+            return set_field(both, key, "used", choose_number_text(both));
+        case 4:
+            return set_field(both, key, chance.percent(10) ? "foreign" : "g:", choose_triple(both, key));
+        default: {
+            const std::string me = "machine-" + std::to_string(chance.below(5)) + ".1234";
+            return set_field(both, key, (chance.percent(50) ? "g:" : "r:") + me, choose_triple(both, key));
+        }
+    }
+}
+
+/// Many numbers of calls, old and new.
+void fill_crowd(Both& both) {
+    Chance& chance = both.chance();
+    const KeyId key = both.choose(Kind::crowd);
+    const std::int64_t count = chance.between(1, 280);
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::string name = "machine-" + std::to_string(1000 + i);
+        set_field(both, key,
+                  (chance.percent(50)   ? "g:"
+                   : chance.percent(95) ? "r:"
+                                        : "other:") +
+                      name,
+                  choose_triple(both, key));
+    }
+}
+
+void drop_field(Both& both) {
+    constexpr std::array<const char*, 4> fields{"used", "reset", "a", "b"};
+    const KeyId key = both.choose(both.chance().percent(70) ? Kind::window : Kind::slots);
+    const std::string field = both.chance().one_of(fields);
+    const Value* value = both.simulated().look(key, both.clock());
+    const auto* hash = value != nullptr ? std::get_if<Hash>(&value->content) : nullptr;
+    const bool there = hash != nullptr && hash->find(field);
+    const Fault fault = both.simulated().hdel(key, both.clock(), field);
+    both.send(key, {"HDEL", Both::name(key), field}, answer_of(fault, there ? "1" : "0"));
+}
+
+void break_bucket(Both& both) {
+    const KeyId key = both.choose(Kind::bucket);
+    const std::string bytes = choose_bytes(both);
+    both.simulated().set(key, both.clock(), bytes);
+    both.send(key, {"SET", Both::name(key), bytes}, "OK");
+}
+
+void break_slots(Both& both) {
+    constexpr std::array<const char*, 5> machines{"a", "b", "machine-3.example", "gone", ""};
+    const KeyId key = both.choose(Kind::slots);
+    set_field(both, key, both.chance().one_of(machines), choose_triple(both, key));
+}
+
+void change_expiry(Both& both) {
+    Chance& chance = both.chance();
+    const auto key = static_cast<KeyId>(chance.below(key_count));
+    const bool there = both.simulated().look(key, both.clock()) != nullptr;
+    const bool expires = both.simulated().pttl(key, both.clock()) >= 0;
+    if (chance.percent(30)) {
+        both.simulated().persist(key, both.clock());
+        return both.send(key, {"PERSIST", Both::name(key)}, expires ? "1" : "0");
+    }
+    const Millis life = chance.percent(10) ? chance.between(-5, 1) : chance.below(200'000);
+    both.simulated().pexpire(key, both.clock(), life);
+    both.send(key, {"PEXPIRE", Both::name(key), std::to_string(life)}, there ? "1" : "0");
+}
+
+void drop_key(Both& both) {
+    const auto key = static_cast<KeyId>(both.chance().below(key_count));
+    const bool there = both.simulated().look(key, both.clock()) != nullptr;
+    both.simulated().del(key, both.clock());
+    both.send(key, {"DEL", Both::name(key)}, there ? "1" : "0");
+}
+
+}  // namespace
+
+void send_damage(Both& both) {
+    const std::int64_t choice = both.chance().below(100);
+    if (choice < 35) {
+        break_window(both);
+    } else if (choice < 37) {
+        fill_crowd(both);
+    } else if (choice < 45) {
+        drop_field(both);
+    } else if (choice < 60) {
+        break_bucket(both);
+    } else if (choice < 80) {
+        break_slots(both);
+    } else if (choice < 93) {
+        change_expiry(both);
+    } else {
+        drop_key(both);
+    }
+}
+
+}  // namespace rate_limit::simulated

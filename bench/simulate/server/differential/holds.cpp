@@ -1,0 +1,41 @@
+#include <array>
+#include <string>
+
+#include "bench/simulate/server/differential/choices.h"
+
+namespace rate_limit::simulated {
+namespace {
+
+constexpr std::array<const char*, 7> machines{"a", "b", "machine-3.example", "d", "used", "", "g"};
+constexpr std::array<Millis, 3> lives{1000, 10'000, 30'000};
+
+std::int64_t choose_number(Both& both) {
+    static std::int64_t last = 0;
+    if (both.chance().percent(15)) {
+        return last - both.chance().below(3);
+    }
+    last = both.machine_clock() / 1000;
+    return last;
+}
+
+}  // namespace
+
+void send_hold(Both& both) {
+    Chance& chance = both.chance();
+    const KeyId key = both.choose(Kind::slots);
+    Hold hold;
+    hold.me = chance.one_of(machines);
+    hold.number = choose_number(both);
+    hold.limit = choose_limit(both);
+    hold.want = chance.percent(20) ? 0 : chance.below(chance.percent(90) ? 12 : 1'000'000'000);
+    hold.least = chance.percent(40) ? 0 : chance.between(0, hold.want + 1);
+    hold.ttl = lives[key % lives.size()];
+    const Micros told = chance.percent(15) ? both.machine_clock() : asks_for_time;
+
+    const auto answer = both.simulated().hold(key, both.clock(), hold, told);
+    both.writer().tell_time(told);
+    both.send(key, both.writer().hold(Both::name(key), hold), in_words(answer));
+    both.writer().tell_time(0);
+}
+
+}  // namespace rate_limit::simulated
