@@ -80,6 +80,11 @@ warnings := -Wall -Wextra -Werror
 unit_code = $(if $(findstring -fsanitize,$(CXXFLAGS)),-Og) -pthread
 compile = $(CXX) $(dialect) $(code) $(lto) $(warnings) @$(configured)/cc-opt $(CXXFLAGS) -MMD -MP
 
+# The simulator, over the same core, and Redis as it has it.
+simulate_sources := $(wildcard bench/simulate/*.cpp bench/simulate/server/*.cpp)
+simulate_objects := $(simulate_sources:bench/simulate/%.cpp=$(BUILD)/simulate/%.o)
+simulator := $(BUILD)/simulate/simulate
+
 # What takes too long for each change: by its head, or its folder.
 soaks := $(wildcard t/soak/*.t)
 nightly_tests = $(shell grep -rlxE --include='*.t' '\# nightly' t)
@@ -416,43 +421,45 @@ bench-plot:
 	@mkdir -p docs
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' OUT=docs/lease.svg bench/plot
 
+$(simulator): $(simulate_objects) $(pure_objects) $(hiredis_built)
+	$(call quiet,LINK)$(CXX) -O2 $(lto) -o $@ $(simulate_objects) $(pure_objects) $(LDFLAGS) $(hiredis_libs) -lssl -lcrypto
+
+$(BUILD)/simulate/%.o: bench/simulate/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
+	@mkdir -p $(@D)
+	$(call quiet,CXX)$(compile) -I. -c -o $@ $<
+
 $(addprefix $(BUILD)/bench/,table walk offenders counters overrides): $(BUILD)/bench/%: bench/%.cpp bench/processor_time.h $(filter src/core/%,$(sources) $(headers)) Makefile
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(CXX) -std=c++17 -O2 $(warnings) -Isrc -I. -o $@ $(filter %.cpp,$^)
 
-# A Redis server in virtual time, for simulations, and whether it does what a real one does: `make differential`; CALLS=number of each script SEED=number.
-# Numbers are rounded as Lua does it: never once for two operations.
-server_sources := $(wildcard bench/simulate/server/*.cpp)
-server_objects := $(server_sources:bench/simulate/server/%.cpp=$(BUILD)/simulate/server/%.o)
-compare_sources := $(wildcard bench/simulate/server/differential/*.cpp)
-compare_objects := $(compare_sources:bench/simulate/server/%.cpp=$(BUILD)/simulate/server/%.o)
-differential := $(BUILD)/simulate/differential/differential
-clock_of_redis := $(BUILD)/simulate/differential/clock.so
+# Whether the simulator's Redis does what a real one does; CALLS of each script, SEED of a run before. Numbers are rounded as Lua does it:
+# never once for two operations.
+server_objects := $(filter $(BUILD)/simulate/server/%,$(simulate_objects))
+compare_objects := $(patsubst bench/%.cpp,$(BUILD)/%.o,$(wildcard bench/simulate/server/differential/*.cpp))
+differential := $(BUILD)/simulate/differential
+clock_of_redis := $(BUILD)/simulate/server/differential/clock.so
 CALLS ?= 100000
 
-$(server_objects) $(compare_objects): $(BUILD)/simulate/server/%.o: bench/simulate/server/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
-	@mkdir -p $(@D)
-	$(call quiet,CXX)$(compile) -ffp-contract=off -I. -c -o $@ $<
+$(server_objects): CXXFLAGS += -ffp-contract=off
+
+$(differential): $(compare_objects) $(server_objects) $(pure_objects) $(clock_of_redis) $(hiredis_built)
+	$(call quiet,LINK)$(CXX) -O2 $(lto) -o $@ $(compare_objects) $(server_objects) $(pure_objects) $(LDFLAGS) $(hiredis_libs) -lssl -lcrypto
 
 $(clock_of_redis): bench/simulate/server/differential/clock.c Makefile
 	@mkdir -p $(@D)
-	$(call quiet,CC)$(CC) -O2 -Wall -Wextra -Werror -fPIC -shared -o $@ $<
-
-$(differential): $(compare_objects) $(server_objects) $(pure_objects) $(hiredis_built)
-	@mkdir -p $(@D)
-	$(call quiet,LINK)$(CXX) -O2 $(lto) -o $@ $(compare_objects) $(server_objects) $(pure_objects) $(LDFLAGS) $(hiredis_libs) -lssl -lcrypto
+	$(call quiet,CC)$(CC) -O2 $(warnings) -fPIC -shared -o $@ $<
 
 .PHONY: differential
-differential: $(differential) $(clock_of_redis)
+differential: $(differential)
 	$(differential) $(abspath $(clock_of_redis)) $(CALLS) $(SEED)
 
--include $(server_objects:.o=.d) $(compare_objects:.o=.d)
+-include $(compare_objects:.o=.d)
 
 clean:
-	rm -rf $(addprefix $(BUILD)/,obj unit nginx generated tidy sanitized valgrind fuzz faults bench bench.md $(other) deb deb-check) $(module)
+	rm -rf $(addprefix $(BUILD)/,obj unit nginx generated tidy sanitized valgrind fuzz faults simulate bench bench.md $(other) deb deb-check) $(module)
 
 distclean: clean
 	rm -rf $(DEPS)/hiredis $(DEPS)/hiredis-sources $(DEPS)/nginx-sanitized $(DEPS)/$(other) $(BUILD)/servers
 	for dir in $(DEPS) $(BUILD); do if [ -d "$$dir" ]; then rmdir --ignore-fail-on-non-empty "$$dir"; fi; done
 
--include $(objects:.o=.d) $(unit_objects:.o=.d) $(fuzz_objects:.o=.d)
+-include $(objects:.o=.d) $(unit_objects:.o=.d) $(fuzz_objects:.o=.d) $(simulate_objects:.o=.d)
