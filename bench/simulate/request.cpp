@@ -52,7 +52,7 @@ void Request::failed() {
 
 void Request::pass() {
     ++world->measures.admitted;
-    world->events.in(world->response_time(), *this);
+    world->events.in(response, *this);
 }
 
 void Request::reject() {

@@ -55,6 +55,7 @@ struct Request final : Happening, Sender {
     std::uint32_t life = 0;  // the worker's
     Key key = 0;
     WindowId id;
+    Micros response = 0;  // once it is admitted
 
     Recalled recalled = Recalled::nothing;
     bool doubtful = false;

@@ -94,6 +94,7 @@ struct Arrival {
     Micros at = 0;  ///< since the start
     std::size_t machine = 0;
     std::uint32_t key = 0;
+    Micros response = 0;  ///< how long it takes once it is admitted; 0: as long as others
 };
 
 }  // namespace rate_limit::simulated

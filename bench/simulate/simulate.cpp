@@ -112,7 +112,7 @@ std::vector<Arrival> read_schedule(const char* path) {
     std::ifstream in(path);
     std::vector<Arrival> arrivals;
     Arrival arrival;
-    while (in >> arrival.at >> arrival.machine >> arrival.key) {
+    while (in >> arrival.at >> arrival.machine >> arrival.key >> arrival.response) {
         arrivals.push_back(arrival);
     }
     if (arrivals.empty()) {

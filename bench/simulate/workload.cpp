@@ -31,7 +31,7 @@ void Workload::happen() {
         return;
     }
     const Key key = next_key();
-    world_.request(machine_for(key), key);
+    world_.request(machine_for(key), key, world_.response_time());
     start();
 }
 
@@ -59,7 +59,8 @@ void Schedule::start() {
 
 void Schedule::happen() {
     const Arrival& arrival = arrivals_[next_++];
-    world_.request(arrival.machine, arrival.key);
+    world_.request(arrival.machine, arrival.key,
+                   arrival.response != 0 ? arrival.response : world_.response_time());
     start();
 }
 

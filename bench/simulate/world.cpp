@@ -54,7 +54,7 @@ Micros World::response_time() noexcept {
     return static_cast<Micros>(part * static_cast<double>(draw(setup.response, random)));
 }
 
-void World::request(std::size_t machine, Key key) {
+void World::request(std::size_t machine, Key key, Micros response) {
     auto& workers = machines[machine]->workers();
     Request& request = requests.take();
     request = Request();
@@ -64,6 +64,7 @@ void World::request(std::size_t machine, Key key) {
     request.life = request.worker->life();
     request.key = key;
     request.id = id_of(key);
+    request.response = response;
     request.begin();
 }
 

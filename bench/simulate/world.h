@@ -33,7 +33,7 @@ public:
         return setup.shards == 1 ? 0 : Random::mix(key ^ salt_ >> 1) % setup.shards;
     }
     Micros response_time() noexcept;
-    void request(std::size_t machine, Key key);
+    void request(std::size_t machine, Key key, Micros response);
 
     /// The primaries go away, or come back.
     void lose_primaries();
