@@ -150,6 +150,7 @@ help:
 	@echo 'make bench-saturation  one key that saturates a primary, in each mode, and what becomes of others; writes docs/benchmarks.md too'
 	@echo 'make bench-scripts what a call of a script of windows costs Redis; OTHER=FOLDER: against those of another version'
 	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens; keys that are rejected; counters; overrides'
+	@echo 'make differential  whether the Redis of the simulator does what a real one does; CALLS=number of each script SEED=number'
 	@echo 'make bench-accuracy  how many requests over the limit two machines admit, with fresh views and without'
 	@echo 'make bench-plot    draws docs/lease.svg: how many requests reach Redis'
 	@echo 'make valgrind   some tests under valgrind'
@@ -222,7 +223,7 @@ demo:
 
 test:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
-	+@$(recurse) module $(unit_tests)
+	+@$(recurse) module $(unit_tests) $(differential)
 	+@$(again) unit
 	+@$(again) prove
 
@@ -319,7 +320,7 @@ lint: format-check layer-check
 format-check:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build lint
 	@clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(wildcard t/unit/*.h t/fuzz/*.h) $(fuzz_sources) \
-	    $(wildcard bench/*.cpp)
+	    $(wildcard bench/*.cpp $(addprefix bench/simulate/server/,*.h *.cpp */*.h */*.cpp))
 
 layer-check:
 	@tools/layers $(sources) $(headers)

@@ -19,6 +19,10 @@ std::string encoded(const std::vector<std::string>& words) {
     return text;
 }
 
+std::string living(Millis life) {
+    return ", lives " + std::to_string(life);
+}
+
 /// The words of a command as they were encoded, a script by its name.
 std::string in_words_of_command(std::string_view command) {
     std::string text;
@@ -40,6 +44,8 @@ std::string in_words_of_command(std::string_view command) {
 }  // namespace
 
 Both::Both(const std::string& clock, std::uint64_t seed) : chance_(seed), clock_(begin), real_(clock, begin) {
+    servers_[0].lead(&journal_);
+    servers_[1].follow_from(journal_.end());
     for (const Script& script : all_scripts()) {
         if (real_.ask(writer_.load(script))->type != REDIS_REPLY_STRING) {
             std::fprintf(stderr, "the server does not take %s\n", script.file);
@@ -53,6 +59,9 @@ KeyId Both::choose(Kind kind) {
         return static_cast<KeyId>(chance_.below(key_count));
     }
     const Keys& keys = keys_of[static_cast<std::size_t>(kind)];
+    if (chance_.percent(25) && damaged_ - keys.first < static_cast<KeyId>(keys.count)) {
+        return damaged_;
+    }
     return keys.first + static_cast<KeyId>(chance_.below(keys.count));
 }
 
@@ -84,6 +93,7 @@ void Both::send(KeyId key, std::string_view command, std::string expected) {
 }
 
 void Both::send(KeyId key, const std::vector<std::string>& words, std::string expected) {
+    damaged_ = key;
     send(key, encoded(words), std::move(expected));
 }
 
@@ -108,23 +118,42 @@ bool Both::compare_states() {
             real_.send(encoded({command, name(key)}));
         }
     }
+    follow();
     bool same = true;
     for (KeyId key = 0; key < key_count; ++key) {
-        const long long life = real_.receive()->integer;
+        const std::int64_t life = real_.receive()->integer;
         const RealReply fields = real_.receive();
         const std::string real = content_in_words(*fields, *real_.receive());
-        const std::string simulated = in_words(simulated_.look(key, clock_));
-        const long long simulated_life = simulated_.pttl(key, clock_);
         states_compared_ += life != -2 ? 1 : 0;
-        if (same && (real != simulated || life != simulated_life)) {
-            std::printf("the state of %s at %lld\n  real:      %s, lives %lld\n  simulated: %s, lives %lld\n",
-                        name(key).c_str(), static_cast<long long>(clock_), real.c_str(), life,
-                        simulated.c_str(), simulated_life);
+        same = same && compare_state(key, real + living(life));
+    }
+    fail_over();
+    return same;
+}
+
+bool Both::compare_state(KeyId key, const std::string& real) {
+    for (const Server& server : servers_) {
+        const std::string simulated = in_words(server.look(key, clock_)) + living(server.pttl(key, clock_));
+        if (simulated != real) {
+            std::printf("the state of %s at %lld\n  real:      %s\n  %s %s\n", name(key).c_str(),
+                        static_cast<long long>(clock_), real.c_str(),
+                        &server == &servers_[primary_] ? "simulated:" : "replica:  ", simulated.c_str());
             print_history(key);
-            same = false;
+            return false;
         }
     }
-    return same;
+    return true;
+}
+
+void Both::follow() {
+    servers_[1 - primary_].follow(journal_, clock_);
+    journal_.forget_before(servers_[1 - primary_].position());
+}
+
+void Both::fail_over() noexcept {
+    servers_[primary_].follow_from(journal_.end());
+    primary_ = 1 - primary_;
+    servers_[primary_].lead(&journal_);
 }
 
 void Both::print_history(KeyId key) const {

@@ -34,11 +34,12 @@ public:
 
     Chance& chance() noexcept { return chance_; }
     CommandWriter& writer() noexcept { return writer_; }
-    Server& simulated() noexcept { return simulated_; }
+    Server& simulated() noexcept { return servers_[primary_]; }
     Micros clock() const noexcept { return clock_; }
     Millis now() const noexcept { return clock_ / 1000; }
 
-    /// One of these keys, now and then one of others.
+    /// One of these keys: often the one that was damaged last, as the next call should find that; now and
+    /// then one of others.
     KeyId choose(Kind kind);
 
     /// The clock of some machine: not far from that of the server, as a rule.
@@ -49,13 +50,14 @@ public:
     /// `command` is on its way; `expected` is what the simulated server has answered.
     void send(KeyId key, std::string_view command, std::string expected);
 
-    /// The same of the words of a command.
+    /// The same of the words of a command that does damage.
     void send(KeyId key, const std::vector<std::string>& words, std::string expected);
 
     /// The answers to all that was sent. False if one differs, which it prints.
     bool compare_answers();
 
-    /// What all keys hold, and for how long. False if it differs, which it prints.
+    /// What all keys hold, and for how long, also on the replica. False if it differs, which it prints. Then
+    /// the replica becomes the simulated server.
     bool compare_states();
 
     /// Between batches.
@@ -71,13 +73,19 @@ private:
         std::string expected;
     };
 
+    bool compare_state(KeyId key, const std::string& real);
+    void follow();
+    void fail_over() noexcept;
     void print_history(KeyId key) const;
 
     Chance chance_;
     Micros clock_;
     RealServer real_;
-    Server simulated_;
+    Journal journal_;
+    std::array<Server, 2> servers_;  // a primary and its replica
+    std::size_t primary_ = 0;
     CommandWriter writer_;
+    KeyId damaged_ = 0;
     std::vector<Sent> sent_;
     std::array<std::deque<std::string>, key_count> history_;
     std::uint64_t states_compared_ = 0;

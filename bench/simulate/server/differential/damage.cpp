@@ -40,10 +40,10 @@ std::string answer_of(Fault fault, const char* otherwise) {
     return fault == Fault::none ? otherwise : in_words(fault);
 }
 
-/// A time near those that are compared with it.
+/// Now, or the latest deadline or reset that a script believes; one less or more.
 Millis choose_time(Both& both) {
-    constexpr std::array<Millis, 8> ahead{0, 1000, 10'000, 30'000, 60'000, 90'000, 3'600'000, 86'460'000};
-    return both.now() + both.chance().one_of(ahead) * (both.chance().percent(80) ? 1 : -1) +
+    constexpr std::array<Millis, 8> ahead{0, 0, 61'000, 70'000, 90'000, 120'000, 3'660'000, 86'460'000};
+    return both.now() + both.chance().one_of(ahead) * (both.chance().percent(90) ? 1 : -1) +
            both.chance().between(-1, 1);
 }
 
@@ -73,7 +73,8 @@ std::string choose_triple(Both& both, KeyId key) {
     if (chance.percent(10)) {
         return chance.one_of(odd_texts);
     }
-    std::string text = choose_number_text(both) + ' ' + choose_number_text(both) + ' ';
+    std::string text = choose_number_text(both) + ' ';
+    text += (chance.percent(50) ? std::to_string(choose_time(both)) : choose_number_text(both)) + ' ';
     text += chance.percent(50) ? std::to_string(choose_reset(both, key)) : choose_number_text(both);
     return chance.percent(5) ? text + ' ' : chance.percent(5) ? ' ' + text : text;
 }
@@ -99,7 +100,8 @@ std::string choose_bytes(Both& both) {
     }
     const Nanos wide = chance.one_of(longest) / 2 + 1'000'000;
     const Nanos instant = both.clock() * 1000 + (chance.percent(50) ? wide : chance.between(-wide, 3 * wide));
-    const auto full_at = static_cast<std::uint64_t>(instant) | (chance.percent(80) ? sign : 0);
+    const auto at = chance.percent(5) ? chance.bits() >> 33 : static_cast<std::uint64_t>(instant);
+    const std::uint64_t full_at = at | (chance.percent(80) ? sign : 0);
     return bytes_of_word(full_at) + bytes_of_word(static_cast<std::uint64_t>(chance.one_of(longest))) +
            bytes_of_word(chance.bits());
 }

@@ -36,9 +36,23 @@ constexpr std::array<Choice, 6> choices{{{"charge", send_charge},
                                          {"bucket", send_bucket},
                                          {"hold", send_hold}}};
 
+/// Until some window ends, or its key, or just after that. Nothing where that is over, or far away.
+Micros step_to_edge(Both& both) {
+    constexpr std::array<Millis, 5> before{1001, 1000, 999, 0, -1};
+    constexpr Millis too_far = 100'000;
+    const Millis life =
+        both.simulated().pttl(static_cast<KeyId>(both.chance().below(key_count)), both.clock());
+    const Millis step = life - both.chance().one_of(before);
+    return life < 0 || step < 0 || step > too_far ? 0 : step * 1000;
+}
+
 /// A moment as a rule; sometimes so long that windows end, and seldom that numbers of calls grow old.
-Micros choose_step(Chance& chance) {
+Micros choose_step(Both& both) {
+    Chance& chance = both.chance();
     const std::int64_t choice = chance.below(100);
+    if (choice < 15) {
+        return step_to_edge(both);
+    }
     if (choice < 60) {
         return chance.below(3'000);
     }
@@ -76,7 +90,7 @@ bool run(Both& both, std::int64_t calls) {
         if ((batch % batches_between_states == 0 || all_left == 0) && !both.compare_states()) {
             return false;
         }
-        both.advance(choose_step(both.chance()));
+        both.advance(choose_step(both));
     }
     return true;
 }

@@ -1,0 +1,12 @@
+# The simulator's Redis does what a real one does: its scripts, written again in C++, answer and leave what those of lua/ do.
+
+use RateLimit::Test;
+
+my $root   = project_path('.');
+my $output = qx{make --no-print-directory -C '$root' differential CALLS=5000 2>&1};
+is $?, 0, 'random calls of each script, on both' or diag $output;
+my ($answers, $states) = $output =~ /^the same: 5000 calls of each of 6 scripts, (\d+) answers and the states of (\d+) keys/m;
+cmp_ok $answers // 0, '>', 30_000, 'all answers are the same';
+cmp_ok $states  // 0, '>', 500,    'and what the keys hold';
+
+done;
