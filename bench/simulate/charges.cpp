@@ -85,6 +85,7 @@ void Charges::wait(Charge& charge) {
 
 void Charges::kill() {
     while (Charge* charge = queued_.pop()) {
+        world_.measures.in_doubt += charge->owed.is_refund ? 0 : charge->owed.charges;
         world_.charges.put_back(*charge);
     }
     for (Charge* charge : again_) {

@@ -49,7 +49,7 @@ public:
     std::uint64_t admitted = 0;
     std::uint64_t rejections = 0;
     std::uint64_t failed = 0;    ///< requests that were denied as the store did not answer
-    std::uint64_t in_doubt = 0;  ///< charges that were sent and not answered
+    std::uint64_t in_doubt = 0;  ///< charges that were sent and not answered, or died with their worker
     std::uint64_t reservations_in_doubt = 0;
     std::uint64_t unfair = 0;  ///< rejections while others held a part of the limit; exact ways only
     std::uint64_t windows_counted = 0;

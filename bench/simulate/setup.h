@@ -71,7 +71,7 @@ struct Setup {
     double zipf = 0;       ///< the exponent of the keys' popularity
     double hot_share = 0;  ///< of all requests that are of key 0, on top
     Skew skew = Skew::uniform;
-    Delay response{10'000, 0};     ///< what a request takes once it is admitted ...
+    Delay response{20'000, 0};     ///< what a request takes once it is admitted ...
     double response_spread = 0.5;  ///< ... give or take that part of it
     double exempt = 0;             ///< the share of responses that are exempt
     Delay latency{200, 50};        ///< of the network, one way

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -36,17 +37,37 @@ Way way_of(std::string_view name) {
     throw std::runtime_error("no such way: " + std::string(name));
 }
 
+/// Which part of all requests is of the busiest key.
+double busiest_share(const Setup& setup) {
+    double sum = 0;
+    for (std::size_t i = 0; i < setup.keys; ++i) {
+        sum += std::pow(static_cast<double>(i + 1), -setup.zipf);
+    }
+    return setup.hot_share + (1 - setup.hot_share) / sum;
+}
+
+/// Which part of a key's requests the machine with the fewest gets.
+double least_share(const Setup& setup) {
+    double sum = 0;
+    for (std::size_t i = 0; i < setup.machines; ++i) {
+        sum += 1 / static_cast<double>(i + 1);
+    }
+    return setup.skew == Skew::uniform    ? 1 / static_cast<double>(setup.machines)
+           : setup.skew == Skew::harmonic ? 1 / static_cast<double>(setup.machines) / sum
+                                          : 0;
+}
+
 void print_cells() {
     std::size_t number = 0;
     for (const Setup& cell : cells()) {
-        std::printf(
-            "cell=%zu\tname=%s\tseeds=%u\tmachines=%zu\tlimit=%" PRId64 "\tperiod=%" PRId64
-            "\tload=%g\trequests_a_second=%g\tseconds=%g\tresponse_ms=%g\tlag_ms=%g\tkeys=%zu\tfaults=%d\t"
-            "machines_share=%g\tcut=%g\n",
-            number++, cell.name.c_str(), cell.seeds, cell.machines, cell.rate.limit, cell.rate.period,
-            cell.load, cell.requests, cell.seconds, cell.response.fixed * (1 + cell.response_spread) / 1000,
-            cell.lag.fixed / 1000, cell.keys, cell.has_faults() ? 1 : 0,
-            1 / static_cast<double>(cell.machines), cell.cut.until - cell.cut.from);
+        std::printf("cell=%zu\tname=%s\tseeds=%u\tmachines=%zu\tlimit=%" PRId64 "\tperiod=%" PRId64
+                    "\tload=%g\trequests=%g\tseconds=%g\tresponse_ms=%g\tlag_ms=%g\tkeys=%zu\tbusiest=%g\t"
+                    "least=%g\tcut=%g\tfaults=%d\n",
+                    number++, cell.name.c_str(), cell.seeds, cell.machines, cell.rate.limit, cell.rate.period,
+                    cell.load, cell.requests, cell.seconds,
+                    cell.response.fixed * (1 + cell.response_spread) / 1000, cell.lag.fixed / 1000, cell.keys,
+                    busiest_share(cell), least_share(cell), cell.cut.until - cell.cut.from,
+                    cell.has_faults() ? 1 : 0);
     }
 }
 
