@@ -68,8 +68,10 @@ Drawing::Drawing(Call& call, const Draw& draw, Micros told)
       least_(static_cast<double>(draw.least)),
       parts_(static_cast<double>(draw.parts)) {
     const Micros at = told != asks_for_time ? told : call.clock();
-    seconds_ = static_cast<double>(at / 1'000'000);
-    micros_ = static_cast<double>(at % 1'000'000);
+    const std::int64_t seconds = at / 1'000'000;
+    const std::int64_t micros = at % 1'000'000;
+    seconds_ = static_cast<double>(seconds);
+    micros_ = static_cast<double>(micros);
     const double upper = std::floor(seconds_ / 65536) * 1e9;
     now_low_ = modulo(upper, 65536) * 65536 + modulo(seconds_, 65536) * 1e9 + micros_ * 1000;
     now_high_ = std::floor(upper / 65536) + std::floor(now_low_ / half);
@@ -155,7 +157,8 @@ double Drawing::rest_until_mark() const noexcept {
 void Drawing::give_back() {
     double worth = want_ * -1 * token_;
     if (receipt_.mark != 0) {
-        const auto at = static_cast<double>(receipt_.at / 1000);
+        const Micros taken_at = receipt_.at / 1000;
+        const auto at = static_cast<double>(taken_at);
         const double now = seconds_ * 1e6 + micros_;
         const double by_age = at > 0 ? worth - (now - at) * 1000 : 0;
         worth = std::min(worth, std::max({rest_until_mark(), by_age, 0.0}));

@@ -97,9 +97,7 @@ Held hold(Call& call, const Hold& hold, Micros told) {
     if (got == 0 && hold.least > 0) {
         call.hdel(hold.me);
     } else {
-        const std::string text =
-            std::to_string(got) + ' ' + std::to_string(now + hold.ttl) + ' ' + std::to_string(hold.number);
-        call.hset(hold.me, Text(text));
+        call.hset(hold.me, triple(got, now + hold.ttl, hold.number));
         last = std::max(last, now + hold.ttl);
     }
     call.pexpire(last - now + 1000);

@@ -54,9 +54,7 @@ void Reservation::add(std::int64_t cost) {
 
 void Reservation::note(std::int64_t count, std::int64_t granted) {
     call_.hset_used(Text(count));
-    const std::string text =
-        std::to_string(wanted_.call.number) + ' ' + std::to_string(granted) + ' ' + std::to_string(reset_);
-    call_.hset(mine_, Text(text));
+    call_.hset(mine_, triple(wanted_.call.number, granted, reset_));
 }
 
 void Reservation::open_with(std::int64_t count) {

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
+#include <utility>
 
 #include "core/append.h"
 
@@ -49,8 +51,16 @@ Text::Text(std::string_view text) {
     if (plain && shortest) {
         content_ = number;
     } else {
-        content_ = std::make_unique<const std::string>(text);
+        set_other(text);
     }
+}
+
+void Text::set_other(std::string_view text) {
+    const auto length = static_cast<Length>(text.size());
+    std::unique_ptr<char[]> room(new char[sizeof length + text.size() + 1]);
+    std::memcpy(room.get(), &length, sizeof length);
+    *append(room.get() + sizeof length, text) = '\0';
+    content_ = std::move(room);
 }
 
 Text::Text(const Text& other) {
@@ -65,8 +75,8 @@ Text& Text::operator=(const Text& other) {
     }
     if (const std::int64_t* number = other.number()) {
         content_ = *number;
-    } else if (const std::string* text = other.other()) {
-        content_ = std::make_unique<const std::string>(*text);
+    } else if (other) {
+        set_other(other.other());
     } else {
         content_ = std::monostate{};
     }
@@ -78,36 +88,38 @@ Text& Text::operator=(Text&& other) noexcept {
     return *this;
 }
 
-const std::string* Text::other() const noexcept {
-    const auto* text = std::get_if<std::unique_ptr<const std::string>>(&content_);
-    return text != nullptr ? text->get() : nullptr;
+std::string_view Text::other() const noexcept {
+    const auto* room = std::get_if<std::unique_ptr<char[]>>(&content_);
+    if (room == nullptr) {
+        return {};
+    }
+    Length length = 0;
+    std::memcpy(&length, room->get(), sizeof length);
+    return {room->get() + sizeof length, length};
 }
 
 std::string Text::text() const {
-    if (const std::int64_t* found = number()) {
-        return digits_of(*found);
-    }
-    const std::string* found = other();
-    return found != nullptr ? *found : std::string{};
+    const std::int64_t* found = number();
+    return found != nullptr ? digits_of(*found) : std::string(other());
 }
 
 bool Text::operator==(const Text& that) const noexcept {
-    if (content_.index() != that.content_.index()) {
-        return false;
+    const std::int64_t* number = this->number();
+    const std::int64_t* its_number = that.number();
+    if (number != nullptr || its_number != nullptr) {
+        return number != nullptr && its_number != nullptr && *number == *its_number;
     }
-    const std::string* text = other();
-    return text != nullptr ? *text == *that.other() : content_ == that.content_;
+    return content_.index() == that.content_.index() && other() == that.other();
 }
 
 double lua_number(const Text& text) noexcept {
     if (const std::int64_t* number = text.number()) {
         return static_cast<double>(*number);
     }
-    const std::string* other = text.other();
-    if (other == nullptr) {
+    const char* begin = text.other().data();
+    if (begin == nullptr) {
         return nothing;
     }
-    const char* begin = other->c_str();
     char* end = nullptr;
     const double number = std::strtod(begin, &end);
     if (end == begin) {
@@ -139,22 +151,18 @@ double leading_digits(const Text& text) {
     if (const std::int64_t* number = text.number()) {
         return *number >= 0 ? static_cast<double>(*number) : nothing;
     }
-    const std::string* other = text.other();
-    const std::size_t count = other != nullptr ? digits_at_start(*other) : 0;
-    return count > 0 ? std::strtod(other->substr(0, count).c_str(), nullptr) : nothing;
+    const std::string_view other = text.other();
+    const std::size_t count = digits_at_start(other);
+    return count > 0 ? number_of(other.substr(0, count)) : nothing;
 }
 
 double all_digits(const Text& text) {
-    const std::string* other = text.other();
-    return other != nullptr && digits_at_start(*other) != other->size() ? nothing : leading_digits(text);
+    const std::string_view other = text.other();
+    return digits_at_start(other) != other.size() ? nothing : leading_digits(text);
 }
 
 bool read_triple(const Text& text, Triple& triple) noexcept {
-    const std::string* other = text.other();
-    if (other == nullptr) {
-        return false;
-    }
-    std::string_view left = *other;
+    std::string_view left = text.other();
     std::array<std::string_view, 3> words;
     for (std::string_view& word : words) {
         const bool first = &word == words.data();
@@ -170,6 +178,13 @@ bool read_triple(const Text& text, Triple& triple) noexcept {
     }
     triple = {words[0], words[1], words[2]};
     return left.empty();
+}
+
+Text triple(std::int64_t first, std::int64_t second, std::int64_t third) {
+    std::array<char, 3 * max_number + 2> text{};
+    char* end = append(append(text.data(), first), " ");
+    end = append(append(append(end, second), " "), third);
+    return Text(std::string_view(text.data(), static_cast<std::size_t>(end - text.data())));
 }
 
 double number_of(std::string_view digits) {

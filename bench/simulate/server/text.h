@@ -27,8 +27,8 @@ public:
     /// Null where the text is no such number.
     const std::int64_t* number() const noexcept { return std::get_if<std::int64_t>(&content_); }
 
-    /// Null where it is one.
-    const std::string* other() const noexcept;
+    /// The text where it is no number, with a zero byte behind it; of a number, or of none, data() is null.
+    std::string_view other() const noexcept;
 
     /// How Redis gives it back; empty where there is none.
     std::string text() const;
@@ -39,7 +39,12 @@ public:
 private:
     static constexpr std::size_t absent = 0;
 
-    std::variant<std::monostate, std::int64_t, std::unique_ptr<const std::string>> content_;
+    using Length = std::uint32_t;
+
+    void set_other(std::string_view text);
+
+    // The length stands before the text.
+    std::variant<std::monostate, std::int64_t, std::unique_ptr<char[]>> content_;
 };
 
 /// What Lua's tonumber() makes of a text: all that strtod() reads, with blanks around it. NaN where it makes
@@ -66,6 +71,9 @@ struct Triple {
 
 /// False for any other text. What it reads is valid as long as the text is.
 bool read_triple(const Text& text, Triple& triple) noexcept;
+
+/// The text of three numbers that are not negative, as read_triple() reads it.
+Text triple(std::int64_t first, std::int64_t second, std::int64_t third);
 
 /// Of decimal digits.
 double number_of(std::string_view digits);

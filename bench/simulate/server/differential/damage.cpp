@@ -53,7 +53,9 @@ std::string choose_number_text(Both& both) {
     Chance& chance = both.chance();
     switch (chance.below(6)) {
         case 0:
-            return std::to_string(chance.one_of(edges));
+            return chance.percent(30)
+                       ? std::string(static_cast<std::size_t>(chance.between(14, 15)), '0') + '7'
+                       : std::to_string(chance.one_of(edges));
         case 1:
             return std::to_string(choose_time(both));
         case 2:
