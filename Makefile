@@ -119,7 +119,7 @@ unbounded := $(unbounded_tree)/build/$(NAME).so
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
-.PHONY: all module deps hiredis run demo test unit prove nightly browser faults soak bench bench-shards bench-hedges bench-scrape bench-saturation bench-tls bench-accuracy bench-scripts bench-table bench-plot simulate versions servers sanitize valgrind fuzz fuzzers \
+.PHONY: all module deps hiredis run demo test unit prove nightly browser faults soak bench bench-shards bench-hedges bench-scrape bench-saturation bench-tls bench-accuracy bench-scripts bench-table bench-plot simulate simulate-cells versions servers sanitize valgrind fuzz fuzzers \
     lint format-check layer-check tidy install uninstall deb deb-check clean distclean help FORCE
 .DELETE_ON_ERROR:
 
@@ -156,6 +156,7 @@ help:
 	@echo 'make bench-plot    draws docs/lease.svg: how many requests reach Redis'
 	@echo 'make simulate   the simulator over the real core, checked against real Redis and real nginx: a hundred machines, in half an hour;'
 	@echo '                writes docs/benchmarks.md and its drawings; QUICK=1: whether all of it works; SEED=number: of the first run'
+	@echo 'make simulate-cells  the last part of it alone; CELLS="0 11": these, by their numbers'
 	@echo 'make valgrind   some tests under valgrind'
 	@echo 'make fuzz       each parser fed with noise for SECONDS ($(SECONDS))'
 	@echo 'make lint       clang-format, clang-tidy, layers'
@@ -226,7 +227,7 @@ demo:
 
 test:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
-	+@$(recurse) module $(unit_tests) $(differential)
+	+@$(recurse) module $(unit_tests) $(differential) $(simulator)
 	+@$(again) unit
 	+@$(again) prove
 
@@ -432,14 +433,17 @@ $(replay): bench/simulate/replay/replay.cpp Makefile
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(CXX) -std=c++17 -O2 $(warnings) -o $@ $<
 
-simulate: calibration := $(abspath $(BUILD)/simulate/calibration$(if $(QUICK),-quick).tsv)
+calibration := $(abspath $(BUILD)/simulate/calibration$(if $(QUICK),-quick).tsv)
 simulate:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
 	+@$(recurse) module $(simulator) $(replay) $(BUILD)/simulate/differential
 	+@$(again) differential CALLS=$(if $(QUICK),2000,$(CALLS))
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' SIMULATOR='$(abspath $(simulator))' REPLAY='$(abspath $(replay))' \
 	    $(if $(QUICK),MACHINES=2 REPETITIONS=1 RUN_SECONDS=3) OUT='$(calibration)' bench/simulate/calibrate || [ $$? = 3 ]
-	@SIMULATOR='$(abspath $(simulator))' CALIBRATION='$(calibration)' RUNS='$(abspath $(BUILD)/simulate/runs.tsv)' \
+	+@$(again) simulate-cells
+
+simulate-cells: $(simulator)
+	@SIMULATOR='$(abspath $(simulator))' CALIBRATION='$(calibration)' RUNS='$(or $(RUNS),$(abspath $(BUILD)/simulate/runs.tsv))' \
 	    DOCUMENT=docs/benchmarks.md DRAWINGS=docs bench/simulate/run
 
 $(BUILD)/simulate/%.o: bench/simulate/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)

@@ -94,17 +94,11 @@ void ChargeRefund::admit(Request& request, std::int64_t granted, const Window& a
     request.pass();
 }
 
-void ChargeRefund::settle(Request& request, bool exempt) const {
-    if (request.holding.kind != Holding::Kind::reserved) {
-        return;
-    }
-    const Millis reset = request.holding.reset;
-    if (exempt) {
-        request.world->measures.counted(request.key, reset, -1, request.world->events.now());
-        request.channel().charges.refund(request.key, 1, reset);
-    } else if (request.open_until == 0) {  // else the record says so already
-        request.machine().windows().change(request.id,
-                                           [&](WindowRecord& record) { note_lasting(record, reset); });
+void ChargeRefund::settle(Request& request) const {
+    if (request.holding.kind == Holding::Kind::reserved &&
+        request.open_until == 0) {  // else the record says so
+        request.machine().windows().change(
+            request.id, [&](WindowRecord& record) { note_lasting(record, request.holding.reset); });
     }
 }
 

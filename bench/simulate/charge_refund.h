@@ -10,7 +10,7 @@ public:
     Recalled recall(Request& request) const override;
     void ask(Request& request) const override;
     void take_answer(Request& request, Message& message) const override;
-    void settle(Request& request, bool exempt) const override;
+    void settle(Request& request) const override;
 
 private:
     void admit(Request& request, std::int64_t granted, const Window& answer) const;

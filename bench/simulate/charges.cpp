@@ -49,10 +49,6 @@ void Charges::refund(Key key, std::int64_t cost, Millis reset) {
             record.used = std::max<std::int64_t>(0, record.used - cost);
         }
     });
-    refund_uncounted(key, cost, reset);
-}
-
-void Charges::refund_uncounted(Key key, std::int64_t cost, Millis reset) {
     charge(key, {true, cost, 1, reset, {}}, false);
 }
 

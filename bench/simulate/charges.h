@@ -57,7 +57,6 @@ public:
 
     /// Gives `cost` back to the window that ends at `reset`.
     void refund(Key key, std::int64_t cost, Millis reset);
-    void refund_uncounted(Key key, std::int64_t cost, Millis reset);
 
     /// The primary is about to be asked about this window.
     void go_before(Key key);

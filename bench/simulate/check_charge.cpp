@@ -69,13 +69,23 @@ bool CheckCharge::enter_window(Request& request, const Window* answer) const {
     return admitted;
 }
 
-void CheckCharge::settle(Request& request, bool exempt) const {
-    if (!exempt) {
-        charge_redis(request, true);
-    } else if (request.holding.kind == Holding::Kind::in_flight) {
-        request.machine().windows().change(
-            request.id, [&](WindowRecord& record) { leave(record, request.holding.ticket); });
-    }
+/// As in src/ngx/modes/redis_charge.cpp.
+void CheckCharge::settle(Request& request) const {
+    const Terms terms = request.terms();
+    Debt owed;
+    owed.cost = 1;
+    owed.reset = request.shown.reset;
+    bool open = request.open;
+    (void)request.machine().windows().update(request.id, terms.now, [&](WindowRecord& record) {
+        open = open && record.confirmed && is_open(record, terms.rate.period, terms.now);
+        send(record, terms, 1);
+        if (request.holding.kind == Holding::Kind::in_flight) {
+            leave(record, request.holding.ticket);
+        }
+        owed.reset = record.reset;
+        owed.receipt = {record.ticket, static_cast<std::uint32_t>(record.events)};
+    });
+    request.channel().charges.charge(request.key, owed, open);
 }
 
 }  // namespace rate_limit::simulated

@@ -12,7 +12,7 @@ public:
     Recalled recall(Request& request) const override;
     void ask(Request& request) const override;
     void take_answer(Request& request, Message& message) const override;
-    void settle(Request& request, bool exempt) const override;
+    void settle(Request& request) const override;
 
 private:
     bool enter_window(Request& request, const Window* answer) const;

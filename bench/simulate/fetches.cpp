@@ -217,18 +217,4 @@ void Fetches::tell(Sharing& sharing, const Window& answer, bool too_late) {
     }
 }
 
-void Fetches::give_back(Key key, Millis reset) {
-    Machine& machine = worker_.machine();
-    const Millis now = machine.now();
-    bool kept = false;
-    machine.windows().change(world_.id_of(key), [&](WindowRecord& record) {
-        kept = rate_limit::give_back(record, reset, world_.setup.rate.period, now, 1);
-    });
-    if (kept) {
-        machine.note(key, reset, 1);
-    } else if (reset > now) {
-        charges_.refund(key, 1, reset);
-    }
-}
-
 }  // namespace rate_limit::simulated

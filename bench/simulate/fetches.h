@@ -43,9 +43,6 @@ public:
     /// Fetches a batch that nobody waits for yet.
     void fetch_ahead(Key key);
 
-    /// A request gives its token of the window that ends at `reset` back.
-    void give_back(Key key, Millis reset);
-
     /// Asks again what became of batches that were not answered.
     void ask_again();
 

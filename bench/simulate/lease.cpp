@@ -1,6 +1,5 @@
 #include "bench/simulate/lease.h"
 
-#include "bench/simulate/check_charge.h"
 #include "bench/simulate/world.h"
 #include "core/machine/tokens.h"
 
@@ -45,33 +44,7 @@ void Lease::take_token(Request& request, std::int64_t tokens, const Window& foun
     request.pass();
 }
 
-void Lease::settle(Request& request, bool exempt) const {
-    if (exempt && request.holding.kind == Holding::Kind::token) {
-        request.world->measures.counted(request.key, request.holding.reset, -1, request.world->events.now());
-        request.channel().fetches.give_back(request.key, request.holding.reset);
-    }
-}
-
-namespace {
-
-const CheckCharge check_charge(true);
-const CheckCharge check_charge_unfresh(false);
-const ChargeRefund charge_refund_mode;
-const Lease lease_mode;
-
-}  // namespace
-
-const Mode& mode_of(Way way) noexcept {
-    switch (way) {
-        case Way::check_charge:
-            return check_charge;
-        case Way::check_charge_unfresh:
-            return check_charge_unfresh;
-        case Way::charge_refund:
-            return charge_refund_mode;
-        default:
-            return lease_mode;
-    }
-}
+/// The token has been spent.
+void Lease::settle(Request& /*request*/) const {}
 
 }  // namespace rate_limit::simulated

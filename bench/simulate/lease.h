@@ -10,7 +10,7 @@ public:
     Recalled recall(Request& request) const override;
     void ask(Request& request) const override;
     void take_token(Request& request, std::int64_t tokens, const Window& found) const override;
-    void settle(Request& request, bool exempt) const override;
+    void settle(Request& request) const override;
 };
 
 }  // namespace rate_limit::simulated

@@ -27,7 +27,7 @@ public:
     }
 
     /// Requests count in the window that ends at `reset`: of an exact way when they are admitted, of another
-    /// one when the primary takes their charge. A cost below 0: a refund.
+    /// one when the primary takes their charge.
     void counted(Key key, Millis reset, std::int64_t cost, Micros now);
 
     /// The primary has taken a charge.

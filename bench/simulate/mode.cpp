@@ -1,7 +1,8 @@
 #include "bench/simulate/mode.h"
 
-#include <utility>
-
+#include "bench/simulate/charge_refund.h"
+#include "bench/simulate/check_charge.h"
+#include "bench/simulate/lease.h"
 #include "bench/simulate/world.h"
 
 namespace rate_limit::simulated {
@@ -55,24 +56,26 @@ void note_used_up(Request& request) noexcept {
     request.machine().used_up().note(request.id, request.machine().now());
 }
 
-void charge_redis(Request& request, bool stays) {
-    const Terms terms = request.terms();
-    const Holding holding = std::exchange(request.holding, Holding{});
-    Debt owed;
-    owed.cost = 1;
-    owed.reset = request.shown.reset;
-    bool open = request.open;
-    (void)request.machine().windows().update(request.id, terms.now, [&](WindowRecord& record) {
-        open = request.open && (record.lasting || stays) && record.confirmed &&
-               is_open(record, terms.rate.period, terms.now);
-        send(record, terms, 1);
-        if (holding.kind == Holding::Kind::in_flight) {
-            leave(record, holding.ticket);
-        }
-        owed.reset = record.reset;
-        owed.receipt = {record.ticket, static_cast<std::uint32_t>(record.events)};
-    });
-    request.channel().charges.charge(request.key, owed, open);
+namespace {
+
+const CheckCharge check_charge(true);
+const CheckCharge check_charge_unfresh(false);
+const ChargeRefund charge_refund_mode;
+const Lease lease_mode;
+
+}  // namespace
+
+const Mode& mode_of(Way way) noexcept {
+    switch (way) {
+        case Way::check_charge:
+            return check_charge;
+        case Way::check_charge_unfresh:
+            return check_charge_unfresh;
+        case Way::charge_refund:
+            return charge_refund_mode;
+        default:
+            return lease_mode;
+    }
 }
 
 }  // namespace rate_limit::simulated

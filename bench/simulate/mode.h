@@ -19,8 +19,8 @@ public:
     /// A fetch has (lease).
     virtual void take_token(Request& /*request*/, std::int64_t /*tokens*/, const Window& /*found*/) const {}
 
-    /// The response is over, and is exempt or not.
-    virtual void settle(Request& request, bool exempt) const = 0;
+    /// The response is over, and is charged.
+    virtual void settle(Request& request) const = 0;
 
 protected:
     ~Mode() = default;
@@ -35,8 +35,5 @@ Recalled reject_by(Request& request, const WindowRecord& record) noexcept;
 Recalled confirm_or_reject(Request& request, const WindowRecord& record) noexcept;
 bool may_be_used_up(const Request& request) noexcept;
 void note_used_up(Request& request) noexcept;
-
-/// As in src/ngx/modes/redis_charge.h.
-void charge_redis(Request& request, bool stays);
 
 }  // namespace rate_limit::simulated

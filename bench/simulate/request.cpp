@@ -19,7 +19,7 @@ void Request::begin() {
 
 void Request::happen() {
     if (life == worker->life()) {
-        mode->settle(*this, world->setup.exempt != 0 && world->random.part() < world->setup.exempt);
+        mode->settle(*this);
     }
     world->requests.put_back(*this);
 }

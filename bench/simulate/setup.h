@@ -73,7 +73,6 @@ struct Setup {
     Skew skew = Skew::uniform;
     Delay response{20'000, 0};     ///< what a request takes once it is admitted ...
     double response_spread = 0.5;  ///< ... give or take that part of it
-    double exempt = 0;             ///< the share of responses that are exempt
     Delay latency{200, 50};        ///< of the network, one way
     Delay lag{1000, 0};            ///< of the replicas
     Span cut;                      ///< replicas learn of nothing

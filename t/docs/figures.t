@@ -23,7 +23,7 @@ my $copy = write_text(test_folder() . '/benchmarks.md', $benchmarks);
 replace_figures($copy, 'make bench', "a first run, × 1.5\n\n");
 replace_figures($copy, 'make bench', "a later run\n");
 is read_text($copy), "${before}a later run\n$after", 'a later run replaces an earlier one, and only that';
-for my $program (grep { -f } glob project_path('bench/*')) {
+for my $program (grep { -f } map { glob project_path($_) } 'bench/*', 'bench/simulate/*') {
     my ($of) = read_text($program) =~ /replace_figures\(\$ENV\{DOCUMENT\}, '([^']+)'/ or next;
     ok eval { replace_figures($copy, $of, "figures\n"); 1 }, "$of has its place" or diag $@;
 }
