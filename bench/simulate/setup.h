@@ -80,7 +80,7 @@ struct Setup {
     Span outage;                   ///< the primaries are away; they keep their data
     double kill_every = 0;  ///< seconds between two kills of a worker, every third one of a whole machine
     std::size_t records = 1000;  ///< that each machine's zone has room for
-    unsigned seeds = 30;
+    unsigned seeds = 100;
 
     /// How many times the limit's own rate requests of the busiest key come; for the tables.
     double load = 0;

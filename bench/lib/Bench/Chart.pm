@@ -6,15 +6,15 @@ package Bench::Chart;
 #       y => {title => TEXT, at => [0, 1, 2], log => 1, format => '%g'},
 #       lines => [{name => TEXT, colour => 'blue', dash => '4 3', points => [[x, y, worst], ...]}, ...]);
 #
-# `at` are the marks of an axis, the first and the last are its ends; what lies beyond is drawn at the end. A bar goes from a point up to its
-# worst. It has no background, and colours that can be read on a light and on a dark one.
+# `at` are the marks of an axis, the first and the last are its ends; what lies beyond is drawn at the end, and 0 below a logarithmic one. A bar
+# goes from a point up to its worst. It has no background, and colours that can be read on a light and on a dark one.
 
 use strict;
 use warnings;
 use utf8;
 use feature 'signatures';
 
-use constant {WIDTH => 760, HEIGHT => 380, LEFT => 70, RIGHT => 210, TOP => 62, BOTTOM => 58};
+use constant {WIDTH => 760, HEIGHT => 380, LEFT => 70, RIGHT => 240, TOP => 62, BOTTOM => 74, NONE => 14};
 
 my $grey   = '#7a7a7a';
 my %colour = (blue => '#2f7fe0', orange => '#d9730d', green => '#2e9e5b', purple => '#b0489a', grey => $grey);
@@ -23,9 +23,10 @@ sub svg (%of) {
     my $x = axis(LEFT + 24, WIDTH - RIGHT - 24, 1, @{$of{x}{at}});
     my $y = axis(HEIGHT - BOTTOM, TOP, $of{y}{log}, @{$of{y}{at}});
     my $row   = 0;
+    my $none  = grep { grep { $_->[1] == 0 } @{$_->{points}} } @{$of{lines}};
     my @parts = (
         text(LEFT, 18, $of{title}, 'font-size="15" font-weight="bold"'), text(LEFT, 36, $of{setting}),
-        grid($x, $y, @of{qw(x y)}), (map { curve($x, $y, $_, $row++) } @{$of{lines}}),
+        grid($x, $y, $of{x}, {%{$of{y}}, none => $none && $of{y}{log}}), (map { curve($x, $y, $_, $row++) } @{$of{lines}}),
     );
     my ($width, $height) = (WIDTH, HEIGHT);
     return join "\n",
@@ -39,6 +40,7 @@ sub axis ($from, $to, $log, @at) {
     my $scale = sub ($value) { $log ? log($value) : $value };
     my ($least, $most) = @at[0, -1];
     return sub ($value) {
+        return $from + NONE if $log && $value == 0;
         my $kept = $value < $least ? $least : $value > $most ? $most : $value;
         return $from + ($scale->($kept) - $scale->($least)) / ($scale->($most) - $scale->($least)) * ($to - $from);
     };
@@ -59,9 +61,10 @@ sub grid ($x, $y, $of_x, $of_y) {
         push @parts, line(LEFT, $y->($value), $right, $y->($value), 'opacity=".3"'),
             text(LEFT - 8, $y->($value) + 4, sprintf($of_y->{format} // '%g', $value), 'text-anchor="end"');
     }
+    push @parts, text(LEFT - 8, $floor + NONE + 4, 'none', 'text-anchor="end"') if $of_y->{none};
     for my $value (@{$of_x->{at}}) {
         push @parts, line($x->($value), $floor, $x->($value), $floor + 5, ''),
-            text($x->($value), $floor + 20, $value, 'text-anchor="middle"');
+            text($x->($value), $floor + NONE + 20, $value, 'text-anchor="middle"');
     }
     return @parts, text((LEFT + $right) / 2, HEIGHT - 12, $of_x->{title}, 'text-anchor="middle"'),
         sprintf '<text transform="translate(14 %.0f) rotate(-90)" text-anchor="middle">%s</text>', (TOP + $floor) / 2,
