@@ -37,7 +37,7 @@ Setup many_keys(const char* name, std::size_t machines, double hot_share, double
     setup.requests = requests_a_machine * static_cast<double>(machines);
     setup.seconds = 60;
     setup.records = 200'000;
-    setup.seeds = machines > 10 ? 2 : 5;
+    setup.seeds = machines > 10 ? 1 : 3;
     return setup;
 }
 

@@ -16,7 +16,7 @@ sub simulated ($way, $run, %more) {
     for my $command (qw(checks_replica checks_primary increments charges repairs refunds reserves)) {
         $run{"${command}_$_"} //= 0 for qw(until after);
     }
-    my $simulated = Bench::Simulated->new(cells => [{%cell, %{$more{cell} // {}}}], published => $more{published} // \@ways);
+    my $simulated = Bench::Simulated->new(cells => [{%cell, %{$more{cell} // {}}}], published => $more{published} // \@ways, short => $more{short});
     $simulated->add(0, \%run);
     return $simulated;
 }
@@ -40,6 +40,8 @@ is broken('lease', {most_unspent_then => 10}), 0, 'lease: 1% elsewhere, on ten m
 is broken('lease', {most_unspent_then => 11}), 1, 'lease: more';
 is broken('lease', {most_unspent_then => 100}, cell => {machines => 100}), 0, 'lease: 10% elsewhere, on a hundred';
 is broken('lease', {most_unspent_then => 101}, cell => {machines => 100}), 1, 'lease: more';
+is broken('lease', {most_unspent_then => 101}, short => 1), 0, 'which short runs do not tell';
+is broken('lease', {most_over => 1}, short => 1), 1, 'but that they pass the limit';
 like join('', simulated('lease', {most_over => 2})->broken), qr/\bcell 0\b.*\blease\b.*\bby 2\b.*\bseed 3\b/, 'told with its cell, its mode and its seed';
 
 my $shown = simulated('lease', {reserves_until => 50});
