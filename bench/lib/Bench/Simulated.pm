@@ -99,10 +99,11 @@ sub calibration_table (@rows) {
     return 'There is no calibration.' if !@rows;
     my @cells = map {
         [$title{$_->{mode}}, $_->{machines}, (map { sprintf '%.4f', $_ } @$_{qw(real_calls simulated_calls)}),
-            (map { $_ ? sprintf '%.1f', $_ : 0 } @$_{qw(real_over simulated_over)}), $_->{ok} ? '' : 'further than 10%: not published']
+            (map { $_ ? sprintf '%.1f', $_ : 0 } @$_{qw(real_over simulated_over)}), defined $_->{late} ? sprintf '%.1f%%', 100 * $_->{late} : '–', $_->{ok} ? '' : 'further than 10%: not published']
     } @rows;
     return "**Calibration**: real nginx, one worker each, with a primary and a replica on one machine, and the simulator with the same requests. "
-        . "Means of the runs.\n\n" . table(['', 'nginx', 'calls a request', 'simulated', 'over the limit', 'simulated', ''], @cells);
+        . "Means of the runs. Responses are late where something else keeps the machine busy.\n\n"
+        . table(['', 'nginx', 'calls a request', 'simulated', 'over the limit', 'simulated', 'late responses', ''], @cells);
 }
 
 my @head = ('', 'machines', 'limit', 'load');
