@@ -9,6 +9,8 @@ Millis open_until(const Hash* fields, const Opening& opening) noexcept {
     return reset != nullptr && *reset > 0 && *reset > opening.now && *reset <= opening.latest ? *reset : 0;
 }
 
+constexpr double largest = 1e15;
+
 /// False where the count is none to go on from.
 bool count_on(Call& call, std::int64_t cost, double& used) {
     try {
@@ -19,7 +21,7 @@ bool count_on(Call& call, std::int64_t cost, double& used) {
         }
         return false;
     }
-    return used >= static_cast<double>(cost);
+    return used >= static_cast<double>(cost) && used < largest;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace rate_limit::simulated {
 
 void forget_old(Call& call, double oldest) {
     const Hash* fields = call.hash();
-    if (fields == nullptr || fields->size() <= many_fields) {
+    if (fields == nullptr || fields->size() <= many_fields || fields->size() % forgotten_each != 0) {
         return;
     }
     std::vector<std::string> old;

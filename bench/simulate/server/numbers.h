@@ -7,8 +7,12 @@
 
 namespace rate_limit::simulated {
 
-/// The scripts forget old numbers of calls in windows that have more fields.
+/// The scripts forget old numbers of calls in windows that have more fields, with each 32nd that comes.
 constexpr std::size_t many_fields = 256;
+constexpr std::size_t forgotten_each = 32;
+
+/// Microseconds. A number of a call that is older is forgotten, and one so far ahead is none.
+constexpr double longest_remembered = 600'000'000;
 
 /// Of a call that was granted something, or of one that gave something back.
 inline bool is_number_of_call(std::string_view field) noexcept {

@@ -6,8 +6,6 @@
 namespace rate_limit::simulated {
 namespace {
 
-constexpr double remembered = 600'000'000;  // microseconds
-
 bool is_ours_alone(const Hash& fields) noexcept {
     const auto is_ours = [](const Field& field) { return is_number_of_call(field.name); };
     return std::all_of(fields.others().begin(), fields.others().end(), is_ours);
@@ -24,33 +22,32 @@ Window refund(Call& call, std::int64_t cost, Millis reset, const Numbered& numbe
     if (fields == nullptr) {
         return {};
     }
-    const double used = all_digits(fields->used);
-    if (used != used || fields->reset != Text(reset)) {
+    const std::int64_t count = whole(fields->used);
+    if (count < 0 || fields->reset != Text(reset)) {
         return {};
     }
+    const auto used = static_cast<double>(count);
     const Millis as_number = lua_integer(static_cast<double>(reset));
     const bool known = has_number && fields->find(mine);
-    if (known && lua_number(fields->find(mine)) >= number) {
-        return {lua_integer(used), as_number};
+    const double last = known ? all_digits(fields->find(mine)) : 0;
+    if (known && last >= number && last <= number + longest_remembered) {
+        return {count, as_number};
     }
     const double back = std::min(static_cast<double>(cost), used);
     if (back == used && emptied == Emptied::closes && is_ours_alone(*fields)) {
         call.del();
         return {};
     }
-    if (back == 0) {
-        return {lua_integer(used), as_number};
+    if (!has_number) {
+        const std::int64_t left = back == 0 ? count : call.hincrby_used(-static_cast<std::int64_t>(back));
+        return {lua_integer(static_cast<double>(left)), as_number};
     }
-    if (has_number) {
-        if (!known) {
-            forget_old(call, number - remembered);
-        }
-        call.hset_used(lua_digits(used - back));
-        call.hset(mine, Text(numbered.number));
-        return {lua_integer(used - back), as_number};
+    if (!known) {
+        forget_old(call, number - longest_remembered);
     }
-    const std::int64_t left = call.hincrby_used(-static_cast<std::int64_t>(back));
-    return {lua_integer(static_cast<double>(left)), as_number};
+    call.hset_used(lua_digits(used - back));
+    call.hset(mine, Text(numbered.number));
+    return {lua_integer(used - back), as_number};
 }
 
 }  // namespace rate_limit::simulated

@@ -8,7 +8,7 @@
 namespace rate_limit::simulated {
 namespace {
 
-constexpr Millis remembered = 600'000;
+constexpr Millis life_of_refused = 60'000;
 
 /// One call of the script: what its local functions share.
 class Reservation {
@@ -25,7 +25,7 @@ public:
 private:
     double left_to_grant() const noexcept;
     bool knows_answer(Reserved& answer) const;
-    Reserved refuse();
+    void note_refused();
     Window window() const noexcept { return {used_, open_ ? reset_ : 0}; }
 
     void read();
@@ -89,14 +89,15 @@ bool Reservation::knows_answer(Reserved& answer) const {
     const bool read = read_triple(last_, noted);
     const double last = read ? number_of(noted.first) : 0;
     const auto number = static_cast<double>(wanted_.call.number);
-    if (last > number) {
+    if (last > number && last <= number + longest_remembered) {
         answer = {0, window()};
         return true;
     }
-    if (read && last == number && open_ && noted.third == stored_reset_.text() &&
-        (used_ > 0 || noted.second == "0")) {
+    const bool of_window =
+        read && open_ && noted.third == stored_reset_.text() && (used_ > 0 || noted.second == "0");
+    if (read && last == number && (noted.third == "0" || of_window)) {
         const double before = number_of(noted.second);
-        answer = {lua_integer(std::min(before, static_cast<double>(used_))), {used_, reset_}};
+        answer = {lua_integer(std::min(before, static_cast<double>(used_))), window()};
         return true;
     }
     return false;
@@ -109,39 +110,37 @@ double Reservation::left_to_grant() const noexcept {
     return std::min({static_cast<double>(wanted_.want), left, most});
 }
 
-Reserved Reservation::refuse() {
-    add(-back_);
-    if (numbered_ && open_ && wanted_.want == 0) {
-        note(used_, 0);
+/// Where no window is open.
+void Reservation::note_refused() {
+    if (numbered_ && wanted_.want == 0) {
+        call_.hset(mine_, triple(wanted_.call.number, 0, 0));
+        call_.pexpire(life_of_refused);
     }
-    return {0, window()};
 }
 
 Reserved Reservation::make() {
     read();
     Reserved answer;
     if (numbered_ && !last_) {
-        forget_old(call_, static_cast<double>((opening_.now - remembered) * 1000));
+        forget_old(call_, static_cast<double>(opening_.now * 1000) - longest_remembered);
     } else if (numbered_ && knows_answer(answer)) {
         return answer;
     }
-    const auto granted = static_cast<std::int64_t>(left_to_grant());
-    if (granted < wanted_.least || granted == 0) {
-        return refuse();
+    auto granted = static_cast<std::int64_t>(left_to_grant());
+    granted = granted < wanted_.least ? 0 : granted;
+    if (granted == 0 && !open_) {
+        note_refused();
+        return {};
     }
-    if (open_) {
-        if (numbered_) {
-            note(used_ + granted, granted);
-        } else {
-            add(granted - back_);
-        }
-        return {granted, {used_ + granted, reset_}};
+    if (!open_) {
+        open_with(granted);
+    } else if (!numbered_) {
+        add(granted - back_);
     }
-    open_with(granted);
     if (numbered_) {
-        note(granted, granted);
+        note(used_ + granted, granted);
     }
-    return {granted, {granted, reset_}};
+    return {granted, {used_ + granted, reset_}};
 }
 
 }  // namespace

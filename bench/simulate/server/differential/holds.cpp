@@ -6,7 +6,8 @@
 namespace rate_limit::simulated {
 namespace {
 
-constexpr std::array<const char*, 7> machines{"a", "b", "machine-3.example", "d", "used", "", "g"};
+constexpr std::array<const char*, 14> machines{
+    "a", "b", "machine-3.example", "d", "used", "", "g", "h", "i", "j", "k", "l", "m", "n"};
 constexpr std::array<Millis, 3> lives{1000, 10'000, 30'000};
 
 std::int64_t choose_number(Both& both) {
