@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "bench/simulate/events.h"
 #include "bench/simulate/measures.h"

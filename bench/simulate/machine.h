@@ -13,7 +13,6 @@
 #include "bench/simulate/charges.h"
 #include "bench/simulate/fetches.h"
 #include "bench/simulate/link.h"
-#include "core/backoff.h"
 #include "core/machine/used_up_windows.h"
 #include "core/machine/window_account.h"
 
