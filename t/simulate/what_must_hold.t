@@ -47,6 +47,7 @@ like join('', simulated('lease', {most_over => 2})->broken), qr/\bcell 0\b.*\ble
 my $shown = simulated('lease', {reserves_until => 50});
 like $shown->text, qr/^\|.*`lease` \|\n.*\n.*\| 0\.05\d* \/ 0 \|$/m, 'calls a request';
 like $shown->calls_drawing, qr/simulated, calibrated at 8/, 'a drawing says what its figures are';
+like simulated('lease', {reserves_until => 50}, short => 1)->text, qr/simulated, not calibrated/, 'also in a short run, which nothing confirms';
 my @others = grep { $_ ne 'lease' } @ways;
 my $hidden = simulated('lease', {reserves_until => 50}, published => \@others);
 unlike $hidden->text, qr/`lease`/, 'a mode that is not confirmed is not shown';

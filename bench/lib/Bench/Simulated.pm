@@ -16,8 +16,6 @@ use List::Util qw(max sum0);
 use Bench::Chart;
 use Bench::Figures;
 
-use constant SAID => 'simulated, calibrated at 8';
-
 our @ways = qw(check_charge check_charge-fresh-off charge_refund lease);
 my %title = (
     'check_charge' => '`check_charge`', 'check_charge-fresh-off' => '`check_charge`, `fresh off`', 'charge_refund' => '`charge_refund`',
@@ -28,6 +26,7 @@ sub new ($class, %of) { return bless {runs => {}, %of}, $class }
 
 sub add ($self, $cell, $run) { push @{$self->{runs}{$cell}{$run->{way}}}, $run; return }
 
+sub said ($self) { return $self->{short} ? 'simulated, not calibrated' : 'simulated, calibrated at 8' }
 sub runs ($self, $cell, $way) { return @{$self->{runs}{$cell->{cell}}{$way} // []} }
 sub publishes ($self, $way) { return scalar grep { $_ eq $way } @{$self->{published}} }
 sub of_one_key ($self) { return grep { $_->{keys} == 1 } @{$self->{cells}} }
@@ -44,6 +43,7 @@ sub calls ($run, $phase) {
 
 sub digits ($number) {
     return '0' if $number == 0;
+    return '<0.0001' if $number < 0.0001;
     return sprintf $number < 0.01 ? '%.4f' : $number < 0.1 ? '%.3f' : '%.2f', $number;
 }
 
@@ -113,7 +113,7 @@ sub calls_table ($self, @shown) {
         my $cell = $_;
         [first($cell), map { calls_cell($self->runs($cell, $_)) } @shown]
     } @{$self->{cells}};
-    return '**Calls to Redis a request**, ' . SAID . ": until a limit is reached / after that; medians.\n\n"
+    return '**Calls to Redis a request**, ' . $self->said . ": until a limit is reached / after that; medians.\n\n"
         . table([@head, @title{@shown}], @rows);
 }
 
@@ -135,7 +135,7 @@ sub over_table ($self, @shown) {
             three('%.0f', map { over($_) } @runs) . ($worst > 0 ? sprintf ' (%.2f%%)', share($worst, $cell->{limit}) : '')
         } @shown]
     } @{$self->{cells}};
-    return '**Requests over the limit in one window**, ' . SAID . ": median · 99th percentile · worst (of the limit), over all seeds.\n\n"
+    return '**Requests over the limit in one window**, ' . $self->said . ": median · 99th percentile · worst (of the limit), over all seeds.\n\n"
         . table([@head, 'seeds', @title{@shown}], @rows);
 }
 
@@ -149,7 +149,7 @@ sub lease_table ($self) {
             three('%.2f', map { share($_->{unspent_at_last}, $cell->{limit} * $_->{reached}) } @runs),
             three('%.1f', map { share($_->{unfair}, $_->{rejected}) } @runs)] : ()
     } $self->of_one_key;
-    return '**`lease`: what others hold when the first request is rejected**, ' . SAID . ', in % of the limit; in seconds until the last of it is spent; '
+    return '**`lease`: what others hold when the first request is rejected**, ' . $self->said . ', in % of the limit; in seconds until the last of it is spent; '
         . "what nobody ever spends, in % of the limit; and the rejections until then, in % of all. Median · 99th percentile · worst.\n\n"
         . table([@head, 'held elsewhere %', 'spent after s', 'never spent %', 'rejected meanwhile %'], @rows);
 }
@@ -168,7 +168,7 @@ sub kinds_table ($self, @shown) {
                 map { my $call = "${_}_$phase"; digits(median(map { $_->{"requests_$phase"} ? $_->{$call} / $_->{"requests_$phase"} : 0 } @runs)) } @calls]
         } @runs ? qw(until after) : ()
     } @shown;
-    return '**By kind**, ' . SAID . ": commands a request, a hundred machines, 10,000 a minute, load 2; medians.\n\n" . table(['', @kind{@calls}], @rows);
+    return '**By kind**, ' . $self->said . ": commands a request, a hundred machines, 10,000 a minute, load 2; medians.\n\n" . table(['', @kind{@calls}], @rows);
 }
 
 sub keys_table ($self, @shown) {
@@ -184,7 +184,7 @@ sub keys_table ($self, @shown) {
         } @shown
     } $self->of_many_keys;
     return if !@rows;
-    return '**Many keys on 16 shards**, ' . SAID . ": a million keys, each with 5,000 an hour, 3,000 requests a second and machine for a minute. "
+    return '**Many keys on 16 shards**, ' . $self->said . ": a million keys, each with 5,000 an hour, 3,000 requests a second and machine for a minute. "
         . "Primary: its processor, by what a command costs pipelined.\n\n"
         . table(['', 'windows that one machine remembers', 'windows', 'of these reached', 'over in all', 'primary, mean %', 'busiest / mean'], @rows);
 }
@@ -209,7 +209,7 @@ sub calls_drawing ($self) {
         $line->('charge_refund', 100_000, 'grey', 'charge_refund', dash => '2 3'),
         map { $line->('lease', $_->[0], $_->[1], 'lease, ' . limit_name($_->[0])) } @limits);
     return Bench::Chart::svg(
-        title => 'Calls to Redis a request, until the limit is reached', setting => SAID . '; one key at twice its limit’s rate, medians',
+        title => 'Calls to Redis a request, until the limit is reached', setting => $self->said . '; one key at twice its limit’s rate, medians',
         x => {title => 'machines', at => [1, 10, 100]}, y => {title => 'calls a request', at => [0.0001, 0.001, 0.01, 0.1, 1, 10], log => 1}, lines => \@lines);
 }
 
@@ -230,7 +230,7 @@ sub over_drawing ($self) {
         push @lines, {name => $name, colour => $colour, dash => $dash, points => \@points} if @points;
     }
     return Bench::Chart::svg(
-        title => 'Requests over the limit, in % of it', setting => SAID . '; 100 machines, one key of 10,000 a minute, medians and (bars) worst',
+        title => 'Requests over the limit, in % of it', setting => $self->said . '; 100 machines, one key of 10,000 a minute, medians and (bars) worst',
         x => {title => 'load: times the limit’s rate', at => [0.5, 2, 10, 50]},
         y => {title => '% of the limit', at => [0.01, 0.1, 1, 10], log => 1, format => '%g%%'}, lines => \@lines);
 }
