@@ -5,7 +5,8 @@ package Bench::Simulated;
 #   my $simulated = Bench::Simulated->new(cells => [{cell => 0, name => TEXT, machines => 1, ...}, ...], published => [WAY, ...],
 #       short => 1);                 # runs that are too short to tell what lease holds
 #   $simulated->add($cell, \%run);   # a line of "simulate run"
-#   $simulated->broken;              # sentences about what did not hold
+#   $simulated->broken;              # sentences about what did not hold that must hold in each run
+#   $simulated->unexpected;          # ... and about leases that hold more back than they were meant to
 #   $simulated->text;                # Markdown
 #   $simulated->calls_drawing;  $simulated->over_drawing;      # SVG
 
@@ -65,27 +66,36 @@ sub most_over ($cell) {
     return $others * ($cell->{cut} + ($cell->{lag_ms} + $cell->{response_ms} + 2) / 1000) + $cell->{machines};
 }
 
+sub name_of ($cell) {
+    return "cell $cell->{cell} (" . join(', ', $cell->{name} =~ /machine/ ? () : $cell->{name}, "$cell->{machines} machines", limit_text($cell), "load $cell->{load}") . ')';
+}
+
 sub broken ($self) {
     my @broken = map { "$_ is further from real machines than 10%: not published" } grep { !$self->publishes($_) } @ways;
     for my $cell (@{$self->{cells}}) {
-        my $name = "cell $cell->{cell} (" . join(', ', $cell->{name} =~ /machine/ ? () : $cell->{name}, "$cell->{machines} machines", limit_text($cell), "load $cell->{load}") . ')';
         for my $way (@ways) {
             my @runs = $self->runs($cell, $way) or next;
             my ($worst) = sort { over($b) <=> over($a) } @runs;
             my $most = $way =~ /^check/ ? most_over($cell) : 0;
-            push @broken, sprintf '%s: %s is over the limit by %d, and may be by %.0f (seed %d)', $name, $way, over($worst), $most, $worst->{seed}
+            push @broken, sprintf '%s: %s is over the limit by %d, and may be by %.0f (seed %d)', name_of($cell), $way, over($worst), $most, $worst->{seed}
                 if over($worst) > $most && !($cell->{faults} && $way =~ /^check/);
         }
-        next if $cell->{keys} > 1 || $cell->{faults} || $self->{short};
+    }
+    return @broken;
+}
+
+sub unexpected ($self) {
+    my @more;
+    for my $cell (grep { $_->{keys} == 1 && !$_->{faults} && !$self->{short} } @{$self->{cells}}) {
         my $bound = $cell->{machines} >= 100 ? 10 : 1;
         for my $worst (sort { $b->{most_unspent_then} <=> $a->{most_unspent_then} } $self->runs($cell, 'lease')) {
             my $part = share($worst->{most_unspent_then}, $cell->{limit});
-            push @broken, sprintf '%s: lease holds %.1f%% of the limit elsewhere at the first rejection, not at most %d%% (seed %d)', $name, $part, $bound,
+            push @more, sprintf '%s: lease holds %.1f%% of the limit elsewhere at the first rejection, not at most %d%% (seed %d)', name_of($cell), $part, $bound,
                 $worst->{seed} if $part > $bound;
             last;
         }
     }
-    return @broken;
+    return @more;
 }
 
 sub text ($self) {
