@@ -186,7 +186,9 @@ bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept 
                         OverrideTable::bytes_for(OverrideTable::most) + OverrideTable::alignment));
     for_debts_ = part(std::min(size / waiting_part, most_waiting) - fixed - for_overrides_.size);
     for_rates_ = part(std::min(size / rates_part, most_rates));
-    for_hot_keys_ = part(std::min(size / hot_keys_part, HotKeyBoard::bytes_for(HotKeyBoard::most_shards)));
+    const std::size_t hot_keys =
+        std::min(size / hot_keys_part, HotKeyBoard::bytes_for(HotKeyBoard::most_shards));
+    for_hot_keys_ = part(hot_keys < HotKeyBoard::bytes_for(1) ? HotKeyBoard::bytes_for(0) : hot_keys);
     for_places_ = part(std::min(size / places_part,
                                 WorkerPlaces::bytes_for(places_a_worker * std::max(workers, least_workers))));
     const std::size_t places = WorkerPlaces::places_in(for_places_.size);
