@@ -80,7 +80,7 @@ warnings := -Wall -Wextra -Werror
 unit_code = $(if $(findstring -fsanitize,$(CXXFLAGS)),-Og) -pthread
 compile = $(CXX) $(dialect) $(code) $(lto) $(warnings) @$(configured)/cc-opt $(CXXFLAGS) -MMD -MP
 
-# The simulator, over the same core, and Redis as it has it.
+# The simulator: machines over the module's own core, and a Redis server in virtual time.
 simulate_sources := $(wildcard bench/simulate/*.cpp bench/simulate/server/*.cpp)
 simulate_objects := $(simulate_sources:bench/simulate/%.cpp=$(BUILD)/simulate/%.o)
 simulator := $(BUILD)/simulate/simulate
@@ -454,8 +454,8 @@ $(addprefix $(BUILD)/bench/,table walk offenders counters overrides): $(BUILD)/b
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(CXX) -std=c++17 -O2 $(warnings) -Isrc -I. -o $@ $(filter %.cpp,$^)
 
-# Whether the simulator's Redis does what a real one does; CALLS of each script, SEED of a run before. Numbers are rounded as Lua does it:
-# never once for two operations.
+# Whether the simulator's Redis does what a real one does: CALLS of each script; SEED repeats a run. Lua rounds after each operation, so
+# the compiler may not fuse two of them into one that rounds once.
 server_objects := $(filter $(BUILD)/simulate/server/%,$(simulate_objects))
 compare_objects := $(patsubst bench/%.cpp,$(BUILD)/%.o,$(wildcard bench/simulate/server/differential/*.cpp))
 differential := $(BUILD)/simulate/differential

@@ -2,7 +2,7 @@
 -- KEYS[1]: a hash of used and reset. ARGV: limit, want, least, now, proposed, latest and perhaps parts, or parts, back and
 -- of, or all these, me and number; times in milliseconds. Adds `want`, or what is left; nothing if that is less than `least`. With `parts`, grants at most
 -- one of so many parts of what is left, unless `least` is more. First gives `back` to the window that ends at `of`, if that is
--- the one that is open; not of a call with a number. A caller that numbers its calls, each higher than the one before, may make one again
+-- the one that is open; a call with a number has none to give. A caller that numbers its calls, each higher than the one before, may make one again
 -- that was not answered, under the same number: the field g:ME has the number of the last one, how much it was granted, and the
 -- window's reset. While that window is open the same call is told again what it was granted, and takes nothing; nor does an
 -- earlier one, that comes late. Only the script can know what is left when several machines take at once. Returns {granted, used,

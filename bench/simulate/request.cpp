@@ -28,7 +28,8 @@ void Request::answered(Message& message) {
     mode->take_answer(*this, message);
 }
 
-/// Of a check another node could be asked: only primaries are ever away, and checks ask them last.
+/// A check is not sent to another node, as the module would do: only primaries are ever away, and a check
+/// goes to one only to confirm a rejection.
 void Request::lost(Message& /*message*/, bool sent) {
     world->measures.reservations_in_doubt += sent && is_exact(world->way) ? 1 : 0;
     failed();

@@ -2,8 +2,10 @@
 //
 //   simulate cells                             names each cell: number, name, seeds, and what it is made of
 //   simulate run CELL WAY SEED [REQUESTS]      runs it; REQUESTS: no more than so many, for a short one
-//   simulate given FILE WAY SEED NAME=VALUE... a schedule (lines of microseconds, machine, key), for the
-//   calibration
+//   simulate given FILE WAY SEED NAME=VALUE... runs a schedule, for the calibration
+//
+// A schedule has a line for each request: microseconds since the start, machine, key, microseconds of its
+// response (0: as set). WAY is a name of setup.h, NAME one of set().
 //
 // Lines are of NAME=VALUE, with tabs between them.
 

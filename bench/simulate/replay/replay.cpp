@@ -1,8 +1,12 @@
 // Sends real machines a schedule of requests, each at its time, whether or not those before are answered; and
 // is the backend behind them that takes a while.
 //
-//   replay send SCHEDULE REDIS_PORT PORT...   lines of microseconds, machine, key, and perhaps more that is
-//   skipped replay backend MICROSECONDS               prints its port, serves until its input ends
+//   replay send SCHEDULE REDIS_PORT PORT...
+//
+//   replay backend MICROSECONDS
+//
+// SCHEDULE has a line for each request: microseconds since the start, machine, key. What follows in a line is
+// skipped. `backend` prints its port, and serves until its input ends.
 //
 // `send` prints for each request, in the order of the schedule: when it was sent, machine, key, status, and
 // the microseconds until its answer; then "round trip" and what a PING to Redis took meanwhile (median). It
