@@ -1,4 +1,4 @@
-# Batches of a shard whose primary is away keep those of another shard from being asked for again by no means, however many they are.
+# Batches of a shard whose primary is away do not keep those of another shard from being asked for again, however many they are.
 
 use RateLimit::Test;
 use List::Util qw(all);
