@@ -324,7 +324,7 @@ lint: format-check layer-check
 format-check:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build lint
 	@clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(wildcard t/unit/*.h t/fuzz/*.h) $(fuzz_sources) \
-	    $(wildcard bench/*.cpp $(addprefix bench/simulate/server/,*.h *.cpp */*.h */*.cpp))
+	    $(wildcard bench/*.cpp $(addprefix bench/simulate/,*.h *.cpp */*.h */*.cpp */*/*.h */*/*.cpp))
 
 layer-check:
 	@tools/layers $(sources) $(headers)

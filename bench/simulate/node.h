@@ -30,12 +30,12 @@ public:
         cut_until_ = until;
     }
 
-    Micros busy(bool replica) const noexcept { return sides_[replica ? 1 : 0].busy; }
+    Micros busy(bool replica) const noexcept { return sides_[replica ? 1 : 0].busy / 1000; }
 
 private:
     struct Side {
         Micros free_at = 0;
-        Micros busy = 0;  // in all
+        Nanos busy = 0;  // in all
     };
 
     void read_replica(Message& message, Micros now, Random& random);

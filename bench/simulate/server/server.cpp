@@ -14,11 +14,6 @@ Window window_of(const StoredWindow& stored) noexcept {
     return sound ? Window{used != nullptr ? *used : 0, *reset} : Window{};
 }
 
-void read_taken(const Taken& taken, const Taking& taking, Nanos& missing, bool& stored) noexcept {
-    stored = taken.after < 0;
-    missing = stored ? taken.after - std::numeric_limits<std::int64_t>::min() - taking.latest : 0;
-}
-
 Drawn drawn_of(const BucketAnswer& answer, Millis now) noexcept {
     Drawn drawn;
     drawn.taken = answer.taken;

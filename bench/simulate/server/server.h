@@ -48,9 +48,6 @@ struct Taken {
     std::int64_t after = 0;   ///< the instant, with the sign of lua/bucket.lua where that has made it
 };
 
-/// What read_taking() makes of it.
-void read_taken(const Taken& taken, const Taking& taking, Nanos& missing, bool& stored) noexcept;
-
 /// What read_draw() makes of an answer; `now` is the machine's.
 Drawn drawn_of(const BucketAnswer& answer, Millis now) noexcept;
 

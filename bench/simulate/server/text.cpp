@@ -28,10 +28,6 @@ bool is_digit(char c) noexcept {
     return c >= '0' && c <= '9';
 }
 
-bool is_blank(char c) noexcept {
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 std::size_t digits_at_start(std::string_view text) noexcept {
     std::size_t count = 0;
     while (count < text.size() && is_digit(text[count])) {
@@ -110,25 +106,6 @@ bool Text::operator==(const Text& that) const noexcept {
         return number != nullptr && its_number != nullptr && *number == *its_number;
     }
     return content_.index() == that.content_.index() && other() == that.other();
-}
-
-double lua_number(const Text& text) noexcept {
-    if (const std::int64_t* number = text.number()) {
-        return static_cast<double>(*number);
-    }
-    const char* begin = text.other().data();
-    if (begin == nullptr) {
-        return nothing;
-    }
-    char* end = nullptr;
-    const double number = std::strtod(begin, &end);
-    if (end == begin) {
-        return nothing;
-    }
-    while (is_blank(*end)) {
-        ++end;
-    }
-    return *end == '\0' ? number : nothing;
 }
 
 std::int64_t lua_integer(double number) noexcept {

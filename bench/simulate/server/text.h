@@ -47,10 +47,6 @@ private:
     std::variant<std::monostate, std::int64_t, std::unique_ptr<char[]>> content_;
 };
 
-/// What Lua's tonumber() makes of a text: all that strtod() reads, with blanks around it. NaN where it makes
-/// nothing of it, or there is none: it is neither less nor more than any number.
-double lua_number(const Text& text) noexcept;
-
 /// What Redis makes of a number that a script returns: the digits behind the point are cut off, and one
 /// without room in 64 bits is the least one, as x86 has it.
 std::int64_t lua_integer(double number) noexcept;
