@@ -70,6 +70,9 @@ void tell_hot_keys(const MainConf& main) noexcept {
             store->live->tell_hot_keys(now);
         }
     }
+    if (ngx_exiting != 0) {
+        return;  // a worker of a former configuration would take, and not name, the keys of limits it has not
+    }
     HotKeyBoard::Sum sum;
     while (main.zone->hot_keys().take(now, ticks_now(), sum)) {
         log_sum(main, sum);
