@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -202,6 +203,13 @@ public:
 
     /// Longer than any charge waits for the batch before it, and for its answer.
     Millis patience() const noexcept { return 2 * static_cast<Millis>(store_.charge_timeout) + 1000; }
+
+    /// Whether a worker that leaves waits for what became of a call of this number, which was not answered:
+    /// within three seconds after charge_timeout. Each repetition that is not answered either would keep it
+    /// for as long again. `number` is a time, which may be far ahead where the clock was set back.
+    bool keeps_worker(std::int64_t number, Millis now) const noexcept {
+        return std::abs(now - number / 1000) <= static_cast<Millis>(store_.charge_timeout) + 3000;
+    }
 
     /// What is known of a window when the primary is asked about it; `events` as its record has them.
     Question question(const WindowId& id, std::uint32_t events) const noexcept {

@@ -53,10 +53,13 @@ std::int64_t Charges::number_for(const Debt& owed) noexcept {
 }
 
 bool Charges::keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number) noexcept {
-    if (!may_be_sent_again(owed, number, now_millis()) || !unanswered_.add(key, owed, number)) {
+    const Millis now = now_millis();
+    if (!may_be_sent_again(owed, number, now) || !unanswered_.add(key, owed, number)) {
         return false;
     }
-    store_.zone->note_unanswered();
+    if (keeps_worker(number, now)) {
+        store_.zone->note_unanswered();
+    }
     return true;
 }
 

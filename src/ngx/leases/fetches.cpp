@@ -170,7 +170,9 @@ bool Fetches::keep_unanswered(const Fetch& fetch) noexcept {
     }
     const Millis now = now_millis();
     const Route route = routes_.has_slots() ? key_slot(fetch.key) : route_;
-    zone_.note_unanswered();
+    if (charges_.keeps_worker(fetch.number, now)) {
+        zone_.note_unanswered();
+    }
     return unanswered_.add({fetch.number, std::max(fetch.demand.want, fetch.wanted_before),
                             std::min(latest_reset(fetch.demand.rate.period, now), now + numbered_life),
                             ngx_current_msec, route, fetch.key, fetch.demand});
