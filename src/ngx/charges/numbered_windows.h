@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 
@@ -19,14 +20,22 @@ public:
     /// Of a call that has no other before it or behind.
     static constexpr Way alone = 0;
 
+    /// Calls at a time, of all windows: a turn of the event loop looks at all that are unanswered.
+    static constexpr std::size_t most = 10'000;
+
     Way new_way() noexcept { return ++ways_; }
 
-    /// False if one of this window goes another way, or without memory: the next call goes without a number.
+    /// False if one of this window goes another way, if there are `most`, or without memory: the next call
+    /// goes without a number.
     bool begin(const WindowId& id, Way way = alone) noexcept {
+        if (all_ >= most) {
+            return false;
+        }
         try {
             Calls& calls = windows_.try_emplace(id, Calls{way, 0}).first->second;
             const bool may = calls.count == 0 || (way != alone && calls.way == way);
             calls.count += may ? 1 : 0;
+            all_ += may ? 1 : 0;
             return may;
         } catch (...) {
             return false;
@@ -36,7 +45,11 @@ public:
     /// What became of one is known, or nobody asks any more.
     void end(const WindowId& id) noexcept {
         const auto found = windows_.find(id);
-        if (found != windows_.end() && --found->second.count == 0) {
+        if (found == windows_.end()) {
+            return;
+        }
+        --all_;
+        if (--found->second.count == 0) {
             windows_.erase(found);
         }
     }
@@ -49,6 +62,7 @@ private:
 
     std::unordered_map<WindowId, Calls, HashOfId> windows_;
     Way ways_ = alone;
+    std::size_t all_ = 0;  // calls
 };
 
 }  // namespace rate_limit

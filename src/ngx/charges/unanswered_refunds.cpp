@@ -1,25 +1,21 @@
 #include "ngx/charges/unanswered_refunds.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace rate_limit {
 
 bool UnansweredRefunds::add(const std::string& key, const Debt& owed, std::int64_t number) noexcept {
     try {
-        Refund refund{key, owed, number};
+        Refund refund{key, owed};
         Refunds& of_window = refunds_[owed.id];
         try {
-            const auto lower = [](const Refund& a, std::int64_t b) { return a.number < b; };
-            of_window.insert(std::lower_bound(of_window.begin(), of_window.end(), number, lower),
-                             std::move(refund));
+            size_ += of_window.emplace(number, std::move(refund)).second ? 1 : 0;
         } catch (...) {
             if (of_window.empty()) {
                 refunds_.erase(owed.id);
             }
             return false;
         }
-        ++size_;
         return true;
     } catch (...) {
         return false;
@@ -37,11 +33,11 @@ void UnansweredRefunds::take_of(const WindowId& id, std::string& key, Debt& owed
 
 void UnansweredRefunds::take_first(Windows::iterator of, std::string& key, Debt& owed,
                                    std::int64_t& number) noexcept {
-    Refund& first = of->second.front();
-    key = std::move(first.key);
-    owed = first.owed;
-    number = first.number;
-    of->second.erase(of->second.begin());
+    const auto first = of->second.begin();
+    number = first->first;
+    key = std::move(first->second.key);
+    owed = first->second.owed;
+    of->second.erase(first);
     --size_;
     if (of->second.empty()) {
         refunds_.erase(of);

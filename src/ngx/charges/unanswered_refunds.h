@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "ngx/charges/backlog.h"
 
@@ -34,11 +34,11 @@ public:
         for (auto at = refunds_.begin(); at != refunds_.end();) {
             Refunds& of_window = at->second;
             for (auto one = of_window.begin(); one != of_window.end();) {
-                if (!is_over(one->owed, one->number)) {
+                if (!is_over(one->second.owed, one->first)) {
                     ++one;
                     continue;
                 }
-                const Debt owed = one->owed;
+                const Debt owed = one->second.owed;
                 one = of_window.erase(one);
                 --size_;
                 fn(owed);
@@ -51,9 +51,8 @@ private:
     struct Refund {
         std::string key;
         Debt owed;
-        std::int64_t number;
     };
-    using Refunds = std::vector<Refund>;
+    using Refunds = std::map<std::int64_t, Refund>;  // by their numbers
     using Windows = std::unordered_map<WindowId, Refunds, HashOfId>;
 
     void take_first(Windows::iterator of, std::string& key, Debt& owed, std::int64_t& number) noexcept;

@@ -33,8 +33,13 @@ public:
     /// How many batches are asked for again in one call of walk().
     static constexpr std::size_t most_at_once = 64;
 
+    /// Batches, besides those that are on their way: a turn of the event loop looks at all.
+    static constexpr std::size_t most = 10'000;
+
     /// A batch with a number leaves: of one window one at a time. False: it has to leave without.
-    bool begin(const WindowId& id) noexcept { return under_way_.begin(id); }
+    bool begin(const WindowId& id) noexcept {
+        return (batches_.size() < most || batches_.count(id) != 0) && under_way_.begin(id);
+    }
 
     /// It was answered, or will not be.
     void end(const WindowId& id) noexcept { under_way_.end(id); }
