@@ -43,7 +43,11 @@ use Exporter 'import';
 use IO::Socket::INET;
 use RateLimit::RESP;
 
-our @EXPORT = qw(simple nil integer bulk error array nested cluster_slots hmget fallback reading holding_reads taking reserving relaying watching);
+our @EXPORT = qw(simple nil integer bulk error array nested cluster_slots hmget fallback reading holding_reads taking reserving relaying watching is_batch is_refund);
+
+# Calls of scripts that have a number, and so can be made again: of lua/reserve.lua for a batch of tokens, and of lua/refund.lua.
+sub is_batch  ($words) { return $words->[0] =~ /^evalsha$/i && @$words == 15 }
+sub is_refund ($words) { return $words->[0] =~ /^evalsha$/i && @$words == 9 }
 
 sub reading (@window) {
     return sub ($words, $conn) { return $words->[0] eq 'hmget' ? hmget(@window) : fallback($words) };

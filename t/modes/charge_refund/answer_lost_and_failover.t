@@ -22,7 +22,7 @@ for my $case (sort keys %after) {
             location / { rate_limit 10r/h; } location /up { rate_limit 10r/h; proxy_pass http://' . $backend->address . '; }',
     );
     my sub asks ($count) { return statuses(map { $nginx->get('/x?cost=1') } 1 .. $count) }
-    my sub refunds ()    { return grep { @$_ == 9 } $relay->commands('evalsha') }
+    my sub refunds ()    { return grep { is_refund($_) } $relay->commands('evalsha') }
 
     is_deeply asks(3), {200 => 3}, "$case: three pass";
     my $exempt = $nginx->reach($backend, '/up?cost=4&slow&status=304');

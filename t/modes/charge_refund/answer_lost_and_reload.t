@@ -7,7 +7,7 @@ my $relay = RateLimit::FakeRedis->start(handler => do {
     my ($away, $relaying) = (0, relaying($redis, sub ($words, $conn, $answer) { $answer }));
     sub ($words, $conn) {
         return $relaying->($words, $conn) if $conn->state('back');
-        $away ||= $words->[0] eq 'evalsha' && @$words == 9 or return $relaying->($words, $conn);
+        $away ||= is_refund($words) or return $relaying->($words, $conn);
         $relaying->($words, $conn) if $words->[0] eq 'evalsha' && $words->[3] =~ /:done$/;
         return $conn->cut(1);
     }
@@ -18,7 +18,7 @@ my $nginx   = RateLimit::Nginx->start(
     server => 'rate_limit_store main; rate_limit_key $arg_k; rate_limit_mode charge_refund; rate_limit_cost 4;
         location / { rate_limit 100r/h; } location /up { rate_limit 100r/h; proxy_pass http://' . $backend->address . '; }',
 );
-my sub refunds ($key) { return scalar grep { @$_ == 9 && $_->[3] =~ /:$key$/ } $relay->commands('evalsha') }
+my sub refunds ($key) { return scalar grep { is_refund($_) && $_->[3] =~ /:$key$/ } $relay->commands('evalsha') }
 
 for my $key (qw(done lost)) {
     $relay->set(back => 1);

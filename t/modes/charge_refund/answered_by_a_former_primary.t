@@ -6,7 +6,7 @@ use RateLimit::Test;
 my $redis   = RateLimit::Redis->start;
 my $replica = RateLimit::Redis->start(replica_of => $redis);
 my $former  = RateLimit::FakeRedis->start(handler => relaying($redis, sub ($words, $conn, $answer) {
-    return $words->[0] eq 'evalsha' && @$words == 9 ? $conn->hold('gate', $answer) : $answer;
+    return is_refund($words) ? $conn->hold('gate', $answer) : $answer;
 }));
 my $next     = RateLimit::FakeRedis->start(handler => relaying($replica, sub ($words, $conn, $answer) { $answer }));
 my $sentinel = RateLimit::FakeRedis->start(handler => watching, state => {primary => '127.0.0.1 ' . $former->port . ' 1'});

@@ -5,7 +5,7 @@ use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;
 my $relay = RateLimit::FakeRedis->start(handler => relaying($redis, sub ($words, $conn, $answer) {
-    return $words->[0] eq 'evalsha' && @$words == 9 ? $conn->hold('gate', $answer) : $answer;
+    return is_refund($words) ? $conn->hold('gate', $answer) : $answer;
 }));
 my $backend = RateLimit::Backend->start;
 my $nginx   = RateLimit::Nginx->start(
@@ -13,7 +13,7 @@ my $nginx   = RateLimit::Nginx->start(
     server => 'rate_limit_store main; rate_limit_key k; rate_limit_mode charge_refund; rate_limit_cost 4;
         location / { rate_limit 100r/h; } location /up { rate_limit 100r/h; proxy_pass http://' . $backend->address . '; }',
 );
-my sub refunds () { return scalar grep { @$_ == 9 } $relay->commands('evalsha') }
+my sub refunds () { return scalar grep { is_refund($_) } $relay->commands('evalsha') }
 
 is $nginx->get('/x')->status, 200, 'one passes';
 is $nginx->get('/up?status=304')->status, 304, '... one is exempt';

@@ -19,7 +19,7 @@ for my $heard (1, 0) {
     my $nginx = RateLimit::Nginx->with_limit('1000r/h mode=lease', redis_block('main', $relay, timeouts('9s')),
         more => 'rate_limit_lease 10; rate_limit_on_error deny;');
     my sub asks ($count) { return statuses(map { $nginx->get('/x', 'X-Key' => 'k') } 1 .. $count) }
-    my sub batches () { return grep { @$_ == 15 } $relay->commands('evalsha') }
+    my sub batches () { return grep { is_batch($_) } $relay->commands('evalsha') }
 
     $replica->cmd('REPLICAOF', 'NO', 'ONE') if !$heard;
     is_deeply asks(1), {503 => 1}, "$case: its answer is lost";

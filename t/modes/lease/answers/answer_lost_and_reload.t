@@ -20,7 +20,7 @@ my $nginx = RateLimit::Nginx->start(
     server => 'location / { rate_limit 1000r/h; }',
 );
 my sub asks ($key, $count) { return statuses(map { $nginx->get('/x', 'X-Key' => $key) } 1 .. $count) }
-my sub batches ($key) { return grep { @$_ == 15 && $_->[3] =~ /:$key$/ } $relay->commands('evalsha') }
+my sub batches ($key) { return grep { is_batch($_) && $_->[3] =~ /:$key$/ } $relay->commands('evalsha') }
 
 $relay->set(slow => 1);
 my $held = $nginx->begin('/x', 'X-Key' => 'held');

@@ -16,7 +16,7 @@ for my $case ('sent', 'sent, unheard', 'sent again', 'sent again, unheard') {
         'rate_limit_redis main { sentinel ' . $sentinel->address . '; shard a master=m; ' . timeouts('9s') . ' }',
         more => 'rate_limit_lease 10; rate_limit_on_error deny;');
     my sub asks ($key) { return $nginx->get('/x', 'X-Key' => $key)->status }
-    my sub batches ($of) { return scalar grep { @$_ == 15 && $_->[3] =~ /:k$/ } $of->commands('evalsha') }
+    my sub batches ($of) { return scalar grep { is_batch($_) && $_->[3] =~ /:k$/ } $of->commands('evalsha') }
     wait_until { asks('early') == 200 } what => 'the primary to be known';
     wait_until { $replica->used('early') } what => 'the replica to follow';
 

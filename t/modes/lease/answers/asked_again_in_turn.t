@@ -6,14 +6,14 @@ use List::Util qw(all);
 my @redis = map { RateLimit::Redis->start } 1, 2;
 my ($away, $stays) = map {
     RateLimit::FakeRedis->start(handler => relaying($_, sub ($words, $conn, $answer) {
-        return $words->[0] eq 'evalsha' && @$words == 15 && !$conn->state('back') ? $conn->hold('gate', $answer) : $answer;
+        return is_batch($words) && !$conn->state('back') ? $conn->hold('gate', $answer) : $answer;
     }))
 } @redis;
 my $nginx = RateLimit::Nginx->start(
     http   => 'rate_limit_redis main { shard a primary=' . $away->address . '; shard b primary=' . $stays->address . '; ' . timeouts('9s') . ' }',
     server => 'location / { rate_limit_key $arg_k; rate_limit 1000r/h store=main mode=lease; rate_limit_lease 10; rate_limit_on_error deny; }',
 );
-my sub asked ($of) { my %times; $times{$_->[3]}++ for grep { @$_ == 15 } $of->commands('evalsha'); return \%times }
+my sub asked ($of) { my %times; $times{$_->[3]}++ for grep { is_batch($_) } $of->commands('evalsha'); return \%times }
 
 my @waiting = map { $nginx->begin("/x?k=$_") } 1 .. 300;
 wait_until { keys(%{asked($away)}) + keys(%{asked($stays)}) == @waiting } what => 'all batches to be asked for';

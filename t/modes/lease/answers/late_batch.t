@@ -8,13 +8,13 @@ my $redis = RateLimit::Redis->start;
 my $relay = RateLimit::FakeRedis->start(handler => do {
     my $relaying = relaying($redis, sub ($words, $conn, $answer) { $answer });
     sub ($words, $conn) {    # the second call is on its way for ever
-        return $words->[0] eq 'evalsha' && @$words == 15 && ++$seen == 2 ? $conn->cut(1) : $relaying->($words, $conn);
+        return is_batch($words) && ++$seen == 2 ? $conn->cut(1) : $relaying->($words, $conn);
     }
 });
 my $nginx = RateLimit::Nginx->with_limit('1000r/h mode=lease', redis_block('main', $relay, timeouts('9s')),
     more => 'rate_limit_lease 10; rate_limit_on_error deny;');
 my sub asks ($count) { return statuses(map { $nginx->get('/x', 'X-Key' => 'k') } 1 .. $count) }
-my sub batches () { return grep { @$_ == 15 } $relay->commands('evalsha') }
+my sub batches () { return grep { is_batch($_) } $relay->commands('evalsha') }
 
 is_deeply asks(10), {200 => 10}, 'a batch is spent';
 is_deeply asks(1), {503 => 1}, 'the next one does not come';

@@ -7,7 +7,7 @@ my %lost;
 my $redis = RateLimit::Redis->start;
 my $relay = RateLimit::FakeRedis->start(handler => do {
     my $relaying = relaying($redis, sub ($words, $conn, $answer) {
-        return @$words == 15 && ($lost{$words->[3]} // 0) == 2 ? $conn->cut(1) : $answer;
+        return is_batch($words) && ($lost{$words->[3]} // 0) == 2 ? $conn->cut(1) : $answer;
     });
     sub ($words, $conn) {
         return $relaying->($words, $conn) if $words->[0] ne 'evalsha' || @$words != 15 || !$conn->state('lossy');
@@ -17,7 +17,7 @@ my $relay = RateLimit::FakeRedis->start(handler => do {
 my $nginx = RateLimit::Nginx->with_limit('1000r/h mode=lease', redis_block('main', $relay, timeouts('9s')),
     more => 'rate_limit_lease 10; rate_limit_on_error deny;');
 my sub asks ($key, $count) { return statuses(map { $nginx->get('/x', 'X-Key' => $key) } 1 .. $count) }
-my sub batches ($key) { return grep { @$_ == 15 && $_->[3] =~ /:$key$/ } $relay->commands('evalsha') }
+my sub batches ($key) { return grep { is_batch($_) && $_->[3] =~ /:$key$/ } $relay->commands('evalsha') }
 
 is_deeply asks('open', 10), {200 => 10}, 'a batch is spent';
 $relay->set(lossy => 1);
