@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ngx/redis_block/address.h"
+
 namespace rate_limit {
 
 Addresses::Addresses(const StoreConf& store, const NodeConf& node, Owner& owner)
@@ -14,6 +16,11 @@ const char* Addresses::reason_of_round(const char* reason, bool broke_handshake)
                     reinterpret_cast<u_char*>(const_cast<char*>(reason)), sizeof broken_handshake_);
     }
     return broken_handshake_[0] != '\0' ? broken_handshake_ : reason;
+}
+
+bool Addresses::names(const Address& address) const noexcept {
+    return std::any_of(all_.begin(), all_.end(),
+                       [&address](const Address& known) { return same_address(known, address); });
 }
 
 bool Addresses::resolve() noexcept {

@@ -30,6 +30,9 @@ public:
     /// False: the host is a name that has not been resolved yet.
     bool known() const noexcept { return !all_.empty(); }
 
+    /// Whether `address` is one of those that are known.
+    bool names(const Address& address) const noexcept;
+
     /// The one to be tried, or in use. Some are known.
     const Address& current() const noexcept { return all_[at_ % all_.size()]; }
 

@@ -129,7 +129,15 @@ void Node::find_address() noexcept {
 }
 
 void Node::on_resolved() noexcept {
-    if (state_ != State::connecting || connection_.is_open()) {
+    if (connection_.is_open()) {
+        // A command that did not wait for the answer may have led to the server that the name has left. Of a
+        // demoted one its owner decides.
+        if (takes_writes_ && !addresses_.names(in_use_)) {
+            reconnect();
+        }
+        return;
+    }
+    if (state_ != State::connecting) {
         return;
     }
     if (addresses_.known()) {
