@@ -1,0 +1,88 @@
+#include "core/topology/unclaimed_slots.h"
+
+#include <algorithm>
+#include <bitset>
+#include <utility>
+
+namespace rate_limit {
+namespace {
+
+using Slots = std::bitset<slot_count>;
+
+void add(const std::vector<SlotRange>& ranges, Slots& slots) {
+    for (const SlotRange& range : ranges) {
+        for (unsigned slot = range.first; slot <= range.last; ++slot) {
+            slots.set(slot);
+        }
+    }
+}
+
+std::vector<SlotRange> ranges_of(const Slots& slots) {
+    std::vector<SlotRange> ranges;
+    for (std::uint16_t slot = 0; slot < slot_count; ++slot) {
+        if (!slots[slot]) {
+            continue;
+        }
+        if (slot > 0 && slots[slot - 1U]) {
+            ranges.back().last = slot;
+        } else {
+            ranges.push_back({slot, slot});
+        }
+    }
+    return ranges;
+}
+
+bool follows(const Endpoint& node, const Topology& topology) {
+    return std::any_of(topology.groups.begin(), topology.groups.end(), [&node](const Group& group) {
+        return std::find(group.replicas.begin(), group.replicas.end(), node) != group.replicas.end();
+    });
+}
+
+bool leads(const Endpoint& node, const Topology& topology) {
+    return std::any_of(topology.groups.begin(), topology.groups.end(),
+                       [&node](const Group& group) { return group.primary == node; });
+}
+
+/// The group of the map that has this primary; the one that was is put in where there is none, without the
+/// replicas that are elsewhere.
+Group& find_or_put_in(Topology& now, const Group& was) {
+    auto at = std::lower_bound(
+        now.groups.begin(), now.groups.end(), was,
+        [](const Group& one, const Group& other) { return one.primary < other.primary; });
+    if (at == now.groups.end() || at->primary != was.primary) {
+        Group kept = was;
+        kept.slots.clear();
+        kept.replicas.erase(std::remove_if(kept.replicas.begin(), kept.replicas.end(),
+                                           [&now](const Endpoint& replica) {
+                                               return follows(replica, now) || leads(replica, now);
+                                           }),
+                            kept.replicas.end());
+        at = now.groups.insert(at, std::move(kept));
+    }
+    return *at;
+}
+
+}  // namespace
+
+void keep_unclaimed(const Topology& before, Topology& now) {
+    Slots claimed;
+    for (const Group& group : now.groups) {
+        add(group.slots, claimed);
+    }
+    if (claimed.all()) {
+        return;
+    }
+    for (const Group& was : before.groups) {
+        Slots kept;
+        add(was.slots, kept);
+        kept &= ~claimed;
+        if (kept.none() || follows(was.primary, now)) {
+            continue;
+        }
+        Group& group = find_or_put_in(now, was);
+        add(group.slots, kept);
+        group.slots = ranges_of(kept);
+    }
+}
+
+}  // namespace rate_limit

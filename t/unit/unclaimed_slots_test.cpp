@@ -1,0 +1,67 @@
+#include "core/topology/unclaimed_slots.h"
+
+#include <gtest/gtest.h>
+
+namespace rate_limit {
+namespace {
+
+Group group(const char* primary, std::vector<Endpoint> replicas, std::vector<SlotRange> slots) {
+    Group made;
+    made.primary = {primary, 1};
+    made.replicas = std::move(replicas);
+    made.slots = std::move(slots);
+    return made;
+}
+
+Topology kept(const Topology& before, Topology now) {
+    keep_unclaimed(before, now);
+    return now;
+}
+
+const Topology whole = {{group("a", {{"x", 1}}, {{0, 5999}}), group("b", {{"y", 1}}, {{6000, 9999}}),
+                         group("c", {{"z", 1}}, {{10000, 16383}})}};
+
+TEST(UnclaimedSlots, StayWithAPrimaryThatNobodyFollowsYet) {
+    EXPECT_EQ(kept(whole, {{whole.groups[0], whole.groups[2]}}), whole);
+    EXPECT_EQ(kept(whole, {{whole.groups[1]}}), whole);
+}
+
+TEST(UnclaimedSlots, AreNoneWhereAnotherPrimaryHasThem) {
+    const Topology now = {{whole.groups[0], whole.groups[2], group("y", {}, {{6000, 9999}})}};
+    EXPECT_EQ(kept(whole, now), now);
+}
+
+TEST(UnclaimedSlots, GoBackToAPrimaryThatHasOthers) {
+    EXPECT_EQ(kept(whole, {{whole.groups[0], group("b", {}, {{6000, 6999}, {7001, 9998}}), whole.groups[2]}}),
+              (Topology{{whole.groups[0], group("b", {}, {{6000, 9999}}), whole.groups[2]}}));
+}
+
+TEST(UnclaimedSlots, ArePartlyKeptWhereTheOthersHaveMoved) {
+    EXPECT_EQ(kept(whole, {{group("a", {{"x", 1}}, {{0, 6999}}), group("c", {{"z", 1}}, {{9000, 16383}})}}),
+              (Topology{{group("a", {{"x", 1}}, {{0, 6999}}), group("b", {{"y", 1}}, {{7000, 8999}}),
+                         group("c", {{"z", 1}}, {{9000, 16383}})}}));
+}
+
+TEST(UnclaimedSlots, AreNobodysIfTheirPrimaryIsAReplica) {
+    const Topology now = {{group("a", {{"b", 1}, {"x", 1}}, {{0, 5999}}), whole.groups[2]}};
+    EXPECT_EQ(kept(whole, now), now);
+}
+
+TEST(UnclaimedSlots, DoNotBringBackReplicasThatAreElsewhere) {
+    const Topology now = {{group("a", {{"y", 1}}, {{0, 5999}}), whole.groups[2]}};
+    EXPECT_EQ(kept(whole, now), (Topology{{now.groups[0], group("b", {}, {{6000, 9999}}), whole.groups[2]}}));
+    const Topology leading = {{whole.groups[0], whole.groups[2], group("y", {}, {{7000, 9999}})}};
+    EXPECT_EQ(kept(whole, leading), (Topology{{whole.groups[0], group("b", {}, {{6000, 6999}}), whole.groups[2],
+                                               group("y", {}, {{7000, 9999}})}}));
+}
+
+TEST(UnclaimedSlots, AreNobodysIfTheyWereBefore) {
+    const Topology half = {{whole.groups[0]}};
+    EXPECT_EQ(kept(half, half), half);
+    EXPECT_EQ(kept({}, half), half);
+    EXPECT_EQ(kept(half, {}), half);
+    EXPECT_EQ(kept({}, {}), Topology{});
+}
+
+}  // namespace
+}  // namespace rate_limit
