@@ -17,26 +17,22 @@ bool CounterTable::create(void* memory, std::size_t size, std::size_t workers, M
     if (!take_up(memory, size, slots)) {
         return false;
     }
-    header_->size = size;
     header_->slots = slots;
     header_->since = now;
-    header_->layout.store(version, std::memory_order_release);
+    header_->mark.set(version, size);
     return true;
 }
 
 bool CounterTable::attach(void* memory, std::size_t size) noexcept {
-    const auto* header = static_cast<const Header*>(memory);
-    return memory != nullptr && size >= sizeof(Header) &&
-           header->layout.load(std::memory_order_acquire) == version && header->size == size &&
-           take_up(memory, size, header->slots);
+    return LayoutMark::begins(memory, size, sizeof(Header), version) &&
+           take_up(memory, size, static_cast<const Header*>(memory)->slots);
 }
 
 bool CounterTable::take_up(void* memory, std::size_t size, std::size_t slots) noexcept {
     // What lies between the header and the cells is rounded up to whole cache lines.
     const std::size_t fixed = sizeof(Header) + slots * sizeof(owners_[0]) + alignment;
     const std::size_t of_group = sizeof(Place) + slots * sizeof(Cells);
-    if (memory == nullptr || reinterpret_cast<std::uintptr_t>(memory) % alignment != 0 ||
-        size < fixed + of_group) {
+    if (!LayoutMark::fits(memory, size, fixed + of_group)) {
         return false;
     }
     slots_ = slots;

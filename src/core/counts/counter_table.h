@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/limit/window.h"
+#include "core/table/layout_mark.h"
 #include "core/table/owned_lock.h"
 
 namespace rate_limit {
@@ -74,8 +75,7 @@ private:
     using Counts = std::array<std::atomic<std::uint64_t>, group_size>;
 
     struct alignas(alignment) Header {
-        std::atomic<std::uint64_t> layout;  // what lies behind it, once that is there
-        std::uint64_t size;
+        LayoutMark mark;
         std::uint64_t slots;
         Millis since;
         std::atomic<std::uint64_t> generation;  // how many configurations have brought names

@@ -8,21 +8,16 @@ bool HotKeyBoard::create(void* memory, std::size_t size) noexcept {
     if (!take_up(memory, size)) {
         return false;
     }
-    header_->size = size;
-    header_->layout.store(version, std::memory_order_release);
+    header_->mark.set(version, size);
     return true;
 }
 
 bool HotKeyBoard::attach(void* memory, std::size_t size) noexcept {
-    const auto* header = static_cast<const Header*>(memory);
-    return memory != nullptr && size >= sizeof(Header) &&
-           header->layout.load(std::memory_order_acquire) == version && header->size == size &&
-           take_up(memory, size);
+    return LayoutMark::begins(memory, size, sizeof(Header), version) && take_up(memory, size);
 }
 
 bool HotKeyBoard::take_up(void* memory, std::size_t size) noexcept {
-    if (memory == nullptr || reinterpret_cast<std::uintptr_t>(memory) % alignment != 0 ||
-        size < sizeof(Header)) {
+    if (!LayoutMark::fits(memory, size, sizeof(Header))) {
         return false;
     }
     header_ = static_cast<Header*>(memory);

@@ -8,6 +8,7 @@
 
 #include "core/counts/hot_keys.h"
 #include "core/limit/window.h"
+#include "core/table/layout_mark.h"
 #include "core/table/owned_lock.h"
 
 namespace rate_limit {
@@ -89,8 +90,7 @@ private:
     };
 
     struct alignas(alignment) Header {
-        std::atomic<std::uint64_t> layout;  // what lies behind it, once that is there
-        std::uint64_t size;
+        LayoutMark mark;
         OwnedLock lock;                     // of the records
         std::atomic<std::uint32_t> untold;  // not 0: some sum may be waiting
     };

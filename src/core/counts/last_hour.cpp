@@ -21,19 +21,16 @@ bool LastHour::create(void* memory, std::size_t size) noexcept {
         return false;
     }
     header_ = new (memory) Header{};
-    header_->size = size;
-    header_->layout.store(version, std::memory_order_release);
+    header_->mark.set(version, size);
     return true;
 }
 
 bool LastHour::attach(void* memory, std::size_t size) noexcept {
-    return take_up(memory, size) && header_->layout.load(std::memory_order_acquire) == version &&
-           header_->size == size;
+    return LayoutMark::begins(memory, size, sizeof(Header), version) && take_up(memory, size);
 }
 
 bool LastHour::take_up(void* memory, std::size_t size) noexcept {
-    if (memory == nullptr || reinterpret_cast<std::uintptr_t>(memory) % alignment != 0 ||
-        size < sizeof(Header)) {
+    if (!LayoutMark::fits(memory, size, sizeof(Header))) {
         return false;
     }
     header_ = static_cast<Header*>(memory);

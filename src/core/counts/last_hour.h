@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/limit/window.h"
+#include "core/table/layout_mark.h"
 #include "core/table/owned_lock.h"
 
 namespace rate_limit {
@@ -76,8 +77,7 @@ private:
     };
 
     struct alignas(alignment) Header {
-        std::atomic<std::uint64_t> layout;  // what lies behind it, once that is there
-        std::uint64_t size;
+        LayoutMark mark;
         std::uint64_t generation;  // how many configurations have brought names
         std::atomic<std::uint64_t>
             marking;  // the process that puts down marks, as OwnedLock::word_of(); 0: nobody

@@ -34,21 +34,16 @@ bool NodeBoard::create(void* memory, std::size_t size) noexcept {
     if (!take_up(memory, size)) {
         return false;
     }
-    header_->size = size;
-    header_->layout.store(version, std::memory_order_release);
+    header_->mark.set(version, size);
     return true;
 }
 
 bool NodeBoard::attach(void* memory, std::size_t size) noexcept {
-    const auto* header = static_cast<const Header*>(memory);
-    return memory != nullptr && size >= sizeof(Header) &&
-           header->layout.load(std::memory_order_acquire) == version && header->size == size &&
-           take_up(memory, size);
+    return LayoutMark::begins(memory, size, sizeof(Header), version) && take_up(memory, size);
 }
 
 bool NodeBoard::take_up(void* memory, std::size_t size) noexcept {
-    if (memory == nullptr || reinterpret_cast<std::uintptr_t>(memory) % alignment != 0 ||
-        size < bytes_for(1)) {
+    if (!LayoutMark::fits(memory, size, bytes_for(1))) {
         return false;
     }
     places_ = std::min(most_nodes, (size - sizeof(Header)) / (sizeof(ids_[0]) + sizeof(Record)));

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/limit/window.h"
+#include "core/table/layout_mark.h"
 #include "core/table/owned_lock.h"
 
 namespace rate_limit {
@@ -175,8 +176,7 @@ private:
     static constexpr std::size_t words_of_address = most_address / sizeof(std::uint64_t);
 
     struct alignas(alignment) Header {
-        std::atomic<std::uint64_t> layout;  // what lies behind it, once that is there
-        std::uint64_t size;
+        LayoutMark mark;
         OwnedLock lock;                         // of the process that gives a place to a node
         std::atomic<std::uint64_t> generation;  // how many configurations have begun
     };

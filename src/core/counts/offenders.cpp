@@ -41,8 +41,7 @@ std::size_t Offenders::bytes_for(std::size_t workers) noexcept {
 
 bool Offenders::create(void* memory, std::size_t size, std::size_t workers, Millis now) noexcept {
     workers = std::max<std::size_t>(workers, 1);
-    if (memory == nullptr || reinterpret_cast<std::uintptr_t>(memory) % alignment != 0 ||
-        size < header_bytes(0)) {
+    if (!LayoutMark::fits(memory, size, header_bytes(0))) {
         return false;
     }
     const auto fits = [&](std::size_t areas, std::size_t keys) {
@@ -60,22 +59,19 @@ bool Offenders::create(void* memory, std::size_t size, std::size_t workers, Mill
         --areas;
     }
     header_ = new (memory) Header{};
-    header_->size = size;
     header_->areas = areas;
     header_->keys = keys;
     header_->since = now;
     take_up(memory);
-    header_->layout.store(version, std::memory_order_release);
+    header_->mark.set(version, size);
     return true;
 }
 
 bool Offenders::attach(void* memory, std::size_t size) noexcept {
-    auto* header = static_cast<Header*>(memory);
-    if (memory == nullptr || size < header_bytes(0) ||
-        header->layout.load(std::memory_order_acquire) != version || header->size != size) {
+    if (!LayoutMark::begins(memory, size, header_bytes(0), version)) {
         return false;
     }
-    header_ = header;
+    header_ = static_cast<Header*>(memory);
     take_up(memory);
     return true;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/limit/window.h"
+#include "core/table/layout_mark.h"
 #include "core/table/owned_lock.h"
 
 namespace rate_limit {
@@ -93,8 +94,7 @@ public:
 
 private:
     struct alignas(alignment) Header {
-        std::atomic<std::uint64_t> layout;  // what lies behind it, once that is there
-        std::uint64_t size;
+        LayoutMark mark;
         std::uint64_t areas;
         std::uint64_t keys;
         Millis since;

@@ -30,23 +30,18 @@ Rate unpack(std::uint64_t packed) noexcept {
 }  // namespace
 
 bool SeenRates::create(void* memory, std::size_t size) noexcept {
-    if (memory == nullptr || reinterpret_cast<std::uintptr_t>(memory) % alignment != 0 ||
-        size < bytes_for(1)) {
+    if (!LayoutMark::fits(memory, size, bytes_for(1))) {
         return false;
     }
-    auto* header = static_cast<Header*>(memory);
-    header->size = size;
-    header->layout.store(version, std::memory_order_release);
+    static_cast<Header*>(memory)->mark.set(version, size);
     return attach(memory, size);
 }
 
 bool SeenRates::attach(void* memory, std::size_t size) noexcept {
-    auto* header = static_cast<Header*>(memory);
-    if (memory == nullptr || size < bytes_for(1) ||
-        header->layout.load(std::memory_order_acquire) != version || header->size != size) {
+    if (!LayoutMark::begins(memory, size, bytes_for(1), version)) {
         return false;
     }
-    places_ = reinterpret_cast<Place*>(header + 1);
+    places_ = reinterpret_cast<Place*>(static_cast<Header*>(memory) + 1);
     count_ = (size - sizeof(Header)) / sizeof(Place);
     return true;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/limit/rate.h"
+#include "core/table/layout_mark.h"
 
 namespace rate_limit {
 
@@ -51,8 +52,7 @@ public:
 
 private:
     struct alignas(alignment) Header {
-        std::atomic<std::uint64_t> layout;
-        std::uint64_t size;
+        LayoutMark mark;
     };
 
     struct Place {

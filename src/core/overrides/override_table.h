@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/overrides/override.h"
+#include "core/table/layout_mark.h"
 #include "core/table/owned_lock.h"
 
 namespace rate_limit {
@@ -70,8 +71,7 @@ public:
 
 private:
     struct alignas(alignment) Header {
-        std::atomic<std::uint64_t> layout;  // what lies behind it, once that is there
-        std::uint64_t size;
+        LayoutMark mark;
         std::atomic<std::uint64_t> generation;
         std::atomic<std::uint64_t> last;  // the number of the last override that was set
         std::atomic<std::uint32_t> keeps_texts;
