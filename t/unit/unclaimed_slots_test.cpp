@@ -51,8 +51,8 @@ TEST(UnclaimedSlots, DoNotBringBackReplicasThatAreElsewhere) {
     const Topology now = {{group("a", {{"y", 1}}, {{0, 5999}}), whole.groups[2]}};
     EXPECT_EQ(kept(whole, now), (Topology{{now.groups[0], group("b", {}, {{6000, 9999}}), whole.groups[2]}}));
     const Topology leading = {{whole.groups[0], whole.groups[2], group("y", {}, {{7000, 9999}})}};
-    EXPECT_EQ(kept(whole, leading), (Topology{{whole.groups[0], group("b", {}, {{6000, 6999}}), whole.groups[2],
-                                               group("y", {}, {{7000, 9999}})}}));
+    EXPECT_EQ(kept(whole, leading), (Topology{{whole.groups[0], group("b", {}, {{6000, 6999}}),
+                                               whole.groups[2], group("y", {}, {{7000, 9999}})}}));
 }
 
 TEST(UnclaimedSlots, AreNobodysIfTheyWereBefore) {

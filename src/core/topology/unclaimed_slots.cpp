@@ -46,9 +46,9 @@ bool leads(const Endpoint& node, const Topology& topology) {
 /// The group of the map that has this primary; the one that was is put in where there is none, without the
 /// replicas that are elsewhere.
 Group& find_or_put_in(Topology& now, const Group& was) {
-    auto at = std::lower_bound(
-        now.groups.begin(), now.groups.end(), was,
-        [](const Group& one, const Group& other) { return one.primary < other.primary; });
+    auto at =
+        std::lower_bound(now.groups.begin(), now.groups.end(), was,
+                         [](const Group& one, const Group& other) { return one.primary < other.primary; });
     if (at == now.groups.end() || at->primary != was.primary) {
         Group kept = was;
         kept.slots.clear();
