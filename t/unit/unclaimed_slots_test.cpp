@@ -13,9 +13,9 @@ Group group(const char* primary, std::vector<Endpoint> replicas, std::vector<Slo
     return made;
 }
 
-Topology kept(const Topology& before, Topology now) {
-    keep_unclaimed(before, now);
-    return now;
+Topology kept(const Topology& before, Topology map) {
+    UnclaimedSlots().keep(before, map, 1000);
+    return map;
 }
 
 const Topology whole = {{group("a", {{"x", 1}}, {{0, 5999}}), group("b", {{"y", 1}}, {{6000, 9999}}),
@@ -53,6 +53,28 @@ TEST(UnclaimedSlots, DoNotBringBackReplicasThatAreElsewhere) {
     const Topology leading = {{whole.groups[0], whole.groups[2], group("y", {}, {{7000, 9999}})}};
     EXPECT_EQ(kept(whole, leading), (Topology{{whole.groups[0], group("b", {}, {{6000, 6999}}),
                                                whole.groups[2], group("y", {}, {{7000, 9999}})}}));
+}
+
+TEST(UnclaimedSlots, AreNobodysAfterAWhile) {
+    UnclaimedSlots slots;
+    const Topology without = {{whole.groups[0], whole.groups[2]}};
+    Topology used = whole;
+    const auto take = [&](Topology map, Millis now) {
+        slots.keep(used, map, now);
+        used = map;
+        return map;
+    };
+    EXPECT_EQ(take(without, 1000), whole);
+    EXPECT_EQ(take(without, 1000 + UnclaimedSlots::kept_for - 1), whole);
+    EXPECT_EQ(take(without, 1000 + UnclaimedSlots::kept_for), without);
+    EXPECT_EQ(take(without, 2000 + UnclaimedSlots::kept_for), without);
+
+    EXPECT_EQ(take(whole, 100'000), whole);
+    EXPECT_EQ(take(without, 200'000), whole) << "from now on";
+    EXPECT_EQ(take(whole, 220'000), whole);
+    EXPECT_EQ(take(without, 225'000), whole) << "from now on again, for all were claimed between";
+    EXPECT_EQ(take(without, 254'999), whole);
+    EXPECT_EQ(take(without, 255'000), without);
 }
 
 TEST(UnclaimedSlots, AreNobodysIfTheyWereBefore) {

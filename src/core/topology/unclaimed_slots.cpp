@@ -45,43 +45,58 @@ bool leads(const Endpoint& node, const Topology& topology) {
 
 /// The group of the map that has this primary; the one that was is put in where there is none, without the
 /// replicas that are elsewhere.
-Group& find_or_put_in(Topology& now, const Group& was) {
+Group& find_or_put_in(Topology& map, const Group& was) {
     auto at =
-        std::lower_bound(now.groups.begin(), now.groups.end(), was,
+        std::lower_bound(map.groups.begin(), map.groups.end(), was,
                          [](const Group& one, const Group& other) { return one.primary < other.primary; });
-    if (at == now.groups.end() || at->primary != was.primary) {
+    if (at == map.groups.end() || at->primary != was.primary) {
         Group kept = was;
         kept.slots.clear();
-        kept.replicas.erase(std::remove_if(kept.replicas.begin(), kept.replicas.end(),
-                                           [&now](const Endpoint& replica) {
-                                               return follows(replica, now) || leads(replica, now);
-                                           }),
+        const auto elsewhere = [&map](const Endpoint& replica) {
+            return follows(replica, map) || leads(replica, map);
+        };
+        kept.replicas.erase(std::remove_if(kept.replicas.begin(), kept.replicas.end(), elsewhere),
                             kept.replicas.end());
-        at = now.groups.insert(at, std::move(kept));
+        at = map.groups.insert(at, std::move(kept));
     }
     return *at;
 }
 
-}  // namespace
-
-void keep_unclaimed(const Topology& before, Topology& now) {
+Slots claimed_in(const Topology& map) {
     Slots claimed;
-    for (const Group& group : now.groups) {
+    for (const Group& group : map.groups) {
         add(group.slots, claimed);
     }
-    if (claimed.all()) {
-        return;
-    }
+    return claimed;
+}
+
+/// The map, with what is kept.
+Topology filled(const Topology& before, const Topology& map, const Slots& claimed) {
+    Topology all = map;
     for (const Group& was : before.groups) {
         Slots kept;
         add(was.slots, kept);
         kept &= ~claimed;
-        if (kept.none() || follows(was.primary, now)) {
+        if (kept.none() || follows(was.primary, map)) {
             continue;
         }
-        Group& group = find_or_put_in(now, was);
+        Group& group = find_or_put_in(all, was);
         add(group.slots, kept);
         group.slots = ranges_of(kept);
+    }
+    return all;
+}
+
+}  // namespace
+
+void UnclaimedSlots::keep(const Topology& before, Topology& map, Millis now) {
+    const Slots claimed = claimed_in(map);
+    Topology all = claimed.all() ? map : filled(before, map, claimed);
+    const bool keeps = all != map;
+    since_ = keeps && keeps_ ? since_ : now;
+    keeps_ = keeps;
+    if (keeps && now - since_ < kept_for) {
+        map = std::move(all);
     }
 }
 

@@ -4,7 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "core/topology/unclaimed_slots.h"
 #include "ngx/topology/discovered_node.h"
 #include "redis/server_words.h"
 #include "redis/tree_reply.h"
@@ -121,7 +120,7 @@ bool ClusterMap::take(const Node& node, const Reply& reply) {
     }
     failures_ = 0;
     trouble_.ended();
-    keep_unclaimed(known_, found);
+    unclaimed_.keep(known_, found, static_cast<Millis>(ngx_current_msec));
     if (found != known_) {
         std::swap(known_, found);
         if (owner_.on_found(known_)) {

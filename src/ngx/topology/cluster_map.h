@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/topology/unclaimed_slots.h"
 #include "ngx/base/timer.h"
 #include "ngx/topology/topology_source.h"
 #include "ngx/wire/node.h"
@@ -71,6 +72,7 @@ private:
     const std::string subject_;
     OutageLog trouble_;
     Topology known_;
+    UnclaimedSlots unclaimed_;
     std::unique_ptr<Asked> asked_;  // null: none is
     RetiredNodes<Asked> left_;
     std::size_t turn_;
