@@ -119,7 +119,7 @@ unbounded := $(unbounded_tree)/build/$(NAME).so
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
-.PHONY: all module deps hiredis run demo test unit prove nightly browser faults soak bench bench-shards bench-hedges bench-scrape bench-saturation bench-tls bench-accuracy bench-scripts bench-table bench-plot simulate simulate-cells versions servers sanitize valgrind fuzz fuzzers \
+.PHONY: all module deps hiredis run demo test unit prove nightly browser faults soak bench bench-shards bench-hedges bench-scrape bench-saturation bench-tls bench-accuracy bench-slots bench-fleet bench-scripts bench-table bench-plot simulate simulate-cells versions servers sanitize valgrind fuzz fuzzers \
     lint format-check layer-check tidy install uninstall deb deb-check clean distclean help FORCE
 .DELETE_ON_ERROR:
 
@@ -149,6 +149,8 @@ help:
 	@echo 'make bench-hedges  what a slow replica gives to the other nodes; writes docs/benchmarks.md too'
 	@echo 'make bench-scrape  what the console costs the worker that answers; writes docs/benchmarks.md too'
 	@echo 'make bench-saturation  one key that saturates a primary, in each mode, and what becomes of others; writes docs/benchmarks.md too'
+	@echo 'make bench-slots   how many commands a request with rate_limit_concurrency costs Redis, by limit and load'
+	@echo 'make bench-fleet   what a hundred nginx cost Redis that share one key of rate_limit_concurrency'
 	@echo 'make bench-scripts what a call of a script of windows costs Redis; OTHER=FOLDER: against those of another version'
 	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens; keys that are rejected; counters; overrides'
 	@echo 'make differential  whether the Redis of the simulator does what a real one does; CALLS=number of each script SEED=number'
@@ -422,6 +424,11 @@ bench-table:
 bench-scripts:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps redis test
 	@OTHER='$(OTHER)' bench/scripts
+
+bench-slots bench-fleet:
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
+	+@$(recurse) module
+	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' $(@:bench-%=bench/%)
 
 bench-accuracy:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
