@@ -71,7 +71,7 @@ fuzz_objects := $(filter-out $(BUILD)/fuzz/ngx/%,$(unified:$(generated)/rooms/%.
 fuzzers := $(fuzz_sources:t/fuzz/%_fuzz.cpp=$(BUILD)/fuzz/%)
 
 dialect := -std=c++17 -Isrc -I$(generated) $(hiredis_includes)
-# What is called across files is inlined, where compiler and linker can do that. Not where errors are looked for.
+# What is called across files is inlined, where compiler and linker can do that as GCC does. Not where errors are looked for.
 lto := $(if $(findstring -fsanitize,$(CXXFLAGS)),,$(shell echo 'int x;' | \
     $(CXX) -Werror -flto=auto -ffat-lto-objects -fPIC -shared -x c++ -o /dev/null - 2>/dev/null && echo -flto=auto -ffat-lto-objects))
 code := -O2 -g -fPIC -fvisibility=hidden -fstack-protector-strong
@@ -246,7 +246,7 @@ unit_prefix := $(BUILD)/unit/gtest.h
 $(unit_prefix).gch: Makefile $(configured)/cc-opt
 	@mkdir -p $(@D)
 	@echo '#include <gtest/gtest.h>' > $(unit_prefix)
-	$(call quiet,CXX)$(compile) $(unit_code) -x c++-header -o $@ $(unit_prefix)
+	$(call quiet,CXX)$(compile) $(unit_code) -x c++-header -c -o $@ $(unit_prefix)
 
 $(BUILD)/unit/%.o: t/unit/%.cpp $(unit_prefix).gch Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)

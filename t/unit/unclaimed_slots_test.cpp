@@ -77,6 +77,26 @@ TEST(UnclaimedSlots, AreNobodysAfterAWhile) {
     EXPECT_EQ(take(without, 255'000), without);
 }
 
+TEST(UnclaimedSlots, AreKeptByEachPrimaryForItsOwnTime) {
+    UnclaimedSlots slots;
+    Topology map = {{whole.groups[0], whole.groups[2]}};
+    slots.keep(whole, map, 0);
+    EXPECT_EQ(map, whole);
+    map = {{whole.groups[0]}};
+    slots.keep(whole, map, UnclaimedSlots::kept_for - 1);
+    EXPECT_EQ(map, whole) << "the third one is replaced now";
+    map = {{whole.groups[0]}};
+    slots.keep(whole, map, UnclaimedSlots::kept_for);
+    EXPECT_EQ(map, (Topology{{whole.groups[0], whole.groups[2]}}));
+    const Topology used = map;
+    map = {{whole.groups[0]}};
+    slots.keep(used, map, 2 * UnclaimedSlots::kept_for - 2);
+    EXPECT_EQ(map, used);
+    map = {{whole.groups[0]}};
+    slots.keep(used, map, 2 * UnclaimedSlots::kept_for - 1);
+    EXPECT_EQ(map, (Topology{{whole.groups[0]}}));
+}
+
 TEST(UnclaimedSlots, AreNobodysIfTheyWereBefore) {
     const Topology half = {{whole.groups[0]}};
     EXPECT_EQ(kept(half, half), half);

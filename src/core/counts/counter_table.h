@@ -26,7 +26,7 @@ public:
     /// Eight counters: a cache line of each slot.
     static constexpr std::size_t group_size = 8;
 
-    static constexpr std::size_t alignment = 64;
+    static constexpr std::size_t alignment = LayoutMark::alignment;
 
     /// Besides the one that is shared.
     static constexpr std::size_t most_slots = 64;

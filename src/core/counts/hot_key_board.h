@@ -21,7 +21,7 @@ namespace rate_limit {
 /// would have added is missing; where it died while it added, that shard has no sum in that minute.
 class HotKeyBoard {
 public:
-    static constexpr std::size_t alignment = 64;
+    static constexpr std::size_t alignment = LayoutMark::alignment;
 
     /// Records, however much memory there is.
     static constexpr std::size_t most_shards = 256;

@@ -23,7 +23,7 @@ namespace rate_limit {
 /// more keeps its line while there is room for new names.
 class LastHour {
 public:
-    static constexpr std::size_t alignment = 64;
+    static constexpr std::size_t alignment = LayoutMark::alignment;
     static constexpr std::size_t minutes = 60;
     static constexpr std::size_t counters = 4;
 

@@ -23,7 +23,7 @@ namespace rate_limit {
 /// set back, a node of before that counts as present until then.
 class NodeBoard {
 public:
-    static constexpr std::size_t alignment = 64;
+    static constexpr std::size_t alignment = LayoutMark::alignment;
 
     /// Of all stores, however much memory there is.
     static constexpr std::size_t most_nodes = 1024;

@@ -29,7 +29,7 @@ namespace rate_limit {
 /// The text of keys is kept only while keep_keys() says so.
 class Offenders {
 public:
-    static constexpr std::size_t alignment = 64;
+    static constexpr std::size_t alignment = LayoutMark::alignment;
     static constexpr std::size_t most_keys = 64;   ///< of an area in a generation
     static constexpr std::size_t most_text = 128;  ///< bytes of a key that are kept
     static constexpr std::size_t most_shown = 512;

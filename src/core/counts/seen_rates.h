@@ -23,7 +23,7 @@ constexpr std::uint64_t name_of_bursts(std::uint64_t limit) noexcept {
 class SeenRates {
 public:
     static constexpr std::size_t most = 8;
-    static constexpr std::size_t alignment = 64;
+    static constexpr std::size_t alignment = LayoutMark::alignment;
 
     /// Greater limits are noted as this.
     static constexpr std::int64_t most_limit = (std::int64_t{1} << 39) - 1;

@@ -18,7 +18,7 @@ namespace rate_limit {
 /// perhaps the new one beside it: then the new one holds. Reading waits for nobody.
 class OverrideTable {
 public:
-    static constexpr std::size_t alignment = 64;
+    static constexpr std::size_t alignment = LayoutMark::alignment;
 
     /// However much memory there is.
     static constexpr std::size_t most = 1000;

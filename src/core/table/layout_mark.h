@@ -14,14 +14,14 @@ struct LayoutMark {
     std::atomic<std::uint64_t> version;  // changes with the layout; 0: it is not there yet
     std::uint64_t size;
 
-    /// What lies behind this is there now.
-    void set(std::uint64_t of, std::size_t bytes) noexcept {
+    /// To be called last: what lies behind the mark is there now.
+    void set(std::uint64_t layout, std::size_t bytes) noexcept {
         size = bytes;
-        version.store(of, std::memory_order_release);
+        version.store(layout, std::memory_order_release);
     }
 
-    bool is(std::uint64_t of, std::size_t bytes) const noexcept {
-        return version.load(std::memory_order_acquire) == of && size == bytes;
+    bool is(std::uint64_t layout, std::size_t bytes) const noexcept {
+        return version.load(std::memory_order_acquire) == layout && size == bytes;
     }
 
     /// Whether there is memory for `least` bytes, in whole cache lines from its beginning on.
@@ -30,9 +30,11 @@ struct LayoutMark {
                size >= least;
     }
 
-    /// Whether such memory begins with this mark. `least`: of this class and what comes with it, at least.
-    static bool begins(const void* memory, std::size_t size, std::size_t least, std::uint64_t of) noexcept {
-        return fits(memory, size, least) && static_cast<const LayoutMark*>(memory)->is(of, size);
+    /// Whether such memory begins with the mark of this layout. `least`: bytes of the class's header, the
+    /// mark included.
+    static bool begins(const void* memory, std::size_t size, std::size_t least,
+                       std::uint64_t layout) noexcept {
+        return fits(memory, size, least) && static_cast<const LayoutMark*>(memory)->is(layout, size);
     }
 };
 

@@ -11,6 +11,7 @@
 #include "core/table/eviction.h"
 #include "core/table/journals.h"
 #include "core/table/keyed_hash.h"
+#include "core/table/layout_mark.h"
 #include "core/table/lock_wait.h"
 #include "core/table/owned_lock.h"
 #include "core/table/set.h"
@@ -28,7 +29,7 @@ class RecordMemory {
 public:
     using Set = RecordSet<Record>;
 
-    static constexpr std::size_t alignment = 64;
+    static constexpr std::size_t alignment = LayoutMark::alignment;
 
     static std::size_t bytes_for(std::size_t records) noexcept;
 
@@ -120,8 +121,7 @@ std::size_t RecordMemory<Record>::bytes_for(std::size_t records) noexcept {
 
 template <typename Record>
 bool RecordMemory<Record>::take_up(void* memory, std::size_t size) noexcept {
-    if (memory == nullptr || reinterpret_cast<std::uintptr_t>(memory) % alignment != 0 ||
-        size < bytes_for(1)) {
+    if (!LayoutMark::fits(memory, size, bytes_for(1))) {
         return false;
     }
     header_ = static_cast<const Header*>(memory);

@@ -70,34 +70,32 @@ Slots claimed_in(const Topology& map) {
     return claimed;
 }
 
-/// The map, with what is kept.
-Topology filled(const Topology& before, const Topology& map, const Slots& claimed) {
-    Topology all = map;
-    for (const Group& was : before.groups) {
-        Slots kept;
-        add(was.slots, kept);
-        kept &= ~claimed;
-        if (kept.none() || follows(was.primary, map)) {
-            continue;
-        }
-        Group& group = find_or_put_in(all, was);
-        add(group.slots, kept);
-        group.slots = ranges_of(kept);
-    }
-    return all;
-}
-
 }  // namespace
 
 void UnclaimedSlots::keep(const Topology& before, Topology& map, Millis now) {
     const Slots claimed = claimed_in(map);
-    Topology all = claimed.all() ? map : filled(before, map, claimed);
-    const bool keeps = all != map;
-    since_ = keeps && keeps_ ? since_ : now;
-    keeps_ = keeps;
-    if (keeps && now - since_ < kept_for) {
+    std::map<Endpoint, Millis> since;
+    if (!claimed.all()) {
+        Topology all = map;
+        for (const Group& was : before.groups) {
+            Slots kept;
+            add(was.slots, kept);
+            kept &= ~claimed;
+            if (kept.none() || follows(was.primary, map)) {
+                continue;
+            }
+            const auto known = since_.find(was.primary);
+            const Millis first = known != since_.end() ? known->second : now;
+            if (now - first < kept_for) {
+                since.emplace(was.primary, first);
+                Group& group = find_or_put_in(all, was);
+                add(group.slots, kept);
+                group.slots = ranges_of(kept);
+            }
+        }
         map = std::move(all);
     }
+    since_ = std::move(since);
 }
 
 }  // namespace rate_limit

@@ -130,8 +130,8 @@ bool ClusterMap::take(const Node& node, const Reply& reply) {
     return true;
 }
 
-/// The slots of such a primary have nobody, and their requests go by rate_limit_on_error: without this line
-/// nothing says so.
+/// The slots of such a primary have nobody, unless it was known a while ago: see UnclaimedSlots. Their
+/// requests go by rate_limit_on_error, and without this line nothing says so.
 void ClusterMap::tell_left_out(const Node& node, const LeftOut& left_out) {
     if (left_out.without_host != 0 && !std::exchange(hosts_told_, true)) {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
@@ -214,6 +214,7 @@ void ClusterMap::on_next(void* self) noexcept {
 void ClusterMap::hang_up() noexcept {
     next_.clear();
     leave();
+    unclaimed_ = {};
     trouble_.ended(asked_by_another);
 }
 

@@ -92,7 +92,8 @@ void Node::on_closed(const char* reason) noexcept {
     takes_writes_ = true;  // as far as is known of the next connection
     const bool leaving = std::exchange(leaving_, false);
     const bool left = leaving && state_ == State::draining && sent_.empty();
-    if (left && up_ && !ended_ && !quiet_) {
+    const bool renamed = leaving && state_ == State::connecting && !retired_;
+    if ((left || renamed) && up_ && !ended_ && !quiet_) {
         connect();  // what was submitted meanwhile waits for that
         return;
     }

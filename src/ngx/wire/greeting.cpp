@@ -141,7 +141,7 @@ void Node::reject_greeting(const char* command, const Reply& reply) noexcept {
 
 void Node::greeted(const Reply& reply) noexcept {
     if (answers_ping(reply)) {
-        state_ = State::ready;
+        state_ = leaving_ ? State::draining : State::ready;
         refused_probes_ = 0;
         mark_up();
         return;

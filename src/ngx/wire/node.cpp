@@ -130,10 +130,14 @@ void Node::find_address() noexcept {
 
 void Node::on_resolved() noexcept {
     if (connection_.is_open()) {
-        // A command that did not wait for the answer may have led to the server that the name has left. Of a
-        // demoted one its owner decides.
+        // A command that did not wait for the answer may have led to the server that the name has left. After
+        // demote() Charges decides when to reconnect.
         if (takes_writes_ && !addresses_.names(in_use_)) {
+            const bool made = state_ != State::connecting;
             reconnect();
+            if (!made) {
+                connection_.close("its name leads to another server");
+            }
         }
         return;
     }

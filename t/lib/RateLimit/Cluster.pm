@@ -213,17 +213,19 @@ sub wait_ok ($self) {
 
 sub settled ($self) {
     return if !$self->agreed || !all { ($_->info('replication')->{master_link_status} // 'up') eq 'up' } $self->up;
-    return if !all { $self->tells_replicas($_) } $self->up;
-    $_->[0]{had} = $_->[1][0] for $self->owned;
+    my @owned = $self->owned;
+    my %leads = map { $_->[0]{id} => 1 } grep { @{$_->[1]} } @owned;
+    my @replicas = map { $_->[0]{id} } grep { $_->[1]{flags} =~ /slave/ && $leads{$_->[1]{primary}} } $self->views;
+    return if !all { tells($_, @replicas) } $self->up;
+    $_->[0]{had} = $_->[1][0] for @owned;
     return 1;
 }
 
-# Whether the map that clients ask this node for has all replicas. It leaves out those that are up but have not said yet, by gossip, how
+# Whether the map that clients ask this node for has these replicas. It leaves out those that are up but have not said yet, by gossip, how
 # far they follow; who reads it then, as the module does every 15 s, does not know them.
-sub tells_replicas ($self, $node) {
+sub tells ($node, @replicas) {
     my %told = map { $_->[2] => 1 } map { @$_[3 .. $#$_] } @{$node->cmd('CLUSTER', 'SLOTS')};
-    my %leads = map { $_->[0]{id} => 1 } grep { @{$_->[1]} } $self->owned;
-    return all { my $line = self_of($_); $told{$_->{id}} || !$leads{$line->{primary}} } $self->replicas;
+    return all { $told{$_} } @replicas;
 }
 
 # Of nodes that are down the others need not agree.
