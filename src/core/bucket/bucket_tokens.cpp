@@ -20,6 +20,7 @@ constexpr Millis on_its_way = 20;
 
 constexpr double batch_growth = 1.5;
 constexpr double first_part = 16;  // of what is refilled in a life: the first batch
+constexpr double part_beside = 8;  // of a batch: what is asked for beside it
 
 Ticks ticks_of(Millis time) noexcept {
     return static_cast<Ticks>(time);
@@ -121,6 +122,10 @@ std::int64_t begin_batch(WindowRecord& record, const TokenTerms& terms) noexcept
     record.ticket = terms.now;
     record.lasting = false;
     return static_cast<std::int64_t>(std::ceil(size_of(record, terms)));
+}
+
+std::int64_t size_beside(const WindowRecord& record, const TokenTerms& terms) noexcept {
+    return static_cast<std::int64_t>(std::ceil(size_of(record, terms) / part_beside));
 }
 
 void end_batch(WindowRecord& record) noexcept {

@@ -64,6 +64,10 @@ bool spend(WindowRecord& record, Ticks now, std::int64_t cost) noexcept;
 /// life or a bit more. 0: another worker's batch is on its way.
 std::int64_t begin_batch(WindowRecord& record, const TokenTerms& terms) noexcept;
 
+/// How many a worker asks for while a batch is on its way that is another worker's, or spoken for: a part of
+/// a batch, at least 1. So not each request that waits has to ask for itself.
+std::int64_t size_beside(const WindowRecord& record, const TokenTerms& terms) noexcept;
+
 /// The batch was answered, or never will be.
 void end_batch(WindowRecord& record) noexcept;
 

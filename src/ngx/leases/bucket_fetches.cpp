@@ -9,21 +9,25 @@
 
 namespace rate_limit {
 
-/// Decides how many tokens of a bucket to ask for. `batched`: a batch may be asked for, and this fetch is the
-/// one in which others take seats.
+/// Decides how many tokens of a bucket to ask for. `batched`: more may be asked for than the request needs,
+/// and this fetch is the one in which others take seats.
 void Fetches::size_up(Fetch& fetch, bool batched) noexcept {
     const Demand& demand = fetch.demand;
     const Millis now = now_millis();
     const std::int64_t least = demand.want;
     std::int64_t size = 0;
+    fetch.batch = false;
     fetch.asked = ticks_now();
     fetch.parts = 1;
     // Without room nothing can be kept.
     (void)zone_.windows().update(demand.id, now, [&](WindowRecord& record) {
-        size = batched ? begin_batch(record, fetch.token_terms()) : 0;
+        const std::int64_t whole = batched ? begin_batch(record, fetch.token_terms()) : 0;
+        fetch.batch = whole != 0;
+        size = whole != 0 || !batched ? whole : size_beside(record, fetch.token_terms());
     });
-    fetch.batch = size != 0;
-    size = fetch.batch && demand.fixed() ? demand.batch : size;
+    if (demand.fixed()) {
+        size = fetch.batch ? demand.batch : std::min(size, demand.batch);
+    }
     size = fetch.key.size() <= DebtRecord::max_key ? size : 0;  // longer ones cannot be noted
     fetch.demand.least = least;
     fetch.demand.want = std::max(least, size);

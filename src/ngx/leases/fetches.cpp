@@ -100,12 +100,15 @@ void Fetches::fetch_ahead(std::string_view key, const Demand& demand) noexcept {
 }
 
 /// One that asks for nothing yet. `opens`: others may take seats in it; false then if one of the window is
-/// open. Throws std::bad_alloc.
+/// open. Of a bucket the last one is open: those before it are spoken for. Throws std::bad_alloc.
 Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
     Fetch& fetch = FreeList<Fetch>::common().take();
     try {
         fetch.begin(key, demand, charges_);
-        opens = opens && open_.emplace(demand.id, &fetch).second;
+        opens = opens && (open_.emplace(demand.id, &fetch).second || demand.of_leased_bucket());
+        if (opens) {
+            open_[demand.id] = &fetch;
+        }
     } catch (...) {
         FreeList<Fetch>::common().put_back(fetch);
         throw;

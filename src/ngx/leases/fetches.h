@@ -19,9 +19,10 @@ struct StoreConf;
 
 /// Tokens of one shard's windows, as one worker fetches them from the primary: a batch at a time, one batch
 /// at a time for a window. Requests that come meanwhile take a seat in it as long as it has tokens for them,
-/// so nobody waits for tokens that others have spoken for; a request that finds no seat asks for itself. What
-/// is left goes into the memory of the window, for all workers, and is noted there with its Redis key, so
-/// that any worker can give it back.
+/// so nobody waits for tokens that others have spoken for; a request that finds no seat asks for itself, or,
+/// where the window is a bucket, for a part of a batch in which others take seats. What is left goes into the
+/// memory of the window, for all workers, and is noted there with its Redis key, so that any worker can give
+/// it back.
 class Fetches {
 public:
     /// `route` as Backlog has it.
