@@ -17,8 +17,9 @@ for my $n (1 .. 3) {
     is $client->get('/x', 'X-Key' => "broken$n")->status, 200, 'a batch is in doubt';
 }
 $nginx->wait_log(qr/1 reservations for primary .* they are in doubt, clients may have been charged for nothing/);
-# A request without a key only wakes nginx up, whatever becomes of its timers under a faster clock.
-my $line = qr/counters of "main" since \d{4}(?:\/\d\d){2} \d\d(?::\d\d){2}: .*; in doubt: \d+ refunds, 3 reservations/;
+# A request without a key only wakes nginx up, whatever becomes of its timers under a faster clock. On a busy machine another batch may be
+# under way on the connection that breaks, as it does each time that a broken one is asked again.
+my $line = qr/counters of "main" since \d{4}(?:\/\d\d){2} \d\d(?::\d\d){2}: .*; in doubt: \d+ refunds, (?:[3-9]|\d\d) reservations/;
 wait_until { $client->get('/x'); $nginx->count_log($line) } what => 'the line of counters';
 pass 'all three are counted';
 
