@@ -15,6 +15,7 @@ Topology example() {
         {"", 0, {"10.0.0.1", 6379}, {{"::1", 6380}, {"replica.test", 65535}}, {{0, 100}, {200, 16383}}});
     topology.groups.push_back({"orders", UINT64_MAX, {"redis.test", 1}, {}, {}});
     topology.groups.emplace_back();
+    topology.groups.back().unclaimed_since = 5'000'000'000;
     return topology;
 }
 
@@ -52,7 +53,7 @@ TEST(Topology, IsEqualIfAllIsTheSame) {
     const Topology whole = example();
     EXPECT_TRUE(whole == example());
     EXPECT_FALSE(whole != example());
-    std::vector<Topology> others(10, whole);
+    std::vector<Topology> others(11, whole);
     others[0].groups.pop_back();
     others[1].groups.emplace_back();
     others[2].groups[0].name = "x";
@@ -63,6 +64,7 @@ TEST(Topology, IsEqualIfAllIsTheSame) {
     others[7].groups[0].replicas[0].port = 1;
     others[8].groups[0].slots[1].last = 16382;
     others[9].groups[0].slots[1].first = 201;
+    others[10].groups[0].unclaimed_since = 1;
     for (std::size_t i = 0; i < others.size(); ++i) {
         EXPECT_TRUE(whole != others[i]) << i;
         EXPECT_FALSE(whole == others[i]) << i;
@@ -100,19 +102,20 @@ TEST(Topology, BytesAreRefusedUnlessTheyAreWhole) {
 TEST(Topology, BytesThatNoTopologyHasAreRefused) {
     const std::string huge("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10);
     const std::string beyond("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10);
-    const std::string start("\1\1", 2);
-    const std::string group("\0\0\0\0\0\0\0", 7);
+    const std::string start("\2\1", 2);
+    const std::string group("\0\0\0\0\0\0\0\0", 8);
     Topology topology;
-    ASSERT_TRUE(decode(start + group, topology)) << "no name, no host, no replica, no slot";
+    ASSERT_TRUE(decode(start + group, topology)) << "no name, no host, no replica, no slot, claimed";
     for (const std::string& bytes : {
-             "\2" + start.substr(1) + group,                           // another format
-             "\1" + huge,                                              // that many groups
-             "\1" + std::string("\x81\0", 2) + group,                  // a number with a byte too many
+             "\1" + start.substr(1) + group,                           // another format
+             "\2" + huge,                                              // that many groups
+             "\2" + std::string("\x81\0", 2) + group,                  // a number with a byte too many
              start + huge,                                             // a name of that length
              start + std::string(1, '\0') + beyond + group.substr(2),  // an epoch of more than 64 bits
              start + std::string(1, '\0') + huge.substr(0, 9),         // an epoch without an end
              start + group.substr(0, 5) + huge + group,                // that many replicas
              start + group.substr(0, 6) + huge + group,                // that many slots
+             start + group.substr(0, 7) + beyond,                      // a time of more than 64 bits
          }) {
         EXPECT_FALSE(decode(bytes, topology)) << testing::PrintToString(bytes);
         EXPECT_TRUE(topology == Topology{});

@@ -13,95 +13,73 @@ Group group(const char* primary, std::vector<Endpoint> replicas, std::vector<Slo
     return made;
 }
 
-Topology kept(const Topology& before, Topology map) {
-    UnclaimedSlots().keep(before, map, 1000);
+Topology kept(const Topology& before, Topology map, Millis now = 1000) {
+    keep_unclaimed(before, map, now);
     return map;
 }
 
-const Topology whole = {{group("a", {{"x", 1}}, {{0, 5999}}), group("b", {{"y", 1}}, {{6000, 9999}}),
-                         group("c", {{"z", 1}}, {{10000, 16383}})}};
+Group since(Millis time, Group group) {
+    group.unclaimed_since = time;
+    return group;
+}
+
+const Group a = group("a", {{"x", 1}}, {{0, 5999}});
+const Group b = group("b", {{"y", 1}}, {{6000, 9999}});
+const Group c = group("c", {{"z", 1}}, {{10000, 16383}});
+const Topology whole = {{a, b, c}};
 
 TEST(UnclaimedSlots, StayWithAPrimaryThatNobodyFollowsYet) {
-    EXPECT_EQ(kept(whole, {{whole.groups[0], whole.groups[2]}}), whole);
-    EXPECT_EQ(kept(whole, {{whole.groups[1]}}), whole);
+    EXPECT_EQ(kept(whole, {{a, c}}), (Topology{{a, since(1000, b), c}}));
+    EXPECT_EQ(kept(whole, {{b}}), (Topology{{since(1000, a), b, since(1000, c)}}));
 }
 
 TEST(UnclaimedSlots, AreNoneWhereAnotherPrimaryHasThem) {
-    const Topology now = {{whole.groups[0], whole.groups[2], group("y", {}, {{6000, 9999}})}};
+    const Topology now = {{a, c, group("y", {}, {{6000, 9999}})}};
     EXPECT_EQ(kept(whole, now), now);
 }
 
-TEST(UnclaimedSlots, GoBackToAPrimaryThatHasOthers) {
-    EXPECT_EQ(kept(whole, {{whole.groups[0], group("b", {}, {{6000, 6999}, {7001, 9998}}), whole.groups[2]}}),
-              (Topology{{whole.groups[0], group("b", {}, {{6000, 9999}}), whole.groups[2]}}));
+TEST(UnclaimedSlots, AreNobodysIfTheirPrimaryHasOthersOrIsAReplica) {
+    const Topology leads = {{a, group("b", {}, {{6000, 9998}}), c}};
+    EXPECT_EQ(kept(whole, leads), leads);
+    const Topology follows = {{group("a", {{"b", 1}, {"x", 1}}, {{0, 5999}}), c}};
+    EXPECT_EQ(kept(whole, follows), follows);
 }
 
 TEST(UnclaimedSlots, ArePartlyKeptWhereTheOthersHaveMoved) {
-    EXPECT_EQ(kept(whole, {{group("a", {{"x", 1}}, {{0, 6999}}), group("c", {{"z", 1}}, {{9000, 16383}})}}),
-              (Topology{{group("a", {{"x", 1}}, {{0, 6999}}), group("b", {{"y", 1}}, {{7000, 8999}}),
-                         group("c", {{"z", 1}}, {{9000, 16383}})}}));
-}
-
-TEST(UnclaimedSlots, AreNobodysIfTheirPrimaryIsAReplica) {
-    const Topology now = {{group("a", {{"b", 1}, {"x", 1}}, {{0, 5999}}), whole.groups[2]}};
-    EXPECT_EQ(kept(whole, now), now);
+    EXPECT_EQ(kept(whole, {{group("a", {}, {{0, 6999}}), group("c", {}, {{9000, 16383}})}}),
+              (Topology{{group("a", {}, {{0, 6999}}), since(1000, group("b", {{"y", 1}}, {{7000, 8999}})),
+                         group("c", {}, {{9000, 16383}})}}));
 }
 
 TEST(UnclaimedSlots, DoNotBringBackReplicasThatAreElsewhere) {
-    const Topology now = {{group("a", {{"y", 1}}, {{0, 5999}}), whole.groups[2]}};
-    EXPECT_EQ(kept(whole, now), (Topology{{now.groups[0], group("b", {}, {{6000, 9999}}), whole.groups[2]}}));
-    const Topology leading = {{whole.groups[0], whole.groups[2], group("y", {}, {{7000, 9999}})}};
-    EXPECT_EQ(kept(whole, leading), (Topology{{whole.groups[0], group("b", {}, {{6000, 6999}}),
-                                               whole.groups[2], group("y", {}, {{7000, 9999}})}}));
+    const Group moved = group("a", {{"y", 1}}, {{0, 5999}});
+    EXPECT_EQ(kept(whole, {{moved, c}}), (Topology{{moved, since(1000, group("b", {}, {{6000, 9999}})), c}}));
+    const Group leading = group("y", {}, {{7000, 9999}});
+    EXPECT_EQ(kept(whole, {{a, c, leading}}),
+              (Topology{{a, since(1000, group("b", {}, {{6000, 6999}})), c, leading}}));
 }
 
 TEST(UnclaimedSlots, AreNobodysAfterAWhile) {
-    UnclaimedSlots slots;
-    const Topology without = {{whole.groups[0], whole.groups[2]}};
+    const Topology without = {{a, c}};
     Topology used = whole;
-    const auto take = [&](Topology map, Millis now) {
-        slots.keep(used, map, now);
-        used = map;
-        return map;
-    };
-    EXPECT_EQ(take(without, 1000), whole);
-    EXPECT_EQ(take(without, 1000 + UnclaimedSlots::kept_for - 1), whole);
-    EXPECT_EQ(take(without, 1000 + UnclaimedSlots::kept_for), without);
-    EXPECT_EQ(take(without, 2000 + UnclaimedSlots::kept_for), without);
+    const auto take = [&used](const Topology& map, Millis now) { return used = kept(used, map, now); };
+    EXPECT_EQ(take(without, 1000), (Topology{{a, since(1000, b), c}}));
+    EXPECT_EQ(take({{a}}, 999 + unclaimed_for),
+              (Topology{{a, since(1000, b), since(999 + unclaimed_for, c)}}));
+    EXPECT_EQ(take({{a}}, 1000 + unclaimed_for), (Topology{{a, since(999 + unclaimed_for, c)}}));
+    EXPECT_EQ(take(without, 2000 + unclaimed_for), without);
 
     EXPECT_EQ(take(whole, 100'000), whole);
-    EXPECT_EQ(take(without, 200'000), whole) << "from now on";
+    EXPECT_EQ(take(without, 200'000), (Topology{{a, since(200'000, b), c}})) << "from now on";
     EXPECT_EQ(take(whole, 220'000), whole);
-    EXPECT_EQ(take(without, 225'000), whole) << "from now on again, for all were claimed between";
-    EXPECT_EQ(take(without, 254'999), whole);
-    EXPECT_EQ(take(without, 255'000), without);
-}
-
-TEST(UnclaimedSlots, AreKeptByEachPrimaryForItsOwnTime) {
-    UnclaimedSlots slots;
-    Topology map = {{whole.groups[0], whole.groups[2]}};
-    slots.keep(whole, map, 0);
-    EXPECT_EQ(map, whole);
-    map = {{whole.groups[0]}};
-    slots.keep(whole, map, UnclaimedSlots::kept_for - 1);
-    EXPECT_EQ(map, whole) << "the third one is replaced now";
-    map = {{whole.groups[0]}};
-    slots.keep(whole, map, UnclaimedSlots::kept_for);
-    EXPECT_EQ(map, (Topology{{whole.groups[0], whole.groups[2]}}));
-    const Topology used = map;
-    map = {{whole.groups[0]}};
-    slots.keep(used, map, 2 * UnclaimedSlots::kept_for - 2);
-    EXPECT_EQ(map, used);
-    map = {{whole.groups[0]}};
-    slots.keep(used, map, 2 * UnclaimedSlots::kept_for - 1);
-    EXPECT_EQ(map, (Topology{{whole.groups[0]}}));
+    EXPECT_EQ(take(without, 225'000), (Topology{{a, since(225'000, b), c}})) << "it was there between";
 }
 
 TEST(UnclaimedSlots, AreNobodysIfTheyWereBefore) {
-    const Topology half = {{whole.groups[0]}};
+    const Topology half = {{a}};
     EXPECT_EQ(kept(half, half), half);
     EXPECT_EQ(kept({}, half), half);
-    EXPECT_EQ(kept(half, {}), half);
+    EXPECT_EQ(kept(half, {}), (Topology{{since(1000, a)}}));
     EXPECT_EQ(kept({}, {}), Topology{});
 }
 

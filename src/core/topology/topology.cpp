@@ -7,7 +7,7 @@ namespace rate_limit {
 namespace {
 
 /// The first byte. Workers of two versions may share a zone: one that changes the format takes another byte.
-constexpr char format = '\1';
+constexpr char format = '\2';
 
 constexpr unsigned bits_per_byte = 7;
 constexpr unsigned char more = 0x80;
@@ -51,6 +51,7 @@ public:
             two_bytes(range.first);
             two_bytes(range.last);
         }
+        number(static_cast<std::uint64_t>(group.unclaimed_since));
     }
 
     std::string bytes;
@@ -114,8 +115,12 @@ public:
     bool range(SlotRange& range) noexcept { return two_bytes(range.first) && two_bytes(range.last); }
 
     bool group(Group& group) {
-        return text(group.name) && number(group.epoch) && endpoint(group.primary) &&
-               list(group.replicas, &Parser::endpoint) && list(group.slots, &Parser::range);
+        std::uint64_t since = 0;
+        const bool read = text(group.name) && number(group.epoch) && endpoint(group.primary) &&
+                          list(group.replicas, &Parser::endpoint) && list(group.slots, &Parser::range) &&
+                          number(since);
+        group.unclaimed_since = static_cast<Millis>(since);
+        return read;
     }
 
     /// Each element takes at least one byte, so a count that is too high ends with the bytes.
@@ -143,7 +148,7 @@ bool same(const SlotRange& one, const SlotRange& other) noexcept {
 
 bool same(const Group& one, const Group& other) noexcept {
     return one.name == other.name && one.epoch == other.epoch && one.primary == other.primary &&
-           one.replicas == other.replicas &&
+           one.replicas == other.replicas && one.unclaimed_since == other.unclaimed_since &&
            std::equal(one.slots.begin(), one.slots.end(), other.slots.begin(), other.slots.end(),
                       [](const SlotRange& a, const SlotRange& b) { return same(a, b); });
 }

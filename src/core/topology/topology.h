@@ -8,6 +8,8 @@
 #include <tuple>
 #include <vector>
 
+#include "core/limit/window.h"
+
 namespace rate_limit {
 
 /// The longest host that is taken from a server, in bytes.
@@ -54,6 +56,9 @@ struct Group {
     Endpoint primary;         ///< port 0: none is known
     std::vector<Endpoint> replicas;  ///< those that may be read from
     std::vector<SlotRange> slots;    ///< what a cluster lets it serve; empty for Sentinel
+    /// Since when nobody claims the slots, in milliseconds of the machine's steady clock: see
+    /// keep_unclaimed(); 0: they are its own.
+    Millis unclaimed_since = 0;
 };
 
 /// What a node of a cluster has said: from now on, another one serves the slot.

@@ -32,70 +32,47 @@ std::vector<SlotRange> ranges_of(const Slots& slots) {
     return ranges;
 }
 
-bool follows(const Endpoint& node, const Topology& topology) {
-    return std::any_of(topology.groups.begin(), topology.groups.end(), [&node](const Group& group) {
-        return std::find(group.replicas.begin(), group.replicas.end(), node) != group.replicas.end();
+bool names(const Topology& map, const Endpoint& node) {
+    return std::any_of(map.groups.begin(), map.groups.end(), [&node](const Group& group) {
+        return group.primary == node ||
+               std::find(group.replicas.begin(), group.replicas.end(), node) != group.replicas.end();
     });
 }
 
-bool leads(const Endpoint& node, const Topology& topology) {
-    return std::any_of(topology.groups.begin(), topology.groups.end(),
-                       [&node](const Group& group) { return group.primary == node; });
-}
-
-/// The group of the map that has this primary; the one that was is put in where there is none, without the
-/// replicas that are elsewhere.
-Group& find_or_put_in(Topology& map, const Group& was) {
-    auto at =
-        std::lower_bound(map.groups.begin(), map.groups.end(), was,
-                         [](const Group& one, const Group& other) { return one.primary < other.primary; });
-    if (at == map.groups.end() || at->primary != was.primary) {
-        Group kept = was;
-        kept.slots.clear();
-        const auto elsewhere = [&map](const Endpoint& replica) {
-            return follows(replica, map) || leads(replica, map);
-        };
-        kept.replicas.erase(std::remove_if(kept.replicas.begin(), kept.replicas.end(), elsewhere),
-                            kept.replicas.end());
-        at = map.groups.insert(at, std::move(kept));
-    }
-    return *at;
-}
-
-Slots claimed_in(const Topology& map) {
-    Slots claimed;
-    for (const Group& group : map.groups) {
-        add(group.slots, claimed);
-    }
-    return claimed;
+/// The group of before, with the slots that it keeps and without the replicas that are elsewhere.
+Group kept_of(const Group& was, const Slots& slots, const Topology& map, Millis since) {
+    Group kept = was;
+    kept.unclaimed_since = since;
+    kept.slots = ranges_of(slots);
+    kept.replicas.erase(std::remove_if(kept.replicas.begin(), kept.replicas.end(),
+                                       [&map](const Endpoint& replica) { return names(map, replica); }),
+                        kept.replicas.end());
+    return kept;
 }
 
 }  // namespace
 
-void UnclaimedSlots::keep(const Topology& before, Topology& map, Millis now) {
-    const Slots claimed = claimed_in(map);
-    std::map<Endpoint, Millis> since;
-    if (!claimed.all()) {
-        Topology all = map;
-        for (const Group& was : before.groups) {
-            Slots kept;
-            add(was.slots, kept);
-            kept &= ~claimed;
-            if (kept.none() || follows(was.primary, map)) {
-                continue;
-            }
-            const auto known = since_.find(was.primary);
-            const Millis first = known != since_.end() ? known->second : now;
-            if (now - first < kept_for) {
-                since.emplace(was.primary, first);
-                Group& group = find_or_put_in(all, was);
-                add(group.slots, kept);
-                group.slots = ranges_of(kept);
-            }
-        }
-        map = std::move(all);
+void keep_unclaimed(const Topology& before, Topology& map, Millis now) {
+    Slots claimed;
+    for (const Group& group : map.groups) {
+        add(group.slots, claimed);
     }
-    since_ = std::move(since);
+    if (claimed.all()) {
+        return;
+    }
+    std::vector<Group> all = map.groups;
+    for (const Group& was : before.groups) {
+        Slots slots;
+        add(was.slots, slots);
+        slots &= ~claimed;
+        const Millis since = was.unclaimed_since != 0 ? was.unclaimed_since : now;
+        if (slots.any() && now - since < unclaimed_for && !names(map, was.primary)) {
+            all.push_back(kept_of(was, slots, map, since));
+        }
+    }
+    std::sort(all.begin(), all.end(),
+              [](const Group& one, const Group& other) { return one.primary < other.primary; });
+    map.groups.swap(all);
 }
 
 }  // namespace rate_limit

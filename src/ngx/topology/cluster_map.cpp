@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/topology/unclaimed_slots.h"
 #include "ngx/topology/discovered_node.h"
 #include "redis/server_words.h"
 #include "redis/tree_reply.h"
@@ -120,7 +121,7 @@ bool ClusterMap::take(const Node& node, const Reply& reply) {
     }
     failures_ = 0;
     trouble_.ended();
-    unclaimed_.keep(known_, found, static_cast<Millis>(ngx_current_msec));
+    keep_unclaimed(known_, found, static_cast<Millis>(ngx_current_msec));
     if (found != known_) {
         std::swap(known_, found);
         if (owner_.on_found(known_)) {
@@ -130,7 +131,7 @@ bool ClusterMap::take(const Node& node, const Reply& reply) {
     return true;
 }
 
-/// The slots of such a primary have nobody, unless it was known a while ago: see UnclaimedSlots. Their
+/// The slots of such a primary have nobody, unless it was known a while ago: see keep_unclaimed(). Their
 /// requests go by rate_limit_on_error, and without this line nothing says so.
 void ClusterMap::tell_left_out(const Node& node, const LeftOut& left_out) {
     if (left_out.without_host != 0 && !std::exchange(hosts_told_, true)) {
@@ -214,7 +215,6 @@ void ClusterMap::on_next(void* self) noexcept {
 void ClusterMap::hang_up() noexcept {
     next_.clear();
     leave();
-    unclaimed_ = {};
     trouble_.ended(asked_by_another);
 }
 

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "core/topology/unclaimed_slots.h"
 #include "ngx/base/timer.h"
 #include "ngx/topology/topology_source.h"
 #include "ngx/wire/node.h"
@@ -72,7 +71,6 @@ private:
     const std::string subject_;
     OutageLog trouble_;
     Topology known_;
-    UnclaimedSlots unclaimed_;
     std::unique_ptr<Asked> asked_;  // null: none is
     RetiredNodes<Asked> left_;
     std::size_t turn_;

@@ -92,8 +92,11 @@ void Node::on_closed(const char* reason) noexcept {
     takes_writes_ = true;  // as far as is known of the next connection
     const bool leaving = std::exchange(leaving_, false);
     const bool left = leaving && state_ == State::draining && sent_.empty();
-    const bool renamed = leaving && state_ == State::connecting && !retired_;
-    if ((left || renamed) && up_ && !ended_ && !quiet_) {
+    const bool renamed = std::exchange(renamed_, false) && !retired_;
+    if (((left && up_) || renamed) && !ended_ && !quiet_) {
+        while (Command* command = take_sent()) {
+            give_back(*command, Delivery::in_doubt, nullptr);  // of the greeting
+        }
         connect();  // what was submitted meanwhile waits for that
         return;
     }

@@ -16,6 +16,7 @@ constexpr unsigned most_refused_probes = 3;
 void Node::on_connected() noexcept {
     retry_.clear();
     state_ = State::greeting;
+    greeted_ = false;
     clock_.forget();
     tells_time_ = false;
     takes_bitfields_ = true;
@@ -141,6 +142,7 @@ void Node::reject_greeting(const char* command, const Reply& reply) noexcept {
 
 void Node::greeted(const Reply& reply) noexcept {
     if (answers_ping(reply)) {
+        greeted_ = true;
         state_ = leaving_ ? State::draining : State::ready;
         refused_probes_ = 0;
         mark_up();

@@ -130,14 +130,9 @@ void Node::find_address() noexcept {
 
 void Node::on_resolved() noexcept {
     if (connection_.is_open()) {
-        // A command that did not wait for the answer may have led to the server that the name has left. After
-        // demote() Charges decides when to reconnect.
+        // After demote() Charges decides when to reconnect.
         if (takes_writes_ && !addresses_.names(in_use_)) {
-            const bool made = state_ != State::connecting;
-            reconnect();
-            if (!made) {
-                connection_.close("its name leads to another server");
-            }
+            follow_name();
         }
         return;
     }
@@ -148,6 +143,18 @@ void Node::on_resolved() noexcept {
         try_address();
     } else {
         mark_down("its name does not resolve");
+    }
+}
+
+/// A command that did not wait for the resolver's answer has led to the server that the name has left. Where
+/// no command of a caller was sent on the connection, nothing is lost with it.
+void Node::follow_name() noexcept {
+    const bool unused = state_ == State::suspended && !greeted_;
+    if (unused || state_ == State::connecting || state_ == State::greeting) {
+        renamed_ = true;
+        connection_.close("its name leads to another server");
+    } else {
+        reconnect();
     }
 }
 

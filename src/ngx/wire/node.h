@@ -230,6 +230,7 @@ private:
 
     void count_error(Fault fault, std::string_view command, const Reply& reply) noexcept;
     void connect() noexcept;
+    void follow_name() noexcept;
     void try_address() noexcept;
     void find_address() noexcept;
     void prepare_for_writes() noexcept;
@@ -284,6 +285,8 @@ private:
     bool retired_ = false;
     bool quiet_ = false;    // nginx closes the connection itself: not an outage
     bool leaving_ = false;  // reconnect() was called: the connection closes once all is answered
+    bool renamed_ = false;  // the connection closes as its name leads to another server: not an outage
+    bool greeted_ = false;  // this connection has been
     bool takes_writes_ = true;
     bool told_to_reload_ = false;
     bool expects_more_ = false;

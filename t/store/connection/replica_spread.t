@@ -10,7 +10,7 @@ sub answer ($words, $conn) {
 my $primary  = RateLimit::FakeRedis->start(handler => \&answer);
 my @replicas = map { RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     my $answer = answer($words, $conn);
-    return $words->[0] eq 'hmget' && $conn->state('slow') ? $conn->later(0.02, $answer) : $answer;
+    return $words->[0] eq 'hmget' && $conn->state('slow') ? $conn->later(patience(0.02), $answer) : $answer;
 }) } 1 .. 3;
 my $nginx = RateLimit::Nginx->with_limit('100000r/h', redis_block('main', [$primary, @replicas], always_checks()), key => 'k',
     more => 'location /many { ' . join(' ', map { "rate_limit 9r/h name=$_ store=main;" } 1 .. 12) . ' }');
