@@ -78,7 +78,8 @@ sub wait_written ($self) {
         $self->{nginx}->get("/$mode?k=first");
         !grep { !$_->used('first', "$mode/86400") } $self->{set}->servers
     } what => 'all servers to have what nginx writes';
-    $self->{admitted_before} = $self->{traffic}->mark;
+    # The first requests may have met a worker that had not heard of the servers yet.
+    $self->{traffic}{judged} = $self->{admitted_before} = $self->{traffic}->mark;
     return;
 }
 
