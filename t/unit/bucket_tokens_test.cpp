@@ -157,6 +157,18 @@ TEST(BucketTokens, BatchesGrowToWhatIsRefilledInALife) {
     EXPECT_EQ(size, 500);
 }
 
+TEST(BucketTokens, BesideABatchAnEighthOfItIsAskedFor) {
+    WindowRecord record;
+    for (Ticks at = now; at != now + 1000; at += 50) {
+        const std::int64_t size = begin_batch(record, terms_at(at));
+        EXPECT_EQ(begin_batch(record, terms_at(at)), 0);
+        EXPECT_GE(size_beside(record, terms_at(at)), 1);
+        EXPECT_NEAR(static_cast<double>(size_beside(record, terms_at(at))), static_cast<double>(size) / 8, 1);
+        (void)keep_batch(record, terms_at(at), {size, end_of(at, 500), size});
+        end_batch(record);
+    }
+}
+
 TEST(BucketTokens, BatchesShrinkToWhatIsSpent) {
     WindowRecord record;
     std::int64_t size = 0;

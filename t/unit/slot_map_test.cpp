@@ -2,19 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "groups.h"
+
 namespace rate_limit {
 namespace {
 
 Endpoint at(const char* host) {
     return {host, 1};
-}
-
-Group group(const char* primary, std::vector<Endpoint> replicas, std::vector<SlotRange> slots) {
-    Group made;
-    made.primary = at(primary);
-    made.replicas = std::move(replicas);
-    made.slots = std::move(slots);
-    return made;
 }
 
 const Topology two = {{group("a", {at("x")}, {{0, 99}}), group("b", {at("y")}, {{100, 16382}})}};

@@ -2,16 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "groups.h"
+
 namespace rate_limit {
 namespace {
-
-Group group(const char* primary, std::vector<Endpoint> replicas, std::vector<SlotRange> slots) {
-    Group made;
-    made.primary = {primary, 1};
-    made.replicas = std::move(replicas);
-    made.slots = std::move(slots);
-    return made;
-}
 
 using Indexes = std::vector<std::size_t>;
 

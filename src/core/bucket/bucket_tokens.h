@@ -61,7 +61,7 @@ std::int64_t alive(const WindowRecord& record, Ticks now) noexcept;
 bool spend(WindowRecord& record, Ticks now, std::int64_t cost) noexcept;
 
 /// A worker fetches. Returns how large a batch is, at least 1: as many as requests here spend in half of the
-/// life or a bit more. 0: another worker's batch is on its way.
+/// life or a bit more. 0: a batch is on its way.
 std::int64_t begin_batch(WindowRecord& record, const TokenTerms& terms) noexcept;
 
 /// How many a worker asks for while a batch is on its way that is another worker's, or spoken for: a part of

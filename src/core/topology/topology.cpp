@@ -160,6 +160,21 @@ std::string Endpoint::text() const {
     return host.find(':') == std::string::npos ? host + end : "[" + host + "]" + end;
 }
 
+void append(std::vector<SlotRange>& ranges, std::uint16_t slot) {
+    if (!ranges.empty() && ranges.back().last + 1 == slot) {
+        ranges.back().last = slot;
+    } else {
+        ranges.push_back({slot, slot});
+    }
+}
+
+bool names(const Topology& topology, const Endpoint& node) noexcept {
+    return std::any_of(topology.groups.begin(), topology.groups.end(), [&node](const Group& group) {
+        return group.primary == node ||
+               std::find(group.replicas.begin(), group.replicas.end(), node) != group.replicas.end();
+    });
+}
+
 const Group* find_group(const Topology& topology, std::string_view name, std::size_t likely) noexcept {
     const std::vector<Group>& groups = topology.groups;
     if (likely < groups.size() && groups[likely].name == name) {

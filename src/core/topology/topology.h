@@ -49,6 +49,9 @@ struct SlotRange {
     std::uint16_t last = 0;  ///< is in the range, too
 };
 
+/// Adds a slot that is higher than all in `ranges`, which are ascending.
+void append(std::vector<SlotRange>& ranges, std::uint16_t slot);
+
 /// A primary and the replicas that follow it.
 struct Group {
     std::string name;         ///< Sentinel's name of the primary; empty in a cluster
@@ -71,6 +74,9 @@ struct Move {
 struct Topology {
     std::vector<Group> groups;
 };
+
+/// Whether the node is a primary or a replica in it.
+bool names(const Topology& topology, const Endpoint& node) noexcept;
 
 /// The group of that name, or null. `likely`: the index where it is looked for first.
 const Group* find_group(const Topology& topology, std::string_view name, std::size_t likely) noexcept;

@@ -20,23 +20,11 @@ void add(const std::vector<SlotRange>& ranges, Slots& slots) {
 std::vector<SlotRange> ranges_of(const Slots& slots) {
     std::vector<SlotRange> ranges;
     for (std::uint16_t slot = 0; slot < slot_count; ++slot) {
-        if (!slots[slot]) {
-            continue;
-        }
-        if (slot > 0 && slots[slot - 1U]) {
-            ranges.back().last = slot;
-        } else {
-            ranges.push_back({slot, slot});
+        if (slots[slot]) {
+            append(ranges, slot);
         }
     }
     return ranges;
-}
-
-bool names(const Topology& map, const Endpoint& node) {
-    return std::any_of(map.groups.begin(), map.groups.end(), [&node](const Group& group) {
-        return group.primary == node ||
-               std::find(group.replicas.begin(), group.replicas.end(), node) != group.replicas.end();
-    });
 }
 
 /// The group of before, with the slots that it keeps and without the replicas that are elsewhere.

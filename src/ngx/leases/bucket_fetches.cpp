@@ -21,9 +21,11 @@ void Fetches::size_up(Fetch& fetch, bool batched) noexcept {
     fetch.parts = 1;
     // Without room nothing can be kept.
     (void)zone_.windows().update(demand.id, now, [&](WindowRecord& record) {
-        const std::int64_t whole = batched ? begin_batch(record, fetch.token_terms()) : 0;
-        fetch.batch = whole != 0;
-        size = whole != 0 || !batched ? whole : size_beside(record, fetch.token_terms());
+        if (batched) {
+            size = begin_batch(record, fetch.token_terms());
+            fetch.batch = size != 0;
+            size = fetch.batch ? size : size_beside(record, fetch.token_terms());
+        }
     });
     if (demand.fixed()) {
         size = fetch.batch ? demand.batch : std::min(size, demand.batch);

@@ -105,9 +105,10 @@ Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
     Fetch& fetch = FreeList<Fetch>::common().take();
     try {
         fetch.begin(key, demand, charges_);
-        opens = opens && (open_.emplace(demand.id, &fetch).second || demand.of_leased_bucket());
         if (opens) {
-            open_[demand.id] = &fetch;
+            Fetch*& open = open_.emplace(demand.id, &fetch).first->second;
+            open = demand.of_leased_bucket() ? &fetch : open;
+            opens = open == &fetch;
         }
     } catch (...) {
         FreeList<Fetch>::common().put_back(fetch);

@@ -34,7 +34,7 @@ public:
     static constexpr std::size_t most_at_once = 64;
 
     /// Batches, besides those that are on their way: a turn of the event loop looks at all.
-    static constexpr std::size_t most = 10'000;
+    static constexpr std::size_t most = NumberedWindows::most;
 
     /// A batch with a number leaves: of one window one at a time. False: it has to leave without.
     bool begin(const WindowId& id) noexcept {

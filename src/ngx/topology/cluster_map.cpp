@@ -76,7 +76,7 @@ void ClusterMap::answered(Node& node, Delivery delivery, const Reply* reply) noe
             node.served();
             taken = take(node, *reply);
             // One that serves nothing any more may be about to leave the cluster.
-            strange = taken && node.learned() && !is_named(node.name());
+            strange = taken && node.learned() && !names(known_, node.endpoint());
         } else {
             failed("a node cannot be asked", node, node.trouble());
         }
@@ -94,13 +94,6 @@ void ClusterMap::answered(Node& node, Delivery delivery, const Reply* reply) noe
     } else {
         owner_.on_nothing();
     }
-}
-
-bool ClusterMap::is_named(const std::string& node) const {
-    const auto is_it = [&node](const Endpoint& endpoint) { return endpoint.text() == node; };
-    return std::any_of(known_.groups.begin(), known_.groups.end(), [&](const Group& group) {
-        return is_it(group.primary) || std::any_of(group.replicas.begin(), group.replicas.end(), is_it);
-    });
 }
 
 bool ClusterMap::take(const Node& node, const Reply& reply) {

@@ -58,7 +58,6 @@ private:
     void tell_change(const Topology& before) const;
     void tell_left_out(const Node& node, const LeftOut& left_out);
     bool take(const Node& node, const Reply& reply);
-    bool is_named(const std::string& node) const;
     void complain(const Node& node, const Reply& reply);
     void choose();
     void ask_next();

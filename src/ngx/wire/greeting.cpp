@@ -143,7 +143,7 @@ void Node::reject_greeting(const char* command, const Reply& reply) noexcept {
 void Node::greeted(const Reply& reply) noexcept {
     if (answers_ping(reply)) {
         greeted_ = true;
-        state_ = leaving_ ? State::draining : State::ready;
+        state_ = State::ready;
         refused_probes_ = 0;
         mark_up();
         return;

@@ -286,7 +286,7 @@ private:
     bool quiet_ = false;    // nginx closes the connection itself: not an outage
     bool leaving_ = false;  // reconnect() was called: the connection closes once all is answered
     bool renamed_ = false;  // the connection closes as its name leads to another server: not an outage
-    bool greeted_ = false;  // this connection has been
+    bool greeted_ = false;  // the connection, or the last one, has been
     bool takes_writes_ = true;
     bool told_to_reload_ = false;
     bool expects_more_ = false;

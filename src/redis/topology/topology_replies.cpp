@@ -60,14 +60,8 @@ public:
 
     Topology finish() {
         for (std::uint16_t slot = 0; slot < slot_count; ++slot) {
-            Group* const owner = owners_[slot];
-            if (owner == nullptr) {
-                continue;
-            }
-            if (slot > 0 && owners_[slot - 1] == owner) {
-                owner->slots.back().last = slot;
-            } else {
-                owner->slots.push_back({slot, slot});
+            if (owners_[slot] != nullptr) {
+                append(owners_[slot]->slots, slot);
             }
         }
         Topology topology;

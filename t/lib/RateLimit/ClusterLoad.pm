@@ -69,12 +69,12 @@ sub stored ($self) {
     return {map { my $mode = $_; $mode => sum0(map { $self->{cluster}->used($_, "$mode/86400") // 0 } @keys) } @{$self->{modes}}};
 }
 
-sub nothing_lost ($self, $what = 'nothing is in doubt or dropped') {
-    return is $self->nginx->count_log(qr/in doubt|were dropped|refuses charges|is down/), 0, $what;
+sub nothing_lost ($self, $what = 'nothing is in doubt or dropped', $refused = qr/refuses charges/) {
+    return is $self->nginx->count_log(qr/in doubt|were dropped|$refused|is down/), 0, $what;
 }
 
 sub nothing_lost_by_failover ($self) {
-    return is $self->nginx->count_log(qr/in doubt|were dropped|refuses charges(?!: clusterdown)|is down/), 0, 'nothing is in doubt or dropped';
+    return $self->nothing_lost('nothing is in doubt or dropped', qr/refuses charges(?!: clusterdown)/);
 }
 
 sub doubt ($self) {

@@ -5,9 +5,7 @@ use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start;
 my $replica = RateLimit::Redis->start(replica_of => $redis);
-my $former  = RateLimit::FakeRedis->start(handler => relaying($redis, sub ($words, $conn, $answer) {
-    return is_refund($words) ? $conn->hold('gate', $answer) : $answer;
-}));
+my $former  = RateLimit::FakeRedis->start(handler => holding_refunds($redis));
 my $next     = RateLimit::FakeRedis->start(handler => relaying($replica, sub ($words, $conn, $answer) { $answer }));
 my $sentinel = RateLimit::FakeRedis->start(handler => watching, state => {primary => '127.0.0.1 ' . $former->port . ' 1'});
 my $backend  = RateLimit::Backend->start(handler => sub ($request, $conn) { return $conn->hold($request->{uri}, [304, [], '']) });

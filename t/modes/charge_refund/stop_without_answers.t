@@ -4,9 +4,7 @@
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;
-my $relay = RateLimit::FakeRedis->start(handler => relaying($redis, sub ($words, $conn, $answer) {
-    return is_refund($words) ? $conn->hold('gate', $answer) : $answer;
-}));
+my $relay = RateLimit::FakeRedis->start(handler => holding_refunds($redis));
 my $backend = RateLimit::Backend->start;
 my $nginx   = RateLimit::Nginx->start(
     http   => redis_block('main', $relay, timeouts('3s')),

@@ -5,9 +5,7 @@ use RateLimit::Test;
 
 for my $case ('too long', 'to the end') {
     my $redis = RateLimit::Redis->start;
-    my $relay = RateLimit::FakeRedis->start(handler => relaying($redis, sub ($words, $conn, $answer) {
-        return is_refund($words) ? $conn->hold('gate', $answer) : $answer;
-    }));
+    my $relay = RateLimit::FakeRedis->start(handler => holding_refunds($redis));
     my $proxy   = RateLimit::Proxy->start(to => $relay->port);
     my $backend = RateLimit::Backend->start;
     my $nginx   = RateLimit::Nginx->start(

@@ -1,33 +1,55 @@
 # A request does not wait for the resolver: it may take a new connection to the server that a name has just left. When the answer names
-# another one, that connection is left for it, and nothing is lost.
+# another one, that connection is left for it, also while it is being made or greeted, and nothing is lost.
 
+use IO::Socket::INET;
 use RateLimit::Test;
 
-my $name  = '127.1';
-my $dns   = RateLimit::Dns->start(names => {$name => '127.0.0.1'});
-my $old   = RateLimit::Redis->start;
-my $new   = RateLimit::Redis->start(host => '127.0.0.2', port => $old->port);
-my $nginx = RateLimit::Nginx->with_limit('1000000r/h',
-    'resolver ' . $dns->address . ' ipv6=off; ' . redis_block('main', "$name:" . $old->port),
-    more => 'rate_limit_on_error deny;');
-my sub pass ($key) { return is $nginx->get('/x', 'X-Key' => $key)->status, 200, "$key passes" }
+my $name     = '127.1';
+my $reserves = reserving((time + 1800) . '000');
 
-pass('before');
-wait_until { $old->used('before') == 1 } what => 'its charge';
+# The old server takes connections, and does not answer the last word of the greeting while the state is "mute".
+my sub serves ($words, $conn) { return $words->[0] eq 'ping' && $conn->state('mute') ? () : $reserves->($words, $conn) }
 
-$dns->set($name => '127.0.0.2');
-$dns->freeze;
-$old->drop_clients;
-pass('meanwhile');
-wait_until { $old->used('meanwhile') == 1 } what => 'its charge at the old server';
+# A port at which nobody answers the first word of TCP: what may wait there to be accepted does already.
+my sub deaf ($port) {
+    my $listener = IO::Socket::INET->new(LocalAddr => "127.0.0.1:$port", Listen => 1, ReuseAddr => 1) or die "port $port: $@";
+    my @waiting = map { IO::Socket::INET->new(PeerAddr => "127.0.0.1:$port", Blocking => 0) } 1 .. 4;
+    return [$listener, @waiting];
+}
 
-$dns->thaw;
-wait_until { () = $dns->records } what => 'a question';
-wait_until { pass('after'); $new->used('after') } what => 'charges at the new server';
-pass('at last');
-wait_until { $new->used('at last') == 1 } what => 'its charge';
-is $old->used('at last'), 0, 'and none at the old one';
-$nginx->stop;
-is $nginx->count_log(qr/is down|does not serve|could not be checked|doubt|dropped/), 0, 'without an outage';
+for my $state ('in use', 'greeting', 'connecting') {
+    my $dns   = RateLimit::Dns->start(names => {$name => '127.0.0.1'});
+    my $old   = RateLimit::FakeRedis->start(handler => \&serves);
+    my $new   = RateLimit::Redis->start(host => '127.0.0.2', port => $old->port);
+    my $nginx = RateLimit::Nginx->start(
+        http   => 'resolver ' . $dns->address . ' ipv6=off; ' . redis_block('main', "$name:" . $old->port, timeouts('10s')),
+        server => 'rate_limit_key $arg_k; rate_limit_store main; rate_limit_on_error deny;
+            location / { rate_limit 1000r/h name=r mode=charge_refund; } location /plain { rate_limit off; }',
+    );
+    is $nginx->get('/?k=before')->status, 200, "$state: at first";
+
+    $dns->set($name => '127.0.0.2');
+    $dns->freeze;
+    $old->set(mute => $state eq 'greeting' ? 1 : 0);
+    $state eq 'connecting' ? $old->stop : $old->drop;
+    my $deaf = $state eq 'connecting' && deaf($old->port);
+    is $nginx->get('/?k=there')->status, 200, '... the old one serves' if $state eq 'in use';
+    my $request = $nginx->http;
+    $request->start_request(GET => '/?k=meanwhile') if $state ne 'in use';
+    wait_until { $old->commands('ping') == 2 } what => 'the greeting' if $state eq 'greeting';
+    is $nginx->get('/plain')->status, 200, '... nginx has begun to connect';
+    $dns->thaw;
+    wait_until { () = $dns->records } what => 'a question';
+    $dns->forget;    # when it has done so, it has answered
+    is $nginx->get('/plain')->status, 200, '... nginx has read the answer';
+    $request->start_request(GET => '/?k=meanwhile') if $state eq 'in use';
+    is $request->response(timeout => 15)->status, 200, '... the request that waited passes';
+    is $new->used('meanwhile', 'r/3600'), 1, '... at the server that the name leads to';
+    is $nginx->get('/?k=after')->status, 200, '... and so does a later one';
+    is $new->used('after', 'r/3600'), 1, '... there';
+    is scalar(grep { $_->[0] eq 'evalsha' && "@$_" !~ /:(?:before|there) / } $old->commands), 0, '... the old one got nothing';
+    $nginx->stop;
+    is $nginx->count_log(qr/is down|does not serve|could not be checked|doubt|dropped/), 0, '... without an outage';
+}
 
 done;
