@@ -78,14 +78,13 @@ public:
     void request(std::size_t at, std::int64_t cost = 1) {
         Machine& machine = machines_.at(at);
         ++requests;
-        if (machine.answer_at != 0) {
-            return;
-        }
         if (spend_here(machine, cost)) {
             meter.admit(real_now(), cost);
-            return;
+        } else if (!machine.fetches.empty() && machine.fetches.back().unclaimed >= cost) {
+            take_seat(machine.fetches.back(), cost);
+        } else if (machine.fetches.size() < most_fetches) {
+            fetch(machine, cost);
         }
-        fetch(machine, cost);
     }
 
     /// All that a machine has goes back, as when it ends, or what is dead of it.
@@ -120,14 +119,24 @@ public:
     std::int64_t calls = 0;
 
 private:
+    /// Of one machine at a time: a batch, and others beside it.
+    static constexpr std::size_t most_fetches = 3;
+
+    struct Fetch {
+        Millis asked = 0;
+        Millis asks_at = 0;  // when Redis hears it
+        Millis answer_at = 0;
+        std::int64_t cost = 0;  // of the request that asked
+        std::int64_t want = 0;
+        std::int64_t unclaimed = 0;  // of these, by those that have seats
+        bool batch = false;
+        std::int64_t granted = -1;
+        std::int64_t served = 0;
+    };
+
     struct Machine {
         WindowRecord record;
-        Millis asked = 0;
-        Millis asks_at = 0;    // when Redis hears it
-        Millis answer_at = 0;  // 0: nothing is on its way
-        std::int64_t cost = 0;
-        std::int64_t size = 0;
-        std::int64_t granted = -1;
+        std::vector<Fetch> fetches;  // on their way
     };
 
     struct Refund {
@@ -151,36 +160,66 @@ private:
 
     void fetch(Machine& machine, std::int64_t cost) {
         const bool slow = random_() % 50 == 0;
-        machine.size = begin_batch(machine.record, terms());
-        machine.size = rules_.fixed != 0 ? rules_.fixed : machine.size;
-        machine.cost = cost;
-        machine.asked = now_;
-        machine.asks_at = now_ + 1 + static_cast<Millis>(random_() % (slow ? 30 : 2));
-        machine.answer_at = machine.asks_at + static_cast<Millis>(random_() % (slow ? 60 : 2));
-        machine.granted = -1;
+        Fetch fetch;
+        std::int64_t size = begin_batch(machine.record, terms());
+        fetch.batch = size != 0;
+        size = fetch.batch ? size : size_beside(machine.record, terms());
+        if (rules_.fixed != 0) {
+            size = fetch.batch ? rules_.fixed : std::min(size, rules_.fixed);
+        }
+        fetch.cost = cost;
+        fetch.want = std::max(size, cost);
+        fetch.unclaimed = fetch.want - cost;
+        fetch.asked = now_;
+        fetch.asks_at = now_ + 1 + static_cast<Millis>(random_() % (slow ? 30 : 2));
+        fetch.answer_at = fetch.asks_at + static_cast<Millis>(random_() % (slow ? 60 : 2));
+        machine.fetches.push_back(fetch);
         ++calls;
     }
 
+    /// Redis may have granted what the fetch asks for, and the answer be on its way.
+    void take_seat(Fetch& fetch, std::int64_t cost) {
+        fetch.unclaimed -= cost;
+        if (fetch.granted >= fetch.served + cost) {
+            fetch.served += cost;
+            meter.admit(real_now(), cost);
+        }
+    }
+
     void step(Machine& machine) {
-        if (machine.answer_at == 0) {
+        for (std::size_t i = 0; i < machine.fetches.size();) {
+            Fetch& fetch = machine.fetches[i];
+            hear(fetch);
+            if (fetch.answer_at > now_) {
+                ++i;
+                continue;
+            }
+            take(machine, fetch);
+            fetch = machine.fetches.back();
+            machine.fetches.pop_back();
+        }
+    }
+
+    void hear(Fetch& fetch) {
+        if (fetch.granted >= 0 || fetch.asks_at > now_) {
             return;
         }
-        if (machine.granted < 0 && machine.asks_at <= now_) {
-            const Nanos at = real_now();
-            const std::int64_t burst = bucket_.burst() - (rules_.cut ? lease_.kept : 0);
-            machine.granted = redis_.draw(at, burst, std::max(machine.size, machine.cost), machine.cost);
-            if (machine.granted != 0) {
-                meter.admit(at, machine.cost);
-            }
+        const Nanos at = real_now();
+        const std::int64_t burst = bucket_.burst() - (rules_.cut ? lease_.kept : 0);
+        fetch.granted = redis_.draw(at, burst, fetch.want, fetch.cost);
+        fetch.served = std::min(fetch.granted, fetch.want - fetch.unclaimed);
+        if (fetch.served != 0) {
+            meter.admit(at, fetch.served);
         }
-        if (machine.answer_at <= now_) {
-            const std::int64_t served = machine.granted != 0 ? machine.cost : 0;
+    }
+
+    void take(Machine& machine, const Fetch& fetch) {
+        if (fetch.batch) {
             end_batch(machine.record);
-            give_back(keep_batch(
-                machine.record, terms(),
-                {machine.granted, end_of(static_cast<Ticks>(machine.asked), lease_.life), served}));
-            machine.answer_at = 0;
         }
+        give_back(
+            keep_batch(machine.record, terms(),
+                       {fetch.granted, end_of(static_cast<Ticks>(fetch.asked), lease_.life), fetch.served}));
     }
 
     void give_back(const Dying& dying) {
