@@ -168,8 +168,8 @@ void append(std::vector<SlotRange>& ranges, std::uint16_t slot) {
     }
 }
 
-bool names(const Topology& topology, const Endpoint& node) noexcept {
-    return std::any_of(topology.groups.begin(), topology.groups.end(), [&node](const Group& group) {
+bool Topology::names(const Endpoint& node) const noexcept {
+    return std::any_of(groups.begin(), groups.end(), [&node](const Group& group) {
         return group.primary == node ||
                std::find(group.replicas.begin(), group.replicas.end(), node) != group.replicas.end();
     });

@@ -73,10 +73,10 @@ struct Move {
 /// All servers of one store, as its sentinels or its cluster name them.
 struct Topology {
     std::vector<Group> groups;
-};
 
-/// Whether the node is a primary or a replica in it.
-bool names(const Topology& topology, const Endpoint& node) noexcept;
+    /// Whether the node is a primary or a replica in it.
+    bool names(const Endpoint& node) const noexcept;
+};
 
 /// The group of that name, or null. `likely`: the index where it is looked for first.
 const Group* find_group(const Topology& topology, std::string_view name, std::size_t likely) noexcept;

@@ -33,7 +33,7 @@ Group kept_of(const Group& was, const Slots& slots, const Topology& map, Millis 
     kept.unclaimed_since = since;
     kept.slots = ranges_of(slots);
     kept.replicas.erase(std::remove_if(kept.replicas.begin(), kept.replicas.end(),
-                                       [&map](const Endpoint& replica) { return names(map, replica); }),
+                                       [&map](const Endpoint& replica) { return map.names(replica); }),
                         kept.replicas.end());
     return kept;
 }
@@ -54,7 +54,7 @@ void keep_unclaimed(const Topology& before, Topology& map, Millis now) {
         add(was.slots, slots);
         slots &= ~claimed;
         const Millis since = was.unclaimed_since != 0 ? was.unclaimed_since : now;
-        if (slots.any() && now - since < unclaimed_for && !names(map, was.primary)) {
+        if (slots.any() && now - since < unclaimed_for && !map.names(was.primary)) {
             all.push_back(kept_of(was, slots, map, since));
         }
     }

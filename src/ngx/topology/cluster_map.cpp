@@ -76,7 +76,7 @@ void ClusterMap::answered(Node& node, Delivery delivery, const Reply* reply) noe
             node.served();
             taken = take(node, *reply);
             // One that serves nothing any more may be about to leave the cluster.
-            strange = taken && node.learned() && !names(known_, node.endpoint());
+            strange = taken && node.learned() && !known_.names(node.endpoint());
         } else {
             failed("a node cannot be asked", node, node.trouble());
         }
