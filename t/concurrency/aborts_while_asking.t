@@ -7,7 +7,7 @@ my $redis   = RateLimit::Redis->start;
 my $proxy   = RateLimit::Proxy->start(to => $redis->port);
 my $backend = RateLimit::Backend->start(
     handler => sub ($request, $conn) {
-        return [200, [], 'x' x 4_000_000] if $request->{uri} =~ /large/;
+        return [200, [], 'x' x 4_000_000] if $request->{uri} =~ m{^/large};
         return RateLimit::Backend::as_asked($request, $conn);
     });
 my $nginx = RateLimit::Nginx->start(

@@ -10,7 +10,7 @@ sub numbers (@numbers) { return array(map { integer($_) } @numbers) }
 sub time_now () { return int(Time::HiRes::time() * 1e9) }
 
 # What the first of two numbers says, the second one shows: so much was missing, and now is. Of one number only the second is there.
-my %sound  = (room => [10, 20], nearly => [89, 99]);
+my %sound  = (room => [10, 20], much => [70, 80]);
 my %unsure = (
     gone => [0, '+', []], other => [5, 'huge', []], empty => [91, 101, [-10]], emptied => [190, 200, [-10]], beyond => [191, 201, [-10]],
     noperm => [error('NOPERM no'), undef, []], text => [error('WRONGTYPE Operation against a key holding the wrong kind of value'), undef, []],
