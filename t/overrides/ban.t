@@ -38,7 +38,7 @@ my @responses = map { get('a') } 1 .. 16;
 is_deeply statuses(@responses), {429 => 16}, 'each worker rejects';
 is_deeply limits($responses[0]), {%{limits($responses[0])}, limit => 0, used => 0, remaining => 0, reset => ceil($until)}, 'as a limit of 0';
 my $retry = $responses[0]->header('Retry-After');
-ok $retry > 95 && $retry <= 100, 'until the ban ends' or diag $retry;
+ok $retry > 60 && $retry <= 100, 'until the ban ends' or diag $retry;
 is get('b')->status, 200, 'another key passes';
 is get('a', '/dry/x')->status, 429, 'a dry run does not matter';
 is get('a', '/bypassed/x?bypass=1')->status, 200, 'what is bypassed is not asked';
@@ -64,7 +64,7 @@ is_deeply statuses(map { get('a') } 1 .. 8), {429 => 8}, 'it survives workers an
 is act(do => 'clear', limit => 'check_charge', store => 'main', key => 'c')->{override}, undef, 'it can be cleared';
 is get('c', '/check_charge/x')->status, 200, '... and then the key passes';
 
-$nginx->travel('+99s');
+$nginx->travel(sprintf '+%ds', $until - 5 - time);
 is get('a')->status, 429, 'it holds until its end';
 $nginx->travel('+101s');
 wait_until { get('a')->status == 200 } what => 'the end of the ban';

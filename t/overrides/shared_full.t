@@ -8,7 +8,7 @@ my $redis = RateLimit::Redis->start;
 my @form  = ('Content-Type' => 'application/x-www-form-urlencoded');
 my sub machine ($zone) {
     return RateLimit::Nginx->start(
-        http   => redis_block('main', $redis, 'overrides shared;') . "rate_limit_key \$http_x_key; rate_limit_zone $zone;",
+        http   => redis_block('main', $redis, 'overrides shared; ' . timeouts('9s')) . "rate_limit_key \$http_x_key; rate_limit_zone $zone;",
         server => 'location /limits/ { rate_limit_console manage; } location / { rate_limit 1000r/h store=main; }
             location /own/ { alias %%DIR%%/html/; rate_limit 5r/h name=own; }');
 }

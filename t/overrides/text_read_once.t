@@ -10,7 +10,7 @@ my $fake = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
 });
 my $nginx = RateLimit::Nginx->start(
     workers => 2,
-    http    => redis_block('main', $fake, 'overrides shared;') . 'rate_limit_key $http_x_key;',
+    http    => redis_block('main', $fake, 'overrides shared; ' . timeouts('9s')) . 'rate_limit_key $http_x_key;',
     server  => 'location / { rate_limit 1000r/h store=main; }',
 );
 my sub asked (@fields) { return scalar grep { "@$_[1 .. $#$_]" eq "rl:!overrides @fields" } $fake->commands('hmget') }

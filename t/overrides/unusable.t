@@ -7,7 +7,7 @@ use JSON::PP;
 my $redis = RateLimit::Redis->start;
 my $nginx = RateLimit::Nginx->start(
     clock   => 1, workers => 2, reuseport => 1,
-    http    => redis_block('main', $redis, 'overrides shared;') . 'rate_limit_key $http_x_key;',
+    http    => redis_block('main', $redis, 'overrides shared; ' . timeouts('9s')) . 'rate_limit_key $http_x_key;',
     server  => 'location /limits/ { rate_limit_console manage keys=plain; } location / { rate_limit 1000r/h store=main; }',
 );
 my @form = ('Content-Type' => 'application/x-www-form-urlencoded');

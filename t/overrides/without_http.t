@@ -5,7 +5,7 @@ use RateLimit::Test;
 my $redis = RateLimit::Redis->start;
 my $nginx = RateLimit::Nginx->create(
     workers => 1,
-    conf    => "master_process off; events {} http { %%HTTP%%\n" . redis_block('main', $redis, 'overrides shared;')
+    conf    => "master_process off; events {} http { %%HTTP%%\n" . redis_block('main', $redis, 'overrides shared; ' . timeouts('9s'))
         . 'server { listen 127.0.0.1:%%PORT%%; location / { rate_limit_key k; rate_limit 1000r/h store=main; } } }',
 );
 $nginx->{process} = RateLimit::Process->start(

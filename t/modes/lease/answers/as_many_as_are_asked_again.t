@@ -25,7 +25,7 @@ my sub lose ($times) {
         wait_until {
             delete @new{map { $_->[3] =~ s/.*://r } grep { @$_ > 3 } $relay->commands('evalsha')};
             !%new
-        } what => 'the batches to be asked for';
+        } what => 'the batches to be asked for', timeout => 60;
         $relay->drop(1);
         is_deeply statuses(map { $_->response } @waiting), {503 => $each}, "$lost are lost";
         $relay->forget;
