@@ -43,7 +43,7 @@ my sub move_slot () {
 }
 my $guest = $cluster->add_node(replica_of => ($cluster->primaries)[0]);
 move_slot();
-wait_until { $nginx->get('/?k=moved'); node($guest) } timeout => 40, what => 'the new node';
+wait_until { $nginx->get('/?k=' . rand) for 1 .. 10; (node($guest) // {})->{commands} } timeout => 40, what => 'the new node to be asked';
 is node($guest)->{role}, 'replica', 'a node that joins is told';
 $cluster->remove_node($guest);
 move_slot();

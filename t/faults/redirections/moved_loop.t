@@ -53,11 +53,7 @@ cmp_ok writes(), '<=', patience(200), 'its charge is tried now and then: ' . wri
 is ask('/reserve?k=other'), '200 PASSED', 'other slots of the node are served';
 ask('/?k=other') for 1 .. 3;
 wait_until { grep { "@$_" =~ /:other\b/ } $nodes[0]->writes } what => 'charges of other slots';
-my $tried = writes();
-wait_until { writes() > $tried } what => 'a further try';
-let_pass(0.02);
-$_->forget for @nodes;
-$nodes[0]->set(loops => '');
+$nodes[0]->set_and_forget(loops => '');
 wait_until { keys %{$nodes[0]->charged} >= 2 } what => 'what waited to arrive';
 let_pass(0.3);
 is_deeply [map { $nodes[0]->charged->{$_} } 'rl:default/3600:{loop}', 'rl:r/3600:{loop}'], [2, 1], 'what waited arrives once';

@@ -62,6 +62,8 @@ sub stop ($self)    { $self->{process}->kill; close $self->{control}; return $se
 sub restart ($self) { $self->{process}->kill; $self->launch; return $self }
 
 sub set ($self, $name, $value) { return $self->tell('set', $name, $value) }
+# What came before it is forgotten: all that is left was answered in the new state.
+sub set_and_forget ($self, $name, $value) { return $self->tell('set_and_forget', $name, $value) }
 sub release ($self, $gate)     { return $self->tell('release', $gate) }
 sub drop ($self, $reset = 0)   { return $self->tell('drop', $reset) }
 sub connections ($self)        { return $self->ask('connections') }
@@ -140,6 +142,9 @@ sub obey ($self, $verb, @words) {
     my @open = values %{$self->{open}};
     if ($verb eq 'set') {
         $self->{state}{$words[0]} = $words[1];
+    } elsif ($verb eq 'set_and_forget') {
+        $self->{state}{$words[0]} = $words[1];
+        truncate $self->{record}, 0;
     } elsif ($verb eq 'release') {
         $_->release($words[0]) for @open;
     } elsif ($verb eq 'drop') {
