@@ -267,7 +267,7 @@ TEST(BucketAccount, ALeaseOfTheSameBucketNeedsTheRoom) {
     EXPECT_EQ(known_stored(record, ten_a_second(), now, ticks, 1).life, 0);
     EXPECT_EQ(record.ticket, 5U);
     (void)keep_batch(record, terms, {3, 50, 0});
-    end_batch(record);
+    end_batch(record, terms.now);
     note_stored(record, ticks + static_cast<std::uint32_t>(record.reset + longer - now), 77);
     EXPECT_EQ(record.changed, 50U);
     EXPECT_EQ(receipt_of(record, now).mark, 0U);
@@ -313,6 +313,9 @@ TEST(BucketAccount, EmptierBucketsAreEvictedLater) {
     EXPECT_LT(eviction_rank(fuller, now).share, eviction_rank(emptier, now).share);
     EXPECT_LE(eviction_rank(emptier, now).share, 1.0);
     EXPECT_EQ(eviction_rank(fuller, now + 200).tier, EvictionTier::ended);
+    fuller.leased = 1;
+    EXPECT_EQ(eviction_rank(fuller, now + 200).tier, EvictionTier::lease)
+        << "tokens outlive the bucket's filling";
 }
 
 }  // namespace

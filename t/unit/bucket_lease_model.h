@@ -151,7 +151,7 @@ private:
 
     bool spend_here(Machine& machine, std::int64_t cost) {
         if (rules_.die) {
-            return spend(machine.record, terms().now, cost);
+            return spend(machine.record, terms(), cost);
         }
         const bool enough = at_hand(machine.record) >= cost;
         machine.record.leased = static_cast<std::uint64_t>(at_hand(machine.record) - (enough ? cost : 0));
@@ -215,7 +215,7 @@ private:
 
     void take(Machine& machine, const Fetch& fetch) {
         if (fetch.batch) {
-            end_batch(machine.record);
+            end_batch(machine.record, terms().now);
         }
         give_back(
             keep_batch(machine.record, terms(),

@@ -44,14 +44,14 @@ TEST(BucketTokens, AreSpentUntilTheyDie) {
     const Ticks end = end_of(now, 500);
     EXPECT_EQ(end, now + 495) << "the worker's clock may be a turn behind";
     WindowRecord record = with(10, end);
-    EXPECT_FALSE(spend(record, now, 11));
-    EXPECT_TRUE(spend(record, now, 3));
-    EXPECT_TRUE(spend(record, end - 1, 3));
-    EXPECT_FALSE(spend(record, end, 1));
+    EXPECT_FALSE(spend(record, terms_at(now), 11));
+    EXPECT_TRUE(spend(record, terms_at(now), 3));
+    EXPECT_TRUE(spend(record, terms_at(end - 1), 3));
+    EXPECT_FALSE(spend(record, terms_at(end), 1));
     EXPECT_EQ(at_hand(record), 4);
     EXPECT_EQ(alive(record, end), 0);
-    EXPECT_FALSE(spend(record, end + 2'000'000'000, 1)) << "weeks later";
-    EXPECT_FALSE(spend(record, end - 1'000'000'000, 1)) << "no end is so far ahead";
+    EXPECT_FALSE(spend(record, terms_at(end + 2'000'000'000), 1)) << "weeks later";
+    EXPECT_FALSE(spend(record, terms_at(end - 1'000'000'000), 1)) << "no end is so far ahead";
 }
 
 TEST(BucketTokens, ABatchIsKeptAndTheOldestTokensAreSpentFirst) {
@@ -100,16 +100,16 @@ TEST(BucketTokens, NothingIsGrantedAndTheRestStays) {
 
 TEST(BucketTokens, ARequestPutsBackOnlyWhatLivesAsLong) {
     WindowRecord record = with(5, now + 100);
-    EXPECT_TRUE(put_back(record, now, {2, now + 100}));
-    EXPECT_TRUE(put_back(record, now, {2, now + 200}));
+    EXPECT_TRUE(put_back(record, terms_at(now), {2, now + 100}));
+    EXPECT_TRUE(put_back(record, terms_at(now), {2, now + 200}));
     EXPECT_EQ(at_hand(record), 9);
     EXPECT_EQ(record.changed, now + 100);
-    EXPECT_FALSE(put_back(record, now, {2, now + 99}));
-    EXPECT_FALSE(put_back(record, now + 100, {2, now + 200})) << "those here are dead";
+    EXPECT_FALSE(put_back(record, terms_at(now), {2, now + 99}));
+    EXPECT_FALSE(put_back(record, terms_at(now + 100), {2, now + 200})) << "those here are dead";
     record.leased = 0;
-    EXPECT_TRUE(put_back(record, now + 100, {2, now + 200}));
+    EXPECT_TRUE(put_back(record, terms_at(now + 100), {2, now + 200}));
     EXPECT_EQ(record.changed, now + 200);
-    EXPECT_FALSE(put_back(record, now + 200, {1, now + 200}));
+    EXPECT_FALSE(put_back(record, terms_at(now + 200), {1, now + 200}));
 }
 
 TEST(BucketTokens, TheDeadAreTakenOutAndAtTheEndAll) {
@@ -140,7 +140,7 @@ TEST(BucketTokens, OneWorkerFetchesABatchUntilItsTimeIsOver) {
     EXPECT_EQ(begin_batch(record, terms_at(now + 499)), 0);
     WindowRecord killed = record;
     EXPECT_GT(begin_batch(killed, terms_at(now + 500)), 0) << "its worker has died";
-    end_batch(record);
+    end_batch(record, now);
     EXPECT_GT(begin_batch(record, terms_at(now + 1)), 0);
 }
 
@@ -152,7 +152,7 @@ TEST(BucketTokens, BatchesGrowToWhatIsRefilledInALife) {
         EXPECT_GE(next, size);
         size = next;
         (void)keep_batch(record, terms_at(at), {size, end_of(at, 500), size});
-        end_batch(record);
+        end_batch(record, at);
     }
     EXPECT_EQ(size, 500);
 }
@@ -165,8 +165,64 @@ TEST(BucketTokens, BesideABatchAnEighthOfItIsAskedFor) {
         EXPECT_GE(size_beside(record, terms_at(at)), 1);
         EXPECT_NEAR(static_cast<double>(size_beside(record, terms_at(at))), static_cast<double>(size) / 8, 1);
         (void)keep_batch(record, terms_at(at), {size, end_of(at, 500), size});
-        end_batch(record);
+        end_batch(record, at);
     }
+}
+
+TEST(BucketTokens, BatchesGrowHoweverLongTheAnswerTakes) {
+    WindowRecord record;
+    std::int64_t size = 0;
+    for (Ticks at = now; at != now + 9000; at += 300) {
+        size = begin_batch(record, terms_at(at));
+        const Ticks answered = at + 300;  // of a life of 500; nothing is left of it
+        (void)keep_batch(record, terms_at(answered), {size, end_of(at, 500), size});
+        end_batch(record, answered);
+    }
+    EXPECT_EQ(size, 500);
+}
+
+TEST(BucketTokens, BesideASmallBatchAsMuchIsAskedForAsBesideAFirstOne) {
+    WindowRecord small;
+    small.pace = 0;
+    EXPECT_EQ(begin_batch(small, terms_at(now)), 1);
+    EXPECT_EQ(size_beside(small, terms_at(now)), size_beside(WindowRecord{}, terms_at(now)));
+}
+
+/// The same bucket for a limit of another rate, which refills less.
+constexpr TokenTerms other_terms_at(Ticks at) {
+    return {10 * milli, 500, at, 7};
+}
+
+TEST(BucketTokens, AnotherRateLeavesThemAlone) {
+    WindowRecord record = with(10, now + 100);
+    const WindowRecord before = record;
+    const TokenTerms others = other_terms_at(now);
+    EXPECT_TRUE(are_others(record, others));
+    EXPECT_FALSE(are_others(record, terms_at(now)));
+    EXPECT_EQ(alive(record, others), 0);
+    EXPECT_FALSE(spend(record, others, 1));
+    EXPECT_FALSE(put_back(record, others, {1, now + 300}));
+    EXPECT_EQ(take_dying(record, other_terms_at(now + 100), true).tokens, 0);
+    const Dying all = keep_batch(record, others, {5, now + 480, 2});
+    EXPECT_EQ(all.tokens, 3);
+    EXPECT_EQ(all.end, now + 480);
+    EXPECT_TRUE(record == before);
+}
+
+TEST(BucketTokens, WhatNobodyGivesBackIsNobodys) {
+    WindowRecord record = with(10, now + 100);
+    EXPECT_TRUE(are_others(record, other_terms_at(now + 100 + 9999)));
+    EXPECT_FALSE(are_others(record, other_terms_at(now + 100 + 10'000)));
+    const Ticks at = now + 20'000;
+    EXPECT_EQ(keep_batch(record, other_terms_at(at), {5, at + 480, 2}).tokens, 0);
+    EXPECT_EQ(at_hand(record), 3);
+    EXPECT_FALSE(are_others(record, other_terms_at(at)));
+}
+
+TEST(BucketTokens, MarksTellRatesAndBurstsApart) {
+    EXPECT_NE(mark_of(milli, 20'000 * milli), mark_of(10 * milli, 20'000 * milli)) << "rates";
+    EXPECT_NE(mark_of(milli, 20'000 * milli), mark_of(milli, 40'000 * milli)) << "bursts";
+    EXPECT_LT(mark_of(milli, 20'000 * milli), 1U << 20);
 }
 
 TEST(BucketTokens, BatchesShrinkToWhatIsSpent) {
@@ -174,9 +230,9 @@ TEST(BucketTokens, BatchesShrinkToWhatIsSpent) {
     std::int64_t size = 0;
     for (Ticks at = now; at != now + 20'000; at += 1000) {
         size = begin_batch(record, terms_at(at));
-        end_batch(record);
+        end_batch(record, at);
         (void)keep_batch(record, terms_at(at), {size, end_of(at, 500), 1});
-        (void)spend(record, at, 3);
+        (void)spend(record, terms_at(at), 3);
         (void)take_dying(record, terms_at(at + 500), false);
     }
     EXPECT_LE(size, 6);

@@ -152,6 +152,12 @@ void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) n
     record.asked = static_cast<std::uint32_t>(now);
 }
 
+void expect_bucket(WindowRecord& record, Millis until) noexcept {
+    record.reset = until;
+    record.bucket = true;
+    record.truth = Truth::redis;
+}
+
 bool is_to_be_asked(const WindowRecord& record, Millis now) noexcept {
     return !record.answered || !record.confirmed ||
            static_cast<std::uint32_t>(now) - record.asked >= ask_again.at(record.same_answers);

@@ -36,6 +36,10 @@ void give_back(WindowRecord& record, const Bucket& bucket, Millis now, std::int6
 /// time that it takes to fill, for the limit that asked.
 void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept;
 
+/// The primary is about to be asked for the first time: the record is kept until its answer or, if there is
+/// none, until then.
+void expect_bucket(WindowRecord& record, Millis until) noexcept;
+
 /// Whether it is time to ask the primary again about a bucket that has too little: after a second, then ever
 /// more, up to ten, while nothing goes back to it. ask_about() notes that a request does so, if it is time.
 bool is_to_be_asked(const WindowRecord& record, Millis now) noexcept;

@@ -18,6 +18,9 @@ constexpr Millis turn = 5;
 /// Milliseconds that a refund may take to Redis, in which the bucket is refilled further.
 constexpr Millis on_its_way = 20;
 
+/// Milliseconds after which dead tokens would long have been given back.
+constexpr Ticks forgotten = 10'000;
+
 constexpr double batch_growth = 1.5;
 constexpr double first_part = 16;  // of what is refilled in a life: the first batch
 constexpr double part_beside = 8;  // of a batch: what is asked for beside it
@@ -44,10 +47,6 @@ Millis rest_of(Ticks end, Ticks now) noexcept {
     return left > 0 && left <= longest_life ? left : 0;
 }
 
-Ticks earlier(Ticks a, Ticks b) noexcept {
-    return static_cast<std::int32_t>(a - b) < 0 ? a : b;
-}
-
 /// How old tokens are at most. Those that a clock has forgotten are older than any.
 Millis age_of(Ticks end, const TokenTerms& terms) noexcept {
     const auto left = static_cast<std::int32_t>(end - terms.now);
@@ -66,16 +65,19 @@ void shrink(WindowRecord& record, const TokenTerms& terms, std::int64_t unspent)
     }
 }
 
-/// A batch that did not last half of its life was too small; a very small one says less of the speed.
+/// A batch that did not last half of the life that was left when it came was too small; a very small one says
+/// less of the speed.
 bool was_used_up_quickly(const WindowRecord& record, const TokenTerms& terms, double size) noexcept {
     const Millis rest = rest_of(record.changed, terms.now);
-    return rest > (size < 4 ? terms.life * 3 / 4 : terms.life / 2);
+    const Millis lasted = static_cast<Ticks>(terms.now - record.ticket);
+    return rest > (size < 4 ? 3 * lasted : lasted);
 }
 
-void hold(WindowRecord& record, std::int64_t tokens, Ticks end) noexcept {
+void hold(WindowRecord& record, std::int64_t tokens, Ticks end, std::uint32_t mark) noexcept {
     record.leased = static_cast<std::uint64_t>(std::min(tokens, WindowRecord::max_leased));
     record.changed = end;
     record.lasting = false;
+    record.events = mark;
 }
 
 }  // namespace
@@ -97,12 +99,31 @@ bool are_alive(Ticks end, Ticks now) noexcept {
     return rest_of(end, now) != 0;
 }
 
+Ticks earlier(Ticks a, Ticks b) noexcept {
+    return static_cast<std::int32_t>(a - b) < 0 ? a : b;
+}
+
+std::uint32_t mark_of(Nanos token, Nanos fill) noexcept {
+    const std::uint64_t mixed = static_cast<std::uint64_t>(token) * 0x9e37'79b9'7f4a'7c15 +
+                                static_cast<std::uint64_t>(fill) * 0xc2b2'ae3d'27d4'eb4f;
+    return static_cast<std::uint32_t>((mixed ^ mixed >> 29) * 0xbf58'476d'1ce4'e5b9 >> 44);
+}
+
+bool are_others(const WindowRecord& record, const TokenTerms& terms) noexcept {
+    return at_hand(record) != 0 && record.events != terms.mark &&
+           (are_alive(record.changed, terms.now) || terms.now - record.changed < forgotten);
+}
+
 std::int64_t alive(const WindowRecord& record, Ticks now) noexcept {
     return are_alive(record.changed, now) ? at_hand(record) : 0;
 }
 
-bool spend(WindowRecord& record, Ticks now, std::int64_t cost) noexcept {
-    if (alive(record, now) < cost) {
+std::int64_t alive(const WindowRecord& record, const TokenTerms& terms) noexcept {
+    return record.events == terms.mark ? alive(record, terms.now) : 0;
+}
+
+bool spend(WindowRecord& record, const TokenTerms& terms, std::int64_t cost) noexcept {
+    if (alive(record, terms) < cost) {
         return false;
     }
     record.leased = static_cast<std::uint64_t>(at_hand(record) - cost);
@@ -125,14 +146,22 @@ std::int64_t begin_batch(WindowRecord& record, const TokenTerms& terms) noexcept
 }
 
 std::int64_t size_beside(const WindowRecord& record, const TokenTerms& terms) noexcept {
-    return static_cast<std::int64_t>(std::ceil(size_of(record, terms) / part_beside));
+    const double size = std::max(size_of(record, terms), size_of(WindowRecord{}, terms));
+    return static_cast<std::int64_t>(std::ceil(size / part_beside));
 }
 
-void end_batch(WindowRecord& record) noexcept {
+void end_batch(WindowRecord& record, Ticks now) noexcept {
     record.fetching = false;
+    record.ticket = now;
 }
 
 Dying keep_batch(WindowRecord& record, const TokenTerms& terms, const Batch& batch) noexcept {
+    if (are_others(record, terms)) {
+        return {std::max<std::int64_t>(0, batch.granted - batch.served), batch.end};
+    }
+    if (record.events != terms.mark) {
+        record.leased = 0;  // nobody's
+    }
     const Ticks old_end = record.changed;
     const std::int64_t usable = alive(record, terms.now);
     const std::int64_t old = usable - std::min(usable, batch.served);
@@ -140,7 +169,7 @@ Dying keep_batch(WindowRecord& record, const TokenTerms& terms, const Batch& bat
     const std::int64_t fresh = std::max<std::int64_t>(0, batch.granted - from_new);
     Dying dying{at_hand(record) - usable, old_end};
     if (!are_alive(batch.end, terms.now)) {
-        hold(record, old, old_end);
+        hold(record, old, old_end, terms.mark);
         return {dying.tokens + fresh, dying.tokens != 0 ? earlier(old_end, batch.end) : batch.end};
     }
     const Millis rest = rest_of(old_end, terms.now);
@@ -152,26 +181,28 @@ Dying keep_batch(WindowRecord& record, const TokenTerms& terms, const Batch& bat
         shrink(record, terms, dying.tokens);
     }
     if (keeps_old) {
-        hold(record, old + fresh, fresh == 0 ? old_end : earlier(old_end, batch.end));
+        hold(record, old + fresh, fresh == 0 ? old_end : earlier(old_end, batch.end), terms.mark);
     } else {
-        hold(record, fresh, batch.end);
+        hold(record, fresh, batch.end, terms.mark);
     }
     return dying;
 }
 
-bool put_back(WindowRecord& record, Ticks now, const Dying& tokens) noexcept {
+bool put_back(WindowRecord& record, const TokenTerms& terms, const Dying& tokens) noexcept {
     const bool older = at_hand(record) != 0 && earlier(tokens.end, record.changed) != record.changed;
-    const bool dead_here = at_hand(record) != 0 && !are_alive(record.changed, now);
-    if (!are_alive(tokens.end, now) || older || dead_here) {
+    const bool not_here =
+        at_hand(record) != 0 && (record.events != terms.mark || !are_alive(record.changed, terms.now));
+    if (!are_alive(tokens.end, terms.now) || older || not_here) {
         return false;
     }
-    hold(record, at_hand(record) + tokens.tokens, at_hand(record) != 0 ? record.changed : tokens.end);
+    hold(record, at_hand(record) + tokens.tokens, at_hand(record) != 0 ? record.changed : tokens.end,
+         terms.mark);
     return true;
 }
 
 Dying take_dying(WindowRecord& record, const TokenTerms& terms, bool all) noexcept {
     const bool dead = !are_alive(record.changed, terms.now);
-    if (at_hand(record) == 0 || !(dead || all)) {
+    if (at_hand(record) == 0 || record.events != terms.mark || !(dead || all)) {
         return {};
     }
     const Dying dying{at_hand(record), record.changed};

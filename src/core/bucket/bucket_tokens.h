@@ -24,8 +24,9 @@ namespace rate_limit {
 /// burst + rate * T.
 ///
 /// In a bucket's record that is not `lasting` (see bucket_account.h) `leased` are the tokens at hand,
-/// `changed` is when they die, `fetching` and `ticket` say that, and since when, a batch is on its way. These
-/// are Ticks: of a clock that nobody sets.
+/// `changed` is when they die, `events` whose they are (TokenTerms::mark), `fetching` and `ticket` say that,
+/// and since when, a batch is on its way, or else when the last one was answered. These are Ticks: of a clock
+/// that nobody sets.
 
 /// Milliseconds of this machine's steady clock, modulo 2^32.
 using Ticks = std::uint32_t;
@@ -45,7 +46,17 @@ struct TokenTerms {
     Nanos token = 1;  ///< to refill one
     Millis life = 0;
     Ticks now = 0;
+    std::uint32_t mark = 0;  ///< mark_of() the bucket as the limit sees it
 };
+
+/// Tells apart limits that share a bucket, but not its rate and burst: the tokens of one are worth something
+/// else to the other. Of 20 bits. `fill` is the time that the bucket takes to fill.
+std::uint32_t mark_of(Nanos token, Nanos fill) noexcept;
+
+/// Whether there are tokens at hand that a limit of other terms has taken. Nobody else spends them, keeps own
+/// ones beside them, or gives them back. Those that died so long ago that nobody seems to give them back are
+/// nobody's.
+bool are_others(const WindowRecord& record, const TokenTerms& terms) noexcept;
 
 /// When tokens die that were asked for at `asked`: before the life ends that began with their grant, as a
 /// worker reads the clock once in a turn of its event loop.
@@ -54,22 +65,27 @@ Ticks end_of(Ticks asked, Millis life) noexcept;
 /// Of tokens that die at `end`, whether they can still be spent.
 bool are_alive(Ticks end, Ticks now) noexcept;
 
-/// The tokens at hand that can still be spent.
+/// Of two instants that are less than three weeks apart.
+Ticks earlier(Ticks a, Ticks b) noexcept;
+
+/// The tokens at hand that can still be spent: by anybody, or under these terms.
 std::int64_t alive(const WindowRecord& record, Ticks now) noexcept;
+std::int64_t alive(const WindowRecord& record, const TokenTerms& terms) noexcept;
 
 /// Spends this many. False, and none are spent, if there are fewer.
-bool spend(WindowRecord& record, Ticks now, std::int64_t cost) noexcept;
+bool spend(WindowRecord& record, const TokenTerms& terms, std::int64_t cost) noexcept;
 
 /// A worker fetches. Returns how large a batch is, at least 1: as many as requests here spend in half of the
 /// life or a bit more. 0: a batch is on its way.
 std::int64_t begin_batch(WindowRecord& record, const TokenTerms& terms) noexcept;
 
 /// How many a worker asks for while a batch is on its way that is another worker's, or spoken for: a part of
-/// a batch, at least 1. So not each request that waits has to ask for itself.
+/// a batch, or of the first one if batches have become smaller. So not each request that waits has to ask for
+/// itself.
 std::int64_t size_beside(const WindowRecord& record, const TokenTerms& terms) noexcept;
 
 /// The batch was answered, or never will be.
-void end_batch(WindowRecord& record) noexcept;
+void end_batch(WindowRecord& record, Ticks now) noexcept;
 
 /// Tokens that can, or should, not be spent any more, all as old as those that die at `end`.
 struct Dying {
@@ -89,7 +105,7 @@ struct Batch {
 Dying keep_batch(WindowRecord& record, const TokenTerms& terms, const Batch& batch) noexcept;
 
 /// A request does not spend its tokens after all. False: they cannot be kept here.
-bool put_back(WindowRecord& record, Ticks now, const Dying& tokens) noexcept;
+bool put_back(WindowRecord& record, const TokenTerms& terms, const Dying& tokens) noexcept;
 
 /// Takes out tokens that are dead, or `all`.
 Dying take_dying(WindowRecord& record, const TokenTerms& terms, bool all) noexcept;

@@ -5,7 +5,8 @@
 namespace rate_limit {
 
 EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept {
-    if (record.reset <= now) {
+    // Tokens of a bucket may outlive its being full.
+    if (record.reset <= now && !(record.bucket && record.leased != 0)) {
         return {EvictionTier::ended, 0};
     }
     // Of a bucket it only spares the primary some commands.

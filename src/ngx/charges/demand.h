@@ -39,6 +39,11 @@ struct Demand {
     /// A part of a bucket that was leased.
     bool of_leased_bucket() const noexcept { return life != 0; }
 
+    /// False: of a bucket that both share, a token is not worth the same to both, or the burst is another.
+    bool sees_bucket_as(const Demand& other) const noexcept {
+        return token == other.token && fill == other.fill;
+    }
+
     /// False: batches are as large as batch_size() or begin_batch() say.
     bool fixed() const noexcept { return batch != 0; }
 };

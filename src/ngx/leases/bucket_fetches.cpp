@@ -15,22 +15,30 @@ void Fetches::size_up(Fetch& fetch, bool batched) noexcept {
     const Demand& demand = fetch.demand;
     const Millis now = now_millis();
     const std::int64_t least = demand.want;
+    const TokenTerms terms = fetch.token_terms();
     std::int64_t size = 0;
     fetch.batch = false;
-    fetch.asked = ticks_now();
+    fetch.asked = terms.now;
     fetch.parts = 1;
     // Without room nothing can be kept.
     (void)zone_.windows().update(demand.id, now, [&](WindowRecord& record) {
-        if (batched) {
-            size = begin_batch(record, fetch.token_terms());
-            fetch.batch = size != 0;
-            size = fetch.batch ? size : size_beside(record, fetch.token_terms());
+        if (!batched || are_others(record, terms)) {
+            return;
+        }
+        size = begin_batch(record, terms);
+        fetch.batch = size != 0;
+        size = fetch.batch ? size : size_beside(record, terms);
+        if (record.reset == 0) {
+            expect_bucket(record, now + demand.life);
         }
     });
     if (demand.fixed()) {
         size = fetch.batch ? demand.batch : std::min(size, demand.batch);
     }
-    size = fetch.key.size() <= DebtRecord::max_key ? size : 0;  // longer ones cannot be noted
+    // What cannot be noted cannot be given back.
+    const bool can_go_back = size > least && fetch.key.size() <= DebtRecord::max_key &&
+                             has_room_for_note(fetch.key, demand, end_of(fetch.asked, demand.life));
+    size = can_go_back ? size : 0;
     fetch.demand.least = least;
     fetch.demand.want = std::max(least, size);
     fetch.unclaimed = fetch.demand.want;
@@ -81,20 +89,22 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
     const Millis now = now_millis();
     const TokenTerms terms = fetch.token_terms();
     const Ticks end = end_of(fetch.asked, fetch.demand.life);
+    sharing.end = end;
     return zone_.windows().update(fetch.demand.id, now, [&](WindowRecord& record) {
         learn_bucket(record, fetch.demand.fill, now, answer.used);
         if (fetch.batch) {
-            end_batch(record);
+            end_batch(record, terms.now);
         }
-        std::int64_t pool = alive(record, terms.now) + granted;
-        sharing.end = alive(record, terms.now) != 0 ? record.changed : end;
+        std::int64_t pool = alive(record, terms) + granted;
+        // A request may get some of either, and put all of them back: they are as old as the older ones.
+        sharing.end = alive(record, terms) != 0 ? earlier(record.changed, end) : end;
         sharing.serve([&pool](const Demand& demand) {
             const bool enough = demand.want <= pool;
             pool -= enough ? demand.want : 0;
             return enough;
         });
         dying = keep_batch(record, terms, {granted, end, sharing.handed_out});
-        sharing.left_here = at_hand(record);
+        sharing.left_here = are_others(record, terms) ? 0 : at_hand(record);
         sharing.left_until = record.changed;
     });
 }
@@ -102,7 +112,7 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
 /// Notes tokens that are left. A leaving worker gives them back instead: its last walk may be over.
 void Fetches::keep(const Fetch& fetch, Ticks end) noexcept {
     if (ngx_exiting == 0) {
-        note(fetch.key, fetch.demand, end);
+        (void)note(fetch.key, fetch.demand, end);
         return;
     }
     Dying left;
@@ -114,24 +124,34 @@ void Fetches::keep(const Fetch& fetch, Ticks end) noexcept {
 void Fetches::give_back(std::string_view key, const Demand& demand, const Dying& tokens) noexcept {
     bool kept = false;
     if (ngx_exiting == 0) {
-        zone_.windows().change(demand.id,
-                               [&](WindowRecord& record) { kept = put_back(record, ticks_now(), tokens); });
+        zone_.windows().change(demand.id, [&](WindowRecord& record) {
+            kept = put_back(record, terms_of_tokens(demand), tokens);
+        });
     }
     if (kept) {
-        note(key, demand, tokens.end);
+        (void)note(key, demand, tokens.end);
     } else {
         (void)refund(key, demand, tokens);
     }
 }
 
-/// Of tokens that die at `end`. Where there is no room for the note, they die unseen.
-void Fetches::note(std::string_view key, const Demand& demand, Ticks end) noexcept {
+/// Makes a note of tokens that are to come, if there is none. False without room for it.
+bool Fetches::has_room_for_note(std::string_view key, const Demand& demand, Ticks end) noexcept {
+    const Millis now = now_millis();
+    bool noted = false;
+    zone_.debts().change(debt_id_of(DebtKind::tokens, demand.id, now),
+                         [&](DebtRecord& note) { noted = note.reset > now; });
+    return noted || note(key, demand, end);
+}
+
+/// Of tokens that die at `end`. False without room for it: they die unseen.
+bool Fetches::note(std::string_view key, const Demand& demand, Ticks end) noexcept {
     const Millis now = now_millis();
     const Millis reset = now + 1 + static_cast<std::int32_t>(end - ticks_now());
     zone_.note_tokens();
     const std::uint64_t digest = digest_of(routes_, route_, key);
     const WindowId id = debt_id_of(DebtKind::tokens, demand.id, reset);
-    (void)zone_.debts().update(id, now, [&](DebtRecord& note) {
+    return zone_.debts().update(id, now, [&](DebtRecord& note) {
         note.reset = reset;
         note.shard = digest;
         note.period = static_cast<std::uint32_t>(demand.rate.period);
@@ -157,15 +177,14 @@ bool Fetches::look_at_bucket(const Noted& seen, bool all) noexcept {
     of.fill = note->fill();
     of.life = note->life();
     Dying dying;
-    zone_.windows().change(of.id, [&](WindowRecord& record) {
-        dying = take_dying(record, {of.token, of.life, ticks_now()}, all);
-    });
+    zone_.windows().change(
+        of.id, [&](WindowRecord& record) { dying = take_dying(record, terms_of_tokens(of), all); });
     return refund(note->key(), of, dying);
 }
 
 /// To the primary, as far as the bucket has not been refilled without them.
 bool Fetches::refund(std::string_view key, const Demand& demand, const Dying& tokens) noexcept {
-    const Nanos back = worth(tokens, {demand.token, demand.life, ticks_now()});
+    const Nanos back = worth(tokens, terms_of_tokens(demand));
     const std::int64_t returned = back / demand.token;
     const bool goes_back = back != 0 && nodes_.primary().usable();
     counters_.add(TokenEvent::returned, goes_back ? returned : 0);

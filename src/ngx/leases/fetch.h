@@ -16,6 +16,11 @@ class Fetch;
 class Fetches;
 struct Sharing;
 
+/// How a worker handles now what the demand's limit leases of its bucket.
+inline TokenTerms terms_of_tokens(const Demand& demand) noexcept {
+    return {demand.token, demand.life, ticks_now(), mark_of(demand.token, demand.fill)};
+}
+
 /// A request's place in a fetch. Its window() counts neither its own tokens nor those at hand.
 class Seat final : public Grant, public Place<Seat> {
 public:
@@ -60,7 +65,7 @@ public:
         return {demand.rate, Truth::redis, propose_reset(demand.window_kind, demand.rate.period, now), now};
     }
 
-    TokenTerms token_terms() const noexcept { return {demand.token, demand.life, ticks_now()}; }
+    TokenTerms token_terms() const noexcept { return terms_of_tokens(demand); }
 
     /// Of a bucket: its tokens may be dead when they come, and are for those alone that wait already.
     bool is_old() const noexcept {

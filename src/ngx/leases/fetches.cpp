@@ -72,8 +72,8 @@ void Fetches::find_seat(Seat& seat) noexcept {
     const Demand& what = *seat.demand_;
     const auto found = open_.find(what.id);
     // A fetch that is not answered in time holds up nobody else.
-    if (found != open_.end() && found->second->unclaimed >= what.want && !found->second->is_old() &&
-        nodes_.primary().usable()) {
+    if (found != open_.end() && found->second->unclaimed >= what.want &&
+        found->second->demand.sees_bucket_as(what) && !found->second->is_old() && nodes_.primary().usable()) {
         found->second->add(seat);
         return;
     }

@@ -88,7 +88,8 @@ private:
     bool hand_out_here(const Fetch& fetch, std::int64_t granted, const Window& answer, Sharing& sharing,
                        Dying& dying) noexcept;
     void keep(const Fetch& fetch, Ticks end) noexcept;
-    void note(std::string_view key, const Demand& demand, Ticks end) noexcept;
+    bool note(std::string_view key, const Demand& demand, Ticks end) noexcept;
+    bool has_room_for_note(std::string_view key, const Demand& demand, Ticks end) noexcept;
     bool look_at_bucket(const Noted& seen, bool all) noexcept;
     bool refund(std::string_view key, const Demand& demand, const Dying& tokens) noexcept;
 

@@ -30,7 +30,7 @@ bool spend_here(AppliedLimit& applied, std::int64_t cost, WindowRecord& before) 
     bool spent = false;
     applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
         before = record;
-        spent = spend(record, ticks_now(), cost);
+        spent = spend(record, terms_of_tokens(applied.demand), cost);
     });
     return spent;
 }

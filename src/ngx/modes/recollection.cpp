@@ -57,7 +57,12 @@ void show(AppliedLimit& applied, const Window& window) noexcept {
 
 void show_bucket(AppliedLimit& applied, const WindowRecord& record, std::int64_t holds, Millis now) noexcept {
     const Window shown = shown_of(record, *applied.bucket, now);
-    const std::int64_t free = holds + (applied.life != 0 ? alive(record, ticks_now()) : 0);
+    std::int64_t free = holds;
+    if (applied.life != 0) {
+        const Bucket& bucket = *applied.bucket;
+        free += alive(record,
+                      {bucket.token(), applied.life, ticks_now(), mark_of(bucket.token(), bucket.fill())});
+    }
     show(applied, {std::max<std::int64_t>(0, shown.used - free), shown.reset});
 }
 

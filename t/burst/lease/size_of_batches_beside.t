@@ -1,0 +1,39 @@
+# Beside a batch an eighth of it is asked for, also of a key that nobody has asked for yet, and of one whose batches have become small.
+
+use RateLimit::Test;
+use JSON::PP;
+
+my $redis = RateLimit::Redis->start;
+my $relay = RateLimit::FakeRedis->start(handler => relaying($redis, sub ($words, $conn, $answer) {
+    return $conn->state('slow') && $words->[0] =~ /^eval/ ? $conn->hold('gate', $answer) : $answer;
+}));
+my $nginx = RateLimit::Nginx->start(
+    http   => redis_block('main', $relay, timeouts('9s')),
+    server => 'rate_limit_key $arg_k; rate_limit_store main; rate_limit_on_error deny; location / { rate_limit 1000r/s burst=20000 mode=lease; }
+        location /who { rate_limit off; } location /limits/ { rate_limit off; rate_limit_console view; }',
+);
+my @clients = map { $nginx->http } 1 .. 100;
+my sub wanted ($key) { return map { $_->[6] } grep { $_->[0] =~ /^eval/ && $_->[3] =~ /:$key$/ } $relay->commands }
+my sub at_once ($key) {
+    $relay->set(slow => 1);
+    $_->start_request(GET => "/?k=$key") for @clients;
+    wait_until { $nginx->get('/who'); sum0(wanted($key)) >= @clients } what => "$key: all to have asked";
+    $relay->set(slow => '');
+    $relay->release('gate');
+    is_deeply statuses(map { $_->response } @clients), {200 => 100}, "$key: all pass";
+    return [wanted($key)];
+}
+$nginx->get('/?k=other');
+is_deeply at_once('new'), [63, (8) x 5], 'a batch, and eighths of it';
+
+$nginx->get('/?k=cold');
+wait_until {
+    my $told = decode_json($nginx->get('/limits/json')->body)->{stores}[0]{shards}[0]{leases};
+    $told->{spent} + $told->{returned} + $told->{lost} == $told->{fetched}
+} what => 'its batch to die';
+$relay->forget;
+my ($first, @beside) = @{at_once('cold')};
+cmp_ok $first, '<', 8, 'a small batch';
+is_deeply [grep { $_ != 8 } @beside], [], '... and eighths of what batches begin with';
+
+done;
