@@ -111,6 +111,15 @@ TEST(DebtRecord, OnlyANoteOfAClosedWindowGivesWay) {
     }
 }
 
+TEST(DebtRecord, ANoteOfABucketsTokensStaysUntilTheyCanHaveGoneBack) {
+    DebtRecord note;
+    note.window_kind = WindowKind::bucket;
+    note.kind = DebtKind::tokens;
+    note.reset = table_now;
+    EXPECT_EQ(eviction_rank(note, table_now + 1999).tier, EvictionTier::never);
+    EXPECT_EQ(eviction_rank(note, table_now + 2000).tier, EvictionTier::ended);
+}
+
 /// Two sets, full of charges but for the notes at these places.
 struct FullOfCharges : Waiting {
     FullOfCharges(std::size_t first, std::size_t second) : Waiting(46) {

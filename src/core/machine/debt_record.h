@@ -96,9 +96,11 @@ static_assert(sizeof(DebtRecord) == 320, "five cache lines");
 
 /// A waiting charge never gives way: a worker that finds no room keeps its charge elsewhere. What outlives
 /// its window is taken out by the worker that walks over the table, and counted. A note of tokens does not
-/// give way before its window ends: a worker that finds no room for one takes no tokens in advance.
+/// give way before its window ends, or before a walk has had the time to give the dead tokens of a bucket
+/// back: a worker that finds no room for one takes no tokens in advance.
 inline EvictionRank eviction_rank(const DebtRecord& debt, Millis now) noexcept {
-    const bool needed = waits(debt.kind) || debt.reset > now;
+    constexpr Millis given_back_in = 2000;
+    const bool needed = waits(debt.kind) || debt.reset > now - (debt.of_bucket() ? given_back_in : 0);
     return {needed ? EvictionTier::never : EvictionTier::ended, 0};
 }
 
