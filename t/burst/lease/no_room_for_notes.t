@@ -20,7 +20,6 @@ wait_until {
     $told->{tokens} == 0 && $told->{spent} + $told->{returned} + $told->{lost} == $told->{fetched}
 } what => 'all tokens to be spent, to go back, or to die';
 is $told->{spent}, $keys, 'each request has spent one';
-cmp_ok $told->{fetched}, '<', 1000 * $keys, 'not each of them has fetched a batch';
-cmp_ok $told->{fetched}, '>', 100 * $keys,  '... but many have';
+cmp_ok $told->{fetched}, '>', 100 * $keys, 'many have fetched a batch';
 
 done;
