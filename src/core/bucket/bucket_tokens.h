@@ -53,6 +53,11 @@ struct TokenTerms {
 /// else to the other. Of 20 bits. `fill` is the time that the bucket takes to fill.
 std::uint32_t mark_of(Nanos token, Nanos fill) noexcept;
 
+/// Of a limit that sees such a bucket.
+inline TokenTerms terms_of_tokens(Nanos token, Nanos fill, Millis life, Ticks now) noexcept {
+    return {token, life, now, mark_of(token, fill)};
+}
+
 /// Whether there are tokens at hand that a limit of other terms has taken. Nobody else spends them, keeps own
 /// ones beside them, or gives them back. Those that died so long ago that nobody seems to give them back are
 /// nobody's.

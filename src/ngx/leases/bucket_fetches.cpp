@@ -124,9 +124,9 @@ void Fetches::keep(const Fetch& fetch, Ticks end) noexcept {
 void Fetches::give_back(std::string_view key, const Demand& demand, const Dying& tokens) noexcept {
     bool kept = false;
     if (ngx_exiting == 0) {
-        zone_.windows().change(demand.id, [&](WindowRecord& record) {
-            kept = put_back(record, terms_of_tokens(demand), tokens);
-        });
+        const TokenTerms terms = terms_of_tokens(demand);
+        zone_.windows().change(demand.id,
+                               [&](WindowRecord& record) { kept = put_back(record, terms, tokens); });
     }
     if (kept) {
         (void)note(key, demand, tokens.end);
@@ -177,8 +177,8 @@ bool Fetches::look_at_bucket(const Noted& seen, bool all) noexcept {
     of.fill = note->fill();
     of.life = note->life();
     Dying dying;
-    zone_.windows().change(
-        of.id, [&](WindowRecord& record) { dying = take_dying(record, terms_of_tokens(of), all); });
+    const TokenTerms terms = terms_of_tokens(of);
+    zone_.windows().change(of.id, [&](WindowRecord& record) { dying = take_dying(record, terms, all); });
     return refund(note->key(), of, dying);
 }
 

@@ -18,7 +18,7 @@ struct Sharing;
 
 /// How a worker handles now what the demand's limit leases of its bucket.
 inline TokenTerms terms_of_tokens(const Demand& demand) noexcept {
-    return {demand.token, demand.life, ticks_now(), mark_of(demand.token, demand.fill)};
+    return terms_of_tokens(demand.token, demand.fill, demand.life, ticks_now());
 }
 
 /// A request's place in a fetch. Its window() counts neither its own tokens nor those at hand.

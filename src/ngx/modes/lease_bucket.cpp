@@ -28,9 +28,10 @@ void hold(AppliedLimit& applied, std::int64_t tokens, Ticks end) noexcept {
 
 bool spend_here(AppliedLimit& applied, std::int64_t cost, WindowRecord& before) noexcept {
     bool spent = false;
+    const TokenTerms terms = terms_of_tokens(applied.demand);
     applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
         before = record;
-        spent = spend(record, terms_of_tokens(applied.demand), cost);
+        spent = spend(record, terms, cost);
     });
     return spent;
 }

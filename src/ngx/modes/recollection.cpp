@@ -60,8 +60,7 @@ void show_bucket(AppliedLimit& applied, const WindowRecord& record, std::int64_t
     std::int64_t free = holds;
     if (applied.life != 0) {
         const Bucket& bucket = *applied.bucket;
-        free += alive(record,
-                      {bucket.token(), applied.life, ticks_now(), mark_of(bucket.token(), bucket.fill())});
+        free += alive(record, terms_of_tokens(bucket.token(), bucket.fill(), applied.life, ticks_now()));
     }
     show(applied, {std::max<std::int64_t>(0, shown.used - free), shown.reset});
 }

@@ -143,8 +143,7 @@ sub obey ($self, $verb, @words) {
     if ($verb eq 'set') {
         $self->{state}{$words[0]} = $words[1];
     } elsif ($verb eq 'set_and_forget') {
-        $self->{state}{$words[0]} = $words[1];
-        truncate $self->{record}, 0;
+        $self->obey($_, @words) for 'set', 'forget';
     } elsif ($verb eq 'release') {
         $_->release($words[0]) for @open;
     } elsif ($verb eq 'drop') {
