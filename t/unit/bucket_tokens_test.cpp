@@ -219,6 +219,15 @@ TEST(BucketTokens, WhatNobodyGivesBackIsNobodys) {
     EXPECT_FALSE(are_others(record, other_terms_at(at)));
 }
 
+TEST(BucketTokens, WhatIsForgottenIsTold) {
+    WindowRecord record = with(10, now + 100);
+    EXPECT_EQ(take_forgotten(record, terms_at(now + 20'000)), 0) << "own ones go back";
+    EXPECT_EQ(take_forgotten(record, other_terms_at(now + 100 + 9999)), 0);
+    EXPECT_EQ(at_hand(record), 10);
+    EXPECT_EQ(take_forgotten(record, other_terms_at(now + 100 + 10'000)), 10);
+    EXPECT_EQ(at_hand(record), 0);
+}
+
 TEST(BucketTokens, MarksTellRatesAndBurstsApart) {
     EXPECT_NE(mark_of(milli, 20'000 * milli), mark_of(10 * milli, 20'000 * milli)) << "rates";
     EXPECT_NE(mark_of(milli, 20'000 * milli), mark_of(milli, 40'000 * milli)) << "bursts";

@@ -114,6 +114,15 @@ bool are_others(const WindowRecord& record, const TokenTerms& terms) noexcept {
            (are_alive(record.changed, terms.now) || terms.now - record.changed < forgotten);
 }
 
+std::int64_t take_forgotten(WindowRecord& record, const TokenTerms& terms) noexcept {
+    if (record.events == terms.mark || are_others(record, terms)) {
+        return 0;
+    }
+    const std::int64_t tokens = at_hand(record);
+    record.leased = 0;
+    return tokens;
+}
+
 std::int64_t alive(const WindowRecord& record, Ticks now) noexcept {
     return are_alive(record.changed, now) ? at_hand(record) : 0;
 }
@@ -159,9 +168,7 @@ Dying keep_batch(WindowRecord& record, const TokenTerms& terms, const Batch& bat
     if (are_others(record, terms)) {
         return {std::max<std::int64_t>(0, batch.granted - batch.served), batch.end};
     }
-    if (record.events != terms.mark) {
-        record.leased = 0;  // nobody's
-    }
+    (void)take_forgotten(record, terms);
     const Ticks old_end = record.changed;
     const std::int64_t usable = alive(record, terms.now);
     const std::int64_t old = usable - std::min(usable, batch.served);

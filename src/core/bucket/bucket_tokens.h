@@ -63,6 +63,9 @@ inline TokenTerms terms_of_tokens(Nanos token, Nanos fill, Millis life, Ticks no
 /// nobody's.
 bool are_others(const WindowRecord& record, const TokenTerms& terms) noexcept;
 
+/// Takes out tokens of other terms that are nobody's, for own ones to come. Returns how many: they are lost.
+std::int64_t take_forgotten(WindowRecord& record, const TokenTerms& terms) noexcept;
+
 /// When tokens die that were asked for at `asked`: before the life ends that began with their grant, as a
 /// worker reads the clock once in a turn of its event loop.
 Ticks end_of(Ticks asked, Millis life) noexcept;

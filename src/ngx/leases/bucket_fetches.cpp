@@ -103,6 +103,7 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
             pool -= enough ? demand.want : 0;
             return enough;
         });
+        counters_.add(TokenEvent::lost, take_forgotten(record, terms));
         dying = keep_batch(record, terms, {granted, end, sharing.handed_out});
         sharing.left_here = are_others(record, terms) ? 0 : at_hand(record);
         sharing.left_until = record.changed;
