@@ -5,198 +5,221 @@
 #include <random>
 #include <vector>
 
+#include "bucket_model.h"
 #include "core/bucket/bucket_tokens.h"
 
 namespace rate_limit {
-
-/// The primary of one bucket: does what lua/bucket.lua does. Its time is in nanoseconds.
-class ModelBucket {
-public:
-    explicit ModelBucket(Nanos token) : token_(token) {}
-
-    std::int64_t draw(Nanos now, std::int64_t burst, std::int64_t want, std::int64_t least) {
-        const Nanos fill = burst * token_;
-        const Nanos missing = std::max<Nanos>(full_at_ - now, 0);
-        const std::int64_t granted = std::min(want, std::max<Nanos>(fill - missing, 0) / token_);
-        if (granted < least) {
-            return 0;
-        }
-        full_at_ = now + missing + granted * token_;
-        return granted;
-    }
-
-    void refund(Nanos now, Nanos cost) { full_at_ = std::max(full_at_ - cost, now); }
-
-private:
-    Nanos token_;
-    Nanos full_at_ = 0;
-};
-
-/// A bucket that all admitted requests are taken from when they pass: how much more than burst + rate * T has
-/// passed, in any T.
-class ModelMeter {
-public:
-    ModelMeter(std::int64_t burst, Nanos token) : burst_(burst), token_(token) {}
-
-    void admit(Nanos now, std::int64_t cost) {
-        full_at_ = std::max(full_at_, now) + cost * token_;
-        admitted += cost;
-        over = std::max(over, static_cast<double>(full_at_ - now) / static_cast<double>(token_) -
-                                  static_cast<double>(burst_));
-    }
-
-    std::int64_t admitted = 0;
-    double over = -1e18;
-
-private:
-    std::int64_t burst_;
-    Nanos token_;
-    Nanos full_at_ = 0;
-};
 
 /// What a machine of the model may do wrong, for a test to see it fail.
 struct LeaseRules {
     bool cut = true;       ///< Redis is asked with a smaller burst
     bool die = true;       ///< tokens die
     bool discount = true;  ///< less goes back, the older tokens are
+    bool oldest = true;    ///< what a request puts back is as old as the oldest of it
+    bool marked = true;    ///< limits of other terms leave tokens alone
     std::int64_t fixed = 0;
 };
 
-/// Machines that lease tokens of one bucket, in steps of a millisecond.
+/// A request that comes to a worker of a machine.
+struct ModelRequest {
+    std::size_t machine = 0;
+    std::size_t worker = 0;
+    std::int64_t cost = 1;
+    std::size_t limit = 0;
+    bool exempt = false;  ///< it puts its tokens back when it ends, as for a 304
+};
+
+/// Machines whose workers lease tokens of one bucket, for limits of one or several terms, in steps of a
+/// millisecond.
 class BucketLeaseModel {
 public:
-    BucketLeaseModel(unsigned seed, const Bucket& bucket, int machines, const LeaseRules& rules)
-        : meter(bucket.burst(), bucket.token()),
-          bucket_(bucket),
-          lease_(*lease_of(bucket)),
-          rules_(rules),
-          redis_(bucket.token()),
-          machines_(static_cast<std::size_t>(machines)),
-          random_(seed) {}
+    BucketLeaseModel(unsigned seed, std::vector<Bucket> limits, int machines, int workers,
+                     const LeaseRules& rules)
+        : meter(largest_of(limits)), limits_(std::move(limits)), rules_(rules), random_(seed) {
+        Machine machine;
+        machine.workers.resize(static_cast<std::size_t>(workers));
+        machines_.resize(static_cast<std::size_t>(machines), machine);
+    }
 
-    /// A request comes to a machine.
-    void request(std::size_t at, std::int64_t cost = 1) {
-        Machine& machine = machines_.at(at);
+    void request(const ModelRequest& of) {
+        Machine& machine = machines_.at(of.machine);
+        Fetches& fetches = machine.workers.at(of.worker);
         ++requests;
-        if (spend_here(machine, cost)) {
-            meter.admit(real_now(), cost);
-        } else if (!machine.fetches.empty() && machine.fetches.back().unclaimed >= cost) {
-            take_seat(machine.fetches.back(), cost);
-        } else if (machine.fetches.size() < most_fetches) {
-            fetch(machine, cost);
+        const Ticks end = machine.record.changed;
+        if (spend_here(machine, of)) {
+            pass(real_now(), of, of.exempt ? 0 : of.cost);
+            hold(of, of.exempt ? of.cost : 0, end);
+        } else if (!fetches.empty() && fetches.back().of.limit == of.limit &&
+                   fetches.back().unclaimed >= of.cost) {
+            take_seat(fetches.back(), of);
+        } else if (fetches.size() < most_fetches) {
+            fetch(machine, fetches, of);
         }
     }
 
     /// All that a machine has goes back, as when it ends, or what is dead of it.
     void look(std::size_t at, bool all) {
         Machine& machine = machines_.at(at);
-        give_back(take_dying(machine.record, terms(), all));
+        give_back(take_dying(machine.record, terms(machine.noted), all), machine.noted);
     }
 
     /// Time goes on; what comes in is taken in.
     void step() {
         ++now_;
-        for (std::size_t i = 0; i < refunds_.size();) {
-            if (refunds_[i].at > now_) {
-                ++i;
-                continue;
-            }
-            redis_.refund(real_now(), refunds_[i].cost);
-            refunds_[i] = refunds_.back();
-            refunds_.pop_back();
-        }
+        take_due(refunds_, [this](const Refund& refund) { redis_.refund(real_now(), refund.cost); });
+        take_due(held_, [this](const Held& held) { put_back_held(held); });
         for (Machine& machine : machines_) {
-            step(machine);
+            for (Fetches& fetches : machine.workers) {
+                for (Fetch& fetch : fetches) {
+                    hear(fetch);
+                }
+                take_due(fetches, [&](const Fetch& fetch) { take(machine, fetch); });
+            }
         }
     }
 
-    Millis life() const { return lease_.life; }
+    Millis life() const { return lease_of(limits_.front())->life; }
     std::size_t size() const { return machines_.size(); }
+    std::size_t workers() const { return machines_.front().workers.size(); }
+    std::size_t limits() const { return limits_.size(); }
     std::mt19937& random() { return random_; }
+    std::size_t one_of(std::size_t count) { return count == 1 ? 0 : random_() % count; }
 
+    bool first_is_late = false;  ///< what the first worker of each machine asks is answered 4 lives later
     ModelMeter meter;
     std::int64_t requests = 0;
     std::int64_t calls = 0;
+    std::int64_t late = 0;  ///< batches that came when younger tokens were at hand
+    std::int64_t put_back_here = 0;
 
 private:
-    /// Of one machine at a time: a batch, and others beside it.
+    /// Of one worker at a time: a batch, and others beside it.
     static constexpr std::size_t most_fetches = 3;
 
     struct Fetch {
+        ModelRequest of;  // that asked
         Millis asked = 0;
         Millis asks_at = 0;  // when Redis hears it
-        Millis answer_at = 0;
-        std::int64_t cost = 0;  // of the request that asked
+        Millis at = 0;       // when the answer comes
         std::int64_t want = 0;
         std::int64_t unclaimed = 0;  // of these, by those that have seats
+        std::int64_t exempt = 0;     // claimed by those that put them back
         bool batch = false;
         std::int64_t granted = -1;
-        std::int64_t served = 0;
+        std::int64_t served = 0;  // of the granted ones, to requests that are not exempt
     };
+
+    using Fetches = std::vector<Fetch>;
 
     struct Machine {
         WindowRecord record;
-        std::vector<Fetch> fetches;  // on their way
+        std::vector<Fetches> workers;  // what of each is on its way
+        std::size_t noted = 0;         // the limit whose note was written last
     };
 
     struct Refund {
-        Millis at;
-        Nanos cost;
+        Millis at = 0;
+        Nanos cost = 0;
     };
+
+    /// By requests that are exempt.
+    struct Held {
+        Millis at = 0;
+        ModelRequest of;
+        Dying tokens;
+    };
+
+    static Nanos largest_of(const std::vector<Bucket>& limits) {
+        Nanos fill = 0;
+        for (const Bucket& limit : limits) {
+            fill = std::max(fill, limit.fill());
+        }
+        return fill;
+    }
+
+    /// Hands out, in any order, and takes out those whose time has come.
+    template <class Item, class Take>
+    void take_due(std::vector<Item>& items, const Take& take) {
+        for (std::size_t i = 0; i < items.size();) {
+            if (items[i].at > now_) {
+                ++i;
+                continue;
+            }
+            const Item item = items[i];
+            items[i] = items.back();
+            items.pop_back();
+            take(item);
+        }
+    }
 
     /// Up to a millisecond later than the machines' clocks say.
     Nanos real_now() { return nanos_of(now_) + static_cast<Nanos>(random_() % 1'000'000); }
 
-    TokenTerms terms() const { return {bucket_.token(), lease_.life, static_cast<Ticks>(now_)}; }
+    Millis up_to(Millis time) { return static_cast<Millis>(one_of(static_cast<std::size_t>(time))); }
 
-    bool spend_here(Machine& machine, std::int64_t cost) {
-        if (rules_.die) {
-            return spend(machine.record, terms(), cost);
+    TokenTerms terms(std::size_t limit) const {
+        const Bucket& bucket = limits_[limit];
+        const std::uint32_t mark = rules_.marked ? mark_of(bucket.token(), bucket.fill()) : 0;
+        return {bucket.token(), lease_of(bucket)->life, static_cast<Ticks>(now_), mark};
+    }
+
+    void pass(Nanos now, const ModelRequest& of, std::int64_t cost) {
+        if (cost != 0) {
+            meter.admit(now, cost * limits_[of.limit].token());
         }
-        const bool enough = at_hand(machine.record) >= cost;
-        machine.record.leased = static_cast<std::uint64_t>(at_hand(machine.record) - (enough ? cost : 0));
+    }
+
+    void hold(const ModelRequest& of, std::int64_t tokens, Ticks end) {
+        if (tokens != 0) {
+            held_.push_back({now_ + 1 + up_to(one_of(10) == 0 ? life() : 10), of, {tokens, end}});
+        }
+    }
+
+    bool spend_here(Machine& machine, const ModelRequest& of) {
+        WindowRecord& record = machine.record;
+        if (rules_.die) {
+            return spend(record, terms(of.limit), of.cost);
+        }
+        const bool enough = at_hand(record) >= of.cost;
+        record.leased = static_cast<std::uint64_t>(at_hand(record) - (enough ? of.cost : 0));
         return enough;
     }
 
-    void fetch(Machine& machine, std::int64_t cost) {
-        const bool slow = random_() % 50 == 0;
+    void fetch(Machine& machine, Fetches& fetches, const ModelRequest& of) {
+        const bool slow = one_of(50) == 0;
         Fetch fetch;
-        std::int64_t size = begin_batch(machine.record, terms());
-        fetch.batch = size != 0;
-        size = fetch.batch ? size : size_beside(machine.record, terms());
+        std::int64_t size = 0;
+        if (!are_others(machine.record, terms(of.limit))) {
+            size = begin_batch(machine.record, terms(of.limit));
+            fetch.batch = size != 0;
+            size = fetch.batch ? size : size_beside(machine.record, terms(of.limit));
+        }
         if (rules_.fixed != 0) {
             size = fetch.batch ? rules_.fixed : std::min(size, rules_.fixed);
         }
-        fetch.cost = cost;
-        fetch.want = std::max(size, cost);
-        fetch.unclaimed = fetch.want - cost;
+        fetch.of = of;
+        fetch.want = std::max(size, of.cost);
+        fetch.unclaimed = fetch.want;
+        claim(fetch, of);
         fetch.asked = now_;
-        fetch.asks_at = now_ + 1 + static_cast<Millis>(random_() % (slow ? 30 : 2));
-        fetch.answer_at = fetch.asks_at + static_cast<Millis>(random_() % (slow ? 60 : 2));
-        machine.fetches.push_back(fetch);
+        fetch.asks_at = now_ + 1 + up_to(slow ? 30 : 2);
+        fetch.at =
+            fetch.asks_at + up_to(slow ? 2 * life() : 2) + (first_is_late && of.worker == 0 ? 4 * life() : 0);
+        fetches.push_back(fetch);
         ++calls;
     }
 
-    /// Redis may have granted what the fetch asks for, and the answer be on its way.
-    void take_seat(Fetch& fetch, std::int64_t cost) {
-        fetch.unclaimed -= cost;
-        if (fetch.granted >= fetch.served + cost) {
-            fetch.served += cost;
-            meter.admit(real_now(), cost);
-        }
+    static void claim(Fetch& fetch, const ModelRequest& of) {
+        fetch.unclaimed -= of.cost;
+        fetch.exempt += of.exempt ? of.cost : 0;
     }
 
-    void step(Machine& machine) {
-        for (std::size_t i = 0; i < machine.fetches.size();) {
-            Fetch& fetch = machine.fetches[i];
-            hear(fetch);
-            if (fetch.answer_at > now_) {
-                ++i;
-                continue;
-            }
-            take(machine, fetch);
-            fetch = machine.fetches.back();
-            machine.fetches.pop_back();
+    /// Redis may have granted what the fetch asks for, and the answer be on its way.
+    void take_seat(Fetch& fetch, const ModelRequest& of) {
+        claim(fetch, of);
+        if (!of.exempt && fetch.granted >= fetch.served + of.cost) {
+            fetch.served += of.cost;
+            pass(real_now(), of, of.cost);
         }
     }
 
@@ -205,37 +228,57 @@ private:
             return;
         }
         const Nanos at = real_now();
-        const std::int64_t burst = bucket_.burst() - (rules_.cut ? lease_.kept : 0);
-        fetch.granted = redis_.draw(at, burst, fetch.want, fetch.cost);
-        fetch.served = std::min(fetch.granted, fetch.want - fetch.unclaimed);
-        if (fetch.served != 0) {
-            meter.admit(at, fetch.served);
-        }
+        const Bucket& bucket = limits_[fetch.of.limit];
+        const Nanos kept = rules_.cut ? lease_of(bucket)->kept * bucket.token() : 0;
+        fetch.granted = redis_.draw(at, bucket.fill() - kept, bucket.token(), fetch.want, fetch.of.cost);
+        fetch.served = std::min(fetch.granted, fetch.want - fetch.unclaimed - fetch.exempt);
+        pass(at, fetch.of, fetch.served);
     }
 
     void take(Machine& machine, const Fetch& fetch) {
+        WindowRecord& record = machine.record;
+        const TokenTerms terms = this->terms(fetch.of.limit);
+        const Ticks end = end_of(static_cast<Ticks>(fetch.asked), terms.life);
         if (fetch.batch) {
-            end_batch(machine.record, terms().now);
+            end_batch(record, terms.now);
         }
-        give_back(
-            keep_batch(machine.record, terms(),
-                       {fetch.granted, end_of(static_cast<Ticks>(fetch.asked), lease_.life), fetch.served}));
+        const bool late = alive(record, terms) != 0 && earlier(record.changed, end) != record.changed;
+        this->late += late ? 1 : 0;
+        const Ticks seats_end =
+            rules_.oldest || alive(record, terms) == 0 ? oldest_end(record, terms, end) : record.changed;
+        const std::int64_t pool = alive(record, terms) + fetch.granted;
+        const std::int64_t exempt = std::min(fetch.exempt, pool - fetch.served);
+        hold(fetch.of, exempt, seats_end);
+        const Dying dying = keep_batch(record, terms, {fetch.granted, end, fetch.served + exempt});
+        machine.noted = at_hand(record) != 0 && !are_others(record, terms) ? fetch.of.limit : machine.noted;
+        give_back(dying, fetch.of.limit);
     }
 
-    void give_back(const Dying& dying) {
-        const Nanos cost = rules_.discount ? worth(dying, terms()) : dying.tokens * bucket_.token();
+    void put_back_held(const Held& held) {
+        Machine& machine = machines_[held.of.machine];
+        if (put_back(machine.record, terms(held.of.limit), held.tokens)) {
+            machine.noted = held.of.limit;
+            ++put_back_here;
+        } else {
+            give_back(held.tokens, held.of.limit);
+        }
+    }
+
+    void give_back(const Dying& dying, std::size_t limit) {
+        const Nanos cost =
+            rules_.discount ? worth(dying, terms(limit)) : dying.tokens * limits_[limit].token();
         if (cost != 0) {
-            refunds_.push_back({now_ + static_cast<Millis>(random_() % 15), cost});
+            refunds_.push_back({now_ + up_to(15), cost});
             ++calls;
         }
     }
 
-    Bucket bucket_;
-    BucketLease lease_;
+    std::vector<Bucket> limits_;
     LeaseRules rules_;
     ModelBucket redis_;
     std::vector<Machine> machines_;
     std::vector<Refund> refunds_;
+    std::vector<Held> held_;
     std::mt19937 random_;
     Millis now_ = 1'000'000;
 };

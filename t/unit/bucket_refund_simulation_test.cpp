@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bucket_lease_model.h"
+#include "bucket_model.h"
 #include "core/bucket/bucket_account.h"
 
 namespace rate_limit {
@@ -52,11 +52,11 @@ public:
 
     /// How much more than burst + rate * T has been charged, in any T.
     double over() const {
-        ModelMeter meter(bucket_.burst(), bucket_.token());
+        ModelMeter meter(bucket_.fill());
         for (const auto& [at, cost] : charged_) {
-            meter.admit(nanos_of(at), cost);
+            meter.admit(nanos_of(at), cost * bucket_.token());
         }
-        return meter.over;
+        return static_cast<double>(meter.over) / static_cast<double>(bucket_.token());
     }
 
     std::int64_t given_back() const { return given_back_; }

@@ -164,6 +164,10 @@ void end_batch(WindowRecord& record, Ticks now) noexcept {
     record.ticket = now;
 }
 
+Ticks oldest_end(const WindowRecord& record, const TokenTerms& terms, Ticks end) noexcept {
+    return alive(record, terms) != 0 ? earlier(record.changed, end) : end;
+}
+
 Dying keep_batch(WindowRecord& record, const TokenTerms& terms, const Batch& batch) noexcept {
     if (are_others(record, terms)) {
         return {std::max<std::int64_t>(0, batch.granted - batch.served), batch.end};

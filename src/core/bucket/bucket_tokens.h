@@ -101,6 +101,10 @@ struct Dying {
     Ticks end = 0;
 };
 
+/// When tokens die that a request gets of a batch, which dies at `end`, and of those at hand before it is
+/// kept: it may put all of them back, so that they count as old as the oldest.
+Ticks oldest_end(const WindowRecord& record, const TokenTerms& terms, Ticks end) noexcept;
+
 /// What came of a fetch: tokens that die at `end`, of which, and of those at hand, requests were `served`.
 struct Batch {
     std::int64_t granted = 0;

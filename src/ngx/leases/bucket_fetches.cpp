@@ -96,8 +96,7 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
             end_batch(record, terms.now);
         }
         std::int64_t pool = alive(record, terms) + granted;
-        // A request may get some of either, and put all of them back: they are as old as the older ones.
-        sharing.end = alive(record, terms) != 0 ? earlier(record.changed, end) : end;
+        sharing.end = oldest_end(record, terms, end);
         sharing.serve([&pool](const Demand& demand) {
             const bool enough = demand.want <= pool;
             pool -= enough ? demand.want : 0;
