@@ -264,7 +264,8 @@ void count_seen(Zone& zone, const Seen& seen) noexcept {
     }
     if (!waits(seen.kind)) {
         const auto record = zone.windows().find(seen.id);
-        const bool same = record && (record->bucket || record->reset == seen.reset);
+        const bool same =
+            record && (record->bucket ? record->events == seen.terms : record->reset == seen.reset);
         tokens = same ? at_hand(*record) : 0;
     }
     zone.debt_counts().see(Routes::counted_as(seen.shard), waits(seen.kind) ? seen.charges : 0, tokens);

@@ -1,5 +1,6 @@
 #include "redis/bucket_reply.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -21,7 +22,9 @@ bool read_count(const ReplyValue& value, std::int64_t& number) noexcept {
 
 bool can_answer(const Draw& draw, std::int64_t taken, std::int64_t left, Nanos missing) noexcept {
     const std::int64_t lacking = missing / draw.token + (missing % draw.token != 0 ? 1 : 0);
-    if (left > draw.fill / draw.token || missing > max_fill || (draw.parts != 0 && lacking < taken)) {
+    // The script reckons in doubles.
+    const std::int64_t there = std::max<Nanos>(0, draw.fill - missing) / draw.token;
+    if (left < there - 1 || left > there + 1 || missing > max_fill || (draw.parts != 0 && lacking < taken)) {
         return false;
     }
     if (draw.want <= 0) {

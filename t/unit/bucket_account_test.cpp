@@ -316,6 +316,7 @@ TEST(BucketAccount, EmptierBucketsAreEvictedLater) {
     fuller.leased = 1;
     EXPECT_EQ(eviction_rank(fuller, now + 200).tier, EvictionTier::lease)
         << "tokens outlive the bucket's filling";
+    EXPECT_EQ(eviction_rank(fuller, now + 5000).tier, EvictionTier::ended) << "but not for ever";
 }
 
 }  // namespace

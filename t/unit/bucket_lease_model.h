@@ -41,7 +41,9 @@ public:
         machines_.resize(static_cast<std::size_t>(machines), machine);
     }
 
-    void request(const ModelRequest& of) {
+    /// Of a limit that takes nothing in advance no request is exempt.
+    void request(ModelRequest of) {
+        of.exempt = of.exempt && leases(of.limit);
         Machine& machine = machines_.at(of.machine);
         Fetches& fetches = machine.workers.at(of.worker);
         ++requests;
@@ -59,8 +61,9 @@ public:
 
     /// All that a machine has goes back, as when it ends, or what is dead of it.
     void look(std::size_t at, bool all) {
-        Machine& machine = machines_.at(at);
-        give_back(take_dying(machine.record, terms(machine.noted), all), machine.noted);
+        for (std::size_t limit = 0; limit < limits_.size(); ++limit) {
+            give_back(take_dying(machines_.at(at).record, terms(limit), all), limit);
+        }
     }
 
     /// Time goes on; what comes in is taken in.
@@ -78,7 +81,7 @@ public:
         }
     }
 
-    Millis life() const { return lease_of(limits_.front())->life; }
+    Millis life() const { return lease_of(limits_.front()).life; }
     std::size_t size() const { return machines_.size(); }
     std::size_t workers() const { return machines_.front().workers.size(); }
     std::size_t limits() const { return limits_.size(); }
@@ -114,7 +117,6 @@ private:
     struct Machine {
         WindowRecord record;
         std::vector<Fetches> workers;  // what of each is on its way
-        std::size_t noted = 0;         // the limit whose note was written last
     };
 
     struct Refund {
@@ -160,7 +162,7 @@ private:
     TokenTerms terms(std::size_t limit) const {
         const Bucket& bucket = limits_[limit];
         const std::uint32_t mark = rules_.marked ? mark_of(bucket.token(), bucket.fill()) : 0;
-        return {bucket.token(), lease_of(bucket)->life, static_cast<Ticks>(now_), mark};
+        return {bucket.token(), lease_of(bucket).life, static_cast<Ticks>(now_), mark};
     }
 
     void pass(Nanos now, const ModelRequest& of, std::int64_t cost) {
@@ -175,8 +177,13 @@ private:
         }
     }
 
+    bool leases(std::size_t limit) const { return lease_of(limits_[limit]).life != 0; }
+
     bool spend_here(Machine& machine, const ModelRequest& of) {
         WindowRecord& record = machine.record;
+        if (!leases(of.limit)) {
+            return false;
+        }
         if (rules_.die) {
             return spend(record, terms(of.limit), of.cost);
         }
@@ -189,12 +196,12 @@ private:
         const bool slow = one_of(50) == 0;
         Fetch fetch;
         std::int64_t size = 0;
-        if (!are_others(machine.record, terms(of.limit))) {
+        if (leases(of.limit) && !are_others(machine.record, terms(of.limit))) {
             size = begin_batch(machine.record, terms(of.limit));
             fetch.batch = size != 0;
             size = fetch.batch ? size : size_beside(machine.record, terms(of.limit));
         }
-        if (rules_.fixed != 0) {
+        if (rules_.fixed != 0 && leases(of.limit)) {
             size = fetch.batch ? rules_.fixed : std::min(size, rules_.fixed);
         }
         fetch.of = of;
@@ -229,7 +236,7 @@ private:
         }
         const Nanos at = real_now();
         const Bucket& bucket = limits_[fetch.of.limit];
-        const Nanos kept = rules_.cut ? lease_of(bucket)->kept * bucket.token() : 0;
+        const Nanos kept = rules_.cut ? lease_of(bucket).kept * bucket.token() : 0;
         fetch.granted = redis_.draw(at, bucket.fill() - kept, bucket.token(), fetch.want, fetch.of.cost);
         fetch.served = std::min(fetch.granted, fetch.want - fetch.unclaimed - fetch.exempt);
         pass(at, fetch.of, fetch.served);
@@ -238,6 +245,9 @@ private:
     void take(Machine& machine, const Fetch& fetch) {
         WindowRecord& record = machine.record;
         const TokenTerms terms = this->terms(fetch.of.limit);
+        if (!leases(fetch.of.limit)) {
+            return;  // it has asked for no more than it passed with
+        }
         const Ticks end = end_of(static_cast<Ticks>(fetch.asked), terms.life);
         if (fetch.batch) {
             end_batch(record, terms.now);
@@ -250,14 +260,12 @@ private:
         const std::int64_t exempt = std::min(fetch.exempt, pool - fetch.served);
         hold(fetch.of, exempt, seats_end);
         const Dying dying = keep_batch(record, terms, {fetch.granted, end, fetch.served + exempt});
-        machine.noted = at_hand(record) != 0 && !are_others(record, terms) ? fetch.of.limit : machine.noted;
         give_back(dying, fetch.of.limit);
     }
 
     void put_back_held(const Held& held) {
         Machine& machine = machines_[held.of.machine];
         if (put_back(machine.record, terms(held.of.limit), held.tokens)) {
-            machine.noted = held.of.limit;
             ++put_back_here;
         } else {
             give_back(held.tokens, held.of.limit);

@@ -93,7 +93,7 @@ struct Outcome {
 /// With batches of a fixed size or, for 0, of the size that the machines choose.
 void try_size(const Case& of, LeaseRules rules, std::int64_t fixed, Outcome& outcome) {
     const Bucket& first = of.limits.front();
-    const Millis life = lease_of(first)->life;
+    const Millis life = lease_of(first).life;
     rules.fixed = fixed;
     unsigned seed = 0;
     for (const Millis every : {life, life - 8, life / 2, life * 3 / 2}) {
@@ -116,7 +116,7 @@ void try_size(const Case& of, LeaseRules rules, std::int64_t fixed, Outcome& out
 Outcome outcome_of(const Case& of, const LeaseRules& rules) {
     Outcome outcome;
     const Bucket& first = of.limits.front();
-    const std::int64_t kept = lease_of(first)->kept;
+    const std::int64_t kept = lease_of(first).kept;
     for (const std::int64_t fixed : {std::int64_t{0}, kept, first.burst() / of.machines}) {
         try_size(of, rules, fixed, outcome);
     }
@@ -161,6 +161,7 @@ TEST(BucketLeaseSimulation, HoardersNeverPassBurstAndRate) {
 const Case few_machines = {{bucket(100, 2000)}, 2, 4};
 const Case two_rates = {{bucket(1000, 20'000), bucket(100, 2000)}, 2, 2};
 const Case two_bursts = {{bucket(500, 4000), bucket(500, 1000)}, 3, 2};
+const Case one_too_small = {{bucket(10'000, 4000), bucket(10'000, 3999)}, 2, 2};
 
 TEST(BucketLeaseSimulation, NorDoWorkersWhoseBatchesAreLate) {
     const Outcome outcome = outcome_of(few_machines, {});
@@ -175,7 +176,7 @@ TEST(BucketLeaseSimulation, NorDoWorkersWhoseBatchesAreLate) {
 }
 
 TEST(BucketLeaseSimulation, NorDoLimitsThatShareABucket) {
-    for (const Case& of : {two_rates, two_bursts}) {
+    for (const Case& of : {two_rates, two_bursts, one_too_small}) {
         const Outcome outcome = outcome_of(of, {});
         EXPECT_LE(outcome.over, 0) << of.limits.back().burst();
         EXPECT_GT(outcome.put_back, 100);

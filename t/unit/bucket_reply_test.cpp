@@ -55,6 +55,8 @@ TEST(BucketReply, IsNotBelievedWhereTheScriptCannotSayIt) {
              {11, 9, 11 * token, 0, told_micros, 0, 0},     // more than was wanted
              {4, 16, 4 * token, 0, told_micros, 0, 0},      // less than was needed
              {0, 5, 15 * token, 0, told_micros, 0, 0},      // nothing where enough is left
+             {0, 0, 0, 0, told_micros, 0, 0},               // nothing left of a full bucket
+             {10, 5, 10 * token, 0, told_micros, 0, 0},     // less left than is not missing
              {10, 21, 10 * token, 0, told_micros, 0, 0},    // more left than it holds
              {10, 10, 9 * token, 0, told_micros, 0, 0},     // not missing afterwards
              {10, 10, max_fill + 1, 0, told_micros, 0, 0},  // full in a hundred years

@@ -25,19 +25,26 @@ WindowRecord with(std::int64_t tokens, Ticks end) {
 }
 
 TEST(BucketTokens, ALifeIsATwentiethOfTheFillAndASecondAtMost) {
-    EXPECT_EQ(lease_of(bucket_of(1000, 10000))->life, 500);
-    EXPECT_EQ(lease_of(bucket_of(1000, 10000))->kept, 500);
-    EXPECT_EQ(lease_of(bucket_of(100, 100'000))->life, 1000);
-    EXPECT_EQ(lease_of(bucket_of(100, 100'000))->kept, 100);
-    EXPECT_EQ(lease_of(bucket_of(70, 70))->kept, 4) << "3.5, rounded up";
+    EXPECT_EQ(lease_of(bucket_of(1000, 10000)).life, 500);
+    EXPECT_EQ(lease_of(bucket_of(1000, 10000)).kept, 500);
+    EXPECT_EQ(lease_of(bucket_of(100, 100'000)).life, 1000);
+    EXPECT_EQ(lease_of(bucket_of(100, 100'000)).kept, 100);
+    EXPECT_EQ(lease_of(bucket_of(70, 70)).kept, 4) << "3.5, rounded up";
 }
 
 TEST(BucketTokens, WhatRefillsTooSlowlyOrTooFastIsNotLeased) {
-    EXPECT_TRUE(lease_of(bucket_of(2, 1000)));
-    EXPECT_FALSE(lease_of(bucket_of(1, 1000))) << "one token in a life";
-    EXPECT_FALSE(lease_of(bucket_of(50, 25)));
-    EXPECT_TRUE(lease_of(bucket_of(1'000'000, 400'000)));
-    EXPECT_FALSE(lease_of(bucket_of(1'000'000, 399'000))) << "a life is shorter than a round trip may be";
+    EXPECT_NE(lease_of(bucket_of(2, 1000)).life, 0);
+    EXPECT_EQ(lease_of(bucket_of(1, 1000)).life, 0) << "one token in a life";
+    EXPECT_EQ(lease_of(bucket_of(50, 25)).life, 0);
+    EXPECT_NE(lease_of(bucket_of(1'000'000, 400'000)).life, 0);
+    EXPECT_EQ(lease_of(bucket_of(1'000'000, 399'000)).life, 0)
+        << "a life is shorter than a round trip may be";
+}
+
+TEST(BucketTokens, WhatIsNotLeasedIsKeptBackBesideOthers) {
+    EXPECT_EQ(lease_of(bucket_of(1'000'000, 399'000)).kept, 19'000);
+    EXPECT_EQ(lease_of(bucket_of(1, 1000)).kept, 1);
+    EXPECT_EQ(lease_of(bucket_of(1, 10)).kept, 0) << "half of a token, rounded down";
 }
 
 TEST(BucketTokens, AreSpentUntilTheyDie) {

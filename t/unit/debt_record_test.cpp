@@ -71,7 +71,7 @@ TEST(DebtRecord, EachKindOfDebtHasAnIdThatLeadsBack) {
         debt.kind = kind;
         debt.reset = table_now;
         debt.id = debt_id_of(kind, id, debt.reset);
-        EXPECT_TRUE(window_id_of(debt) == id);
+        EXPECT_TRUE(window_id_of(debt.id, debt) == id);
         EXPECT_EQ(debt.id == id, kind == DebtKind::charges);
     }
     const WindowId refunds = debt_id_of(DebtKind::refunds, id, table_now);
@@ -79,6 +79,23 @@ TEST(DebtRecord, EachKindOfDebtHasAnIdThatLeadsBack) {
     EXPECT_FALSE(refunds == debt_id_of(DebtKind::refunds, id, table_now + 1)) << "each window has its own";
     EXPECT_FALSE(refunds == tokens);
     EXPECT_TRUE(tokens == debt_id_of(DebtKind::fixed_tokens, id, table_now + 1)) << "tokens have one for all";
+}
+
+TEST(DebtRecord, TokensOfABucketHaveANoteForEachTerms) {
+    DebtRecord note;
+    const WindowId id = Ids(1).next();
+    note.kind = DebtKind::tokens;
+    note.window_kind = WindowKind::bucket;
+    note.set_lease(1'000'000, 500);
+    note.set_fill(2'000'000'000);
+    const WindowId quick = debt_id_of(DebtKind::tokens, id, table_now, note.terms());
+    EXPECT_TRUE(window_id_of(quick, note) == id);
+    note.set_fill(4'000'000'000);
+    const WindowId large = debt_id_of(DebtKind::tokens, id, table_now, note.terms());
+    EXPECT_FALSE(quick == large);
+    EXPECT_TRUE(window_id_of(large, note) == id);
+    note.window_kind = WindowKind::first;
+    EXPECT_EQ(note.terms(), 0U);
 }
 
 TEST(DebtRecord, NothingThatWaitsGivesWay) {

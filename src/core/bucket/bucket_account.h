@@ -36,8 +36,8 @@ void give_back(WindowRecord& record, const Bucket& bucket, Millis now, std::int6
 /// time that it takes to fill, for the limit that asked.
 void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept;
 
-/// The primary is about to be asked for the first time: the record is kept until its answer or, if there is
-/// none, until then.
+/// The primary is about to be asked for the first time. Until its answer nothing is known of the bucket;
+/// until then the record does not give way as one that has ended.
 void expect_bucket(WindowRecord& record, Millis until) noexcept;
 
 /// Whether it is time to ask the primary again about a bucket that has too little: after a second, then ever

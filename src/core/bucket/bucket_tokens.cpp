@@ -12,13 +12,14 @@ constexpr Millis shortest_life = 20;  // some turns of an event loop, and round 
 constexpr int lives_in_fill = 20;
 constexpr std::int64_t fewest = 2;  // tokens that are refilled in a life
 
-/// Milliseconds by which a worker's clock may be behind when it spends.
+/// Milliseconds that a request may be on its way from here until it passes, and that nginx's clock, which may
+/// be the system's coarse one, may be behind.
 constexpr Millis turn = 5;
 
 /// Milliseconds that a refund may take to Redis, in which the bucket is refilled further.
 constexpr Millis on_its_way = 20;
 
-/// Milliseconds after which dead tokens would long have been given back.
+/// Milliseconds after their death: who has tokens still at hand will not give them back.
 constexpr Ticks forgotten = 10'000;
 
 constexpr double batch_growth = 1.5;
@@ -44,7 +45,7 @@ double size_of(const WindowRecord& record, const TokenTerms& terms) noexcept {
 /// Milliseconds until they die; 0 if they have.
 Millis rest_of(Ticks end, Ticks now) noexcept {
     const auto left = static_cast<std::int32_t>(end - now);
-    return left > 0 && left <= longest_life ? left : 0;
+    return left > 0 && left <= longest_life + turn ? left : 0;
 }
 
 /// How old tokens are at most. Those that a clock has forgotten are older than any.
@@ -65,8 +66,8 @@ void shrink(WindowRecord& record, const TokenTerms& terms, std::int64_t unspent)
     }
 }
 
-/// A batch that did not last half of the life that was left when it came was too small; a very small one says
-/// less of the speed.
+/// A batch that did not last half of the life that was left when it came was too small; of fewer than four
+/// tokens a quarter, as so few say little of the speed.
 bool was_used_up_quickly(const WindowRecord& record, const TokenTerms& terms, double size) noexcept {
     const Millis rest = rest_of(record.changed, terms.now);
     const Millis lasted = static_cast<Ticks>(terms.now - record.ticket);
@@ -82,13 +83,13 @@ void hold(WindowRecord& record, std::int64_t tokens, Ticks end, std::uint32_t ma
 
 }  // namespace
 
-std::optional<BucketLease> lease_of(const Bucket& bucket) noexcept {
+BucketLease lease_of(const Bucket& bucket) noexcept {
     const Millis life = std::min(longest_life, bucket.fill() / nanos_in_milli / lives_in_fill);
-    const std::int64_t kept = refilled_in(life, bucket.token());
-    if (life < shortest_life || nanos_of(life) / bucket.token() < fewest) {
-        return std::nullopt;
+    const std::int64_t whole = nanos_of(life) / bucket.token();
+    if (life < shortest_life || whole < fewest) {
+        return {0, whole};
     }
-    return BucketLease{life, kept};
+    return {life, refilled_in(life, bucket.token())};
 }
 
 Ticks end_of(Ticks asked, Millis life) noexcept {
@@ -101,12 +102,6 @@ bool are_alive(Ticks end, Ticks now) noexcept {
 
 Ticks earlier(Ticks a, Ticks b) noexcept {
     return static_cast<std::int32_t>(a - b) < 0 ? a : b;
-}
-
-std::uint32_t mark_of(Nanos token, Nanos fill) noexcept {
-    const std::uint64_t mixed = static_cast<std::uint64_t>(token) * 0x9e37'79b9'7f4a'7c15 +
-                                static_cast<std::uint64_t>(fill) * 0xc2b2'ae3d'27d4'eb4f;
-    return static_cast<std::uint32_t>((mixed ^ mixed >> 29) * 0xbf58'476d'1ce4'e5b9 >> 44);
 }
 
 bool are_others(const WindowRecord& record, const TokenTerms& terms) noexcept {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "core/limit/bucket.h"
 #include "core/limit/window.h"
@@ -33,13 +32,16 @@ using Ticks = std::uint32_t;
 
 /// How a limit leases tokens of its bucket.
 struct BucketLease {
-    Millis life = 0;        ///< after so long unspent tokens die
-    std::int64_t kept = 0;  ///< tokens of the burst that Redis is not asked for
+    /// After so long unspent tokens die. 0: none are taken in advance, as the bucket refills too few in a
+    /// twentieth of the time that it takes to fill, in which they would have to be spent.
+    Millis life = 0;
+
+    /// Tokens of the burst that Redis is not asked for. Also where none are taken in advance, rounded down
+    /// then: other limits may have tokens at hand of the same bucket.
+    std::int64_t kept = 0;
 };
 
-/// Empty: the bucket refills too little in a twentieth of the time that it takes to fill, in which its tokens
-/// would have to be spent.
-std::optional<BucketLease> lease_of(const Bucket& bucket) noexcept;
+BucketLease lease_of(const Bucket& bucket) noexcept;
 
 /// Under which terms a worker handles a bucket's tokens.
 struct TokenTerms {
@@ -49,25 +51,21 @@ struct TokenTerms {
     std::uint32_t mark = 0;  ///< mark_of() the bucket as the limit sees it
 };
 
-/// Tells apart limits that share a bucket, but not its rate and burst: the tokens of one are worth something
-/// else to the other. Of 20 bits. `fill` is the time that the bucket takes to fill.
-std::uint32_t mark_of(Nanos token, Nanos fill) noexcept;
-
-/// Of a limit that sees such a bucket.
+/// The terms of a limit whose bucket refills a token in `token`, and fills in `fill`.
 inline TokenTerms terms_of_tokens(Nanos token, Nanos fill, Millis life, Ticks now) noexcept {
     return {token, life, now, mark_of(token, fill)};
 }
 
-/// Whether there are tokens at hand that a limit of other terms has taken. Nobody else spends them, keeps own
-/// ones beside them, or gives them back. Those that died so long ago that nobody seems to give them back are
-/// nobody's.
+/// Whether tokens are at hand that were taken under other terms. Only limits of those terms spend them and
+/// give them back; until they are gone, no other limit's tokens are kept. Ten seconds after their death they
+/// count as forgotten: no worker will give them back.
 bool are_others(const WindowRecord& record, const TokenTerms& terms) noexcept;
 
-/// Takes out tokens of other terms that are nobody's, for own ones to come. Returns how many: they are lost.
+/// Takes out forgotten tokens of other terms, to make room. Returns how many: the caller counts them as lost.
 std::int64_t take_forgotten(WindowRecord& record, const TokenTerms& terms) noexcept;
 
-/// When tokens die that were asked for at `asked`: before the life ends that began with their grant, as a
-/// worker reads the clock once in a turn of its event loop.
+/// When tokens die that were asked for at `asked`: some milliseconds before the life ends that began with
+/// their grant, for a request that is let in on its way.
 Ticks end_of(Ticks asked, Millis life) noexcept;
 
 /// Of tokens that die at `end`, whether they can still be spent.
@@ -87,8 +85,8 @@ bool spend(WindowRecord& record, const TokenTerms& terms, std::int64_t cost) noe
 /// life or a bit more. 0: a batch is on its way.
 std::int64_t begin_batch(WindowRecord& record, const TokenTerms& terms) noexcept;
 
-/// How many a worker asks for while a batch is on its way that is another worker's, or spoken for: a part of
-/// a batch, or of the first one if batches have become smaller. So not each request that waits has to ask for
+/// How many a worker asks for while a batch is on its way that is another worker's, or spoken for: an eighth
+/// of a batch, or of the first one, whichever is larger. So not each request that waits has to ask for
 /// itself.
 std::int64_t size_beside(const WindowRecord& record, const TokenTerms& terms) noexcept;
 
@@ -113,7 +111,8 @@ struct Batch {
 };
 
 /// Keeps what is left. Requests have spent the oldest tokens first. What was at hand before and is not worth
-/// to be kept is returned, as it would make the new tokens die early; and all, if that has come too late.
+/// to be kept is returned, as it would make the new tokens die early; and all, if that has come too late, or
+/// tokens of other terms are at hand.
 Dying keep_batch(WindowRecord& record, const TokenTerms& terms, const Batch& batch) noexcept;
 
 /// A request does not spend its tokens after all. False: they cannot be kept here.

@@ -29,6 +29,15 @@ constexpr Millis stored_longer(Nanos fill) noexcept {
     return 60'000 + fill / (16 * nanos_in_milli);
 }
 
+/// Tells apart limits that share a bucket, but not its rate and burst: a token of one takes another time to
+/// refill than a token of the other. Of 20 bits: one of a million pairs has the same. `fill` is the time that
+/// the bucket takes to fill.
+constexpr std::uint32_t mark_of(Nanos token, Nanos fill) noexcept {
+    const std::uint64_t mixed = static_cast<std::uint64_t>(token) * 0x9e37'79b9'7f4a'7c15 +
+                                static_cast<std::uint64_t>(fill) * 0xc2b2'ae3d'27d4'eb4f;
+    return static_cast<std::uint32_t>((mixed ^ mixed >> 29) * 0xbf58'476d'1ce4'e5b9 >> 44);
+}
+
 /// What a request gets for what it takes of a bucket, for when that goes back.
 struct BucketReceipt {
     /// When it is refilled on the bucket's own line of time, which stands still for as long as it takes to

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/limit/bucket.h"
 #include "core/machine/window_record.h"
 #include "core/table/table.h"
 
@@ -76,6 +77,11 @@ struct DebtRecord {
         ticket = static_cast<Ticket>(life);
     }
 
+    /// Of such a note: mark_of() the bucket as its limit sees it. Else 0.
+    std::uint32_t terms() const noexcept {
+        return of_bucket() && kind == DebtKind::tokens ? mark_of(token(), fill()) : 0;
+    }
+
     bool has_mark() const noexcept { return of_bucket() && kind == DebtKind::refunds; }
 
     std::string_view key() const noexcept { return {text.data(), key_length}; }
@@ -96,8 +102,8 @@ static_assert(sizeof(DebtRecord) == 320, "five cache lines");
 
 /// A waiting charge never gives way: a worker that finds no room keeps its charge elsewhere. What outlives
 /// its window is taken out by the worker that walks over the table, and counted. A note of tokens does not
-/// give way before its window ends, or before a walk has had the time to give the dead tokens of a bucket
-/// back: a worker that finds no room for one takes no tokens in advance.
+/// give way before its window ends, nor for two seconds more if it is of a bucket: walks give back what has
+/// died by then. A worker that finds no room for one takes no tokens in advance.
 inline EvictionRank eviction_rank(const DebtRecord& debt, Millis now) noexcept {
     constexpr Millis given_back_in = 2000;
     const bool needed = waits(debt.kind) || debt.reset > now - (debt.of_bucket() ? given_back_in : 0);
@@ -105,21 +111,23 @@ inline EvictionRank eviction_rank(const DebtRecord& debt, Millis now) noexcept {
 }
 
 /// The id of the record that notes this of the window of `id` that ends at `reset`. Refunds have one apart
-/// from charges, and from refunds to other windows of that id; tokens have one apart from both.
-constexpr WindowId debt_id_of(DebtKind kind, const WindowId& id, Millis reset) noexcept {
+/// from charges, and from refunds to other windows of that id; tokens have one apart from both, and those of
+/// a bucket from those of other `terms`, as DebtRecord::terms() has them.
+constexpr WindowId debt_id_of(DebtKind kind, const WindowId& id, Millis reset,
+                              std::uint32_t terms = 0) noexcept {
     switch (kind) {
         case DebtKind::charges:
             return id;
         case DebtKind::refunds:
             return {id.high ^ static_cast<std::uint64_t>(reset) * 0x9e3779b97f4a7c15, ~id.low};
         default:
-            return {~id.high, ~id.low};
+            return {~id.high ^ terms * std::uint64_t{0xd6e8feb86659fd93}, ~id.low};
     }
 }
 
 /// The window's own id. Whatever debt_id_of() does to an id, it undoes when it is done again.
-constexpr WindowId window_id_of(const DebtRecord& debt) noexcept {
-    return debt_id_of(debt.kind, debt.id, debt.reset);
+inline WindowId window_id_of(const WindowId& id, const DebtRecord& debt) noexcept {
+    return debt_id_of(debt.kind, id, debt.reset, debt.terms());
 }
 
 using DebtTable = RecordTable<DebtRecord>;

@@ -30,12 +30,13 @@ NoteWalk::Found NoteWalk::find(DebtTable& table, std::size_t set, Aim aim, Milli
         const bool ended = waiting.reset <= now;
         found.tokens = found.tokens || (tokens && !ended);
         if (!ended) {
-            found.seen.at(found.seen_count++) = {debt_id_of(waiting.kind, id, waiting.reset),
+            found.seen.at(found.seen_count++) = {window_id_of(id, waiting),
                                                  waiting.reset,
                                                  waiting.shard,
                                                  waiting.charges,
                                                  waiting.kind,
-                                                 waiting.period};
+                                                 waiting.period,
+                                                 waiting.terms()};
         }
         if (ended || (tokens && (aim == Aim::all || is_due(waiting, now, deaths)))) {
             found.noted.at(found.count++) = {id, waiting.reset, waiting.looked_at, waiting.shard,

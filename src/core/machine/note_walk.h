@@ -26,6 +26,7 @@ struct Seen {
     std::uint64_t charges = 0;
     DebtKind kind = DebtKind::charges;
     std::uint32_t period = 0;
+    std::uint32_t terms = 0;  ///< of a bucket's tokens: as DebtRecord has them
 };
 
 /// What the worker did about it.

@@ -4,9 +4,16 @@
 
 namespace rate_limit {
 
+namespace {
+
+/// Milliseconds after a bucket that tokens were taken of is full again: the last of them have died by then,
+/// and would have been given back.
+constexpr Millis tokens_outlive = 3000;
+
+}  // namespace
+
 EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept {
-    // Tokens of a bucket may outlive its being full.
-    if (record.reset <= now && !(record.bucket && record.leased != 0)) {
+    if (record.reset <= now - (record.bucket && record.leased != 0 ? tokens_outlive : 0)) {
         return {EvictionTier::ended, 0};
     }
     // Of a bucket it only spares the primary some commands.

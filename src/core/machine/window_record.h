@@ -58,7 +58,8 @@ struct WindowRecord {
     std::uint64_t limit : 40;
 
     /// Counts the times that a charge was sent or answered, or that an answer changed this record, modulo
-    /// 2^20. If it has changed since a question was sent, the answer may be outdated.
+    /// 2^20. If it has changed since a question was sent, the answer may be outdated. Of a bucket whose
+    /// tokens are at hand see bucket_tokens.h.
     std::uint64_t events : 20;
 
     bool answered : 1;  ///< `asked` is when the primary last answered a charge to this window

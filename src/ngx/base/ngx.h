@@ -64,4 +64,14 @@ inline std::int64_t steady_nanos() noexcept {
     return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
+/// ticks_now(), but read now: the turn may have been long, or the worker was stopped in it. Never before
+/// ticks_now(), which nginx reads from the same clock or from the system's coarse one.
+inline std::uint32_t fresh_ticks() noexcept {
+#if NGX_HAVE_CLOCK_MONOTONIC
+    return static_cast<std::uint32_t>(steady_nanos() / 1'000'000);
+#else
+    return ticks_now();
+#endif
+}
+
 }  // namespace rate_limit

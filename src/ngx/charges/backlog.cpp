@@ -18,7 +18,7 @@ Debt debt_of(const DebtRecord& waiting) noexcept {
     owed.kind = waiting.kind;
     owed.window_kind = waiting.window_kind;
     owed.reset = waiting.reset;
-    owed.id = window_id_of(waiting);
+    owed.id = window_id_of(waiting.id, waiting);
     owed.receipt.ticket = waiting.ticket;
     owed.fill = waiting.fill();
     owed.receipt_of_bucket.mark = waiting.mark();

@@ -39,7 +39,7 @@ struct Demand {
     /// A part of a bucket that was leased.
     bool of_leased_bucket() const noexcept { return life != 0; }
 
-    /// False: of a bucket that both share, a token is not worth the same to both, or the burst is another.
+    /// Whether both have the same rate and burst, so that they can share leased tokens of a bucket.
     bool sees_bucket_as(const Demand& other) const noexcept {
         return token == other.token && fill == other.fill;
     }

@@ -280,7 +280,7 @@ Holds::Look Holds::look(const Noted& seen, bool all) noexcept {
     if (note.kind != DebtKind::slots) {
         return {};
     }
-    const KeySlots of{window_id_of(note), note.key(), note.cost, {}};
+    const KeySlots of{window_id_of(note.id, note), note.key(), note.cost, {}};
     // While Redis is away the slots here are all that there is, and none can go back.
     const bool may_call = nodes_.choose_primary() != nullptr;
     const bool fails = slots->recall(of.id).lasting;  // the call before was not answered, or refused

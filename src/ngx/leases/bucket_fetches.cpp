@@ -37,7 +37,7 @@ void Fetches::size_up(Fetch& fetch, bool batched) noexcept {
     }
     // What cannot be noted cannot be given back.
     const bool can_go_back = size > least && fetch.key.size() <= DebtRecord::max_key &&
-                             has_room_for_note(fetch.key, demand, end_of(fetch.asked, demand.life));
+                             note(fetch.key, demand, end_of(fetch.asked, demand.life));
     size = can_go_back ? size : 0;
     fetch.demand.least = least;
     fetch.demand.want = std::max(least, size);
@@ -109,50 +109,44 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
     });
 }
 
-/// Notes tokens that are left. A leaving worker gives them back instead: its last walk may be over.
+/// Notes tokens that are left. Without room for the note they go back. A leaving worker gives them back, too:
+/// its last walk may be over.
 void Fetches::keep(const Fetch& fetch, Ticks end) noexcept {
-    if (ngx_exiting == 0) {
-        (void)note(fetch.key, fetch.demand, end);
+    if (ngx_exiting == 0 && note(fetch.key, fetch.demand, end)) {
         return;
     }
     Dying left;
-    zone_.windows().change(
-        fetch.demand.id, [&](WindowRecord& record) { left = take_dying(record, fetch.token_terms(), true); });
+    const TokenTerms terms = fetch.token_terms();
+    zone_.windows().change(fetch.demand.id,
+                           [&](WindowRecord& record) { left = take_dying(record, terms, true); });
     (void)refund(fetch.key, fetch.demand, left);
 }
 
 void Fetches::give_back(std::string_view key, const Demand& demand, const Dying& tokens) noexcept {
+    const TokenTerms terms = terms_of_tokens(demand);
     bool kept = false;
-    if (ngx_exiting == 0) {
-        const TokenTerms terms = terms_of_tokens(demand);
+    // What is not noted would die unseen.
+    if (ngx_exiting == 0 && are_alive(tokens.end, terms.now) && note(key, demand, tokens.end)) {
         zone_.windows().change(demand.id,
                                [&](WindowRecord& record) { kept = put_back(record, terms, tokens); });
     }
-    if (kept) {
-        (void)note(key, demand, tokens.end);
-    } else {
+    if (!kept) {
         (void)refund(key, demand, tokens);
     }
 }
 
-/// Makes a note of tokens that are to come, if there is none. False without room for it.
-bool Fetches::has_room_for_note(std::string_view key, const Demand& demand, Ticks end) noexcept {
-    const Millis now = now_millis();
-    bool noted = false;
-    zone_.debts().change(debt_id_of(DebtKind::tokens, demand.id, now),
-                         [&](DebtRecord& note) { noted = note.reset > now; });
-    return noted || note(key, demand, end);
-}
-
-/// Of tokens that die at `end`. False without room for it: they die unseen.
+/// Of tokens that are at hand, or to come, and die at `end`. Other workers may have younger ones there by
+/// now, so that a note that lasts longer stays as it is, unless the clock was set back since. False without
+/// room for it.
 bool Fetches::note(std::string_view key, const Demand& demand, Ticks end) noexcept {
     const Millis now = now_millis();
     const Millis reset = now + 1 + static_cast<std::int32_t>(end - ticks_now());
     zone_.note_tokens();
     const std::uint64_t digest = digest_of(routes_, route_, key);
-    const WindowId id = debt_id_of(DebtKind::tokens, demand.id, reset);
+    const std::uint32_t terms = mark_of(demand.token, demand.fill);
+    const WindowId id = debt_id_of(DebtKind::tokens, demand.id, reset, terms);
     return zone_.debts().update(id, now, [&](DebtRecord& note) {
-        note.reset = reset;
+        note.reset = note.reset <= now + demand.life ? std::max(note.reset, reset) : reset;
         note.shard = digest;
         note.period = static_cast<std::uint32_t>(demand.rate.period);
         note.window_kind = WindowKind::bucket;
@@ -163,22 +157,32 @@ bool Fetches::note(std::string_view key, const Demand& demand, Ticks end) noexce
     });
 }
 
-/// Gives back what is dead of a bucket's noted tokens, or `all` of them. True if any go back.
+/// Gives back what is dead of a bucket's noted tokens, or `all` of them; what is not stays noted. True if any
+/// go back.
 bool Fetches::look_at_bucket(const Noted& seen, bool all) noexcept {
     const auto note = zone_.debts().find(seen.id);
     if (!note || waits(note->kind) || !note->of_bucket() || note->reset != seen.reset) {
         return false;
     }
     Demand of;
-    of.id = window_id_of(*note);
+    of.id = window_id_of(seen.id, *note);
     of.rate.period = note->period;
     of.window_kind = WindowKind::bucket;
     of.token = note->token();
     of.fill = note->fill();
     of.life = note->life();
     Dying dying;
+    Ticks left_until = 0;
+    bool left = false;
     const TokenTerms terms = terms_of_tokens(of);
-    zone_.windows().change(of.id, [&](WindowRecord& record) { dying = take_dying(record, terms, all); });
+    zone_.windows().change(of.id, [&](WindowRecord& record) {
+        dying = take_dying(record, terms, all);
+        left = alive(record, terms) != 0;
+        left_until = record.changed;
+    });
+    if (left) {
+        (void)this->note(note->key(), of, left_until);
+    }
     return refund(note->key(), of, dying);
 }
 

@@ -16,9 +16,9 @@ class Fetch;
 class Fetches;
 struct Sharing;
 
-/// How a worker handles now what the demand's limit leases of its bucket.
+/// The terms, as of now, of the tokens that the demand's limit leases.
 inline TokenTerms terms_of_tokens(const Demand& demand) noexcept {
-    return terms_of_tokens(demand.token, demand.fill, demand.life, ticks_now());
+    return terms_of_tokens(demand.token, demand.fill, demand.life, fresh_ticks());
 }
 
 /// A request's place in a fetch. Its window() counts neither its own tokens nor those at hand.

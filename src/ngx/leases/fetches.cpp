@@ -100,14 +100,15 @@ void Fetches::fetch_ahead(std::string_view key, const Demand& demand) noexcept {
 }
 
 /// One that asks for nothing yet. `opens`: others may take seats in it; false then if one of the window is
-/// open. Of a bucket the last one is open: those before it are spoken for. Throws std::bad_alloc.
+/// open. Of a bucket the last one is open: those of the same terms before it are spoken for. Throws
+/// std::bad_alloc.
 Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
     Fetch& fetch = FreeList<Fetch>::common().take();
     try {
         fetch.begin(key, demand, charges_);
         if (opens) {
             Fetch*& open = open_.emplace(demand.id, &fetch).first->second;
-            open = demand.of_leased_bucket() ? &fetch : open;
+            open = demand.of_leased_bucket() && open->demand.sees_bucket_as(demand) ? &fetch : open;
             opens = open == &fetch;
         }
     } catch (...) {
@@ -227,8 +228,11 @@ void Fetches::close(Fetch& fetch) noexcept {
 
 /// Ends a fetch that got no answer; it must not be used after this.
 void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
-    if (!fetch.demand.of_leased_bucket() || fetch.batch) {
+    if (!fetch.demand.of_leased_bucket()) {
         zone_.windows().change(fetch.demand.id, end_fetch);
+    } else if (fetch.batch) {
+        zone_.windows().change(fetch.demand.id,
+                               [now = fresh_ticks()](WindowRecord& record) { end_batch(record, now); });
     }
     Queue<Seat> seats;
     seats.take_all(fetch.seats);
@@ -422,7 +426,7 @@ bool Fetches::look(const Noted& seen, bool all, Millis now) noexcept {
     if (!found) {
         return false;
     }
-    const WindowId id = window_id_of(note);
+    const WindowId id = window_id_of(note.id, note);
     const Look look{note.cost, note.looked_at, now, note.period, note.kind == DebtKind::fixed_tokens};
     std::int64_t back = 0;
     std::int64_t left_here = 0;

@@ -89,7 +89,6 @@ private:
                        Dying& dying) noexcept;
     void keep(const Fetch& fetch, Ticks end) noexcept;
     bool note(std::string_view key, const Demand& demand, Ticks end) noexcept;
-    bool has_room_for_note(std::string_view key, const Demand& demand, Ticks end) noexcept;
     bool look_at_bucket(const Noted& seen, bool all) noexcept;
     bool refund(std::string_view key, const Demand& demand, const Dying& tokens) noexcept;
 

@@ -39,12 +39,10 @@ bool spend_here(AppliedLimit& applied, std::int64_t cost, WindowRecord& before) 
 }  // namespace
 
 void LeaseBucket::fit_bucket(AppliedLimit& applied) const noexcept {
-    const auto lease = lease_of(*applied.bucket);
-    if (lease) {
-        applied.life = lease->life;
-        applied.kept = lease->kept;
-        applied.bucket = applied.bucket->less(lease->kept);
-    }
+    const BucketLease lease = lease_of(*applied.bucket);
+    applied.life = lease.life;
+    applied.kept = lease.kept;
+    applied.bucket = applied.bucket->less(lease.kept);
 }
 
 bool LeaseBucket::recalls_first(const AppliedLimit& applied, bool alone) const noexcept {

@@ -229,7 +229,7 @@ bool show_remembered(AppliedLimit& applied, Millis now) noexcept {
     }
     const auto record = applied.zone->windows().find(applied.id);
     if (applied.bucket) {
-        if (applied.store != nullptr && !record) {
+        if (applied.store != nullptr && !(record && record->confirmed)) {
             return false;
         }
         show_bucket(applied, record.value_or(WindowRecord{}), 0, now);

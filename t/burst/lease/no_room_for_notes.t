@@ -1,5 +1,5 @@
-# Tokens of more buckets than the memory can note: no more is asked for than requests need, as the rest could not be given back. All that was
-# fetched is accounted for.
+# Tokens of more buckets than the memory can note: no more is asked for than requests need, as the rest could not be given back; and what
+# requests do not spend after all goes back at once. All that was fetched is accounted for.
 
 use RateLimit::Test;
 use JSON::PP;
@@ -12,14 +12,22 @@ my $nginx = RateLimit::Nginx->start(
 );
 my $keys = 1500;
 my $http = $nginx->http;
-$http->get("/?k=$_") for 1 .. $keys;
 my sub leases () { return decode_json($http->get('/limits/json')->body)->{stores}[0]{shards}[0]{leases} }
-my $told;
-wait_until {
-    $told = leases();
-    $told->{tokens} == 0 && $told->{spent} + $told->{returned} + $told->{lost} == $told->{fetched}
-} what => 'all tokens to be spent, to go back, or to die';
+my sub settled () {
+    my $told;
+    wait_until {
+        $told = leases();
+        $told->{tokens} == 0 && $told->{spent} + $told->{returned} + $told->{lost} == $told->{fetched}
+    } what => 'all tokens to be spent, to go back, or to die';
+    return $told;
+}
+my $tag = $http->get('/?k=1')->header('ETag');
+$http->get("/?k=$_") for 2 .. $keys;
+my $told = settled();
 is $told->{spent}, $keys, 'each request has spent one';
 cmp_ok $told->{fetched}, '>', 100 * $keys, 'many have fetched a batch';
+
+is_deeply [grep { $http->get("/?k=exempt$_", 'If-None-Match' => $tag)->status != 304 } 1 .. $keys], [], 'requests that are exempt';
+is settled()->{spent}, $keys, '... have spent none';
 
 done;

@@ -1,4 +1,5 @@
-# Beside a batch an eighth of it is asked for, also of a key that nobody has asked for yet, and of one whose batches have become small.
+# Beside a batch an eighth of it is asked for, also of a key that nobody has asked for yet; of one whose batches have become small, an eighth of a
+# first batch.
 
 use RateLimit::Test;
 use JSON::PP;

@@ -1,5 +1,5 @@
 # Three machines that lease tokens of one bucket, and are asked as fast as they can answer, or so that each always has tokens at hand: in any
-# time no more pass than the burst and the rate, and nearly as many; Redis hears of few of the requests.
+# time no more pass than the burst and the rate, and not much less than that; Redis hears of few of the requests.
 
 use RateLimit::Test;
 use List::Util qw(min);

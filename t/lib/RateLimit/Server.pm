@@ -62,7 +62,7 @@ sub stop ($self)    { $self->{process}->kill; close $self->{control}; return $se
 sub restart ($self) { $self->{process}->kill; $self->launch; return $self }
 
 sub set ($self, $name, $value) { return $self->tell('set', $name, $value) }
-# What came before it is forgotten: all that is left was answered in the new state.
+# Sets a state and forgets what was received, in one step: every command that is told of later was answered in the new state.
 sub set_and_forget ($self, $name, $value) { return $self->tell('set_and_forget', $name, $value) }
 sub release ($self, $gate)     { return $self->tell('release', $gate) }
 sub drop ($self, $reset = 0)   { return $self->tell('drop', $reset) }

@@ -1,4 +1,4 @@
-# A thousand handshakes that fail, by a wrong certificate or a lost connection, leave no descriptor and no memory behind.
+# Thousands of handshakes that fail, by a wrong certificate or a lost connection, leave no descriptor and no memory behind.
 
 use RateLimit::Test;
 use List::Util qw(min);
@@ -33,7 +33,8 @@ my sub reach ($count) {
     return $now;
 }
 
-# What was the most at a time stays with malloc. So a leak is what comes with each thousand.
+# Malloc keeps the memory of the peak. A leak grows with each thousand: so the smaller growth of two is judged, from when all keys have charges
+# that wait.
 my @after = (reach(500), reach(1000), reach(1000));
 my @more  = map { $after[$_][1] - $after[$_ - 1][1] } 1, 2;
 diag "$keys requests: ", join ', a thousand later ', map { "$_->[0] descriptors and $_->[1] kB" } @after;
