@@ -228,7 +228,7 @@ Looked look_after(Round& round, const MainConf& main, Zone& zone, const Noted& s
     }
     if (seen.reset <= now && !waits(seen.kind)) {
         Shard* const of = place ? place->get() : nullptr;
-        const bool given_back = of != nullptr && of->fetches().end(seen);
+        const bool given_back = of != nullptr && of->fetches().end(seen, round.stage != Stage::running);
         forget(zone, seen, now);
         return given_back ? Looked::given_back : Looked::kept;
     }

@@ -22,16 +22,16 @@ bool read_count(const ReplyValue& value, std::int64_t& number) noexcept {
 
 bool can_answer(const Draw& draw, std::int64_t taken, std::int64_t left, Nanos missing) noexcept {
     const std::int64_t lacking = missing / draw.token + (missing % draw.token != 0 ? 1 : 0);
-    // The script reckons in doubles.
-    const std::int64_t there = std::max<Nanos>(0, draw.fill - missing) / draw.token;
-    if (left < there - 1 || left > there + 1 || missing > max_fill || (draw.parts != 0 && lacking < taken)) {
+    if (left > draw.fill / draw.token || missing > max_fill || (draw.parts != 0 && lacking < taken)) {
         return false;
     }
     if (draw.want <= 0) {
         return taken == 0;
     }
     if (taken == 0) {
-        return draw.parts != 0 && left < draw.least;
+        constexpr std::int64_t by_doubles = 2;  // tokens: the script reckons in doubles
+        const std::int64_t there = std::max<Nanos>(0, draw.fill - missing) / draw.token;
+        return draw.parts != 0 && left < draw.least && there < draw.least + by_doubles;
     }
     return taken >= draw.least && taken <= draw.want;
 }

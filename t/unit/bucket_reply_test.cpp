@@ -56,7 +56,6 @@ TEST(BucketReply, IsNotBelievedWhereTheScriptCannotSayIt) {
              {4, 16, 4 * token, 0, told_micros, 0, 0},      // less than was needed
              {0, 5, 15 * token, 0, told_micros, 0, 0},      // nothing where enough is left
              {0, 0, 0, 0, told_micros, 0, 0},               // nothing left of a full bucket
-             {10, 5, 10 * token, 0, told_micros, 0, 0},     // less left than is not missing
              {10, 21, 10 * token, 0, told_micros, 0, 0},    // more left than it holds
              {10, 10, 9 * token, 0, told_micros, 0, 0},     // not missing afterwards
              {10, 10, max_fill + 1, 0, told_micros, 0, 0},  // full in a hundred years
@@ -91,6 +90,21 @@ TEST(BucketReply, IsNotBelievedWhereTheScriptCannotSayIt) {
                         now, drawn),
               Fault::malformed)
         << "what is put back takes nothing";
+}
+
+/// The script reckons in doubles: of a fill of years they are off by some nanoseconds.
+TEST(BucketReply, IsBelievedWhereLongFillsAreRounded) {
+    constexpr Nanos years = 300'000'000'000'000'000;
+    Drawn drawn;
+    for (const std::int64_t parts : {0, 1}) {
+        EXPECT_EQ(read_draw(*RawReply(numbers({0, years - 1064, 1000, 0, told_micros, 0, 0})),
+                            {1, years, 0, 0, parts}, now, drawn),
+                  Fault::none)
+            << parts;
+    }
+    EXPECT_EQ(read_draw(*RawReply(numbers({0, 4, years - 5 * token, 0, told_micros, 0, 0})),
+                        {token, years, 10, 5, 1}, now, drawn),
+              Fault::none);
 }
 
 TEST(BucketReply, TellsTheTimeOfItsServerAndWhatWasGivenBack) {

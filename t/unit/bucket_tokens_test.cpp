@@ -43,8 +43,8 @@ TEST(BucketTokens, WhatRefillsTooSlowlyOrTooFastIsNotLeased) {
 
 TEST(BucketTokens, WhatIsNotLeasedIsKeptBackBesideOthers) {
     EXPECT_EQ(lease_of(bucket_of(1'000'000, 399'000)).kept, 19'000);
-    EXPECT_EQ(lease_of(bucket_of(1, 1000)).kept, 1);
-    EXPECT_EQ(lease_of(bucket_of(1, 10)).kept, 0) << "half of a token, rounded down";
+    EXPECT_EQ(lease_of(bucket_of(100, 39)).kept, 0) << "one is left to a small bucket";
+    EXPECT_EQ(lease_of(bucket_of(1, 1000)).kept, 0);
 }
 
 TEST(BucketTokens, AreSpentUntilTheyDie) {

@@ -182,6 +182,17 @@ TEST(IsDue, OnceInAnIntervalAndMoreOftenTowardsTheEnd) {
     EXPECT_TRUE(due(250));
 }
 
+TEST(IsDue, TokensOfABucketOnlyAfterTheClockWasSetBack) {
+    DebtRecord note;
+    note.kind = DebtKind::tokens;
+    note.window_kind = WindowKind::bucket;
+    note.set_lease(1'000'000, 500);
+    note.reset = table_now + 500;
+    EXPECT_FALSE(is_due(note, table_now, 0));
+    EXPECT_FALSE(is_due(note, table_now - 1000, 0));
+    EXPECT_TRUE(is_due(note, table_now - 1001, 0));
+}
+
 TEST(NoteWalk, LooksAtSlotsOnceInAWhileAndAfterADeath) {
     DebtRecord note;
     note.kind = DebtKind::slots;

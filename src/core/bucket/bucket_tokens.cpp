@@ -87,7 +87,7 @@ BucketLease lease_of(const Bucket& bucket) noexcept {
     const Millis life = std::min(longest_life, bucket.fill() / nanos_in_milli / lives_in_fill);
     const std::int64_t whole = nanos_of(life) / bucket.token();
     if (life < shortest_life || whole < fewest) {
-        return {0, whole};
+        return {0, whole < fewest ? 0 : whole};
     }
     return {life, refilled_in(life, bucket.token())};
 }

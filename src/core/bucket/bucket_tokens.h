@@ -36,8 +36,8 @@ struct BucketLease {
     /// twentieth of the time that it takes to fill, in which they would have to be spent.
     Millis life = 0;
 
-    /// Tokens of the burst that Redis is not asked for. Also where none are taken in advance, rounded down
-    /// then: other limits may have tokens at hand of the same bucket.
+    /// Tokens of the burst that Redis is not asked for. Also where none are taken in advance, unless they are
+    /// fewer than two: other limits may have tokens at hand of the same bucket.
     std::int64_t kept = 0;
 };
 

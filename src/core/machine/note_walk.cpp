@@ -8,11 +8,15 @@ namespace {
 
 constexpr Millis slots_interval = 900;
 
+/// A note of a bucket's tokens that ends so much later than they can live was made before the clock was set
+/// back.
+constexpr Millis clock_set_back = 1000;
+
 }  // namespace
 
 bool is_due(const DebtRecord& note, Millis now, std::uint32_t deaths) noexcept {
     if (note.of_bucket()) {
-        return false;  // its tokens die soon
+        return note.reset - now > note.life() + clock_set_back;  // else its tokens die soon
     }
     const Millis since = now - note.looked_at;
     if (note.kind == DebtKind::slots) {

@@ -66,6 +66,7 @@ void Fetches::hand_out_of_bucket(Fetch& fetch, std::int64_t granted, const Windo
     }
     const Nanos missing = std::max<Nanos>(0, answer.used - nanos_of(now_millis()));
     const std::int64_t left_there = std::max<Nanos>(0, fetch.demand.fill - missing) / fetch.demand.token;
+    const std::int64_t refused = granted == 0 ? fetch.demand.least : WindowRecord::max_leased;
     FreeList<Fetch>::common().put_back(fetch);
     while (!sharing.served.empty()) {
         Seat& seat = sharing.served.pop();
@@ -75,7 +76,7 @@ void Fetches::hand_out_of_bucket(Fetch& fetch, std::int64_t granted, const Windo
     while (!sharing.waiting.empty()) {
         Seat& seat = sharing.waiting.pop();
         seat.fetch_ = nullptr;
-        if (seat.demand_->want <= left_there) {
+        if (seat.demand_->want <= left_there && seat.demand_->want < refused) {
             find_seat(seat);
         } else {
             seat.serve(0, answer);

@@ -69,7 +69,7 @@ public:
 
     /// Of a bucket: its tokens may be dead when they come, and are for those alone that wait already.
     bool is_old() const noexcept {
-        return demand.of_leased_bucket() && !are_alive(end_of(asked, demand.life), ticks_now());
+        return demand.of_leased_bucket() && !are_alive(end_of(asked, demand.life), fresh_ticks());
     }
 
     Fetches* fetches = nullptr;

@@ -392,8 +392,8 @@ bool Fetches::note(std::string_view key, const Demand& demand, Millis reset, std
     });
 }
 
-bool Fetches::end(const Noted& seen) noexcept {
-    if (look_at_bucket(seen, false)) {
+bool Fetches::end(const Noted& seen, bool all) noexcept {
+    if (look_at_bucket(seen, all)) {
         return true;
     }
     std::int64_t lost = 0;
@@ -408,7 +408,7 @@ bool Fetches::end(const Noted& seen) noexcept {
 }
 
 bool Fetches::look(const Noted& seen, bool all, Millis now) noexcept {
-    if (all && look_at_bucket(seen, true)) {
+    if (look_at_bucket(seen, all)) {
         return true;
     }
     if (!all && !nodes_.primary().usable()) {

@@ -54,8 +54,8 @@ public:
     void give_back(std::string_view key, const Demand& demand, const Dying& tokens) noexcept;
 
     /// The window of these noted tokens has ended: those that nobody has spent are lost. Those of a bucket
-    /// have died, and go back as far as they are worth it. True if any go back.
-    bool end(const Noted& seen) noexcept;
+    /// that have died, or `all` of them, go back as far as they are worth it. True if any go back.
+    bool end(const Noted& seen, bool all) noexcept;
 
     /// Gives back to the primary the noted tokens that are not needed, or `all` of them; true if it gave any.
     bool look(const Noted& seen, bool all, Millis now) noexcept;

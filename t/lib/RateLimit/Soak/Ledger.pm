@@ -62,19 +62,35 @@ sub watch ($self, $port, $file) {
     return;
 }
 
-# HSET of used opens a window: on what was there before nothing is known here, and there should be nothing.
+# A script's own commands follow it.
 sub count ($self, $page, $line) {
     if ($line =~ /^\+OK/) {
         $page->{connected}++;
         return;
     }
-    my ($at, $port, $command, $window, $by) =
-        $line =~ /^\+([\d.]+) \[\d+ (?:lua|\S+:(\d+))\] "(hincrby|hset)" "rl:([^:"]+):[^"]*" "used" "(-?\d+)"/i or return;
-    return if $port && $port < FIRST_PORT_OF_CLIENTS || !exists $page->{$window};
-    $page->{$window} += $by;
+    my ($at, $port, $text) = $line =~ /^\+([\d.]+) \[\d+ (?:lua|\S+:(\d+))\] (.*"rl:.*)/ or return;
+    return if $port && $port < FIRST_PORT_OF_CLIENTS;
+    my ($command, @words) = $text =~ /"((?:[^"\\]|\\.)*)"/g;
+    $self->{script} = {cost => $words[3]} if $command =~ /^eval/i;
+    my ($window) = $words[0] =~ /^rl:([^:]+):/;
+    return if !$window || !exists $page->{$window} || ($words[1] // '') ne 'used' || $command !~ /^(hincrby|hset)$/i;
+    my ($field, $value) = map { $_ // '' } @words[3, 4];
+    $page->{"opened $window"}++ if $field eq 'reset';
+    $page->{$window} += $self->added($words[2], $field, $value);
     $page->{last} = $at;
-    $page->{"opened $window"}++ if lc $command eq 'hset';
     return;
+}
+
+# HSET of used and reset opens a window: on what was there before nothing is known here, and there should be nothing. With the number of a
+# batch it says what the whole count is now, and how large the batch was; with that of a refund the script was told what it gives back.
+sub added ($self, $count, $field, $value) {
+    my $script = $self->{script};
+    if ($field =~ /^g:/) {
+        my ($number, $granted) = split / /, $value;
+        return $script->{opened} ? 0 : $granted;
+    }
+    $script->{opened} = $field eq 'reset';
+    return $field =~ /^r:/ ? -$script->{cost} : $count;
 }
 
 sub page ($self, $file) { return {map { /^(\S+(?: \S+)?) +([\d.-]+)$/ ? ($1 => $2) : () } split /\n/, read_text($file)} }
