@@ -33,7 +33,8 @@ sub all_free ($what, $key) {
             wait_until { $backend->requests == $before + 3 || grep { !$_->quiet(0.001) } @open } what => "requests, $what";
             # A request whose client has gone may have come to the backend only now: then these are not the three.
             my $all = $backend->requests == $before + 3 && $nginx->get("/x?k=$key")->status == 429;
-            $backend->release('gate');
+            # Nor may all of the three have come to the gate.
+            wait_until { $backend->release('gate'); !grep { $_->quiet(0.001) } @open } what => "responses, $what";
             $_->response for @open;
             $all
         } what => "three slots, $what";

@@ -226,6 +226,14 @@ TEST(BucketTokens, WhatNobodyGivesBackIsNobodys) {
     EXPECT_FALSE(are_others(record, other_terms_at(at)));
 }
 
+TEST(BucketTokens, AClockThatWasReadEarlierFindsTheBatchOfAnother) {
+    WindowRecord record;
+    EXPECT_GT(begin_batch(record, terms_at(now)), 0);
+    EXPECT_EQ(begin_batch(record, terms_at(now - 1)), 0);
+    EXPECT_EQ(begin_batch(record, terms_at(now + 499)), 0);
+    EXPECT_GT(begin_batch(record, terms_at(now + 500)), 0) << "nobody answers it";
+}
+
 TEST(BucketTokens, WhatIsForgottenIsTold) {
     WindowRecord record = with(10, now + 100);
     EXPECT_EQ(take_forgotten(record, terms_at(now + 20'000)), 0) << "own ones go back";

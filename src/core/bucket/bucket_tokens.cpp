@@ -30,6 +30,13 @@ Ticks ticks_of(Millis time) noexcept {
     return static_cast<Ticks>(time);
 }
 
+/// Milliseconds; 0 where `then` is up to a second ahead: another worker may have read its clock later, and
+/// come first.
+Millis since(Ticks then, Ticks now) noexcept {
+    constexpr Ticks ahead = 1000;
+    return then - now <= ahead ? 0 : static_cast<Millis>(now - then);
+}
+
 std::int64_t refilled_in(Millis time, Nanos token) noexcept {
     return nanos_of(time) / token + (nanos_of(time) % token != 0 ? 1 : 0);
 }
@@ -70,7 +77,7 @@ void shrink(WindowRecord& record, const TokenTerms& terms, std::int64_t unspent)
 /// tokens a quarter, as so few say little of the speed.
 bool was_used_up_quickly(const WindowRecord& record, const TokenTerms& terms, double size) noexcept {
     const Millis rest = rest_of(record.changed, terms.now);
-    const Millis lasted = static_cast<Ticks>(terms.now - record.ticket);
+    const Millis lasted = since(record.ticket, terms.now);
     return rest > (size < 4 ? 3 * lasted : lasted);
 }
 
@@ -135,7 +142,7 @@ bool spend(WindowRecord& record, const TokenTerms& terms, std::int64_t cost) noe
 }
 
 std::int64_t begin_batch(WindowRecord& record, const TokenTerms& terms) noexcept {
-    if (record.fetching && terms.now - record.ticket < ticks_of(terms.life)) {
+    if (record.fetching && since(record.ticket, terms.now) < terms.life) {
         return 0;
     }
     const double size = size_of(record, terms);

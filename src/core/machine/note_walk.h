@@ -111,7 +111,7 @@ private:
 
 /// Slots are looked at once in 900 milliseconds, and as soon as another worker has died: `deaths` have by
 /// now. Tokens are looked at once in a lease_interval(), and four times as often when their window is about
-/// to end; those of a bucket when they are dead.
+/// to end; those of a bucket, which die soon, only where the clock was set back since.
 bool is_due(const DebtRecord& note, Millis now, std::uint32_t deaths) noexcept;
 
 }  // namespace rate_limit

@@ -158,6 +158,18 @@ bool Fetches::note(std::string_view key, const Demand& demand, Ticks end) noexce
     });
 }
 
+/// Of a bucket that has no tokens left: a note that lasts longer than any could live was made before the
+/// clock was set back, and would last until that comes there again.
+void Fetches::drop_misled(const Noted& seen) noexcept {
+    const Millis now = now_millis();
+    zone_.debts().change(seen.id, [&](DebtRecord& note) {
+        if (note.of_bucket() && !waits(note.kind) && note.reset == seen.reset &&
+            note.reset > now + note.life() + 1) {
+            note.reset = 0;
+        }
+    });
+}
+
 /// Gives back what is dead of a bucket's noted tokens, or `all` of them; what is not stays noted. True if any
 /// go back.
 bool Fetches::look_at_bucket(const Noted& seen, bool all) noexcept {
@@ -183,6 +195,8 @@ bool Fetches::look_at_bucket(const Noted& seen, bool all) noexcept {
     });
     if (left) {
         (void)this->note(note->key(), of, left_until);
+    } else {
+        drop_misled(seen);
     }
     return refund(note->key(), of, dying);
 }
