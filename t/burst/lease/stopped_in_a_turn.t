@@ -2,22 +2,16 @@
 # tokens that are dead by then, although nginx's clock stands still. Here a log that nobody reads holds it up.
 
 use RateLimit::Test;
-use Fcntl qw(O_RDWR O_NONBLOCK);
-use POSIX qw(mkfifo);
+use RateLimit::FullLog;
 
 my $redis = RateLimit::Redis->start;
-my $pipe  = test_folder() . '/log';
-mkfifo($pipe, 0600) or die "mkfifo: $!";
-sysopen(my $log, $pipe, O_RDWR | O_NONBLOCK) or die "open: $!";
-fcntl($log, 1031, 4096) or die "F_SETPIPE_SZ: $!";
-my $line  = 'x' x 2999;
+my $log   = RateLimit::FullLog->new;
 my $nginx = RateLimit::Nginx->start(
     workers => 1,
-    http    => redis_block('main', $redis, timeouts('9s')) . "log_format long '$line'; rate_limit_key \$arg_k; rate_limit_store main; rate_limit_mode lease;
-        add_header X-Source \$rate_limit_source always;",
-    server  => "location / { rate_limit 100r/s burst=2000; rate_limit_lease 500; } location /log { rate_limit off; access_log $pipe long; }",
+    http    => redis_block('main', $redis, timeouts('9s')) . $log->format . ' rate_limit_key $arg_k; rate_limit_store main; rate_limit_mode lease;
+        add_header X-Source $rate_limit_source always;',
+    server  => 'location / { rate_limit 100r/s burst=2000; rate_limit_lease 500; } location /log { rate_limit off; ' . $log->directive . ' }',
 );
-my sub read_line () { return sysread($log, my $bytes, 3000) == 3000 }
 
 my ($first, $second, $third) = map { $nginx->http } 1 .. 3;
 $_->get('/x?k=other') for $second, $third;
@@ -27,10 +21,10 @@ is $third->get('/x?k=k')->header('X-Source'), 'tokens',  'one of its tokens';
 $first->get('/log') for 1 .. 2;    # the second line finds no room
 $second->start_request(GET => '/log');
 $third->start_request(GET => '/x?k=k');
-ok read_line(), 'a line is read: the next turn begins, with both requests';
+ok $log->read_line, 'a line is read: the next turn begins, with both requests';
 is $second->response->status, 200, '... and is held up after the first of them';
 let_pass(1.5);
-ok read_line(), 'a line is read, when the tokens are dead';
+ok $log->read_line, 'a line is read, when the tokens are dead';
 is $third->response->header('X-Source'), 'primary', 'the second request spends another batch';
 
 done;
