@@ -259,6 +259,7 @@ private:
         const std::int64_t pool = alive(record, terms) + fetch.granted;
         const std::int64_t exempt = std::min(fetch.exempt, pool - fetch.served);
         hold(fetch.of, exempt, seats_end);
+        (void)take_forgotten(record, terms);
         const Dying dying = keep_batch(record, terms, {fetch.granted, end, fetch.served + exempt});
         give_back(dying, fetch.of.limit);
     }

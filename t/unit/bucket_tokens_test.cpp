@@ -221,6 +221,7 @@ TEST(BucketTokens, WhatNobodyGivesBackIsNobodys) {
     EXPECT_TRUE(are_others(record, other_terms_at(now + 100 + 9999)));
     EXPECT_FALSE(are_others(record, other_terms_at(now + 100 + 10'000)));
     const Ticks at = now + 20'000;
+    EXPECT_EQ(take_forgotten(record, other_terms_at(at)), 10);
     EXPECT_EQ(keep_batch(record, other_terms_at(at), {5, at + 480, 2}).tokens, 0);
     EXPECT_EQ(at_hand(record), 3);
     EXPECT_FALSE(are_others(record, other_terms_at(at)));

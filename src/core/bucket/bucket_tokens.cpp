@@ -14,7 +14,7 @@ constexpr std::int64_t fewest = 2;  // tokens that are refilled in a life
 
 /// Milliseconds that a request may be on its way from here until it passes, and that nginx's clock, which may
 /// be the system's coarse one, may be behind.
-constexpr Millis turn = 5;
+constexpr Millis slack = 5;
 
 /// Milliseconds that a refund may take to Redis, in which the bucket is refilled further.
 constexpr Millis on_its_way = 20;
@@ -52,13 +52,13 @@ double size_of(const WindowRecord& record, const TokenTerms& terms) noexcept {
 /// Milliseconds until they die; 0 if they have.
 Millis rest_of(Ticks end, Ticks now) noexcept {
     const auto left = static_cast<std::int32_t>(end - now);
-    return left > 0 && left <= longest_life + turn ? left : 0;
+    return left > 0 && left <= longest_life + slack ? left : 0;
 }
 
 /// How old tokens are at most. Those that a clock has forgotten are older than any.
 Millis age_of(Ticks end, const TokenTerms& terms) noexcept {
     const auto left = static_cast<std::int32_t>(end - terms.now);
-    return left <= terms.life ? terms.life - turn - static_cast<Millis>(left) : max_fill / nanos_in_milli;
+    return left <= terms.life ? terms.life - slack - static_cast<Millis>(left) : max_fill / nanos_in_milli;
 }
 
 /// So many were not spent in time: the next batches are smaller.
@@ -100,7 +100,7 @@ BucketLease lease_of(const Bucket& bucket) noexcept {
 }
 
 Ticks end_of(Ticks asked, Millis life) noexcept {
-    return asked + ticks_of(life - turn);
+    return asked + ticks_of(life - slack);
 }
 
 bool are_alive(Ticks end, Ticks now) noexcept {
@@ -174,7 +174,6 @@ Dying keep_batch(WindowRecord& record, const TokenTerms& terms, const Batch& bat
     if (are_others(record, terms)) {
         return {std::max<std::int64_t>(0, batch.granted - batch.served), batch.end};
     }
-    (void)take_forgotten(record, terms);
     const Ticks old_end = record.changed;
     const std::int64_t usable = alive(record, terms.now);
     const std::int64_t old = usable - std::min(usable, batch.served);

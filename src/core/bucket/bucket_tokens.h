@@ -110,9 +110,9 @@ struct Batch {
     std::int64_t served = 0;
 };
 
-/// Keeps what is left. Requests have spent the oldest tokens first. What was at hand before and is not worth
-/// to be kept is returned, as it would make the new tokens die early; and all, if that has come too late, or
-/// tokens of other terms are at hand.
+/// Keeps what is left; take_forgotten() comes before. Requests have spent the oldest tokens first. What was
+/// at hand before and is not worth to be kept is returned, as it would make the new tokens die early; and
+/// all, if that has come too late, or tokens of other terms are at hand.
 Dying keep_batch(WindowRecord& record, const TokenTerms& terms, const Batch& batch) noexcept;
 
 /// A request does not spend its tokens after all. False: they cannot be kept here.

@@ -161,10 +161,8 @@ bool Fetches::note(std::string_view key, const Demand& demand, Ticks end) noexce
 /// Of a bucket that has no tokens left: a note that lasts longer than any could live was made before the
 /// clock was set back, and would last until that comes there again.
 void Fetches::drop_misled(const Noted& seen) noexcept {
-    const Millis now = now_millis();
     zone_.debts().change(seen.id, [&](DebtRecord& note) {
-        if (note.of_bucket() && !waits(note.kind) && note.reset == seen.reset &&
-            note.reset > now + note.life() + 1) {
+        if (note.of_bucket() && !waits(note.kind) && note.reset == seen.reset) {
             note.reset = 0;
         }
     });
@@ -195,7 +193,7 @@ bool Fetches::look_at_bucket(const Noted& seen, bool all) noexcept {
     });
     if (left) {
         (void)this->note(note->key(), of, left_until);
-    } else {
+    } else if (seen.reset > now_millis() + of.life + 1) {
         drop_misled(seen);
     }
     return refund(note->key(), of, dying);
