@@ -201,10 +201,21 @@ void drop_closed(Zone& zone, const Noted& seen, Millis now) noexcept {
     }
 }
 
-/// A note of tokens whose window has ended.
-void forget(Zone& zone, const Noted& seen, Millis now) noexcept {
-    zone.debts().change(seen.id, [now](DebtRecord& note) {
-        note.reset = !waits(note.kind) && note.reset <= now ? 0 : note.reset;
+/// Of a note whose shard is not configured any more: nobody gives its tokens back.
+void take_out_tokens(Zone& zone, const Noted& seen) noexcept {
+    const auto note = zone.debts().find(seen.id);
+    if (!note || waits(note->kind) || !note->of_bucket()) {
+        return;
+    }
+    zone.windows().change(window_id_of(seen.id, *note), [&](WindowRecord& record) {
+        record.leased = record.bucket && record.events == note->terms() ? 0 : record.leased;
+    });
+}
+
+/// A note that has ended, unless a worker has noted more since.
+void forget(Zone& zone, const Noted& seen) noexcept {
+    zone.debts().change(seen.id, [&](DebtRecord& note) {
+        note.reset = !waits(note.kind) && note.reset == seen.reset ? 0 : note.reset;
     });
 }
 
@@ -223,16 +234,19 @@ Looked look_after_slots(Round& round, const std::optional<Place>& place, const N
 
 Looked look_after(Round& round, const MainConf& main, Zone& zone, const Noted& seen, Millis now) noexcept {
     const std::optional<Place> place = find_place(main, seen.shard);
-    if (seen.kind == DebtKind::slots && (place || seen.reset > now)) {
+    if (seen.kind == DebtKind::slots && (place || !seen.ended)) {
         return look_after_slots(round, place, seen);
     }
-    if (seen.reset <= now && !waits(seen.kind)) {
+    if (seen.ended && !waits(seen.kind)) {
         Shard* const of = place ? place->get() : nullptr;
         const bool given_back = of != nullptr && of->fetches().end(seen, round.stage != Stage::running);
-        forget(zone, seen, now);
+        if (!place) {
+            take_out_tokens(zone, seen);
+        }
+        forget(zone, seen);
         return given_back ? Looked::given_back : Looked::kept;
     }
-    if (seen.reset <= now) {
+    if (seen.ended) {
         if (!place) {
             drop_closed(zone, seen, now);
         }

@@ -267,7 +267,7 @@ TEST(BucketAccount, ALeaseOfTheSameBucketNeedsTheRoom) {
     EXPECT_EQ(known_stored(record, ten_a_second(), now, ticks, 1).life, 0);
     EXPECT_EQ(record.ticket, 5U);
     (void)keep_batch(record, terms, {3, 50, 0});
-    end_batch(record, terms.now);
+    end_batch(record, terms.now, terms.now);
     note_stored(record, ticks + static_cast<std::uint32_t>(record.reset + longer - now), 77);
     EXPECT_EQ(record.changed, 50U);
     EXPECT_EQ(receipt_of(record, now).mark, 0U);
@@ -316,7 +316,9 @@ TEST(BucketAccount, EmptierBucketsAreEvictedLater) {
     fuller.leased = 1;
     EXPECT_EQ(eviction_rank(fuller, now + 200).tier, EvictionTier::lease)
         << "tokens outlive the bucket's filling";
-    EXPECT_EQ(eviction_rank(fuller, now + 5000).tier, EvictionTier::ended) << "but not for ever";
+    EXPECT_EQ(eviction_rank(fuller, now + 3'600'000).tier, EvictionTier::lease)
+        << "the clock was set forward";
+    EXPECT_EQ(eviction_rank(fuller, now + 86'401'000).tier, EvictionTier::ended) << "but not for ever";
 }
 
 }  // namespace

@@ -250,7 +250,7 @@ private:
         }
         const Ticks end = end_of(static_cast<Ticks>(fetch.asked), terms.life);
         if (fetch.batch) {
-            end_batch(record, terms.now);
+            end_batch(record, static_cast<Ticks>(fetch.asked), terms.now);
         }
         const bool late = alive(record, terms) != 0 && earlier(record.changed, end) != record.changed;
         this->late += late ? 1 : 0;

@@ -147,7 +147,10 @@ TEST(BucketTokens, OneWorkerFetchesABatchUntilItsTimeIsOver) {
     EXPECT_EQ(begin_batch(record, terms_at(now + 499)), 0);
     WindowRecord killed = record;
     EXPECT_GT(begin_batch(killed, terms_at(now + 500)), 0) << "its worker has died";
-    end_batch(record, now);
+    WindowRecord taken_over = killed;
+    end_batch(taken_over, now, now + 501);
+    EXPECT_TRUE(taken_over == killed) << "the batch of the worker that came after it is on its way";
+    end_batch(record, now, now);
     EXPECT_GT(begin_batch(record, terms_at(now + 1)), 0);
 }
 
@@ -159,7 +162,7 @@ TEST(BucketTokens, BatchesGrowToWhatIsRefilledInALife) {
         EXPECT_GE(next, size);
         size = next;
         (void)keep_batch(record, terms_at(at), {size, end_of(at, 500), size});
-        end_batch(record, at);
+        end_batch(record, at, at);
     }
     EXPECT_EQ(size, 500);
 }
@@ -172,7 +175,7 @@ TEST(BucketTokens, BesideABatchAnEighthOfItIsAskedFor) {
         EXPECT_GE(size_beside(record, terms_at(at)), 1);
         EXPECT_NEAR(static_cast<double>(size_beside(record, terms_at(at))), static_cast<double>(size) / 8, 1);
         (void)keep_batch(record, terms_at(at), {size, end_of(at, 500), size});
-        end_batch(record, at);
+        end_batch(record, at, at);
     }
 }
 
@@ -183,7 +186,7 @@ TEST(BucketTokens, BatchesGrowHoweverLongTheAnswerTakes) {
         size = begin_batch(record, terms_at(at));
         const Ticks answered = at + 300;  // of a life of 500; nothing is left of it
         (void)keep_batch(record, terms_at(answered), {size, end_of(at, 500), size});
-        end_batch(record, answered);
+        end_batch(record, at, answered);
     }
     EXPECT_EQ(size, 500);
 }
@@ -255,7 +258,7 @@ TEST(BucketTokens, BatchesShrinkToWhatIsSpent) {
     std::int64_t size = 0;
     for (Ticks at = now; at != now + 20'000; at += 1000) {
         size = begin_batch(record, terms_at(at));
-        end_batch(record, at);
+        end_batch(record, at, at);
         (void)keep_batch(record, terms_at(at), {size, end_of(at, 500), 1});
         (void)spend(record, terms_at(at), 3);
         (void)take_dying(record, terms_at(at + 500), false);

@@ -155,6 +155,33 @@ TEST(NoteWalk, FindsWhatHasOutlivedItsWindow) {
     EXPECT_EQ(found, (std::vector<std::uint64_t>{1, 3}));
 }
 
+TEST(NoteWalk, TokensOfABucketHaveEndedWhereTheClockWasSetBack) {
+    Notes notes(0, 0, 100);
+    const WindowId id{1, 2};
+    const auto found_at = [&](Millis now) {
+        NoteWalk walk;
+        walk.begin(notes.all());
+        int found = 0;
+        (void)walk.turn(
+            notes.table, NoteWalk::Aim::due, now, 0, [](const Seen&) {},
+            [&](const Noted& seen) {
+                EXPECT_TRUE(seen.ended);
+                ++found;
+                return Looked::kept;
+            });
+        return found;
+    };
+    EXPECT_TRUE(notes.put(id, DebtKind::tokens, 0, table_now + 500));
+    EXPECT_TRUE(notes.table.change(id, [](DebtRecord& note) {
+        note.window_kind = WindowKind::bucket;
+        note.set_lease(1'000'000, 500);
+    }));
+    EXPECT_EQ(found_at(table_now), 0);
+    EXPECT_EQ(found_at(table_now - 1000), 0);
+    EXPECT_EQ(found_at(table_now - 1001), 1);
+    EXPECT_EQ(found_at(table_now + 500), 1);
+}
+
 TEST(NoteWalk, WhatIsFoundMayBeTakenOut) {
     Notes notes(5000, lease_interval(period));
     walk_over(notes, NoteWalk::Aim::due, [&](const Noted& seen) {
@@ -180,17 +207,6 @@ TEST(IsDue, OnceInAnIntervalAndMoreOftenTowardsTheEnd) {
     note.reset = table_now + 1000;
     EXPECT_FALSE(due(249));
     EXPECT_TRUE(due(250));
-}
-
-TEST(IsDue, TokensOfABucketOnlyAfterTheClockWasSetBack) {
-    DebtRecord note;
-    note.kind = DebtKind::tokens;
-    note.window_kind = WindowKind::bucket;
-    note.set_lease(1'000'000, 500);
-    note.reset = table_now + 500;
-    EXPECT_FALSE(is_due(note, table_now, 0));
-    EXPECT_FALSE(is_due(note, table_now - 1000, 0));
-    EXPECT_TRUE(is_due(note, table_now - 1001, 0));
 }
 
 TEST(NoteWalk, LooksAtSlotsOnceInAWhileAndAfterADeath) {

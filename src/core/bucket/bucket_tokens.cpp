@@ -161,9 +161,11 @@ std::int64_t size_beside(const WindowRecord& record, const TokenTerms& terms) no
     return static_cast<std::int64_t>(std::ceil(size / part_beside));
 }
 
-void end_batch(WindowRecord& record, Ticks now) noexcept {
-    record.fetching = false;
-    record.ticket = now;
+void end_batch(WindowRecord& record, Ticks asked, Ticks now) noexcept {
+    if (record.fetching && record.ticket == asked) {
+        record.fetching = false;
+        record.ticket = now;
+    }
 }
 
 Ticks oldest_end(const WindowRecord& record, const TokenTerms& terms, Ticks end) noexcept {

@@ -90,8 +90,9 @@ std::int64_t begin_batch(WindowRecord& record, const TokenTerms& terms) noexcept
 /// itself.
 std::int64_t size_beside(const WindowRecord& record, const TokenTerms& terms) noexcept;
 
-/// The batch was answered, or never will be.
-void end_batch(WindowRecord& record, Ticks now) noexcept;
+/// The batch that was begun at `asked` was answered, or never will be. Does nothing where another one has
+/// been begun since, or no batch is on its way.
+void end_batch(WindowRecord& record, Ticks asked, Ticks now) noexcept;
 
 /// Tokens that can, or should, not be spent any more, all as old as those that die at `end`.
 struct Dying {

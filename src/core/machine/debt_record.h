@@ -102,11 +102,10 @@ static_assert(sizeof(DebtRecord) == 320, "five cache lines");
 
 /// A waiting charge never gives way: a worker that finds no room keeps its charge elsewhere. What outlives
 /// its window is taken out by the worker that walks over the table, and counted. A note of tokens does not
-/// give way before its window ends, nor for two seconds more if it is of a bucket: walks give back what has
-/// died by then. A worker that finds no room for one takes no tokens in advance.
+/// give way before its window ends and, if it is of a bucket, not before a walk has given them back: they
+/// die by another clock. A worker that finds no room for one takes no tokens in advance.
 inline EvictionRank eviction_rank(const DebtRecord& debt, Millis now) noexcept {
-    constexpr Millis given_back_in = 2000;
-    const bool needed = waits(debt.kind) || debt.reset > now - (debt.of_bucket() ? given_back_in : 0);
+    const bool needed = waits(debt.kind) || debt.of_bucket() || debt.reset > now;
     return {needed ? EvictionTier::never : EvictionTier::ended, 0};
 }
 

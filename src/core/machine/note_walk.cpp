@@ -9,14 +9,19 @@ namespace {
 constexpr Millis slots_interval = 900;
 
 /// A note of a bucket's tokens that ends so much later than they can live was made before the clock was set
-/// back.
+/// back: it would last until the clock comes there again.
 constexpr Millis clock_set_back = 1000;
+
+bool has_ended(const DebtRecord& waiting, Millis now) noexcept {
+    const bool of_tokens = waiting.of_bucket() && !waits(waiting.kind);
+    return waiting.reset <= now || (of_tokens && waiting.reset - now > waiting.life() + clock_set_back);
+}
 
 }  // namespace
 
 bool is_due(const DebtRecord& note, Millis now, std::uint32_t deaths) noexcept {
     if (note.of_bucket()) {
-        return note.reset - now > note.life() + clock_set_back;  // else its tokens die soon
+        return false;
     }
     const Millis since = now - note.looked_at;
     if (note.kind == DebtKind::slots) {
@@ -31,7 +36,7 @@ NoteWalk::Found NoteWalk::find(DebtTable& table, std::size_t set, Aim aim, Milli
     Found found;
     table.visit(set, [&](const WindowId& id, const DebtRecord& waiting) {
         const bool tokens = !waits(waiting.kind);
-        const bool ended = waiting.reset <= now;
+        const bool ended = has_ended(waiting, now);
         found.tokens = found.tokens || (tokens && !ended);
         if (!ended) {
             found.seen.at(found.seen_count++) = {window_id_of(id, waiting),
@@ -43,8 +48,8 @@ NoteWalk::Found NoteWalk::find(DebtTable& table, std::size_t set, Aim aim, Milli
                                                  waiting.terms()};
         }
         if (ended || (tokens && (aim == Aim::all || is_due(waiting, now, deaths)))) {
-            found.noted.at(found.count++) = {id, waiting.reset, waiting.looked_at, waiting.shard,
-                                             waiting.kind};
+            found.noted.at(found.count++) = {id,           waiting.reset, waiting.looked_at, waiting.shard,
+                                             waiting.kind, ended};
         }
     });
     return found;

@@ -16,6 +16,7 @@ struct Noted {
     Millis looked_at = 0;
     std::uint64_t shard = 0;
     DebtKind kind = DebtKind::charges;
+    bool ended = false;  ///< its window has, or the clock was set back since it was noted for a bucket
 };
 
 /// What a walk passes: any record whose window has not ended.
@@ -111,7 +112,7 @@ private:
 
 /// Slots are looked at once in 900 milliseconds, and as soon as another worker has died: `deaths` have by
 /// now. Tokens are looked at once in a lease_interval(), and four times as often when their window is about
-/// to end; those of a bucket, which die soon, only where the clock was set back since.
+/// to end; those of a bucket, which die soon, only when they have ended.
 bool is_due(const DebtRecord& note, Millis now, std::uint32_t deaths) noexcept;
 
 }  // namespace rate_limit

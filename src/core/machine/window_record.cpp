@@ -6,9 +6,9 @@ namespace rate_limit {
 
 namespace {
 
-/// Milliseconds after a bucket that tokens were taken of is full again: the last of them have died by then,
-/// and would have been given back.
-constexpr Millis tokens_outlive = 3000;
+/// Milliseconds after a bucket that tokens were taken of is full again, by a clock that may be set forward:
+/// workers that still have what notes the tokens have given them back by then.
+constexpr Millis tokens_outlive = 86'400'000;
 
 }  // namespace
 

@@ -94,7 +94,7 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
     return zone_.windows().update(fetch.demand.id, now, [&](WindowRecord& record) {
         learn_bucket(record, fetch.demand.fill, now, answer.used);
         if (fetch.batch) {
-            end_batch(record, terms.now);
+            end_batch(record, fetch.asked, terms.now);
         }
         std::int64_t pool = alive(record, terms) + granted;
         sharing.end = oldest_end(record, terms, end);
@@ -158,16 +158,6 @@ bool Fetches::note(std::string_view key, const Demand& demand, Ticks end) noexce
     });
 }
 
-/// Of a bucket that has no tokens left: a note that lasts longer than any could live was made before the
-/// clock was set back, and would last until that comes there again.
-void Fetches::drop_misled(const Noted& seen) noexcept {
-    zone_.debts().change(seen.id, [&](DebtRecord& note) {
-        if (note.of_bucket() && !waits(note.kind) && note.reset == seen.reset) {
-            note.reset = 0;
-        }
-    });
-}
-
 /// Gives back what is dead of a bucket's noted tokens, or `all` of them; what is not stays noted. True if any
 /// go back.
 bool Fetches::look_at_bucket(const Noted& seen, bool all) noexcept {
@@ -193,8 +183,6 @@ bool Fetches::look_at_bucket(const Noted& seen, bool all) noexcept {
     });
     if (left) {
         (void)this->note(note->key(), of, left_until);
-    } else if (seen.reset > now_millis() + of.life + 1) {
-        drop_misled(seen);
     }
     return refund(note->key(), of, dying);
 }

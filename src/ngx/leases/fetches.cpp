@@ -232,7 +232,7 @@ void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
         zone_.windows().change(fetch.demand.id, end_fetch);
     } else if (fetch.batch) {
         zone_.windows().change(fetch.demand.id,
-                               [now = fresh_ticks()](WindowRecord& record) { end_batch(record, now); });
+                               [&](WindowRecord& record) { end_batch(record, fetch.asked, fresh_ticks()); });
     }
     Queue<Seat> seats;
     seats.take_all(fetch.seats);

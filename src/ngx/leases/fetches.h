@@ -90,7 +90,6 @@ private:
     void keep(const Fetch& fetch, Ticks end) noexcept;
     bool note(std::string_view key, const Demand& demand, Ticks end) noexcept;
     bool look_at_bucket(const Noted& seen, bool all) noexcept;
-    void drop_misled(const Noted& seen) noexcept;
     bool refund(std::string_view key, const Demand& demand, const Dying& tokens) noexcept;
 
     const Routes& routes_;
