@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <new>
-#include <optional>
 
 #include "core/machine/note_walk.h"
 #include "core/overrides/known_overrides.h"
-#include "ngx/base/log_throttle.h"
 #include "ngx/base/timer.h"
 #include "ngx/base/zone.h"
 #include "ngx/charges/backlog.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/redis_conf.h"
+#include "ngx/note_looks.h"
 #include "ngx/slots_correction.h"
 #include "ngx/store/hot_key_log.h"
 #include "ngx/store/store.h"
@@ -26,7 +25,7 @@ constexpr std::uint32_t look_for_dead = 200;      // less than that: a turn of a
 
 // The pause between two turns, in which the worker serves requests; last_gap is the last worker's. Without a
 // pause nginx would run the timer again before it serves a request.
-constexpr ngx_msec_t gap = 10;
+constexpr ngx_msec_t gap = 5;
 constexpr ngx_msec_t last_gap = 1;
 
 // How long the last worker waits for a primary that is connected and does not serve, or for another one.
@@ -34,12 +33,6 @@ constexpr ngx_msec_t last_wait = 3000;
 
 // With more unanswered commands than this the last worker gives back no more for now.
 constexpr std::size_t most_under_way = 1000;
-
-enum class Stage : unsigned char {
-    running,  // only tokens that are not needed go back
-    last,     // this is the last worker: all tokens go back
-    over,     // given up: no tokens could go back for last_wait
-};
 
 /// The search of the backlog that the last worker begins when no command is under way any more: a worker may
 /// have put charges or refunds behind the place that the search before had reached.
@@ -58,50 +51,16 @@ struct Round {
     ngx_msec_t looked_for = 0;  // when charges were last searched for, for all shards
     ngx_msec_t moved = 0;       // when the last worker last gave tokens back, or began to
     bool unanswered = false;    // something was sent that Redis has to be asked about again
-    bool kept = false;          // this walk left tokens that must be tried again
+    NoteLooks looks;
     Search search = Search::none;
-    std::uint64_t dropped = 0;  // charges, not logged yet
-    LogThrottle drop_log{log_dropped, this};
 
     static void on_timer(void* self) noexcept;
-    static void log_dropped(void* self, ngx_log_t* log) noexcept;
 };
-
-void Round::log_dropped(void* self, ngx_log_t* log) noexcept {
-    Round& round = *static_cast<Round*>(self);
-    ngx_log_error(NGX_LOG_ERR, log, 0,
-                  "rate limit: %uL charges for shards that are not configured any more were dropped: their "
-                  "windows closed",
-                  round.dropped);
-    round.dropped = 0;
-}
 
 Round& the_round() noexcept {
     alignas(Round) static unsigned char memory[sizeof(Round)];
     static Round& round = *new (memory) Round;  // never destroyed, see Timer
     return round;
-}
-
-/// Where what a record names belongs, in a store of which this worker may know nothing yet.
-struct Place {
-    StoreConf* conf;
-    Route route;
-
-    Shard* get() const noexcept {
-        Store* store = live_store(*conf);
-        return store != nullptr ? &store->at(route) : nullptr;
-    }
-};
-
-/// None: it is not configured any more.
-std::optional<Place> find_place(const MainConf& main, std::uint64_t digest) noexcept {
-    for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
-        Route route = 0;
-        if (store->routes.find(digest, route)) {
-            return Place{store, route};
-        }
-    }
-    return std::nullopt;
 }
 
 template <typename Fn>
@@ -182,115 +141,12 @@ Sending send_for_all_shards(const MainConf& main, Zone& zone, bool search) noexc
     return sending;
 }
 
-/// Charges of shards that the configuration does not have any more stay until their window closes, for
-/// another reload may bring the shard back.
-void drop_closed(Zone& zone, const Noted& seen, Millis now) noexcept {
-    std::uint64_t dropped = 0;
-    bool gone = false;
-    zone.debts().change(seen.id, [&](DebtRecord& waiting) {
-        if (waiting.reset <= now && waiting.shard == seen.shard && waits(waiting.kind)) {
-            dropped = waiting.charges;
-            waiting.reset = 0;
-            gone = true;
-        }
-    });
-    if (gone) {
-        zone.debt_counts().remove(Routes::counted_as(seen.shard));
-        the_round().dropped += dropped;
-        the_round().drop_log.tell(ngx_cycle->log);
-    }
-}
-
-/// Of a note whose shard is not configured any more: nobody gives its tokens back.
-void take_out_tokens(Zone& zone, const Noted& seen) noexcept {
-    const auto note = zone.debts().find(seen.id);
-    if (!note || waits(note->kind) || !note->of_bucket()) {
-        return;
-    }
-    zone.windows().change(window_id_of(seen.id, *note), [&](WindowRecord& record) {
-        record.leased = record.bucket && record.events == note->terms() ? 0 : record.leased;
-    });
-}
-
-/// A note that has ended, unless a worker has noted more since.
-void forget(Zone& zone, const Noted& seen) noexcept {
-    zone.debts().change(seen.id, [&](DebtRecord& note) {
-        note.reset = !waits(note.kind) && note.reset == seen.reset ? 0 : note.reset;
-    });
-}
-
-/// Also while the primary is away: the note lives on. The last worker comes again while there are slots left.
-Looked look_after_slots(Round& round, const std::optional<Place>& place, const Noted& seen) noexcept {
-    Shard* shard = place ? place->get() : nullptr;
-    if (shard == nullptr) {
-        return Looked::not_at_all;
-    }
-    const Holds::Look look = shard->holds().look(seen, round.stage != Stage::running);
-    if (round.stage != Stage::running && look.left == Holds::Left::some) {
-        round.kept = true;
-    }
-    return look.called ? Looked::given_back : Looked::kept;
-}
-
-Looked look_after(Round& round, const MainConf& main, Zone& zone, const Noted& seen, Millis now) noexcept {
-    const std::optional<Place> place = find_place(main, seen.shard);
-    if (seen.kind == DebtKind::slots && (place || !seen.ended)) {
-        return look_after_slots(round, place, seen);
-    }
-    if (seen.ended && !waits(seen.kind)) {
-        Shard* const of = place ? place->get() : nullptr;
-        const bool given_back = of != nullptr && of->fetches().end(seen, round.stage != Stage::running);
-        if (!place) {
-            take_out_tokens(zone, seen);
-        }
-        forget(zone, seen);
-        return given_back ? Looked::given_back : Looked::kept;
-    }
-    if (seen.ended) {
-        if (!place) {
-            drop_closed(zone, seen, now);
-        }
-        return !place ? Looked::kept : Looked::not_at_all;
-    }
-    Shard* shard = place ? place->get() : nullptr;
-    if (shard == nullptr) {
-        return Looked::not_at_all;
-    }
-    if (round.stage == Stage::running && !shard->nodes().primary().usable()) {
-        return Looked::not_at_all;  // while it is away, tokens are all that there is
-    }
-    if (round.stage == Stage::last && shard->nodes().primary().suspended()) {
-        round.kept = true;  // it may be only late
-        return Looked::not_at_all;
-    }
-    return shard->fetches().look(seen, round.stage != Stage::running, now) ? Looked::given_back
-                                                                           : Looked::kept;
-}
-
-/// Counts waiting charges, tokens and slots, for the console.
-void count_seen(Zone& zone, const Seen& seen) noexcept {
-    std::int64_t tokens = 0;
-    if (seen.kind == DebtKind::slots) {
-        const auto record = zone.windows().find(seen.id);
-        const SlotsTerms terms{0, Truth::redis, Holds::ttl, 0, now_millis()};
-        zone.running_counts().see(seen.period, record ? static_cast<std::uint64_t>(held(*record, terms)) : 0);
-        return;
-    }
-    if (!waits(seen.kind)) {
-        const auto record = zone.windows().find(seen.id);
-        const bool same =
-            record && (record->bucket ? record->events == seen.terms : record->reset == seen.reset);
-        tokens = same ? at_hand(*record) : 0;
-    }
-    zone.debt_counts().see(Routes::counted_as(seen.shard), waits(seen.kind) ? seen.charges : 0, tokens);
-}
-
 NoteWalk::Turn walk_turn(Round& round, const MainConf& main, Zone& zone) noexcept {
     const Millis now = now_millis();
     const NoteWalk::Aim aim = round.stage == Stage::running ? NoteWalk::Aim::due : NoteWalk::Aim::all;
     const NoteWalk::Turn turn = round.walk.turn(
         zone.debts(), aim, now, zone.places().deaths(), [&](const Seen& seen) { count_seen(zone, seen); },
-        [&](const Noted& seen) { return look_after(round, main, zone, seen, now); });
+        [&](const Noted& seen) { return round.looks.look_after(main, seen, now, round.stage); });
     ngx_log_debug3(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0,
                    "rate limit: looked at %uz sets and %uz notes, gave back %uz", turn.sets, turn.looks,
                    turn.refunds);
@@ -384,7 +240,7 @@ ngx_msec_t last_turn(Round& round, const MainConf& main, bool& over) {
             return last_gap;
         }
     }
-    const bool again = round.kept || sending.waiting || sending.unanswered != 0;
+    const bool again = round.looks.kept || sending.waiting || sending.unanswered != 0;
     const bool ends = !(again || sending.searching || sending.under_way != 0);
     if (ends && sending.left && round.search == Search::none && round.stage == Stage::last) {
         round.search = Search::due;
@@ -392,7 +248,7 @@ ngx_msec_t last_turn(Round& round, const MainConf& main, bool& over) {
     }
     over = round.stage == Stage::over || ends;
     if (again) {
-        round.kept = false;
+        round.looks.kept = false;
         round.walk.begin(all);
     }
     return again ? interval_with_tokens : gap;

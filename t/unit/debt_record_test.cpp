@@ -138,6 +138,20 @@ TEST(DebtRecord, ANoteOfABucketsTokensStaysUntilAWalkHasGivenThemBack) {
     }
 }
 
+/// Whichever set such a note would rather go to.
+TEST(DebtRecord, NotesThatHaveEndedFillBothSets) {
+    Waiting notes(46);
+    Ids ids{3};
+    for (std::size_t i = 0; i < notes.table.capacity(); ++i) {
+        EXPECT_TRUE(notes.table.update(ids.next(), table_now, [](DebtRecord& note) {
+            note.window_kind = WindowKind::bucket;
+            note.kind = DebtKind::tokens;
+            note.reset = table_now - 1;
+        })) << i;
+    }
+    EXPECT_FALSE(notes.table.update(ids.next(), table_now, [](DebtRecord& /*note*/) { ADD_FAILURE(); }));
+}
+
 /// Two sets, full of charges but for the notes at these places.
 struct FullOfCharges : Waiting {
     FullOfCharges(std::size_t first, std::size_t second) : Waiting(46) {

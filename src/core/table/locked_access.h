@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-
 #include "core/limit/window.h"
 #include "core/table/eviction.h"
 #include "core/table/memory.h"
@@ -27,8 +25,8 @@ public:
     /// process can put the record there.
     bool find(const WindowId& id) noexcept;
 
-    /// As find(), but makes room for the record of a new id. An open window is evicted only if both sets are
-    /// full of open windows. False if there is no room.
+    /// As find(), but makes room for the record of a new id. A record that is still needed is evicted only if
+    /// both sets are full of such. False if there is no room.
     bool find_or_make_room(const WindowId& id, Millis now) noexcept;
 
     /// The record; a new id's is without a window.
@@ -125,8 +123,13 @@ bool LockedAccess<Record>::make_room(Set& left, Set& right, Millis now) noexcept
             return true;
         }
         Victim victim = victim_of(set, now);
-        if (std::min(in_left, in_right) == Set::capacity) {
-            const Victim other = victim_of(right, now);
+        if (victim.rank.tier != EvictionTier::ended) {
+            Set& other_set = &set == &left ? right : left;
+            if (other_set.size() < Set::capacity) {
+                set_ = &other_set;
+                return true;
+            }
+            const Victim other = victim_of(other_set, now);
             if (other.rank < victim.rank) {
                 victim = other;
             }

@@ -124,12 +124,13 @@ void Fetches::keep(const Fetch& fetch, Ticks end) noexcept {
 }
 
 void Fetches::give_back(std::string_view key, const Demand& demand, const Dying& tokens) noexcept {
-    const TokenTerms terms = terms_of_tokens(demand);
     bool kept = false;
-    // What is not noted would die unseen.
-    if (ngx_exiting == 0 && are_alive(tokens.end, terms.now) && note(key, demand, tokens.end)) {
-        zone_.windows().change(demand.id,
-                               [&](WindowRecord& record) { kept = put_back(record, terms, tokens); });
+    // What is not noted would die unseen. The clock is read under the lock: a walk that comes later finds the
+    // tokens, and one that came earlier has seen them dead.
+    if (ngx_exiting == 0 && are_alive(tokens.end, fresh_ticks()) && note(key, demand, tokens.end)) {
+        zone_.windows().change(demand.id, [&](WindowRecord& record) {
+            kept = put_back(record, terms_of_tokens(demand), tokens);
+        });
     }
     if (!kept) {
         (void)refund(key, demand, tokens);
@@ -158,12 +159,11 @@ bool Fetches::note(std::string_view key, const Demand& demand, Ticks end) noexce
     });
 }
 
-/// Gives back what is dead of a bucket's noted tokens, or `all` of them; what is not stays noted. True if any
-/// go back.
-bool Fetches::look_at_bucket(const Noted& seen, bool all) noexcept {
+/// Gives back what is dead of a bucket's noted tokens, or `all` of them; what is not stays noted.
+Fetches::Left Fetches::look_at_bucket(const Noted& seen, bool all) noexcept {
     const auto note = zone_.debts().find(seen.id);
     if (!note || waits(note->kind) || !note->of_bucket() || note->reset != seen.reset) {
-        return false;
+        return Left::nothing;
     }
     Demand of;
     of.id = window_id_of(seen.id, *note);
@@ -183,8 +183,9 @@ bool Fetches::look_at_bucket(const Noted& seen, bool all) noexcept {
     });
     if (left) {
         (void)this->note(note->key(), of, left_until);
+        return Left::tokens;
     }
-    return refund(note->key(), of, dying);
+    return refund(note->key(), of, dying) ? Left::refund : Left::nothing;
 }
 
 /// To the primary, as far as the bucket has not been refilled without them.

@@ -392,9 +392,10 @@ bool Fetches::note(std::string_view key, const Demand& demand, Millis reset, std
     });
 }
 
-bool Fetches::end(const Noted& seen, bool all) noexcept {
-    if (look_at_bucket(seen, all)) {
-        return true;
+Fetches::Left Fetches::end(const Noted& seen, bool all) noexcept {
+    const Left left = look_at_bucket(seen, all);
+    if (left != Left::nothing) {
+        return left;
     }
     std::int64_t lost = 0;
     zone_.windows().change(debt_id_of(seen.kind, seen.id, seen.reset), [&](WindowRecord& record) {
@@ -404,12 +405,13 @@ bool Fetches::end(const Noted& seen, bool all) noexcept {
         }
     });
     counters_.add(TokenEvent::lost, lost);
-    return false;
+    return Left::nothing;
 }
 
 bool Fetches::look(const Noted& seen, bool all, Millis now) noexcept {
-    if (look_at_bucket(seen, all)) {
-        return true;
+    const Left left = look_at_bucket(seen, all);
+    if (left != Left::nothing) {
+        return left == Left::refund;
     }
     if (!all && !nodes_.primary().usable()) {
         return false;  // while it is away, tokens are all that there is

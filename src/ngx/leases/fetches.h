@@ -53,9 +53,16 @@ public:
     /// The same of tokens of a bucket.
     void give_back(std::string_view key, const Demand& demand, const Dying& tokens) noexcept;
 
+    /// What became of noted tokens.
+    enum class Left : unsigned char {
+        nothing,
+        tokens,  ///< they are at hand, and noted
+        refund,  ///< they are on their way back to the primary
+    };
+
     /// The window of these noted tokens has ended: those that nobody has spent are lost. Those of a bucket
-    /// that have died, or `all` of them, go back as far as they are worth it. True if any go back.
-    bool end(const Noted& seen, bool all) noexcept;
+    /// that have died, or `all` of them, go back as far as they are worth it.
+    Left end(const Noted& seen, bool all) noexcept;
 
     /// Gives back to the primary the noted tokens that are not needed, or `all` of them; true if it gave any.
     bool look(const Noted& seen, bool all, Millis now) noexcept;
@@ -89,7 +96,7 @@ private:
                        Dying& dying) noexcept;
     void keep(const Fetch& fetch, Ticks end) noexcept;
     bool note(std::string_view key, const Demand& demand, Ticks end) noexcept;
-    bool look_at_bucket(const Noted& seen, bool all) noexcept;
+    Left look_at_bucket(const Noted& seen, bool all) noexcept;
     bool refund(std::string_view key, const Demand& demand, const Dying& tokens) noexcept;
 
     const Routes& routes_;

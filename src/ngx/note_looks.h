@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/limit/window.h"
+#include "core/machine/note_walk.h"
+#include "ngx/base/log_throttle.h"
+
+namespace rate_limit {
+
+struct MainConf;
+class Shard;
+class Zone;
+
+/// How far a worker's upkeep is.
+enum class Stage : unsigned char {
+    running,  ///< only tokens that are not needed go back
+    last,     ///< this is the last worker: all tokens go back
+    over,     ///< given up: no tokens could go back for a while
+};
+
+/// What one worker does about the notes and waiting charges that its walk finds.
+class NoteLooks {
+public:
+    Looked look_after(const MainConf& main, const Noted& seen, Millis now, Stage stage) noexcept;
+
+    /// Something was left that the last worker must try again; whoever begins a walk resets it.
+    bool kept = false;
+
+private:
+    Looked look_after_slots(Shard* shard, const Noted& seen, Stage stage) noexcept;
+    void drop_closed(Zone& zone, const Noted& seen, Millis now) noexcept;
+    static void log_dropped(void* self, ngx_log_t* log) noexcept;
+
+    std::uint64_t dropped_ = 0;  // charges, not logged yet
+    LogThrottle drop_log_{log_dropped, this};
+};
+
+/// Counts waiting charges, tokens and slots that a walk passes, for the console.
+void count_seen(Zone& zone, const Seen& seen) noexcept;
+
+}  // namespace rate_limit
