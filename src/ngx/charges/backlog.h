@@ -48,7 +48,7 @@ Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis rese
 
 /// Charges and refunds that wait for one primary, each summed per window. Refunds wait apart from charges,
 /// because they are for one window alone and not for the next one of its key. All wait in the zone, where any
-/// worker can take them up; charges that find no room there wait in this worker.
+/// worker can take them up; charges that find no room there wait in this worker until there is some.
 class Backlog {
 public:
     /// How many windows may wait in this worker.
@@ -119,6 +119,23 @@ public:
             handed_key_ = nullptr;
         }
         return looked;
+    }
+
+    /// Looks for room in the zone again, for the next `most` debts in this worker. Calls fn(Debt) for what
+    /// waited there for earlier windows. Returns how many have found room.
+    template <typename Fn>
+    std::size_t move_to_zone(std::size_t most, Millis now, Fn&& fn) noexcept {
+        std::size_t moved = 0;
+        hand_over(most, [&](const std::string& key, const Debt& owed) {
+            std::optional<Debt> closed;
+            const bool found = owed.reset > now && add_to_zone(key, owed, now, closed);
+            if (closed) {
+                fn(*closed);
+            }
+            moved += found ? 1 : 0;
+            return found;
+        });
+        return moved;
     }
 
     /// Takes out the charges of the window of `id`, whose Redis key is `key`, in the zone and in this worker:

@@ -411,7 +411,21 @@ void Charges::doubt_reservation() noexcept {
     lost_.add(Loss::reservations_in_doubt, 1);
 }
 
-void Charges::log_lost() noexcept {
+void Charges::search() noexcept {
+    constexpr int most_steps = 32;
+    constexpr std::size_t a_step = 16;  // none of which finds room where the zone is full
+    waiting_.search();
+    for (int i = 0; i < most_steps && waiting_.here() != 0 && move_to_zone(a_step) != 0; ++i) {
+    }
+}
+
+std::size_t Charges::move_to_zone(std::size_t most) noexcept {
+    return waiting_.move_to_zone(most, now_millis(),
+                                 [this](const Debt& closed) { drop(closed, Loss::closed); });
+}
+
+void Charges::leave() noexcept {
+    (void)move_to_zone(waiting_.here());
     if (waiting_.here() != 0) {
         ngx_log_error(
             NGX_LOG_ERR, ngx_cycle->log, 0,

@@ -198,8 +198,9 @@ public:
     /// True if send_batch() stopped at its limit for one turn: the caller calls it again in the next.
     bool searching() const noexcept { return closing_ || waiting_.searching(); }
 
-    /// Makes send_batch() search again where it found nothing; called now and then.
-    void search() noexcept { waiting_.search(); }
+    /// Makes send_batch() search again where it found nothing, and charges in this worker look for room in
+    /// the zone; called now and then.
+    void search() noexcept;
 
     /// Longer than any charge waits for the batch before it, and for its answer.
     Millis patience() const noexcept { return 2 * static_cast<Millis>(store_.charge_timeout) + 1000; }
@@ -245,8 +246,9 @@ public:
         });
     }
 
-    /// Says what is lost with this worker. The primary has been shut down.
-    void log_lost() noexcept;
+    /// Leaves to other workers what finds room in the zone, and says what is lost with this one. The primary
+    /// has been shut down.
+    void leave() noexcept;
 
 private:
     enum class Gate : unsigned char {
@@ -277,6 +279,7 @@ private:
     bool keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number) noexcept override;
     std::size_t send_unanswered(std::size_t most, bool probes) noexcept;
     void send_unanswered_of(const WindowId& id) noexcept;
+    std::size_t move_to_zone(std::size_t most) noexcept;
     void drop_closed(Millis now) noexcept;
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
     void drop_waiting(const std::string& key, const GivingBack& what) noexcept;

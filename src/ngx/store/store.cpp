@@ -87,7 +87,7 @@ void Store::shut_down() noexcept {
     forget_moves_.clear();
     for_each_shard([](Shard& shard) {
         shard.shut_down();
-        shard.charges().log_lost();
+        shard.charges().leave();
     });
     unanswered_.for_each([this](const UnansweredBatch& batch) { at(batch.route).fetches().give_up(); });
 }
