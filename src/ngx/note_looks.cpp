@@ -45,24 +45,30 @@ void forget(Zone& zone, const Noted& seen) noexcept {
     });
 }
 
+/// Whether any of a bucket's noted tokens can still be spent.
+bool lives(Zone& zone, const DebtRecord& note) noexcept {
+    const auto record = zone.windows().find(window_id_of(note.id, note));
+    return record && record->bucket && record->events == note.terms() && alive(*record, fresh_ticks()) != 0;
+}
+
 /// A note that has ended, of a shard that is not configured here: no longer, or not yet, while a reload
 /// brings it and workers of the new configuration give its tokens back.
 void forget_unknown(Zone& zone, const Noted& seen, Millis now) noexcept {
-    DebtRecord ended;
-    zone.debts().change(seen.id, [&](DebtRecord& note) {
-        if (waits(note.kind) || note.reset != seen.reset) {
-            return;
-        }
-        if (note.reset <= now - reload_time) {
-            ended = note;
-            note.reset = 0;
-        } else {
-            note.reset = std::min(note.reset, now);
+    const auto note = zone.debts().find(seen.id);
+    if (!note) {
+        return;
+    }
+    const bool stays = note->reset > now - reload_time || (note->of_bucket() && lives(zone, *note));
+    bool gone = false;
+    zone.debts().change(seen.id, [&](DebtRecord& ended) {
+        if (!waits(ended.kind) && ended.reset == seen.reset) {
+            ended.reset = stays ? std::min(ended.reset, now) : 0;
+            gone = !stays;
         }
     });
-    if (ended.of_bucket()) {
-        zone.windows().change(window_id_of(ended.id, ended), [&](WindowRecord& record) {
-            const bool same = record.bucket && record.events == ended.terms();
+    if (gone && note->of_bucket()) {
+        zone.windows().change(window_id_of(seen.id, *note), [&](WindowRecord& record) {
+            const bool same = record.bucket && record.events == note->terms();
             record.leased = same && !are_alive(record.changed, fresh_ticks()) ? 0 : record.leased;
         });
     }

@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -102,41 +101,36 @@ public:
     /// fn(key, Debt) has taken over: it returns true then. Returns how many it looked at.
     template <typename Fn>
     std::size_t hand_over(std::size_t most, Fn&& fn) noexcept {
-        std::size_t looked = 0;
-        auto at = ends_.upper_bound({handed_, handed_key_});
-        for (; looked != most && at != ends_.end(); ++looked) {
-            const auto next = std::next(at);
-            std::tie(handed_, handed_key_) = *at;
-            const auto found = here_.find(*at->second);
-            if (fn(found->first, found->second)) {
-                ends_.erase(at);
-                here_.erase(found);
-            }
-            at = next;
-        }
-        if (at == ends_.end()) {
-            handed_ = 0;
-            handed_key_ = nullptr;
-        }
-        return looked;
+        return walk_here(handed_, most, fn);
     }
 
-    /// Looks for room in the zone again, for the next `most` debts in this worker. Calls fn(Debt) for what
-    /// waited there for earlier windows. Returns how many have found room.
+    /// Looks for room in the zone again, for the next `most` debts in this worker. Calls fn(Debt) for those
+    /// whose window has closed, there or here: they are gone. False if the zone had no room for any, or none
+    /// are left to look at; the next call begins anew then.
     template <typename Fn>
-    std::size_t move_to_zone(std::size_t most, Millis now, Fn&& fn) noexcept {
-        std::size_t moved = 0;
-        hand_over(most, [&](const std::string& key, const Debt& owed) {
+    bool move_to_zone(std::size_t most, Millis now, Fn&& fn) noexcept {
+        std::size_t without_room = 0;
+        const std::size_t looked = walk_here(moved_, most, [&](const std::string& key, const Debt& owed) {
+            if (owed.reset <= now) {
+                fn(owed);
+                return true;
+            }
+            if (key.size() > DebtRecord::max_key) {
+                return false;
+            }
             std::optional<Debt> closed;
-            const bool found = owed.reset > now && add_to_zone(key, owed, now, closed);
+            const bool found = add_to_zone(key, owed, now, closed);
             if (closed) {
                 fn(*closed);
             }
-            moved += found ? 1 : 0;
+            without_room += found ? 0 : 1;
             return found;
         });
-        return moved;
+        return without_room < looked;
     }
+
+    /// The next move_to_zone() begins with the first debt in this worker.
+    void begin_anew() noexcept { moved_ = {}; }
 
     /// Takes out the charges of the window of `id`, whose Redis key is `key`, in the zone and in this worker:
     /// its charges, and its refunds to the window that ends at `reset`. Calls fn(Debt) for each.
@@ -167,9 +161,31 @@ public:
 
 private:
     using Here = std::unordered_map<std::string, Debt>;
+    using Place =
+        std::pair<Millis, const std::string*>;  // in ends_; the key is only compared: it may be gone
 
     static constexpr int closed_at_once = 100;
     static constexpr std::size_t sets_a_turn = 512;
+
+    template <typename Fn>
+    std::size_t walk_here(Place& last, std::size_t most, Fn&& fn) noexcept {
+        std::size_t looked = 0;
+        auto at = ends_.upper_bound(last);
+        for (; looked != most && at != ends_.end(); ++looked) {
+            const auto next = std::next(at);
+            last = *at;
+            const auto found = here_.find(*at->second);
+            if (fn(found->first, found->second)) {
+                ends_.erase(at);
+                here_.erase(found);
+            }
+            at = next;
+        }
+        if (at == ends_.end()) {
+            last = {};
+        }
+        return looked;
+    }
 
     void add_here(const std::string& key, const Debt& owed);
     Here::node_type take_first() noexcept;
@@ -188,10 +204,10 @@ private:
     const Route route_;
     const Owner& owner_;
     Here here_;
-    std::set<std::pair<Millis, const std::string*>> ends_;  // of windows in here_, with their keys there
-    Millis handed_ = 0;                                     // the last one that hand_over() looked at
-    const std::string* handed_key_ = nullptr;               // only compared: it may be gone
-    std::size_t set_ = 0;                                   // of the zone, where the search goes on
+    std::set<Place> ends_;        // of windows in here_, with their keys there
+    Place handed_;                // the last one that hand_over() looked at
+    Place moved_;                 // the last one that move_to_zone() looked at
+    std::size_t set_ = 0;         // of the zone, where the search goes on
     std::size_t in_vain_ = 0;     // sets since the search began, or since it found one
     std::uint64_t searched_ = 0;  // how many waited in the zone then
     std::size_t looked_ = 0;      // sets in this turn of the event loop

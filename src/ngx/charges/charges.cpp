@@ -412,19 +412,20 @@ void Charges::doubt_reservation() noexcept {
 }
 
 void Charges::search() noexcept {
-    constexpr int most_steps = 32;
+    constexpr int most_steps = 16;
     constexpr std::size_t a_step = 16;  // none of which finds room where the zone is full
     waiting_.search();
-    for (int i = 0; i < most_steps && waiting_.here() != 0 && move_to_zone(a_step) != 0; ++i) {
+    for (int i = 0; i < most_steps && waiting_.here() != 0 && move_to_zone(a_step); ++i) {
     }
 }
 
-std::size_t Charges::move_to_zone(std::size_t most) noexcept {
+bool Charges::move_to_zone(std::size_t most) noexcept {
     return waiting_.move_to_zone(most, now_millis(),
                                  [this](const Debt& closed) { drop(closed, Loss::closed); });
 }
 
 void Charges::leave() noexcept {
+    waiting_.begin_anew();
     (void)move_to_zone(waiting_.here());
     if (waiting_.here() != 0) {
         ngx_log_error(

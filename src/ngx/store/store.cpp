@@ -85,10 +85,9 @@ void Store::shut_down() noexcept {
         discovery_->shut_down();
     }
     forget_moves_.clear();
-    for_each_shard([](Shard& shard) {
-        shard.shut_down();
-        shard.charges().leave();
-    });
+    for_each_shard([](Shard& shard) { shard.shut_down(); });
+    // After all: what one shard's node did not take may go back to another shard's charges.
+    for_each_shard([](Shard& shard) { shard.charges().leave(); });
     unanswered_.for_each([this](const UnansweredBatch& batch) { at(batch.route).fetches().give_up(); });
 }
 
