@@ -161,8 +161,9 @@ public:
 
 private:
     using Here = std::unordered_map<std::string, Debt>;
-    using Place =
-        std::pair<Millis, const std::string*>;  // in ends_; the key is only compared: it may be gone
+
+    /// In `ends_`. Of a place that was kept the key is only compared: it may be gone.
+    using Place = std::pair<Millis, const std::string*>;
 
     static constexpr int closed_at_once = 100;
     static constexpr std::size_t sets_a_turn = 512;
