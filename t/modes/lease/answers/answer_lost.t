@@ -32,7 +32,9 @@ for my $n (0 .. 149) {
         $passed{$name} += $cost;
     }
 }
-cmp_ok $denied{$_}, '>', 5, "$_: the answers that were lost were missed" for sort keys %passed;
+# How many batches `auto` needs depends on how fast requests come; its first is lost always.
+my %least = (auto => 1, fixed => 10, clock => 10);
+cmp_ok $denied{$_}, '>=', $least{$_}, "$_: the answers that were lost were missed" for sort keys %least;
 my sub cut ($words) { return grep { @$_ == $words } $relay->commands('evalsha') }
 cmp_ok scalar(cut(15)), '>', 60, 'batches were asked for, and asked for again';
 $nginx->stop(graceful => 1);
