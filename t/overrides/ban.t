@@ -49,6 +49,7 @@ $nginx->wait_line('override', 'b /x [-] PASSED');
 
 for my $mode (@modes) {
     get('c', "/$mode/x") for 1 .. 2;
+    wait_until { $redis->used('c', "$mode/3600") >= 2 } what => 'both to be charged';
     act(do => 'ban', limit => $mode, store => 'main', key => 'c');
     my $calls = $redis->calls('hmget') + $redis->script_calls;
     is_deeply statuses(map { get('c', "/$mode/x") } 1 .. 8), {429 => 8}, "$mode: rejected";
