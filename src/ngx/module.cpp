@@ -137,6 +137,7 @@ ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
     if (ngx_test_config == 0) {
         ngx_log_error(NGX_LOG_NOTICE, cycle->log, 0, "rate limit: %s", name_and_version);
     }
+    Zone::mark_replaced(zone_of(cycle));
     if (zone_of(cycle) != nullptr) {
         place_counters(*main_conf(cycle));
         zone_of(cycle)->nodes().begin_configuration(now_millis());
@@ -178,13 +179,16 @@ void exit_process(ngx_cycle_t* cycle) noexcept {
     if (const MainConf* main = main_conf(cycle)) {
         shut_down_stores(*main);
     }
+    if (Zone* zone = zone_of(cycle); zone != nullptr && zone->is_last() && zone->replaced()) {
+        log_undelivered(cycle, *zone, "the last worker of a former \"rate_limit_zone\"");
+    }
     LogThrottle::tell_all_rest();
 }
 
 void exit_master(ngx_cycle_t* cycle) noexcept {
     if (Zone* zone = zone_of(cycle)) {
         zone->enter_process();
-        log_undelivered(cycle, *zone);
+        log_undelivered(cycle, *zone, "nginx");
     }
 }
 

@@ -31,6 +31,9 @@ constexpr ngx_msec_t last_gap = 1;
 // How long the last worker waits for a primary that is connected and does not serve, or for another one.
 constexpr ngx_msec_t last_wait = 3000;
 
+// So many charges of a worker look for room in the zone each second, of all shards: less than a millisecond.
+constexpr std::size_t most_moves = 1024;
+
 // With more unanswered commands than this the last worker gives back no more for now.
 constexpr std::size_t most_under_way = 1000;
 
@@ -44,13 +47,14 @@ struct Round {
     NoteWalk walk;
     SlotsCorrection correction;
     Stage stage = Stage::running;
-    ngx_msec_t known = 0;       // when this worker began to note tokens
-    ngx_msec_t left = 0;        // when this worker was first seen to leave, while others stay
-    ngx_msec_t called = 0;      // when this worker last said which nodes it uses
-    ngx_msec_t added_up = 0;    // when it was last time for tell_hot_keys()
-    ngx_msec_t looked_for = 0;  // when charges were last searched for, for all shards
-    ngx_msec_t moved = 0;       // when the last worker last gave tokens back, or began to
-    bool unanswered = false;    // something was sent that Redis has to be asked about again
+    ngx_msec_t known = 0;        // when this worker began to note tokens
+    ngx_msec_t left = 0;         // when this worker was first seen to leave, while others stay
+    ngx_msec_t called = 0;       // when this worker last said which nodes it uses
+    ngx_msec_t added_up = 0;     // when it was last time for tell_hot_keys()
+    ngx_msec_t looked_for = 0;   // when charges were last searched for, for all shards
+    ngx_msec_t moved = 0;        // when the last worker last gave tokens back, or began to
+    std::size_t next_mover = 0;  // the shard whose charges are the next to look for room in the zone
+    bool unanswered = false;     // something was sent that Redis has to be asked about again
     NoteLooks looks;
     Search search = Search::none;
 
@@ -141,6 +145,25 @@ Sending send_for_all_shards(const MainConf& main, Zone& zone, bool search) noexc
     return sending;
 }
 
+/// What waits in this worker looks for room in the zone, one shard's charges after the other's.
+void move_to_zone(Round& round, const MainConf& main) noexcept {
+    std::size_t left = most_moves;
+    std::size_t shards = 0;
+    std::size_t last = 0;
+    for (const StoreConf* conf : Elements<StoreConf*>(main.stores)) {
+        if (conf->live != nullptr) {
+            conf->live->for_each_shard([&](Shard& shard) {
+                if (shards >= round.next_mover && left != 0) {
+                    left = shard.charges().move_to_zone(left);
+                    last = shards;
+                }
+                ++shards;
+            });
+        }
+    }
+    round.next_mover = left == 0 && last + 1 < shards ? last + 1 : 0;
+}
+
 NoteWalk::Turn walk_turn(Round& round, const MainConf& main, Zone& zone) noexcept {
     const Millis now = now_millis();
     const NoteWalk::Aim aim = round.stage == Stage::running ? NoteWalk::Aim::due : NoteWalk::Aim::all;
@@ -175,7 +198,11 @@ ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
     if (is_time(round.called, interval)) {
         call_roll(main);
     }
-    const Sending sending = send_for_all_shards(main, zone, is_time(round.looked_for, interval));
+    const bool search = is_time(round.looked_for, interval);
+    const Sending sending = send_for_all_shards(main, zone, search);
+    if (search) {
+        move_to_zone(round, main);
+    }
     round.unanswered = sending.unanswered != 0;
 
     const auto ticks = static_cast<std::uint32_t>(ngx_current_msec);
@@ -261,6 +288,10 @@ ngx_msec_t leaving_turn(Round& round, const MainConf& main, bool& over) {
     if (main.zone->leave()) {
         return last_turn(round, main, over);
     }
+    // A request may keep this worker for hours; the configuration of the others may know a newer primary.
+    if (is_time(round.looked_for, interval)) {
+        move_to_zone(round, main);
+    }
     const std::size_t unanswered = ask_again(main);
     round.left = round.left != 0 ? round.left : ngx_current_msec;
     const bool asks = unanswered != 0 && ngx_current_msec - round.left <= last_wait;
@@ -324,7 +355,7 @@ void start_upkeep(ngx_cycle_t* cycle) noexcept {
     round.timer.set(1 + static_cast<ngx_msec_t>(ngx_random()) % interval);
 }
 
-void log_undelivered(const ngx_cycle_t* cycle, Zone& zone) noexcept {
+void log_undelivered(const ngx_cycle_t* cycle, Zone& zone, const char* who) noexcept {
     std::uint64_t windows = 0;
     std::uint64_t charges = 0;
     std::uint64_t refunds = 0;
@@ -338,15 +369,15 @@ void log_undelivered(const ngx_cycle_t* cycle, Zone& zone) noexcept {
     });
     if (windows != 0) {
         ngx_log_error(NGX_LOG_ERR, cycle->log, 0,
-                      "rate limit: nginx ends while %uL charges of %uL windows wait for Redis: they are lost",
-                      charges, windows);
+                      "rate limit: %s ends while %uL charges of %uL windows wait for Redis: they are lost",
+                      who, charges, windows);
     }
     if (refunds != 0) {
         ngx_log_error(
             NGX_LOG_ERR, cycle->log, 0,
-            "rate limit: nginx ends before it could give back tokens and charges of %uL windows in Redis: "
+            "rate limit: %s ends before it could give back tokens and charges of %uL windows in Redis: "
             "these count as used until the windows end",
-            refunds);
+            who, refunds);
     }
 }
 

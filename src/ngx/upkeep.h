@@ -13,7 +13,8 @@ class Zone;
 /// each worker.
 void start_upkeep(ngx_cycle_t* cycle) noexcept;
 
-/// nginx ends, and the zone with it: says what is lost. To be called in the master process.
-void log_undelivered(const ngx_cycle_t* cycle, Zone& zone) noexcept;
+/// `who` ends, and the zone with it: says what is lost. To be called in the master process, or in the last
+/// worker of a zone that the running configuration does not have.
+void log_undelivered(const ngx_cycle_t* cycle, Zone& zone, const char* who) noexcept;
 
 }  // namespace rate_limit

@@ -70,6 +70,18 @@ std::size_t Zone::running_size() noexcept {
     return zone == nullptr ? 0 : zone->shm.size;
 }
 
+/// nginx unmaps the memory in the master process later. That of another copy may be laid out in another way.
+void Zone::mark_replaced(const Zone* next) noexcept {
+    const ngx_shm_zone_t* before = running_zone();
+    if (before == nullptr || before->tag != &ngx_http_rate_limit_module) {
+        return;
+    }
+    const auto& running = *static_cast<const Zone*>(before->data);
+    if (next == nullptr || next->fixed_ != running.fixed_) {
+        running.fixed_->replaced.store(true, std::memory_order_relaxed);
+    }
+}
+
 /// Without a master process nginx would unload the other copy, whose timers and requests are in this very
 /// process.
 ngx_int_t Zone::admit_copy(ngx_conf_t* cf) noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -53,6 +54,11 @@ public:
 
     /// Asks nginx for the memory. NGX_ERROR if it is refused; the reason is logged.
     ngx_int_t reserve(ngx_conf_t* cf, std::size_t size) noexcept;
+
+    /// To be called in the master process when it takes up a configuration, whose zone is `next`; null: it
+    /// has none. Tells the workers of the running one if theirs is another: nobody looks into it after them.
+    static void mark_replaced(const Zone* next) noexcept;
+    bool replaced() const noexcept { return fixed_->replaced.load(std::memory_order_relaxed); }
 
     /// To be called in each process that uses it.
     void enter_process() noexcept;
@@ -178,6 +184,7 @@ private:
         DebtCounts debt_counts;
         SharedWalk walk;
         std::uint64_t machine;
+        std::atomic<bool> replaced{false};  // see mark_replaced()
     };
 
     ngx_int_t create(ngx_shm_zone_t& zone) noexcept;

@@ -104,13 +104,17 @@ public:
         return walk_here(handed_, most, fn);
     }
 
+    struct Looks {
+        std::size_t looked = 0;        ///< less than was asked for: all have; the next call begins anew
+        std::size_t without_room = 0;  ///< so many of these have found none
+    };
+
     /// Looks for room in the zone again, for the next `most` debts in this worker. Calls fn(Debt) for those
-    /// whose window has closed, there or here: they are gone. False if the zone had no room for any, or none
-    /// are left to look at; the next call begins anew then.
+    /// whose window has closed, there or here: they are gone.
     template <typename Fn>
-    bool move_to_zone(std::size_t most, Millis now, Fn&& fn) noexcept {
-        std::size_t without_room = 0;
-        const std::size_t looked = walk_here(moved_, most, [&](const std::string& key, const Debt& owed) {
+    Looks move_to_zone(std::size_t most, Millis now, Fn&& fn) noexcept {
+        Looks looks;
+        looks.looked = walk_here(moved_, most, [&](const std::string& key, const Debt& owed) {
             if (owed.reset <= now) {
                 fn(owed);
                 return true;
@@ -123,10 +127,10 @@ public:
             if (closed) {
                 fn(*closed);
             }
-            without_room += found ? 0 : 1;
+            looks.without_room += found ? 0 : 1;
             return found;
         });
-        return without_room < looked;
+        return looks;
     }
 
     /// The next move_to_zone() begins with the first debt in this worker.

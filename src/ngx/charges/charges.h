@@ -198,9 +198,13 @@ public:
     /// True if send_batch() stopped at its limit for one turn: the caller calls it again in the next.
     bool searching() const noexcept { return closing_ || waiting_.searching(); }
 
-    /// Makes send_batch() search again where it found nothing, and charges in this worker look for room in
-    /// the zone; called now and then.
-    void search() noexcept;
+    /// Makes send_batch() search again where it found nothing; called now and then.
+    void search() noexcept { waiting_.search(); }
+
+    /// Charges in this worker look for room in the zone again, where other workers find them: `most` of them.
+    /// Returns how many more may look, those of other primaries included: none where the zone is full, which
+    /// it is for all. Called now and then.
+    std::size_t move_to_zone(std::size_t most) noexcept;
 
     /// Longer than any charge waits for the batch before it, and for its answer.
     Millis patience() const noexcept { return 2 * static_cast<Millis>(store_.charge_timeout) + 1000; }
@@ -279,7 +283,7 @@ private:
     bool keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number) noexcept override;
     std::size_t send_unanswered(std::size_t most, bool probes) noexcept;
     void send_unanswered_of(const WindowId& id) noexcept;
-    bool move_to_zone(std::size_t most) noexcept;
+    bool nobody_follows() const noexcept;
     void drop_closed(Millis now) noexcept;
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
     void drop_waiting(const std::string& key, const GivingBack& what) noexcept;

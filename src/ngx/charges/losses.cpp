@@ -14,6 +14,9 @@ struct Words {
 constexpr Words words[loss_count] = {
     {"charges", "were dropped: the window closed before the primary came back", "dropped"},
     {"charges", "were dropped: too many windows wait for the primary", "dropped"},
+    {"refunds",
+     "were dropped: no room in \"rate_limit_zone\"; they count as used until their windows end; enlarge it",
+     "dropped"},
     {"charges", "were dropped: no memory", "dropped"},
     {"charges", "were dropped: ", "dropped"},
     {"charges", "were sent and not answered: they are in doubt and not sent again", "in doubt"},

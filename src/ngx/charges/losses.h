@@ -14,6 +14,7 @@ namespace rate_limit {
 enum class Loss : unsigned char {
     closed,            ///< dropped: their window ended before they could be sent
     no_room,           ///< dropped: too many windows waited
+    refunds_no_room,   ///< refunds, dropped: they wait in the zone only
     no_memory,         ///< dropped
     refused,           ///< dropped: the primary answered with an error that is the key's or the command's
     charges_in_doubt,  ///< charges, sent and not answered
