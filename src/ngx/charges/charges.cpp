@@ -411,18 +411,8 @@ void Charges::doubt_reservation() noexcept {
     lost_.add(Loss::reservations_in_doubt, 1);
 }
 
-/// Whether this is the last worker of its zone, after a reload or a graceful stop. It keeps what it has, and
-/// says that it is lost: the zone may be gone with it. Where it was told to end at once the master process
-/// starts another one, or says itself what the zone has.
-bool Charges::nobody_follows() const noexcept {
-    return ngx_exiting != 0 && store_.zone->is_last();
-}
-
 std::size_t Charges::move_to_zone(std::size_t most) noexcept {
     constexpr std::size_t a_step = 16;  // none of which finds room where the zone is full
-    if (nobody_follows()) {
-        return most;
-    }
     const Millis now = now_millis();
     std::size_t left = most;
     while (left != 0 && waiting_.here() != 0) {
@@ -441,17 +431,15 @@ std::size_t Charges::move_to_zone(std::size_t most) noexcept {
 }
 
 void Charges::leave() noexcept {
-    const bool alone = nobody_follows();
-    if (!alone) {
-        waiting_.begin_anew();
-        (void)waiting_.move_to_zone(waiting_.here(), now_millis(),
-                                    [this](const Debt& closed) { drop(closed, Loss::closed); });
-    }
+    waiting_.begin_anew();
+    (void)waiting_.move_to_zone(waiting_.here(), now_millis(),
+                                [this](const Debt& closed) { drop(closed, Loss::closed); });
     if (waiting_.here() != 0) {
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                      "rate limit: charges of %uz windows for %s are lost as this worker ends: %s",
-                      waiting_.here(), subject_.c_str(),
-                      alone ? "it is the last one" : "they found no room in \"rate_limit_zone\"; enlarge it");
+        ngx_log_error(
+            NGX_LOG_ERR, ngx_cycle->log, 0,
+            "rate limit: charges of %uz windows for %s are lost as this worker ends: they found no room in "
+            "\"rate_limit_zone\"; enlarge it",
+            waiting_.here(), subject_.c_str());
     }
 }
 
