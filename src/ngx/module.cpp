@@ -180,7 +180,7 @@ void exit_process(ngx_cycle_t* cycle) noexcept {
         shut_down_stores(*main);
     }
     if (Zone* zone = zone_of(cycle); zone != nullptr && zone->is_last() && zone->replaced()) {
-        log_undelivered(cycle, *zone, "the last worker of a former \"rate_limit_zone\"");
+        log_left_behind(cycle, *zone);
     }
     LogThrottle::tell_all_rest();
 }
@@ -188,7 +188,7 @@ void exit_process(ngx_cycle_t* cycle) noexcept {
 void exit_master(ngx_cycle_t* cycle) noexcept {
     if (Zone* zone = zone_of(cycle)) {
         zone->enter_process();
-        log_undelivered(cycle, *zone, "nginx");
+        log_undelivered(cycle, *zone);
     }
 }
 

@@ -31,8 +31,10 @@ constexpr ngx_msec_t last_gap = 1;
 // How long the last worker waits for a primary that is connected and does not serve, or for another one.
 constexpr ngx_msec_t last_wait = 3000;
 
-// So many charges of a worker look for room in the zone each second, of all shards: less than a millisecond.
-constexpr std::size_t most_moves = 1024;
+// So many charges of a worker, of all shards, may look for room in the zone each second: it takes a
+// millisecond.
+constexpr std::size_t looks_for_room = 1024;
+constexpr std::size_t looks_in_vain = 16;  // one after the other
 
 // With more unanswered commands than this the last worker gives back no more for now.
 constexpr std::size_t most_under_way = 1000;
@@ -53,7 +55,7 @@ struct Round {
     ngx_msec_t added_up = 0;     // when it was last time for tell_hot_keys()
     ngx_msec_t looked_for = 0;   // when charges were last searched for, for all shards
     ngx_msec_t moved = 0;        // when the last worker last gave tokens back, or began to
-    std::size_t next_mover = 0;  // the shard whose charges are the next to look for room in the zone
+    std::size_t next_shard = 0;  // whose charges are the next to look for room in the zone
     bool unanswered = false;     // something was sent that Redis has to be asked about again
     NoteLooks looks;
     Search search = Search::none;
@@ -147,21 +149,20 @@ Sending send_for_all_shards(const MainConf& main, Zone& zone, bool search) noexc
 
 /// What waits in this worker looks for room in the zone, one shard's charges after the other's.
 void move_to_zone(Round& round, const MainConf& main) noexcept {
-    std::size_t left = most_moves;
+    Backlog::Looks looks{looks_for_room, looks_in_vain};
     std::size_t shards = 0;
-    std::size_t last = 0;
+    std::size_t next = 0;
     for (const StoreConf* conf : Elements<StoreConf*>(main.stores)) {
         if (conf->live != nullptr) {
             conf->live->for_each_shard([&](Shard& shard) {
-                if (shards >= round.next_mover && left != 0) {
-                    left = shard.charges().move_to_zone(left);
-                    last = shards;
+                if (shards++ >= round.next_shard && !looks.over()) {
+                    shard.charges().move_to_zone(looks);
+                    next = shards;
                 }
-                ++shards;
             });
         }
     }
-    round.next_mover = left == 0 && last + 1 < shards ? last + 1 : 0;
+    round.next_shard = looks.over() && next < shards ? next : 0;
 }
 
 NoteWalk::Turn walk_turn(Round& round, const MainConf& main, Zone& zone) noexcept {
@@ -355,29 +356,56 @@ void start_upkeep(ngx_cycle_t* cycle) noexcept {
     round.timer.set(1 + static_cast<ngx_msec_t>(ngx_random()) % interval);
 }
 
-void log_undelivered(const ngx_cycle_t* cycle, Zone& zone, const char* who) noexcept {
+namespace {
+
+struct Undelivered {
     std::uint64_t windows = 0;
     std::uint64_t charges = 0;
-    std::uint64_t refunds = 0;
+    std::uint64_t refunds = 0;  // windows, too
+};
+
+Undelivered undelivered(Zone& zone) noexcept {
+    Undelivered all;
     zone.debts().for_each([&](const DebtRecord& waiting) {
         if (waiting.kind == DebtKind::refunds) {
-            refunds += 1;
+            all.refunds += 1;
         } else if (waiting.kind == DebtKind::charges) {
-            windows += 1;
-            charges += waiting.charges;
+            all.windows += 1;
+            all.charges += waiting.charges;
         }
     });
+    return all;
+}
+
+}  // namespace
+
+void log_left_behind(const ngx_cycle_t* cycle, Zone& zone) noexcept {
+    const Undelivered all = undelivered(zone);
+    const bool told = zone.told_left_behind(all.windows + all.refunds);
+    if (told || all.windows + all.refunds == 0) {
+        return;
+    }
+    ngx_log_error(
+        NGX_LOG_ERR, cycle->log, 0,
+        "rate limit: a worker of a former \"rate_limit_zone\" ends while %uL charges of %uL windows, "
+        "and refunds of %uL, wait there for Redis: they are lost unless another such worker can "
+        "still send them",
+        all.charges, all.windows, all.refunds);
+}
+
+void log_undelivered(const ngx_cycle_t* cycle, Zone& zone) noexcept {
+    const auto [windows, charges, refunds] = undelivered(zone);
     if (windows != 0) {
         ngx_log_error(NGX_LOG_ERR, cycle->log, 0,
-                      "rate limit: %s ends while %uL charges of %uL windows wait for Redis: they are lost",
-                      who, charges, windows);
+                      "rate limit: nginx ends while %uL charges of %uL windows wait for Redis: they are lost",
+                      charges, windows);
     }
     if (refunds != 0) {
         ngx_log_error(
             NGX_LOG_ERR, cycle->log, 0,
-            "rate limit: %s ends before it could give back tokens and charges of %uL windows in Redis: "
+            "rate limit: nginx ends before it could give back tokens and charges of %uL windows in Redis: "
             "these count as used until the windows end",
-            who, refunds);
+            refunds);
     }
 }
 

@@ -13,8 +13,11 @@ class Zone;
 /// each worker.
 void start_upkeep(ngx_cycle_t* cycle) noexcept;
 
-/// `who` ends, and the zone with it: says what is lost. To be called in the master process, or in the last
-/// worker of a zone that the running configuration does not have.
-void log_undelivered(const ngx_cycle_t* cycle, Zone& zone, const char* who) noexcept;
+/// nginx ends, and the zone with it: says what is lost. To be called in the master process.
+void log_undelivered(const ngx_cycle_t* cycle, Zone& zone) noexcept;
+
+/// Says what waits in a zone that the running configuration does not have, unless the same was said before.
+/// To be called when a worker ends that knows of no other one there.
+void log_left_behind(const ngx_cycle_t* cycle, Zone& zone) noexcept;
 
 }  // namespace rate_limit

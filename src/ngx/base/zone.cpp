@@ -70,7 +70,9 @@ std::size_t Zone::running_size() noexcept {
     return zone == nullptr ? 0 : zone->shm.size;
 }
 
-/// nginx unmaps the memory in the master process later. That of another copy may be laid out in another way.
+/// nginx unmaps the memory in the master process after this call. The zone of another copy of the module is
+/// not marked, as it may be laid out in another way: nobody tells what is left in it but
+/// compare_with_running().
 void Zone::mark_replaced(const Zone* next) noexcept {
     const ngx_shm_zone_t* before = running_zone();
     if (before == nullptr || before->tag != &ngx_http_rate_limit_module) {

@@ -60,11 +60,17 @@ public:
     static void mark_replaced(const Zone* next) noexcept;
     bool replaced() const noexcept { return fixed_->replaced.load(std::memory_order_relaxed); }
 
+    /// Whether the last that a worker has said of such a zone is that so many windows are left in it, 0 at
+    /// first; now one says so.
+    bool told_left_behind(std::uint64_t windows) noexcept {
+        return fixed_->told.exchange(windows, std::memory_order_relaxed) == windows;
+    }
+
     /// To be called in each process that uses it.
     void enter_process() noexcept;
 
-    /// This process leaves. True if it is the last worker, now or since an earlier call: nobody else will
-    /// take up waiting charges, nor spend tokens at hand.
+    /// This process leaves. True if no worker stays, now or since an earlier call: nobody else will take up
+    /// waiting charges, nor spend tokens at hand, but others that leave. A new worker may not have begun yet.
     bool leave() noexcept;
     bool is_last() const noexcept { return last_; }
 
@@ -184,7 +190,8 @@ private:
         DebtCounts debt_counts;
         SharedWalk walk;
         std::uint64_t machine;
-        std::atomic<bool> replaced{false};  // see mark_replaced()
+        std::atomic<bool> replaced{false};   // see mark_replaced()
+        std::atomic<std::uint64_t> told{0};  // see told_left_behind()
     };
 
     ngx_int_t create(ngx_shm_zone_t& zone) noexcept;

@@ -63,7 +63,7 @@ Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis rese
 
 Backlog::Added Backlog::add(const std::string& key, const Debt& owed, Millis now) {
     Added added;
-    if (add_to_zone(key, owed, now, added.closed)) {
+    if (add_to_zone(key, owed, now, added.closed) == Found::room) {
         added.kept = true;
         zone_.note_waiting();
         return added;
@@ -110,10 +110,10 @@ Backlog::Here::node_type Backlog::take_first() noexcept {
     return here_.extract(here_.find(key));
 }
 
-bool Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now,
-                          std::optional<Debt>& closed) noexcept {
+Backlog::Found Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now,
+                                    std::optional<Debt>& closed) noexcept {
     if (key.size() > DebtRecord::max_key) {
-        return false;
+        return Found::nothing;
     }
     bool added = false;
     const std::uint64_t digest = digest_of(routes_, route_, key);
@@ -151,7 +151,10 @@ bool Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now,
             }
             added = true;
         });
-    return room && added;
+    if (!room) {
+        return Found::nothing;
+    }
+    return added ? Found::room : Found::another;
 }
 
 bool Backlog::take(std::string& key, Debt& owed) {

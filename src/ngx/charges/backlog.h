@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -101,36 +102,50 @@ public:
     /// fn(key, Debt) has taken over: it returns true then. Returns how many it looked at.
     template <typename Fn>
     std::size_t hand_over(std::size_t most, Fn&& fn) noexcept {
-        return walk_here(handed_, most, fn);
+        std::size_t looked = 0;
+        walk_here(
+            handed_, [&] { return looked != most; },
+            [&](const std::string& key, const Debt& owed) {
+                ++looked;
+                return fn(key, owed);
+            });
+        return looked;
     }
 
+    /// How many more debts may look for room in the zone.
     struct Looks {
-        std::size_t looked = 0;        ///< less than was asked for: all have; the next call begins anew
-        std::size_t without_room = 0;  ///< so many of these have found none
+        static constexpr std::size_t unlimited = static_cast<std::size_t>(-1);
+        static constexpr std::size_t cost_in_vain = 4;  // of `left`: both of a window's sets were searched
+
+        std::size_t left;         ///< in all
+        std::size_t most_vain;    ///< so many, one after the other, without finding any: the zone is full
+        std::size_t in_vain = 0;  ///< so many were the last ones
+
+        bool over() const noexcept { return left == 0 || in_vain >= most_vain; }
     };
 
-    /// Looks for room in the zone again, for the next `most` debts in this worker. Calls fn(Debt) for those
-    /// whose window has closed, there or here: they are gone.
+    /// Lets the next debts in this worker look for room in the zone again, until all have or `looks` are
+    /// over. Calls fn(Debt) for those whose window has closed, there or here: they are gone.
     template <typename Fn>
-    Looks move_to_zone(std::size_t most, Millis now, Fn&& fn) noexcept {
-        Looks looks;
-        looks.looked = walk_here(moved_, most, [&](const std::string& key, const Debt& owed) {
-            if (owed.reset <= now) {
-                fn(owed);
-                return true;
-            }
-            if (key.size() > DebtRecord::max_key) {
-                return false;
-            }
-            std::optional<Debt> closed;
-            const bool found = add_to_zone(key, owed, now, closed);
-            if (closed) {
-                fn(*closed);
-            }
-            looks.without_room += found ? 0 : 1;
-            return found;
-        });
-        return looks;
+    void move_to_zone(Looks& looks, Millis now, Fn&& fn) noexcept {
+        walk_here(
+            moved_, [&] { return !looks.over(); },
+            [&](const std::string& key, const Debt& owed) {
+                std::optional<Debt> closed;
+                Found found = Found::room;
+                if (owed.reset <= now) {
+                    closed = owed;
+                } else {
+                    found = add_to_zone(key, owed, now, closed);
+                }
+                if (closed) {
+                    fn(*closed);
+                }
+                const bool vain = found == Found::nothing;
+                looks.in_vain = vain ? looks.in_vain + 1 : 0;
+                looks.left -= std::min(looks.left, vain ? Looks::cost_in_vain : 1);
+                return found == Found::room;
+            });
     }
 
     /// The next move_to_zone() begins with the first debt in this worker.
@@ -172,11 +187,11 @@ private:
     static constexpr int closed_at_once = 100;
     static constexpr std::size_t sets_a_turn = 512;
 
-    template <typename Fn>
-    std::size_t walk_here(Place& last, std::size_t most, Fn&& fn) noexcept {
-        std::size_t looked = 0;
+    /// Goes on behind the place `last` while `more()`, and to the end; the next call begins anew then.
+    template <typename More, typename Fn>
+    void walk_here(Place& last, More more, Fn&& fn) noexcept {
         auto at = ends_.upper_bound(last);
-        for (; looked != most && at != ends_.end(); ++looked) {
+        while (at != ends_.end() && more()) {
             const auto next = std::next(at);
             last = *at;
             const auto found = here_.find(*at->second);
@@ -189,14 +204,16 @@ private:
         if (at == ends_.end()) {
             last = {};
         }
-        return looked;
     }
+
+    /// What a debt has found in the zone: of its key another shard's may be there, of a former configuration.
+    enum class Found : unsigned char { room, nothing, another };
 
     void add_here(const std::string& key, const Debt& owed);
     Here::node_type take_first() noexcept;
     bool may_search() noexcept;
-    bool add_to_zone(const std::string& key, const Debt& owed, Millis now,
-                     std::optional<Debt>& closed) noexcept;
+    Found add_to_zone(const std::string& key, const Debt& owed, Millis now,
+                      std::optional<Debt>& closed) noexcept;
     bool take_from_zone(std::string& key, Debt& owed);
     bool take_from_zone(const WindowId& debt, Debt& owed) noexcept;
     template <typename Wanted>

@@ -411,29 +411,14 @@ void Charges::doubt_reservation() noexcept {
     lost_.add(Loss::reservations_in_doubt, 1);
 }
 
-std::size_t Charges::move_to_zone(std::size_t most) noexcept {
-    constexpr std::size_t a_step = 16;  // none of which finds room where the zone is full
-    const Millis now = now_millis();
-    std::size_t left = most;
-    while (left != 0 && waiting_.here() != 0) {
-        const std::size_t step = std::min(left, a_step);
-        const Backlog::Looks looks =
-            waiting_.move_to_zone(step, now, [this](const Debt& closed) { drop(closed, Loss::closed); });
-        if (looks.looked != 0 && looks.looked == looks.without_room) {
-            return 0;
-        }
-        left -= looks.looked;
-        if (looks.looked < step) {
-            break;
-        }
-    }
-    return left;
+void Charges::move_to_zone(Backlog::Looks& looks) noexcept {
+    waiting_.move_to_zone(looks, now_millis(), [this](const Debt& closed) { drop(closed, Loss::closed); });
 }
 
 void Charges::leave() noexcept {
+    Backlog::Looks looks{Backlog::Looks::unlimited, Backlog::Looks::unlimited};
     waiting_.begin_anew();
-    (void)waiting_.move_to_zone(waiting_.here(), now_millis(),
-                                [this](const Debt& closed) { drop(closed, Loss::closed); });
+    move_to_zone(looks);
     if (waiting_.here() != 0) {
         ngx_log_error(
             NGX_LOG_ERR, ngx_cycle->log, 0,

@@ -201,10 +201,9 @@ public:
     /// Makes send_batch() search again where it found nothing; called now and then.
     void search() noexcept { waiting_.search(); }
 
-    /// Charges in this worker look for room in the zone again, where other workers find them: `most` of them.
-    /// Returns how many more may look, those of other primaries included: none where the zone is full, which
-    /// it is for all. Called now and then.
-    std::size_t move_to_zone(std::size_t most) noexcept;
+    /// Charges in this worker look for room in the zone again, where other workers find them. Called now and
+    /// then, with `looks` that the charges of all primaries share.
+    void move_to_zone(Backlog::Looks& looks) noexcept;
 
     /// Longer than any charge waits for the batch before it, and for its answer.
     Millis patience() const noexcept { return 2 * static_cast<Millis>(store_.charge_timeout) + 1000; }

@@ -85,7 +85,7 @@ sub told_lost ($self) {
     my $log = $self->nginx->error_log;
     return {
         here => sum0($log =~ /charges of (\d+) windows for .* are lost as this worker ends/g),
-        zone => sum0($log =~ /former "rate_limit_zone" ends while \d+ charges of (\d+) windows wait for Redis: they are lost/g),
+        zone => sum0($log =~ /former "rate_limit_zone" ends while \d+ charges of (\d+) windows, and refunds of 0, wait there/g),
     };
 }
 
