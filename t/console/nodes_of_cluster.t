@@ -45,16 +45,17 @@ my $guest = $cluster->add_node(replica_of => ($cluster->primaries)[0]);
 move_slot();
 wait_until { $nginx->get('/?k=' . rand) for 1 .. 10; (node($guest) // {})->{commands} } timeout => 40, what => 'the new node to be asked';
 is node($guest)->{role}, 'replica', 'a node that joins is told';
+my $of_guest = qr/replica \Q@{[$guest->address]}\E of "main"/;
+my sub workers_that_say ($what) { return map { /(\d+)#\d+: .*$of_guest $what/ ? $1 : () } split /\n/, $nginx->error_log }
+$guest->kill;
+wait_until { $nginx->get('/?k=' . rand) for 1 .. 10; workers_that_say('is down') } what => 'its loss to be noticed, before there is a map without it';
 $cluster->remove_node($guest);
 move_slot();
 # A worker that was asking it says when the map does not name it any more.
-my $of_guest = qr/replica \Q@{[$guest->address]}\E of "main"/;
-my sub workers_that_say ($what) { return map { /(\d+)#\d+: .*$of_guest $what/ ? $1 : () } split /\n/, $nginx->error_log }
 wait_until {
     $nginx->get('/?k=' . rand) for 1 .. 10;
     my %done = map { $_ => 1 } workers_that_say('is not used any more');
-    my @down = workers_that_say('is down');
-    @down && !grep { !$done{$_} } @down;
+    !grep { !$done{$_} } workers_that_say('is down');
 } timeout => 40, what => 'the map without it';
 ok node($guest), 'one that has left still is';
 
