@@ -9,11 +9,12 @@ package RateLimit::WithoutRoom;
 #   $site->wait_moved;             # until those of s1 are in the zone
 #   $site->at(0);                  # what a server has, by default s1's: a number
 #   $site->http($server);          # nginx's configuration, where s1 is another server
-#   $site->waiting(1);             # windows that wait in the zone, for s0 or s1
+#   $site->come('/s0', 10);        # requests of so many keys; how many pass
+#   $site->waiting('s1');          # windows that wait in the zone for a store's first shard
 #   $site->told_lost;              # windows whose charges are lost, by the log of workers that end, of either kind: {here, zone}
 #   $site->nginx;  $site->server(1);
 #
-# Options: server => TEXT (more of nginx's configuration), zone => '1m'.
+# Options: server => TEXT (more of nginx's configuration), between => TEXT (more stores, between s0 and s1), zone => '1m'.
 
 use v5.36;
 
@@ -28,7 +29,7 @@ use RateLimit::Wait;
 use constant {FILLING => 2000, WINDOWS => 200};
 
 sub open ($class, %opt) {
-    my $self = bless {server => '', zone => '1m', servers => [map { RateLimit::Redis->start } 0 .. 1], %opt}, $class;
+    my $self = bless {server => '', between => '', zone => '1m', servers => [map { RateLimit::Redis->start } 0 .. 1], %opt}, $class;
     my $limit = 'rate_limit 1000r/h; rate_limit_on_error allow;';
     $self->{nginx} = RateLimit::Nginx->start(
         http   => $self->http,
@@ -40,18 +41,19 @@ sub open ($class, %opt) {
 
 sub http ($self, $second = $self->{servers}[1]) {
     return "rate_limit_zone $self->{zone}; keepalive_requests 1000000; rate_limit_key \$arg_k; "
-        . redis_block('s0', $self->{servers}[0]) . redis_block('s1', $second);
+        . redis_block('s0', $self->{servers}[0]) . $self->{between} . redis_block('s1', $second);
 }
 
 sub nginx ($self) { return $self->{nginx} }
 sub server ($self, $n) { return $self->{servers}[$n] }
 
-sub waiting ($self, $n) {
-    return decode_json($self->nginx->get('/limits/json')->body)->{stores}[$n]{shards}[0]{waiting}{windows};
+sub waiting ($self, $name) {
+    my ($store) = grep { $_->{name} eq $name } @{decode_json($self->nginx->get('/limits/json')->body)->{stores}};
+    return $store->{shards}[0]{waiting}{windows};
 }
 
 sub come ($self, $uri, $count) {
-    my $http = $self->{client} //= $self->nginx->http;
+    my $http = $self->nginx->http;
     my @all  = map { ['GET', "$uri?k=$_"] } 1 .. $count;
     my $passed = 0;
     while (my @some = splice @all, 0, 100) {
@@ -64,7 +66,7 @@ sub fill ($self) {
     $_->kill for @{$self->{servers}};
     is $self->come('/s0', FILLING), FILLING, 'charges fill the zone';
     is $self->come('/s1', WINDOWS), WINDOWS, 'others come';
-    cmp_ok $self->waiting(1), '<', WINDOWS, 'and find no room';
+    cmp_ok $self->waiting('s1'), '<', WINDOWS, 'and find no room';
     return $self;
 }
 
@@ -77,7 +79,7 @@ sub make_room ($self) {
 }
 
 sub wait_moved ($self) {
-    wait_until { $self->waiting(1) == WINDOWS } what => 'all of them to be in the zone';
+    wait_until { $self->waiting('s1') == WINDOWS } what => 'all of them to be in the zone';
     return $self;
 }
 

@@ -10,7 +10,7 @@ my %reloads = (
 );
 for my $reload (sort keys %reloads) {
     my $site = RateLimit::WithoutRoom->open->fill;
-    my $in_zone = $site->waiting(0) + $site->waiting(1);
+    my $in_zone = $site->waiting('s0') + $site->waiting('s1');
     cmp_ok $in_zone, '>', 0, "$reload: some are in the zone";
     $reloads{$reload}->($site);
     is_deeply $site->told_lost, {here => 2200 - $in_zone, zone => $in_zone}, '... all are told as lost';
