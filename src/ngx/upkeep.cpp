@@ -381,8 +381,8 @@ Undelivered undelivered(Zone& zone) noexcept {
 
 void log_left_behind(const ngx_cycle_t* cycle, Zone& zone) noexcept {
     const Undelivered all = undelivered(zone);
-    const bool told = zone.told_left_behind(all.windows + all.refunds);
-    if (told || all.windows + all.refunds == 0) {
+    const bool told = zone.told_left_behind(all.charges + all.refunds);
+    if (told || all.charges + all.refunds == 0) {
         return;
     }
     ngx_log_error(

@@ -60,10 +60,10 @@ public:
     static void mark_replaced(const Zone* next) noexcept;
     bool replaced() const noexcept { return fixed_->replaced.load(std::memory_order_relaxed); }
 
-    /// Whether the last that a worker has said of such a zone is that so many windows are left in it, 0 at
-    /// first; now one says so.
-    bool told_left_behind(std::uint64_t windows) noexcept {
-        return fixed_->told.exchange(windows, std::memory_order_relaxed) == windows;
+    /// Whether the last that a worker has said of such a zone is that so much is left in it, 0 at first; now
+    /// one says so.
+    bool told_left_behind(std::uint64_t left) noexcept {
+        return fixed_->told.exchange(left, std::memory_order_relaxed) == left;
     }
 
     /// To be called in each process that uses it.
