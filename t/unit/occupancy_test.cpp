@@ -1,3 +1,4 @@
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -5,6 +6,7 @@
 
 #include "core/machine/window_record.h"
 #include "table_memory.h"
+#include "threads.h"
 
 namespace rate_limit {
 namespace {
@@ -72,6 +74,25 @@ TEST(Occupancy, IsFoundWithoutAChange) {
         EXPECT_EQ(made.table.occupancy(now + look).open, made.table.capacity());
     }
     EXPECT_TRUE(made.memory == before) << "so the same windows are the first to go";
+}
+
+TEST(Occupancy, BearsTheFirstRecordPutInMeanwhile) {
+    for (int round = 0; round < 200; ++round) {
+        TestTable made(2000);
+        std::atomic<int> looks{0};
+        in_threads(2, [&made, &looks](std::size_t thread) {
+            WindowTable view = view_of(made.memory, static_cast<std::uint32_t>(10 + thread));
+            if (thread == 0) {
+                while (view.occupancy(now).open == 0) {
+                    ++looks;
+                }
+                return;
+            }
+            while (looks < 3) {
+            }
+            put(view, 1, now + 1000);
+        });
+    }
 }
 
 /// Counts what it is told.

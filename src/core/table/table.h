@@ -313,7 +313,8 @@ auto RecordTable<Record>::occupancy(Millis now) const noexcept -> Occupancy {
         ++filled;
         records += set.size();
     });
-    const std::size_t step = (filled + most_opened - 1) / most_opened;
+    // Other workers may fill the first set between the two walks.
+    const std::size_t step = std::max<std::size_t>(1, (filled + most_opened - 1) / most_opened);
     std::size_t at = 0;
     std::size_t looked_at = 0;
     std::size_t open = 0;
