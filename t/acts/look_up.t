@@ -31,7 +31,7 @@ is_deeply look(key => 'a', limit => 'core')->{windows}, [], 'a key without a win
 ok !$shards->find('rl:core/3600:a'), '... for which none is made';
 get('/core') for 1 .. 3;
 get('/clock');
-wait_until { $shards->used('rl:core/3600:a') == 3 && $shards->used('rl:core/3600c:a') == 1 } what => 'the charges';
+wait_until { join(' ', map { $shards->used("rl:core/$_:a") } 3600, 86400, '3600c') eq '3 3 1' } what => 'the charges';
 for my $round (1 .. 3) {
     my $limit = look(key => 'a', limit => 'core');
     is_deeply windows($limit), {'3600 first' => '3/7, 4 left, primary', '86400 first' => '3/100, 97 left, primary', '3600 clock' => '1/9, 8 left, primary'},
@@ -39,7 +39,7 @@ for my $round (1 .. 3) {
     is_deeply [@$limit{qw(limit store key override)}], ['core', 'main', undef, undef], '... and no key';
     like $limit->{id}, qr/^[0-9a-f]{16}$/, '... but an id';
     my ($window) = grep { $_->{period} == 86400 } @{$limit->{windows}};
-    like $window->{reset}, qr/^\d{10}\.\d+$/, '... and the end';
+    like $window->{reset}, qr/^\d{10}(?:\.\d+)?$/, '... and the end';
     cmp_ok abs($window->{reset} - time - 86400), '<', 60, '... which is a day after the first request';
     is_deeply [@$window{qw(in_flight tokens waiting)}], [0, 0, 0], '... and nothing else of this machine';
 }

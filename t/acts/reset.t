@@ -8,7 +8,7 @@ my $shards = RateLimit::Shards->start(2, replicas => 1);
 my @modes  = qw(check_charge charge_refund lease);
 my $nginx  = RateLimit::Nginx->start(
     workers => 2, reuseport => 1,
-    http    => $shards->block('main') . $shards->block('other', 'prefix other:;') . 'rate_limit_key $http_x_key;',
+    http    => $shards->block('main') . $shards->block('other', 'prefix other:; ' . timeouts('9s')) . 'rate_limit_key $http_x_key;',
     server  => 'location /limits/ { rate_limit_console manage; }' . join '', map { "
         location /$_ { rate_limit 5r/h name=$_ store=main mode=$_; }
         location /longer-$_ { rate_limit 5r/2h name=$_ store=main mode=$_; }

@@ -16,9 +16,9 @@ my @machines = map {
 my ($here, $there) = @machines;
 $_->stand_at(1_800_000_000) for @machines;
 
-# Each worker learns that Redis does not tell it the time.
-my %workers;
-wait_until { ++$workers{$here->get('/x', 'X-Key' => "warm" . keys %workers)->header('X-Worker')}; keys %workers == 2 } what => 'both workers';
+# Each worker learns that Redis does not tell it the time: of a key that is used up it would not ask.
+my ($warm, %workers) = 0;
+wait_until { ++$workers{$here->get('/x', 'X-Key' => 'warm' . ++$warm)->header('X-Worker')}; keys %workers == 2 } what => 'both workers';
 
 # In each of so many seconds, or until one passes, three requests come here. Those in which one passed, and those in which the primary was asked.
 my $second = 0;

@@ -17,7 +17,7 @@ $machines[2]->travel('-10');
 my %connections = (0 => 4, 1 => 12, 3 => 24, 20 => 60, 200 => 300);
 my @weighted = map { ("/x?k=$_") x $connections{$_} } sort keys %connections;
 my %passed = map { $_ => 0 } keys %connections;
-my @uris = map { $weighted[rand @weighted] } 1 .. 12_000;
+my @uris = ((map { "$_&slow=1" } @weighted), map { $weighted[rand @weighted] } 1 .. 11_600);    # at first all slots are in use
 my $begun = monotonic();
 my @responses = RateLimit::Load::parallel(
     port => [map { $_->port } @machines], connections => 400, requests => [map { [$_] } @uris]);

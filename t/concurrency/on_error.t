@@ -7,7 +7,7 @@ my $redis   = RateLimit::Redis->start;
 my $backend = RateLimit::Backend->start;
 my ($nginx, $other) = map {
     RateLimit::Nginx->start(
-        up => $backend, workers => 2, http => redis_block('main', $redis, 'check_timeout 100ms;'),
+        up => $backend, workers => 2, http => redis_block('main', $redis, 'check_timeout 500ms; connect_timeout 2s;'),
         server => 'rate_limit_key $arg_k; rate_limit_store main; rate_limit_on_error allow; add_header X-Outcome $rate_limit_status always;
             location / { rate_limit_concurrency 4; proxy_pass http://%%UP%%; }
             location /deny { rate_limit_on_error deny; rate_limit_concurrency 4; proxy_pass http://%%UP%%; }
@@ -35,6 +35,7 @@ for my $away ('killed', 'frozen') {
     my %wanted = (held => 4, none => 6, local => 4);
     wait_until { !grep { held($key{$_}) ne $wanted{$_} } keys %wanted } what => "all that runs to be counted ($away)"
         or diag explain {map { $_ => held($_) } values %key};
+    $_->wait_up_again for $nginx, $other;
     for my $key (@key{qw(held none local)}) {
         wait_until { outcome($other->get("/x?k=$key")) eq '429 REJECTED' } what => "$key: another machine to ask";
     }

@@ -32,8 +32,13 @@ is $zone->{full}, 0, 'all found room';
 flood('/narrow', map { "n$_" } 1 .. 3000);
 wait_until { zone()->{full} > 0 } what => 'windows that find no room: those that are used up do not go';
 wait_until { zone()->{windows}{open} > 900 } what => 'a full zone';
-$zone = zone();
-my $metrics = $nginx->get('/limits/metrics')->body;
+# JSON and metrics are of one look where JSON is the same before and after.
+my $metrics;
+wait_until {
+    $zone    = zone();
+    $metrics = $nginx->get('/limits/metrics')->body;
+    zone()->{windows}{open} == $zone->{windows}{open}
+} what => 'one look';
 my %value   = $metrics =~ /^nginx_rate_limit_(zone_\S+) (\S+)$/mg;
 is $value{'zone_evicted_total{kind="local"}'}, $zone->{evicted}{local}, 'metrics: evicted';
 is $value{zone_full_total}, $zone->{full}, 'metrics: full';

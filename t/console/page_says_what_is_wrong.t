@@ -22,7 +22,8 @@ like line($none), qr/^Nothing is limited/, 'nothing is limited';
 my $shards = RateLimit::Shards->start(2, replicas => 1);
 my $nginx  = RateLimit::Nginx->start(
     clock  => 1,
-    http   => $shards->block('main', 'charge_timeout 2s;') . 'rate_limit_key $arg_k; rate_limit_on_error local;',
+    http   => $shards->block('main', 'check_timeout 9s; connect_timeout 9s; charge_timeout 2s;')
+        . 'rate_limit_key $arg_k; rate_limit_on_error local;',
     server => 'location /limits/ { rate_limit_console view; } location /a { rate_limit 100000r/h name=core store=main mode=charge_refund; }
         location /dry { rate_limit 1r/h name=new dry_run=on; } location /brief { rate_limit 100000r/2s name=brief store=main; }',
 );

@@ -27,6 +27,7 @@ sub told () {
 }
 sub windows () { return $json->encode([map { $json->decode($nginx->get("/report?k=$_")->body)->{resources} } @keys]) }
 
+wait_until { (my @charged = $redis->keys) == @keys } what => 'the charges';
 my $before = '';
 wait_until { my $now = told(); my $same = $now eq $before; $before = $now; $same } what => 'nothing to be under way';
 my $windows = windows();

@@ -21,6 +21,7 @@ $hot->flood(12_000, '/x?k=second' => 1)->next_minute->wait_lines(2);
 my @lines = $hot->lines;
 is_deeply [map { $_->{id} } @lines], [$id, $hot->id_of('/x?k=second')], 'the key of the limit that is left';
 cmp_ok abs($lines[0]{commands} - 24_000), "<=", 100, 'the commands of old and new workers';
-cmp_ok abs($lines[0]{percent} - 50), '<=', 5, 'its share of them';
+# Of 1,500 commands that are looked at: five deviations.
+cmp_ok abs($lines[0]{percent} - 50), '<=', 7, 'its share of them';
 
 done;

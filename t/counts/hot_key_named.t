@@ -18,8 +18,9 @@ my $sent = $hot->commands($name);
 $hot->next_minute->wait_lines(1);
 my ($line) = $hot->lines;
 is_deeply [@$line{qw(limit shard store id remedy)}], ['api', $name, 'main', $id, 'mode=lease asks less'], 'limit, shard and id';
-# Of the other keys half are on this shard: 30 of 65. Some 19,500 commands, of which one in 16 counts: three deviations are 4%.
-cmp_ok abs($line->{percent} - 100 * 9000 / $sent), '<=', 5, 'its share';
+# Of the other keys half are on this shard: 30 of 65. Some 19,500 commands, of which one in 16 counts: five deviations are 7%,
+# and what is told is rounded down.
+cmp_ok abs($line->{percent} - 100 * 9000 / $sent), '<=', 8, 'its share';
 is $line->{commands}, $sent, 'the commands of the minute';
 
 $hot->flood(30_000, '/x?k=secret-of-a-client' => 9, '/x?k=*' => 1);

@@ -18,6 +18,9 @@ my $hot = RateLimit::HotKeys->new($nginx);
 # Requests of which the end is missing.
 my @unfinished = map { my $http = RateLimit::HTTP->new(port => $nginx->port); $http->send("GET / HTTP/1.1\r\n"); $http } 1 .. 200;
 $nginx->reload(workers => 1, server => server('api'));
+# A connection to a socket of an old worker that closes it just then would be reset.
+my $listens = sprintf ':%04X 00000000:0000 0A ', $nginx->port;
+wait_until { (() = read_text('/proc/net/tcp') =~ /$listens/g) == 1 } what => 'old workers to listen no more';
 my $id = $hot->id_of('/x?k=hot');
 for my $minutes (1 .. 3) {
     $hot->flood(12_000, '/x?k=hot' => 1)->next_minute->wait_lines($minutes);

@@ -15,7 +15,8 @@ my $id  = $hot->id_of('/x?k=hot');
 
 # Each worker has a key of its own with 30% of what it sends, which is some 8% of all.
 $hot->flood(40_000, '/x?k=hot' => 40, '/own?k=of' => 30, '/x?k=*' => 30);
-wait_until { $shards->primary->cmd('HGET', 'rl:api/3600:hot', 'used') == 16_001 } what => 'the charges';
+my $stored = qr/_writes_total\{store="main",shard="a",kind="charge",result="stored"\} 40001$/m;
+wait_until { $nginx->get('/limits/metrics')->body =~ $stored } what => 'all charges';
 my $sent = $hot->commands('a');
 $hot->next_minute->wait_lines(1);
 $hot->flood(12_000, '/x?k=second' => 1)->next_minute->wait_lines(2);

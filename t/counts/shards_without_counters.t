@@ -6,7 +6,8 @@ use JSON::PP;
 
 my $redis = RateLimit::Redis->start;
 my $nginx = RateLimit::Nginx->start(
-    http   => 'rate_limit_zone 512k; rate_limit_redis main { ' . join(' ', map { "shard s$_ primary=@{[$redis->address]};" } 1 .. 8) . ' }',
+    http   => 'rate_limit_zone 512k; rate_limit_redis main { ' . timeouts('9s')
+        . join(' ', map { "shard s$_ primary=@{[$redis->address]};" } 1 .. 8) . ' }',
     server => 'rate_limit_key $arg_k; rate_limit_store main; location /limits/ { rate_limit_console view; }
         location / { rate_limit 1000r/h name=w mode=charge_refund; }',
 );

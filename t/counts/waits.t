@@ -12,7 +12,7 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return hmget(undef, undef);
 });
 my $nginx = RateLimit::Nginx->start(
-    http   => "rate_limit_redis main { shard one primary=@{[$redis->address]}; check_timeout 400ms; fresh off; }",
+    http   => "rate_limit_redis main { shard one primary=@{[$redis->address]}; check_timeout 2s; fresh off; }",
     server => 'rate_limit_key $arg_k; rate_limit_store main;
         location /limits/ { rate_limit_console view; }
         location / { rate_limit 1000r/h name=w; }',

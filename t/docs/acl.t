@@ -8,7 +8,7 @@ my $shards = RateLimit::Shards->start(1, replicas => 1, redis => {acl => [$acl]}
 my ($primary, $replica) = ($shards->primary, $shards->replica);
 my $app = RateLimit::Backend->start;
 my $nginx = RateLimit::Nginx->start(
-    http   => $shards->block('main', 'username nginx; password secret; database 1;'),
+    http   => $shards->block('main', 'username nginx; password secret; database 1; ' . timeouts('9s')),
     server => 'location / { rate_limit 100r/h store=main key=$http_x_key; proxy_pass http://' . $app->address . '; }
         location /reserved { alias %%DIR%%/html/x; rate_limit 100r/h name=r store=main key=$http_x_key mode=charge_refund cost=$arg_c; }
         location /bucket { alias %%DIR%%/html/x; rate_limit 1r/s burst=999 name=b store=main key=$http_x_key; }

@@ -7,9 +7,9 @@ my $document = project_file('docs/redis.md');
 my ($acl)    = code($document, 'acl') =~ /^(user nginx .*)$/m;
 my ($more)   = code($document, 'acl in a cluster') =~ /^(\+.*)$/m;
 my @granted  = $more =~ /\+([\w|]+)/g;
-my $cluster  = RateLimit::Cluster->start(redis => {acl => ['user default on nopass ~* &* +@all', "$acl $more"]});
+my $cluster  = RateLimit::Cluster->start(node_timeout => 5000, redis => {acl => ['user default on nopass ~* &* +@all', "$acl $more"]});
 my $nginx    = RateLimit::Nginx->start(
-    http   => $cluster->block('main', 'username nginx; password secret; check_timeout 2s; connect_timeout 2s; charge_timeout 2s; fresh off;'),
+    http   => $cluster->block('main', 'username nginx; password secret; fresh off; ' . timeouts('9s')),
     server => 'rate_limit_key $arg_k; rate_limit_store main; rate_limit_on_error deny;
         location / { rate_limit 1000r/d; } location /reserve { rate_limit 1000r/d name=reserved mode=charge_refund; }',
 );

@@ -9,7 +9,7 @@ my ($format, $log) = code($operations, 'log example') =~ /^(log_format .*?;\n)(a
 $log =~ s{/var/log/nginx}{%%DIR%%} or fail('the path of the access log');
 my $primary    = RateLimit::Redis->start;
 my %options    = (
-    http   => redis_block('main', $primary) . redis_block('hidden', $primary, 'key_digest sha256; database 1;')
+    http   => redis_block('main', $primary) . redis_block('hidden', $primary, 'key_digest sha256; database 1; ' . timeouts('9s'))
         . "rate_limit_key \$arg_key;\n$switch $format",
     server => "$log" . 'location / { rate_limit 1r/h name=core store=main; }
         location /bucket { alias %%DIR%%/html/x; rate_limit 1r/s burst=60 cost=60 name=smooth store=main; }

@@ -10,6 +10,7 @@ my $shards  = RateLimit::Shards->start(2, replicas => 2);
 my @nodes   = $shards->all;
 $example =~ s/^load_module .*\n//m or fail('load_module');
 $example =~ s/10\.0\.0\.(\d):6379/$nodes[$1 - 1]->address/ge;
+$example =~ s/rate_limit_redis main \{\K/ check_timeout 9s; connect_timeout 9s;/ or fail('rate_limit_redis');
 $example =~ s/listen 80;/listen 127.0.0.1:%%PORT%%;/ or fail('listen');
 $example =~ s{root   /var/www/html;}{root %%DIR%%/html;} or fail('root');
 $example =~ s/worker_processes auto;/worker_processes 1;/ or fail('worker_processes');

@@ -8,7 +8,8 @@ use JSON::PP;
 my $redis = RateLimit::Redis->start;
 my @start = (
     workers => 2, reuseport => 1,
-    http    => redis_block('main', $redis, 'overrides shared; ' . timeouts('9s')) . redis_block('digested', $redis, 'prefix d:; key_digest sha256; overrides shared;')
+    http    => redis_block('main', $redis, 'overrides shared; ' . timeouts('9s'))
+        . redis_block('digested', $redis, 'prefix d:; key_digest sha256; overrides shared; ' . timeouts('9s'))
         . redis_block('own', $redis, 'prefix o:; overrides machine;') . 'rate_limit_key $http_x_key; log_format id "$rate_limit_id";',
     server => 'access_log id id; location /limits/ { rate_limit_console manage keys=plain; }
         location / { rate_limit 1000r/h store=main; }

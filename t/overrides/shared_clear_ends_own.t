@@ -5,7 +5,7 @@ use RateLimit::Test;
 use JSON::PP;
 
 my $redis = RateLimit::Redis->start;
-my sub http ($scope) { return redis_block('main', $redis, "overrides $scope;") . 'rate_limit_key $http_x_key;' }
+my sub http ($scope) { return redis_block('main', $redis, "overrides $scope; " . timeouts('9s')) . 'rate_limit_key $http_x_key;' }
 my $nginx = RateLimit::Nginx->start(
     http   => http('machine'),
     server => 'location /limits/ { rate_limit_console manage; } location / { rate_limit 1000r/h store=main; }',

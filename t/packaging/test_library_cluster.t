@@ -44,7 +44,7 @@ subtest 'three primaries with a replica each' => sub {
 
 subtest 'slots migrate' => sub {
     my $authority = RateLimit::Certificates->authority('ours');
-    my $cluster = RateLimit::Cluster->start(primaries => 2, replicas => 0,
+    my $cluster = RateLimit::Cluster->start(primaries => 2, replicas => 0, node_timeout => 5000,
         tls => {%{$authority->issue('server', 'IP:127.0.0.1')}, trusted => $authority->file});
     my ($first, $second) = $cluster->primaries;
     my $key  = $cluster->key_in(5);

@@ -8,7 +8,7 @@ my ($primary, $replica) = ($shards->primary, $shards->replica);
 my $other = RateLimit::Redis->start;
 
 sub http ($rate) {
-    return $shards->block('main', '') . redis_block('other', $other, '') . "
+    return $shards->block('main') . redis_block('other', $other) . "
         rate_limit_key \$http_x_key; rate_limit_store main; rate_limit_log_level info;
         add_header X-Outcome \$rate_limit_status always; keepalive_requests 1000000;
         map \$http_x_rate \$rate { default \$http_x_rate; '' $rate; }

@@ -7,7 +7,7 @@ my $shards = RateLimit::Shards->start(1, replicas => 1);
 my ($primary, $replica) = ($shards->primary, $shards->replica);
 my $nginx = RateLimit::Nginx->start(
     workers => 2, clock => 1,
-    http    => $shards->block('main', 'fresh off;') . 'rate_limit_key $http_x_key; rate_limit_store main;
+    http    => $shards->block('main', always_checks()) . 'rate_limit_key $http_x_key; rate_limit_store main;
         add_header X-Outcome $rate_limit_status always;',
     server => 'location / { rate_limit 3r/d; }');
 

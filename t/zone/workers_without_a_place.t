@@ -14,9 +14,9 @@ my $nginx   = RateLimit::Nginx->start(
              location /allow-$_ { rate_limit_on_error allow; $limit; proxy_pass http://%%UP%%; }"
         } qw(local main));
 
-# Which outcomes each worker told, of requests of a key each.
+# Which outcomes each worker told, of requests of a key each: of so many that none of 40 workers gets none of them.
 my $asked = 0;
-my sub told ($uri, $requests = 400) {
+my sub told ($uri, $requests = 1200) {
     my %told;
     for my $response ($nginx->parallel(keepalive => 0, connections => 10, requests => [map { ["$uri?k=" . $asked++] } 1 .. $requests])) {
         $told{$response->header('X-Worker')}{outcome($response)} = 1;

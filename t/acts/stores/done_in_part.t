@@ -16,7 +16,7 @@ my $fake  = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return array(integer(0), integer($reset));
 });
 my $nginx = RateLimit::Nginx->start(
-    http   => redis_block('fake', $fake, 'check_timeout 300ms;') . 'rate_limit_key k;',
+    http   => redis_block('fake', $fake, 'check_timeout 1s;') . 'rate_limit_key k;',
     server => 'location /limits/ { rate_limit_console manage; } location /a { rate_limit 5r/h name=two store=fake; }
         location /b { rate_limit 5r/h name=two store=fake window=clock; }',
 );

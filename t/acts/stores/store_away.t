@@ -20,7 +20,7 @@ my $fake  = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
 });
 my $gone  = free_port();
 my $nginx = RateLimit::Nginx->start(
-    http   => redis_block('fake', $fake, 'check_timeout 300ms;') . "rate_limit_redis gone { shard a primary=127.0.0.1:$gone; } rate_limit_key k;",
+    http   => redis_block('fake', $fake, 'check_timeout 1s;') . "rate_limit_redis gone { shard a primary=127.0.0.1:$gone; } rate_limit_key k;",
     server => 'location /limits/ { rate_limit_console manage; } location /fake { rate_limit 5r/h name=fake store=fake; } location /gone { rate_limit 5r/h name=gone store=gone; }
         location /mine { rate_limit 5r/h name=mine; }',
 );

@@ -51,7 +51,8 @@ for my $uri ('/auto', '/fixed') {
     diag sprintf '%s: %d of %d requests passed in %.2f s; %d calls of Redis', $uri, $count, $requests, $full, $calls;
     diag join ' ', map { "$_ $source{$_}" } sort keys %source;
     cmp_ok $count, '>=', min(0.4 * ($burst + $rate * $full), $requests / 4), "$uri: much of what may pass does";
-    cmp_ok $calls, '<=', $count / 4, '... with few calls of Redis';
+    # Where requests come slowly, what dies unspent has to be fetched again.
+    cmp_ok $calls, '<=', max($count / 4, 2 * @machines * $full / $life), '... with few calls of Redis';
     is scalar(keys %of), 3, '... on all machines';
     for (1 .. 2) { hoard(1.1 * $burst / $rate); flood(0.2) }
 

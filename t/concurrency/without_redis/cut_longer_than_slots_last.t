@@ -8,7 +8,7 @@ my $way     = RateLimit::Proxy->start(to => $redis->port);
 my $backend = RateLimit::Backend->start;
 my ($cut, $other) = map {
     RateLimit::Nginx->start(
-        up => $backend, clock => 1, workers => 2, http => redis_block('main', $_, 'check_timeout 500ms;'),
+        up => $backend, clock => 1, workers => 2, http => redis_block('main', $_, 'check_timeout 2s; connect_timeout 2s;'),
         server => 'rate_limit_on_error deny; add_header X-Outcome $rate_limit_status always;
             location / { rate_limit_concurrency 4 key=$arg_k store=main; proxy_pass http://%%UP%%; }')
 } $way, $redis;
@@ -34,6 +34,7 @@ is_deeply [grep { !/^(429 REJECTED|503 ERROR_DENIED)$/ } @of_cut], [], 'the mach
 
 $way->restart;
 wait_until { held() eq '3 4' } what => 'what runs to be held';
+$cut->wait_up_again;
 wait_until { outcome($cut->get('/x?k=a')) eq '429 REJECTED' } what => 'the machine to ask again';
 are_rejected('seven run, for once');
 $_->abort for splice @other, 0, 3;
@@ -41,6 +42,7 @@ wait_until { held() eq '1 3' } what => 'three to end';
 are_rejected('four run, and no more are let in');
 (pop @cut)->abort;
 wait_until { held() eq '1 2' } what => 'one to end';
+let_pass(0.06);    # a machine that was told that the limit is reached asks again
 push @other, $other->reach($backend, '/slow?k=a');
 are_rejected('another one is let in, and no second one');
 

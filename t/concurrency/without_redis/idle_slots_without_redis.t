@@ -9,7 +9,7 @@ my $backend = RateLimit::Backend->start(
         return $conn->hold($1, [200, [], '']);
     });
 my $nginx = RateLimit::Nginx->start(
-    up => $backend, workers => 2, clock => 1, http => redis_block('main', $redis, 'check_timeout 200ms;'),
+    up => $backend, workers => 2, clock => 1, http => redis_block('main', $redis, 'check_timeout 1s; connect_timeout 1s;'),
     server => 'rate_limit_on_error deny; add_header X-Outcome $rate_limit_status always;
         location / { rate_limit_concurrency 1000 key=$arg_k store=main; proxy_pass http://%%UP%%; }');
 sub held ($key) { return sum0(map { /^(\d+) / } values %{$redis->hash("rl:concurrency/n:$key")}) }
@@ -34,6 +34,7 @@ for my $way (qw(freeze kill)) {
     $ahead += 3;
     $nginx->travel("+$ahead");
     wait_until { held($way) >= $held && outcome($nginx->get("/x?k=new-$way")) eq '200 PASSED' } what => 'Redis to know what runs';
+    $nginx->wait_up_again;
     $backend->release('slow');
     is_deeply outcomes(map { $_->response } @open), {'200 PASSED' => $held}, 'all end';
     wait_until { !held($way) } what => 'all slots to go back';

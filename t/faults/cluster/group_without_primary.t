@@ -3,10 +3,10 @@
 
 use RateLimit::Test;
 
-my $cluster = RateLimit::Cluster->start(replicas => 0, full_coverage => 0, redis => {appendonly => 1});
+my $cluster = RateLimit::Cluster->start(replicas => 0, node_timeout => 3000, full_coverage => 0, redis => {appendonly => 1});
 my $nginx   = RateLimit::Nginx->start(
     workers => 2,
-    http    => $cluster->block('main', 'check_timeout 2s; connect_timeout 2s; charge_timeout 2s; fresh off;'),
+    http    => $cluster->block('main', 'check_timeout 5s; connect_timeout 5s; charge_timeout 5s; fresh off;'),
     server  => 'keepalive_requests 1000000; rate_limit_key $arg_k; rate_limit_store main; rate_limit_on_error deny; rate_limit_error_status 529;
         location / { rate_limit 1000r/d; } location /reserve { rate_limit 1000r/d name=r mode=charge_refund; }
         location /allow { rate_limit 1000r/d name=a; rate_limit_on_error allow; }',
@@ -36,7 +36,7 @@ wait_until { $cluster->up == grep { $_->cmd('CLUSTER', 'NODES') =~ /master,fail 
 for my $round (1 .. 5) {
     my $begun = monotonic();
     is statuses(\%its), '529', 'its keys are denied';
-    cmp_ok monotonic() - $begun, '<', patience(1.5), '... at once';
+    cmp_ok monotonic() - $begun, '<', patience(4), '... at once';
     is statuses(\%others), '200', 'others are served';
     let_pass(0.3);
 }

@@ -3,13 +3,13 @@
 
 use RateLimit::Test;
 
-my $cluster = RateLimit::Cluster->start(primaries => 3, replicas => 1);
+my $cluster = RateLimit::Cluster->start(primaries => 3, replicas => 1, node_timeout => 3000);
 my @dead    = map { free_port() } 1 .. 2;
 my @proxies = map { RateLimit::Proxy->start(to => $_->port) } ($cluster->primaries)[0, 1];
 my $seeds   = join ' ', map { "127.0.0.1:$_" } @dead, map { $_->port } @proxies;
 my $nginx   = RateLimit::Nginx->start(
     workers => 2,
-    http    => "rate_limit_redis main { cluster $seeds; check_timeout 2s; connect_timeout 2s; charge_timeout 2s; }",
+    http    => "rate_limit_redis main { cluster $seeds; @{[timeouts('9s')]} }",
     server  => 'keepalive_requests 1000000; rate_limit_key $arg_k; rate_limit_store main; rate_limit_on_error deny;
         location / { rate_limit 1000r/d mode=charge_refund; }',
 );
@@ -18,7 +18,7 @@ my sub passing () { return scalar grep { $client->get("/?k=$_")->status == 200 }
 
 my $begun = monotonic();
 wait_until { passing() == 20 } what => 'the map';
-cmp_ok monotonic() - $begun, '<', patience(2), 'the map is found soon';
+cmp_ok monotonic() - $begun, '<', patience(6), 'the map is found soon';
 $_->stop for @proxies;
 is passing(), 20, 'all keys are served without any seed';
 my ($replica) = $cluster->replicas_of('rl:default/86400:1');

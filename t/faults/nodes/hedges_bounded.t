@@ -6,9 +6,9 @@ use RateLimit::Test;
 my $shards    = RateLimit::Shards->start(1, replicas => 1);
 my $primary   = $shards->primary;
 my ($replica) = $shards->replicas(0);
-my $slow      = RateLimit::Proxy->start(to => $replica->port, delay => 0.5);
+my $slow      = RateLimit::Proxy->start(to => $replica->port, delay => 1);
 my $nginx     = RateLimit::Nginx->with_limit('1000000r/h',
-    redis_block('main', [$primary, $slow], 'fresh off; check_timeout 1200ms; connect_timeout 3s;'),
+    redis_block('main', [$primary, $slow], 'fresh off; check_timeout 2700ms; connect_timeout 9s;'),
     more => 'keepalive_requests 1000000;', key => '$arg_k', log_level => 'error');
 is $nginx->http->get('/x?k=warm')->status, 200, 'both are connected';
 $_->forget_calls for $primary, $replica;

@@ -6,7 +6,7 @@ use RateLimit::Test;
 my $redis  = RateLimit::Redis->start(appendonly => 1);
 my $nginx  = RateLimit::Nginx->start(
     workers => 4, reuseport => 1,
-    http    => redis_block('main', $redis, 'fresh off;') . redis_block('absent', '127.0.0.1:%%PORT_1%%', '') . '
+    http    => redis_block('main', $redis, always_checks()) . redis_block('absent', '127.0.0.1:%%PORT_1%%', '') . '
         rate_limit_key $http_x_key; rate_limit_store main; rate_limit_on_error local;
         add_header X-Worker $pid always; add_header X-Outcome $rate_limit_status always;',
     server => 'location / { rate_limit 10r/h; }

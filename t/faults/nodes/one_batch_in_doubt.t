@@ -5,10 +5,10 @@
 use RateLimit::Test;
 use JSON::PP;
 
-use constant {RATE => 10_000, CONNECTIONS => 16, KEYS => 2000, SECONDS_A_CUT => 0.4};
+use constant {RATE => 10_000, CONNECTIONS => 16, KEYS => 2000, SECONDS_A_CUT => 0.5};
 
 my $cuts    = $ENV{CUTS} // 16;
-my $primary = RateLimit::Redis->start(appendonly => 1);
+my $primary = RateLimit::Redis->start(appendonly => 1, args => ['--appendfsync', 'no']);    # a slow disk would make long batches
 my $replica = RateLimit::Redis->start(replica_of => $primary);
 my $proxy   = RateLimit::Proxy->start(to => $primary->port);
 my $nginx   = RateLimit::Nginx->start(
@@ -23,7 +23,7 @@ let_pass(0.5);
 my %happens = (
     cut    => sub { $proxy->drop(1) },
     stall  => sub { $proxy->stall('answers'); let_pass(0.02); $proxy->drop(1); $proxy->flow },
-    freeze => sub { $primary->freeze; let_pass(0.15); $proxy->drop(1); $primary->thaw },
+    freeze => sub { $primary->freeze; let_pass(0.75); $proxy->drop(1); $primary->thaw },
     stop   => sub { $primary->restart },
 );
 my @kinds = sort keys %happens;
@@ -46,8 +46,9 @@ my ($stored, $doubt) = (stored(), doubts());
 cmp_ok $stored, '<=', $admitted, "of $admitted admitted $stored are stored";
 cmp_ok $stored, '>=', $admitted - $doubt, "the others are in doubt: $doubt";
 is $nginx->count_log(qr/were dropped|are lost/), 0, 'none is lost in another way';
-# A worker's charges of 2 ms are ten; a busy machine gathers more, and one that is slowed by a sanitizer.
-cmp_ok $doubt / $cuts, '<', patience(200), sprintf '%.1f charges a cut', $doubt / $cuts;
+# A worker's charges of 2 ms are ten; a busy machine gathers those of some 50 ms, and one that is slowed by a sanitizer more. Without batches
+# all charges of each time that it is frozen would be in doubt: 1,900 a cut.
+cmp_ok $doubt / $cuts, '<', patience(900), sprintf '%.1f charges a cut', $doubt / $cuts;
 diag sprintf '%d cuts of %d charges: %d in doubt, %d missing', $cuts, $admitted, $doubt, $admitted - $stored;
 
 done;

@@ -5,7 +5,7 @@ use RateLimit::Test;
 my $shards  = RateLimit::Shards->start(1, replicas => 1);
 my $primary = $shards->primary;
 my $nginx   = RateLimit::Nginx->with_limit('1000r/h',
-    $shards->block('main', 'check_timeout 200ms; charge_timeout 2s; connect_timeout 1s;'),
+    $shards->block('main', 'check_timeout 1500ms; charge_timeout 7s; connect_timeout 3s;'),
     key => 'k', workers => 2, more => 'rate_limit_on_error deny;');
 my $name     = quotemeta $primary->address;
 my $admitted = 0;

@@ -48,9 +48,7 @@ for my $round (1 .. 3) {
     wait_until { $primary->calls('hincrby', 'evalsha') > 0 } what => 'charges';
 }
 $traffic->stop;
-my %admitted;
-$admitted{$_->{key}}++ for grep { $_->{outcome} eq 'PASSED' } @{$traffic->since(0)};
-my ($admitted, $last) = (sum0(values %admitted), -1);
+my $last = -1;
 wait_until {
     next_second();
     my $sum = sum0(values %{stored()});
@@ -58,6 +56,9 @@ wait_until {
     $last = $sum;
     $stable
 } what => 'all charges that waited';
+my %admitted;    # the last request is logged after its response
+$admitted{$_->{key}}++ for grep { $_->{outcome} eq 'PASSED' } @{$traffic->since(0)};
+my $admitted = sum0(values %admitted);
 my $doubt = in_doubt($nginx->count_log(qr/in doubt so far/));
 my $stored = stored();
 my $sum    = sum0(values %$stored);

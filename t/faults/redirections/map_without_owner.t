@@ -38,12 +38,12 @@ my @failed;
 wait_until {
     my $key = shift @keys;
     push @failed, $key if !passes($key);
-    maps() == 3
+    maps() >= 3
 } what => 'maps without the slots';
 is "@failed", '', 'reservations pass, of whichever slot';
 ok passes(shift @keys), 'and one more' for 1 .. 10;
 cmp_ok scalar(grep { RateLimit::Cluster->slot_of_command($_) } $nodes[0]->commands), '>', 10, 'the old one has redirected them';
-is $nginx->count_log(qr/no more: \Q$old\E|not up|is down/), 0, 'nobody tells of a primary that is gone';
+is $nginx->count_log(qr/no more: \Q$old\E|is down/), 0, 'nobody tells of a primary that is gone';
 
 $_->set(state => 'known') for @nodes;
 wait_until { passes(shift @keys); $nginx->count_log(qr/primaries no more: \Q$old\E/) } what => 'the new primary', timeout => 30;

@@ -23,13 +23,13 @@ my sub handler ($moves_to) {
 my %node = map { my ($port, $to) = @$_; ($port => RateLimit::FakeRedis->start(port => $port, handler => handler($to))) }
     [$before, $now], [$now, undef], [$replica, $before];
 my $nginx = RateLimit::Nginx->start(
-    http   => "rate_limit_redis main { cluster 127.0.0.1:$before; check_timeout 2s; connect_timeout 9s; charge_timeout 20s; fresh off; }",
+    http   => "rate_limit_redis main { cluster 127.0.0.1:$before; check_timeout 9s; connect_timeout 9s; charge_timeout 20s; fresh off; }",
     server => 'rate_limit_key $arg_k; rate_limit_store main; add_header X-Outcome $rate_limit_status always; location / { rate_limit 1000r/h; }
         location /reserve { rate_limit 1000r/h name=r mode=charge_refund; }',
 );
 my $client = $nginx->http;
 my sub writes ($port) { return sum0 map { scalar grep { "@$_" =~ /\{moved\}/ } $_->writes } $node{$port} }
-wait_until { outcome($client->get('/?k={moved}')) eq '200 PASSED' } what => 'the map';
+wait_until { outcome($client->get('/?k={moved}')) eq '200 PASSED' && $node{$before}->commands('hmget') } what => 'the replica to be read';
 $_->forget for values %node;
 $node{$before}->set(held => 1);
 my $checked = $nginx->begin('/?k={moved}');

@@ -25,12 +25,12 @@ $old->cmd('REPLICAOF', '127.0.0.1', $new->port);
 is ask('/x', 'k'), '200 PASSED', 'a check is answered by the one that was the primary' for 1 .. 5;
 $nginx->wait_log(qr/refuses charges: readonly/);
 my sub refused () { return $old->info('errorstats')->{errorstat_READONLY} =~ /count=(\d+)/ ? $1 : die 'no count' }
+my $tries   = $proxy->connections;    # from here on both are counted: tries go on while the next requests are made
 my $refused = refused();
 is ask('/reserve', 'k'), '503 ERROR_DENIED', 'no reservation is asked of it';
 is ask('/x', 'k'), '200 PASSED', 'while checks go on' for 1 .. 5;
 
 # The address still leads to the old one: each try takes a new connection and one charge.
-my $tries = $proxy->connections;
 wait_until { $proxy->connections >= $tries + 3 } what => 'tries';
 my $more = refused() - $refused;
 cmp_ok $more, '>', 0, 'the tries write';

@@ -86,7 +86,7 @@ sub node ($role) {
 }
 my ($primary, $replica) = map { node($_) } qw(primary replica);
 sub store ($name) {
-    my $timeouts = $cases[substr $name, 1]{kind} eq 'silent' ? 'check_timeout 1500ms; charge_timeout 2s;'
+    my $timeouts = $cases[substr $name, 1]{kind} eq 'silent' ? 'check_timeout 3s; charge_timeout 4s;'
         : 'check_timeout 9s; charge_timeout 9s;';
     return redis_block($name, [$primary, $replica], "connect_timeout 9s; $timeouts");
 }

@@ -8,10 +8,12 @@ my $nginx   = RateLimit::Nginx->with_limit('100r/h', redis_block('main', [$redis
     key => 'k', events => 'worker_connections 4;');
 $nginx->expect_log(qr/worker_connections are not enough/);
 my ($half, $client) = map { $nginx->http } 1 .. 2;
-$half->send("GET /x HTTP/1.1\r\n");
-is $client->get('/x')->status, 200, 'a request is served';
+my ($begin, $end) = ("GET /x HTTP/1.1\r\n", "Host: localhost\r\n\r\n");
+$half->send($begin);
+$client->send("$begin$end$begin");    # a connection on which nothing has begun nginx may close for another one
+is $client->response->status, 200, 'a request is served';
 $nginx->wait_log(qr/is down: worker_connections are not enough/);
-is $client->get('/x')->status, 200, 'and the next';
+is $client->send($end)->response->status, 200, 'and the next';
 $_->close for $half, $client;
 wait_until { $redis->used('k') == 2 } what => 'the charges once a connection is free';
 

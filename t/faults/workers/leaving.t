@@ -34,7 +34,7 @@ $proxy->flow;
 ok eval { $nginx->stop }, 'a worker leaves when they are answered';
 is charged('pending'), 41, 'and all have been delivered';
 
-$nginx = start('silent', workers => 1, charge_timeout => '1s');
+$nginx = start('silent', workers => 1, charge_timeout => '3s');
 $nginx->get('/x', 'X-Key' => 'k');
 wait_until { charged('silent') == 1 } what => 'the charge';
 $proxy->stall('answers');

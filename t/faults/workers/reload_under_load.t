@@ -22,8 +22,8 @@ for (1 .. 4) {
 wait_until { !$nginx->old_workers } what => 'old workers to leave';
 $traffic->more(50)->is_served('four reloads', timeout => 9, passes => 1);
 $traffic->stop;
-my $admitted = @{$traffic->since(0)};
-wait_until { stored() == $admitted } what => 'all charges';
+my $admitted;
+wait_until { $admitted = @{$traffic->since(0)}; stored() == $admitted } what => 'all charges';    # a request is logged after its response
 is $traffic->unanswered, 0, 'every request got a response';
 is $nginx->count_log(qr/rate limit:|could not be checked/), 0, 'not a word about it';
 

@@ -27,6 +27,8 @@ sub put ($text, $old, $new) {
 sub start_example ($name, %with) { return start_text(project_file("conf-examples/$name.conf"), %with) }
 
 sub start_text ($text, %with) {
+    # A busy machine may need longer for an answer than a site would wait.
+    $text =~ s/^rate_limit_redis \w+ \{\K/ check_timeout 9s; connect_timeout 9s;/mg;
     my @redis = $with{shards} ? $with{shards}->all : ();
     for my $i (0 .. $#redis) {
         $text = put($text, sprintf('10.0.0.%d:6379', $i + 1), $redis[$i]->address);

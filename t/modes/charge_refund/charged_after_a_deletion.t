@@ -11,7 +11,7 @@ my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
 });
 my @nginx = map {
     RateLimit::Nginx->start(
-        http   => redis_block('main', $_, 'check_timeout 20s; charge_timeout 30s;') . '
+        http   => redis_block('main', $_, 'check_timeout 20s; connect_timeout 20s; charge_timeout 30s;') . '
             map $upstream_http_x_cost $cost { volatile; default $upstream_http_x_cost; "" $arg_before; }',
         server => 'rate_limit_store main; rate_limit_key w; rate_limit_mode charge_refund; rate_limit_cost $cost;
             location / { rate_limit 100r/h; proxy_pass http://' . $backend->address . '; }',

@@ -4,7 +4,7 @@
 
 use RateLimit::Test;
 
-my ($reset, $soon) = map { (time + $_) . '000' } 1800, 5;
+my $reset = (time + 1800) . '000';
 my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     my ($command) = @$words;
     return integer($conn->state('count')) if $command eq 'hincrby';
@@ -12,7 +12,7 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return error('ERR out of order') if @$words == 7 && $conn->state('broken');
     return array(integer(5), integer($reset)) if @$words == 6 || @$words == 7;    # refund.lua, repair.lua
     my $granted = $conn->state('refuses') ? 0 : $words->[5];
-    return array(integer($granted), integer($conn->state('used') + $granted), integer($conn->state('soon') ? $soon : $reset));
+    return array(integer($granted), integer($conn->state('used') + $granted), integer($conn->state('soon') ? (time + 4) . '000' : $reset));
 });
 my $nginx = RateLimit::Nginx->start(
     http => redis_block('main', $redis),

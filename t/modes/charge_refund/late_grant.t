@@ -79,6 +79,7 @@ given_back('held-two', 3, $other);
 $redis->release('gate');
 given_back('held-two', 3);
 
+usable();
 for (
     ['/hasty', 'held-allow', '200 ERROR_ALLOWED', 'no answer in check_timeout: it passes'],
     ['/hasty', 'held-exempt', '304 ERROR_ALLOWED', 'so does one that is exempt', 'If-None-Match' => '*'],

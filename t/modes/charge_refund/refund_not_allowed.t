@@ -8,8 +8,8 @@ my $redis = RateLimit::Redis->start(
     acl => ['user default on nopass ~* &* +@all', "user nginx on >secret ~rl:* resetchannels $may",
         "user part on >secret ~part:yes/* resetchannels $may"]);
 my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', $redis, 'check_timeout 9s; username nginx; password secret;')
-        . redis_block('part', $redis, 'check_timeout 9s; username part; password secret; prefix part:;'),
+    http => redis_block('main', $redis, 'check_timeout 9s; connect_timeout 9s; username nginx; password secret;')
+        . redis_block('part', $redis, 'check_timeout 9s; connect_timeout 9s; username part; password secret; prefix part:;'),
     server => 'rate_limit_key $http_x_key; rate_limit_store main; rate_limit_on_error deny;
         add_header X-Outcome $rate_limit_status always;
         location / { rate_limit 1000r/h; }

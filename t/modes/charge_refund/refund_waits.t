@@ -25,7 +25,7 @@ my $nginx = RateLimit::Nginx->start(
 );
 my %request = (down => 'cost=1', up => 'cost=9', map { $_ => 'status=304' } qw(exempt mixed closed));
 my @keys    = sort keys %request;
-my $ends    = (time + 2) * 1000;
+my $ends    = (time + 4) * 1000;
 $redis->cmd('HSET', 'rl:default/3600:closed', used => 2, reset => $ends);
 my @open = map { $nginx->reach($backend, "/up/slow?$request{$_}", 'X-Key' => $_) } @keys;
 is_deeply [map { $redis->used($_) } @keys], [6, 4, 4, 4, 4], 'they are reserved';

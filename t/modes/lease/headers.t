@@ -47,7 +47,7 @@ wait_until {
     push @responses, $one->get('/x', 'X-Key' => 'k');
     $workers{$responses[-1]->header('X-Worker')}++;
     @responses >= 120 && keys %workers == 2
-} what => 'both workers to have served';
+} timeout => 60, what => 'both workers to have served';
 is_deeply [map { limits($_)->{used} } @responses], [1 .. @responses], 'used counts what is spent, over workers and batches';
 consistent($responses[$_], "request $_") for 0, 1, 99, 100, $#responses;
 cmp_ok stored('x', 'k')->{used}, '>', @responses, 'though more is stored';

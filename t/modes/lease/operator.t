@@ -11,7 +11,7 @@ sub lines ($limit) {
 }
 my $nginx = RateLimit::Nginx->start(
     workers => 2,
-    http    => redis_block('main', $redis, 'check_timeout 1s; connect_timeout 9s;') . '
+    http    => redis_block('main', $redis, timeouts('9s')) . '
         map $arg_plan $plan { default 100r/h; small 5r/h; tiny 1r/h; none 0r/h; }
         add_header X-Outcome $rate_limit_status always; rate_limit_cost $arg_cost;
         rate_limit_mode lease; rate_limit_store main; rate_limit_key $http_x_key; rate_limit_lease 50;',

@@ -6,13 +6,14 @@ use RateLimit::Test;
 my $redis   = RateLimit::Redis->start;
 my $http    = redis_block('main', $redis) . '
     rate_limit_store main; rate_limit_key $http_x_key; add_header X-Worker $pid always;';
-my $lines = 'location / { rate_limit 1000r/60s name=n; }
+my $lines = 'location / { rate_limit 1000r/100s name=n; }
     location /short { rate_limit 1000r/20s name=n; }
     location /free { }';
 my %leases = (http => $http . 'rate_limit_mode lease; rate_limit_lease 100;', server => $lines);
-my $nginx = RateLimit::Nginx->start(workers => 2, %leases);
+my $nginx = RateLimit::Nginx->start(workers => 2, clock => 1, %leases);
+$nginx->stand_at(time);    # nothing goes back for being idle
 
-sub used ($key, $period = 60) { return $redis->used($key, "n/$period") }
+sub used ($key, $period = 100) { return $redis->used($key, "n/$period") }
 sub requests ($uri, $key, $count) { return statuses(map { $nginx->get($uri, 'X-Key' => $key) } 1 .. $count) }
 
 is_deeply requests('/x', 'k', 10), {200 => 10}, 'requests pass';
@@ -49,6 +50,7 @@ is used('leaves'), 2, 'what its requests need';
 is $redis->script_calls, $calls + 2, 'one by one';
 wait_until { !$nginx->old_workers } what => 'them to leave';
 is used('shared'), 100, 'what new workers have at hand stays';
+$nginx->travel('+0');
 
 # Other limits, and other modes, of the same names.
 my %none = (http => $http, server => 'location / { }');

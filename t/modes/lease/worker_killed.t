@@ -13,7 +13,7 @@ my $nginx = RateLimit::Traffic->nginx(
         rate_limit_mode lease; rate_limit_store main; add_header X-Worker $pid always;
         rate_limit_log_level info;',
     server => 'location / { rate_limit ' . LIMIT . 'r/h name=auto; }
-        location /fixed { rate_limit 1000r/20s name=fixed; rate_limit_lease 100; }',
+        location /fixed { rate_limit 1000r/60s name=fixed; rate_limit_lease 100; }',
 );
 sub used ($name, $key) { return $redis->used($key, $name) }
 
@@ -21,7 +21,7 @@ sub used ($name, $key) { return $redis->used($key, $name) }
 sub fetch_and_die ($key) {
     my $response = $nginx->get('/fixed', 'X-Key' => $key);
     is $response->status, 200, "$key: a request passes";
-    is used('fixed/20', $key), 100, 'with a batch';
+    is used('fixed/60', $key), 100, 'with a batch';
     $nginx->kill_worker($response->header('X-Worker'));
     return $response->header('X-Worker');
 }
@@ -35,7 +35,7 @@ is $redis->script_calls, $calls, 'without a call';
 is limits($responses[-1])->{used}, 100, 'all of it';
 
 fetch_and_die('left');
-wait_until { used('fixed/20', 'left') == 1 } what => 'what is left';
+wait_until { used('fixed/60', 'left') == 1 } what => 'what is left';
 pass 'or they give it back';
 
 my $traffic = RateLimit::Traffic->start($nginx, connections => $connections, requests => [(['/x', 'X-Key' => 'k']) x 100]);
@@ -49,7 +49,7 @@ cmp_ok $at_kills, '<', LIMIT, 'the limit is not reached when workers are killed'
 wait_until {
     my $mark = $traffic->mark;
     !grep { $_->{outcome} ne 'REJECTED' } @{$traffic->more(500)->since($mark)}
-} timeout => 20, what => 'the limit';
+} timeout => 120, what => 'the limit';
 $traffic->stop;
 my @passed = grep { $_->{uri} eq '/x' && $_->{outcome} eq 'PASSED' } @{$traffic->since(0)};
 diag sprintf '%d passed, %d stored when workers were killed, %d unanswered', scalar @passed, $at_kills, $traffic->unanswered;

@@ -16,7 +16,7 @@ my $nginx = RateLimit::Nginx->start(
 
 for my $uri ('/x', '/before/x') {
     my @seen = $nginx->parallel(
-        connections => 400, requests => 50_000, uri => $uri, headers => ['X-Key' => 'a']);
+        connections => 400, requests => 50_000, timeout => 600, uri => $uri, headers => ['X-Key' => 'a']);
     is_deeply statuses(@seen), {200 => 1000, 429 => 49_000}, "$uri: exactly the limit passes";
     my @used = sort { $a <=> $b } map { $_->header('X-RateLimit-Used') } grep { $_->status == 200 } @seen;
     is_deeply \@used, [1 .. 1000], "$uri: each counts once";

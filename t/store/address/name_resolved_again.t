@@ -35,8 +35,9 @@ ok serves('first'), 'at the address of the configuration';
 is scalar(() = $dns->records), 0, 'no question while all is well';
 $dns->set(at => 0.98);
 $dns->set($name => '127.0.0.2');
-move_to('127.0.0.2');
+$redis->kill;
 is $nginx->get('/x', 'X-Key' => 'down')->header('X-Outcome'), 'ERROR_ALLOWED', 'gone';
+move_to('127.0.0.2');
 ok serves('second'), 'found at another address';
 is_deeply [($dns->records)[0]], [[$name, 1]], 'by asking the resolver';
 

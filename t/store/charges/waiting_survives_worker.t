@@ -6,7 +6,7 @@ use RateLimit::Test;
 my $redis = RateLimit::Redis->start(appendonly => 1);
 my $nginx = RateLimit::Nginx->start(
     workers => 3, reuseport => 1,
-    http    => redis_block('main', $redis, '') . '
+    http    => redis_block('main', $redis) . '
         add_header X-Worker $pid always;',
     server => 'location / { rate_limit_key $http_x_key; rate_limit 100r/h store=main; }
         location /free { }',

@@ -7,6 +7,8 @@ use List::Util qw(max min);
 my $reset = (time + 1800) . '000';
 sub node () {
     return RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+        return array(integer(1), integer($reset)) if $words->[0] eq 'evalsha';
+        return integer(9) if $words->[0] eq 'hincrby';
         return fallback($words) if $words->[0] ne 'hmget';
         return $conn->state('silent') ? $conn->hold('never', '') : hmget($words->[1] =~ /:(\d+)$/, $reset);
     });
@@ -27,6 +29,9 @@ sub start_nginx () {
     %keys = ();
     push @{$keys{$nginx->get('/x', 'X-Key' => $_)->header('X-Shard')}}, $_ for 1 .. 40;
     cmp_ok @{$keys{$_}}, '>=', 8, "keys of shard $_" for qw(a b);
+    # A status that is not exempt: its charge connects to the primary, which no check does that the replica answers.
+    is $nginx->get('/absent', 'X-Key' => $keys{a}[0])->status, 404, 'a request that is charged';
+    wait_until { $primary->writes } what => 'its charge';
     $_->set(silent => 1) for $replica, $other;
     return $nginx;
 }
@@ -47,7 +52,7 @@ sub took ($client, $status, $least, $what) {
     return limits($response)->{used};
 }
 
-# The last deadline of the first check is always near the first ones of the others. Returns how late the latest was.
+# The last deadline of the first check is always near the first ones of the others. Returns how late each was.
 sub round () {
     my $nginx = start_nginx();
     ($begun, @late) = (monotonic());
@@ -55,12 +60,16 @@ sub round () {
     my @others = map { at($nginx, 0.25 + 0.1 * $_, $keys{a}[$_]) } 1 .. 7;
     is took($others[$_ - 1], 'PASSED', 0.5, "check $_"), $keys{a}[$_], 'its own answer' for 1 .. 7;
     took($mute, 'ERROR_ALLOWED', 1.5, 'the check that nobody answers');
-    return max @late;
+    return @late;
 }
 
-my $bound = patience(0.06);
-my @latest = round();
-push @latest, round() while min(@latest) >= $bound && @latest < 5;
-cmp_ok min(@latest), '<', $bound, 'a deadline is not judged at that of another check, nor later than its time';
+my $bound  = patience(0.06);
+my $rounds = 1;
+my @least  = round();    # each in the round in which it was least late
+while (max(@least) >= $bound && $rounds++ < 8) {
+    my @again = round();
+    @least = map { min($least[$_], $again[$_]) } 0 .. $#least;
+}
+cmp_ok max(@least), '<', $bound, 'a deadline is not judged at that of another check, nor later than its time';
 
 done;

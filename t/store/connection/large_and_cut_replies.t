@@ -17,7 +17,7 @@ my $fake  = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     $conn->send($answer);
     return $conn->later(0.003, $end);
 });
-my $nginx = RateLimit::Nginx->with_limit('100000r/h', redis_block('main', $fake, always_checks()),
+my $nginx = RateLimit::Nginx->with_limit('100000r/h', redis_block('main', $fake, timeouts('60s') . ' fresh off;'),
     more => 'add_header X-Outcome $rate_limit_status;');
 
 my $client = $nginx->http;

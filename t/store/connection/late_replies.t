@@ -9,8 +9,8 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $conn->state('slow') ? $conn->hold('gate', $answer) : $answer;
 });
 my $nginx = RateLimit::Nginx->start(
-    http => redis_block('main', $redis, 'check_timeout 600ms; connect_timeout 2s;')
-        . redis_block('patient', $redis, 'check_timeout 9s;'),
+    http => redis_block('main', $redis, 'check_timeout 1200ms; connect_timeout 2s; charge_timeout 60s;')
+        . redis_block('patient', $redis, timeouts('60s')),
     server => 'rate_limit_key $http_x_key; rate_limit_exempt_status 200; '
         . 'add_header X-Outcome $rate_limit_status; location / { rate_limit 5000r/h store=main; }'
         . 'location /patient { rate_limit 5000r/h store=patient; }',

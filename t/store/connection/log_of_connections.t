@@ -4,7 +4,7 @@
 use RateLimit::Test;
 
 my $redis = RateLimit::Redis->start;
-my $nginx = RateLimit::Nginx->with_limit('9r/h', redis_block('main', $redis, 'connect_timeout 5s; fresh off;'));
+my $nginx = RateLimit::Nginx->with_limit('9r/h', redis_block('main', $redis, always_checks()));
 
 my $first = $nginx->http;
 is limits($first->get('/x', 'X-Key' => 'k'))->{limit}, 9, 'a request opens the connection';

@@ -11,7 +11,7 @@ my $redis = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
 });
 my $limits = join '', map { "rate_limit 1000r/h name=limit-$_ store=main cost=0;\n" } 1 .. 5;
 my $nginx  = RateLimit::Nginx->start(
-    http   => redis_block('main', $redis, 'check_timeout 1s;'),
+    http   => redis_block('main', $redis, 'check_timeout 5s;'),
     server => "rate_limit_key \$arg_k; rate_limit_headers ietf; rate_limit_exempt_status 200; location / { $limits }
         location /one { rate_limit 1000r/h store=main cost=0; alias %%DIR%%/html/x; }",
 );

@@ -60,11 +60,11 @@ for my $protocol ('TLSv1.2', 'TLSv1.3') {
         noticed("killed, $round", $mark);
     }
     $traffic->stop;
+    $nginx->stop;    # then all requests are in its log
     my %admitted;
     for my $seen (@{$traffic->since(0)}) {
         $admitted{$seen->{uri}}++ if $seen->{status} == 200;
     }
-    $nginx->stop;
     is $traffic->unanswered, 0, 'every request got a response';
     is $nginx->count_log(qr/were dropped|are lost|could not give back/), 0, 'nothing else was lost';
 

@@ -12,7 +12,7 @@ my $elsewhere = $authority->issue('elsewhere', 'DNS:elsewhere.test');
 
 for my $protocol ('TLSv1.2', 'TLSv1.3') {
     my $redis = RateLimit::Redis->start(tls => {%{$fitting[0]}, protocols => $protocol});
-    my $nginx = RateLimit::Traffic->nginx(workers => 2, http => redis_block('main', $redis,
+    my $nginx = RateLimit::Traffic->nginx(workers => 2, reuseport => 1, http => redis_block('main', $redis,
         timeouts('9s') . "fresh off; ssl on; ssl_trusted_certificate @{[$authority->file]};"));
     my $traffic = RateLimit::Traffic->start($nginx);
     my sub install ($certificate) {

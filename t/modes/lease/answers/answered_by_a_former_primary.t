@@ -25,8 +25,8 @@ for my $case ('sent', 'sent, unheard', 'sent again', 'sent again, unheard') {
     if ($case =~ /again/) {
         $former->set(cut => 1);
         is asks('k'), 503, "$case: the answer is lost";
-        $former->set(cut => 0);
-        wait_until { batches($former) == 2 } what => 'the batch to be asked for again';
+        $former->set_and_forget(cut => 0);
+        wait_until { batches($former) } what => 'the batch to be asked for again';
     } else {
         $waiting = $nginx->begin('/x', 'X-Key' => 'k');
         wait_until { batches($former) } what => 'the batch to be asked for';
