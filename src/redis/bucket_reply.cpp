@@ -10,8 +10,8 @@ namespace {
 
 constexpr Nanos nanos_in_micro = 1000;
 
-/// Microseconds: instants that are later have no room in Nanos.
-constexpr std::int64_t latest_told = std::numeric_limits<Nanos>::max() / nanos_in_micro;
+/// Microseconds, in the year 2116: so instants that are reckoned from it have room in Nanos.
+constexpr std::int64_t latest_told = std::numeric_limits<Nanos>::max() / 2 / nanos_in_micro;
 
 constexpr std::int64_t half = 0xffff'ffff;
 

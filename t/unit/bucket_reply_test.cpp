@@ -72,7 +72,8 @@ TEST(BucketReply, IsNotBelievedWhereTheScriptCannotSayIt) {
              {10, 10, 10 * token, 0, told_micros, 0, std::int64_t{1} << 32},
              {10, 10, 10 * token, 0, told_micros, 0},
              {10, 10, 10 * token, 0, told_micros, 0, 0, 0},
-             {10, 10, 10 * token, 0, huge, 0, 0},  // no instant
+             {10, 10, 10 * token, 0, huge, 0, 0},             // no instant
+             {10, 10, 10 * token, 0, huge / 2000 + 1, 0, 0},  // with a hundred years more it were none
          }) {
         Drawn drawn;
         drawn.taken = 7;

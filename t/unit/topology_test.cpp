@@ -78,7 +78,7 @@ TEST(Topology, ComesBackFromItsBytes) {
          {0ULL, 1ULL, 127ULL, 128ULL, 16383ULL, 16384ULL, 1ULL << 62, 1ULL << 63}) {
         topologies.push_back({{{"m", epoch, {"h", 1}, {}, {}}}});
     }
-    topologies.push_back({{{std::string(300, 'n'), 0, {std::string("\0\xff\n", 3), 0}, {}, {{9, 3}}}}});
+    topologies.push_back({{{std::string(300, 'n'), 0, {std::string("\0\xff\n", 3), 0}, {}, {{3, 9}}}}});
     for (const Topology& topology : topologies) {
         Topology read = example();
         ASSERT_TRUE(decode(encode(topology), read));
@@ -106,6 +106,10 @@ TEST(Topology, BytesThatNoTopologyHasAreRefused) {
     const std::string group("\0\0\0\0\0\0\0\0", 8);
     Topology topology;
     ASSERT_TRUE(decode(start + group, topology)) << "no name, no host, no replica, no slot, claimed";
+    const auto with_slots = [&](const char* first_and_last) {
+        return start + group.substr(0, 6) + '\1' + std::string(first_and_last, 4) + group.substr(7);
+    };
+    EXPECT_TRUE(decode(with_slots("\0\0\xff\x3f"), topology));
     for (const std::string& bytes : {
              "\1" + start.substr(1) + group,                           // another format
              "\2" + huge,                                              // that many groups
@@ -116,6 +120,8 @@ TEST(Topology, BytesThatNoTopologyHasAreRefused) {
              start + group.substr(0, 5) + huge + group,                // that many replicas
              start + group.substr(0, 6) + huge + group,                // that many slots
              start + group.substr(0, 7) + beyond,                      // a time of more than 64 bits
+             with_slots("\0\0\0\x40"),                                 // a slot that no cluster has
+             with_slots("\1\0\0\0"),                                   // slots from the last to the first
          }) {
         EXPECT_FALSE(decode(bytes, topology)) << testing::PrintToString(bytes);
         EXPECT_TRUE(topology == Topology{});

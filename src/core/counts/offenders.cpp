@@ -319,6 +319,7 @@ bool Offenders::read_place(const View& view, std::size_t at, Found& found) noexc
         found.last = place.last.load(std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_acquire);
         if (place.sequence.load(std::memory_order_relaxed) == sequence) {
+            found.dry_run = std::min(found.dry_run, found.rejected);
             return true;
         }
     }

@@ -112,7 +112,10 @@ public:
 
     bool endpoint(Endpoint& endpoint) { return text(endpoint.host) && two_bytes(endpoint.port); }
 
-    bool range(SlotRange& range) noexcept { return two_bytes(range.first) && two_bytes(range.last); }
+    bool range(SlotRange& range) noexcept {
+        return two_bytes(range.first) && two_bytes(range.last) && range.first <= range.last &&
+               range.last < slot_count;
+    }
 
     bool group(Group& group) {
         std::uint64_t since = 0;

@@ -55,8 +55,8 @@ std::vector<ToldLimit> limits_of(const MainConf& main) {
             limits[i].rates.insert(limit.rate);
         }
     });
-    if (main.tallies->others() != nullptr) {
-        limits.push_back({main.tallies->others(), {}, running_of(main, *main.tallies->others())});
+    if (const Tally* others = main.tallies->others()) {
+        limits.push_back({others, {}, running_of(main, *others)});
     }
     return limits;
 }

@@ -1,6 +1,9 @@
 #include "ngx/page/limits_html.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
 #include <string>
 
 #include "core/text/figure_text.h"
@@ -141,16 +144,16 @@ void write_running(HtmlText& html, const Gathered::OfLimit& limit) {
 
 void write_requests(HtmlText& html, const Gathered& found) {
     const Counters<Outcome>& requests = found.main.tallies->requests();
-    std::uint64_t all = 0;
-    for (const Outcome outcome : request_outcomes) {
-        all += requests.count(outcome);
-    }
+    std::array<std::uint64_t, request_outcomes.size()> counts{};  // other workers count on meanwhile
+    std::transform(request_outcomes.begin(), request_outcomes.end(), counts.begin(),
+                   [&requests](Outcome outcome) { return requests.count(outcome); });
+    const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
     begin_part(html, "requests", "Requests");
     html.open("dl", {{"class", "tiles"}});
-    for (const Outcome outcome : request_outcomes) {
-        const std::uint64_t count = requests.count(outcome);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        const std::uint64_t count = counts[i];
         html.open("div", {{"class", count == 0 ? "none" : "some"}});
-        html.element("dt", name_of(outcome)).open("dd").element("b", grouped(count)).words(" ");
+        html.element("dt", name_of(request_outcomes[i])).open("dd").element("b", grouped(count)).words(" ");
         html.element("span", share(count, all)).close().close();
     }
     html.close().close();
