@@ -28,7 +28,7 @@ sub start_example ($name, %with) { return start_text(project_file("conf-examples
 
 sub start_text ($text, %with) {
     # A busy machine may need longer for an answer than a site would wait.
-    $text =~ s/^rate_limit_redis \w+ \{\K/ check_timeout 9s; connect_timeout 9s;/mg;
+    $text =~ s/^rate_limit_redis \w+ \{\K(?![^}]*_timeout)/ check_timeout 9s; connect_timeout 9s;/mg;
     my @redis = $with{shards} ? $with{shards}->all : ();
     for my $i (0 .. $#redis) {
         $text = put($text, sprintf('10.0.0.%d:6379', $i + 1), $redis[$i]->address);
