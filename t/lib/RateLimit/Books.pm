@@ -7,7 +7,7 @@ package RateLimit::Books;
 #   $books->traffic;                     # a RateLimit::Traffic: mark, since, more
 #   $books->nginx;
 #   $books->recovered;                   # waits until no request meets an error any more; returns a mark
-#   $books->served('what', since => $mark);        # tests that each request was answered as configured, and in time
+#   $books->served('what', since => $mark);        # tests that each request was answered as configured, and in time; 0: since open
 #   $books->errors($mark);  $books->errors($mark, 'lease');     # how many met one since, of any mode or that one
 #   $books->rest;                        # ends the load, and waits until nothing waits for a primary
 #   $books->balance;                     # ends the load and nginx, and tests whether the books balance; returns what was lost and
@@ -189,6 +189,7 @@ sub recovered ($self) {
 my %limited = map { $_ => 1 } '200 PASSED', '429 REJECTED', '529 ERROR_DENIED';
 
 sub served ($self, $what, %opt) {
+    $opt{since} = $self->{admitted_before} if defined $opt{since} && $opt{since} == 0;
     if ($self->{limit} == PLENTY) {
         $self->{traffic}->is_served($what, timeout => TIMEOUT, %opt);
         return $self;
