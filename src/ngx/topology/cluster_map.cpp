@@ -11,14 +11,6 @@
 
 namespace rate_limit {
 
-namespace {
-
-// Milliseconds that a node has to answer while others say that the map is old.
-constexpr ngx_msec_t least_patience = 250;
-constexpr ngx_msec_t most_patience = 8000;
-
-}  // namespace
-
 ClusterMap::ClusterMap(const StoreConf& store, Owner& owner)
     : store_(store),
       owner_(owner),
@@ -28,14 +20,10 @@ ClusterMap::ClusterMap(const StoreConf& store, Owner& owner)
 
 void ClusterMap::ask(const Topology& known, bool doubted) noexcept {
     try {
-        if (pending_ && doubted && ngx_current_msec - asked_at_ < patience_) {
-            return;
-        }
         next_.clear();
         known_ = known;
         if (pending_) {
             failed("a node does not answer", asked_->node);
-            patience_ = std::clamp(2 * patience_, least_patience, most_patience);
         }
         if (pending_ || doubted) {
             leave();
@@ -59,7 +47,6 @@ void ClusterMap::ask_next() {
     }
     --untried_;
     pending_ = true;
-    asked_at_ = ngx_current_msec;
     asked_->node.submit(asked_->query);
 }
 
@@ -126,7 +113,6 @@ bool ClusterMap::take(const Node& node, const Reply& reply) {
         return false;
     }
     failures_ = 0;
-    patience_ = 0;
     trouble_.ended();
     keep_unclaimed(known_, found, static_cast<Millis>(ngx_current_msec));
     if (found != known_) {

@@ -17,8 +17,7 @@ namespace rate_limit {
 /// A node that cannot be asked, does not answer until it is asked again, or answers something else, is left
 /// for another one: those that the map names, and those of the configuration, in turn. So is one whose map is
 /// doubted: it may be cut off from the others. Where one cannot be asked, that is at once, until each had its
-/// turn. While the map is doubted it is asked for ever again, within fractions of a second, and each node
-/// that is left so gives the next one twice the time: all may be slow, as after a failover with TLS.
+/// turn.
 class ClusterMap final : public TopologySource, private Node::Listener {
 public:
     /// `store` and `owner` outlive this.
@@ -77,8 +76,6 @@ private:
     std::size_t untried_ = 0;   // nodes that may still be chosen in this round
     std::size_t nodes_ = 0;     // that there were in its beginning
     bool pending_ = false;      // the query has not been answered
-    ngx_msec_t asked_at_ = 0;   // when it was sent
-    ngx_msec_t patience_ = 0;   // how long it may be unanswered where the map is doubted
     std::size_t failures_ = 0;  // of nodes, since one has told the map
     bool hosts_told_ = false;
     bool ports_told_ = false;
