@@ -1,5 +1,5 @@
-// Whatever lies in shared memory, only the bytes of a topology are one; and every topology comes back from
-// its bytes, and from no part of them.
+// Whatever lies in shared memory, only the bytes of a topology are one; and every topology of slots that a
+// cluster has comes back from its bytes, and from no part of them.
 
 #include <cstdint>
 #include <string>
@@ -38,8 +38,8 @@ Topology topology_of(FuzzedDataProvider& data) {
             group.replicas.push_back(endpoint_of(data));
         }
         while (data.ConsumeBool()) {
-            group.slots.push_back(
-                {data.ConsumeIntegral<std::uint16_t>(), data.ConsumeIntegral<std::uint16_t>()});
+            const auto first = data.ConsumeIntegralInRange<std::uint16_t>(0, slot_count - 1);
+            group.slots.push_back({first, data.ConsumeIntegralInRange<std::uint16_t>(first, slot_count - 1)});
         }
     }
     return topology;
