@@ -2,6 +2,7 @@
 # within a second, and another machine may have them.
 
 use RateLimit::Test;
+use List::Util qw(min);
 
 my $redis   = RateLimit::Redis->start;
 my $backend = RateLimit::Backend->start;
@@ -12,6 +13,7 @@ my ($nginx, $other) = map {
 } 3, 1;
 sub held ($key) { return sum0(map { /^(\d+) / } values %{$redis->hash("rl:concurrency/n:$key")}) }
 
+my @took;
 for my $round (1 .. 3) {
     $backend->forget;
     my @keys = map { "$round-$_" } 1 .. 20;
@@ -28,8 +30,7 @@ for my $round (1 .. 3) {
     my $killed = monotonic();
     $nginx->kill_worker($worker);
     wait_until { !grep { held($_) != $left{$_} } @keys } what => 'its slots to go back';
-    my $took = monotonic() - $killed;
-    cmp_ok $took, '<', patience(5), sprintf 'all slots were back %.2f s after the kill', $took;
+    push @took, monotonic() - $killed;
     my $key  = $keys[0];
     my @more = map { $other->reach($backend, "/slow?k=$key") } 1 .. 10 - $left{$key};
     is $other->get("/x?k=$key")->status, 429, 'another machine has what is left, and no more';
@@ -38,5 +39,7 @@ for my $round (1 .. 3) {
     eval { $_->response } for @open;
     wait_until { !grep { held($_) } @keys } what => 'all slots to go back';
 }
+# The quickest, for the machine may be busy.
+cmp_ok min(@took), '<', patience(1), 'all slots were back within a second of the kill: ' . join ' ', map { sprintf '%.2f', $_ } @took;
 
 done;

@@ -2,7 +2,6 @@
 # charged in that time one batch a worker is in doubt; the rest waits, and is stored once the primary is back.
 
 use RateLimit::Test;
-use JSON::PP;
 
 use constant {RATE => 10_000, CONNECTIONS => 16, KEYS => 500, SECONDS => 4};
 
@@ -29,8 +28,7 @@ my $admitted = $flood->counts->{2};
 # of them.
 sub doubts () { return sum0 $nginx->error_log =~ /rate limit: (\d+) charges for \S+ \S+ of "main" were sent and not answered/g }
 sub stored () { return sum0 map { $_ // 0 } $primary->used_of('default/86400', 1 .. KEYS) }
-sub waiting () { return decode_json($nginx->get('/limits/json')->body)->{stores}[0]{shards}[0]{waiting}{windows} }
-wait_until { waiting() == 0 && stored() + doubts() >= $admitted } what => 'what waits to be stored';
+wait_until { $nginx->waiting == 0 && stored() + doubts() >= $admitted } what => 'what waits to be stored';
 $nginx->stop;
 
 my ($stored, $doubt) = (stored(), doubts());

@@ -3,7 +3,6 @@
 # admitted, and less only by what is in doubt. CUTS says how often it happens.
 
 use RateLimit::Test;
-use JSON::PP;
 
 use constant {RATE => 10_000, CONNECTIONS => 16, KEYS => 2000, SECONDS_A_CUT => 0.5};
 
@@ -38,8 +37,7 @@ wait_until { $nginx->http->get('/x?k=1'); ++$admitted; $primary->cmd('PING') eq 
 # A worker whose connection is not back yet has charges that wait. What is in doubt may be stored, too, so that the sum of both says nothing of them.
 sub doubts () { return sum0 $nginx->error_log =~ /rate limit: (\d+) charges for \S+ \S+ of "main" were sent and not answered/g }
 sub stored () { return sum0 map { $_ // 0 } $primary->used_of('default/86400', 1 .. KEYS) }
-sub waiting () { return decode_json($nginx->get('/limits/json')->body)->{stores}[0]{shards}[0]{waiting}{windows} }
-wait_until { waiting() == 0 && stored() + doubts() >= $admitted } what => 'what waits to be stored';
+wait_until { $nginx->waiting == 0 && stored() + doubts() >= $admitted } what => 'what waits to be stored';
 $nginx->stop;
 
 my ($stored, $doubt) = (stored(), doubts());

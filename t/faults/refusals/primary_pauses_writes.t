@@ -2,7 +2,6 @@
 # before it was known to be silent is in doubt, then one charge a connection. All others wait, and arrive in the end.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);
 my $redis  = $shards->primary;
@@ -21,7 +20,6 @@ my sub stored () { return sum0($redis->used_of('default/3600', map { "k$_" } 0 .
 my sub in_doubt () {
     return sum0($nginx->error_log =~ /rate limit: (\d+) charges for .* they are in doubt/g);
 }
-my sub waiting () { return decode_json($nginx->get('/limits/json')->body)->{stores}[0]{shards}[0]{waiting}{windows} }
 my sub connections () { return $redis->info('stats')->{total_connections_received} }
 
 is_deeply traffic(200), {200 => 200}, 'before';
@@ -37,7 +35,7 @@ my $while = $admitted - $sent;
 cmp_ok $while, '>', 3 * $tries, "$while requests passed meanwhile";
 $redis->cmd(qw(CLIENT UNPAUSE));
 # What is in doubt may be stored, too, so that the sum of both says nothing of what waits.
-wait_until { traffic(1); waiting() == 0 && stored() + in_doubt() >= $admitted } timeout => 20, what => 'what waited';
+wait_until { traffic(1); $nginx->waiting == 0 && stored() + in_doubt() >= $admitted } timeout => 20, what => 'what waited';
 $nginx->stop;
 my $lost = in_doubt();
 # The answers of these never came, but the ones that the pause held back may have been executed at its end.

@@ -32,6 +32,8 @@ package RateLimit::Nginx;
 #   $nginx->kill_worker;                   # SIGKILL to one, waits for its replacement (or pass a pid)
 #   $nginx->error_log;  $nginx->wait_log(qr/.../);  $nginx->count_log(qr/.../);
 #                                          # without the notice that says the module's version at each start
+#   $nginx->waiting;  $nginx->waiting('main');       # windows that wait for the first shard of the first store, or of that one, by the
+#                                          # console, which is at /limits/
 #   $nginx->lines('ends');                 # of an access log of its own, "access_log %%DIR%%/ends FORMAT"
 #   $nginx->wait_line('ends', '200 slow'); # until the log has that line
 #   $nginx->abandon($http, 'ends', '499 slow');        # closes that client's connection, and waits for its line
@@ -47,6 +49,7 @@ use v5.36;
 use Carp qw(croak);
 use File::Spec;
 use IO::Socket::INET;
+use JSON::PP;
 use POSIX qw(floor strftime);
 use Test::More ();
 use RateLimit::Folder;
@@ -310,6 +313,11 @@ sub wait_up_again ($self) {
         !%down
     } what => 'the node to be up again for all workers';
     return $self;
+}
+
+sub waiting ($self, $name = undef) {
+    my ($store) = grep { !defined $name || $_->{name} eq $name } @{decode_json($self->get('/limits/json')->body)->{stores}};
+    return $store->{shards}[0]{waiting}{windows};
 }
 
 sub lines ($self, $name) { return split /\n/, read_text("$self->{folder}/$name") }

@@ -18,7 +18,6 @@ package RateLimit::WithoutRoom;
 
 use v5.36;
 
-use JSON::PP;
 use List::Util qw(sum0);
 use Test::More;
 use RateLimit::Nginx;
@@ -47,10 +46,7 @@ sub http ($self, $second = $self->{servers}[1]) {
 sub nginx ($self) { return $self->{nginx} }
 sub server ($self, $n) { return $self->{servers}[$n] }
 
-sub waiting ($self, $name) {
-    my ($store) = grep { $_->{name} eq $name } @{decode_json($self->nginx->get('/limits/json')->body)->{stores}};
-    return $store->{shards}[0]{waiting}{windows};
-}
+sub waiting ($self, $name) { return $self->nginx->waiting($name) }
 
 sub come ($self, $uri, $count) {
     my $http = $self->nginx->http;
