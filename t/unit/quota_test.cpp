@@ -1,5 +1,6 @@
 #include "core/limit/quota.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <string>
@@ -69,6 +70,45 @@ TEST(Quota, SaysWhatIsLeftAndWhetherToRetry) {
     }
 }
 
+/// Whatever a limit has said, no figure that its quota shows contradicts another.
+TEST(Quota, FiguresAgree) {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t limit = 40;
+    for (int kind = 0; kind < 3 * 2 * 8; ++kind) {
+        const auto outcome = static_cast<Outcome>(kind % 8);
+        for (const std::int64_t used :
+             {std::int64_t{-1}, std::int64_t{0}, std::int64_t{38}, limit, limit + 2, most}) {
+            for (const std::int64_t due : {0, 1, 3, 41}) {
+                for (const Millis end : {now - 5000, now, now + 1, now + 60'000}) {
+                    Verdict judged = verdict(limit, used, outcome);
+                    judged.bucket = kind / 16 == 0;
+                    judged.slots = kind / 16 == 1;
+                    judged.never_fits = kind / 8 % 2 == 1 && !judged.slots;
+                    judged.window.reset = end;
+                    const bool refused = outcome == Outcome::rejected || outcome == Outcome::rejected_dry_run;
+                    const Quota quota = quota_of(judged, refused ? 0 : due, now);
+                    SCOPED_TRACE(testing::Message() << "kind " << kind << ", used " << used << ", due " << due
+                                                    << ", ends in " << end - now);
+                    EXPECT_EQ(quota.limit, limit);
+                    EXPECT_GE(quota.remaining, 0);
+                    EXPECT_LE(quota.remaining, limit);
+                    EXPECT_GE(quota.used, 0);
+                    if (judged.bucket) {
+                        EXPECT_EQ(quota.used, limit - quota.remaining);
+                    }
+                    if (refused && !judged.never_fits) {
+                        EXPECT_EQ(quota.remaining, 0);
+                        EXPECT_GE(quota.until, 1);
+                    } else {
+                        EXPECT_EQ(quota.remaining, std::max<std::int64_t>(0, limit - quota.used));
+                    }
+                    EXPECT_EQ(quota.retry, outcome == Outcome::rejected && !judged.never_fits);
+                }
+            }
+        }
+    }
+}
+
 TEST(Quota, OfABucketThatIsFullHasItsResetNow) {
     Verdict bucket = verdict(5000, 0, Outcome::passed);
     bucket.bucket = true;
@@ -106,8 +146,8 @@ TEST(GithubFields, TakeDigitsThatAreThere) {
 }
 
 TEST(RetryAfter, IsAtLeastOneSecond) {
-    Quota quota;
     std::array<char, max_retry_after> text{};
+    Quota quota = quota_of(verdict(10, 10, Outcome::rejected), 0, reset + 1);
     EXPECT_EQ(retry_after_field(quota, text.data()).name, "Retry-After");
     EXPECT_EQ(retry_after_field(quota, text.data()).value, "1");
     quota.until = 17;

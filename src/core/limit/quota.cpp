@@ -41,11 +41,15 @@ Quota quota_of(const Verdict& verdict, Millis now) noexcept {
     const std::int64_t used = std::max<std::int64_t>(0, verdict.window.used);
     const std::int64_t room = std::numeric_limits<std::int64_t>::max() - used;
     quota.used = used + std::min(verdict.due, room);
-    quota.remaining = spent && !verdict.never_fits ? 0 : std::max<std::int64_t>(0, limit - quota.used);
+    const bool full = spent && !verdict.never_fits;
+    quota.remaining = full ? 0 : std::max<std::int64_t>(0, limit - quota.used);
     // A bucket that the request took nothing from is full now.
     const Millis reset = verdict.bucket && !spent && quota.used == 0 ? now : verdict.window.reset;
     quota.reset = reset_seconds(reset);
-    quota.until = seconds_until(reset, now);
+    quota.until = std::max<std::int64_t>(full ? 1 : 0, seconds_until(reset, now));
+    if (verdict.bucket) {
+        quota.used = limit - quota.remaining;
+    }
     return quota;
 }
 
@@ -62,7 +66,7 @@ Field* put_github_fields(Field* out, const Quota& quota, char* text, std::string
 }
 
 Field retry_after_field(const Quota& quota, char* text) noexcept {
-    return field(retry_after_name, std::max<std::int64_t>(1, quota.until), text);
+    return field(retry_after_name, quota.until, text);
 }
 
 char* append_policy(char* out, const Quota& quota, bool first) noexcept {

@@ -13,16 +13,17 @@ struct Quota {
     std::string_view name;
     std::int64_t limit = 0;
     std::int64_t period = 0;     ///< seconds; 0: a month
-    std::int64_t used = 0;       ///< including this request if it is charged
+    std::int64_t used = 0;       ///< including this request if it is charged; of a bucket limit - remaining
     std::int64_t remaining = 0;  ///< never below 0; exactly 0 when rejected, unless the cost never fits
     std::int64_t reset = 0;      ///< UTC epoch seconds, rounded up
-    std::int64_t until = 0;      ///< whole seconds until the reset, rounded up, at least 0
+    std::int64_t until = 0;      ///< whole seconds until there may be more, rounded up: `t`, and Retry-After
     bool slots = false;          ///< of requests that run: there is no period
     bool has_reset = true;       ///< false: `reset` and `until` mean nothing
     bool retry = false;          ///< rejected, not in a dry run, and the same request may pass later
 };
 
-/// The numbers of one limit, counting in what the request is due to be charged.
+/// The numbers of one limit, counting in what the request is due to be charged. A rejection says a second at
+/// least.
 Quota quota_of(const Verdict& verdict, Millis now) noexcept;
 
 /// One response header. `name` is a constant; `value` points to where it was written, or is the limit's name.
