@@ -20,30 +20,40 @@ my $nginx = RateLimit::Nginx->start(
         add_header X-Outcome $rate_limit_status always; location / {}',
 );
 my sub ask ($store) { return outcome($nginx->get('/x', 'X-Key' => 'mona', 'X-Store' => $store)) }
-my sub said ($pattern, $what) { $nginx->wait_log($pattern); pass $what }
+# What the server says to that user: its words change with its version. A script's error goes on with its digest and line.
+my sub said_to ($user, @command) {
+    my $client = bless {port => $redis->port}, 'RateLimit::Redis';
+    $client->cmd('AUTH', $user, 'secret');
+    return $client->ask(@command) =~ s/^(.*) script: .*/$1/r;
+}
+my sub said ($before, $words, $what) {
+    $nginx->wait_log(qr/of $before: "\Q$words\E/);
+    pass "$what: $words";
+}
 my $window = 'default/3600:mona';
 
 $redis->cmd('HSET', "rl:no-hincrby:$window", used => 41, reset => (time + 1800) . '000');
 is ask($_), '200 PASSED', "$_: checks go on" for qw(no-hset no-hincrby) x 3;
-said qr/of "no-hset" refuses charges: noperm: .*\(charge\.lua: "ERR The user executing the script can't run this/,
-    'a command within a script';
-said qr/of "no-hincrby" refuses charges: noperm: .*\(HINCRBY: "NOPERM this user has no permissions to run the 'hincrby'/,
+said qr/"no-hset" refuses charges: noperm: .*\(charge\.lua/,
+    said_to('no-hset', 'EVAL', "return redis.call('hset', KEYS[1], 'used', 1)", 1, "rl:no-hset:$window"), 'a command within a script';
+said qr/"no-hincrby" refuses charges: noperm: .*\(HINCRBY/, said_to('no-hincrby', 'HINCRBY', "rl:no-hincrby:$window", 'used', 1),
     'a command';
 is $redis->hash("rl:no-hincrby:$window")->{used}, 41, 'the window is not set back';
 is_deeply $redis->hash("rl:no-hset:$window"), {}, 'nothing is stored';
 
 is ask('no-hmget'), '503 ERROR_DENIED', 'checks that are not allowed';
-said qr/of "no-hmget" does not serve: noperm: .*\(HMGET: "NOPERM this user has no permissions to run the 'hmget'/, 'HMGET';
+said qr/"no-hmget" does not serve: noperm: .*\(HMGET/, said_to('no-hmget', 'HMGET', "rl:no-hmget:$window", 'used'), 'HMGET';
+
 is ask('no-ping'), '503 ERROR_DENIED', 'no PING';
-said qr/of "no-ping" does not serve: noperm: .*\(PING: "NOPERM/, 'PING';
+said qr/"no-ping" does not serve: noperm: .*\(PING/, said_to('no-ping', 'PING'), 'PING';
 is ask('wrong'), '503 ERROR_DENIED', 'a wrong password';
-said qr/of "wrong" is down: auth: .*\(AUTH: "WRONGPASS invalid username-password pair/, 'AUTH';
+said qr/"wrong" is down: auth: .*\(AUTH/, said_to('no-hset', 'AUTH', 'no-hset', 'no'), 'AUTH';
 is ask('odd'), '503 ERROR_DENIED', 'a server without HMGET';
-said qr/of "odd" answered HMGET: "ERR unknown command 'hmget'": another error/, 'its words';
+said qr/"odd" answered HMGET/, "ERR unknown command 'hmget'\": another error", 'a command that is not known';
 
 $redis->cmd(qw(ACL SETUSER no-hset +hset));
 wait_until { ($redis->hash("rl:no-hset:$window")->{used} // 0) == 3 } what => 'what waited';
-said qr/of "no-hset" takes charges again/, 'and it is told';
+$nginx->wait_log(qr/of "no-hset" takes charges again/);
 $nginx->stop;
 is $nginx->count_log(qr/mona/), 0, 'no line has the key';
 

@@ -19,7 +19,7 @@ my $nginx = RateLimit::Nginx->start(
 my sub ask ($uri, $key) { return outcome($nginx->get($uri, 'X-Key' => $key)) }
 
 is ask('/free', "k$_"), '200 PASSED', 'a response that is free' for 1 .. 20;
-$nginx->wait_log(qr/answered refund\.lua: "ERR The user executing the script can't run|charges for .* were dropped: noperm/);
+$nginx->wait_log(qr/answered refund\.lua: "ERR [^"]* script|charges for .* were dropped: noperm/);
 is ask('/x', "k$_"), '200 PASSED', 'one that is not' for 1 .. 20;
 wait_until { !grep { $redis->used("k$_") != 1 } 1 .. 20 } what => 'their charges';
 is $nginx->count_log(qr/refuses charges/), 0, 'charges never waited';
