@@ -140,6 +140,22 @@ subtest 'Redis' => sub {
     is_deeply \@titles, [1, 2], 'another server: by the environment, or as told';
 };
 
+subtest 'ports' => sub {
+    my $prefix = test_folder() . '/ports';
+    my @tests = map {
+        my $path = "$prefix-$_";
+        RateLimit::Process->start(name => 'a test', run => sub {
+            write_text($path, join "\n", map { free_port() } 1 .. 100);
+            let_pass(60);
+        })
+    } 1 .. 4;
+    wait_until { 4 == grep { -e "$prefix-$_" } 1 .. 4 } what => 'the ports of four tests';
+    my %times;
+    $times{$_}++ for map { split /\n/, read_text("$prefix-$_") } 1 .. 4;
+    is keys %times, 400, 'tests that begin at one number get ports of their own';
+    $_->kill for @tests;
+};
+
 subtest 'a fake Redis' => sub {
     my $fake = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
         return $conn->close(1) if $words->[0] eq 'quit';

@@ -1,35 +1,38 @@
 package RateLimit::Port;
 
-# Free loopback ports below the range the kernel hands out for outgoing connections. A lock on a file
-# of the port's name, held until the test ends, keeps parallel tests apart.
+# Free loopback ports below the range the kernel hands out for outgoing connections. Parallel tests are kept apart by a name of a
+# socket for each port, bound until the test and all that it has forked end. Such a name is of the network namespace, as ports
+# are, and no file: whoever is killed leaves nothing behind.
 
 use v5.36;
 
 use Exporter 'import';
-use Fcntl qw(:flock O_CREAT O_RDWR);
-use File::Spec;
 use IO::Socket::INET;
+use Socket;
 
 our @EXPORT = qw(free_port);
 
 use constant {FIRST => 20_000, COUNT => 12_000};
 
 my $next = ($$ * 37) % COUNT;
-my @locks;
+my @claims;
 
 sub free_port () {
-    my $folder = File::Spec->tmpdir . "/rate-limit-test-ports.$>";
-    mkdir $folder;
     for (1 .. COUNT) {
         my $port = FIRST + $next++ % COUNT;
-        sysopen my $lock, "$folder/$port", O_CREAT | O_RDWR or die "$folder/$port: $!";
-        next if !flock $lock, LOCK_EX | LOCK_NB;
+        my $claim = claim($port) or next;
         my $socket = IO::Socket::INET->new(LocalAddr => "127.0.0.1:$port", Listen => 1, ReuseAddr => 1) or next;
         close $socket;
-        push @locks, $lock;
+        push @claims, $claim;
         return $port;
     }
     die 'no free port';
+}
+
+# Undef where a test has it. A name that begins with a zero byte is in no folder (unix(7), "abstract").
+sub claim ($port) {
+    socket my $claim, AF_UNIX, SOCK_DGRAM, 0 or die "socket: $!";
+    return bind($claim, pack_sockaddr_un("\0rate-limit-test-port-$port")) ? $claim : undef;
 }
 
 1;
