@@ -42,7 +42,7 @@ char* set_bypass(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcep
         return duplicate;
     }
     const ngx_str_t* words = words_of(cf);
-    location.bypass = ngx_array_create(cf->pool, cf->args->nelts, sizeof(ngx_http_complex_value_t));
+    location.bypass = ngx_array_create(cf->pool, cf->args->nelts, sizeof(Value));
     if (location.bypass == nullptr) {
         return failed;
     }
@@ -50,11 +50,11 @@ char* set_bypass(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcep
         return NGX_CONF_OK;
     }
     for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
-        auto* value = static_cast<ngx_http_complex_value_t*>(ngx_array_push(location.bypass));
-        if (value == nullptr || compile(cf, words[i], value) != NGX_OK) {
+        auto* value = static_cast<Value*>(ngx_array_push(location.bypass));
+        if (value == nullptr || compile(cf, words[i], *value) != NGX_OK) {
             return failed;
         }
-        if (!is_variable(*value)) {
+        if (value->is_constant()) {
             return refuse_constant(cf, i);
         }
     }

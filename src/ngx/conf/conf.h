@@ -4,7 +4,7 @@
 
 #include "core/limit/rate.h"
 #include "core/limit/window.h"
-#include "ngx/base/ngx.h"
+#include "ngx/base/value.h"
 
 namespace rate_limit {
 
@@ -47,8 +47,8 @@ extern const NamedMode concurrency_mode;
 
 /// The value of rate_limit_dry_run: a constant, or a variable asked at each request.
 struct DryRun {
-    ngx_flag_t on;                    // NGX_CONF_UNSET: not written
-    ngx_http_complex_value_t* value;  // null: `on` is the answer
+    ngx_flag_t on;  // NGX_CONF_UNSET: not written
+    Value* value;   // null: `on` is the answer
 
     friend bool operator==(const DryRun& a, const DryRun& b) noexcept {
         return a.on == b.on && a.value == b.value;
@@ -59,11 +59,11 @@ struct DryRun {
 /// (null, NGX_CONF_UNSET…).
 struct Options {
     Key* key = nullptr;
-    ngx_http_complex_value_t* store_text = nullptr;
+    Value* store_text = nullptr;
     const NamedMode* mode = nullptr;
     ngx_uint_t lease = NGX_CONF_UNSET_UINT;  // tokens taken at a time; lease_auto: as many as it takes
     ngx_uint_t phase = NGX_CONF_UNSET_UINT;
-    ngx_http_complex_value_t* cost = nullptr;
+    Value* cost = nullptr;
     ngx_array_t* exempt = unset_array;  // of ngx_uint_t, status codes; empty: off
     DryRun dry_run = {NGX_CONF_UNSET, nullptr};
 };
@@ -75,12 +75,12 @@ struct Limit : Options {
     ngx_str_t file;       // where the line stands
     ngx_uint_t line;
 
-    ngx_http_complex_value_t rate_text;
+    Value rate_text;
     Rate rate;                // parsed, where rate_text holds no variable
     std::string_view digits;  // of its limit; empty: as above
 
-    ngx_http_complex_value_t* burst_text;  // of a token bucket; null: its windows count
-    std::int64_t burst;                    // parsed, where burst_text is there and holds no variable; else 0
+    Value* burst_text;   // of a token bucket; null: its windows count
+    std::int64_t burst;  // parsed, where burst_text is there and holds no variable; else 0
 
     ngx_str_t name;
     WindowKind window_kind;  // as written; see kind_at()
@@ -103,7 +103,7 @@ struct Limit : Options {
     /// It limits how many requests run; its `rate` is that number.
     bool is_slots() const noexcept { return window_kind == WindowKind::slots; }
 
-    bool has_constant_rate() const noexcept { return rate_text.lengths == nullptr; }
+    bool has_constant_rate() const noexcept { return rate_text.is_constant(); }
 
     bool has_constant_burst() const noexcept { return burst_text == nullptr || burst != 0; }
 
@@ -128,7 +128,7 @@ struct LocationConf {
     Options options;
     ngx_array_t* lines = unset_array;       // of Limit, as parsed; null: `rate_limit off`
     ngx_array_t* slot_lines = unset_array;  // the same of rate_limit_concurrency
-    ngx_array_t* bypass = unset_array;      // of ngx_http_complex_value_t
+    ngx_array_t* bypass = unset_array;      // of Value
     ngx_uint_t headers = 0;                 // bits headers_*; 0: not written
     ngx_uint_t status = NGX_CONF_UNSET_UINT;
     ngx_uint_t log_level = NGX_CONF_UNSET_UINT;

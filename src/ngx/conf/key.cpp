@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/value_text.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/value.h"
 
@@ -41,10 +42,6 @@ constexpr std::string_view late_variables[] = {
     "upstream_trailer_",
 };
 
-bool is_word(char c) noexcept {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 /// nginx reads names of variables without regard to case.
 bool same_name(std::string_view a, std::string_view b) noexcept {
     return a.size() == b.size() && ngx_strncasecmp(str(a).data, str(b).data, a.size()) == 0;
@@ -54,18 +51,13 @@ bool begins_with(std::string_view name, std::string_view prefix) noexcept {
     return name.size() > prefix.size() && same_name(name.substr(0, prefix.size()), prefix);
 }
 
-/// The first variable in the text for which `wanted` returns true; empty if there is none.
+/// The first variable in the value for which `wanted` returns true; empty if there is none.
 template <typename Wanted>
-std::string_view find_variable(std::string_view text, Wanted wanted) noexcept {
-    for (auto at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1)) {
-        std::string_view name = text.substr(at + 1);
-        if (!name.empty() && name.front() == '{') {
-            name.remove_prefix(1);
-        }
-        const auto* end = std::find_if_not(name.begin(), name.end(), is_word);
-        name = name.substr(0, static_cast<std::size_t>(end - name.begin()));
-        if (!name.empty() && wanted(name)) {
-            return name;
+std::string_view find_variable(const Value& value, Wanted wanted) noexcept {
+    for (ValueText text(view(value.text)); !text.at_end();) {
+        const ValuePart part = text.next();
+        if (part.kind == ValuePart::Kind::variable && wanted(part.text)) {
+            return part.text;
         }
     }
     return {};
@@ -79,7 +71,7 @@ bool is_late(std::string_view name) noexcept {
 
 /// Whether this nginx has a variable of that name, by itself or through a prefix such as `http_`.
 bool is_known_variable(ngx_conf_t* cf, std::string_view name) noexcept {
-    if (!std::all_of(name.begin(), name.end(), is_word)) {
+    if (!std::all_of(name.begin(), name.end(), is_of_name)) {
         return false;
     }
     const auto& core = *static_cast<const ngx_http_core_main_conf_t*>(
@@ -94,7 +86,7 @@ bool is_known_variable(ngx_conf_t* cf, std::string_view name) noexcept {
 
 /// `shares_window`: a window for all clients may not be meant, other than slots for all.
 void check_constant(ngx_conf_t* cf, const Key& key, bool shares_window) noexcept {
-    const ngx_str_t& text = key.value.value;
+    const ngx_str_t& text = key.value.text;
     if (text.len == 0) {
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
                       "the key in %V:%ui is empty: no limit with it ever applies; write \"rate_limit off\" "
@@ -113,7 +105,7 @@ void check_constant(ngx_conf_t* cf, const Key& key, bool shares_window) noexcept
 }
 
 void check_variables(ngx_conf_t* cf, const Key& key) noexcept {
-    const std::string_view late = find_variable(view(key.value.value), is_late);
+    const std::string_view late = find_variable(key.value, is_late);
     if (late.empty()) {
         return;
     }
@@ -129,7 +121,7 @@ void check_variables(ngx_conf_t* cf, const Key& key) noexcept {
 
 char* parse_key(ngx_conf_t* cf, ngx_str_t text, Key*& key) noexcept {
     key = static_cast<Key*>(ngx_pcalloc(cf->pool, sizeof(Key)));
-    if (key == nullptr || compile(cf, text, &key->value) != NGX_OK) {
+    if (key == nullptr || compile(cf, text, key->value) != NGX_OK) {
         return failed;
     }
     key->file = cf->conf_file->file.name;
@@ -140,7 +132,7 @@ char* parse_key(ngx_conf_t* cf, ngx_str_t text, Key*& key) noexcept {
 
 bool refers_to(const Key& key, std::string_view variable) noexcept {
     const auto wanted = [variable](std::string_view name) { return same_name(name, variable); };
-    return !find_variable(view(key.value.value), wanted).empty();
+    return !find_variable(key.value, wanted).empty();
 }
 
 void check_keys(ngx_conf_t* cf, const MainConf& main) noexcept {
@@ -151,7 +143,7 @@ void check_keys(ngx_conf_t* cf, const MainConf& main) noexcept {
                 continue;
             }
             key.checked = true;
-            if (is_variable(key.value)) {
+            if (!key.value.is_constant()) {
                 check_variables(cf, key);
             } else {
                 check_constant(cf, key, !of_slots);

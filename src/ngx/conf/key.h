@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ngx/base/ngx.h"
+#include "ngx/base/value.h"
 
 namespace rate_limit {
 
@@ -9,7 +9,7 @@ struct MainConf;
 /// The value of rate_limit_key, or of the parameter key= of a rate_limit line. Lives in the configuration's
 /// pool, and is shared by all limits that inherit it.
 struct Key {
-    ngx_http_complex_value_t value;
+    Value value;
     ngx_str_t file;  // where the directive or the parameter stands
     ngx_uint_t line;
     bool parameter;  // it is a parameter key=

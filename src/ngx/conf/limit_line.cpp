@@ -63,7 +63,7 @@ RateError parse_amount(std::string_view text, Limit& limit) noexcept {
 }
 
 char* parse_rate_text(ngx_conf_t* cf, ngx_str_t text, Limit& limit) noexcept {
-    if (compile(cf, text, &limit.rate_text) != NGX_OK) {
+    if (compile(cf, text, limit.rate_text) != NGX_OK) {
         return failed;
     }
     if (!limit.has_constant_rate()) {

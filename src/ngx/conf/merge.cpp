@@ -15,11 +15,10 @@ namespace rate_limit {
 
 namespace {
 
-ngx_http_complex_value_t* constant_value(ngx_conf_t* cf, const char* text) noexcept {
-    auto* value =
-        static_cast<ngx_http_complex_value_t*>(ngx_pcalloc(cf->pool, sizeof(ngx_http_complex_value_t)));
+Value* constant_value(ngx_conf_t* cf, const char* text) noexcept {
+    auto* value = static_cast<Value*>(ngx_pcalloc(cf->pool, sizeof(Value)));
     if (value != nullptr) {
-        value->value = str(text);
+        value->text = str(text);
     }
     return value;
 }
@@ -29,8 +28,8 @@ void log_line(ngx_conf_t* cf, ngx_uint_t level, const Limit& limit, const char* 
     ngx_log_error(level, cf->log, 0, "%s in %V:%ui", text, &limit.file, limit.line);
 }
 
-bool same_text(const ngx_http_complex_value_t& a, const ngx_http_complex_value_t& b) noexcept {
-    return view(a.value) == view(b.value);
+bool same_text(const Value& a, const Value& b) noexcept {
+    return view(a.text) == view(b.text);
 }
 
 /// Whether two limits of one location would name the same window, as far as the configuration can tell.
@@ -45,22 +44,22 @@ bool same_window(const Limit& a, const Limit& b) noexcept {
 
 ngx_int_t resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
     const MainConf& main = *main_conf(cf);
-    if (is_variable(*limit.store_text)) {
+    if (!limit.store_text->is_constant()) {
         for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
             store->used = true;
         }
         return NGX_OK;
     }
-    if (view(limit.store_text->value) == "local") {
+    if (view(limit.store_text->text) == "local") {
         limit.local = true;
         return NGX_OK;
     }
-    limit.store = find_store(main, view(limit.store_text->value));
+    limit.store = find_store(main, view(limit.store_text->text));
     if (limit.store == nullptr) {
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                       "unknown store \"%V\" of \"%V\" in %V:%ui: there is no block \"rate_limit_redis %V\"",
-                      &limit.store_text->value, &limit.directive, &limit.file, limit.line,
-                      &limit.store_text->value);
+                      &limit.store_text->text, &limit.directive, &limit.file, limit.line,
+                      &limit.store_text->text);
         return NGX_ERROR;
     }
     limit.store->used = true;
@@ -91,8 +90,8 @@ ngx_int_t resolve_burst(ngx_conf_t* cf, Limit& limit) noexcept {
     while (limit.mode->local_bucket == nullptr) {
         limit.mode = *mode++;
     }
-    if (limit.burst_text->lengths == nullptr) {
-        (void)parse_burst(view(limit.burst_text->value), limit.burst);  // the directive has seen that it can
+    if (limit.burst_text->is_constant()) {
+        (void)parse_burst(view(limit.burst_text->text), limit.burst);  // the directive has seen that it can
     }
     const bool constant = limit.has_constant_rate() && limit.has_constant_burst() && limit.rate.limit != 0;
     const char* const wrong = constant ? why_no_bucket(limit.rate, limit.burst) : nullptr;
@@ -125,8 +124,8 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, Limit& line, Limit& 
     if (limit.is_slots() && !take_one_slot(cf, limit)) {
         return NGX_ERROR;
     }
-    if (limit.cost->lengths == nullptr) {
-        (void)parse_cost(view(limit.cost->value), limit.constant_cost);  // the directive has seen that it can
+    if (limit.cost->is_constant()) {
+        (void)parse_cost(view(limit.cost->text), limit.constant_cost);  // the directive has seen that it can
     }
     const bool in_access = limit.phase == static_cast<ngx_uint_t>(Phase::access) && !conf.report;
     if (in_access && !line.warned && refers_to(*limit.key, "remote_user")) {
@@ -270,7 +269,7 @@ ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept {
     // Buckets, slots and windows of one name are three.
     const auto key_of = [](const Limit& limit) {
         const int kind = limit.is_slots() ? 2 : limit.burst_text != nullptr ? 1 : 0;
-        return std::make_tuple(view(limit.store_text->value), view(limit.name), kind);
+        return std::make_tuple(view(limit.store_text->text), view(limit.name), kind);
     };
     try {
         std::map<std::tuple<std::string_view, std::string_view, int>, const Limit*> first;

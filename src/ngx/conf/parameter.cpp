@@ -51,13 +51,13 @@ char* parse_window(ngx_conf_t* cf, ngx_str_t text, WindowKind& kind) noexcept {
     return NGX_CONF_OK;
 }
 
-char* parse_burst_text(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t*& burst) noexcept {
+char* parse_burst_text(ngx_conf_t* cf, ngx_str_t text, Value*& burst) noexcept {
     burst = compiled(cf, text);
     if (burst == nullptr) {
         return failed;
     }
     std::int64_t constant = 0;
-    if (burst->lengths == nullptr && !parse_burst(view(text), constant)) {
+    if (burst->is_constant() && !parse_burst(view(text), constant)) {
         return refuse(cf,
                       "invalid burst \"%V\" in \"rate_limit\": it is a whole number from 1 to 1000000000000",
                       &text);
@@ -87,7 +87,7 @@ char* parse_phase(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& phase) noexcept {
                   &words_of(cf)[0]);
 }
 
-char* parse_store(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t*& store) noexcept {
+char* parse_store(ngx_conf_t* cf, ngx_str_t text, Value*& store) noexcept {
     if (text.len == 0) {
         return refuse(cf,
                       "empty store in \"%V\": it is \"local\", the name of a \"rate_limit_redis\" block, or "
@@ -98,13 +98,13 @@ char* parse_store(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t*& sto
     return store != nullptr ? NGX_CONF_OK : failed;
 }
 
-char* parse_cost_value(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t*& cost) noexcept {
+char* parse_cost_value(ngx_conf_t* cf, ngx_str_t text, Value*& cost) noexcept {
     cost = compiled(cf, text);
     if (cost == nullptr) {
         return failed;
     }
     std::int64_t constant = 0;
-    if (cost->lengths == nullptr && !parse_cost(view(text), constant)) {
+    if (cost->is_constant() && !parse_cost(view(text), constant)) {
         return refuse(cf, "invalid cost \"%V\" in \"%V\": it is a whole number from 0 to 1000000000", &text,
                       &words_of(cf)[0]);
     }

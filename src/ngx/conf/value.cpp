@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/value_text.h"
 #include "ngx/conf/conf.h"
 
 namespace rate_limit {
@@ -16,20 +17,79 @@ bool is_letter(u_char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-}  // namespace
-
-ngx_int_t compile(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t* value) noexcept {
-    ngx_http_compile_complex_value_t compile{};
-    compile.cf = cf;
-    compile.value = &text;
-    compile.complex_value = value;
-    return ngx_http_compile_complex_value(&compile);
+ngx_int_t refuse_part(ngx_conf_t* cf, const ngx_str_t& text, const ValuePart& part) noexcept {
+    const ngx_str_t name = str(part.text);
+    if (part.kind == ValuePart::Kind::unclosed) {
+        refuse(cf, "the closing bracket of \"${%V\" is missing in \"%V\" of \"%V\": write \"${name}\"", &name,
+               &text, &words_of(cf)[0]);
+    } else {
+        refuse(cf,
+               "invalid variable name in \"%V\" of \"%V\": a name follows \"$\"; for a dollar itself write "
+               "\"geo $dollar { default $; }\" in \"http\", and \"${dollar}\" here",
+               &text, &words_of(cf)[0]);
+    }
+    return NGX_ERROR;
 }
 
-ngx_http_complex_value_t* compiled(ngx_conf_t* cf, ngx_str_t text) noexcept {
-    auto* value =
-        static_cast<ngx_http_complex_value_t*>(ngx_pcalloc(cf->pool, sizeof(ngx_http_complex_value_t)));
-    return value != nullptr && compile(cf, text, value) == NGX_OK ? value : nullptr;
+ngx_int_t compile_part(ngx_conf_t* cf, const ValuePart& from, Value::Part& part) noexcept {
+    if (from.kind == ValuePart::Kind::literal) {
+        part.kind = Value::Part::Kind::literal;
+        part.literal = str(from.text);
+        return NGX_OK;
+    }
+    if (from.kind == ValuePart::Kind::capture) {
+#if (NGX_PCRE)
+        part.kind = Value::Part::Kind::capture;
+        part.index = static_cast<ngx_uint_t>(from.text.front() - '0');
+        return NGX_OK;
+#else
+        refuse(cf, "\"$%c\" in \"%V\" needs an nginx with the PCRE library", from.text.front(),
+               &words_of(cf)[0]);
+        return NGX_ERROR;
+#endif
+    }
+    ngx_str_t name = str(from.text);
+    const ngx_int_t index = ngx_http_get_variable_index(cf, &name);
+    if (index == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+    part.kind = Value::Part::Kind::variable;
+    part.index = static_cast<ngx_uint_t>(index);
+    return NGX_OK;
+}
+
+}  // namespace
+
+ngx_int_t compile(ngx_conf_t* cf, ngx_str_t text, Value& value) noexcept {
+    value = {text, nullptr, 0};
+    if (view(text).find('$') == std::string_view::npos) {
+        return NGX_OK;
+    }
+    ngx_uint_t count = 0;
+    for (ValueText rest(view(text)); !rest.at_end(); ++count) {
+        const ValuePart part = rest.next();
+        if (part.is_error()) {
+            return refuse_part(cf, text, part);
+        }
+    }
+    auto* parts = static_cast<Value::Part*>(ngx_pcalloc(cf->pool, count * sizeof(Value::Part)));
+    if (parts == nullptr) {
+        return NGX_ERROR;
+    }
+    ValueText rest(view(text));
+    for (ngx_uint_t i = 0; i < count; ++i) {
+        if (compile_part(cf, rest.next(), parts[i]) != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+    value.parts = parts;
+    value.count = count;
+    return NGX_OK;
+}
+
+Value* compiled(ngx_conf_t* cf, ngx_str_t text) noexcept {
+    auto* value = static_cast<Value*>(ngx_pcalloc(cf->pool, sizeof(Value)));
+    return value != nullptr && compile(cf, text, *value) == NGX_OK ? value : nullptr;
 }
 
 bool is_name(std::string_view text, std::size_t most) noexcept {

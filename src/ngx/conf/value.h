@@ -1,21 +1,17 @@
 #pragma once
 
-#include "ngx/base/ngx.h"
+#include "ngx/base/value.h"
 
 namespace rate_limit {
 
 // How words of the configuration become values, and errors about words that cannot have been meant as they
 // were written.
 
-/// Compiles a text that may hold variables. NGX_ERROR where that fails; the error is logged.
-ngx_int_t compile(ngx_conf_t* cf, ngx_str_t text, ngx_http_complex_value_t* value) noexcept;
+/// Makes a value of a text that may hold variables. NGX_ERROR where that fails; the error is logged.
+ngx_int_t compile(ngx_conf_t* cf, ngx_str_t text, Value& value) noexcept;
 
-/// Compiles it into the configuration's pool. Null where compile() fails or there is no memory.
-ngx_http_complex_value_t* compiled(ngx_conf_t* cf, ngx_str_t text) noexcept;
-
-inline bool is_variable(const ngx_http_complex_value_t& value) noexcept {
-    return value.lengths != nullptr;
-}
+/// The same, in the configuration's pool. Null where compile() fails or there is no memory.
+Value* compiled(ngx_conf_t* cf, ngx_str_t text) noexcept;
 
 /// Whether it is 1 to `most` of A-Z a-z 0-9 _ . -
 bool is_name(std::string_view text, std::size_t most) noexcept;

@@ -1,7 +1,7 @@
 #include "ngx/request/client_id.h"
 
-#include "ngx/base/captures.h"
 #include "ngx/base/client_id.h"
+#include "ngx/base/value.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/modes/applied_limit.h"

@@ -104,7 +104,7 @@ AppliedLimit& RequestContext::add(const Limit& limit) noexcept {
     if (conf_.report) {
         applied->cost = 0;
         applied->cost_known = true;
-    } else if (limit.cost->lengths == nullptr) {
+    } else if (limit.cost->is_constant()) {
         applied->cost = limit.constant_cost;
         applied->cost_known = true;
     }

@@ -1,7 +1,7 @@
 #include "ngx/request/costs.h"
 
 #include "core/limit/cost.h"
-#include "ngx/base/captures.h"
+#include "ngx/base/value.h"
 #include "ngx/conf/limit_log.h"
 
 namespace rate_limit {
@@ -19,7 +19,7 @@ bool is_known(const ngx_http_variable_value_t& value) noexcept {
 
 /// nginx keeps the values of variables. Forgets those that this evaluation found, so that a later evaluation
 /// sees what they are then.
-ngx_int_t evaluate_afresh(ngx_http_request_t* r, ngx_http_complex_value_t& value, ngx_str_t& text) noexcept {
+ngx_int_t evaluate_afresh(ngx_http_request_t* r, const Value& value, ngx_str_t& text) noexcept {
     const auto* core =
         static_cast<ngx_http_core_main_conf_t*>(ngx_http_get_module_main_conf(r, ngx_http_core_module));
     const auto* variables = static_cast<const ngx_http_variable_t*>(core->variables.elts);
@@ -41,7 +41,7 @@ ngx_int_t evaluate_afresh(ngx_http_request_t* r, ngx_http_complex_value_t& value
     return evaluated;
 }
 
-using Evaluate = ngx_int_t (*)(ngx_http_request_t*, ngx_http_complex_value_t&, ngx_str_t&);
+using Evaluate = ngx_int_t (*)(ngx_http_request_t*, const Value&, ngx_str_t&);
 
 void evaluate_cost(RequestContext& context, AppliedLimit& applied, Evaluate evaluate) noexcept {
     if (applied.cost_known) {
@@ -71,7 +71,7 @@ void evaluate_costs(RequestContext& context) noexcept {
 void evaluate_final_costs(RequestContext& context) noexcept {
     for (std::size_t i = 0; !context.cost_is_final && i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
-        if (applied.mode->needs_cost() && applied.limit.cost->lengths != nullptr) {
+        if (applied.mode->needs_cost() && !applied.limit.cost->is_constant()) {
             applied.cost_known = false;
             if (applied.holding.kind == Holding::Kind::nothing) {
                 evaluate_cost_early(context, applied);

@@ -1,4 +1,4 @@
-#include "ngx/base/captures.h"
+#include "ngx/base/value.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/redis_conf.h"
@@ -153,7 +153,7 @@ void note_burst(ngx_http_request_t* r, const Limit& limit, const Rate& rate, std
 bool find_bucket(RequestContext& context, AppliedLimit& applied, const Rate& rate) noexcept {
     const Limit& limit = applied.limit;
     std::int64_t burst = limit.burst;
-    ngx_str_t text = limit.burst_text->value;
+    ngx_str_t text = limit.burst_text->text;
     if (burst == 0 && evaluate_value(context.request(), *limit.burst_text, text) != NGX_OK) {
         fail(context, applied, "no memory");
         return false;
@@ -253,7 +253,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
         return NGX_DECLINED;
     }
     if (!limit.has_constant_rate()) {
-        if (evaluate_value(r, const_cast<ngx_http_complex_value_t&>(limit.rate_text), text) != NGX_OK) {
+        if (evaluate_value(r, limit.rate_text, text) != NGX_OK) {
             return NGX_ERROR;
         }
         if (text.len == 0) {
@@ -304,7 +304,7 @@ bool bypassed(ngx_http_request_t* r, const LocationConf& conf, ngx_int_t& status
     if (conf.bypass == nullptr) {
         return false;
     }
-    for (ngx_http_complex_value_t& value : Elements<ngx_http_complex_value_t>(*conf.bypass)) {
+    for (const Value& value : Elements<const Value>(*conf.bypass)) {
         ngx_str_t text;
         status = evaluate_value(r, value, text);
         if (status != NGX_OK || is_on(view(text))) {

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "ngx/base/ngx.h"
+
+namespace rate_limit {
+
+/// A text of the configuration that may hold variables. It lives in the configuration's pool, with its parts.
+struct Value {
+    /// nginx would compile all of it into one program, in which an expression that one variable tries changes
+    /// the `$1` of another part. So the parts are kept apart, and each is fetched by itself.
+    struct Part {
+        enum class Kind : ngx_uint_t { literal, variable, capture };
+
+        Kind kind;
+        ngx_uint_t index;   // of a variable: nginx's; of a capture: its number
+        ngx_str_t literal;  // empty, unless it is one
+    };
+
+    ngx_str_t text;     // as written
+    const Part* parts;  // null: a constant
+    ngx_uint_t count;
+
+    bool is_constant() const noexcept { return parts == nullptr; }
+};
+
+/// evaluate_value() of a value that is no constant.
+ngx_int_t evaluate_parts(ngx_http_request_t* r, const Value& value, ngx_str_t& text) noexcept;
+
+/// What the value is for the request, in memory that lives as long as the request does. What the request has
+/// captured stays as it was, `$1` of its location for example, whatever expressions of maps are tried. Takes
+/// no memory for a constant, nor for a single variable or capture. NGX_ERROR without memory.
+inline ngx_int_t evaluate_value(ngx_http_request_t* r, const Value& value, ngx_str_t& text) noexcept {
+    if (value.is_constant()) {
+        text = value.text;
+        return NGX_OK;
+    }
+    return evaluate_parts(r, value, text);
+}
+
+}  // namespace rate_limit
