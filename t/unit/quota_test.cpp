@@ -109,6 +109,19 @@ TEST(Quota, FiguresAgree) {
     }
 }
 
+TEST(Quota, HasMoreInASecondWhereOnlyRequestsInFlightFillIt) {
+    Verdict filled = verdict(3, 1, Outcome::rejected);
+    filled.in_flight = 2;
+    for (const Outcome outcome : {Outcome::rejected, Outcome::rejected_dry_run}) {
+        filled.outcome = outcome;
+        const Quota quota = quota_of(filled, 0, now);
+        EXPECT_EQ(quota.used, 1);
+        EXPECT_EQ(quota.remaining, 0);
+        EXPECT_EQ(quota.until, 1);
+        EXPECT_EQ(quota.reset, reset_seconds(reset));
+    }
+}
+
 TEST(Quota, OfABucketThatIsFullHasItsResetNow) {
     Verdict bucket = verdict(5000, 0, Outcome::passed);
     bucket.bucket = true;

@@ -42,6 +42,10 @@ struct Verdict {
     bool bucket = false;      ///< a token bucket: `window` ends when one more token is there
     bool never_fits = false;  ///< the request costs more than the whole limit
     std::int64_t due = 0;     ///< what the request adds to the window; 0 if it is not charged
+
+    /// Of a refusal: how many requests are in flight in the window, where it has room for this one but for
+    /// them; else 0.
+    std::int64_t in_flight = 0;
 };
 
 /// The request's outcome under all its limits; Outcome::none if it has none.

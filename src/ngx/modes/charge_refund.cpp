@@ -83,7 +83,7 @@ bool ChargeRefund::recalls_first(const AppliedLimit& applied, bool /*alone*/) co
 
 Recalled ChargeRefund::recall(AppliedLimit& applied, Millis now) const noexcept {
     const auto full = full_window(applied, applied.cost, now);
-    return full ? confirm_or_reject(applied, *full, now) : Recalled::nothing;
+    return full ? confirm_or_reject(applied, *full, applied.cost, now) : Recalled::nothing;
 }
 
 void ChargeRefund::ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept {

@@ -25,8 +25,8 @@ public:
             return enters_by(*known, applied, now) ? Recalled::admitted : Recalled::nothing;
         }
         // Requests in flight are known here, and nobody else knows better.
-        return known->used < applied.verdict.rate.limit ? reject_by(applied, *known)
-                                                        : confirm_or_reject(applied, *known, now);
+        return known->used < applied.verdict.rate.limit ? reject_by(applied, *known, need)
+                                                        : confirm_or_reject(applied, *known, need, now);
     }
 
     void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept override {

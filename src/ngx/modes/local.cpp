@@ -12,7 +12,7 @@ bool Local::recalls_first(const AppliedLimit& /*applied*/, bool alone) const noe
 
 Recalled Local::recall(AppliedLimit& applied, Millis now) const noexcept {
     const auto full = full_window(applied, need(applied), now);
-    return full ? reject_by(applied, *full) : Recalled::nothing;
+    return full ? reject_by(applied, *full, need(applied)) : Recalled::nothing;
 }
 
 Admission Local::admit(AppliedLimit& applied, Millis now) const noexcept {

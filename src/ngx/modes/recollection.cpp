@@ -53,6 +53,7 @@ Terms terms_of(const AppliedLimit& applied, Millis now) noexcept {
 void show(AppliedLimit& applied, const Window& window) noexcept {
     applied.verdict.window = {window.used + applied.kept, window.reset};
     applied.verdict.known = true;
+    applied.verdict.in_flight = 0;
 }
 
 void show_bucket(AppliedLimit& applied, const WindowRecord& record, std::int64_t holds, Millis now) noexcept {
@@ -93,12 +94,15 @@ std::optional<WindowRecord> full_window(AppliedLimit& applied, std::int64_t need
     return record;
 }
 
-Recalled reject_by(AppliedLimit& applied, const WindowRecord& record) noexcept {
-    show(applied, {record.used - at_hand(record), record.reset});
+Recalled reject_by(AppliedLimit& applied, const WindowRecord& record, std::int64_t need) noexcept {
+    const std::int64_t used = record.used - at_hand(record);
+    show(applied, {used, record.reset});
+    applied.verdict.in_flight = leaves(applied, used, need) ? record.in_flight : 0;
     return Recalled::used_up;
 }
 
-Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, Millis now) noexcept {
+Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, std::int64_t need,
+                           Millis now) noexcept {
     // What Redis has not taken yet is no reason to reject where it cannot be asked: that is for on_error.
     applied.doubtful = record.unanswered != 0;
     WindowRecord seen = record;
@@ -110,10 +114,10 @@ Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, Mi
         });
     }
     if (turn) {
-        reject_by(applied, record);
+        reject_by(applied, record, need);
         return Recalled::to_confirm;
     }
-    return applied.doubtful ? Recalled::nothing : reject_by(applied, record);
+    return applied.doubtful ? Recalled::nothing : reject_by(applied, record, need);
 }
 
 Admission enter_window(AppliedLimit& applied, const Entry& entry, const Word& word, Millis now) noexcept {
@@ -130,7 +134,7 @@ Admission enter_window(AppliedLimit& applied, const Entry& entry, const Word& wo
             applied.holding = {entry.kind, applied.cost, record.ticket, 0};
             show(applied, {taken(record) - (reserves ? applied.cost : 1), record.reset});
         } else {
-            show(applied, {record.used, record.reset});
+            reject_by(applied, record, entry.need);
             if (word.source != Source::memory) {
                 heard(record, now);
             }

@@ -37,12 +37,14 @@ bool is_full(const AppliedLimit& applied, const WindowRecord& record, std::int64
 /// The record of the window, if it is open and leaves less than `need`.
 std::optional<WindowRecord> full_window(AppliedLimit& applied, std::int64_t need, Millis now) noexcept;
 
-/// The limit is reached: the verdict gets the window of this record.
-Recalled reject_by(AppliedLimit& applied, const WindowRecord& record) noexcept;
+/// The window of this record leaves less than `need`: the verdict gets it, and how many requests that run
+/// fill it.
+Recalled reject_by(AppliedLimit& applied, const WindowRecord& record, std::int64_t need) noexcept;
 
 /// The limit is reached, as far as this machine knows of a window of Redis: the request is rejected by that,
 /// unless it is its turn to ask the primary, or unless charges are in it that Redis has not taken.
-Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, Millis now) noexcept;
+Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, std::int64_t need,
+                           Millis now) noexcept;
 
 /// Where the word on a window comes from.
 enum class Source : unsigned char {

@@ -21,6 +21,17 @@ struct PeriodWords {
     std::array<char, max_number + 4> text;
 };
 
+/// `, 3 running`, or nothing.
+struct RunningWords {
+    explicit RunningWords(std::int64_t running) noexcept {
+        if (running != 0) {
+            ngx_sprintf(reinterpret_cast<u_char*>(text.data()), ", %L running%Z", running);
+        }
+    }
+
+    std::array<char, max_number + 12> text{};
+};
+
 void log_rejection(const RequestContext& context, const AppliedLimit& applied) noexcept {
     const Verdict& verdict = applied.verdict;
     const ngx_str_t& name = applied.limit.name;
@@ -44,9 +55,9 @@ void log_rejection(const RequestContext& context, const AppliedLimit& applied) n
                       PeriodWords(verdict.rate).text.data(), client_id(context.request(), applied));
     } else {
         ngx_log_error(context.conf().log_level, log, 0,
-                      "rate limit \"%V\" exceeded%s: %L used of %L in %s, id %016xL", &name, dry_run,
+                      "rate limit \"%V\" exceeded%s: %L used of %L in %s%s, id %016xL", &name, dry_run,
                       verdict.window.used, verdict.rate.limit, PeriodWords(verdict.rate).text.data(),
-                      client_id(context.request(), applied));
+                      RunningWords(verdict.in_flight).text.data(), client_id(context.request(), applied));
     }
 }
 
