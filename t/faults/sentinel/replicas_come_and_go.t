@@ -2,18 +2,27 @@
 
 use RateLimit::Test;
 
-my $set   = RateLimit::Sentinels->start;
-my $books = RateLimit::Books->open($set, store => 'fresh off;');
+# Nothing is asked for here that a stalled machine would be in the way of: no primary is replaced, and a check may take its time.
+my $set   = RateLimit::Sentinels->start(down_after => 60_000);
+my $books = RateLimit::Books->open($set, check_timeout => 9, store => 'fresh off;');
 my ($primary, $first, $second) = $set->servers;
+
+# Which of these were read by so many requests.
 my sub reads (@servers) {
     $_->forget_calls for @servers;
     $books->traffic->more(200);
-    return map { $_->calls('hmget') > 0 ? 1 : 0 } @servers;
+    return join ' ', map { $_->calls('hmget') > 0 ? 1 : 0 } @servers;
 }
-is_deeply [reads($first, $second)], [1, 1], 'both replicas are read';
+# Requests choose the replica that has least to do, which may be one and the same for a while.
+my sub become_read ($what, @servers) {
+    $_->forget_calls for @servers;
+    wait_until { !grep { $_->calls('hmget') == 0 } @servers } what => $what;
+    pass $what;
+}
+become_read('both replicas are read', $first, $second);
 
 my $third = $set->start_server('mymaster', $primary)->wait_ready;
-wait_until { $third->calls('hmget') > 0 } what => 'the new replica to be read';
+become_read('the new replica is read', $third);
 
 # One that cannot synchronize any more.
 my ($link) = map { /^id=(\d+) .*:\d+ .*/ ? $1 : () } grep { / flags=S / } split /\n/, $primary->cmd('CLIENT', 'LIST');
@@ -23,14 +32,14 @@ my sub without_link () { return grep { ($_->info('replication')->{master_link_st
 wait_until { without_link() == 1 } what => 'one link to be down';
 my ($without) = without_link();
 my @with = grep { $_ != $without } $first, $second, $third;
-wait_until { (reads($without))[0] == 0 } what => 'the replica without a link to be left alone';
-is_deeply [reads($without, @with)], [0, 1, 1], 'the others are read';
+wait_until { reads($without, @with) eq '0 1 1' } what => 'the replica without a link to be left alone, and the others to be read';
+pass 'the replica without a link is left alone, and the others are read';
 $primary->cmd('ACL', 'SETUSER', 'default', '+psync', '+sync');
-wait_until { (reads($without))[0] } what => 'the replica to be read again';
+become_read('it is read again', $without);
 
 $first->kill;
-my $mark = $books->recovered;
-is_deeply [reads($second, $third)], [1, 1], 'those that are left are read';
+$books->recovered;
+become_read('those that are left are read', $second, $third);
 $books->served('all the time', since => 0, passes => 1);
 $books->rest->balance(lost => 0, doubt => 0);
 

@@ -25,6 +25,8 @@ package RateLimit::Books;
 #   block => TEXT                # the store's block; default: that of the set;  store => TEXT: more directives in it
 #   nginx => {...}               # options of RateLimit::Nginx
 #   connections => 3, rate => 40             # of the load of each mode; rate: requests a second and connection
+#   check_timeout => 9           # in seconds, default 1: where a machine that stalls so long is not to be taken for the fault. Answers
+#                                # are to be as quick as ever
 # and of balance:
 #   unlogged => N                # requests of killed workers may be stored and not logged, or the other way round: at most so many
 #   lost => N, doubt => N        # so much at most; default: whatever was
@@ -47,10 +49,11 @@ my $count = 0;
 
 sub open ($class, $set, %opt) {
     my $self = bless {
-        set => $set, modes => [qw(check_charge charge_refund lease)], limit => PLENTY, connections => 3, rate => 40, %opt,
+        set => $set, modes => [qw(check_charge charge_refund lease)], limit => PLENTY, connections => 3, rate => 40,
+        check_timeout => TIMEOUT, %opt,
         prefix => test_folder() . '/books-' . ++$count,
     }, $class;
-    my $more    = 'check_timeout ' . TIMEOUT . 's; ' . ($opt{store} // '');
+    my $more    = "check_timeout $self->{check_timeout}s; " . ($opt{store} // '');
     my %nginx   = (workers => 2, reuseport => 1, %{$opt{nginx} // {}});
     my $on_error = $self->{limit} == PLENTY ? 'allow' : 'deny';
     $self->{nginx} = RateLimit::Traffic->nginx(
