@@ -22,8 +22,8 @@ struct Quota {
     bool retry = false;          ///< rejected, not in a dry run, and the same request may pass later
 };
 
-/// The numbers of one limit, counting in what the request is due to be charged. There is more at the reset; in a
-/// second, where requests that run fill the window. A rejection says a second at least.
+/// The numbers of one limit, counting in what the request is due to be charged. There is more at the reset;
+/// in a second, where requests that run fill the window. A rejection says a second at least.
 Quota quota_of(const Verdict& verdict, Millis now) noexcept;
 
 /// One response header. `name` is a constant; `value` points to where it was written, or is the limit's name.
