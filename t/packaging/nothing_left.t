@@ -1,4 +1,5 @@
-# A test leaves nothing in the system's temporary folder, however it ends: done, dead, or ended by a signal.
+# A test leaves nothing in the system's temporary folder or its shared memory, however it ends: done, dead, or ended by a
+# signal. Nor does a script that uses the test library.
 
 use RateLimit::Test;
 
@@ -7,30 +8,33 @@ mkdir $temporary or die "$temporary: $!";
 
 # What each of them starts, and how it ends.
 my $begin = <<'PERL';
-use RateLimit::Test;
 RateLimit::Certificates->authority('ours')->issue('server', 'DNS:redis.test');
 my $redis = RateLimit::Redis->start(own_time => 1, unixsocket => 1);
-my $fake  = RateLimit::FakeRedis->start(handler => sub ($words, $conn) { return fallback($words) });
+my $fake  = RateLimit::FakeRedis->start(handler => sub { return RateLimit::FakeRedis::fallback($_[0]) });
 my $nginx = RateLimit::Nginx->start(module => undef, clock => 1, workers => 2, server => 'location / { return 200 "ok"; }');
-is $nginx->get('/')->status, 200;
+print '# nginx answers ', $nginx->get('/')->status, ' by process ', $nginx->pid, "\n";
 PERL
-my %ends = (
-    done => ['done;', 0],
-    dead => ['die "as it should\n";', 255],
-    told => ['kill TERM => $$; let_pass(60);', 130],
+my $test   = 'use RateLimit::Test;';
+my $script = join ' ', map { "use RateLimit::$_;" } qw(Certificates FakeRedis Nginx Redis);
+my %ends   = (
+    done   => [$test,   'pass; done;', 0],
+    dead   => [$test,   'die "as it should\n";', 255],
+    told   => [$test,   'kill TERM => $$; let_pass(60);', 130],
+    script => [$script, '', 0],
 );
 
 for my $how (sort keys %ends) {
-    my ($end, $status) = @{$ends{$how}};
-    my $script = write_text(test_folder() . "/$how.pl", $begin . $end);
+    my ($uses, $end, $status) = @{$ends{$how}};
+    my $path   = write_text(test_folder() . "/$how.pl", "$uses\n$begin$end\n");
     my $output = test_folder() . "/$how.out";
-    my $test = RateLimit::Process->start(name => $how, output => $output, env => {TMPDIR => $temporary, TEST_KEEP => undef},
-        command => [$^X, '-I', project_path('t/lib'), $script]);
-    $test->wait(60) or die "$how: it does not end";
-    is $test->status >> 8, $status, "$how: it ends so" or diag read_text($output);
-    like read_text($output), qr/^ok 1/m, "$how: after it began";
+    my $process = RateLimit::Process->start(name => $how, output => $output, env => {TMPDIR => $temporary, TEST_KEEP => undef},
+        command => [$^X, '-I', project_path('t/lib'), $path]);
+    $process->wait(60) or die "$how: it does not end";
+    is $process->status >> 8, $status, "$how: it ends so" or diag read_text($output);
+    my ($nginx) = read_text($output) =~ /^# nginx answers 200 by process (\d+)/m;
+    ok($nginx, "$how: after it began") or next;
     opendir my $folder, $temporary or die $!;
-    is_deeply [grep { !/^\.\.?$/ } readdir $folder], [], "$how: nothing is left";
+    is_deeply [(grep { !/^\.\.?$/ } readdir $folder), glob "/dev/shm/*_$nginx"], [], "$how: nothing is left";
 }
 
 done;

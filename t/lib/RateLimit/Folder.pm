@@ -1,9 +1,11 @@
 package RateLimit::Folder;
 
-# The one temporary folder of a test, gone at its end unless TEST_KEEP is set; the project's folder; and small file access.
+# The one temporary folder of a test or a script, gone at its end, when its processes are, unless TEST_KEEP is set; the project's
+# folder; and small file access.
 #
 #   project_path('tools/run');     # where a file of the project is
 #   project_file('lua/charge.lua');    # its text; dies where there is none
+#   gone_at_end('/dev/shm/x');         # a file elsewhere that a process of the test leaves if it is killed
 
 use v5.36;
 
@@ -13,10 +15,10 @@ use File::Path ();
 use File::Spec;
 use File::Temp ();
 
-our @EXPORT = qw(test_folder project_path project_file read_text write_text);
+our @EXPORT = qw(test_folder gone_at_end project_path project_file read_text write_text);
 
 my $project = File::Spec->rel2abs(__FILE__) =~ s{/t/lib/RateLimit/Folder\.pm$}{}r;
-my ($folder, $owner);
+my ($folder, $owner, @elsewhere);
 
 sub project_path ($name) { return "$project/$name" }
 sub project_file ($name) { return read_text(project_path($name)) || croak "no $name" }
@@ -26,6 +28,8 @@ sub test_folder () {
     $owner = $$;
     return $folder = File::Temp::tempdir('rate-limit-test-XXXXXX', TMPDIR => 1, CLEANUP => 0);
 }
+
+sub gone_at_end (@paths) { push @elsewhere, @paths; return }
 
 sub read_text ($path) {
     open my $file, '<:raw', $path or return '';
@@ -44,6 +48,7 @@ sub write_text ($path, $text) {
 
 sub remove () {
     return if !$folder || $owner != $$;
+    unlink splice @elsewhere;
     if ($ENV{TEST_KEEP}) {
         print STDERR "# kept: $folder\n";
     } else {
@@ -51,6 +56,11 @@ sub remove () {
     }
     undef $folder;
     return;
+}
+
+END {
+    local ($?, $!);
+    remove();
 }
 
 1;

@@ -107,6 +107,7 @@ sub launch ($self) {
     $self->{process} = RateLimit::Process->start(
         command => [$self->command], output => "$self->{folder}/output", name => 'nginx',
         env => $self->{env}, parent_death => 15);
+    gone_at_end(map { "/dev/shm/${_}_$self->{process}{pid}" } qw(faketime_shm sem.faketime_sem)) if $self->{env}{LD_PRELOAD};
     wait_until {
         croak 'nginx ended: ' . $self->output if !$self->{process}->alive;
         $self->workers >= $self->expected_workers && !grep { !listens($_) } $self->listening
@@ -187,7 +188,8 @@ sub listening ($self) {
 
 sub listens ($port) { return IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port, Timeout => 1) ? 1 : 0 }
 
-# Libfaketime reads the file anew for each call; timers go by the monotonic clock and stay real.
+# Libfaketime reads the file anew for each call; timers go by the monotonic clock and stay real. A process that is killed leaves the
+# memory that it shares with its children.
 sub clock_env ($self) {
     $faketime or Test::More::BAIL_OUT('no libfaketime');
     return (LD_PRELOAD => $faketime, FAKETIME => "+0 x$self->{speed}", FAKETIME_NO_CACHE => 1) if $self->{speed};

@@ -14,6 +14,7 @@ use v5.36;
 use Carp qw(croak);
 use Config;
 use POSIX qw(WNOHANG);
+use RateLimit::Folder ();    # before our END, that its own comes later
 use RateLimit::Wait;
 
 use constant {PR_SET_PDEATHSIG => 1};

@@ -140,8 +140,6 @@ END {
             $status = 1;
         }
         show_logs() if $status || !$builder->is_passing;
-        RateLimit::Process::stop_all();
-        RateLimit::Folder::remove();
         $? = $status;
     }
 }
