@@ -18,7 +18,7 @@ $redis->forget_calls;
 my $most = 0;    # what there is in each round, or less where less is asked for
 for my $round (1 .. 9) {
     my $before = $rush->asked;
-    $rush->go(0.15, $round % 3 ? () : (only => 0));
+    $rush->go(0.15, least => 8, $round % 3 ? () : (only => 0));
     $most += min(30 + ($round % 2 ? 100 : 40), $rush->asked - $before);
     let_pass($round % 2 ? 0.2 : 0.6);    # in which the bucket fills in part, or all
 }

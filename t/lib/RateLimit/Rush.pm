@@ -6,6 +6,7 @@ package RateLimit::Rush;
 #   $rush->go(2);                     # for two seconds, or longer where all is slow; may be called again
 #   $rush->go(2, every => 0.1);       # each client asks every 100 ms or so, where the answer has come
 #   $rush->go(2, only => 0);          # at that machine alone
+#   $rush->go(2, least => 8);         # longer, until each client has asked so many times
 #   $rush->passed;                    # [machine's index, when it was sent, when it was answered] of each request that passed
 #   $rush->asked;                     # how many requests there were
 #   $rush->shares;                    # of each machine: how much of what it was asked for passed, since the last call; 0 to 1
@@ -25,7 +26,7 @@ sub go ($self, $seconds, %pace) {
     my $every = $pace{every} // 0;
     my $end   = monotonic() + patience($seconds);
     my %open  = map { fileno $_->{http}->socket => $_ } grep { $_->{at} == ($pace{only} // $_->{at}) } @{$self->{clients}};
-    $_->{next} = monotonic() + $every * rand for values %open;
+    @$_{qw(next asked)} = (monotonic() + $every * rand, 0) for values %open;
     while (%open) {
         my $now = monotonic();
         for my $client (values %open) { $self->ask($client) if !$client->{waits} && $client->{next} <= $now }
@@ -38,7 +39,8 @@ sub go ($self, $seconds, %pace) {
             $self->take($client);
             $client->{next} = max(monotonic(), $client->{sent} + $every * (0.5 + rand));
         }
-        delete @open{grep { !$open{$_}{waits} && $open{$_}{next} >= $end } keys %open};
+        my sub is_over ($client) { return !$client->{waits} && $client->{next} >= $end && $client->{asked} >= ($pace{least} // 0) }
+        delete @open{grep { is_over($open{$_}) } keys %open};
     }
     return $self;
 }
@@ -47,6 +49,7 @@ sub ask ($self, $client) {
     $client->{sent} = monotonic();
     $client->{http}->start_request('GET', $self->{uri}, $self->{headers} // []);
     $client->{waits} = 1;
+    ++$client->{asked};
     return;
 }
 
