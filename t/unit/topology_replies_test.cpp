@@ -370,11 +370,14 @@ TEST(SentinelLists, WhatIsNoAnswerIsRefused) {
 
 TEST(Replication, IsReadFromTheTextOfInfo) {
     const std::pair<const char*, const char*> cases[] = {
-        {"# Replication\r\nrole:master\r\nconnected_slaves:0\r\n", "primary"},
+        {"# Replication\r\nrole:master\r\nconnected_slaves:0\r\n", "primary of 0"},
         {"# Replication\r\nrole:master\r\nconnected_slaves:1\r\nmin_slaves_good_slaves:0\r\n",
-         "primary guarded"},
-        {"role:master\nmin_replicas_good_replicas:1\n", "primary guarded"},
-        {"role:primary\n", "primary"},
+         "primary of 1 guarded"},
+        {"role:master\nmin_replicas_good_replicas:1\n", "primary of 0 guarded"},
+        {"role:primary\nconnected_replicas:12\n", "primary of 12"},
+        {"role:master\nconnected_slaves:x\n", "primary of 0"},
+        {"role:master\nconnected_slaves:99999999999999999999\n", "primary of 0"},
+        {"role:primary\n", "primary of 0"},
         {"# Replication\r\nrole:slave\r\nmaster_host:a\r\nmaster_link_status:up\r\n", "replica"},
         {"role:replica\r\n", "replica"},
         {"role:sentinel\r\n", "refused"},
@@ -383,10 +386,11 @@ TEST(Replication, IsReadFromTheTextOfInfo) {
         {"", "refused"},
     };
     for (const auto& [info, text] : cases) {
-        Replication replication{true, true};
+        Replication replication{true, 7, true};
         const bool read = read_replication(info, replication);
-        const std::string is = std::string(replication.primary ? "primary" : "replica") +
-                               (replication.guarded ? " guarded" : "");
+        const std::string is = replication.primary ? "primary of " + std::to_string(replication.replicas) +
+                                                         (replication.guarded ? " guarded" : "")
+                                                   : "replica";
         EXPECT_EQ(read ? is : "refused", text) << info;
     }
 }

@@ -163,21 +163,22 @@ void Node::take_replication(const Reply& reply) noexcept {
         return;  // where INFO is not allowed, the first charge finds out
     }
     if (found.primary) {
-        warn_if_alone(found.guarded);
+        warn_if_alone(found);
     } else {
         demote();
     }
 }
 
-void Node::warn_if_alone(bool guarded) const noexcept {
-    if (guarded || !ngx_atomic_cmp_set(shard_->replicas_warned, 0, 1)) {
+/// With one replica the setting would stop all charges whenever either server is down.
+void Node::warn_if_alone(const Replication& found) const noexcept {
+    if (found.guarded || found.replicas < 2 || !ngx_atomic_cmp_set(shard_->replicas_warned, 0, 1)) {
         return;
     }
     ngx_log_error(
         NGX_LOG_WARN, ngx_cycle->log, 0,
-        "rate limit: %s takes writes without replicas: when it is cut off from them, it goes on taking "
-        "charges that are lost; set min-replicas-to-write 1 and min-replicas-max-lag 10",
-        subject_.c_str());
+        "rate limit: %s takes writes without replicas: when it is cut off from all of its %uL, it goes on "
+        "taking charges that are lost; set min-replicas-to-write 1 and min-replicas-max-lag 10",
+        subject_.c_str(), found.replicas);
 }
 
 void Node::warn_if_evicting(const Reply& reply) const noexcept {

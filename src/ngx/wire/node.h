@@ -24,6 +24,8 @@
 
 namespace rate_limit {
 
+struct Replication;
+
 enum class Access : unsigned char { read, write };
 
 /// What a node is to its shard; or a sentinel, which has none and is asked which nodes there are.
@@ -265,7 +267,7 @@ private:
     void take_replication(const Reply& reply) noexcept;
     const Login& login() const noexcept;
     void warn_if_evicting(const Reply& reply) const noexcept;
-    void warn_if_alone(bool guarded) const noexcept;
+    void warn_if_alone(const Replication& found) const noexcept;
 
     static void on_watch(void* self) noexcept;
     static void on_retry(void* self) noexcept;

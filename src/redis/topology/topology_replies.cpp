@@ -251,6 +251,11 @@ bool read_sentinel_peers(const TreeReply& reply, std::vector<Endpoint>& peers) {
 bool read_replication(std::string_view info, Replication& replication) noexcept {
     const std::string_view role = info_value(info, "role");
     replication.primary = role == "master" || role == "primary";
+    replication.replicas = 0;
+    for (const char* name : {"connected_slaves", "connected_replicas"}) {
+        const std::string_view number = info_value(info, name);
+        std::from_chars(number.data(), number.data() + number.size(), replication.replicas);
+    }
     replication.guarded = !info_value(info, "min_slaves_good_slaves").empty() ||
                           !info_value(info, "min_replicas_good_replicas").empty();
     return replication.primary || role == "slave" || role == "replica";

@@ -55,6 +55,8 @@ bool read_sentinel_peers(const TreeReply& reply, std::vector<Endpoint>& peers);
 /// What a server says of its part in replication.
 struct Replication {
     bool primary = false;
+    std::uint64_t replicas =
+        0;  ///< of a primary: how many are connected to it; 0 where it says none or no number
     bool guarded =
         false;  ///< of a primary: it takes no writes with fewer replicas than min-replicas-to-write
 };

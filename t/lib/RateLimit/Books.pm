@@ -14,9 +14,9 @@ package RateLimit::Books;
 #                                        # what is in doubt, together
 #
 # They balance if, in each mode,
-#     admitted - in doubt - lost <= stored <= admitted,
-# where nothing waits and nothing was dropped any more, and lost is what a former primary had and its successor did not have when it
-# was promoted. A reservation in doubt may be stored though it was not admitted, and is a whole batch in a lease.
+#     admitted - in doubt - lost <= stored <= admitted + given back in vain,
+# where nothing waits and nothing was dropped any more, lost is what a former primary had and its successor did not have when it
+# was promoted, and given back in vain are tokens that the former primary had back and its successor had not. A reservation in doubt may be stored though it was not admitted, and is a whole batch in a lease.
 #
 # Options of open:
 #   modes => [...]               # default: all three; 20 keys in each
@@ -141,13 +141,17 @@ sub terms ($self) {
 }
 
 # By mode.
-sub lost ($self) {
+sub lost ($self)               { return $self->differing(1) }
+sub given_back_in_vain ($self) { return $self->differing(-1) }
+
+# How much more (1) or less (-1) former primaries had at last than their successors at first.
+sub differing ($self, $sign) {
     my @terms = $self->terms;
     my %lost  = map { $_ => 0 } $self->modes;
     for my $i (1 .. $#terms) {
         my $inherited = $terms[$i]{inherited} or next;    # it was a primary before, and has come back as one
         my @modes = $self->modes;
-        $lost{$modes[$_]} += max(0, $terms[$i - 1]{left}[$_] - $inherited->{sums}[$_]) for 0 .. $#modes;
+        $lost{$modes[$_]} += max(0, $sign * ($terms[$i - 1]{left}[$_] - $inherited->{sums}[$_])) for 0 .. $#modes;
     }
     return \%lost;
 }
@@ -230,7 +234,8 @@ sub balance ($self, %opt) {
     my $uncertain = $doubt->{reservations} + $doubt->{refunds};
     diag join '; ', (map { "$_: $admitted->{$_} admitted, $stored->{$_} stored, $lost->{$_} lost" } $self->modes),
         'in doubt: ' . join ', ', map { "$doubt->{$_} $_" } sort keys %$doubt;
-    my %more = (check_charge => 0, charge_refund => $uncertain, lease => LEASE * $uncertain);
+    my $in_vain = $self->given_back_in_vain->{lease} // 0;
+    my %more = (check_charge => 0, charge_refund => $uncertain, lease => LEASE * $uncertain + $in_vain);
     for my $mode ($self->modes) {
         my $unit = $mode eq 'lease' ? LEASE : 1;
         my $known = $unit * $doubtful + ($opt{told} ? 0 : $lost->{$mode});
