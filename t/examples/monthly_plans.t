@@ -34,6 +34,8 @@ my ($refused) = grep { $_->status == 429 } @at_once;
 shows $refused, 429, {resource => 'smooth', limit => 10, remaining => 0, retry_after => 1}, 'not the whole month at once';
 my $passed = 1 + grep { $_->status == 200 } @at_once;
 wait_until { $shards->used('rl:month/monthc:user:mona') == $passed } what => 'the month: only what has passed';
+is $nginx->get("/$_", 'X-API-Key' => 'k-hubot')->status, $_, "the application answers $_" for 304, 404, 500, 502, 503, 504;
+wait_until { $shards->used('rl:month/monthc:user:hubot') == 2 } what => 'the month: of these only the 404';
 $http->close;
 
 # A month that is used up but for one.

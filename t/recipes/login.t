@@ -1,21 +1,35 @@
-# docs/recipes.md, "Login": only failures count, those that run count too, and the limit holds while Redis is away.
+# docs/recipes.md, "Login": wrong passwords count, and attempts that are broken off or run; the application's own failures do not. The limit holds while
+# Redis is away.
 
 use RateLimit::Test;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);
 my $app    = RateLimit::Backend->start(handler => sub ($request, $conn) {
     return [204] if $request->{body} eq 'right';
+    return [$request->{body}] if $request->{body} =~ /^\d+$/;
     return $request->{body} eq 'held' ? $conn->hold('gate', [401]) : [401];
 });
-my $nginx = start_text(code(project_file('docs/recipes.md'), 'recipe: login'), shards => $shards, app => $app);
+my $nginx = start_text("log_format ends \$status;\n" . code(project_file('docs/recipes.md'), 'recipe: login'), shards => $shards, app => $app,
+    replace => {'location = /login {' => 'access_log %%DIR%%/ends ends; location = /login {'});
 my $key   = 'rl:login/600:127.0.0.1';
 sub used () { return $shards->primary->hash($key)->{used} // 0 }
 sub attempt ($password) { return $nginx->post('/login', $password)->status }
 
 is attempt('right'), 204, "login $_" for 1 .. 7;
+for my $failure (500, 502, 503, 504) {
+    is attempt($failure), $failure, "the application fails: $failure" for 1 .. 3;
+}
 wait_until { used() == 0 } what => 'the costs to come back';
-is attempt('wrong'), 401, 'a wrong password' for 1 .. 2;
-is used(), 2, 'counts';
+is attempt('wrong'), 401, 'a wrong password';
+is used(), 1, 'counts';
+my $left = $nginx->http;
+$left->start_request('POST', '/login', [], 'held');
+wait_until { used() == 2 } what => 'an attempt to run';
+$nginx->abandon($left, 'ends', 499);
+$app->release('gate');
+is attempt('right'), 204, 'a client that leaves before the answer';
+wait_until { used() <= 2 } what => 'the cost of that to come back';
+is used(), 2, 'has used an attempt up';
 
 my @running = map { $nginx->http } 1 .. 5;
 $_->start_request('POST', '/login', [], 'held') for @running;
