@@ -247,18 +247,61 @@ TEST(CounterTable, OneProcessHasTheTurn) {
     EXPECT_TRUE(first.take_turn(start + 2000, 1000));
 }
 
+TEST(CounterTable, CountsMissesOfAllProcessesInARow) {
+    Table table(default_size, 2);
+    table.configure({4, 8});
+    View first(table.memory, 7);
+    View second(table.memory, 8);
+    Group one = group_of(first, 4);
+    Group two = group_of(second, 4);
+    for (std::uint32_t i = 0; i < CounterTable::most_in_a_row; ++i) {
+        EXPECT_EQ(table.group(4).misses_in_a_row(), i);
+        (i % 2 == 0 ? one : two).miss(false);
+    }
+    one.miss(false);
+    EXPECT_EQ(two.misses_in_a_row(), CounterTable::most_in_a_row) << "no more are counted";
+    EXPECT_EQ(two.misses(), CounterTable::most_in_a_row + 1) << "but in all";
+    two.hit();
+    EXPECT_EQ(one.misses_in_a_row(), 0U) << "another process ends the row";
+    EXPECT_EQ(one.misses(), CounterTable::most_in_a_row + 1);
+    one.miss(false);
+    two.miss(true);
+    EXPECT_EQ(one.misses_in_a_row(), 1U) << "one that is in the row already";
+    EXPECT_EQ(one.misses(), CounterTable::most_in_a_row + 3);
+    EXPECT_EQ(one.count(0), 0U);
+    EXPECT_EQ(table.group(8).misses(), 0U) << "another name has its own";
+}
+
+TEST(CounterTable, ANewNameBeginsWithoutMisses) {
+    Table table;
+    const std::size_t most = table.master.groups() - 1;
+    table.configure(digests_of(0, most));
+    for (const std::uint64_t digest : digests_of(0, most)) {
+        table.group(digest).miss(false);
+    }
+    EXPECT_EQ(table.configure(digests_of(most, most)), 0U);
+    for (const std::uint64_t digest : digests_of(most, most)) {
+        EXPECT_EQ(table.group(digest).misses(), 0U);
+        EXPECT_EQ(table.group(digest).misses_in_a_row(), 0U);
+    }
+    Group lost = table.group(digest_of(0));
+    lost.miss(false);
+    EXPECT_EQ(lost.misses(), 1U) << "that of the others";
+    EXPECT_EQ(lost.misses_in_a_row(), 0U) << "whose row would be of many limits";
+}
+
 TEST(CounterTable, FitsItsMemory) {
     CounterTable table(user(1));
     EXPECT_FALSE(table.create(nullptr, default_size, 1, table_now));
     EXPECT_FALSE(table.attach(nullptr, default_size));
     for (std::size_t size = 0; size < 600; ++size) {
         TableMemory memory(std::max<std::size_t>(size, 1));
-        EXPECT_EQ(table.create(memory.at(), size, 1, table_now), size >= 64 + 8 + 64 + 88 + 64) << size;
+        EXPECT_EQ(table.create(memory.at(), size, 1, table_now), size >= 64 + 8 + 64 + 96 + 64) << size;
     }
     for (const std::size_t size : {std::size_t{5248}, std::size_t{8192}, default_size, default_size + 24}) {
         for (const std::size_t workers : {1U, 2U, 40U, 1000U}) {
             Table full(size, workers);
-            EXPECT_GE(full.master.groups(), 18U);
+            EXPECT_GE(full.master.groups(), 17U);
             EXPECT_EQ(full.configure(digests_of(0, full.master.groups() - 1)), 0U);
             std::vector<std::unique_ptr<View>> views;
             for (std::uint32_t pid = 2; pid < 200; ++pid) {

@@ -78,7 +78,7 @@ void CounterTable::Naming::drop(Name name) noexcept {
     set_generation(name, 0);
 }
 
-void CounterTable::Naming::set_generation(Name name, std::uint64_t generation) noexcept {
+void CounterTable::Naming::set_generation(Name name, std::uint32_t generation) noexcept {
     const std::size_t place = table_.find(name);
     if (place != none) {
         table_.places_[place].generation.store(generation, std::memory_order_relaxed);
@@ -87,7 +87,7 @@ void CounterTable::Naming::set_generation(Name name, std::uint64_t generation) n
 
 bool CounterTable::Naming::add(Name name) noexcept {
     Place* oldest = nullptr;
-    std::uint64_t least = table_.header_->generation.load(std::memory_order_relaxed);
+    std::uint32_t least = table_.header_->generation.load(std::memory_order_relaxed);
     for (std::size_t i = 0; i < table_.groups_; ++i) {
         Place& place = table_.places_[(name.value() + i) % table_.groups_];
         const std::uint64_t found = place.name.load(std::memory_order_relaxed);
@@ -99,7 +99,7 @@ bool CounterTable::Naming::add(Name name) noexcept {
             table_.take(place, name);
             return true;
         }
-        const std::uint64_t generation =
+        const std::uint32_t generation =
             found == changing ? 0 : place.generation.load(std::memory_order_relaxed);
         if (generation < least) {
             least = generation;
@@ -121,6 +121,8 @@ void CounterTable::take(Place& place, Name name) noexcept {
         place.base[counter].store(sum(static_cast<std::size_t>(&place - places_), counter),
                                   std::memory_order_relaxed);
     }
+    place.misses.store(0, std::memory_order_relaxed);
+    place.misses_in_a_row.store(0, std::memory_order_relaxed);
     place.told.store(0, std::memory_order_relaxed);
     place.generation.store(header_->generation.load(std::memory_order_relaxed), std::memory_order_relaxed);
     place.name.store(name.value(), std::memory_order_release);
@@ -216,6 +218,30 @@ std::uint64_t CounterTable::Group::count(std::size_t counter) const noexcept {
             return sum - base;
         }
     }
+}
+
+void CounterTable::Group::miss(bool again) noexcept {
+    const std::size_t at = place();
+    if (at == none) {
+        return;
+    }
+    Place& found = table_->places_[at];
+    found.misses.fetch_add(1, std::memory_order_relaxed);
+    if (!again && found.misses_in_a_row.load(std::memory_order_relaxed) < most_in_a_row) {
+        found.misses_in_a_row.fetch_add(1, std::memory_order_relaxed);
+    }
+}
+
+std::uint64_t CounterTable::Group::misses() const noexcept {
+    const std::size_t at = place();
+    return at != none ? table_->places_[at].misses.load(std::memory_order_relaxed) : 0;
+}
+
+std::uint32_t CounterTable::Group::misses_in_a_row() const noexcept {
+    if (!has_place()) {
+        return 0;
+    }
+    return std::min(table_->places_[place_].misses_in_a_row.load(std::memory_order_relaxed), most_in_a_row);
 }
 
 bool CounterTable::Group::tell(std::uint64_t digest) noexcept {

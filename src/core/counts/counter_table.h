@@ -21,8 +21,14 @@ namespace rate_limit {
 /// it goes on from its old counts. When the table is full, a new name takes the group that has been out of
 /// use for longest and begins at 0. A name without a group is counted in the group of another name, which its
 /// user chooses.
+///
+/// Each group also counts misses, in all and in a row over all processes, which write them together. Where
+/// there are none, nothing is written.
 class CounterTable {
 public:
+    /// More misses in a row are not counted.
+    static constexpr std::uint32_t most_in_a_row = 100;
+
     /// Eight counters: a cache line of each slot.
     static constexpr std::size_t group_size = 8;
 
@@ -78,17 +84,19 @@ private:
         LayoutMark mark;
         std::uint64_t slots;
         Millis since;
-        std::atomic<std::uint64_t> generation;  // how many configurations have brought names
+        std::atomic<std::uint32_t> generation;  // how many configurations have brought names
         OwnedLock lock;                         // of the process that brings names
         std::atomic<std::uint32_t> turn;        // when take_turn() was last true
     };
 
     /// What belongs to a group, in all slots.
     struct Place {
-        std::atomic<std::uint64_t> name;        // 0: free
-        std::atomic<std::uint64_t> generation;  // the last that had the name
-        std::atomic<std::uint64_t> told;        // as Group::tell() had it
-        Counts base;                            // what names before this one have counted here
+        std::atomic<std::uint64_t> name;             // 0: free
+        std::atomic<std::uint64_t> told;             // as Group::tell() had it
+        std::atomic<std::uint64_t> misses;           // since the name has the place
+        std::atomic<std::uint32_t> misses_in_a_row;  // up to most_in_a_row, and one more for each process
+        std::atomic<std::uint32_t> generation;       // the last that had the name
+        Counts base;                                 // what names before this one have counted here
     };
 
     struct alignas(alignment) Cells {
@@ -96,7 +104,7 @@ private:
     };
 
     /// Changes with the layout.
-    static constexpr std::uint64_t version = 0x636f756e74657232;
+    static constexpr std::uint64_t version = 0x636f756e74657233;
 
     /// The name of a place that is being given to another name, by the lock's owner, perhaps a dead one.
     static constexpr std::uint64_t changing = 1;
@@ -148,7 +156,7 @@ public:
     void drop(Name name) noexcept;
 
 private:
-    void set_generation(Name name, std::uint64_t generation) noexcept;
+    void set_generation(Name name, std::uint32_t generation) noexcept;
 
     CounterTable& table_;
     HeldLock lock_;
@@ -186,6 +194,25 @@ public:
 
     /// Of all processes since the memory was made, or since the name was first seen.
     std::uint64_t count(std::size_t counter) const noexcept;
+
+    /// Counts a miss; `again`: of one that is counted in the row already.
+    void miss(bool again) noexcept;
+
+    /// Ends the row of misses.
+    void hit() noexcept {
+        if (has_place()) {
+            std::atomic<std::uint32_t>& in_a_row = table_->places_[place_].misses_in_a_row;
+            if (in_a_row.load(std::memory_order_relaxed) != 0) {
+                in_a_row.store(0, std::memory_order_relaxed);
+            }
+        }
+    }
+
+    /// As count().
+    std::uint64_t misses() const noexcept;
+
+    /// Up to most_in_a_row; 0 where has_place() is false.
+    std::uint32_t misses_in_a_row() const noexcept;
 
     /// Notes what is told about the counts, as a digest, for all processes. False: it is what was told last.
     /// Before anything has been, that is 0.

@@ -62,6 +62,12 @@ public:
         return groups_[index(kind) / size].count(index(kind) % size);
     }
 
+    // Misses are of the subject, not of a kind. See CounterTable::Group.
+    void miss(bool again) noexcept { groups_[0].miss(again); }
+    void hit() noexcept { groups_[0].hit(); }
+    std::uint64_t own_misses() const noexcept { return groups_[0].has_place() ? groups_[0].misses() : 0; }
+    std::uint32_t misses_in_a_row() const noexcept { return groups_[0].misses_in_a_row(); }
+
     /// Of this subject alone: 0 where has_place() is false.
     std::uint64_t own_count(Kind kind) const noexcept { return has_place(kind) ? count(kind) : 0; }
 

@@ -71,8 +71,9 @@ struct Options {
 /// One rate_limit line, or rate_limit_concurrency, as parsed. As resolved for a server or location, every
 /// member is final. Lives in the configuration's pool.
 struct Limit : Options {
-    ngx_str_t directive;  // its first word
-    ngx_str_t file;       // where the line stands
+    const Limit* written;  // as parsed; null there
+    ngx_str_t directive;   // its first word
+    ngx_str_t file;        // where the line stands
     ngx_uint_t line;
 
     Value rate_text;
@@ -82,17 +83,19 @@ struct Limit : Options {
     Value* burst_text;   // of a token bucket; null: its windows count
     std::int64_t burst;  // parsed, where burst_text is there and holds no variable; else 0
 
-    ngx_str_t name;
+    ngx_str_t name;          // never empty
+    bool named;              // the line says it
     WindowKind window_kind;  // as written; see kind_at()
     StoreConf* store;        // null: `local`, or store_text holds a variable and is asked at each request
     bool local;
     ngx_uint_t status;  // of a rejection; 0: the line says none
 
-    bool warned;                 // the configuration has warned about this line
-    mutable bool skip_logged;    // this worker has logged that it skipped the limit
-    std::int64_t constant_cost;  // meaningless where `cost` holds a variable
-    mutable std::size_t tally;   // which one of Tallies, counted from 1; 0: the store says
-    std::string_view head;       // of the texts that identify its windows; empty: see keep_head()
+    bool warned;                       // the configuration has warned about this line
+    mutable bool skip_logged;          // this worker has logged that it skipped the limit
+    std::int64_t constant_cost;        // meaningless where `cost` holds a variable
+    mutable std::size_t tally;         // which one of Tallies, counted from 1; 0: the store says
+    mutable std::size_t tally_by_key;  // which one, from 0, counts the requests without a key
+    std::string_view head;             // of the texts that identify its windows; empty: see keep_head()
 
     // The rate, of a variable one, the burst and the store that this worker has noted last.
     mutable Rate noted_rate;

@@ -28,9 +28,14 @@ char* parse_into(ngx_conf_t* cf, ngx_str_t value, Limit& limit) noexcept {
     return parse(cf, value, limit.*member);
 }
 
+char* parse_own_name(ngx_conf_t* cf, ngx_str_t value, Limit& limit) noexcept {
+    limit.named = true;
+    return parse_name(cf, value, limit.name);
+}
+
 constexpr Parameter parameters[] = {
     {"burst", Of::windows, parse_into<parse_burst_text, &Limit::burst_text>},
-    {"name", Of::both, parse_into<parse_name, &Limit::name>},
+    {"name", Of::both, parse_own_name},
     {"key", Of::both, parse_into<parse_key, &Limit::key>},
     {"window", Of::windows, parse_into<parse_window, &Limit::window_kind>},
     {"store", Of::both, parse_into<parse_store, &Limit::store_text>},

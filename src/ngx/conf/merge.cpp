@@ -113,6 +113,7 @@ bool take_one_slot(ngx_conf_t* cf, Limit& limit) noexcept {
 /// effect.
 ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, Limit& line, Limit& limit) noexcept {
     limit = line;
+    limit.written = &line;
     inherit(limit, conf.options);
     if (limit.key == nullptr) {
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,

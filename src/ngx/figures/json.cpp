@@ -86,6 +86,7 @@ void write_limit(JsonText& json, const MainConf& main, const ToldLimit& limit) {
     json.end_object();
     json.name("unasked").count(tally.counters.own_count(Decided::unasked));
     json.name("charged").count(tally.counters.own_count(Decided::cost));
+    json.name("no_key").count(tally.counters.own_misses());
     write_if_any(json, "running", limit.now.running);
     write_if_any(json, "slots", limit.now.slots);
     write_minutes(json, main, tally);

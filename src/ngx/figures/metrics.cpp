@@ -88,7 +88,7 @@ void write_rates(MetricsText& text, const ToldLimit& limit) {
     }
 }
 
-constexpr std::array<Family<ToldLimit>, 8> limit_families = {{
+constexpr std::array<Family<ToldLimit>, 9> limit_families = {{
     {[](MetricsText& text) {
          text.family("decisions_total", Type::counter,
                      "What each limit decided, when it did: a request counts once for each of its limits.");
@@ -105,6 +105,13 @@ constexpr std::array<Family<ToldLimit>, 8> limit_families = {{
      },
      [](MetricsText& text, const ToldLimit& limit) {
          write_sample(text, limit, limit.tally->counters.own_count(Decided::cost));
+     }},
+    {[](MetricsText& text) {
+         text.family("no_key_total", Type::counter,
+                     "Requests whose key was empty, so that the limit did not apply.");
+     },
+     [](MetricsText& text, const ToldLimit& limit) {
+         write_sample(text, limit, limit.tally->counters.own_misses());
      }},
     {[](MetricsText& text) {
          text.family(

@@ -160,12 +160,22 @@ void find_overrides(const Gathered& found, Findings& notes) {
     }
 }
 
+void find_no_keys(const Gathered& found, Findings& notes) {
+    for (const Gathered::OfLimit& limit : found.limits) {
+        if (limit.tally->counters.misses_in_a_row() == CounterTable::most_in_a_row) {
+            notes.push_back({name_of(*limit.tally) + " limits nobody: the key of its last " +
+                                 std::to_string(CounterTable::most_in_a_row) + " requests was empty",
+                             "Where that is not meant, look at the variables of its key."});
+        }
+    }
+}
+
 using Check = void (*)(const Gathered& found, Findings& findings);
 
 /// What can be wrong, the worst first.
 constexpr Check checks[] = {find_nodes_down, find_no_primary, find_errors, find_lost_writes, find_no_room};
 
-constexpr Check remarks[] = {find_overrides, find_dry_runs};
+constexpr Check remarks[] = {find_no_keys, find_overrides, find_dry_runs};
 
 std::string sentence(std::string text) {
     text.front() = static_cast<char>(ngx_toupper(static_cast<u_char>(text.front())));

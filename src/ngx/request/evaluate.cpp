@@ -4,6 +4,7 @@
 #include "ngx/conf/redis_conf.h"
 #include "ngx/overrides/effect.h"
 #include "ngx/request/costs.h"
+#include "ngx/request/key_counts.h"
 #include "ngx/request/limiter.h"
 #include "ngx/tallies/tallies.h"
 #include "ngx/windows/window_place.h"
@@ -22,6 +23,7 @@ struct Candidate {
     bool found = limit.local || limit.store != nullptr;  // false: a variable names no store
     bool sought = found;                                 // the variable has been asked
     std::string_view named{};                            // what it says
+    ngx_str_t burst = ngx_null_string;                   // what the variable of a burst says
 
     std::string_view store_name() const noexcept { return name_of(store); }
 };
@@ -150,24 +152,21 @@ void note_burst(ngx_http_request_t* r, const Limit& limit, const Rate& rate, std
 
 /// The limit counts by a token bucket, unless a variable says that it has none. False: it cannot, and the
 /// verdict says so.
-bool find_bucket(RequestContext& context, AppliedLimit& applied, const Rate& rate) noexcept {
+bool find_bucket(RequestContext& context, AppliedLimit& applied, const Rate& rate, ngx_str_t text) noexcept {
     const Limit& limit = applied.limit;
     std::int64_t burst = limit.burst;
-    ngx_str_t text = limit.burst_text->text;
-    if (burst == 0 && evaluate_value(context.request(), *limit.burst_text, text) != NGX_OK) {
-        fail(context, applied, "no memory");
-        return false;
-    }
-    if (text.len == 0) {
+    if (burst == 0 && text.len == 0) {
         return true;
     }
     if (burst == 0 && !parse_burst(view(text), burst)) {
-        fail(context, applied, "a burst is a whole number from 1 to 1000000000000", "burst", view(text));
+        fail(context, applied, "a burst is a whole number from 1 to 1000000000000, or \"off\"", "burst",
+             view(text));
         return false;
     }
     applied.bucket = Bucket::of(rate, burst);
     if (!applied.bucket) {
-        fail(context, applied, why_no_bucket(rate, burst), "burst", view(text));
+        fail(context, applied, why_no_bucket(rate, burst), "burst",
+             view(limit.burst != 0 ? limit.burst_text->text : text));
         return false;
     }
     applied.verdict.rate = {burst, applied.bucket->fill_seconds(), false};
@@ -196,7 +195,7 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate&
         return NGX_OK;
     }
     note_rate(r, limit, rate, candidate.store);
-    if (limit.burst_text != nullptr && !find_bucket(context, applied, rate)) {
+    if (limit.burst_text != nullptr && !find_bucket(context, applied, rate, candidate.burst)) {
         return NGX_OK;
     }
     if (applied.bucket) {
@@ -238,31 +237,45 @@ ngx_int_t evaluate_dry_run(ngx_http_request_t* r, AppliedLimit& applied) noexcep
     return NGX_OK;
 }
 
+/// The text of a variable rate, and of a variable burst. NGX_DECLINED where one says that the limit does not
+/// apply.
+ngx_int_t evaluate_rate(ngx_http_request_t* r, const Limit& limit, ngx_str_t& rate,
+                        ngx_str_t& burst) noexcept {
+    if (!limit.has_constant_rate() && evaluate_value(r, limit.rate_text, rate) != NGX_OK) {
+        return NGX_ERROR;
+    }
+    if (!limit.has_constant_rate() && (rate.len == 0 || view(rate) == "off")) {
+        return NGX_DECLINED;
+    }
+    if (!limit.has_constant_burst() && evaluate_value(r, *limit.burst_text, burst) != NGX_OK) {
+        return NGX_ERROR;
+    }
+    return view(burst) == "off" ? NGX_DECLINED : NGX_OK;
+}
+
 /// NGX_DECLINED when the limit does not apply to this request.
 ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
     ngx_http_request_t* r = context.request();
     ngx_str_t key;
     ngx_str_t text = ngx_null_string;
+    ngx_str_t burst = ngx_null_string;
     Rate rate = limit.rate;
     RateError rate_error = RateError::none;
 
     if (evaluate_value(r, limit.key->value, key) != NGX_OK) {
         return NGX_ERROR;
     }
-    if (key.len == 0) {
-        return NGX_DECLINED;
+    count_key(context, limit, key.len != 0);
+    const ngx_int_t says = key.len != 0 ? evaluate_rate(r, limit, text, burst) : NGX_DECLINED;
+    if (says != NGX_OK) {
+        return says;
     }
     if (!limit.has_constant_rate()) {
-        if (evaluate_value(r, limit.rate_text, text) != NGX_OK) {
-            return NGX_ERROR;
-        }
-        if (text.len == 0) {
-            return NGX_DECLINED;
-        }
         rate_error = limit.is_slots() ? parse_slots(view(text), rate)
                                       : parse_rate(view(text), limit.window_kind == WindowKind::clock, rate);
     }
     Candidate candidate{limit, view(key)};
+    candidate.burst = burst;
     bool enforced = false;
     if (!main_conf(r)->overrides->none() && seek_override(r, candidate, enforced) != NGX_OK) {
         return NGX_ERROR;

@@ -89,7 +89,9 @@ Tallies::Tallies(const MainConf& main)
             found = all_.end() - 1;
         }
         const bool constant = limit.local || limit.store != nullptr;
-        limit.tally = constant ? static_cast<std::size_t>(found - all_.begin()) + 1 : 0;
+        limit.tally_by_key =
+            static_cast<std::size_t>(found - all_.begin());  // the last pair of a limit counts
+        limit.tally = constant ? limit.tally_by_key + 1 : 0;
     });
 }
 

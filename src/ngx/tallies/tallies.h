@@ -15,7 +15,8 @@
 
 namespace rate_limit {
 
-/// What is counted of a limit: each request that it was decided for by the outcome, and beside that.
+/// What is counted of a limit: each request that it was decided for by the outcome, and beside that. A
+/// request whose key was empty is a miss of these counters.
 enum class Decided : unsigned char {
     passed,
     error_allowed,
@@ -124,6 +125,11 @@ public:
 
     Counters<Decided>& counters_of(Tally* tally) noexcept {
         return tally != nullptr ? tally->counters : others_.counters;
+    }
+
+    /// Where requests without a key count, before any store is sought: of a variable store that is no_store.
+    Counters<Decided>& counters_by_key(const Limit& limit) noexcept {
+        return all_[limit.tally_by_key].counters;
     }
 
     Counters<Outcome>& requests() noexcept { return requests_; }
