@@ -11,15 +11,23 @@ my $nginx = RateLimit::Nginx->start(
     server => 'location / { rate_limit 100r/s burst=2000; rate_limit_lease 1000; }');
 my sub ask ($key) { return $nginx->get('/x', 'X-Key' => $key)->header('X-Outcome') }
 
-is ask('a'), 'PASSED primary', 'a batch is fetched';
-$redis->kill;
-is ask('a'), 'PASSED tokens', 'which outlives Redis';
+# Tokens live for a second: a machine that takes so long for this is asked again.
+my sub outlives () {
+    wait_until { ask('a') eq 'PASSED primary' } what => 'a batch';
+    my $fetched = monotonic();
+    $redis->kill;
+    my $outcome = ask('a');
+    return $outcome if $outcome eq 'PASSED tokens' || monotonic() - $fetched < 0.5;
+    $redis->restart;
+    return '';
+}
+is +(wait_until { outlives() } what => 'a batch, and the next request in time'), 'PASSED tokens', 'a batch outlives Redis';
 my $spent = 0;
 wait_until { my $outcome = ask('a'); $spent += $outcome eq 'PASSED tokens'; $outcome eq 'ERROR_DENIED none' } what => 'the tokens to die', timeout => 10;
 cmp_ok $spent, '<', 999, 'not all were spent';
 $redis->restart;
-wait_until { ask('a') =~ /PASSED/ } what => 'Redis';
-is ask('a'), 'PASSED tokens', 'there are tokens again';
+wait_until { ask('a') eq 'PASSED tokens' } what => 'tokens';
+pass 'there are tokens again';
 
 $redis->freeze;
 my @hung = map { $nginx->begin('/x', 'X-Key' => 'b') } 1 .. 4;
