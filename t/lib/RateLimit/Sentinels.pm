@@ -89,7 +89,7 @@ sub start_sentinel ($self) {
     }
     push @lines, "sentinel sentinel-pass $opt{password}" if defined $opt{password};
     my $sentinel = RateLimit::Redis::Sentinel->start(
-        %opt, tls => $self->{tls}, debug => {%{$self->{debug}}}, wait => 0, lines => [@lines, @{$self->{lines} // []}]);
+        %opt, name => $self->{name}, tls => $self->{tls}, debug => {%{$self->{debug}}}, wait => 0, lines => [@lines, @{$self->{lines} // []}]);
     push @{$self->{listening}}, $sentinel;
     return $sentinel;
 }

@@ -18,6 +18,7 @@ use Carp qw(croak);
 
 sub options ($self) {
     my @options = ('--port', $self->{port}, '--bind', $self->{host}, '--dir', $self->{folder}, '--logfile', "$self->{folder}/log");
+    push @options, '--bind', $self->{host}, '-::1' if $self->{name};    # it comes to the servers by either, and tells which
     push @options, '--requirepass', $self->{password} if defined $self->{password};
     push @options, $self->tls_options if $self->{tls};
     push @options, '--tls-replication', 'yes' if $self->by_tls;
