@@ -1,10 +1,17 @@
 -- Adds a cost to a client's window and opens a new window if none is open.
 -- KEYS[1]: a hash of used and reset. ARGV: cost, now, proposed, latest; times in milliseconds.
--- Returns {used, reset}.
+-- Returns {used, reset}, and a third number, 1, where another type was in the window's place, and has given way to it.
 
 local key, cost, now, proposed, latest = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
-local reset = redis.call('HGET', key, 'reset')
+local reset, replaced = redis.pcall('HGET', key, 'reset'), nil
+if type(reset) == 'table' then
+    if string.sub(reset.err, 1, 9) ~= 'WRONGTYPE' then
+        return reset  -- it says nothing of the window: the user may not do this, ...
+    end
+    redis.pcall('DEL', key)  -- where the user may not do this, HSET says what is in its place
+    reset, replaced = false, 1
+end
 -- tonumber() alone would accept '1e12', '0x7f' and 'nan'.
 reset = reset and string.find(reset, '^[1-9]%d*$') and tonumber(reset)
 
@@ -24,4 +31,4 @@ end
 -- Arguments go to Redis as the strings they came as: Lua would write a time as 1.7e+12.
 redis.call('HSET', key, 'used', cost, 'reset', proposed)
 redis.call('PEXPIRE', key, string.format('%.0f', tonumber(proposed) - now + 1000))
-return {tonumber(cost), tonumber(proposed)}
+return {tonumber(cost), tonumber(proposed), replaced}

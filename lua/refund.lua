@@ -8,7 +8,10 @@ local key, cost, reset, keep = KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3] and 
 local mine, number = ARGV[4] and 'r:' .. ARGV[4], tonumber(ARGV[5])
 local call = redis.call
 
-local fields = mine and call('HMGET', key, 'used', 'reset', mine) or call('HMGET', key, 'used', 'reset')
+local fields = mine and redis.pcall('HMGET', key, 'used', 'reset', mine) or redis.pcall('HMGET', key, 'used', 'reset')
+if fields.err then
+    return string.sub(fields.err, 1, 9) == 'WRONGTYPE' and {0, 0} or fields
+end
 -- Any other text is no count that HINCRBY goes on from: the next charge puts it right.
 local used = fields[1] and #fields[1] < 16 and (string.find(fields[1], '^[1-9]%d*$') or fields[1] == '0') and tonumber(fields[1])
 if not used or fields[2] ~= reset then

@@ -1,6 +1,6 @@
 -- Puts a window right without adding to it: a key must never block a client for ever.
 -- KEYS[1]: a hash of used and reset. ARGV: now, proposed, latest; times in milliseconds.
--- Returns {used, reset}; {0, 0} if there is no such key, and then makes none.
+-- Returns {used, reset}; {0, 0} if there is no such key, or one of another type, and then makes none: the next charge does.
 
 local key, now, proposed, latest = KEYS[1], tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 
@@ -14,7 +14,10 @@ if ttl == -2 then
     return {0, 0}
 end
 
-local fields = redis.call('HMGET', key, 'used', 'reset')
+local fields = redis.pcall('HMGET', key, 'used', 'reset')
+if fields.err then
+    return string.sub(fields.err, 1, 9) == 'WRONGTYPE' and {0, 0} or fields
+end
 local used, reset = whole(fields[1]), whole(fields[2])
 
 local open = reset and reset > now and reset <= latest

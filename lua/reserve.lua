@@ -6,7 +6,8 @@
 -- that was not answered, under the same number: the field g:ME has the number of the last one, how much it was granted, and the
 -- window's reset. While that window is open the same call is told again what it was granted, and takes nothing; nor does an
 -- earlier one, that comes late. Only the script can know what is left when several machines take at once. Returns {granted, used,
--- reset}; used and reset are 0 where no window is open and nothing is granted.
+-- reset}; used and reset are 0 where no window is open and nothing is granted. A fourth number, 1, says that another type was in the
+-- window's place, and has given way.
 
 local key, limit, want, least = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local now, proposed, latest, parts = tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7] or 1)
@@ -14,7 +15,17 @@ local mine, number = ARGV[10] and 'g:' .. ARGV[10], tonumber(ARGV[11])
 local call, find, match, format = redis.call, string.find, string.match, string.format
 
 -- Numbers, if HINCRBY could count on from these texts and Lua holds them exactly.
-local fields = mine and call('HMGET', key, 'used', 'reset', mine) or call('HMGET', key, 'used', 'reset')
+local fields = mine and redis.pcall('HMGET', key, 'used', 'reset', mine) or redis.pcall('HMGET', key, 'used', 'reset')
+local replaced
+if fields.err then
+    if string.sub(fields.err, 1, 9) ~= 'WRONGTYPE' then
+        return fields  -- it says nothing of the window: the user may not do this, ...
+    elseif want == 0 and not mine then
+        return {0, 0, 0}
+    end
+    redis.pcall('DEL', key)  -- where the user may not do this, HSET says what is in its place
+    fields, replaced = {}, 1
+end
 local used, reset = fields[1], fields[2]
 used = used and #used < 16 and (find(used, '^[1-9]%d*$') or used == '0') and tonumber(used)
 reset = reset and #reset < 16 and find(reset, '^[1-9]%d*$') and tonumber(reset)
@@ -74,10 +85,10 @@ if granted == 0 and not open then
         call('HSET', key, mine, ARGV[11] .. ' 0 0')  -- so that the call itself takes nothing if it comes late
         call('PEXPIRE', key, 60000)
     end
-    return {0, 0, 0}
+    return {0, 0, 0, replaced}
 end
 if mine then  -- also where nothing is granted, for the same reason
     local much = granted == want and ARGV[2] or format('%.0f', granted)
     call('HSET', key, 'used', format('%.0f', used), mine, ARGV[11] .. ' ' .. much .. ' ' .. (open and fields[2] or proposed))
 end
-return {granted, used, reset}
+return {granted, used, reset, replaced}

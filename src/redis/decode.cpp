@@ -71,7 +71,8 @@ constexpr Traits traits[] = {
     {"oom", Blames::writes, Executed::no, "oom: its maxmemory is reached"},
     {"unwilling", Blames::writes, Executed::no, "unwilling: it takes no writes, or no more clients, for now"},
     {"wrongtype", Blames::reply, Executed::perhaps,
-     "wrongtype: the key holds something else; is the prefix used by others?"},
+     "wrongtype: the key holds something else, which a charge or reservation replaces; is the prefix used by "
+     "others?"},
     {"other", Blames::reply, Executed::perhaps, "another error"},
 };
 static_assert(std::size(traits) == fault_count, "each fault has its line");
@@ -124,6 +125,11 @@ bool read_number(const ReplyValue& value, std::int64_t& number) noexcept {
 Fault fault_of_array(const Reply& reply, std::size_t count) noexcept {
     const bool sound = reply.is_array() && !reply.malformed && reply.count == count;
     return reply.is_error() ? fault_of(reply) : sound ? Fault::none : Fault::malformed;
+}
+
+/// The same of what a script replies that may let a window take the place of another type.
+Fault fault_of_script(const Reply& reply, std::size_t words) noexcept {
+    return fault_of_array(reply, replaced_another_type(reply, words) ? words + 1 : words);
 }
 
 /// Reads a number. False for anything else, also nil, and for a number below 0.
@@ -212,13 +218,13 @@ Fault read_check(const Reply& reply, Window& window) noexcept {
         read_present(reply.values[1], stored.reset)) {
         window = stored;
     }
-    return fault;
+    return fault == Fault::wrongtype ? Fault::none : fault;
 }
 
 Fault read_charge(const Reply& reply, Window& window) noexcept {
     window = Window{};
     Window stored;
-    const Fault fault = fault_of_array(reply, 2);
+    const Fault fault = fault_of_script(reply, words_of_charge);
     if (fault != Fault::none) {
         return fault;
     }
@@ -235,7 +241,7 @@ Fault read_reserve(const Reply& reply, const ReserveCall& call, std::int64_t& gr
     window = Window{};
     std::int64_t given = 0;
     Window stored;
-    const Fault fault = fault_of_array(reply, 3);
+    const Fault fault = fault_of_script(reply, words_of_reserve);
     if (fault != Fault::none) {
         return fault;
     }
@@ -246,6 +252,11 @@ Fault read_reserve(const Reply& reply, const ReserveCall& call, std::int64_t& gr
     granted = given;
     window = stored;
     return Fault::none;
+}
+
+bool replaced_another_type(const Reply& reply, std::size_t words) noexcept {
+    return reply.is_array() && !reply.malformed && reply.count == words + 1 &&
+           reply.values[words].kind == ReplyValue::Kind::integer && reply.values[words].integer == 1;
 }
 
 Fault read_increment(const Reply& reply, std::int64_t& used) noexcept {
@@ -262,8 +273,9 @@ Fault read_increment(const Reply& reply, std::int64_t& used) noexcept {
 
 bool is_broken_count(const Reply& reply) noexcept {
     const std::string_view text = reply.text_view();
-    return reply.is_error() && (text.find("not an integer") != std::string_view::npos ||
-                                text.find("overflow") != std::string_view::npos);
+    return reply.is_error() &&
+           (text.find("not an integer") != std::string_view::npos ||
+            text.find("overflow") != std::string_view::npos || fault_of(reply) == Fault::wrongtype);
 }
 
 bool evicts(std::string_view info) noexcept {

@@ -58,13 +58,18 @@ bool is_refusal(Fault fault) noexcept;
 /// refuses PING with MISCONF, as it refuses writes.
 bool answers_ping(const Reply& reply) noexcept;
 
-/// Decodes the reply to a check (HMGET used reset). `window` is {0, 0} if the key or its reset is missing; a
-/// reset without `used` counts as used 0. Values that are not integers, or negative, are no window either:
-/// the next charge opens a new one, so they cannot block a client. This function does not judge whether the
-/// window is open.
+/// Decodes the reply to a check (HMGET used reset). `window` is {0, 0} if the key or its reset is missing, or
+/// the key holds another type; a reset without `used` counts as used 0. Values that are not integers, or
+/// negative, are no window either: the next charge opens a new one, so they cannot block a client. This
+/// function does not judge whether the window is open.
 Fault read_check(const Reply& reply, Window& window) noexcept;
 
-/// Decodes the reply to the charge, repair and refund scripts: an array of used and reset, both integers.
+/// How many elements the replies of these scripts have.
+constexpr std::size_t words_of_charge = 2;
+constexpr std::size_t words_of_reserve = 3;
+
+/// Decodes the reply to the charge, repair and refund scripts: an array of used and reset, both integers; see
+/// replaced_another_type().
 Fault read_charge(const Reply& reply, Window& window) noexcept;
 
 /// What the reserve script was asked for.
@@ -79,16 +84,22 @@ struct ReserveCall {
                                      ///< refused, though there is room now
 };
 
-/// Decodes the reply to the reserve script: an array of granted, used and reset, all integers. It is
+/// Decodes the reply to the reserve script: an array of granted, used and reset, all integers; see
+/// replaced_another_type(). It is
 /// malformed unless the script can give this answer: otherwise a worker would charge tokens that no server
 /// has counted, or waiting requests would ask again and again. On any fault `granted` is 0.
 Fault read_reserve(const Reply& reply, const ReserveCall& call, std::int64_t& granted,
                    Window& window) noexcept;
 
+/// Whether the script says that a window has taken the place of another type: by one element more, 1, in a
+/// reply that is sound. `words`: how many it has else.
+bool replaced_another_type(const Reply& reply, std::size_t words) noexcept;
+
 /// Decodes the reply to a plain HINCRBY: `used` after the increment.
 Fault read_increment(const Reply& reply, std::int64_t& used) noexcept;
 
-/// True for the error of an HINCRBY on a field that cannot be incremented: it is no integer, or too large.
+/// True for the error of an HINCRBY that cannot increment the field: it is no integer, or too large, or the
+/// key holds another type.
 bool is_broken_count(const Reply& reply) noexcept;
 
 /// Whether the server may evict keys: the text of INFO memory shows a `maxmemory` above 0 and a

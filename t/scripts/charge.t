@@ -88,13 +88,6 @@ subtest 'big numbers are stored digit by digit' => sub {
     ok $redis->expires_in('k', 1001), 'the shortest window';
 };
 
-subtest 'a key that is no hash' => sub {
-    $redis->flush;
-    $redis->cmd('SET', 'k', 'text');
-    isa_ok charge(1), 'RateLimit::RESP::Error';
-    is $redis->cmd('GET', 'k'), 'text', 'stays as it is';
-};
-
 subtest 'replicas' => sub {
     my $replica = RateLimit::Redis->start(replica_of => $redis);
     $redis->flush;

@@ -94,6 +94,7 @@ is_deeply refund(1), [999_999_999_999, $reset], 'big numbers';
 is $redis->hash('k')->{used}, '999999999999', 'digit by digit';
 $redis->flush;
 $redis->cmd('SET', 'k', 'text');
-isa_ok refund(1), 'RateLimit::RESP::Error', 'a key that is no hash';
+is_deeply refund(1), [0, 0], 'a key that is no hash is no window';
+is $redis->cmd('GET', 'k'), 'text', '... and stays';
 
 done;

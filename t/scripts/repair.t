@@ -97,11 +97,4 @@ subtest 'big numbers are stored digit by digit' => sub {
     is $redis->hash('k')->{reset}, '1700003600123';
 };
 
-subtest 'a key that is no hash' => sub {
-    $redis->flush;
-    $redis->cmd('SET', 'k', 'text');
-    isa_ok repair(), 'RateLimit::RESP::Error';
-    is $redis->cmd('GET', 'k'), 'text', 'stays as it is';
-};
-
 done;

@@ -166,13 +166,6 @@ subtest 'big numbers are stored digit by digit' => sub {
     is $redis->hash('k')->{used}, '1000000000000';
 };
 
-subtest 'a key that is no hash' => sub {
-    $redis->flush;
-    $redis->cmd('SET', 'k', 'text');
-    isa_ok reserve(1, 1), 'RateLimit::RESP::Error';
-    is $redis->cmd('GET', 'k'), 'text', 'stays as it is';
-};
-
 subtest 'no more than the limit, in whatever order' => sub {
     $redis->flush;
     my $granted = 0;

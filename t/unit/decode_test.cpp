@@ -80,6 +80,7 @@ TEST(AnswersPing, WhereTheNodeServesReads) {
 TEST(BrokenCount, IsToldFromOtherErrors) {
     EXPECT_TRUE(is_broken_count(*RawReply("-ERR hash value is not an integer\r\n")));
     EXPECT_TRUE(is_broken_count(*RawReply("-ERR increment or decrement would overflow\r\n")));
+    EXPECT_TRUE(is_broken_count(*RawReply("-WRONGTYPE Operation against a key\r\n")));
     EXPECT_FALSE(is_broken_count(*RawReply("-ERR unknown command\r\n")));
     EXPECT_FALSE(is_broken_count(*RawReply(":1\r\n")));
 }
@@ -148,7 +149,8 @@ TEST(Check, ReadsAWindow) {
 TEST(Check, MissingAndUnreadableValuesAreNoWindow) {
     for (const char* bytes :
          {"*2\r\n$-1\r\n$-1\r\n", "*2\r\n$2\r\n42\r\n$-1\r\n", "*2\r\n$1\r\nx\r\n$1\r\n5\r\n",
-          "*2\r\n$1\r\n5\r\n$1\r\nx\r\n", "*2\r\n$2\r\n-1\r\n$1\r\n5\r\n", "*2\r\n$1\r\n5\r\n$2\r\n-5\r\n"}) {
+          "-WRONGTYPE Operation against a key\r\n", "*2\r\n$1\r\n5\r\n$1\r\nx\r\n",
+          "*2\r\n$2\r\n-1\r\n$1\r\n5\r\n", "*2\r\n$1\r\n5\r\n$2\r\n-5\r\n"}) {
         expect_window(read_check, bytes, 0, 0);
     }
 }
@@ -174,6 +176,27 @@ TEST(Charge, RefusesTheRest) {
         expect_window(read_charge, bytes, 0, 0, Fault::malformed);
     }
     expect_window(read_charge, "-NOSCRIPT x\r\n", 0, 0, Fault::noscript);
+}
+
+TEST(Scripts, SayThatAWindowHasTakenTheirPlace) {
+    const RawReply charged("*3\r\n:5\r\n:1700000000000\r\n:1\r\n");
+    Window window;
+    EXPECT_EQ(read_charge(*charged, window), Fault::none);
+    EXPECT_EQ(window.used, 5);
+    EXPECT_EQ(window.reset, 1'700'000'000'000);
+    EXPECT_TRUE(replaced_another_type(*charged, words_of_charge));
+    EXPECT_FALSE(replaced_another_type(*RawReply("*2\r\n:5\r\n:1\r\n"), words_of_charge));
+    for (const char* other : {"*3\r\n:5\r\n:1700000000000\r\n:2\r\n", "*3\r\n:5\r\n:1700000000000\r\n$-1\r\n",
+                              "*4\r\n:5\r\n:1700000000000\r\n:1\r\n:1\r\n"}) {
+        EXPECT_EQ(read_charge(*RawReply(other), window), Fault::malformed) << other;
+    }
+    const RawReply reserved("*4\r\n:2\r\n:2\r\n:1700000000000\r\n:1\r\n");
+    std::int64_t granted = 0;
+    const ReserveCall call{10, 3600, 2, 1, 1'700'000'000'000 - 1000};
+    EXPECT_EQ(read_reserve(*reserved, call, granted, window), Fault::none);
+    EXPECT_EQ(granted, 2);
+    EXPECT_TRUE(replaced_another_type(*reserved, words_of_reserve));
+    EXPECT_FALSE(replaced_another_type(*RawReply("*3\r\n:2\r\n:2\r\n:1\r\n"), words_of_reserve));
 }
 
 TEST(Reserve, RefusesWhatIsNoAnswer) {

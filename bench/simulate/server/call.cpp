@@ -154,6 +154,15 @@ void Call::del() {
     }
 }
 
+bool Call::replace_string() {
+    if (!is_string()) {
+        return false;
+    }
+    del();
+    replaced_ = true;
+    return true;
+}
+
 void Call::persist() {
     write();
     if (value_ != nullptr) {

@@ -29,6 +29,7 @@ public:
     Micros clock() const noexcept { return clock_; }
     Millis now() const noexcept { return clock_ / 1000; }
     bool wrote() const noexcept { return wrote_; }
+    bool replaced() const noexcept { return replaced_; }
 
     /// Null: no such key. Valid until the next call of this object.
     const Value* value() const noexcept { return value_; }
@@ -60,6 +61,9 @@ public:
     void del();
     void persist();
 
+    /// DEL, where the key holds no hash: scripts let a window take its place. True if it was there.
+    bool replace_string();
+
     /// -1: no expiry, -2: no key.
     Millis pttl() const noexcept;
 
@@ -78,6 +82,7 @@ private:
     Value* value_;
     bool may_write_;
     bool wrote_ = false;
+    bool replaced_ = false;
 };
 
 }  // namespace rate_limit::simulated

@@ -27,6 +27,7 @@ bool count_on(Call& call, std::int64_t cost, double& used) {
 }  // namespace
 
 Window charge(Call& call, const Opening& opening, std::int64_t cost) {
+    call.replace_string();
     const Millis reset = open_until(call.hash(), opening);
     double used = 0;
     if (reset != 0 && count_on(call, cost, used)) {

@@ -18,7 +18,7 @@ Window refund(Call& call, std::int64_t cost, Millis reset, const Numbered& numbe
     const std::string mine = has_number ? "r:" + std::string(numbered.me) : std::string{};
     const auto number = static_cast<double>(numbered.number);
 
-    const Hash* fields = call.hash();
+    const Hash* fields = call.is_string() ? nullptr : call.hash();
     if (fields == nullptr) {
         return {};
     }

@@ -4,7 +4,7 @@ namespace rate_limit::simulated {
 
 Window repair(Call& call, const Opening& opening) {
     const Millis ttl = call.pttl();
-    if (ttl == -2) {
+    if (ttl == -2 || call.is_string()) {
         return {};
     }
     const Hash* fields = call.hash();

@@ -119,6 +119,10 @@ void Reservation::note_refused() {
 }
 
 Reserved Reservation::make() {
+    if (wanted_.want == 0 && !numbered_ && call_.is_string()) {
+        return {};
+    }
+    call_.replace_string();
     read();
     Reserved answer;
     if (numbered_ && !last_) {

@@ -31,6 +31,7 @@ auto Server::run(KeyId key, Micros clock, Answer answer)
     Call call(keys_, key, clock, !replica_);
     try {
         answered.value = answer(call);
+        answered.replaced = call.replaced();
     } catch (const Raised& raised) {
         answered.fault = raised.fault;
     }

@@ -46,7 +46,8 @@ Quota quota_of(const Verdict& verdict, Millis now) noexcept {
     // A bucket that the request took nothing from is full now.
     const Millis reset = verdict.bucket && !spent && quota.used == 0 ? now : verdict.window.reset;
     quota.reset = reset_seconds(reset);
-    quota.until = verdict.in_flight != 0 ? 1 : std::max<std::int64_t>(full ? 1 : 0, seconds_until(reset, now));
+    quota.until =
+        verdict.in_flight != 0 ? 1 : std::max<std::int64_t>(full ? 1 : 0, seconds_until(reset, now));
     if (verdict.bucket) {
         quota.used = limit - quota.remaining;
     }

@@ -145,8 +145,10 @@ void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcep
     if (send_again(node, reply)) {
         return;
     }
-    const Blame blame = node.blame(fault, name(), reply, Access::write);
-    if (plain && !repair && is_broken_count(reply)) {
+    const bool reopens = plain && !repair && is_broken_count(reply);
+    const bool told_later = reopens && fault == Fault::wrongtype;  // by the script
+    const Blame blame = told_later ? Blame::command : node.blame(fault, name(), reply, Access::write);
+    if (reopens) {
         plain = false;  // the script opens the window anew
         node.submit(*this);
         return;
@@ -174,10 +176,14 @@ void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     const Fault fault = owed.of_bucket() ? read_draw(reply, draw(), now_millis(), drawn)
                         : increment      ? read_increment(reply, answer.used)
                                          : read_charge(reply, answer);
+    const bool by_script = !owed.of_bucket() && !increment;
     if (fault != Fault::none) {
         node.blame(fault, name(), reply, Access::write);
     } else if (!repair) {
         owner->stored(owed);
+    }
+    if (by_script && replaced_another_type(reply, words_of_charge)) {
+        node.blame(Fault::wrongtype, name(), reply, Access::write);
     }
     // A refund of a window that is not there writes nothing: a replica says the same.
     if (owed.kind == DebtKind::charges || answer.used > 0 || drawn.told != 0) {

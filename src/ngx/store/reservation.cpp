@@ -179,7 +179,9 @@ bool ReservationCommand::goes_on(Node& from, const Reply& reply) noexcept {
 bool ReservationCommand::counted(Node& from, const Reply& reply) noexcept {
     std::int64_t used = 0;
     if (is_broken_count(reply)) {
-        blame(from, fault_of(reply), reply);
+        if (fault_of(reply) != Fault::wrongtype) {  // the script says that
+            blame(from, fault_of(reply), reply);
+        }
         step_ = Step::script;  // which opens the window anew
     } else if (read_increment(reply, used) != Fault::none ||
                (used <= demand.rate.limit && used != demand.want)) {

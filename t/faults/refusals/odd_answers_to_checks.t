@@ -27,7 +27,7 @@ my %refused = (
 
 # An answer, but no window can be read from it: rate_limit_on_error decides.
 my @unreadable = (
-    error('ERR unknown command'), error(''), error('WRONGTYPE wrong kind of value'), error('NOSCRIPT none'),
+    error('ERR unknown command'), error(''), error('NOSCRIPT none'),
     error('x' x 20_000), simple('OK'), integer(7), integer('-9223372036854775808'), bulk(''), bulk("\0\xff\r\n"),
     bulk('x' x 40_000), nil(), "*-1\r\n", "*0\r\n", hmget(1), hmget(1, $reset, 3), array(integer(1), array(integer(1))),
     array($other, $other), array(map { bulk($_) } 1 .. 5000), array(array(array(array(array(integer(1)))))),
@@ -38,6 +38,7 @@ my @unreadable = (
 my @no_window = (
     hmget(undef, undef), hmget(5, undef), hmget('', ''), hmget('many', $reset), hmget(-5, $reset), hmget(5, -1),
     hmget(5, '9' x 40), hmget("\0\xff\r\n", 'x' x 20_000), hmget(5, $reset - 7_200_000),
+    error('WRONGTYPE Operation against a key holding the wrong kind of value'),
 );
 
 # Not the protocol, or the connection ends: the next node is asked.

@@ -12,7 +12,7 @@ my %odd = (
     (map { ("error $_" => error($_)) } 'OOM command not allowed', 'WRONGTYPE Operation against a wrong kind', 'ERR what', ''),
     'a status' => simple('OK'), nil => nil(), 'an integer' => integer(10), 'a string' => bulk('10'),
     'an empty array' => "*0\r\n", 'a nil' => array(integer(10), nil(), integer($reset)), 'too few' => numbers(10, $reset),
-    'too many' => numbers(10, 10, $reset, 1), 'minus one' => numbers(-1, 0, 0), 'used below 0' => numbers(10, -10, $reset),
+    'too many' => numbers(10, 10, $reset, 2), 'minus one' => numbers(-1, 0, 0), 'used below 0' => numbers(10, -10, $reset),
     'more than was wanted' => numbers(11, 11, $reset), 'far more' => numbers($huge, $huge, $reset),
     'less than was needed' => numbers(9, 9, $reset), 'more than is used' => numbers(10, 9, $reset),
     'beyond the limit' => numbers(10, 101, $reset), 'an end that has passed' => numbers(10, 10, 1_000),

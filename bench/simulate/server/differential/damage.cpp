@@ -166,7 +166,7 @@ void drop_field(Both& both) {
 }
 
 void break_bucket(Both& both) {
-    const KeyId key = both.choose(Kind::bucket);
+    const KeyId key = both.choose(both.chance().percent(90) ? Kind::bucket : Kind::window);
     const std::string bytes = choose_bytes(both);
     both.simulated().set(key, both.clock(), bytes);
     both.send(key, {"SET", Both::name(key), bytes}, "OK");

@@ -27,7 +27,11 @@ std::string in_words(Fault fault);
 
 template <typename T>
 std::string in_words(const Answered<T>& answered) {
-    return answered.fault != Fault::none ? in_words(answered.fault) : in_words(answered.value);
+    if (answered.fault != Fault::none) {
+        return in_words(answered.fault);
+    }
+    std::string text = in_words(answered.value);
+    return answered.replaced ? text.replace(text.size() - 1, 1, ", 1]") : text;
 }
 
 /// What a key holds, its fields in the order of their names.

@@ -16,7 +16,7 @@ my %odd = (
     'a status' => simple('OK'), nil => nil(), 'an integer' => integer(10), 'a string' => bulk('10'),
     'an empty array' => "*0\r\n", 'no array' => "*-1\r\n", 'a nil' => array(integer(10), nil(), integer($reset)),
     'a word' => array(bulk('x'), integer(10), integer($reset)), 'too few' => numbers(10, $reset),
-    'too many' => numbers(10, 10, $reset, 1), 'a nested array' => array(numbers(10, 10, $reset)),
+    'too many' => numbers(10, 10, $reset, 2), 'a nested array' => array(numbers(10, 10, $reset)),
     'nested in it' => array(integer(10), numbers(10), integer($reset)), 'deeply nested' => "*1\r\n" x 40 . ":1\r\n",
     'minus one' => numbers(-1, 0, 0), 'minus one and a reset' => numbers(-1, 10, $reset),
     'used below 0' => numbers(10, -10, $reset), 'more than was wanted' => numbers(11, 11, $reset),
