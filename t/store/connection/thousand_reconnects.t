@@ -35,7 +35,7 @@ sub reconnect ($until) {
         $turn++;
         $failed += grep { $_->status != 200 } $nginx->parallel(connections => 4, requests => \@requests);
         $fake->connections >= $until
-    } timeout => 120, what => "$until connections";
+    } timeout => 400, what => "$until connections";
     return is $failed, 0, "$until connections: every request is served";
 }
 # As many as there are stores are open, whatever happened before.
@@ -45,7 +45,7 @@ sub settled () {
         my @requests = map { ['/x', 'X-Store' => $_, 'X-Key' => 'fine'] } 1 .. $stores;
         my @responses = $nginx->parallel(connections => 4, requests => \@requests);
         !grep { !defined limits($_)->{used} } @responses
-    } what => 'every store to serve';
+    } timeout => 60, what => 'every store to serve';
     return (descriptors(), kilobytes());
 }
 

@@ -23,7 +23,7 @@ my sub reach ($count) {
     wait_until {
         $nginx->parallel(connections => 4, requests => [map { ["/x?k=" . ++$keys % 5000] } 1 .. 500]);
         $keys >= 5000 && $proxies[0]->connections + $proxies[1]->connections >= $count
-    } timeout => 60, what => "$count handshakes";
+    } timeout => 300, what => "$count handshakes";
     $proxies[0]->stop;    # and what is open ends
     $proxies[1]->stop;
     wait_until { descriptors() < 100 } what => 'the open ones to end';

@@ -10,7 +10,7 @@ my $relay = RateLimit::FakeRedis->start(handler => relaying($redis, sub ($words,
 }));
 my $nginx = RateLimit::Nginx->start(
     events => 'worker_connections 8192;',
-    http   => redis_block('main', $relay, timeouts('60s')) . 'rate_limit_zone 100m;',
+    http   => redis_block('main', $relay, timeouts('300s')) . 'rate_limit_zone 100m;',
     server => 'location / { rate_limit_key $arg_k; rate_limit 1000r/h store=main mode=lease; rate_limit_lease 10; rate_limit_on_error deny; }',
 );
 my sub doubts () { return $nginx->count_log(qr/reservations for primary .* in doubt/) }
@@ -19,14 +19,15 @@ my ($each, $lost) = (2500, 0);
 my sub lose ($times) {
     for (1 .. $times) {
         # It answers thousands of questions before this one.
-        wait_until { (eval { $nginx->get("/x?k=answered$lost")->status } // 0) == 200 } what => 'the primary', timeout => 60;
+        wait_until { (eval { $nginx->get("/x?k=answered$lost")->status } // 0) == 200 } what => 'the primary', timeout => 300;
         my @new     = map { 'lost' . ++$lost } 1 .. $each;
         my %new     = map { $_ => 1 } @new;
         my @waiting = map { $nginx->begin("/x?k=$_") } @new;
         wait_until {
+            let_pass(0.2);    # all that was written down is read each time
             delete @new{map { $_->[3] =~ s/.*://r } grep { @$_ > 3 } $relay->commands('evalsha')};
             !%new
-        } what => 'the batches to be asked for', timeout => 60;
+        } what => 'the batches to be asked for', timeout => 300;
         $relay->drop(1);
         is_deeply statuses(map { $_->response } @waiting), {503 => $each}, "$lost are lost";
         $relay->forget;
