@@ -221,11 +221,12 @@ run:
 	@case '$(STORE)' in redis | local | sentinel | cluster) ;; *) echo 'STORE=$(STORE) is no store: redis, sentinel, cluster or local' >&2; exit 1 ;; esac
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run $(if $(filter local,$(STORE)),,redis)
 	+@$(recurse) module
-	+@exec $(again) demo
+	+@demo=$$($(again) -s demo) && eval "exec env $$demo tools/run"
 
-# exec: a signal to make must reach the demo, and make must wait for its end.
+# What the demo needs, asked for when nginx and the module are there. The demo itself is the only child of the first make: a signal to that reaches it,
+# make waits for its end, and says nothing of it.
 demo:
-	@exec env NGINX_BINARY='$(nginx)' MODULE='$(abspath $(module))' PORT='$(PORT)' STORE='$(STORE)' tools/run
+	@printf "%s='%s' " NGINX_BINARY '$(nginx)' MODULE '$(abspath $(module))' PORT '$(PORT)' STORE '$(STORE)'
 
 test:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test

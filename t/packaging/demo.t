@@ -1,8 +1,52 @@
 # The demo that `make run` starts: five requests a minute pass, with Redis, sentinels, a cluster, and without any; a signal ends all of it.
+# What it prints does what it says, and leaves nothing where it is typed.
 
 use RateLimit::Test;
 
 my $module = RateLimit::Nginx::module() // plan skip_all => 'it needs the module';
+
+# What a printed line answers that is typed into a shell in an empty folder.
+my $typed_in = test_folder() . '/typed';
+mkdir $typed_in or die $!;
+sub type ($output, $pattern) {
+    my ($line) = grep { $_ =~ $pattern } read_text($output) =~ /^    (.+)$/mg;
+    return fail("$pattern is printed") if !defined $line;
+    return scalar qx{cd $typed_in && bash -c '@{[$line =~ s/'/'\\\''/gr]}' 2>&1};
+}
+
+sub role_at ($port) { return $port && qx{redis-cli -p $port role 2>&1} =~ /^(\w+)/ ? $1 : '' }
+
+# A primary that is stopped as is printed, and what is printed to start it again.
+sub breaks ($output, @user) {
+    my ($primary) = read_text($output) =~ m{(/\S+/primary)\b};
+    my sub served_by () { return qx{$primary @user 2>/dev/null} =~ s/\s+//gr }
+    my $port = wait_until { my $found = served_by(); role_at($found) eq 'master' && $found } what => 'a failover to end';
+    type($output, qr/shutdown nosave now/);
+    isnt role_at($port), 'master', 'the printed line stops it';
+    wait_until { my $other = served_by(); $other ne $port && role_at($other) eq 'master' } timeout => 30, what => 'another primary';
+    is type($output, qr{/again$}), "started $port again\n", 'a printed line starts it again';
+    wait_until { role_at($port) eq 'slave' } what => 'it to follow the other';
+    return $port;
+}
+
+my %printed = (
+    redis    => sub ($output) { is scalar(() = type($output, qr/--scan/) =~ /^rl:demo\/60:127\.0\.0\.1\|$/mg), 1, 'Redis holds the window of the address' },
+    sentinel => sub ($output) {
+        type($output, qr/ failover; until /);
+        like type($output, qr/^redis-cli .* sentinel failover/), qr/^OK/, 'a planned failover';
+        # One that had not heard of it would not agree that the new primary is down.
+        my @sentinels = read_text($output) =~ /sentinels on (\d+), (\d+) and (\d+)/;
+        wait_until {
+            my %named = map {; scalar(qx{redis-cli -p $_ sentinel get-master-addr-by-name demo}) => 1 } @sentinels;
+            1 == keys %named && !grep { m{failover_in_progress} } map { scalar qx{redis-cli -p $_ sentinel master demo} } @sentinels
+        } what => 'all sentinels to know';
+        return breaks($output);
+    },
+    cluster => sub ($output) {
+        like type($output, qr/cluster failover/), qr/^OK/, 'a planned failover';
+        return breaks($output, 'mona');
+    },
+);
 
 sub runs ($store, $signal) {
     my $port   = free_port();
@@ -17,12 +61,16 @@ sub runs ($store, $signal) {
     is_deeply [map { $_->status } @responses], [(200) x 5, 429], 'five pass';
     # Of the rejected one's the fifth may be running still: it is charged after its answer.
     is_deeply [map { limits($_)->{used} } @responses[0 .. 4]], [1 .. 5], 'and are counted';
+    is limits(RateLimit::HTTP->new(port => $port)->get('/?user=mona'))->{used}, 1, 'a user has a window of its own';
     my ($console) = read_text($output) =~ m{^    http://127\.0\.0\.1:$port(/limits/)$}m;
     my $page = RateLimit::HTTP->new(port => $port)->get($console // '/none');
     like $page->body, qr{<h1>.*<th scope="row">demo</th>}s, 'and the console tells of it';
+    my $again = $printed{$store} && $printed{$store}->($output);
     $demo->signal($signal);
     ok $demo->wait(10), "$signal ends it";
     ok !eval { RateLimit::HTTP->new(port => $port) }, 'and nginx';
+    wait_until { role_at($again) eq 'Could' } what => 'what was started again to end' if $store =~ /sentinel|cluster/;
+    is_deeply [glob "$typed_in/*"], [], 'nothing is left where the lines were typed';
     return unlike read_text($output), qr/\[(?:alert|crit|emerg)\]|Sanitizer|runtime error/, 'without complaint';
 }
 
