@@ -28,12 +28,12 @@ bool is_known(const ngx_http_variable_value_t& variable) noexcept {
     return variable.valid != 0 || variable.not_found != 0;
 }
 
-/// nginx evaluates such variables anew for each value that holds them.
+/// Some variables are evaluated anew for each value that holds them.
 void flush(ngx_http_request_t* r, const Value& value) noexcept {
     for (ngx_uint_t i = 0; i < value.count; ++i) {
         if (value.parts[i].kind == Kind::variable) {
             ngx_http_variable_value_t& variable = r->variables[value.parts[i].index];
-            if (variable.no_cacheable != 0) {
+            if (variable.no_cacheable != 0 || value.parts[i].of_end) {
                 variable.valid = 0;
                 variable.not_found = 0;
             }

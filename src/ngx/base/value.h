@@ -14,11 +14,14 @@ struct Value {
         Kind kind;
         ngx_uint_t index;   // of a variable: nginx's; of a capture: its number
         ngx_str_t literal;  // empty, unless it is one
+        bool of_end;        // a variable that nginx knows only when the request ends, though it keeps what it
+                            // has said before
     };
 
     ngx_str_t text;     // as written
     const Part* parts;  // null: a constant
     ngx_uint_t count;
+    bool of_end;  // one of its parts is
 
     bool is_constant() const noexcept { return parts == nullptr; }
 };

@@ -1,73 +1,15 @@
 #include "ngx/conf/key.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "core/value_text.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/value.h"
+#include "ngx/conf/variable_names.h"
 
 namespace rate_limit {
 
 namespace {
-
-/// Variables that have no value yet when limits are checked, in either phase. A name that ends in '_' stands
-/// for all names that begin with it.
-constexpr std::string_view late_variables[] = {
-    "body_bytes_sent",
-    "bytes_sent",
-    "gzip_ratio",
-    "request_body",
-    "request_body_file",
-    "request_completion",
-    "request_time",
-    "sent_http_",
-    "sent_trailer_",
-    "status",
-    "upstream_addr",
-    "upstream_bytes_received",
-    "upstream_bytes_sent",
-    "upstream_cache_etag",
-    "upstream_cache_last_modified",
-    "upstream_cache_status",
-    "upstream_connect_time",
-    "upstream_cookie_",
-    "upstream_header_time",
-    "upstream_http_",
-    "upstream_last_server_name",
-    "upstream_queue_time",
-    "upstream_response_length",
-    "upstream_response_time",
-    "upstream_status",
-    "upstream_trailer_",
-};
-
-/// nginx reads names of variables without regard to case.
-bool same_name(std::string_view a, std::string_view b) noexcept {
-    return a.size() == b.size() && ngx_strncasecmp(str(a).data, str(b).data, a.size()) == 0;
-}
-
-bool begins_with(std::string_view name, std::string_view prefix) noexcept {
-    return name.size() > prefix.size() && same_name(name.substr(0, prefix.size()), prefix);
-}
-
-/// The first variable in the value for which `wanted` returns true; empty if there is none.
-template <typename Wanted>
-std::string_view find_variable(const Value& value, Wanted wanted) noexcept {
-    for (ValueText text(view(value.text)); !text.at_end();) {
-        const ValuePart part = text.next();
-        if (part.kind == ValuePart::Kind::variable && wanted(part.text)) {
-            return part.text;
-        }
-    }
-    return {};
-}
-
-bool is_late(std::string_view name) noexcept {
-    return std::any_of(std::begin(late_variables), std::end(late_variables), [name](std::string_view late) {
-        return late.back() == '_' ? begins_with(name, late) : same_name(name, late);
-    });
-}
 
 /// Whether this nginx has a variable of that name, by itself or through a prefix such as `http_`.
 bool is_known_variable(ngx_conf_t* cf, std::string_view name) noexcept {
@@ -105,7 +47,7 @@ void check_constant(ngx_conf_t* cf, const Key& key, bool shares_window) noexcept
 }
 
 void check_variables(ngx_conf_t* cf, const Key& key) noexcept {
-    const std::string_view late = find_variable(key.value, is_late);
+    const std::string_view late = find_variable(key.value, is_of_response);
     if (late.empty()) {
         return;
     }

@@ -4,6 +4,7 @@
 
 #include "core/value_text.h"
 #include "ngx/conf/conf.h"
+#include "ngx/conf/variable_names.h"
 
 namespace rate_limit {
 
@@ -55,13 +56,14 @@ ngx_int_t compile_part(ngx_conf_t* cf, const ValuePart& from, Value::Part& part)
     }
     part.kind = Value::Part::Kind::variable;
     part.index = static_cast<ngx_uint_t>(index);
+    part.of_end = is_of_end(from.text);
     return NGX_OK;
 }
 
 }  // namespace
 
 ngx_int_t compile(ngx_conf_t* cf, ngx_str_t text, Value& value) noexcept {
-    value = {text, nullptr, 0};
+    value = {text, nullptr, 0, false};
     if (view(text).find('$') == std::string_view::npos) {
         return NGX_OK;
     }
@@ -81,6 +83,7 @@ ngx_int_t compile(ngx_conf_t* cf, ngx_str_t text, Value& value) noexcept {
         if (compile_part(cf, rest.next(), parts[i]) != NGX_OK) {
             return NGX_ERROR;
         }
+        value.of_end = value.of_end || parts[i].of_end;
     }
     value.parts = parts;
     value.count = count;

@@ -64,6 +64,15 @@ void evaluate_cost_early(RequestContext& context, AppliedLimit& applied) noexcep
 
 void evaluate_costs(RequestContext& context) noexcept {
     for (std::size_t i = 0; i < context.count(); ++i) {
+        AppliedLimit& applied = context.applied(i);
+        if (!applied.limit.cost->of_end || applied.mode->needs_cost()) {
+            evaluate_cost(context, applied, evaluate_value);
+        }
+    }
+}
+
+void evaluate_costs_of_end(RequestContext& context) noexcept {
+    for (std::size_t i = 0; i < context.count(); ++i) {
         evaluate_cost(context, context.applied(i), evaluate_value);
     }
 }

@@ -6,6 +6,7 @@
 #include "ngx/conf/conf.h"
 #include "ngx/request/client_id.h"
 #include "ngx/request/context.h"
+#include "ngx/request/costs.h"
 #include "ngx/request/limiter.h"
 
 namespace rate_limit {
@@ -159,9 +160,21 @@ ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
     return context->waiting() ? context->suspend() : conclude(*context, phase, from);
 }
 
+/// The response has ended, and another location is about to run, whose upstream would take the first one's
+/// place.
+void keep_costs(ngx_http_request_t* r) noexcept {
+    RequestContext* context = r == r->main ? RequestContext::find(r) : nullptr;
+    if (context != nullptr && context->admitted()) {
+        evaluate_costs_of_end(*context);
+    }
+}
+
 }  // namespace
 
 ngx_int_t access_handler(ngx_http_request_t* r) noexcept {
+    if (r->post_action != 0) {
+        keep_costs(r);
+    }
     return limit_request(r, Phase::access);
 }
 

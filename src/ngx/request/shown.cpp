@@ -10,7 +10,8 @@ void find_due(RequestContext& context, ngx_uint_t status) noexcept {
         const bool charged =
             own == Outcome::passed || own == Outcome::error_allowed || own == Outcome::error_local;
         const bool exempt = is_exempt(applied.limit.exempt, status);
-        applied.verdict.due = charged && !refused && !exempt ? applied.cost : 0;
+        const bool to_come = applied.limit.cost->of_end && !applied.cost_known;
+        applied.verdict.due = charged && !refused && !exempt && !to_come ? applied.cost : 0;
     }
 }
 

@@ -8,7 +8,8 @@ namespace rate_limit {
 /// Which of its limits a request shows, and with which numbers, for a response of a status. Their costs have
 /// been evaluated.
 
-/// Writes into the verdicts what each limit is due: 0 for an exempt status, and where nothing is charged.
+/// Writes into the verdicts what each limit is due: 0 for an exempt status, where nothing is charged, and
+/// while the cost is known only at the request's end.
 void find_due(RequestContext& context, ngx_uint_t status) noexcept;
 
 /// The limit that the `github` headers show; finds what is due first.

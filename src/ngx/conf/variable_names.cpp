@@ -1,0 +1,66 @@
+#include "ngx/conf/variable_names.h"
+
+namespace rate_limit {
+
+namespace {
+
+constexpr std::string_view of_response[] = {
+    "body_bytes_sent",
+    "bytes_sent",
+    "gzip_ratio",
+    "request_body",
+    "request_body_file",
+    "request_completion",
+    "request_time",
+    "sent_http_",
+    "sent_trailer_",
+    "status",
+    "upstream_addr",
+    "upstream_bytes_received",
+    "upstream_bytes_sent",
+    "upstream_cache_etag",
+    "upstream_cache_last_modified",
+    "upstream_cache_status",
+    "upstream_connect_time",
+    "upstream_cookie_",
+    "upstream_header_time",
+    "upstream_http_",
+    "upstream_last_server_name",
+    "upstream_queue_time",
+    "upstream_response_length",
+    "upstream_response_time",
+    "upstream_status",
+    "upstream_trailer_",
+};
+
+/// Of those that may be whole numbers: nginx counts the first five until the response, or the upstream's
+/// connection, has ended, and trailers come behind the body. ($request_length is whole by the header, unless
+/// the upstream answers while it still reads.)
+constexpr std::string_view of_end[] = {
+    "body_bytes_sent",          "bytes_sent",    "upstream_bytes_received", "upstream_bytes_sent",
+    "upstream_response_length", "sent_trailer_", "upstream_trailer_",
+};
+
+/// All of the module's but the addresses.
+constexpr std::string_view of_decision[] = {
+    "rate_limit_all",      "rate_limit_cost",   "rate_limit_id",        "rate_limit_limit",
+    "rate_limit_override", "rate_limit_reset",  "rate_limit_remaining", "rate_limit_resource",
+    "rate_limit_shard",    "rate_limit_source", "rate_limit_status",    "rate_limit_store_time",
+    "rate_limit_used",
+};
+
+}  // namespace
+
+bool is_of_response(std::string_view name) noexcept {
+    return is_one_of(name, of_response);
+}
+
+bool is_of_end(std::string_view name) noexcept {
+    return is_one_of(name, of_end);
+}
+
+bool is_of_decision(std::string_view name) noexcept {
+    return is_one_of(name, of_decision);
+}
+
+}  // namespace rate_limit

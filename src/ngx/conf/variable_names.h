@@ -1,0 +1,50 @@
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/value_text.h"
+#include "ngx/base/value.h"
+
+namespace rate_limit {
+
+// Names of variables, which nginx reads without regard to case.
+
+inline bool same_name(std::string_view a, std::string_view b) noexcept {
+    return a.size() == b.size() && ngx_strncasecmp(str(a).data, str(b).data, a.size()) == 0;
+}
+
+inline bool begins_with(std::string_view name, std::string_view prefix) noexcept {
+    return name.size() > prefix.size() && same_name(name.substr(0, prefix.size()), prefix);
+}
+
+/// Whether the name is in the list. One that ends in '_' stands for all names that begin with it.
+template <typename Names>
+bool is_one_of(std::string_view name, const Names& names) noexcept {
+    return std::any_of(std::begin(names), std::end(names), [name](std::string_view known) {
+        return known.back() == '_' ? begins_with(name, known) : same_name(name, known);
+    });
+}
+
+/// The first variable in the value for which `wanted` returns true; empty if there is none.
+template <typename Wanted>
+std::string_view find_variable(const Value& value, Wanted wanted) noexcept {
+    for (ValueText text(view(value.text)); !text.at_end();) {
+        const ValuePart part = text.next();
+        if (part.kind == ValuePart::Kind::variable && wanted(part.text)) {
+            return part.text;
+        }
+    }
+    return {};
+}
+
+/// Has no value yet when limits are checked, in either phase.
+bool is_of_response(std::string_view name) noexcept;
+
+/// nginx knows it only when the request ends: what it is before that is a part, or nothing.
+bool is_of_end(std::string_view name) noexcept;
+
+/// This module sets it when it has checked the limits of the access phase, or later.
+bool is_of_decision(std::string_view name) noexcept;
+
+}  // namespace rate_limit
