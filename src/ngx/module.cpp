@@ -4,6 +4,7 @@
 #include "ngx/base/zone.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
+#include "ngx/conf/late_watch.h"
 #include "ngx/conf/parameter.h"
 #include "ngx/console/console.h"
 #include "ngx/figures/minutes.h"
@@ -126,7 +127,8 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
 
     check_keys(cf, main);
     warn_unused_stores(cf, main);
-    if (compare_modes(cf, main) != NGX_OK || reserve_zone(cf, main) != NGX_OK) {
+    if (compare_modes(cf, main) != NGX_OK || reserve_zone(cf, main) != NGX_OK ||
+        share_watches(cf, main) != NGX_OK) {
         return NGX_ERROR;
     }
     return finish_stores(cf, main) == NGX_OK ? reserve_topologies(cf, main) : NGX_ERROR;

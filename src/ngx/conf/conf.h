@@ -10,6 +10,7 @@ namespace rate_limit {
 
 struct Key;
 class KnownOverrides;
+class LateWatch;
 class LimitLog;
 class Mode;
 class Tallies;
@@ -91,6 +92,7 @@ struct Limit : Options {
     ngx_uint_t status;  // of a rejection; 0: the line says none
 
     bool warned;                       // the configuration has warned about this line
+    LateWatch* watch;                  // of this line
     mutable bool skip_logged;          // this worker has logged that it skipped the limit
     std::int64_t constant_cost;        // meaningless where `cost` holds a variable
     mutable std::size_t tally;         // which one of Tallies, counted from 1; 0: the store says

@@ -14,6 +14,7 @@ struct Key {
     ngx_uint_t line;
     bool parameter;  // it is a parameter key=
     bool checked;    // check_keys() has looked at it
+    bool own_told;   // the configuration has warned that it holds what this module sets later
 };
 
 /// Makes a key of the value of the directive, or of the parameter, that is being read.

@@ -1,10 +1,12 @@
 #include <array>
 #include <iterator>
+#include <new>
 #include <string_view>
 
 #include "core/append.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
+#include "ngx/conf/late_watch.h"
 #include "ngx/conf/parameter.h"
 #include "ngx/conf/value.h"
 
@@ -175,6 +177,11 @@ Limit* add_line(ngx_conf_t* cf, ngx_array_t*& lines, WindowKind kind, const char
     auto* limit = lines != nullptr ? static_cast<Limit*>(ngx_array_push(lines)) : nullptr;
     if (limit != nullptr) {
         *limit = Limit{};
+        void* watch = ngx_palloc(cf->pool, sizeof(LateWatch));
+        if (watch == nullptr) {
+            return nullptr;
+        }
+        limit->watch = new (watch) LateWatch;
         limit->file = cf->conf_file->file.name;
         limit->line = cf->conf_file->line;
         limit->directive = words[0];

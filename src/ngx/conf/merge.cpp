@@ -6,6 +6,7 @@
 #include "core/limit/bucket.h"
 #include "core/limit/cost.h"
 #include "ngx/conf/conf.h"
+#include "ngx/conf/early_values.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/conf/value.h"
@@ -212,6 +213,7 @@ ngx_int_t resolve_limits(ngx_conf_t* cf, LocationConf& conf) noexcept {
             return NGX_ERROR;
         }
     }
+    check_values(cf, conf);
     return NGX_OK;
 }
 

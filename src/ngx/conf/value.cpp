@@ -63,7 +63,7 @@ ngx_int_t compile_part(ngx_conf_t* cf, const ValuePart& from, Value::Part& part)
 }  // namespace
 
 ngx_int_t compile(ngx_conf_t* cf, ngx_str_t text, Value& value) noexcept {
-    value = {text, nullptr, 0, false};
+    value = {text, nullptr, 0, false, false};
     if (view(text).find('$') == std::string_view::npos) {
         return NGX_OK;
     }
@@ -85,6 +85,10 @@ ngx_int_t compile(ngx_conf_t* cf, ngx_str_t text, Value& value) noexcept {
         }
         value.of_end = value.of_end || parts[i].of_end;
     }
+    const auto has_no_value = [](std::string_view name) {
+        return is_of_response(name) || is_of_decision(name);
+    };
+    value.warned = !find_variable(value, has_no_value).empty();
     value.parts = parts;
     value.count = count;
     return NGX_OK;

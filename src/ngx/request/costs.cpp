@@ -3,6 +3,7 @@
 #include "core/limit/cost.h"
 #include "ngx/base/value.h"
 #include "ngx/conf/limit_log.h"
+#include "ngx/request/missing.h"
 
 namespace rate_limit {
 
@@ -43,9 +44,10 @@ ngx_int_t evaluate_afresh(ngx_http_request_t* r, const Value& value, ngx_str_t& 
 
 using Evaluate = ngx_int_t (*)(ngx_http_request_t*, const Value&, ngx_str_t&);
 
-void evaluate_cost(RequestContext& context, AppliedLimit& applied, Evaluate evaluate) noexcept {
+/// Unless it is known. True where it was evaluated, and turned out to be nothing.
+bool evaluate_cost(RequestContext& context, AppliedLimit& applied, Evaluate evaluate) noexcept {
     if (applied.cost_known) {
-        return;
+        return false;
     }
     ngx_http_request_t* r = context.request();
     ngx_str_t text = ngx_null_string;
@@ -54,26 +56,36 @@ void evaluate_cost(RequestContext& context, AppliedLimit& applied, Evaluate eval
         applied.cost = 1;
         main_conf(r)->log->bad_cost(r, applied.limit, view(text));
     }
+    return text.len == 0 || applied.cost == 0;
+}
+
+/// Those that are known before the request ends.
+void evaluate_costs(RequestContext& context, bool by_header) noexcept {
+    for (std::size_t i = 0; i < context.count(); ++i) {
+        AppliedLimit& applied = context.applied(i);
+        const bool before = applied.mode->needs_cost();
+        if (!before && applied.limit.cost->of_end) {
+            continue;
+        }
+        if (evaluate_cost(context, applied, evaluate_value) && by_header && !before && context.admitted()) {
+            note_missing(context, applied.limit, Missing::cost, applied.cost);
+        }
+    }
 }
 
 }  // namespace
 
 void evaluate_cost_early(RequestContext& context, AppliedLimit& applied) noexcept {
-    evaluate_cost(context, applied, evaluate_afresh);
+    (void)evaluate_cost(context, applied, evaluate_afresh);
 }
 
 void evaluate_costs(RequestContext& context) noexcept {
-    for (std::size_t i = 0; i < context.count(); ++i) {
-        AppliedLimit& applied = context.applied(i);
-        if (!applied.limit.cost->of_end || applied.mode->needs_cost()) {
-            evaluate_cost(context, applied, evaluate_value);
-        }
-    }
+    evaluate_costs(context, true);
 }
 
 void evaluate_costs_of_end(RequestContext& context) noexcept {
     for (std::size_t i = 0; i < context.count(); ++i) {
-        evaluate_cost(context, context.applied(i), evaluate_value);
+        (void)evaluate_cost(context, context.applied(i), evaluate_value);
     }
 }
 
@@ -88,7 +100,7 @@ void evaluate_final_costs(RequestContext& context) noexcept {
         }
     }
     context.cost_is_final = true;
-    evaluate_costs(context);
+    evaluate_costs(context, false);
 }
 
 }  // namespace rate_limit

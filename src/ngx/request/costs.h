@@ -11,7 +11,8 @@ namespace rate_limit {
 /// end, so nginx does not keep the values of variables found here.
 void evaluate_cost_early(RequestContext& context, AppliedLimit& applied) noexcept;
 
-/// Evaluates the costs that are not known yet, but those that nginx knows only when the request ends.
+/// The header is about to be sent: evaluates the costs that are not known yet, but those that nginx knows
+/// only when the request ends.
 void evaluate_costs(RequestContext& context) noexcept;
 
 /// The request ends, or what is known of its response is about to be lost: evaluates those, too.

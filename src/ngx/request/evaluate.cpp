@@ -6,6 +6,7 @@
 #include "ngx/request/costs.h"
 #include "ngx/request/key_counts.h"
 #include "ngx/request/limiter.h"
+#include "ngx/request/missing.h"
 #include "ngx/tallies/tallies.h"
 #include "ngx/windows/window_place.h"
 #include "redis/keys/enforced_share.h"
@@ -156,6 +157,7 @@ bool find_bucket(RequestContext& context, AppliedLimit& applied, const Rate& rat
     const Limit& limit = applied.limit;
     std::int64_t burst = limit.burst;
     if (burst == 0 && text.len == 0) {
+        note_missing(context, limit, Missing::burst);
         return true;
     }
     if (burst == 0 && !parse_burst(view(text), burst)) {
@@ -239,12 +241,17 @@ ngx_int_t evaluate_dry_run(ngx_http_request_t* r, AppliedLimit& applied) noexcep
 
 /// The text of a variable rate, and of a variable burst. NGX_DECLINED where one says that the limit does not
 /// apply.
-ngx_int_t evaluate_rate(ngx_http_request_t* r, const Limit& limit, ngx_str_t& rate,
+ngx_int_t evaluate_rate(const RequestContext& context, const Limit& limit, ngx_str_t& rate,
                         ngx_str_t& burst) noexcept {
+    ngx_http_request_t* r = context.request();
     if (!limit.has_constant_rate() && evaluate_value(r, limit.rate_text, rate) != NGX_OK) {
         return NGX_ERROR;
     }
-    if (!limit.has_constant_rate() && (rate.len == 0 || view(rate) == "off")) {
+    if (!limit.has_constant_rate() && rate.len == 0) {
+        note_missing(context, limit, Missing::rate);
+        return NGX_DECLINED;
+    }
+    if (view(rate) == "off") {
         return NGX_DECLINED;
     }
     if (!limit.has_constant_burst() && evaluate_value(r, *limit.burst_text, burst) != NGX_OK) {
@@ -266,7 +273,11 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
         return NGX_ERROR;
     }
     count_key(context, limit, key.len != 0);
-    const ngx_int_t says = key.len != 0 ? evaluate_rate(r, limit, text, burst) : NGX_DECLINED;
+    if (key.len == 0) {
+        note_missing(context, limit, Missing::key);
+        return NGX_DECLINED;
+    }
+    const ngx_int_t says = evaluate_rate(context, limit, text, burst);
     if (says != NGX_OK) {
         return says;
     }

@@ -8,6 +8,7 @@
 #include "ngx/request/context.h"
 #include "ngx/request/costs.h"
 #include "ngx/request/limiter.h"
+#include "ngx/request/missing.h"
 
 namespace rate_limit {
 
@@ -194,6 +195,7 @@ ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
         context->leave_all();
         count_request(*context);
     }
+    look_at_missing(r);
     return NGX_OK;
 }
 

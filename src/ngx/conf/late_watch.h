@@ -1,0 +1,58 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "ngx/base/ngx.h"
+
+namespace rate_limit {
+
+struct MainConf;
+
+/// What of a limit was not there when it was needed.
+enum class Missing : std::uint32_t { key = 1, rate = 2, burst = 4, cost = 8 };
+
+/// Values of one line that were not there when they were needed. Whether they are at the end of the request
+/// is looked at in some of them only, since a value may be empty by intent, in most requests; and it is told
+/// once, by one worker. Lives in the configuration's pool; all limits of the line share it.
+class LateWatch {
+public:
+    /// Whether this request is to be looked at: one of the first of this worker, or the first in a second.
+    /// Never once it has been told.
+    bool may_look(Missing what, ngx_msec_t now) noexcept {
+        if (told_ == nullptr || (told_->load(std::memory_order_relaxed) & bit(what)) != 0) {
+            return false;
+        }
+        if (looks_ >= free_looks && now - looked_ < interval) {
+            return false;
+        }
+        ++looks_;
+        looked_ = now;
+        return true;
+    }
+
+    /// True for the first of all workers.
+    bool tell(Missing what) noexcept {
+        return (told_->fetch_or(bit(what), std::memory_order_relaxed) & bit(what)) == 0;
+    }
+
+    bool is_shared() const noexcept { return told_ != nullptr; }
+    void share(std::atomic<std::uint32_t>& told) noexcept { told_ = &told; }
+
+    bool checked = false;  ///< check_values() has looked at the line
+
+private:
+    static constexpr std::uint32_t free_looks = 100;
+    static constexpr ngx_msec_t interval = 1000;
+    static constexpr std::uint32_t bit(Missing what) noexcept { return static_cast<std::uint32_t>(what); }
+
+    std::atomic<std::uint32_t>* told_ = nullptr;  // of all workers
+    std::uint64_t looks_ = 0;
+    ngx_msec_t looked_ = 0;
+};
+
+/// Lets all workers tell once what they see of each line. Runs when all of http is merged. NGX_ERROR without
+/// memory.
+ngx_int_t share_watches(ngx_conf_t* cf, const MainConf& main) noexcept;
+
+}  // namespace rate_limit
