@@ -38,6 +38,9 @@ Topology topology_of(FuzzedDataProvider& data) {
             group.replicas.push_back(endpoint_of(data));
         }
         while (data.ConsumeBool()) {
+            group.unfit.push_back(endpoint_of(data));
+        }
+        while (data.ConsumeBool()) {
             const auto first = data.ConsumeIntegralInRange<std::uint16_t>(0, slot_count - 1);
             group.slots.push_back({first, data.ConsumeIntegralInRange<std::uint16_t>(first, slot_count - 1)});
         }

@@ -88,14 +88,20 @@ void check_sentinels(const TreeReply& tree) {
     if (read_sentinel_master(tree, master)) {
         check_endpoint(master.address);
     }
-    std::vector<Endpoint> replicas;
+    SentinelReplicas replicas;
     std::vector<Endpoint> peers;
     const bool is_list = read_sentinel_replicas(tree, replicas);
     require(read_sentinel_peers(tree, peers) == is_list);
-    require(is_list || (replicas.empty() && peers.empty()));
-    check_endpoints(replicas);
+    const auto& [fit, unfit] = replicas;
+    require(is_list || (fit.empty() && unfit.empty() && peers.empty()));
     check_endpoints(peers);
-    require(std::includes(peers.begin(), peers.end(), replicas.begin(), replicas.end()));
+    for (const auto* some : {&fit, &unfit}) {
+        check_endpoints(*some);
+        require(std::includes(peers.begin(), peers.end(), some->begin(), some->end()));
+    }
+    for (const Endpoint& replica : unfit) {
+        require(!std::binary_search(fit.begin(), fit.end(), replica));
+    }
 }
 
 void check_text(std::string_view text) {

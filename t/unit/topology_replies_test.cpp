@@ -221,7 +221,6 @@ std::string master_of(const std::string& bytes) {
         return "refused";
     }
     return master.address.text() + " epoch " + std::to_string(master.config_epoch) +
-           (master.down ? " down" : "") + (master.disconnected ? " disconnected" : "") +
            (master.failing_over ? " failing over" : "") + ", " + std::to_string(master.sentinels) +
            " sentinels";
 }
@@ -233,8 +232,8 @@ TEST(SentinelMaster, IsRead) {
         {{{"ip", "redis.test"}, {"port", "65535"}}, "redis.test:65535 epoch 3" + counts},
         {{{"ip", "::1"}, {"config-epoch", "18446744073709551615"}},
          "[::1]:6379 epoch 18446744073709551615" + counts},
-        {{{"flags", "s_down,master"}}, "127.0.0.1:6379 epoch 3 down" + counts},
-        {{{"flags", "master,o_down,disconnected"}}, "127.0.0.1:6379 epoch 3 down disconnected" + counts},
+        {{{"flags", "s_down,master"}}, "127.0.0.1:6379 epoch 3" + counts},
+        {{{"flags", "master,o_down,disconnected"}}, "127.0.0.1:6379 epoch 3" + counts},
         {{{"flags", "master,failover_in_progress"}}, "127.0.0.1:6379 epoch 3 failing over" + counts},
         {{{"flags", "master,xs_down,o_downs"}}, "127.0.0.1:6379 epoch 3" + counts},
         {{{"num-other-sentinels", "-"}}, "127.0.0.1:6379 epoch 3, 1 sentinels"},
@@ -282,13 +281,7 @@ const Fields a_replica = {{"name", "127.0.0.1:6380"}, {"ip", "127.0.0.1"},
                           {"role-reported", "slave"}, {"master-link-status", "ok"},
                           {"slave-priority", "100"},  {"replica-announced", "1"}};
 
-using ReadEndpoints = bool (*)(const TreeReply&, std::vector<Endpoint>&);
-
-std::string endpoints_of(ReadEndpoints read, const std::string& bytes) {
-    std::vector<Endpoint> endpoints(3);
-    if (!read(*RawTree(bytes), endpoints)) {
-        return endpoints.empty() ? "refused" : "refused, and not emptied";
-    }
+std::string text_of(const std::vector<Endpoint>& endpoints) {
     std::string text;
     for (const Endpoint& endpoint : endpoints) {
         text += (text.empty() ? "" : " ") + endpoint.text();
@@ -296,74 +289,77 @@ std::string endpoints_of(ReadEndpoints read, const std::string& bytes) {
     return text;
 }
 
-TEST(SentinelReplicas, ThoseThatMayBeReadFrom) {
-    const std::pair<Fields, bool> cases[] = {
-        {{}, true},
-        {{{"replica-announced", "-"}}, true},
-        {{{"role-reported", "replica"}}, true},
-        {{{"master-link-status", "-"}, {"primary-link-status", "ok"}}, true},
-        {{{"flags", "slave,reconf_done"}}, true},
-        {{{"flags", "s_down,slave"}}, false},
-        {{{"flags", "slave,o_down"}}, false},
-        {{{"flags", "slave,disconnected"}}, false},
-        {{{"role-reported", "master"}}, false},
-        {{{"role-reported", "-"}}, false},
-        {{{"master-link-status", "err"}}, false},
-        {{{"master-link-status", "-"}}, false},
-        {{{"replica-announced", "0"}}, false},
-        {{{"ip", ""}}, false},
-        {{{"ip", "-"}}, false},
-        {{{"port", "0"}}, false},
-    };
-    for (const auto& [others, fit] : cases) {
-        const std::string name = others.empty() ? "as it is" : others[0].first + ' ' + others[0].second;
-        EXPECT_EQ(endpoints_of(read_sentinel_replicas, array({changed(a_replica, others)})),
-                  fit ? "127.0.0.1:6380" : "")
-            << name;
+std::string replicas_of(const std::string& bytes) {
+    SentinelReplicas replicas{{{"old", 1}}, {{"older", 1}}};
+    if (!read_sentinel_replicas(*RawTree(bytes), replicas)) {
+        return replicas.fit.empty() && replicas.unfit.empty() ? "refused" : "refused, and not emptied";
     }
-    EXPECT_EQ(endpoints_of(read_sentinel_replicas, array({})), "");
-    EXPECT_EQ(endpoints_of(read_sentinel_replicas,
-                           array({changed(a_replica, {{"port", "3"}}), changed(a_replica, {{"port", "1"}}),
-                                  changed(a_replica, {{"port", "2"}, {"flags", "s_down"}}), fields(a_replica),
-                                  changed(a_replica, {{"port", "1"}})})),
-              "127.0.0.1:1 127.0.0.1:3 127.0.0.1:6380")
+    return text_of(replicas.fit) + (replicas.unfit.empty() ? "" : " unfit " + text_of(replicas.unfit));
+}
+
+std::string peers_of(const std::string& bytes) {
+    std::vector<Endpoint> peers(3);
+    if (!read_sentinel_peers(*RawTree(bytes), peers)) {
+        return peers.empty() ? "refused" : "refused, and not emptied";
+    }
+    return text_of(peers);
+}
+
+TEST(SentinelReplicas, ThoseThatMayBeReadFrom) {
+    const std::string fit = "127.0.0.1:6380";
+    const std::string unfit = " unfit " + fit;
+    const std::pair<Fields, std::string> cases[] = {
+        {{}, fit},
+        {{{"replica-announced", "-"}}, fit},
+        {{{"role-reported", "replica"}}, fit},
+        {{{"master-link-status", "-"}, {"primary-link-status", "ok"}}, fit},
+        {{{"flags", "slave,reconf_done"}}, fit},
+        {{{"flags", "s_down,slave"}}, unfit},
+        {{{"flags", "slave,o_down"}}, unfit},
+        {{{"flags", "slave,disconnected"}}, unfit},
+        {{{"master-link-status", "err"}}, unfit},
+        {{{"master-link-status", "-"}}, unfit},
+        {{{"master-link-status", "err"}, {"flags", "s_down,slave,disconnected"}}, unfit},
+        {{{"role-reported", "master"}}, ""},
+        {{{"role-reported", "-"}}, ""},
+        {{{"replica-announced", "0"}}, ""},
+        {{{"flags", "s_down,slave"}, {"role-reported", "master"}}, ""},
+        {{{"master-link-status", "err"}, {"replica-announced", "0"}}, ""},
+        {{{"ip", ""}}, ""},
+        {{{"ip", "-"}}, ""},
+        {{{"port", "0"}}, ""},
+    };
+    for (const auto& [others, read] : cases) {
+        const std::string name = others.empty() ? "as it is" : others[0].first + ' ' + others[0].second;
+        EXPECT_EQ(replicas_of(array({changed(a_replica, others)})), read) << name;
+    }
+    EXPECT_EQ(replicas_of(array({})), "");
+    const auto at = [](const char* port, const char* flags) {
+        return changed(a_replica, {{"port", port}, {"flags", flags}});
+    };
+    EXPECT_EQ(replicas_of(array({at("3", "slave"), at("1", "slave"), at("5", "slave,disconnected"),
+                                 at("2", "s_down"), at("1", "slave"), at("2", "s_down"), at("3", "s_down")})),
+              "127.0.0.1:1 127.0.0.1:3 unfit 127.0.0.1:2 127.0.0.1:5")
         << "each once, in order";
 }
 
-TEST(SentinelOrphans, NeedNoLink) {
-    const std::pair<Fields, bool> cases[] = {
-        {{}, true},
-        {{{"master-link-status", "err"}}, true},
-        {{{"master-link-status", "err"}, {"flags", "s_down,slave"}}, false},
-        {{{"master-link-status", "err"}, {"flags", "slave,disconnected"}}, false},
-        {{{"master-link-status", "err"}, {"role-reported", "master"}}, false},
-        {{{"master-link-status", "err"}, {"replica-announced", "0"}}, false},
-    };
-    for (const auto& [others, fit] : cases) {
-        EXPECT_EQ(endpoints_of(read_sentinel_orphans, array({changed(a_replica, others)})),
-                  fit ? "127.0.0.1:6380" : "")
-            << (others.empty() ? "as it is" : others.back().second);
-    }
-}
-
 TEST(SentinelPeers, AllThatAreNamed) {
-    EXPECT_EQ(endpoints_of(read_sentinel_peers,
-                           array({fields({{"ip", "::1"}, {"port", "26380"}, {"flags", "s_down,sentinel"}}),
-                                  fields({{"name", "x"}, {"ip", "10.0.0.1"}, {"port", "26379"}}),
-                                  fields({{"ip", "?"}, {"port", "1"}}), fields({})})),
+    EXPECT_EQ(peers_of(array({fields({{"ip", "::1"}, {"port", "26380"}, {"flags", "s_down,sentinel"}}),
+                              fields({{"name", "x"}, {"ip", "10.0.0.1"}, {"port", "26379"}}),
+                              fields({{"ip", "?"}, {"port", "1"}}), fields({})})),
               "10.0.0.1:26379 [::1]:26380");
-    EXPECT_EQ(endpoints_of(read_sentinel_peers, array({})), "");
+    EXPECT_EQ(peers_of(array({})), "");
 }
 
 TEST(SentinelLists, WhatIsNoAnswerIsRefused) {
-    for (const ReadEndpoints read : {read_sentinel_replicas, read_sentinel_orphans, read_sentinel_peers}) {
+    for (const auto read : {replicas_of, peers_of}) {
         for (const std::string& bytes :
              {std::string("-ERR No such master with that name\r\n"), std::string("$-1\r\n"),
               std::string("*1\r\n"), bulk("x"), array({bulk("ip"), bulk("a")}),
               array({fields(a_replica), "*-1\r\n"}), array({array({bulk("ip")})}),
               array({array({bulk("ip"), integer(1)})}),
               array({fields(a_replica), array({bulk("ip"), "$-1\r\n"})})}) {
-            EXPECT_EQ(endpoints_of(read, bytes), "refused") << bytes;
+            EXPECT_EQ(read(bytes), "refused") << bytes;
         }
     }
 }

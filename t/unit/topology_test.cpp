@@ -15,6 +15,7 @@ Topology example() {
         {"", 0, {"10.0.0.1", 6379}, {{"::1", 6380}, {"replica.test", 65535}}, {{0, 100}, {200, 16383}}});
     topology.groups.push_back({"orders", UINT64_MAX, {"redis.test", 1}, {}, {}});
     topology.groups.emplace_back();
+    topology.groups[1].unfit = {{"redis.test", 2}, {"redis.test", 3}};
     topology.groups.back().unclaimed_since = 5'000'000'000;
     return topology;
 }
@@ -53,7 +54,7 @@ TEST(Topology, IsEqualIfAllIsTheSame) {
     const Topology whole = example();
     EXPECT_TRUE(whole == example());
     EXPECT_FALSE(whole != example());
-    std::vector<Topology> others(11, whole);
+    std::vector<Topology> others(12, whole);
     others[0].groups.pop_back();
     others[1].groups.emplace_back();
     others[2].groups[0].name = "x";
@@ -65,6 +66,7 @@ TEST(Topology, IsEqualIfAllIsTheSame) {
     others[8].groups[0].slots[1].last = 16382;
     others[9].groups[0].slots[1].first = 201;
     others[10].groups[0].unclaimed_since = 1;
+    others[11].groups[1].unfit.pop_back();
     for (std::size_t i = 0; i < others.size(); ++i) {
         EXPECT_TRUE(whole != others[i]) << i;
         EXPECT_FALSE(whole == others[i]) << i;
@@ -102,24 +104,26 @@ TEST(Topology, BytesAreRefusedUnlessTheyAreWhole) {
 TEST(Topology, BytesThatNoTopologyHasAreRefused) {
     const std::string huge("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10);
     const std::string beyond("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10);
-    const std::string start("\2\1", 2);
-    const std::string group("\0\0\0\0\0\0\0\0", 8);
+    const std::string start("\3\1", 2);
+    const std::string group("\0\0\0\0\0\0\0\0\0", 9);
     Topology topology;
-    ASSERT_TRUE(decode(start + group, topology)) << "no name, no host, no replica, no slot, claimed";
+    ASSERT_TRUE(decode(start + group, topology))
+        << "no name, no host, no replica, no slot, claimed, none unfit";
     const auto with_slots = [&](const char* first_and_last) {
         return start + group.substr(0, 6) + '\1' + std::string(first_and_last, 4) + group.substr(7);
     };
     EXPECT_TRUE(decode(with_slots("\0\0\xff\x3f"), topology));
     for (const std::string& bytes : {
-             "\1" + start.substr(1) + group,                           // another format
-             "\2" + huge,                                              // that many groups
-             "\2" + std::string("\x81\0", 2) + group,                  // a number with a byte too many
+             "\2" + start.substr(1) + group,                           // another format
+             "\3" + huge,                                              // that many groups
+             "\3" + std::string("\x81\0", 2) + group,                  // a number with a byte too many
              start + huge,                                             // a name of that length
              start + std::string(1, '\0') + beyond + group.substr(2),  // an epoch of more than 64 bits
              start + std::string(1, '\0') + huge.substr(0, 9),         // an epoch without an end
              start + group.substr(0, 5) + huge + group,                // that many replicas
              start + group.substr(0, 6) + huge + group,                // that many slots
              start + group.substr(0, 7) + beyond,                      // a time of more than 64 bits
+             start + group.substr(0, 8) + huge,                        // that many unfit replicas
              with_slots("\0\0\0\x40"),                                 // a slot that no cluster has
              with_slots("\1\0\0\0"),                                   // slots from the last to the first
          }) {

@@ -7,7 +7,7 @@ namespace rate_limit {
 namespace {
 
 /// The first byte. Workers of two versions may share a zone: one that changes the format takes another byte.
-constexpr char format = '\2';
+constexpr char format = '\3';
 
 constexpr unsigned bits_per_byte = 7;
 constexpr unsigned char more = 0x80;
@@ -38,20 +38,25 @@ public:
         two_bytes(endpoint.port);
     }
 
+    void endpoints(const std::vector<Endpoint>& all) {
+        number(all.size());
+        for (const Endpoint& one : all) {
+            endpoint(one);
+        }
+    }
+
     void group(const Group& group) {
         text(group.name);
         number(group.epoch);
         endpoint(group.primary);
-        number(group.replicas.size());
-        for (const Endpoint& replica : group.replicas) {
-            endpoint(replica);
-        }
+        endpoints(group.replicas);
         number(group.slots.size());
         for (const SlotRange& range : group.slots) {
             two_bytes(range.first);
             two_bytes(range.last);
         }
         number(static_cast<std::uint64_t>(group.unclaimed_since));
+        endpoints(group.unfit);
     }
 
     std::string bytes;
@@ -121,7 +126,7 @@ public:
         std::uint64_t since = 0;
         const bool read = text(group.name) && number(group.epoch) && endpoint(group.primary) &&
                           list(group.replicas, &Parser::endpoint) && list(group.slots, &Parser::range) &&
-                          number(since);
+                          number(since) && list(group.unfit, &Parser::endpoint);
         group.unclaimed_since = static_cast<Millis>(since);
         return read;
     }
@@ -145,13 +150,18 @@ private:
     std::string_view left_;
 };
 
+bool contains(const std::vector<Endpoint>& all, const Endpoint& one) noexcept {
+    return std::find(all.begin(), all.end(), one) != all.end();
+}
+
 bool same(const SlotRange& one, const SlotRange& other) noexcept {
     return one.first == other.first && one.last == other.last;
 }
 
 bool same(const Group& one, const Group& other) noexcept {
     return one.name == other.name && one.epoch == other.epoch && one.primary == other.primary &&
-           one.replicas == other.replicas && one.unclaimed_since == other.unclaimed_since &&
+           one.replicas == other.replicas && one.unfit == other.unfit &&
+           one.unclaimed_since == other.unclaimed_since &&
            std::equal(one.slots.begin(), one.slots.end(), other.slots.begin(), other.slots.end(),
                       [](const SlotRange& a, const SlotRange& b) { return same(a, b); });
 }
@@ -173,8 +183,7 @@ void append(std::vector<SlotRange>& ranges, std::uint16_t slot) {
 
 bool Topology::names(const Endpoint& node) const noexcept {
     return std::any_of(groups.begin(), groups.end(), [&node](const Group& group) {
-        return group.primary == node ||
-               std::find(group.replicas.begin(), group.replicas.end(), node) != group.replicas.end();
+        return group.primary == node || contains(group.replicas, node) || contains(group.unfit, node);
     });
 }
 

@@ -62,6 +62,8 @@ struct Group {
     /// Since when nobody claims the slots, in milliseconds of the machine's steady clock: see
     /// keep_unclaimed(); 0: they are its own.
     Millis unclaimed_since = 0;
+    /// Replicas, too, that sentinels think unfit: to be read from only where no other server answers.
+    std::vector<Endpoint> unfit{};
 };
 
 /// What a node of a cluster has said: from now on, another one serves the slot.

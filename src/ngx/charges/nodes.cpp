@@ -49,12 +49,16 @@ Node* Nodes::place(const NodeConf& conf, Role role, Owned& before, Owned& made) 
     return all_.back().get();
 }
 
-void Nodes::assign(const NodeConf* primary, const std::vector<NodeConf>& replicas) {
+void Nodes::assign(const NodeConf* primary, const std::vector<NodeConf>& replicas,
+                   const std::vector<NodeConf>& unfit) {
     Owned made;
     Owned all;
     std::vector<Node*> readable;
-    all.reserve(replicas.size() + 1);
+    std::vector<Node*> unfit_nodes;
+    std::vector<NodeConf> unfit_ones(unfit);
+    all.reserve(replicas.size() + unfit.size() + 1);
     readable.reserve(replicas.size());
+    unfit_nodes.reserve(unfit.size());
     left_.reserve(all_.size());
     if (primary != nullptr) {
         make(*primary, Role::primary, made);
@@ -65,6 +69,8 @@ void Nodes::assign(const NodeConf* primary, const std::vector<NodeConf>& replica
     // From here on nothing needs memory.
     Owned before = std::exchange(all_, std::move(all));
     replicas_ = std::move(readable);
+    unfit_nodes_ = std::move(unfit_nodes);
+    unfit_ = std::move(unfit_ones);
     const Node* const primary_before = std::exchange(primary_, &none_);
     if (primary != nullptr) {
         primary_ = place(*primary, Role::primary, before, made);
@@ -75,6 +81,14 @@ void Nodes::assign(const NodeConf* primary, const std::vector<NodeConf>& replica
             replicas_.push_back(node);
         }
     }
+    const auto have = [&](const NodeConf& replica) {
+        Node* const node = place(replica, Role::replica, before, made);
+        if (node != nullptr) {
+            unfit_nodes_.push_back(node);
+        }
+        return node != nullptr;
+    };
+    unfit_.erase(std::remove_if(unfit_.begin(), unfit_.end(), have), unfit_.end());
     leave(before);
     if (primary_ != primary_before) {
         owner_.on_primary_changed();
@@ -93,28 +107,53 @@ void Nodes::leave(Owned& before) noexcept {
 }
 
 Node* Nodes::choose(const Node* const* asked, std::size_t count) noexcept {
-    const Node* const* const end = asked + count;
-    const auto free = [asked, end](const Node& node) {
-        return node.usable() && std::find(asked, end, &node) == end;
-    };
-    Node* best = nullptr;
     ++turn_;
-    for (std::size_t i = 0; i < replicas_.size(); ++i) {
-        Node& replica = *replicas_[(turn_ + i) % replicas_.size()];
-        if (!free(replica)) {
+    Node* best = choose_of(replicas_, asked, count);
+    if (best != nullptr) {
+        return best;
+    }
+    if (primary_->usable()) {
+        return std::find(asked, asked + count, primary_) == asked + count ? primary_ : nullptr;
+    }
+    make_unfit();
+    return choose_of(unfit_nodes_, asked, count);
+}
+
+/// Null if none of these is usable, or all that are were asked.
+Node* Nodes::choose_of(const std::vector<Node*>& nodes, const Node* const* asked,
+                       std::size_t count) noexcept {
+    Node* best = nullptr;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        Node& node = *nodes[(turn_ + i) % nodes.size()];
+        if (!node.usable() || std::find(asked, asked + count, &node) != asked + count) {
             continue;
         }
-        if (replica.gathers()) {
-            return &replica;
+        if (node.gathers()) {
+            return &node;
         }
-        if (best == nullptr || replica.load() < best->load()) {
-            best = &replica;
+        if (best == nullptr || node.load() < best->load()) {
+            best = &node;
         }
-    }
-    if (best == nullptr && free(*primary_)) {
-        best = primary_;
     }
     return best;
+}
+
+/// Without memory they are made when they are needed next.
+void Nodes::make_unfit() noexcept {
+    try {
+        while (!unfit_.empty()) {
+            all_.reserve(all_.size() + 1);
+            unfit_nodes_.reserve(unfit_nodes_.size() + 1);
+            Owned made;
+            make(unfit_.back(), Role::replica, made);
+            unfit_.pop_back();
+            if (!made.empty()) {
+                unfit_nodes_.push_back(made.back().get());
+                all_.push_back(std::move(made.back()));
+            }
+        }
+    } catch (...) {
+    }
 }
 
 /// An answer may name another primary, and so change the lists.
@@ -144,13 +183,19 @@ void Nodes::on_demoted(Node& node) noexcept {
     }
 }
 
+/// Whether an unfit one lives nobody knows as long as nobody asks it.
 void Nodes::call_roll() noexcept {
     for (const std::unique_ptr<Node>& node : all_) {
-        node->call_roll();
+        const bool unfit =
+            std::find(unfit_nodes_.begin(), unfit_nodes_.end(), node.get()) != unfit_nodes_.end();
+        if (!unfit || !node->idle()) {
+            node->call_roll();
+        }
     }
 }
 
 void Nodes::shut_down() noexcept {
+    unfit_.clear();  // what comes back makes no more nodes
     for (const std::unique_ptr<Node>& node : all_) {
         node->shut_down();
     }

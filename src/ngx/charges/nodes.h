@@ -46,9 +46,10 @@ public:
     Nodes& operator=(const Nodes&) = delete;
 
     /// The shard has these nodes from now on. Those that it has already keep their connections; those that it
-    /// has no more are retired. Null: no primary is known. Throws std::bad_alloc: the nodes are what they
-    /// were.
-    void assign(const NodeConf* primary, const std::vector<NodeConf>& replicas);
+    /// has no more are retired. Null: no primary is known. `unfit`: replicas that are read from only where no
+    /// other node is usable. Throws std::bad_alloc: the nodes are what they were.
+    void assign(const NodeConf* primary, const std::vector<NodeConf>& replicas,
+                const std::vector<NodeConf>& unfit);
 
     /// Where none is known, a node that is never usable.
     Node& primary() noexcept { return *primary_; }
@@ -56,7 +57,8 @@ public:
 
     /// The node that a read goes to next: of the usable replicas not yet `asked` one that was given a command
     /// in this turn of the loop, as one more costs no write there; else the one with the least load, in turn
-    /// among equals; if there is none, the primary, unless it was asked; else null.
+    /// among equals; if there is none, the primary, unless it was asked; if that is not usable, one of the
+    /// unfit replicas; else null.
     Node* choose(const Node* const* asked, std::size_t count) noexcept;
 
     /// The primary, if it can be asked for what only a primary knows or does; else null.
@@ -89,6 +91,8 @@ private:
     static std::unique_ptr<Node> take(Owned& from, const NodeConf& conf) noexcept;
     void make(const NodeConf& conf, Role role, Owned& made);
     Node* place(const NodeConf& conf, Role role, Owned& before, Owned& made) noexcept;
+    Node* choose_of(const std::vector<Node*>& nodes, const Node* const* asked, std::size_t count) noexcept;
+    void make_unfit() noexcept;
     void leave(Owned& before) noexcept;
 
     const StoreConf& store_;
@@ -100,6 +104,8 @@ private:
     RetiredNodes<Node> left_;
     Node* primary_ = &none_;
     std::vector<Node*> replicas_;
+    std::vector<NodeConf> unfit_;  // of which no node has been made yet: most are down
+    std::vector<Node*> unfit_nodes_;
     std::size_t turn_;
 };
 

@@ -7,6 +7,19 @@
 
 namespace rate_limit {
 
+namespace {
+
+std::vector<NodeConf> discovered_nodes(const StoreConf& store, const std::vector<Endpoint>& endpoints) {
+    std::vector<NodeConf> nodes;
+    nodes.reserve(endpoints.size());
+    for (const Endpoint& endpoint : endpoints) {
+        nodes.push_back(discovered_node(store, endpoint));
+    }
+    return nodes;
+}
+
+}  // namespace
+
 Shard::Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadlines& deadlines,
              UnansweredBatches& unanswered, NumberedWindows& numbered_refunds, Owner& owner)
     : store_(store),
@@ -22,17 +35,14 @@ Shard::Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadli
       fetches_(store, route, nodes_, charges_, counters_, deadlines, unanswered),
       holds_(store, route, nodes_, charges_, counters_, deadlines) {
     if (!shard.discovered()) {
-        nodes_.assign(&shard.primary, shard.replicas);
+        nodes_.assign(&shard.primary, shard.replicas, {});
     }
 }
 
 void Shard::assign(const Group& group) {
     const NodeConf primary = discovered_node(store_, group.primary);
-    std::vector<NodeConf> replicas;
-    for (const Endpoint& replica : group.replicas) {
-        replicas.push_back(discovered_node(store_, replica));
-    }
-    nodes_.assign(group.primary.port != 0 ? &primary : nullptr, replicas);
+    nodes_.assign(group.primary.port != 0 ? &primary : nullptr, discovered_nodes(store_, group.replicas),
+                  discovered_nodes(store_, group.unfit));
 }
 
 }  // namespace rate_limit

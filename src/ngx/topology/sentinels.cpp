@@ -1,7 +1,6 @@
 #include "ngx/topology/sentinels.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "ngx/redis_block/address.h"
@@ -23,8 +22,8 @@ constexpr std::size_t peers_rounds = 20;
 /// With those of the configuration. More tell nothing more.
 constexpr std::size_t most_sentinels = 32;
 
-bool contains(const std::vector<Endpoint>& all, const Endpoint& one) {
-    return std::find(all.begin(), all.end(), one) != all.end();
+void remove(const Endpoint& one, std::vector<Endpoint>& from) {
+    from.erase(std::remove(from.begin(), from.end(), one), from.end());
 }
 
 }  // namespace
@@ -172,16 +171,15 @@ void Sentinels::take_master(std::size_t shard, Node& node, const Reply& reply) {
         accept(shard, vote);
     }
     if (group.primary == master.address && group.epoch == master.config_epoch) {
-        ask_for_replicas(shard, node, master);
+        ask_for_replicas(shard, node);
     }
 }
 
-/// Asks a sentinel that knows the present master; `said` is what it says of that.
-void Sentinels::ask_for_replicas(std::size_t shard, Node& node, const SentinelMaster& said) noexcept {
+/// Asks a sentinel that knows the present master.
+void Sentinels::ask_for_replicas(std::size_t shard, Node& node) noexcept {
     Master& master = masters_[shard];
     if (master.replicas_asked == 0 || ngx_current_msec - master.replicas_asked >= replicas_interval) {
         master.replicas_asked = ngx_current_msec;
-        master.out_of_reach = said.down || said.disconnected;
         SentinelQuery::ask(*this, node, SentinelQuery::Kind::replicas, shard, store_.shards[shard]);
     }
 }
@@ -238,8 +236,8 @@ void Sentinels::accept(std::size_t shard, const Vote& vote) {
     const Endpoint before = std::exchange(group.primary, vote.primary);
     group.name = conf.master;
     group.epoch = vote.epoch;
-    group.replicas.erase(std::remove(group.replicas.begin(), group.replicas.end(), vote.primary),
-                         group.replicas.end());
+    remove(vote.primary, group.replicas);
+    remove(vote.primary, group.unfit);
     masters_[shard].replicas_asked = 0;
     if (owner_.on_found(known_) && before != vote.primary) {
         ngx_log_error(
@@ -250,24 +248,17 @@ void Sentinels::accept(std::size_t shard, const Vote& vote) {
     }
 }
 
-/// Replicas whose primary is gone lose their links to it, and are still all that there is to read from.
 void Sentinels::take_replicas(std::size_t shard, const Reply& reply) {
-    std::vector<Endpoint> fit;
-    std::vector<Endpoint> orphans;
-    if (reply.tree == nullptr || !read_sentinel_replicas(*reply.tree, fit)) {
+    SentinelReplicas said;
+    if (reply.tree == nullptr || !read_sentinel_replicas(*reply.tree, said)) {
         return;
     }
     Group& group = known_.groups[shard];
-    if (masters_[shard].out_of_reach && read_sentinel_orphans(*reply.tree, orphans)) {
-        const auto was_fit = [&](const Endpoint& orphan) {
-            return contains(group.replicas, orphan) && !contains(fit, orphan);
-        };
-        std::copy_if(orphans.begin(), orphans.end(), std::back_inserter(fit), was_fit);
-    }
-    fit.erase(std::remove(fit.begin(), fit.end(), group.primary), fit.end());
-    std::sort(fit.begin(), fit.end());
-    if (fit != group.replicas) {
-        group.replicas.swap(fit);
+    remove(group.primary, said.fit);
+    remove(group.primary, said.unfit);
+    if (said.fit != group.replicas || said.unfit != group.unfit) {
+        group.replicas.swap(said.fit);
+        group.unfit.swap(said.unfit);
         owner_.on_found(known_);
     }
 }

@@ -16,8 +16,6 @@
 
 namespace rate_limit {
 
-struct SentinelMaster;
-
 /// The sentinels of one store: those of the configuration, and those that they name. The worker that has the
 /// turn asks all of them in rounds where each shard's master is.
 ///
@@ -60,7 +58,6 @@ private:
     struct Master {
         std::vector<Vote> votes;        // of this round
         ngx_msec_t replicas_asked = 0;  // when; 0: not since the master changed
-        bool out_of_reach = false;      // for the sentinel that was asked for the replicas last
     };
 
     void on_end(Node& /*node*/) noexcept override { left_.on_end(); }
@@ -71,7 +68,7 @@ private:
     void take_master(std::size_t shard, Node& node, const Reply& reply);
     void take_replicas(std::size_t shard, const Reply& reply);
     void take_peers(const Reply& reply);
-    void ask_for_replicas(std::size_t shard, Node& node, const SentinelMaster& said) noexcept;
+    void ask_for_replicas(std::size_t shard, Node& node) noexcept;
     void ask_for_peers(std::size_t shard, Node& node) noexcept;
     std::size_t count_known() const noexcept;
     void judge(std::size_t shard, std::size_t known);

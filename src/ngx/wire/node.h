@@ -91,6 +91,9 @@ public:
     /// True when a command submitted now leaves in this turn of the loop.
     bool ready() const noexcept { return up_ && state_ == State::ready; }
 
+    /// It has no connection, and has not failed.
+    bool idle() const noexcept { return state_ == State::idle; }
+
     /// It is connected, but late or not willing: what was sent may still be answered.
     bool suspended() const noexcept { return state_ == State::suspended; }
 

@@ -22,6 +22,15 @@ void sort_once(std::vector<Endpoint>& endpoints) {
     endpoints.erase(std::unique(endpoints.begin(), endpoints.end()), endpoints.end());
 }
 
+/// Takes out of the second list what is in the first; both are sorted.
+void remove(const std::vector<Endpoint>& one, std::vector<Endpoint>& other) {
+    other.erase(std::remove_if(other.begin(), other.end(),
+                               [&one](const Endpoint& endpoint) {
+                                   return std::binary_search(one.begin(), one.end(), endpoint);
+                               }),
+                other.end());
+}
+
 /// Gathers the lines of CLUSTER SLOTS.
 class ClusterSlots {
 public:
@@ -166,20 +175,25 @@ bool read_address(Value fields, Endpoint& endpoint) {
            read_announced(field(fields, {"ip"}), port, {}, endpoint) == Announced::known;
 }
 
-bool is_down(std::string_view flags) noexcept {
-    return has(flags, "s_down") || has(flags, "o_down");
-}
-
-/// Whether it may be read from as long as no replica has a link to the primary.
-bool is_orphan(Value replica) {
-    const std::string_view flags = field(replica, {"flags"});
+/// Whether it belongs to the primary, and is there for clients.
+bool is_announced(Value replica) {
     const std::string_view role = field(replica, {"role-reported"});
-    return !is_down(flags) && !has(flags, "disconnected") && (role == "slave" || role == "replica") &&
+    return (role == "slave" || role == "replica") &&
            field(replica, {"replica-announced", "slave-announced"}) != "0";
 }
 
+bool is_healthy(Value replica) {
+    const std::string_view flags = field(replica, {"flags"});
+    return !has(flags, "s_down") && !has(flags, "o_down") && !has(flags, "disconnected") &&
+           field(replica, {"master-link-status", "primary-link-status"}) == "ok";
+}
+
 bool is_fit(Value replica) {
-    return is_orphan(replica) && field(replica, {"master-link-status", "primary-link-status"}) == "ok";
+    return is_announced(replica) && is_healthy(replica);
+}
+
+bool is_unfit(Value replica) {
+    return is_announced(replica) && !is_healthy(replica);
 }
 
 /// Reads an array of field lists: the endpoints of those that are wanted.
@@ -225,8 +239,6 @@ bool read_sentinel_master(const TreeReply& reply, SentinelMaster& master) {
         return false;
     }
     const std::string_view flags = field(root, {"flags"});
-    master.down = is_down(flags);
-    master.disconnected = has(flags, "disconnected");
     master.failing_over = has(flags, "failover_in_progress");
     std::uint16_t others = 0;
     if (read_number(field(root, {"num-other-sentinels"}), others)) {
@@ -235,12 +247,12 @@ bool read_sentinel_master(const TreeReply& reply, SentinelMaster& master) {
     return !flags.empty();
 }
 
-bool read_sentinel_replicas(const TreeReply& reply, std::vector<Endpoint>& fit) {
-    return read_endpoints(reply, is_fit, fit);
-}
-
-bool read_sentinel_orphans(const TreeReply& reply, std::vector<Endpoint>& fit) {
-    return read_endpoints(reply, is_orphan, fit);
+bool read_sentinel_replicas(const TreeReply& reply, SentinelReplicas& replicas) {
+    replicas = SentinelReplicas{};
+    const bool read =
+        read_endpoints(reply, is_fit, replicas.fit) && read_endpoints(reply, is_unfit, replicas.unfit);
+    remove(replicas.fit, replicas.unfit);
+    return read;
 }
 
 bool read_sentinel_peers(const TreeReply& reply, std::vector<Endpoint>& peers) {

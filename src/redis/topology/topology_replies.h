@@ -29,8 +29,6 @@ bool read_cluster_slots(const TreeReply& reply, const Endpoint& asked, Topology&
 struct SentinelMaster {
     Endpoint address;
     std::uint64_t config_epoch = 0;
-    bool down = false;          ///< this sentinel, or enough of them, cannot reach it
-    bool disconnected = false;  ///< this sentinel has no connection to it
     bool failing_over =
         false;  ///< this sentinel replaces it: `address` may be the old one's, with the new epoch
     std::uint32_t sentinels = 1;  ///< how many watch over it, this one included
@@ -40,13 +38,18 @@ struct SentinelMaster {
 /// means nothing then.
 bool read_sentinel_master(const TreeReply& reply, SentinelMaster& master);
 
-/// Reads a reply to SENTINEL REPLICAS, or SLAVES: those that may be read from, in ascending order. A
-/// replica may not while it cannot be reached, has no link to its primary, reports to be a primary itself, or
-/// does not want to be announced. False for what is no such reply: `fit` is empty then.
-bool read_sentinel_replicas(const TreeReply& reply, std::vector<Endpoint>& fit);
+/// What a sentinel says of the replicas of a primary; each in ascending order, and in one list at most.
+struct SentinelReplicas {
+    std::vector<Endpoint> fit;  ///< may be read from
 
-/// The same while the primary cannot be reached: a replica has no link to it then, and has what it had last.
-bool read_sentinel_orphans(const TreeReply& reply, std::vector<Endpoint>& fit);
+    /// Has no link to its primary, or cannot be reached. That may be an old word: in TILT a sentinel looks,
+    /// and does not change its mind; and without a primary no replica has a link.
+    std::vector<Endpoint> unfit;
+};
+
+/// Reads a reply to SENTINEL REPLICAS, or SLAVES. One that reports to be a primary itself, or does not want
+/// to be announced, is left out. False for what is no such reply: `replicas` is empty then.
+bool read_sentinel_replicas(const TreeReply& reply, SentinelReplicas& replicas);
 
 /// Reads a reply to SENTINEL SENTINELS: the other sentinels that watch over the same primary, in ascending
 /// order, also those that are down. False for what is no such reply: `peers` is empty then.
