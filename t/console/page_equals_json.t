@@ -52,7 +52,7 @@ my @shards = @{$json->{stores}[0]{shards}};
 is_deeply [map { [@$_[0 .. 3, 5]] } rows($page, 'store-1-nodes')],
     [map { my $shard = $_; map { [$shard->{name}, @$_{qw(address role)}, $_->{up} ? 'up' : 'down', "$_->{commands}"] } @{$shard->{nodes}} } @shards], 'nodes';
 is_deeply [rows($page, 'store-1-writes')],
-    [map { my $shard = $_; map { my $kind = $_; [$shard->{name}, "${kind}s", map { "$shard->{writes}{$kind}{$_}" } qw(stored dropped in_doubt)] }
+    [map { my $shard = $_; map { my $kind = $_; [$shard->{name}, "${kind}s", map { "$shard->{writes}{$kind}{$_}" } qw(stored dropped in_doubt expired)] }
         qw(charge reservation refund) } @shards], 'writes';
 is_deeply [map { [@$_[0 .. 3, 6 .. 10]] } rows($page, 'store-1-waits')],
     [map { my $shard = $_; [$shard->{name}, "$shard->{waiting}{windows}", "$shard->{waiting}{charges}", "$shard->{wait}{count}",

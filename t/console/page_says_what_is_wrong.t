@@ -32,10 +32,14 @@ ask('/a');
 is line($nginx), 'Nothing is wrong.', 'nothing is wrong';
 like $nginx->get('/limits/')->body, qr/class="health good".*1 limit rejects nobody: a dry run\./s, '... but for what operators should know';
 
-# A primary is stopped.
+# A primary is stopped, with a charge that it was sent.
 my $primary = $shards->primary(0);
 my $name    = $primary->address;
-$primary->kill;
+wait_until { ask('/brief', 1); $primary->calls('hincrby', 'evalsha') } what => 'charges to reach it';
+$primary->freeze;
+ask('/brief');
+becomes($nginx, qr/\d+ writes? to shard a of store main (?:is|are) in doubt in the last 10 min/, 'charges are in doubt', sub { ask('/brief', 1) });
+$primary->thaw->kill;
 becomes($nginx, qr/rimary \Q$name\E of shard a of store main has been down for \d+ s/, 'a primary is down', sub { ask('/a', 5) });
 like $nginx->get('/limits/')->body, qr{class="health bad"}, '... which is not good';
 becomes($nginx, qr/^\d things are wrong: primary .*; limit core \(store main\) could not be decided for \d+(?:\.\d)?% of its requests in the last 5 min/,
@@ -49,12 +53,13 @@ becomes($nginx, qr/^\d things are wrong: primary \Q$name\E/, 'the primary comes 
 wait_until { ask('/brief', 5); $nginx->get('/limits/')->body =~ qr{<ul class="wrong">.*<li>Replica \Q@{[$replica->address]}\E of shard b}s } what => 'the replica to be listed';
 pass '... and all is listed';
 
-# All come back: what cannot be charged any more is dropped. A while later nothing is wrong.
+# All come back: what cannot be charged any more expires, which is nothing wrong. A while later nothing is.
 let_pass(2.1);
 $_->restart for $primary, $replica;
-becomes($nginx, qr/\d+ writes? to shard a of store main (?:was|were) dropped in the last 10 min/, 'charges are dropped', sub { ask('/brief', 1) });
+$nginx->wait_log(qr/\[warn\].* charges for primary \Q$name\E of "main" expired: /);
 becomes($nginx, qr/^(?!.*has been down)/, 'all nodes are up', sub { ask('/a', 5); ask('/brief', 5) });
-like line($nginx), qr/dropped in the last 10 min/, 'what was lost is told for a while';
+like line($nginx), qr/in doubt in the last 10 min/, 'what was lost is told for a while';
+is $nginx->count_log(qr/were dropped/) + (line($nginx) =~ /dropped|expired/ ? 1 : 0), 0, '... but not what expired';
 $nginx->travel('+900');
 becomes($nginx, qr/^Nothing is wrong\.$/, 'nothing is wrong any more', sub { ask('/a', 1) });
 $nginx->stop;

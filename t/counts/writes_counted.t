@@ -1,5 +1,5 @@
-# The console tells what became of all that was written to a shard: what its primary has taken, what waits for it, what was dropped, and what
-# is in doubt. JSON and metrics say the same.
+# The console tells what became of all that was written to a shard: what its primary has taken, what waits for it, what was dropped, what
+# is in doubt, and what expired: no charge of a window that has closed is a loss. JSON and metrics say the same.
 
 use RateLimit::Test;
 use JSON::PP;
@@ -16,7 +16,7 @@ my $nginx = RateLimit::Nginx->start(
 );
 my sub shard () { return decode_json($nginx->get('/limits/json')->body)->{stores}[0]{shards}[0] }
 my sub writes (%change) {
-    my %all = map { $_ => {stored => 0, dropped => 0, in_doubt => 0} } qw(charge reservation refund);
+    my %all = map { $_ => {stored => 0, dropped => 0, in_doubt => 0, expired => 0} } qw(charge reservation refund);
     while (my ($kind, $results) = each %change) { $all{$kind} = {%{$all{$kind}}, %$results} }
     return \%all;
 }
@@ -41,9 +41,9 @@ cmp_ok shard()->{waiting}{windows}, '>=', 2, 'for two windows, and perhaps the o
 wait_until { now > $asked + 1 } what => 'the end of the short window';
 $redis->restart;
 wait_until { shard()->{writes}{charge}{stored} == 8 } what => 'what waited to be stored';
-wait_until { shard()->{writes}{charge}{dropped} == 1 } what => 'what waited too long to be dropped';
+wait_until { shard()->{writes}{charge}{expired} == 1 } what => 'what waited too long to expire';
 wait_until { shard()->{waiting}{charges} == 0 && shard()->{waiting}{windows} == 0 } what => 'nothing to wait any more';
-$stored->{charge} = {stored => 8, dropped => 1, in_doubt => 0};
+$stored->{charge} = {stored => 8, dropped => 0, in_doubt => 0, expired => 1};
 is_deeply shard()->{writes}, $stored, 'nothing else is counted';
 
 my $metrics = $nginx->get('/limits/metrics')->body;

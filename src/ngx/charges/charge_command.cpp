@@ -118,7 +118,7 @@ void ChargeCommand::give_up() noexcept {
 /// It waits in the backlog, where it may have waited before: its window may have closed meanwhile.
 void ChargeCommand::come_back() noexcept {
     if (waited && owed.reset <= now_millis()) {
-        owner->drop(owed, Loss::closed, nullptr);
+        owner->expire(owed);
     } else {
         owner->wait(key, owed);
     }

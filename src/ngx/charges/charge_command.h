@@ -35,6 +35,9 @@ public:
         /// that.
         virtual void doubt_former(const Debt& owed) noexcept = 0;
         virtual void drop(const Debt& owed, Loss loss, const char* why) noexcept = 0;
+
+        /// It is given up, as its window has closed, or its bucket is full.
+        virtual void expire(const Debt& owed) noexcept = 0;
         virtual void wait(const std::string& key, Debt owed) noexcept = 0;
 
         /// The number of a refund that leaves now; 0: it cannot be sent twice. What has one is kept

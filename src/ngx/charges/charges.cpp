@@ -116,8 +116,7 @@ void Charges::given_back(const std::string& key, const GivingBack& what, const W
 void Charges::drop_waiting(const std::string& key, const GivingBack& what) noexcept {
     waiting_.take_all(key, what.id, what.reset, [this](const Debt& owed) {
         stop_awaiting(owed);
-        counters_.writes.add(owed.kind == DebtKind::refunds ? Write::refunds_dropped : Write::charges_dropped,
-                             owed.charges);
+        count_expired(owed);
     });
 }
 
@@ -209,7 +208,7 @@ void Charges::refund_uncounted(std::string_view key, const Demand& demand, std::
 void Charges::wait(const std::string& key, Debt owed) noexcept {
     const Millis now = now_millis();
     if ((owed.kind == DebtKind::refunds || owed.of_bucket()) && owed.reset <= now) {
-        drop(owed, Loss::closed);
+        expire(owed);
         return;
     }
     if (owed.reset <= now) {
@@ -222,7 +221,7 @@ void Charges::wait(const std::string& key, Debt owed) noexcept {
             added = waiting_.add(key, owed, now);
         }
         if (added.closed) {
-            drop(*added.closed, Loss::closed);
+            expire(*added.closed);
         }
         if (!added.kept) {
             drop(owed, owed.kind == DebtKind::refunds ? Loss::refunds_no_room : Loss::no_room);
@@ -350,7 +349,7 @@ void Charges::send_backlog() noexcept {
             if (command.owed.reset <= now) {
                 const Debt owed = command.owed;
                 ChargeCommand::put_back(command);
-                drop(owed, Loss::closed);
+                expire(owed);
                 ++closed;
                 continue;
             }
@@ -379,17 +378,31 @@ void Charges::note_resent(const Debt& owed, Millis now) noexcept {
 }
 
 void Charges::drop_closed(Millis now) noexcept {
-    waiting_.take_closed(now, [this](const Debt& owed) { drop(owed, Loss::closed); });
+    waiting_.take_closed(now, [this](const Debt& owed) { expire(owed); });
 }
 
 void Charges::drop(const Debt& owed, Loss loss, const char* why) noexcept {
-    stop_awaiting(owed);
     if (owed.kind == DebtKind::refunds && owed.reset <= now_millis()) {
-        return;  // nobody wants anything back of a window that has ended, or of a bucket that is full again
+        expire(owed);
+        return;
     }
+    stop_awaiting(owed);
     counters_.writes.add(owed.kind == DebtKind::refunds ? Write::refunds_dropped : Write::charges_dropped,
                          owed.charges);
     lost_.add(loss, owed.charges, why);
+}
+
+void Charges::count_expired(const Debt& owed) noexcept {
+    counters_.writes.add(owed.kind == DebtKind::refunds ? Write::refunds_expired : Write::charges_expired,
+                         owed.charges);
+}
+
+void Charges::expire(const Debt& owed) noexcept {
+    stop_awaiting(owed);
+    count_expired(owed);
+    if (owed.kind != DebtKind::refunds) {
+        lost_.add(Loss::expired, owed.charges);  // of what has ended nobody wants anything back
+    }
 }
 
 void Charges::doubt(const Debt& owed) noexcept {
@@ -412,7 +425,7 @@ void Charges::doubt_reservation() noexcept {
 }
 
 void Charges::move_to_zone(Backlog::Looks& looks) noexcept {
-    waiting_.move_to_zone(looks, now_millis(), [this](const Debt& closed) { drop(closed, Loss::closed); });
+    waiting_.move_to_zone(looks, now_millis(), [this](const Debt& closed) { expire(closed); });
 }
 
 void Charges::leave() noexcept {

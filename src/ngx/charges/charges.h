@@ -238,7 +238,7 @@ public:
     std::size_t hand_over(std::size_t most, Fn&& owner_of) noexcept {
         return waiting_.hand_over(most, [&](const std::string& key, const Debt& owed) {
             if (owed.reset <= now_millis()) {
-                drop(owed, Loss::closed);
+                expire(owed);
                 return true;
             }
             Charges& owner = owner_of(key);
@@ -284,6 +284,8 @@ private:
     void send_unanswered_of(const WindowId& id) noexcept;
     void drop_closed(Millis now) noexcept;
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
+    void expire(const Debt& owed) noexcept override;
+    void count_expired(const Debt& owed) noexcept;
     void drop_waiting(const std::string& key, const GivingBack& what) noexcept;
     void confirm(const Debt& owed, const Window& answer) noexcept override;
     void confirm_bucket(const Debt& owed, const Drawn& answer) noexcept override;

@@ -8,11 +8,13 @@ struct Words {
     const char* what;
     const char* verdict;
     const char* so_far;
+    ngx_uint_t level = NGX_LOG_ERR;
 };
 
 /// In the order of Loss.
 constexpr Words words[loss_count] = {
-    {"charges", "were dropped: the window closed before the primary came back", "dropped"},
+    {"charges", "expired: their windows had closed, or their buckets were full, before the primary took them",
+     "expired", NGX_LOG_WARN},
     {"charges", "were dropped: too many windows wait for the primary", "dropped"},
     {"refunds",
      "were dropped: no room in \"rate_limit_zone\"; they count as used until their windows end; enlarge it",
@@ -28,7 +30,7 @@ constexpr Words words[loss_count] = {
 };
 
 constexpr bool is_drop(std::size_t loss) noexcept {
-    return loss <= static_cast<std::size_t>(Loss::refused);
+    return loss > static_cast<std::size_t>(Loss::expired) && loss <= static_cast<std::size_t>(Loss::refused);
 }
 
 }  // namespace
@@ -62,7 +64,7 @@ void Losses::Line::write(void* self, ngx_log_t* log) noexcept {
     const auto loss = static_cast<std::size_t>(line.loss);
     const Words& said = words[loss];
     const Counters<Loss>& counters = line.owner->counters_;
-    ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %uL %s for %s %s%s (%uL %s so far)", line.untold,
+    ngx_log_error(said.level, log, 0, "rate limit: %uL %s for %s %s%s (%uL %s so far)", line.untold,
                   said.what, line.owner->subject_.c_str(), said.verdict, line.why != nullptr ? line.why : "",
                   is_drop(loss) ? dropped(counters) : counters.count(line.loss), said.so_far);
     line.untold = 0;

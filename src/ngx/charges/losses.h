@@ -12,7 +12,7 @@ namespace rate_limit {
 
 /// What became of charges that did not reach their primary.
 enum class Loss : unsigned char {
-    closed,            ///< dropped: their window ended before they could be sent
+    expired,           ///< given up: their window ended, or their bucket was full, before they could be sent
     no_room,           ///< dropped: too many windows waited
     refunds_no_room,   ///< refunds, dropped: they wait in the zone only
     no_memory,         ///< dropped
@@ -32,7 +32,7 @@ struct CountersOf<Loss> {
     static constexpr std::size_t count = loss_count;
 };
 
-/// How many charges were dropped, for any reason.
+/// How many charges were dropped, for any reason. Those that expired were not.
 std::uint64_t dropped(const Counters<Loss>& counters) noexcept;
 
 /// Counts what one worker has lost on its way to one primary, and tells all of it: for each kind a line a
@@ -52,7 +52,7 @@ private:
         static void write(void* self, ngx_log_t* log) noexcept;
 
         const Losses* owner = nullptr;
-        Loss loss = Loss::closed;
+        Loss loss = Loss::expired;
         const char* why = nullptr;
         std::uint64_t untold = 0;
         LogThrottle throttle{write, this};

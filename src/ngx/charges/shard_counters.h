@@ -10,12 +10,15 @@
 namespace rate_limit {
 
 /// What became of what was written to a shard, beside Loss: how many charges, refunds and reservations its
-/// primary has taken, and how many were dropped.
+/// primary has taken, how many were dropped, and how many expired: before they were sent their window had
+/// closed, their bucket was full, or an operator gave all of it back, and they would count for nothing.
 enum class Write : unsigned char {
     charges_stored,
     charges_dropped,
+    charges_expired,
     refunds_stored,
     refunds_dropped,
+    refunds_expired,
     reservations_stored,  ///< those that granted something, fetches of tokens among them
 };
 

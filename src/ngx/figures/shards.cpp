@@ -115,17 +115,19 @@ std::optional<ShardFigures> ShardWalk::next() noexcept {
 
 std::array<WriteFigures, 3> writes_of(const ShardFigures& found) {
     const Counters<Write>& writes = found.counters.writes;
-    const auto kind = [&](std::string_view name, Write stored, std::uint64_t dropped, Loss in_doubt) {
+    const auto kind = [&](std::string_view name, Write stored, std::uint64_t dropped, Loss in_doubt,
+                          std::uint64_t expired) {
         return WriteFigures{name,
                             {{{"stored", writes.own_count(stored)},
                               {"dropped", dropped},
-                              {"in_doubt", found.losses.own_count(in_doubt)}}}};
+                              {"in_doubt", found.losses.own_count(in_doubt)},
+                              {"expired", expired}}}};
     };
     return {kind("charge", Write::charges_stored, writes.own_count(Write::charges_dropped),
-                 Loss::charges_in_doubt),
-            kind("reservation", Write::reservations_stored, 0, Loss::reservations_in_doubt),
+                 Loss::charges_in_doubt, writes.own_count(Write::charges_expired)),
+            kind("reservation", Write::reservations_stored, 0, Loss::reservations_in_doubt, 0),
             kind("refund", Write::refunds_stored, writes.own_count(Write::refunds_dropped),
-                 Loss::refunds_in_doubt)};
+                 Loss::refunds_in_doubt, writes.own_count(Write::refunds_expired))};
 }
 
 std::array<CountOf, 4> token_events(const ShardFigures& found) {

@@ -46,7 +46,7 @@ struct CountOf {
 /// What became of one kind of write.
 struct WriteFigures {
     std::string_view name;
-    std::array<CountOf, 3> results;  ///< stored, dropped, in_doubt
+    std::array<CountOf, 4> results;  ///< stored, dropped, in_doubt, expired
 };
 
 /// Charges, reservations, refunds.

@@ -109,7 +109,12 @@ void write_writes(HtmlText& html, const Gathered::OfShard& shard) {
 void add_writes(Pieces& pieces, const Shards& shards, const std::string& id) {
     pieces.emplace_back([id](HtmlText& html) {
         begin_table(html, id, "Writes to primaries",
-                    {{"Shard"}, {"Kind"}, {"Stored", true}, {"Dropped", true}, {"In doubt", true}});
+                    {{"Shard"},
+                     {"Kind"},
+                     {"Stored", true},
+                     {"Dropped", true},
+                     {"In doubt", true},
+                     {"Expired", true}});
     });
     for (const Gathered::OfShard& shard : shards) {
         pieces.emplace_back([&shard](HtmlText& html) { write_writes(html, shard); });

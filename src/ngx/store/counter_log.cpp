@@ -90,6 +90,7 @@ public:
 
     void add(const Counters<Loss>& losses) noexcept {
         dropped_ += dropped(losses);
+        expired_ += losses.count(Loss::expired);
         charges_ += losses.count(Loss::charges_in_doubt);
         refunds_ += losses.count(Loss::refunds_in_doubt);
         reservations_ += losses.count(Loss::reservations_in_doubt);
@@ -117,17 +118,21 @@ public:
             text += "; in doubt: " + std::to_string(refunds_) + " refunds, " + std::to_string(reservations_) +
                     " reservations";
         }
+        if (expired_ != 0) {
+            text += "; " + std::to_string(expired_) + " expired";
+        }
         return text + nodes_;
     }
 
     /// False: nothing has happened yet.
     bool has_any() const noexcept {
-        return (waiting_ | dropped_ | charges_ | refunds_ | reservations_) != 0 || !nodes_.empty();
+        return (waiting_ | dropped_ | expired_ | charges_ | refunds_ | reservations_) != 0 || !nodes_.empty();
     }
 
 private:
     std::uint64_t waiting_ = 0;  // windows
     std::uint64_t dropped_ = 0;
+    std::uint64_t expired_ = 0;
     std::uint64_t charges_ = 0;  // in doubt, as the next two
     std::uint64_t refunds_ = 0;
     std::uint64_t reservations_ = 0;
@@ -169,7 +174,7 @@ void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
     for (std::size_t i = 0; i < store.shards.size(); ++i) {
         const ShardConf& shard = store.shards[i];
         const Counters<Loss> losses(table, {store.name, shard.name, {}});
-        if (losses.has_place(Loss::closed)) {
+        if (losses.has_place(Loss::expired)) {
             line.add(losses);
             line.add_waiting(waiting_for(store, i));
             first = first ? first : losses;

@@ -1,5 +1,5 @@
 # While the primary is away charges wait, summed; they are delivered if their window is still open, else
-# dropped.
+# they expire.
 
 use RateLimit::Test;
 
@@ -34,7 +34,7 @@ wait_until { $redis->used('new') == 4 } what => 'what waited for a new one';
 is $redis->stored('open')->{reset}, $reset, 'the window is the same';
 cmp_ok $redis->script_calls, '>=', 2, 'by the script';
 cmp_ok $redis->script_calls, '<=', 4, 'one charge for each window';
-$nginx->wait_log(qr/\d+ charges for .* were dropped: the window closed .* \(1 dropped so far\)/);
+$nginx->wait_log(qr/\d+ charges for .* expired: their windows had closed, .* \(1 expired so far\)/);
 is_deeply [grep { /short/ } $redis->keys], [], 'the closed window is not charged';
 requests('open', 1);
 $nginx->stop;

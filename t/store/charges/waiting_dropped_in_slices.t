@@ -1,4 +1,4 @@
-# Charges of many windows that closed while their primary was away are dropped some at a time, not in one turn of the
+# Charges of many windows that closed while their primary was away are given up some at a time, not in one turn of the
 # event loop, and all of them are told.
 
 use RateLimit::Test;
@@ -19,8 +19,8 @@ is_deeply statuses($nginx->parallel(connections => 2, requests => \@requests)), 
     'requests pass while the primary is away';
 let_pass(7);    # their windows end
 $redis->restart;
-wait_until { $nginx->error_log =~ /were dropped: the window closed .*\($windows dropped so far\)/ } timeout => 30,
-    what => 'all to be dropped';
+wait_until { $nginx->error_log =~ /expired: their windows had closed, .*\($windows expired so far\)/ } timeout => 30,
+    what => 'all to expire';
 my @dropped = $nginx->error_log =~ /rate limit: sent \d+ that waited, dropped (\d+)/g;
 my $sum = sum0(@dropped);
 is $sum, $windows, 'the turns drop all of them';

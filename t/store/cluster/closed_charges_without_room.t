@@ -1,4 +1,4 @@
-# Charges that wait for a cluster without a map, and for which rate_limit_zone has no room, are dropped and told when their windows close: they
+# Charges that wait for a cluster without a map, and for which rate_limit_zone has no room, expire and are told when their windows close: they
 # are not charged to the next windows.
 
 use RateLimit::Test;
@@ -19,10 +19,10 @@ my $node = RateLimit::FakeRedis->start(port => $port, handler => sub ($words, $c
     return array(integer(1), integer((time + 1) . '000')) if $command =~ /^eval/;
     return $command eq 'hmget' ? hmget(undef, undef) : $command eq 'hincrby' ? integer(5) : fallback($words);
 });
-my sub dropped () { return sum0($nginx->error_log =~ /(\d+) charges for the cluster of "main" were dropped: the window closed/g) }
-wait_until { dropped() >= $count } what => 'all charges to be dropped', timeout => 60;
+my sub expired () { return sum0($nginx->error_log =~ /(\d+) charges for the cluster of "main" expired: their windows had closed/g) }
+wait_until { expired() >= $count } what => 'all charges to expire', timeout => 60;
 $nginx->stop;
-is dropped(), $count, 'each is told as dropped';
+is expired(), $count, 'each is told';
 is sum0(values %{$node->charged}), 0, 'nothing is charged';
 is $nginx->count_log(qr/in doubt|are lost/), 0, 'nothing is lost otherwise';
 
