@@ -27,6 +27,7 @@ constexpr Code codes[] = {
     {"TRYAGAIN", Fault::tryagain},
     {"NOAUTH", Fault::auth},
     {"WRONGPASS", Fault::auth},
+    {"DENIED", Fault::denied},
     {"NOPERM", Fault::noperm},
     {"BUSY", Fault::busy},
     {"OOM", Fault::oom},
@@ -66,10 +67,16 @@ constexpr Traits traits[] = {
      "clusterdown: its Redis Cluster is down, or nobody in it serves the slot"},
     {"tryagain", Blames::node, Executed::no, "tryagain: its Redis Cluster is moving the slot"},
     {"auth", Blames::node, Executed::no, "auth: see username and password"},
+    {"denied", Blames::node, Executed::no,
+     "denied: it takes no more clients (see its maxclients), or none from this address (see its "
+     "protected-mode)"},
     {"noperm", Blames::writes, Executed::no, "noperm: its user may not run all the commands that are needed"},
     {"busy", Blames::node, Executed::perhaps, "busy: a script runs for too long"},
     {"oom", Blames::writes, Executed::no, "oom: its maxmemory is reached"},
-    {"unwilling", Blames::writes, Executed::no, "unwilling: it takes no writes, or no more clients, for now"},
+    {"unwilling", Blames::writes, Executed::no, "unwilling: it takes no writes for now"},
+    {"nolua", Blames::writes, Executed::no,
+     "nolua: it runs no Lua scripts, by which all is charged: use a server that is built with Lua, and "
+     "rename neither EVAL nor EVALSHA"},
     {"wrongtype", Blames::reply, Executed::perhaps,
      "wrongtype: the key holds something else, which a charge or reservation replaces; is the prefix used by "
      "others?"},
@@ -101,6 +108,22 @@ bool starts_with(std::string_view text, std::string_view start) noexcept {
 bool is_of_key(std::string_view text) noexcept {
     return std::any_of(std::begin(key_refusals), std::end(key_refusals),
                        [text](std::string_view words) { return text.find(words) != std::string_view::npos; });
+}
+
+/// Whether a server says that it has no Lua: it knows neither EVAL nor EVALSHA, or it is a Valkey whose
+/// scripting engine is not loaded.
+bool is_without_lua(std::string_view text) noexcept {
+    constexpr std::string_view unknown = "ERR unknown command ";
+    constexpr std::string_view eval = "eval";
+    if (starts_with(text, "ERR Could not find scripting engine")) {
+        return true;
+    }
+    if (!starts_with(text, unknown) || text.size() <= unknown.size() + eval.size()) {
+        return false;
+    }
+    const std::string_view name = text.substr(unknown.size() + 1, eval.size());  // behind a quote
+    return std::equal(eval.begin(), eval.end(), name.begin(),
+                      [](char lower, char any) { return lower == any || lower == any + ('a' - 'A'); });
 }
 
 /// The error of a command that a script called. Before 7.0 Redis wraps it:
@@ -172,7 +195,10 @@ Fault fault_of(const Reply& reply) noexcept {
         }
     }
     if (starts_with(reply.text_view(), no_more_clients)) {
-        return Fault::unwilling;
+        return Fault::denied;
+    }
+    if (is_without_lua(reply.text_view())) {
+        return Fault::nolua;
     }
     const std::string_view text = unwrap(reply.text_view());
     for (std::string_view start : script_refusals) {

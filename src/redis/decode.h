@@ -22,10 +22,12 @@ enum class Fault : std::uint8_t {
     clusterdown,  ///< CLUSTERDOWN: nobody in the cluster serves the slot
     tryagain,     ///< TRYAGAIN: the slot is on its way to another node of the cluster
     auth,         ///< NOAUTH, WRONGPASS
+    denied,       ///< said before it closes a new connection: no more clients, or none from this address
     noperm,       ///< NOPERM: the user may not run this command, in a script or outside
     busy,         ///< BUSY: a script runs for too long
     oom,          ///< OOM: maxmemory is reached
-    unwilling,    ///< MISCONF, NOREPLICAS: writes are stopped; or the server takes no more clients
+    unwilling,    ///< MISCONF, NOREPLICAS: writes are stopped
+    nolua,        ///< the server does not know EVAL and EVALSHA, or has no Lua to run them
     wrongtype,    ///< the key holds something that is not a window
     other,        ///< any other error
 };

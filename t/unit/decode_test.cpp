@@ -37,7 +37,8 @@ TEST(Fault, IsReadFromTheText) {
         {"WRONGTYPE Operation against a key", Fault::wrongtype},
         {"MISCONF Redis is configured to save RDB snapshots", Fault::unwilling},
         {"NOREPLICAS Not enough good replicas to write.", Fault::unwilling},
-        {"ERR max number of clients reached", Fault::unwilling},
+        {"ERR max number of clients reached", Fault::denied},
+        {"DENIED Redis is running in protected mode because protected mode is enabled", Fault::denied},
         {"ERR hash value is not an integer", Fault::other},
         {"BUSYKEY Target key name already exists.", Fault::other},
         {"ERR OOM", Fault::other},
@@ -56,6 +57,15 @@ TEST(Fault, IsReadFromTheText) {
         {"NOPERM No permissions to access a key", Fault::other},
         {"ERR The user executing the script can't access at least one of the keys mentioned", Fault::other},
         {"ERR ACL failure in script: No permissions to access a key", Fault::other},
+
+        // Servers without Lua: Redis 5 and 6, 7 and later, Valkey without its engine.
+        {"ERR unknown command `EVALSHA`, with args beginning with: `1234`, ", Fault::nolua},
+        {"ERR unknown command 'EVALSHA', with args beginning with: '1234' ", Fault::nolua},
+        {"ERR unknown command 'eval'", Fault::nolua},
+        {"ERR Could not find scripting engine 'lua'", Fault::nolua},
+        {"ERR unknown command 'HINCRBY', with args beginning with: 'eval' ", Fault::other},
+        {"ERR unknown command 'eva", Fault::other},
+        {"ERR unknown command", Fault::other},
 
         // Errors of a command inside a script.
         {wrapped + "WRONGTYPE Operation against a key holding the wrong kind of value", Fault::wrongtype},
@@ -106,10 +116,12 @@ TEST(Fault, HasANameAndItsTraits) {
         {Fault::clusterdown, "clusterdown", true, false, true},
         {Fault::tryagain, "tryagain", true, false, true},
         {Fault::auth, "auth", true, false, true},
+        {Fault::denied, "denied", true, false, true},
         {Fault::noperm, "noperm", true, true, true},
         {Fault::busy, "busy", true, false, false},
         {Fault::oom, "oom", true, true, true},
         {Fault::unwilling, "unwilling", true, true, true},
+        {Fault::nolua, "nolua", true, true, true},
         {Fault::wrongtype, "wrongtype", false, false, false},
         {Fault::other, "other", false, false, false},
     };

@@ -56,8 +56,9 @@ void Node::mark_down(const char* reason) noexcept {
         entry_.count(NodeError::connection);
         entry_.set_up(false);
     }
-    log_outage("is down", reason, refusal_);
+    log_outage("is down", reason, refusal_.empty() ? only_words_ : refusal_);
     refusal_.clear();
+    only_words_.clear();
     if (ended_) {
         return_unsent();
         return;

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "ngx/wire/node.h"
 #include "redis/server_words.h"
 #include "redis/topology/topology_replies.h"
@@ -11,6 +13,9 @@ namespace {
 /// After this many refused probes in a row the connection is replaced.
 constexpr unsigned most_refused_probes = 3;
 
+/// Stands for the command where a server's words answer none.
+constexpr std::string_view said = "it said";
+
 }  // namespace
 
 void Node::on_connected() noexcept {
@@ -22,6 +27,8 @@ void Node::on_connected() noexcept {
     takes_bitfields_ = true;
     refused_probes_ = 0;
     refusal_.clear();
+    only_words_.clear();
+    answered_ = false;
     if (!login().password.empty()) {
         greet_with(auth_);
     }
@@ -98,6 +105,11 @@ void Node::Greeting::answered(Node& of, Delivery delivery, const Reply* reply) n
     if (delivery != Delivery::answered) {
         return;  // on_closed() follows
     }
+    of.note_words(*reply);
+    if (fault_of(*reply) == Fault::denied) {
+        of.reject_greeting(said, *reply);  // it has answered nothing: it said so unasked, and closes
+        return;
+    }
     switch (kind_) {
         case Kind::auth:
         case Kind::select:
@@ -124,8 +136,23 @@ void Node::Greeting::answered(Node& of, Delivery delivery, const Reply* reply) n
     }
 }
 
+/// Who is not let in is told so, whatever was asked first, and then the connection ends.
+void Node::note_words(const Reply& reply) noexcept {
+    const bool first = !std::exchange(answered_, true);
+    if (!reply.is_error()) {
+        only_words_.clear();
+    }
+    try {
+        if (first && reply.is_error()) {
+            only_words_ = server_words(said, reply.text_view());
+        }
+    } catch (...) {
+        // without memory the log gives less
+    }
+}
+
 /// A connection that is not authenticated, or writes into another database, is of no use: it is given up.
-void Node::reject_greeting(const char* command, const Reply& reply) noexcept {
+void Node::reject_greeting(std::string_view command, const Reply& reply) noexcept {
     if (!reply.is_error()) {
         return;
     }

@@ -243,7 +243,8 @@ private:
     Greeting& kind_of_reads() noexcept;
     void keep_kind_of_reads(const Greeting& answered) noexcept;
     void greeted(const Reply& reply) noexcept;
-    void reject_greeting(const char* command, const Reply& reply) noexcept;
+    void note_words(const Reply& reply) noexcept;
+    void reject_greeting(std::string_view command, const Reply& reply) noexcept;
     void mark_up() noexcept;
     void mark_down(const char* reason) noexcept;
     void suspend_by(Fault fault, std::string_view command, const Reply& reply) noexcept;
@@ -299,7 +300,9 @@ private:
     ngx_msec_t made_good_ = 0;     // when a lost connection was last replaced at once
     bool may_reconnect_ = false;   // a command was answered since then
     unsigned refused_probes_ = 0;  // in a row, on this connection
+    bool answered_ = false;        // something was, on this connection
     std::string refusal_;          // the server's words, where it refused the greeting
+    std::string only_words_;       // its words, where an error is all that it has said on this connection
     std::string trouble_;
     Connection connection_;
     ServerClock clock_;

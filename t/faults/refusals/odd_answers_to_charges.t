@@ -14,6 +14,7 @@ my %paused = (
     'NOPERM this user has no permissions'                     => 'noperm: its user may not run .* \((?:charge.lua|HINCRBY): "NOPERM',
     'ERR The user executing the script can\'t run this'        => 'noperm: its user may not run',
     'ERR ACL failure in script: User has no permissions'      => 'noperm: its user may not run',
+    "ERR unknown command 'EVALSHA', with args beginning with: " => 'nolua: it runs no Lua scripts',
 );
 my %refused = (
     'LOADING Redis is loading the dataset in memory'  => 'loading: it reads its data',

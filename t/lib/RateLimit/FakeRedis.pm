@@ -15,6 +15,7 @@ package RateLimit::FakeRedis;
 # A handler runs in another process: it sees the test's variables as they were at start, and learns of
 # changes by set() and state(). It returns bytes; encoders: simple('OK'), nil, integer(N), bulk(TEXT),
 # error(TEXT), array(ENCODED), hmget(USED, RESET). See RateLimit::Server for hold, later, send and close.
+# start(welcome => sub ($conn) { ... }): is called for each new connection.
 # fallback($words) answers as a fresh Redis does: PING, AUTH, SELECT, CLIENT, READONLY, ASKING, HELLO (an error).
 #   nested(['a', undef, ['b']])                # texts in arrays in arrays, as SENTINEL answers them
 #   cluster_slots([0, 99, '127.0.0.1:7000', [undef, 7001, 'id']], ...)     # first and last slot, the primary, replicas: host:port,
@@ -150,6 +151,11 @@ sub fallback ($words) {
     return "+PONG\r\n" if $command eq 'ping';
     return simple('OK') if grep { $command eq $_ } qw(auth select client readonly readwrite asking);
     return error("ERR unknown command '$words->[0]'");
+}
+
+sub accepted ($self, $conn) {
+    $self->{welcome}->($conn) if $self->{welcome};
+    return;
 }
 
 sub received ($self, $conn) {
