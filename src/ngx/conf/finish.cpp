@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <new>
+#include <type_traits>
 
 #include "core/overrides/shared_state.h"
 #include "ngx/base/zone.h"
@@ -21,6 +22,16 @@ bool has_host_names(const StoreConf& store) noexcept {
                return has_host_name(shard.primary) ||
                       std::any_of(shard.replicas.begin(), shard.replicas.end(), has_host_name);
            });
+}
+
+/// Whether a resolver has name servers: nginx keeps them in an array, Angie in a list.
+template <typename Connections>
+bool is_any(const Connections& connections) noexcept {
+    if constexpr (std::is_pointer_v<Connections>) {
+        return connections != nullptr;
+    } else {
+        return connections.nelts != 0;
+    }
 }
 
 /// What the running configuration knows of the overrides that machines share by the store of this name; null:
@@ -114,7 +125,7 @@ ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept {
 ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
     auto* core =
         static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
-    const bool has_resolver = core->resolver != nullptr && core->resolver->connections.nelts != 0;
+    const bool has_resolver = core->resolver != nullptr && is_any(core->resolver->connections);
     for (StoreConf* each : Elements<StoreConf*>(main.stores)) {
         StoreConf& store = *each;
         store.zone = main.zone;
