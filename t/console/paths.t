@@ -5,7 +5,11 @@ use RateLimit::Test;
 use JSON::PP;
 
 my $nginx = RateLimit::Nginx->start(http => 'rate_limit_key k; rate_limit 1r/h;', server => '
-    location /limits/ { rate_limit_console view; }
+    location /limits/ {
+        if ($arg_away) { rewrite ^ /away break; }
+        if ($arg_within) { rewrite ^ /limits/json break; }
+        rate_limit_console view;
+    }
     location / { rate_limit off; }
     location = /x { }');
 my %type = ('' => 'text/html; charset=utf-8', json => 'application/json', metrics => 'text/plain; version=0.0.4; charset=utf-8');
@@ -27,6 +31,8 @@ for my $path ('limits/<script>', 'limits/json/', 'limits/%2e%2e/limits', 'limits
     isnt $response->status, 200, "/$path is no page" ;
     unlike $response->body, qr/<script|script>|%00|\.txt/, '... and does not come back';
 }
+is $nginx->get('/limits/json?away=1')->status, 404, 'a path that a rewrite has taken out of the location, which is not left';
+is $nginx->get('/limits/x?within=1')->status, 200, '... and one to a page';
 unlike $nginx->get('/limits/json?x=<script>')->body, qr/script/, 'nor does a query';
 for my $method (qw(POST PUT DELETE PATCH OPTIONS)) {
     my $response = $nginx->request($method, '/limits/json');

@@ -128,6 +128,14 @@ struct ConsoleConf {
                                    // than it reads the configuration
 };
 
+/// The directive by which a location answers by itself.
+struct OwnAnswer {
+    ngx_http_handler_pt handler = nullptr;  // of the location's content; null: there is no such directive
+    ngx_str_t directive{};
+    ngx_str_t file{};  // where it stands
+    ngx_uint_t line = 0;
+};
+
 /// The module's configuration of one http, server or location block. Standard layout: offsetof is taken.
 struct LocationConf {
     Options options;
@@ -141,11 +149,19 @@ struct LocationConf {
     ngx_uint_t error_status = NGX_CONF_UNSET_UINT;
     ngx_uint_t ipv6_prefix = NGX_CONF_UNSET_UINT;
 
-    ConsoleConf console;  // of this location alone
-    bool report = false;  // of this location alone: it tells of its limits, and applies none of them
+    // Of this location alone, and of the `if` and `limit_except` blocks in it.
+    OwnAnswer answer;
+    ConsoleConf console;
+    bool report = false;  // it tells of its limits, and applies none of them
 
     ngx_array_t* limits = nullptr;    // of Limit, resolved; null: nothing is limited here
     ngx_uint_t precontent_count = 0;  // how many of them wait for the precontent phase
+};
+
+/// A location, or an `if` or `limit_except` block of one, that answers by itself.
+struct Answering {
+    const LocationConf* conf;
+    const ngx_http_core_loc_conf_t* location;
 };
 
 /// The module's configuration of the http block.
@@ -153,9 +169,10 @@ struct MainConf {
     ngx_array_t stores;     // of StoreConf*, in the order of their blocks
     std::size_t zone_size;  // NGX_CONF_UNSET_SIZE: not written
     ngx_array_t limits;  // of const Limit*: every limit of every location, to compare those that must agree
-    Zone* zone;          // null: nothing is limited
-    LimitLog* log;       // never null; owned by the configuration's pool
-    Tallies* tallies;    // null: nothing is limited
+    ngx_array_t answering;      // of Answering
+    Zone* zone;                 // null: nothing is limited
+    LimitLog* log;              // never null; owned by the configuration's pool
+    Tallies* tallies;           // null: nothing is limited
     KnownOverrides* overrides;  // as this process knows them; null: nothing is limited
     bool plain_keys;            // some console shows them
 };
@@ -216,15 +233,23 @@ char* set_bypass(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_headers(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_zone(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 
-/// The command's `post` is the content handler of the location.
+char* set_report(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_console(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 
 /// Keeps what a console of this location needs of its server, whose directives have all been read.
 /// NGX_ERROR without memory.
 ngx_int_t finish_console(ngx_conf_t* cf, ConsoleConf& console) noexcept;
 
-/// As set_console.
-char* set_report(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+/// Makes the location that is being read answer by itself. The command's `post` is the content handler.
+void answer_here(ngx_conf_t* cf, const ngx_command_t& command, OwnAnswer& answer) noexcept;
+
+/// Lets `if` and `limit_except` blocks answer as their location does, and finishes a console. NGX_ERROR
+/// without memory.
+ngx_int_t merge_answer(ngx_conf_t* cf, const LocationConf& prev, LocationConf& conf) noexcept;
+
+/// Refuses locations where another directive answers, too. NGX_ERROR where there are some; the error is
+/// logged. Runs when all of http is merged.
+ngx_int_t check_answers(ngx_conf_t* cf, const MainConf& main) noexcept;
 
 extern ngx_conf_enum_t phase_names[];
 

@@ -32,18 +32,17 @@ char* set_report(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
         return refuse(cf, beside_each_other);
     }
     location.report = true;
-    auto* core =
-        static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
-    core->handler = reinterpret_cast<ngx_http_handler_pt>(command->post);
+    answer_here(cf, *command, location.answer);
     return NGX_CONF_OK;
 }
 
 char* set_console(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
-    ConsoleConf& console = static_cast<LocationConf*>(conf)->console;
+    auto& own = *static_cast<LocationConf*>(conf);
+    ConsoleConf& console = own.console;
     if (console.on) {
         return duplicate;
     }
-    if (static_cast<LocationConf*>(conf)->report) {
+    if (own.report) {
         return refuse(cf, beside_each_other);
     }
     const ngx_str_t* words = words_of(cf);
@@ -61,7 +60,7 @@ char* set_console(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
                           &words[i], ask_for_semicolon(cf, i));
         }
     }
-    auto* location =
+    const auto* location =
         static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
 #if (NGX_PCRE)
     if (location->regex != nullptr) {
@@ -70,7 +69,7 @@ char* set_console(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
                       "regular expression: its pages are below it");
     }
 #endif
-    if (location->noname != 0 || location->named != 0) {
+    if (location->named != 0) {
         return refuse(cf,
                       "\"rate_limit_console\" needs a location with a prefix, such as \"/limits/\": its "
                       "pages are below it");
@@ -82,7 +81,7 @@ char* set_console(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
     }
     console.on = true;
     main_conf(cf)->plain_keys = main_conf(cf)->plain_keys || console.plain_keys;
-    location->handler = reinterpret_cast<ngx_http_handler_pt>(command->post);
+    answer_here(cf, *command, own.answer);
     return NGX_CONF_OK;
 }
 

@@ -17,7 +17,8 @@ StoreConf* find_store(const MainConf& main, std::string_view name) noexcept {
 void* create_main_conf(ngx_conf_t* cf) noexcept {
     auto* main = static_cast<MainConf*>(ngx_pcalloc(cf->pool, sizeof(MainConf)));
     if (main == nullptr || ngx_array_init(&main->stores, cf->pool, 2, sizeof(StoreConf*)) != NGX_OK ||
-        ngx_array_init(&main->limits, cf->pool, 16, sizeof(const Limit*)) != NGX_OK) {
+        ngx_array_init(&main->limits, cf->pool, 16, sizeof(const Limit*)) != NGX_OK ||
+        ngx_array_init(&main->answering, cf->pool, 4, sizeof(Answering)) != NGX_OK) {
         return nullptr;
     }
     main->zone_size = NGX_CONF_UNSET_SIZE;

@@ -261,10 +261,11 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
 
     ngx_conf_merge_ptr_value(conf.lines, prev.lines, nullptr);
     ngx_conf_merge_ptr_value(conf.slot_lines, prev.slot_lines, nullptr);
-    if (conf.console.on) {
-        return finish_console(cf, conf.console) == NGX_OK ? NGX_CONF_OK : failed;  // nothing is limited there
+    if (merge_answer(cf, prev, conf) != NGX_OK) {
+        return failed;
     }
-    return resolve_limits(cf, conf) == NGX_OK ? NGX_CONF_OK : failed;
+    // Nothing is limited where there is a console.
+    return conf.console.on || resolve_limits(cf, conf) == NGX_OK ? NGX_CONF_OK : failed;
 }
 
 /// Store names that contain variables are compared as text: their values are not known yet.

@@ -48,7 +48,8 @@ bool is_local(const ngx_str_t& text) noexcept {
 /// A proxy speaks the PROXY protocol, and the client that it tells is not on this machine, or it tells none.
 bool is_relayed(const ngx_http_request_t& r) noexcept {
     const ngx_proxy_protocol_t* told = r.connection->proxy_protocol;
-    return told != nullptr ? !is_local(told->src_addr) : r.http_connection->addr_conf->proxy_protocol != 0;
+    return told != nullptr ? !is_local(told->src_addr)
+                           : r.main->http_connection->addr_conf->proxy_protocol != 0;
 }
 
 /// Some proxy has sent it: the client is not the one that the connection is from.
@@ -105,6 +106,10 @@ bool is_own_host(const ngx_http_request_t& r, const ConsoleConf& conf) noexcept 
 }  // namespace
 
 const char* why_forbidden(const ngx_http_request_t& r, const ConsoleConf& conf) noexcept {
+    if (&r != r.main) {
+        return "The console answers no subrequest (of auth_request, SSI, mirror and the like), whose client "
+               "nginx does not check: let clients request its address, or redirect them to it.";
+    }
     if (!conf.from_any && !is_local(*r.connection->sockaddr)) {
         return "The console answers clients on this machine alone: add \"from=any\" to "
                "\"rate_limit_console\", and \"allow\", \"deny\" or \"auth_basic\" to its location.";

@@ -1,6 +1,5 @@
 #include "ngx/console/console.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,9 +39,12 @@ constexpr Page pages[] = {
      [](ngx_http_request_t* r) { return tell_metrics(*main_conf(r)); }},
 };
 
-/// What follows the location's name in the path.
+/// What follows the location's name in the path. Where `rewrite ... break` has left a path that does not
+/// begin with it: all of that, which is no page's.
 std::string_view path_below(ngx_http_request_t* r) noexcept {
-    return view(r->uri).substr(std::min(r->uri.len, location_name(r).size()));
+    const std::string_view path = view(r->uri);
+    const std::string_view name = location_name(r);
+    return path.substr(path.substr(0, name.size()) == name ? name.size() : 0);
 }
 
 bool is_read(const ngx_http_request_t* r) noexcept {
