@@ -127,6 +127,7 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
 
     check_keys(cf, main);
     warn_unused_stores(cf, main);
+    warn_local_consoles(cf, main);
     if (check_answers(cf, main) != NGX_OK || compare_modes(cf, main) != NGX_OK ||
         reserve_zone(cf, main) != NGX_OK || share_watches(cf, main) != NGX_OK) {
         return NGX_ERROR;

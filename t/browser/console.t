@@ -12,7 +12,7 @@ my $shards = RateLimit::Shards->start(2, replicas => 1);
 my $app    = RateLimit::Backend->start;
 my $nginx  = start_example(
     'console', shards => $shards, app => $app,
-    replace => {'127.0.0.1:8081' => '127.0.0.1:%%PORT_1%%', '/etc/nginx/console.htpasswd' => '%%DIR%%/htpasswd'},
+    replace => {'127.0.0.1:8081' => '127.0.0.1:%%PORT_1%%', '/etc/nginx/console.htpasswd' => '%%DIR%%/htpasswd', '/etc/nginx/scrape.htpasswd' => '%%DIR%%/none'},
     nginx   => {clock => 1, workers => 2},
     more    => 'server { listen 127.0.0.1:%%PORT_2%%;
         location /shown/ { rate_limit_console view keys=plain; } location /odd { rate_limit_key $uri; rate_limit 0r/s name=odd store=local; }

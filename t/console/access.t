@@ -1,5 +1,5 @@
-# Who may see the console: clients on this machine that no proxy speaks for, or with from=any whom nginx's own directives let in; and only by a
-# Host that is an address, localhost or a name of the server. Each refusal says what to configure.
+# Who may see the console: clients on this machine that speak HTTP/1.1 and that no proxy speaks for, by its fields or by realip; or with from=any whom
+# nginx's own directives let in; and only by a Host that is an address, localhost or a name of the server. Each refusal says what to configure.
 
 use RateLimit::Test;
 use JSON::PP;
@@ -12,8 +12,14 @@ my $nginx = RateLimit::Nginx->start(http => '
         location /limits/ { rate_limit_console view; }
         location /any/ { rate_limit_console view from=any; deny 192.0.2.7; }
         location / { rate_limit 5r/h; }
+    }
+    server {
+        listen 127.0.0.1:%%PORT_1%%;
+        location /late/ { set_real_ip_from 127.0.0.1; real_ip_header X-Client; rate_limit_console view; }
+        location /proxied/ { proxy_http_version 1.0; proxy_pass http://127.0.0.1:%%PORT%%/; }
     }');
 my sub ask ($uri, @headers) { return $nginx->get($uri, @headers) }
+my sub ask_other ($uri, @headers) { return RateLimit::HTTP->new(port => $nginx->port(1))->get($uri, @headers) }
 
 for my $host ('127.0.0.1', '127.0.0.1:8080', '[::1]', '[::1]:80', 'localhost', 'LocalHost:80', 'limits.test', 'a.wild.test', 're7') {
     is ask('/limits/json', Host => $host)->status, 200, "Host: $host";
@@ -35,7 +41,13 @@ is $response->status, 403, 'a client from elsewhere, by set_real_ip_from';
 like decode_json($response->body)->{description}, qr/on this machine alone: add "from=any"/, '... with the remedy';
 is ask('/any/json', 'X-Client' => '192.0.2.7')->status, 403, '... and by deny';
 is ask('/any/json', 'X-Client' => '192.0.2.8')->status, 200, '... which lets others in';
-is ask('/limits/json', 'X-Client' => '127.9.9.9')->status, 200, 'loopback is more than one address';
+for my $address ('127.0.0.1', '127.9.9.9', '::1') {
+    is ask('/limits/json', 'X-Client' => $address)->status, 403, "who says that it is $address, to a proxy that realip trusts";
+    is ask('/any/json', 'X-Client' => $address)->status, 200, '... which is nothing to from=any';
+    is ask_other('/late/json', 'X-Client' => $address)->status, 403, '... and where realip acts in the location alone';
+}
+is ask_other('/late/json')->status, 200, 'where realip has nothing to act on';
+is ask_other('/late/json', 'X-Client' => 'nobody')->status, 200, '... or no address';
 for my $case (
     ['TCP4 192.0.2.8 127.0.0.1 4000 80', 403], ['TCP6 2001:db8::1 ::1 4000 80', 403], ['UNKNOWN', 403],
     ['TCP4 127.0.0.1 127.0.0.1 4000 80', 200], ['TCP6 ::1 ::1 4000 80', 200], ['TCP6 ::ffff:127.0.0.1 ::1 4000 80', 200],
@@ -43,13 +55,22 @@ for my $case (
     my ($told, $status) = @$case;
     for my $path ('limits', 'any') {
         my $proxy = IO::Socket::UNIX->new(Peer => $nginx->folder . '/proxied') or die $!;
-        print {$proxy} "PROXY $told\r\nGET /$path/json HTTP/1.0\r\nHost: localhost\r\n\r\n";
+        print {$proxy} "PROXY $told\r\nGET /$path/json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
         my $expected = $path eq 'any' ? 200 : $status;
         like join('', <$proxy>), qr/^HTTP\S+ $expected /, "/$path/ through a proxy that says $told";
     }
 }
-my $unix = IO::Socket::UNIX->new(Peer => $nginx->folder . '/socket') or die $!;
-print {$unix} "GET /limits/json HTTP/1.0\r\nHost: localhost\r\n\r\n";
-like join('', <$unix>), qr/^HTTP\S+ 200 /, 'a unix socket';
+for my $version ('1.0', '1.1') {
+    for my $path ('limits', 'any') {
+        my $unix = IO::Socket::UNIX->new(Peer => $nginx->folder . '/socket') or die $!;
+        print {$unix} "GET /$path/json HTTP/$version\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        my $text = join '', <$unix>;
+        my $expected = $version eq '1.1' || $path eq 'any' ? 200 : 403;
+        like $text, qr/^HTTP\S+ $expected /, "/$path/ by a unix socket, in HTTP/$version";
+        like $text, qr/use HTTP\/1\.1, or add \\"from=any\\" to \\"rate_limit_console\\"/, '... with the remedy' if $expected == 403;
+    }
+}
+is ask_other('/proxied/limits/json')->status, 403, 'a plain proxy_pass on this machine';
+is ask_other('/proxied/any/json')->status, 200, '... with from=any';
 
 done;

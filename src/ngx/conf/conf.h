@@ -162,6 +162,7 @@ struct LocationConf {
 struct Answering {
     const LocationConf* conf;
     const ngx_http_core_loc_conf_t* location;
+    const ngx_http_core_srv_conf_t* server;
 };
 
 /// The module's configuration of the http block.
@@ -239,6 +240,10 @@ char* set_console(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 /// Keeps what a console of this location needs of its server, whose directives have all been read.
 /// NGX_ERROR without memory.
 ngx_int_t finish_console(ngx_conf_t* cf, ConsoleConf& console) noexcept;
+
+/// Warns about consoles for clients on this machine which a proxy on it may open to others. Runs when all of
+/// http is merged.
+void warn_local_consoles(ngx_conf_t* cf, const MainConf& main) noexcept;
 
 /// Makes the location that is being read answer by itself. The command's `post` is the content handler.
 void answer_here(ngx_conf_t* cf, const ngx_command_t& command, OwnAnswer& answer) noexcept;

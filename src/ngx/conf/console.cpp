@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "ngx/base/local_address.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/value.h"
 
@@ -16,6 +19,21 @@ bool take_parameter(std::string_view word, ConsoleConf& console) noexcept {
         return true;
     }
     return false;
+}
+
+/// Whether the server listens only where none but this machine can connect, as servers behind a proxy do.
+bool is_heard_here_alone(const ngx_http_core_main_conf_t& core,
+                         const ngx_http_core_srv_conf_t* server) noexcept {
+    for (const ngx_http_conf_port_t& port : Elements<const ngx_http_conf_port_t>(*core.ports)) {
+        for (const ngx_http_conf_addr_t& address : Elements<const ngx_http_conf_addr_t>(port.addrs)) {
+            const Elements<const ngx_http_core_srv_conf_t* const> servers(address.servers);
+            if (!is_local(*address.opt.sockaddr) &&
+                std::find(servers.begin(), servers.end(), server) != servers.end()) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 constexpr const char* beside_each_other =
@@ -97,6 +115,26 @@ ngx_int_t finish_console(ngx_conf_t* cf, ConsoleConf& console) noexcept {
         *static_cast<ngx_http_server_name_t*>(ngx_array_push(console.names)) = name;  // there is room
     }
     return NGX_OK;
+}
+
+void warn_local_consoles(ngx_conf_t* cf, const MainConf& main) noexcept {
+    const auto& core = *static_cast<const ngx_http_core_main_conf_t*>(
+        ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
+    for (const Answering& each : Elements<const Answering>(main.answering)) {
+        const ConsoleConf& console = each.conf->console;
+        const OwnAnswer& answer = each.conf->answer;
+        const ngx_uint_t level = console.may_act ? NGX_LOG_WARN : NGX_LOG_NOTICE;
+        if (console.on && !console.from_any && each.location->noname == 0 &&
+            is_heard_here_alone(core, each.server)) {
+            ngx_log_error(
+                level, cf->log, 0,
+                "\"%V\" in %V:%ui answers clients on this machine, and its server listens to this "
+                "machine alone, as servers behind a proxy do: that proxy's clients would be answered, "
+                "too; write \"from=any\" with \"auth_basic\", or with \"allow\" where realip restores "
+                "the client (behind a local proxy \"allow 127.0.0.1\" admits the world)",
+                &answer.directive, &answer.file, answer.line);
+        }
+    }
 }
 
 }  // namespace rate_limit

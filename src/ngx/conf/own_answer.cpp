@@ -45,7 +45,9 @@ ngx_int_t merge_answer(ngx_conf_t* cf, const LocationConf& prev, LocationConf& c
     if (answering == nullptr) {
         return NGX_ERROR;
     }
-    *answering = {&conf, location};
+    const auto* server =
+        static_cast<ngx_http_core_srv_conf_t*>(ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module));
+    *answering = {&conf, location, server};
     return NGX_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "ngx/base/local_address.h"
 #include "ngx/console/answer.h"
 
 namespace rate_limit {
@@ -11,38 +12,6 @@ namespace {
 
 bool ends_with(std::string_view text, std::string_view end) noexcept {
     return text.size() >= end.size() && equal_in_any_case(text.substr(text.size() - end.size()), end);
-}
-
-/// On this machine, as far as the connection tells.
-bool is_local(const sockaddr& address) noexcept {
-    switch (address.sa_family) {
-        case AF_UNIX:
-            return true;
-        case AF_INET: {
-            const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
-            return ntohl(v4.sin_addr.s_addr) >> 24 == 127;
-        }
-        case AF_INET6: {
-            const in6_addr& v6 = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
-            return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
-        }
-        default:
-            return false;
-    }
-}
-
-/// The same of an address as text.
-bool is_local(const ngx_str_t& text) noexcept {
-    sockaddr_in v4{};
-    v4.sin_family = AF_INET;
-    v4.sin_addr.s_addr = ngx_inet_addr(text.data, text.len);
-    if (v4.sin_addr.s_addr != INADDR_NONE) {
-        return is_local(reinterpret_cast<const sockaddr&>(v4));
-    }
-    sockaddr_in6 v6{};
-    v6.sin6_family = AF_INET6;
-    return ngx_inet6_addr(text.data, text.len, v6.sin6_addr.s6_addr) == NGX_OK &&
-           is_local(reinterpret_cast<const sockaddr&>(v6));
 }
 
 /// A proxy speaks the PROXY protocol, and the client that it tells is not on this machine, or it tells none.
@@ -57,6 +26,16 @@ bool is_forwarded(const ngx_http_request_t& r) noexcept {
     constexpr std::string_view names[] = {"forwarded", "x-forwarded-for", "x-real-ip", "via"};
     return std::any_of(std::begin(names), std::end(names),
                        [&r](std::string_view name) { return find_field(r, name).count != 0; });
+}
+
+/// realip has taken the client's address from what a proxy says of it, if only the same one. Its variable
+/// shows the connection's own then, and otherwise the very text that nginx has; without realip there is none.
+bool is_restored(ngx_http_request_t& r) noexcept {
+    constexpr std::string_view name = "realip_remote_addr";
+    ngx_str_t text = str(name);
+    const ngx_http_variable_value_t* own =
+        ngx_http_get_variable(&r, &text, ngx_hash_key(text.data, text.len));
+    return own == nullptr || (own->not_found == 0 && own->data != r.connection->addr_text.data);
 }
 
 bool is_address(std::string_view host) noexcept {
@@ -105,19 +84,24 @@ bool is_own_host(const ngx_http_request_t& r, const ConsoleConf& conf) noexcept 
 
 }  // namespace
 
-const char* why_forbidden(const ngx_http_request_t& r, const ConsoleConf& conf) noexcept {
+const char* why_forbidden(ngx_http_request_t& r, const ConsoleConf& conf) noexcept {
     if (&r != r.main) {
         return "The console answers no subrequest (of auth_request, SSI, mirror and the like), whose client "
                "nginx does not check: let clients request its address, or redirect them to it.";
+    }
+    if (!conf.from_any && (is_restored(r) || is_forwarded(r) || is_relayed(r))) {
+        return "A proxy has sent this request, and the console answers clients on this machine alone: add "
+               "\"from=any\" to \"rate_limit_console\", and \"allow\", \"deny\" or \"auth_basic\" to its "
+               "location.";
     }
     if (!conf.from_any && !is_local(*r.connection->sockaddr)) {
         return "The console answers clients on this machine alone: add \"from=any\" to "
                "\"rate_limit_console\", and \"allow\", \"deny\" or \"auth_basic\" to its location.";
     }
-    if (!conf.from_any && (is_forwarded(r) || is_relayed(r))) {
-        return "A proxy has sent this request, and the console answers clients on this machine alone: add "
-               "\"from=any\" to \"rate_limit_console\", and \"allow\", \"deny\" or \"auth_basic\" to its "
-               "location.";
+    if (!conf.from_any && r.http_version < NGX_HTTP_VERSION_11) {
+        return "The request is in HTTP/1.0, as proxies send it, and the console answers clients on this "
+               "machine alone: use HTTP/1.1, or add \"from=any\" to \"rate_limit_console\", and \"allow\", "
+               "\"deny\" or \"auth_basic\" to its location.";
     }
     if (!is_own_host(r, conf)) {
         return "The Host is neither an IP address, nor \"localhost\", nor a name of this server: add the "
