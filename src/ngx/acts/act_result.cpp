@@ -127,6 +127,39 @@ void write_limit(JsonText& json, const SeenLimit& limit) {
     json.end_object();
 }
 
+class ActJson final : public Document {
+public:
+    explicit ActJson(const ActResult& result) : result_(result) {}
+
+    bool write_more() override {
+        if (result_.error != ActError::none) {
+            json_.begin_object();
+            json_.name("error").text(code_of(result_.error));
+            json_.name("description").words(result_.description);
+            json_.end_object();
+            return false;
+        }
+        if (next_ == 0 && !result_.named) {
+            json_.begin_array();
+        }
+        if (next_ < result_.limits.size()) {
+            write_limit(json_, result_.limits[next_++]);
+        }
+        const bool more = next_ < result_.limits.size();
+        if (!more && !result_.named) {
+            json_.end_array();
+        }
+        return more;
+    }
+
+    std::string take() override { return json_.take() + "\n"; }
+
+private:
+    const ActResult& result_;
+    JsonText json_;
+    std::size_t next_ = 0;
+};
+
 }  // namespace
 
 unsigned status_of(ActError error) noexcept {
@@ -137,23 +170,12 @@ const char* code_of(ActError error) noexcept {
     return names[static_cast<std::size_t>(error)].code;
 }
 
+std::unique_ptr<Document> tell_act_json(const ActResult& result) {
+    return std::make_unique<ActJson>(result);
+}
+
 std::string write_act_json(const ActResult& result) {
-    JsonText json;
-    if (result.error != ActError::none) {
-        json.begin_object();
-        json.name("error").text(code_of(result.error));
-        json.name("description").words(result.description);
-        json.end_object();
-    } else if (result.named) {
-        write_limit(json, result.limits.front());
-    } else {
-        json.begin_array();
-        for (const SeenLimit& limit : result.limits) {
-            write_limit(json, limit);
-        }
-        json.end_array();
-    }
-    return json.take() + "\n";
+    return write_whole(*tell_act_json(result));
 }
 
 }  // namespace rate_limit

@@ -82,6 +82,8 @@ bool Acting::go_on() {
     if (act_ == nullptr && !check_fields()) {
         return true;
     }
+    rests_ = false;
+    next_turn_.clear();
     const GoingOn going_on(*this);
     return act_->go_on(*this);
 }
@@ -90,6 +92,13 @@ void Acting::wait() noexcept {
     ngx_http_request_t* r = resumable_.request;
     r->read_event_handler = ngx_http_block_reading;
     r->write_event_handler = ignore_write;
+    if (rests_) {
+        next_turn_.set(1);
+    }
+}
+
+void Acting::on_next_turn(void* self) noexcept {
+    resume_soon(static_cast<Acting*>(self)->resumable_);
 }
 
 void Acting::on_answer(Answer& /*answer*/) noexcept {

@@ -8,7 +8,9 @@
 #include "core/overrides/override.h"
 #include "core/text/form.h"
 #include "ngx/acts/act_result.h"
+#include "ngx/acts/limit_walk.h"
 #include "ngx/base/resume.h"
+#include "ngx/base/timer.h"
 #include "ngx/conf/conf.h"
 #include "ngx/overrides/shared_change.h"
 #include "ngx/waits/answer.h"
@@ -33,7 +35,8 @@ public:
     /// std::bad_alloc.
     bool go_on();
 
-    /// Lets the request wait: its content handler is called again when all answers are there.
+    /// Lets the request wait: its content handler is called again when all answers are there, or in the next
+    /// turn where the act rests.
     void wait() noexcept;
 
     ngx_http_request_t& request() const noexcept { return *resumable_.request; }
@@ -46,9 +49,11 @@ public:
     std::string_view limit() const noexcept;
     std::string_view store() const noexcept;
 
-    /// How far the act has come: as it says itself, 0 at first. The look-up with which it ends has asked.
+    /// How far the act has come: as it says itself, 0 at first.
     int step = 0;
-    bool asked = false;
+
+    /// Over the limits; of a look-up in as many turns of the event loop as it takes.
+    LimitWalk walk;
 
     /// What it concerns, once found.
     std::vector<std::unique_ptr<KeyOfLimit>> limits;
@@ -65,6 +70,9 @@ public:
         return *this;
     }
     bool waiting() const noexcept { return pending_ != 0; }
+
+    /// The act goes on in another turn: others go first.
+    void rest() noexcept { rests_ = true; }
 
     /// The act ends here.
     void fail(ActError error, std::string description) {
@@ -90,6 +98,7 @@ private:
     void on_answer(Answer& answer) noexcept override;
     bool check_fields();
     static void on_pool_cleanup(void* self) noexcept;
+    static void on_next_turn(void* self) noexcept;
 
     const ConsoleConf& console_;
     const Form form_;
@@ -97,7 +106,9 @@ private:
     const Act* act_ = nullptr;  // null: the fields have not been looked at
     std::size_t pending_ = 0;
     bool going_on_ = false;
+    bool rests_ = false;
     Resumable resumable_;
+    Timer next_turn_{this, on_next_turn, Timer::Worker::stays};
 };
 
 }  // namespace rate_limit

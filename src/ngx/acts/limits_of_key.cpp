@@ -193,25 +193,41 @@ std::optional<SeenOverride> override_of(const OverridesBySubject& all, const Key
 
 }  // namespace
 
-bool find_limits(Acting& acting) {
-    acting.limits.clear();
+bool find_next_limit(Acting& acting) {
+    LimitWalk& walk = acting.walk;
     const MainConf& main = acting.main();
-    if (main.tallies != nullptr) {
-        const LimitsByName named = by_name(main);
-        for (const Tally& tally : main.tallies->all()) {
-            if (!is_meant(acting, tally)) {
-                continue;
-            }
-            acting.limits.push_back(std::make_unique<KeyOfLimit>(KeyOfLimit{tally, 0, {}, false}));
-            if (acting.key().empty()) {
-                continue;
-            }
-            add_windows(*acting.limits.back(), main, named);
-            if (!locate_windows(acting, *acting.limits.back())) {
-                throw std::bad_alloc();
-            }
+    if (main.tallies == nullptr) {
+        return false;
+    }
+    if (walk.next == 0) {
+        walk.named = by_name(main);
+    }
+    const auto& tallies = main.tallies->all();
+    while (walk.next < tallies.size() && !is_meant(acting, tallies[walk.next])) {
+        ++walk.next;
+    }
+    if (walk.next >= tallies.size()) {
+        walk.next = 0;
+        return false;
+    }
+    acting.limits.push_back(std::make_unique<KeyOfLimit>(KeyOfLimit{tallies[walk.next++], 0, {}, false}));
+    if (!acting.key().empty()) {
+        add_windows(*acting.limits.back(), main, walk.named);
+        if (!locate_windows(acting, *acting.limits.back())) {
+            throw std::bad_alloc();
         }
     }
+    return true;
+}
+
+bool find_limits(Acting& acting) {
+    acting.limits.clear();
+    while (find_next_limit(acting)) {
+    }
+    return check_found(acting);
+}
+
+bool check_found(Acting& acting) {
     if (acting.limits.empty() && !(acting.limit().empty() && acting.store().empty())) {
         acting.fail(ActError::unknown_limit, "No limit of this name is configured in this store.");
         return false;
@@ -223,23 +239,33 @@ bool find_limits(Acting& acting) {
     return true;
 }
 
-void ask_primaries(Acting& acting) {
-    for (const auto& limit : acting.limits) {
-        for (const auto& window : limit->windows) {
-            if (window->place.store == nullptr) {
-                const auto record = acting.main().zone->windows().find(window->place.id);
-                window->window = record && !window->is_slots() ? window->of(*record, now_millis()) : Window{};
-                continue;
-            }
-            Shard& shard = window->shard();
-            if (window->is_slots()) {
-                window->slots.start(shard, window->place.key, acting.expect_answer());
-                continue;
-            }
-            shard.charges().go_before(window->place.id);
-            window->read.start(shard, window->place.key, Read::From::primary, acting.expect_answer(),
-                               window->fill());
+bool ask_next_limit(Acting& acting) {
+    LimitWalk& walk = acting.walk;
+    if (walk.next >= acting.limits.size()) {
+        walk.next = 0;
+        return false;
+    }
+    for (const auto& window : acting.limits[walk.next]->windows) {
+        if (window->place.store == nullptr) {
+            const auto record = acting.main().zone->windows().find(window->place.id);
+            window->window = record && !window->is_slots() ? window->of(*record, now_millis()) : Window{};
+            continue;
         }
+        Shard& shard = window->shard();
+        if (window->is_slots()) {
+            window->slots.start(shard, window->place.key, acting.expect_answer());
+            continue;
+        }
+        shard.charges().go_before(window->place.id);
+        window->read.start(shard, window->place.key, Read::From::primary, acting.expect_answer(),
+                           window->fill());
+    }
+    ++walk.next;
+    return true;
+}
+
+void ask_primaries(Acting& acting) {
+    while (ask_next_limit(acting)) {
     }
 }
 
@@ -279,38 +305,49 @@ bool is_there(const Acting& acting, const AskedWindow& window) {
     return has_something(seen(window, *acting.main().zone));
 }
 
+bool show_next_limit(Acting& acting) {
+    LimitWalk& walk = acting.walk;
+    if (walk.next == 0) {
+        acting.result = {};
+        acting.result.named = !acting.limit().empty();
+        walk.overrides = by_subject(acting.main());
+    }
+    if (walk.next >= acting.limits.size()) {
+        walk.next = 0;
+        return false;
+    }
+    const KeyOfLimit& limit = *acting.limits[walk.next++];
+    SeenLimit shown;
+    shown.limit = limit.tally.name;
+    shown.store = limit.tally.store_name;
+    if (!acting.key().empty()) {
+        shown.id = limit.id;
+    }
+    if (!acting.key().empty() && acting.console().plain_keys) {
+        shown.key = acting.key();
+    }
+    shown.override = override_of(walk.overrides, limit);
+    if (acting.key().empty()) {
+        shown.known = SeenLimit::Known::no_key;
+    } else if (limit.away) {
+        shown.known = SeenLimit::Known::away;
+    }
+    for (const auto& asked : limit.windows) {
+        if (asked->is_slots()) {
+            shown.slots = limit.away ? std::nullopt : std::optional(seen_slots(*asked, *acting.main().zone));
+            continue;
+        }
+        const SeenWindow window = seen(*asked, *acting.main().zone);
+        if (has_something(window)) {
+            shown.windows.push_back(window);
+        }
+    }
+    acting.result.limits.push_back(std::move(shown));
+    return true;
+}
+
 void show_limits(Acting& acting) {
-    acting.result = {};
-    acting.result.named = !acting.limit().empty();
-    const OverridesBySubject overrides = by_subject(acting.main());
-    for (const auto& limit : acting.limits) {
-        SeenLimit shown;
-        shown.limit = limit->tally.name;
-        shown.store = limit->tally.store_name;
-        if (!acting.key().empty()) {
-            shown.id = limit->id;
-        }
-        if (!acting.key().empty() && acting.console().plain_keys) {
-            shown.key = acting.key();
-        }
-        shown.override = override_of(overrides, *limit);
-        if (acting.key().empty()) {
-            shown.known = SeenLimit::Known::no_key;
-        } else if (limit->away) {
-            shown.known = SeenLimit::Known::away;
-        }
-        for (const auto& asked : limit->windows) {
-            if (asked->is_slots()) {
-                shown.slots =
-                    limit->away ? std::nullopt : std::optional(seen_slots(*asked, *acting.main().zone));
-                continue;
-            }
-            const SeenWindow window = seen(*asked, *acting.main().zone);
-            if (has_something(window)) {
-                shown.windows.push_back(window);
-            }
-        }
-        acting.result.limits.push_back(std::move(shown));
+    while (show_next_limit(acting)) {
     }
 }
 

@@ -9,11 +9,24 @@ namespace rate_limit {
 class Acting;
 struct AskedWindow;
 
-/// Finds the limits that the act names, or all, and the windows that its key may have; without a key none.
-/// False: the act has failed.
-bool find_limits(Acting& acting);
+// There may be thousands of limits, and each costs some microseconds. So these go one step along
+// Acting::walk, which begins at the first limit again once they are at its end: then they are false.
 
-/// Asks the primary of each window; what is `local` is known at once. The act waits for the answers.
+/// Finds the next limit that the act means, and the windows that its key may have; without a key none.
+bool find_next_limit(Acting& acting);
+
+/// Asks the primary of each window of the next limit that was found; what is `local` is known at once. The
+/// act waits for the answers.
+bool ask_next_limit(Acting& acting);
+
+/// What is known of the next limit is added to the result.
+bool show_next_limit(Acting& acting);
+
+/// Whether the act's limits are such as it named. False: it has failed.
+bool check_found(Acting& acting);
+
+/// Finds all at once: of an act that names its limit. False: the act has failed.
+bool find_limits(Acting& acting);
 void ask_primaries(Acting& acting);
 
 /// All answers are there. False: one is not, and the act has failed.

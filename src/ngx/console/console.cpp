@@ -85,7 +85,9 @@ ngx_int_t answer(ngx_http_request_t* r) {
         }
         std::unique_ptr<Document> document = page.document(r);
         if (document != nullptr) {
-            return tell(r, page.type, std::move(document));
+            const ngx_int_t status = tell(r, page.type, std::move(document));
+            r->main->count += status == NGX_DONE ? 1 : 0;
+            return status;
         }
     }
     return is_read(r) || path_below(r) != "key"

@@ -1,5 +1,6 @@
 #include "ngx/console/key_page.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "ngx/console/cross_origin.h"
 #include "ngx/console/posted_body.h"
 #include "ngx/console/refusal.h"
+#include "ngx/console/telling.h"
 #include "ngx/html/page_view.h"
 #include "ngx/page/key_html.h"
 
@@ -31,10 +33,11 @@ ngx_int_t send_result(ngx_http_request_t* r, const Form& form, const ActResult& 
     if (result.error == ActError::method_not_allowed && add_field(r, "Allow", "GET, HEAD, POST") != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
-    if (wants_html(*r)) {
-        return send_page(r, status, html_type, write_act_html(*main_conf(r), view_of(r), form, result));
-    }
-    return send_page(r, status, "application/json", write_act_json(result));
+    const bool html = wants_html(*r);
+    const std::string_view type = html ? html_type : std::string_view("application/json");
+    const std::unique_ptr<Document> document =
+        html ? tell_act_html(*main_conf(r), view_of(r), form, result) : tell_act_json(result);
+    return send_page(r, status, type, write_whole(*document));
 }
 
 ngx_int_t refuse(ngx_http_request_t* r, ActError error, std::string_view description) {
@@ -72,10 +75,18 @@ const char* describe(Form::Error error) noexcept {
     }
 }
 
+/// Shows what an act came to, which may be of many limits. NGX_DONE while it is being written.
+ngx_int_t tell_result(ngx_http_request_t* r, const Acting& acting) {
+    return wants_html(*r)
+               ? tell(r, html_type, tell_act_html(*main_conf(r), view_of(r), acting.form(), acting.result))
+               : tell(r, "application/json", tell_act_json(acting.result));
+}
+
 /// NGX_DONE while it waits.
 ngx_int_t go_on(ngx_http_request_t* r, Acting& acting) {
     if (acting.go_on()) {
-        return send_result(r, acting.form(), acting.result);
+        return acting.result.error == ActError::none ? tell_result(r, acting)
+                                                     : send_result(r, acting.form(), acting.result);
     }
     acting.wait();
     return NGX_DONE;

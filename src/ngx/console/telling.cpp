@@ -1,22 +1,17 @@
 #include "ngx/console/telling.h"
 
-#include <chrono>
 #include <new>
 #include <optional>
 #include <utility>
 
 #include "ngx/base/response.h"
 #include "ngx/base/timer.h"
+#include "ngx/base/turn.h"
 #include "ngx/console/answer.h"
 
 namespace rate_limit {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-/// How long it writes in a turn of the event loop: its last piece comes on top.
-constexpr std::chrono::microseconds turn(500);
 
 /// A response that is being written. Lives in the request's pool.
 class Telling {
@@ -37,9 +32,9 @@ public:
     /// returns.
     std::optional<ngx_int_t> go_on() noexcept {
         try {
-            const Clock::time_point begun = Clock::now();
+            const Turn turn;
             bool more = document_->write_more();
-            while (more && Clock::now() - begun < turn) {
+            while (more && !turn.spent()) {
                 more = document_->write_more();
             }
             if (more) {
@@ -90,7 +85,6 @@ ngx_int_t tell(ngx_http_request_t* r, std::string_view type, std::unique_ptr<Doc
         return *status;
     }
     r->write_event_handler = ignore_write;
-    ++r->main->count;  // of which nginx takes one back when a content handler returns
     telling->wait();
     return NGX_DONE;
 }

@@ -21,4 +21,11 @@ public:
     virtual std::string take() = 0;
 };
 
+/// All at once: for what is short. Throws std::bad_alloc.
+inline std::string write_whole(Document& document) {
+    while (document.write_more()) {
+    }
+    return document.take();
+}
+
 }  // namespace rate_limit

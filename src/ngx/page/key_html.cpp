@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "core/text/figure_text.h"
 #include "core/text/html_text.h"
@@ -251,6 +252,44 @@ void begin_key_page(HtmlText& html, const PageView& view, std::string_view line,
     html.close().close().open("main");
 }
 
+class ActPage final : public Document {
+public:
+    ActPage(const MainConf& main, PageView view, const Form& form, const ActResult& result)
+        : main_(main), view_(std::move(view)), form_(form), result_(result), key_(typed_key(form)) {}
+
+    bool write_more() override {
+        if (!begun_) {
+            begun_ = true;
+            begin_key_page(html_, view_, line_of(form_, result_), result_.error == ActError::none);
+            write_look_ups(html_, main_, view_, form_);
+            return true;
+        }
+        if (next_ < result_.limits.size()) {
+            const SeenLimit& limit = result_.limits[next_++];
+            write_limit(html_, view_, limit, key_, next_, result_.limits.size() == 1);
+            return true;
+        }
+        if (result_.error == ActError::none && result_.limits.empty()) {
+            html_.element("p", "No limit knows this key.", {{"class", "nothing"}});
+        }
+        html_.close();
+        end_html(html_);
+        return false;
+    }
+
+    std::string take() override { return html_.take(); }
+
+private:
+    const MainConf& main_;
+    const PageView view_;
+    const Form& form_;
+    const ActResult& result_;
+    const std::string key_;
+    HtmlText html_;
+    bool begun_ = false;
+    std::size_t next_ = 0;
+};
+
 }  // namespace
 
 std::string write_key_form(const MainConf& main, const PageView& view) {
@@ -262,22 +301,9 @@ std::string write_key_form(const MainConf& main, const PageView& view) {
     return html.take();
 }
 
-std::string write_act_html(const MainConf& main, const PageView& view, const Form& form,
-                           const ActResult& result) {
-    HtmlText html;
-    begin_key_page(html, view, line_of(form, result), result.error == ActError::none);
-    write_look_ups(html, main, view, form);
-    const std::string key = typed_key(form);
-    std::size_t number = 0;
-    for (const SeenLimit& limit : result.limits) {
-        write_limit(html, view, limit, key, ++number, result.limits.size() == 1);
-    }
-    if (result.error == ActError::none && result.limits.empty()) {
-        html.element("p", "No limit knows this key.", {{"class", "nothing"}});
-    }
-    html.close();
-    end_html(html);
-    return html.take();
+std::unique_ptr<Document> tell_act_html(const MainConf& main, PageView view, const Form& form,
+                                        const ActResult& result) {
+    return std::make_unique<ActPage>(main, std::move(view), form, result);
 }
 
 }  // namespace rate_limit

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "core/text/form.h"
@@ -16,8 +17,8 @@ std::string write_key_form(const MainConf& main, const PageView& view);
 
 /// The same with what that came to which was posted, and a form for each act that may follow; where there are
 /// several limits, for each one that leads to its acts. The key is in hidden fields of these; it is shown
-/// only where the console shows keys.
-std::string write_act_html(const MainConf& main, const PageView& view, const Form& form,
-                           const ActResult& result);
+/// only where the console shows keys. Each limit is a piece. The form and the result outlive it.
+std::unique_ptr<Document> tell_act_html(const MainConf& main, PageView view, const Form& form,
+                                        const ActResult& result);
 
 }  // namespace rate_limit
