@@ -75,7 +75,7 @@ my $primary = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     $conn->{server}->note('sent', $key, $cost) if $command ne 'eval';
     return odd($cases[$case], $command =~ s/^eval$/evalsha/r, $conn) if $kind ne 'sound' && !$conn->state('sound');
     $conn->{server}->note('taken', $key, $cost);
-    return $sound{$command};
+    return $sound{$command =~ s/^eval$/evalsha/r};
 });
 my $replica = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return fallback($words) if $words->[0] ne 'hmget';
