@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <iterator>
 
 #include "ngx/base/log_throttle.h"
 #include "ngx/base/zone.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/late_watch.h"
+#include "ngx/conf/later.h"
 #include "ngx/conf/parameter.h"
 #include "ngx/console/console.h"
 #include "ngx/figures/minutes.h"
@@ -54,6 +56,11 @@ ngx_command_t anywhere(std::string_view name, ngx_uint_t takes,
             offset,    const_cast<void*>(post)};
 }
 
+/// One that a later version will have.
+ngx_command_t not_yet(std::string_view name) noexcept {
+    return anywhere(name, NGX_CONF_ANY, refuse_later_directive);
+}
+
 ngx_command_t commands[] = {
     anywhere("rate_limit_key", NGX_CONF_TAKE1, set_option<parse_key, &Options::key>),
     anywhere("rate_limit", NGX_CONF_1MORE, set_rate_limit),
@@ -85,8 +92,12 @@ ngx_command_t commands[] = {
      0, nullptr},
     {ngx_string("rate_limit_redis"), NGX_HTTP_MAIN_CONF | NGX_CONF_BLOCK | NGX_CONF_TAKE1, set_redis_block,
      NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
+    not_yet(later_directives[0]),
+    not_yet(later_directives[1]),
+    not_yet(later_directives[2]),
     ngx_null_command,
 };
+static_assert(std::size(later_directives) == 3, "each is in the table");
 
 ngx_int_t add_handler(ngx_http_core_main_conf_t* core, ngx_http_phases phase,
                       ngx_http_handler_pt handler) noexcept {
@@ -125,7 +136,11 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     set_next_header_filter(ngx_http_top_header_filter);
     ngx_http_top_header_filter = header_filter;
 
+    if (refuse_later_variables(cf) != NGX_OK) {
+        return NGX_ERROR;
+    }
     check_keys(cf, main);
+    warn_shared_windows(cf, main);
     warn_unused_stores(cf, main);
     warn_local_consoles(cf, main);
     if (check_answers(cf, main) != NGX_OK || compare_modes(cf, main) != NGX_OK ||
@@ -196,7 +211,7 @@ void exit_master(ngx_cycle_t* cycle) noexcept {
 }
 
 ngx_http_module_t module_context = {
-    preconfiguration, postconfiguration, create_main_conf,     nullptr,
+    preconfiguration, postconfiguration, create_main_conf,     check_store_names,
     nullptr,          nullptr,           create_location_conf, merge_location_conf,
 };
 

@@ -46,7 +46,7 @@ accepts_quietly("$redis $server $_ rate_limit 1r/s name=a store=main; rate_limit
     'rate_limit_concurrency 1000000000000;',
     'rate_limit_concurrency $arg_n;',
     'rate_limit_concurrency 20; rate_limit_concurrency 30 name=x;',
-    'rate_limit_concurrency 20; rate_limit_concurrency 30 key=$arg_other;',
+    'rate_limit_concurrency 20; rate_limit_concurrency 30 key=$arg_other name=other;',
     'rate_limit_concurrency 20; rate_limit_concurrency 30 store=main;',
     'rate_limit_concurrency 20 store=main; rate_limit_concurrency 20 store=other;',
     'rate_limit_concurrency 20 phase=precontent dry_run=$arg_d status=503 store=$arg_s key=$arg_k name=x;',

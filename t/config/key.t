@@ -35,8 +35,13 @@ both(\&warns, '', '""', sub ($remedy) { qr/the key in \S+ is empty: no limit wit
 my $early = qr/which is not known yet when limits are checked: it tells no clients apart; .* with "phase=precontent"$/;
 for my $name ('upstream_http_x_user', 'upstream_cookie_user', 'upstream_addr', 'upstream_status', 'upstream_cache_status', 'sent_http_x_user',
     'sent_http_content_type', 'sent_trailer_x', 'request_time', 'bytes_sent', 'body_bytes_sent', 'status', 'request_completion',
-    'request_body', 'gzip_ratio') {
+    'gzip_ratio') {
     both(\&warns, '', "\$$name", sub ($remedy) { qr/the key in \S+ uses "\$$name", $early/ });
+}
+for my $name ('request_body', 'request_body_file') {
+    both(\&warns, '', "\$$name", sub ($remedy) {
+        qr/the key in \S+ uses "\$$name", which is empty where nothing has read the body before .*, as "client_body_early_read" of nginx 1\.31\.5 does; nothing is limited then$/;
+    });
 }
 for my $written ('${upstream_http_x}', 'u:$upstream_http_x', '$arg_a$upstream_http_x', '"${upstream_http_x} a"', '$Upstream_Http_X') {
     both(\&warns, '', $written, sub ($remedy) { qr/uses "\$upstream_http_x", $early/i });
@@ -45,7 +50,7 @@ warns("server { $listen location / { rate_limit 1r/s key=\$upstream_http_x phase
     qr/uses "\$upstream_http_x", $early/, 'in the precontent phase too');
 
 # Once, in however many locations a key is in effect; not where it is in effect nowhere.
-my $three = 'location /a { rate_limit 1r/s; } location /b { rate_limit 2r/s; rate_limit 3r/m; } location /c { }';
+my $three = 'location /a { rate_limit 1r/s name=a; } location /b { rate_limit 2r/s name=b; rate_limit 3r/m; } location /c { }';
 warns("rate_limit_key remote_addr; rate_limit 5r/s; server { $listen $three }", 'rate_limit_key', qr/the key "remote_addr"/, 'a key of three');
 notices("rate_limit_key a; rate_limit 5r/s; server { $listen $three }", 'rate_limit_key', qr/the key "a"/, 'a constant of three');
 warns("rate_limit 5r/s key=\$status; server { $listen location /a { } location /b { } }", 'rate_limit 5r/s', qr/uses "\$status"/,

@@ -13,10 +13,19 @@ refuses("$store rate_limit_store main; rate_limit 1r/s; server { listen unix:%%D
 accepts("$store rate_limit_store main; rate_limit 1r/s; server { listen unix:%%DIR%%/socket; rate_limit_key a; location / { } }",
     'a line of http, the key of a server');
 
-my $unknown = qr/unknown store "nope" of "rate_limit" in \S+: there is no block "rate_limit_redis nope"/;
+my sub unknown_of ($directive) { return qr/unknown store "nope" of "$directive" in \S+: there is no block "rate_limit_redis nope"/ }
+my $unknown = unknown_of('rate_limit');
 refuses("$store server { listen unix:%%DIR%%/socket; rate_limit_key a; rate_limit 1r/s store=nope; }", 'rate_limit 1r/s', $unknown, 'store=nope');
 refuses("$store rate_limit_store nope; server { listen unix:%%DIR%%/socket; rate_limit_key a; location / { rate_limit 1r/s; } }",
-    'rate_limit 1r/s', $unknown, 'rate_limit_store nope');
+    'rate_limit_store nope', unknown_of('rate_limit_store'), 'rate_limit_store nope');
+refuses("$store rate_limit_store nope; server { listen unix:%%DIR%%/socket; rate_limit_key a; location / { rate_limit 1r/s store=main; } }",
+    'rate_limit_store nope', unknown_of('rate_limit_store'), '... also where each line has its own store');
+refuses("$store rate_limit_key a; rate_limit 1r/s store=nope; server { listen unix:%%DIR%%/socket; rate_limit 1r/m store=main; }",
+    'rate_limit 1r/s store=nope', $unknown, '... and of a line that no block inherits');
+refuses("$store server { listen unix:%%DIR%%/socket; location / { rate_limit_store nope; } }", 'rate_limit_store nope', unknown_of('rate_limit_store'),
+    '... and where nothing is limited');
+refuses("$store server { listen unix:%%DIR%%/socket; rate_limit_key a; rate_limit_concurrency 1 store=nope; }", 'rate_limit_concurrency 1 store=nope',
+    unknown_of('rate_limit_concurrency'), '... and of running requests');
 accepts_quietly("server { listen unix:%%DIR%%/socket; rate_limit_key a; rate_limit 1r/s store=main; } $store",
     'a store that is configured further down');
 

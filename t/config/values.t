@@ -36,7 +36,7 @@ my @values = (
     (map { ["rate_limit 1r/s mode=$_", qr/invalid mode ".*" in "rate_limit"/, $remedy{mode}] } '', 'charge', '$arg_a'),
     (map { ["rate_limit 1r/s phase=$_", qr/invalid phase ".*" in "rate_limit"/, qr/it is "access" or "precontent"/] }
         '', 'content', '$arg_a'),
-    (map { ["rate_limit 1r/s cost=$_", qr/invalid cost ".*" in "rate_limit"/, $remedy{cost}] } '-1', '1000000001', '1.5', 'x'),
+    (map { ["rate_limit 1r/s cost=$_", qr/invalid cost ".*" in "rate_limit"/, $remedy{cost}] } '-1', '1000000000001', '1.5', 'x'),
     (map { ["rate_limit 1r/s exempt=$_", qr/invalid exempt status ".*" in "rate_limit"/, $remedy{exempt}] }
         '', '99', '600', '304,', ',304', '304,,404', '3O4', '304,off', '$arg_a'),
     ['rate_limit 1r/s "exempt=304 404"', qr/invalid exempt status "304 404" in "rate_limit"/, $remedy{exempt}],
@@ -45,15 +45,15 @@ my @values = (
         '', '399', '600', '200', 'x', '-429', '4290', '$arg_a', '429,503', 'off'),
     ['rate_limit 1r/s store=', qr/empty store in "rate_limit"/, qr/it is "local", the name of a "rate_limit_redis" block, or a variable that holds its name/],
     (map { ["rate_limit 1r/s $_", qr/unknown parameter ".*" in "rate_limit"/, qr/it takes burst=, name=, key=, window=/] }
-        'delay=5', 'Name=a', '=a', '"name =a"'),
+        'delays=5', 'Name=a', '=a', '"name =a"'),
     (map { ["rate_limit 1r/s $_", qr/invalid parameter ".*" in "rate_limit"/, qr/write NAME=VALUE/] } 'nodelay', '""', 'off'),
 
     ['rate_limit_store ""', qr/empty store in "rate_limit_store"/, qr/it is "local", the name of a "rate_limit_redis" block, or a variable that holds its name/],
     ['rate_limit_mode charge', qr/invalid mode "charge" in "rate_limit_mode"/, $remedy{mode}],
     ['rate_limit_phase content', qr/invalid value "content" in "rate_limit_phase"/, qr/it is one of "access", "precontent"/],
-    (map { ["rate_limit_cost $_", qr/invalid cost ".*" in "rate_limit_cost"/, $remedy{cost}] } '-1', '1e3', '1000000001', '" 1"'),
+    (map { ["rate_limit_cost $_", qr/invalid cost ".*" in "rate_limit_cost"/, $remedy{cost}] } '-1', '1e3', '1000000000001', '" 1"'),
     (map { ["rate_limit_exempt_status $_", qr/invalid exempt status ".*" in "rate_limit_exempt_status"/, $remedy{exempt}] }
-        '99', '600', 'x', '304 off', '""', '$arg_a', '304 3xx'),
+        '99', '600', 'x', '304 off', '""', '$arg_a', '304 6xx'),
     (map { ["rate_limit_dry_run $_", qr/invalid dry run ".*" in "rate_limit_dry_run"/, $remedy{dry}] } '1', 'On', '""'),
     (map { ["rate_limit_lease $_", qr/invalid value ".*" in "rate_limit_lease"/, $remedy{lease}] }
         '0', '-1', '+1', '1.5', '""', 'x', 'Auto', '$arg_a', '" 1"', '1k', '1000000001', '99999999999999999999'),

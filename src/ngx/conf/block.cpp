@@ -1,5 +1,6 @@
 #include "ngx/base/zone.h"
 #include "ngx/conf/conf.h"
+#include "ngx/conf/later.h"
 #include "ngx/conf/parameter.h"
 #include "ngx/conf/value.h"
 
@@ -40,6 +41,9 @@ char* set_headers(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexce
             bit = headers_ietf;
         } else if (view(words[i]) == "off" && cf->args->nelts == 2) {
             bit = headers_off;
+        }
+        if (is_later(Later::headers, view(words[i]))) {
+            return refuse_later(cf, words[i]);
         }
         if (bit == 0 || (location.headers & bit) != 0) {
             return refuse(

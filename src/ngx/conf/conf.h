@@ -165,10 +165,19 @@ struct Answering {
     const ngx_http_core_srv_conf_t* server;
 };
 
+/// The name of a store, and where it is said.
+struct StoreName {
+    ngx_str_t text;
+    ngx_str_t directive;
+    ngx_str_t file;
+    ngx_uint_t line;
+};
+
 /// The module's configuration of the http block.
 struct MainConf {
-    ngx_array_t stores;     // of StoreConf*, in the order of their blocks
-    std::size_t zone_size;  // NGX_CONF_UNSET_SIZE: not written
+    ngx_array_t stores;       // of StoreConf*, in the order of their blocks
+    ngx_array_t store_names;  // of StoreName, as directives and parameters have them; without variables
+    std::size_t zone_size;    // NGX_CONF_UNSET_SIZE: not written
     ngx_array_t limits;  // of const Limit*: every limit of every location, to compare those that must agree
     ngx_array_t answering;      // of Answering
     Zone* zone;                 // null: nothing is limited
@@ -188,6 +197,10 @@ void warn_unused_stores(ngx_conf_t* cf, const MainConf& main) noexcept;
 /// Refuses limits of one store and one name that have different modes. NGX_ERROR where there are some; the
 /// error is logged.
 ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept;
+
+/// Warns about limits without a name that count in the same windows and differ in rate, burst, number or key.
+/// Each pair of lines is told once at most; a line that many locations inherit is one.
+void warn_shared_windows(ngx_conf_t* cf, const MainConf& main) noexcept;
 
 /// Asks nginx for the shared memory, if anything is limited.
 ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept;
@@ -280,6 +293,10 @@ inline Zone* zone_of(const volatile ngx_cycle_t* cycle) noexcept {
     const MainConf* main = main_conf(cycle);
     return main != nullptr ? main->zone : nullptr;
 }
+
+/// Refuses names that no block has, in effect or not. nginx calls it when all of http is read, before blocks
+/// are merged.
+char* check_store_names(ngx_conf_t* cf, void* conf) noexcept;
 
 /// The store of that name, or null.
 StoreConf* find_store(const MainConf& main, std::string_view name) noexcept;

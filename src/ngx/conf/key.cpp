@@ -59,6 +59,37 @@ void check_variables(ngx_conf_t* cf, const Key& key) noexcept {
                   &key.file, key.line, &name);
 }
 
+/// Whether this nginx has the directive that does.
+bool reads_bodies_early(const ngx_conf_t* cf) noexcept {
+    for (ngx_module_t* const* module = cf->cycle->modules; *module != nullptr; ++module) {
+        const ngx_command_t* command = (*module)->commands;
+        for (; command != nullptr && command->name.len != 0; ++command) {
+            if (view(command->name) == "client_body_early_read") {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/// Variables of the request's body, which nginx reads after limits are checked, unless something reads it
+/// before.
+void check_body(ngx_conf_t* cf, const Key& key) noexcept {
+    const std::string_view found = find_variable(key.value, [](std::string_view name) {
+        return same_name(name, "request_body") || same_name(name, "request_body_file");
+    });
+    if (found.empty()) {
+        return;
+    }
+    const ngx_str_t name = str(found);
+    const ngx_uint_t level = reads_bodies_early(cf) ? ngx_uint_t{NGX_LOG_NOTICE} : NGX_LOG_WARN;
+    ngx_log_error(
+        level, cf->log, 0,
+        "the key in %V:%ui uses \"$%V\", which is empty where nothing has read the body before limits are "
+        "checked, as \"client_body_early_read\" of nginx 1.31.5 does; nothing is limited then",
+        &key.file, key.line, &name);
+}
+
 }  // namespace
 
 char* parse_key(ngx_conf_t* cf, ngx_str_t text, Key*& key) noexcept {
@@ -87,6 +118,7 @@ void check_keys(ngx_conf_t* cf, const MainConf& main) noexcept {
             key.checked = true;
             if (!key.value.is_constant()) {
                 check_variables(cf, key);
+                check_body(cf, key);
             } else {
                 check_constant(cf, key, !of_slots);
             }

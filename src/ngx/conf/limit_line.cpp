@@ -7,6 +7,7 @@
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/late_watch.h"
+#include "ngx/conf/later.h"
 #include "ngx/conf/parameter.h"
 #include "ngx/conf/value.h"
 
@@ -69,6 +70,11 @@ RateError parse_amount(std::string_view text, Limit& limit) noexcept {
     return limit.is_slots() ? parse_slots(text, limit.rate) : parse_rate(text, true, limit.rate);
 }
 
+/// What stands after the slash.
+std::string_view period_of(std::string_view rate) noexcept {
+    return rate.substr(rate.rfind('/') + 1);
+}
+
 char* parse_rate_text(ngx_conf_t* cf, ngx_str_t text, Limit& limit) noexcept {
     if (compile(cf, text, limit.rate_text) != NGX_OK) {
         return failed;
@@ -77,6 +83,9 @@ char* parse_rate_text(ngx_conf_t* cf, ngx_str_t text, Limit& limit) noexcept {
         return NGX_CONF_OK;
     }
     const RateError error = parse_amount(view(text), limit);
+    if (error == RateError::syntax && is_later(Later::period, period_of(view(text)))) {
+        return refuse_later(cf, text);
+    }
     if (error != RateError::none) {
         return refuse(cf, "invalid %s \"%V\" in \"%V\": %s", limit.is_slots() ? "number" : "rate", &text,
                       &words_of(cf)[0], describe(error));
@@ -106,7 +115,9 @@ char* parse_parameter(ngx_conf_t* cf, ngx_uint_t at, Limit& limit) noexcept {
             return known.parse(cf, {text.len - equals - 1, text.data + equals + 1}, limit);
         }
     }
-    return refuse_parameter(cf, text, limit);
+    return !limit.is_slots() && is_later(Later::parameter, whole.substr(0, equals))
+               ? refuse_later(cf, text)
+               : refuse_parameter(cf, text, limit);
 }
 
 /// A location has few lines: comparing the parameter names of one line pairwise needs no table.

@@ -43,28 +43,20 @@ bool same_window(const Limit& a, const Limit& b) noexcept {
            same_text(*a.store_text, *b.store_text) && same_text(a.key->value, b.key->value);
 }
 
-ngx_int_t resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
+void resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
     const MainConf& main = *main_conf(cf);
     if (!limit.store_text->is_constant()) {
         for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
             store->used = true;
         }
-        return NGX_OK;
+        return;
     }
     if (view(limit.store_text->text) == "local") {
         limit.local = true;
-        return NGX_OK;
+        return;
     }
-    limit.store = find_store(main, view(limit.store_text->text));
-    if (limit.store == nullptr) {
-        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                      "unknown store \"%V\" of \"%V\" in %V:%ui: there is no block \"rate_limit_redis %V\"",
-                      &limit.store_text->text, &limit.directive, &limit.file, limit.line,
-                      &limit.store_text->text);
-        return NGX_ERROR;
-    }
+    limit.store = find_store(main, view(limit.store_text->text));  // check_store_names() has found it
     limit.store->used = true;
-    return NGX_OK;
 }
 
 /// Takes over from `outer` what is not said, if that has it.
@@ -141,8 +133,8 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, Limit& line, Limit& 
                        "is not verified yet: anyone could spend another user's quota; add "
                        "\"phase=precontent\"");
     }
-    const bool resolved = resolve_store(cf, limit) == NGX_OK && resolve_burst(cf, limit) == NGX_OK;
-    return resolved ? keep_head(cf, limit) : NGX_ERROR;
+    resolve_store(cf, limit);
+    return resolve_burst(cf, limit) == NGX_OK ? keep_head(cf, limit) : NGX_ERROR;
 }
 
 /// Refuses what cannot stand beside an earlier line of the same location.

@@ -2,6 +2,7 @@
 
 #include "core/limit/bucket.h"
 #include "core/limit/cost.h"
+#include "ngx/conf/later.h"
 #include "ngx/conf/value.h"
 
 namespace rate_limit {
@@ -45,6 +46,8 @@ char* parse_window(ngx_conf_t* cf, ngx_str_t text, WindowKind& kind) noexcept {
         kind = WindowKind::first;
     } else if (view(text) == "clock") {
         kind = WindowKind::clock;
+    } else if (is_later(Later::window, view(text))) {
+        return refuse_later(cf, text);
     } else {
         return refuse(cf, "invalid window \"%V\" in \"rate_limit\": it is \"first\" or \"clock\"", &text);
     }
@@ -95,10 +98,21 @@ char* parse_store(ngx_conf_t* cf, ngx_str_t text, Value*& store) noexcept {
                       &words_of(cf)[0]);
     }
     store = compiled(cf, text);
-    return store != nullptr ? NGX_CONF_OK : failed;
+    if (store == nullptr || !store->is_constant()) {
+        return store != nullptr ? NGX_CONF_OK : failed;
+    }
+    auto* name = static_cast<StoreName*>(ngx_array_push(&main_conf(cf)->store_names));
+    if (name == nullptr) {
+        return failed;
+    }
+    *name = {text, words_of(cf)[0], cf->conf_file->file.name, cf->conf_file->line};
+    return NGX_CONF_OK;
 }
 
 char* parse_cost_value(ngx_conf_t* cf, ngx_str_t text, Value*& cost) noexcept {
+    if (is_later_cost(view(text))) {
+        return refuse_later(cf, text);
+    }
     cost = compiled(cf, text);
     if (cost == nullptr) {
         return failed;
@@ -153,6 +167,9 @@ char* parse_status(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& status) noexcept 
 char* parse_exempt_status(ngx_conf_t* cf, std::string_view text, ngx_array_t* list,
                           const char* question) noexcept {
     const ngx_str_t shown = str(text);
+    if (is_later_exemption(text)) {
+        return refuse_later(cf, shown);
+    }
     const ngx_int_t code = ngx_atoi(shown.data, shown.len);
     if (code < 100 || code > 599) {
         return refuse(

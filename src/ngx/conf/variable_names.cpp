@@ -8,8 +8,6 @@ constexpr std::string_view of_response[] = {
     "body_bytes_sent",
     "bytes_sent",
     "gzip_ratio",
-    "request_body",
-    "request_body_file",
     "request_completion",
     "request_time",
     "sent_http_",

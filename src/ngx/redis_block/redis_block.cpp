@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ngx/conf/conf.h"
+#include "ngx/conf/later.h"
 #include "ngx/conf/redis_conf.h"
 #include "ngx/conf/value.h"
 #include "ngx/redis_block/address.h"
@@ -198,6 +199,9 @@ char* set_directive(ngx_conf_t* cf, StoreConf& store) {
     if (const Directive* list = find(lists, directive)) {
         return list->set(cf, store);
     }
+    if (is_later(Later::store, directive)) {
+        return failed;  // set_redis_block() says why
+    }
     const Directive* known = find(directives, directive);
     if (known == nullptr) {
         return refuse(
@@ -289,6 +293,10 @@ char* set_redis_block(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) no
         cf->handler = redis_directive;
         cf->handler_conf = store;
         char* result = ngx_conf_parse(cf, nullptr);
+        if (result != NGX_CONF_OK && is_later(Later::store, view(words_of(cf)[0]))) {
+            // Of one with a brace nginx itself has refused that, before it could be called.
+            refuse(cf, "\"%V\" in \"rate_limit_redis\" is not available yet: remove it", &words_of(cf)[0]);
+        }
         *cf = outer;
         return result == NGX_CONF_OK ? finish(cf, main, *store) : result;
     } catch (const std::bad_alloc&) {

@@ -1,0 +1,100 @@
+#include "ngx/conf/later.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/digits.h"
+#include "core/limit/cost.h"
+#include "core/limit/rate.h"
+#include "ngx/conf/conf.h"
+
+namespace rate_limit {
+
+namespace {
+
+constexpr struct {
+    Later kind;
+    std::string_view word;
+} later_words[] = {
+    {Later::parameter, "delay"},
+    {Later::parameter, "headers"},
+    {Later::parameter, "jitter"},
+    {Later::parameter, "penalty"},
+    {Later::parameter, "reserve"},
+    {Later::window, "local"},
+    {Later::period, "week"},
+    {Later::headers, "retry_after"},
+    {Later::store, "here"},
+    {Later::store, "read_from"},
+    {Later::store, "region"},
+    {Later::variable, "rate_limit_delayed"},
+    {Later::variable, "rate_limit_penalty"},
+    {Later::variable, "rate_limit_reset_after"},
+    {Later::variable, "rate_limit_retry_after"},
+    {Later::named_variable, "rate_limit_limit_"},
+    {Later::named_variable, "rate_limit_remaining_"},
+    {Later::named_variable, "rate_limit_reset_"},
+    {Later::named_variable, "rate_limit_retry_after_"},
+    {Later::named_variable, "rate_limit_status_"},
+    {Later::named_variable, "rate_limit_used_"},
+};
+
+bool is_later_variable(std::string_view name) noexcept {
+    return is_later(Later::variable, name) ||
+           std::any_of(std::begin(later_words), std::end(later_words), [name](const auto& later) {
+               return later.kind == Later::named_variable && name.size() > later.word.size() &&
+                      name.substr(0, later.word.size()) == later.word;
+           });
+}
+
+/// Whether a map, a geo, a set or a module defines the variable.
+bool is_defined(const ngx_http_core_main_conf_t& core, std::string_view name) noexcept {
+    const Elements<const ngx_hash_key_t> known(core.variables_keys->keys);
+    return std::any_of(known.begin(), known.end(), [name](const auto& key) { return view(key.key) == name; });
+}
+
+}  // namespace
+
+bool is_later(Later kind, std::string_view word) noexcept {
+    return std::any_of(std::begin(later_words), std::end(later_words),
+                       [kind, word](const auto& later) { return later.kind == kind && later.word == word; });
+}
+
+/// Classes, such as 4xx, and what is excepted, such as !401.
+bool is_later_exemption(std::string_view word) noexcept {
+    if (!word.empty() && word.front() == '!') {
+        return true;
+    }
+    return word.size() == 3 && word[0] >= '1' && word[0] <= '5' && word.substr(1) == "xx";
+}
+
+/// Sums of products, and numbers above max_cost.
+bool is_later_cost(std::string_view text) noexcept {
+    std::int64_t number = 0;
+    return text.find_first_of("+*/") != std::string_view::npos ||
+           (!text.empty() && parse_digits(text, number) && number > max_cost && number <= max_limit);
+}
+
+char* refuse_later(ngx_conf_t* cf, const ngx_str_t& word) noexcept {
+    return refuse(cf, "\"%V\" in \"%V\" is not available yet: remove it", &word, &words_of(cf)[0]);
+}
+
+char* refuse_later_directive(ngx_conf_t* cf, ngx_command_t* command, void* /*conf*/) noexcept {
+    return refuse(cf, "\"%V\" is not available yet: remove the line", &command->name);
+}
+
+/// nginx itself would call them unknown, after this.
+ngx_int_t refuse_later_variables(ngx_conf_t* cf) noexcept {
+    auto& core = *static_cast<ngx_http_core_main_conf_t*>(
+        ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
+    for (const ngx_http_variable_t& used : Elements<const ngx_http_variable_t>(core.variables)) {
+        if (is_later_variable(view(used.name)) && !is_defined(core, view(used.name))) {
+            ngx_log_error(NGX_LOG_EMERG, cf->log, 0, "the variable \"$%V\" is not available yet: remove it",
+                          &used.name);
+            return NGX_ERROR;
+        }
+    }
+    return NGX_OK;
+}
+
+}  // namespace rate_limit

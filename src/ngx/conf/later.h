@@ -1,0 +1,39 @@
+#pragma once
+
+#include "ngx/base/ngx.h"
+
+namespace rate_limit {
+
+// Words of configurations that a later version will take. Each is refused as "not available yet", so that
+// nobody looks for a mistake of spelling.
+
+constexpr std::string_view later_directives[] = {"rate_limit_request_field", "rate_limit_response_field",
+                                                 "rate_limit_ipv4_prefix"};
+
+enum class Later : unsigned char {
+    parameter,       ///< of rate_limit, its name
+    window,          ///< a value of window=
+    period,          ///< of a rate
+    headers,         ///< a value of rate_limit_headers
+    store,           ///< a directive of rate_limit_redis
+    variable,        ///< its name
+    named_variable,  ///< what the name begins with; that of a limit follows
+};
+
+bool is_later(Later kind, std::string_view word) noexcept;
+
+/// The same of a word of rate_limit_exempt_status, and of the text of a cost.
+bool is_later_exemption(std::string_view word) noexcept;
+bool is_later_cost(std::string_view text) noexcept;
+
+/// Refuses a word of the directive that is being read.
+char* refuse_later(ngx_conf_t* cf, const ngx_str_t& word) noexcept;
+
+/// Sets a directive that a later version will have.
+char* refuse_later_directive(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+
+/// Refuses variables that the configuration uses and does not define. Runs when all of http is read.
+/// NGX_ERROR where there are some; the error is logged.
+ngx_int_t refuse_later_variables(ngx_conf_t* cf) noexcept;
+
+}  // namespace rate_limit

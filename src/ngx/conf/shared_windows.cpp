@@ -1,0 +1,110 @@
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "ngx/conf/conf.h"
+#include "ngx/conf/key.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// What limits without a name have in common, where they count in the same windows for the same period.
+using Kind = std::tuple<std::string_view, int>;
+
+Kind kind_of(const Limit& limit) noexcept {
+    const int bucket = limit.burst_text != nullptr ? 1 : 0;
+    return {view(limit.store_text->text), 2 * static_cast<int>(limit.window_kind) + bucket};
+}
+
+bool same_amount(const Limit& a, const Limit& b) noexcept {
+    return a.has_constant_rate() && b.has_constant_rate() ? a.rate.limit == b.rate.limit
+                                                          : view(a.rate_text.text) == view(b.rate_text.text);
+}
+
+bool same_burst(const Limit& a, const Limit& b) noexcept {
+    return a.burst_text == nullptr || (a.burst != 0 && a.burst == b.burst) ||
+           view(a.burst_text->text) == view(b.burst_text->text);
+}
+
+/// What of two limits of one kind and period is not the same; null: nothing.
+const char* difference(const Limit& a, const Limit& b) noexcept {
+    if (view(a.key->value.text) != view(b.key->value.text)) {
+        return "key differs: who sends a value of the one key spends what is another client\'s by the other";
+    }
+    if (!same_amount(a, b)) {
+        return a.is_slots() ? "number differs: what runs by the one counts by the other"
+                            : "rate differs: what counts by the one counts by the other";
+    }
+    return same_burst(a, b) ? nullptr : "burst differs: what counts by the one counts by the other";
+}
+
+/// Compares each limit with the first of its kind and period. Which periods a variable rate brings nobody
+/// knows.
+class Comparison {
+public:
+    explicit Comparison(ngx_log_t* log) noexcept : log_(log) {}
+
+    void take(const Limit& limit) {
+        const Kind kind = kind_of(limit);
+        if (!limit.has_constant_rate()) {
+            compare(limit, *variable_.emplace(kind, &limit).first->second);
+            const auto constant = constant_.find(kind);
+            if (constant != constant_.end()) {
+                compare(limit, *constant->second);
+            }
+            return;
+        }
+        constant_.emplace(kind, &limit);
+        const auto [first, is_first] =
+            of_period_.emplace(std::make_tuple(kind, limit.rate.period, limit.rate.month), &limit);
+        const auto variable = variable_.find(kind);
+        if (!is_first) {
+            compare(limit, *first->second);
+        } else if (variable != variable_.end()) {
+            compare(limit, *variable->second);
+        }
+    }
+
+private:
+    void compare(const Limit& limit, const Limit& other) {
+        const char* const differs = limit.written != other.written ? difference(limit, other) : nullptr;
+        if (differs == nullptr || !told_.emplace(limit.written, other.written).second ||
+            told_.count({other.written, limit.written}) != 0) {
+            return;
+        }
+        ngx_log_error(
+            NGX_LOG_WARN, log_, 0,
+            "\"%V\" in %V:%ui has no name and shares its %s with the one in %V:%ui, whose %s; give one "
+            "of them a \"name=\"",
+            &limit.directive, &limit.file, limit.line,
+            limit.is_slots()              ? "slots"
+            : limit.burst_text != nullptr ? "buckets"
+                                          : "windows",
+            &other.file, other.line, differs);
+    }
+
+    ngx_log_t* log_;
+    std::map<Kind, const Limit*> constant_;  // the first of the kind
+    std::map<Kind, const Limit*> variable_;  // the first of a variable rate
+    std::map<std::tuple<Kind, std::int64_t, bool>, const Limit*> of_period_;
+    std::set<std::pair<const Limit*, const Limit*>> told_;  // lines
+};
+
+}  // namespace
+
+void warn_shared_windows(ngx_conf_t* cf, const MainConf& main) noexcept {
+    try {
+        Comparison comparison(cf->log);
+        for (const Limit* limit : Elements<const Limit*>(main.limits)) {
+            if (!limit->named) {
+                comparison.take(*limit);
+            }
+        }
+    } catch (...) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0, "no memory to compare limits without a name");
+    }
+}
+
+}  // namespace rate_limit

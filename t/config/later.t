@@ -1,0 +1,46 @@
+# What a later version will take is refused as "not available yet", by the word and the directive that has it: directives, parameters, values, variables.
+
+use RateLimit::Test;
+
+my $listen = 'listen unix:%%DIR%%/socket; rate_limit_key $arg_k;';
+my sub later ($text, $word, $directive) {
+    return refuses("$text;", $text, qr/"\Q$word\E" in "\Q$directive\E" is not available yet: remove it/);
+}
+for my $directive ('rate_limit_request_field $model model', 'rate_limit_response_field $tokens usage.total_tokens', 'rate_limit_ipv4_prefix 24',
+    'rate_limit_ipv4_prefix') {
+    my ($name) = split / /, $directive;
+    refuses("$directive;", $directive, qr/"$name" is not available yet: remove the line/);
+    refuses("server { $listen location / {\n$directive;\n} }", $directive, qr/"$name" is not available yet: remove the line/);
+}
+later("rate_limit 1r/s $_", $_, 'rate_limit') for 'delay=all', 'delay=5', 'reserve=$arg_r', 'penalty=1h', 'jitter=5s', 'headers=off', 'headers=on';
+for my $case (['window=local', 'local'], ['exempt=4xx', '4xx'], ['exempt=304,5xx', '5xx'], ['exempt=!401', '!401'], ['cost=$arg_a*3+$arg_b', '$arg_a*3+$arg_b'],
+    ['cost=$arg_a+1', '$arg_a+1'], ['cost=$arg_a/4', '$arg_a/4'], ['cost=2*3', '2*3'], ['cost=1000000001', '1000000001'], ['cost=1000000000000', '1000000000000']) {
+    later("rate_limit 1r/s $case->[0]", $case->[1], 'rate_limit');
+}
+later("rate_limit 10r/week$_", '10r/week', 'rate_limit') for '', ' window=clock';
+later("rate_limit_exempt_status $_->[0]", $_->[1], 'rate_limit_exempt_status') for ['4xx', '4xx'], ['304 !401', '!401'], ['4xx 5xx !499', '4xx'];
+later("rate_limit_headers $_", 'retry_after', 'rate_limit_headers') for 'retry_after', 'github retry_after', 'ietf retry_after';
+later("rate_limit_cost $_", $_, 'rate_limit_cost') for '$arg_a*2', '1000000001';
+refuses("rate_limit_concurrency 1 $_;", "rate_limit_concurrency 1 $_", qr/unknown parameter "$_" in "rate_limit_concurrency"/) for 'delay=5', 'penalty=1s';
+
+# In rate_limit_redis.
+for my $line ('read_from nearest;', 'here eu;', 'region eu;', "region eu { shard a primary=127.0.0.1:1; }") {
+    my ($word) = split / /, $line;
+    my ($code, $output) = RateLimit::Nginx->test_config("rate_limit_redis main { shard a primary=127.0.0.1:1; $line }");
+    is $code, 1, "refused: $line";
+    is scalar(() = $output =~ /^nginx: .*"$word" in "rate_limit_redis" is not available yet: remove it in /mg), 1, '... and told once' or diag $output;
+}
+
+# Variables: used anywhere, unless the configuration defines them.
+for my $name (qw(delayed penalty reset_after retry_after limit_core used_core remaining_core reset_core reset_after_core retry_after_core status_core)) {
+    for my $use ("add_header X \$rate_limit_$name", "rate_limit 1r/s key=\$rate_limit_$name") {
+        my ($code, $output) = RateLimit::Nginx->test_config("server { $listen location / { $use; } }");
+        is $code, 1, "refused: $use";
+        like $output, qr/the variable "\$rate_limit_$name" is not available yet: remove it/, '... as not available yet';
+    }
+}
+accepts_quietly("map \$arg_a \$rate_limit_delayed { default a; } server { $listen add_header X \$rate_limit_delayed; }", 'a variable that a map defines');
+my ($code, $output) = RateLimit::Nginx->test_config("server { $listen add_header X \$rate_limit_other; }");
+like $output, qr/unknown "rate_limit_other" variable/, 'another name is unknown';
+
+done;
