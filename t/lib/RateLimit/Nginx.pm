@@ -235,7 +235,7 @@ sub reach ($self, $backend, @request) {
 
 # A worker takes its title at the end of its initialisation.
 sub titled ($self, $title) {
-    return grep { read_text("/proc/$_/cmdline") =~ /^nginx: \Q$title\E[\0 ]*$/ }
+    return grep { read_text("/proc/$_/cmdline") =~ /^(?:nginx|angie): \Q$title\E(?: #\d+)?[\0 ]*$/ }
         RateLimit::Process::children_of($self->pid);
 }
 
