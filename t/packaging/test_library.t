@@ -149,7 +149,7 @@ subtest 'ports' => sub {
             let_pass(60);
         })
     } 1 .. 4;
-    wait_until { 4 == grep { -e "$prefix-$_" } 1 .. 4 } what => 'the ports of four tests';
+    wait_until { 4 == grep { 100 == (() = read_text("$prefix-$_") =~ /\b\d{5}\b/g) } 1 .. 4 } what => 'the ports of four tests';
     my %times;
     $times{$_}++ for map { split /\n/, read_text("$prefix-$_") } 1 .. 4;
     is keys %times, 400, 'tests that begin at one number get ports of their own';

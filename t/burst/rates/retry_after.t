@@ -19,8 +19,7 @@ $machines[2]->travel('-10');
 my @clients = map { $_->http } @machines;
 
 # [status, Retry-After, when it was sent, when it was answered]. The longest time between two answers tells
-# whether the machine stood still: what a lease
-# has at hand is lost then.
+# whether the machine stood still: what a lease has at hand is lost then.
 my ($last_answer, $longest) = (0, 0);
 my sub ask ($client, $uri) {
     my $sent     = monotonic();
