@@ -41,7 +41,7 @@ private:
     std::string_view rest_;
 };
 
-/// Whether it may stand in the name of a variable.
+/// Whether the character may stand in the name of a variable.
 constexpr bool is_of_name(char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }

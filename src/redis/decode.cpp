@@ -150,7 +150,7 @@ Fault fault_of_array(const Reply& reply, std::size_t count) noexcept {
     return reply.is_error() ? fault_of(reply) : sound ? Fault::none : Fault::malformed;
 }
 
-/// The same of what a script replies that may let a window take the place of another type.
+/// fault_of_array() for the reply of a script that may let a window take the place of another type.
 Fault fault_of_script(const Reply& reply, std::size_t words) noexcept {
     return fault_of_array(reply, replaced_another_type(reply, words) ? words + 1 : words);
 }

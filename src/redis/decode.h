@@ -87,9 +87,9 @@ struct ReserveCall {
 };
 
 /// Decodes the reply to the reserve script: an array of granted, used and reset, all integers; see
-/// replaced_another_type(). It is
-/// malformed unless the script can give this answer: otherwise a worker would charge tokens that no server
-/// has counted, or waiting requests would ask again and again. On any fault `granted` is 0.
+/// replaced_another_type(). It is malformed unless the script can give this answer: otherwise a worker would
+/// charge tokens that no server has counted, or waiting requests would ask again and again. On any fault
+/// `granted` is 0.
 Fault read_reserve(const Reply& reply, const ReserveCall& call, std::int64_t& granted,
                    Window& window) noexcept;
 

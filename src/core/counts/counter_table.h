@@ -195,7 +195,7 @@ public:
     /// Of all processes since the memory was made, or since the name was first seen.
     std::uint64_t count(std::size_t counter) const noexcept;
 
-    /// Counts a miss; `again`: of one that is counted in the row already.
+    /// Counts a miss. `again`: the row counts it already, by another miss of the same request.
     void miss(bool again) noexcept;
 
     /// Ends the row of misses.
@@ -208,7 +208,7 @@ public:
         }
     }
 
-    /// As count().
+    /// Misses of all processes since the name has its place.
     std::uint64_t misses() const noexcept;
 
     /// Up to most_in_a_row; 0 where has_place() is false.

@@ -43,8 +43,8 @@ struct Verdict {
     bool never_fits = false;  ///< the request costs more than the whole limit
     std::int64_t due = 0;     ///< what the request adds to the window; 0 if it is not charged
 
-    /// Of a refusal: how many requests are in flight in the window, where it has room for this one but for
-    /// them; else 0.
+    /// How many requests are in flight in the window, where it has no room only because of them; 0 where the
+    /// request is not refused, or would be without them.
     std::int64_t in_flight = 0;
 };
 

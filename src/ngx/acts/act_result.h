@@ -103,11 +103,11 @@ unsigned status_of(ActError error) noexcept;
 /// As the contract's JSON has it: `BadParameter`, ….
 const char* code_of(ActError error) noexcept;
 
-/// As JSON: the error; or the limit that was named; or an array of all, each of them a piece. `result`
-/// outlives it. Throws std::bad_alloc.
+/// Tells the result as JSON: the error; or the limit that was named; or an array of all, each a piece.
+/// `result` outlives it. Throws std::bad_alloc.
 std::unique_ptr<Document> tell_act_json(const ActResult& result);
 
-/// The same at once.
+/// Writes this JSON at once.
 std::string write_act_json(const ActResult& result);
 
 }  // namespace rate_limit

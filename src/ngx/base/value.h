@@ -21,9 +21,9 @@ struct Value {
     ngx_str_t text;     // as written
     const Part* parts;  // null: a constant
     ngx_uint_t count;
-    bool of_end;  // one of its parts is
-    bool warned;  // one of its variables is known to have no value when limits are checked: where the value
-                  // decides then, the configuration has warned
+    bool of_end;     // one of its parts is
+    bool too_early;  // a variable in it is known to have no value when limits are checked: where the value
+                     // decides then, the configuration has warned
 
     bool is_constant() const noexcept { return parts == nullptr; }
 };

@@ -401,7 +401,7 @@ void Charges::expire(const Debt& owed) noexcept {
     stop_awaiting(owed);
     count_expired(owed);
     if (owed.kind != DebtKind::refunds) {
-        lost_.add(Loss::expired, owed.charges);  // of what has ended nobody wants anything back
+        lost_.add(Loss::expired, owed.charges);  // nobody wants anything back of what has ended
     }
 }
 

@@ -183,7 +183,7 @@ void Nodes::on_demoted(Node& node) noexcept {
     }
 }
 
-/// Whether an unfit one lives nobody knows as long as nobody asks it.
+/// Nobody knows whether an unfit replica lives, as long as nobody asks it.
 void Nodes::call_roll() noexcept {
     for (const std::unique_ptr<Node>& node : all_) {
         const bool unfit =

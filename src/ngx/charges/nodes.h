@@ -104,7 +104,7 @@ private:
     RetiredNodes<Node> left_;
     Node* primary_ = &none_;
     std::vector<Node*> replicas_;
-    std::vector<NodeConf> unfit_;  // of which no node has been made yet: most are down
+    std::vector<NodeConf> unfit_;  // without a node so far: most are down
     std::vector<Node*> unfit_nodes_;
     std::size_t turn_;
 };

@@ -149,7 +149,7 @@ struct LocationConf {
     ngx_uint_t error_status = NGX_CONF_UNSET_UINT;
     ngx_uint_t ipv6_prefix = NGX_CONF_UNSET_UINT;
 
-    // Of this location alone, and of the `if` and `limit_except` blocks in it.
+    // These hold for this location alone, and for the `if` and `limit_except` blocks in it.
     OwnAnswer answer;
     ConsoleConf console;
     bool report = false;  // it tells of its limits, and applies none of them

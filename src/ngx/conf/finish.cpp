@@ -26,7 +26,7 @@ bool has_host_names(const StoreConf& store) noexcept {
 
 /// Whether a resolver has name servers: nginx keeps them in an array, Angie in a list.
 template <typename Connections>
-bool is_any(const Connections& connections) noexcept {
+bool has_servers(const Connections& connections) noexcept {
     if constexpr (std::is_pointer_v<Connections>) {
         return connections != nullptr;
     } else {
@@ -125,7 +125,7 @@ ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept {
 ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
     auto* core =
         static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
-    const bool has_resolver = core->resolver != nullptr && is_any(core->resolver->connections);
+    const bool has_resolver = core->resolver != nullptr && has_servers(core->resolver->connections);
     for (StoreConf* each : Elements<StoreConf*>(main.stores)) {
         StoreConf& store = *each;
         store.zone = main.zone;

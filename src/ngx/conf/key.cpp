@@ -59,7 +59,7 @@ void check_variables(ngx_conf_t* cf, const Key& key) noexcept {
                   &key.file, key.line, &name);
 }
 
-/// Whether this nginx has the directive that does.
+/// Whether this nginx has the directive that lets it read bodies before limits are checked.
 bool reads_bodies_early(const ngx_conf_t* cf) noexcept {
     for (ngx_module_t* const* module = cf->cycle->modules; *module != nullptr; ++module) {
         const ngx_command_t* command = (*module)->commands;

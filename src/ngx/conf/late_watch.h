@@ -9,7 +9,7 @@ namespace rate_limit {
 
 struct MainConf;
 
-/// What of a limit was not there when it was needed.
+/// The value of a limit that was not there when it was needed.
 enum class Missing : std::uint32_t { key = 1, rate = 2, burst = 4, cost = 8 };
 
 /// Values of one line that were not there when they were needed. Whether they are at the end of the request

@@ -20,10 +20,13 @@ enum class Later : unsigned char {
     named_variable,  ///< what the name begins with; that of a limit follows
 };
 
+/// Whether a later version will take the word.
 bool is_later(Later kind, std::string_view word) noexcept;
 
-/// The same of a word of rate_limit_exempt_status, and of the text of a cost.
+/// Whether a later version will take the word in rate_limit_exempt_status.
 bool is_later_exemption(std::string_view word) noexcept;
+
+/// Whether a later version will take the text as a cost.
 bool is_later_cost(std::string_view text) noexcept;
 
 /// Refuses a word of the directive that is being read.

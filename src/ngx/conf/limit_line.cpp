@@ -70,7 +70,7 @@ RateError parse_amount(std::string_view text, Limit& limit) noexcept {
     return limit.is_slots() ? parse_slots(text, limit.rate) : parse_rate(text, true, limit.rate);
 }
 
-/// What stands after the slash.
+/// The period of a rate: what stands after the slash.
 std::string_view period_of(std::string_view rate) noexcept {
     return rate.substr(rate.rfind('/') + 1);
 }

@@ -28,10 +28,10 @@ bool same_burst(const Limit& a, const Limit& b) noexcept {
            view(a.burst_text->text) == view(b.burst_text->text);
 }
 
-/// What of two limits of one kind and period is not the same; null: nothing.
+/// The difference between two limits of one kind and period; null: there is none.
 const char* difference(const Limit& a, const Limit& b) noexcept {
     if (view(a.key->value.text) != view(b.key->value.text)) {
-        return "key differs: who sends a value of the one key spends what is another client\'s by the other";
+        return "key differs: who sends a value of the one key spends what is another client's by the other";
     }
     if (!same_amount(a, b)) {
         return a.is_slots() ? "number differs: what runs by the one counts by the other"

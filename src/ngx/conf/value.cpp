@@ -88,7 +88,7 @@ ngx_int_t compile(ngx_conf_t* cf, ngx_str_t text, Value& value) noexcept {
     const auto has_no_value = [](std::string_view name) {
         return is_of_response(name) || is_of_decision(name);
     };
-    value.warned = !find_variable(value, has_no_value).empty();
+    value.too_early = !find_variable(value, has_no_value).empty();
     value.parts = parts;
     value.count = count;
     return NGX_OK;

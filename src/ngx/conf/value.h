@@ -10,7 +10,7 @@ namespace rate_limit {
 /// Makes a value of a text that may hold variables. NGX_ERROR where that fails; the error is logged.
 ngx_int_t compile(ngx_conf_t* cf, ngx_str_t text, Value& value) noexcept;
 
-/// The same, in the configuration's pool. Null where compile() fails or there is no memory.
+/// Compiles the text into a value in the configuration's pool. Null where that fails or there is no memory.
 Value* compiled(ngx_conf_t* cf, ngx_str_t text) noexcept;
 
 /// Whether it is 1 to `most` of A-Z a-z 0-9 _ . -

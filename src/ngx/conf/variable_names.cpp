@@ -31,15 +31,15 @@ constexpr std::string_view of_response[] = {
     "upstream_trailer_",
 };
 
-/// Of those that may be whole numbers: nginx counts the first five until the response, or the upstream's
-/// connection, has ended, and trailers come behind the body. ($request_length is whole by the header, unless
-/// the upstream answers while it still reads.)
+/// Those of the end that may be whole numbers. nginx counts the first five until the response, or the
+/// upstream's connection, has ended, and trailers come behind the body. ($request_length is whole by the
+/// header, unless the upstream answers while it still reads.)
 constexpr std::string_view of_end[] = {
     "body_bytes_sent",          "bytes_sent",    "upstream_bytes_received", "upstream_bytes_sent",
     "upstream_response_length", "sent_trailer_", "upstream_trailer_",
 };
 
-/// All of the module's but the addresses.
+/// The module's own, but for the addresses.
 constexpr std::string_view of_decision[] = {
     "rate_limit_all",      "rate_limit_cost",   "rate_limit_id",        "rate_limit_limit",
     "rate_limit_override", "rate_limit_reset",  "rate_limit_remaining", "rate_limit_resource",

@@ -38,13 +38,13 @@ std::string_view find_variable(const Value& value, Wanted wanted) noexcept {
     return {};
 }
 
-/// Has no value yet when limits are checked, in either phase.
+/// Whether the variable has no value yet when limits are checked, in either phase.
 bool is_of_response(std::string_view name) noexcept;
 
-/// nginx knows it only when the request ends: what it is before that is a part, or nothing.
+/// Whether nginx knows the variable only when the request ends: before that it is a part, or nothing.
 bool is_of_end(std::string_view name) noexcept;
 
-/// This module sets it when it has checked the limits of the access phase, or later.
+/// Whether this module sets the variable when it has checked the limits of the access phase, or later.
 bool is_of_decision(std::string_view name) noexcept;
 
 }  // namespace rate_limit

@@ -28,8 +28,9 @@ bool is_forwarded(const ngx_http_request_t& r) noexcept {
                        [&r](std::string_view name) { return find_field(r, name).count != 0; });
 }
 
-/// realip has taken the client's address from what a proxy says of it, if only the same one. Its variable
-/// shows the connection's own then, and otherwise the very text that nginx has; without realip there is none.
+/// realip has taken the client's address from what a proxy says, also where that is the same one. Its
+/// variable shows the connection's own then, and otherwise the very text that nginx has; without realip there
+/// is none.
 bool is_restored(ngx_http_request_t& r) noexcept {
     constexpr std::string_view name = "realip_remote_addr";
     ngx_str_t text = str(name);

@@ -21,7 +21,7 @@ public:
     virtual std::string take() = 0;
 };
 
-/// All at once: for what is short. Throws std::bad_alloc.
+/// Writes the whole document at once: for what is short. Throws std::bad_alloc.
 inline std::string write_whole(Document& document) {
     while (document.write_more()) {
     }

@@ -294,7 +294,7 @@ char* set_redis_block(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) no
         cf->handler_conf = store;
         char* result = ngx_conf_parse(cf, nullptr);
         if (result != NGX_CONF_OK && is_later(Later::store, view(words_of(cf)[0]))) {
-            // Of one with a brace nginx itself has refused that, before it could be called.
+            // A directive with a brace has been refused by nginx itself, before redis_directive() was called.
             refuse(cf, "\"%V\" in \"rate_limit_redis\" is not available yet: remove it", &words_of(cf)[0]);
         }
         *cf = outer;

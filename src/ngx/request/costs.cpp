@@ -44,7 +44,7 @@ ngx_int_t evaluate_afresh(ngx_http_request_t* r, const Value& value, ngx_str_t& 
 
 using Evaluate = ngx_int_t (*)(ngx_http_request_t*, const Value&, ngx_str_t&);
 
-/// Unless it is known. True where it was evaluated, and turned out to be nothing.
+/// Evaluates the cost, unless it is known. True where that was done, and the cost is empty or 0.
 bool evaluate_cost(RequestContext& context, AppliedLimit& applied, Evaluate evaluate) noexcept {
     if (applied.cost_known) {
         return false;
@@ -59,7 +59,7 @@ bool evaluate_cost(RequestContext& context, AppliedLimit& applied, Evaluate eval
     return text.len == 0 || applied.cost == 0;
 }
 
-/// Those that are known before the request ends.
+/// Evaluates the costs that are known before the request ends. `by_header`: the header is about to be sent.
 void evaluate_costs(RequestContext& context, bool by_header) noexcept {
     for (std::size_t i = 0; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);

@@ -85,7 +85,7 @@ void tell(ngx_log_t* log, const Note& note) noexcept {
 void note_missing(const RequestContext& context, const Limit& limit, Missing what,
                   std::int64_t counted) noexcept {
     const Value& value = value_of(limit, what);
-    if (value.is_constant() || (value.warned && what != Missing::cost) || context.conf().report ||
+    if (value.is_constant() || (value.too_early && what != Missing::cost) || context.conf().report ||
         !limit.watch->may_look(what, ngx_current_msec)) {
         return;
     }

@@ -127,7 +127,7 @@ public:
         return tally != nullptr ? tally->counters : others_.counters;
     }
 
-    /// Where requests without a key count, before any store is sought: of a variable store that is no_store.
+    /// Where requests without a key count. Their store has not been sought: a variable one is no_store here.
     Counters<Decided>& counters_by_key(const Limit& limit) noexcept {
         return all_[limit.tally_by_key].counters;
     }

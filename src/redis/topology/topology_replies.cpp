@@ -175,7 +175,7 @@ bool read_address(Value fields, Endpoint& endpoint) {
            read_announced(field(fields, {"ip"}), port, {}, endpoint) == Announced::known;
 }
 
-/// Whether it belongs to the primary, and is there for clients.
+/// Whether the replica belongs to the primary, and is there for clients.
 bool is_announced(Value replica) {
     const std::string_view role = field(replica, {"role-reported"});
     return (role == "slave" || role == "replica") &&

@@ -42,8 +42,8 @@ bool read_sentinel_master(const TreeReply& reply, SentinelMaster& master);
 struct SentinelReplicas {
     std::vector<Endpoint> fit;  ///< may be read from
 
-    /// Has no link to its primary, or cannot be reached. That may be an old word: in TILT a sentinel looks,
-    /// and does not change its mind; and without a primary no replica has a link.
+    /// Replicas without a link to their primary, or out of reach. That may be an old word: in TILT a sentinel
+    /// looks, and does not change its mind; and without a primary no replica has a link.
     std::vector<Endpoint> unfit;
 };
 
