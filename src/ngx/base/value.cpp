@@ -24,10 +24,6 @@ ngx_str_t captured([[maybe_unused]] const ngx_http_request_t* r, [[maybe_unused]
     return ngx_null_string;
 }
 
-bool is_known(const ngx_http_variable_value_t& variable) noexcept {
-    return variable.valid != 0 || variable.not_found != 0;
-}
-
 /// Some variables are evaluated anew for each value that holds them.
 void flush(ngx_http_request_t* r, const Value& value) noexcept {
     for (ngx_uint_t i = 0; i < value.count; ++i) {
@@ -43,7 +39,7 @@ void flush(ngx_http_request_t* r, const Value& value) noexcept {
 
 ngx_int_t fetch_variable(ngx_http_request_t* r, ngx_uint_t index, ngx_str_t& text) noexcept {
     const ngx_http_variable_value_t* variable = &r->variables[index];
-    if (!is_known(*variable)) {
+    if (!is_evaluated(*variable)) {
         const KeptCaptures kept(r);
         if (!kept.all()) {
             return NGX_ERROR;

@@ -79,7 +79,7 @@ void Charges::confirm_bucket(const Debt& owed, const Drawn& answer) noexcept {
 
 void Charges::given_back(const std::string& key, const GivingBack& what, const Window& answer) noexcept {
     if (what.all()) {
-        drop_waiting(key, what);
+        expire_waiting(key, what);
     }
     const Millis now = now_millis();
     if (what.of_bucket()) {
@@ -113,7 +113,7 @@ void Charges::given_back(const std::string& key, const GivingBack& what, const W
     counters_.add(TokenEvent::lost, lost);
 }
 
-void Charges::drop_waiting(const std::string& key, const GivingBack& what) noexcept {
+void Charges::expire_waiting(const std::string& key, const GivingBack& what) noexcept {
     waiting_.take_all(key, what.id, what.reset, [this](const Debt& owed) {
         stop_awaiting(owed);
         count_expired(owed);
@@ -217,7 +217,7 @@ void Charges::wait(const std::string& key, Debt owed) noexcept {
     try {
         Backlog::Added added = waiting_.add(key, owed, now);
         if (!added.kept && waiting_.full_here()) {
-            drop_closed(now);
+            expire_closed(now);
             added = waiting_.add(key, owed, now);
         }
         if (added.closed) {
@@ -367,7 +367,7 @@ void Charges::send_backlog() noexcept {
         }
     }
     closing_ = closed == max_closed;
-    ngx_log_debug2(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0, "rate limit: sent %uz that waited, dropped %uz",
+    ngx_log_debug2(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0, "rate limit: sent %uz that waited, expired %uz",
                    sent, closed);
 }
 
@@ -377,7 +377,7 @@ void Charges::note_resent(const Debt& owed, Millis now) noexcept {
     }
 }
 
-void Charges::drop_closed(Millis now) noexcept {
+void Charges::expire_closed(Millis now) noexcept {
     waiting_.take_closed(now, [this](const Debt& owed) { expire(owed); });
 }
 

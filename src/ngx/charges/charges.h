@@ -282,11 +282,11 @@ private:
     bool keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number) noexcept override;
     std::size_t send_unanswered(std::size_t most, bool probes) noexcept;
     void send_unanswered_of(const WindowId& id) noexcept;
-    void drop_closed(Millis now) noexcept;
+    void expire_closed(Millis now) noexcept;
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
     void expire(const Debt& owed) noexcept override;
     void count_expired(const Debt& owed) noexcept;
-    void drop_waiting(const std::string& key, const GivingBack& what) noexcept;
+    void expire_waiting(const std::string& key, const GivingBack& what) noexcept;
     void confirm(const Debt& owed, const Window& answer) noexcept override;
     void confirm_bucket(const Debt& owed, const Drawn& answer) noexcept override;
 

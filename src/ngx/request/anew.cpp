@@ -48,8 +48,7 @@ public:
         bool found = false;
         for (ngx_uint_t i = 0; i < count_; ++i) {
             const ngx_http_variable_value_t& now = r_->variables[i];
-            const bool evaluated = now.valid != 0 || now.not_found != 0;
-            if (!kept_[i].set && evaluated && !has_text(now) && has_text(kept_[i].value)) {
+            if (!kept_[i].set && is_evaluated(now) && !has_text(now) && has_text(kept_[i].value)) {
                 found = kept_[i].set = true;
             }
         }

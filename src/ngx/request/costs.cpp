@@ -14,10 +14,6 @@ bool belongs_to_request(const ngx_http_variable_t& variable) noexcept {
     return view(variable.name) == "request_id";
 }
 
-bool is_known(const ngx_http_variable_value_t& value) noexcept {
-    return value.valid != 0 || value.not_found != 0;
-}
-
 /// nginx keeps the values of variables. Forgets those that this evaluation found, so that a later evaluation
 /// sees what they are then.
 ngx_int_t evaluate_afresh(ngx_http_request_t* r, const Value& value, ngx_str_t& text) noexcept {
@@ -30,11 +26,11 @@ ngx_int_t evaluate_afresh(ngx_http_request_t* r, const Value& value, ngx_str_t& 
         return NGX_ERROR;
     }
     for (ngx_uint_t i = 0; i < count; ++i) {
-        known[i] = is_known(r->variables[i]);
+        known[i] = is_evaluated(r->variables[i]);
     }
     const ngx_int_t evaluated = evaluate_value(r, value, text);
     for (ngx_uint_t i = 0; i < count; ++i) {
-        if (known[i] == 0 && is_known(r->variables[i]) && !belongs_to_request(variables[i])) {
+        if (known[i] == 0 && is_evaluated(r->variables[i]) && !belongs_to_request(variables[i])) {
             r->variables[i].valid = 0;
             r->variables[i].not_found = 0;
         }
