@@ -55,20 +55,6 @@ bool evaluate_cost(RequestContext& context, AppliedLimit& applied, Evaluate eval
     return text.len == 0 || applied.cost == 0;
 }
 
-/// Evaluates the costs that are known before the request ends. `by_header`: the header is about to be sent.
-void evaluate_costs(RequestContext& context, bool by_header) noexcept {
-    for (std::size_t i = 0; i < context.count(); ++i) {
-        AppliedLimit& applied = context.applied(i);
-        const bool before = applied.mode->needs_cost();
-        if (!before && applied.limit.cost->of_end) {
-            continue;
-        }
-        if (evaluate_cost(context, applied, evaluate_value) && by_header && !before && context.admitted()) {
-            note_missing(context, applied.limit, Missing::cost, applied.cost);
-        }
-    }
-}
-
 }  // namespace
 
 void evaluate_cost_early(RequestContext& context, AppliedLimit& applied) noexcept {
@@ -76,27 +62,40 @@ void evaluate_cost_early(RequestContext& context, AppliedLimit& applied) noexcep
 }
 
 void evaluate_costs(RequestContext& context) noexcept {
-    evaluate_costs(context, true);
-}
-
-void evaluate_costs_of_end(RequestContext& context) noexcept {
     for (std::size_t i = 0; i < context.count(); ++i) {
-        (void)evaluate_cost(context, context.applied(i), evaluate_value);
+        AppliedLimit& applied = context.applied(i);
+        if (applied.limit.cost->of_end) {
+            continue;
+        }
+        const bool is_nothing = evaluate_cost(context, applied, evaluate_value);
+        if (is_nothing && !applied.mode->needs_cost() && context.admitted()) {
+            note_missing(context, applied.limit, Missing::cost, applied.cost);
+        }
     }
 }
 
 void evaluate_final_costs(RequestContext& context) noexcept {
     for (std::size_t i = 0; !context.cost_is_final && i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
-        if (applied.mode->needs_cost() && !applied.limit.cost->is_constant()) {
+        const Value& cost = *applied.limit.cost;
+        if (applied.mode->needs_cost() && !cost.is_constant()) {
             applied.cost_known = false;
-            if (applied.holding.kind == Holding::Kind::nothing) {
+            if (applied.holding.kind == Holding::Kind::nothing && !cost.of_end) {
                 evaluate_cost_early(context, applied);
             }
         }
+        if (!cost.of_end) {
+            (void)evaluate_cost(context, applied, evaluate_value);
+        }
     }
     context.cost_is_final = true;
-    evaluate_costs(context, false);
+}
+
+void evaluate_costs_of_end(RequestContext& context) noexcept {
+    evaluate_final_costs(context);
+    for (std::size_t i = 0; i < context.count(); ++i) {
+        (void)evaluate_cost(context, context.applied(i), evaluate_value);
+    }
 }
 
 }  // namespace rate_limit

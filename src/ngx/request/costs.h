@@ -15,12 +15,13 @@ void evaluate_cost_early(RequestContext& context, AppliedLimit& applied) noexcep
 /// only when the request ends.
 void evaluate_costs(RequestContext& context) noexcept;
 
-/// The request ends, or what is known of its response is about to be lost: evaluates those, too.
-void evaluate_costs_of_end(RequestContext& context) noexcept;
-
 /// The response is known, and so is what the request really costs: evaluates all costs once more, but those
-/// that are known only at its end. A second call does nothing. Where the request holds nothing, nginx does
-/// not keep the values of variables found here.
+/// that nginx knows only when the request ends. A second call does nothing. Where the request holds nothing,
+/// nginx does not keep the values of variables found here.
 void evaluate_final_costs(RequestContext& context) noexcept;
+
+/// The request ends, or what is known of its response is about to be lost: evaluates all that
+/// evaluate_final_costs() does, unless it has, and the others. A second call does nothing.
+void evaluate_costs_of_end(RequestContext& context) noexcept;
 
 }  // namespace rate_limit

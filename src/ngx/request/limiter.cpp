@@ -249,7 +249,6 @@ void settle(RequestContext& context) noexcept {
     }
     context.settled = true;
     const Millis now = now_millis();
-    evaluate_final_costs(context);
     evaluate_costs_of_end(context);
     find_due(context, final_status(context));
     for (std::size_t i = 0; i < context.count(); ++i) {
