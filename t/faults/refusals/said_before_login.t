@@ -4,12 +4,22 @@
 use RateLimit::Test;
 
 my @words = ('ERR max number of clients reached', 'DENIED Redis is running in protected mode because protected mode is enabled', 'ERR this proxy is full');
+
+# Calls it soon after the client has sent something, which stays unread. Sooner a reset would take away words that the client has had no occasion to
+# read.
+sub once_asked ($conn, $action) {
+    my $readable = '';
+    vec($readable, $conn->number, 1) = 1;
+    my $asked = select $readable, undef, undef, 0;
+    $conn->{server}->after($asked ? 0.05 : 0.01, $asked ? $action : sub { once_asked($conn, $action) });
+    return;
+}
 my %ways = (
     'at once'          => sub ($conn, $line) { $conn->send($line); $conn->close },
     'when asked'       => sub ($conn, $line) { $conn->send($line); $conn->close },
     'in pieces'        => sub ($conn, $line) { $conn->send(substr $line, 0, 7); $conn->{server}->after(0.02, sub { $conn->send(substr $line, 7); $conn->close }) },
     'with a reset'     => sub ($conn, $line) { $conn->send($line) },    # and the reset when it is asked
-    'unread, by reset' => sub ($conn, $line) { $conn->send($line); $conn->{paused} = 1; $conn->{server}->after(0.02, sub { $conn->cut }) },
+    'unread, by reset' => sub ($conn, $line) { $conn->send($line); $conn->{paused} = 1; once_asked($conn, sub { $conn->cut }) },
 );
 my sub saying ($way, $words) {
     my $say = $ways{$way};
