@@ -40,7 +40,7 @@ for my $name ('upstream_http_x_user', 'upstream_cookie_user', 'upstream_addr', '
 }
 for my $name ('request_body', 'request_body_file') {
     both(\&warns, '', "\$$name", sub ($remedy) {
-        qr/the key in \S+ uses "\$$name", which is empty where nothing has read the body before .*, as "client_body_early_read" of nginx 1\.31\.5 does; nothing is limited then$/;
+        qr/the key in \S+ uses "\$$name", which is empty where nothing has read the body before limits are checked: nothing is limited then; take a header or an argument as the key, or, from nginx 1\.31\.5 on, turn "client_body_early_read" on$/;
     });
 }
 for my $written ('${upstream_http_x}', 'u:$upstream_http_x', '$arg_a$upstream_http_x', '"${upstream_http_x} a"', '$Upstream_Http_X') {

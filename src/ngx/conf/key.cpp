@@ -86,7 +86,9 @@ void check_body(ngx_conf_t* cf, const Key& key) noexcept {
     ngx_log_error(
         level, cf->log, 0,
         "the key in %V:%ui uses \"$%V\", which is empty where nothing has read the body before limits are "
-        "checked, as \"client_body_early_read\" of nginx 1.31.5 does; nothing is limited then",
+        "checked: nothing is limited then; take a header or an argument as the key, or, from nginx 1.31.5 "
+        "on, "
+        "turn \"client_body_early_read\" on",
         &key.file, key.line, &name);
 }
 

@@ -71,12 +71,12 @@ bool is_later_exemption(std::string_view word) noexcept {
 /// Sums of products, and numbers above max_cost.
 bool is_later_cost(std::string_view text) noexcept {
     std::int64_t number = 0;
-    return text.find_first_of("+*/") != std::string_view::npos ||
+    return text.find_first_of("+*") != std::string_view::npos ||
            (!text.empty() && parse_digits(text, number) && number > max_cost && number <= max_limit);
 }
 
-char* refuse_later(ngx_conf_t* cf, const ngx_str_t& word) noexcept {
-    return refuse(cf, "\"%V\" in \"%V\" is not available yet: remove it", &word, &words_of(cf)[0]);
+char* refuse_later(ngx_conf_t* cf, const ngx_str_t& word, const char* remedy) noexcept {
+    return refuse(cf, "\"%V\" in \"%V\" is not available yet: %s", &word, &words_of(cf)[0], remedy);
 }
 
 char* refuse_later_directive(ngx_conf_t* cf, ngx_command_t* command, void* /*conf*/) noexcept {

@@ -29,8 +29,8 @@ bool is_later_exemption(std::string_view word) noexcept;
 /// Whether a later version will take the text as a cost.
 bool is_later_cost(std::string_view text) noexcept;
 
-/// Refuses a word of the directive that is being read.
-char* refuse_later(ngx_conf_t* cf, const ngx_str_t& word) noexcept;
+/// Refuses a word of the directive that is being read. `remedy` says what to write today.
+char* refuse_later(ngx_conf_t* cf, const ngx_str_t& word, const char* remedy = "remove it") noexcept;
 
 /// Sets a directive that a later version will have.
 char* refuse_later_directive(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;

@@ -84,7 +84,7 @@ char* parse_rate_text(ngx_conf_t* cf, ngx_str_t text, Limit& limit) noexcept {
     }
     const RateError error = parse_amount(view(text), limit);
     if (error == RateError::syntax && is_later(Later::period, period_of(view(text)))) {
-        return refuse_later(cf, text);
+        return refuse_later(cf, text, "write seven days, such as 10r/7d");
     }
     if (error != RateError::none) {
         return refuse(cf, "invalid %s \"%V\" in \"%V\": %s", limit.is_slots() ? "number" : "rate", &text,

@@ -47,7 +47,7 @@ char* parse_window(ngx_conf_t* cf, ngx_str_t text, WindowKind& kind) noexcept {
     } else if (view(text) == "clock") {
         kind = WindowKind::clock;
     } else if (is_later(Later::window, view(text))) {
-        return refuse_later(cf, text);
+        return refuse_later(cf, text, "write \"first\" or \"clock\"");
     } else {
         return refuse(cf, "invalid window \"%V\" in \"rate_limit\": it is \"first\" or \"clock\"", &text);
     }
@@ -111,7 +111,7 @@ char* parse_store(ngx_conf_t* cf, ngx_str_t text, Value*& store) noexcept {
 
 char* parse_cost_value(ngx_conf_t* cf, ngx_str_t text, Value*& cost) noexcept {
     if (is_later_cost(view(text))) {
-        return refuse_later(cf, text);
+        return refuse_later(cf, text, "write a whole number from 0 to 1000000000, or one variable");
     }
     cost = compiled(cf, text);
     if (cost == nullptr) {
@@ -168,7 +168,7 @@ char* parse_exempt_status(ngx_conf_t* cf, std::string_view text, ngx_array_t* li
                           const char* question) noexcept {
     const ngx_str_t shown = str(text);
     if (is_later_exemption(text)) {
-        return refuse_later(cf, shown);
+        return refuse_later(cf, shown, "list the codes one by one");
     }
     const ngx_int_t code = ngx_atoi(shown.data, shown.len);
     if (code < 100 || code > 599) {

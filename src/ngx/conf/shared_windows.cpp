@@ -31,13 +31,13 @@ bool same_burst(const Limit& a, const Limit& b) noexcept {
 /// The difference between two limits of one kind and period; null: there is none.
 const char* difference(const Limit& a, const Limit& b) noexcept {
     if (view(a.key->value.text) != view(b.key->value.text)) {
-        return "key differs: who sends a value of the one key spends what is another client's by the other";
+        return "key differs: equal values of the two keys are one client to both";
     }
     if (!same_amount(a, b)) {
-        return a.is_slots() ? "number differs: what runs by the one counts by the other"
-                            : "rate differs: what counts by the one counts by the other";
+        return a.is_slots() ? "number differs: each request of either one counts for both"
+                            : "rate differs: each request of either one counts for both";
     }
-    return same_burst(a, b) ? nullptr : "burst differs: what counts by the one counts by the other";
+    return same_burst(a, b) ? nullptr : "burst differs: each request of either one counts for both";
 }
 
 /// Compares each limit with the first of its kind and period. Which periods a variable rate brings nobody

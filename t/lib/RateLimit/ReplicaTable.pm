@@ -34,7 +34,7 @@ sub rows ($class, %only) {
     return grep { !defined $only{replicas} || $_->{replicas} == $only{replicas} } @rows;
 }
 
-sub name ($self) { return "$self->{replicas} replicas, min-replicas-to-write $self->{setting}" }
+sub name ($self) { return "$self->{replicas} replica@{[$self->{replicas} == 1 ? '' : 's']}, min-replicas-to-write $self->{setting}" }
 
 sub says ($self, $column, $pattern) { return ($self->{$column} // croak "no column $column") =~ $pattern }
 
