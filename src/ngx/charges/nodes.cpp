@@ -108,24 +108,29 @@ void Nodes::leave(Owned& before) noexcept {
 
 Node* Nodes::choose(const Node* const* asked, std::size_t count) noexcept {
     ++turn_;
-    Node* best = choose_of(replicas_, asked, count);
+    Node* best = choose_of(replicas_, Fitness::usable, asked, count);
     if (best != nullptr) {
         return best;
     }
     if (primary_->usable()) {
         return std::find(asked, asked + count, primary_) == asked + count ? primary_ : nullptr;
     }
+    best = choose_of(unfit_nodes_, Fitness::ready, asked, count);
+    if (best != nullptr) {
+        return best;
+    }
     make_unfit();
-    return choose_of(unfit_nodes_, asked, count);
+    return choose_of(unfit_nodes_, Fitness::usable, asked, count);
 }
 
-/// Null if none of these is usable, or all that are were asked.
-Node* Nodes::choose_of(const std::vector<Node*>& nodes, const Node* const* asked,
+/// Null if none of these is as fit as that, or all that are were asked.
+Node* Nodes::choose_of(const std::vector<Node*>& nodes, Fitness least, const Node* const* asked,
                        std::size_t count) noexcept {
     Node* best = nullptr;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         Node& node = *nodes[(turn_ + i) % nodes.size()];
-        if (!node.usable() || std::find(asked, asked + count, &node) != asked + count) {
+        const bool fit = least == Fitness::ready ? node.ready() : node.usable();
+        if (!fit || std::find(asked, asked + count, &node) != asked + count) {
             continue;
         }
         if (node.gathers()) {

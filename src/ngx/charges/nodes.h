@@ -58,7 +58,7 @@ public:
     /// The node that a read goes to next: of the usable replicas not yet `asked` one that was given a command
     /// in this turn of the loop, as one more costs no write there; else the one with the least load, in turn
     /// among equals; if there is none, the primary, unless it was asked; if that is not usable, one of the
-    /// unfit replicas; else null.
+    /// unfit replicas, of which those that are connected go first: most others are down; else null.
     Node* choose(const Node* const* asked, std::size_t count) noexcept;
 
     /// The primary, if it can be asked for what only a primary knows or does; else null.
@@ -78,6 +78,8 @@ public:
     void shut_down() noexcept;
 
 private:
+    enum class Fitness : unsigned char { usable, ready };
+
     using Owned = std::vector<std::unique_ptr<Node>>;
 
     void on_usable(Node& node) noexcept override;
@@ -91,7 +93,8 @@ private:
     static std::unique_ptr<Node> take(Owned& from, const NodeConf& conf) noexcept;
     void make(const NodeConf& conf, Role role, Owned& made);
     Node* place(const NodeConf& conf, Role role, Owned& before, Owned& made) noexcept;
-    Node* choose_of(const std::vector<Node*>& nodes, const Node* const* asked, std::size_t count) noexcept;
+    Node* choose_of(const std::vector<Node*>& nodes, Fitness least, const Node* const* asked,
+                    std::size_t count) noexcept;
     void make_unfit() noexcept;
     void leave(Owned& before) noexcept;
 
