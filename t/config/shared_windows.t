@@ -35,12 +35,18 @@ differ('rate_limit 5r/month window=clock', 'rate_limit 6r/month window=clock', '
 differ('rate_limit_concurrency 5', 'rate_limit_concurrency 6', 'number', 'slots');
 differ('rate_limit_concurrency 5', 'rate_limit_concurrency $arg_n', 'number', 'slots');
 differ('rate_limit_concurrency 5', 'rate_limit_concurrency 5 key=$arg_k', 'key', 'slots');
+differ('rate_limit 5r/m', 'rate_limit 9r/m', 'rate', 'windows', "$k server { $listen location /c { rate_limit 0r/m; } location /a { rate_limit 5r/m; } location /b { rate_limit 9r/m; } }");
 differ('rate_limit 5r/m', 'rate_limit 5r/m key=$arg_k', 'key', 'windows', "$k server { $listen location / { rate_limit 5r/m; rate_limit 5r/m key=\$arg_k; } }");
 
 agree(two(@$_), join ', ', @$_) for ['rate_limit 5r/m', 'rate_limit 5r/m'], ['rate_limit 60r/m', 'rate_limit 60r/60s'], ['rate_limit 5r/m', 'rate_limit 5r/h'],
     ['rate_limit 5r/m', 'rate_limit 9r/m name=x'], ['rate_limit 5r/m name=default', 'rate_limit 9r/m'], ['rate_limit 5r/m', 'rate_limit 9r/m burst=5'],
     ['rate_limit 5r/d', 'rate_limit 9r/d window=clock'], ['rate_limit $arg_r', 'rate_limit $arg_r'], ['rate_limit 5r/m', 'rate_limit_concurrency 5'],
-    ['rate_limit 31r/31d window=clock', 'rate_limit 9r/month window=clock'], ['rate_limit_concurrency 5', 'rate_limit_concurrency 9 name=x'];
+    ['rate_limit 5r/m', 'rate_limit 0r/m'],
+    ['rate_limit 0r/m', 'rate_limit 5r/m'], ['rate_limit 5r/m burst=5', 'rate_limit 0r/m burst=5'], ['rate_limit_concurrency 0', 'rate_limit_concurrency 5'],
+    ['rate_limit 5r/m key=$arg_k', 'rate_limit 5r/m key=${arg_k}'], ['rate_limit 5r/m "key=$uri:$arg_k"', 'rate_limit 5r/m "key=${Uri}:${arg_k}"'],
+    ['rate_limit $arg_r', 'rate_limit ${arg_r}'], ['rate_limit 5r/m burst=$arg_b', 'rate_limit 5r/m burst=${arg_b}'], ['rate_limit 31r/31d window=clock', 'rate_limit 9r/month window=clock'], ['rate_limit_concurrency 5', 'rate_limit_concurrency 9 name=x'];
+differ(@$_, 'key') for ['rate_limit 5r/m key=$arg_k', 'rate_limit 5r/m key=${arg_l}'], ['rate_limit 5r/m key=$arg_k', 'rate_limit 5r/m key=$arg_k:'], ['rate_limit 5r/m key=$arg_k$1', 'rate_limit 5r/m key=$arg_k$2'],
+    ['rate_limit 5r/m key=all', 'rate_limit 5r/m key=$arg_k'];
 agree("rate_limit_redis main { shard a primary=127.0.0.1:1; } " . two('rate_limit 5r/m', 'rate_limit 9r/m store=main'), 'another store');
 agree("$k rate_limit 5r/m; server { $listen rate_limit_key \$arg_k; location /a { } location /b { rate_limit_key \$arg_j; } }", 'one line, with the key of each block');
 

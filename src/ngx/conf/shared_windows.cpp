@@ -5,6 +5,7 @@
 
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
+#include "ngx/conf/value.h"
 
 namespace rate_limit {
 
@@ -20,17 +21,22 @@ Kind kind_of(const Limit& limit) noexcept {
 
 bool same_amount(const Limit& a, const Limit& b) noexcept {
     return a.has_constant_rate() && b.has_constant_rate() ? a.rate.limit == b.rate.limit
-                                                          : view(a.rate_text.text) == view(b.rate_text.text);
+                                                          : same_value(a.rate_text, b.rate_text);
 }
 
 bool same_burst(const Limit& a, const Limit& b) noexcept {
     return a.burst_text == nullptr || (a.burst != 0 && a.burst == b.burst) ||
-           view(a.burst_text->text) == view(b.burst_text->text);
+           same_value(*a.burst_text, *b.burst_text);
+}
+
+/// It rejects all, and counts nothing.
+bool is_closed(const Limit& limit) noexcept {
+    return limit.has_constant_rate() && limit.rate.limit == 0;
 }
 
 /// The difference between two limits of one kind and period; null: there is none.
 const char* difference(const Limit& a, const Limit& b) noexcept {
-    if (view(a.key->value.text) != view(b.key->value.text)) {
+    if (!same_value(a.key->value, b.key->value)) {
         return "key differs: equal values of the two keys are one client to both";
     }
     if (!same_amount(a, b)) {
@@ -98,7 +104,7 @@ void warn_shared_windows(ngx_conf_t* cf, const MainConf& main) noexcept {
     try {
         Comparison comparison(cf->log);
         for (const Limit* limit : Elements<const Limit*>(main.limits)) {
-            if (!limit->named) {
+            if (!limit->named && !is_closed(*limit)) {
                 comparison.take(*limit);
             }
         }

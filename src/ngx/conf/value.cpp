@@ -99,6 +99,17 @@ Value* compiled(ngx_conf_t* cf, ngx_str_t text) noexcept {
     return value != nullptr && compile(cf, text, *value) == NGX_OK ? value : nullptr;
 }
 
+bool same_value(const Value& a, const Value& b) noexcept {
+    if (a.is_constant() || b.is_constant()) {
+        return a.is_constant() && b.is_constant() && view(a.text) == view(b.text);
+    }
+    return std::equal(a.parts, a.parts + a.count, b.parts, b.parts + b.count,
+                      [](const Value::Part& one, const Value::Part& other) {
+                          return one.kind == other.kind && one.index == other.index &&
+                                 view(one.literal) == view(other.literal);
+                      });
+}
+
 bool is_name(std::string_view text, std::size_t most) noexcept {
     return !text.empty() && text.size() <= most && std::all_of(text.begin(), text.end(), [](u_char c) {
         return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';

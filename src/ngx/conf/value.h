@@ -13,6 +13,9 @@ ngx_int_t compile(ngx_conf_t* cf, ngx_str_t text, Value& value) noexcept;
 /// Compiles the text into a value in the configuration's pool. Null where that fails or there is no memory.
 Value* compiled(ngx_conf_t* cf, ngx_str_t text) noexcept;
 
+/// Whether both are made of the same parts, as `$name` and `${name}` are.
+bool same_value(const Value& a, const Value& b) noexcept;
+
 /// Whether it is 1 to `most` of A-Z a-z 0-9 _ . -
 bool is_name(std::string_view text, std::size_t most) noexcept;
 
