@@ -130,13 +130,17 @@ public:
     /// The header has passed the filters.
     void note_status() noexcept { passed_status_ = request()->headers_out.status; }
 
+    /// A location that `post_action` runs has limited the request, not one before its response.
+    bool is_of_post_action() const noexcept { return of_post_action_; }
+
     Outcome outcome = Outcome::none;
     bool cost_is_final = false;  ///< evaluate_final_costs() has run
     bool settled = false;        ///< it holds nothing more: settle() has run, or give_back_all()
     bool counted = false;        ///< count_request() has run
 
 private:
-    explicit RequestContext(ngx_http_request_t* r, const LocationConf& conf) noexcept : conf_(conf) {
+    explicit RequestContext(ngx_http_request_t* r, const LocationConf& conf) noexcept
+        : conf_(conf), of_post_action_(r->post_action != 0) {
         resumable_.request = r;
     }
 
@@ -146,6 +150,7 @@ private:
     static void on_pool_cleanup_of_lifted(void* self) noexcept;
 
     const LocationConf& conf_;
+    const bool of_post_action_;
     AppliedLimit* applied_ = nullptr;
     Verdict* verdicts_ = nullptr;
     std::size_t count_ = 0;

@@ -165,7 +165,7 @@ ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
 /// place.
 void keep_costs(ngx_http_request_t* r) noexcept {
     RequestContext* context = r == r->main ? RequestContext::find(r) : nullptr;
-    if (context != nullptr && context->admitted()) {
+    if (context != nullptr && context->admitted() && !context->is_of_post_action()) {
         evaluate_costs_of_end(*context);
     }
 }
