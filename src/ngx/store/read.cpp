@@ -30,6 +30,9 @@ public:
         begin_by_digest();
     }
 
+    /// A server that refuses a script, for want of Lua or of a right, still serves plain reads.
+    Access access() const noexcept { return fill != 0 ? Access::write : Access::read; }
+
     Fault take(const Reply& reply, Window& window) const noexcept {
         if (fill == 0) {
             return read_check(reply, window);
@@ -124,7 +127,7 @@ void Read::answered(ReadCommand& command, Node& node, const Reply& reply) noexce
         by_primary_ = node.is_primary();
         forget(command);
         finish(nullptr);
-    } else if (node.blame(fault, command.name(), reply, Access::read) == Blame::node) {
+    } else if (node.blame(fault, command.name(), reply, command.access()) == Blame::node) {
         lost(command);
     } else {
         forget(command);

@@ -53,7 +53,7 @@ const char* SlotsReadCommand::take(Node& from, const Reply& reply, Held& held) c
         from.served();
         return nullptr;
     }
-    from.blame(fault, name(), reply, Access::read);
+    from.blame(fault, name(), reply, Access::write);  // who refuses a script still serves plain reads
     return explain(fault);
 }
 
