@@ -4,7 +4,7 @@
 
 namespace rate_limit {
 
-/// The rules are those of ngx_http_script_compile().
+/// The rules are those by which the configuration of the server that is limited reads its own texts.
 ValuePart ValueText::next() noexcept {
     if (rest_.front() != '$') {
         return {ValuePart::Kind::literal, take(rest_.find('$'))};
