@@ -45,10 +45,17 @@ void check_quota(const Quota& quota, const Verdict& verdict, std::int64_t cost, 
     } else {
         require(quota.remaining == std::max<std::int64_t>(0, quota.limit - quota.used));
     }
-    require(quota.used >= verdict.window.used && quota.used >= cost);
-    const Millis reset = verdict.window.reset;
+    if (verdict.bucket) {
+        require(quota.used == quota.limit - quota.remaining);
+    } else {
+        require(quota.used >= verdict.window.used && quota.used >= cost);
+    }
+    const bool is_full_now = verdict.bucket && !spent && verdict.window.used == 0 && cost == 0;
+    const Millis reset = is_full_now ? now : verdict.window.reset;
     require(quota.reset >= reset / 1000 && quota.reset - reset / 1000 <= 1);
-    require((quota.until > 0) == (reset > now));
+    const bool full = spent && !verdict.never_fits;
+    require((quota.until > 0) == (reset > now || full || verdict.in_flight != 0));
+    require(verdict.in_flight == 0 || quota.until == 1);
 }
 
 void check_fields(const Quota& quota) {
@@ -65,7 +72,8 @@ void check_fields(const Quota& quota) {
     require(shows(fields[2].value, quota.remaining));
     require(shows(fields[3].value, quota.reset));
     require(fields[4].value == quota.name);
-    require(shows(retry_after_field(quota, seconds.get()).value, std::max<std::int64_t>(1, quota.until)));
+    require(shows(retry_after_field(quota, seconds.get()).value, quota.until));
+    require(!quota.retry || quota.until > 0);
 }
 
 /// Appends the member to a block of exactly the promised size, so that the sanitizer sees a byte too many.
@@ -106,6 +114,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         verdicts[i].known = data.ConsumeBool();
         verdicts[i].outcome = static_cast<Outcome>(
             data.ConsumeIntegralInRange<unsigned>(0, static_cast<unsigned>(Outcome::bypassed)));
+        verdicts[i].bucket = data.ConsumeBool();
+        verdicts[i].in_flight =
+            data.ConsumeBool() ? data.ConsumeIntegralInRange<std::int64_t>(1, max_limit) : 0;
         verdicts[i].due = data.ConsumeIntegralInRange<std::int64_t>(0, max_number);
         is_open(verdicts[i].window, verdicts[i].rate.period, now);
 

@@ -56,11 +56,17 @@ void check_meaning(const Meaning& meaning, const Reply& reply) {
     require(meaning.check.used >= 0 && meaning.check.reset >= 0);
     require(meaning.charge.used >= 0 && meaning.charge.reset >= 0);
     require(meaning.increment >= 0);
-    require(meaning.of_charge != Fault::none || meaning.of_check == Fault::none);
+    const bool replaced = replaced_another_type(reply, words_of_charge);
+    require(meaning.of_charge != Fault::none || replaced == (meaning.of_check != Fault::none));
     require(meaning.of_charge != Fault::none || meaning.of_increment != Fault::none);
     for (Fault fault : {meaning.fault, meaning.of_check, meaning.of_charge, meaning.of_increment}) {
         require(!to_string(fault).empty());
-        require(!reply.is_error() || fault == meaning.fault);
+    }
+    if (reply.is_error()) {
+        // To a check, a key of another type is no window.
+        const bool no_window = meaning.fault == Fault::wrongtype;
+        require(meaning.of_check == (no_window ? Fault::none : meaning.fault));
+        require(meaning.of_charge == meaning.fault && meaning.of_increment == meaning.fault);
     }
 }
 

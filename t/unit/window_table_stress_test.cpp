@@ -27,6 +27,7 @@ constexpr std::size_t without_journal = 3;  // this worker has no journal
 constexpr std::size_t clients = 40;         // windows that all workers charge
 constexpr std::size_t passing = 48;         // windows that all workers open and end, to use up slots
 constexpr auto duration = std::chrono::milliseconds(2500);
+constexpr std::int64_t least_kills = 21;  // on a machine where they take longer than that
 constexpr auto longest_wait = std::chrono::seconds(20);
 
 constexpr Millis ended = 1;  // a reset long ago
@@ -209,14 +210,13 @@ TEST_F(WindowTableStress, KilledWorkersWedgeNobodyAndSpoilNoCount) {
         Crew crew(shared, made.memory);
         Ids random(1);
         const auto end = std::chrono::steady_clock::now() + duration;
-        while (std::chrono::steady_clock::now() < end) {
+        while (kills < least_kills || std::chrono::steady_clock::now() < end) {
             std::this_thread::sleep_for(std::chrono::microseconds(random.number() % 2000));
             crew.replace(random.number() % workers);
             ++kills;
         }
         EXPECT_TRUE(crew.stop()) << "a worker waits for ever";
     }
-    EXPECT_GT(kills, 20);
 
     WindowTable table = view_of(made.memory, this_process());
     std::int64_t uncertain = 0;
