@@ -10,7 +10,7 @@ my sub told ($config) {
     is $code, 0, 'valid' or diag $output;
     return ($output, $output =~ /^nginx: (\[warn\] .*has no name and shares its .*)/mg);
 }
-my sub differ ($first, $second, $what, $shares = 'windows', $config = two($first, $second)) {
+my sub differ ($config, $first, $second, $what, $shares = 'windows') {
     my ($output, @warned) = told($config);
     is scalar @warned, 1, "one warning: $first, $second" or return diag $output;
     my ($file, @at) = $warned[0] =~ /in (\S+):(\d+) has no name and shares its $shares with the one in \S+:(\d+), whose $what differs: .*; give one of them a "name="$/;
@@ -19,34 +19,55 @@ my sub differ ($first, $second, $what, $shares = 'windows', $config = two($first
 }
 my sub agree ($config, $what) { my ($output, @warned) = told($config); return is_deeply \@warned, [], "no warning: $what" }
 
-differ('rate_limit 5r/m', 'rate_limit 100r/m', 'rate');
-differ('rate_limit 5r/m', 'rate_limit 100r/60s', 'rate');
-differ('rate_limit 5r/m', 'rate_limit 5r/m key=$http_x_api_key', 'key');
-differ('rate_limit 5r/m', 'rate_limit 9r/m key=$http_x_api_key', 'key');
-differ('rate_limit 5r/m burst=5', 'rate_limit 5r/m burst=6', 'burst', 'buckets');
-differ('rate_limit 5r/m burst=5', 'rate_limit 6r/m burst=5', 'rate', 'buckets');
-differ('rate_limit 5r/m burst=5', 'rate_limit 5r/m burst=$arg_b', 'burst', 'buckets');
-differ('rate_limit 5r/m', 'rate_limit $arg_r', 'rate');
-differ('rate_limit $arg_r', 'rate_limit 5r/m', 'rate');
-differ('rate_limit $arg_r', 'rate_limit $arg_s', 'rate');
-differ('rate_limit $arg_r', 'rate_limit $arg_r key=$arg_k', 'key');
-differ('rate_limit 5r/d window=clock', 'rate_limit 6r/d window=clock', 'rate');
-differ('rate_limit 5r/month window=clock', 'rate_limit 6r/month window=clock', 'rate');
-differ('rate_limit_concurrency 5', 'rate_limit_concurrency 6', 'number', 'slots');
-differ('rate_limit_concurrency 5', 'rate_limit_concurrency $arg_n', 'number', 'slots');
-differ('rate_limit_concurrency 5', 'rate_limit_concurrency 5 key=$arg_k', 'key', 'slots');
-differ('rate_limit 5r/m', 'rate_limit 9r/m', 'rate', 'windows', "$k server { $listen location /c { rate_limit 0r/m; } location /a { rate_limit 5r/m; } location /b { rate_limit 9r/m; } }");
-differ('rate_limit 5r/m', 'rate_limit 5r/m key=$arg_k', 'key', 'windows', "$k server { $listen location / { rate_limit 5r/m; rate_limit 5r/m key=\$arg_k; } }");
-
-agree(two(@$_), join ', ', @$_) for ['rate_limit 5r/m', 'rate_limit 5r/m'], ['rate_limit 60r/m', 'rate_limit 60r/60s'], ['rate_limit 5r/m', 'rate_limit 5r/h'],
-    ['rate_limit 5r/m', 'rate_limit 9r/m name=x'], ['rate_limit 5r/m name=default', 'rate_limit 9r/m'], ['rate_limit 5r/m', 'rate_limit 9r/m burst=5'],
-    ['rate_limit 5r/d', 'rate_limit 9r/d window=clock'], ['rate_limit $arg_r', 'rate_limit $arg_r'], ['rate_limit 5r/m', 'rate_limit_concurrency 5'],
-    ['rate_limit 5r/m', 'rate_limit 0r/m'],
-    ['rate_limit 0r/m', 'rate_limit 5r/m'], ['rate_limit 5r/m burst=5', 'rate_limit 0r/m burst=5'], ['rate_limit_concurrency 0', 'rate_limit_concurrency 5'],
-    ['rate_limit 5r/m key=$arg_k', 'rate_limit 5r/m key=${arg_k}'], ['rate_limit 5r/m "key=$uri:$arg_k"', 'rate_limit 5r/m "key=${Uri}:${arg_k}"'],
-    ['rate_limit $arg_r', 'rate_limit ${arg_r}'], ['rate_limit 5r/m burst=$arg_b', 'rate_limit 5r/m burst=${arg_b}'], ['rate_limit 31r/31d window=clock', 'rate_limit 9r/month window=clock'], ['rate_limit_concurrency 5', 'rate_limit_concurrency 9 name=x'];
-differ(@$_, 'key') for ['rate_limit 5r/m key=$arg_k', 'rate_limit 5r/m key=${arg_l}'], ['rate_limit 5r/m key=$arg_k', 'rate_limit 5r/m key=$arg_k:'], ['rate_limit 5r/m key=$arg_k$1', 'rate_limit 5r/m key=$arg_k$2'],
-    ['rate_limit 5r/m key=all', 'rate_limit 5r/m key=$arg_k'];
+my $five = 'rate_limit 5r/m';
+my $day  = 'rate_limit 5r/d';
+my @pairs = (    # [first, second, what differs; undef: nothing, what they share]
+    [$five,                          'rate_limit 100r/m',                            'rate'],
+    [$five,                          'rate_limit 100r/60s',                          'rate'],
+    [$five,                          "$five key=\$http_x_api_key",                   'key'],
+    [$five,                          'rate_limit 9r/m key=$http_x_api_key',          'key'],
+    ["$five key=all",                "$five key=\$arg_k",                            'key'],
+    ["$five key=\$arg_k",            "$five key=\${arg_k}",                          undef],
+    ["$five key=\$arg_k",            "$five key=\${arg_l}",                          'key'],
+    ["$five key=\$arg_k",            "$five key=\$arg_k:",                           'key'],
+    ["$five key=\$arg_k\$1",         "$five key=\$arg_k\$2",                         'key'],
+    ["$five \"key=\$uri:\$arg_k\"",  "$five \"key=\${Uri}:\${arg_k}\"",             undef],
+    [$five,                          $five,                                          undef],
+    ['rate_limit 60r/m',             'rate_limit 60r/60s',                           undef],
+    [$five,                          'rate_limit 5r/h',                              undef],
+    [$five,                          'rate_limit 9r/m name=x',                       undef],
+    ["$five name=default",           'rate_limit 9r/m',                              undef],
+    [$five,                          'rate_limit 0r/m',                              undef],
+    ['rate_limit 0r/m',              $five,                                          undef],
+    [$five,                          'rate_limit $arg_r',                            'rate'],
+    ['rate_limit $arg_r',            $five,                                          'rate'],
+    ['rate_limit $arg_r',            'rate_limit $arg_s',                            'rate'],
+    ['rate_limit $arg_r',            'rate_limit $arg_r',                            undef],
+    ['rate_limit $arg_r',            'rate_limit ${arg_r}',                          undef],
+    ['rate_limit $arg_r',            'rate_limit $arg_r key=$arg_k',                 'key'],
+    ["$five burst=5",                "$five burst=6",                                'burst', 'buckets'],
+    ["$five burst=5",                'rate_limit 6r/m burst=5',                      'rate', 'buckets'],
+    ["$five burst=5",                "$five burst=\$arg_b",                          'burst', 'buckets'],
+    ["$five burst=\$arg_b",          "$five burst=\${arg_b}",                        undef],
+    ["$five burst=5",                'rate_limit 0r/m burst=5',                      undef],
+    [$five,                          'rate_limit 9r/m burst=5',                      undef],
+    ["$day window=clock",            'rate_limit 6r/d window=clock',                 'rate'],
+    ['rate_limit 5r/month window=clock', 'rate_limit 6r/month window=clock',         'rate'],
+    [$day,                           'rate_limit 9r/d window=clock',                 undef],
+    ['rate_limit 31r/31d window=clock', 'rate_limit 9r/month window=clock',          undef],
+    ['rate_limit_concurrency 5',     'rate_limit_concurrency 6',                     'number', 'slots'],
+    ['rate_limit_concurrency 5',     'rate_limit_concurrency $arg_n',                'number', 'slots'],
+    ['rate_limit_concurrency 5',     'rate_limit_concurrency 5 key=$arg_k',          'key', 'slots'],
+    ['rate_limit_concurrency 0',     'rate_limit_concurrency 5',                     undef],
+    ['rate_limit_concurrency 5',     'rate_limit_concurrency 9 name=x',              undef],
+    [$five,                          'rate_limit_concurrency 5',                     undef],
+);
+for (@pairs) {
+    my ($first, $second, $what, @shared) = @$_;
+    defined $what ? differ(two($first, $second), $first, $second, $what, @shared) : agree(two($first, $second), "$first, $second");
+}
+differ("$k server { $listen location /c { rate_limit 0r/m; } location /a { $five; } location /b { rate_limit 9r/m; } }", $five, 'rate_limit 9r/m', 'rate');
+differ("$k server { $listen location / { $five; $five key=\$arg_k; } }", $five, "$five key=\$arg_k", 'key');
 agree("rate_limit_redis main { shard a primary=127.0.0.1:1; } " . two('rate_limit 5r/m', 'rate_limit 9r/m store=main'), 'another store');
 agree("$k rate_limit 5r/m; server { $listen rate_limit_key \$arg_k; location /a { } location /b { rate_limit_key \$arg_j; } }", 'one line, with the key of each block');
 

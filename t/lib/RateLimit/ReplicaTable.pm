@@ -2,7 +2,7 @@ package RateLimit::ReplicaTable;
 
 # The table of docs/redis.md that says what min-replicas-to-write does, and books for a row of it.
 #
-#   for my $row (RateLimit::ReplicaTable->rows(replicas => 1)) { ... }      # without replicas: all
+#   for my $row (RateLimit::ReplicaTable->rows) { ... }
 #   $row->name;                                  # "1 replica, min-replicas-to-write 0"
 #   $row->says('failover lost', qr/^some\b/);    # whether that cell begins so; columns: failover lost, failover refused, crash lost,
 #                                                # crash refused, replica missing
@@ -22,7 +22,7 @@ use constant ALMOST => 16 + 20 * RateLimit::Books::LEASE;
 
 my @columns = ('replicas', 'setting', 'failover lost', 'failover refused', 'crash lost', 'crash refused', 'replica missing');
 
-sub rows ($class, %only) {
+sub rows ($class) {
     my ($table) = project_file('docs/redis.md') =~ /^<!-- min-replicas-to-write -->\n((?:\|.*\n)+)/m or croak 'no table in docs/redis.md';
     my @rows;
     for my $line (split /\n/, $table) {
@@ -31,7 +31,7 @@ sub rows ($class, %only) {
         croak "a row of other columns: $line" if @cells != @columns;
         push @rows, bless {map { $columns[$_] => $cells[$_] } 0 .. $#columns}, $class;
     }
-    return grep { !defined $only{replicas} || $_->{replicas} == $only{replicas} } @rows;
+    return @rows;
 }
 
 sub name ($self) { return "$self->{replicas} replica@{[$self->{replicas} == 1 ? '' : 's']}, min-replicas-to-write $self->{setting}" }

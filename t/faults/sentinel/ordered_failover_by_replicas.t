@@ -1,10 +1,10 @@
-# Row 10 of the fault matrix: what SENTINEL FAILOVER loses with two replicas, by min-replicas-to-write, is what the table of docs/redis.md says: some, where
-# the old primary goes on taking charges; next to nothing where it refuses them, and then the new one refuses them, too, for a while.
+# Row 10 of the fault matrix: what SENTINEL FAILOVER loses, by replicas and min-replicas-to-write, is what the table of docs/redis.md says: some, where the
+# old primary goes on taking charges; next to nothing where it refuses them, and then the new one refuses them, too, for a while.
 
 use RateLimit::ReplicaTable;
 use RateLimit::Test;
 
-for my $row (RateLimit::ReplicaTable->rows(replicas => 2)) {
+for my $row (RateLimit::ReplicaTable->rows) {
     my ($set, $books) = $row->open(slow => 1);
     my ($old, $name) = ($set->primary, $row->name);
     my ($sentinel) = $set->up;
