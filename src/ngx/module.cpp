@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <iterator>
 
 #include "ngx/base/log_throttle.h"
 #include "ngx/base/zone.h"
@@ -92,12 +91,11 @@ ngx_command_t commands[] = {
      0, nullptr},
     {ngx_string("rate_limit_redis"), NGX_HTTP_MAIN_CONF | NGX_CONF_BLOCK | NGX_CONF_TAKE1, set_redis_block,
      NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
-    not_yet(later_directives[0]),
-    not_yet(later_directives[1]),
-    not_yet(later_directives[2]),
+    not_yet("rate_limit_request_field"),
+    not_yet("rate_limit_response_field"),
+    not_yet("rate_limit_ipv4_prefix"),
     ngx_null_command,
 };
-static_assert(std::size(later_directives) == 3, "each is in the table");
 
 ngx_int_t add_handler(ngx_http_core_main_conf_t* core, ngx_http_phases phase,
                       ngx_http_handler_pt handler) noexcept {

@@ -91,13 +91,13 @@ struct Limit : Options {
     bool local;
     ngx_uint_t status;  // of a rejection; 0: the line says none
 
-    bool warned;                       // the configuration has warned about this line
-    LateWatch* watch;                  // of this line
-    mutable bool skip_logged;          // this worker has logged that it skipped the limit
-    std::int64_t constant_cost;        // meaningless where `cost` holds a variable
-    mutable std::size_t tally;         // which one of Tallies, counted from 1; 0: the store says
-    mutable std::size_t tally_by_key;  // which one, from 0, counts the requests without a key
-    std::string_view head;             // of the texts that identify its windows; empty: see keep_head()
+    bool warned;                            // the configuration has warned about this line
+    LateWatch* watch;                       // of this line
+    mutable bool skip_logged;               // this worker has logged that it skipped the limit
+    std::int64_t constant_cost;             // meaningless where `cost` holds a variable
+    mutable std::size_t tally;              // which one of Tallies, counted from 1; 0: the store says
+    mutable std::size_t tally_without_key;  // which one, from 0, counts requests without a key
+    std::string_view head;                  // of the texts that identify its windows; empty: see keep_head()
 
     // The rate, of a variable one, the burst and the store that this worker has noted last.
     mutable Rate noted_rate;

@@ -5,10 +5,7 @@
 namespace rate_limit {
 
 // Words of configurations that a later version will take. Each is refused as "not available yet", so that
-// nobody looks for a mistake of spelling.
-
-constexpr std::string_view later_directives[] = {"rate_limit_request_field", "rate_limit_response_field",
-                                                 "rate_limit_ipv4_prefix"};
+// nobody looks for a mistake of spelling. Directives stand in the module's table.
 
 enum class Later : unsigned char {
     parameter,       ///< of rate_limit, its name

@@ -22,7 +22,7 @@ Before counted_before(const ngx_http_request_t* r, const Limit& limit) noexcept 
         if (each->handler == mark) {
             const auto& other = *static_cast<const Limit*>(each->data);
             before.line = before.line || other.written == limit.written;
-            before.tally = before.tally || other.tally_by_key == limit.tally_by_key;
+            before.tally = before.tally || other.tally_without_key == limit.tally_without_key;
         }
     }
     return before;
@@ -48,7 +48,7 @@ void count_key(RequestContext& context, const Limit& limit, bool has_key) noexce
     if (context.conf().report) {
         return;
     }
-    Counters<Decided>& counters = main_conf(context.request())->tallies->counters_by_key(limit);
+    Counters<Decided>& counters = main_conf(context.request())->tallies->counters_without_key(limit);
     if (has_key) {
         counters.hit();
     } else {

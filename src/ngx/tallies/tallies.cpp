@@ -89,9 +89,9 @@ Tallies::Tallies(const MainConf& main)
             found = all_.end() - 1;
         }
         const bool constant = limit.local || limit.store != nullptr;
-        limit.tally_by_key =
+        limit.tally_without_key =
             static_cast<std::size_t>(found - all_.begin());  // the last pair of a limit counts
-        limit.tally = constant ? limit.tally_by_key + 1 : 0;
+        limit.tally = constant ? limit.tally_without_key + 1 : 0;
     });
 }
 

@@ -128,8 +128,8 @@ public:
     }
 
     /// Where requests without a key count. Their store has not been sought: a variable one is no_store here.
-    Counters<Decided>& counters_by_key(const Limit& limit) noexcept {
-        return all_[limit.tally_by_key].counters;
+    Counters<Decided>& counters_without_key(const Limit& limit) noexcept {
+        return all_[limit.tally_without_key].counters;
     }
 
     Counters<Outcome>& requests() noexcept { return requests_; }
