@@ -179,6 +179,7 @@ struct MainConf {
     ngx_array_t store_names;  // of StoreName, as directives and parameters have them; without variables
     std::size_t zone_size;    // NGX_CONF_UNSET_SIZE: not written
     ngx_array_t limits;  // of const Limit*: every limit of every location, to compare those that must agree
+    std::size_t line_count;     // how many lines have those limits; each has a number in its watch
     ngx_array_t answering;      // of Answering
     Zone* zone;                 // null: nothing is limited
     LimitLog* log;              // never null; owned by the configuration's pool

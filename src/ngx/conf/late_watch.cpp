@@ -6,7 +6,7 @@
 
 namespace rate_limit {
 
-ngx_int_t share_watches(ngx_conf_t* cf, const MainConf& main) noexcept {
+ngx_int_t share_watches(ngx_conf_t* cf, MainConf& main) noexcept {
     if (main.limits.nelts == 0) {
         return NGX_OK;
     }
@@ -26,7 +26,7 @@ ngx_int_t share_watches(ngx_conf_t* cf, const MainConf& main) noexcept {
     auto* told = reinterpret_cast<std::atomic<std::uint32_t>*>(memory->addr);
     for (const Limit* limit : Elements<const Limit*>(main.limits)) {
         if (!limit->watch->is_shared()) {
-            limit->watch->share(*new (told++) std::atomic<std::uint32_t>(0));
+            limit->watch->share(*new (told++) std::atomic<std::uint32_t>(0), main.line_count++);
         }
     }
     return NGX_OK;

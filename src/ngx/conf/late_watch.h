@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "ngx/base/ngx.h"
@@ -37,7 +38,13 @@ public:
     }
 
     bool is_shared() const noexcept { return told_ != nullptr; }
-    void share(std::atomic<std::uint32_t>& told) noexcept { told_ = &told; }
+    void share(std::atomic<std::uint32_t>& told, std::size_t number) noexcept {
+        told_ = &told;
+        number_ = number;
+    }
+
+    /// Of the line, from 0, among those that are in effect.
+    std::size_t number() const noexcept { return number_; }
 
     bool checked = false;  ///< check_values() has looked at the line
 
@@ -47,12 +54,13 @@ private:
     static constexpr std::uint32_t bit(Missing what) noexcept { return static_cast<std::uint32_t>(what); }
 
     std::atomic<std::uint32_t>* told_ = nullptr;  // of all workers
+    std::size_t number_ = 0;
     std::uint64_t looks_ = 0;
     ngx_msec_t looked_ = 0;
 };
 
-/// Lets all workers tell once what they see of each line. Runs when all of http is merged. NGX_ERROR without
-/// memory.
-ngx_int_t share_watches(ngx_conf_t* cf, const MainConf& main) noexcept;
+/// Lets all workers tell once what they see of each line, and numbers the lines. Runs when all of http is
+/// merged. NGX_ERROR without memory.
+ngx_int_t share_watches(ngx_conf_t* cf, MainConf& main) noexcept;
 
 }  // namespace rate_limit

@@ -7,9 +7,10 @@ namespace rate_limit {
 /// What a request costs each of its limits. An expression whose value is no cost counts as 1, and the error
 /// is logged.
 
-/// Evaluates the cost of one limit before the request passes, unless it is a constant. It may differ at the
-/// end, so nginx does not keep the values of variables found here.
-void evaluate_cost_early(RequestContext& context, AppliedLimit& applied) noexcept;
+/// The limits from number `from` on are found: evaluates the costs that decide, before the request passes,
+/// and finds those that are above the whole limit. A cost may differ at the end, so nginx does not keep the
+/// values of variables found here.
+void evaluate_costs_early(RequestContext& context, std::size_t from) noexcept;
 
 /// The header is about to be sent: evaluates the costs that are not known yet, but those that nginx knows
 /// only when the request ends.

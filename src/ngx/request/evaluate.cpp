@@ -176,8 +176,7 @@ bool find_bucket(RequestContext& context, AppliedLimit& applied, const Rate& rat
     return true;
 }
 
-/// Finds the window of a limit that applies and whose store was sought, and what the request costs, if its
-/// mode needs that before.
+/// Finds the window of a limit that applies and whose store was sought.
 ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate& candidate,
                       const Rate& rate) noexcept {
     ngx_http_request_t* r = context.request();
@@ -209,9 +208,6 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate&
         fail(context, applied, failure);
     } else if (twin != nullptr) {
         skip_last(context, limit, *twin);
-    } else if (applied.mode->needs_cost()) {
-        evaluate_cost_early(context, applied);
-        verdict.never_fits = applied.cost > verdict.rate.limit - applied.kept;
     }
     return NGX_OK;
 }
@@ -340,6 +336,7 @@ bool bypassed(ngx_http_request_t* r, const LocationConf& conf, ngx_int_t& status
 
 ngx_int_t evaluate(RequestContext& context, Phase phase) noexcept {
     const LocationConf& conf = context.conf();
+    const std::size_t from = context.count();
     for (const Limit& limit : Elements<const Limit>(*conf.limits)) {
         // A report tells what may be spent, and slots cannot be.
         const bool due = conf.report ? !limit.is_slots() : limit.phase == static_cast<ngx_uint_t>(phase);
@@ -347,6 +344,7 @@ ngx_int_t evaluate(RequestContext& context, Phase phase) noexcept {
             return NGX_ERROR;
         }
     }
+    evaluate_costs_early(context, from);
     return NGX_OK;
 }
 

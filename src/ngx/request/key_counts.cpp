@@ -1,44 +1,57 @@
 #include "ngx/request/key_counts.h"
 
+#include <cstdint>
+
+#include "ngx/conf/late_watch.h"
 #include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 
 namespace {
 
-/// Marks the line of a limit on the pool's cleanup list. The request has no context that could: where no
+using MarkWord = std::uint64_t;
+constexpr std::size_t bits_of_word = 64;
+
+/// Finds the marks on the pool's cleanup list. The request has no context that could keep them: where no
 /// limit applies, it gets none.
-void mark(void* /*limit*/) noexcept {}
+void on_marks_cleanup(void* /*marks*/) noexcept {}
 
-/// What was counted of this request before.
-struct Before {
-    bool line = false;   // the same line
-    bool tally = false;  // a line whose requests count together with it
-};
-
-Before counted_before(const ngx_http_request_t* r, const Limit& limit) noexcept {
-    Before before;
+/// What has counted the request as one without a key: a bit for each line, and one for each tally behind
+/// those. Null without memory.
+MarkWord* marks_of(ngx_http_request_t* r) noexcept {
     for (const ngx_pool_cleanup_t* each = r->pool->cleanup; each != nullptr; each = each->next) {
-        if (each->handler == mark) {
-            const auto& other = *static_cast<const Limit*>(each->data);
-            before.line = before.line || other.written == limit.written;
-            before.tally = before.tally || other.tally_without_key == limit.tally_without_key;
+        if (each->handler == on_marks_cleanup) {
+            return static_cast<MarkWord*>(each->data);
         }
     }
+    const MainConf& main = *main_conf(r);
+    const std::size_t words = (main.line_count + main.tallies->all().size()) / bits_of_word + 1;
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(r->pool, words * sizeof(MarkWord));
+    if (cleanup == nullptr) {
+        return nullptr;
+    }
+    cleanup->handler = on_marks_cleanup;
+    ngx_memzero(cleanup->data, words * sizeof(MarkWord));
+    return static_cast<MarkWord*>(cleanup->data);
+}
+
+/// True if it was marked before.
+bool mark(MarkWord* marks, std::size_t number) noexcept {
+    if (marks == nullptr) {
+        return false;
+    }
+    MarkWord& word = marks[number / bits_of_word];
+    const MarkWord bit = MarkWord{1} << number % bits_of_word;
+    const bool before = (word & bit) != 0;
+    word |= bit;
     return before;
 }
 
 [[gnu::noinline]] void count_no_key(ngx_http_request_t* r, const Limit& limit,
                                     Counters<Decided>& counters) noexcept {
-    const Before before = counted_before(r, limit);
-    if (before.line) {
-        return;
-    }
-    counters.miss(before.tally);
-    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(r->pool, 0);
-    if (cleanup != nullptr) {
-        cleanup->handler = mark;
-        cleanup->data = const_cast<Limit*>(&limit);
+    MarkWord* const marks = marks_of(r);
+    if (!mark(marks, limit.watch->number())) {
+        counters.miss(mark(marks, main_conf(r)->line_count + limit.tally_without_key));
     }
 }
 

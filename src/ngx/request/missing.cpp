@@ -1,26 +1,61 @@
 #include "ngx/request/missing.h"
 
 #include <new>
+#include <utility>
 
 #include "core/limit/cost.h"
+#include "ngx/base/kept_variables.h"
 #include "ngx/conf/key.h"
-#include "ngx/request/anew.h"
 
 namespace rate_limit {
 
 namespace {
 
-/// Lives in the request's pool, and is found on its list of cleanups.
+/// A line of the log takes some microseconds. Where a request finds more, the next ones tell the others.
+constexpr std::size_t most_told = 20;
+
+/// Lives in the request's pool.
 struct Note {
     const Limit& limit;
     Missing what;
     std::int64_t counted;
+    bool there = false;
+    Note* next = nullptr;
 };
 
-std::size_t noted = 0;  // of all requests of this worker
+/// All notes of one request, which is found on the list of cleanups of its pool.
+struct Notes {
+    Note* first = nullptr;
+    Note** end = &first;
+};
 
-void on_pool_cleanup(void* /*note*/) noexcept {
+std::size_t noted = 0;  // how many requests of this worker have notes
+
+void on_notes_cleanup(void* /*notes*/) noexcept {
     --noted;
+}
+
+Notes* find_notes(ngx_http_request_t* r) noexcept {
+    if (noted == 0) {
+        return nullptr;
+    }
+    for (const ngx_pool_cleanup_t* cleanup = r->pool->cleanup; cleanup != nullptr; cleanup = cleanup->next) {
+        if (cleanup->handler == on_notes_cleanup) {
+            return static_cast<Notes*>(cleanup->data);
+        }
+    }
+    return nullptr;
+}
+
+/// Null without memory.
+Notes* make_notes(ngx_http_request_t* r) noexcept {
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(r->pool, sizeof(Notes));
+    if (cleanup == nullptr) {
+        return nullptr;
+    }
+    cleanup->handler = on_notes_cleanup;
+    ++noted;
+    return new (cleanup->data) Notes;
 }
 
 const Value& value_of(const Limit& limit, Missing what) noexcept {
@@ -44,12 +79,26 @@ const char* noun_of(const Limit& limit, Missing what) noexcept {
     return what == Missing::burst ? "burst" : "key";
 }
 
+/// What nginx would log meanwhile is not logged.
+class Quiet {
+public:
+    explicit Quiet(ngx_log_t& log) noexcept
+        : log_(log), level_(std::exchange(log.log_level, NGX_LOG_STDERR)) {}
+    ~Quiet() { log_.log_level = level_; }
+    Quiet(const Quiet&) = delete;
+    Quiet& operator=(const Quiet&) = delete;
+
+private:
+    ngx_log_t& log_;
+    const ngx_uint_t level_;
+};
+
 bool is_there(ngx_http_request_t* r, const Note& note) noexcept {
     if (note.what == Missing::cost && r->post_action != 0) {
         return false;  // it would be that of another response
     }
     ngx_str_t text;
-    if (evaluate_anew(r, value_of(note.limit, note.what), text) != NGX_OK || text.len == 0) {
+    if (evaluate_value(r, value_of(note.limit, note.what), text) != NGX_OK || text.len == 0) {
         return false;
     }
     if (view(text) == "off" && (note.what == Missing::rate || note.what == Missing::burst)) {
@@ -59,15 +108,19 @@ bool is_there(ngx_http_request_t* r, const Note& note) noexcept {
     return note.what != Missing::cost || (parse_cost(view(text), cost) && cost != note.counted);
 }
 
+void tell_cost(ngx_log_t* log, const Note& note) noexcept {
+    const Limit& limit = note.limit;
+    ngx_log_error(NGX_LOG_ERR, log, 0,
+                  "the cost of rate limit \"%V\" in %V:%ui is not there yet when the header is sent, and "
+                  "counts as %L; when the request ends it is: add \"mode=charge_refund\", which evaluates "
+                  "it then, too",
+                  &limit.name, &limit.file, limit.line, note.counted);
+}
+
 void tell(ngx_log_t* log, const Note& note) noexcept {
     const Limit& limit = note.limit;
     if (note.what == Missing::cost) {
-        ngx_log_error(
-            NGX_LOG_ERR, log, 0,
-            "the cost of rate limit \"%V\" in %V:%ui is not there yet when the header is sent, and "
-            "counts as %L; when the request ends it is: add \"mode=charge_refund\", which evaluates "
-            "it then, too",
-            &limit.name, &limit.file, limit.line, note.counted);
+        tell_cost(log, note);
         return;
     }
     const bool in_access = limit.phase == static_cast<ngx_uint_t>(Phase::access);
@@ -89,25 +142,34 @@ void note_missing(const RequestContext& context, const Limit& limit, Missing wha
         !limit.watch->may_look(what, ngx_current_msec)) {
         return;
     }
-    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(context.request()->pool, sizeof(Note));
-    if (cleanup != nullptr) {
-        new (cleanup->data) Note{limit, what, counted};
-        cleanup->handler = on_pool_cleanup;
-        ++noted;
+    ngx_http_request_t* r = context.request();
+    Notes* const found = find_notes(r);
+    Notes* const notes = found != nullptr ? found : make_notes(r);
+    void* const memory = notes != nullptr ? ngx_palloc(r->pool, sizeof(Note)) : nullptr;
+    if (memory != nullptr) {
+        *notes->end = new (memory) Note{limit, what, counted};
+        notes->end = &(*notes->end)->next;
     }
 }
 
+/// All values are evaluated together: a location may have a thousand limits, and nginx a thousand variables.
 void look_at_missing(ngx_http_request_t* r) noexcept {
-    if (noted == 0) {
+    const Notes* const notes = find_notes(r);
+    if (notes == nullptr) {
         return;
     }
-    for (const ngx_pool_cleanup_t* cleanup = r->pool->cleanup; cleanup != nullptr; cleanup = cleanup->next) {
-        if (cleanup->handler != on_pool_cleanup) {
-            continue;
+    KeptVariables variables(r);
+    const bool looked = variables.evaluate_anew([r, notes] {
+        const Quiet quiet(*r->connection->log);
+        for (Note* note = notes->first; note != nullptr; note = note->next) {
+            note->there = is_there(r, *note);
         }
-        const Note& note = *static_cast<const Note*>(cleanup->data);
-        if (is_there(r, note) && note.limit.watch->tell(note.what)) {
-            tell(r->connection->log, note);
+    });
+    std::size_t told = 0;
+    for (const Note* note = notes->first; looked && told < most_told && note != nullptr; note = note->next) {
+        if (note->there && note->limit.watch->tell(note->what)) {
+            ++told;
+            tell(r->connection->log, *note);
         }
     }
 }
