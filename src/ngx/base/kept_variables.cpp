@@ -46,7 +46,6 @@ bool KeptVariables::notes_set() noexcept {
     return set_ != nullptr;
 }
 
-/// Forgets all but what has been found to be set.
 void KeptVariables::forget() noexcept {
     for (ngx_uint_t i = 0; i < known_.nelts; ++i) {
         r_->variables[i] = set_[i] ? kept_[i] : ngx_http_variable_value_t{};

@@ -32,13 +32,29 @@ public:
         return true;
     }
 
+    /// Lets one more value be found so: forgets all but what evaluate_anew(), which has run, has found to be
+    /// set.
+    void forget() noexcept;
+
+    /// Whether a variable that was evaluated since then has a text, and a name that `wanted()` returns true
+    /// for.
+    template <typename Wanted>
+    bool has_found(Wanted wanted) const noexcept {
+        const auto* variables = static_cast<const ngx_http_variable_t*>(known_.elts);
+        for (ngx_uint_t i = 0; i < known_.nelts; ++i) {
+            if (!set_[i] && has_text(r_->variables[i]) && wanted(view(variables[i].name))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
 private:
     static bool has_text(const ngx_http_variable_value_t& variable) noexcept {
         return variable.valid != 0 && variable.len != 0;
     }
 
     bool notes_set() noexcept;
-    void forget() noexcept;
     bool find_set() noexcept;
 
     ngx_http_request_t* const r_;

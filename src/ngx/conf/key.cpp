@@ -72,12 +72,8 @@ bool reads_bodies_early(const ngx_conf_t* cf) noexcept {
     return false;
 }
 
-/// Variables of the request's body, which nginx reads after limits are checked, unless something reads it
-/// before.
 void check_body(ngx_conf_t* cf, const Key& key) noexcept {
-    const std::string_view found = find_variable(key.value, [](std::string_view name) {
-        return same_name(name, "request_body") || same_name(name, "request_body_file");
-    });
+    const std::string_view found = find_variable(key.value, is_of_body);
     if (found.empty()) {
         return;
     }

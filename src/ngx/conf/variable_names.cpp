@@ -39,6 +39,9 @@ constexpr std::string_view of_end[] = {
     "upstream_response_length", "sent_trailer_", "upstream_trailer_",
 };
 
+/// nginx reads the body after limits are checked, unless something reads it before.
+constexpr std::string_view of_body[] = {"request_body", "request_body_file"};
+
 /// The module's own, but for the addresses.
 constexpr std::string_view of_decision[] = {
     "rate_limit_all",      "rate_limit_cost",   "rate_limit_id",        "rate_limit_limit",
@@ -55,6 +58,10 @@ bool is_of_response(std::string_view name) noexcept {
 
 bool is_of_end(std::string_view name) noexcept {
     return is_one_of(name, of_end);
+}
+
+bool is_of_body(std::string_view name) noexcept {
+    return is_one_of(name, of_body);
 }
 
 bool is_of_decision(std::string_view name) noexcept {

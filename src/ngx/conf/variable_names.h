@@ -44,6 +44,9 @@ bool is_of_response(std::string_view name) noexcept;
 /// Whether nginx knows the variable only when the request ends: before that it is a part, or nothing.
 bool is_of_end(std::string_view name) noexcept;
 
+/// Whether the variable is empty until something has read the request's body.
+bool is_of_body(std::string_view name) noexcept;
+
 /// Whether this module sets the variable when it has checked the limits of the access phase, or later.
 bool is_of_decision(std::string_view name) noexcept;
 

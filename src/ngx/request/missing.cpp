@@ -6,6 +6,7 @@
 #include "core/limit/cost.h"
 #include "ngx/base/kept_variables.h"
 #include "ngx/conf/key.h"
+#include "ngx/conf/variable_names.h"
 
 namespace rate_limit {
 
@@ -108,6 +109,28 @@ bool is_there(ngx_http_request_t* r, const Note& note) noexcept {
     return note.what != Missing::cost || (parse_cost(view(text), cost) && cost != note.counted);
 }
 
+/// What helps where a key, rate, burst or number is not there in time: by the variables that it is made of,
+/// those that maps look at, too.
+const char* remedy_of(ngx_http_request_t* r, const Note& note, KeptVariables& variables) noexcept {
+    const Quiet quiet(*r->connection->log);
+    variables.forget();
+    ngx_str_t text;
+    (void)evaluate_value(r, value_of(note.limit, note.what), text);
+    if (variables.has_found(is_of_body)) {
+        return "nothing has read the request's body by then; use a header or an argument, or, from nginx "
+               "1.31.5 on, turn \"client_body_early_read\" on";
+    }
+    if (note.limit.phase == static_cast<ngx_uint_t>(Phase::precontent) ||
+        variables.has_found(is_of_response)) {
+        return "it is set after the precontent phase; use what the request itself says";
+    }
+    if (variables.has_found(is_of_decision)) {
+        return "this module sets it when it has checked the limits of the access phase; beside such a limit "
+               "add \"phase=precontent\", or use what the request itself says";
+    }
+    return "add \"phase=precontent\", or use what the request itself says";
+}
+
 void tell_cost(ngx_log_t* log, const Note& note) noexcept {
     const Limit& limit = note.limit;
     ngx_log_error(NGX_LOG_ERR, log, 0,
@@ -117,20 +140,18 @@ void tell_cost(ngx_log_t* log, const Note& note) noexcept {
                   &limit.name, &limit.file, limit.line, note.counted);
 }
 
-void tell(ngx_log_t* log, const Note& note) noexcept {
+void tell(ngx_http_request_t* r, const Note& note, KeptVariables& variables) noexcept {
     const Limit& limit = note.limit;
     if (note.what == Missing::cost) {
-        tell_cost(log, note);
+        tell_cost(r->connection->log, note);
         return;
     }
-    const bool in_access = limit.phase == static_cast<ngx_uint_t>(Phase::access);
-    ngx_log_error(NGX_LOG_ERR, log, 0,
+    const char* remedy = remedy_of(r, note, variables);
+    ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                   "the %s of rate limit \"%V\" in %V:%ui is empty when the limit is checked, so that %s, and "
                   "is there when the request ends: %s",
                   noun_of(limit, note.what), &limit.name, &limit.file, limit.line,
-                  note.what == Missing::burst ? "no bucket counts" : "it does not apply",
-                  in_access ? "add \"phase=precontent\", or use what the request itself says"
-                            : "it is set after the precontent phase; use what the request itself says");
+                  note.what == Missing::burst ? "no bucket counts" : "it does not apply", remedy);
 }
 
 }  // namespace
@@ -169,7 +190,7 @@ void look_at_missing(ngx_http_request_t* r) noexcept {
     for (const Note* note = notes->first; looked && told < most_told && note != nullptr; note = note->next) {
         if (note->there && note->limit.watch->tell(note->what)) {
             ++told;
-            tell(r->connection->log, *note);
+            tell(r, *note, variables);
         }
     }
 }
