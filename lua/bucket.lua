@@ -4,7 +4,7 @@
 -- numbers of 64 bits, the first one with its highest bit set, the sign of this script. Plain BITFIELD commands move the instant
 -- on (see CommandWriter::take): where the key was gone, what they leave has no sign. So an instant may be ahead by what is put
 -- back soon; one more than twice that longest time away stands for a bucket that is empty now. Anything else stands for a full
--- one.
+-- one, and gives way to what takes tokens. Another type is left where nothing is taken.
 -- KEYS[1]: a string of these. ARGV: token, fill (how many nanoseconds it takes to refill one token, and all), want, least,
 -- parts, and perhaps a receipt, the halves of its mark and microseconds (see core/limit/bucket.h), and the time as TIME says it,
 -- seconds and microseconds, for servers where a script may not ask for it.
@@ -13,7 +13,7 @@
 -- negative, with a receipt as far as that has not been refilled since it was taken. Writes nothing where
 -- nothing is wanted, but with parts 0, which lets the key live on. Returns {taken, left, missing, wait, time, high, low}:
 -- nanoseconds until the bucket is full, and, where nothing is taken, until `least` fit; microseconds of the epoch; the halves of
--- how much has been put back.
+-- how much has been put back; and an eighth number, 1, where another type was in the bucket's place, and has given way to it.
 
 local key, token, fill, want, least, parts = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local mark_high, mark_low, at = tonumber(ARGV[6] or ''), tonumber(ARGV[7] or ''), tonumber(ARGV[8] or '')
@@ -33,12 +33,12 @@ local now_low = upper % 65536 * 65536 + seconds % 65536 * 1e9 + micros * 1000
 local now_high = math.floor(upper / 65536) + math.floor(now_low / half)
 now_low = now_low % half
 
-local bytes = redis.pcall('GET', key)
+local bytes, replaced = redis.pcall('GET', key), nil
 if type(bytes) == 'table' then
     if string.sub(bytes.err, 1, 9) ~= 'WRONGTYPE' then
         return bytes  -- it says nothing of the bucket: the user may not do this, memory is short, ...
     end
-    bytes = false
+    bytes, replaced = false, 1
 end
 local missing, longest, beyond, known = 0, fill, false, false
 -- Another count than an earlier key had, so that its marks are worth nothing here: far away from it, whenever that was made.
@@ -83,7 +83,7 @@ end
 local left = math.floor(math.max(fill - missing, 0) / token)
 local now = seconds * 1e6 + micros
 local taken = want
-if want == 0 and parts > 0 then
+if want == 0 and parts > 0 or replaced and want <= 0 then
     return {0, left, math.min(missing, longest), 0, now, back_high, back_low}
 end
 if want > 0 and parts > 0 then
@@ -110,4 +110,4 @@ else
     missing = math.max(missing, math.min(missing + taken * token, fill))
 end
 store()
-return {math.max(taken, 0), math.floor(math.max(fill - missing, 0) / token), math.min(missing, longest), 0, now, back_high, back_low}
+return {math.max(taken, 0), math.floor(math.max(fill - missing, 0) / token), math.min(missing, longest), 0, now, back_high, back_low, replaced}

@@ -8,7 +8,10 @@
 -- changes nothing. What the machine holds already it keeps as far as it wants it, for its requests may have taken it since the call
 -- was sent. Where that and what is left are less than `least`, it keeps what is in use: that runs in any case.
 -- A machine without slots has no field, unless `least` is 0: then an earlier call may still come, and must find a higher number.
--- Returns {slots of this machine, slots of others, the number that stands}.
+-- A call that comes too late, as one that only looks always does, changes nothing at all. Another type than a hash is no slots: who
+-- has none to store leaves it there.
+-- Returns {slots of this machine, slots of others, the number that stands}, and a fourth number, 1, where another type was in their
+-- place, and has given way to them.
 
 local key, me, number, limit = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local want, least, ttl = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -22,13 +25,12 @@ if not seconds then
 end
 local now = tonumber(seconds) * 1000 + math.floor(tonumber(micros) / 1000)
 
-local count = redis.pcall('HLEN', key)
+local count, replaced = redis.pcall('HLEN', key), nil
 if type(count) == 'table' then
     if string.sub(count.err, 1, 9) ~= 'WRONGTYPE' then
         return count  -- it says nothing of the slots: the user may not do this, ...
     end
-    redis.call('DEL', key)
-    count = 0
+    count, replaced = 0, 1
 end
 
 -- Slots, deadline and number, if Lua holds them exactly, no limit is lower than the slots, and a call may have that number: they are
@@ -59,6 +61,7 @@ local function read_sum(text)
 end
 
 local sum, first, last
+local lapsed = {}
 local others, mine, stands = 0, 0, 0
 if count > many then
     local two = redis.call('HMGET', key, me, '+')
@@ -67,7 +70,7 @@ if count > many then
     others = math.max(0, (sum or 0) - mine)
 end
 if not sum then
-    local fields = redis.call('HGETALL', key)
+    local fields = replaced and {} or redis.call('HGETALL', key)
     first, last = now + ttl, now
     for i = 1, #fields, 2 do
         local slots, number, deadline = read(fields[i + 1])
@@ -77,7 +80,7 @@ if not sum then
             others = others + slots
             first, last = math.min(first, deadline), math.max(last, deadline)
         else
-            redis.call('HDEL', key, fields[i])
+            lapsed[#lapsed + 1] = fields[i]
         end
     end
 end
@@ -85,9 +88,18 @@ if stands > number then
     return {mine, others, stands}
 end
 
+for _, field in ipairs(lapsed) do
+    redis.call('HDEL', key, field)
+end
 local got = math.min(want, math.max(mine, limit - others))
 if got < least then
     got = least - 1
+end
+if replaced then
+    if got == 0 and least > 0 then
+        return {0, 0, number}
+    end
+    redis.pcall('DEL', key)  -- where the user may not do this, HSET says what is in its place
 end
 local changes = {}
 if got == 0 and least > 0 then
@@ -104,4 +116,4 @@ if #changes > 0 then
     redis.call('HSET', key, unpack(changes))
 end
 redis.call('PEXPIRE', key, string.format('%.0f', last - now + 1000))
-return {got, others, number}
+return {got, others, number, replaced}

@@ -45,11 +45,12 @@ Window full_after(Nanos missing, Millis now) noexcept {
 
 Fault read_draw(const Reply& reply, const Draw& draw, Millis now, Drawn& drawn) noexcept {
     drawn = Drawn{};
-    if (reply.is_error()) {
-        return fault_of(reply);
+    const Fault fault = fault_of_script(reply, words_of_bucket);
+    if (fault != Fault::none) {
+        return fault;
     }
-    std::array<std::int64_t, 7> numbers{};
-    bool sound = reply.is_array() && !reply.malformed && reply.count == numbers.size();
+    std::array<std::int64_t, words_of_bucket> numbers{};
+    bool sound = true;
     for (std::size_t i = 0; sound && i < numbers.size(); ++i) {
         sound = read_count(reply.values[i], numbers[i]);
     }

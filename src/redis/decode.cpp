@@ -150,11 +150,6 @@ Fault fault_of_array(const Reply& reply, std::size_t count) noexcept {
     return reply.is_error() ? fault_of(reply) : sound ? Fault::none : Fault::malformed;
 }
 
-/// fault_of_array() for the reply of a script that may let a window take the place of another type.
-Fault fault_of_script(const Reply& reply, std::size_t words) noexcept {
-    return fault_of_array(reply, replaced_another_type(reply, words) ? words + 1 : words);
-}
-
 /// Reads a number. False for anything else, also nil, and for a number below 0.
 bool read_present(const ReplyValue& value, std::int64_t& number) noexcept {
     return value.kind != ReplyValue::Kind::nil && read_number(value, number);
@@ -283,6 +278,10 @@ Fault read_reserve(const Reply& reply, const ReserveCall& call, std::int64_t& gr
 bool replaced_another_type(const Reply& reply, std::size_t words) noexcept {
     return reply.is_array() && !reply.malformed && reply.count == words + 1 &&
            reply.values[words].kind == ReplyValue::Kind::integer && reply.values[words].integer == 1;
+}
+
+Fault fault_of_script(const Reply& reply, std::size_t words) noexcept {
+    return fault_of_array(reply, replaced_another_type(reply, words) ? words + 1 : words);
 }
 
 Fault read_increment(const Reply& reply, std::int64_t& used) noexcept {

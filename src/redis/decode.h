@@ -28,7 +28,7 @@ enum class Fault : std::uint8_t {
     oom,          ///< OOM: maxmemory is reached
     unwilling,    ///< MISCONF, NOREPLICAS: writes are stopped
     nolua,        ///< the server does not know EVAL and EVALSHA, or has no Lua to run them
-    wrongtype,    ///< the key holds something that is not a window
+    wrongtype,    ///< the key holds another type than the limit's
     other,        ///< any other error
 };
 constexpr std::size_t fault_count = static_cast<std::size_t>(Fault::other) + 1;
@@ -66,12 +66,23 @@ bool answers_ping(const Reply& reply) noexcept;
 /// function does not judge whether the window is open.
 Fault read_check(const Reply& reply, Window& window) noexcept;
 
-/// How many elements the replies of these scripts have.
+/// How many elements the replies of these scripts have, unless they say that another type has given way:
+/// replaced_another_type(). Those of repair and refund have as many as those of charge.
 constexpr std::size_t words_of_charge = 2;
 constexpr std::size_t words_of_reserve = 3;
+constexpr std::size_t words_of_bucket = 7;
+constexpr std::size_t words_of_hold = 3;
+static_assert(words_of_bucket < Reply::max_elements, "with one more, a reply holds the longest of them");
 
-/// Decodes the reply to the charge, repair and refund scripts: an array of used and reset, both integers; see
-/// replaced_another_type().
+/// Whether a script says that what it has stored has taken the place of another type: by one element more, 1,
+/// in a reply that is sound. `words`: how many it has else.
+bool replaced_another_type(const Reply& reply, std::size_t words) noexcept;
+
+/// What is wrong with the reply of a script, which is an array of so many elements, or says that another type
+/// has given way. None says nothing of what the elements are.
+Fault fault_of_script(const Reply& reply, std::size_t words) noexcept;
+
+/// Decodes the reply to the charge, repair and refund scripts: an array of used and reset, both integers.
 Fault read_charge(const Reply& reply, Window& window) noexcept;
 
 /// What the reserve script was asked for.
@@ -86,16 +97,11 @@ struct ReserveCall {
                                      ///< refused, though there is room now
 };
 
-/// Decodes the reply to the reserve script: an array of granted, used and reset, all integers; see
-/// replaced_another_type(). It is malformed unless the script can give this answer: otherwise a worker would
-/// charge tokens that no server has counted, or waiting requests would ask again and again. On any fault
-/// `granted` is 0.
+/// Decodes the reply to the reserve script: an array of granted, used and reset, all integers. It is
+/// malformed unless the script can give this answer: otherwise a worker would charge tokens that no server
+/// has counted, or waiting requests would ask again and again. On any fault `granted` is 0.
 Fault read_reserve(const Reply& reply, const ReserveCall& call, std::int64_t& granted,
                    Window& window) noexcept;
-
-/// Whether the script says that a window has taken the place of another type: by one element more, 1, in a
-/// reply that is sound. `words`: how many it has else.
-bool replaced_another_type(const Reply& reply, std::size_t words) noexcept;
 
 /// Decodes the reply to a plain HINCRBY: `used` after the increment.
 Fault read_increment(const Reply& reply, std::int64_t& used) noexcept;

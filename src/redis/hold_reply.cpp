@@ -25,14 +25,13 @@ bool can_answer(const Hold& call, const Held& held) noexcept {
 
 Fault read_held(const Reply& reply, const Hold& call, Held& held) noexcept {
     held = Held{};
-    if (reply.is_error()) {
-        return fault_of(reply);
+    const Fault fault = fault_of_script(reply, words_of_hold);
+    if (fault != Fault::none) {
+        return fault;
     }
     Held found;
-    const bool sound = reply.is_array() && !reply.malformed && reply.count == 3 &&
-                       read_slots(reply.values[0], found.mine) && read_slots(reply.values[1], found.others) &&
-                       read_slots(reply.values[2], found.number);
-    if (!sound || !can_answer(call, found)) {
+    if (!read_slots(reply.values[0], found.mine) || !read_slots(reply.values[1], found.others) ||
+        !read_slots(reply.values[2], found.number) || !can_answer(call, found)) {
         return Fault::malformed;
     }
     held = found;

@@ -24,7 +24,7 @@ struct ReplyValue {
 /// or a flat array of up to max_elements values. Nested or larger arrays are read to their end, and marked as
 /// `malformed`.
 struct Reply {
-    static constexpr std::size_t max_elements = 7;
+    static constexpr std::size_t max_elements = 8;
     static constexpr std::size_t max_text = 8192;
 
     /// The first member, because hiredis takes this object for a redisReply: it reads `type` and, for errors,

@@ -8,8 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "redis/bucket_reply.h"
 #include "redis/common_reply.h"
 #include "redis/decode.h"
+#include "redis/hold_reply.h"
 #include "redis/reply.h"
 #include "require.h"
 
@@ -18,11 +20,19 @@ namespace {
 
 constexpr std::size_t max_replies = 64;
 
+/// What the scripts of buckets and of slots are asked: with such seeds they say that another type has given
+/// way.
+constexpr Draw draw{100'000'000, 2'000'000'000, 3, 3, 1};
+constexpr Hold hold{"0123456789abcdef", 1000, 20, 5, 4, 30'000};
+constexpr Millis now = 1'700'000'000'123;
+
 /// What a reply means to the module.
 struct Meaning {
     Window check, charge;
     std::int64_t increment = 0;
-    Fault fault, of_check, of_charge, of_increment;
+    Drawn drawn;
+    Held held;
+    Fault fault, of_check, of_charge, of_increment, of_draw, of_hold;
     bool evicts;
     std::string text;
 
@@ -31,15 +41,19 @@ struct Meaning {
           of_check(read_check(reply, check)),
           of_charge(read_charge(reply, charge)),
           of_increment(read_increment(reply, increment)),
+          of_draw(read_draw(reply, draw, now, drawn)),
+          of_hold(read_held(reply, hold, held)),
           evicts(rate_limit::evicts(reply.text_view())),
           text(reply.text_view()) {}
 
     bool operator==(const Meaning& other) const {
         return fault == other.fault && of_check == other.of_check && of_charge == other.of_charge &&
-               of_increment == other.of_increment && check.used == other.check.used &&
-               check.reset == other.check.reset && charge.used == other.charge.used &&
-               charge.reset == other.charge.reset && increment == other.increment && evicts == other.evicts &&
-               text == other.text;
+               of_increment == other.of_increment && of_draw == other.of_draw && of_hold == other.of_hold &&
+               drawn.taken == other.drawn.taken && drawn.told == other.drawn.told &&
+               held.mine == other.held.mine && held.number == other.held.number &&
+               check.used == other.check.used && check.reset == other.check.reset &&
+               charge.used == other.charge.used && charge.reset == other.charge.reset &&
+               increment == other.increment && evicts == other.evicts && text == other.text;
     }
 };
 
@@ -51,11 +65,23 @@ void check_reply(const Reply& reply) {
     require(!reply.stray || reply.is_error());
 }
 
+/// A script's answer has what it promises, and perhaps says that another type has given way.
+void check_script(const Reply& reply, std::size_t words, Fault fault) {
+    const bool replaced = replaced_another_type(reply, words);
+    require(fault != Fault::none || reply.count == (replaced ? words + 1 : words));
+    require(!reply.is_error() || (fault == fault_of(reply) && !replaced));
+}
+
 void check_meaning(const Meaning& meaning, const Reply& reply) {
     require((meaning.fault != Fault::none) == reply.is_error());
     require(meaning.check.used >= 0 && meaning.check.reset >= 0);
     require(meaning.charge.used >= 0 && meaning.charge.reset >= 0);
     require(meaning.increment >= 0);
+    require(meaning.drawn.taken >= 0 && meaning.drawn.taken <= draw.want && meaning.drawn.told >= 0);
+    require(meaning.held.mine >= 0 && meaning.held.others >= 0 && meaning.held.number >= 0);
+    check_script(reply, words_of_charge, meaning.of_charge);
+    check_script(reply, words_of_bucket, meaning.of_draw);
+    check_script(reply, words_of_hold, meaning.of_hold);
     const bool replaced = replaced_another_type(reply, words_of_charge);
     require(meaning.of_charge != Fault::none || replaced == (meaning.of_check != Fault::none));
     require(meaning.of_charge != Fault::none || meaning.of_increment != Fault::none);
@@ -66,7 +92,7 @@ void check_meaning(const Meaning& meaning, const Reply& reply) {
         // To a check, a key of another type is no window.
         const bool no_window = meaning.fault == Fault::wrongtype;
         require(meaning.of_check == (no_window ? Fault::none : meaning.fault));
-        require(meaning.of_charge == meaning.fault && meaning.of_increment == meaning.fault);
+        require(meaning.of_increment == meaning.fault);
     }
 }
 

@@ -56,6 +56,11 @@ subtest 'a deadline' => sub {
     is_deeply ask('b', 1, 20, at => $now + $ttl - 1), [8, 12, 1], 'slots are held to the last millisecond';
     is_deeply ask('b', 2, 20, at => $now + $ttl), [20, 0, 2], '... and not longer';
     is_deeply stored(), {b => text(20, 2, $now + $ttl)}, '... and forgotten';
+    put gone => text(1, 1, $now - $ttl), b => text(2, 9);
+    my $before = stored();
+    is_deeply ask('b', 8, 1), [2, 0, 9], 'a call that comes too late';
+    is_deeply ask('me', -1, 0, limit => 0, least => 0), [0, 2, 0], '... and a look';
+    is_deeply stored(), $before, '... forget nothing';
     $redis->flush;
     ask('a', 1, 12, ttl => 60_000);
     ask('b', 1, 2);
@@ -165,7 +170,7 @@ subtest 'what others have stored' => sub {
     for my $with (['SET', 'k', 'x'], ['RPUSH', 'k', 1, 2], ['SADD', 'k', 1], ['ZADD', 'k', 1, 'a']) {
         $redis->flush;
         $redis->cmd(@$with);
-        is_deeply ask('a', 1, 20), [20, 0, 1], "what $with->[0] made gives way";
+        is_deeply ask('a', 1, 20), [20, 0, 1, 1], "what $with->[0] made gives way, which the answer says";
         is_deeply stored(), {a => text(20, 1)}, '... to the slots';
     }
 };

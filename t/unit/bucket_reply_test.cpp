@@ -47,6 +47,11 @@ TEST(BucketReply, TellsWhatWasTakenAndWhenItIsFull) {
                         now, drawn),
               Fault::none)
         << "a charge in any case, of a bucket that another limit has emptied further";
+    EXPECT_EQ(read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros, 0, 0, 1})),
+                        {token, fill, 3, 3, 1}, now, drawn),
+              Fault::none)
+        << "another type has given way";
+    EXPECT_EQ(drawn.taken, 3);
 }
 
 TEST(BucketReply, IsNotBelievedWhereTheScriptCannotSayIt) {
@@ -72,6 +77,8 @@ TEST(BucketReply, IsNotBelievedWhereTheScriptCannotSayIt) {
              {10, 10, 10 * token, 0, told_micros, 0, std::int64_t{1} << 32},
              {10, 10, 10 * token, 0, told_micros, 0},
              {10, 10, 10 * token, 0, told_micros, 0, 0, 0},
+             {10, 10, 10 * token, 0, told_micros, 0, 0, 2},
+             {11, 9, 11 * token, 0, told_micros, 0, 0, 1},
              {10, 10, 10 * token, 0, huge, 0, 0},             // no instant
              {10, 10, 10 * token, 0, huge / 2000 + 1, 0, 0},  // with a hundred years more it were none
          }) {

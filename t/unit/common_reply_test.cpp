@@ -37,6 +37,7 @@ constexpr std::string_view common[] = {
     "*1\r\n$-1\r\n",
     "*3\r\n:1\r\n:2\r\n:3\r\n",
     "*7\r\n:1\r\n:2\r\n$1\r\n3\r\n$-1\r\n:5\r\n:-6\r\n:7\r\n",
+    "*8\r\n:1\r\n:2\r\n$1\r\n3\r\n$-1\r\n:5\r\n:-6\r\n:7\r\n:1\r\n",
 };
 
 TEST(CommonReply, IsReadAsHiredisReadsIt) {
@@ -71,7 +72,7 @@ TEST(CommonReply, AnyOtherIsLeftToHiredis) {
         "$-1\r\n",
         "*-1\r\n",
         "*0\r\n",
-        "*8\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n",
+        "*9\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n:9\r\n",
         "*10\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n:9\r\n:10\r\n",
         "*1\r\n*1\r\n:5\r\n",
         "*3\r\n:1\r\n:2\r\n+3\r\n",

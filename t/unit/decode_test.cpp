@@ -190,6 +190,29 @@ TEST(Charge, RefusesTheRest) {
     expect_window(read_charge, "-NOSCRIPT x\r\n", 0, 0, Fault::noscript);
 }
 
+TEST(Scripts, SayThatTheyHaveReplacedAnotherType) {
+    for (const std::size_t words : {words_of_charge, words_of_reserve, words_of_bucket, words_of_hold}) {
+        const auto read = [words](std::size_t count, std::string_view last) {
+            std::string bytes = "*" + std::to_string(count) + "\r\n";
+            for (std::size_t i = 1; i < count; ++i) {
+                bytes += ":1\r\n";
+            }
+            const RawReply reply(bytes += last);
+            return std::pair(fault_of_script(*reply, words), replaced_another_type(*reply, words));
+        };
+        EXPECT_EQ(read(words, ":1\r\n"), std::pair(Fault::none, false)) << words;
+        EXPECT_EQ(read(words + 1, ":1\r\n"), std::pair(Fault::none, true)) << words;
+        for (const char* other : {":0\r\n", ":2\r\n", "$-1\r\n", "$1\r\nx\r\n", "*1\r\n:1\r\n"}) {
+            EXPECT_EQ(read(words + 1, other), std::pair(Fault::malformed, false)) << words << other;
+        }
+        EXPECT_EQ(read(words - 1, ":1\r\n"), std::pair(Fault::malformed, false)) << words;
+        EXPECT_EQ(read(words + 2, ":1\r\n"), std::pair(Fault::malformed, false)) << words;
+    }
+    const RawReply error("-WRONGTYPE x\r\n");
+    EXPECT_EQ(fault_of_script(*error, words_of_hold), Fault::wrongtype);
+    EXPECT_FALSE(replaced_another_type(*error, words_of_hold));
+}
+
 TEST(Scripts, SayThatAWindowHasTakenTheirPlace) {
     const RawReply charged("*3\r\n:5\r\n:1700000000000\r\n:1\r\n");
     Window window;

@@ -28,6 +28,8 @@ TEST(HoldReply, TellsWhoHoldsHowMany) {
     EXPECT_EQ(held.number, 1000);
     EXPECT_EQ(read({3, 17, 1000}, held), Fault::none) << "what runs, as there is no more";
     EXPECT_EQ(read({9, 0, 1001}, held), Fault::none) << "a later call stands";
+    EXPECT_EQ(read({5, 0, 1000, 1}, held), Fault::none) << "another type has given way";
+    EXPECT_EQ(held.mine, 5);
 }
 
 TEST(HoldReply, IsNotBelievedWhereTheScriptCannotSayIt) {
@@ -37,7 +39,10 @@ TEST(HoldReply, IsNotBelievedWhereTheScriptCannotSayIt) {
              {-1, 7, 1000},    // fewer than none
              {5, -7, 1000},    //
              {5, 7},           //
-             {5, 7, 1000, 1},  //
+             {5, 7, 1000, 0},  //
+             {5, 7, 1000, 2},  //
+             {5, 7, 1000, 1, 1},
+             {6, 7, 1000, 1},  //
              {},               //
              {5, 2'000'000'000'000'000, 1000},
          }) {

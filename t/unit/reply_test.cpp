@@ -59,11 +59,11 @@ TEST(Reply, LongTextIsCut) {
 
 TEST(Reply, AnArrayThatItCannotHoldIsMalformedAndReadToItsEnd) {
     const char* replies[] = {
-        "*2\r\n:1\r\n*1\r\n:2\r\n",                                // nested
-        "*2\r\n*0\r\n:2\r\n",                                      // nested and empty
-        "*1\r\n*1\r\n*2\r\n:1\r\n:2\r\n",                          // deeper
-        "*2\r\n-ERR inside\r\n:1\r\n",                             // an error as element
-        "*8\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n",  // too many
+        "*2\r\n:1\r\n*1\r\n:2\r\n",                                      // nested
+        "*2\r\n*0\r\n:2\r\n",                                            // nested and empty
+        "*1\r\n*1\r\n*2\r\n:1\r\n:2\r\n",                                // deeper
+        "*2\r\n-ERR inside\r\n:1\r\n",                                   // an error as element
+        "*9\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n:9\r\n",  // too many
         "%1\r\n$1\r\na\r\n:1\r\n",
         "~2\r\n:1\r\n:2\r\n",
         ">3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nb\r\n",
@@ -88,8 +88,8 @@ TEST(Reply, AnArrayThatItCannotHoldIsMalformedAndReadToItsEnd) {
 }
 
 TEST(Reply, ElementsBeyondTheLastAreDropped) {
-    const RawReply reply("*8\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n");
-    EXPECT_EQ(text_of(*reply), "malformed array [1, 2, 3, 4, 5, 6, 7]");
+    const RawReply reply("*9\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n:9\r\n");
+    EXPECT_EQ(text_of(*reply), "malformed array [1, 2, 3, 4, 5, 6, 7, 8]");
     // The text comes after the values in memory: a value too many would overwrite it.
     EXPECT_EQ(std::string_view(reply->text.data(), 64), std::string(64, '\0'));
 }

@@ -169,7 +169,7 @@ void Drawing::give_back() {
 BucketAnswer Drawing::make() {
     read();
     const double there = left();
-    if (want_ == 0 && parts_ > 0) {
+    if ((want_ == 0 && parts_ > 0) || (call_.is_hash() && want_ <= 0)) {
         return answer(0, there, std::min(missing_, longest_), 0);
     }
     double taken = want_;

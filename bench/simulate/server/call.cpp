@@ -121,6 +121,7 @@ void Call::set(std::string_view bytes) {
 
 void Call::set_px(const BucketBytes& bucket, Millis life) {
     write();
+    replaced_ = is_hash();
     value_ = &keys_.make(key_, now());
     value_->expires = now() + life;
     value_->content = bucket;

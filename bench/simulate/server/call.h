@@ -50,7 +50,7 @@ public:
     void set(std::string_view bytes);
 
     /// SET PX; `life` is 1 or more.
-    void set_px(const BucketBytes& bucket, Millis life);
+    void set_px(const BucketBytes& bucket, Millis life);  ///< a hash gives way: replaced()
 
     /// BITFIELD key OVERFLOW SAT INCRBY u63 1 `by`; both answer what is there then.
     std::int64_t bitfield_u63(std::int64_t by);
@@ -61,7 +61,7 @@ public:
     void del();
     void persist();
 
-    /// DEL, where the key holds no hash: scripts let a window take its place. True if it was there.
+    /// DEL, where the key holds no hash: scripts let a window or slots take its place. True if it was there.
     bool replace_string();
 
     /// -1: no expiry, -2: no key.

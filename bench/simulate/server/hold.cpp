@@ -106,17 +106,9 @@ private:
     const Millis now_;
 };
 
-std::size_t count_fields(Call& call) {
-    if (call.is_string()) {
-        call.del();
-    }
-    const Hash* fields = call.hash();
-    return fields != nullptr ? fields->size() : 0;
-}
-
-Tally counted(Call& call, const Hold& hold, Millis now, bool sums) {
+Tally counted(const Hash* fields, const Hold& hold, Millis now, bool sums) {
     Tally tally(hold, now);
-    if (const Hash* fields = call.hash()) {
+    if (fields != nullptr) {
         if (sums && tally.take(fields->find(sum_field), fields->find(hold.me))) {
             return tally;
         }
@@ -129,9 +121,6 @@ Tally counted(Call& call, const Hold& hold, Millis now, bool sums) {
             tally.add(field.name, field.text);
         }
     }
-    for (const std::string& field : tally.over) {
-        call.hdel(field);
-    }
     return tally;
 }
 
@@ -139,15 +128,23 @@ Tally counted(Call& call, const Hold& hold, Millis now, bool sums) {
 
 Held hold(Call& call, const Hold& hold, Micros told) {
     const Millis now = (told != asks_for_time ? told : call.clock()) / 1000;
-    const bool sums = count_fields(call) > many;
-    const Tally tally = counted(call, hold, now, sums);
+    const Hash* fields = call.is_string() ? nullptr : call.hash();
+    const bool sums = fields != nullptr && fields->size() > many;
+    const Tally tally = counted(fields, hold, now, sums);
     if (tally.stands > hold.number) {
         return {tally.mine, tally.others, tally.stands};
+    }
+    for (const std::string& field : tally.over) {
+        call.hdel(field);
     }
     std::int64_t got = std::min(hold.want, std::max(tally.mine, hold.limit - tally.others));
     if (got < hold.least) {
         got = hold.least - 1;
     }
+    if (call.is_string() && got == 0 && hold.least > 0) {
+        return {0, 0, hold.number};
+    }
+    call.replace_string();
     Millis last = tally.last;
     if (got == 0 && hold.least > 0) {
         call.hdel(hold.me);

@@ -31,7 +31,7 @@ template <typename T>
 struct Answered {
     Fault fault = Fault::none;
     T value{};
-    bool replaced = false;  ///< a window has taken the place of a string, and the script says so
+    bool replaced = false;  ///< another type has given way, and the script says so
 };
 
 /// The answer to a check, as it is stored.

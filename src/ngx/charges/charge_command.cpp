@@ -176,14 +176,10 @@ void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     const Fault fault = owed.of_bucket() ? read_draw(reply, draw(), now_millis(), drawn)
                         : increment      ? read_increment(reply, answer.used)
                                          : read_charge(reply, answer);
-    const bool by_script = !owed.of_bucket() && !increment;
     if (fault != Fault::none) {
         node.blame(fault, name(), reply, Access::write);
     } else if (!repair) {
         owner->stored(owed);
-    }
-    if (by_script && replaced_another_type(reply, words_of_charge)) {
-        node.blame(Fault::wrongtype, name(), reply, Access::write);
     }
     // A refund of a window that is not there writes nothing: a replica says the same.
     if (owed.kind == DebtKind::charges || answer.used > 0 || drawn.told != 0) {

@@ -75,6 +75,9 @@ public:
     std::string_view encode(CommandWriter& writer) override;
     const char* name() const noexcept override;
     std::string_view window_key() const noexcept override { return key; }
+    std::size_t words_of_script() const noexcept override {
+        return owed.of_bucket() ? words_of_bucket : words_of_charge;
+    }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
     WindowId id() const noexcept { return owed.id; }
 

@@ -9,6 +9,7 @@
 #include "ngx/waits/deadlines.h"
 #include "ngx/wire/script_command.h"
 #include "redis/command.h"
+#include "redis/decode.h"
 
 namespace rate_limit {
 
@@ -34,6 +35,7 @@ public:
     std::string_view encode(CommandWriter& writer) override { return writer.hold(key, told(), with_text()); }
     const char* name() const noexcept override { return script(ScriptName::hold).file; }
     std::string_view window_key() const noexcept override { return key; }
+    std::size_t words_of_script() const noexcept override { return words_of_hold; }
     bool wanted() const noexcept override { return awaited; }
     void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
 

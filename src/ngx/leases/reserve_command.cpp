@@ -47,11 +47,7 @@ Fault ReserveCommand::read(Node& node, const Reply& reply, std::int64_t& granted
     }
     const ReserveCall call{demand.rate.limit, demand.rate.period, demand.want,
                            demand.least,      sent_at_,           wanted_before};
-    const Fault fault = read_reserve(reply, call, granted, window);
-    if (fault == Fault::none && replaced_another_type(reply, words_of_reserve)) {
-        node.blame(Fault::wrongtype, name(), reply, Access::write);
-    }
-    return fault;
+    return read_reserve(reply, call, granted, window);
 }
 
 Fault ReserveCommand::judge(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept {

@@ -24,6 +24,9 @@ public:
         return script(demand.of_bucket() ? ScriptName::bucket : ScriptName::reserve).file;
     }
     std::string_view window_key() const noexcept override { return key; }
+    std::size_t words_of_script() const noexcept override {
+        return demand.of_bucket() ? words_of_bucket : words_of_reserve;
+    }
 
 protected:
     /// Throws std::bad_alloc. `charges`: of the same primary.

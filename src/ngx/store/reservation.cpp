@@ -206,8 +206,7 @@ bool ReservationCommand::took(Node& from, const Reply& reply) noexcept {
         from.refuse_bitfields();
         step_ = Step::script;
     } else if (fault == Fault::wrongtype) {
-        blame(from, fault, reply);
-        step_ = Step::script;  // for which it is a full bucket
+        step_ = Step::script;  // for which it is a full bucket, and which says so
     } else if (fault != Fault::none || (stored && fits && lives_on)) {
         return false;
     } else {

@@ -10,8 +10,7 @@ namespace rate_limit {
 class Shard;
 class SlotsReadCommand;
 
-/// A question to the primary: how many slots of a key machines hold. It changes nothing but that lapsed slots
-/// go.
+/// A question to the primary: how many slots of a key machines hold. It changes nothing.
 class SlotsRead final : public Answer {
 public:
     SlotsRead() = default;

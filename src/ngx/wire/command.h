@@ -32,6 +32,10 @@ public:
     /// none. Asked as soon as the command is sent.
     virtual std::string_view window_key() const noexcept { return {}; }
 
+    /// How many elements the answer of the script that it calls has, where that script may replace another
+    /// type: the node logs that it has. 0: it calls no such script.
+    virtual std::size_t words_of_script() const noexcept { return 0; }
+
     /// False when no request waits for the answer any more and the command need not be sent. It cannot be
     /// encoded then.
     virtual bool wanted() const noexcept { return true; }

@@ -270,6 +270,7 @@ void Node::on_reply(const Reply& reply) noexcept {
         return;
     }
     const bool may_go = reply.is_error() && in_cluster() && command->redirectable();
+    tell_replaced(*command, reply);
     if (!may_go || !listener_.on_redirect(*this, *command, reply)) {
         give_back(*command, Delivery::answered, &reply);
     }
@@ -329,6 +330,14 @@ void Node::count_error(Fault fault, std::string_view command, const Reply& reply
     if (!is_node_fault(fault)) {
         may_reconnect_ = true;
         answers_.add(fault, command, reply);  // others suspend the node, or close the gate of charges
+    }
+}
+
+/// One place for all scripts, and for all answers, also those that nobody waits for any more.
+void Node::tell_replaced(const Command& command, const Reply& reply) noexcept {
+    const std::size_t words = command.words_of_script();
+    if (words != 0 && replaced_another_type(reply, words)) {
+        count_error(Fault::wrongtype, command.name(), reply);
     }
 }
 

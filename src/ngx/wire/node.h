@@ -234,6 +234,7 @@ private:
     void on_resolved() noexcept override;
 
     void count_error(Fault fault, std::string_view command, const Reply& reply) noexcept;
+    void tell_replaced(const Command& command, const Reply& reply) noexcept;
     void connect() noexcept;
     void follow_name() noexcept;
     void try_address() noexcept;

@@ -165,8 +165,12 @@ void drop_field(Both& both) {
     both.send(key, {"HDEL", Both::name(key), field}, answer_of(fault, there ? "1" : "0"));
 }
 
+/// Also in the place of a window, or of slots.
 void break_bucket(Both& both) {
-    const KeyId key = both.choose(both.chance().percent(90) ? Kind::bucket : Kind::window);
+    Chance& chance = both.chance();
+    const KeyId key = both.choose(chance.percent(90)   ? Kind::bucket
+                                  : chance.percent(50) ? Kind::window
+                                                       : Kind::slots);
     const std::string bytes = choose_bytes(both);
     both.simulated().set(key, both.clock(), bytes);
     both.send(key, {"SET", Both::name(key), bytes}, "OK");
@@ -192,11 +196,16 @@ void change_expiry(Both& both) {
     both.send(key, {"PEXPIRE", Both::name(key), std::to_string(life)}, there ? "1" : "0");
 }
 
-void drop_key(Both& both) {
-    const auto key = static_cast<KeyId>(both.chance().below(key_count));
+void drop_key(Both& both, KeyId key) {
     const bool there = both.simulated().look(key, both.clock()) != nullptr;
     both.simulated().del(key, both.clock());
     both.send(key, {"DEL", Both::name(key)}, there ? "1" : "0");
+}
+
+void put_hash_for_bucket(Both& both) {
+    const KeyId key = both.choose(Kind::bucket);
+    drop_key(both, key);
+    set_field(both, key, "used", "1");
 }
 
 }  // namespace
@@ -209,14 +218,16 @@ void send_damage(Both& both) {
         fill_crowd(both);
     } else if (choice < 45) {
         drop_field(both);
-    } else if (choice < 60) {
+    } else if (choice < 58) {
         break_bucket(both);
+    } else if (choice < 60) {
+        put_hash_for_bucket(both);
     } else if (choice < 80) {
         break_slots(both);
     } else if (choice < 93) {
         change_expiry(both);
     } else {
-        drop_key(both);
+        drop_key(both, static_cast<KeyId>(both.chance().below(key_count)));
     }
 }
 
