@@ -12,8 +12,8 @@ namespace {
 using MarkWord = std::uint64_t;
 constexpr std::size_t bits_of_word = 64;
 
-/// Finds the marks on the pool's cleanup list. The request has no context that could keep them: where no
-/// limit applies, it gets none.
+/// By this the marks are found on the pool's cleanup list. The request has no context that could keep them:
+/// where no limit applies, it gets none.
 void on_marks_cleanup(void* /*marks*/) noexcept {}
 
 /// What has counted the request as one without a key: a bit for each line, and one for each tally behind
@@ -40,10 +40,10 @@ bool mark(MarkWord* marks, std::size_t number) noexcept {
     if (marks == nullptr) {
         return false;
     }
-    MarkWord& word = marks[number / bits_of_word];
+    MarkWord* const word = marks + number / bits_of_word;
     const MarkWord bit = MarkWord{1} << number % bits_of_word;
-    const bool before = (word & bit) != 0;
-    word |= bit;
+    const bool before = (*word & bit) != 0;
+    *word |= bit;
     return before;
 }
 
