@@ -63,8 +63,13 @@ UNITY ?=
 read_from := $(if $(UNITY),$(generated)/rooms,src)
 objects := $(patsubst $(read_from)/%.cpp,$(BUILD)/obj/%.o,$(if $(UNITY),$(unified),$(sources)))
 pure_objects := $(filter-out $(BUILD)/obj/ngx/%,$(objects))
+# What needs no loop to run it.
+core_objects := $(filter-out $(BUILD)/obj/limiter/%,$(pure_objects))
 unit_sources := $(wildcard t/unit/*.cpp)
 unit_objects := $(unit_sources:t/unit/%.cpp=$(BUILD)/unit/%.o)
+# The loop that runs the limiter in virtual time, where nginx does not.
+world_sources := $(wildcard t/world/*.cpp)
+world_objects := $(world_sources:t/world/%.cpp=$(BUILD)/world/%.o)
 unit_tests := $(BUILD)/unit/unit_tests
 fuzz_sources := $(wildcard t/fuzz/*_fuzz.cpp)
 fuzz_objects := $(filter-out $(BUILD)/fuzz/ngx/%,$(unified:$(generated)/rooms/%.cpp=$(BUILD)/fuzz/%.o)) $(fuzz_sources:t/%.cpp=$(BUILD)/%.o)
@@ -237,8 +242,8 @@ test:
 unit: $(unit_tests)
 	$(unit_tests) --gtest_brief=1
 
-$(unit_tests): $(unit_objects) $(pure_objects) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -o $@ $(unit_objects) $(pure_objects) $(LDFLAGS) $(hiredis_libs) -lssl -lcrypto \
+$(unit_tests): $(unit_objects) $(world_objects) $(pure_objects) $(hiredis_built)
+	$(call quiet,LINK)$(CXX) -o $@ $(unit_objects) $(world_objects) $(pure_objects) $(LDFLAGS) $(hiredis_libs) -lssl -lcrypto \
 	    -lgtest_main -lgtest -pthread
 
 # All of them read GoogleTest: it is parsed once.
@@ -249,9 +254,13 @@ $(unit_prefix).gch: Makefile $(configured)/cc-opt
 	@echo '#include <gtest/gtest.h>' > $(unit_prefix)
 	$(call quiet,CXX)$(compile) $(unit_code) -x c++-header -c -o $@ $(unit_prefix)
 
+$(BUILD)/world/%.o: t/world/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
+	@mkdir -p $(@D)
+	$(call quiet,CXX)$(compile) -I. -c -o $@ $<
+
 $(BUILD)/unit/%.o: t/unit/%.cpp $(unit_prefix).gch Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
-	$(call quiet,CXX)$(compile) $(unit_code) -include $(unit_prefix) -c -o $@ $<
+	$(call quiet,CXX)$(compile) $(unit_code) -I. -include $(unit_prefix) -c -o $@ $<
 
 prove: $(module)
 	$(if $(WATCH),NGINX_BINARY='$(nginx)') TEST_NGINX_BINARY='$(if $(WATCH),$(abspath tools/watched-nginx),$(nginx))' \
@@ -334,7 +343,7 @@ lint: format-check layer-check
 
 format-check:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build lint
-	@clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(wildcard t/unit/*.h t/fuzz/*.h) $(fuzz_sources) \
+	@clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(world_sources) $(wildcard t/unit/*.h t/world/*.h t/fuzz/*.h) $(fuzz_sources) \
 	    $(wildcard bench/*.cpp $(addprefix bench/simulate/,*.h *.cpp */*.h */*.cpp */*/*.h */*/*.cpp))
 
 layer-check:
@@ -445,8 +454,8 @@ bench-plot:
 	@mkdir -p docs
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' OUT=docs/lease.svg bench/plot
 
-$(simulator): $(simulate_objects) $(pure_objects) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -O2 $(lto) -o $@ $(simulate_objects) $(pure_objects) $(LDFLAGS) $(hiredis_libs) -lssl -lcrypto
+$(simulator): $(simulate_objects) $(core_objects) $(hiredis_built)
+	$(call quiet,LINK)$(CXX) -O2 $(lto) -o $@ $(simulate_objects) $(core_objects) $(LDFLAGS) $(hiredis_libs) -lssl -lcrypto
 
 $(replay): bench/simulate/replay/replay.cpp Makefile
 	@mkdir -p $(@D)
@@ -483,8 +492,8 @@ CALLS ?= 100000
 
 $(server_objects): CXXFLAGS += -ffp-contract=off
 
-$(differential): $(compare_objects) $(server_objects) $(pure_objects) $(clock_of_redis) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -O2 $(lto) -o $@ $(compare_objects) $(server_objects) $(pure_objects) $(LDFLAGS) $(hiredis_libs) -lssl -lcrypto
+$(differential): $(compare_objects) $(server_objects) $(core_objects) $(clock_of_redis) $(hiredis_built)
+	$(call quiet,LINK)$(CXX) -O2 $(lto) -o $@ $(compare_objects) $(server_objects) $(core_objects) $(LDFLAGS) $(hiredis_libs) -lssl -lcrypto
 
 $(clock_of_redis): bench/simulate/server/differential/clock.c Makefile
 	@mkdir -p $(@D)

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "ngx/base/log_throttle.h"
-#include "ngx/base/zone.h"
+#include "limiter/log_throttle.h"
+#include "ngx/base/zone_memory.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/late_watch.h"
@@ -118,7 +118,7 @@ ngx_int_t add_log_handler(ngx_http_core_main_conf_t* core) noexcept {
 }
 
 ngx_int_t preconfiguration(ngx_conf_t* cf) noexcept {
-    return Zone::admit_copy(cf) == NGX_OK ? add_variables(cf) : NGX_ERROR;
+    return admit_copy(cf) == NGX_OK ? add_variables(cf) : NGX_ERROR;
 }
 
 ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
@@ -148,12 +148,24 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     return finish_stores(cf, main) == NGX_OK ? reserve_topologies(cf, main) : NGX_ERROR;
 }
 
+/// What workers make of a configuration ends before it. A pool's cleanups run last first: so this comes after
+/// all that stores use.
+ngx_int_t end_stores_with(ngx_cycle_t* cycle) noexcept {
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cycle->pool, 0);
+    if (cleanup == nullptr) {
+        return NGX_ERROR;
+    }
+    cleanup->data = main_conf(cycle);
+    cleanup->handler = [](void* main) noexcept { end_stores(*static_cast<const MainConf*>(main)); };
+    return NGX_OK;
+}
+
 /// nginx calls this in the master process for each configuration that it takes up or only tests.
 ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
     if (ngx_test_config == 0) {
         ngx_log_error(NGX_LOG_NOTICE, cycle->log, 0, "rate limit: %s", name_and_version);
     }
-    Zone::mark_replaced(zone_of(cycle));
+    mark_replaced(zone_of(cycle));
     if (zone_of(cycle) != nullptr) {
         place_counters(*main_conf(cycle));
         zone_of(cycle)->nodes().begin_configuration(now_millis());
@@ -164,7 +176,7 @@ ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
         place_minutes(*main_conf(cycle));
         zone_of(cycle)->offenders().keep_keys(main_conf(cycle)->plain_keys);
     }
-    return NGX_OK;
+    return main_conf(cycle) != nullptr ? end_stores_with(cycle) : NGX_OK;
 }
 
 /// nginx calls this also in the processes that look after the cache, which serve no requests.

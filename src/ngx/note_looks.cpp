@@ -1,12 +1,13 @@
 #include "ngx/note_looks.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <optional>
 
 #include "core/bucket/bucket_tokens.h"
-#include "ngx/base/zone.h"
+#include "limiter/store_conf.h"
+#include "limiter/zone.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/redis_conf.h"
 #include "ngx/store/store.h"
 
 namespace rate_limit {
@@ -109,7 +110,7 @@ void NoteLooks::drop_closed(Zone& zone, const Noted& seen, Millis now) noexcept 
     if (gone) {
         zone.debt_counts().remove(Routes::counted_as(seen.shard));
         dropped_ += dropped;
-        drop_log_.tell(ngx_cycle->log);
+        drop_log_.tell(process_log());
     }
 }
 
@@ -171,12 +172,13 @@ void count_seen(Zone& zone, const Seen& seen) noexcept {
     zone.debt_counts().see(Routes::counted_as(seen.shard), waits(seen.kind) ? seen.charges : 0, tokens);
 }
 
-void NoteLooks::log_dropped(void* self, ngx_log_t* log) noexcept {
+void NoteLooks::log_dropped(void* self, Log& log) noexcept {
     NoteLooks& looks = *static_cast<NoteLooks*>(self);
-    ngx_log_error(NGX_LOG_ERR, log, 0,
-                  "rate limit: %uL charges for shards that are not configured any more were dropped: their "
-                  "windows closed",
-                  looks.dropped_);
+    log_line(log, LogLevel::error,
+             "rate limit: %" PRIu64
+             " charges for shards that are not configured any more were dropped: their "
+             "windows closed",
+             looks.dropped_);
     looks.dropped_ = 0;
 }
 

@@ -4,7 +4,7 @@
 
 #include "core/limit/window.h"
 #include "core/machine/note_walk.h"
-#include "ngx/base/log_throttle.h"
+#include "limiter/log_throttle.h"
 
 namespace rate_limit {
 
@@ -30,7 +30,7 @@ public:
 private:
     Looked look_after_slots(Shard* shard, const Noted& seen, Stage stage) noexcept;
     void drop_closed(Zone& zone, const Noted& seen, Millis now) noexcept;
-    static void log_dropped(void* self, ngx_log_t* log) noexcept;
+    static void log_dropped(void* self, Log& log) noexcept;
 
     std::uint64_t dropped_ = 0;  // charges, not logged yet
     LogThrottle drop_log_{log_dropped, this};

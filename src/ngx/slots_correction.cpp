@@ -1,6 +1,6 @@
 #include "ngx/slots_correction.h"
 
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/concurrency/holds.h"
 
 namespace rate_limit {

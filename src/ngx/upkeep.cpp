@@ -5,11 +5,11 @@
 
 #include "core/machine/note_walk.h"
 #include "core/overrides/known_overrides.h"
-#include "ngx/base/timer.h"
-#include "ngx/base/zone.h"
+#include "limiter/loop.h"
+#include "limiter/store_conf.h"
+#include "limiter/zone.h"
 #include "ngx/charges/backlog.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/redis_conf.h"
 #include "ngx/note_looks.h"
 #include "ngx/slots_correction.h"
 #include "ngx/store/hot_key_log.h"
@@ -19,17 +19,17 @@ namespace rate_limit {
 
 namespace {
 
-constexpr ngx_msec_t interval = 1000;
-constexpr ngx_msec_t interval_with_tokens = 250;  // also where requests are counted that run
-constexpr std::uint32_t look_for_dead = 200;      // less than that: a turn of a worker alone never misses it
+constexpr Msec interval = 1000;
+constexpr Msec interval_with_tokens = 250;    // also where requests are counted that run
+constexpr std::uint32_t look_for_dead = 200;  // less than that: a turn of a worker alone never misses it
 
 // The pause between two turns, in which the worker serves requests; last_gap is the last worker's. Without a
 // pause nginx would run the timer again before it serves a request.
-constexpr ngx_msec_t gap = 5;
-constexpr ngx_msec_t last_gap = 1;
+constexpr Msec gap = 5;
+constexpr Msec last_gap = 1;
 
 // How long the last worker waits for a primary that is connected and does not serve, or for another one.
-constexpr ngx_msec_t last_wait = 3000;
+constexpr Msec last_wait = 3000;
 
 // So many charges of a worker, of all shards, may look for room in the zone each second: it takes a
 // millisecond.
@@ -49,12 +49,12 @@ struct Round {
     NoteWalk walk;
     SlotsCorrection correction;
     Stage stage = Stage::running;
-    ngx_msec_t known = 0;        // when this worker began to note tokens
-    ngx_msec_t left = 0;         // when this worker was first seen to leave, while others stay
-    ngx_msec_t called = 0;       // when this worker last said which nodes it uses
-    ngx_msec_t added_up = 0;     // when it was last time for tell_hot_keys()
-    ngx_msec_t looked_for = 0;   // when charges were last searched for, for all shards
-    ngx_msec_t moved = 0;        // when the last worker last gave tokens back, or began to
+    Msec known = 0;              // when this worker began to note tokens
+    Msec left = 0;               // when this worker was first seen to leave, while others stay
+    Msec called = 0;             // when this worker last said which nodes it uses
+    Msec added_up = 0;           // when it was last time for tell_hot_keys()
+    Msec looked_for = 0;         // when charges were last searched for, for all shards
+    Msec moved = 0;              // when the last worker last gave tokens back, or began to
     std::size_t next_shard = 0;  // whose charges are the next to look for room in the zone
     bool unanswered = false;     // something was sent that Redis has to be asked about again
     NoteLooks looks;
@@ -171,16 +171,15 @@ NoteWalk::Turn walk_turn(Round& round, const MainConf& main, Zone& zone) noexcep
     const NoteWalk::Turn turn = round.walk.turn(
         zone.debts(), aim, now, zone.places().deaths(), [&](const Seen& seen) { count_seen(zone, seen); },
         [&](const Noted& seen) { return round.looks.look_after(main, seen, now, round.stage); });
-    ngx_log_debug3(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0,
-                   "rate limit: looked at %uz sets and %uz notes, gave back %uz", turn.sets, turn.looks,
-                   turn.refunds);
+    log_line(process_log(), LogLevel::debug, "rate limit: looked at %zu sets and %zu notes, gave back %zu",
+             turn.sets, turn.looks, turn.refunds);
     return turn;
 }
 
 /// True once in each `period`; `last` is when it was last true.
-bool is_time(ngx_msec_t& last, ngx_msec_t period) noexcept {
-    const bool time = ngx_current_msec - last >= period;
-    last = time ? ngx_current_msec : last;
+bool is_time(Msec& last, Msec period) noexcept {
+    const bool time = msec_now() - last >= period;
+    last = time ? msec_now() : last;
     return time;
 }
 
@@ -194,7 +193,7 @@ void call_roll(const MainConf& main) noexcept {
 }
 
 /// What this worker does for all shards in one turn. Returns when to come back.
-ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
+Msec ordinary_turn(Round& round, const MainConf& main) {
     Zone& zone = *main.zone;
     if (is_time(round.called, interval)) {
         call_roll(main);
@@ -206,7 +205,7 @@ ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
     }
     round.unanswered = sending.unanswered != 0;
 
-    const auto ticks = static_cast<std::uint32_t>(ngx_current_msec);
+    const auto ticks = ticks_now();
     const bool counting = zone.places().end() != 0;
     const bool soon = (zone.walk().noted() && sending.able) || counting || round.unanswered;
     const auto period = static_cast<std::uint32_t>(soon ? interval_with_tokens : interval);
@@ -223,30 +222,30 @@ ngx_msec_t ordinary_turn(Round& round, const MainConf& main) {
         zone.walk().note();
     }
     const bool again = sending.searching || !round.walk.idle();
-    return again ? gap : std::max<ngx_msec_t>(gap, zone.walk().pause(sets, ticks, period));
+    return again ? gap : std::max<Msec>(gap, zone.walk().pause(sets, ticks, period));
 }
 
 /// Finds workers that have died, and takes what they had running out of all counts. Returns when to come
 /// back.
-ngx_msec_t count_the_living(Round& round, Zone& zone) noexcept {
+Msec count_the_living(Round& round, Zone& zone) noexcept {
     if (zone.places().end() == 0) {
         return interval;
     }
-    zone.find_dead(static_cast<std::uint32_t>(ngx_current_msec), look_for_dead);
+    zone.find_dead(ticks_now(), look_for_dead);
     return round.correction.turn(zone) ? gap : interval_with_tokens;
 }
 
 /// One turn of the last worker's walk over all notes. Returns the wait until the next turn; sets `over` if
 /// there is none.
-ngx_msec_t last_turn(Round& round, const MainConf& main, bool& over) {
+Msec last_turn(Round& round, const MainConf& main, bool& over) {
     over = false;
     Zone& zone = *main.zone;
     const SharedWalk::Slice all{0, zone.debts().sets()};
     if (round.stage == Stage::running) {
         round.stage = Stage::last;
-        round.moved = ngx_current_msec;
+        round.moved = msec_now();
         round.walk.begin(all);
-    } else if (round.stage == Stage::last && ngx_current_msec - round.moved >= last_wait) {
+    } else if (round.stage == Stage::last && msec_now() - round.moved >= last_wait) {
         round.stage = Stage::over;
         round.walk.begin(all);
     }
@@ -262,7 +261,7 @@ ngx_msec_t last_turn(Round& round, const MainConf& main, bool& over) {
     }
     if (!round.walk.idle()) {
         if (walk_turn(round, main, zone).refunds != 0) {
-            round.moved = ngx_current_msec;
+            round.moved = msec_now();
         }
         if (!round.walk.idle()) {
             return last_gap;
@@ -285,7 +284,7 @@ ngx_msec_t last_turn(Round& round, const MainConf& main, bool& over) {
 /// One turn of a leaving worker. If other workers stay, it may leave after an interval, in which they learn
 /// of the tokens, and has asked for last_wait at most what became of what was not answered; the last worker
 /// stays until it has given all of them back, or has given up.
-ngx_msec_t leaving_turn(Round& round, const MainConf& main, bool& over) {
+Msec leaving_turn(Round& round, const MainConf& main, bool& over) {
     if (main.zone->leave()) {
         return last_turn(round, main, over);
     }
@@ -294,9 +293,9 @@ ngx_msec_t leaving_turn(Round& round, const MainConf& main, bool& over) {
         move_to_zone(round, main);
     }
     const std::size_t unanswered = ask_again(main);
-    round.left = round.left != 0 ? round.left : ngx_current_msec;
-    const bool asks = unanswered != 0 && ngx_current_msec - round.left <= last_wait;
-    over = !asks && ngx_current_msec - round.known > interval;
+    round.left = round.left != 0 ? round.left : msec_now();
+    const bool asks = unanswered != 0 && msec_now() - round.left <= last_wait;
+    over = !asks && msec_now() - round.known > interval;
     return interval_with_tokens;
 }
 
@@ -304,7 +303,7 @@ ngx_msec_t leaving_turn(Round& round, const MainConf& main, bool& over) {
 void Round::on_timer(void* self) noexcept {
     const MainConf* main = main_conf(ngx_cycle);
     Round& round = *static_cast<Round*>(self);
-    ngx_msec_t wait = interval;
+    Msec wait = interval;
     bool stays = false;
     bool over = true;
     if (zone_of(ngx_cycle) != nullptr) {
@@ -316,13 +315,12 @@ void Round::on_timer(void* self) noexcept {
             tell_hot_keys(*main);
         }
         try {
-            const ngx_msec_t next =
-                ngx_exiting != 0 ? leaving_turn(round, *main, over) : ordinary_turn(round, *main);
+            const Msec next = is_leaving() ? leaving_turn(round, *main, over) : ordinary_turn(round, *main);
             wait = std::min(wait, next);
         } catch (...) {
             over = true;  // no memory: a worker that stays tries again later
         }
-        stays = ngx_exiting != 0 ? !over : main->zone->walk().noted() || round.unanswered;
+        stays = is_leaving() ? !over : main->zone->walk().noted() || round.unanswered;
     }
     // Also where this worker need not stay: while its requests keep it, it may become the last one, and a
     // primary may come back.
@@ -338,9 +336,9 @@ void expect_more() noexcept {
     }
     if (round.stage == Stage::over) {
         round.stage = Stage::last;
-        round.moved = ngx_current_msec;
+        round.moved = msec_now();
     }
-    round.known = ngx_current_msec;
+    round.known = msec_now();
     round.timer.keep_worker(true);
     round.timer.set(interval_with_tokens);
 }
@@ -353,7 +351,7 @@ void start_upkeep(ngx_cycle_t* cycle) noexcept {
     round.timer.keep_worker(zone != nullptr && zone->walk().noted());
     Zone::on_more(expect_more);
     // Workers start at different times: if they searched at once, all but one would find nothing.
-    round.timer.set(1 + static_cast<ngx_msec_t>(ngx_random()) % interval);
+    round.timer.set(1 + static_cast<Msec>(random_bits()) % interval);
 }
 
 namespace {

@@ -1,12 +1,12 @@
 #include <charconv>
 #include <string>
 
+#include "limiter/zone.h"
 #include "ngx/acts/act_log.h"
 #include "ngx/acts/acting.h"
 #include "ngx/acts/acts.h"
 #include "ngx/acts/key_of_limit.h"
 #include "ngx/acts/limits_of_key.h"
-#include "ngx/base/zone.h"
 #include "ngx/figures/period_text.h"
 
 namespace rate_limit {

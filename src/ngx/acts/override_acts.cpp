@@ -7,13 +7,13 @@
 
 #include "core/digits.h"
 #include "core/overrides/override.h"
+#include "limiter/store_conf.h"
+#include "limiter/zone.h"
 #include "ngx/acts/act_log.h"
 #include "ngx/acts/acting.h"
 #include "ngx/acts/acts.h"
 #include "ngx/acts/key_of_limit.h"
 #include "ngx/acts/limits_of_key.h"
-#include "ngx/base/zone.h"
-#include "ngx/conf/redis_conf.h"
 #include "ngx/overrides/effect.h"
 #include "ngx/overrides/shared_change.h"
 

@@ -9,10 +9,9 @@ extern "C" {
 #include <ngx_http.h>
 }
 
-#include <chrono>
 #include <string_view>
 
-#include "core/limit/window.h"
+#include "limiter/loop.h"
 
 extern "C" ngx_module_t ngx_http_rate_limit_module;
 
@@ -43,35 +42,9 @@ private:
     Element* const end_;
 };
 
-/// UTC now, as of this turn of the event loop.
-inline Millis now_millis() noexcept {
-    const ngx_time_t* now = ngx_timeofday();
-    return static_cast<Millis>(now->sec) * 1000 + static_cast<Millis>(now->msec);
-}
-
-/// The steady clock that all workers share, modulo 2^32, as of this turn of the event loop.
-inline std::uint32_t ticks_now() noexcept {
-    return static_cast<std::uint32_t>(ngx_current_msec);
-}
-
-/// Microseconds, UTC, read now.
-inline std::int64_t micros_now() noexcept {
-    return std::chrono::system_clock::now().time_since_epoch() / std::chrono::microseconds(1);
-}
-
-/// A clock that nobody sets, read now.
-inline std::int64_t steady_nanos() noexcept {
-    return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
-
-/// ticks_now(), but read now: the turn may have been long, or the worker was stopped in it. Never before
-/// ticks_now(), which nginx reads from the same clock or from the system's coarse one.
-inline std::uint32_t fresh_ticks() noexcept {
-#if NGX_HAVE_CLOCK_MONOTONIC
-    return static_cast<std::uint32_t>(steady_nanos() / 1'000'000);
-#else
-    return ticks_now();
-#endif
+/// A log of nginx, as the limiter takes it.
+inline Log& log_of(ngx_log_t& log) noexcept {
+    return reinterpret_cast<Log&>(log);
 }
 
 }  // namespace rate_limit

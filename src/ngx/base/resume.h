@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/queue.h"
 #include "ngx/base/ngx.h"
-#include "ngx/base/queue.h"
 
 namespace rate_limit {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/charges/demand.h"
 #include "redis/keys/slot.h"
 
@@ -160,7 +160,7 @@ Backlog::Found Backlog::add_to_zone(const std::string& key, const Debt& owed, Mi
 bool Backlog::take(std::string& key, Debt& owed) {
     if (here_.empty()) {
         // A leaving worker may know another address of the shard than those that stay.
-        return (ngx_exiting == 0 || zone_.is_last()) && take_from_zone(key, owed);
+        return (!is_leaving() || zone_.is_last()) && take_from_zone(key, owed);
     }
     Here::node_type first = take_first();
     key.swap(first.key());
@@ -169,8 +169,8 @@ bool Backlog::take(std::string& key, Debt& owed) {
 }
 
 bool Backlog::may_search() noexcept {
-    if (turn_ != ngx_current_msec) {
-        turn_ = ngx_current_msec;
+    if (turn_ != msec_now()) {
+        turn_ = msec_now();
         looked_ = 0;
     }
     const std::uint64_t waiting = count_there();

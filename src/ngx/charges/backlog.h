@@ -233,7 +233,7 @@ private:
     std::size_t in_vain_ = 0;     // sets since the search began, or since it found one
     std::uint64_t searched_ = 0;  // how many waited in the zone then
     std::size_t looked_ = 0;      // sets in this turn of the event loop
-    ngx_msec_t turn_ = 0;
+    Msec turn_ = 0;
     bool cut_short_ = false;
 };
 

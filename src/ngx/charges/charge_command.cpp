@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ngx/base/worker_id.h"
+#include "limiter/worker_id.h"
 
 namespace rate_limit {
 

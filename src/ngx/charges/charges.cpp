@@ -4,7 +4,7 @@
 
 #include "core/bucket/bucket_account.h"
 #include "core/machine/reading.h"
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/charges/demand.h"
 
 namespace rate_limit {
@@ -15,11 +15,6 @@ std::string name_of(const StoreConf& store, const ShardConf& shard) {
     return shard.in_cluster     ? "the cluster of \"" + store.name + "\""
            : shard.discovered() ? "the primary of shard \"" + shard.name + "\" of \"" + store.name + "\""
                                 : "primary " + shard.primary.text + " of \"" + store.name + "\"";
-}
-
-bool has_exact_timers() noexcept {
-    return reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module))
-               ->timer_resolution == 0;
 }
 
 }  // namespace
@@ -128,7 +123,7 @@ void Charges::doubt_given_back(const GivingBack& what) noexcept {
 }
 
 void Charges::charge(const Charge& charge) noexcept {
-    traffic_.add(ngx_current_msec);
+    traffic_.add(msec_now());
     if (joins(charge)) {
         schedule_batch();
         return;
@@ -261,7 +256,7 @@ void Charges::schedule_batch() noexcept {
     if (under_way_ != 0) {
         return;
     }
-    const ngx_msec_t since = ngx_current_msec - sent_;
+    const Msec since = msec_now() - sent_;
     if (since < pause_ && traffic_.is_dense() && waiting_.count() == 0) {
         if (!batch_.armed()) {
             batch_.set(pause_ + grace - since);
@@ -283,7 +278,7 @@ void Charges::send_batch() noexcept {
         return;
     }
     batch_.clear();
-    sent_ = ngx_current_msec;
+    sent_ = msec_now();
     ++under_way_;  // one more until all are submitted, so that the batch cannot end within this function
     send_queued(max_batch);
     send_backlog();
@@ -324,7 +319,7 @@ void Charges::send_queued(std::size_t most) noexcept {
 /// True: charges that wait may be sent to the primary before it has answered a probe. They wait because some
 /// worker found that it takes none; a worker that has had no answer to a write since may not have noticed.
 bool Charges::trusts_primary() const noexcept {
-    return gate_ == Gate::open && ngx_current_msec - proven_ < trust;
+    return gate_ == Gate::open && msec_now() - proven_ < trust;
 }
 
 /// Some charges of the backlog go into this batch, or one charge of it as the probe.
@@ -367,8 +362,7 @@ void Charges::send_backlog() noexcept {
         }
     }
     closing_ = closed == max_closed;
-    ngx_log_debug2(NGX_LOG_DEBUG_CORE, ngx_cycle->log, 0, "rate limit: sent %uz that waited, expired %uz",
-                   sent, closed);
+    log_line(process_log(), LogLevel::debug, "rate limit: sent %zu that waited, expired %zu", sent, closed);
 }
 
 void Charges::note_resent(const Debt& owed, Millis now) noexcept {
@@ -433,9 +427,9 @@ void Charges::leave() noexcept {
     waiting_.begin_anew();
     move_to_zone(looks);
     if (waiting_.here() != 0) {
-        ngx_log_error(
-            NGX_LOG_ERR, ngx_cycle->log, 0,
-            "rate limit: charges of %uz windows for %s are lost as this worker ends: they found no room in "
+        log_line(
+            process_log(), LogLevel::error,
+            "rate limit: charges of %zu windows for %s are lost as this worker ends: they found no room in "
             "\"rate_limit_zone\"; enlarge it",
             waiting_.here(), subject_.c_str());
     }

@@ -9,7 +9,7 @@
 #include "core/backoff.h"
 #include "core/limit/window.h"
 #include "core/traffic.h"
-#include "ngx/base/timer.h"
+#include "limiter/loop.h"
 #include "ngx/charges/backlog.h"
 #include "ngx/charges/charge_command.h"
 #include "ngx/charges/losses.h"
@@ -70,10 +70,10 @@ class Charges final : public ChargeCommand::Owner {
 public:
     /// Milliseconds between two batches; none with timer_resolution, as nginx looks at its timers no oftener
     /// than that.
-    static constexpr ngx_msec_t pause = 2;
+    static constexpr Msec pause = 2;
 
     /// Milliseconds after the pause in which a charge is expected, and sends the batch.
-    static constexpr ngx_msec_t grace = 1;
+    static constexpr Msec grace = 1;
 
     /// So many charges in a pause make it pay. Fewer would be late, and wake the worker for themselves.
     static constexpr std::uint32_t dense = 4;
@@ -85,7 +85,7 @@ public:
     static constexpr std::size_t max_waited = 200;
 
     /// For so many milliseconds after the answer to a write charges of the backlog need no probe.
-    static constexpr ngx_msec_t trust = 100;
+    static constexpr Msec trust = 100;
 
     /// How many charges whose windows have closed are dropped in one turn of the event loop.
     static constexpr std::size_t max_closed = 1000;
@@ -187,7 +187,7 @@ public:
         if (&node != &nodes_.primary()) {
             return;
         }
-        proven_ = ngx_current_msec;
+        proven_ = msec_now();
         if (gate_ != Gate::open) {
             open_gate();
         } else if (!retry_.armed()) {
@@ -299,13 +299,13 @@ private:
     NumberedWindows& numbered_;
     NumberedWindows::Way way_;  // of refunds with numbers; alone in a cluster, where some are redirected
     UnansweredRefunds unanswered_;
-    const ngx_msec_t pause_;
+    const Msec pause_;
     KeyedQueue<ChargeCommand> queued_;  // for the next batch; empty while the gate is not open
     Traffic traffic_{pause, dense};
     std::uint32_t term_ = 0;     // counts the primaries
     std::size_t under_way_ = 0;  // commands of the present batch that have not ended
-    ngx_msec_t sent_ = 0;        // when the last batch left
-    ngx_msec_t proven_ = 0;      // when the primary was last seen to take a write
+    Msec sent_ = 0;              // when the last batch left
+    Msec proven_ = 0;            // when the primary was last seen to take a write
     bool closing_ = false;       // more charges of closed windows may wait
     Gate gate_ = Gate::open;
     Backoff backoff_;

@@ -37,7 +37,7 @@ bool Charges::may_probe() const noexcept {
 void Charges::suspect_primary() noexcept {
     close_gate();
     if (!retry_.armed()) {
-        retry_.set(backoff_.next(static_cast<std::uint32_t>(ngx_random())));
+        retry_.set(backoff_.next(random_bits()));
     }
 }
 
@@ -51,7 +51,7 @@ void Charges::refused(const Node& node, Fault fault, std::string_view command, c
     if (retry_.armed()) {
         return;
     }
-    retry_.set(backoff_.next(static_cast<std::uint32_t>(ngx_random())));
+    retry_.set(backoff_.next(random_bits()));
     try {
         const std::string words = server_words(command, reply.text_view());
         refusals_.failed("refuses charges", explain(fault), in_cluster_ ? node.name() + ": " + words : words);
@@ -67,7 +67,7 @@ void Charges::refused(const Node& node, Fault fault, std::string_view command, c
 void Charges::led_nowhere(const Node& node) noexcept {
     if (&node != &nodes_.primary() && node.is_primary() && !retry_.armed()) {
         waiting_.move_on();
-        retry_.set(backoff_.next(static_cast<std::uint32_t>(ngx_random())));
+        retry_.set(backoff_.next(random_bits()));
     }
 }
 

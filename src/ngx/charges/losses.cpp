@@ -1,5 +1,7 @@
 #include "ngx/charges/losses.h"
 
+#include <cinttypes>
+
 namespace rate_limit {
 
 namespace {
@@ -8,13 +10,13 @@ struct Words {
     const char* what;
     const char* verdict;
     const char* so_far;
-    ngx_uint_t level = NGX_LOG_ERR;
+    LogLevel level = LogLevel::error;
 };
 
 /// In the order of Loss.
 constexpr Words words[loss_count] = {
     {"charges", "expired: their windows had closed, or their buckets were full, before the primary took them",
-     "expired", NGX_LOG_WARN},
+     "expired", LogLevel::warn},
     {"charges", "were dropped: too many windows wait for the primary", "dropped"},
     {"refunds",
      "were dropped: no room in \"rate_limit_zone\"; they count as used until their windows end; enlarge it",
@@ -56,17 +58,17 @@ void Losses::add(Loss loss, std::uint64_t charges, const char* why) noexcept {
     line.untold += charges;
     counters_.add(loss, charges);
     line.why = why;
-    line.throttle.tell(ngx_cycle->log);
+    line.throttle.tell(process_log());
 }
 
-void Losses::Line::write(void* self, ngx_log_t* log) noexcept {
+void Losses::Line::write(void* self, Log& log) noexcept {
     Line& line = *static_cast<Line*>(self);
     const auto loss = static_cast<std::size_t>(line.loss);
     const Words& said = words[loss];
     const Counters<Loss>& counters = line.owner->counters_;
-    ngx_log_error(said.level, log, 0, "rate limit: %uL %s for %s %s%s (%uL %s so far)", line.untold,
-                  said.what, line.owner->subject_.c_str(), said.verdict, line.why != nullptr ? line.why : "",
-                  is_drop(loss) ? dropped(counters) : counters.count(line.loss), said.so_far);
+    log_line(log, said.level, "rate limit: %" PRIu64 " %s for %s %s%s (%" PRIu64 " %s so far)", line.untold,
+             said.what, line.owner->subject_.c_str(), said.verdict, line.why != nullptr ? line.why : "",
+             is_drop(loss) ? dropped(counters) : counters.count(line.loss), said.so_far);
     line.untold = 0;
 }
 

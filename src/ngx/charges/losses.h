@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "ngx/base/counters.h"
-#include "ngx/base/log_throttle.h"
+#include "limiter/counters.h"
+#include "limiter/log_throttle.h"
 
 namespace rate_limit {
 
@@ -49,7 +49,7 @@ public:
 
 private:
     struct Line {
-        static void write(void* self, ngx_log_t* log) noexcept;
+        static void write(void* self, Log& log) noexcept;
 
         const Losses* owner = nullptr;
         Loss loss = Loss::expired;

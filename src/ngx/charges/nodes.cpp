@@ -11,7 +11,7 @@ Nodes::Nodes(const StoreConf& store, const ShardConf& shard, Owner& owner, Comma
       owner_(owner),
       sample_(sample),
       none_(store, &shard, {"(none is known)", {}, {}, 0, {}}, Role::primary, *this, &sample),
-      turn_(static_cast<std::size_t>(ngx_random())) {  // workers start at different replicas
+      turn_(static_cast<std::size_t>(random_bits())) {  // workers start at different replicas
     none_.shut_down();
 }
 

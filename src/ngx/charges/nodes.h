@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "ngx/conf/redis_conf.h"
+#include "limiter/store_conf.h"
 #include "ngx/wire/node.h"
 #include "ngx/wire/retired_nodes.h"
 

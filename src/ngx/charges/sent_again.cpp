@@ -1,5 +1,5 @@
-#include "ngx/base/worker_id.h"
-#include "ngx/base/zone.h"
+#include "limiter/worker_id.h"
+#include "limiter/zone.h"
 #include "ngx/charges/charges.h"
 
 // Refunds that were not answered, and are sent again: see UnansweredRefunds.

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/counts/waits.h"
-#include "ngx/base/counters.h"
+#include "limiter/counters.h"
 
 namespace rate_limit {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/queue.h"
 #include "core/table/window_id.h"
-#include "ngx/base/queue.h"
 #include "ngx/waits/answer.h"
 
 namespace rate_limit {

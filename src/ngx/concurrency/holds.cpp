@@ -3,11 +3,11 @@
 #include <optional>
 
 #include "core/free_list.h"
-#include "ngx/base/zone.h"
+#include "limiter/store_conf.h"
+#include "limiter/zone.h"
 #include "ngx/charges/charges.h"
 #include "ngx/charges/write_blame.h"
 #include "ngx/concurrency/hold_command.h"
-#include "ngx/conf/redis_conf.h"
 #include "ngx/tallies/tallies.h"
 #include "redis/hold_reply.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 /// How often requests look whether another worker's call has been answered, in milliseconds, and how many of
 /// them in one turn of the event loop.
-constexpr ngx_msec_t pause = 2;
+constexpr Msec pause = 2;
 constexpr std::size_t most_tries = 500;
 
 /// Of a note; each look prolongs it.
@@ -179,7 +179,7 @@ void Holds::leave(const KeySlots& of) noexcept {
     if (!slots) {
         return;
     }
-    const IdleSlots idle = ngx_exiting != 0 ? IdleSlots::go_back : IdleSlots::stay;
+    const IdleSlots idle = is_leaving() ? IdleSlots::go_back : IdleSlots::stay;
     if (const auto call = slots->leave(of.id, terms(of.limit), idle)) {
         send(of, *call);
     }

@@ -6,9 +6,9 @@
 
 #include "core/machine/debt_record.h"
 #include "core/machine/note_walk.h"
+#include "core/queue.h"
 #include "core/slots/shared_slots.h"
-#include "ngx/base/queue.h"
-#include "ngx/base/timer.h"
+#include "limiter/loop.h"
 #include "ngx/concurrency/entrance.h"
 #include "ngx/concurrency/hold_command.h"
 #include "redis/keys/routes.h"

@@ -1,4 +1,4 @@
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/later.h"
 #include "ngx/conf/parameter.h"

@@ -3,9 +3,9 @@
 #include <type_traits>
 
 #include "core/overrides/shared_state.h"
-#include "ngx/base/zone.h"
+#include "ngx/base/zone_memory.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/redis_conf.h"
+#include "ngx/conf/store_block.h"
 
 namespace rate_limit {
 
@@ -57,7 +57,7 @@ SharedState* running_state(std::string_view store) noexcept {
 void inherit_state(const StoreConf& store) noexcept {
     SharedState* before = store.shared_overrides != nullptr ? running_state(store.name) : nullptr;
     if (before != nullptr) {
-        store.shared_overrides->inherit(*before, {process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive});
+        store.shared_overrides->inherit(*before, lock_user());
     }
 }
 
@@ -65,13 +65,13 @@ void unmap(void* data) noexcept {
     ngx_shm_free(static_cast<ngx_shm_t*>(data));
 }
 
-/// Four flags per primary of every store, and what workers know of shared overrides, mapped before the
-/// workers are started so that all see the same.
+/// What has been told of the primary of every shard, and what workers know of shared overrides, mapped before
+/// the workers are started so that all see the same.
 ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
-    std::size_t flags = 0;
+    std::size_t shards = 0;
     std::size_t states = 0;
     for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
-        flags += 4 * store->shards.size();
+        shards += store->shards.size();
         states += store->shares_overrides ? 1 : 0;
     }
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, sizeof(ngx_shm_t));
@@ -80,7 +80,7 @@ ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
     }
     auto* memory = static_cast<ngx_shm_t*>(cleanup->data);
     ngx_memzero(memory, sizeof(ngx_shm_t));
-    memory->size = states * sizeof(SharedState) + flags * sizeof(ngx_atomic_t);
+    memory->size = states * sizeof(SharedState) + shards * sizeof(PrimaryWarnings);
     memory->log = cf->cycle->log;
     ngx_str_set(&memory->name, "rate_limit_flags");
     if (ngx_shm_alloc(memory) != NGX_OK) {
@@ -88,15 +88,12 @@ ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
     }
     cleanup->handler = unmap;
     auto* state = reinterpret_cast<SharedState*>(memory->addr);
-    auto* flag = reinterpret_cast<ngx_atomic_t*>(state + states);
+    auto* warnings = reinterpret_cast<PrimaryWarnings*>(state + states);
     for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
         store->shared_overrides = store->shares_overrides ? state++ : nullptr;
         inherit_state(*store);
         for (ShardConf& shard : store->shards) {
-            shard.eviction_warned = flag++;
-            shard.time_warned = flag++;
-            shard.bitfield_warned = flag++;
-            shard.replicas_warned = flag++;
+            shard.warned = warnings++;
         }
     }
     return NGX_OK;
@@ -105,7 +102,7 @@ ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
 }  // namespace
 
 ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept {
-    const std::size_t running = Zone::running_size();
+    const std::size_t running = running_zone_size();
     if (main.limits.nelts == 0 && main.zone_size == NGX_CONF_UNSET_SIZE && running == 0) {
         return NGX_OK;
     }
@@ -113,13 +110,9 @@ ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept {
     if (main.limits.nelts == 0 && main.zone_size == NGX_CONF_UNSET_SIZE) {
         main.zone_size = running;
     }
-    void* memory = ngx_palloc(cf->pool, sizeof(Zone));
-    if (memory == nullptr) {
-        return NGX_ERROR;
-    }
-    main.zone = new (memory) Zone;
     ngx_conf_init_size_value(main.zone_size, Zone::default_size);
-    return main.zone->reserve(cf, main.zone_size);
+    main.zone = ask_for_zone(cf, main.zone_size);
+    return main.zone != nullptr ? NGX_OK : NGX_ERROR;
 }
 
 ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
@@ -127,9 +120,10 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
         static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
     const bool has_resolver = core->resolver != nullptr && has_servers(core->resolver->connections);
     for (StoreConf* each : Elements<StoreConf*>(main.stores)) {
-        StoreConf& store = *each;
+        StoreBlock& store = block_of(*each);
         store.zone = main.zone;
         if (has_resolver) {
+            store.resolves_again = true;
             store.resolver = core->resolver;
             store.resolver_timeout = core->resolver_timeout;
             ngx_conf_init_msec_value(store.resolver_timeout, 30000);  // http's own is never merged
@@ -144,7 +138,8 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
 }
 
 void warn_unused_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
-    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+    for (const StoreConf* each : Elements<StoreConf*>(main.stores)) {
+        const StoreBlock* const store = &block_of(*each);
         if (!store->used) {
             ngx_log_error(NGX_LOG_WARN, cf->log, 0,
                           "no limit uses \"rate_limit_redis %s\" in %V:%ui: add \"rate_limit_store %s\", or "

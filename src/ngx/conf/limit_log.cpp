@@ -28,7 +28,7 @@ void LimitLog::unchecked(ngx_http_request_t* r, const Limit& limit, const char* 
             line->text = log_text(text, max_shown);
         }
         ++line->count;
-        line->throttle.tell(r->connection->log);
+        line->throttle.tell(log_of(*r->connection->log));
     } catch (...) {
         const char* format = noun == cost_noun ? "invalid cost of rate limit \"%V\" in %V:%ui counts as 1: %s"
                                                : "rate limit \"%V\" in %V:%ui could not be checked: %s";
@@ -37,8 +37,9 @@ void LimitLog::unchecked(ngx_http_request_t* r, const Limit& limit, const char* 
     }
 }
 
-void LimitLog::Line::write(void* self, ngx_log_t* log) noexcept {
+void LimitLog::Line::write(void* self, Log& to) noexcept {
     Line& line = *static_cast<Line*>(self);
+    ngx_log_t* const log = &reinterpret_cast<ngx_log_t&>(to);
     const Limit& limit = line.limit;
     u_char counted[64] = "";
     if (line.count > 1) {

@@ -7,7 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "ngx/base/log_throttle.h"
+#include "limiter/log_throttle.h"
+#include "ngx/base/ngx.h"
 
 namespace rate_limit {
 
@@ -33,7 +34,7 @@ private:
     struct Line {
         Line(const Limit& of, const char* why, const char* what) noexcept
             : limit(of), reason(why), noun(what) {}
-        static void write(void* self, ngx_log_t* log) noexcept;
+        static void write(void* self, Log& log) noexcept;
 
         const Limit& limit;
         const char* const reason;

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <new>
 
+#include "limiter/store_conf.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/limit_log.h"
-#include "ngx/conf/redis_conf.h"
 
 namespace rate_limit {
 

@@ -5,10 +5,10 @@
 
 #include "core/limit/bucket.h"
 #include "core/limit/cost.h"
+#include "limiter/store_conf.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/early_values.h"
 #include "ngx/conf/key.h"
-#include "ngx/conf/redis_conf.h"
 #include "ngx/conf/value.h"
 #include "ngx/conf/window_head.h"
 

@@ -15,7 +15,6 @@ struct TlsLine {
 
 /// How the connections of a store are encrypted: the lines `ssl…` of its block.
 struct TlsConf {
-    bool on = false;
     bool verify = true;
     std::string name;  ///< what every certificate has to be for; empty: each node's own host or address
     TlsLine trusted;

@@ -1,7 +1,7 @@
 #include "ngx/conf/window_head.h"
 
 #include "core/append.h"
-#include "ngx/conf/redis_conf.h"
+#include "limiter/store_conf.h"
 #include "redis/keys/window_key.h"
 
 namespace rate_limit {

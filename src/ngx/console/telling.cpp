@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "limiter/loop.h"
 #include "ngx/base/response.h"
-#include "ngx/base/timer.h"
 #include "ngx/base/turn.h"
 #include "ngx/console/answer.h"
 

@@ -1,9 +1,9 @@
 #include <optional>
 
 #include "core/text/json_text.h"
+#include "limiter/store_conf.h"
+#include "limiter/zone.h"
 #include "ngx/base/version.h"
-#include "ngx/base/zone.h"
-#include "ngx/conf/redis_conf.h"
 #include "ngx/figures/limits.h"
 #include "ngx/figures/lower_case.h"
 #include "ngx/figures/memory.h"

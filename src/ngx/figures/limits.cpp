@@ -1,6 +1,6 @@
 #include "ngx/figures/limits.h"
 
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 
 namespace rate_limit {
 

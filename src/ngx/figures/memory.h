@@ -4,7 +4,7 @@
 
 #include "core/text/json_text.h"
 #include "core/text/metrics_text.h"
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/conf/conf.h"
 
 namespace rate_limit {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/text/metrics_text.h"
+#include "limiter/zone.h"
 #include "ngx/base/version.h"
-#include "ngx/base/zone.h"
 #include "ngx/figures/limits.h"
 #include "ngx/figures/lower_case.h"
 #include "ngx/figures/memory.h"

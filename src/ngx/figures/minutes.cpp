@@ -4,8 +4,8 @@
 #include <new>
 #include <optional>
 
-#include "ngx/base/timer.h"
-#include "ngx/base/zone.h"
+#include "limiter/loop.h"
+#include "limiter/zone.h"
 
 namespace rate_limit {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/wire/board_entry.h"
 
 namespace rate_limit {

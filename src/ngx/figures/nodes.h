@@ -7,9 +7,9 @@
 
 #include "core/counts/node_board.h"
 #include "core/text/json_text.h"
-#include "ngx/base/counters.h"
+#include "limiter/counters.h"
+#include "limiter/store_conf.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/redis_conf.h"
 #include "ngx/figures/family.h"
 #include "ngx/wire/node_counts.h"
 

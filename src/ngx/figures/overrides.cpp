@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/overrides/known_overrides.h"
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/figures/id_text.h"
 
 namespace rate_limit {

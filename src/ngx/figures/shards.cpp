@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/charges/backlog.h"
 
 namespace rate_limit {

@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "core/text/json_text.h"
+#include "limiter/store_conf.h"
 #include "ngx/charges/losses.h"
 #include "ngx/charges/shard_counters.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/redis_conf.h"
 #include "ngx/figures/family.h"
 
 namespace rate_limit {

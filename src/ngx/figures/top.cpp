@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/figures/id_text.h"
 
 namespace rate_limit {

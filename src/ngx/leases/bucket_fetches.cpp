@@ -2,7 +2,7 @@
 
 #include "core/bucket/bucket_account.h"
 #include "core/free_list.h"
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/charges/charges.h"
 #include "ngx/charges/nodes.h"
 #include "ngx/leases/fetches.h"
@@ -113,7 +113,7 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
 /// Notes tokens that are left. Without room for the note they go back. A leaving worker gives them back, too:
 /// its last walk may be over.
 void Fetches::keep(const Fetch& fetch, Ticks end) noexcept {
-    if (ngx_exiting == 0 && note(fetch.key, fetch.demand, end)) {
+    if (!is_leaving() && note(fetch.key, fetch.demand, end)) {
         return;
     }
     Dying left;
@@ -127,7 +127,7 @@ void Fetches::give_back(std::string_view key, const Demand& demand, const Dying&
     bool kept = false;
     // What is not noted would die unseen. The clock is read under the lock: a walk that comes later finds the
     // tokens, and one that came earlier has seen them dead.
-    if (ngx_exiting == 0 && are_alive(tokens.end, fresh_ticks()) && note(key, demand, tokens.end)) {
+    if (!is_leaving() && are_alive(tokens.end, fresh_ticks()) && note(key, demand, tokens.end)) {
         zone_.windows().change(demand.id, [&](WindowRecord& record) {
             kept = put_back(record, terms_of_tokens(demand), tokens);
         });

@@ -5,8 +5,8 @@
 
 #include "core/bucket/bucket_tokens.h"
 #include "core/machine/window_account.h"
+#include "core/queue.h"
 #include "ngx/base/ngx.h"
-#include "ngx/base/queue.h"
 #include "ngx/leases/reserve_command.h"
 #include "ngx/waits/answer.h"
 

@@ -4,11 +4,11 @@
 
 #include "core/free_list.h"
 #include "core/machine/tokens.h"
-#include "ngx/base/worker_id.h"
-#include "ngx/base/zone.h"
+#include "limiter/store_conf.h"
+#include "limiter/worker_id.h"
+#include "limiter/zone.h"
 #include "ngx/charges/charges.h"
 #include "ngx/charges/nodes.h"
-#include "ngx/conf/redis_conf.h"
 #include "redis/decode.h"
 #include "redis/keys/slot.h"
 
@@ -87,7 +87,7 @@ void Fetches::find_seat(Seat& seat) noexcept {
 }
 
 void Fetches::fetch_ahead(std::string_view key, const Demand& demand) noexcept {
-    if (ngx_exiting != 0 || !nodes_.primary().usable() || open_.find(demand.id) != open_.end()) {
+    if (is_leaving() || !nodes_.primary().usable() || open_.find(demand.id) != open_.end()) {
         return;
     }
     try {
@@ -124,7 +124,7 @@ Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
 /// Decides how many tokens to ask for: more than are needed at once only if no other batch is on its way, if
 /// they can be kept and given back later, and if this worker stays.
 Fetch& Fetches::start(std::string_view key, const Demand& demand) {
-    bool batched = ngx_exiting == 0;
+    bool batched = !is_leaving();
     Fetch& fetch = take(key, demand, batched);
     const Millis now = now_millis();
     if (demand.of_leased_bucket()) {
@@ -180,7 +180,7 @@ bool Fetches::keep_unanswered(const Fetch& fetch) noexcept {
     }
     return unanswered_.add({fetch.number, std::max(fetch.demand.want, fetch.wanted_before),
                             std::min(latest_reset(fetch.demand.rate.period, now), now + numbered_life),
-                            ngx_current_msec, route, fetch.key, fetch.demand});
+                            msec_now(), route, fetch.key, fetch.demand});
 }
 
 void Fetches::ask_again(const UnansweredBatch& batch) noexcept {
@@ -336,7 +336,7 @@ void Fetches::tell(Sharing& sharing, const Window& answer, bool too_late) noexce
 /// Notes tokens that are left. A leaving worker gives them back instead: the last walk of this worker may be
 /// over.
 void Fetches::keep(const Fetch& fetch, Millis reset, std::int64_t tokens, Millis now) noexcept {
-    if (ngx_exiting == 0) {
+    if (!is_leaving()) {
         (void)note(fetch.key, fetch.demand, reset, tokens, now);
         return;
     }
@@ -358,7 +358,7 @@ void Fetches::give_back(std::string_view key, const Demand& demand, std::int64_t
     bool kept = false;
     zone_.windows().change(demand.id, [&](WindowRecord& record) {
         // The last walk of a leaving worker may be over.
-        kept = ngx_exiting == 0 && rate_limit::give_back(record, reset, demand.rate.period, now, tokens);
+        kept = !is_leaving() && rate_limit::give_back(record, reset, demand.rate.period, now, tokens);
     });
     if (kept) {
         (void)note(key, demand, reset, tokens, now);

@@ -1,6 +1,6 @@
 #include "ngx/leases/reserve_command.h"
 
-#include "ngx/base/worker_id.h"
+#include "limiter/worker_id.h"
 #include "ngx/charges/charges.h"
 #include "ngx/charges/write_blame.h"
 

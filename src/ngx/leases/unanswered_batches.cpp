@@ -21,15 +21,15 @@ bool UnansweredBatches::add(UnansweredBatch batch) noexcept {
 /// Those of a primary that is away come up again and again: they must not keep the others out.
 std::size_t UnansweredBatches::find_due(Millis now, std::array<WindowId, most_at_once>& due) noexcept {
     struct Waiting {
-        ngx_msec_t for_so_long = 0;
+        Msec for_so_long = 0;
         UnansweredBatch* batch = nullptr;
         bool operator<(const Waiting& other) const noexcept { return for_so_long > other.for_so_long; }
     };
     std::array<Waiting, most_at_once> longest;  // a heap, the shortest wait first
     std::size_t count = 0;
     for (auto& [id, batch] : batches_) {
-        const ngx_msec_t since = ngx_current_msec - batch.asked;
-        const Waiting waiting{batch.until <= now ? std::numeric_limits<ngx_msec_t>::max() : since, &batch};
+        const Msec since = msec_now() - batch.asked;
+        const Waiting waiting{batch.until <= now ? std::numeric_limits<Msec>::max() : since, &batch};
         if (waiting.for_so_long < pause || (count == longest.size() && !(waiting < longest.front()))) {
             continue;
         }
@@ -41,7 +41,7 @@ std::size_t UnansweredBatches::find_due(Millis now, std::array<WindowId, most_at
         std::push_heap(longest.begin(), longest.begin() + count);
     }
     for (std::size_t i = 0; i < count; ++i) {
-        longest[i].batch->asked = ngx_current_msec;
+        longest[i].batch->asked = msec_now();
         due[i] = longest[i].batch->demand.id;
     }
     return count;

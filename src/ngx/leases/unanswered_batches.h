@@ -19,7 +19,7 @@ struct UnansweredBatch {
     std::int64_t number = 0;  ///< of the call, as lua/reserve.lua knows it
     std::int64_t want = 0;    ///< at most so many tokens were granted
     Millis until = 0;         ///< it is asked for until then; its window may end before
-    ngx_msec_t asked = 0;     ///< when it was last asked for
+    Msec asked = 0;           ///< when it was last asked for
     Route route = 0;
     std::string key;
     Demand demand;
@@ -83,7 +83,7 @@ public:
     }
 
 private:
-    static constexpr ngx_msec_t pause = 250;
+    static constexpr Msec pause = 250;
 
     std::size_t find_due(Millis now, std::array<WindowId, most_at_once>& due) noexcept;
 

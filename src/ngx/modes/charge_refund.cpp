@@ -1,6 +1,6 @@
 #include "ngx/modes/charge_refund.h"
 
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/modes/local.h"
 #include "ngx/modes/local_bucket.h"
 #include "ngx/modes/recollection.h"

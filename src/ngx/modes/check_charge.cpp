@@ -1,4 +1,4 @@
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/modes/local.h"
 #include "ngx/modes/recollection.h"
 #include "ngx/modes/redis_charge.h"

@@ -1,4 +1,4 @@
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/modes/running.h"
 #include "ngx/store/store.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/modes/charge_refund.h"
 #include "ngx/modes/lease_bucket.h"
 #include "ngx/modes/local.h"

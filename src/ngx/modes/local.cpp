@@ -1,6 +1,6 @@
 #include "ngx/modes/local.h"
 
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/modes/recollection.h"
 
 namespace rate_limit {

@@ -1,7 +1,7 @@
 #include "ngx/modes/local_bucket.h"
 
 #include "core/bucket/bucket_account.h"
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/modes/recollection.h"
 
 namespace rate_limit {

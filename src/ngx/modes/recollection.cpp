@@ -4,7 +4,7 @@
 
 #include "core/bucket/bucket_account.h"
 #include "core/bucket/bucket_tokens.h"
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/modes/running.h"
 
 namespace rate_limit {

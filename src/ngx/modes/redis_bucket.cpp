@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/bucket/bucket_account.h"
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/modes/recollection.h"
 
 namespace rate_limit {

@@ -1,6 +1,6 @@
 #include "ngx/modes/redis_charge.h"
 
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/modes/mode.h"
 #include "ngx/modes/recollection.h"
 

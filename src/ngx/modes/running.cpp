@@ -1,6 +1,6 @@
 #include "ngx/modes/running.h"
 
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/store/store.h"
 
 namespace rate_limit {

@@ -2,8 +2,8 @@
 
 #include <new>
 
-#include "ngx/base/client_id.h"
-#include "ngx/base/zone.h"
+#include "limiter/client_id.h"
+#include "limiter/zone.h"
 #include "ngx/tallies/tallies.h"
 
 namespace rate_limit {

@@ -135,7 +135,7 @@ void SharedChange::take_written(const Reply& reply) {
         }
         return;
     }
-    if (ngx_exiting != 0) {
+    if (is_leaving()) {
         take_own(*store_, what_, clears_);
         finish(Trouble::none, nullptr);
         return;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/overrides/shared_text.h"
-#include "ngx/conf/redis_conf.h"
+#include "limiter/store_conf.h"
 #include "ngx/overrides/overrides_command.h"
 #include "ngx/waits/answer.h"
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/digits.h"
-#include "ngx/base/client_id.h"
-#include "ngx/base/zone.h"
+#include "limiter/client_id.h"
+#include "limiter/zone.h"
 #include "ngx/store/store.h"
 #include "ngx/tallies/tallies.h"
 #include "redis/reply.h"
@@ -23,7 +23,7 @@ constexpr std::uint32_t told_nothing = 0;
 constexpr std::uint32_t told_full = 1;
 
 LockUser this_user() noexcept {
-    return {process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive};
+    return lock_user();
 }
 
 Override of_machine(const StoreConf& store, const SharedOverride& shared) {
@@ -52,11 +52,10 @@ std::unordered_set<std::uint64_t> limits_here() {
 
 void tell_full(const StoreConf& store, std::size_t left) noexcept {
     if (store.shared_overrides->tell(told_full)) {
-        ngx_log_error(
-            NGX_LOG_ERR, ngx_cycle->log, 0,
-            "rate limit: %uz overrides that machines share by \"rate_limit_redis %s\" do not hold here: "
-            "there is no room for them",
-            left, store.name.c_str());
+        log_line(process_log(), LogLevel::error,
+                 "rate limit: %zu overrides that machines share by \"rate_limit_redis %s\" do not hold here: "
+                 "there is no room for them",
+                 left, store.name.c_str());
     }
 }
 
@@ -97,7 +96,7 @@ bool read_overrides(const Reply& reply, SharedOverrides& shared) {
 void take_up(const StoreConf& store, const SharedOverrides& shared) {
     SharedState& state = *store.shared_overrides;
     const Millis now = now_millis();
-    if (ngx_exiting != 0 || !state.is_news(shared.version, now)) {
+    if (is_leaving() || !state.is_news(shared.version, now)) {
         return;
     }
     const std::unordered_set<std::uint64_t> here = limits_here();
@@ -161,13 +160,12 @@ bool has_room(const StoreConf& store, const std::vector<SharedOverride>& all, co
 void tell_unusable(const StoreConf& store, const char* reason, Remedy remedy) noexcept {
     const auto word = static_cast<std::uint32_t>(xxh64(reason, 0)) | 2U;
     if (store.shared_overrides->tell(word)) {
-        ngx_log_error(
-            NGX_LOG_ERR, ngx_cycle->log, 0,
-            "rate limit: the overrides at \"%s!overrides\" of \"rate_limit_redis %s\" are %s: those "
-            "that were known hold until they end; %s",
-            store.prefix.c_str(), store.name.c_str(), reason,
-            remedy == Remedy::change ? "the next one that is set replaces what is there"
-                                     : "none can be set until you delete that key in Redis");
+        log_line(process_log(), LogLevel::error,
+                 "rate limit: the overrides at \"%s!overrides\" of \"rate_limit_redis %s\" are %s: those "
+                 "that were known hold until they end; %s",
+                 store.prefix.c_str(), store.name.c_str(), reason,
+                 remedy == Remedy::change ? "the next one that is set replaces what is there"
+                                          : "none can be set until you delete that key in Redis");
     }
 }
 

@@ -2,8 +2,8 @@
 
 #include <new>
 
-#include "ngx/base/timer.h"
-#include "ngx/base/zone.h"
+#include "limiter/loop.h"
+#include "limiter/zone.h"
 #include "ngx/overrides/overrides_command.h"
 #include "ngx/overrides/shared_overrides.h"
 #include "ngx/store/shard.h"
@@ -15,10 +15,10 @@ namespace {
 
 /// Milliseconds between two looks of a machine, at least, and between two tries of a worker to have the turn.
 constexpr std::uint32_t interval = 800;
-constexpr ngx_msec_t pause = 250;
+constexpr Msec pause = 250;
 
 /// While no configuration shares any.
-constexpr ngx_msec_t long_pause = 1000;
+constexpr Msec long_pause = 1000;
 
 /// One look: at the version alone, and at the whole where that is not known. Ends with its answer.
 class Look final : private OverridesCommand::Owner {
@@ -132,7 +132,7 @@ struct Watch {
 
 /// The configuration at work is asked for each time: without a master process a reload keeps this process.
 void Watch::on_timer(void* self) noexcept {
-    if (ngx_exiting != 0) {
+    if (is_leaving()) {
         return;
     }
     bool any = false;
@@ -146,8 +146,7 @@ void Watch::on_timer(void* self) noexcept {
             continue;
         }
         any = true;
-        if (!store->asks_overrides &&
-            store->shared_overrides->take_turn(static_cast<std::uint32_t>(ngx_current_msec), interval)) {
+        if (!store->asks_overrides && store->shared_overrides->take_turn(ticks_now(), interval)) {
             Look::begin(*store);
         }
     }
@@ -159,7 +158,7 @@ void Watch::on_timer(void* self) noexcept {
 void start_shared_watch() noexcept {
     alignas(Watch) static unsigned char memory[sizeof(Watch)];
     static Watch& watch = *new (memory) Watch;  // never destroyed, see Timer
-    watch.timer.set(1 + static_cast<ngx_msec_t>(ngx_random()) % pause);
+    watch.timer.set(1 + static_cast<Msec>(random_bits()) % pause);
 }
 
 }  // namespace rate_limit

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/figures/minutes.h"
 
 namespace rate_limit {

@@ -4,8 +4,8 @@
 
 #include "core/text/figure_text.h"
 #include "core/text/html_text.h"
+#include "limiter/zone.h"
 #include "ngx/base/version.h"
-#include "ngx/base/zone.h"
 #include "ngx/html/frame.h"
 #include "ngx/page/charts.h"
 #include "ngx/page/gathered.h"

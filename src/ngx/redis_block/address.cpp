@@ -1,7 +1,7 @@
 #include "ngx/redis_block/address.h"
 
 #include "ngx/conf/conf.h"
-#include "ngx/conf/redis_conf.h"
+#include "ngx/conf/store_block.h"
 
 namespace rate_limit {
 
@@ -48,7 +48,7 @@ void name_host(ngx_conf_t* cf, std::string_view host, NodeConf& node) {
     }
 }
 
-bool same_master(const StoreConf& a, const ShardConf& first, const StoreConf& b,
+bool same_master(const StoreBlock& a, const ShardConf& first, const StoreBlock& b,
                  const ShardConf& second) noexcept {
     if (first.master != second.master) {
         return false;
@@ -63,7 +63,7 @@ bool same_master(const StoreConf& a, const ShardConf& first, const StoreConf& b,
     return false;
 }
 
-bool share_seed(const StoreConf& a, const StoreConf& b) noexcept {
+bool share_seed(const StoreBlock& a, const StoreBlock& b) noexcept {
     for (const NodeConf& one : a.seeds) {
         for (const NodeConf& other : b.seeds) {
             if (share_address(one, other)) {
@@ -74,7 +74,7 @@ bool share_seed(const StoreConf& a, const StoreConf& b) noexcept {
     return false;
 }
 
-bool share_primary(const StoreConf& a, const StoreConf& b) noexcept {
+bool share_primary(const StoreBlock& a, const StoreBlock& b) noexcept {
     for (const ShardConf& first : a.shards) {
         for (const ShardConf& second : b.shards) {
             if (share_address(first.primary, second.primary) || share_seed(a, b) ||
@@ -87,23 +87,6 @@ bool share_primary(const StoreConf& a, const StoreConf& b) noexcept {
 }
 
 }  // namespace
-
-bool same_address(const Address& a, const Address& b) noexcept {
-    auto* one = reinterpret_cast<sockaddr*>(const_cast<sockaddr_storage*>(&a.sockaddr));
-    auto* other = reinterpret_cast<sockaddr*>(const_cast<sockaddr_storage*>(&b.sockaddr));
-    return ngx_cmp_sockaddr(one, a.length, other, b.length, 1) == NGX_OK;
-}
-
-bool share_address(const NodeConf& a, const NodeConf& b) noexcept {
-    for (const Address& first : a.addresses) {
-        for (const Address& second : b.addresses) {
-            if (same_address(first, second)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
 
 char* parse_node(ngx_conf_t* cf, const ngx_str_t& word, const char* of, in_port_t default_port,
                  NodeConf& node) {
@@ -154,7 +137,7 @@ char* compare_nodes(ngx_conf_t* cf, const ShardConf& shard) {
     return NGX_CONF_OK;
 }
 
-void compare_shards(ngx_conf_t* cf, const StoreConf& store, const ShardConf& shard) {
+void compare_shards(ngx_conf_t* cf, const StoreBlock& store, const ShardConf& shard) {
     for (const ShardConf& other : store.shards) {
         if (share_address(other.primary, shard.primary)) {
             ngx_conf_log_error(
@@ -167,9 +150,10 @@ void compare_shards(ngx_conf_t* cf, const StoreConf& store, const ShardConf& sha
     }
 }
 
-void compare_stores(ngx_conf_t* cf, const MainConf& main, const StoreConf& store) {
-    for (const StoreConf* earlier : Elements<StoreConf*>(main.stores)) {
-        const StoreConf& other = *earlier;
+void compare_stores(ngx_conf_t* cf, const MainConf& main, const StoreBlock& store) {
+    for (const StoreConf* before : Elements<StoreConf*>(main.stores)) {
+        const StoreBlock* const earlier = &block_of(*before);
+        const StoreBlock& other = *earlier;
         if (&other == &store) {
             return;
         }

@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "limiter/store_conf.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/later.h"
-#include "ngx/conf/redis_conf.h"
 #include "ngx/conf/value.h"
 #include "ngx/redis_block/address.h"
 #include "ngx/redis_block/redis_shards.h"
@@ -45,13 +45,13 @@ char* set_time(ngx_conf_t* cf, ngx_msec_t& time, bool waits) {
     return NGX_CONF_OK;
 }
 
-char* set_fresh(ngx_conf_t* cf, StoreConf& store) {
+char* set_fresh(ngx_conf_t* cf, StoreBlock& store) {
     ngx_str_t text = words_of(cf)[1];
     if (view(text) == "off") {
         store.fresh = 0;
     } else if (view(text) != "auto") {
         return ngx_parse_time(&text, 0) > 0
-                   ? set_time(cf, store.fresh, false)
+                   ? set_time(cf, store.fresh.emplace(0), false)
                    : refuse(cf, "invalid \"fresh %V\": it is \"auto\", \"off\" or a time such as 500ms",
                             &text);
     }
@@ -97,7 +97,7 @@ char* set_password(ngx_conf_t* cf, std::string& password) {
     return set_text(cf, password);
 }
 
-char* set_digest(ngx_conf_t* cf, StoreConf& store) {
+char* set_digest(ngx_conf_t* cf, StoreBlock& store) {
     const std::string_view text = view(words_of(cf)[1]);
     if (text == "off") {
         return NGX_CONF_OK;
@@ -118,7 +118,7 @@ char* set_digest(ngx_conf_t* cf, StoreConf& store) {
                   &words_of(cf)[1]);
 }
 
-char* set_overrides(ngx_conf_t* cf, StoreConf& store) {
+char* set_overrides(ngx_conf_t* cf, StoreBlock& store) {
     const ngx_str_t& text = words_of(cf)[1];
     store.shares_overrides = view(text) == "shared";
     return store.shares_overrides || view(text) == "machine"
@@ -126,7 +126,7 @@ char* set_overrides(ngx_conf_t* cf, StoreConf& store) {
                : refuse(cf, "invalid \"overrides %V\": it is \"machine\" or \"shared\"", &text);
 }
 
-char* set_database(ngx_conf_t* cf, StoreConf& store) {
+char* set_database(ngx_conf_t* cf, StoreBlock& store) {
     const ngx_str_t& text = words_of(cf)[1];
     store.database = ngx_atoi(text.data, text.len);
     if (store.database < 0 || store.database > 1'000'000) {
@@ -135,7 +135,7 @@ char* set_database(ngx_conf_t* cf, StoreConf& store) {
     return NGX_CONF_OK;
 }
 
-char* set_prefix(ngx_conf_t* cf, StoreConf& store) {
+char* set_prefix(ngx_conf_t* cf, StoreBlock& store) {
     const ngx_str_t& text = words_of(cf)[1];
     if (text.len > 64) {
         return refuse(cf, "\"prefix %V\" is too long: it takes up to 64 bytes", &text);
@@ -147,35 +147,36 @@ char* set_prefix(ngx_conf_t* cf, StoreConf& store) {
 /// A directive that takes one value, once.
 struct Directive {
     std::string_view name;
-    char* (*set)(ngx_conf_t* cf, StoreConf& store);
+    char* (*set)(ngx_conf_t* cf, StoreBlock& store);
 };
 
 constexpr Directive directives[] = {
     {"check_timeout",
-     [](ngx_conf_t* cf, StoreConf& store) { return set_time(cf, store.check_timeout, true); }},
+     [](ngx_conf_t* cf, StoreBlock& store) { return set_time(cf, store.check_timeout, true); }},
     {"charge_timeout",
-     [](ngx_conf_t* cf, StoreConf& store) { return set_time(cf, store.charge_timeout, false); }},
+     [](ngx_conf_t* cf, StoreBlock& store) { return set_time(cf, store.charge_timeout, false); }},
     {"connect_timeout",
-     [](ngx_conf_t* cf, StoreConf& store) { return set_time(cf, store.connect_timeout, true); }},
+     [](ngx_conf_t* cf, StoreBlock& store) { return set_time(cf, store.connect_timeout, true); }},
     {"fresh", set_fresh},
     {"prefix", set_prefix},
     {"key_digest", set_digest},
-    {"username", [](ngx_conf_t* cf, StoreConf& store) { return set_text(cf, store.login.username); }},
-    {"password", [](ngx_conf_t* cf, StoreConf& store) { return set_password(cf, store.login.password); }},
+    {"username", [](ngx_conf_t* cf, StoreBlock& store) { return set_text(cf, store.login.username); }},
+    {"password", [](ngx_conf_t* cf, StoreBlock& store) { return set_password(cf, store.login.password); }},
     {"database", set_database},
     {"overrides", set_overrides},
     {"ssl", set_ssl},
     {"ssl_trusted_certificate",
-     [](ngx_conf_t* cf, StoreConf& store) { return set_ssl_file(cf, store.tls.trusted); }},
+     [](ngx_conf_t* cf, StoreBlock& store) { return set_ssl_file(cf, store.tls.trusted); }},
     {"ssl_certificate",
-     [](ngx_conf_t* cf, StoreConf& store) { return set_ssl_file(cf, store.tls.certificate); }},
-    {"ssl_certificate_key", [](ngx_conf_t* cf, StoreConf& store) { return set_ssl_file(cf, store.tls.key); }},
+     [](ngx_conf_t* cf, StoreBlock& store) { return set_ssl_file(cf, store.tls.certificate); }},
+    {"ssl_certificate_key",
+     [](ngx_conf_t* cf, StoreBlock& store) { return set_ssl_file(cf, store.tls.key); }},
     {"ssl_name", set_ssl_name},
     {"ssl_verify", set_ssl_verify},
     {"sentinel_username",
-     [](ngx_conf_t* cf, StoreConf& store) { return set_text(cf, store.sentinel_login.username); }},
+     [](ngx_conf_t* cf, StoreBlock& store) { return set_text(cf, store.sentinel_login.username); }},
     {"sentinel_password",
-     [](ngx_conf_t* cf, StoreConf& store) { return set_password(cf, store.sentinel_login.password); }},
+     [](ngx_conf_t* cf, StoreBlock& store) { return set_password(cf, store.sentinel_login.password); }},
 };
 
 /// A directive that takes several values, and may be repeated.
@@ -192,7 +193,7 @@ const Directive* find(const Directive (&in)[size], std::string_view name) {
     return found != in + size ? found : nullptr;
 }
 
-char* set_directive(ngx_conf_t* cf, StoreConf& store) {
+char* set_directive(ngx_conf_t* cf, StoreBlock& store) {
     const ngx_str_t* words = words_of(cf);
     const std::string_view directive = view(words[0]);
 
@@ -229,13 +230,13 @@ char* redis_directive(ngx_conf_t* cf, ngx_command_t* dummy, void* conf) noexcept
         if (cf->args->nelts == 2 && view(words_of(cf)[0]) == "include") {
             return ngx_conf_include(cf, dummy, conf);
         }
-        return set_directive(cf, *static_cast<StoreConf*>(cf->handler_conf));
+        return set_directive(cf, *static_cast<StoreBlock*>(cf->handler_conf));
     } catch (const std::bad_alloc&) {
         return failed;
     }
 }
 
-char* finish(ngx_conf_t* cf, const MainConf& main, StoreConf& store) {
+char* finish(ngx_conf_t* cf, const MainConf& main, StoreBlock& store) {
     if (finish_shards(cf, store) != NGX_CONF_OK) {
         return failed;
     }
@@ -243,7 +244,9 @@ char* finish(ngx_conf_t* cf, const MainConf& main, StoreConf& store) {
         return refuse(cf, "\"rate_limit_redis %s\" has a \"username\" but no \"password\": add one",
                       store.name.c_str());
     }
-    ngx_conf_init_msec_value(store.connect_timeout, store.tls.on ? 1000 : 100);
+    if (store.connect_timeout == 0) {
+        store.connect_timeout = store.encrypted ? 1000 : 100;
+    }
     if (finish_tls(cf, store) != NGX_CONF_OK) {
         return failed;
     }
@@ -251,18 +254,17 @@ char* finish(ngx_conf_t* cf, const MainConf& main, StoreConf& store) {
     return NGX_CONF_OK;
 }
 
-StoreConf* add_store(ngx_conf_t* cf, MainConf& main, const ngx_str_t& name) {
+StoreBlock* add_store(ngx_conf_t* cf, MainConf& main, const ngx_str_t& name) {
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, 0);
     auto** slot = static_cast<StoreConf**>(ngx_array_push(&main.stores));
     if (cleanup == nullptr || slot == nullptr) {
         return nullptr;
     }
-    auto* store = new StoreConf;
+    auto* store = new StoreBlock;
     cleanup->data = store;
-    cleanup->handler = [](void* ended) { delete static_cast<StoreConf*>(ended); };
+    cleanup->handler = [](void* ended) { delete static_cast<StoreBlock*>(ended); };
     *slot = store;
     store->name.assign(view(name));
-    store->pool = cf->pool;
     store->file = cf->conf_file->file.name;
     store->line = cf->conf_file->line;
     return store;
@@ -285,7 +287,7 @@ char* set_redis_block(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) no
             return refuse(cf, "duplicate \"rate_limit_redis %V\": every store needs a name of its own",
                           &name);
         }
-        StoreConf* store = add_store(cf, main, name);
+        StoreBlock* store = add_store(cf, main, name);
         if (store == nullptr) {
             return failed;
         }

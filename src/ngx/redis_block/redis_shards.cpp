@@ -70,12 +70,12 @@ char* set_parameter(ngx_conf_t* cf, ngx_uint_t at, ShardLine& line) {
 }
 
 /// How a shard names its primary. If the block has no "sentinel" yet, one may still follow.
-const char* named_primary(const StoreConf& store) noexcept {
+const char* named_primary(const StoreBlock& store) noexcept {
     return store.sentinels.empty() ? "primary=HOST:PORT; or, with \"sentinel\", master=MASTER"
                                    : "master=MASTER";
 }
 
-char* check_shard(ngx_conf_t* cf, const StoreConf& store, const ShardLine& line) {
+char* check_shard(ngx_conf_t* cf, const StoreBlock& store, const ShardLine& line) {
     const ShardConf& shard = line.shard;
     if (line.has_master && (line.has_primary || !shard.replicas.empty())) {
         return refuse(
@@ -136,7 +136,7 @@ bool has_hash_tag(std::string_view prefix) {
 }
 
 /// A store whose routes are the slots of a cluster.
-char* finish_cluster(ngx_conf_t* cf, StoreConf& store) {
+char* finish_cluster(ngx_conf_t* cf, StoreBlock& store) {
     const char* name = store.name.c_str();
     if (!store.shards.empty() || !store.sentinels.empty()) {
         return refuse(
@@ -167,7 +167,7 @@ char* finish_cluster(ngx_conf_t* cf, StoreConf& store) {
     return NGX_CONF_OK;
 }
 
-char* check_sentinel_login(ngx_conf_t* cf, const StoreConf& store) {
+char* check_sentinel_login(ngx_conf_t* cf, const StoreBlock& store) {
     const char* name = store.name.c_str();
     const Login& login = store.sentinel_login;
     if (store.sentinels.empty() && !(login.username.empty() && login.password.empty())) {
@@ -185,14 +185,14 @@ char* check_sentinel_login(ngx_conf_t* cf, const StoreConf& store) {
     return NGX_CONF_OK;
 }
 
-bool has_discovered(const StoreConf& store) {
+bool has_discovered(const StoreBlock& store) {
     return !store.shards.empty() && store.shards.front().discovered();
 }
 
 }  // namespace
 
 /// shard NAME primary=ADDRESS [replica=ADDRESS …] [weight=N], or shard NAME master=MASTER [weight=N]
-char* set_shard(ngx_conf_t* cf, StoreConf& store) {
+char* set_shard(ngx_conf_t* cf, StoreBlock& store) {
     if (cf->args->nelts < 3) {
         return refuse(cf, "\"shard\" needs a name and a primary: shard NAME %s", named_primary(store));
     }
@@ -220,15 +220,15 @@ char* set_shard(ngx_conf_t* cf, StoreConf& store) {
     return NGX_CONF_OK;
 }
 
-char* set_sentinel(ngx_conf_t* cf, StoreConf& store) {
+char* set_sentinel(ngx_conf_t* cf, StoreBlock& store) {
     return add_addresses(cf, sentinel_port, store.sentinels);
 }
 
-char* set_cluster(ngx_conf_t* cf, StoreConf& store) {
+char* set_cluster(ngx_conf_t* cf, StoreBlock& store) {
     return add_addresses(cf, redis_port, store.seeds);
 }
 
-char* finish_shards(ngx_conf_t* cf, StoreConf& store) {
+char* finish_shards(ngx_conf_t* cf, StoreBlock& store) {
     const char* name = store.name.c_str();
     const bool has_sentinels = !store.sentinels.empty();
     if (check_sentinel_login(cf, store) != NGX_CONF_OK) {

@@ -155,16 +155,16 @@ void warn_of_clear_text(ngx_conf_t* cf, const NodeConf& node) {
 
 }  // namespace
 
-char* set_ssl(ngx_conf_t* cf, StoreConf& store) {
-    return set_flag(cf, store.tls.on);
+char* set_ssl(ngx_conf_t* cf, StoreBlock& store) {
+    return set_flag(cf, store.encrypted);
 }
 
-char* set_ssl_verify(ngx_conf_t* cf, StoreConf& store) {
+char* set_ssl_verify(ngx_conf_t* cf, StoreBlock& store) {
     store.tls.verify_line = written_line(cf);
     return set_flag(cf, store.tls.verify);
 }
 
-char* set_ssl_name(ngx_conf_t* cf, StoreConf& store) {
+char* set_ssl_name(ngx_conf_t* cf, StoreBlock& store) {
     const ngx_str_t& name = words_of(cf)[1];
     if (name.len == 0 || name.len > 253 || name.data[0] == '.') {  // OpenSSL takes .x for any name below x
         return refuse(cf, "invalid \"ssl_name %V\": it is the host name or the IP address in the certificate",
@@ -192,9 +192,9 @@ char* set_ssl_file(ngx_conf_t* cf, TlsLine& line) {
     return NGX_CONF_OK;
 }
 
-char* finish_tls(ngx_conf_t* cf, StoreConf& store) {
+char* finish_tls(ngx_conf_t* cf, StoreBlock& store) {
     TlsConf& tls = store.tls;
-    if (!tls.on) {
+    if (!store.encrypted) {
         return refuse_without_ssl(cf, tls);
     }
     if (is_written(tls.certificate) && !is_written(tls.key)) {

@@ -1,9 +1,9 @@
 #include "ngx/request/client_id.h"
 
-#include "ngx/base/client_id.h"
+#include "limiter/client_id.h"
+#include "limiter/store_conf.h"
+#include "limiter/zone.h"
 #include "ngx/base/value.h"
-#include "ngx/base/zone.h"
-#include "ngx/conf/redis_conf.h"
 #include "ngx/modes/applied_limit.h"
 #include "ngx/tallies/tallies.h"
 #include "ngx/windows/stored_key.h"

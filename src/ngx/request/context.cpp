@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 
 namespace rate_limit {
 

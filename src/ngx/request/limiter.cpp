@@ -1,6 +1,6 @@
 #include "ngx/request/limiter.h"
 
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/conf/limit_log.h"
 #include "ngx/modes/recollection.h"
 #include "ngx/request/client_id.h"

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <new>
 #include <optional>
 #include <string>
 
-#include "ngx/base/timer.h"
-#include "ngx/base/zone.h"
+#include "limiter/loop.h"
+#include "limiter/store_conf.h"
+#include "limiter/zone.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/redis_conf.h"
 #include "ngx/store/store.h"
 #include "ngx/tallies/tallies.h"
 #include "ngx/wire/board_entry.h"
@@ -19,7 +20,7 @@ namespace rate_limit {
 
 namespace {
 
-constexpr ngx_msec_t interval = 60'000;
+constexpr Msec interval = 60'000;
 
 /// First the counters that nothing stands in for, and those that stand in for subjects without room; then
 /// what the log tells.
@@ -145,12 +146,13 @@ void write(const char* store, const CounterTable& table, const Line& line, Count
     if (!first.tell(line.has_any() ? xxh64(text, 1) : 0)) {
         return;
     }
-    ngx_tm_t since;
-    ngx_localtime(static_cast<time_t>(table.since() / 1000), &since);
-    ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
-                  "rate limit: counters of \"%s\" since %4d/%02d/%02d %02d:%02d:%02d: %s", store,
-                  since.ngx_tm_year, since.ngx_tm_mon, since.ngx_tm_mday, since.ngx_tm_hour, since.ngx_tm_min,
-                  since.ngx_tm_sec, text.c_str());
+    const auto made = static_cast<std::time_t>(table.since() / 1000);
+    std::tm since{};
+    localtime_r(&made, &since);
+    log_line(process_log(), LogLevel::notice,
+             "rate limit: counters of \"%s\" since %4d/%02d/%02d %02d:%02d:%02d: %s", store,
+             since.tm_year + 1900, since.tm_mon + 1, since.tm_mday, since.tm_hour, since.tm_min, since.tm_sec,
+             text.c_str());
 }
 
 /// Windows whose charges wait for this shard: in the zone, or in this worker for want of room there.
@@ -213,13 +215,13 @@ void tell(const MainConf& main) {
 
 /// The configuration at work is asked for each time: without a master process a reload keeps this process.
 void on_timer(void* timer) noexcept {
-    if (ngx_exiting != 0) {
+    if (is_leaving()) {
         return;
     }
-    ngx_msec_t wait = interval;
+    Msec wait = interval;
     const MainConf* main = main_conf(ngx_cycle);
     if (zone_of(ngx_cycle) != nullptr && main->stores.nelts != 0) {
-        const auto now = static_cast<std::uint32_t>(ngx_current_msec);
+        const auto now = ticks_now();
         if (main->zone->counters().take_turn(now, interval)) {
             try {
                 tell(*main);
@@ -227,7 +229,7 @@ void on_timer(void* timer) noexcept {
                 // without memory: the next turn tells it
             }
         }
-        wait = std::max<ngx_msec_t>(1, main->zone->counters().pause(now, interval));
+        wait = std::max<Msec>(1, main->zone->counters().pause(now, interval));
     }
     static_cast<Timer*>(timer)->set(wait);
 }

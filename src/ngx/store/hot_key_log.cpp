@@ -1,9 +1,11 @@
 #include "ngx/store/hot_key_log.h"
 
 #include <algorithm>
+#include <cinttypes>
+#include <string_view>
 
 #include "core/counts/hot_key_board.h"
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/conf/conf.h"
 #include "ngx/store/store.h"
 #include "ngx/tallies/tallies.h"
@@ -35,16 +37,16 @@ const StoreConf* find_store_of(const MainConf& main, std::uint64_t digest) noexc
 
 void log_key(const Tally& limit, const StoreConf& store, const HotKeyBoard::Sum& sum,
              const HotKeys::Key& key) noexcept {
-    const ngx_str_t name = str(limit.name);
-    const ngx_str_t shard = str(sum.name());
+    const std::string_view shard = sum.name();
     const bool in_cluster = !store.shards.empty() && store.shards.front().in_cluster;
     const std::uint64_t percent = std::uint64_t{100} * key.certain() / sum.keys.noted();
-    ngx_log_error(
-        NGX_LOG_WARN, ngx_cycle->log, 0,
-        "rate limit \"%V\": one key makes %uL%% of the %uL commands that this nginx sent in a minute to "
-        "%s\"%V\" of \"%s\", id %016xL: %s",
-        &name, percent, sum.commands, in_cluster ? "the nodes of " : "shard ", &shard, store.name.c_str(),
-        key.id, limit.limit->mode->when_hot);
+    log_line(process_log(), LogLevel::warn,
+             "rate limit \"%.*s\": one key makes %" PRIu64 "%% of the %" PRIu64
+             " commands that this nginx sent in a minute to "
+             "%s\"%.*s\" of \"%s\", id %016" PRIx64 ": %s",
+             static_cast<int>(limit.name.size()), limit.name.data(), percent, sum.commands,
+             in_cluster ? "the nodes of " : "shard ", static_cast<int>(shard.size()), shard.data(),
+             store.name.c_str(), key.id, limit.limit->mode->when_hot);
 }
 
 /// What is not configured any more is not told.
@@ -70,7 +72,7 @@ void tell_hot_keys(const MainConf& main) noexcept {
             store->live->tell_hot_keys(now);
         }
     }
-    if (ngx_exiting != 0) {
+    if (is_leaving()) {
         return;  // a worker of a former configuration would take, and not name, the keys of limits it has not
     }
     HotKeyBoard::Sum sum;

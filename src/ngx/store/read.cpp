@@ -76,7 +76,7 @@ void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) no
 
 void Read::start(Shard& shard, std::string_view key, From from, Owner& owner, Nanos fill) noexcept {
     shard_ = &shard;
-    shard.hedges().begin(ngx_current_msec);
+    shard.hedges().begin(msec_now());
     key_ = key;
     from_ = fill != 0 ? From::primary : from;
     fill_ = fill;
@@ -169,7 +169,7 @@ void Read::deadline_passed() noexcept {
     stage_ = stage_ == Stage::first_third ? Stage::second_third : Stage::last_third;
     move_on(stage_);
     // A node that has failed is replaced at once; this one is only silent.
-    if (shard_->hedges().take(ngx_current_msec)) {
+    if (shard_->hedges().take(msec_now())) {
         ask_next();
     }
 }

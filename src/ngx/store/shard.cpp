@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/topology/discovered_node.h"
 
 namespace rate_limit {

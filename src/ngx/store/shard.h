@@ -4,10 +4,10 @@
 
 #include "core/hedge_budget.h"
 #include "core/topology/topology.h"
+#include "limiter/store_conf.h"
 #include "ngx/charges/charges.h"
 #include "ngx/charges/nodes.h"
 #include "ngx/concurrency/holds.h"
-#include "ngx/conf/redis_conf.h"
 #include "ngx/leases/fetches.h"
 #include "ngx/wire/command_sample.h"
 
@@ -57,8 +57,7 @@ public:
 
     /// How old the primary's answer may be to stand for a check of a window with this period, in seconds.
     Millis freshness(std::int64_t period) const noexcept {
-        return store_.fresh == NGX_CONF_UNSET_MSEC ? default_freshness(period)
-                                                   : static_cast<Millis>(store_.fresh);
+        return store_.fresh ? static_cast<Millis>(*store_.fresh) : default_freshness(period);
     }
 
     Nodes& nodes() noexcept { return nodes_; }

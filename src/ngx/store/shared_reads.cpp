@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/machine/reading.h"
-#include "ngx/base/timer.h"
-#include "ngx/base/zone.h"
+#include "limiter/loop.h"
+#include "limiter/zone.h"
 #include "ngx/store/read.h"
 #include "ngx/store/shard.h"
 
@@ -15,7 +15,7 @@ namespace rate_limit {
 namespace {
 
 /// Milliseconds between looks at what another worker reads.
-constexpr ngx_msec_t look_again = 1;
+constexpr Msec look_again = 1;
 
 }  // namespace
 
@@ -130,7 +130,7 @@ void SharedRead::serve(const char* failure, const Window& window) noexcept {
     end(failure);
 }
 
-SharedReads::SharedReads(Zone& zone, Deadlines& deadlines, ngx_msec_t check_timeout) noexcept
+SharedReads::SharedReads(Zone& zone, Deadlines& deadlines, Msec check_timeout) noexcept
     : zone_(zone), deadlines_(deadlines), patience_(static_cast<Millis>(check_timeout)) {}
 
 SharedReads::~SharedReads() = default;

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/queue.h"
 #include "core/table/window_id.h"
-#include "ngx/base/queue.h"
 #include "ngx/store/read.h"
 #include "ngx/waits/answer.h"
 
@@ -41,7 +41,7 @@ private:
 class SharedReads {
 public:
     /// `check_timeout` in milliseconds.
-    SharedReads(Zone& zone, Deadlines& deadlines, ngx_msec_t check_timeout) noexcept;
+    SharedReads(Zone& zone, Deadlines& deadlines, Msec check_timeout) noexcept;
     ~SharedReads();
     SharedReads(const SharedReads&) = delete;
     SharedReads& operator=(const SharedReads&) = delete;

@@ -14,7 +14,7 @@ namespace rate_limit {
 namespace {
 
 /// Milliseconds between looks for moves to forget.
-constexpr ngx_msec_t forget_interval = 1000;
+constexpr Msec forget_interval = 1000;
 
 /// So many shards are made in one turn for charges that wait for any of them.
 constexpr std::size_t most_made = 50;
@@ -23,7 +23,7 @@ constexpr std::size_t most_made = 50;
 constexpr std::size_t most_handed = 500;
 
 /// Milliseconds between two times that the map is taken to forget strangers.
-constexpr ngx_msec_t clear_interval = 100;
+constexpr Msec clear_interval = 100;
 
 }  // namespace
 
@@ -67,7 +67,7 @@ void Store::take_map() {
 }
 
 void Store::take_move(const Move& move) {
-    moves_.add(move, static_cast<Millis>(ngx_current_msec));
+    moves_.add(move, static_cast<Millis>(msec_now()));
     if (!forget_moves_.armed()) {
         forget_moves_.set(forget_interval);
     }
@@ -134,7 +134,7 @@ void Store::on_move(const Move& move) noexcept {
 /// The map should know by now: what it says counts again.
 void Store::forget_moves() noexcept {
     try {
-        if (moves_.forget(static_cast<Millis>(ngx_current_msec))) {
+        if (moves_.forget(static_cast<Millis>(msec_now()))) {
             take_map();
         }
     } catch (...) {
@@ -180,10 +180,10 @@ SlotMap::Number Store::number_for(const Endpoint& primary) {
         return 0;
     }
     const SlotMap::Number made = slots_->make_primary(primary);
-    if (made != 0 || ngx_current_msec - cleared_ < clear_interval) {
+    if (made != 0 || msec_now() - cleared_ < clear_interval) {
         return made;
     }
-    cleared_ = ngx_current_msec;
+    cleared_ = msec_now();
     take_map();  // without the nodes that it does not name
     return slots_->make_primary(primary);
 }

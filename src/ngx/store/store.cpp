@@ -1,6 +1,7 @@
 #include "ngx/store/store.h"
 
 #include <memory>
+#include <utility>
 
 #include "ngx/conf/conf.h"
 
@@ -93,19 +94,7 @@ void Store::shut_down() noexcept {
 
 Store* make_live_store(const StoreConf& conf) noexcept {
     try {
-        auto store = std::make_unique<Store>(conf);
-        // Cleanups run last first: the Store ends before its configuration.
-        ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(conf.pool, 0);
-        if (cleanup == nullptr) {
-            return nullptr;
-        }
-        cleanup->data = const_cast<StoreConf*>(&conf);
-        cleanup->handler = [](void* of) {
-            const auto& ended = *static_cast<const StoreConf*>(of);
-            delete ended.live;
-            ended.live = nullptr;
-        };
-        conf.live = store.release();
+        conf.live = new Store(conf);
         return conf.live;
     } catch (...) {
         return nullptr;
@@ -125,6 +114,12 @@ void shut_down_stores(const MainConf& main) noexcept {
         if (store->live != nullptr) {
             store->live->shut_down();
         }
+    }
+}
+
+void end_stores(const MainConf& main) noexcept {
+    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+        delete std::exchange(store->live, nullptr);
     }
 }
 

@@ -6,8 +6,8 @@
 
 #include "core/topology/recent_moves.h"
 #include "core/topology/slot_map.h"
-#include "ngx/base/timer.h"
-#include "ngx/conf/redis_conf.h"
+#include "limiter/loop.h"
+#include "limiter/store_conf.h"
 #include "ngx/store/shard.h"
 #include "ngx/store/shared_reads.h"
 #include "ngx/topology/discovery.h"
@@ -125,7 +125,7 @@ private:
     std::vector<std::unique_ptr<Shard>> shards_;  // of the configuration, or of the numbers in slots_
     std::unique_ptr<SlotMap> slots_;              // null: no cluster
     RecentMoves moves_;
-    ngx_msec_t cleared_ = 0;  // when the map was last taken without its strangers
+    Msec cleared_ = 0;  // when the map was last taken without its strangers
     Timer forget_moves_{this, [](void* self) noexcept { static_cast<Store*>(self)->forget_moves(); },
                         Timer::Worker::leaves};
     std::unique_ptr<Discovery> discovery_;  // null: all nodes are in the configuration
@@ -135,7 +135,7 @@ private:
 
 Store* make_live_store(const StoreConf& conf) noexcept;
 
-/// This worker's Store of the block, made at the first call. It ends with the configuration. Null without
+/// This worker's Store of the block, made at the first call. It lasts until end_stores(). Null without
 /// memory.
 inline Store* live_store(const StoreConf& conf) noexcept {
     return conf.live != nullptr ? conf.live : make_live_store(conf);
@@ -146,5 +146,8 @@ void start_discovery(const MainConf& main) noexcept;
 
 /// Closes every connection of this worker.
 void shut_down_stores(const MainConf& main) noexcept;
+
+/// Ends the Stores of a configuration that ends, before all that they use.
+void end_stores(const MainConf& main) noexcept;
 
 }  // namespace rate_limit

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <new>
 
-#include "ngx/base/zone.h"
+#include "limiter/store_conf.h"
+#include "limiter/zone.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/redis_conf.h"
 
 namespace rate_limit {
 

@@ -9,7 +9,7 @@
 #include "core/limit/decision.h"
 #include "core/machine/recent_ids.h"
 #include "core/table/eviction.h"
-#include "ngx/base/counters.h"
+#include "limiter/counters.h"
 #include "ngx/base/ngx.h"
 #include "ngx/conf/conf.h"
 

@@ -16,7 +16,7 @@ ClusterMap::ClusterMap(const StoreConf& store, Owner& owner)
       owner_(owner),
       subject_("the cluster of \"" + store.name + "\""),
       trouble_(subject_, "tells its map again"),
-      turn_(static_cast<std::size_t>(ngx_random())) {}
+      turn_(static_cast<std::size_t>(random_bits())) {}
 
 void ClusterMap::ask(const Topology& known, bool doubted) noexcept {
     try {
@@ -114,7 +114,7 @@ bool ClusterMap::take(const Node& node, const Reply& reply) {
     }
     failures_ = 0;
     trouble_.ended();
-    keep_unclaimed(known_, found, static_cast<Millis>(ngx_current_msec));
+    keep_unclaimed(known_, found, static_cast<Millis>(msec_now()));
     if (found != known_) {
         std::swap(known_, found);
         if (owner_.on_found(known_)) {
@@ -128,19 +128,19 @@ bool ClusterMap::take(const Node& node, const Reply& reply) {
 /// requests go by rate_limit_on_error, and without this line nothing says so.
 void ClusterMap::tell_left_out(const Node& node, const LeftOut& left_out) {
     if (left_out.without_host != 0 && !std::exchange(hosts_told_, true)) {
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                      "rate limit: %s names %uz nodes without an address: set cluster-announce-hostname, or "
-                      "cluster-preferred-endpoint-type ip%s",
-                      subject_.c_str(), left_out.without_host,
-                      node.endpoint().host.empty()
-                          ? "; or write HOST:PORT in \"cluster\", where it has a unix socket"
-                          : "");
+        log_line(process_log(), LogLevel::error,
+                 "rate limit: %s names %zu nodes without an address: set cluster-announce-hostname, or "
+                 "cluster-preferred-endpoint-type ip%s",
+                 subject_.c_str(), left_out.without_host,
+                 node.endpoint().host.empty()
+                     ? "; or write HOST:PORT in \"cluster\", where it has a unix socket"
+                     : "");
     }
     if (left_out.without_port != 0 && !std::exchange(ports_told_, true)) {
-        ngx_log_error(
-            NGX_LOG_ERR, ngx_cycle->log, 0, "rate limit: %s names %uz nodes without a port for %s",
-            subject_.c_str(), left_out.without_port,
-            store_.tls.on ? "TLS: set tls-port on them" : "clear text: set port on them, or \"ssl on\" here");
+        log_line(process_log(), LogLevel::error, "rate limit: %s names %zu nodes without a port for %s",
+                 subject_.c_str(), left_out.without_port,
+                 store_.encrypted ? "TLS: set tls-port on them"
+                                  : "clear text: set port on them, or \"ssl on\" here");
     }
 }
 
@@ -179,10 +179,10 @@ void ClusterMap::tell_change(const Topology& before) const {
     const std::string made = primaries_of(known_, before);
     const std::string gone = primaries_of(before, known_);
     if (!before.groups.empty() && (!made.empty() || !gone.empty())) {
-        ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
-                      "rate limit: %s has %uz primaries now; new: %s; primaries no more: %s",
-                      subject_.c_str(), known_.groups.size(), made.empty() ? "none" : made.c_str(),
-                      gone.empty() ? "none" : gone.c_str());
+        log_line(process_log(), LogLevel::notice,
+                 "rate limit: %s has %zu primaries now; new: %s; primaries no more: %s", subject_.c_str(),
+                 known_.groups.size(), made.empty() ? "none" : made.c_str(),
+                 gone.empty() ? "none" : gone.c_str());
     }
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ngx/base/timer.h"
+#include "limiter/loop.h"
 #include "ngx/topology/topology_source.h"
 #include "ngx/wire/node.h"
 #include "ngx/wire/outage_log.h"

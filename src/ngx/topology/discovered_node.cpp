@@ -18,7 +18,7 @@ std::vector<Address> configured_addresses(const StoreConf& store, const Endpoint
         }
     }
     for (Address& address : addresses) {
-        ngx_inet_set_port(reinterpret_cast<sockaddr*>(&address.sockaddr), endpoint.port);
+        set_port(address, endpoint.port);
     }
     return addresses;
 }
@@ -44,7 +44,7 @@ NodeConf discovered_node(const StoreConf& store, const Endpoint& endpoint) {
         address.length = sizeof inet6;
     } else {
         node.host = endpoint.host;
-        if (store.resolver == nullptr) {
+        if (!store.resolves_again) {
             node.addresses = configured_addresses(store, endpoint);
         }
         return node;

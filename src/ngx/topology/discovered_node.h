@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/topology/topology.h"
-#include "ngx/conf/redis_conf.h"
+#include "limiter/store_conf.h"
 
 namespace rate_limit {
 

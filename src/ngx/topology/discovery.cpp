@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "ngx/conf/redis_conf.h"
+#include "limiter/store_conf.h"
 #include "ngx/topology/cluster_map.h"
 #include "ngx/topology/sentinels.h"
 
@@ -22,7 +22,7 @@ constexpr std::uint32_t turn_length = 2000;
 constexpr Millis hint_interval = 100;
 
 /// How often the others look for what was published, and whether the turn is free. Requests look, too.
-constexpr ngx_msec_t follow_interval = 200;
+constexpr Msec follow_interval = 200;
 
 constexpr Pace sentinel_pace = {500, 20, 100, 500};
 /// While a cluster replaces a primary, nothing says when it is done, and no reservation finds the new one
@@ -45,25 +45,25 @@ Discovery::Discovery(const StoreConf& store, Owner& owner)
       source_(source_of(store, *this)),
       moves_seen_(shared_.moves()),  // those before are old: this worker begins with the map
       gate_(store.seeds.empty() ? sentinel_pace : cluster_pace) {
-    shared_.set_user({process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive});
+    shared_.set_user(lock_user());
     timer_.set(1);
 }
 
 void Discovery::tick() noexcept {
     follow();
-    if (!shared_.take_turn(static_cast<std::uint32_t>(ngx_current_msec), turn_length)) {
+    if (!shared_.take_turn(ticks_now(), turn_length)) {
         stop_asking();
-        timer_.set(follow_interval + static_cast<ngx_msec_t>(ngx_random()) % (follow_interval / 4));
+        timer_.set(follow_interval + static_cast<Msec>(random_bits()) % (follow_interval / 4));
         return;
     }
-    const auto now = static_cast<Millis>(ngx_current_msec);
+    const auto now = static_cast<Millis>(msec_now());
     if (!asks_ || hints_ != shared_.hints()) {
         mend();
         asks_ = true;
         hints_ = shared_.hints();
         gate_.hint();
     }
-    const auto noise = static_cast<std::uint32_t>(ngx_random());
+    const auto noise = random_bits();
     if (gate_.next(now, noise) == 0) {
         const bool doubted = gate_.hinted();
         gate_.refreshed(changed_, now);
@@ -71,7 +71,7 @@ void Discovery::tick() noexcept {
         source_->ask(known_, doubted);
     }
     const Millis wait = gate_.next(now, noise);
-    timer_.set(static_cast<ngx_msec_t>(std::clamp<Millis>(wait, 1, hint_interval)));
+    timer_.set(static_cast<Msec>(std::clamp<Millis>(wait, 1, hint_interval)));
 }
 
 /// Another worker asks.
@@ -109,11 +109,10 @@ bool Discovery::on_found(const Topology& topology) noexcept {
                 break;
             case SharedTopology::Publication::no_room:
                 if (!std::exchange(too_large_, true)) {
-                    ngx_log_error(
-                        NGX_LOG_ERR, ngx_cycle->log, 0,
-                        "rate limit: \"%s\" has too many servers for the memory that workers share: its "
-                        "last topology holds",
-                        store_.name.c_str());
+                    log_line(process_log(), LogLevel::error,
+                             "rate limit: \"%s\" has too many servers for the memory that workers share: its "
+                             "last topology holds",
+                             store_.name.c_str());
                 }
                 break;
         }

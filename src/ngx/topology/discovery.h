@@ -6,7 +6,7 @@
 #include "core/topology/refresh_gate.h"
 #include "core/topology/shared_topology.h"
 #include "core/topology/topology.h"
-#include "ngx/base/timer.h"
+#include "limiter/loop.h"
 #include "ngx/topology/topology_source.h"
 
 namespace rate_limit {
@@ -45,7 +45,7 @@ public:
     }
 
     /// A node of the cluster has told this worker: all workers take it up, this one too.
-    void tell(const Move& move) noexcept { shared_.tell(move, static_cast<std::uint32_t>(ngx_current_msec)); }
+    void tell(const Move& move) noexcept { shared_.tell(move, ticks_now()); }
 
     /// What Owner::on_topology() was called with last; no groups before that.
     const Topology& known() const noexcept { return known_; }

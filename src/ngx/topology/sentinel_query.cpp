@@ -1,7 +1,7 @@
 #include "ngx/topology/sentinel_query.h"
 
 #include "core/free_list.h"
-#include "ngx/conf/redis_conf.h"
+#include "limiter/store_conf.h"
 #include "ngx/wire/node.h"
 
 namespace rate_limit {

@@ -1,6 +1,7 @@
 #include "ngx/topology/sentinels.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <utility>
 
 #include "ngx/redis_block/address.h"
@@ -14,7 +15,7 @@ namespace rate_limit {
 namespace {
 
 /// How often one that says where the master is is also asked for the replicas, in milliseconds.
-constexpr ngx_msec_t replicas_interval = 1000;
+constexpr Msec replicas_interval = 1000;
 
 /// After how many rounds the sentinels are asked for one another again.
 constexpr std::size_t peers_rounds = 20;
@@ -31,7 +32,7 @@ void remove(const Endpoint& one, std::vector<Endpoint>& from) {
 Sentinels::Sentinel::Sentinel(const StoreConf& store, const NodeConf& conf, Node::Listener& listener)
     : subject("sentinel " + conf.text + " of \"" + store.name + "\""),
       learned(conf.learned),
-      resolvable(!conf.addresses.empty() || store.resolver != nullptr),
+      resolvable(!conf.addresses.empty() || store.resolves_again),
       trouble(subject, "answers what it is asked again"),
       node(store, nullptr, conf, Role::sentinel, listener) {}
 
@@ -178,8 +179,8 @@ void Sentinels::take_master(std::size_t shard, Node& node, const Reply& reply) {
 /// Asks a sentinel that knows the present master.
 void Sentinels::ask_for_replicas(std::size_t shard, Node& node) noexcept {
     Master& master = masters_[shard];
-    if (master.replicas_asked == 0 || ngx_current_msec - master.replicas_asked >= replicas_interval) {
-        master.replicas_asked = ngx_current_msec;
+    if (master.replicas_asked == 0 || msec_now() - master.replicas_asked >= replicas_interval) {
+        master.replicas_asked = msec_now();
         SentinelQuery::ask(*this, node, SentinelQuery::Kind::replicas, shard, store_.shards[shard]);
     }
 }
@@ -240,9 +241,10 @@ void Sentinels::accept(std::size_t shard, const Vote& vote) {
     remove(vote.primary, group.unfit);
     masters_[shard].replicas_asked = 0;
     if (owner_.on_found(known_) && before != vote.primary) {
-        ngx_log_error(
-            NGX_LOG_NOTICE, ngx_cycle->log, 0,
-            "rate limit: sentinels name %s as the primary of shard \"%s\" of \"%s\", config-epoch %uL%s%s",
+        log_line(
+            process_log(), LogLevel::notice,
+            "rate limit: sentinels name %s as the primary of shard \"%s\" of \"%s\", config-epoch %" PRIu64
+            "%s%s",
             vote.primary.text().c_str(), conf.name.c_str(), store_.name.c_str(), vote.epoch,
             before.port != 0 ? "; before it was " : "", before.port != 0 ? before.text().c_str() : "");
     }

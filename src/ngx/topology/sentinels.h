@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/topology/topology.h"
-#include "ngx/base/timer.h"
+#include "limiter/loop.h"
 #include "ngx/topology/sentinel_query.h"
 #include "ngx/topology/topology_source.h"
 #include "ngx/wire/node.h"
@@ -56,8 +56,8 @@ private:
 
     /// What there is to know of one shard.
     struct Master {
-        std::vector<Vote> votes;        // of this round
-        ngx_msec_t replicas_asked = 0;  // when; 0: not since the master changed
+        std::vector<Vote> votes;  // of this round
+        Msec replicas_asked = 0;  // when; 0: not since the master changed
     };
 
     void on_end(Node& /*node*/) noexcept override { left_.on_end(); }

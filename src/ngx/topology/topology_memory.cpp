@@ -20,7 +20,7 @@ constexpr std::size_t memory_size = std::size_t{1} * 1024 * 1024;
 constexpr std::string_view name_prefix = "ngx_http_rate_limit_module topology of ";
 
 LockUser this_process() noexcept {
-    return {process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive};
+    return lock_user();
 }
 
 void append_sorted(std::string& name, std::string_view of, std::vector<std::string_view> words) {

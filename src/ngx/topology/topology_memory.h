@@ -1,6 +1,7 @@
 #pragma once
 
-#include "ngx/conf/redis_conf.h"
+#include "limiter/store_conf.h"
+#include "ngx/base/ngx.h"
 
 namespace rate_limit {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/limit/window.h"
+#include "limiter/turn_clock.h"
 #include "ngx/base/ngx.h"
-#include "ngx/base/turn_clock.h"
 #include "ngx/charges/shard_counters.h"
 #include "ngx/waits/deadlines.h"
 
@@ -43,7 +43,7 @@ public:
     const Window& window() const noexcept { return window_; }
 
     /// Milliseconds from the begin to the end.
-    ngx_msec_t waited() const noexcept { return waited_; }
+    Msec waited() const noexcept { return waited_; }
 
 protected:
     using Stage = Deadlines::Stage;
@@ -91,7 +91,7 @@ private:
     ShardCounters* counters_ = nullptr;
     std::uint64_t began_ = 0;  // as TurnClock has it
     const char* failure_ = nullptr;
-    ngx_msec_t waited_ = 0;
+    Msec waited_ = 0;
 };
 
 /// An answer that brings a part of the limit: the request that takes it must settle it or give it back.

@@ -3,9 +3,9 @@
 #include <array>
 #include <cstddef>
 
+#include "core/queue.h"
+#include "limiter/loop.h"
 #include "ngx/base/ngx.h"
-#include "ngx/base/queue.h"
-#include "ngx/base/timer.h"
 
 namespace rate_limit {
 
@@ -23,8 +23,8 @@ protected:
 private:
     friend class Deadlines;
 
-    ngx_msec_t started_ = 0;  // put_off_ later than it did
-    ngx_msec_t put_off_ = 0;  // 0: this worker has not excused it
+    Msec started_ = 0;  // put_off_ later than it did
+    Msec put_off_ = 0;  // 0: this worker has not excused it
 };
 
 /// The deadlines of all that waits for one store: each is a part of check_timeout after its start. Everything
@@ -45,13 +45,13 @@ public:
         ~Owner() = default;
     };
 
-    Deadlines(ngx_msec_t check_timeout, Owner& owner) noexcept;
+    Deadlines(Msec check_timeout, Owner& owner) noexcept;
     Deadlines(const Deadlines&) = delete;
     Deadlines& operator=(const Deadlines&) = delete;
 
     /// It starts to wait now.
     void start(Deadline& deadline, Stage stage) noexcept {
-        deadline.started_ = ngx_current_msec;
+        deadline.started_ = msec_now();
         deadline.put_off_ = 0;
         add(deadline, stage);
     }
@@ -64,10 +64,10 @@ public:
     }
 
     /// It waits no longer. Returns how long it did.
-    ngx_msec_t remove(Deadline& deadline) noexcept {
+    Msec remove(Deadline& deadline) noexcept {
         Waiting::remove(deadline);
         timer_.keep_worker(--waiting_ != 0);
-        return ngx_current_msec - deadline.started_ + deadline.put_off_;
+        return msec_now() - deadline.started_ + deadline.put_off_;
     }
 
 private:
@@ -76,16 +76,16 @@ private:
 
     void add(Deadline& deadline, Stage stage) noexcept;
     void judge() noexcept;
-    void put_off(ngx_msec_t now, ngx_msec_t most) noexcept;
-    void pass(ngx_msec_t now) noexcept;
-    void arm(ngx_msec_t now) noexcept;
-    ngx_msec_int_t left(std::size_t stage, const Deadline& deadline, ngx_msec_t now) const noexcept;
-    bool is_overdue(ngx_msec_t now) const noexcept;
+    void put_off(Msec now, Msec most) noexcept;
+    void pass(Msec now) noexcept;
+    void arm(Msec now) noexcept;
+    MsecDifference left(std::size_t stage, const Deadline& deadline, Msec now) const noexcept;
+    bool is_overdue(Msec now) const noexcept;
 
     Owner& owner_;
     std::array<Waiting, stages> queues_;
-    std::array<ngx_msec_t, stages> waits_;  // how long after the start each queue's deadlines are
-    std::size_t waiting_ = 0;               // in all queues
+    std::array<Msec, stages> waits_;  // how long after the start each queue's deadlines are
+    std::size_t waiting_ = 0;         // in all queues
     Timer timer_{this, [](void* self) noexcept { static_cast<Deadlines*>(self)->judge(); },
                  Timer::Worker::stays};  // while anything waits
 };

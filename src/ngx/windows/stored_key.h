@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "ngx/conf/redis_conf.h"
+#include "limiter/store_conf.h"
 #include "redis/keys/digest.h"
 
 namespace rate_limit {

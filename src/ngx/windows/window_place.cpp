@@ -1,7 +1,7 @@
 #include "ngx/windows/window_place.h"
 
 #include "core/append.h"
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "ngx/conf/window_head.h"
 #include "ngx/store/store.h"
 #include "ngx/windows/stored_key.h"

@@ -5,8 +5,8 @@
 
 #include "core/limit/window.h"
 #include "core/table/window_id.h"
+#include "limiter/store_conf.h"
 #include "ngx/base/ngx.h"
-#include "ngx/conf/redis_conf.h"
 #include "redis/keys/routes.h"
 
 namespace rate_limit {

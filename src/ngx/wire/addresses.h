@@ -3,14 +3,14 @@
 #include <cstddef>
 #include <vector>
 
-#include "ngx/base/ngx.h"
-#include "ngx/conf/redis_conf.h"
+#include "limiter/store_conf.h"
+#include "limiter/wire/resolution.h"
 
 namespace rate_limit {
 
-/// Where one node may be found: the addresses of its host, and the question to nginx's resolver that asks for
+/// Where one node may be found: the addresses of its host, and the question that asks for
 /// them again.
-class Addresses {
+class Addresses final : private Resolution::Owner {
 public:
     class Owner {
     public:
@@ -23,7 +23,6 @@ public:
 
     /// `node` and `owner` outlive this.
     Addresses(const StoreConf& store, const NodeConf& node, Owner& owner);
-    ~Addresses() { stop(); }
     Addresses(const Addresses&) = delete;
     Addresses& operator=(const Addresses&) = delete;
 
@@ -55,17 +54,16 @@ public:
     /// The next try begins with another one.
     void skip() noexcept { ++at_; }
 
-    /// Asks the resolver, so that a server that moved is found without a reload. False: there is no name to
+    /// Asks for them again, so that a server that moved is found without a reload. False: there is no name to
     /// ask for, or nobody to ask. The owner may be told before this returns.
     bool resolve() noexcept;
 
     /// The owner is not told any more.
-    void stop() noexcept;
+    void stop() noexcept { resolution_.stop(); }
 
 private:
-    static void on_resolved(ngx_resolver_ctx_t* context) noexcept;
-
-    void take(const ngx_resolver_ctx_t& context);
+    void on_resolved(const Address* found, std::size_t count) noexcept override;
+    void take(const Address* found, std::size_t count);
 
     const StoreConf& store_;
     const NodeConf& node_;
@@ -74,7 +72,7 @@ private:
     std::size_t at_ = 0;               // modulo their number
     std::size_t tried_ = 0;            // in this round
     char broken_handshake_[256] = "";  // in this round; empty: none
-    ngx_resolver_ctx_t* resolving_ = nullptr;
+    Resolution resolution_{*this};
 };
 
 }  // namespace rate_limit

@@ -1,5 +1,8 @@
 #include "ngx/wire/answer_log.h"
 
+#include <cinttypes>
+#include <cstdio>
+
 #include "redis/server_words.h"
 
 namespace rate_limit {
@@ -12,22 +15,22 @@ void AnswerLog::add(Fault fault, std::string_view command, const Reply& reply) n
         }
         line->words = reply.is_error() ? server_words(command, reply.text_view()) : std::string(command);
         ++line->count;
-        line->throttle.tell(ngx_cycle->log);
+        line->throttle.tell(process_log());
     } catch (...) {
         // without memory the counters have to do
     }
 }
 
-void AnswerLog::Line::write(void* self, ngx_log_t* log) noexcept {
+void AnswerLog::Line::write(void* self, Log& log) noexcept {
     Line& line = *static_cast<Line*>(self);
-    u_char counted[64] = "";
+    char counted[64] = "";
     if (line.count > 1) {
-        *ngx_snprintf(counted, sizeof counted - 1, " (%uL such answers since the last such line)",
-                      line.count) = '\0';
+        std::snprintf(counted, sizeof counted, " (%" PRIu64 " such answers since the last such line)",
+                      line.count);
     }
     line.count = 0;
-    ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit: %s answered %s: %s%s", line.owner.subject_.c_str(),
-                  line.words.c_str(), explain(line.fault), counted);
+    log_line(log, LogLevel::error, "rate limit: %s answered %s: %s%s", line.owner.subject_.c_str(),
+             line.words.c_str(), explain(line.fault), counted);
 }
 
 }  // namespace rate_limit

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "ngx/base/log_throttle.h"
+#include "limiter/log_throttle.h"
 #include "redis/decode.h"
 
 namespace rate_limit {
@@ -26,7 +26,7 @@ public:
 private:
     struct Line {
         Line(const AnswerLog& of, Fault what) noexcept : owner(of), fault(what) {}
-        static void write(void* self, ngx_log_t* log) noexcept;
+        static void write(void* self, Log& log) noexcept;
 
         const AnswerLog& owner;
         const Fault fault;

@@ -1,6 +1,6 @@
 #include "ngx/wire/board_entry.h"
 
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 #include "redis/keys/shard_choice.h"
 
 namespace rate_limit {
@@ -8,7 +8,7 @@ namespace rate_limit {
 namespace {
 
 /// How often something that there was no room for is tried again, in milliseconds.
-constexpr ngx_msec_t try_interval = 60'000;
+constexpr Msec try_interval = 60'000;
 
 using Names = NodeBoard::Names;
 static_assert(Counters<NodeCount>::names <= NodeBoard::most_names);
@@ -59,7 +59,7 @@ BoardEntry::BoardEntry(Zone& zone, const Subject& subject, Kind kind, bool prima
 
 void BoardEntry::enter() noexcept {
     NodeBoard& board = zone_.nodes();
-    tried_ = ngx_current_msec;
+    tried_ = msec_now();
     NodeBoard::Noted noted;
     if (speaks()) {
         noted = board.note(identity_, subject_.node, now_millis(),
@@ -121,7 +121,7 @@ void BoardEntry::call(bool primary, bool up) noexcept {
     const bool lost = (place_ != NodeBoard::none && !board.has(place_, identity_)) ||
                       (is_by_itself() && !counters_.is_whole());
     const bool lacks = place_ == NodeBoard::none || (kind_ == Kind::learned && !is_by_itself());
-    if (lost || (lacks && ngx_current_msec - tried_ >= try_interval)) {
+    if (lost || (lacks && msec_now() - tried_ >= try_interval)) {
         enter();
     }
     board.see(place_, identity_, now_millis());

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/counts/node_board.h"
-#include "ngx/base/counters.h"
+#include "limiter/counters.h"
 #include "ngx/base/ngx.h"
 #include "ngx/wire/node_counts.h"
 
@@ -17,7 +17,7 @@ NodeBoard::Identity node_identity(const Subject& subject) noexcept;
 
 /// The number of this worker as the zone has it.
 inline std::size_t worker_number() noexcept {
-    return static_cast<std::size_t>(ngx_worker) % NodeBoard::most_workers;
+    return number_of_worker() % NodeBoard::most_workers;
 }
 
 /// What this worker tells all of a node: what it is and whether it is up, and what is counted of it. A worker
@@ -46,7 +46,7 @@ public:
     bool has_place() const noexcept { return place_ != NodeBoard::none; }
 
 private:
-    bool speaks() const noexcept { return kind_ != Kind::unlisted && ngx_exiting == 0; }
+    bool speaks() const noexcept { return kind_ != Kind::unlisted && !is_leaving(); }
     void enter() noexcept;
     bool count_by_itself(const NodeBoard::Noted& noted) noexcept;
     bool is_by_itself() const noexcept { return kind_ == Kind::learned && counted_.node == subject_.node; }
@@ -58,7 +58,7 @@ private:
     Subject counted_;  // whose counters they are
     Counters<NodeCount> counters_;
     std::size_t place_ = NodeBoard::none;
-    ngx_msec_t tried_ = 0;  // when a place was last asked for
+    Msec tried_ = 0;  // when a place was last asked for
 };
 
 }  // namespace rate_limit

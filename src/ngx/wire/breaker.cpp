@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "ngx/base/lateness.h"
+#include "limiter/lateness.h"
 #include "ngx/wire/node.h"
 #include "redis/server_words.h"
 
@@ -41,7 +41,7 @@ void Node::suspend(std::string_view reason, std::string_view words) noexcept {
     listener_.on_unusable(*this);
     return_unsent();
     retry_.keep_worker(false);
-    retry_.set(backoff_.next(static_cast<std::uint32_t>(ngx_random())));
+    retry_.set(backoff_.next(random_bits()));
 }
 
 void Node::mark_down(const char* reason) noexcept {
@@ -69,7 +69,7 @@ void Node::mark_down(const char* reason) noexcept {
     return_unsent();
     addresses_.resolve();
     retry_.keep_worker(false);
-    retry_.set(backoff_.next(static_cast<std::uint32_t>(ngx_random())));
+    retry_.set(backoff_.next(random_bits()));
 }
 
 /// Whether the loss of the connection is no failure: nothing was unanswered on it, or it is the first loss
@@ -81,8 +81,8 @@ bool Node::goes_on_without(bool in_flight) noexcept {
     if (in_flight && !quiet_) {
         entry_.count(NodeError::connection);
         const bool first =
-            std::exchange(may_reconnect_, false) && ngx_current_msec - made_good_ >= Backoff::first_wait;
-        made_good_ = first ? ngx_current_msec : made_good_;
+            std::exchange(may_reconnect_, false) && msec_now() - made_good_ >= Backoff::first_wait;
+        made_good_ = first ? msec_now() : made_good_;
         return first;
     }
     return true;
@@ -164,27 +164,27 @@ void Node::on_retry(void* self) noexcept {
 /// One timer over the unanswered commands, oldest first: they are answered in the order they were sent.
 void Node::watch() noexcept {
     if (!watch_.armed()) {
-        watch_.set(ngx_min(store_.check_timeout, store_.charge_timeout));
+        watch_.set(std::min(store_.check_timeout, store_.charge_timeout));
     }
 }
 
 /// How long the oldest command has waited for its answer.
-ngx_msec_t Node::oldest_age() const noexcept {
-    return sent_.empty() ? 0 : ngx_current_msec - sent_.head()->sent_;
+Msec Node::oldest_age() const noexcept {
+    return sent_.empty() ? 0 : msec_now() - sent_.head()->sent_;
 }
 
 void Node::on_watch(void* self) noexcept {
     Node& node = *static_cast<Node*>(self);
-    const ngx_msec_t check_timeout = node.store_.check_timeout;
-    const ngx_msec_t earliest = ngx_min(check_timeout, node.store_.charge_timeout);
-    const ngx_msec_t grace = grace_after(node.watch_, check_timeout);
+    const Msec check_timeout = node.store_.check_timeout;
+    const Msec earliest = std::min(check_timeout, node.store_.charge_timeout);
+    const Msec grace = grace_after(node.watch_, check_timeout);
     if (node.oldest_age() >= earliest) {
         node.read_now();  // the answer may have come while this worker was busy
     }
     if (node.sent_.empty() || node.watch_.armed()) {
         return;
     }
-    const ngx_msec_t age = node.oldest_age();
+    const Msec age = node.oldest_age();
     if (age >= earliest && grace != 0 && !std::exchange(node.sent_.head()->excused_, true)) {
         node.watch_.set(grace);
         return;

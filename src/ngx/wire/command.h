@@ -61,7 +61,7 @@ private:
     friend class CommandQueue;
     const bool whole_;
     Command* next_ = nullptr;
-    ngx_msec_t sent_ = 0;
+    Msec sent_ = 0;
     bool excused_ = false;         // it was overdue when the worker itself was late
     bool asking_ = false;          // ASKING goes before it
     bool skips_answer_ = false;    // that of ASKING comes first

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ngx/base/client_id.h"
-#include "ngx/base/zone.h"
+#include "limiter/client_id.h"
+#include "limiter/zone.h"
 #include "ngx/tallies/tallies.h"
 #include "ngx/wire/command.h"
 #include "redis/keys/shard_choice.h"
@@ -14,7 +14,7 @@ namespace rate_limit {
 namespace {
 
 std::uint64_t random_number() noexcept {
-    return static_cast<std::uint64_t>(ngx_random()) << 32U | static_cast<std::uint32_t>(ngx_random());
+    return static_cast<std::uint64_t>(random_bits()) << 32U | random_bits();
 }
 
 }  // namespace

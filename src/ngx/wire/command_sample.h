@@ -8,7 +8,7 @@
 #include "core/counts/hot_keys.h"
 #include "core/counts/random_sample.h"
 #include "core/limit/window.h"
-#include "ngx/conf/redis_conf.h"
+#include "limiter/store_conf.h"
 
 namespace rate_limit {
 

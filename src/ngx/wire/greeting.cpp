@@ -1,6 +1,9 @@
 #include <utility>
 
 #include "ngx/wire/node.h"
+
+#include <cinttypes>
+
 #include "redis/server_words.h"
 #include "redis/topology/topology_replies.h"
 
@@ -198,25 +201,24 @@ void Node::take_replication(const Reply& reply) noexcept {
 
 /// With one replica the setting would stop all charges whenever either server is down.
 void Node::warn_if_alone(const Replication& found) const noexcept {
-    if (found.guarded || found.replicas < 2 || !ngx_atomic_cmp_set(shard_->replicas_warned, 0, 1)) {
+    if (found.guarded || found.replicas < 2 || shard_->warned->replicas.exchange(true)) {
         return;
     }
-    ngx_log_error(
-        NGX_LOG_WARN, ngx_cycle->log, 0,
-        "rate limit: %s takes writes without replicas: when it is cut off from all of its %uL, it goes on "
-        "taking charges that are lost; set min-replicas-to-write 1 and min-replicas-max-lag 10",
-        subject_.c_str(), found.replicas);
+    log_line(process_log(), LogLevel::warn,
+             "rate limit: %s takes writes without replicas: when it is cut off from all of its %" PRIu64
+             ", it goes on taking charges that are lost; set min-replicas-to-write 1 and "
+             "min-replicas-max-lag 10",
+             subject_.c_str(), found.replicas);
 }
 
 void Node::warn_if_evicting(const Reply& reply) const noexcept {
-    if (reply.is_error() || !evicts(reply.text_view()) ||
-        !ngx_atomic_cmp_set(shard_->eviction_warned, 0, 1)) {
+    if (reply.is_error() || !evicts(reply.text_view()) || shard_->warned->eviction.exchange(true)) {
         return;
     }
-    ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
-                  "rate limit: %s has maxmemory with a policy other than noeviction: an evicted window is a "
-                  "fresh allowance; set maxmemory-policy noeviction",
-                  subject_.c_str());
+    log_line(process_log(), LogLevel::warn,
+             "rate limit: %s has maxmemory with a policy other than noeviction: an evicted window is a "
+             "fresh allowance; set maxmemory-policy noeviction",
+             subject_.c_str());
 }
 
 }  // namespace rate_limit

@@ -1,10 +1,11 @@
 #include "ngx/wire/node.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <utility>
 
-#include "ngx/base/zone.h"
-#include "ngx/redis_block/address.h"
+#include "limiter/zone.h"
 #include "redis/server_words.h"
 
 namespace rate_limit {
@@ -24,9 +25,8 @@ std::string subject_of(const StoreConf& store, const NodeConf& conf, const Shard
 
 /// Whether host and port are the same: one of them may have been written without the port.
 bool same_name(const NodeConf& a, const NodeConf& b) noexcept {
-    const ngx_str_t host = str(a.peer);
     return !a.peer.empty() && a.port == b.port && a.peer.size() == b.peer.size() &&
-           ngx_strncasecmp(host.data, str(b.peer).data, host.len) == 0;
+           strncasecmp(a.peer.data(), b.peer.data(), a.peer.size()) == 0;
 }
 
 /// Those that are asked for the topology are counted together, but for sentinels of the configuration.
@@ -60,9 +60,10 @@ Node::Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role r
       sample_(sample),
       entry_(*store.zone, counted_as(store, shard, conf_, role), kind_of(shard, conf_),
              role == Role::primary),
-      connection_(*this, store.tls, conf_.peer),
+      connection_(*this, store, conf_.peer),
       addresses_(store, conf_, *this),
-      outages_(subject_, "is up again", shard == nullptr && conf_.learned ? NGX_LOG_NOTICE : NGX_LOG_ERR),
+      outages_(subject_, "is up again",
+               shard == nullptr && conf_.learned ? LogLevel::notice : LogLevel::error),
       answers_(subject_) {
     expect_next();
 }
@@ -162,7 +163,7 @@ void Node::try_address() noexcept {
     for (;;) {
         state_ = State::connecting;
         in_use_ = addresses_.current();
-        const char* reason = connection_.open(in_use_, ngx_cycle->log);
+        const char* reason = connection_.open(in_use_);
         if (reason == nullptr) {
             retry_.keep_worker(keeps_worker(unsent_));
             retry_.set(store_.connect_timeout);
@@ -189,7 +190,7 @@ bool Node::send(Command& command) noexcept {
         return false;
     }
     const bool was_idle = sent_.empty();
-    command.sent_ = ngx_current_msec;
+    command.sent_ = msec_now();
     command.excused_ = false;
     sent_.push(command);
     if (was_idle) {
@@ -209,9 +210,9 @@ bool Node::write(Command& command) {
 
 void Node::tell_time() noexcept {
     tells_time_ = true;
-    if (shard_ != nullptr && ngx_atomic_cmp_set(shard_->time_warned, 0, 1)) {
-        ngx_log_error(
-            NGX_LOG_WARN, ngx_cycle->log, 0,
+    if (shard_ != nullptr && !shard_->warned->time.exchange(true)) {
+        log_line(
+            process_log(), LogLevel::warn,
             "rate limit: %s does not let scripts call TIME: token buckets and running requests count by the "
             "clocks of the machines, which must agree; give the user +time",
             subject_.c_str());
@@ -220,12 +221,11 @@ void Node::tell_time() noexcept {
 
 void Node::refuse_bitfields() noexcept {
     takes_bitfields_ = false;
-    if (shard_ != nullptr && ngx_atomic_cmp_set(shard_->bitfield_warned, 0, 1)) {
-        ngx_log_error(
-            NGX_LOG_WARN, ngx_cycle->log, 0,
-            "rate limit: %s does not let its user call BITFIELD: each request to a token bucket takes a "
-            "script, which costs Redis three times as much; give the user +bitfield",
-            subject_.c_str());
+    if (shard_ != nullptr && !shard_->warned->bitfield.exchange(true)) {
+        log_line(process_log(), LogLevel::warn,
+                 "rate limit: %s does not let its user call BITFIELD: each request to a token bucket takes a "
+                 "script, which costs Redis three times as much; give the user +bitfield",
+                 subject_.c_str());
     }
 }
 
@@ -349,15 +349,15 @@ void Node::demote() noexcept {
         return;  // the sentinel or node that named it is asked again
     }
     const bool named = !conf_.host.empty();
-    if (!told_to_reload_ && (!named || store_.resolver == nullptr)) {
+    if (!told_to_reload_ && (!named || !store_.resolves_again)) {
         told_to_reload_ = true;
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                      "rate limit: %s is a replica now: unless the same address leads to the new primary "
-                      "before long, %s",
-                      subject_.c_str(),
-                      named ? "reload nginx when the name leads there, or add \"resolver\" to \"http\""
-                            : "name that one in \"shard\" and reload nginx, for an address without a name "
-                              "cannot be resolved again");
+        log_line(process_log(), LogLevel::error,
+                 "rate limit: %s is a replica now: unless the same address leads to the new primary "
+                 "before long, %s",
+                 subject_.c_str(),
+                 named ? "reload nginx when the name leads there, or add \"resolver\" to \"http\""
+                       : "name that one in \"shard\" and reload nginx, for an address without a name "
+                         "cannot be resolved again");
     }
 }
 

@@ -7,15 +7,15 @@
 #include "core/backoff.h"
 #include "core/machine/server_clock.h"
 #include "core/topology/topology.h"
+#include "limiter/loop.h"
+#include "limiter/store_conf.h"
+#include "limiter/wire/connection.h"
 #include "ngx/base/ngx.h"
-#include "ngx/base/timer.h"
-#include "ngx/conf/redis_conf.h"
 #include "ngx/wire/addresses.h"
 #include "ngx/wire/answer_log.h"
 #include "ngx/wire/board_entry.h"
 #include "ngx/wire/command.h"
 #include "ngx/wire/command_sample.h"
-#include "ngx/wire/connection.h"
 #include "ngx/wire/node_counts.h"
 #include "ngx/wire/outage_log.h"
 #include "redis/command.h"
@@ -268,7 +268,7 @@ private:
     }
     void return_unsent() noexcept;
     void watch() noexcept;
-    ngx_msec_t oldest_age() const noexcept;
+    Msec oldest_age() const noexcept;
     void take_replication(const Reply& reply) noexcept;
     const Login& login() const noexcept;
     void warn_if_evicting(const Reply& reply) const noexcept;
@@ -298,7 +298,7 @@ private:
     bool told_to_reload_ = false;
     bool expects_more_ = false;
     bool records_ = false;         // the reply that comes next has a tree
-    ngx_msec_t made_good_ = 0;     // when a lost connection was last replaced at once
+    Msec made_good_ = 0;           // when a lost connection was last replaced at once
     bool may_reconnect_ = false;   // a command was answered since then
     unsigned refused_probes_ = 0;  // in a row, on this connection
     bool answered_ = false;        // something was, on this connection

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "ngx/base/counters.h"
+#include "limiter/counters.h"
 #include "redis/decode.h"
 
 namespace rate_limit {

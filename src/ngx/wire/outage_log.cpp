@@ -1,6 +1,7 @@
 #include "ngx/wire/outage_log.h"
 
 #include <algorithm>
+#include <cinttypes>
 
 namespace rate_limit {
 
@@ -8,9 +9,9 @@ namespace {
 
 /// A duration as "1.5", in seconds.
 struct Seconds {
-    explicit Seconds(ngx_msec_t time) noexcept : whole(time / 1000), tenths(time % 1000 / 100) {}
-    ngx_msec_t whole;
-    ngx_msec_t tenths;
+    explicit Seconds(Msec time) noexcept : whole(time / 1000), tenths(time % 1000 / 100) {}
+    Msec whole;
+    Msec tenths;
 };
 
 }  // namespace
@@ -35,7 +36,7 @@ void OutageLog::failed(const char* what, std::string_view reason, std::string_vi
     bool tells = !lasts_;
     if (!lasts_) {
         lasts_ = true;
-        since_ = ngx_current_msec;
+        since_ = msec_now();
         ++outages_;
         reasons_.clear();
     }
@@ -45,31 +46,30 @@ void OutageLog::failed(const char* what, std::string_view reason, std::string_vi
         // without memory the line gives an older reason, or none
     }
     what_ = what;
-    if (tells || ngx_current_msec - told_at_ >= reminder) {
-        throttle_.tell(ngx_cycle->log);
+    if (tells || msec_now() - told_at_ >= reminder) {
+        throttle_.tell(process_log());
     }
 }
 
-void OutageLog::write(void* self, ngx_log_t* log) noexcept {
+void OutageLog::write(void* self, Log& log) noexcept {
     auto& outage = *static_cast<OutageLog*>(self);
     const char* reason = outage.reason_.c_str();
-    const Seconds lasted(ngx_current_msec - outage.since_);
+    const Seconds lasted(msec_now() - outage.since_);
     if (outage.outages_ > 1) {
-        ngx_log_error(outage.level_, log, 0, "rate limit: %s %s: %s (%uL outages since the last such line%s)",
-                      outage.subject_.c_str(), outage.what_, reason, outage.outages_,
-                      outage.lasts_ ? "" : "; it is over");
+        log_line(log, outage.level_, "rate limit: %s %s: %s (%" PRIu64 " outages since the last such line%s)",
+                 outage.subject_.c_str(), outage.what_, reason, outage.outages_,
+                 outage.lasts_ ? "" : "; it is over");
     } else if (!outage.lasts_) {
-        ngx_log_error(outage.level_, log, 0, "rate limit: %s %s: %s (it is over)", outage.subject_.c_str(),
-                      outage.what_, reason);
+        log_line(log, outage.level_, "rate limit: %s %s: %s (it is over)", outage.subject_.c_str(),
+                 outage.what_, reason);
     } else if (outage.outages_ == 1) {
-        ngx_log_error(outage.level_, log, 0, "rate limit: %s %s: %s", outage.subject_.c_str(), outage.what_,
-                      reason);
+        log_line(log, outage.level_, "rate limit: %s %s: %s", outage.subject_.c_str(), outage.what_, reason);
     } else {
-        ngx_log_error(outage.level_, log, 0, "rate limit: %s %s, for %M.%M s by now: %s",
-                      outage.subject_.c_str(), outage.what_, lasted.whole, lasted.tenths, reason);
+        log_line(log, outage.level_, "rate limit: %s %s, for %" PRIuPTR ".%" PRIuPTR " s by now: %s",
+                 outage.subject_.c_str(), outage.what_, lasted.whole, lasted.tenths, reason);
     }
     outage.told_ = outage.lasts_;
-    outage.told_at_ = ngx_current_msec;
+    outage.told_at_ = msec_now();
     outage.outages_ = 0;
 }
 
@@ -79,11 +79,11 @@ void OutageLog::ended(const char* how) noexcept {
     }
     lasts_ = false;
     if (told_) {
-        const Seconds lasted(ngx_current_msec - since_);
+        const Seconds lasted(msec_now() - since_);
         told_ = false;
         throttle_.forget();  // a further reason of what is over
-        ngx_log_error(level_, ngx_cycle->log, 0, "rate limit: %s %s after %M.%M s", subject_.c_str(), how,
-                      lasted.whole, lasted.tenths);
+        log_line(process_log(), level_, "rate limit: %s %s after %" PRIuPTR ".%" PRIuPTR " s",
+                 subject_.c_str(), how, lasted.whole, lasted.tenths);
     }
 }
 

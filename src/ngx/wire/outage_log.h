@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ngx/base/log_throttle.h"
+#include "limiter/log_throttle.h"
 
 namespace rate_limit {
 
@@ -15,7 +15,7 @@ class OutageLog {
 public:
     /// `subject` begins each line, and outlives this; `recovered`, static text such as "is up again", ends
     /// the last one.
-    OutageLog(const std::string& subject, const char* recovered, ngx_uint_t level = NGX_LOG_ERR) noexcept
+    OutageLog(const std::string& subject, const char* recovered, LogLevel level = LogLevel::error) noexcept
         : subject_(subject), recovered_(recovered), level_(level), throttle_(write, this) {}
 
     /// It failed, perhaps again. `what` is static text such as "is down". A reason is new if `reason`
@@ -30,21 +30,21 @@ public:
 
 private:
     static constexpr std::size_t most_reasons = 8;
-    static constexpr ngx_msec_t reminder = 60'000;
+    static constexpr Msec reminder = 60'000;
 
-    static void write(void* self, ngx_log_t* log) noexcept;
+    static void write(void* self, Log& log) noexcept;
     bool note(std::string_view reason, std::string_view words);
 
     const std::string& subject_;
     const char* const recovered_;
-    const ngx_uint_t level_;
+    const LogLevel level_;
     const char* what_ = "";
     std::vector<std::string> reasons_;  // of this outage
     std::string reason_;                // the last one, with the server's words
     bool lasts_ = false;
     bool told_ = false;          // the log says that it lasts, so it must say when it ends
-    ngx_msec_t since_ = 0;       // when it began
-    ngx_msec_t told_at_ = 0;     // the last line about it
+    Msec since_ = 0;             // when it began
+    Msec told_at_ = 0;           // the last line about it
     std::uint64_t outages_ = 0;  // that began since the last line
     LogThrottle throttle_;
 };

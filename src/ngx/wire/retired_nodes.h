@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ngx/base/timer.h"
+#include "limiter/loop.h"
 #include "ngx/wire/node.h"
 
 namespace rate_limit {

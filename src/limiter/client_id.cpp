@@ -1,11 +1,11 @@
-#include "ngx/base/client_id.h"
+#include "limiter/client_id.h"
 
 #include <array>
 #include <memory>
 #include <new>
 
 #include "core/append.h"
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 
 namespace rate_limit {
 

@@ -1,6 +1,8 @@
 #pragma once
 
-#include "ngx/base/timer.h"
+#include <algorithm>
+
+#include "limiter/loop.h"
 
 namespace rate_limit {
 
@@ -8,11 +10,11 @@ namespace rate_limit {
 /// stopped, for a while, its timers fire late, and what it asked just before may not even have been written.
 /// Returns how many milliseconds longer the worker then waits for what was overdue as `timer` fired, at most
 /// `most`; 0 where the timer fired on time. Asked before anything sets the timer again.
-inline ngx_msec_t grace_after(const Timer& timer, ngx_msec_t most) noexcept {
-    constexpr ngx_msec_t tolerated = 10;  // an ordinary turn of the loop takes less
-    constexpr ngx_msec_t longest = 100;
-    const ngx_msec_t late = ngx_current_msec - timer.due();
-    return late < tolerated ? 0 : ngx_min(late, ngx_min(longest, most));
+inline Msec grace_after(const Timer& timer, Msec most) noexcept {
+    constexpr Msec tolerated = 10;  // an ordinary turn of the loop takes less
+    constexpr Msec longest = 100;
+    const Msec late = msec_now() - timer.due();
+    return late < tolerated ? 0 : std::min(late, std::min(longest, most));
 }
 
 }  // namespace rate_limit

@@ -1,10 +1,8 @@
-#include "ngx/base/worker_id.h"
-
-#include <openssl/rand.h>
+#include "limiter/worker_id.h"
 
 #include <algorithm>
 #include <array>
-#include "ngx/base/ngx.h"
+#include "limiter/loop.h"
 
 namespace rate_limit {
 
@@ -16,7 +14,7 @@ struct Id {
 
     Id() noexcept {
         std::array<unsigned char, 8> bytes{};
-        known = RAND_bytes(bytes.data(), bytes.size()) == 1;
+        known = random_bytes(bytes.data(), bytes.size());
         for (std::size_t i = 0; i < bytes.size(); ++i) {
             digits[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
             digits[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];

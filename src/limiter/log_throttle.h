@@ -1,7 +1,7 @@
 #pragma once
 
-#include "ngx/base/ngx.h"
-#include "ngx/base/queue.h"
+#include "core/queue.h"
+#include "limiter/loop.h"
 
 namespace rate_limit {
 
@@ -12,7 +12,7 @@ namespace rate_limit {
 class LogThrottle : public Place<LogThrottle> {
 public:
     /// Writes one line about all that the owner has counted since the line before, and starts to count anew.
-    using Write = void (*)(void* owner, ngx_log_t* log) noexcept;
+    using Write = void (*)(void* owner, Log& log) noexcept;
 
     LogThrottle(Write write, void* owner) noexcept : write_(write), owner_(owner) {}
     ~LogThrottle() { tell_rest(); }
@@ -20,8 +20,8 @@ public:
     LogThrottle& operator=(const LogThrottle&) = delete;
 
     /// The owner has something to tell: it is asked to write now, to `log`, or within a second, to the log of
-    /// the cycle.
-    void tell(ngx_log_t* log) noexcept;
+    /// the process.
+    void tell(Log& log) noexcept;
 
     /// What is held back is written now.
     void tell_rest() noexcept;
@@ -36,12 +36,12 @@ private:
     struct Untold;  // the throttles of this worker that hold something back, and their timer
 
     static Untold& untold() noexcept;
-    void write(ngx_log_t* log) noexcept;
+    void write(Log& log) noexcept;
 
     const Write write_;
     void* const owner_;
     bool held_back_ = false;  // it stands in untold()
-    ngx_msec_t written_ = 0;
+    Msec written_ = 0;
     bool ever_written_ = false;
 };
 

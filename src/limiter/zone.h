@@ -22,7 +22,7 @@
 #include "core/machine/worker_places.h"
 #include "core/overrides/override_table.h"
 #include "core/slots/shared_slots.h"
-#include "ngx/base/ngx.h"
+#include "limiter/loop.h"
 
 namespace rate_limit {
 
@@ -44,20 +44,27 @@ public:
           hot_keys_(LockUser{}),
           overrides_(LockUser{}) {}
 
-    /// Bytes of the zone that the running configuration has, of this or another copy of the module; 0: it has
-    /// none.
-    static std::size_t running_size() noexcept;
+    /// What whoever makes the memory says of it.
+    struct Made {
+        std::size_t size;       ///< in bytes, as configured: what operators are told
+        std::size_t workers;    ///< how many processes will use it at a time, but for reloads
+        HashKey key;            ///< random
+        std::uint64_t machine;  ///< the same
+    };
 
-    /// To be called before the configuration changes anything in nginx. NGX_ERROR, and the reason logged,
-    /// where another copy of the module cannot be taken up.
-    static ngx_int_t admit_copy(ngx_conf_t* cf) noexcept;
+    /// Lays out `size` bytes at `at`, which are all zero, aligned for any type, and outlive this. False: they
+    /// are too few.
+    bool create(void* at, std::size_t size, const Made& made) noexcept;
 
-    /// Asks nginx for the memory. NGX_ERROR if it is refused; the reason is logged.
-    ngx_int_t reserve(ngx_conf_t* cf, std::size_t size) noexcept;
+    /// Takes up the memory of a former configuration. False: another version of the module has laid it out.
+    bool adopt(const Zone& previous) noexcept;
 
-    /// To be called in the master process when it takes up a configuration, whose zone is `next`; null: it
-    /// has none. Tells the workers of the running one if theirs is another: nobody looks into it after them.
-    static void mark_replaced(const Zone* next) noexcept;
+    /// Whether both are of one memory.
+    bool shares_memory(const Zone& other) const noexcept { return fixed_ == other.fixed_; }
+
+    /// Tells the workers of this configuration that the next one has other memory, or none: nobody looks into
+    /// this after them.
+    void mark_replaced() const noexcept { fixed_->replaced.store(true, std::memory_order_relaxed); }
     bool replaced() const noexcept { return fixed_->replaced.load(std::memory_order_relaxed); }
 
     /// Whether the last that a worker has said of such a zone is that so much is left in it, 0 at first; now
@@ -108,7 +115,7 @@ public:
     /// about each.
     void find_dead(std::uint32_t ticks, std::uint32_t period) noexcept {
         if (places_.take_turn(ticks, period)) {
-            places_.find_dead(is_alive);
+            places_.find_dead(lock_user().is_alive);
         }
     }
     const WorkerPlaces& places() const noexcept { return places_; }
@@ -181,22 +188,15 @@ public:
     const SeenRates& seen_rates() const noexcept { return seen_rates_; }
 
 private:
-    static ngx_int_t init(ngx_shm_zone_t* zone, void* previous) noexcept;
-    static ngx_int_t compare_with_running(const ngx_shm_zone_t& zone) noexcept;
-
     /// What lies before the tables.
     struct Fixed {
         UsedUpWindows used_up;
         DebtCounts debt_counts;
         SharedWalk walk;
         std::uint64_t machine;
-        std::atomic<bool> replaced{false};   // see mark_replaced()
+        std::atomic<bool> replaced{false};   // see replaced()
         std::atomic<std::uint64_t> told{0};  // see told_left_behind()
     };
-
-    ngx_int_t create(ngx_shm_zone_t& zone) noexcept;
-    bool lay_out(char* memory, std::size_t size, const HashKey& key) noexcept;
-    ngx_int_t adopt(const Zone& previous, ngx_log_t* log) noexcept;
 
     struct Span {
         void* at = nullptr;
@@ -210,7 +210,6 @@ private:
     std::uint32_t place_sought_ = 0;    // when this process last looked for one; 0: not yet
     std::uint32_t deaths_sought_ = 0;   // places().deaths() then
     std::size_t size_ = 0;
-    ngx_cycle_t* cycle_ = nullptr;  // of the configuration
     Span for_counters_;
     Span for_nodes_;
     Span for_last_hour_;

@@ -1,16 +1,12 @@
-#include "ngx/base/zone.h"
+#include "limiter/zone.h"
 
 #include <algorithm>
 #include <new>
 #include <utility>
 
-#include <openssl/rand.h>
-
 namespace rate_limit {
 
 namespace {
-
-ngx_str_t zone_name = ngx_string("ngx_http_rate_limit_module");
 
 /// A quarter of the zone, at most most_waiting bytes, is for charges that wait and for notes of tokens. It is
 /// bounded because workers walk over it all the time.
@@ -49,79 +45,11 @@ constexpr std::size_t counting_part = 16;
 constexpr std::size_t most_counting = std::size_t{4} * 1024 * 1024;
 constexpr std::size_t least_counters = std::size_t{4} * 1024;
 
-/// The zone of the running configuration; null if it has none. A tag other than this module's means that
-/// another copy of the module made it.
-const ngx_shm_zone_t* running_zone() noexcept {
-    const auto* part = const_cast<const ngx_list_part_t*>(&ngx_cycle->shared_memory.part);
-    for (; part != nullptr; part = part->next) {
-        for (const ngx_shm_zone_t& zone : Elements<const ngx_shm_zone_t>(*part)) {
-            if (view(zone.shm.name) == view(zone_name)) {
-                return &zone;
-            }
-        }
-    }
-    return nullptr;
-}
-
 }  // namespace
 
-std::size_t Zone::running_size() noexcept {
-    const ngx_shm_zone_t* zone = running_zone();
-    return zone == nullptr ? 0 : zone->shm.size;
-}
-
-/// nginx unmaps the memory in the master process after this call. The zone of another copy of the module is
-/// not marked, as it may be laid out in another way: nobody tells what is left in it but
-/// compare_with_running().
-void Zone::mark_replaced(const Zone* next) noexcept {
-    const ngx_shm_zone_t* before = running_zone();
-    if (before == nullptr || before->tag != &ngx_http_rate_limit_module) {
-        return;
-    }
-    const auto& running = *static_cast<const Zone*>(before->data);
-    if (next == nullptr || next->fixed_ != running.fixed_) {
-        running.fixed_->replaced.store(true, std::memory_order_relaxed);
-    }
-}
-
-/// Without a master process nginx would unload the other copy, whose timers and requests are in this very
-/// process.
-ngx_int_t Zone::admit_copy(ngx_conf_t* cf) noexcept {
-    const ngx_shm_zone_t* before = running_zone();
-    if (ngx_process != NGX_PROCESS_SINGLE || before == nullptr ||
-        before->tag == &ngx_http_rate_limit_module) {
-        return NGX_OK;
-    }
-    ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                  "another copy of ngx_http_rate_limit_module cannot be loaded while nginx runs without a "
-                  "master process: restart it, or load the same file");
-    return NGX_ERROR;
-}
-
-ngx_int_t Zone::reserve(ngx_conf_t* cf, std::size_t size) noexcept {
-    ngx_shm_zone_t* zone = ngx_shared_memory_add(cf, &zone_name, size, &ngx_http_rate_limit_module);
-    if (zone == nullptr) {
-        return NGX_ERROR;
-    }
-    zone->init = init;
-    zone->data = this;
-    size_ = size;
-    cycle_ = cf->cycle;
-    return NGX_OK;
-}
-
-/// nginx calls this with null for memory that it has just mapped, and with the running configuration's Zone
-/// for memory that is in use.
-ngx_int_t Zone::init(ngx_shm_zone_t* zone, void* previous) noexcept {
-    auto& self = *static_cast<Zone*>(zone->data);
-    self.enter_process();
-    if (previous != nullptr) {
-        return self.adopt(*static_cast<const Zone*>(previous), zone->shm.log);
-    }
-    return self.create(*zone);
-}
-
-ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
+bool Zone::adopt(const Zone& previous) noexcept {
+    enter_process();
+    size_ = previous.size_;
     for_counters_ = previous.for_counters_;
     for_nodes_ = previous.for_nodes_;
     for_last_hour_ = previous.for_last_hour_;
@@ -146,48 +74,27 @@ ngx_int_t Zone::adopt(const Zone& previous, ngx_log_t* log) noexcept {
         places_.attach(for_places_.at, for_places_.size) &&
         running_.attach(for_running_.at, for_running_.size)) {
         fixed_ = previous.fixed_;
-        return NGX_OK;
+        return true;
     }
-    ngx_log_error(
-        NGX_LOG_EMERG, log, 0,
-        "the memory of \"rate_limit_zone\" was made by another version of this module: restart nginx, "
-        "or give the zone another size");
-    return NGX_ERROR;
-}
-
-ngx_int_t Zone::create(ngx_shm_zone_t& zone) noexcept {
-    auto* pool = reinterpret_cast<ngx_slab_pool_t*>(zone.shm.addr);
-    const std::size_t pages = pool->pfree * ngx_pagesize;
-    auto* memory = static_cast<char*>(ngx_slab_alloc(pool, pages));  // of fresh pages: all zero
-    HashKey key;
-    std::uint64_t machine = 0;
-    if (memory == nullptr || RAND_bytes(reinterpret_cast<unsigned char*>(&key), sizeof key) != 1 ||
-        RAND_bytes(reinterpret_cast<unsigned char*>(&machine), sizeof machine) != 1) {
-        ngx_log_error(NGX_LOG_EMERG, zone.shm.log, 0, "\"rate_limit_zone\": no %s",
-                      memory == nullptr ? "memory: enlarge it" : "random numbers");
-        return NGX_ERROR;
-    }
-    if (!lay_out(memory, pages, key)) {
-        ngx_log_error(NGX_LOG_EMERG, zone.shm.log, 0, "\"rate_limit_zone\" is too small: enlarge it");
-        return NGX_ERROR;
-    }
-    fixed_->machine = machine;
-    return compare_with_running(zone);
+    return false;
 }
 
 /// Each part begins on a cache line; the fixed part comes out of what is for charges that wait. False if the
 /// zone is too small.
-bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept {
+bool Zone::create(void* at, std::size_t size, const Made& made) noexcept {
+    char* memory = static_cast<char*>(at);
     const char* const end = memory + size;
+    const std::size_t workers = made.workers;
+    const HashKey& key = made.key;
+    enter_process();
+    size_ = made.size;
     const auto part = [&](std::size_t bytes) {
         const Span span{memory, bytes / DebtTable::alignment * DebtTable::alignment};
         memory += span.size;
         return span;
     };
-    const auto* core =
-        reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(cycle_->conf_ctx, ngx_core_module));
-    const auto workers = static_cast<std::size_t>(core->worker_processes);
     fixed_ = new (memory) Fixed;
+    fixed_->machine = made.machine;
     const std::size_t fixed = part(sizeof(Fixed) + DebtTable::alignment - 1).size;
     const std::size_t counting = std::min(size / counting_part, most_counting);
     const std::size_t besides = counting - std::min(counting, std::max(counting / 2, least_counters));
@@ -223,36 +130,6 @@ bool Zone::lay_out(char* memory, std::size_t size, const HashKey& key) noexcept 
            running_.create(for_running_.at, for_running_.size, places);
 }
 
-/// nginx keeps the memory only for the same size and the same copy of the module.
-ngx_int_t Zone::compare_with_running(const ngx_shm_zone_t& zone) noexcept {
-    const ngx_shm_zone_t* before = running_zone();
-    if (before == nullptr) {
-        return NGX_OK;
-    }
-    if (before->tag != zone.tag) {
-        ngx_log_error(
-            NGX_LOG_WARN, zone.shm.log, 0,
-            "\"rate_limit_zone\" will be of another copy of this module: it starts anew, local windows "
-            "and waiting charges of before are forgotten");
-        return NGX_OK;
-    }
-    if (ngx_process == NGX_PROCESS_SINGLE) {
-        // nginx unmaps the old memory at once, while requests of this very process still use it.
-        ngx_log_error(
-            NGX_LOG_EMERG, zone.shm.log, 0,
-            "\"rate_limit_zone\" cannot get another size while nginx runs without a master process: "
-            "restart it, or keep %uz bytes",
-            before->shm.size);
-        return NGX_ERROR;
-    }
-    ngx_log_error(
-        NGX_LOG_WARN, zone.shm.log, 0,
-        "\"rate_limit_zone\" will be of %uz bytes, not %uz: it starts anew, local windows and waiting "
-        "charges of before are forgotten",
-        zone.shm.size, before->shm.size);
-    return NGX_OK;
-}
-
 void Zone::on_more(void (*call)() noexcept) noexcept {
     more_to_do = call;
 }
@@ -271,7 +148,7 @@ void Zone::note_unanswered() noexcept {
 }
 
 void Zone::note_waiting() noexcept {
-    if (ngx_exiting != 0 && more_to_do != nullptr) {
+    if (is_leaving() && more_to_do != nullptr) {
         more_to_do();
     }
 }
@@ -281,7 +158,7 @@ void Zone::seek_a_place() noexcept {
     if (place_sought_ == 0 || now - place_sought_ >= seek_place || places_.deaths() != deaths_sought_) {
         place_sought_ = now != 0 ? now : 1;
         deaths_sought_ = places_.deaths();
-        place_ = places_.take({process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive});
+        place_ = places_.take(lock_user());
     }
 }
 
@@ -301,12 +178,12 @@ void Zone::leave_place() noexcept {
 }
 
 bool Zone::leave() noexcept {
-    last_ = last_ || windows_.leave(static_cast<std::uint32_t>(ngx_parent));
+    last_ = last_ || windows_.leave(parent_number());
     return last_;
 }
 
 void Zone::enter_process() noexcept {
-    const LockUser user{process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive};
+    const LockUser user = lock_user();
     windows_.set_user(user);
     debts_.set_user(user);
     counters_.set_user(user);

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <algorithm>
+#include <atomic>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "ngx/base/ngx.h"
-#include "ngx/conf/tls_conf.h"
+#include "limiter/address.h"
+#include "limiter/loop.h"
 #include "redis/keys/digest.h"
 #include "redis/keys/routes.h"
 
@@ -14,12 +17,6 @@ class SharedState;
 class SharedTopology;
 class Store;
 class Zone;
-
-/// One socket address of a node; the sockaddr lives in the configuration's pool or in a node's own memory.
-struct Address {
-    sockaddr_storage sockaddr;
-    socklen_t length;
-};
 
 /// One Redis server as configured.
 struct NodeConf {
@@ -33,6 +30,24 @@ struct NodeConf {
     bool learned = false;            ///< from another server, not from the configuration
 };
 
+/// Whether some address of one is some address of the other.
+inline bool share_address(const NodeConf& a, const NodeConf& b) noexcept {
+    return std::any_of(a.addresses.begin(), a.addresses.end(), [&b](const Address& first) {
+        return std::any_of(b.addresses.begin(), b.addresses.end(),
+                           [&first](const Address& second) { return same_address(first, second); });
+    });
+}
+
+/// What the log has been told of one primary, each once, by whichever worker finds it out first. All zero
+/// bytes: nothing.
+struct PrimaryWarnings {
+    std::atomic<bool> eviction;
+    std::atomic<bool> time;
+    std::atomic<bool> bitfield;
+    std::atomic<bool> replicas;
+    static_assert(std::atomic<bool>::is_always_lock_free, "processes share it");
+};
+
 struct ShardConf {
     std::string name;
     std::uint32_t weight = 1;
@@ -44,11 +59,8 @@ struct ShardConf {
 
     bool discovered() const noexcept { return in_cluster || !master.empty(); }
 
-    /// In memory shared by all workers: the primary has been warned about. Owned by the configuration's pool.
-    ngx_atomic_t* eviction_warned = nullptr;
-    ngx_atomic_t* time_warned = nullptr;
-    ngx_atomic_t* bitfield_warned = nullptr;
-    ngx_atomic_t* replicas_warned = nullptr;
+    /// In memory that all workers share, and owned by whoever owns the configuration.
+    PrimaryWarnings* warned = nullptr;
 };
 
 /// The user and password by which a worker logs in.
@@ -57,11 +69,10 @@ struct Login {
     std::string password;  ///< empty: none is needed
 };
 
-/// One rate_limit_redis block. Built when the configuration is read, destroyed with its pool.
+/// What the limiter knows of one rate_limit_redis block. Built when the configuration is read, and outlives
+/// what this worker makes of it.
 struct StoreConf {
     std::string name;
-    ngx_str_t file;  // where the block stands
-    ngx_uint_t line;
 
     std::vector<NodeConf> sentinels;
     std::vector<NodeConf> seeds;  // of a cluster, which has one ShardConf for all; if this and `sentinels`
@@ -69,20 +80,17 @@ struct StoreConf {
     std::vector<ShardConf> shards;
     Routes routes;  // of shards the same indexes as `shards`, whose names it refers to
 
-    unsigned written = 0;  // which directives the block has: bits, in the order of their table
-    ngx_msec_t check_timeout = 100;
-    ngx_msec_t charge_timeout = 5000;
-    ngx_msec_t connect_timeout = NGX_CONF_UNSET_MSEC;  // set when the block is read; covers the handshake
-    ngx_msec_t fresh = NGX_CONF_UNSET_MSEC;            // unset: default_freshness(); 0: off
+    Msec check_timeout = 100;
+    Msec charge_timeout = 5000;
+    Msec connect_timeout = 0;   // set when the block is read; covers the handshake
+    std::optional<Msec> fresh;  // none: default_freshness(); 0: off
     std::string prefix = "rl:";
     KeyDigest digest;
     Login login;
     Login sentinel_login;
-    ngx_int_t database = 0;
-    TlsConf tls;
-
-    ngx_resolver_t* resolver = nullptr;  // of http; null: names are not resolved again
-    ngx_msec_t resolver_timeout = 0;
+    std::int64_t database = 0;
+    bool encrypted = false;       // its connections speak TLS
+    bool resolves_again = false;  // whoever runs the limiter finds out where a name leads now
 
     bool used = false;  // some limit names it
 
@@ -94,7 +102,6 @@ struct StoreConf {
 
     Zone* zone = nullptr;  // the configuration's; not null where a limit can name the store
 
-    ngx_pool_t* pool = nullptr;     // the configuration's
     mutable Store* live = nullptr;  // what this worker makes of the block: see live_store()
 
     StoreConf() = default;

@@ -1,15 +1,15 @@
-#include "ngx/base/log_throttle.h"
+#include "limiter/log_throttle.h"
 
 #include <new>
 #include <utility>
 
-#include "ngx/base/timer.h"
+#include "limiter/loop.h"
 
 namespace rate_limit {
 
 namespace {
 
-constexpr ngx_msec_t interval = 1000;
+constexpr Msec interval = 1000;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ struct LogThrottle::Untold {
         Queue<LogThrottle> due;
         for (LogThrottle* throttle = all.throttles.first(); throttle != nullptr;) {
             LogThrottle* next = all.throttles.after(*throttle);
-            if (ngx_current_msec - throttle->written_ >= interval) {
+            if (msec_now() - throttle->written_ >= interval) {
                 Queue<LogThrottle>::remove(*throttle);
                 due.push(*throttle);
             }
@@ -49,11 +49,11 @@ LogThrottle::Untold& LogThrottle::untold() noexcept {
     return all;
 }
 
-void LogThrottle::tell(ngx_log_t* log) noexcept {
+void LogThrottle::tell(Log& log) noexcept {
     if (held_back_) {
         return;
     }
-    if (!ever_written_ || ngx_current_msec - written_ >= interval) {
+    if (!ever_written_ || msec_now() - written_ >= interval) {
         write(log);
         return;
     }
@@ -65,7 +65,7 @@ void LogThrottle::tell(ngx_log_t* log) noexcept {
 void LogThrottle::tell_rest() noexcept {
     if (held_back_) {
         forget();
-        write(ngx_cycle->log);
+        write(process_log());
     }
 }
 
@@ -75,9 +75,9 @@ void LogThrottle::forget() noexcept {
     }
 }
 
-void LogThrottle::write(ngx_log_t* log) noexcept {
+void LogThrottle::write(Log& log) noexcept {
     ever_written_ = true;
-    written_ = ngx_current_msec;
+    written_ = msec_now();
     write_(owner_, log);
 }
 
