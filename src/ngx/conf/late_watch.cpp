@@ -22,7 +22,7 @@ ngx_int_t share_watches(ngx_conf_t* cf, MainConf& main) noexcept {
     if (ngx_shm_alloc(memory) != NGX_OK) {
         return NGX_ERROR;
     }
-    cleanup->handler = [](void* data) { ngx_shm_free(static_cast<ngx_shm_t*>(data)); };
+    cleanup->handler = [](void* data) noexcept { ngx_shm_free(static_cast<ngx_shm_t*>(data)); };
     auto* told = reinterpret_cast<std::atomic<std::uint32_t>*>(memory->addr);
     for (const Limit* limit : Elements<const Limit*>(main.limits)) {
         if (!limit->watch->is_shared()) {

@@ -42,7 +42,7 @@ void* create_main_conf(ngx_conf_t* cf) noexcept {
         return nullptr;
     }
     main->log = new (cleanup->data) LimitLog;
-    cleanup->handler = [](void* log) { static_cast<LimitLog*>(log)->~LimitLog(); };
+    cleanup->handler = [](void* log) noexcept { static_cast<LimitLog*>(log)->~LimitLog(); };
     return main;
 }
 

@@ -24,7 +24,7 @@ public:
             return nullptr;
         }
         auto* telling = new (cleanup->data) Telling(r, type, std::move(document));
-        cleanup->handler = [](void* self) { static_cast<Telling*>(self)->~Telling(); };
+        cleanup->handler = [](void* self) noexcept { static_cast<Telling*>(self)->~Telling(); };
         return telling;
     }
 

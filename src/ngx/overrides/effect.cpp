@@ -33,7 +33,7 @@ ngx_int_t make_overrides(ngx_cycle_t* cycle, MainConf& main) noexcept {
         return NGX_ERROR;
     }
     cleanup->data = main.overrides;
-    cleanup->handler = [](void* overrides) { delete static_cast<KnownOverrides*>(overrides); };
+    cleanup->handler = [](void* overrides) noexcept { delete static_cast<KnownOverrides*>(overrides); };
     main.zone->overrides().keep_texts(main.plain_keys);
     return NGX_OK;
 }

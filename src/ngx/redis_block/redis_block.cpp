@@ -262,7 +262,7 @@ StoreBlock* add_store(ngx_conf_t* cf, MainConf& main, const ngx_str_t& name) {
     }
     auto* store = new StoreBlock;
     cleanup->data = store;
-    cleanup->handler = [](void* ended) { delete static_cast<StoreBlock*>(ended); };
+    cleanup->handler = [](void* ended) noexcept { delete static_cast<StoreBlock*>(ended); };
     *slot = store;
     store->name.assign(view(name));
     store->file = cf->conf_file->file.name;

@@ -182,7 +182,7 @@ ngx_int_t RequestContext::suspend() noexcept {
     }
     // nginx may end the request while it waits: answers that come later must not reach it. The log phase,
     // which comes after this, still needs what was decided.
-    cleanup->handler = [](void* self) { static_cast<RequestContext*>(self)->detach(); };
+    cleanup->handler = [](void* self) noexcept { static_cast<RequestContext*>(self)->detach(); };
     cleanup->data = this;
 
     ngx_event_t* read = r->connection->read;

@@ -164,7 +164,7 @@ ngx_int_t make_tallies(ngx_cycle_t* cycle, MainConf& main) noexcept {
         return NGX_ERROR;
     }
     cleanup->data = main.tallies;
-    cleanup->handler = [](void* tallies) { delete static_cast<Tallies*>(tallies); };
+    cleanup->handler = [](void* tallies) noexcept { delete static_cast<Tallies*>(tallies); };
     return NGX_OK;
 }
 

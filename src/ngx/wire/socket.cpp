@@ -136,13 +136,13 @@ void Connection::Socket::set_hooks(redisAsyncContext& context) noexcept {
     context.ev.addWrite = add_write;
     context.ev.cleanup = detach;
     if (tls_) {
-        context.ev.addRead = [](void* opaque) { TlsStream::watch_read(socket(opaque)); };
+        context.ev.addRead = [](void* opaque) noexcept { TlsStream::watch_read(socket(opaque)); };
         context.ev.delRead = context.ev.addRead;
-        context.ev.delWrite = [](void* opaque) { TlsStream::watch_write(socket(opaque)); };
+        context.ev.delWrite = [](void* opaque) noexcept { TlsStream::watch_write(socket(opaque)); };
     } else {
-        context.ev.addRead = [](void* opaque) { start(socket(opaque).read, NGX_READ_EVENT); };
-        context.ev.delRead = [](void* opaque) { stop(socket(opaque).read, NGX_READ_EVENT); };
-        context.ev.delWrite = [](void* opaque) { stop(socket(opaque).write, NGX_WRITE_EVENT); };
+        context.ev.addRead = [](void* opaque) noexcept { start(socket(opaque).read, NGX_READ_EVENT); };
+        context.ev.delRead = [](void* opaque) noexcept { stop(socket(opaque).read, NGX_READ_EVENT); };
+        context.ev.delWrite = [](void* opaque) noexcept { stop(socket(opaque).write, NGX_WRITE_EVENT); };
     }
 }
 
