@@ -69,6 +69,12 @@ Log& process_log() noexcept;
 /// Writes a line of at most 2,000 bytes; what is longer is cut. `format` is printf's.
 [[gnu::format(printf, 3, 4)]] void log_line(Log& log, LogLevel level, const char* format, ...) noexcept;
 
+/// What lives as long as one request. Whoever runs the limiter defines it.
+struct RequestMemory;
+
+/// Null: there is no memory.
+char* allocate(RequestMemory& memory, std::size_t size) noexcept;
+
 /// Timers fire at their millisecond, unless the loop is busy. False: they may fire much later, and are looked
 /// at when something else happens.
 bool has_exact_timers() noexcept;

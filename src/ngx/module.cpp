@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <utility>
 
+#include "core/overrides/known_overrides.h"
 #include "limiter/log_throttle.h"
 #include "ngx/base/zone_memory.h"
 #include "ngx/conf/conf.h"
@@ -148,15 +150,20 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     return finish_stores(cf, main) == NGX_OK ? reserve_topologies(cf, main) : NGX_ERROR;
 }
 
-/// What workers make of a configuration ends before it. A pool's cleanups run last first: so this comes after
-/// all that stores use.
-ngx_int_t end_stores_with(ngx_cycle_t* cycle) noexcept {
+/// What processes make of a configuration ends before it. A pool's cleanups run last first: so this comes
+/// after all that stores use.
+ngx_int_t end_all_with(ngx_cycle_t* cycle) noexcept {
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cycle->pool, 0);
     if (cleanup == nullptr) {
         return NGX_ERROR;
     }
     cleanup->data = main_conf(cycle);
-    cleanup->handler = [](void* main) noexcept { end_stores(*static_cast<const MainConf*>(main)); };
+    cleanup->handler = [](void* ended) noexcept {
+        auto& main = *static_cast<MainConf*>(ended);
+        end_stores(main);
+        delete std::exchange(main.overrides, nullptr);
+        delete std::exchange(main.tallies, nullptr);
+    };
     return NGX_OK;
 }
 
@@ -169,14 +176,13 @@ ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
     if (zone_of(cycle) != nullptr) {
         place_counters(*main_conf(cycle));
         zone_of(cycle)->nodes().begin_configuration(now_millis());
-        if (make_tallies(cycle, *main_conf(cycle)) != NGX_OK ||
-            make_overrides(cycle, *main_conf(cycle)) != NGX_OK) {
+        if (!make_tallies(*main_conf(cycle)) || !make_overrides(*main_conf(cycle))) {
             return NGX_ERROR;
         }
         place_minutes(*main_conf(cycle));
         zone_of(cycle)->offenders().keep_keys(main_conf(cycle)->plain_keys);
     }
-    return main_conf(cycle) != nullptr ? end_stores_with(cycle) : NGX_OK;
+    return main_conf(cycle) != nullptr ? end_all_with(cycle) : NGX_OK;
 }
 
 /// nginx calls this also in the processes that look after the cache, which serve no requests.
@@ -191,7 +197,7 @@ ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
     }
     start_discovery(*main_conf(cycle));
     // Also without limits: where there is no master process, a reload may bring some.
-    start_upkeep(cycle);
+    start_upkeep(*main_conf(cycle));
     start_shared_watch();
     start_counter_log();
     start_minutes();
@@ -208,7 +214,7 @@ void exit_process(ngx_cycle_t* cycle) noexcept {
         shut_down_stores(*main);
     }
     if (Zone* zone = zone_of(cycle); zone != nullptr && zone->is_last() && zone->replaced()) {
-        log_left_behind(cycle, *zone);
+        log_left_behind(*zone);
     }
     LogThrottle::tell_all_rest();
 }
@@ -216,7 +222,7 @@ void exit_process(ngx_cycle_t* cycle) noexcept {
 void exit_master(ngx_cycle_t* cycle) noexcept {
     if (Zone* zone = zone_of(cycle)) {
         zone->enter_process();
-        log_undelivered(cycle, *zone);
+        log_undelivered(*zone);
     }
 }
 

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "core/bucket/bucket_tokens.h"
+#include "limiter/configuration.h"
 #include "limiter/store_conf.h"
 #include "limiter/zone.h"
-#include "ngx/conf/conf.h"
 #include "ngx/store/store.h"
 
 namespace rate_limit {
@@ -29,8 +29,8 @@ struct ShardPlace {
 };
 
 /// None: it is not configured any more.
-std::optional<ShardPlace> find_place(const MainConf& main, std::uint64_t digest) noexcept {
-    for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
+std::optional<ShardPlace> find_place(const Configuration& main, std::uint64_t digest) noexcept {
+    for (StoreConf* store : main.stores) {
         Route route = 0;
         if (store->routes.find(digest, route)) {
             return ShardPlace{store, route};
@@ -126,7 +126,7 @@ Looked NoteLooks::look_after_slots(Shard* shard, const Noted& seen, Stage stage)
     return look.called ? Looked::given_back : Looked::kept;
 }
 
-Looked NoteLooks::look_after(const MainConf& main, const Noted& seen, Millis now, Stage stage) noexcept {
+Looked NoteLooks::look_after(const Configuration& main, const Noted& seen, Millis now, Stage stage) noexcept {
     Zone& zone = *main.zone;
     const std::optional<ShardPlace> place = find_place(main, seen.shard);
     if (seen.kind == DebtKind::slots && (place || !seen.ended)) {

@@ -8,7 +8,7 @@
 
 namespace rate_limit {
 
-struct MainConf;
+struct Configuration;
 class Shard;
 class Zone;
 
@@ -22,7 +22,7 @@ enum class Stage : unsigned char {
 /// What one worker does about the notes and waiting charges that its walk finds.
 class NoteLooks {
 public:
-    Looked look_after(const MainConf& main, const Noted& seen, Millis now, Stage stage) noexcept;
+    Looked look_after(const Configuration& main, const Noted& seen, Millis now, Stage stage) noexcept;
 
     /// Something was left that the last worker must try again; whoever begins a walk resets it.
     bool kept = false;

@@ -1,15 +1,16 @@
 #include "ngx/upkeep.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <new>
 
 #include "core/machine/note_walk.h"
 #include "core/overrides/known_overrides.h"
+#include "limiter/configuration.h"
 #include "limiter/loop.h"
 #include "limiter/store_conf.h"
 #include "limiter/zone.h"
 #include "ngx/charges/backlog.h"
-#include "ngx/conf/conf.h"
 #include "ngx/note_looks.h"
 #include "ngx/slots_correction.h"
 #include "ngx/store/hot_key_log.h"
@@ -81,8 +82,8 @@ void for_each_slot_shard(Store& store, bool waits, Fn& fn) noexcept {
 /// Calls fn(Shard*, waits) for each shard: `waits` says that the zone has charges for it, or for any of its
 /// cluster. The shard is null where that is not so and this worker has not used its store yet.
 template <typename Fn>
-void for_each_shard(const MainConf& main, Zone& zone, Fn&& fn) noexcept {
-    for (StoreConf* conf : Elements<StoreConf*>(main.stores)) {
+void for_each_shard(const Configuration& main, Zone& zone, Fn&& fn) noexcept {
+    for (StoreConf* conf : main.stores) {
         const Routes& routes = conf->routes;
         const Route count = routes.has_slots() ? 1 : static_cast<Route>(routes.size());
         for (Route route = 0; route < count; ++route) {
@@ -113,15 +114,15 @@ struct Sending {
 };
 
 /// Batches that were not answered are asked for again. Returns how many there are.
-std::size_t ask_again(const MainConf& main) noexcept {
+std::size_t ask_again(const Configuration& main) noexcept {
     std::size_t unanswered = 0;
-    for (const StoreConf* conf : Elements<StoreConf*>(main.stores)) {
+    for (const StoreConf* conf : main.stores) {
         unanswered += conf->live != nullptr ? conf->live->ask_again() : 0;
     }
     return unanswered;
 }
 
-Sending send_for_all_shards(const MainConf& main, Zone& zone, bool search) noexcept {
+Sending send_for_all_shards(const Configuration& main, Zone& zone, bool search) noexcept {
     Sending sending;
     for_each_shard(main, zone, [&](Shard* shard, bool waits) {
         if (shard == nullptr) {
@@ -148,11 +149,11 @@ Sending send_for_all_shards(const MainConf& main, Zone& zone, bool search) noexc
 }
 
 /// What waits in this worker looks for room in the zone, one shard's charges after the other's.
-void move_to_zone(Round& round, const MainConf& main) noexcept {
+void move_to_zone(Round& round, const Configuration& main) noexcept {
     Backlog::Looks looks{looks_for_room, looks_in_vain};
     std::size_t shards = 0;
     std::size_t next = 0;
-    for (const StoreConf* conf : Elements<StoreConf*>(main.stores)) {
+    for (const StoreConf* conf : main.stores) {
         if (conf->live != nullptr) {
             conf->live->for_each_shard([&](Shard& shard) {
                 if (shards++ >= round.next_shard && !looks.over()) {
@@ -165,7 +166,7 @@ void move_to_zone(Round& round, const MainConf& main) noexcept {
     round.next_shard = looks.over() && next < shards ? next : 0;
 }
 
-NoteWalk::Turn walk_turn(Round& round, const MainConf& main, Zone& zone) noexcept {
+NoteWalk::Turn walk_turn(Round& round, const Configuration& main, Zone& zone) noexcept {
     const Millis now = now_millis();
     const NoteWalk::Aim aim = round.stage == Stage::running ? NoteWalk::Aim::due : NoteWalk::Aim::all;
     const NoteWalk::Turn turn = round.walk.turn(
@@ -184,8 +185,8 @@ bool is_time(Msec& last, Msec period) noexcept {
 }
 
 /// Tells all workers which nodes this one uses.
-void call_roll(const MainConf& main) noexcept {
-    for (const StoreConf* conf : Elements<StoreConf*>(main.stores)) {
+void call_roll(const Configuration& main) noexcept {
+    for (const StoreConf* conf : main.stores) {
         if (conf->live != nullptr) {
             conf->live->call_roll();
         }
@@ -193,7 +194,7 @@ void call_roll(const MainConf& main) noexcept {
 }
 
 /// What this worker does for all shards in one turn. Returns when to come back.
-Msec ordinary_turn(Round& round, const MainConf& main) {
+Msec ordinary_turn(Round& round, const Configuration& main) {
     Zone& zone = *main.zone;
     if (is_time(round.called, interval)) {
         call_roll(main);
@@ -237,7 +238,7 @@ Msec count_the_living(Round& round, Zone& zone) noexcept {
 
 /// One turn of the last worker's walk over all notes. Returns the wait until the next turn; sets `over` if
 /// there is none.
-Msec last_turn(Round& round, const MainConf& main, bool& over) {
+Msec last_turn(Round& round, const Configuration& main, bool& over) {
     over = false;
     Zone& zone = *main.zone;
     const SharedWalk::Slice all{0, zone.debts().sets()};
@@ -284,7 +285,7 @@ Msec last_turn(Round& round, const MainConf& main, bool& over) {
 /// One turn of a leaving worker. If other workers stay, it may leave after an interval, in which they learn
 /// of the tokens, and has asked for last_wait at most what became of what was not answered; the last worker
 /// stays until it has given all of them back, or has given up.
-Msec leaving_turn(Round& round, const MainConf& main, bool& over) {
+Msec leaving_turn(Round& round, const Configuration& main, bool& over) {
     if (main.zone->leave()) {
         return last_turn(round, main, over);
     }
@@ -301,16 +302,16 @@ Msec leaving_turn(Round& round, const MainConf& main, bool& over) {
 
 /// The configuration at work is asked for each time: without a master process a reload keeps this process.
 void Round::on_timer(void* self) noexcept {
-    const MainConf* main = main_conf(ngx_cycle);
+    const Configuration* main = configuration_at_work();
     Round& round = *static_cast<Round*>(self);
     Msec wait = interval;
     bool stays = false;
     bool over = true;
-    if (zone_of(ngx_cycle) != nullptr) {
+    if (main != nullptr && main->zone != nullptr) {
         main->overrides->tidy(now_millis());
         wait = count_the_living(round, *main->zone);
     }
-    if (zone_of(ngx_cycle) != nullptr && main->stores.nelts != 0) {
+    if (main != nullptr && main->zone != nullptr && main->stores.size() != 0) {
         if (is_time(round.added_up, interval)) {
             tell_hot_keys(*main);
         }
@@ -345,9 +346,9 @@ void expect_more() noexcept {
 
 }  // namespace
 
-void start_upkeep(ngx_cycle_t* cycle) noexcept {
+void start_upkeep(const Configuration& main) noexcept {
     Round& round = the_round();
-    Zone* zone = zone_of(cycle);
+    Zone* zone = main.zone;
     round.timer.keep_worker(zone != nullptr && zone->walk().noted());
     Zone::on_more(expect_more);
     // Workers start at different times: if they searched at once, all but one would find nothing.
@@ -377,33 +378,32 @@ Undelivered undelivered(Zone& zone) noexcept {
 
 }  // namespace
 
-void log_left_behind(const ngx_cycle_t* cycle, Zone& zone) noexcept {
+void log_left_behind(Zone& zone) noexcept {
     const Undelivered all = undelivered(zone);
     const bool told = zone.told_left_behind(all.charges + all.refunds);
     if (told || all.charges + all.refunds == 0) {
         return;
     }
-    ngx_log_error(
-        NGX_LOG_ERR, cycle->log, 0,
-        "rate limit: a worker of a former \"rate_limit_zone\" ends while %uL charges of %uL windows, "
-        "and refunds of %uL, wait there for Redis: they are lost unless another such worker can "
-        "still send them",
-        all.charges, all.windows, all.refunds);
+    log_line(process_log(), LogLevel::error,
+             "rate limit: a worker of a former \"rate_limit_zone\" ends while %" PRIu64 " charges of %" PRIu64
+             " windows, and refunds of %" PRIu64
+             ", wait there for Redis: they are lost unless another such worker can still send them",
+             all.charges, all.windows, all.refunds);
 }
 
-void log_undelivered(const ngx_cycle_t* cycle, Zone& zone) noexcept {
+void log_undelivered(Zone& zone) noexcept {
     const auto [windows, charges, refunds] = undelivered(zone);
     if (windows != 0) {
-        ngx_log_error(NGX_LOG_ERR, cycle->log, 0,
-                      "rate limit: nginx ends while %uL charges of %uL windows wait for Redis: they are lost",
-                      charges, windows);
+        log_line(process_log(), LogLevel::error,
+                 "rate limit: nginx ends while %" PRIu64 " charges of %" PRIu64
+                 " windows wait for Redis: they are lost",
+                 charges, windows);
     }
     if (refunds != 0) {
-        ngx_log_error(
-            NGX_LOG_ERR, cycle->log, 0,
-            "rate limit: nginx ends before it could give back tokens and charges of %uL windows in Redis: "
-            "these count as used until the windows end",
-            refunds);
+        log_line(process_log(), LogLevel::error,
+                 "rate limit: nginx ends before it could give back tokens and charges of %" PRIu64
+                 " windows in Redis: these count as used until the windows end",
+                 refunds);
     }
 }
 

@@ -49,7 +49,7 @@ void add_window(KeyOfLimit& to, const Limit& limit, const Rate& rate, std::int64
 /// and the greatest bucket that was seen.
 void add_windows_at(KeyOfLimit& to, const Zone& zone, const Limit& limit, const Rate& rate) {
     add_window(to, limit, rate, limit.burst);
-    if (limit.has_constant_burst()) {
+    if (!limit.variable_burst) {
         return;
     }
     for (const Rate& seen : zone.seen_rates().read(name_of_bursts(to.tally.digest))) {
@@ -64,8 +64,8 @@ using LimitsByName = std::unordered_map<std::string_view, std::vector<const Limi
 /// In the order of their lines: there may be many, and each tally concerns few.
 LimitsByName by_name(const MainConf& main) {
     LimitsByName named;
-    for (const Limit* limit : Elements<const Limit*>(main.limits)) {
-        named[view(limit->name)].push_back(limit);
+    for (const Limit* limit : main.limits) {
+        named[limit->name].push_back(limit);
     }
     return named;
 }
@@ -79,7 +79,7 @@ void add_windows(KeyOfLimit& to, const MainConf& main, const LimitsByName& named
         if (!to.tally.is_of(*limit)) {
             continue;
         }
-        if (limit->has_constant_rate()) {
+        if (!limit->variable_rate) {
             add_windows_at(to, *main.zone, *limit, limit->rate);
             continue;
         }
@@ -104,7 +104,7 @@ bool locate_windows(Acting& acting, KeyOfLimit& of) {
     return of.id != 0 && std::all_of(of.windows.begin(), of.windows.end(), [&](const auto& window) {
                const WindowIdentity identity{
                    of.tally.name, window->rate.period, window->kind, acting.key(), {}};
-               return locate(r.pool, zone, store, identity, window->place) == nullptr;
+               return locate(memory_of(*r.pool), zone, store, identity, window->place) == nullptr;
            });
 }
 

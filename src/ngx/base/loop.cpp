@@ -88,6 +88,10 @@ void log_line(Log& log, LogLevel level, const char* format, ...) noexcept {
     }
 }
 
+char* allocate(RequestMemory& memory, std::size_t size) noexcept {
+    return static_cast<char*>(ngx_pnalloc(&reinterpret_cast<ngx_pool_t&>(memory), size));
+}
+
 bool has_exact_timers() noexcept {
     return reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module))
                ->timer_resolution == 0;

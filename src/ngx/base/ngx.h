@@ -47,4 +47,9 @@ inline Log& log_of(ngx_log_t& log) noexcept {
     return reinterpret_cast<Log&>(log);
 }
 
+/// The pool of a request, as the limiter takes it.
+inline RequestMemory& memory_of(ngx_pool_t& pool) noexcept {
+    return reinterpret_cast<RequestMemory&>(pool);
+}
+
 }  // namespace rate_limit

@@ -2,20 +2,14 @@
 
 #include <string_view>
 
-#include "core/limit/rate.h"
-#include "core/limit/window.h"
+#include "limiter/configuration.h"
 #include "ngx/base/value.h"
 
 namespace rate_limit {
 
 struct Key;
-class KnownOverrides;
 class LateWatch;
 class LimitLog;
-class Mode;
-class Tallies;
-struct StoreConf;
-class Zone;
 
 enum class Phase : ngx_uint_t { access, precontent };
 enum class OnError : ngx_uint_t { allow, deny, local };
@@ -25,26 +19,7 @@ constexpr ngx_uint_t headers_off =
 constexpr ngx_uint_t headers_github = 0x02;
 constexpr ngx_uint_t headers_ietf = 0x04;
 
-constexpr ngx_uint_t lease_auto = 0;
-
 inline ngx_array_t* const unset_array = static_cast<ngx_array_t*>(NGX_CONF_UNSET_PTR);
-
-/// A mode as the configuration names it. Which ones there are stands in ngx/modes/mode.cpp.
-struct NamedMode {
-    const char* name;
-    const Mode& with_redis;
-    const Mode& local;
-    const Mode* local_bucket;  // null: the mode does not count by token buckets
-    const Mode* redis_bucket;  // the same
-    const char* when_hot;      // what helps where one key makes most of a shard's commands: for log lines
-};
-
-/// All modes, the default first; null ends them.
-extern const NamedMode* const named_modes[];
-extern const NamedMode charge_refund_mode;
-
-/// That of rate_limit_concurrency, which no configuration names.
-extern const NamedMode concurrency_mode;
 
 /// The value of rate_limit_dry_run: a constant, or a variable asked at each request.
 struct DryRun {
@@ -62,7 +37,7 @@ struct Options {
     Key* key = nullptr;
     Value* store_text = nullptr;
     const NamedMode* mode = nullptr;
-    ngx_uint_t lease = NGX_CONF_UNSET_UINT;  // tokens taken at a time; lease_auto: as many as it takes
+    ngx_uint_t lease = NGX_CONF_UNSET_UINT;  // see Limit::lease
     ngx_uint_t phase = NGX_CONF_UNSET_UINT;
     Value* cost = nullptr;
     ngx_array_t* exempt = unset_array;  // of ngx_uint_t, status codes; empty: off
@@ -71,52 +46,35 @@ struct Options {
 
 /// One rate_limit line, or rate_limit_concurrency, as parsed. As resolved for a server or location, every
 /// member is final. Lives in the configuration's pool.
-struct Limit : Options {
-    const Limit* written;  // as parsed; null there
-    ngx_str_t directive;   // its first word
-    ngx_str_t file;        // where the line stands
+struct LimitLine : Options, Limit {
+    const LimitLine* written;  // as parsed; null there
+    ngx_str_t directive;       // its first word
+    ngx_str_t file;            // where the line stands
     ngx_uint_t line;
 
     Value rate_text;
-    Rate rate;                // parsed, where rate_text holds no variable
-    std::string_view digits;  // of its limit; empty: as above
+    std::string_view digits;  // of a constant rate's limit
+    Value* burst_text;        // null: windows count
 
-    Value* burst_text;   // of a token bucket; null: its windows count
-    std::int64_t burst;  // parsed, where burst_text is there and holds no variable; else 0
-
-    ngx_str_t name;          // never empty
-    bool named;              // the line says it
-    WindowKind window_kind;  // as written; see kind_at()
-    StoreConf* store;        // null: `local`, or store_text holds a variable and is asked at each request
-    bool local;
+    bool named;         // the line says the name
     ngx_uint_t status;  // of a rejection; 0: the line says none
 
-    bool warned;                            // the configuration has warned about this line
-    LateWatch* watch;                       // of this line
-    mutable bool skip_logged;               // this worker has logged that it skipped the limit
-    std::int64_t constant_cost;             // meaningless where `cost` holds a variable
-    mutable std::size_t tally;              // which one of Tallies, counted from 1; 0: the store says
-    mutable std::size_t tally_without_key;  // which one, from 0, counts requests without a key
-    std::string_view head;                  // of the texts that identify its windows; empty: see keep_head()
+    bool warned;                 // the configuration has warned about this line
+    LateWatch* watch;            // of this line
+    mutable bool skip_logged;    // this worker has logged that it skipped the limit
+    std::int64_t constant_cost;  // meaningless where `cost` holds a variable
 
     // The rate, of a variable one, the burst and the store that this worker has noted last.
     mutable Rate noted_rate;
     mutable Rate noted_burst;  // as SeenRates has it
     mutable const StoreConf* noted_burst_store;
     mutable const StoreConf* noted_store;
-
-    /// It limits how many requests run; its `rate` is that number.
-    bool is_slots() const noexcept { return window_kind == WindowKind::slots; }
-
-    bool has_constant_rate() const noexcept { return rate_text.is_constant(); }
-
-    bool has_constant_burst() const noexcept { return burst_text == nullptr || burst != 0; }
-
-    /// Of the windows that it has at this rate. `bucket`: a token bucket counts.
-    WindowKind kind_at(const Rate& at, bool bucket) const noexcept {
-        return bucket ? WindowKind::bucket : at.month ? WindowKind::month : window_kind;
-    }
 };
+
+/// The line of a limit: all limits of this process are of lines.
+inline const LimitLine& line_of(const Limit& limit) noexcept {
+    return static_cast<const LimitLine&>(limit);
+}
 
 /// rate_limit_console, as written.
 struct ConsoleConf {
@@ -139,7 +97,7 @@ struct OwnAnswer {
 /// The module's configuration of one http, server or location block. Standard layout: offsetof is taken.
 struct LocationConf {
     Options options;
-    ngx_array_t* lines = unset_array;       // of Limit, as parsed; null: `rate_limit off`
+    ngx_array_t* lines = unset_array;       // of LimitLine, as parsed; null: `rate_limit off`
     ngx_array_t* slot_lines = unset_array;  // the same of rate_limit_concurrency
     ngx_array_t* bypass = unset_array;      // of Value
     ngx_uint_t headers = 0;                 // bits headers_*; 0: not written
@@ -154,7 +112,7 @@ struct LocationConf {
     ConsoleConf console;
     bool report = false;  // it tells of its limits, and applies none of them
 
-    ngx_array_t* limits = nullptr;    // of Limit, resolved; null: nothing is limited here
+    ngx_array_t* limits = nullptr;    // of LimitLine, resolved; null: nothing is limited here
     ngx_uint_t precontent_count = 0;  // how many of them wait for the precontent phase
 };
 
@@ -174,18 +132,12 @@ struct StoreName {
 };
 
 /// The module's configuration of the http block.
-struct MainConf {
-    ngx_array_t stores;       // of StoreConf*, in the order of their blocks
+struct MainConf : Configuration {
     ngx_array_t store_names;  // of StoreName, as directives and parameters have them; without variables
     std::size_t zone_size;    // NGX_CONF_UNSET_SIZE: not written
-    ngx_array_t limits;  // of const Limit*: every limit of every location, to compare those that must agree
-    std::size_t line_count;     // how many lines have those limits; each has a number in its watch
-    ngx_array_t answering;      // of Answering
-    Zone* zone;                 // null: nothing is limited
-    LimitLog* log;              // never null; owned by the configuration's pool
-    Tallies* tallies;           // null: nothing is limited
-    KnownOverrides* overrides;  // as this process knows them; null: nothing is limited
-    bool plain_keys;            // some console shows them
+    std::size_t line_count;   // how many lines the limits have; each has a number in its watch
+    ngx_array_t answering;    // of Answering
+    LimitLog* log;            // never null; owned by the configuration's pool
 };
 
 void* create_main_conf(ngx_conf_t* cf) noexcept;
@@ -295,12 +247,20 @@ inline Zone* zone_of(const volatile ngx_cycle_t* cycle) noexcept {
     return main != nullptr ? main->zone : nullptr;
 }
 
+/// Appends it to a list of the configuration that is being read. False without memory.
+template <typename Element>
+bool append(std::vector<Element>& list, Element element) noexcept {
+    try {
+        list.push_back(element);
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
 /// Refuses names that no block has, in effect or not. nginx calls it when all of http is read, before blocks
 /// are merged.
 char* check_store_names(ngx_conf_t* cf, void* conf) noexcept;
-
-/// The store of that name, or null.
-StoreConf* find_store(const MainConf& main, std::string_view name) noexcept;
 
 /// Whether a value of rate_limit_bypass or rate_limit_dry_run switches it on: all do but an empty one, `0`
 /// and `off`.

@@ -24,7 +24,7 @@ void check_key(ngx_conf_t* cf, Key& key) noexcept {
                   &key.file, key.line, &name, when_set);
 }
 
-void check_value(ngx_conf_t* cf, const Limit& limit, const Value& value, const char* noun,
+void check_value(ngx_conf_t* cf, const LimitLine& limit, const Value& value, const char* noun,
                  bool before_decision) noexcept {
     const ngx_str_t late = str(find_variable(value, is_of_response));
     if (late.len != 0) {
@@ -49,7 +49,7 @@ void check_value(ngx_conf_t* cf, const Limit& limit, const Value& value, const c
 void check_values(ngx_conf_t* cf, const LocationConf& conf) noexcept {
     // Limits of the precontent phase may use what those of the access phase have come to.
     const bool none_before = conf.precontent_count == conf.limits->nelts;
-    for (const Limit& limit : Elements<const Limit>(*conf.limits)) {
+    for (const LimitLine& limit : Elements<const LimitLine>(*conf.limits)) {
         const bool before_decision =
             !conf.report && (none_before || limit.phase == static_cast<ngx_uint_t>(Phase::access));
         if (before_decision) {

@@ -45,7 +45,7 @@ SharedState* running_state(std::string_view store) noexcept {
     if (running == nullptr) {
         return nullptr;
     }
-    for (const StoreConf* each : Elements<StoreConf*>(running->stores)) {
+    for (const StoreConf* each : running->stores) {
         if (each->name == store) {
             return each->shared_overrides;
         }
@@ -70,7 +70,7 @@ void unmap(void* data) noexcept {
 ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
     std::size_t shards = 0;
     std::size_t states = 0;
-    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+    for (const StoreConf* store : main.stores) {
         shards += store->shards.size();
         states += store->shares_overrides ? 1 : 0;
     }
@@ -89,7 +89,7 @@ ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
     cleanup->handler = unmap;
     auto* state = reinterpret_cast<SharedState*>(memory->addr);
     auto* warnings = reinterpret_cast<PrimaryWarnings*>(state + states);
-    for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
+    for (StoreConf* store : main.stores) {
         store->shared_overrides = store->shares_overrides ? state++ : nullptr;
         inherit_state(*store);
         for (ShardConf& shard : store->shards) {
@@ -103,11 +103,11 @@ ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
 
 ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept {
     const std::size_t running = running_zone_size();
-    if (main.limits.nelts == 0 && main.zone_size == NGX_CONF_UNSET_SIZE && running == 0) {
+    if (main.limits.size() == 0 && main.zone_size == NGX_CONF_UNSET_SIZE && running == 0) {
         return NGX_OK;
     }
     // A configuration without limits keeps the running zone, as the next one may need it.
-    if (main.limits.nelts == 0 && main.zone_size == NGX_CONF_UNSET_SIZE) {
+    if (main.limits.size() == 0 && main.zone_size == NGX_CONF_UNSET_SIZE) {
         main.zone_size = running;
     }
     ngx_conf_init_size_value(main.zone_size, Zone::default_size);
@@ -119,7 +119,7 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
     auto* core =
         static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
     const bool has_resolver = core->resolver != nullptr && has_servers(core->resolver->connections);
-    for (StoreConf* each : Elements<StoreConf*>(main.stores)) {
+    for (StoreConf* each : main.stores) {
         StoreBlock& store = block_of(*each);
         store.zone = main.zone;
         if (has_resolver) {
@@ -134,11 +134,11 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
                           store.name.c_str(), &store.file, store.line);
         }
     }
-    return main.stores.nelts == 0 ? NGX_OK : share_flags(cf, main);
+    return main.stores.size() == 0 ? NGX_OK : share_flags(cf, main);
 }
 
 void warn_unused_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
-    for (const StoreConf* each : Elements<StoreConf*>(main.stores)) {
+    for (const StoreConf* each : main.stores) {
         const StoreBlock* const store = &block_of(*each);
         if (!store->used) {
             ngx_log_error(NGX_LOG_WARN, cf->log, 0,

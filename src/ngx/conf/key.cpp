@@ -108,7 +108,8 @@ bool refers_to(const Key& key, std::string_view variable) noexcept {
 
 void check_keys(ngx_conf_t* cf, const MainConf& main) noexcept {
     for (const bool of_slots : {false, true}) {
-        for (const Limit* limit : Elements<const Limit*>(main.limits)) {
+        for (const Limit* each : main.limits) {
+            const LimitLine* limit = &line_of(*each);
             Key& key = *limit->key;
             if (key.checked || limit->is_slots() != of_slots) {
                 continue;

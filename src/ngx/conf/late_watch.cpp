@@ -7,7 +7,7 @@
 namespace rate_limit {
 
 ngx_int_t share_watches(ngx_conf_t* cf, MainConf& main) noexcept {
-    if (main.limits.nelts == 0) {
+    if (main.limits.size() == 0) {
         return NGX_OK;
     }
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, sizeof(ngx_shm_t));
@@ -16,7 +16,7 @@ ngx_int_t share_watches(ngx_conf_t* cf, MainConf& main) noexcept {
     }
     auto* memory = static_cast<ngx_shm_t*>(cleanup->data);
     ngx_memzero(memory, sizeof(ngx_shm_t));
-    memory->size = main.limits.nelts * sizeof(std::atomic<std::uint32_t>);
+    memory->size = main.limits.size() * sizeof(std::atomic<std::uint32_t>);
     memory->log = cf->cycle->log;
     ngx_str_set(&memory->name, "rate_limit_watches");
     if (ngx_shm_alloc(memory) != NGX_OK) {
@@ -24,9 +24,10 @@ ngx_int_t share_watches(ngx_conf_t* cf, MainConf& main) noexcept {
     }
     cleanup->handler = [](void* data) noexcept { ngx_shm_free(static_cast<ngx_shm_t*>(data)); };
     auto* told = reinterpret_cast<std::atomic<std::uint32_t>*>(memory->addr);
-    for (const Limit* limit : Elements<const Limit*>(main.limits)) {
-        if (!limit->watch->is_shared()) {
-            limit->watch->share(*new (told++) std::atomic<std::uint32_t>(0), main.line_count++);
+    for (const Limit* limit : main.limits) {
+        LateWatch& watch = *line_of(*limit).watch;
+        if (!watch.is_shared()) {
+            watch.share(*new (told++) std::atomic<std::uint32_t>(0), main.line_count++);
         }
     }
     return NGX_OK;

@@ -21,36 +21,36 @@ enum class Of : unsigned char { windows, both };
 struct Parameter {
     std::string_view name;
     Of of;
-    char* (*parse)(ngx_conf_t* cf, ngx_str_t value, Limit& limit);
+    char* (*parse)(ngx_conf_t* cf, ngx_str_t value, LimitLine& limit);
 
-    bool applies_to(const Limit& limit) const noexcept { return of == Of::both || !limit.is_slots(); }
+    bool applies_to(const LimitLine& limit) const noexcept { return of == Of::both || !limit.is_slots(); }
 };
 
 template <auto parse, auto member>
-char* parse_into(ngx_conf_t* cf, ngx_str_t value, Limit& limit) noexcept {
+char* parse_into(ngx_conf_t* cf, ngx_str_t value, LimitLine& limit) noexcept {
     return parse(cf, value, limit.*member);
 }
 
-char* parse_own_name(ngx_conf_t* cf, ngx_str_t value, Limit& limit) noexcept {
+char* parse_own_name(ngx_conf_t* cf, ngx_str_t value, LimitLine& limit) noexcept {
     limit.named = true;
     return parse_name(cf, value, limit.name);
 }
 
 constexpr Parameter parameters[] = {
-    {"burst", Of::windows, parse_into<parse_burst_text, &Limit::burst_text>},
+    {"burst", Of::windows, parse_into<parse_burst_text, &LimitLine::burst_text>},
     {"name", Of::both, parse_own_name},
-    {"key", Of::both, parse_into<parse_key, &Limit::key>},
-    {"window", Of::windows, parse_into<parse_window, &Limit::window_kind>},
-    {"store", Of::both, parse_into<parse_store, &Limit::store_text>},
-    {"mode", Of::windows, parse_into<parse_mode, &Limit::mode>},
-    {"phase", Of::both, parse_into<parse_phase, &Limit::phase>},
-    {"cost", Of::windows, parse_into<parse_cost_value, &Limit::cost>},
-    {"exempt", Of::windows, parse_into<parse_exempt, &Limit::exempt>},
-    {"dry_run", Of::both, parse_into<parse_dry_run, &Limit::dry_run>},
-    {"status", Of::both, parse_into<parse_status, &Limit::status>},
+    {"key", Of::both, parse_into<parse_key, &LimitLine::key>},
+    {"window", Of::windows, parse_into<parse_window, &LimitLine::window_kind>},
+    {"store", Of::both, parse_into<parse_store, &LimitLine::store_text>},
+    {"mode", Of::windows, parse_into<parse_mode, &Options::mode>},
+    {"phase", Of::both, parse_into<parse_phase, &LimitLine::phase>},
+    {"cost", Of::windows, parse_into<parse_cost_value, &LimitLine::cost>},
+    {"exempt", Of::windows, parse_into<parse_exempt, &LimitLine::exempt>},
+    {"dry_run", Of::both, parse_into<parse_dry_run, &LimitLine::dry_run>},
+    {"status", Of::both, parse_into<parse_status, &LimitLine::status>},
 };
 
-char* refuse_parameter(ngx_conf_t* cf, ngx_str_t text, const Limit& limit) noexcept {
+char* refuse_parameter(ngx_conf_t* cf, ngx_str_t text, const LimitLine& limit) noexcept {
     std::array<u_char, 300> names;
     u_char* end = names.data();
     for (const Parameter& known : parameters) {
@@ -66,7 +66,7 @@ char* refuse_parameter(ngx_conf_t* cf, ngx_str_t text, const Limit& limit) noexc
     return refuse(cf, "unknown parameter \"%V\" in \"%V\": it takes %V", &text, &words_of(cf)[0], &known);
 }
 
-RateError parse_amount(std::string_view text, Limit& limit) noexcept {
+RateError parse_amount(std::string_view text, LimitLine& limit) noexcept {
     return limit.is_slots() ? parse_slots(text, limit.rate) : parse_rate(text, true, limit.rate);
 }
 
@@ -75,11 +75,12 @@ std::string_view period_of(std::string_view rate) noexcept {
     return rate.substr(rate.rfind('/') + 1);
 }
 
-char* parse_rate_text(ngx_conf_t* cf, ngx_str_t text, Limit& limit) noexcept {
+char* parse_rate_text(ngx_conf_t* cf, ngx_str_t text, LimitLine& limit) noexcept {
     if (compile(cf, text, limit.rate_text) != NGX_OK) {
         return failed;
     }
-    if (!limit.has_constant_rate()) {
+    limit.variable_rate = !limit.rate_text.is_constant();
+    if (limit.variable_rate) {
         return NGX_CONF_OK;
     }
     const RateError error = parse_amount(view(text), limit);
@@ -99,7 +100,7 @@ char* parse_rate_text(ngx_conf_t* cf, ngx_str_t text, Limit& limit) noexcept {
     return NGX_CONF_OK;
 }
 
-char* parse_parameter(ngx_conf_t* cf, ngx_uint_t at, Limit& limit) noexcept {
+char* parse_parameter(ngx_conf_t* cf, ngx_uint_t at, LimitLine& limit) noexcept {
     const ngx_str_t text = words_of(cf)[at];
     const std::string_view whole = view(text);
     const auto equals = whole.find('=');
@@ -133,7 +134,7 @@ bool repeats(const ngx_str_t* words, ngx_uint_t at) noexcept {
 }
 
 /// Refuses what does not go together in one line.
-char* check_together(ngx_conf_t* cf, const Limit& limit) noexcept {
+char* check_together(ngx_conf_t* cf, const LimitLine& limit) noexcept {
     const bool by_clock = limit.window_kind == WindowKind::clock;
     if (limit.burst_text != nullptr && limit.rate.month && !by_clock) {
         return refuse(
@@ -146,11 +147,12 @@ char* check_together(ngx_conf_t* cf, const Limit& limit) noexcept {
                       "\"burst=\" makes \"rate_limit\" a token bucket, which has no windows: remove "
                       "\"window=clock\", or \"burst=\"");
     }
-    if (limit.burst_text != nullptr && limit.mode != nullptr && limit.mode->local_bucket == nullptr) {
+    if (limit.burst_text != nullptr && limit.Options::mode != nullptr &&
+        limit.Options::mode->local_bucket == nullptr) {
         return refuse(cf,
                       "a token bucket is charged before the request: remove \"mode=%s\" from the "
                       "\"rate_limit\" with \"burst=\"",
-                      limit.mode->name);
+                      limit.Options::mode->name);
     }
     if (limit.rate.month && !by_clock) {
         return refuse(cf, "invalid rate \"%V\" in \"rate_limit\": %s", &words_of(cf)[1],
@@ -160,8 +162,8 @@ char* check_together(ngx_conf_t* cf, const Limit& limit) noexcept {
 }
 
 /// Adds a limit of this kind to the lines of the block. Null: `off`, or refused, which `result` tells.
-Limit* add_line(ngx_conf_t* cf, ngx_array_t*& lines, WindowKind kind, const char* name,
-                char*& result) noexcept {
+LimitLine* add_line(ngx_conf_t* cf, ngx_array_t*& lines, WindowKind kind, const char* name,
+                    char*& result) noexcept {
     const ngx_str_t* words = words_of(cf);
     const bool off = view(words[1]) == "off";
     const bool written = lines != NGX_CONF_UNSET_PTR;
@@ -183,11 +185,11 @@ Limit* add_line(ngx_conf_t* cf, ngx_array_t*& lines, WindowKind kind, const char
         return nullptr;
     }
     if (!written) {
-        lines = ngx_array_create(cf->pool, 2, sizeof(Limit));
+        lines = ngx_array_create(cf->pool, 2, sizeof(LimitLine));
     }
-    auto* limit = lines != nullptr ? static_cast<Limit*>(ngx_array_push(lines)) : nullptr;
+    auto* limit = lines != nullptr ? static_cast<LimitLine*>(ngx_array_push(lines)) : nullptr;
     if (limit != nullptr) {
-        *limit = Limit{};
+        *limit = LimitLine{};
         void* watch = ngx_palloc(cf->pool, sizeof(LateWatch));
         if (watch == nullptr) {
             return nullptr;
@@ -197,12 +199,12 @@ Limit* add_line(ngx_conf_t* cf, ngx_array_t*& lines, WindowKind kind, const char
         limit->line = cf->conf_file->line;
         limit->directive = words[0];
         limit->window_kind = kind;
-        limit->name = str(name);
+        limit->name = name;
     }
     return limit;
 }
 
-char* read_line(ngx_conf_t* cf, Limit& limit) noexcept {
+char* read_line(ngx_conf_t* cf, LimitLine& limit) noexcept {
     const ngx_str_t* words = words_of(cf);
     if (parse_rate_text(cf, words[1], limit) != NGX_CONF_OK) {
         return failed;
@@ -223,18 +225,18 @@ char* read_line(ngx_conf_t* cf, Limit& limit) noexcept {
 char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
     auto& location = *static_cast<LocationConf*>(conf);
     char* result = nullptr;
-    Limit* limit = add_line(cf, location.lines, WindowKind::first, "default", result);
+    LimitLine* limit = add_line(cf, location.lines, WindowKind::first, "default", result);
     return limit != nullptr ? read_line(cf, *limit) : result;
 }
 
 char* set_concurrency(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
     auto& location = *static_cast<LocationConf*>(conf);
     char* result = nullptr;
-    Limit* limit = add_line(cf, location.slot_lines, WindowKind::slots, "concurrency", result);
+    LimitLine* limit = add_line(cf, location.slot_lines, WindowKind::slots, "concurrency", result);
     if (limit == nullptr) {
         return result;
     }
-    limit->mode = &concurrency_mode;
+    limit->Options::mode = &concurrency_mode;
     return read_line(cf, *limit);
 }
 

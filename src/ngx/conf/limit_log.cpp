@@ -13,11 +13,11 @@ constexpr const char* cost_noun = "cost";
 
 }  // namespace
 
-void LimitLog::bad_cost(ngx_http_request_t* r, const Limit& limit, std::string_view text) noexcept {
+void LimitLog::bad_cost(ngx_http_request_t* r, const LimitLine& limit, std::string_view text) noexcept {
     unchecked(r, limit, cost_reason, cost_noun, text);
 }
 
-void LimitLog::unchecked(ngx_http_request_t* r, const Limit& limit, const char* reason, const char* noun,
+void LimitLog::unchecked(ngx_http_request_t* r, const LimitLine& limit, const char* reason, const char* noun,
                          std::string_view text) noexcept {
     try {
         std::unique_ptr<Line>& line = lines_[{&limit, reason}];
@@ -32,15 +32,16 @@ void LimitLog::unchecked(ngx_http_request_t* r, const Limit& limit, const char* 
     } catch (...) {
         const char* format = noun == cost_noun ? "invalid cost of rate limit \"%V\" in %V:%ui counts as 1: %s"
                                                : "rate limit \"%V\" in %V:%ui could not be checked: %s";
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0, format, &limit.name, &limit.file, limit.line,
-                      reason);
+        const ngx_str_t name = str(limit.name);
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0, format, &name, &limit.file, limit.line, reason);
     }
 }
 
 void LimitLog::Line::write(void* self, Log& to) noexcept {
     Line& line = *static_cast<Line*>(self);
     ngx_log_t* const log = &reinterpret_cast<ngx_log_t&>(to);
-    const Limit& limit = line.limit;
+    const LimitLine& limit = line.limit;
+    const ngx_str_t name = str(limit.name);
     u_char counted[64] = "";
     if (line.count > 1) {
         *ngx_snprintf(counted, sizeof counted - 1, " (%uL requests since the last such line)", line.count) =
@@ -50,14 +51,14 @@ void LimitLog::Line::write(void* self, Log& to) noexcept {
     if (line.noun == cost_noun) {
         ngx_log_error(NGX_LOG_ERR, log, 0,
                       "invalid cost \"%s\" of rate limit \"%V\" in %V:%ui counts as 1: %s%s",
-                      line.text.c_str(), &limit.name, &limit.file, limit.line, line.reason, counted);
+                      line.text.c_str(), &name, &limit.file, limit.line, line.reason, counted);
     } else if (line.noun != nullptr) {
-        ngx_log_error(
-            NGX_LOG_ERR, log, 0, "rate limit \"%V\" in %V:%ui could not be checked: invalid %s \"%s\": %s%s",
-            &limit.name, &limit.file, limit.line, line.noun, line.text.c_str(), line.reason, counted);
+        ngx_log_error(NGX_LOG_ERR, log, 0,
+                      "rate limit \"%V\" in %V:%ui could not be checked: invalid %s \"%s\": %s%s", &name,
+                      &limit.file, limit.line, line.noun, line.text.c_str(), line.reason, counted);
     } else {
-        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit \"%V\" in %V:%ui could not be checked: %s%s",
-                      &limit.name, &limit.file, limit.line, line.reason, counted);
+        ngx_log_error(NGX_LOG_ERR, log, 0, "rate limit \"%V\" in %V:%ui could not be checked: %s%s", &name,
+                      &limit.file, limit.line, line.reason, counted);
     }
 }
 

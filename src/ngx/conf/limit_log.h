@@ -13,6 +13,7 @@
 namespace rate_limit {
 
 struct Limit;
+struct LimitLine;
 
 /// What goes wrong with the limits of one configuration: a line a second for each limit and each kind of
 /// reason, with a count. Lives as long as the configuration's limits; each worker counts by itself.
@@ -24,19 +25,19 @@ public:
 
     /// The limit could not be checked. `reason` is static text: its address tells the kind. Where the text
     /// that a variable gave is the reason, `noun`, static too, says what it was to be, such as "rate".
-    void unchecked(ngx_http_request_t* r, const Limit& limit, const char* reason, const char* noun = nullptr,
-                   std::string_view text = {}) noexcept;
+    void unchecked(ngx_http_request_t* r, const LimitLine& limit, const char* reason,
+                   const char* noun = nullptr, std::string_view text = {}) noexcept;
 
     /// A variable was to give the cost, and its text is no cost.
-    void bad_cost(ngx_http_request_t* r, const Limit& limit, std::string_view text) noexcept;
+    void bad_cost(ngx_http_request_t* r, const LimitLine& limit, std::string_view text) noexcept;
 
 private:
     struct Line {
-        Line(const Limit& of, const char* why, const char* what) noexcept
+        Line(const LimitLine& of, const char* why, const char* what) noexcept
             : limit(of), reason(why), noun(what) {}
         static void write(void* self, Log& log) noexcept;
 
-        const Limit& limit;
+        const LimitLine& limit;
         const char* const reason;
         const char* const noun;  // what `text` was to be; null: there is no text
         std::string text;        // the last one that was wrong, fit for a log
@@ -44,7 +45,7 @@ private:
         LogThrottle throttle{write, this};
     };
 
-    std::map<std::pair<const Limit*, const char*>, std::unique_ptr<Line>> lines_;
+    std::map<std::pair<const LimitLine*, const char*>, std::unique_ptr<Line>> lines_;
 };
 
 }  // namespace rate_limit

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <new>
 
 #include "limiter/store_conf.h"
@@ -7,11 +6,8 @@
 
 namespace rate_limit {
 
-StoreConf* find_store(const MainConf& main, std::string_view name) noexcept {
-    const Elements<StoreConf*> stores(main.stores);
-    auto** const found = std::find_if(stores.begin(), stores.end(),
-                                      [name](const StoreConf* store) { return store->name == name; });
-    return found != stores.end() ? *found : nullptr;
+const Configuration* configuration_at_work() noexcept {
+    return main_conf(ngx_cycle);
 }
 
 char* check_store_names(ngx_conf_t* cf, void* conf) noexcept {
@@ -29,10 +25,13 @@ char* check_store_names(ngx_conf_t* cf, void* conf) noexcept {
 }
 
 void* create_main_conf(ngx_conf_t* cf) noexcept {
-    auto* main = static_cast<MainConf*>(ngx_pcalloc(cf->pool, sizeof(MainConf)));
-    if (main == nullptr || ngx_array_init(&main->stores, cf->pool, 2, sizeof(StoreConf*)) != NGX_OK ||
-        ngx_array_init(&main->store_names, cf->pool, 4, sizeof(StoreName)) != NGX_OK ||
-        ngx_array_init(&main->limits, cf->pool, 16, sizeof(const Limit*)) != NGX_OK ||
+    ngx_pool_cleanup_t* end = ngx_pool_cleanup_add(cf->pool, sizeof(MainConf));
+    if (end == nullptr) {
+        return nullptr;
+    }
+    auto* main = new (end->data) MainConf{};
+    end->handler = [](void* ended) noexcept { static_cast<MainConf*>(ended)->~MainConf(); };
+    if (ngx_array_init(&main->store_names, cf->pool, 4, sizeof(StoreName)) != NGX_OK ||
         ngx_array_init(&main->answering, cf->pool, 4, sizeof(Answering)) != NGX_OK) {
         return nullptr;
     }

@@ -6,11 +6,11 @@
 #include "core/limit/bucket.h"
 #include "core/limit/cost.h"
 #include "limiter/store_conf.h"
+#include "limiter/window_head.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/early_values.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/value.h"
-#include "ngx/conf/window_head.h"
 
 namespace rate_limit {
 
@@ -25,7 +25,7 @@ Value* constant_value(ngx_conf_t* cf, const char* text) noexcept {
 }
 
 /// Logs an error that belongs to a rate_limit line, though it is found when the blocks are merged.
-void log_line(ngx_conf_t* cf, ngx_uint_t level, const Limit& limit, const char* text) noexcept {
+void log_line(ngx_conf_t* cf, ngx_uint_t level, const LimitLine& limit, const char* text) noexcept {
     ngx_log_error(level, cf->log, 0, "%s in %V:%ui", text, &limit.file, limit.line);
 }
 
@@ -34,19 +34,19 @@ bool same_text(const Value& a, const Value& b) noexcept {
 }
 
 /// Whether two limits of one location would name the same window, as far as the configuration can tell.
-bool same_window(const Limit& a, const Limit& b) noexcept {
-    const bool same = a.has_constant_rate() && b.has_constant_rate() ? same_period(a.rate, b.rate)
-                                                                     : same_text(a.rate_text, b.rate_text);
+bool same_window(const LimitLine& a, const LimitLine& b) noexcept {
+    const bool same = !a.variable_rate && !b.variable_rate ? same_period(a.rate, b.rate)
+                                                           : same_text(a.rate_text, b.rate_text);
     const bool same_kind =
         a.window_kind == b.window_kind && (a.burst_text == nullptr) == (b.burst_text == nullptr);
-    return (same || a.is_slots()) && same_kind && view(a.name) == view(b.name) &&
+    return (same || a.is_slots()) && same_kind && a.name == b.name &&
            same_text(*a.store_text, *b.store_text) && same_text(a.key->value, b.key->value);
 }
 
-void resolve_store(ngx_conf_t* cf, Limit& limit) noexcept {
+void resolve_store(ngx_conf_t* cf, LimitLine& limit) noexcept {
     const MainConf& main = *main_conf(cf);
     if (!limit.store_text->is_constant()) {
-        for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
+        for (StoreConf* store : main.stores) {
             store->used = true;
         }
         return;
@@ -75,18 +75,20 @@ void inherit(Options& options, const Options& outer) noexcept {
 }
 
 /// A token bucket is charged before the request: a mode that charges after it counts as not said.
-ngx_int_t resolve_burst(ngx_conf_t* cf, Limit& limit) noexcept {
+ngx_int_t resolve_burst(ngx_conf_t* cf, LimitLine& limit) noexcept {
     if (limit.burst_text == nullptr) {
         return NGX_OK;
     }
     const NamedMode* const* mode = named_modes;
-    while (limit.mode->local_bucket == nullptr) {
-        limit.mode = *mode++;
+    while (limit.Limit::mode->local_bucket == nullptr) {
+        limit.Limit::mode = *mode++;
     }
-    if (limit.burst_text->is_constant()) {
+    limit.by_bucket = true;
+    limit.variable_burst = !limit.burst_text->is_constant();
+    if (!limit.variable_burst) {
         (void)parse_burst(view(limit.burst_text->text), limit.burst);  // the directive has seen that it can
     }
-    const bool constant = limit.has_constant_rate() && limit.has_constant_burst() && limit.rate.limit != 0;
+    const bool constant = !limit.variable_rate && !limit.variable_burst && limit.rate.limit != 0;
     const char* const wrong = constant ? why_no_bucket(limit.rate, limit.burst) : nullptr;
     if (wrong != nullptr) {
         log_line(cf, NGX_LOG_EMERG, limit, wrong);
@@ -96,18 +98,37 @@ ngx_int_t resolve_burst(ngx_conf_t* cf, Limit& limit) noexcept {
 }
 
 /// What directives of the block say of costs is not of slots: each request takes one. False without memory.
-bool take_one_slot(ngx_conf_t* cf, Limit& limit) noexcept {
+bool take_one_slot(ngx_conf_t* cf, LimitLine& limit) noexcept {
     limit.cost = constant_value(cf, "1");
     limit.exempt = ngx_array_create(cf->pool, 1, sizeof(ngx_uint_t));
     return limit.cost != nullptr && limit.exempt != nullptr;
 }
 
+/// Writes once for all requests what the texts begin with that identify its windows, where neither its rate
+/// or burst nor its store is a variable. NGX_ERROR without memory.
+ngx_int_t keep_head(ngx_conf_t* cf, LimitLine& limit) noexcept {
+    const bool constant = !limit.variable_rate && !limit.variable_burst;
+    if (!constant || (!limit.local && limit.store == nullptr)) {
+        return NGX_OK;
+    }
+    auto* text = static_cast<char*>(ngx_pnalloc(cf->pool, head_room(limit.store, limit.name)));
+    if (text == nullptr) {
+        return NGX_ERROR;
+    }
+    const char* end = write_head(text, limit.store, limit.name, limit.rate.period,
+                                 limit.kind_at(limit.rate, limit.burst != 0));
+    limit.head = {text, static_cast<std::size_t>(end - text)};
+    return NGX_OK;
+}
+
 /// Completes a limit: what its line does not say comes from the directives of the block where it is in
 /// effect.
-ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, Limit& line, Limit& limit) noexcept {
+ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, LimitLine& line, LimitLine& limit) noexcept {
     limit = line;
     limit.written = &line;
     inherit(limit, conf.options);
+    limit.Limit::mode = limit.Options::mode;
+    limit.Limit::lease = limit.Options::lease;
     if (limit.key == nullptr) {
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                       "\"%V\" has no key: add \"rate_limit_key\" or the parameter \"key=\" to the line in "
@@ -138,7 +159,8 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, Limit& line, Limit& 
 }
 
 /// Refuses what cannot stand beside an earlier line of the same location.
-ngx_int_t compare(ngx_conf_t* cf, const LocationConf& conf, const Limit& limit, const Limit& other) noexcept {
+ngx_int_t compare(ngx_conf_t* cf, const LocationConf& conf, const LimitLine& limit,
+                  const LimitLine& other) noexcept {
     if (same_window(limit, other)) {
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                       "\"%V\" in %V:%ui names the same %s as the one in %V:%ui: give one of them another "
@@ -147,19 +169,20 @@ ngx_int_t compare(ngx_conf_t* cf, const LocationConf& conf, const Limit& limit, 
                       &other.file, other.line);
         return NGX_ERROR;
     }
-    if (limit.is_slots() != other.is_slots() && view(limit.name) == view(other.name)) {
+    const ngx_str_t name = str(limit.name);
+    if (limit.is_slots() != other.is_slots() && limit.name == other.name) {
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                       "\"%V\" in %V:%ui has the same name \"%V\" as the \"%V\" in %V:%ui: give one of them "
                       "another \"name=\"",
-                      &limit.directive, &limit.file, limit.line, &limit.name, &other.directive, &other.file,
+                      &limit.directive, &limit.file, limit.line, &name, &other.directive, &other.file,
                       other.line);
         return NGX_ERROR;
     }
-    if (conf.report && !limit.is_slots() && view(limit.name) == view(other.name)) {
+    if (conf.report && !limit.is_slots() && limit.name == other.name) {
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                       "\"rate_limit\" in %V:%ui has the same name \"%V\" as the one in %V:%ui, and "
                       "\"rate_limit_report\" shows one limit of a name: give one of them another \"name=\"",
-                      &limit.file, limit.line, &limit.name, &other.file, other.line);
+                      &limit.file, limit.line, &name, &other.file, other.line);
         return NGX_ERROR;
     }
     return NGX_OK;
@@ -167,18 +190,17 @@ ngx_int_t compare(ngx_conf_t* cf, const LocationConf& conf, const Limit& limit, 
 
 /// Resolves the lines of one directive into the limits of the location.
 ngx_int_t resolve_lines(ngx_conf_t* cf, LocationConf& conf, const ngx_array_t* lines) noexcept {
-    for (Limit& line : Elements<Limit>(*lines)) {
+    for (LimitLine& line : Elements<LimitLine>(*lines)) {
         auto* limit =
-            static_cast<Limit*>(ngx_array_push(conf.limits));  // which has room: it stays where it is
-        auto* all = static_cast<const Limit**>(ngx_array_push(&main_conf(cf)->limits));
-        if (limit == nullptr || all == nullptr || resolve(cf, conf, line, *limit) != NGX_OK) {
+            static_cast<LimitLine*>(ngx_array_push(conf.limits));  // which has room: it stays where it is
+        if (limit == nullptr || resolve(cf, conf, line, *limit) != NGX_OK ||
+            !append(main_conf(cf)->limits, static_cast<const Limit*>(limit))) {
             return NGX_ERROR;
         }
-        *all = limit;
         if (limit->phase == static_cast<ngx_uint_t>(Phase::precontent)) {
             ++conf.precontent_count;
         }
-        for (const Limit& other : Elements<const Limit>(*conf.limits)) {
+        for (const LimitLine& other : Elements<const LimitLine>(*conf.limits)) {
             if (&other != limit && compare(cf, conf, *limit, other) != NGX_OK) {
                 return NGX_ERROR;
             }
@@ -196,7 +218,7 @@ ngx_int_t resolve_limits(ngx_conf_t* cf, LocationConf& conf) noexcept {
     if (count == 0) {
         return NGX_OK;
     }
-    conf.limits = ngx_array_create(cf->pool, count, sizeof(Limit));
+    conf.limits = ngx_array_create(cf->pool, count, sizeof(LimitLine));
     if (conf.limits == nullptr) {
         return NGX_ERROR;
     }
@@ -263,21 +285,22 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
 /// Store names that contain variables are compared as text: their values are not known yet.
 ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept {
     // Buckets, slots and windows of one name are three.
-    const auto key_of = [](const Limit& limit) {
+    const auto key_of = [](const LimitLine& limit) {
         const int kind = limit.is_slots() ? 2 : limit.burst_text != nullptr ? 1 : 0;
-        return std::make_tuple(view(limit.store_text->text), view(limit.name), kind);
+        return std::make_tuple(view(limit.store_text->text), limit.name, kind);
     };
     try {
-        std::map<std::tuple<std::string_view, std::string_view, int>, const Limit*> first;
-        for (const Limit* each : Elements<const Limit*>(main.limits)) {
-            const Limit& limit = *each;
-            const Limit& other = *first.emplace(key_of(limit), &limit).first->second;
-            if (limit.mode != other.mode) {
+        std::map<std::tuple<std::string_view, std::string_view, int>, const LimitLine*> first;
+        for (const Limit* each : main.limits) {
+            const LimitLine& limit = line_of(*each);
+            const LimitLine& other = *first.emplace(key_of(limit), &limit).first->second;
+            if (limit.Limit::mode != other.Limit::mode) {
+                const ngx_str_t name = str(limit.name);
                 ngx_log_error(
                     NGX_LOG_EMERG, cf->log, 0,
                     "\"rate_limit\" in %V:%ui has another mode than the one in %V:%ui, but the same store "
                     "and name \"%V\": give them one mode, or one of them another \"name=\"",
-                    &limit.file, limit.line, &other.file, other.line, &limit.name);
+                    &limit.file, limit.line, &other.file, other.line, &name);
                 return NGX_ERROR;
             }
         }

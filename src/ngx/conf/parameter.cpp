@@ -32,12 +32,12 @@ ngx_str_t names_of_modes(ngx_conf_t* cf) noexcept {
 
 }  // namespace
 
-char* parse_name(ngx_conf_t* cf, ngx_str_t text, ngx_str_t& name) noexcept {
+char* parse_name(ngx_conf_t* cf, ngx_str_t text, std::string_view& name) noexcept {
     if (!is_name(view(text), 32)) {
         return refuse(cf, "invalid name \"%V\" in \"%V\": a name is 1 to 32 of A-Z a-z 0-9 _ . -", &text,
                       &words_of(cf)[0]);
     }
-    name = text;
+    name = view(text);
     return NGX_CONF_OK;
 }
 

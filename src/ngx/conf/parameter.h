@@ -10,7 +10,7 @@ namespace rate_limit {
 // own. Each returns NGX_CONF_OK; or it refuses the text by an error that names the directive at hand and what
 // it takes.
 
-char* parse_name(ngx_conf_t* cf, ngx_str_t text, ngx_str_t& name) noexcept;
+char* parse_name(ngx_conf_t* cf, ngx_str_t text, std::string_view& name) noexcept;
 char* parse_window(ngx_conf_t* cf, ngx_str_t text, WindowKind& kind) noexcept;
 char* parse_burst_text(ngx_conf_t* cf, ngx_str_t text, Value*& burst) noexcept;
 char* parse_mode(ngx_conf_t* cf, ngx_str_t text, const NamedMode*& mode) noexcept;

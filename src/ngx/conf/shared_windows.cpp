@@ -14,28 +14,28 @@ namespace {
 /// What limits without a name have in common, where they count in the same windows for the same period.
 using Kind = std::tuple<std::string_view, int>;
 
-Kind kind_of(const Limit& limit) noexcept {
+Kind kind_of(const LimitLine& limit) noexcept {
     const int bucket = limit.burst_text != nullptr ? 1 : 0;
     return {view(limit.store_text->text), 2 * static_cast<int>(limit.window_kind) + bucket};
 }
 
-bool same_amount(const Limit& a, const Limit& b) noexcept {
-    return a.has_constant_rate() && b.has_constant_rate() ? a.rate.limit == b.rate.limit
-                                                          : same_value(a.rate_text, b.rate_text);
+bool same_amount(const LimitLine& a, const LimitLine& b) noexcept {
+    return !a.variable_rate && !b.variable_rate ? a.rate.limit == b.rate.limit
+                                                : same_value(a.rate_text, b.rate_text);
 }
 
-bool same_burst(const Limit& a, const Limit& b) noexcept {
+bool same_burst(const LimitLine& a, const LimitLine& b) noexcept {
     return a.burst_text == nullptr || (a.burst != 0 && a.burst == b.burst) ||
            same_value(*a.burst_text, *b.burst_text);
 }
 
 /// It rejects all, and counts nothing.
-bool is_closed(const Limit& limit) noexcept {
-    return limit.has_constant_rate() && limit.rate.limit == 0;
+bool is_closed(const LimitLine& limit) noexcept {
+    return !limit.variable_rate && limit.rate.limit == 0;
 }
 
 /// The difference between two limits of one kind and period; null: there is none.
-const char* difference(const Limit& a, const Limit& b) noexcept {
+const char* difference(const LimitLine& a, const LimitLine& b) noexcept {
     if (!same_value(a.key->value, b.key->value)) {
         return "key differs: equal values of the two keys are one client to both";
     }
@@ -52,9 +52,9 @@ class Comparison {
 public:
     explicit Comparison(ngx_log_t* log) noexcept : log_(log) {}
 
-    void take(const Limit& limit) {
+    void take(const LimitLine& limit) {
         const Kind kind = kind_of(limit);
-        if (!limit.has_constant_rate()) {
+        if (limit.variable_rate) {
             compare(limit, *variable_.emplace(kind, &limit).first->second);
             const auto constant = constant_.find(kind);
             if (constant != constant_.end()) {
@@ -74,7 +74,7 @@ public:
     }
 
 private:
-    void compare(const Limit& limit, const Limit& other) {
+    void compare(const LimitLine& limit, const LimitLine& other) {
         const char* const differs = limit.written != other.written ? difference(limit, other) : nullptr;
         if (differs == nullptr || !told_.emplace(limit.written, other.written).second ||
             told_.count({other.written, limit.written}) != 0) {
@@ -92,10 +92,10 @@ private:
     }
 
     ngx_log_t* log_;
-    std::map<Kind, const Limit*> constant_;  // the first of the kind
-    std::map<Kind, const Limit*> variable_;  // the first of a variable rate
-    std::map<std::tuple<Kind, std::int64_t, bool>, const Limit*> of_period_;
-    std::set<std::pair<const Limit*, const Limit*>> told_;  // lines
+    std::map<Kind, const LimitLine*> constant_;  // the first of the kind
+    std::map<Kind, const LimitLine*> variable_;  // the first of a variable rate
+    std::map<std::tuple<Kind, std::int64_t, bool>, const LimitLine*> of_period_;
+    std::set<std::pair<const LimitLine*, const LimitLine*>> told_;  // lines
 };
 
 }  // namespace
@@ -103,9 +103,10 @@ private:
 void warn_shared_windows(ngx_conf_t* cf, const MainConf& main) noexcept {
     try {
         Comparison comparison(cf->log);
-        for (const Limit* limit : Elements<const Limit*>(main.limits)) {
-            if (!limit->named && !is_closed(*limit)) {
-                comparison.take(*limit);
+        for (const Limit* each : main.limits) {
+            const LimitLine& limit = line_of(*each);
+            if (!limit.named && !is_closed(limit)) {
+                comparison.take(limit);
             }
         }
     } catch (...) {

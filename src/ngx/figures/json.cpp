@@ -61,13 +61,12 @@ void write_kind(JsonText& json, const Tally& tally) {
     json.name("store").text(tally.store_name);
     if (limit != nullptr) {
         json.name("mode").text(limit->mode->name);
-        json.name("window").text(
-            name_of(limit->burst_text != nullptr ? WindowKind::bucket : limit->window_kind));
+        json.name("window").text(name_of(limit->by_bucket ? WindowKind::bucket : limit->window_kind));
     } else {
         json.name("mode").null().name("window").null();
     }
     json.name("enforced");
-    if (limit == nullptr || limit->dry_run.value != nullptr) {
+    if (limit == nullptr || line_of(*limit).dry_run.value != nullptr) {
         json.null();
     } else {
         json.number(is_dry(tally) ? 0 : 100);

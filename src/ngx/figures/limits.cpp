@@ -10,7 +10,7 @@ namespace {
 template <typename Fn>
 void for_each_counted(const MainConf& main, Fn&& fn) {
     const std::vector<Tally>& tallies = main.tallies->all();
-    for (const Limit* limit : Elements<const Limit*>(main.limits)) {
+    for (const Limit* limit : main.limits) {
         if (limit->tally != 0) {
             fn(limit->tally - 1, *limit);
             continue;
@@ -51,7 +51,7 @@ std::vector<ToldLimit> limits_of(const MainConf& main) {
         limits.push_back({&tally, {}, running_of(main, tally)});
     }
     for_each_counted(main, [&limits](std::size_t i, const Limit& limit) {
-        if (limit.has_constant_rate()) {
+        if (!limit.variable_rate) {
             limits[i].rates.insert(limit.rate);
         }
     });
@@ -64,7 +64,7 @@ std::vector<ToldLimit> limits_of(const MainConf& main) {
 std::vector<ToldLimit> limits_with_seen_rates(const MainConf& main) {
     std::vector<ToldLimit> limits = limits_of(main);
     for_each_counted(main, [&](std::size_t i, const Limit& limit) {
-        if (limit.has_constant_rate()) {
+        if (!limit.variable_rate) {
             return;
         }
         for (const Rate& rate : main.zone->seen_rates().read(limits[i].tally->digest)) {
@@ -77,7 +77,11 @@ std::vector<ToldLimit> limits_with_seen_rates(const MainConf& main) {
 }
 
 bool is_dry(const Tally& tally) noexcept {
-    return tally.limit != nullptr && tally.limit->dry_run.value == nullptr && tally.limit->dry_run.on != 0;
+    if (tally.limit == nullptr) {
+        return false;
+    }
+    const DryRun& dry_run = line_of(*tally.limit).dry_run;
+    return dry_run.value == nullptr && dry_run.on != 0;
 }
 
 }  // namespace rate_limit

@@ -60,7 +60,7 @@ void write_decisions(MetricsText& text, const ToldLimit& limit) {
 
 void write_enforced(MetricsText& text, const ToldLimit& limit) {
     const Tally& tally = *limit.tally;
-    if (tally.limit != nullptr && tally.limit->dry_run.value == nullptr) {
+    if (tally.limit != nullptr && line_of(*tally.limit).dry_run.value == nullptr) {
         write_sample(text, limit, is_dry(tally) ? 0 : 1);
     }
 }

@@ -99,8 +99,8 @@ ShardFigures::ShardFigures(Zone& zone) noexcept
       losses(zone.counters(), subject) {}
 
 std::optional<ShardFigures> ShardWalk::next() noexcept {
-    for (; store_ < main_.stores.nelts; ++store_, shard_ = 0) {
-        const StoreConf& store = *Elements<StoreConf*>(main_.stores).begin()[store_];
+    for (; store_ < main_.stores.size(); ++store_, shard_ = 0) {
+        const StoreConf& store = *main_.stores[store_];
         if (store.used && shard_ < store.shards.size()) {
             const ShardFigures found(store, shard_++);
             all_whole_ = all_whole_ && found.is_whole();

@@ -23,7 +23,7 @@ void show_running(AppliedLimit& applied, Millis now) noexcept {
 }
 
 KeySlots slots_of(const AppliedLimit& applied) noexcept {
-    return {applied.id, applied.key, applied.verdict.rate.limit, view(applied.limit.name)};
+    return {applied.id, applied.key, applied.verdict.rate.limit, applied.limit.name};
 }
 
 void note_running(const AppliedLimit& applied) noexcept {

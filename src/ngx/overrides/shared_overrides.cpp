@@ -37,14 +37,14 @@ Override of_machine(const StoreConf& store, const SharedOverride& shared) {
     what.from = shared.from;
     what.until = shared.until;
     what.by = shared.by;
-    what.text = main_conf(ngx_cycle)->plain_keys && !shared.digested ? shared.key : "";
+    what.text = configuration_at_work()->plain_keys && !shared.digested ? shared.key : "";
     return what;
 }
 
 /// The limits that this machine has, by what the zone knows them by.
 std::unordered_set<std::uint64_t> limits_here() {
     std::unordered_set<std::uint64_t> digests;
-    for (const Tally& tally : main_conf(ngx_cycle)->tallies->all()) {
+    for (const Tally& tally : configuration_at_work()->tallies->all()) {
         digests.insert(tally.digest);
     }
     return digests;

@@ -8,8 +8,8 @@
 
 #include "core/overrides/shared_state.h"
 #include "core/overrides/shared_text.h"
+#include "limiter/configuration.h"
 #include "limiter/store_conf.h"
-#include "ngx/conf/conf.h"
 
 namespace rate_limit {
 

@@ -136,12 +136,12 @@ void Watch::on_timer(void* self) noexcept {
         return;
     }
     bool any = false;
-    const MainConf* main = main_conf(ngx_cycle);
+    const Configuration* main = configuration_at_work();
     if (main == nullptr) {  // no http block any more
         static_cast<Watch*>(self)->timer.set(long_pause);
         return;
     }
-    for (const StoreConf* store : Elements<StoreConf*>(main->stores)) {
+    for (const StoreConf* store : main->stores) {
         if (store->shared_overrides == nullptr || !store->used || store->zone == nullptr) {
             continue;
         }

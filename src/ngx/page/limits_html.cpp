@@ -64,14 +64,14 @@ std::string rates_text(const Rates& rates, bool slots) {
 }
 
 std::string_view enforced_text(const Tally& tally) noexcept {
-    if (tally.limit->dry_run.value != nullptr) {
+    if (line_of(*tally.limit).dry_run.value != nullptr) {
         return "a variable says";
     }
     return is_dry(tally) ? "no: a dry run" : "yes";
 }
 
 std::string_view kind_text(const Limit& limit) noexcept {
-    if (limit.burst_text != nullptr) {
+    if (limit.by_bucket) {
         return ", a token bucket";
     }
     return limit.window_kind == WindowKind::clock ? ", by the clock" : "";

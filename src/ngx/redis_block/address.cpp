@@ -151,7 +151,7 @@ void compare_shards(ngx_conf_t* cf, const StoreBlock& store, const ShardConf& sh
 }
 
 void compare_stores(ngx_conf_t* cf, const MainConf& main, const StoreBlock& store) {
-    for (const StoreConf* before : Elements<StoreConf*>(main.stores)) {
+    for (const StoreConf* before : main.stores) {
         const StoreBlock* const earlier = &block_of(*before);
         const StoreBlock& other = *earlier;
         if (&other == &store) {

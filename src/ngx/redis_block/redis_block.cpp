@@ -256,14 +256,13 @@ char* finish(ngx_conf_t* cf, const MainConf& main, StoreBlock& store) {
 
 StoreBlock* add_store(ngx_conf_t* cf, MainConf& main, const ngx_str_t& name) {
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, 0);
-    auto** slot = static_cast<StoreConf**>(ngx_array_push(&main.stores));
-    if (cleanup == nullptr || slot == nullptr) {
+    if (cleanup == nullptr) {
         return nullptr;
     }
     auto* store = new StoreBlock;
     cleanup->data = store;
     cleanup->handler = [](void* ended) noexcept { delete static_cast<StoreBlock*>(ended); };
-    *slot = store;
+    main.stores.push_back(store);
     store->name.assign(view(name));
     store->file = cf->conf_file->file.name;
     store->line = cf->conf_file->line;

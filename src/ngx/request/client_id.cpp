@@ -3,7 +3,7 @@
 #include "limiter/client_id.h"
 #include "limiter/store_conf.h"
 #include "limiter/zone.h"
-#include "ngx/base/value.h"
+#include "ngx/conf/conf.h"
 #include "ngx/modes/applied_limit.h"
 #include "ngx/tallies/tallies.h"
 #include "ngx/windows/stored_key.h"
@@ -14,7 +14,7 @@ namespace {
 
 /// The store of the limit. Where none was found, the text of the variable that was to name it.
 std::string_view store_name(ngx_http_request_t* r, const AppliedLimit& applied) noexcept {
-    const Limit& limit = applied.limit;
+    const LimitLine& limit = line_of(applied.limit);
     if (!applied.store_name.empty()) {
         return applied.store_name;
     }
@@ -44,7 +44,7 @@ std::uint64_t client_id(ngx_http_request_t* r, const AppliedLimit& applied) noex
         (void)stored.take(find_store(main, store), applied.client_key);
         key = stored.text();
     }
-    const std::uint64_t id = client_id(*main.zone, store, view(applied.limit.name), key);
+    const std::uint64_t id = client_id(*main.zone, store, applied.limit.name, key);
     if (located) {
         recent.keep(applied.id, id);
     }

@@ -96,10 +96,10 @@ const RequestContext* RequestContext::find_lifted(ngx_http_request_t* r) noexcep
     return nullptr;
 }
 
-AppliedLimit& RequestContext::add(const Limit& limit) noexcept {
+AppliedLimit& RequestContext::add(const LimitLine& limit) noexcept {
     auto* verdict = new (&verdicts_[count_]) Verdict;
     auto* applied = new (&applied_[count_]) AppliedLimit(limit, uncounted, *verdict);
-    verdict->name = view(limit.name);
+    verdict->name = limit.name;
     verdict->slots = limit.is_slots();
     if (conf_.report) {
         applied->cost = 0;

@@ -41,7 +41,7 @@ public:
     const Verdict* verdicts() const noexcept { return verdicts_; }
 
     /// Adds a limit that applies. There is room for every line of the location.
-    AppliedLimit& add(const Limit& limit) noexcept;
+    AppliedLimit& add(const LimitLine& limit) noexcept;
 
     /// Takes out the limit that was added last, whose store has not been asked.
     void drop_last() noexcept { --count_; }

@@ -23,10 +23,10 @@ bool evaluate_cost(RequestContext& context, AppliedLimit& applied,
     ngx_str_t text = ngx_null_string;
     applied.cost_known = true;
     const bool may = kept == nullptr || kept->all();
-    if (!may || evaluate_value(r, *applied.limit.cost, text) != NGX_OK ||
+    if (!may || evaluate_value(r, *line_of(applied.limit).cost, text) != NGX_OK ||
         !parse_cost(view(text), applied.cost)) {
         applied.cost = 1;
-        main_conf(r)->log->bad_cost(r, applied.limit, view(text));
+        main_conf(r)->log->bad_cost(r, line_of(applied.limit), view(text));
     }
     return text.len == 0 || applied.cost == 0;
 }
@@ -54,7 +54,7 @@ void evaluate_unheld_costs(RequestContext& context) noexcept {
     CostsAside costs(context);
     for (std::size_t i = 0; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
-        const Value& cost = *applied.limit.cost;
+        const Value& cost = *line_of(applied.limit).cost;
         if (applied.mode->needs_cost() && !cost.is_constant()) {
             applied.cost_known = false;
             if (applied.holding.kind == Holding::Kind::nothing && !cost.of_end) {
@@ -80,12 +80,12 @@ void evaluate_costs_early(RequestContext& context, std::size_t from) noexcept {
 void evaluate_costs(RequestContext& context) noexcept {
     for (std::size_t i = 0; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
-        if (applied.limit.cost->of_end) {
+        if (line_of(applied.limit).cost->of_end) {
             continue;
         }
         const bool is_nothing = evaluate_cost(context, applied);
         if (is_nothing && !applied.mode->needs_cost() && context.admitted()) {
-            note_missing(context, applied.limit, Missing::cost, applied.cost);
+            note_missing(context, line_of(applied.limit), Missing::cost, applied.cost);
         }
     }
 }
@@ -96,7 +96,7 @@ void evaluate_final_costs(RequestContext& context) noexcept {
     }
     evaluate_unheld_costs(context);
     for (std::size_t i = 0; i < context.count(); ++i) {
-        if (!context.applied(i).limit.cost->of_end) {
+        if (!line_of(context.applied(i).limit).cost->of_end) {
             (void)evaluate_cost(context, context.applied(i));
         }
     }

@@ -17,7 +17,7 @@ namespace {
 
 /// One limit, while it is evaluated for a request.
 struct Candidate {
-    const Limit& limit;
+    const LimitLine& limit;
     std::string_view key;  // as the limit evaluates it; not empty
     KnownOverrides::Effect effect{};
     StoreConf* store = limit.store;                      // null: the memory of this machine (`local`)
@@ -64,7 +64,7 @@ const Mode* mode_of(const Limit& limit, const StoreConf* store, bool bucket) noe
         return store != nullptr ? limit.mode->redis_bucket : limit.mode->local_bucket;
     }
     // Where a variable burst is empty, windows count, and are charged before the request as buckets are.
-    const NamedMode& mode = limit.burst_text != nullptr ? charge_refund_mode : *limit.mode;
+    const NamedMode& mode = limit.by_bucket ? charge_refund_mode : *limit.mode;
     return store != nullptr ? &mode.with_redis : &mode.local;
 }
 
@@ -73,11 +73,10 @@ const char* find_place(ngx_http_request_t* r, AppliedLimit& applied, const Rate&
                        StoreConf* conf) noexcept {
     Zone& zone = *main_conf(r)->zone;
     const Limit& limit = applied.limit;
-    const char* failure =
-        locate(r->pool, zone, conf,
-               {view(limit.name), rate.period, limit.kind_at(rate, applied.bucket.has_value()),
-                applied.client_key, limit.head},
-               applied);
+    const char* failure = locate(memory_of(*r->pool), zone, conf,
+                                 {limit.name, rate.period, limit.kind_at(rate, applied.bucket.has_value()),
+                                  applied.client_key, limit.head},
+                                 applied);
     if (failure != nullptr) {
         return failure;
     }
@@ -93,34 +92,36 @@ const char* find_place(ngx_http_request_t* r, AppliedLimit& applied, const Rate&
 }
 
 /// An earlier limit of this request that turned out to have the same window; null if there is none.
-const Limit* twin_of(const RequestContext& context, const AppliedLimit& applied) noexcept {
+const LimitLine* twin_of(const RequestContext& context, const AppliedLimit& applied) noexcept {
     for (std::size_t i = 0; &context.applied(i) != &applied; ++i) {
         const AppliedLimit& other = context.applied(i);
         if (other.zone != nullptr && other.id == applied.id) {
-            return &other.limit;
+            return &line_of(other.limit);
         }
     }
     return nullptr;
 }
 
 /// Takes out the limit that was added last, because `twin` already charges its window.
-void skip_last(RequestContext& context, const Limit& limit, const Limit& twin) noexcept {
+void skip_last(RequestContext& context, const LimitLine& limit, const LimitLine& twin) noexcept {
     context.drop_last();
     if (!limit.skip_logged) {
         limit.skip_logged = true;
+        const ngx_str_t name = str(limit.name);
         ngx_log_error(NGX_LOG_WARN, context.request()->connection->log, 0,
                       "rate limit \"%V\" in %V:%ui is skipped where its window turns out to be the same as "
                       "that of the limit in %V:%ui: give one of them another name",
-                      &limit.name, &limit.file, limit.line, &twin.file, twin.line);
+                      &name, &limit.file, limit.line, &twin.file, twin.line);
     }
 }
 
 /// Lets operators find the windows of this period. Most requests have a rate that is noted. Of the numbers of
 /// running requests, which may differ from one to the next, the greatest is.
-void note_rate(ngx_http_request_t* r, const Limit& limit, const Rate& rate, const StoreConf* store) noexcept {
+void note_rate(ngx_http_request_t* r, const LimitLine& limit, const Rate& rate,
+               const StoreConf* store) noexcept {
     const bool is_noted =
         limit.is_slots() ? limit.noted_rate.limit >= rate.limit : limit.noted_rate.limit == rate.limit;
-    if (limit.has_constant_rate() ||
+    if (!limit.variable_rate ||
         (is_noted && same_period(limit.noted_rate, rate) && limit.noted_store == store)) {
         return;
     }
@@ -134,12 +135,11 @@ void note_rate(ngx_http_request_t* r, const Limit& limit, const Rate& rate, cons
 }
 
 /// The same of the bursts that there are at this rate.
-void note_burst(ngx_http_request_t* r, const Limit& limit, const Rate& rate, std::int64_t burst,
+void note_burst(ngx_http_request_t* r, const LimitLine& limit, const Rate& rate, std::int64_t burst,
                 const StoreConf* store) noexcept {
     const Rate noted{burst, rate.period, rate.month};
-    if (limit.has_constant_burst() ||
-        (limit.noted_burst.limit == burst && same_period(limit.noted_burst, rate) &&
-         limit.noted_burst_store == store)) {
+    if (!limit.variable_burst || (limit.noted_burst.limit == burst && same_period(limit.noted_burst, rate) &&
+                                  limit.noted_burst_store == store)) {
         return;
     }
     const MainConf& main = *main_conf(r);
@@ -154,7 +154,7 @@ void note_burst(ngx_http_request_t* r, const Limit& limit, const Rate& rate, std
 /// The limit counts by a token bucket, unless a variable says that it has none. False: it cannot, and the
 /// verdict says so.
 bool find_bucket(RequestContext& context, AppliedLimit& applied, const Rate& rate, ngx_str_t text) noexcept {
-    const Limit& limit = applied.limit;
+    const LimitLine& limit = line_of(applied.limit);
     std::int64_t burst = limit.burst;
     if (burst == 0 && text.len == 0) {
         note_missing(context, limit, Missing::burst);
@@ -180,7 +180,7 @@ bool find_bucket(RequestContext& context, AppliedLimit& applied, const Rate& rat
 ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate& candidate,
                       const Rate& rate) noexcept {
     ngx_http_request_t* r = context.request();
-    const Limit& limit = applied.limit;
+    const LimitLine& limit = line_of(applied.limit);
     Verdict& verdict = applied.verdict;
     verdict.rate = rate;
     if (rate.limit == 0) {
@@ -196,14 +196,14 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate&
         return NGX_OK;
     }
     note_rate(r, limit, rate, candidate.store);
-    if (limit.burst_text != nullptr && !find_bucket(context, applied, rate, candidate.burst)) {
+    if (limit.by_bucket && !find_bucket(context, applied, rate, candidate.burst)) {
         return NGX_OK;
     }
     if (applied.bucket) {
         note_burst(r, limit, rate, applied.bucket->burst(), candidate.store);
     }
     const char* failure = find_place(r, applied, rate, candidate.store);
-    const Limit* twin = failure == nullptr ? twin_of(context, applied) : nullptr;
+    const LimitLine* twin = failure == nullptr ? twin_of(context, applied) : nullptr;
     if (failure != nullptr) {
         fail(context, applied, failure);
     } else if (twin != nullptr) {
@@ -223,7 +223,7 @@ void reject_banned(AppliedLimit& applied, const Candidate& candidate, const Rate
 }
 
 ngx_int_t evaluate_dry_run(ngx_http_request_t* r, AppliedLimit& applied) noexcept {
-    const DryRun& dry_run = applied.limit.dry_run;
+    const DryRun& dry_run = line_of(applied.limit).dry_run;
     applied.dry_run = dry_run.on != 0;
     if (dry_run.value != nullptr) {
         ngx_str_t text;
@@ -237,27 +237,27 @@ ngx_int_t evaluate_dry_run(ngx_http_request_t* r, AppliedLimit& applied) noexcep
 
 /// The text of a variable rate, and of a variable burst. NGX_DECLINED where one says that the limit does not
 /// apply.
-ngx_int_t evaluate_rate(const RequestContext& context, const Limit& limit, ngx_str_t& rate,
+ngx_int_t evaluate_rate(const RequestContext& context, const LimitLine& limit, ngx_str_t& rate,
                         ngx_str_t& burst) noexcept {
     ngx_http_request_t* r = context.request();
-    if (!limit.has_constant_rate() && evaluate_value(r, limit.rate_text, rate) != NGX_OK) {
+    if (limit.variable_rate && evaluate_value(r, limit.rate_text, rate) != NGX_OK) {
         return NGX_ERROR;
     }
-    if (!limit.has_constant_rate() && rate.len == 0) {
+    if (limit.variable_rate && rate.len == 0) {
         note_missing(context, limit, Missing::rate);
         return NGX_DECLINED;
     }
     if (view(rate) == "off") {
         return NGX_DECLINED;
     }
-    if (!limit.has_constant_burst() && evaluate_value(r, *limit.burst_text, burst) != NGX_OK) {
+    if (limit.variable_burst && evaluate_value(r, *limit.burst_text, burst) != NGX_OK) {
         return NGX_ERROR;
     }
     return view(burst) == "off" ? NGX_DECLINED : NGX_OK;
 }
 
 /// NGX_DECLINED when the limit does not apply to this request.
-ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
+ngx_int_t evaluate_limit(RequestContext& context, const LimitLine& limit) noexcept {
     ngx_http_request_t* r = context.request();
     ngx_str_t key;
     ngx_str_t text = ngx_null_string;
@@ -277,7 +277,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const Limit& limit) noexcept {
     if (says != NGX_OK) {
         return says;
     }
-    if (!limit.has_constant_rate()) {
+    if (limit.variable_rate) {
         rate_error = limit.is_slots() ? parse_slots(view(text), rate)
                                       : parse_rate(view(text), limit.window_kind == WindowKind::clock, rate);
     }
@@ -337,7 +337,7 @@ bool bypassed(ngx_http_request_t* r, const LocationConf& conf, ngx_int_t& status
 ngx_int_t evaluate(RequestContext& context, Phase phase) noexcept {
     const LocationConf& conf = context.conf();
     const std::size_t from = context.count();
-    for (const Limit& limit : Elements<const Limit>(*conf.limits)) {
+    for (const LimitLine& limit : Elements<const LimitLine>(*conf.limits)) {
         // A report tells what may be spent, and slots cannot be.
         const bool due = conf.report ? !limit.is_slots() : limit.phase == static_cast<ngx_uint_t>(phase);
         if (due && evaluate_limit(context, limit) == NGX_ERROR) {

@@ -36,7 +36,7 @@ struct RunningWords {
 
 void log_rejection(const RequestContext& context, const AppliedLimit& applied) noexcept {
     const Verdict& verdict = applied.verdict;
-    const ngx_str_t& name = applied.limit.name;
+    const ngx_str_t name = str(applied.limit.name);
     ngx_log_t* log = context.request()->connection->log;
     if (applied.override_kind == OverrideKind::ban) {
         ngx_log_error(
@@ -75,7 +75,7 @@ void log_rejections(const RequestContext& context, std::size_t from) noexcept {
 /// The status of a rejection: of the first limit that rejected, if it has its own, or else of its location.
 ngx_uint_t rejection_status(const RequestContext& context, std::size_t from) noexcept {
     for (std::size_t i = from; i < context.count(); ++i) {
-        const ngx_uint_t own = context.applied(i).limit.status;
+        const ngx_uint_t own = line_of(context.applied(i).limit).status;
         if (context.applied(i).verdict.outcome == Outcome::rejected) {
             return own != 0 ? own : context.conf().status;
         }

@@ -99,7 +99,7 @@ ngx_int_t add_list(RequestContext& context, std::string_view name, Append append
 }
 
 /// The digits of the limit that is shown, where the configuration has them. A ban shows another.
-std::string_view digits_of(const Limit& limit, const Quota& quota) noexcept {
+std::string_view digits_of(const LimitLine& limit, const Quota& quota) noexcept {
     return quota.limit == limit.rate.limit ? limit.digits : std::string_view();
 }
 
@@ -125,7 +125,7 @@ ngx_int_t add_fields(RequestContext& context) noexcept {
         return NGX_ERROR;
     }
     if ((headers & headers_github) != 0) {
-        fields.add_github(quota, text, digits_of(context.applied(*limit).limit, quota));
+        fields.add_github(quota, text, digits_of(line_of(context.applied(*limit).limit), quota));
     }
     if ((headers & headers_ietf) != 0 &&
         (add_list(context, policy_field_name, append_policy, now, fields) != NGX_OK ||

@@ -47,7 +47,7 @@ bool mark(MarkWord* marks, std::size_t number) noexcept {
     return before;
 }
 
-[[gnu::noinline]] void count_no_key(ngx_http_request_t* r, const Limit& limit,
+[[gnu::noinline]] void count_no_key(ngx_http_request_t* r, const LimitLine& limit,
                                     Counters<Decided>& counters) noexcept {
     MarkWord* const marks = marks_of(r);
     if (!mark(marks, limit.watch->number())) {
@@ -57,7 +57,7 @@ bool mark(MarkWord* marks, std::size_t number) noexcept {
 
 }  // namespace
 
-void count_key(RequestContext& context, const Limit& limit, bool has_key) noexcept {
+void count_key(RequestContext& context, const LimitLine& limit, bool has_key) noexcept {
     if (context.conf().report) {
         return;
     }

@@ -190,7 +190,8 @@ ngx_uint_t final_status(const RequestContext& context) noexcept {
 
 void fail(RequestContext& context, AppliedLimit& applied, const char* reason, const char* noun,
           std::string_view text) noexcept {
-    main_conf(context.request())->log->unchecked(context.request(), applied.limit, reason, noun, text);
+    main_conf(context.request())
+        ->log->unchecked(context.request(), line_of(applied.limit), reason, noun, text);
     decide_unchecked(context, applied);
 }
 

@@ -17,7 +17,7 @@ constexpr std::size_t most_told = 20;
 
 /// Lives in the request's pool.
 struct Note {
-    const Limit& limit;
+    const LimitLine& limit;
     Missing what;
     std::int64_t counted;
     bool there = false;
@@ -59,7 +59,7 @@ Notes* make_notes(ngx_http_request_t* r) noexcept {
     return new (cleanup->data) Notes;
 }
 
-const Value& value_of(const Limit& limit, Missing what) noexcept {
+const Value& value_of(const LimitLine& limit, Missing what) noexcept {
     switch (what) {
         case Missing::rate:
             return limit.rate_text;
@@ -73,7 +73,7 @@ const Value& value_of(const Limit& limit, Missing what) noexcept {
     return limit.key->value;
 }
 
-const char* noun_of(const Limit& limit, Missing what) noexcept {
+const char* noun_of(const LimitLine& limit, Missing what) noexcept {
     if (what == Missing::rate) {
         return limit.is_slots() ? "number" : "rate";
     }
@@ -132,16 +132,18 @@ const char* remedy_of(ngx_http_request_t* r, const Note& note, KeptVariables& va
 }
 
 void tell_cost(ngx_log_t* log, const Note& note) noexcept {
-    const Limit& limit = note.limit;
+    const LimitLine& limit = note.limit;
+    const ngx_str_t name = str(limit.name);
     ngx_log_error(NGX_LOG_ERR, log, 0,
                   "the cost of rate limit \"%V\" in %V:%ui is not there yet when the header is sent, and "
                   "counts as %L; when the request ends it is: add \"mode=charge_refund\", which evaluates "
                   "it then, too",
-                  &limit.name, &limit.file, limit.line, note.counted);
+                  &name, &limit.file, limit.line, note.counted);
 }
 
 void tell(ngx_http_request_t* r, const Note& note, KeptVariables& variables) noexcept {
-    const Limit& limit = note.limit;
+    const LimitLine& limit = note.limit;
+    const ngx_str_t name = str(limit.name);
     if (note.what == Missing::cost) {
         tell_cost(r->connection->log, note);
         return;
@@ -150,13 +152,13 @@ void tell(ngx_http_request_t* r, const Note& note, KeptVariables& variables) noe
     ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                   "the %s of rate limit \"%V\" in %V:%ui is empty when the limit is checked, so that %s, and "
                   "is there when the request ends: %s",
-                  noun_of(limit, note.what), &limit.name, &limit.file, limit.line,
+                  noun_of(limit, note.what), &name, &limit.file, limit.line,
                   note.what == Missing::burst ? "no bucket counts" : "it does not apply", remedy);
 }
 
 }  // namespace
 
-void note_missing(const RequestContext& context, const Limit& limit, Missing what,
+void note_missing(const RequestContext& context, const LimitLine& limit, Missing what,
                   std::int64_t counted) noexcept {
     const Value& value = value_of(limit, what);
     if (value.is_constant() || (value.too_early && what != Missing::cost) || context.conf().report ||

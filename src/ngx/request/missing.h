@@ -10,7 +10,7 @@ namespace rate_limit {
 
 /// A value of the limit is empty, or a cost counts as `counted` because it is empty or 0: lets the end of the
 /// request look at it again, now and then.
-void note_missing(const RequestContext& context, const Limit& limit, Missing what,
+void note_missing(const RequestContext& context, const LimitLine& limit, Missing what,
                   std::int64_t counted = 0) noexcept;
 
 /// The request ends: looks at what is noted of it, and logs what is there now, once for each line.

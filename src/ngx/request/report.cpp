@@ -75,7 +75,7 @@ bool take_answer(RequestContext& context, AppliedLimit& applied, const Answer& a
         show_unchanged(applied, &answer.window(), now);
         return true;
     }
-    main_conf(context.request())->log->unchecked(context.request(), applied.limit, answer.failure());
+    main_conf(context.request())->log->unchecked(context.request(), line_of(applied.limit), answer.failure());
     const bool local = context.conf().on_error == static_cast<ngx_uint_t>(OnError::local);
     if (local && open_window(applied, now)) {
         show_unchanged(applied, nullptr, now);

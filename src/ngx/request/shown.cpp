@@ -9,8 +9,9 @@ void find_due(RequestContext& context, ngx_uint_t status) noexcept {
         const Outcome own = applied.verdict.outcome;
         const bool charged =
             own == Outcome::passed || own == Outcome::error_allowed || own == Outcome::error_local;
-        const bool exempt = is_exempt(applied.limit.exempt, status);
-        const bool to_come = applied.limit.cost->of_end && !applied.cost_known;
+        const LimitLine& line = line_of(applied.limit);
+        const bool exempt = is_exempt(line.exempt, status);
+        const bool to_come = line.cost->of_end && !applied.cost_known;
         applied.verdict.due = charged && !refused && !exempt && !to_come ? applied.cost : 0;
     }
 }

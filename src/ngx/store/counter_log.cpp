@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "limiter/configuration.h"
 #include "limiter/loop.h"
 #include "limiter/store_conf.h"
 #include "limiter/zone.h"
-#include "ngx/conf/conf.h"
 #include "ngx/store/store.h"
 #include "ngx/tallies/tallies.h"
 #include "ngx/wire/board_entry.h"
@@ -25,11 +25,11 @@ constexpr Msec interval = 60'000;
 /// First the counters that nothing stands in for, and those that stand in for subjects without room; then
 /// what the log tells.
 template <typename Fn>
-void for_each_name(const MainConf& main, Fn&& fn) noexcept {
+void for_each_name(const Configuration& main, Fn&& fn) noexcept {
     Tallies::for_each_common_name(fn);
     Counters<Loss>::for_each_name(Counters<Loss>::others(), fn);
     Counters<NodeCount>::for_each_name(Counters<NodeCount>::others(), fn);
-    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+    for (const StoreConf* store : main.stores) {
         for (const NodeConf& sentinel : store->sentinels) {
             Counters<NodeCount>::for_each_name({store->name, {}, sentinel.text}, fn);
         }
@@ -49,7 +49,7 @@ void for_each_name(const MainConf& main, Fn&& fn) noexcept {
     }
     Tallies::for_each_name(main, fn);
     ShardCounters::for_each_name(Counters<Write>::others(), fn);
-    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+    for (const StoreConf* store : main.stores) {
         for (const ShardConf& shard : store->shards) {
             ShardCounters::for_each_name({store->name, shard.name, {}}, fn);
         }
@@ -201,10 +201,10 @@ void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
     }
 }
 
-void tell(const MainConf& main) {
+void tell(const Configuration& main) {
     CounterTable& table = main.zone->counters();
     Line others;
-    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+    for (const StoreConf* store : main.stores) {
         tell_store(table, *store, others);
     }
     Counters<Loss> losses(table, Counters<Loss>::others());
@@ -219,8 +219,8 @@ void on_timer(void* timer) noexcept {
         return;
     }
     Msec wait = interval;
-    const MainConf* main = main_conf(ngx_cycle);
-    if (zone_of(ngx_cycle) != nullptr && main->stores.nelts != 0) {
+    const Configuration* main = configuration_at_work();
+    if (main != nullptr && main->zone != nullptr && main->stores.size() != 0) {
         const auto now = ticks_now();
         if (main->zone->counters().take_turn(now, interval)) {
             try {
@@ -236,7 +236,7 @@ void on_timer(void* timer) noexcept {
 
 }  // namespace
 
-void place_counters(const MainConf& main) noexcept {
+void place_counters(const Configuration& main) noexcept {
     CounterTable::Naming naming(main.zone->counters());
     naming.begin();
     for_each_name(main, [&](CounterTable::Name name) { naming.keep(name); });

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "core/counts/hot_key_board.h"
+#include "limiter/configuration.h"
 #include "limiter/zone.h"
-#include "ngx/conf/conf.h"
 #include "ngx/store/store.h"
 #include "ngx/tallies/tallies.h"
 #include "redis/keys/shard_choice.h"
@@ -19,15 +19,15 @@ constexpr std::uint64_t least_commands = 10'000;  // in a minute
 constexpr std::uint64_t hot_part = 5;             // a key is hot with more than one of so many
 
 /// The limit of this digest in the configuration at work; null: it has none.
-const Tally* find_limit(const MainConf& main, std::uint64_t digest) noexcept {
+const Tally* find_limit(const Configuration& main, std::uint64_t digest) noexcept {
     const auto& all = main.tallies->all();
     const auto found =
         std::find_if(all.begin(), all.end(), [digest](const Tally& tally) { return tally.digest == digest; });
     return found != all.end() ? &*found : nullptr;
 }
 
-const StoreConf* find_store_of(const MainConf& main, std::uint64_t digest) noexcept {
-    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+const StoreConf* find_store_of(const Configuration& main, std::uint64_t digest) noexcept {
+    for (const StoreConf* store : main.stores) {
         if (xxh64(store->name, 0) == digest) {
             return store;
         }
@@ -50,7 +50,7 @@ void log_key(const Tally& limit, const StoreConf& store, const HotKeyBoard::Sum&
 }
 
 /// What is not configured any more is not told.
-void log_sum(const MainConf& main, const HotKeyBoard::Sum& sum) noexcept {
+void log_sum(const Configuration& main, const HotKeyBoard::Sum& sum) noexcept {
     const StoreConf* store = find_store_of(main, sum.store);
     if (store == nullptr || sum.commands < least_commands) {
         return;
@@ -65,9 +65,9 @@ void log_sum(const MainConf& main, const HotKeyBoard::Sum& sum) noexcept {
 
 }  // namespace
 
-void tell_hot_keys(const MainConf& main) noexcept {
+void tell_hot_keys(const Configuration& main) noexcept {
     const Millis now = now_millis();
-    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+    for (const StoreConf* store : main.stores) {
         if (store->live != nullptr) {
             store->live->tell_hot_keys(now);
         }

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "ngx/conf/conf.h"
+#include "limiter/configuration.h"
 
 namespace rate_limit {
 
@@ -101,24 +101,24 @@ Store* make_live_store(const StoreConf& conf) noexcept {
     }
 }
 
-void start_discovery(const MainConf& main) noexcept {
-    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+void start_discovery(const Configuration& main) noexcept {
+    for (const StoreConf* store : main.stores) {
         if (store->topology != nullptr && store->used) {
             live_store(*store);
         }
     }
 }
 
-void shut_down_stores(const MainConf& main) noexcept {
-    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+void shut_down_stores(const Configuration& main) noexcept {
+    for (const StoreConf* store : main.stores) {
         if (store->live != nullptr) {
             store->live->shut_down();
         }
     }
 }
 
-void end_stores(const MainConf& main) noexcept {
-    for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+void end_stores(const Configuration& main) noexcept {
+    for (const StoreConf* store : main.stores) {
         delete std::exchange(store->live, nullptr);
     }
 }

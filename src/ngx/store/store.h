@@ -15,7 +15,7 @@
 
 namespace rate_limit {
 
-struct MainConf;
+struct Configuration;
 
 /// One rate_limit_redis block as one worker runs it. Nodes connect with the first command.
 class Store final : private Deadlines::Owner, private Shard::Owner, private Discovery::Owner {
@@ -142,12 +142,12 @@ inline Store* live_store(const StoreConf& conf) noexcept {
 }
 
 /// Makes the Stores that have to find out which servers they have, before the first request asks them.
-void start_discovery(const MainConf& main) noexcept;
+void start_discovery(const Configuration& main) noexcept;
 
 /// Closes every connection of this worker.
-void shut_down_stores(const MainConf& main) noexcept;
+void shut_down_stores(const Configuration& main) noexcept;
 
 /// Ends the Stores of a configuration that ends, before all that they use.
-void end_stores(const MainConf& main) noexcept;
+void end_stores(const Configuration& main) noexcept;
 
 }  // namespace rate_limit

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <new>
 
+#include "limiter/configuration.h"
 #include "limiter/store_conf.h"
 #include "limiter/zone.h"
-#include "ngx/conf/conf.h"
 
 namespace rate_limit {
 
@@ -16,15 +16,15 @@ constexpr std::string_view local = "local";
 /// Calls fn(limit, store, name of the store) for each pair that can decide: a limit whose store is a variable
 /// may use any.
 template <typename Fn>
-void for_each_pair(const MainConf& main, Fn&& fn) {
-    for (const Limit* limit : Elements<const Limit*>(main.limits)) {
+void for_each_pair(const Configuration& main, Fn&& fn) {
+    for (const Limit* limit : main.limits) {
         if (limit->local) {
             fn(*limit, static_cast<const StoreConf*>(nullptr), local);
         } else if (limit->store != nullptr) {
             fn(*limit, static_cast<const StoreConf*>(limit->store), std::string_view(limit->store->name));
         } else {
             fn(*limit, static_cast<const StoreConf*>(nullptr), local);
-            for (const StoreConf* store : Elements<StoreConf*>(main.stores)) {
+            for (const StoreConf* store : main.stores) {
                 fn(*limit, store, std::string_view(store->name));
             }
             fn(*limit, static_cast<const StoreConf*>(nullptr), Tallies::no_store);
@@ -33,7 +33,7 @@ void for_each_pair(const MainConf& main, Fn&& fn) {
 }
 
 Subject subject_of(const Limit& limit, std::string_view store) noexcept {
-    return {store, view(limit.name), {}};
+    return {store, limit.name, {}};
 }
 
 }  // namespace
@@ -62,10 +62,10 @@ bool Tally::is_of(const Limit& other) const noexcept {
     const bool same_store = other.local              ? store_name == local
                             : other.store != nullptr ? store == other.store
                                                      : true;
-    return same_store && view(other.name) == name;
+    return same_store && other.name == name;
 }
 
-Tallies::Tallies(const MainConf& main)
+Tallies::Tallies(const Configuration& main)
     : requests_(main.zone->counters(), Subject{}),
       pressure_(main.zone->counters()),
       others_{nullptr,
@@ -79,11 +79,10 @@ Tallies::Tallies(const MainConf& main)
     main.zone->debts().set_room_listener(&pressure_);
     for_each_pair(main, [&](const Limit& limit, const StoreConf* store, std::string_view store_name) {
         auto found = std::find_if(all_.begin(), all_.end(), [&](const Tally& tally) {
-            return tally.store_name == store_name && tally.name == view(limit.name);
+            return tally.store_name == store_name && tally.name == limit.name;
         });
         if (found == all_.end()) {
-            all_.push_back({&limit, store, store_name, view(limit.name),
-                            limit_digest(store_name, view(limit.name)),
+            all_.push_back({&limit, store, store_name, limit.name, limit_digest(store_name, limit.name),
                             Counters<Decided>(main.zone->counters(), subject_of(limit, store_name)),
                             RunningCounts::others});
             found = all_.end() - 1;
@@ -101,7 +100,7 @@ void Tallies::for_each_common_name(const std::function<void(CounterTable::Name)>
     Counters<Decided>::for_each_name(Counters<Decided>::others(), fn);
 }
 
-void Tallies::for_each_name(const MainConf& main, const std::function<void(CounterTable::Name)>& fn) {
+void Tallies::for_each_name(const Configuration& main, const std::function<void(CounterTable::Name)>& fn) {
     for_each_pair(main, [&](const Limit& limit, const StoreConf* /*store*/, std::string_view store_name) {
         Counters<Decided>::for_each_name(subject_of(limit, store_name), fn);
     });
@@ -109,7 +108,7 @@ void Tallies::for_each_name(const MainConf& main, const std::function<void(Count
 
 Tally* Tallies::search(const Limit& limit, std::string_view store) noexcept {
     const auto found = std::find_if(all_.begin(), all_.end(), [&](const Tally& tally) {
-        return tally.store_name == store && tally.name == view(limit.name);
+        return tally.store_name == store && tally.name == limit.name;
     });
     return found != all_.end() ? &*found : nullptr;
 }
@@ -124,10 +123,10 @@ const Tally* Tallies::others() const noexcept {
 std::vector<std::uint64_t> Tallies::of_variable_rates() const {
     std::vector<std::uint64_t> digests;
     for (const Tally& tally : all_) {
-        if (!tally.limit->has_constant_rate()) {
+        if (tally.limit->variable_rate) {
             digests.push_back(tally.digest);
         }
-        if (!tally.limit->has_constant_burst()) {
+        if (tally.limit->variable_burst) {
             digests.push_back(name_of_bursts(tally.digest));
         }
     }
@@ -150,22 +149,16 @@ void Tallies::find_columns(const RunningCounts& counts) noexcept {
     }
 }
 
-ngx_int_t make_tallies(ngx_cycle_t* cycle, MainConf& main) noexcept {
-    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cycle->pool, 0);
-    if (cleanup == nullptr) {
-        return NGX_ERROR;
-    }
+bool make_tallies(Configuration& main) noexcept {
     try {
         main.tallies = new Tallies(main);
         main.zone->seen_rates().make_room(main.tallies->of_variable_rates());
         main.zone->make_room_for_running(main.tallies->of_slots());
         main.tallies->find_columns(main.zone->running_counts());
+        return true;
     } catch (...) {
-        return NGX_ERROR;
+        return false;
     }
-    cleanup->data = main.tallies;
-    cleanup->handler = [](void* tallies) noexcept { delete static_cast<Tallies*>(tallies); };
-    return NGX_OK;
 }
 
 }  // namespace rate_limit

@@ -9,9 +9,8 @@
 #include "core/limit/decision.h"
 #include "core/machine/recent_ids.h"
 #include "core/table/eviction.h"
+#include "limiter/configuration.h"
 #include "limiter/counters.h"
-#include "ngx/base/ngx.h"
-#include "ngx/conf/conf.h"
 
 namespace rate_limit {
 
@@ -102,7 +101,7 @@ public:
     static constexpr std::string_view no_store = "*";
 
     /// `main` outlives this. Its limits remember their tallies. Throws std::bad_alloc.
-    explicit Tallies(const MainConf& main);
+    explicit Tallies(const Configuration& main);
     Tallies(const Tallies&) = delete;
     Tallies& operator=(const Tallies&) = delete;
 
@@ -111,7 +110,7 @@ public:
     static void for_each_common_name(const std::function<void(CounterTable::Name)>& fn);
 
     /// The same for the counters of the limits of `main`.
-    static void for_each_name(const MainConf& main, const std::function<void(CounterTable::Name)>& fn);
+    static void for_each_name(const Configuration& main, const std::function<void(CounterTable::Name)>& fn);
 
     /// Where what the limit decides counts; null: its store is a variable.
     Tally* find(const Limit& limit) noexcept { return limit.tally != 0 ? &all_[limit.tally - 1] : nullptr; }
@@ -163,7 +162,8 @@ private:
     RecentIds recent_ids_;
 };
 
-/// Makes the tallies of a configuration whose zone is there, for this process and those that it starts.
-ngx_int_t make_tallies(ngx_cycle_t* cycle, MainConf& main) noexcept;
+/// Makes the tallies of a configuration whose zone is there, for this process and those that it starts; the
+/// configuration's owner deletes them. False without memory.
+bool make_tallies(Configuration& main) noexcept;
 
 }  // namespace rate_limit

@@ -171,7 +171,7 @@ ngx_int_t keep_topologies(ngx_conf_t* cf) noexcept {
 
 ngx_int_t reserve_topologies(ngx_conf_t* cf, const MainConf& main) noexcept {
     try {
-        for (StoreConf* store : Elements<StoreConf*>(main.stores)) {
+        for (StoreConf* store : main.stores) {
             const bool discovers = !store->sentinels.empty() || !store->seeds.empty();
             if (discovers && reserve_topology(cf, *store) != NGX_OK) {
                 return NGX_ERROR;

@@ -1,15 +1,15 @@
 #include "ngx/windows/window_place.h"
 
 #include "core/append.h"
+#include "limiter/window_head.h"
 #include "limiter/zone.h"
-#include "ngx/conf/window_head.h"
 #include "ngx/store/store.h"
 #include "ngx/windows/stored_key.h"
 #include "redis/keys/window_key.h"
 
 namespace rate_limit {
 
-const char* locate(ngx_pool_t* pool, const Zone& zone, StoreConf* store, const WindowIdentity& window,
+const char* locate(RequestMemory& memory, const Zone& zone, StoreConf* store, const WindowIdentity& window,
                    WindowPlace& place) noexcept {
     StoredKey stored;
     if (!stored.take(store, window.key)) {
@@ -18,7 +18,7 @@ const char* locate(ngx_pool_t* pool, const Zone& zone, StoreConf* store, const W
     const std::string_view key = stored.text();
     const std::string_view name = name_of(store);
     const std::size_t head = window.head.empty() ? head_room(store, window.limit) : window.head.size();
-    auto* text = static_cast<char*>(ngx_pnalloc(pool, head + 1 + key.size()));
+    char* text = allocate(memory, head + 1 + key.size());
     if (text == nullptr) {
         return "no memory";
     }

@@ -5,8 +5,8 @@
 
 #include "core/limit/window.h"
 #include "core/table/window_id.h"
+#include "limiter/loop.h"
 #include "limiter/store_conf.h"
-#include "ngx/base/ngx.h"
 #include "redis/keys/routes.h"
 
 namespace rate_limit {
@@ -32,9 +32,9 @@ struct WindowPlace {
     WindowId id;
 };
 
-/// Finds the window in the store; null: `local`. What identifies it is written into the pool. Null, or static
-/// text for a log line: why there is none.
-const char* locate(ngx_pool_t* pool, const Zone& zone, StoreConf* store, const WindowIdentity& window,
+/// Finds the window in the store; null: `local`. What identifies it is written into the request's memory.
+/// Null, or static text for a log line: why there is none.
+const char* locate(RequestMemory& memory, const Zone& zone, StoreConf* store, const WindowIdentity& window,
                    WindowPlace& place) noexcept;
 
 }  // namespace rate_limit

@@ -1,4 +1,4 @@
-#include "ngx/conf/window_head.h"
+#include "limiter/window_head.h"
 
 #include "core/append.h"
 #include "limiter/store_conf.h"
@@ -22,21 +22,6 @@ char* write_head(char* out, const StoreConf* store, std::string_view limit, std:
                  WindowKind kind) noexcept {
     out = append(append(out, name_of(store)), std::string_view("\0", 1));
     return write_window_head(out, prefix_of(store), limit, period, kind);
-}
-
-ngx_int_t keep_head(ngx_conf_t* cf, Limit& limit) noexcept {
-    const bool constant = limit.has_constant_rate() && limit.has_constant_burst();
-    if (!constant || (!limit.local && limit.store == nullptr)) {
-        return NGX_OK;
-    }
-    auto* text = static_cast<char*>(ngx_pnalloc(cf->pool, head_room(limit.store, view(limit.name))));
-    if (text == nullptr) {
-        return NGX_ERROR;
-    }
-    const char* end = write_head(text, limit.store, view(limit.name), limit.rate.period,
-                                 limit.kind_at(limit.rate, limit.burst != 0));
-    limit.head = {text, static_cast<std::size_t>(end - text)};
-    return NGX_OK;
 }
 
 }  // namespace rate_limit

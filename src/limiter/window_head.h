@@ -5,18 +5,15 @@
 #include <string_view>
 
 #include "core/limit/window.h"
-#include "ngx/conf/conf.h"
 
 namespace rate_limit {
+
+struct StoreConf;
 
 /// What the text begins with that identifies a window on this machine: `STORE NUL` and what
 /// write_window_head() writes. `store` is null for `local`.
 std::size_t head_room(const StoreConf* store, std::string_view limit) noexcept;
 char* write_head(char* out, const StoreConf* store, std::string_view limit, std::int64_t period,
                  WindowKind kind) noexcept;
-
-/// Writes it once for all requests, where neither the limit's rate or burst nor its store is a variable.
-/// NGX_ERROR without memory.
-ngx_int_t keep_head(ngx_conf_t* cf, Limit& limit) noexcept;
 
 }  // namespace rate_limit

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/limit/rate.h"
+#include "core/limit/window.h"
+
+namespace rate_limit {
+
+class Mode;
+struct StoreConf;
+
+/// A mode as a configuration names it. Which ones there are stands in ngx/modes/mode.cpp.
+struct NamedMode {
+    const char* name;
+    const Mode& with_redis;
+    const Mode& local;
+    const Mode* local_bucket;  // null: the mode does not count by token buckets
+    const Mode* redis_bucket;  // the same
+    const char* when_hot;      // what helps where one key makes most of a shard's commands: for log lines
+};
+
+/// All modes, the default first; null ends them.
+extern const NamedMode* const named_modes[];
+extern const NamedMode charge_refund_mode;
+
+/// The mode of limits of running requests, which no configuration names.
+extern const NamedMode concurrency_mode;
+
+constexpr std::uint64_t lease_auto = 0;
+
+/// One limit, as the limiter counts it. Whoever owns it makes every member final before the first request,
+/// but for what is mutable, and keeps it as long as the configuration.
+struct Limit {
+    std::string_view name;   // never empty
+    WindowKind window_kind;  // as written; see kind_at()
+    bool by_bucket;          // a token bucket counts, unless a variable burst says that there is none
+
+    bool variable_rate;   // each request brings its own
+    bool variable_burst;  // the same
+    Rate rate;            // meaningless where it is variable
+    std::int64_t burst;   // 0: it is variable, or windows count
+
+    const NamedMode* mode;
+    std::uint64_t lease;  // tokens taken at a time; lease_auto: as many as it takes
+
+    StoreConf* store;  // null: `local`, or each request names its own
+    bool local;
+
+    std::string_view
+        head;  // of the texts that identify its windows; empty: it differs from request to request
+
+    mutable std::size_t tally;              // which one of Tallies, counted from 1; 0: the store says
+    mutable std::size_t tally_without_key;  // which one, from 0, counts the requests without a key
+
+    /// It limits how many requests run; its `rate` is that number.
+    bool is_slots() const noexcept { return window_kind == WindowKind::slots; }
+
+    /// The kind of the windows that it has at this rate. `bucket`: a token bucket counts.
+    WindowKind kind_at(const Rate& at, bool bucket) const noexcept {
+        return bucket ? WindowKind::bucket : at.month ? WindowKind::month : window_kind;
+    }
+};
+
+}  // namespace rate_limit
