@@ -28,7 +28,8 @@ struct Cause {
 };
 
 TEST(LogThrottle, WritesTheFirstLineAtOnceAndTheRestWithinTwoSeconds) {
-    world::Loop loop;
+    world::Events events;
+    world::Loop loop(events);
     Cause cause;
     cause.happen();
     EXPECT_EQ(loop.take_lines(), Lines{"happened 1 times"});
@@ -44,7 +45,8 @@ TEST(LogThrottle, WritesTheFirstLineAtOnceAndTheRestWithinTwoSeconds) {
 }
 
 TEST(LogThrottle, WritesALineASecondAtMost) {
-    world::Loop loop;
+    world::Events events;
+    world::Loop loop(events);
     Cause cause;
     for (int i = 0; i < 10'000; ++i) {
         cause.happen();
@@ -57,7 +59,8 @@ TEST(LogThrottle, WritesALineASecondAtMost) {
 }
 
 TEST(LogThrottle, TellsWhatIsHeldBackWhenItsOwnerEnds) {
-    world::Loop loop;
+    world::Events events;
+    world::Loop loop(events);
     {
         Cause cause;
         cause.happen();

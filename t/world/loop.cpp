@@ -3,35 +3,34 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 
+#include "limiter/configuration.h"
+
 namespace rate_limit {
+
+using world::Events;
+using world::Loop;
 
 struct Timer::Event {
     enum class State : unsigned char { clear, timed, end_of_turn };
 
-    static Event& of(Timer& timer) noexcept { return timer.event(); }
     static void fire(Timer& timer) noexcept {
         timer.event().state = State::clear;
         timer.callback_(timer.owner_);
     }
 
+    Loop& loop = Loop::current();
     State state = State::clear;
     bool keeps_worker = false;
-    std::uint64_t number = 0;  // of its place
+    std::uint64_t number = 0;  // at the end of the turn
+    Events::Place place{};     // where it is timed
 };
 
 namespace world {
 
 Loop* Loop::current_ = nullptr;
-
-Loop::Loop() noexcept {
-    current_ = this;
-}
-
-Loop::~Loop() {
-    current_ = nullptr;
-}
 
 void Loop::end_turn() {
     while (!end_of_turn_.empty()) {
@@ -41,23 +40,25 @@ void Loop::end_turn() {
     }
 }
 
-void Loop::pass(Msec wait) {
-    const Msec until = now_ + wait;
-    end_turn();
-    while (!timers_.empty() && timers_.begin()->first.first <= until) {
-        const auto first = timers_.begin();
-        Timer& timer = *first->second;
-        now_ = std::max(now_, first->first.first);
-        timers_.erase(first);
-        Timer::Event::fire(timer);
-        end_turn();
-    }
-    now_ = until;
+std::uint64_t Loop::put_at_end(Timer& timer) {
+    end_of_turn_.emplace(++put_, &timer);
+    return put_;
+}
+
+/// Numbers of a Weyl sequence, mixed as SplitMix64 does (Steele, Lea, Flood: Fast splittable pseudorandom
+/// number generators, 2014).
+std::uint32_t Loop::random() noexcept {
+    std::uint64_t mixed = random_ += 0x9e3779b97f4a7c15U;
+    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9U;
+    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebU;
+    return static_cast<std::uint32_t>((mixed ^ mixed >> 31) >> 33);
 }
 
 }  // namespace world
 
-using world::Loop;
+const Configuration* configuration_at_work() noexcept {
+    return Loop::current().configuration;
+}
 
 Msec msec_now() noexcept {
     return Loop::current().now();
@@ -68,24 +69,19 @@ std::uint32_t fresh_ticks() noexcept {
 }
 
 std::int64_t steady_nanos() noexcept {
-    return static_cast<std::int64_t>(msec_now()) * 1'000'000;
+    return Loop::current().events().now() * 1000;
 }
 
 Millis now_millis() noexcept {
-    return Loop::current().wall_clock + static_cast<Millis>(msec_now());
+    return micros_now() / 1000;
 }
 
 std::int64_t micros_now() noexcept {
-    return now_millis() * 1000;
+    return Loop::current().wall_clock * 1000 + Loop::current().events().now();
 }
 
-/// Numbers of a Weyl sequence, mixed as SplitMix64 does (Steele, Lea, Flood: Fast splittable pseudorandom
-/// number generators, 2014).
 std::uint32_t random_bits() noexcept {
-    std::uint64_t mixed = Loop::current().random_ += 0x9e3779b97f4a7c15U;
-    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9U;
-    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebU;
-    return static_cast<std::uint32_t>((mixed ^ mixed >> 31) >> 33);
+    return Loop::current().random();
 }
 
 bool random_bytes(unsigned char* bytes, std::size_t count) noexcept {
@@ -120,13 +116,17 @@ Log& process_log() noexcept {
     return log;
 }
 
-void log_line(Log& /*log*/, LogLevel /*level*/, const char* format, ...) noexcept {
+// NOLINTNEXTLINE(cert-dcl50-cpp): the compiler checks the arguments against the format
+void log_line(Log& /*log*/, LogLevel level, const char* format, ...) noexcept {
     char text[2000];
+    if (level == LogLevel::debug) {
+        return;
+    }
     std::va_list arguments;
     va_start(arguments, format);
     std::vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    Loop::current().lines_.emplace_back(text);
+    Loop::current().write(text);
 }
 
 Timer::Timer(void* owner, Callback callback, Worker worker) noexcept : owner_(owner), callback_(callback) {
@@ -137,27 +137,25 @@ Timer::Timer(void* owner, Callback callback, Worker worker) noexcept : owner_(ow
 
 void Timer::set(Msec wait) noexcept {
     clear();
-    Loop& loop = Loop::current();
+    Loop& loop = event().loop;
     due_ = loop.now() + wait;
     event().state = Event::State::timed;
-    event().number = ++loop.set_;
-    loop.timers_.emplace(Loop::Place{due_, event().number}, this);
+    event().place = loop.events().at((loop.events().now() / 1000 + static_cast<world::Micros>(wait)) * 1000,
+                                     [this] { event().loop.turn([this] { Event::fire(*this); }); });
 }
 
 void Timer::set_to_end_of_turn() noexcept {
     clear();
-    Loop& loop = Loop::current();
-    due_ = loop.now();
+    due_ = event().loop.now();
     event().state = Event::State::end_of_turn;
-    event().number = ++loop.set_;
-    loop.end_of_turn_.emplace(event().number, this);
+    event().number = event().loop.put_at_end(*this);
 }
 
 void Timer::clear() noexcept {
     if (event().state == Event::State::timed) {
-        Loop::current().timers_.erase({due_, event().number});
+        event().loop.events().cancel(event().place);
     } else if (event().state == Event::State::end_of_turn) {
-        Loop::current().end_of_turn_.erase(event().number);
+        event().loop.take_from_end(event().number);
     }
     event().state = Event::State::clear;
 }

@@ -7,49 +7,69 @@
 #include <vector>
 
 #include "limiter/loop.h"
+#include "t/world/events.h"
+
+namespace rate_limit {
+struct Configuration;
+}
 
 namespace rate_limit::world {
 
-/// The event loop of simulated workers: the other side of limiter/loop.h. Time stands still until it is
-/// moved, so that nothing depends on how busy a machine is. There is one at a time, and it outlives every
-/// Timer.
+/// The event loop of one simulated worker: the other side of limiter/loop.h. It outlives every Timer of its
+/// worker.
 class Loop {
 public:
-    Loop() noexcept;
-    ~Loop();
+    explicit Loop(Events& events) noexcept : events_(events) { current_ = this; }
+    ~Loop() { current_ = current_ == this ? nullptr : current_; }
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
 
+    /// The loop whose turn it is; of several, the one that was made last while no turn has begun.
     static Loop& current() noexcept { return *current_; }
 
-    Msec now() const noexcept { return now_; }
+    /// One turn: this loop is the current one, and at its end runs what was put there.
+    template <typename Call>
+    void turn(Call&& call) {
+        Loop* const before = std::exchange(current_, this);
+        call();
+        end_turn();
+        current_ = before;
+    }
 
-    /// Moves time by `wait` milliseconds. Every timer that is due on the way fires at its own millisecond,
-    /// those of one millisecond in the order in which they were set; what is put at the end of a turn comes
-    /// before the next timer.
-    void pass(Msec wait);
+    Events& events() noexcept { return events_; }
+    Msec now() const noexcept { return first_msec + static_cast<Msec>(events_.now() / 1000); }
+
+    /// Lets so many milliseconds pass in its world.
+    void pass(Msec wait) {
+        turn([] {});
+        events_.pass(static_cast<Micros>(wait) * 1000);
+    }
+
+    /// Lets the timer fire at the end of this turn, and not.
+    std::uint64_t put_at_end(Timer& timer);
+    void take_from_end(std::uint64_t number) { end_of_turn_.erase(number); }
+
+    void write(std::string line) { lines_.push_back(std::move(line)); }
 
     /// Lines of the log since the last call.
     std::vector<std::string> take_lines() { return std::exchange(lines_, {}); }
 
-    bool leaving = false;                   ///< as is_leaving() says
-    Millis wall_clock = 1'800'000'000'000;  ///< UTC at time 0; a test may set it
+    std::uint32_t random() noexcept;
+
+    bool leaving = false;                             ///< as is_leaving() says
+    Millis wall_clock = 1'800'000'000'000;            ///< UTC when the world began; a test may set it
+    const Configuration* configuration = nullptr;     ///< as configuration_at_work() says
+    std::map<std::string, std::vector<std::string>> names;  ///< where a host's name leads: numeric addresses
 
 private:
-    friend class rate_limit::Timer;
-    friend void rate_limit::log_line(Log& log, LogLevel level, const char* format, ...) noexcept;
-    friend std::uint32_t rate_limit::random_bits() noexcept;
-
-    /// When an event is due, and which one came first; the end of a turn is before all that is due later.
-    using Place = std::pair<Msec, std::uint64_t>;
+    static constexpr Msec first_msec = 1'000'000;
 
     void end_turn();
 
     static Loop* current_;
 
-    Msec now_ = 1'000'000;
-    std::uint64_t set_ = 0;  // how many events so far
-    std::map<Place, Timer*> timers_;
+    Events& events_;
+    std::uint64_t put_ = 0;  // at the end of turns, so far
     std::map<std::uint64_t, Timer*> end_of_turn_;
     std::uint64_t random_ = 1;
     std::vector<std::string> lines_;

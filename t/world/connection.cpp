@@ -1,0 +1,201 @@
+#include "limiter/wire/connection.h"
+
+#include <utility>
+
+#include <hiredis/async.h>
+
+#include "redis/common_reply.h"
+#include "redis/tree_reply.h"
+#include "t/world/loop.h"
+#include "t/world/network.h"
+
+namespace rate_limit {
+
+using world::Loop;
+using world::Network;
+using world::Wire;
+
+/// The client's side of a simulated connection: hiredis's reader and this project's decoders, with no socket.
+class Connection::Socket final : private world::Client {
+public:
+    explicit Socket(Owner& owner) : owner_(owner) {
+        context_.replies.head = nullptr;
+        reply_.context = &context_;
+    }
+    ~Socket() { close("destroyed"); }
+
+    const char* open(const Address& address) {
+        reader_.reset(redisReaderCreateWithFunctions(&reply_functions));
+        reader_->privdata = &reply_;
+        reply_.stray = false;
+        reason_ = nullptr;
+        connected_ = false;
+        waiting_ = 0;
+        context_.replies.head = nullptr;
+        wire_ = Network::current().connect(address, *this);
+        return nullptr;
+    }
+
+    bool send(std::string_view command) {
+        if (wire_ == nullptr || reason_ != nullptr) {
+            return false;
+        }
+        unwritten_.append(command);
+        ++waiting_;
+        context_.replies.head = &callback_;
+        if (connected_ && !flush_.armed()) {
+            flush_.set_to_end_of_turn();
+        }
+        return true;
+    }
+
+    void write_now() {
+        if (connected_ && reason_ == nullptr && !unwritten_.empty()) {
+            wire_->send(std::exchange(unwritten_, {}));
+        }
+        flush_.clear();
+    }
+
+    void close(const char* reason) {
+        if (wire_ == nullptr || reason_ != nullptr) {
+            return;
+        }
+        reason_ = reason;
+        if (!reading_) {
+            end(reason);
+        }
+    }
+
+    bool is_open() const noexcept { return wire_ != nullptr; }
+    bool gathers() const noexcept { return flush_.armed(); }
+
+    TreeReply* trees() {
+        tree_ = tree_ != nullptr ? std::move(tree_) : std::make_unique<TreeReply>();
+        return tree_.get();
+    }
+
+    Reply reply_;
+
+private:
+    void on_connected() noexcept override {
+        loop_.turn([this] {
+            connected_ = true;
+            owner_.on_connected();
+            write_now();
+        });
+    }
+
+    void on_bytes(std::string_view bytes) noexcept override {
+        loop_.turn([this, bytes] {
+            (void)redisReaderFeed(reader_.get(), bytes.data(), bytes.size());
+            reading_ = true;
+            const char* failure = read();
+            reading_ = false;
+            if (reason_ != nullptr || failure != nullptr) {
+                end(reason_ != nullptr ? reason_ : failure);
+            }
+        });
+    }
+
+    void on_lost(const char* reason) noexcept override {
+        loop_.turn([this, reason] { end(reason); });
+    }
+
+    /// Null, or why the connection cannot go on.
+    const char* read() {
+        while (reason_ == nullptr) {
+            void* reply = nullptr;
+            if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) {
+                return "Protocol error";
+            }
+            if (reply == nullptr) {
+                return nullptr;
+            }
+            if (reply_.head.type == REDIS_REPLY_PUSH) {
+                continue;
+            }
+            waiting_ -= waiting_ != 0 ? 1 : 0;
+            owner_.on_reply(reply_);
+            context_.replies.head = waiting_ != 0 ? &callback_ : nullptr;
+        }
+        return nullptr;
+    }
+
+    void end(const char* reason) {
+        const auto wire = std::exchange(wire_, nullptr);
+        wire->close();
+        connected_ = false;
+        unwritten_.clear();
+        flush_.clear();
+        reason_ = nullptr;
+        owner_.on_closed(reason);
+    }
+
+    static void on_flush(void* self) noexcept { static_cast<Socket*>(self)->write_now(); }
+
+    Owner& owner_;
+    Loop& loop_ = Loop::current();
+    std::shared_ptr<Wire> wire_;  // null: there is no connection
+    std::unique_ptr<redisReader, void (*)(redisReader*)> reader_{nullptr, redisReaderFree};
+    redisAsyncContext context_{};  // in which the decoder looks whether a command waits
+    redisCallback callback_{};
+    std::unique_ptr<TreeReply> tree_;
+    std::string unwritten_;
+    const char* reason_ = nullptr;  // why it is being closed; null: it is not
+    bool connected_ = false;
+    bool reading_ = false;
+    std::size_t waiting_ = 0;  // commands without an answer
+    Timer flush_{this, on_flush, Timer::Worker::leaves};
+};
+
+Connection::Connection(Owner& owner, const StoreConf& /*store*/, const std::string& /*peer*/)
+    : socket_(std::make_unique<Socket>(owner)) {}
+
+Connection::~Connection() = default;
+
+void Connection::record_trees() {
+    socket_->reply_.tree = socket_->trees();
+}
+
+void Connection::record_no_trees() noexcept {
+    socket_->reply_.tree = nullptr;
+}
+
+const char* Connection::open(const Address& address) noexcept {
+    return socket_->open(address);
+}
+
+bool Connection::is_open() const noexcept {
+    return socket_->is_open();
+}
+
+bool Connection::shakes_hands() const noexcept {
+    return false;
+}
+
+bool Connection::broke_handshake() const noexcept {
+    return false;
+}
+
+bool Connection::send(std::string_view command) noexcept {
+    return socket_->send(command);
+}
+
+void Connection::write_now() noexcept {
+    socket_->write_now();
+}
+
+/// Whatever has arrived has been read: bytes come to the worker at once.
+void Connection::read_now() noexcept {}
+
+void Connection::close(const char* reason) noexcept {
+    socket_->close(reason);
+}
+
+bool Connection::gathers() const noexcept {
+    return socket_->gathers();
+}
+
+void Connection::set_idle(bool /*idle*/) noexcept {}
+
+}  // namespace rate_limit

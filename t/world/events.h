@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+
+namespace rate_limit::world {
+
+/// Microseconds of virtual time; 0 is when the world began.
+using Micros = std::int64_t;
+
+/// All that is still to happen in a world, in the order of time; at one instant first come, first served.
+/// Time stands still until it is moved, so that nothing depends on how busy a machine is.
+class Events {
+public:
+    /// When something is to happen, and which one it is among what happens then.
+    using Place = std::pair<Micros, std::uint64_t>;
+
+    Events() = default;
+    Events(const Events&) = delete;
+    Events& operator=(const Events&) = delete;
+
+    Micros now() const noexcept { return now_; }
+
+    /// Lets it happen then; what lies in the past happens now, behind what happens now already.
+    Place at(Micros when, std::function<void()> what);
+    Place in(Micros time, std::function<void()> what) { return at(now_ + time, std::move(what)); }
+
+    /// It does not happen. Nothing is done where it has.
+    void cancel(const Place& place) { waiting_.erase(place); }
+
+    /// Lets all happen that is due within `time` from now on.
+    void pass(Micros time);
+
+    /// How much has happened.
+    std::uint64_t count() const noexcept { return count_; }
+
+private:
+    Micros now_ = 0;
+    std::uint64_t order_ = 0;
+    std::uint64_t count_ = 0;
+    std::map<Place, std::function<void()>> waiting_;
+};
+
+}  // namespace rate_limit::world

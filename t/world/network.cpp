@@ -1,0 +1,138 @@
+#include "t/world/network.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace rate_limit::world {
+
+namespace {
+
+/// Where nobody listens.
+class Nowhere final : public Service {
+public:
+    void on_accept(const std::shared_ptr<Wire>& wire) override { wire->end("Connection refused"); }
+    void on_bytes(const std::shared_ptr<Wire>& /*wire*/, std::string_view /*bytes*/) override {}
+    void on_gone(const std::shared_ptr<Wire>& /*wire*/) override {}
+};
+
+}  // namespace
+
+Network* Network::current_ = nullptr;
+
+void Wire::to_server(std::function<void()> what) {
+    if (link_.silent) {
+        return;
+    }
+    arrived_there_ = std::max(arrived_there_, events_.now() + link_.there);
+    events_.at(arrived_there_, std::move(what));
+}
+
+void Wire::to_client(std::function<void()> what) {
+    if (link_.silent) {
+        return;
+    }
+    arrived_back_ = std::max(arrived_back_, events_.now() + link_.back);
+    events_.at(arrived_back_, std::move(what));
+}
+
+void Wire::connect() {
+    to_server([self = shared_from_this()] {
+        if (self->link_.refuses) {
+            self->end("Connection refused");
+            return;
+        }
+        self->service_.on_accept(self);
+        if (self->state_ == State::connecting) {
+            self->state_ = State::open;
+            self->to_client([self] {
+                if (self->client_ != nullptr) {
+                    self->client_->on_connected();
+                }
+            });
+        }
+    });
+}
+
+void Wire::send(std::string bytes) {
+    to_server([self = shared_from_this(), sent = std::move(bytes)] {
+        if (self->state_ == State::open) {
+            self->service_.on_bytes(self, sent);
+        }
+    });
+}
+
+void Wire::close() {
+    client_ = nullptr;
+    to_server([self = shared_from_this()] {
+        if (std::exchange(self->state_, State::over) == State::open) {
+            self->service_.on_gone(self);
+        }
+    });
+}
+
+void Wire::answer(std::string bytes) {
+    if (state_ != State::over) {
+        to_client([self = shared_from_this(), sent = std::move(bytes)] {
+            if (self->client_ != nullptr) {
+                self->client_->on_bytes(sent);
+            }
+        });
+    }
+}
+
+void Wire::end(const char* reason) {
+    if (std::exchange(state_, State::over) == State::over) {
+        return;
+    }
+    to_client([self = shared_from_this(), reason] {
+        if (self->client_ != nullptr) {
+            std::exchange(self->client_, nullptr)->on_lost(reason);
+        }
+    });
+}
+
+Link& Network::listen(const std::string& address, Service& service) {
+    servers_.insert_or_assign(address, &service);
+    return link_to(address);
+}
+
+Link& Network::link_to(const std::string& address) {
+    std::unique_ptr<Link>& link = links_[address];
+    if (link == nullptr) {
+        link = std::make_unique<Link>();
+    }
+    return *link;
+}
+
+std::shared_ptr<Wire> Network::connect(const Address& address, Client& client) {
+    static Nowhere nowhere;
+    const std::string text = text_of(address);
+    const auto found = servers_.find(text);
+    Service& service = found != servers_.end() ? *found->second : nowhere;
+    auto wire = std::make_shared<Wire>(events_, link_to(text), service, client);
+    wire->connect();
+    return wire;
+}
+
+std::string text_of(const Address& address) {
+    const auto& inet = reinterpret_cast<const sockaddr_in&>(address.sockaddr);
+    char host[INET_ADDRSTRLEN] = "";
+    inet_ntop(AF_INET, &inet.sin_addr, host, sizeof host);
+    return std::string(host) + ":" + std::to_string(ntohs(inet.sin_port));
+}
+
+Address address_of(const std::string& text) {
+    const auto colon = text.rfind(':');
+    Address address{};
+    auto& inet = reinterpret_cast<sockaddr_in&>(address.sockaddr);
+    inet.sin_family = AF_INET;
+    inet.sin_port = htons(static_cast<std::uint16_t>(std::stoi(text.substr(colon + 1))));
+    inet_pton(AF_INET, text.substr(0, colon).c_str(), &inet.sin_addr);
+    address.length = sizeof inet;
+    return address;
+}
+
+}  // namespace rate_limit::world

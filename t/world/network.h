@@ -1,0 +1,125 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "limiter/address.h"
+#include "t/world/events.h"
+
+namespace rate_limit::world {
+
+class Wire;
+
+/// What listens at an address of the world.
+class Service {
+public:
+    virtual ~Service() = default;
+
+    /// A client is connected. The wire outlives its end at both sides.
+    virtual void on_accept(const std::shared_ptr<Wire>& wire) = 0;
+
+    /// Bytes that the client has sent.
+    virtual void on_bytes(const std::shared_ptr<Wire>& wire, std::string_view bytes) = 0;
+
+    /// The client has gone.
+    virtual void on_gone(const std::shared_ptr<Wire>& wire) = 0;
+};
+
+/// The client's side of a connection.
+class Client {
+public:
+    virtual void on_connected() noexcept = 0;
+    virtual void on_bytes(std::string_view bytes) noexcept = 0;
+
+    /// The connection has failed, or is lost. `reason` is as the system says it.
+    virtual void on_lost(const char* reason) noexcept = 0;
+
+protected:
+    ~Client() = default;
+};
+
+/// How bytes travel between a worker and one server. What is set holds for what is sent from then on.
+struct Link {
+    Micros there = 100;  ///< how long bytes take to the server
+    Micros back = 100;   ///< and from it
+
+    bool refuses = false;  ///< whoever connects is refused
+    bool silent = false;   ///< nothing arrives, in either direction, and nobody is told
+};
+
+/// One connection. Bytes arrive in the order in which they were sent, however delays change; each side learns
+/// of the other's end behind what that has sent.
+class Wire : public std::enable_shared_from_this<Wire> {
+public:
+    Wire(Events& events, const Link& link, Service& service, Client& client) noexcept
+        : events_(events), link_(link), service_(service), client_(&client) {}
+
+    void connect();
+
+    /// The client sends.
+    void send(std::string bytes);
+
+    /// The client goes, and is told nothing more.
+    void close();
+
+    /// The server sends.
+    void answer(std::string bytes);
+
+    /// The server ends the connection; or something between does, at both sides.
+    void end(const char* reason);
+
+    /// The service may keep here what it knows of the connection.
+    std::shared_ptr<void> session;
+
+private:
+    enum class State : unsigned char { connecting, open, over };
+
+    void to_server(std::function<void()> what);
+    void to_client(std::function<void()> what);
+
+    Events& events_;
+    const Link& link_;
+    Service& service_;
+    Client* client_;  // null: it has gone
+    State state_ = State::connecting;
+    Micros arrived_there_ = 0;  // when the last of what was sent arrives
+    Micros arrived_back_ = 0;
+};
+
+/// All servers of a world, by their addresses.
+class Network {
+public:
+    explicit Network(Events& events) noexcept : events_(events) { current_ = this; }
+    ~Network() { current_ = nullptr; }
+    Network(const Network&) = delete;
+    Network& operator=(const Network&) = delete;
+
+    static Network& current() noexcept { return *current_; }
+
+    /// `address` is as text_of() writes it. The service outlives the network.
+    Link& listen(const std::string& address, Service& service);
+    void stop_listening(const std::string& address) { servers_.erase(address); }
+
+    /// Whoever calls has a turn of its loop.
+    std::shared_ptr<Wire> connect(const Address& address, Client& client);
+
+private:
+    Link& link_to(const std::string& address);
+
+    static Network* current_;
+
+    Events& events_;
+    std::map<std::string, Service*> servers_;
+    std::map<std::string, std::unique_ptr<Link>> links_;  // of all that there ever were: wires refer to them
+};
+
+/// `127.0.0.1:6379`
+std::string text_of(const Address& address);
+
+/// The address of such a text: IPv4 and a port.
+Address address_of(const std::string& text);
+
+}  // namespace rate_limit::world

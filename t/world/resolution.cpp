@@ -1,0 +1,40 @@
+#include "limiter/wire/resolution.h"
+
+#include <utility>
+#include <vector>
+
+#include "t/world/loop.h"
+#include "t/world/network.h"
+
+namespace rate_limit {
+
+/// A question on its way to the world's only name server, which answers after a millisecond.
+struct Resolution::Question {
+    world::Events::Place place;
+};
+
+bool Resolution::ask(const StoreConf& store, const std::string& host) noexcept {
+    if (!store.resolves_again) {
+        return false;
+    }
+    world::Loop& loop = world::Loop::current();
+    question_ = new Question;
+    question_->place = loop.events().in(1000, [this, &loop, host] {
+        delete std::exchange(question_, nullptr);
+        std::vector<Address> found;
+        for (const std::string& address : loop.names[host]) {
+            found.push_back(world::address_of(address));
+        }
+        loop.turn([this, &found] { owner_.on_resolved(found.data(), found.size()); });
+    });
+    return true;
+}
+
+void Resolution::stop() noexcept {
+    if (asking()) {
+        world::Loop::current().events().cancel(question_->place);
+        delete std::exchange(question_, nullptr);
+    }
+}
+
+}  // namespace rate_limit
