@@ -4,7 +4,7 @@
 
 namespace rate_limit::simulated {
 
-/// src/ngx/modes/charge_refund.cpp, and what src/ngx/store/reservation.cpp does for it.
+/// src/limiter/modes/charge_refund.cpp, and what src/limiter/store/reservation.cpp does for it.
 class ChargeRefund : public Mode {
 public:
     Recalled recall(Request& request) const override;

@@ -14,7 +14,7 @@ namespace rate_limit::simulated {
 class Machine;
 class Worker;
 
-/// What admitted requests owe to one window, or get back from it: as in src/ngx/charges/backlog.h.
+/// What admitted requests owe to one window, or get back from it: as in src/limiter/charges/backlog.h.
 struct Debt {
     bool is_refund = false;
     std::int64_t cost = 0;
@@ -30,7 +30,7 @@ struct Debt {
 
 class Charges;
 
-/// One charge or refund, queued or on its way: as in src/ngx/charges/charge_command.h.
+/// One charge or refund, queued or on its way: as in src/limiter/charges/charge_command.h.
 struct Charge final : Sender, KeyedQueue<Charge>::Link {
     WindowId id() const noexcept { return window; }
     void answered(Message& message) override;
@@ -46,8 +46,8 @@ struct Charge final : Sender, KeyedQueue<Charge>::Link {
     std::int64_t number = 0;  // of a refund that was sent
 };
 
-/// What one worker sends to one primary, and no request waits for: as in src/ngx/charges/charges.h, without
-/// its gate. One batch at a time; charges of one window are one command.
+/// What one worker sends to one primary, and no request waits for: as in src/limiter/charges/charges.h,
+/// without its gate. One batch at a time; charges of one window are one command.
 class Charges final : Happening {
 public:
     Charges(World& world, Worker& worker, simulated::Link& primary) noexcept

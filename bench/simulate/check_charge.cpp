@@ -69,7 +69,7 @@ bool CheckCharge::enter_window(Request& request, const Window* answer) const {
     return admitted;
 }
 
-/// As in src/ngx/modes/redis_charge.cpp.
+/// As in src/limiter/modes/redis_charge.cpp.
 void CheckCharge::settle(Request& request) const {
     const Terms terms = request.terms();
     Debt owed;

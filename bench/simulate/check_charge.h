@@ -4,7 +4,7 @@
 
 namespace rate_limit::simulated {
 
-/// src/ngx/modes/check_charge.cpp, with `fresh auto` or `fresh off`.
+/// src/limiter/modes/check_charge.cpp, with `fresh auto` or `fresh off`.
 class CheckCharge final : public Mode {
 public:
     explicit constexpr CheckCharge(bool fresh) noexcept : fresh_(fresh) {}

@@ -14,7 +14,7 @@ class Fetches;
 class Worker;
 struct Request;
 
-/// A batch of tokens, or what one request asks for itself: as in src/ngx/leases/fetch.h.
+/// A batch of tokens, or what one request asks for itself: as in src/limiter/leases/fetch.h.
 struct Fetch final : Sender {
     void answered(Message& message) override;
     void lost(Message& message, bool sent) override;
@@ -30,7 +30,7 @@ struct Fetch final : Sender {
     std::uint32_t events = 0;
 };
 
-/// Tokens of one shard's windows, as one worker fetches them: as in src/ngx/leases/fetches.h, where each
+/// Tokens of one shard's windows, as one worker fetches them: as in src/limiter/leases/fetches.h, where each
 /// request costs one token, and batches are of `auto` size.
 class Fetches {
 public:

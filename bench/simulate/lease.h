@@ -4,7 +4,7 @@
 
 namespace rate_limit::simulated {
 
-/// src/ngx/modes/lease.cpp, with batches of `auto` size.
+/// src/limiter/modes/lease.cpp, with batches of `auto` size.
 class Lease final : public ChargeRefund {
 public:
     Recalled recall(Request& request) const override;

@@ -6,8 +6,8 @@
 
 namespace rate_limit::simulated {
 
-/// A mode of src/ngx/modes, over the same functions of core in the same order: recall → ask → admit → settle.
-/// Each request costs 1.
+/// A mode of src/limiter/modes, over the same functions of core in the same order: recall → ask → admit →
+/// settle. Each request costs 1.
 class Mode {
 public:
     virtual Recalled recall(Request& request) const = 0;
@@ -28,7 +28,7 @@ protected:
 
 const Mode& mode_of(Way way) noexcept;
 
-// As in src/ngx/modes/recollection.h.
+// As in src/limiter/modes/recollection.h.
 std::optional<WindowRecord> open_window(const Request& request) noexcept;
 std::optional<WindowRecord> full_window(const Request& request) noexcept;
 Recalled reject_by(Request& request, const WindowRecord& record) noexcept;

@@ -12,7 +12,7 @@ namespace rate_limit::simulated {
 class Mode;
 class World;
 
-/// What recall() found: as in src/ngx/modes/applied_limit.h.
+/// What recall() found: as in src/limiter/modes/applied_limit.h.
 enum class Recalled : std::uint8_t { nothing, used_up, admitted, to_confirm };
 
 /// What a request has in its window until it is charged or gives it back: likewise.
@@ -63,7 +63,7 @@ struct Request final : Happening, Sender {
     std::uint32_t events = 0;
     Window shown;
     Holding holding;
-    Millis open_until = 0;  // charge_refund: as in src/ngx/charges/demand.h
+    Millis open_until = 0;  // charge_refund: as in src/limiter/charges/demand.h
     std::int64_t back = 0;  // what a plain increment took beyond the limit
 };
 

@@ -12,7 +12,7 @@ namespace rate_limit {
 class Mode;
 struct StoreConf;
 
-/// A mode as a configuration names it. Which ones there are stands in ngx/modes/mode.cpp.
+/// A mode as a configuration names it. Which ones there are stands in limiter/modes/mode.cpp.
 struct NamedMode {
     const char* name;
     const Mode& with_redis;

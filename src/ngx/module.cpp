@@ -3,6 +3,13 @@
 
 #include "core/overrides/known_overrides.h"
 #include "limiter/log_throttle.h"
+#include "limiter/overrides/effect.h"
+#include "limiter/overrides/shared_watch.h"
+#include "limiter/store/counter_log.h"
+#include "limiter/store/store.h"
+#include "limiter/tallies/tallies.h"
+#include "limiter/upkeep/upkeep.h"
+#include "limiter/wire/board_entry.h"
 #include "ngx/base/zone_memory.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
@@ -11,16 +18,9 @@
 #include "ngx/conf/parameter.h"
 #include "ngx/console/console.h"
 #include "ngx/figures/minutes.h"
-#include "ngx/overrides/effect.h"
-#include "ngx/overrides/shared_watch.h"
 #include "ngx/redis_block/redis_block.h"
 #include "ngx/request/handlers.h"
-#include "ngx/store/counter_log.h"
-#include "ngx/store/store.h"
-#include "ngx/tallies/tallies.h"
 #include "ngx/topology/topology_memory.h"
-#include "ngx/upkeep.h"
-#include "ngx/wire/board_entry.h"
 
 using namespace rate_limit;
 

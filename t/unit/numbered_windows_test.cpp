@@ -1,4 +1,4 @@
-#include "ngx/charges/numbered_windows.h"
+#include "limiter/charges/numbered_windows.h"
 
 #include <gtest/gtest.h>
 

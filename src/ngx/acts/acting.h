@@ -8,12 +8,12 @@
 #include "core/overrides/override.h"
 #include "core/text/form.h"
 #include "limiter/loop.h"
+#include "limiter/overrides/shared_change.h"
+#include "limiter/waits/answer.h"
 #include "ngx/acts/act_result.h"
 #include "ngx/acts/limit_walk.h"
 #include "ngx/base/resume.h"
 #include "ngx/conf/conf.h"
-#include "ngx/overrides/shared_change.h"
-#include "ngx/waits/answer.h"
 
 namespace rate_limit {
 

@@ -8,12 +8,12 @@
 #include "core/bucket/bucket_account.h"
 #include "core/limit/rate.h"
 #include "core/limit/window.h"
-#include "ngx/store/awaited_refund.h"
-#include "ngx/store/read.h"
-#include "ngx/store/slots_read.h"
-#include "ngx/store/store.h"
-#include "ngx/tallies/tallies.h"
-#include "ngx/windows/window_place.h"
+#include "limiter/store/awaited_refund.h"
+#include "limiter/store/read.h"
+#include "limiter/store/slots_read.h"
+#include "limiter/store/store.h"
+#include "limiter/tallies/tallies.h"
+#include "limiter/windows/window_place.h"
 
 namespace rate_limit {
 

@@ -11,10 +11,10 @@
 #include "core/bucket/bucket_tokens.h"
 #include "core/overrides/known_overrides.h"
 #include "limiter/client_id.h"
+#include "limiter/overrides/effect.h"
 #include "limiter/zone.h"
 #include "ngx/acts/acting.h"
 #include "ngx/acts/key_of_limit.h"
-#include "ngx/overrides/effect.h"
 
 namespace rate_limit {
 

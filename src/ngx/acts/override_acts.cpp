@@ -7,6 +7,8 @@
 
 #include "core/digits.h"
 #include "core/overrides/override.h"
+#include "limiter/overrides/effect.h"
+#include "limiter/overrides/shared_change.h"
 #include "limiter/store_conf.h"
 #include "limiter/zone.h"
 #include "ngx/acts/act_log.h"
@@ -14,8 +16,6 @@
 #include "ngx/acts/acts.h"
 #include "ngx/acts/key_of_limit.h"
 #include "ngx/acts/limits_of_key.h"
-#include "ngx/overrides/effect.h"
-#include "ngx/overrides/shared_change.h"
 
 namespace rate_limit {
 

@@ -2,6 +2,7 @@
 
 #include "core/text/json_text.h"
 #include "limiter/store_conf.h"
+#include "limiter/tallies/tallies.h"
 #include "limiter/zone.h"
 #include "ngx/base/version.h"
 #include "ngx/figures/limits.h"
@@ -14,7 +15,6 @@
 #include "ngx/figures/period_text.h"
 #include "ngx/figures/shards.h"
 #include "ngx/figures/top.h"
-#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/limit/decision.h"
+#include "limiter/tallies/tallies.h"
 #include "ngx/conf/conf.h"
-#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

@@ -1,6 +1,6 @@
 #include "ngx/figures/memory.h"
 
-#include "ngx/tallies/tallies.h"
+#include "limiter/tallies/tallies.h"
 
 namespace rate_limit {
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/text/metrics_text.h"
+#include "limiter/tallies/tallies.h"
 #include "limiter/zone.h"
 #include "ngx/base/version.h"
 #include "ngx/figures/limits.h"
@@ -16,7 +17,6 @@
 #include "ngx/figures/pages.h"
 #include "ngx/figures/period_text.h"
 #include "ngx/figures/shards.h"
-#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

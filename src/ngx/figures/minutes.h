@@ -4,9 +4,9 @@
 
 #include "core/counts/last_hour.h"
 #include "core/text/json_text.h"
+#include "limiter/tallies/tallies.h"
 #include "ngx/conf/conf.h"
 #include "ngx/figures/shards.h"
-#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

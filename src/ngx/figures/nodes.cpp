@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "limiter/wire/board_entry.h"
 #include "limiter/zone.h"
-#include "ngx/wire/board_entry.h"
 
 namespace rate_limit {
 

@@ -9,9 +9,9 @@
 #include "core/text/json_text.h"
 #include "limiter/counters.h"
 #include "limiter/store_conf.h"
+#include "limiter/wire/node_counts.h"
 #include "ngx/conf/conf.h"
 #include "ngx/figures/family.h"
-#include "ngx/wire/node_counts.h"
 
 namespace rate_limit {
 

@@ -5,8 +5,8 @@
 #include "core/overrides/override.h"
 #include "core/text/json_text.h"
 #include "core/text/metrics_text.h"
+#include "limiter/tallies/tallies.h"
 #include "ngx/conf/conf.h"
-#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

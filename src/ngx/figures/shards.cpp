@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "limiter/charges/backlog.h"
 #include "limiter/zone.h"
-#include "ngx/charges/backlog.h"
 
 namespace rate_limit {
 

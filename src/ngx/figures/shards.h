@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "core/text/json_text.h"
+#include "limiter/charges/losses.h"
+#include "limiter/charges/shard_counters.h"
 #include "limiter/store_conf.h"
-#include "ngx/charges/losses.h"
-#include "ngx/charges/shard_counters.h"
 #include "ngx/conf/conf.h"
 #include "ngx/figures/family.h"
 

@@ -6,8 +6,8 @@
 
 #include "core/counts/offenders.h"
 #include "core/text/json_text.h"
+#include "limiter/tallies/tallies.h"
 #include "ngx/conf/conf.h"
-#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

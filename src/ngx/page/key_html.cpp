@@ -8,12 +8,12 @@
 #include "core/text/figure_text.h"
 #include "core/text/html_text.h"
 #include "core/text/utf8.h"
+#include "limiter/tallies/tallies.h"
 #include "ngx/figures/id_text.h"
 #include "ngx/figures/period_text.h"
 #include "ngx/html/frame.h"
 #include "ngx/page/act_forms.h"
 #include "ngx/page/shown_kinds.h"
-#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

@@ -1,12 +1,12 @@
 #include "ngx/request/client_id.h"
 
 #include "limiter/client_id.h"
+#include "limiter/modes/applied_limit.h"
 #include "limiter/store_conf.h"
+#include "limiter/tallies/tallies.h"
+#include "limiter/windows/stored_key.h"
 #include "limiter/zone.h"
 #include "ngx/conf/conf.h"
-#include "ngx/modes/applied_limit.h"
-#include "ngx/tallies/tallies.h"
-#include "ngx/windows/stored_key.h"
 
 namespace rate_limit {
 

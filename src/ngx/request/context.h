@@ -4,9 +4,9 @@
 #include <new>
 
 #include "core/limit/decision.h"
+#include "limiter/modes/mode.h"
 #include "ngx/base/resume.h"
 #include "ngx/conf/conf.h"
-#include "ngx/modes/mode.h"
 
 namespace rate_limit {
 

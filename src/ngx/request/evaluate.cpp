@@ -1,14 +1,14 @@
+#include "limiter/overrides/effect.h"
 #include "limiter/store_conf.h"
+#include "limiter/tallies/tallies.h"
+#include "limiter/windows/window_place.h"
 #include "limiter/zone.h"
 #include "ngx/base/value.h"
 #include "ngx/conf/key.h"
-#include "ngx/overrides/effect.h"
 #include "ngx/request/costs.h"
 #include "ngx/request/key_counts.h"
 #include "ngx/request/limiter.h"
 #include "ngx/request/missing.h"
-#include "ngx/tallies/tallies.h"
-#include "ngx/windows/window_place.h"
 #include "redis/keys/enforced_share.h"
 
 namespace rate_limit {

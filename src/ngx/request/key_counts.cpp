@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "limiter/tallies/tallies.h"
 #include "ngx/conf/late_watch.h"
-#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

@@ -1,12 +1,12 @@
 #include "ngx/request/limiter.h"
 
+#include "limiter/modes/recollection.h"
+#include "limiter/tallies/tallies.h"
 #include "limiter/zone.h"
 #include "ngx/conf/limit_log.h"
-#include "ngx/modes/recollection.h"
 #include "ngx/request/client_id.h"
 #include "ngx/request/costs.h"
 #include "ngx/request/shown.h"
-#include "ngx/tallies/tallies.h"
 
 namespace rate_limit {
 

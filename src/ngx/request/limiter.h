@@ -5,7 +5,7 @@
 namespace rate_limit {
 
 /// The way of one request under its limits, from top to bottom: evaluate → recall_or_ask → decide → settle.
-/// What differs between ways of counting is in ngx/modes.
+/// What differs between ways of counting is in limiter/modes.
 
 /// Evaluates the location's limits of one phase, or all where a report is to be made, and adds those that
 /// apply. NGX_OK, or NGX_ERROR without memory.

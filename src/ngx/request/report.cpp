@@ -2,9 +2,9 @@
 
 #include "core/limit/quota.h"
 #include "core/text/json_text.h"
+#include "limiter/modes/recollection.h"
 #include "ngx/base/response.h"
 #include "ngx/conf/limit_log.h"
-#include "ngx/modes/recollection.h"
 #include "ngx/request/handlers.h"
 #include "ngx/request/limiter.h"
 

@@ -1,0 +1,272 @@
+#include "limiter/charges/backlog.h"
+
+#include <algorithm>
+
+#include "limiter/charges/demand.h"
+#include "limiter/zone.h"
+#include "redis/keys/slot.h"
+
+namespace rate_limit {
+
+namespace {
+
+Debt debt_of(const DebtRecord& waiting) noexcept {
+    Debt owed;
+    owed.cost = waiting.cost;
+    owed.charges = waiting.charges;
+    owed.period = waiting.period;
+    owed.kind = waiting.kind;
+    owed.window_kind = waiting.window_kind;
+    owed.reset = waiting.reset;
+    owed.id = window_id_of(waiting.id, waiting);
+    owed.receipt.ticket = waiting.ticket;
+    owed.fill = waiting.fill();
+    owed.receipt_of_bucket.mark = waiting.mark();
+    return owed;
+}
+
+/// Nothing is owed to a bucket, or by it, beyond the time that it takes to fill.
+std::int64_t sum_of(std::int64_t a, std::int64_t b, Nanos fill) noexcept {
+    return fill != 0 ? std::min(std::min(a, fill) + std::min(b, fill), fill) : a + b;
+}
+
+/// 0: there is none.
+std::uint64_t earlier(std::uint64_t a, std::uint64_t b) noexcept {
+    const bool first = a != 0 && (b == 0 || static_cast<std::int64_t>(a - b) < 0);
+    return first ? a : b;
+}
+
+}  // namespace
+
+void Debt::join(const Debt& more) noexcept {
+    fill = std::max(fill, more.fill);
+    cost = sum_of(cost, more.cost, fill);
+    charges += more.charges;
+    reset = of_bucket() ? std::max(reset, more.reset) : reset;
+    receipt_of_bucket = {earlier(receipt_of_bucket.mark, more.receipt_of_bucket.mark), 0};
+}
+
+Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis reset, Millis now) noexcept {
+    Debt owed;
+    owed.kind = kind;
+    owed.window_kind = demand.window_kind;
+    owed.cost = cost;
+    owed.period = demand.rate.period;
+    owed.reset = reset;
+    owed.id = demand.id;
+    owed.fill = demand.fill;
+    if (demand.of_bucket() && kind == DebtKind::charges) {
+        owed.reset = now + std::max<Millis>(1000, millis_of(demand.fill));  // a second: batches take time
+    }
+    return owed;
+}
+
+Backlog::Added Backlog::add(const std::string& key, const Debt& owed, Millis now) {
+    Added added;
+    if (add_to_zone(key, owed, now, added.closed) == Found::room) {
+        added.kept = true;
+        zone_.note_waiting();
+        return added;
+    }
+    if (owed.kind == DebtKind::refunds) {
+        return added;  // this worker's own map has one sum for each key, and refunds need one for each window
+    }
+    auto found = here_.find(key);
+    if (found == here_.end()) {
+        if (full_here()) {
+            return added;
+        }
+        add_here(key, owed);
+    } else if (found->second.reset > now) {
+        auto end = ends_.extract({found->second.reset, &found->first});
+        found->second.join(owed);
+        end.value().first = found->second.reset;
+        ends_.insert(std::move(end));
+    } else {
+        added.closed = found->second;
+        ends_.erase({found->second.reset, &found->first});
+        here_.erase(found);
+        add_here(key, owed);
+    }
+    added.kept = true;
+    return added;
+}
+
+void Backlog::add_here(const std::string& key, const Debt& owed) {
+    const auto added = here_.emplace(key, owed).first;
+    added->second.receipt.events = Receipt::no_event;
+    try {
+        ends_.emplace(owed.reset, &added->first);
+    } catch (...) {
+        here_.erase(added);
+        throw;
+    }
+}
+
+/// The charges that wait in this worker for the window that ends first.
+Backlog::Here::node_type Backlog::take_first() noexcept {
+    const std::string& key = *ends_.begin()->second;
+    ends_.erase(ends_.begin());
+    return here_.extract(here_.find(key));
+}
+
+Backlog::Found Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now,
+                                    std::optional<Debt>& closed) noexcept {
+    if (key.size() > DebtRecord::max_key) {
+        return Found::nothing;
+    }
+    bool added = false;
+    const std::uint64_t digest = digest_of(routes_, route_, key);
+    const bool room =
+        zone_.debts().update(debt_id_of(owed.kind, owed.id, owed.reset), now, [&](DebtRecord& waiting) {
+            if (waiting.reset != 0 && waiting.shard != digest) {
+                return;  // of the same key in another configuration
+            }
+            if (waiting.reset > now) {
+                Debt both = debt_of(waiting);
+                both.join(owed);
+                waiting.cost = both.cost;
+                waiting.charges = both.charges;
+                waiting.set_fill(both.fill);
+                waiting.set_mark(both.receipt_of_bucket.mark);
+                waiting.reset = both.reset;
+            } else {
+                if (waiting.reset != 0) {
+                    closed = debt_of(waiting);
+                }
+                if (waiting.reset == 0) {
+                    zone_.debt_counts().add(Routes::counted_as(digest));
+                }
+                waiting.reset = owed.reset;
+                waiting.cost = owed.cost;
+                waiting.charges = owed.charges;
+                waiting.shard = digest;
+                waiting.ticket = owed.receipt.ticket;
+                waiting.period = static_cast<std::uint32_t>(owed.period);
+                waiting.kind = owed.kind;
+                waiting.window_kind = owed.window_kind;
+                waiting.set_fill(owed.fill);
+                waiting.set_mark(owed.receipt_of_bucket.mark);
+                waiting.set_key(key);
+            }
+            added = true;
+        });
+    if (!room) {
+        return Found::nothing;
+    }
+    return added ? Found::room : Found::another;
+}
+
+bool Backlog::take(std::string& key, Debt& owed) {
+    if (here_.empty()) {
+        // A leaving worker may know another address of the shard than those that stay.
+        return (!is_leaving() || zone_.is_last()) && take_from_zone(key, owed);
+    }
+    Here::node_type first = take_first();
+    key.swap(first.key());
+    owed = first.mapped();
+    return true;
+}
+
+bool Backlog::may_search() noexcept {
+    if (turn_ != msec_now()) {
+        turn_ = msec_now();
+        looked_ = 0;
+    }
+    const std::uint64_t waiting = count_there();
+    if (searched_ != waiting) {
+        searched_ = waiting;
+        search();
+    }
+    const bool more = waiting != 0 && in_vain_ < zone_.debts().sets();
+    cut_short_ = more && looked_ >= sets_a_turn;
+    return more && !cut_short_;
+}
+
+/// Takes the debt of this id out of the zone if `wanted(record)`. Copies its key into `key`, which has room
+/// for it; null: into nothing.
+template <typename Wanted>
+bool Backlog::take_out(const WindowId& debt, Wanted wanted, Debt& owed, std::string* key) noexcept {
+    std::uint64_t digest = 0;
+    bool taken = false;
+    zone_.debts().change(debt, [&](DebtRecord& waiting) {
+        if (waits(waiting.kind) && waiting.reset != 0 && wanted(waiting)) {
+            if (key != nullptr) {
+                key->assign(waiting.key());
+            }
+            owed = debt_of(waiting);
+            digest = waiting.shard;
+            waiting.reset = 0;
+            taken = true;
+        }
+    });
+    if (taken) {
+        zone_.debt_counts().remove(Routes::counted_as(digest));
+    }
+    return taken;
+}
+
+bool Backlog::take_from_zone(std::string& key, Debt& owed) {
+    DebtTable& table = zone_.debts();
+    const auto ours = [this](const DebtRecord& waiting) { return is_ours(waiting.shard); };
+    key.reserve(DebtRecord::max_key);  // the only thing that may throw
+    for (; may_search(); ++set_, ++looked_, ++in_vain_) {
+        set_ = set_ < table.sets() ? set_ : 0;
+        WindowId found;
+        bool any = false;
+        table.visit(set_, [&](const WindowId& id, const DebtRecord& waiting) {
+            if (waits(waiting.kind) && ours(waiting)) {
+                found = id;
+                any = true;
+            }
+        });
+        if (any && take_out(found, ours, owed, &key)) {
+            in_vain_ = 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool Backlog::take_from_zone(const WindowId& debt, Debt& owed) noexcept {
+    return take_out(
+        debt, [](const DebtRecord& /*waiting*/) { return true; }, owed, nullptr);
+}
+
+std::int64_t Backlog::cost_of(const WindowId& id) const noexcept {
+    const auto waiting = zone_.debts().find(id);
+    return waiting && is_ours(waiting->shard) ? waiting->cost : 0;
+}
+
+/// Windows that wait in the zone.
+std::size_t Backlog::count_there() const noexcept {
+    return count_waiting(zone_.debt_counts(), routes_, route_, owner_.parts());
+}
+
+bool Backlog::is_ours(std::uint64_t digest) const noexcept {
+    if (!routes_.has_slots()) {
+        return digest == routes_.digest_of(route_);
+    }
+    Route slot = 0;
+    return routes_.find(digest, slot) && owner_.serves(slot);
+}
+
+std::uint64_t count_waiting(DebtCounts& counts, const Routes& routes, Route route,
+                            Routes::Parts parts) noexcept {
+    if (!routes.has_slots()) {
+        return counts.of(Routes::counted_as(routes.digest_of(route)));
+    }
+    std::uint64_t sum = 0;
+    for (unsigned part = 0; part < Routes::part_count; ++part) {
+        if ((parts >> part & 1U) != 0) {
+            sum += counts.of(Routes::counted_as(routes.digest_of(Routes::first_of(part))));
+        }
+    }
+    return sum;
+}
+
+std::uint64_t digest_of(const Routes& routes, Route route, std::string_view window_key) noexcept {
+    return routes.digest_of(routes.has_slots() ? Route{key_slot(window_key)} : route);
+}
+
+}  // namespace rate_limit

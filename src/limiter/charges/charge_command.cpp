@@ -1,0 +1,203 @@
+#include "limiter/charges/charge_command.h"
+
+#include <algorithm>
+
+#include "limiter/worker_id.h"
+
+namespace rate_limit {
+
+ChargeCommand& ChargeCommand::take(Owner& owner) {
+    ChargeCommand& command = FreeList<ChargeCommand>::common().take();
+    command.owner = &owner;
+    command.plain = false;
+    command.waited = false;
+    command.probe = false;
+    command.repair = false;
+    command.number = 0;
+    command.again = false;
+    command.begin_by_digest();
+    return command;
+}
+
+std::string_view ChargeCommand::encode(CommandWriter& writer) {
+    if (owed.of_bucket()) {
+        return writer.draw(key, draw(), with_text());
+    }
+    const Millis now = now_millis();
+    const Millis proposed = owed.reset > now ? owed.reset : propose_reset(owed.window_kind, owed.period, now);
+    const Opening opening{key, now, proposed, latest_reset(owed.period, now)};
+    if (repair) {
+        return writer.repair(opening, with_text());
+    }
+    if (owed.kind == DebtKind::refunds) {
+        number = number == 0 ? owner->number_for(owed) : number;
+        // A clock window that closed might be opened again before a second call comes.
+        const bool stays = number != 0 && owed.window_kind == WindowKind::clock;
+        return writer.refund(key, owed.cost, owed.reset, {worker_id(), number},
+                             stays ? Emptied::stays : Emptied::closes, with_text());
+    }
+    plain = plain && owner->reaches(owed.reset, now);
+    return plain ? writer.increment(key, owed.cost) : writer.charge(opening, owed.cost, with_text());
+}
+
+/// The cost is in nanoseconds: as many tokens of one each. What goes back is worth no more than what is not
+/// refilled yet.
+Draw ChargeCommand::draw() const noexcept {
+    if (owed.kind != DebtKind::refunds) {
+        return {1, owed.fill, owed.cost, 0, 0};
+    }
+    const Nanos missing = nanos_of(std::max<Millis>(0, owed.reset - now_millis()));
+    return {1, owed.fill, -std::min(owed.cost, missing), 0, 0, owed.receipt_of_bucket};
+}
+
+const char* ChargeCommand::name() const noexcept {
+    if (plain && !repair) {
+        return "HINCRBY";
+    }
+    const ScriptName name = owed.of_bucket()                 ? ScriptName::bucket
+                            : repair                         ? ScriptName::repair
+                            : owed.kind == DebtKind::refunds ? ScriptName::refund
+                                                             : ScriptName::charge;
+    return script(name).file;
+}
+
+void ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
+    if (delivery == Delivery::answered) {
+        const Fault fault = fault_of(*reply);
+        if (!node.is_primary()) {
+            answered_by_former(fault);
+        } else if (fault == Fault::none) {
+            taken(node, *reply);
+        } else {
+            refused(node, fault, *reply);
+        }
+        return;
+    }
+    if (delivery == Delivery::unsent || repair) {
+        give_up();
+        owner->led_nowhere(node);
+    } else {
+        be_in_doubt(false);
+    }
+    end();
+}
+
+/// Perhaps the primary has taken it. A former one has, which perhaps was that no more.
+void ChargeCommand::be_in_doubt(bool former) noexcept {
+    if (number != 0 && owner->keep_unanswered(key, owed, number)) {
+        number = 0;  // it is not this command's any more
+        return;
+    }
+    former ? owner->doubt_former(owed) : owner->doubt(owed);
+}
+
+/// The last thing done with a command: the next batch may use it again at once.
+void ChargeCommand::end() noexcept {
+    Owner& of = *owner;
+    const bool was_probe = probe;
+    const std::uint32_t of_term = term;
+    if (number != 0) {
+        of.end_number(owed);
+    }
+    put_back(*this);
+    of.ended(was_probe, of_term);
+}
+
+/// The primary has not taken it. A repair is not tried again: the charge itself was answered, and the next
+/// charge opens a window without a reset anew.
+void ChargeCommand::give_up() noexcept {
+    if (repair) {
+        owner->stop_awaiting(owed);
+    } else if (again) {
+        be_in_doubt(false);
+    } else {
+        come_back();
+    }
+}
+
+/// It waits in the backlog, where it may have waited before: its window may have closed meanwhile.
+void ChargeCommand::come_back() noexcept {
+    if (waited && owed.reset <= now_millis()) {
+        owner->expire(owed);
+    } else {
+        owner->wait(key, owed);
+    }
+}
+
+/// Another node has become the primary since this was sent: what this one took, that one may not have. What
+/// it refused, that one can have.
+void ChargeCommand::answered_by_former(Fault fault) noexcept {
+    if (fault != Fault::none) {
+        give_up();
+    } else if (repair) {
+        owner->stop_awaiting(owed);
+    } else {
+        be_in_doubt(true);
+    }
+    end();
+}
+
+void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcept {
+    if (number != 0 && !again) {
+        owner->end_number(owed);  // it was not done, and others of its window may overtake it
+        number = 0;
+    }
+    if (send_again(node, reply)) {
+        return;
+    }
+    const bool reopens = plain && !repair && is_broken_count(reply);
+    const bool told_later = reopens && fault == Fault::wrongtype;  // by the script
+    const Blame blame = told_later ? Blame::command : node.blame(fault, name(), reply, Access::write);
+    if (reopens) {
+        plain = false;  // the script opens the window anew
+        node.submit(*this);
+        return;
+    }
+    // Charges need none of the rights that a refund may lack.
+    const bool refund_alone = fault == Fault::noperm && owed.kind == DebtKind::refunds;
+    if (blame == Blame::writes && !refund_alone) {
+        give_up();
+        owner->refused(node, fault, name(), reply);
+    } else if (blame == Blame::node) {
+        give_up();
+    } else if (repair) {
+        owner->stop_awaiting(owed);
+    } else {
+        owner->drop(owed, Loss::refused, explain(fault));
+    }
+    end();
+}
+
+void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
+    node.served();
+    Window answer{0, owed.reset};
+    const bool increment = plain && !repair;
+    Drawn drawn;
+    const Fault fault = owed.of_bucket() ? read_draw(reply, draw(), now_millis(), drawn)
+                        : increment      ? read_increment(reply, answer.used)
+                                         : read_charge(reply, answer);
+    if (fault != Fault::none) {
+        node.blame(fault, name(), reply, Access::write);
+    } else if (!repair) {
+        owner->stored(owed);
+    }
+    // A refund of a window that is not there writes nothing: a replica says the same.
+    if (owed.kind == DebtKind::charges || answer.used > 0 || drawn.told != 0) {
+        owner->proven(node);
+    }
+    if (increment && fault == Fault::none && answer.used == owed.cost) {
+        repair = true;  // the key may not have been there: it needs a reset and an expiry
+        node.submit(*this);
+        return;
+    }
+    if (fault != Fault::none) {
+        owner->stop_awaiting(owed);
+    } else if (owed.of_bucket()) {
+        owner->confirm_bucket(owed, drawn);
+    } else {
+        owner->confirm(owed, answer);
+    }
+    end();
+}
+
+}  // namespace rate_limit

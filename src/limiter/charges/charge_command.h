@@ -1,0 +1,106 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/free_list.h"
+#include "core/limit/window.h"
+#include "core/table/keyed_queue.h"
+#include "limiter/charges/backlog.h"
+#include "limiter/charges/losses.h"
+#include "limiter/wire/script_command.h"
+#include "redis/bucket_reply.h"
+
+namespace rate_limit {
+
+/// One charge or refund, queued or on its way; after a plain increment that may have made the key, also the
+/// key's repair.
+class ChargeCommand final : public ScriptCommand, public KeyedQueue<ChargeCommand>::Link {
+public:
+    /// The sender of charges: it is told what becomes of each.
+    class Owner {
+    public:
+        /// Whether a plain increment that leaves now arrives while a window that ends at `reset` is open.
+        virtual bool reaches(Millis reset, Millis now) const noexcept = 0;
+
+        /// The primary has taken it. A repair of its key may follow.
+        virtual void stored(const Debt& owed) noexcept = 0;
+
+        virtual void confirm(const Debt& owed, const Window& answer) noexcept = 0;
+        virtual void confirm_bucket(const Debt& owed, const Drawn& answer) noexcept = 0;
+        virtual void stop_awaiting(const Debt& owed) noexcept = 0;
+        virtual void doubt(const Debt& owed) noexcept = 0;
+
+        /// The same, where a node has taken it that was not the primary any more: perhaps it is lost with
+        /// that.
+        virtual void doubt_former(const Debt& owed) noexcept = 0;
+        virtual void drop(const Debt& owed, Loss loss, const char* why) noexcept = 0;
+
+        /// It is given up, as its window has closed, or its bucket is full.
+        virtual void expire(const Debt& owed) noexcept = 0;
+        virtual void wait(const std::string& key, Debt owed) noexcept = 0;
+
+        /// The number of a refund that leaves now; 0: it cannot be sent twice. What has one is kept
+        /// unanswered, or its number ends.
+        virtual std::int64_t number_for(const Debt& owed) noexcept = 0;
+        virtual void end_number(const Debt& owed) noexcept = 0;
+
+        /// A refund with a number has got no answer, and perhaps is with the primary: it is sent again. False
+        /// where it cannot be.
+        virtual bool keep_unanswered(const std::string& key, const Debt& owed,
+                                     std::int64_t number) noexcept = 0;
+
+        /// Waiting charges are sent again after a pause: the primary led to this node, and it brought
+        /// nothing.
+        virtual void led_nowhere(const Node& node) noexcept = 0;
+
+        /// A node, of a cluster perhaps of another group, refused a write, or has taken one.
+        virtual void refused(const Node& node, Fault fault, std::string_view command,
+                             const Reply& reply) noexcept = 0;
+        virtual void proven(const Node& node) noexcept = 0;
+
+        /// The last of each: the command may be taken again. `probe`: it was one. `term`: its own.
+        virtual void ended(bool probe, std::uint32_t term) noexcept = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    /// Throws std::bad_alloc.
+    static ChargeCommand& take(Owner& owner);
+    static void put_back(ChargeCommand& command) noexcept {
+        FreeList<ChargeCommand>::common().put_back(command);
+    }
+
+    std::string_view encode(CommandWriter& writer) override;
+    const char* name() const noexcept override;
+    std::string_view window_key() const noexcept override { return key; }
+    std::size_t words_of_script() const noexcept override {
+        return owed.of_bucket() ? words_of_bucket : words_of_charge;
+    }
+    void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
+    WindowId id() const noexcept { return owed.id; }
+
+    Owner* owner = nullptr;
+    std::string key;
+    Debt owed;
+    bool plain = false;   // HINCRBY will do, if it is still true when the command leaves
+    bool waited = false;  // in the backlog
+    bool probe = false;   // what becomes of it tells whether the primary takes charges
+    bool repair = false;
+    std::uint32_t term = 0;   // the owner's when it left
+    std::int64_t number = 0;  // of a refund that may be sent again, once it has been sent; else 0
+    bool again = false;       // it was sent before under this number, and not answered
+
+private:
+    Draw draw() const noexcept;
+    void end() noexcept;
+    void come_back() noexcept;
+    void refused(Node& node, Fault fault, const Reply& reply) noexcept;
+    void answered_by_former(Fault fault) noexcept;
+    void give_up() noexcept;
+    void be_in_doubt(bool former) noexcept;
+    void taken(Node& node, const Reply& reply) noexcept;
+};
+
+}  // namespace rate_limit

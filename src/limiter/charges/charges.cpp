@@ -1,0 +1,438 @@
+#include "limiter/charges/charges.h"
+
+#include <algorithm>
+
+#include "core/bucket/bucket_account.h"
+#include "core/machine/reading.h"
+#include "limiter/charges/demand.h"
+#include "limiter/zone.h"
+
+namespace rate_limit {
+
+namespace {
+
+std::string name_of(const StoreConf& store, const ShardConf& shard) {
+    return shard.in_cluster     ? "the cluster of \"" + store.name + "\""
+           : shard.discovered() ? "the primary of shard \"" + shard.name + "\" of \"" + store.name + "\""
+                                : "primary " + shard.primary.text + " of \"" + store.name + "\"";
+}
+
+}  // namespace
+
+Charges::Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, ShardCounters& counters,
+                 Route route, NumberedWindows& numbered, const Backlog::Owner& owner)
+    : store_(store),
+      subject_(name_of(store, shard)),
+      in_cluster_(shard.in_cluster),
+      nodes_(nodes),
+      counters_(counters),
+      waiting_(*store.zone, store.routes, route, owner),
+      numbered_(numbered),
+      way_(in_cluster_ ? NumberedWindows::alone : numbered.new_way()),
+      pause_(has_exact_timers() ? pause : 0),
+      lost_(subject_, Counters<Loss>(store.zone->counters(), {store.name, shard.name, {}})),
+      refusals_(subject_, "takes charges again") {}
+
+void Charges::stop_awaiting(const Debt& owed) noexcept {
+    if (owed.kind == DebtKind::refunds || owed.of_bucket()) {
+        return;  // neither is ever on its way in the memory's sense
+    }
+    const Millis now = now_millis();
+    store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
+        count_answered(record, owed.receipt.ticket, owed.charges, now);
+    });
+}
+
+void Charges::stored(const Debt& owed) noexcept {
+    counters_.writes.add(owed.kind == DebtKind::refunds ? Write::refunds_stored : Write::charges_stored,
+                         owed.charges);
+}
+
+void Charges::confirm(const Debt& owed, const Window& answer) noexcept {
+    const Millis now = now_millis();
+    if (owed.kind == DebtKind::refunds) {
+        store_.zone->windows().change(
+            owed.id, [&](WindowRecord& record) { confirm_refund(record, owed.reset, answer); });
+        return;
+    }
+    std::int64_t lost = 0;
+    store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
+        lost = at_hand(record);
+        rate_limit::confirm(record, owed.receipt, owed.charges, owed.period, now, answer);
+        lost -= at_hand(record);
+    });
+    counters_.add(TokenEvent::lost, lost);
+}
+
+void Charges::confirm_bucket(const Debt& owed, const Drawn& answer) noexcept {
+    const Millis now = now_millis();
+    store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
+        learn_bucket(record, owed.fill, now, answer.bucket.used);
+        note_returned(record, answer.returned);
+    });
+}
+
+void Charges::given_back(const std::string& key, const GivingBack& what, const Window& answer) noexcept {
+    if (what.all()) {
+        expire_waiting(key, what);
+    }
+    const Millis now = now_millis();
+    if (what.of_bucket()) {
+        std::int64_t lost = 0;
+        store_.zone->windows().change(what.id, [&](WindowRecord& record) {
+            learn_bucket(record, what.fill, now, answer.used);
+            lost = what.all() ? at_hand(record) : 0;  // they would be had twice
+            record.leased = record.leased - static_cast<std::uint64_t>(lost);
+        });
+        counters_.add(TokenEvent::lost, lost);
+        store_.zone->windows().change(reading_id_of(what.id), give_up_reading);
+        return;
+    }
+    const Terms terms{what.rate, Truth::redis, propose_reset(what.window_kind, what.rate.period, now), now};
+    const std::int64_t waiting = waiting_for(what.id);
+    std::int64_t lost = 0;
+    const auto take = [&](WindowRecord& record) {
+        lost = at_hand(record);
+        if (answer.reset == 0 && record.reset != what.reset && what.reset != 0) {
+            lost = 0;
+            return;  // another window is known, of which this says nothing
+        }
+        take_given_back(record, terms, answer, what.all(), waiting);
+        lost -= at_hand(record);
+    };
+    // The record is made where there is none: a replica may not have heard of this for a while. Without room
+    // that is what requests are told.
+    answer.reset != 0 ? (void)store_.zone->windows().update(what.id, now, take)
+                      : (void)store_.zone->windows().change(what.id, take);
+    store_.zone->windows().change(reading_id_of(what.id), give_up_reading);
+    counters_.add(TokenEvent::lost, lost);
+}
+
+void Charges::expire_waiting(const std::string& key, const GivingBack& what) noexcept {
+    waiting_.take_all(key, what.id, what.reset, [this](const Debt& owed) {
+        stop_awaiting(owed);
+        count_expired(owed);
+    });
+}
+
+void Charges::doubt_given_back(const GivingBack& what) noexcept {
+    Debt owed;
+    owed.kind = DebtKind::refunds;
+    owed.id = what.id;
+    doubt(owed);
+}
+
+void Charges::charge(const Charge& charge) noexcept {
+    traffic_.add(msec_now());
+    if (joins(charge)) {
+        schedule_batch();
+        return;
+    }
+    ChargeCommand* command = nullptr;
+    try {
+        command = &ChargeCommand::take(*this);
+        command->key.assign(charge.key);
+        command->owed = charge.owed;
+        command->plain = charge.open;
+        start(*command);
+    } catch (...) {
+        if (command != nullptr) {
+            ChargeCommand::put_back(*command);
+        }
+        drop(charge.owed, Loss::no_memory);
+    }
+}
+
+/// Throws std::bad_alloc, and then the command is still the caller's.
+void Charges::start(ChargeCommand& command) {
+    if (gate_ == Gate::open) {
+        queued_.push(command);
+        nodes_.primary().expect_more(true);
+        schedule_batch();
+    } else if (may_probe()) {
+        gate_ = Gate::probing;
+        command.probe = true;
+        submit(command);
+    } else {
+        wait(command.key, command.owed);
+        ChargeCommand::put_back(command);
+    }
+}
+
+/// Adds the charge to one of the same window that is queued. False if there is none.
+bool Charges::joins(const Charge& charge) noexcept {
+    const Debt& owed = charge.owed;
+    ChargeCommand* queued = queued_.find(owed.id, [&owed](const ChargeCommand& command) {
+        // What goes back to a bucket is worth no more than its own end says, each by itself.
+        const bool same_end =
+            owed.of_bucket() ? owed.kind == DebtKind::charges : command.owed.reset == owed.reset;
+        return command.owed.kind == owed.kind && same_end &&
+               command.owed.receipt.ticket == owed.receipt.ticket;
+    });
+    if (queued == nullptr) {
+        return false;
+    }
+    queued->owed.join(owed);
+    queued->owed.receipt = owed.receipt;
+    queued->plain = queued->plain && charge.open;
+    return true;
+}
+
+void Charges::refund(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset) noexcept {
+    store_.zone->windows().change(demand.id, [&](WindowRecord& record) {
+        if (record.reset == reset && record.confirmed) {
+            record.used = std::max<std::int64_t>(0, record.used - cost);
+        }
+    });
+    refund_uncounted(key, demand, cost, reset);
+}
+
+void Charges::end_plain(const WindowId& id, std::int64_t cost) noexcept {
+    store_.zone->windows().change(id, [cost](WindowRecord& record) { rate_limit::end_plain(record, cost); });
+}
+
+void Charges::refund_uncounted(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset,
+                               const BucketReceipt& receipt) noexcept {
+    Charge back;
+    back.key = key;
+    back.owed = debt_of(demand, DebtKind::refunds, cost, reset, now_millis());
+    back.owed.receipt_of_bucket = receipt;
+    charge(back);
+}
+
+void Charges::wait(const std::string& key, Debt owed) noexcept {
+    const Millis now = now_millis();
+    if ((owed.kind == DebtKind::refunds || owed.of_bucket()) && owed.reset <= now) {
+        expire(owed);
+        return;
+    }
+    if (owed.reset <= now) {
+        owed.reset = propose_reset(owed.window_kind, owed.period, now);
+    }
+    try {
+        Backlog::Added added = waiting_.add(key, owed, now);
+        if (!added.kept && waiting_.full_here()) {
+            expire_closed(now);
+            added = waiting_.add(key, owed, now);
+        }
+        if (added.closed) {
+            expire(*added.closed);
+        }
+        if (!added.kept) {
+            drop(owed, owed.kind == DebtKind::refunds ? Loss::refunds_no_room : Loss::no_room);
+        }
+    } catch (...) {
+        drop(owed, Loss::no_memory);
+    }
+}
+
+/// A command has ended, perhaps the last of its batch. If the gate is still closed after a probe, the next
+/// charge may probe.
+void Charges::ended(bool probe, std::uint32_t term) noexcept {
+    if (term != term_) {
+        return;
+    }
+    if (probe && gate_ == Gate::probing) {
+        gate_ = Gate::closed;
+    }
+    --under_way_;
+    if (!queued_.empty() || waiting_.count() != 0 || unanswered_.size() != 0) {
+        schedule_batch();
+    }
+}
+
+void Charges::submit(ChargeCommand& command) noexcept {
+    ++under_way_;
+    command.term = term_;
+    nodes_.primary().submit(command);
+}
+
+/// Sets when the next batch leaves: at the end of this turn if the pause is over, if charges come too rarely
+/// for a pause, or if some wait in the backlog. Else the first charge after the pause sends it, in the turn
+/// that has sent its response, when a worker has most time. The timer is for the last charges of a burst; if
+/// it fired with the pause, it would wake a worker for itself. While a batch is under way this does nothing:
+/// the end of that one calls it again.
+void Charges::schedule_batch() noexcept {
+    if (under_way_ != 0) {
+        return;
+    }
+    const Msec since = msec_now() - sent_;
+    if (since < pause_ && traffic_.is_dense() && waiting_.count() == 0) {
+        if (!batch_.armed()) {
+            batch_.set(pause_ + grace - since);
+        }
+    } else {
+        batch_.set_to_end_of_turn();  // with all charges of this turn
+    }
+}
+
+/// No request has looked for another primary just before.
+void Charges::on_batch(void* self) noexcept {
+    Charges& charges = *static_cast<Charges*>(self);
+    charges.nodes_.follow();
+    charges.send_batch();
+}
+
+void Charges::send_batch() noexcept {
+    if (under_way_ != 0) {
+        return;
+    }
+    batch_.clear();
+    sent_ = msec_now();
+    ++under_way_;  // one more until all are submitted, so that the batch cannot end within this function
+    send_queued(max_batch);
+    send_backlog();
+    --under_way_;
+}
+
+void Charges::go_before(const WindowId& id) noexcept {
+    if (queued_.empty()) {
+        return;  // as for most reservations
+    }
+    while (ChargeCommand* command = queued_.take(id)) {
+        send(*command);
+    }
+    nodes_.primary().expect_more(!queued_.empty());
+}
+
+void Charges::send_last() noexcept {
+    batch_.clear();
+    send_queued(queued_.size());
+}
+
+/// Those of the same window that are not answered leave before a refund: their numbers are lower.
+void Charges::send(ChargeCommand& command) noexcept {
+    if (command.owed.kind == DebtKind::refunds && unanswered_.has(command.owed.id)) {
+        send_unanswered_of(command.owed.id);
+    }
+    command.plain = command.plain && nodes_.primary().ready();
+    submit(command);
+}
+
+void Charges::send_queued(std::size_t most) noexcept {
+    for (ChargeCommand* command = nullptr; most != 0 && (command = queued_.pop()) != nullptr; --most) {
+        send(*command);
+    }
+    nodes_.primary().expect_more(!queued_.empty());
+}
+
+/// True: charges that wait may be sent to the primary before it has answered a probe. They wait because some
+/// worker found that it takes none; a worker that has had no answer to a write since may not have noticed.
+bool Charges::trusts_primary() const noexcept {
+    return gate_ == Gate::open && msec_now() - proven_ < trust;
+}
+
+/// Some charges of the backlog go into this batch, or one charge of it as the probe.
+void Charges::send_backlog() noexcept {
+    const bool probes = !trusts_primary();
+    // What is queued stays queued only while the gate is open, which it is not while a probe is on its way.
+    const bool may = gate_ == Gate::open ? !probes || queued_.empty() : may_probe();
+    if (!nodes_.primary().usable() || retry_.armed() || !may) {
+        return;
+    }
+    const Millis now = now_millis();
+    const std::size_t most = probes ? 1 : max_waited;
+    std::size_t sent = send_unanswered(most, probes);
+    std::size_t closed = 0;
+    while (sent < most && closed < max_closed) {
+        try {
+            ChargeCommand& command = ChargeCommand::take(*this);
+            if (!waiting_.take(command.key, command.owed)) {
+                ChargeCommand::put_back(command);
+                break;
+            }
+            if (command.owed.reset <= now) {
+                const Debt owed = command.owed;
+                ChargeCommand::put_back(command);
+                expire(owed);
+                ++closed;
+                continue;
+            }
+            command.waited = true;
+            command.probe = probes;
+            gate_ = probes ? Gate::probing : gate_;
+            note_resent(command.owed, now);
+            ++sent;
+            submit(command);
+        } catch (...) {
+            break;  // without memory it goes on waiting
+        }
+        if (!nodes_.primary().ready()) {
+            break;
+        }
+    }
+    closing_ = closed == max_closed;
+    log_line(process_log(), LogLevel::debug, "rate limit: sent %zu that waited, expired %zu", sent, closed);
+}
+
+void Charges::note_resent(const Debt& owed, Millis now) noexcept {
+    if (!owed.of_bucket()) {
+        store_.zone->windows().change(owed.id, [now](WindowRecord& record) { resend(record, now); });
+    }
+}
+
+void Charges::expire_closed(Millis now) noexcept {
+    waiting_.take_closed(now, [this](const Debt& owed) { expire(owed); });
+}
+
+void Charges::drop(const Debt& owed, Loss loss, const char* why) noexcept {
+    if (owed.kind == DebtKind::refunds && owed.reset <= now_millis()) {
+        expire(owed);
+        return;
+    }
+    stop_awaiting(owed);
+    counters_.writes.add(owed.kind == DebtKind::refunds ? Write::refunds_dropped : Write::charges_dropped,
+                         owed.charges);
+    lost_.add(loss, owed.charges, why);
+}
+
+void Charges::count_expired(const Debt& owed) noexcept {
+    counters_.writes.add(owed.kind == DebtKind::refunds ? Write::refunds_expired : Write::charges_expired,
+                         owed.charges);
+}
+
+void Charges::expire(const Debt& owed) noexcept {
+    stop_awaiting(owed);
+    count_expired(owed);
+    if (owed.kind != DebtKind::refunds) {
+        lost_.add(Loss::expired, owed.charges);  // nobody wants anything back of what has ended
+    }
+}
+
+void Charges::doubt(const Debt& owed) noexcept {
+    stop_awaiting(owed);
+    lost_.add(owed.kind == DebtKind::refunds ? Loss::refunds_in_doubt : Loss::charges_in_doubt, owed.charges);
+}
+
+void Charges::doubt_former(const Debt& owed) noexcept {
+    doubt(owed);
+    lost_.add(Loss::answered_by_former, owed.charges);
+}
+
+void Charges::doubt_former_reservation() noexcept {
+    doubt_reservation();
+    lost_.add(Loss::answered_by_former, 1);
+}
+
+void Charges::doubt_reservation() noexcept {
+    lost_.add(Loss::reservations_in_doubt, 1);
+}
+
+void Charges::move_to_zone(Backlog::Looks& looks) noexcept {
+    waiting_.move_to_zone(looks, now_millis(), [this](const Debt& closed) { expire(closed); });
+}
+
+void Charges::leave() noexcept {
+    Backlog::Looks looks{Backlog::Looks::unlimited, Backlog::Looks::unlimited};
+    waiting_.begin_anew();
+    move_to_zone(looks);
+    if (waiting_.here() != 0) {
+        log_line(
+            process_log(), LogLevel::error,
+            "rate limit: charges of %zu windows for %s are lost as this worker ends: they found no room in "
+            "\"rate_limit_zone\"; enlarge it",
+            waiting_.here(), subject_.c_str());
+    }
+}
+
+}  // namespace rate_limit

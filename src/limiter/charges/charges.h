@@ -1,0 +1,318 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "core/backoff.h"
+#include "core/limit/window.h"
+#include "core/traffic.h"
+#include "limiter/charges/backlog.h"
+#include "limiter/charges/charge_command.h"
+#include "limiter/charges/losses.h"
+#include "limiter/charges/nodes.h"
+#include "limiter/charges/numbered_windows.h"
+#include "limiter/charges/shard_counters.h"
+#include "limiter/charges/unanswered_refunds.h"
+#include "limiter/loop.h"
+#include "limiter/wire/outage_log.h"
+
+namespace rate_limit {
+
+struct Demand;
+
+/// What one admitted request owes to one window.
+struct Charge {
+    std::string_view key;  ///< the window's Redis key; copied
+    Debt owed;
+    bool open = false;  ///< Redis has said that the window is open: a plain HINCRBY may do
+};
+
+/// What an operator wants given back to one window.
+struct GivingBack {
+    /// All that is used, however much that is.
+    static constexpr std::int64_t all_of_it = 9'000'000'000'000'000;
+
+    WindowId id;
+    Rate rate;
+    WindowKind window_kind = WindowKind::first;
+    std::int64_t cost = 0;
+    Millis reset = 0;  ///< of the window; 0: none is open
+    Nanos token = 0;   ///< of a bucket: to refill one token
+    Nanos fill = 0;    ///< of a bucket: to fill it; 0: it is a window
+
+    bool of_bucket() const noexcept { return fill != 0; }
+    bool all() const noexcept { return cost == all_of_it; }
+};
+
+/// Sends the charges and refunds of one shard to its primary. No request waits for them.
+///
+/// A charge that could not be sent, or that the primary refused, waits in the backlog, summed per window, and
+/// is sent while that window is open. A charge that was sent and not answered is in doubt: it is counted and
+/// never sent again. So of a `check_charge` window: admitted - in doubt <= stored <= admitted. What the
+/// primary answers goes into the memory of windows.
+///
+/// Charges leave in batches, one batch at a time: the next leaves when the one before is answered and, while
+/// charges come densely, `pause` has passed since that one left. So a break puts one batch in doubt, one
+/// wake-up of the primary serves many charges, and a charge that is alone leaves at once. Charges of one
+/// window in one batch are one command.
+///
+/// Charges go through a gate. It closes when the primary is lost, and when the primary refuses writes (OOM,
+/// MISCONF, NOREPLICAS, NOPERM, READONLY), though it still answers reads then and stays usable. While the
+/// gate is closed all charges wait but one, the probe: a primary may answer PING and reads and still take no
+/// writes, and everything that is sent to it ends in doubt. The first write that is answered opens the gate.
+/// After a refusal the next probe follows after a backoff of its own; after READONLY each probe takes a new
+/// connection, for the address may lead to another server by then. Any worker may have put a charge into the
+/// backlog: a worker that has not seen the primary take a write just before sends one of them first.
+class Charges final : public ChargeCommand::Owner {
+public:
+    /// Milliseconds between two batches; none with timer_resolution, as nginx looks at its timers no oftener
+    /// than that.
+    static constexpr Msec pause = 2;
+
+    /// Milliseconds after the pause in which a charge is expected, and sends the batch.
+    static constexpr Msec grace = 1;
+
+    /// So many charges in a pause make it pay. Fewer would be late, and wake the worker for themselves.
+    static constexpr std::uint32_t dense = 4;
+
+    /// How many queued commands one batch takes at most, so that no turn of the event loop is long.
+    static constexpr std::size_t max_batch = 2000;
+
+    /// How many more it takes from the backlog, so that a primary that comes back is not flooded.
+    static constexpr std::size_t max_waited = 200;
+
+    /// For so many milliseconds after the answer to a write charges of the backlog need no probe.
+    static constexpr Msec trust = 100;
+
+    /// How many charges whose windows have closed are dropped in one turn of the event loop.
+    static constexpr std::size_t max_closed = 1000;
+
+    /// `route` and `owner` as Backlog has them; `counters` are the shard's; `numbered`: of refunds.
+    Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, ShardCounters& counters,
+            Route route, NumberedWindows& numbered, const Backlog::Owner& owner);
+    Charges(const Charges&) = delete;
+    Charges& operator=(const Charges&) = delete;
+
+    void charge(const Charge& charge) noexcept;
+
+    /// Gives `cost` back to the window of `demand` that ends at `reset`. A refund waits where charges wait.
+    void refund(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset) noexcept;
+
+    /// The same for a cost that the record does not count; of a bucket in nanoseconds, as Demand::owed_for()
+    /// has it.
+    /// `receipt`: of what goes back to a bucket.
+    void refund_uncounted(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset,
+                          const BucketReceipt& receipt = {}) noexcept;
+
+    /// The primary has given it back, and `answer` is the window after that; {0, 0}: it is not there. The
+    /// memory of this machine learns of it. Of what is given back wholly nothing that waits here is sent.
+    void given_back(const std::string& key, const GivingBack& what, const Window& answer) noexcept;
+
+    /// It has been given back; or it was sent, and the connection ended before the answer.
+    void count_given_back() noexcept { counters_.writes.add(Write::refunds_stored); }
+    void doubt_given_back(const GivingBack& what) noexcept;
+
+    /// The cost of all charges that wait on this machine for the window.
+    std::int64_t waiting_for(const WindowId& id) const noexcept { return waiting_.cost_of(id); }
+
+    void stored(const Debt& owed) noexcept override;
+
+    /// No answer to these charges is awaited any more: the record stops counting them as unanswered.
+    void stop_awaiting(const Debt& owed) noexcept override;
+
+    /// The charges were sent, and the connection ended before the answer.
+    void doubt(const Debt& owed) noexcept override;
+
+    void doubt_former(const Debt& owed) noexcept override;
+
+    /// The primary has granted something to a reservation, or to a fetch.
+    void reserved() noexcept { counters_.writes.add(Write::reservations_stored); }
+
+    /// The same for one reservation: clients may have been charged for nothing.
+    void doubt_reservation() noexcept;
+    void doubt_former_reservation() noexcept;
+
+    /// Sends the next batch: what is queued, and of the backlog as much as the primary takes now. While a
+    /// batch is under way it does nothing: the end of that batch leads to the next.
+    void send_batch() noexcept;
+
+    /// The same at the end of this turn of the event loop.
+    void send_soon() noexcept { batch_.set_to_end_of_turn(); }
+
+    /// The caller is about to ask the primary about this window. Charges and refunds of it that are queued
+    /// leave first, in the same write, even while a batch is under way: the answer counts them.
+    void go_before(const WindowId& id) noexcept;
+
+    /// Sends what is left, all of it: the worker, or its configuration, is at its end.
+    void send_last() noexcept;
+
+    /// The primary is not usable any more, or takes no writes: a probe has to show that it does again. What
+    /// is queued waits in the backlog.
+    void close_gate() noexcept;
+
+    /// The shard has another primary, or none is known any more. Nothing is waited for that the one before
+    /// was sent; the new one has to show that it takes charges.
+    void change_primary() noexcept;
+
+    /// The primary says that it is a replica: it is asked again later, on a new connection.
+    void suspect_primary() noexcept;
+
+    /// The primary answered a write by `fault`, one of refuses_writes(). What any other node says is none of
+    /// this shard's.
+    void refused(const Node& node, Fault fault, std::string_view command,
+                 const Reply& reply) noexcept override;
+
+    /// Whether a plain increment that leaves now arrives while a window that ends at `reset` is open,
+    /// whatever the network does to it on the way.
+    bool reaches(Millis reset, Millis now) const noexcept override {
+        return reset - now >= std::max<Millis>(1000, 2 * static_cast<Millis>(store_.check_timeout));
+    }
+
+    /// A plain command that takes so much of a bucket is not under way any more.
+    void end_plain(const WindowId& id, std::int64_t cost) noexcept;
+
+    /// Whether a window that ends at `reset` outlasts the wait for the answer to a command that leaves now:
+    /// what the command took can then go back, however late the answer is. A second is for unequal clocks.
+    bool outlasts_answer(Millis reset, Millis now) const noexcept {
+        return reset - now >= static_cast<Millis>(store_.charge_timeout) + 1000 && reaches(reset, now);
+    }
+
+    void led_nowhere(const Node& node) noexcept override;
+
+    /// The primary has taken a write: it gave an answer that a replica would not give.
+    void proven(const Node& node) noexcept override {
+        if (&node != &nodes_.primary()) {
+            return;
+        }
+        proven_ = msec_now();
+        if (gate_ != Gate::open) {
+            open_gate();
+        } else if (!retry_.armed()) {
+            backoff_.reset();
+        }
+    }
+
+    /// True if send_batch() stopped at its limit for one turn: the caller calls it again in the next.
+    bool searching() const noexcept { return closing_ || waiting_.searching(); }
+
+    /// Makes send_batch() search again where it found nothing; called now and then.
+    void search() noexcept { waiting_.search(); }
+
+    /// Charges in this worker look for room in the zone again, where other workers find them. Called now and
+    /// then, with `looks` that the charges of all primaries share.
+    void move_to_zone(Backlog::Looks& looks) noexcept;
+
+    /// Longer than any charge waits for the batch before it, and for its answer.
+    Millis patience() const noexcept { return 2 * static_cast<Millis>(store_.charge_timeout) + 1000; }
+
+    /// Whether a worker that leaves waits for what became of a call of this number, which was not answered:
+    /// within three seconds after charge_timeout. Each repetition that is not answered either would keep it
+    /// for as long again. `number` is a time, which may be far ahead where the clock was set back.
+    bool keeps_worker(std::int64_t number, Millis now) const noexcept {
+        return std::abs(now - number / 1000) <= static_cast<Millis>(store_.charge_timeout) + 3000;
+    }
+
+    /// What is known of a window when the primary is asked about it; `events` as its record has them.
+    Question question(const WindowId& id, std::uint32_t events) const noexcept {
+        return {events, waiting_.cost_of(id), patience()};
+    }
+
+    std::size_t under_way() const noexcept { return under_way_ + queued_.size(); }  ///< commands
+    std::size_t waiting() const noexcept { return waiting_.count(); }  ///< windows, of all workers
+    std::size_t here() const noexcept { return waiting_.here(); }  ///< those for which the zone has no room
+
+    /// Refunds that were not answered are sent again soon, while that may be. Returns how many there are.
+    std::size_t ask_again() noexcept;
+
+    /// Refunds that were not answered are not sent again any more: the worker, or its configuration, is at
+    /// its end.
+    void give_up_unanswered() noexcept;
+
+    /// There may never be a primary here again: of the debts in this worker the next `most` go to the
+    /// Charges that owner_of(key) returns, unless these are its own; those whose window has closed are
+    /// dropped. To be called now and then. Returns how many it looked at.
+    template <typename Fn>
+    std::size_t hand_over(std::size_t most, Fn&& owner_of) noexcept {
+        return waiting_.hand_over(most, [&](const std::string& key, const Debt& owed) {
+            if (owed.reset <= now_millis()) {
+                expire(owed);
+                return true;
+            }
+            Charges& owner = owner_of(key);
+            if (&owner != this) {
+                owner.wait(key, owed);
+            }
+            return &owner != this;
+        });
+    }
+
+    /// Leaves to other workers what finds room in the zone, and says what is lost with this one. The primary
+    /// has been shut down.
+    void leave() noexcept;
+
+private:
+    enum class Gate : unsigned char {
+        open,
+        closed,
+        probing,  // closed, and the probe is on its way
+    };
+
+    static void on_retry(void* self) noexcept;
+    static void on_batch(void* self) noexcept;
+
+    bool joins(const Charge& charge) noexcept;
+    void start(ChargeCommand& command);
+    void submit(ChargeCommand& command) noexcept;
+    void schedule_batch() noexcept;
+    void send(ChargeCommand& command) noexcept;
+    void send_queued(std::size_t most) noexcept;
+    void send_backlog() noexcept;
+    bool may_probe() const noexcept;
+    bool trusts_primary() const noexcept;
+    void open_gate() noexcept;
+    void wait(const std::string& key, Debt owed) noexcept override;
+    void ended(bool probe, std::uint32_t term) noexcept override;
+    void note_resent(const Debt& owed, Millis now) noexcept;
+    std::int64_t number_for(const Debt& owed) noexcept override;
+    void end_number(const Debt& owed) noexcept override { numbered_.end(owed.id); }
+    void give_up_unanswered(const Debt& owed, Millis now) noexcept;
+    bool keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number) noexcept override;
+    std::size_t send_unanswered(std::size_t most, bool probes) noexcept;
+    void send_unanswered_of(const WindowId& id) noexcept;
+    void expire_closed(Millis now) noexcept;
+    void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
+    void expire(const Debt& owed) noexcept override;
+    void count_expired(const Debt& owed) noexcept;
+    void expire_waiting(const std::string& key, const GivingBack& what) noexcept;
+    void confirm(const Debt& owed, const Window& answer) noexcept override;
+    void confirm_bucket(const Debt& owed, const Drawn& answer) noexcept override;
+
+    const StoreConf& store_;
+    const std::string subject_;  // how logs name the primary
+    const bool in_cluster_;
+    Nodes& nodes_;             // of the shard
+    ShardCounters& counters_;  // of the shard
+    Backlog waiting_;
+    NumberedWindows& numbered_;
+    NumberedWindows::Way way_;  // of refunds with numbers; alone in a cluster, where some are redirected
+    UnansweredRefunds unanswered_;
+    const Msec pause_;
+    KeyedQueue<ChargeCommand> queued_;  // for the next batch; empty while the gate is not open
+    Traffic traffic_{pause, dense};
+    std::uint32_t term_ = 0;     // counts the primaries
+    std::size_t under_way_ = 0;  // commands of the present batch that have not ended
+    Msec sent_ = 0;              // when the last batch left
+    Msec proven_ = 0;            // when the primary was last seen to take a write
+    bool closing_ = false;       // more charges of closed windows may wait
+    Gate gate_ = Gate::open;
+    Backoff backoff_;
+    Losses lost_;
+    OutageLog refusals_;
+    Timer batch_{this, on_batch, Timer::Worker::stays};   // when the next may leave
+    Timer retry_{this, on_retry, Timer::Worker::leaves};  // after a refusal: the backlog is not sent before
+};
+
+}  // namespace rate_limit

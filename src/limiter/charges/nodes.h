@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "limiter/store_conf.h"
+#include "limiter/wire/node.h"
+#include "limiter/wire/retired_nodes.h"
+
+namespace rate_limit {
+
+// Why a request has no answer: text for a log line. The first one is for where choose_primary() finds none.
+inline constexpr const char* no_primary = "the primary of the shard is not up";
+inline constexpr const char* no_answer = "the primary did not answer";
+
+/// The servers of one shard as one worker sees them: those of the configuration, or those that a topology
+/// names at the time.
+class Nodes final : private Node::Listener {
+public:
+    class Owner {
+    public:
+        /// To take up, by assign(), what other workers have found out about the nodes.
+        virtual void follow() noexcept = 0;
+
+        /// The primary takes commands again after it did not, or takes none.
+        virtual void on_primary_usable() noexcept = 0;
+        virtual void on_primary_unusable() noexcept = 0;
+
+        /// The primary says that it is a replica.
+        virtual void on_primary_demoted() noexcept = 0;
+
+        /// As Node::Listener::on_redirect().
+        virtual bool on_redirect(Node& node, Command& command, const Reply& reply) noexcept = 0;
+
+        /// Another node is the primary from now on, or none is.
+        virtual void on_primary_changed() noexcept = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    /// `store`, `shard`, `owner` and `sample`, which counts what all nodes are sent, outlive this.
+    Nodes(const StoreConf& store, const ShardConf& shard, Owner& owner, CommandSample& sample);
+    Nodes(const Nodes&) = delete;
+    Nodes& operator=(const Nodes&) = delete;
+
+    /// The shard has these nodes from now on. Those that it has already keep their connections; those that it
+    /// has no more are retired. Null: no primary is known. `unfit`: replicas that are read from only where no
+    /// other node is usable. Throws std::bad_alloc: the nodes are what they were.
+    void assign(const NodeConf* primary, const std::vector<NodeConf>& replicas,
+                const std::vector<NodeConf>& unfit);
+
+    /// Where none is known, a node that is never usable.
+    Node& primary() noexcept { return *primary_; }
+    const Node& primary() const noexcept { return *primary_; }
+
+    /// The node that a read goes to next: of the usable replicas not yet `asked` one that was given a command
+    /// in this turn of the loop, as one more costs no write there; else the one with the least load, in turn
+    /// among equals; if there is none, the primary, unless it was asked; if that is not usable, one of the
+    /// unfit replicas, of which those that are connected go first: most others are down; else null.
+    Node* choose(const Node* const* asked, std::size_t count) noexcept;
+
+    /// The primary, if it can be asked for what only a primary knows or does; else null.
+    Node* choose_primary() noexcept {
+        return primary_->usable() && primary_->takes_writes() ? primary_ : nullptr;
+    }
+
+    /// Takes up what other workers have found out. Not while a node is calling.
+    void follow() noexcept { owner_.follow(); }
+
+    /// Reads the answers that lie in the sockets.
+    void read_now() noexcept;
+
+    /// As Node::call_roll(), for all in use.
+    void call_roll() noexcept;
+
+    void shut_down() noexcept;
+
+private:
+    enum class Fitness : unsigned char { usable, ready };
+
+    using Owned = std::vector<std::unique_ptr<Node>>;
+
+    void on_usable(Node& node) noexcept override;
+    void on_unusable(Node& node) noexcept override;
+    void on_demoted(Node& node) noexcept override;
+    bool on_redirect(Node& node, Command& command, const Reply& reply) noexcept override {
+        return owner_.on_redirect(node, command, reply);
+    }
+    void on_end(Node& /*node*/) noexcept override { left_.on_end(); }
+
+    static std::unique_ptr<Node> take(Owned& from, const NodeConf& conf) noexcept;
+    void make(const NodeConf& conf, Role role, Owned& made);
+    Node* place(const NodeConf& conf, Role role, Owned& before, Owned& made) noexcept;
+    Node* choose_of(const std::vector<Node*>& nodes, Fitness least, const Node* const* asked,
+                    std::size_t count) noexcept;
+    void make_unfit() noexcept;
+    void leave(Owned& before) noexcept;
+
+    const StoreConf& store_;
+    const ShardConf& shard_;
+    Owner& owner_;
+    CommandSample& sample_;
+    Node none_;  // the primary where none is known
+    Owned all_;  // in use, the primary first if one is known
+    RetiredNodes<Node> left_;
+    Node* primary_ = &none_;
+    std::vector<Node*> replicas_;
+    std::vector<NodeConf> unfit_;  // without a node so far: most are down
+    std::vector<Node*> unfit_nodes_;
+    std::size_t turn_;
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,47 @@
+#include "limiter/charges/unanswered_refunds.h"
+
+#include <utility>
+
+namespace rate_limit {
+
+bool UnansweredRefunds::add(const std::string& key, const Debt& owed, std::int64_t number) noexcept {
+    try {
+        Refund refund{key, owed};
+        Refunds& of_window = refunds_[owed.id];
+        try {
+            size_ += of_window.emplace(number, std::move(refund)).second ? 1 : 0;
+        } catch (...) {
+            if (of_window.empty()) {
+                refunds_.erase(owed.id);
+            }
+            return false;
+        }
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+void UnansweredRefunds::take(std::string& key, Debt& owed, std::int64_t& number) noexcept {
+    take_first(refunds_.begin(), key, owed, number);
+}
+
+void UnansweredRefunds::take_of(const WindowId& id, std::string& key, Debt& owed,
+                                std::int64_t& number) noexcept {
+    take_first(refunds_.find(id), key, owed, number);
+}
+
+void UnansweredRefunds::take_first(Windows::iterator of, std::string& key, Debt& owed,
+                                   std::int64_t& number) noexcept {
+    const auto first = of->second.begin();
+    number = first->first;
+    key = std::move(first->second.key);
+    owed = first->second.owed;
+    of->second.erase(first);
+    --size_;
+    if (of->second.empty()) {
+        refunds_.erase(of);
+    }
+}
+
+}  // namespace rate_limit

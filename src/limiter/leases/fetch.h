@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/bucket/bucket_tokens.h"
+#include "core/machine/window_account.h"
+#include "core/queue.h"
+#include "limiter/leases/reserve_command.h"
+#include "limiter/loop.h"
+#include "limiter/waits/answer.h"
+
+namespace rate_limit {
+
+class Fetch;
+class Fetches;
+struct Sharing;
+
+/// The terms, as of now, of the tokens that the demand's limit leases.
+inline TokenTerms terms_of_tokens(const Demand& demand) noexcept {
+    return terms_of_tokens(demand.token, demand.fill, demand.life, fresh_ticks());
+}
+
+/// A request's place in a fetch. Its window() counts neither its own tokens nor those at hand.
+class Seat final : public Grant, public Place<Seat> {
+public:
+    Seat() = default;
+    ~Seat() { cancel(); }
+
+    void cancel() noexcept override;
+
+    /// Of a bucket's tokens that were granted: when they die.
+    Ticks tokens_end() const noexcept { return end_; }
+
+private:
+    friend class Fetch;
+    friend class Fetches;
+    friend struct Sharing;
+
+    void deadline_passed() noexcept override;
+    void leave() noexcept;
+    void fail(const char* reason) noexcept;
+    void serve(std::int64_t tokens, const Window& window) noexcept;
+
+    std::string_view key_;
+    const Demand* demand_ = nullptr;
+    Fetch* fetch_ = nullptr;  // null: in none
+    Ticks end_ = 0;
+};
+
+/// A batch, or what one request asks for itself. Belongs to the node until it is answered; the requests that
+/// wait for it may be gone by then, and the tokens are kept all the same.
+class Fetch final : public ReserveCommand {
+public:
+    bool wanted() const noexcept override { return ahead || !seats.empty(); }
+    void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
+
+    void add(Seat& seat) noexcept {
+        seat.fetch_ = this;
+        unclaimed -= seat.demand_->want;
+        seats.push(seat);
+    }
+
+    Terms terms(Millis now) const noexcept {
+        return {demand.rate, Truth::redis, propose_reset(demand.window_kind, demand.rate.period, now), now};
+    }
+
+    TokenTerms token_terms() const noexcept { return terms_of_tokens(demand); }
+
+    /// Of a bucket: its tokens may be dead when they come, and are for those alone that wait already.
+    bool is_old() const noexcept {
+        return demand.of_leased_bucket() && !are_alive(end_of(asked, demand.life), fresh_ticks());
+    }
+
+    Fetches* fetches = nullptr;
+    Queue<Seat> seats;           // first come first served
+    std::int64_t unclaimed = 0;  // tokens that are for no seat yet
+    bool ahead = false;          // it is sent also if no request waits for it
+    bool batch = false;          // of a bucket: the record says that it is on its way
+    std::uint32_t events = 0;
+    Ticks asked = 0;  // of a bucket: the grant is not older
+
+private:
+    friend class Fetches;
+};
+
+/// How a fetch that was answered is shared among the requests.
+struct Sharing {
+    explicit Sharing(Fetch& fetch) noexcept { waiting.take_all(fetch.seats); }
+
+    /// Serves each request, first come first served, for which take(demand) is true.
+    template <typename Take>
+    void serve(Take&& take) noexcept {
+        for (Seat* seat = waiting.first(); seat != nullptr;) {
+            Seat* next = waiting.after(*seat);
+            if (take(*seat->demand_)) {
+                handed_out += seat->demand_->want;
+                Queue<Seat>::remove(*seat);
+                served.push(*seat);
+            }
+            seat = next;
+        }
+    }
+
+    Queue<Seat> waiting;
+    Queue<Seat> served;
+    std::int64_t handed_out = 0;  // tokens, to those that are served
+    std::int64_t left_here = 0;   // at hand for anybody after that
+    std::int64_t used = 0;        // of the window, what was handed out included
+    Ticks end = 0;                // of a bucket: when those handed out die
+    Ticks left_until = 0;         // and those left
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,83 @@
+#include "limiter/leases/reserve_command.h"
+
+#include "limiter/charges/charges.h"
+#include "limiter/charges/write_blame.h"
+#include "limiter/worker_id.h"
+
+namespace rate_limit {
+
+void ReserveCommand::begin(std::string_view of_window, const Demand& what, Charges& of) {
+    key.assign(of_window);
+    demand = what;
+    parts = 1;
+    back = 0;
+    number = 0;
+    wanted_before = 0;
+    charges = &of;
+    by_former_ = false;
+    begin_by_digest();
+}
+
+std::string_view ReserveCommand::encode(CommandWriter& writer) {
+    sent_at_ = now_millis();
+    if (demand.of_bucket()) {
+        asked_ = steady_nanos();
+        return writer.draw(key, draw(), with_text());
+    }
+    return writer.reserve(
+        opening_at(sent_at_),
+        {demand.rate.limit, demand.want, demand.least, parts, back, demand.open_until, {worker_id(), number}},
+        with_text());
+}
+
+Opening ReserveCommand::opening_at(Millis now) const noexcept {
+    return {key, now, propose_reset(demand.window_kind, demand.rate.period, now),
+            latest_reset(demand.rate.period, now)};
+}
+
+Fault ReserveCommand::read(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept {
+    if (demand.of_bucket()) {
+        const Fault fault = read_draw(reply, draw(), now_millis(), drawn);
+        granted = drawn.taken;
+        window = drawn.bucket;
+        if (fault == Fault::none) {
+            node.clock().learn(drawn.told, asked_, steady_nanos());
+        }
+        return fault;
+    }
+    const ReserveCall call{demand.rate.limit, demand.rate.period, demand.want,
+                           demand.least,      sent_at_,           wanted_before};
+    return read_reserve(reply, call, granted, window);
+}
+
+Fault ReserveCommand::judge(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept {
+    const Fault fault = read(node, reply, granted, window);
+    blame(node, fault, reply);
+    if (granted != 0) {
+        charges->proven(node);
+    }
+    return fault;
+}
+
+Delivery ReserveCommand::became(const Node& node, Delivery delivery, const Reply* reply) noexcept {
+    by_former_ = delivery == Delivery::answered && !node.is_primary();
+    if (!by_former_) {
+        return delivery;
+    }
+    // What was charged before this, and is to go back first, may be lost as well.
+    return reply->is_error() && back == 0 ? Delivery::unsent : Delivery::in_doubt;
+}
+
+void ReserveCommand::doubt(const Debt* owed) noexcept {
+    if (owed != nullptr) {
+        by_former_ ? charges->doubt_former(*owed) : charges->doubt(*owed);
+    } else {
+        by_former_ ? charges->doubt_former_reservation() : charges->doubt_reservation();
+    }
+}
+
+void ReserveCommand::blame(Node& node, Fault fault, const Reply& reply) noexcept {
+    blame_write(node, *charges, fault, name(), reply);
+}
+
+}  // namespace rate_limit

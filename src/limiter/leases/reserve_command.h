@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/limit/window.h"
+#include "limiter/charges/demand.h"
+#include "limiter/wire/script_command.h"
+#include "redis/bucket_reply.h"
+#include "redis/decode.h"
+
+namespace rate_limit {
+
+class Charges;
+struct Debt;
+
+/// A call of reserve.lua, or of bucket.lua for a bucket. It owns all that it needs, because the request may
+/// be gone when it is answered.
+class ReserveCommand : public ScriptCommand {
+public:
+    std::string_view encode(CommandWriter& writer) override;
+    const char* name() const noexcept override {
+        return script(demand.of_bucket() ? ScriptName::bucket : ScriptName::reserve).file;
+    }
+    std::string_view window_key() const noexcept override { return key; }
+    std::size_t words_of_script() const noexcept override {
+        return demand.of_bucket() ? words_of_bucket : words_of_reserve;
+    }
+
+protected:
+    /// Throws std::bad_alloc. `charges`: of the same primary.
+    void begin(std::string_view key, const Demand& what, Charges& of);
+
+    Opening opening_at(Millis now) const noexcept;
+    Draw draw() const noexcept { return {demand.token, demand.fill, demand.want, demand.least, parts}; }
+
+    /// The answer as it is; what it says of the node's clock the node learns. What is granted is 0 on any
+    /// fault.
+    Fault read(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept;
+
+    /// As read(); it also tells the node and the charges what else the reply says about them.
+    Fault judge(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept;
+
+    /// What became of it, if perhaps another node has become the primary since it was sent: what the former
+    /// one did may be lost with it.
+    Delivery became(const Node& node, Delivery delivery, const Reply* reply) noexcept;
+
+    /// It is in doubt: counts it, and what the request owes that has left it behind.
+    void doubt(const Debt* owed) noexcept;
+
+    /// Tells the node what the reply says about it.
+    void blame(Node& node, Fault fault, const Reply& reply) noexcept;
+
+    Drawn drawn;                     // what bucket.lua has answered
+    std::int64_t number = 0;         // of a batch that may be asked for again; 0: it may not
+    std::int64_t wanted_before = 0;  // what was asked for under this number already
+    Charges* charges = nullptr;
+    std::string key;
+    Demand demand;           // `want` and `least` as they are sent
+    std::int64_t parts = 1;  // the script grants at most one of this many parts of what is left
+    std::int64_t back = 0;   // goes back first: charged to the window that ends at `demand.open_until`
+
+private:
+    Millis sent_at_ = 0;
+    Nanos asked_ = 0;         // when it was sent, by steady_nanos()
+    bool by_former_ = false;  // a former primary has answered it
+};
+
+}  // namespace rate_limit

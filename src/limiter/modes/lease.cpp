@@ -1,0 +1,154 @@
+#include "core/machine/tokens.h"
+
+#include <algorithm>
+
+#include "limiter/modes/charge_refund.h"
+#include "limiter/modes/lease_bucket.h"
+#include "limiter/modes/local.h"
+#include "limiter/modes/local_bucket.h"
+#include "limiter/modes/recollection.h"
+#include "limiter/modes/redis_charge.h"
+#include "limiter/modes/spent_tokens.h"
+#include "limiter/zone.h"
+
+namespace rate_limit {
+
+namespace {
+
+void hold(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcept {
+    applied.holding = {tokens != 0 ? Holding::Kind::tokens : Holding::Kind::nothing, tokens, 0, reset};
+}
+
+/// What became of spending tokens that are at hand.
+struct Spending {
+    bool consumed = false;
+    bool low = false;  ///< more should be fetched before they run out
+    WindowRecord seen;
+};
+
+Spending consume_here(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
+    const Terms terms = terms_of(applied, now);
+    Spending spending;
+    applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
+        spending.consumed = consume(record, terms, cost);
+        spending.low = spending.consumed && may_fetch_ahead(record, terms);
+        spending.seen = record;
+    });
+    return spending;
+}
+
+void give_back(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcept {
+    applied.shard().fetches().give_back(applied.key, applied.demand, tokens, reset);
+}
+
+void give_back_all(AppliedLimit& applied) noexcept {
+    const std::int64_t granted = applied.take_granted();
+    if (granted != 0) {
+        hold(applied, granted, applied.answer()->window().reset);
+    }
+    const Holding holding = applied.take_holding();
+    if (holding.kind == Holding::Kind::tokens) {
+        give_back(applied, holding.cost, holding.reset);
+    } else {
+        give_back_here(applied, holding);
+    }
+}
+
+/// Spends tokens that this machine fetched from the primary in advance, a batch at a time. A request that
+/// costs nothing has none to spend: it only asks whether the limit is passed, as in charge_refund.
+class Lease final : public ChargeRefund {
+public:
+    bool recalls_first(const AppliedLimit& /*applied*/, bool /*alone*/) const noexcept override {
+        return true;
+    }
+    Recalled recall(AppliedLimit& applied, Millis now) const noexcept override;
+    void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept override;
+    Admission admit(AppliedLimit& applied, Millis now) const noexcept override;
+    void settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept override;
+};
+
+Recalled Lease::recall(AppliedLimit& applied, Millis now) const noexcept {
+    const Limit& limit = applied.limit;
+    applied.demand = {applied.id,
+                      applied.verdict.rate,
+                      applied.kind(),
+                      applied.cost,
+                      applied.cost,
+                      0,
+                      static_cast<std::int64_t>(limit.lease)};
+    const Spending spending = consume_here(applied, applied.cost, now);
+    if (!spending.consumed) {
+        return ChargeRefund::recall(applied, now);
+    }
+    applied.by_tokens = true;
+    hold(applied, applied.cost, spending.seen.reset);
+    show(applied, {taken(spending.seen) - applied.cost, spending.seen.reset});
+    if (spending.low && limit.lease == lease_auto) {
+        Demand ahead = applied.demand;
+        ahead.want = 0;
+        applied.shard().fetches().fetch_ahead(applied.key, ahead);
+    }
+    return Recalled::admitted;
+}
+
+void Lease::ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept {
+    if (applied.cost == 0) {
+        ChargeRefund::ask(applied, owner);
+    } else {
+        applied.shard().fetches().fetch(applied.asked.emplace<Seat>(), applied.key, applied.demand, owner);
+    }
+}
+
+Admission Lease::admit(AppliedLimit& applied, Millis now) const noexcept {
+    if (applied.cost == 0) {
+        return ChargeRefund::admit(applied, now);
+    }
+    if (applied.answer()->failure() != nullptr) {
+        return without_answer(applied, now);
+    }
+    const std::int64_t granted = applied.take_granted();
+    const Window& found = applied.answer()->window();
+    applied.open = is_open(found, applied.verdict.rate.period, now);
+    hold(applied, granted, found.reset);
+    show(applied, found.reset != 0 ? found : Window{0, terms_of(applied, now).proposed});
+    return granted >= applied.cost ? Admission::admitted : Admission::refused;
+}
+
+/// Charges what the tokens do not cover: from other tokens at hand, or at the primary.
+void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept {
+    if (due == 0) {
+        give_back_all(applied);
+        return;
+    }
+    std::int64_t rest = due;
+    if (applied.holding.kind == Holding::Kind::tokens) {
+        const Holding holding = applied.take_holding();
+        if (due < holding.cost) {
+            give_back(applied, holding.cost - due, holding.reset);
+        }
+        count_spent(applied, std::min(due, holding.cost));
+        rest = due > holding.cost ? due - holding.cost : 0;
+    }
+    const bool may_consume = rest != 0 && applied.holding.kind == Holding::Kind::nothing;
+    const bool consumed = may_consume && consume_here(applied, rest, now).consumed;
+    count_spent(applied, consumed ? rest : 0);
+    if (rest == 0 || consumed) {
+        give_back_all(applied);  // what came late
+    } else {
+        charge_redis(applied, rest, now);
+    }
+}
+
+const Lease lease_with_redis;
+
+}  // namespace
+
+extern const NamedMode lease_mode = {"lease",
+                                     lease_with_redis,
+                                     local_reserve,
+                                     &local_bucket,
+                                     &lease_bucket,
+                                     "it has mode=lease: a greater limit, or a key that tells clients apart, "
+                                     "asks less"};
+
+}  // namespace rate_limit

@@ -1,0 +1,126 @@
+#include "limiter/modes/lease_bucket.h"
+
+#include <algorithm>
+
+#include "core/bucket/bucket_account.h"
+#include "core/bucket/bucket_tokens.h"
+#include "limiter/modes/recollection.h"
+#include "limiter/modes/spent_tokens.h"
+#include "limiter/zone.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// An empty bucket is left alone until it has this many tokens, half of what is refilled in their life:
+/// machines would fetch each token by itself else.
+std::int64_t needed(const AppliedLimit& applied) noexcept {
+    return std::max(applied.cost, applied.kept / 2);
+}
+
+bool leases(const AppliedLimit& applied) noexcept {
+    return applied.life != 0 && applied.cost != 0;
+}
+
+void hold(AppliedLimit& applied, std::int64_t tokens, Ticks end) noexcept {
+    applied.holding = {tokens != 0 ? Holding::Kind::tokens : Holding::Kind::nothing, tokens, end, 0};
+}
+
+bool spend_here(AppliedLimit& applied, std::int64_t cost, WindowRecord& before) noexcept {
+    bool spent = false;
+    const TokenTerms terms = terms_of_tokens(applied.demand);
+    applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
+        before = record;
+        spent = spend(record, terms, cost);
+    });
+    return spent;
+}
+
+}  // namespace
+
+void LeaseBucket::fit_bucket(AppliedLimit& applied) const noexcept {
+    const BucketLease lease = lease_of(*applied.bucket);
+    applied.life = lease.life;
+    applied.kept = lease.kept;
+    applied.bucket = applied.bucket->less(lease.kept);
+}
+
+bool LeaseBucket::recalls_first(const AppliedLimit& applied, bool alone) const noexcept {
+    return applied.life != 0 || RedisBucket::recalls_first(applied, alone);
+}
+
+Recalled LeaseBucket::recall(AppliedLimit& applied, Millis now) const noexcept {
+    if (!leases(applied)) {
+        return RedisBucket::recall(applied, now);
+    }
+    applied.demand = demand_of(applied);
+    applied.demand.batch = std::min(static_cast<std::int64_t>(applied.limit.lease), applied.bucket->burst());
+    applied.demand.life = applied.life;
+    WindowRecord before;
+    if (spend_here(applied, applied.cost, before)) {
+        applied.by_tokens = true;
+        hold(applied, applied.cost, before.changed);
+        show_bucket(applied, before, 0, now);
+        return Recalled::admitted;
+    }
+    return recall_for(applied, needed(applied), now);
+}
+
+void LeaseBucket::ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept {
+    if (leases(applied)) {
+        applied.shard().fetches().fetch(applied.asked.emplace<Seat>(), applied.key, applied.demand, owner);
+    } else {
+        RedisBucket::ask(applied, owner);
+    }
+}
+
+Admission LeaseBucket::admit(AppliedLimit& applied, Millis now) const noexcept {
+    if (!std::holds_alternative<Seat>(applied.asked) || applied.answer()->failure() != nullptr) {
+        return RedisBucket::admit(applied, now);
+    }
+    const Bucket& bucket = *applied.bucket;
+    WindowRecord told;
+    learn_bucket(told, bucket.fill(), now, applied.answer()->window().used);
+    const std::int64_t granted = applied.take_granted();
+    const bool admitted = granted >= applied.cost;
+    hold(applied, granted, std::get<Seat>(applied.asked).tokens_end());
+    if (!admitted || shown_of(told, bucket, now).used >= bucket.burst()) {
+        note_used_up(applied, now);
+    }
+    if (!admitted) {
+        show(applied, refusal_of(told, bucket, now, needed(applied)));
+        return Admission::refused;
+    }
+    show_bucket(applied, applied.zone->windows().find(applied.id).value_or(told), applied.cost, now);
+    return Admission::admitted;
+}
+
+void LeaseBucket::settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept {
+    auto* seat = std::get_if<Seat>(&applied.asked);
+    if (seat == nullptr && applied.holding.kind != Holding::Kind::tokens) {
+        RedisBucket::settle(applied, due, now);
+        return;
+    }
+    Holding holding = applied.take_holding();
+    if (holding.kind != Holding::Kind::tokens) {
+        leave_memory(applied, holding, now);
+        // What was granted, although the request did not wait for it or another limit refused it.
+        holding = {Holding::Kind::tokens, applied.take_granted(), seat->tokens_end(), 0};
+    }
+    if (due < holding.cost) {
+        const Dying unspent{holding.cost - due, holding.ticket};
+        applied.shard().fetches().give_back(applied.key, applied.demand, unspent);
+    }
+    count_spent(applied, std::min(due, holding.cost));
+    const std::int64_t rest = due - std::min(due, holding.cost);
+    WindowRecord before;
+    if (rest != 0 && spend_here(applied, rest, before)) {
+        count_spent(applied, rest);
+    } else if (rest != 0 && !applied.in_doubt()) {
+        charge_late(applied, rest, now);
+    }
+}
+
+const LeaseBucket lease_bucket;
+
+}  // namespace rate_limit

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "limiter/modes/applied_limit.h"
+
+namespace rate_limit {
+
+/// Whether a request may pass under one limit.
+enum class Admission : unsigned char {
+    admitted,   ///< and it holds its part of the window until it is settled
+    refused,    ///< the limit is reached
+    unchecked,  ///< nobody can say; AppliedLimit::failure tells why
+};
+
+/// One way of counting requests against a limit, in one kind of store. A request goes through it from top to
+/// bottom: recall → ask → admit → settle → leave. Stateless; chosen for each limit of a request when its
+/// store is known. The modes stand in mode.cpp, one line each.
+///
+/// What a mode does not say is said here for a limit whose store is not known, or that needs none: nothing is
+/// asked, held or charged.
+class Mode {
+public:
+    constexpr Mode() = default;
+    Mode(const Mode&) = delete;
+    Mode& operator=(const Mode&) = delete;
+
+    /// The request's cost is part of what admits it, so it has to be known before.
+    virtual bool needs_cost() const noexcept { return false; }
+
+    /// The limit counts by a token bucket: changes it where the mode needs another one.
+    virtual void fit_bucket(AppliedLimit& /*applied*/) const noexcept {}
+
+    /// Looking at what this machine remembers may well spare asking the store. `alone`: no other limit
+    /// applies to the request.
+    virtual bool recalls_first(const AppliedLimit& /*applied*/, bool /*alone*/) const noexcept {
+        return false;
+    }
+
+    /// Looks at what this machine remembers. Where that decides, the verdict gets the window.
+    virtual Recalled recall(AppliedLimit& /*applied*/, Millis /*now*/) const noexcept {
+        return Recalled::nothing;
+    }
+
+    /// Asks the store, whose answer `owner` is told of. Not called where the limit has no shard.
+    virtual void ask(AppliedLimit& /*applied*/, Answer::Owner& /*owner*/) const noexcept {}
+
+    /// The store has answered, or has failed to; a local limit is its own store. Unless `unchecked` the
+    /// verdict gets the window as it was before this request.
+    virtual Admission admit(AppliedLimit& /*applied*/, Millis /*now*/) const noexcept {
+        return Admission::unchecked;
+    }
+
+    /// The limit could not be checked, and the request passes all the same.
+    virtual void enter_anyway(AppliedLimit& /*applied*/, Millis /*now*/) const noexcept {}
+
+    /// The request is settled with the limit, which charges it `due` in all; 0: all that it holds is given
+    /// back.
+    virtual void settle(AppliedLimit& /*applied*/, std::int64_t /*due*/, Millis /*now*/) const noexcept {}
+
+    /// The request ends: it lets go of what it holds to its end.
+    virtual void leave(AppliedLimit& /*applied*/, Millis /*now*/) const noexcept {}
+
+protected:
+    ~Mode() = default;
+};
+
+class Uncounted final : public Mode {};
+
+inline constexpr Uncounted uncounted;
+
+}  // namespace rate_limit

@@ -1,0 +1,52 @@
+#include "limiter/modes/redis_charge.h"
+
+#include "limiter/modes/mode.h"
+#include "limiter/modes/recollection.h"
+#include "limiter/zone.h"
+
+namespace rate_limit {
+
+Charge owe(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
+    const Terms terms = terms_of(applied, now);
+    const Holding holding = applied.take_holding();
+    const Verdict& verdict = applied.verdict;
+    Charge charge;
+    charge.key = applied.key;
+    charge.open = applied.open;
+    charge.owed.cost = cost;
+    charge.owed.period = verdict.rate.period;
+    charge.owed.window_kind = applied.kind();
+    charge.owed.reset = verdict.known ? verdict.window.reset : 0;
+    charge.owed.id = applied.id;
+    // Without room the charge goes by what the check found.
+    std::int64_t lost = 0;  // tokens of a window that has ended
+    (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+        // What the check found counts: a window without a sound reset is left to the script, which opens it
+        // anew. And so is one that a refund may have emptied and deleted, in modes that give back: an
+        // increment would make a key without a reset, and the next script would not count it.
+        const bool stays = record.lasting || !applied.mode->needs_cost();
+        charge.open = applied.open && stays && record.confirmed && is_open(record, terms.rate.period, now);
+        lost = at_hand(record);
+        send(record, terms, cost);
+        lost -= at_hand(record);
+        // Only now: a proposed window is forgotten when its last request leaves it uncharged.
+        if (holding.kind == Holding::Kind::in_flight) {
+            leave(record, holding.ticket);
+        }
+        charge.owed.reset = record.reset;
+        charge.owed.receipt = {record.ticket, static_cast<std::uint32_t>(record.events)};
+    });
+    applied.shard().counters().add(TokenEvent::lost, lost);
+    return charge;
+}
+
+void charge_redis(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
+    const Charge charge = owe(applied, cost, now);
+    if (applied.in_doubt()) {
+        applied.shard().charges().stop_awaiting(charge.owed);
+    } else {
+        applied.shard().charges().charge(charge);
+    }
+}
+
+}  // namespace rate_limit

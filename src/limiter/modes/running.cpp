@@ -1,0 +1,62 @@
+#include "limiter/modes/running.h"
+
+#include "limiter/store/store.h"
+#include "limiter/zone.h"
+
+namespace rate_limit {
+
+SlotsTerms slots_terms(const AppliedLimit& applied, Truth truth, Millis now) noexcept {
+    const Millis patience =
+        applied.store != nullptr ? static_cast<Millis>(applied.store->conf().check_timeout) : 0;
+    return {applied.verdict.rate.limit, truth, Holds::ttl, patience, now};
+}
+
+void show_running(AppliedLimit& applied, std::int64_t used, Millis now) noexcept {
+    applied.verdict.window = {used, propose_reset(WindowKind::slots, 1, now)};
+    applied.verdict.known = true;
+}
+
+void show_running(AppliedLimit& applied, Millis now) noexcept {
+    const Truth truth = applied.store != nullptr ? Truth::redis : Truth::local;
+    const WindowRecord record = applied.zone->windows().find(applied.id).value_or(WindowRecord{});
+    show_running(applied, used(record, slots_terms(applied, truth, now)), now);
+}
+
+KeySlots slots_of(const AppliedLimit& applied) noexcept {
+    return {applied.id, applied.key, applied.verdict.rate.limit, applied.limit.name};
+}
+
+void note_running(const AppliedLimit& applied) noexcept {
+    if (applied.store != nullptr && applied.holding.kind == Holding::Kind::slot) {
+        // Without room for the note it is told when another request of the key asks.
+        (void)applied.shard().holds().note(slots_of(applied));
+    }
+}
+
+Admission enter_running(AppliedLimit& applied, Truth truth, Millis now) noexcept {
+    auto slots = applied.zone->slots();
+    if (!slots) {
+        applied.failure =
+            "more workers count running requests than \"rate_limit_zone\" has places for: enlarge it";
+        return Admission::unchecked;
+    }
+    const SlotsEntry entry = slots->enter(applied.id, slots_terms(applied, truth, now), Asking::later);
+    switch (entry.outcome) {
+        case SlotsOutcome::admitted:
+            applied.holding = {Holding::Kind::slot, 0, 0, 0};
+            show_running(applied, entry.used, now);
+            return Admission::admitted;
+        case SlotsOutcome::rejected:
+            show_running(applied, entry.used, now);
+            return Admission::refused;
+        case SlotsOutcome::no_room:
+            applied.failure = "no room in \"rate_limit_zone\": enlarge it";
+            break;
+        case SlotsOutcome::ask:
+        case SlotsOutcome::wait:
+            break;
+    }
+    return Admission::unchecked;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "limiter/modes/applied_limit.h"
+
+namespace rate_limit {
+
+/// Of a lease: requests here have spent so many of its tokens, 0 or more.
+inline void count_spent(AppliedLimit& applied, std::int64_t tokens) noexcept {
+    applied.shard().counters().add(TokenEvent::spent, tokens);
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "limiter/wire/script_command.h"
+
+namespace rate_limit {
+
+/// What the primary is asked, or told, of the overrides that machines share. It belongs to the node until it
+/// is answered.
+class OverridesCommand final : public ScriptCommand {
+public:
+    enum class Kind : unsigned char {
+        version,  ///< HMGET version
+        whole,    ///< HMGET version text
+        replace,  ///< lua/overrides.lua
+    };
+
+    class Owner {
+    public:
+        /// It is over. `reply` is null unless `delivery` is answered. The node has been told what the reply
+        /// says of it.
+        virtual void on_overrides(Kind kind, Delivery delivery, const Reply* reply) noexcept = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    OverridesCommand() noexcept : ScriptCommand(true) {}
+
+    std::string_view encode(CommandWriter& writer) override;
+    const char* name() const noexcept override {
+        return kind == Kind::replace ? script(ScriptName::overrides).file : "HMGET";
+    }
+    bool wanted() const noexcept override { return owner != nullptr; }
+    void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
+
+    /// One to submit. The owner is told, perhaps within Node::submit(), unless `owner` is set to null before.
+    /// Throws std::bad_alloc.
+    static OverridesCommand& make(Kind kind, std::string_view key, Owner& owner);
+
+    /// As make(), of Kind::replace.
+    static OverridesCommand& replace(std::string_view key, std::string_view before, std::int64_t version,
+                                     std::string_view text, Owner& owner);
+
+    /// It is not submitted: the owner is not told.
+    void give_up() noexcept;
+
+    Owner* owner = nullptr;
+    Kind kind = Kind::version;
+    bool sent = false;  ///< it may have reached the primary
+
+private:
+    static void put_back(OverridesCommand& command) noexcept;
+
+    std::string key_;
+    std::string before_;
+    std::string text_;
+    std::int64_t version_ = 0;
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,199 @@
+#include "limiter/store/read.h"
+
+#include <algorithm>
+
+#include "core/free_list.h"
+#include "limiter/store/shard.h"
+#include "limiter/wire/script_command.h"
+#include "redis/bucket_reply.h"
+
+namespace rate_limit {
+
+/// One node asked for one read. Belongs to the node until it is answered; `read` is null when nobody waits.
+/// A bucket's script is asked for nothing, and writes nothing then.
+class ReadCommand final : public ScriptCommand {
+public:
+    std::string_view encode(CommandWriter& writer) override {
+        return fill != 0 ? writer.draw(read->key_, draw(), with_text()) : writer.check(read->key_);
+    }
+    const char* name() const noexcept override {
+        return fill != 0 ? script(ScriptName::bucket).file : "HMGET";
+    }
+    std::string_view window_key() const noexcept override { return read->key_; }
+    bool wanted() const noexcept override { return read != nullptr; }
+    void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
+
+    void begin(Read& of, const Node& to, Nanos of_bucket) noexcept {
+        read = &of;
+        node = &to;
+        fill = of_bucket;
+        begin_by_digest();
+    }
+
+    /// A server that refuses a script, for want of Lua or of a right, still serves plain reads.
+    Access access() const noexcept { return fill != 0 ? Access::write : Access::read; }
+
+    Fault take(const Reply& reply, Window& window) const noexcept {
+        if (fill == 0) {
+            return read_check(reply, window);
+        }
+        Drawn drawn;
+        const Fault fault = read_draw(reply, draw(), now_millis(), drawn);
+        window = drawn.bucket;
+        return fault;
+    }
+
+    Read* read = nullptr;
+    const Node* node = nullptr;
+    Nanos fill = 0;  // of a bucket
+
+private:
+    friend class Read;
+
+    Draw draw() const noexcept { return {1, fill, 0, 0, 1}; }
+};
+
+namespace {
+
+constexpr const char* no_node = "no node of the shard is up";
+constexpr const char* no_successor = "the node that serves the slot now is not up";
+
+}  // namespace
+
+void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
+    if (read == nullptr) {
+        FreeList<ReadCommand>::common().put_back(*this);
+    } else if (delivery == Delivery::answered && fill != 0 && send_again(from, *reply)) {
+        // it is on its way again
+    } else if (delivery == Delivery::answered) {
+        read->answered(*this, from, *reply);
+    } else if (&from == node) {
+        read->lost(*this);
+    } else {
+        read->led_nowhere(*this);
+    }
+}
+
+void Read::start(Shard& shard, std::string_view key, From from, Owner& owner, Nanos fill) noexcept {
+    shard_ = &shard;
+    shard.hedges().begin(msec_now());
+    key_ = key;
+    from_ = fill != 0 ? From::primary : from;
+    fill_ = fill;
+    stage_ = Stage::first_third;
+    begin(shard.deadlines(), stage_, &shard.counters(), owner);
+    if (!ask_next()) {
+        finish(from_ == From::primary ? no_primary : no_node);
+    }
+}
+
+/// False when there is no further node to ask. True says nothing of what is left: the command may have come
+/// back, and the read ended, before this returns.
+bool Read::ask_next() noexcept {
+    std::array<const Node*, most_commands> asked{};
+    std::size_t count = 0;
+    ReadCommand** slot = nullptr;
+    for (ReadCommand*& command : commands_) {
+        if (command == nullptr) {
+            slot = &command;
+        } else {
+            asked[count++] = command->node;
+        }
+    }
+    Node* node = nullptr;
+    if (from_ == From::any_node) {
+        node = shard_->nodes().choose(asked.data(), count);
+    } else if (count == 0) {
+        node = shard_->nodes().choose_primary();
+    }
+    if (node == nullptr || slot == nullptr) {
+        return false;
+    }
+    try {
+        ReadCommand& command = FreeList<ReadCommand>::common().take();
+        command.begin(*this, *node, fill_);
+        *slot = &command;
+        node->submit(command);
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+void Read::answered(ReadCommand& command, Node& node, const Reply& reply) noexcept {
+    const Fault fault = command.take(reply, window_);
+    if (fault == Fault::none) {
+        node.served();
+        by_primary_ = node.is_primary();
+        forget(command);
+        finish(nullptr);
+    } else if (node.blame(fault, command.name(), reply, command.access()) == Blame::node) {
+        lost(command);
+    } else {
+        forget(command);
+        finish(explain(fault));
+    }
+}
+
+/// This node will not answer: another one may.
+void Read::lost(ReadCommand& command) noexcept {
+    forget(command);
+    if (!ask_next()) {
+        finish_if_alone(from_ == From::primary ? no_primary : no_node);
+    }
+}
+
+/// A node of a cluster has sent the command to one that does not take it: it would do so again.
+void Read::led_nowhere(ReadCommand& command) noexcept {
+    forget(command);
+    finish_if_alone(no_successor);
+}
+
+void Read::finish_if_alone(const char* failure) noexcept {
+    if (std::all_of(commands_.begin(), commands_.end(),
+                    [](const ReadCommand* other) { return other == nullptr; })) {
+        finish(failure);
+    }
+}
+
+void Read::forget(ReadCommand& command) noexcept {
+    std::replace(commands_.begin(), commands_.end(), &command, static_cast<ReadCommand*>(nullptr));
+    FreeList<ReadCommand>::common().put_back(command);
+}
+
+void Read::deadline_passed() noexcept {
+    if (stage_ == Stage::last_third) {
+        finish(too_late);
+        return;
+    }
+    stage_ = stage_ == Stage::first_third ? Stage::second_third : Stage::last_third;
+    move_on(stage_);
+    // A node that has failed is replaced at once; this one is only silent.
+    if (shard_->hedges().take(msec_now())) {
+        ask_next();
+    }
+}
+
+/// Commands that are still under way belong to their nodes alone.
+void Read::let_go() noexcept {
+    for (ReadCommand*& command : commands_) {
+        if (command != nullptr) {
+            command->read = nullptr;
+            command = nullptr;
+        }
+    }
+}
+
+void Read::finish(const char* failure) noexcept {
+    let_go();
+    end(failure);
+}
+
+void Read::cancel() noexcept {
+    if (waiting()) {
+        let_go();
+        stop();
+    }
+}
+
+}  // namespace rate_limit

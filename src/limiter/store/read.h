@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "core/limit/bucket.h"
+#include "limiter/waits/answer.h"
+
+namespace rate_limit {
+
+class Node;
+class ReadCommand;
+class Shard;
+struct Reply;
+
+/// One read of one window, from as many nodes as it takes: a replica first; after each third of check_timeout
+/// without an answer, while the shard's hedges last, and at once after a failure, also the next node. The
+/// first answer counts.
+class Read final : public Answer {
+public:
+    enum class From : unsigned char {
+        any_node,
+        primary,  ///< no other node will do
+    };
+
+    Read() = default;
+    ~Read() { cancel(); }
+
+    /// `key`, the window's Redis key, stays valid while it waits. `fill`: of a bucket the nanoseconds that it
+    /// takes to fill; 0: it is a window. A bucket is read as the instant when it is full, as bucket_account.h
+    /// has it. Replicas are not asked for one: their clocks differ.
+    void start(Shard& shard, std::string_view key, From from, Owner& owner, Nanos fill = 0) noexcept;
+
+    void cancel() noexcept override;
+
+    /// Whether the answer is of a node that was the primary then.
+    bool by_primary() const noexcept { return by_primary_; }
+
+private:
+    friend class ReadCommand;
+
+    static constexpr std::size_t most_commands =
+        3;  // unanswered at a time: one for each third of check_timeout
+
+    void deadline_passed() noexcept override;
+    bool ask_next() noexcept;
+    void answered(ReadCommand& command, Node& node, const Reply& reply) noexcept;
+    void lost(ReadCommand& command) noexcept;
+    void led_nowhere(ReadCommand& command) noexcept;
+    void finish_if_alone(const char* failure) noexcept;
+    void forget(ReadCommand& command) noexcept;
+    void let_go() noexcept;
+    void finish(const char* failure) noexcept;
+
+    Shard* shard_ = nullptr;
+    std::string_view key_;
+    From from_ = From::any_node;
+    Nanos fill_ = 0;
+    Stage stage_ = Stage::first_third;
+    bool by_primary_ = false;
+    std::array<ReadCommand*, most_commands> commands_{};  // null: none
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,403 @@
+#include "limiter/store/reservation.h"
+
+#include <optional>
+#include <utility>
+
+#include "core/free_list.h"
+#include "limiter/leases/reserve_command.h"
+#include "limiter/store/shard.h"
+#include "redis/bucket_reply.h"
+
+namespace rate_limit {
+
+/// Belongs to the node until it is answered; `reservation` is null when the request is gone.
+///
+/// Where the window is known to be open with room, a plain increment does: its answer is the new count. If
+/// that is above the limit, the cost goes back, and the script decides. If it is the cost alone, the key may
+/// not have been there, and is repaired as after a charge.
+///
+/// Where a bucket is known to be stored with room, a plain command takes the cost. If the bucket had not that
+/// much, the cost goes back, and the script decides; also where it was not stored, or was full where it was
+/// taken for one that is not. Where other machines have taken so much that the key might end before the
+/// bucket is full, the script lets it live on.
+class ReservationCommand final : public ReserveCommand {
+public:
+    std::string_view encode(CommandWriter& writer) override;
+    const char* name() const noexcept override;
+    bool wanted() const noexcept override { return reservation != nullptr || mends(); }
+    void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
+
+    Reservation* reservation = nullptr;
+    std::optional<Debt> owed;  // what the request that is gone owes
+    bool sent = false;         // it may have reached the primary
+
+private:
+    friend class Reservation;
+
+    enum class Step : unsigned char { increment, repair, put_back, script };
+
+    /// What became of it.
+    struct Result {
+        Delivery delivery;
+        Fault fault = Fault::none;
+        std::int64_t granted = 0;
+        Window window;
+        std::optional<Reservation::Stored> stored{};
+        BucketReceipt receipt{};  // of what was taken of a bucket
+    };
+
+    bool awaited() const noexcept { return reservation != nullptr && reservation->waiting(); }
+
+    /// It gives back what was charged, or repairs the key: the request need not be there any more.
+    bool mends() const noexcept { return back != 0 || step_ == Step::repair; }
+    bool goes_on(Node& from, const Reply& reply) noexcept;
+    bool counted(Node& from, const Reply& reply) noexcept;
+    bool took(Node& from, const Reply& reply) noexcept;
+    bool put_back(const Reply& reply) noexcept;
+    bool may_take(bool again) noexcept;
+    Draw draw_of_step() const noexcept;
+    Reservation::Stored stored_by(const Drawn& answer, bool written) const noexcept;
+    void end_plain() noexcept;
+    Result result_of_plain(Node& from, const Reply& reply) noexcept;
+    Result result_of_repair(Node& from, Delivery delivery, const Reply* reply) noexcept;
+    void took_write(Node& from) noexcept;
+    Result result_of(Node& from, Delivery delivery, const Reply* reply) noexcept;
+    Result granted(const Window& window) const noexcept;
+    void tell(const Result& result) noexcept;
+    void part_with(const Result& result) noexcept;
+
+    Step step_ = Step::script;
+    const Node* to_ = nullptr;    // the request chose it
+    Taking taking_;               // of a bucket: what the plain command asks for
+    std::int64_t under_way_ = 0;  // the record counts it
+    std::uint32_t sent_ticks_ = 0;
+    BucketReceipt taken_;  // of what that took
+};
+
+std::string_view ReservationCommand::encode(CommandWriter& writer) {
+    const bool again = std::exchange(sent, true);
+    sent_ticks_ = ticks_now();
+    if (demand.of_bucket()) {
+        if (step_ == Step::increment && may_take(again)) {
+            return taking_.filling ? writer.take_of_filling(key, taking_.cost)
+                                   : writer.take(key, taking_.latest, taking_.cost);
+        }
+        step_ = step_ == Step::increment ? Step::script : step_;
+        return step_ == Step::script ? ReserveCommand::encode(writer)
+                                     : writer.draw(key, draw_of_step(), with_text());
+    }
+    const Millis now = now_millis();
+    if (step_ == Step::repair) {
+        // A window of its own: what the lost one gives back must not find this one.
+        return writer.repair(opening_at(now), with_text());
+    }
+    if (step_ == Step::increment && !charges->outlasts_answer(demand.open_until, now)) {
+        step_ = Step::script;
+    }
+    return step_ == Step::increment ? writer.increment(key, demand.want) : ReserveCommand::encode(writer);
+}
+
+/// Not where another node has redirected it: that one's clock is another.
+bool ReservationCommand::may_take(bool again) noexcept {
+    const ServerClock::Time time = again ? ServerClock::Time{} : to_->clock().at(steady_nanos());
+    taking_ = {time.earliest, time.latest, demand.owed_for(demand.want), demand.filling};
+    return time.earliest != 0 && to_->takes_bitfields() &&
+           charges->outlasts_answer(demand.open_until, now_millis());
+}
+
+/// What a bucket's script is called for beside a request's wish: to let the key live on, or to put back.
+Draw ReservationCommand::draw_of_step() const noexcept {
+    return {demand.token,
+            demand.fill,
+            step_ == Step::repair ? 0 : -back,
+            0,
+            0,
+            back != 0 ? taken_ : BucketReceipt{}};
+}
+
+const char* ReservationCommand::name() const noexcept {
+    if (demand.of_bucket()) {
+        return step_ == Step::increment ? "BITFIELD" : ReserveCommand::name();
+    }
+    return step_ == Step::increment ? "HINCRBY"
+           : step_ == Step::repair  ? script(ScriptName::repair).file
+                                    : ReserveCommand::name();
+}
+
+void ReservationCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
+    end_plain();
+    delivery = became(from, delivery, reply);
+    if (delivery == Delivery::answered && goes_on(from, *reply)) {
+        return;
+    }
+    const Result result = result_of(from, delivery, reply);
+    if (result.granted != 0) {
+        charges->reserved();
+    }
+    if (reservation != nullptr) {
+        tell(result);
+    } else {
+        part_with(result);
+    }
+    FreeList<ReservationCommand>::common().put_back(*this);
+}
+
+/// Whatever the first answer was.
+void ReservationCommand::end_plain() noexcept {
+    if (under_way_ != 0) {
+        charges->end_plain(demand.id, std::exchange(under_way_, 0));
+    }
+}
+
+/// As lua/bucket.lua stores it, from when it was sent.
+Reservation::Stored ReservationCommand::stored_by(const Drawn& answer, bool written) const noexcept {
+    if (!written) {
+        return {std::nullopt, answer.returned};
+    }
+    const Millis missing = (answer.bucket.used - nanos_of(now_millis())) / nanos_in_milli;
+    return {sent_ticks_ + static_cast<std::uint32_t>(missing + stored_longer(demand.fill)), answer.returned};
+}
+
+/// True: one more command is on its way.
+bool ReservationCommand::goes_on(Node& from, const Reply& reply) noexcept {
+    if (step_ == Step::increment) {
+        return demand.of_bucket() ? took(from, reply) : counted(from, reply);
+    }
+    // A request that is gone needs no grant; but what was charged goes back all the same, and the key is
+    // repaired.
+    const bool needed = awaited() || mends();
+    if (needed && send_again(from, reply)) {
+        return true;
+    }
+    if (step_ != Step::put_back || !put_back(reply)) {
+        return false;
+    }
+    from.submit(*this);
+    return true;
+}
+
+bool ReservationCommand::counted(Node& from, const Reply& reply) noexcept {
+    std::int64_t used = 0;
+    if (is_broken_count(reply)) {
+        if (fault_of(reply) != Fault::wrongtype) {  // the script says that
+            blame(from, fault_of(reply), reply);
+        }
+        step_ = Step::script;  // which opens the window anew
+    } else if (read_increment(reply, used) != Fault::none ||
+               (used <= demand.rate.limit && used != demand.want)) {
+        return false;
+    } else {
+        took_write(from);
+        back = used == demand.want ? 0 : demand.want;
+        step_ = back == 0 ? Step::repair : Step::script;
+    }
+    from.submit(*this);
+    return true;
+}
+
+/// The bucket's plain command was answered.
+bool ReservationCommand::took(Node& from, const Reply& reply) noexcept {
+    Nanos missing = 0;
+    bool stored = false;
+    const Fault fault = read_taking(reply, taking_, missing, stored);
+    const bool fits = taking_.fits(missing, demand.fill);
+    const bool lives_on = now_millis() + millis_of(missing) + 1000 <= demand.open_until;
+    if (fault == Fault::noperm) {
+        from.refuse_bitfields();
+        step_ = Step::script;
+    } else if (fault == Fault::wrongtype) {
+        step_ = Step::script;  // for which it is a full bucket, and which says so
+    } else if (fault != Fault::none || (stored && fits && lives_on)) {
+        return false;
+    } else {
+        took_write(from);
+        taken_ = receipt_of(taking_, missing, demand.returned);
+        // It goes back by its mark alone, which is worth nothing where the script has cut off what is too far
+        // away to be a bucket's: this cost was a part of that.
+        back = stored && !fits ? demand.want : 0;
+        taken_.at = back != 0 ? 0 : taken_.at;
+        step_ = back != 0 ? Step::put_back : stored && fits ? Step::repair : Step::script;
+    }
+    from.submit(*this);
+    return true;
+}
+
+/// The cost of a plain command is back where it came from. True: now the script decides.
+bool ReservationCommand::put_back(const Reply& reply) noexcept {
+    if (reply.is_error()) {
+        return false;
+    }
+    back = 0;
+    if (!awaited()) {
+        return false;
+    }
+    step_ = Step::script;
+    return true;
+}
+
+void ReservationCommand::took_write(Node& from) noexcept {
+    from.served();
+    charges->proven(from);
+}
+
+ReservationCommand::Result ReservationCommand::granted(const Window& window) const noexcept {
+    return {Delivery::answered, Fault::none, demand.want, window};
+}
+
+ReservationCommand::Result ReservationCommand::result_of(Node& from, Delivery delivery,
+                                                         const Reply* reply) noexcept {
+    if (step_ == Step::repair) {
+        return result_of_repair(from, delivery, reply);
+    }
+    if (delivery == Delivery::answered && step_ == Step::increment) {
+        return result_of_plain(from, *reply);
+    }
+    Result result{delivery, Fault::none, 0, {}};
+    if (delivery == Delivery::answered && (step_ == Step::script || reply->is_error())) {
+        result.fault = awaited() ? judge(from, *reply, result.granted, result.window)
+                                 : read(from, *reply, result.granted, result.window);
+        if (demand.of_bucket() && drawn.told != 0) {
+            result.stored = stored_by(drawn, result.granted != 0);
+        }
+        result.receipt = drawn.receipt;
+    }
+    // After any other answer the script may have given it back.
+    const bool refused = delivery == Delivery::answered && reply->is_error();
+    if (back != 0 && (delivery == Delivery::unsent || refused)) {
+        charges->refund_uncounted(key, demand, demand.owed_for(back), demand.open_until, taken_);
+    }
+    return result;
+}
+
+ReservationCommand::Result ReservationCommand::result_of_plain(Node& from, const Reply& reply) noexcept {
+    Window window{0, demand.open_until};
+    Nanos missing = 0;
+    bool stored = false;
+    const Fault fault = demand.of_bucket() ? read_taking(reply, taking_, missing, stored)
+                                           : read_increment(reply, window.used);
+    if (fault != Fault::none) {
+        blame(from, fault, reply);
+        return {Delivery::answered, fault, 0, {}};
+    }
+    took_write(from);
+    Result result = granted(demand.of_bucket() ? full_after(missing, now_millis()) : window);
+    result.receipt = demand.of_bucket() ? receipt_of(taking_, missing, demand.returned) : BucketReceipt{};
+    return result;
+}
+
+/// The plain command was answered: granted, whatever becomes of the repair.
+ReservationCommand::Result ReservationCommand::result_of_repair(Node& from, Delivery delivery,
+                                                                const Reply* reply) noexcept {
+    Window window =
+        demand.of_bucket() ? full_after(taking_.cost, now_millis()) : Window{demand.want, demand.open_until};
+    Fault fault = Fault::none;
+    Drawn again;
+    if (delivery == Delivery::answered) {
+        Window told;
+        fault = demand.of_bucket() ? read_draw(*reply, draw_of_step(), now_millis(), again)
+                                   : read_charge(*reply, told);
+        blame(from, fault, *reply);
+        told = demand.of_bucket() ? again.bucket : told;
+        window = told.reset != 0 ? told : window;
+    }
+    Result result = granted(window);
+    if (again.told != 0) {
+        result.stored = stored_by(again, true);
+    }
+    result.receipt = taken_;
+    return result;
+}
+
+/// The request is still there. If it does not wait any more, it is not told; it will look.
+void ReservationCommand::tell(const Result& result) noexcept {
+    Reservation& of = *reservation;
+    of.command_ = nullptr;
+    if (result.delivery == Delivery::in_doubt) {
+        of.in_doubt_ = true;
+        doubt(nullptr);
+    }
+    of.granted_ = result.granted;
+    of.window_ = result.window;
+    of.stored_ = result.stored;
+    of.receipt_ = result.receipt;
+    if (!of.waiting()) {
+        return;
+    }
+    if (result.delivery != Delivery::answered) {
+        of.end(no_answer);  // perhaps it granted it: it is not asked again
+    } else {
+        of.end(result.fault == Fault::none ? nullptr : explain(result.fault));
+    }
+}
+
+/// The request is gone: it owes what it left with, and the rest is given back.
+void ReservationCommand::part_with(const Result& result) noexcept {
+    if (result.delivery == Delivery::in_doubt) {
+        doubt(owed ? &*owed : nullptr);
+        return;
+    }
+    const std::int64_t cost = owed ? owed->cost : 0;
+    const std::int64_t granted = demand.owed_for(result.granted);
+    if (granted > cost) {
+        charges->refund_uncounted(key, demand, granted - cost, result.window.reset, result.receipt);
+    }
+    if (granted < cost) {
+        Charge rest;
+        rest.key = key;
+        rest.owed = *owed;
+        rest.owed.cost -= granted;
+        charges->charge(rest);
+    } else if (owed) {
+        charges->stop_awaiting(*owed);
+    }
+}
+
+void Reservation::start(Shard& shard, std::string_view key, const Demand& demand, Owner& owner) noexcept {
+    begin(shard.deadlines(), Stage::whole, &shard.counters(), owner);
+    Node* node = shard.nodes().choose_primary();
+    const std::int64_t under_way = demand.of_bucket() && demand.open_until != 0 ? demand.want : 0;
+    if (node == nullptr) {
+        shard.charges().end_plain(demand.id, under_way);
+        end(no_primary);
+        return;
+    }
+    try {
+        ReservationCommand& command = FreeList<ReservationCommand>::common().take();
+        command.begin(key, demand, shard.charges());
+        command.reservation = this;
+        command.owed.reset();
+        command.sent = false;
+        command.under_way_ = under_way;
+        command.to_ = node;
+        command.step_ =
+            demand.open_until != 0 ? ReservationCommand::Step::increment : ReservationCommand::Step::script;
+        command_ = &command;
+        command.charges->go_before(demand.id);
+        node->submit(command);
+    } catch (...) {
+        end("no memory");
+    }
+}
+
+bool Reservation::unsettled() const noexcept {
+    return !waiting() && command_ != nullptr && command_->sent;
+}
+
+void Reservation::keep(const Debt& owed) noexcept {
+    if (command_ != nullptr && command_->sent) {
+        command_->owed = owed;
+    }
+    cancel();
+}
+
+void Reservation::cancel() noexcept {
+    if (waiting()) {
+        stop();
+    }
+    if (command_ != nullptr) {
+        command_->reservation = nullptr;
+        command_ = nullptr;
+    }
+}
+
+}  // namespace rate_limit

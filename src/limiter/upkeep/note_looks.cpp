@@ -1,0 +1,185 @@
+#include "limiter/upkeep/note_looks.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <optional>
+
+#include "core/bucket/bucket_tokens.h"
+#include "limiter/configuration.h"
+#include "limiter/store/store.h"
+#include "limiter/store_conf.h"
+#include "limiter/zone.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// Milliseconds in which workers of the configuration before may still run.
+constexpr Millis reload_time = 2000;
+
+/// Where what a record names belongs, in a store of which this worker may know nothing yet.
+struct ShardPlace {
+    StoreConf* conf;
+    Route route;
+
+    Shard* get() const noexcept {
+        Store* store = live_store(*conf);
+        return store != nullptr ? &store->at(route) : nullptr;
+    }
+};
+
+/// None: it is not configured any more.
+std::optional<ShardPlace> find_place(const Configuration& main, std::uint64_t digest) noexcept {
+    for (StoreConf* store : main.stores) {
+        Route route = 0;
+        if (store->routes.find(digest, route)) {
+            return ShardPlace{store, route};
+        }
+    }
+    return std::nullopt;
+}
+
+/// A note that has ended, unless a worker has noted more since.
+void forget(Zone& zone, const Noted& seen) noexcept {
+    zone.debts().change(seen.id, [&](DebtRecord& note) {
+        note.reset = !waits(note.kind) && note.reset == seen.reset ? 0 : note.reset;
+    });
+}
+
+/// Whether any of a bucket's noted tokens can still be spent.
+bool lives(Zone& zone, const DebtRecord& note) noexcept {
+    const auto record = zone.windows().find(window_id_of(note.id, note));
+    return record && record->bucket && record->events == note.terms() && alive(*record, fresh_ticks()) != 0;
+}
+
+/// A note that has ended, of a shard that is not configured here: no longer, or not yet, while a reload
+/// brings it and workers of the new configuration give its tokens back.
+void forget_unknown(Zone& zone, const Noted& seen, Millis now) noexcept {
+    const auto note = zone.debts().find(seen.id);
+    if (!note) {
+        return;
+    }
+    const bool stays = note->reset > now - reload_time || (note->of_bucket() && lives(zone, *note));
+    bool gone = false;
+    zone.debts().change(seen.id, [&](DebtRecord& ended) {
+        if (!waits(ended.kind) && ended.reset == seen.reset) {
+            ended.reset = stays ? std::min(ended.reset, now) : 0;
+            gone = !stays;
+        }
+    });
+    if (gone && note->of_bucket()) {
+        zone.windows().change(window_id_of(seen.id, *note), [&](WindowRecord& record) {
+            const bool same = record.bucket && record.events == note->terms();
+            record.leased = same && !are_alive(record.changed, fresh_ticks()) ? 0 : record.leased;
+        });
+    }
+}
+
+/// A note of tokens that has ended.
+Looked look_after_ended(const std::optional<ShardPlace>& place, Zone& zone, const Noted& seen, Millis now,
+                        Stage stage) noexcept {
+    if (!place) {
+        forget_unknown(zone, seen, now);
+        return Looked::kept;
+    }
+    Shard* shard = place->get();
+    if (shard == nullptr) {
+        return Looked::not_at_all;
+    }
+    const Fetches::Left left = shard->fetches().end(seen, stage != Stage::running);
+    if (left != Fetches::Left::tokens) {
+        forget(zone, seen);
+    }
+    return left == Fetches::Left::refund ? Looked::given_back : Looked::kept;
+}
+
+}  // namespace
+
+/// Charges of shards that the configuration does not have any more stay until their window closes, for
+/// another reload may bring the shard back.
+void NoteLooks::drop_closed(Zone& zone, const Noted& seen, Millis now) noexcept {
+    std::uint64_t dropped = 0;
+    bool gone = false;
+    zone.debts().change(seen.id, [&](DebtRecord& waiting) {
+        if (waiting.reset <= now && waiting.shard == seen.shard && waits(waiting.kind)) {
+            dropped = waiting.charges;
+            waiting.reset = 0;
+            gone = true;
+        }
+    });
+    if (gone) {
+        zone.debt_counts().remove(Routes::counted_as(seen.shard));
+        dropped_ += dropped;
+        drop_log_.tell(process_log());
+    }
+}
+
+/// Also while the primary is away: the note lives on. The last worker comes again while there are slots left.
+Looked NoteLooks::look_after_slots(Shard* shard, const Noted& seen, Stage stage) noexcept {
+    if (shard == nullptr) {
+        return Looked::not_at_all;
+    }
+    const Holds::Look look = shard->holds().look(seen, stage != Stage::running);
+    if (stage != Stage::running && look.left == Holds::Left::some) {
+        kept = true;
+    }
+    return look.called ? Looked::given_back : Looked::kept;
+}
+
+Looked NoteLooks::look_after(const Configuration& main, const Noted& seen, Millis now, Stage stage) noexcept {
+    Zone& zone = *main.zone;
+    const std::optional<ShardPlace> place = find_place(main, seen.shard);
+    if (seen.kind == DebtKind::slots && (place || !seen.ended)) {
+        return look_after_slots(place ? place->get() : nullptr, seen, stage);
+    }
+    if (seen.ended && !waits(seen.kind)) {
+        return look_after_ended(place, zone, seen, now, stage);
+    }
+    if (seen.ended) {
+        if (!place) {
+            drop_closed(zone, seen, now);
+        }
+        return !place ? Looked::kept : Looked::not_at_all;
+    }
+    Shard* shard = place ? place->get() : nullptr;
+    if (shard == nullptr) {
+        return Looked::not_at_all;
+    }
+    if (stage == Stage::running && !shard->nodes().primary().usable()) {
+        return Looked::not_at_all;  // while it is away, tokens are all that there is
+    }
+    if (stage == Stage::last && shard->nodes().primary().suspended()) {
+        kept = true;  // it may be only late
+        return Looked::not_at_all;
+    }
+    return shard->fetches().look(seen, stage != Stage::running, now) ? Looked::given_back : Looked::kept;
+}
+
+void count_seen(Zone& zone, const Seen& seen) noexcept {
+    std::int64_t tokens = 0;
+    if (seen.kind == DebtKind::slots) {
+        const auto record = zone.windows().find(seen.id);
+        const SlotsTerms terms{0, Truth::redis, Holds::ttl, 0, now_millis()};
+        zone.running_counts().see(seen.period, record ? static_cast<std::uint64_t>(held(*record, terms)) : 0);
+        return;
+    }
+    if (!waits(seen.kind)) {
+        const auto record = zone.windows().find(seen.id);
+        const bool same =
+            record && (record->bucket ? record->events == seen.terms : record->reset == seen.reset);
+        tokens = same ? at_hand(*record) : 0;
+    }
+    zone.debt_counts().see(Routes::counted_as(seen.shard), waits(seen.kind) ? seen.charges : 0, tokens);
+}
+
+void NoteLooks::log_dropped(void* self, Log& log) noexcept {
+    NoteLooks& looks = *static_cast<NoteLooks*>(self);
+    log_line(log, LogLevel::error,
+             "rate limit: %" PRIu64
+             " charges for shards that are not configured any more were dropped: their "
+             "windows closed",
+             looks.dropped_);
+    looks.dropped_ = 0;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,90 @@
+#include "limiter/wire/outage_log.h"
+
+#include <algorithm>
+#include <cinttypes>
+
+namespace rate_limit {
+
+namespace {
+
+/// A duration as "1.5", in seconds.
+struct Seconds {
+    explicit Seconds(Msec time) noexcept : whole(time / 1000), tenths(time % 1000 / 100) {}
+    Msec whole;
+    Msec tenths;
+};
+
+}  // namespace
+
+/// True for a reason that this outage did not have before.
+bool OutageLog::note(std::string_view reason, std::string_view words) {
+    reason_.assign(reason);
+    if (!words.empty()) {
+        reason_.append(" (").append(words).append(")");
+    }
+    if (std::find(reasons_.begin(), reasons_.end(), reason) != reasons_.end()) {
+        return false;
+    }
+    if (reasons_.size() == most_reasons) {
+        reasons_.erase(reasons_.begin());
+    }
+    reasons_.emplace_back(reason);
+    return true;
+}
+
+void OutageLog::failed(const char* what, std::string_view reason, std::string_view words) noexcept {
+    bool tells = !lasts_;
+    if (!lasts_) {
+        lasts_ = true;
+        since_ = msec_now();
+        ++outages_;
+        reasons_.clear();
+    }
+    try {
+        tells = note(reason, words) || tells;
+    } catch (...) {
+        // without memory the line gives an older reason, or none
+    }
+    what_ = what;
+    if (tells || msec_now() - told_at_ >= reminder) {
+        throttle_.tell(process_log());
+    }
+}
+
+void OutageLog::write(void* self, Log& log) noexcept {
+    auto& outage = *static_cast<OutageLog*>(self);
+    const char* reason = outage.reason_.c_str();
+    const Seconds lasted(msec_now() - outage.since_);
+    if (outage.outages_ > 1) {
+        log_line(log, outage.level_, "rate limit: %s %s: %s (%" PRIu64 " outages since the last such line%s)",
+                 outage.subject_.c_str(), outage.what_, reason, outage.outages_,
+                 outage.lasts_ ? "" : "; it is over");
+    } else if (!outage.lasts_) {
+        log_line(log, outage.level_, "rate limit: %s %s: %s (it is over)", outage.subject_.c_str(),
+                 outage.what_, reason);
+    } else if (outage.outages_ == 1) {
+        log_line(log, outage.level_, "rate limit: %s %s: %s", outage.subject_.c_str(), outage.what_, reason);
+    } else {
+        log_line(log, outage.level_, "rate limit: %s %s, for %" PRIuPTR ".%" PRIuPTR " s by now: %s",
+                 outage.subject_.c_str(), outage.what_, lasted.whole, lasted.tenths, reason);
+    }
+    outage.told_ = outage.lasts_;
+    outage.told_at_ = msec_now();
+    outage.outages_ = 0;
+}
+
+void OutageLog::ended(const char* how) noexcept {
+    if (!lasts_) {
+        return;
+    }
+    lasts_ = false;
+    if (told_) {
+        const Seconds lasted(msec_now() - since_);
+        told_ = false;
+        throttle_.forget();  // a further reason of what is over
+        log_line(process_log(), level_, "rate limit: %s %s after %" PRIuPTR ".%" PRIuPTR " s",
+                 subject_.c_str(), how, lasted.whole, lasted.tenths);
+    }
+}
+
+}  // namespace rate_limit
