@@ -1,9 +1,9 @@
 #include "limiter/log_throttle.h"
 
-#include <new>
 #include <utility>
 
 #include "limiter/loop.h"
+#include "limiter/worker.h"
 
 namespace rate_limit {
 
@@ -14,6 +14,8 @@ constexpr Msec interval = 1000;
 }  // namespace
 
 struct LogThrottle::Untold {
+    static constexpr WorkerPart part = WorkerPart::throttles;
+
     Queue<LogThrottle> throttles;
     Timer timer{this, on_timer, Timer::Worker::leaves};
 
@@ -44,9 +46,7 @@ struct LogThrottle::Untold {
 };
 
 LogThrottle::Untold& LogThrottle::untold() noexcept {
-    alignas(Untold) static unsigned char memory[sizeof(Untold)];
-    static Untold& all = *new (memory) Untold;  // never destroyed, see Timer
-    return all;
+    return Worker::current().part<Untold>();
 }
 
 void LogThrottle::tell(Log& log) noexcept {

@@ -1,20 +1,15 @@
 #include "limiter/turn_clock.h"
 
-#include "limiter/loop.h"
-
 namespace rate_limit {
 
-bool TurnClock::read_ = false;
-
 std::uint64_t TurnClock::micros() noexcept {
-    static std::uint64_t read = 0;
-    static Msec read_at = 0;
-    if (!read_ || read_at != msec_now()) {
-        read = static_cast<std::uint64_t>(steady_nanos()) / 1000;
-        read_at = msec_now();
-        read_ = true;
+    TurnClock& clock = Worker::current().part<TurnClock>();
+    if (!clock.read_ || clock.read_at_ != msec_now()) {
+        clock.micros_ = static_cast<std::uint64_t>(steady_nanos()) / 1000;
+        clock.read_at_ = msec_now();
+        clock.read_ = true;
     }
-    return read;
+    return clock.micros_;
 }
 
 }  // namespace rate_limit

@@ -2,6 +2,9 @@
 
 #include <cstdint>
 
+#include "limiter/loop.h"
+#include "limiter/worker.h"
+
 namespace rate_limit {
 
 /// A clock for what takes less than a millisecond, in which nginx's own clock ticks. It is read once for all
@@ -12,10 +15,14 @@ public:
     static std::uint64_t micros() noexcept;
 
     /// Time has passed: the next micros() reads the clock.
-    static void move_on() noexcept { read_ = false; }
+    static void move_on() noexcept { Worker::current().part<TurnClock>().read_ = false; }
+
+    static constexpr WorkerPart part = WorkerPart::clock;
 
 private:
-    static bool read_;
+    bool read_ = false;
+    std::uint64_t micros_ = 0;
+    Msec read_at_ = 0;
 };
 
 }  // namespace rate_limit

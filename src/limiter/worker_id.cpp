@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <array>
 #include "limiter/loop.h"
+#include "limiter/worker.h"
 
 namespace rate_limit {
 
 namespace {
 
-struct Id {
+struct Name {
+    static constexpr WorkerPart part = WorkerPart::name;
+
     std::array<char, 16> digits{};
     bool known = false;
+    std::int64_t last_number = 0;
 
-    Id() noexcept {
+    Name() noexcept {
         std::array<unsigned char, 8> bytes{};
         known = random_bytes(bytes.data(), bytes.size());
         for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -25,12 +29,12 @@ struct Id {
 }  // namespace
 
 std::string_view worker_id() noexcept {
-    static const Id id;
-    return {id.digits.data(), id.known ? id.digits.size() : 0};
+    const Name& name = Worker::current().part<Name>();
+    return {name.digits.data(), name.known ? name.digits.size() : 0};
 }
 
 std::int64_t next_number() noexcept {
-    static std::int64_t number = 0;
+    std::int64_t& number = Worker::current().part<Name>().last_number;
     number = std::max(number + 1, now_millis() * 1000);
     return number;
 }

@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "limiter/worker.h"
+
 namespace rate_limit {
 
 namespace {
@@ -35,7 +37,19 @@ constexpr std::size_t running_part = 64;
 /// A worker that has found no place looks again when one has been given up, and so often, in milliseconds.
 constexpr std::uint32_t seek_place = 1000;
 
-void (*more_to_do)() noexcept = nullptr;
+/// What this worker calls when there is more for it to do before it may leave.
+struct Notice {
+    static constexpr WorkerPart part = WorkerPart::notice;
+
+    void (*call)() noexcept = nullptr;
+};
+
+void notice_more() noexcept {
+    const auto call = Worker::current().part<Notice>().call;
+    if (call != nullptr) {
+        call();
+    }
+}
 
 /// A sixteenth, at most most_counting bytes, is for what operators see: at least half of it, and
 /// least_counters bytes, for counters, and a third of what is left each for what they counted in the last
@@ -131,25 +145,21 @@ bool Zone::create(void* at, std::size_t size, const Made& made) noexcept {
 }
 
 void Zone::on_more(void (*call)() noexcept) noexcept {
-    more_to_do = call;
+    Worker::current().part<Notice>().call = call;
 }
 
 void Zone::note_tokens() noexcept {
     walk().note();
-    if (more_to_do != nullptr) {
-        more_to_do();
-    }
+    notice_more();
 }
 
 void Zone::note_unanswered() noexcept {
-    if (more_to_do != nullptr) {
-        more_to_do();
-    }
+    notice_more();
 }
 
 void Zone::note_waiting() noexcept {
-    if (is_leaving() && more_to_do != nullptr) {
-        more_to_do();
+    if (is_leaving()) {
+        notice_more();
     }
 }
 

@@ -32,6 +32,13 @@ namespace world {
 
 Loop* Loop::current_ = nullptr;
 
+Loop::~Loop() {
+    Loop* const next = current_ == this ? nullptr : current_;
+    enter();
+    worker_.end();
+    current_ = next;
+}
+
 void Loop::end_turn() {
     while (!end_of_turn_.empty()) {
         Timer& timer = *end_of_turn_.begin()->second;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "limiter/loop.h"
+#include "limiter/worker.h"
 #include "t/world/events.h"
 
 namespace rate_limit {
@@ -19,21 +20,28 @@ namespace rate_limit::world {
 /// worker.
 class Loop {
 public:
-    explicit Loop(Events& events) noexcept : events_(events) { current_ = this; }
-    ~Loop() { current_ = current_ == this ? nullptr : current_; }
+    explicit Loop(Events& events) noexcept : events_(events) { enter(); }
+    ~Loop();
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
 
     /// The loop whose turn it is; of several, the one that was made last while no turn has begun.
     static Loop& current() noexcept { return *current_; }
 
+    /// It is this loop's turn from now on.
+    void enter() noexcept {
+        current_ = this;
+        Worker::enter(worker_);
+    }
+
     /// One turn: this loop is the current one, and at its end runs what was put there.
     template <typename Call>
     void turn(Call&& call) {
-        Loop* const before = std::exchange(current_, this);
+        Loop& before = *current_;
+        enter();
         call();
         end_turn();
-        current_ = before;
+        before.enter();
     }
 
     Events& events() noexcept { return events_; }
@@ -56,9 +64,9 @@ public:
 
     std::uint32_t random() noexcept;
 
-    bool leaving = false;                             ///< as is_leaving() says
-    Millis wall_clock = 1'800'000'000'000;            ///< UTC when the world began; a test may set it
-    const Configuration* configuration = nullptr;     ///< as configuration_at_work() says
+    bool leaving = false;                                   ///< as is_leaving() says
+    Millis wall_clock = 1'800'000'000'000;                  ///< UTC when the world began; a test may set it
+    const Configuration* configuration = nullptr;           ///< as configuration_at_work() says
     std::map<std::string, std::vector<std::string>> names;  ///< where a host's name leads: numeric addresses
 
 private:
@@ -69,6 +77,7 @@ private:
     static Loop* current_;
 
     Events& events_;
+    Worker worker_;
     std::uint64_t put_ = 0;  // at the end of turns, so far
     std::map<std::uint64_t, Timer*> end_of_turn_;
     std::uint64_t random_ = 1;

@@ -6,6 +6,7 @@
 #include "limiter/overrides/overrides_command.h"
 #include "limiter/overrides/shared_overrides.h"
 #include "limiter/store/shard.h"
+#include "limiter/worker.h"
 #include "limiter/zone.h"
 #include "redis/decode.h"
 
@@ -125,6 +126,8 @@ void Look::take_whole(const Reply& reply) {
 }
 
 struct Watch {
+    static constexpr WorkerPart part = WorkerPart::shared_watch;
+
     Timer timer{this, on_timer, Timer::Worker::leaves};
 
     static void on_timer(void* self) noexcept;
@@ -156,9 +159,7 @@ void Watch::on_timer(void* self) noexcept {
 }  // namespace
 
 void start_shared_watch() noexcept {
-    alignas(Watch) static unsigned char memory[sizeof(Watch)];
-    static Watch& watch = *new (memory) Watch;  // never destroyed, see Timer
-    watch.timer.set(1 + static_cast<Msec>(random_bits()) % pause);
+    Worker::current().part<Watch>().timer.set(1 + static_cast<Msec>(random_bits()) % pause);
 }
 
 }  // namespace rate_limit

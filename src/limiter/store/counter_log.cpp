@@ -13,6 +13,7 @@
 #include "limiter/store_conf.h"
 #include "limiter/tallies/tallies.h"
 #include "limiter/wire/board_entry.h"
+#include "limiter/worker.h"
 #include "limiter/zone.h"
 #include "redis/keys/shard_choice.h"
 
@@ -213,8 +214,16 @@ void tell(const Configuration& main) {
     write("*", table, others, losses);
 }
 
+void on_timer(void* self) noexcept;
+
+struct CounterLog {
+    static constexpr WorkerPart part = WorkerPart::counter_log;
+
+    Timer timer{this, on_timer, Timer::Worker::leaves};
+};
+
 /// The configuration at work is asked for each time: without a master process a reload keeps this process.
-void on_timer(void* timer) noexcept {
+void on_timer(void* self) noexcept {
     if (is_leaving()) {
         return;
     }
@@ -231,7 +240,7 @@ void on_timer(void* timer) noexcept {
         }
         wait = std::max<Msec>(1, main->zone->counters().pause(now, interval));
     }
-    static_cast<Timer*>(timer)->set(wait);
+    static_cast<CounterLog*>(self)->timer.set(wait);
 }
 
 }  // namespace
@@ -246,9 +255,7 @@ void place_counters(const Configuration& main) noexcept {
 }
 
 void start_counter_log() noexcept {
-    alignas(Timer) static unsigned char memory[sizeof(Timer)];
-    static Timer& timer = *new (memory) Timer(memory, on_timer, Timer::Worker::leaves);  // never destroyed
-    timer.set(1);
+    Worker::current().part<CounterLog>().timer.set(1);
 }
 
 }  // namespace rate_limit

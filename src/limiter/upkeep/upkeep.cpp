@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <new>
 
 #include "core/machine/note_walk.h"
 #include "core/overrides/known_overrides.h"
@@ -14,6 +13,7 @@
 #include "limiter/store_conf.h"
 #include "limiter/upkeep/note_looks.h"
 #include "limiter/upkeep/slots_correction.h"
+#include "limiter/worker.h"
 #include "limiter/zone.h"
 
 namespace rate_limit {
@@ -45,6 +45,8 @@ constexpr std::size_t most_under_way = 1000;
 enum class Search : unsigned char { none, due, begun };
 
 struct Round {
+    static constexpr WorkerPart part = WorkerPart::upkeep;
+
     // While tokens are noted a leaving worker stays: the last one gives them back.
     Timer timer{this, on_timer, Timer::Worker::leaves};
     NoteWalk walk;
@@ -65,9 +67,7 @@ struct Round {
 };
 
 Round& the_round() noexcept {
-    alignas(Round) static unsigned char memory[sizeof(Round)];
-    static Round& round = *new (memory) Round;  // never destroyed, see Timer
-    return round;
+    return Worker::current().part<Round>();
 }
 
 template <typename Fn>

@@ -1,0 +1,13 @@
+#include "limiter/worker.h"
+
+namespace rate_limit {
+
+namespace {
+
+Worker the_only_one;  // where nobody says another
+
+}  // namespace
+
+Worker* Worker::current_ = &the_only_one;
+
+}  // namespace rate_limit
