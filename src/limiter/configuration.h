@@ -13,6 +13,9 @@ class KnownOverrides;
 class Tallies;
 class Zone;
 
+/// What becomes of a request where a limit cannot be checked.
+enum class OnError : unsigned char { allow, deny, local };
+
 /// All that one configuration says to the limiter. Owned by whoever reads it, and outlives what a worker
 /// makes of it.
 struct Configuration {

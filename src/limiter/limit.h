@@ -55,6 +55,12 @@ struct Limit {
     mutable std::size_t tally;              // which one of Tallies, counted from 1; 0: the store says
     mutable std::size_t tally_without_key;  // which one, from 0, counts the requests without a key
 
+    // The rate, of a variable one, the burst and the store that this worker has noted last.
+    mutable Rate noted_rate;
+    mutable Rate noted_burst;  // as SeenRates has it
+    mutable const StoreConf* noted_burst_store;
+    mutable const StoreConf* noted_store;
+
     /// It limits how many requests run; its `rate` is that number.
     bool is_slots() const noexcept { return window_kind == WindowKind::slots; }
 

@@ -12,7 +12,6 @@ class LateWatch;
 class LimitLog;
 
 enum class Phase : ngx_uint_t { access, precontent };
-enum class OnError : ngx_uint_t { allow, deny, local };
 
 constexpr ngx_uint_t headers_off =
     0x01;  // a bit of its own, so that a written `off` differs from nothing written
@@ -63,12 +62,6 @@ struct LimitLine : Options, Limit {
     LateWatch* watch;            // of this line
     mutable bool skip_logged;    // this worker has logged that it skipped the limit
     std::int64_t constant_cost;  // meaningless where `cost` holds a variable
-
-    // The rate, of a variable one, the burst and the store that this worker has noted last.
-    mutable Rate noted_rate;
-    mutable Rate noted_burst;  // as SeenRates has it
-    mutable const StoreConf* noted_burst_store;
-    mutable const StoreConf* noted_store;
 };
 
 /// The line of a limit: all limits of this process are of lines.

@@ -1,10 +1,7 @@
 #include "ngx/request/context.h"
 
-#include <algorithm>
-#include <new>
-#include <utility>
-
-#include "limiter/zone.h"
+#include "ngx/conf/limit_log.h"
+#include "ngx/request/client_id.h"
 
 namespace rate_limit {
 
@@ -96,80 +93,24 @@ const RequestContext* RequestContext::find_lifted(ngx_http_request_t* r) noexcep
     return nullptr;
 }
 
-AppliedLimit& RequestContext::add(const LimitLine& limit) noexcept {
-    auto* verdict = new (&verdicts_[count_]) Verdict;
-    auto* applied = new (&applied_[count_]) AppliedLimit(limit, uncounted, *verdict);
-    verdict->name = limit.name;
-    verdict->slots = limit.is_slots();
+AppliedLimit& RequestContext::add_line(const LimitLine& line) noexcept {
+    AppliedLimit& applied = add(line);
     if (conf_.report) {
-        applied->cost = 0;
-        applied->cost_known = true;
-    } else if (limit.cost->is_constant()) {
-        applied->cost = limit.constant_cost;
-        applied->cost_known = true;
+        applied.cost = 0;
+        applied.cost_known = true;
+    } else if (line.cost->is_constant()) {
+        applied.cost = line.constant_cost;
+        applied.cost_known = true;
     }
-    ++count_;
-    return *applied;
+    return applied;
 }
 
-void RequestContext::ask(AppliedLimit& applied) noexcept {
-    ++pending_;
-    if (applied.verdict.never_fits) {
-        applied.asked.emplace<Read>().start(applied.shard(), applied.key, Read::From::primary, *this,
-                                            applied.fill());
-    } else {
-        applied.mode->ask(applied, *this);
-    }
+void RequestContext::on_unchecked(const AppliedLimit& applied, const char* reason) noexcept {
+    main_conf(request())->log->unchecked(request(), line_of(applied.limit), reason);
 }
 
-void RequestContext::ask_for_report(AppliedLimit& applied) noexcept {
-    ++pending_;
-    applied.store->shared_reads().read(applied.asked.emplace<SharedRead>(), applied.shard(), applied.key,
-                                       applied.id, applied.fill(), *this);
-}
-
-void RequestContext::give_back_all() noexcept {
-    const bool held = !std::exchange(settled, true);
-    const Millis now = now_millis();
-    for (std::size_t i = 0; i < count_; ++i) {
-        if (held) {
-            applied_[i].mode->settle(applied_[i], 0, now);
-        }
-        if (Answer* answer = applied_[i].answer()) {
-            answer->cancel();  // if the primary grants something later, that is given back, too
-        }
-    }
-    leave_all();
-}
-
-void RequestContext::leave_all() noexcept {
-    const Millis now = now_millis();
-    for (std::size_t i = 0; i < count_; ++i) {
-        if (applied_[i].limit.is_slots()) {
-            applied_[i].mode->leave(applied_[i], now);
-        }
-        if (const auto running = std::exchange(applied_[i].running, std::nullopt)) {
-            applied_[i].zone->uncount_running(*running);
-        }
-    }
-}
-
-void RequestContext::on_answer(Answer& answer) noexcept {
-    for (std::size_t i = 0; i < count_; ++i) {
-        if (applied_[i].answer() == &answer) {
-            applied_[i].zone->windows().prefetch(
-                applied_[i].id);  // the record reaches the cache while the worker reads other answers
-        }
-    }
-    longest_ = std::max(longest_, answer.waited());
-    if (--pending_ == 0 && !asking_) {
-        resume_soon(resumable_);
-    }
-}
-
-void RequestContext::end_wait() noexcept {
-    store_time_ += longest_;
-    longest_ = 0;
+std::uint64_t RequestContext::id_of(const AppliedLimit& applied) const noexcept {
+    return client_id(request(), applied);
 }
 
 ngx_int_t RequestContext::suspend() noexcept {
@@ -201,11 +142,7 @@ ngx_int_t RequestContext::suspend() noexcept {
 
 void RequestContext::detach() noexcept {
     forget_resumption(resumable_);
-    for (std::size_t i = 0; i < count_; ++i) {
-        if (Answer* answer = applied_[i].answer()) {
-            answer->abandon();
-        }
-    }
+    stop_waiting();
 }
 
 /// nginx frees the request, also one that had no log phase. What it still holds was never charged, and is

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/limit/cost.h"
+#include "limiter/request/placing.h"
 #include "ngx/base/kept_variables.h"
 #include "ngx/base/value.h"
 #include "ngx/conf/limit_log.h"
@@ -72,7 +73,7 @@ void evaluate_costs_early(RequestContext& context, std::size_t from) noexcept {
         AppliedLimit& applied = context.applied(i);
         if (applied.zone != nullptr && applied.mode->needs_cost()) {
             costs.evaluate(applied);
-            applied.verdict.never_fits = applied.cost > applied.verdict.rate.limit - applied.kept;
+            compare_cost(applied);
         }
     }
 }

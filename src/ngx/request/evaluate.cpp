@@ -1,7 +1,6 @@
 #include "limiter/overrides/effect.h"
+#include "limiter/request/placing.h"
 #include "limiter/store_conf.h"
-#include "limiter/tallies/tallies.h"
-#include "limiter/windows/window_place.h"
 #include "limiter/zone.h"
 #include "ngx/base/value.h"
 #include "ngx/conf/key.h"
@@ -59,49 +58,6 @@ ngx_int_t seek_store(ngx_http_request_t* r, Candidate& candidate) noexcept {
     return NGX_OK;
 }
 
-const Mode* mode_of(const Limit& limit, const StoreConf* store, bool bucket) noexcept {
-    if (bucket) {
-        return store != nullptr ? limit.mode->redis_bucket : limit.mode->local_bucket;
-    }
-    // Where a variable burst is empty, windows count, and are charged before the request as buckets are.
-    const NamedMode& mode = limit.by_bucket ? charge_refund_mode : *limit.mode;
-    return store != nullptr ? &mode.with_redis : &mode.local;
-}
-
-/// Finds the window of the limit, and the mode that counts it. Null, or why not.
-const char* find_place(ngx_http_request_t* r, AppliedLimit& applied, const Rate& rate,
-                       StoreConf* conf) noexcept {
-    Zone& zone = *main_conf(r)->zone;
-    const Limit& limit = applied.limit;
-    const char* failure = locate(memory_of(*r->pool), zone, conf,
-                                 {limit.name, rate.period, limit.kind_at(rate, applied.bucket.has_value()),
-                                  applied.client_key, limit.head},
-                                 applied);
-    if (failure != nullptr) {
-        return failure;
-    }
-    applied.zone = &zone;
-    applied.mode = mode_of(limit, conf, applied.bucket.has_value());
-    if (applied.bucket) {
-        applied.mode->fit_bucket(applied);
-    }
-    if (applied.mode->recalls_first(applied, false)) {
-        zone.windows().prefetch(applied.id);
-    }
-    return nullptr;
-}
-
-/// An earlier limit of this request that turned out to have the same window; null if there is none.
-const LimitLine* twin_of(const RequestContext& context, const AppliedLimit& applied) noexcept {
-    for (std::size_t i = 0; &context.applied(i) != &applied; ++i) {
-        const AppliedLimit& other = context.applied(i);
-        if (other.zone != nullptr && other.id == applied.id) {
-            return &line_of(other.limit);
-        }
-    }
-    return nullptr;
-}
-
 /// Takes out the limit that was added last, because `twin` already charges its window.
 void skip_last(RequestContext& context, const LimitLine& limit, const LimitLine& twin) noexcept {
     context.drop_last();
@@ -113,42 +69,6 @@ void skip_last(RequestContext& context, const LimitLine& limit, const LimitLine&
                       "that of the limit in %V:%ui: give one of them another name",
                       &name, &limit.file, limit.line, &twin.file, twin.line);
     }
-}
-
-/// Lets operators find the windows of this period. Most requests have a rate that is noted. Of the numbers of
-/// running requests, which may differ from one to the next, the greatest is.
-void note_rate(ngx_http_request_t* r, const LimitLine& limit, const Rate& rate,
-               const StoreConf* store) noexcept {
-    const bool is_noted =
-        limit.is_slots() ? limit.noted_rate.limit >= rate.limit : limit.noted_rate.limit == rate.limit;
-    if (!limit.variable_rate ||
-        (is_noted && same_period(limit.noted_rate, rate) && limit.noted_store == store)) {
-        return;
-    }
-    const MainConf& main = *main_conf(r);
-    const Tally* tally = main.tallies->find(limit, name_of(store));
-    if (tally != nullptr) {
-        main.zone->seen_rates().note(tally->digest, rate);
-    }
-    limit.noted_rate = rate;
-    limit.noted_store = store;
-}
-
-/// The same of the bursts that there are at this rate.
-void note_burst(ngx_http_request_t* r, const LimitLine& limit, const Rate& rate, std::int64_t burst,
-                const StoreConf* store) noexcept {
-    const Rate noted{burst, rate.period, rate.month};
-    if (!limit.variable_burst || (limit.noted_burst.limit == burst && same_period(limit.noted_burst, rate) &&
-                                  limit.noted_burst_store == store)) {
-        return;
-    }
-    const MainConf& main = *main_conf(r);
-    const Tally* tally = main.tallies->find(limit, name_of(store));
-    if (tally != nullptr) {
-        main.zone->seen_rates().note(name_of_bursts(tally->digest), noted);
-    }
-    limit.noted_burst = noted;
-    limit.noted_burst_store = store;
 }
 
 /// The limit counts by a token bucket, unless a variable says that it has none. False: it cannot, and the
@@ -165,15 +85,11 @@ bool find_bucket(RequestContext& context, AppliedLimit& applied, const Rate& rat
              view(text));
         return false;
     }
-    applied.bucket = Bucket::of(rate, burst);
-    if (!applied.bucket) {
-        fail(context, applied, why_no_bucket(rate, burst), "burst",
-             view(limit.burst != 0 ? limit.burst_text->text : text));
-        return false;
+    const char* const failure = count_tokens(applied, rate, burst);
+    if (failure != nullptr) {
+        fail(context, applied, failure, "burst", view(limit.burst != 0 ? limit.burst_text->text : text));
     }
-    applied.verdict.rate = {burst, applied.bucket->fill_seconds(), false};
-    applied.verdict.bucket = true;
-    return true;
+    return failure == nullptr;
 }
 
 /// Finds the window of a limit that applies and whose store was sought.
@@ -181,45 +97,32 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate&
                       const Rate& rate) noexcept {
     ngx_http_request_t* r = context.request();
     const LimitLine& limit = line_of(applied.limit);
-    Verdict& verdict = applied.verdict;
-    verdict.rate = rate;
     if (rate.limit == 0) {
-        verdict.known = true;
-        const WindowKind kind = rate.month ? WindowKind::month : WindowKind::first;
-        verdict.window = {0, propose_reset(kind, rate.period, now_millis())};
-        verdict.outcome = applied.dry_run ? Outcome::rejected_dry_run : Outcome::rejected;
+        close(applied, rate, now_millis());
         return NGX_OK;
     }
+    applied.verdict.rate = rate;
     if (!candidate.found) {
         fail(context, applied, "it is neither \"local\" nor the name of a \"rate_limit_redis\" block",
              "store", candidate.named);
         return NGX_OK;
     }
-    note_rate(r, limit, rate, candidate.store);
+    note_rate(context.configuration(), limit, rate, candidate.store);
     if (limit.by_bucket && !find_bucket(context, applied, rate, candidate.burst)) {
         return NGX_OK;
     }
     if (applied.bucket) {
-        note_burst(r, limit, rate, applied.bucket->burst(), candidate.store);
+        note_burst(context.configuration(), limit, rate, applied.bucket->burst(), candidate.store);
     }
-    const char* failure = find_place(r, applied, rate, candidate.store);
-    const LimitLine* twin = failure == nullptr ? twin_of(context, applied) : nullptr;
+    const char* failure =
+        find_place(context.configuration(), memory_of(*r->pool), applied, rate, candidate.store);
+    const Limit* twin = failure == nullptr ? twin_of(context, applied) : nullptr;
     if (failure != nullptr) {
         fail(context, applied, failure);
     } else if (twin != nullptr) {
-        skip_last(context, limit, *twin);
+        skip_last(context, limit, line_of(*twin));
     }
     return NGX_OK;
-}
-
-/// The key has no limit until the ban ends: no store is asked.
-void reject_banned(AppliedLimit& applied, const Candidate& candidate, const Rate& rate) noexcept {
-    applied.store_name = candidate.store_name();
-    applied.dry_run = false;
-    applied.verdict.rate = {0, rate.period, rate.month};
-    applied.verdict.known = true;
-    applied.verdict.window = {0, candidate.effect.until};
-    applied.verdict.outcome = Outcome::rejected;
 }
 
 ngx_int_t evaluate_dry_run(ngx_http_request_t* r, AppliedLimit& applied) noexcept {
@@ -293,11 +196,12 @@ ngx_int_t evaluate_limit(RequestContext& context, const LimitLine& limit) noexce
         return NGX_DECLINED;
     }
 
-    AppliedLimit& applied = context.add(limit);
+    AppliedLimit& applied = context.add_line(limit);
     applied.client_key = view(key);
     applied.override_kind = kind;
     if (kind == OverrideKind::ban) {
-        reject_banned(applied, candidate, rate_error == RateError::none ? rate : Rate{0, 1, false});
+        applied.store_name = candidate.store_name();
+        ban(applied, rate_error == RateError::none ? rate : Rate{0, 1, false}, candidate.effect.until);
         return NGX_OK;
     }
     applied.dry_run = !enforced;

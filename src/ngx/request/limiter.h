@@ -1,11 +1,12 @@
 #pragma once
 
+#include "limiter/request/decisions.h"
 #include "ngx/request/context.h"
 
 namespace rate_limit {
 
 /// The way of one request under its limits, from top to bottom: evaluate → recall_or_ask → decide → settle.
-/// What differs between ways of counting is in limiter/modes.
+/// The steps between are the limiter's, in limiter/request/decisions.h.
 
 /// Evaluates the location's limits of one phase, or all where a report is to be made, and adds those that
 /// apply. NGX_OK, or NGX_ERROR without memory.
@@ -18,20 +19,8 @@ bool bypassed(ngx_http_request_t* r, const LocationConf& conf, ngx_int_t& status
 void fail(RequestContext& context, AppliedLimit& applied, const char* reason, const char* noun = nullptr,
           std::string_view text = {}) noexcept;
 
-/// Decides limits `from` and after by memory where that is enough. Then asks the stores of the others, unless
-/// a limit has already refused the request. If a cost never fits, only stores of such limits are asked, so
-/// that headers can show their windows.
-void recall_or_ask(RequestContext& context, std::size_t from) noexcept;
-
-/// Turns what is known of limits `from` and after into verdicts, and all verdicts into the request's outcome.
-/// What the request holds of its limits is given back where one of them refuses it.
-void decide(RequestContext& context, std::size_t from) noexcept;
-
 /// An admitted request leaves its limits, which charge it: after its response, or when an upgraded connection
 /// begins. A second call does nothing.
 void settle(RequestContext& context) noexcept;
-
-/// The request ends: counts it by its outcome, once.
-void count_request(RequestContext& context) noexcept;
 
 }  // namespace rate_limit

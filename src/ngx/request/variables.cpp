@@ -3,9 +3,9 @@
 
 #include "core/address.h"
 #include "core/append.h"
+#include "limiter/request/decided_by.h"
 #include "ngx/conf/conf.h"
 #include "ngx/request/client_id.h"
-#include "ngx/request/decided_by.h"
 #include "ngx/request/handlers.h"
 #include "ngx/request/shown.h"
 

@@ -1,4 +1,4 @@
-#include "ngx/request/decided_by.h"
+#include "limiter/request/decided_by.h"
 
 namespace rate_limit {
 

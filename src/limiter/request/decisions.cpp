@@ -1,0 +1,246 @@
+#include "limiter/request/decisions.h"
+
+#include "limiter/modes/recollection.h"
+#include "limiter/tallies/tallies.h"
+#include "limiter/zone.h"
+
+namespace rate_limit {
+
+namespace {
+
+Outcome used_up(const AppliedLimit& applied) noexcept {
+    return applied.dry_run ? Outcome::rejected_dry_run : Outcome::rejected;
+}
+
+bool undecided(const AppliedLimit& applied) noexcept {
+    return applied.verdict.outcome == Outcome::none;
+}
+
+/// One of the limits refuses the request, or it could not be checked and may not pass.
+bool is_refused(const LimitedRequest& request) noexcept {
+    return is_refusal(combine(request.verdicts(), request.count()));
+}
+
+void decide_one(LimitedRequest& request, AppliedLimit& applied, Millis now) noexcept {
+    switch (applied.mode->admit(applied, now)) {
+        case Admission::admitted:
+            applied.verdict.outcome = Outcome::passed;
+            break;
+        case Admission::refused:
+            applied.verdict.outcome = used_up(applied);
+            break;
+        case Admission::unchecked:
+            request.on_unchecked(applied, applied.failure);
+            decide_unchecked(request, applied);
+            break;
+    }
+}
+
+/// The name of the store that a variable chose.
+std::string_view store_of(const AppliedLimit& applied) noexcept {
+    if (!applied.store_name.empty()) {
+        return applied.store_name;
+    }
+    return applied.zone != nullptr ? "local" : Tallies::no_store;
+}
+
+[[gnu::always_inline]] inline Tally* tally_of(Tallies& tallies, const AppliedLimit& applied) noexcept {
+    Tally* const known = tallies.find(applied.limit);
+    return known != nullptr ? known : tallies.find(applied.limit, store_of(applied));
+}
+
+[[gnu::noinline]] void note_offender(const LimitedRequest& request, const AppliedLimit& applied,
+                                     const Tally& tally, Millis now) noexcept {
+    const bool dry_run = applied.verdict.outcome == Outcome::rejected_dry_run;
+    request.configuration().zone->offenders().note(
+        {request.id_of(applied), tally.digest, dry_run, applied.client_key}, now);
+}
+
+/// Until the request ends.
+void count_running(AppliedLimit& applied, const Tally* tally) noexcept {
+    Zone& zone = *applied.zone;
+    applied.running =
+        tally != nullptr ? zone.running_counts().check(tally->column, tally->digest) : RunningCounts::others;
+    zone.count_running(*applied.running);
+}
+
+void count_decision(const LimitedRequest& request, AppliedLimit& applied, Millis now) noexcept {
+    const Outcome outcome = applied.verdict.outcome;
+    if (outcome == Outcome::none) {
+        return;  // another limit refused the request before
+    }
+    Tallies& tallies = *request.configuration().tallies;
+    Tally* const tally = tally_of(tallies, applied);
+    if (tally != nullptr && (outcome == Outcome::rejected || outcome == Outcome::rejected_dry_run)) {
+        note_offender(request, applied, *tally, now);
+    }
+    if (applied.holding.kind == Holding::Kind::slot && !applied.running) {
+        count_running(applied, tally);
+    }
+    Counters<Decided>& counters = tallies.counters_of(tally);
+    if (applied.asked.index() == 0) {
+        counters.add_both(decided_of(outcome), Decided::unasked);
+    } else {
+        counters.add(decided_of(outcome));
+    }
+}
+
+void show_unopened(AppliedLimit& applied, Millis now) noexcept {
+    show(applied, {0, terms_of(applied, now).proposed});
+}
+
+/// Another limit refused the request before this one's store was asked: shows what this machine knows.
+void leave_undecided(AppliedLimit& applied, Millis now) noexcept {
+    if (applied.recalled != Recalled::nothing) {
+        applied.verdict.outcome = used_up(applied);
+    } else if (applied.zone != nullptr && !show_remembered(applied, now)) {
+        show_unopened(applied, now);
+    }
+}
+
+/// The cost is above the whole limit, so the request is refused whatever the window holds. Where this machine
+/// does not know the window, its store is asked, so that headers can show it.
+void refuse_before_asking(AppliedLimit& applied, Millis now) noexcept {
+    if (!show_remembered(applied, now)) {
+        if (applied.store != nullptr) {
+            return;
+        }
+        show_unopened(applied, now);
+    }
+    applied.verdict.outcome = used_up(applied);
+}
+
+/// The store was asked only so that headers can show the window, and has answered or failed.
+void refuse_after_asking(AppliedLimit& applied, Millis now) noexcept {
+    const Answer* answer = applied.answer();
+    if (answer != nullptr && answer->failure() == nullptr) {
+        take_in(applied, answer->window(), now);
+    } else {
+        show_unopened(applied, now);
+    }
+    applied.verdict.outcome = used_up(applied);
+}
+
+/// Looks at what this machine remembers, where that may decide.
+void recall_one(AppliedLimit& applied, bool alone, Millis now) noexcept {
+    if (applied.verdict.never_fits) {
+        refuse_before_asking(applied, now);
+        return;
+    }
+    if (!applied.mode->recalls_first(applied, alone)) {
+        return;
+    }
+    applied.recalled = applied.mode->recall(applied, now);
+    if (applied.recalled == Recalled::used_up) {
+        applied.verdict.outcome = used_up(applied);
+    } else if (applied.recalled == Recalled::admitted) {
+        applied.verdict.outcome = Outcome::passed;
+    }
+}
+
+/// Whether a limit, `from` or after, will refuse the request because its cost never fits.
+bool will_be_refused(const LimitedRequest& request, std::size_t from) noexcept {
+    for (std::size_t i = from; i < request.count(); ++i) {
+        if (request.applied(i).verdict.never_fits && !request.applied(i).dry_run) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+void decide_unchecked(const LimitedRequest& request, AppliedLimit& applied) noexcept {
+    const auto on_error = request.on_error();
+    const bool has_store = applied.store != nullptr;
+    const Millis now = now_millis();
+    Outcome& outcome = applied.verdict.outcome;
+    if (on_error == OnError::local && has_store) {
+        const Admission admission = enter_unasked(applied, now);
+        if (admission != Admission::unchecked) {
+            outcome = admission == Admission::admitted ? Outcome::error_local : used_up(applied);
+            return;
+        }
+    }
+    outcome = on_error == OnError::deny && !applied.dry_run ? Outcome::error_denied : Outcome::error_allowed;
+    if (outcome == Outcome::error_allowed && applied.zone != nullptr) {
+        applied.mode->enter_anyway(applied, now);
+    }
+    // Of requests that run elsewhere nothing is known that could be shown.
+    if (has_store && !applied.limit.is_slots()) {
+        show_remembered(applied, now);
+    }
+}
+
+void recall_or_ask(LimitedRequest& request, std::size_t from) noexcept {
+    const Millis now = now_millis();
+    const bool alone = request.count() == 1;
+    for (std::size_t i = from; i < request.count(); ++i) {
+        if (undecided(request.applied(i))) {
+            recall_one(request.applied(i), alone, now);
+        }
+    }
+    if (is_refused(request)) {
+        return;
+    }
+    const bool only_for_headers = will_be_refused(request, from);
+    request.begin_asking();
+    for (std::size_t i = from; i < request.count(); ++i) {
+        AppliedLimit& applied = request.applied(i);
+        if (undecided(applied) && applied.store != nullptr &&
+            (!only_for_headers || applied.verdict.never_fits)) {
+            request.ask(applied);
+        }
+    }
+    request.end_asking();
+}
+
+void decide(LimitedRequest& request, std::size_t from) noexcept {
+    const Millis now = now_millis();
+    for (std::size_t i = from; i < request.count(); ++i) {
+        if (undecided(request.applied(i)) && request.applied(i).verdict.never_fits) {
+            refuse_after_asking(request.applied(i), now);
+        }
+    }
+    const bool refused = is_refused(request);
+    request.end_wait();
+    for (std::size_t i = from; i < request.count(); ++i) {
+        AppliedLimit& applied = request.applied(i);
+        if (undecided(applied) && refused) {
+            leave_undecided(applied, now);
+        } else if (undecided(applied)) {
+            decide_one(request, applied, now);
+        }
+    }
+    request.outcome = combine(request.verdicts(), request.count());
+    for (std::size_t i = from; i < request.count(); ++i) {
+        count_decision(request, request.applied(i), now);
+    }
+    if (is_refusal(request.outcome)) {
+        request.give_back_all();
+    }
+}
+
+void charge_due(LimitedRequest& request) noexcept {
+    request.settled = true;
+    const Millis now = now_millis();
+    for (std::size_t i = 0; i < request.count(); ++i) {
+        AppliedLimit& applied = request.applied(i);
+        applied.mode->settle(applied, applied.verdict.due, now);
+        applied.charged = applied.limit.is_slots() ? 0 : applied.verdict.due;
+        if (applied.charged > 0) {
+            Tallies& tallies = *request.configuration().tallies;
+            tallies.counters_of(tally_of(tallies, applied))
+                .add(Decided::cost, static_cast<std::uint64_t>(applied.charged));
+        }
+    }
+}
+
+void count_request(LimitedRequest& request) noexcept {
+    if (request.outcome != Outcome::none && !request.counted) {
+        request.counted = true;
+        request.configuration().tallies->requests().add(request.outcome);
+    }
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "limiter/request/limited_request.h"
+
+namespace rate_limit {
+
+/// The way of one request under its limits, from top to bottom: recall_or_ask → decide → charge_due →
+/// count_request. What differs between ways of counting is in limiter/modes.
+
+/// The limit cannot be checked: what the request's OnError says decides it.
+void decide_unchecked(const LimitedRequest& request, AppliedLimit& applied) noexcept;
+
+/// Decides limits `from` and after by memory where that is enough. Then asks the stores of the others, unless
+/// a limit has already refused the request. If a cost never fits, only stores of such limits are asked, so
+/// that headers can show their windows.
+void recall_or_ask(LimitedRequest& request, std::size_t from) noexcept;
+
+/// Turns what is known of limits `from` and after into verdicts, and all verdicts into the request's outcome.
+/// What the request holds of its limits is given back where one of them refuses it.
+void decide(LimitedRequest& request, std::size_t from) noexcept;
+
+/// An admitted request leaves its limits, which charge it what their verdicts say is due.
+void charge_due(LimitedRequest& request) noexcept;
+
+/// The request ends: counts it by its outcome, once.
+void count_request(LimitedRequest& request) noexcept;
+
+}  // namespace rate_limit

@@ -1,0 +1,88 @@
+#include "limiter/request/limited_request.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "limiter/zone.h"
+
+namespace rate_limit {
+
+AppliedLimit& LimitedRequest::add(const Limit& limit) noexcept {
+    auto* verdict = new (&verdicts_[count_]) Verdict;
+    auto* applied = new (&applied_[count_]) AppliedLimit(limit, uncounted, *verdict);
+    verdict->name = limit.name;
+    verdict->slots = limit.is_slots();
+    ++count_;
+    return *applied;
+}
+
+void LimitedRequest::ask(AppliedLimit& applied) noexcept {
+    ++pending_;
+    if (applied.verdict.never_fits) {
+        applied.asked.emplace<Read>().start(applied.shard(), applied.key, Read::From::primary, *this,
+                                            applied.fill());
+    } else {
+        applied.mode->ask(applied, *this);
+    }
+}
+
+void LimitedRequest::ask_for_report(AppliedLimit& applied) noexcept {
+    ++pending_;
+    applied.store->shared_reads().read(applied.asked.emplace<SharedRead>(), applied.shard(), applied.key,
+                                       applied.id, applied.fill(), *this);
+}
+
+void LimitedRequest::give_back_all() noexcept {
+    const bool held = !std::exchange(settled, true);
+    const Millis now = now_millis();
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (held) {
+            applied_[i].mode->settle(applied_[i], 0, now);
+        }
+        if (Answer* answer = applied_[i].answer()) {
+            answer->cancel();  // if the primary grants something later, that is given back, too
+        }
+    }
+    leave_all();
+}
+
+void LimitedRequest::leave_all() noexcept {
+    const Millis now = now_millis();
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (applied_[i].limit.is_slots()) {
+            applied_[i].mode->leave(applied_[i], now);
+        }
+        if (const auto running = std::exchange(applied_[i].running, std::nullopt)) {
+            applied_[i].zone->uncount_running(*running);
+        }
+    }
+}
+
+void LimitedRequest::on_answer(Answer& answer) noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (applied_[i].answer() == &answer) {
+            applied_[i].zone->windows().prefetch(
+                applied_[i].id);  // the record reaches the cache while the worker reads other answers
+        }
+    }
+    longest_ = std::max(longest_, answer.waited());
+    if (--pending_ == 0 && !asking_) {
+        on_all_answered();
+    }
+}
+
+void LimitedRequest::end_wait() noexcept {
+    store_time_ += longest_;
+    longest_ = 0;
+}
+
+void LimitedRequest::stop_waiting() noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (Answer* answer = applied_[i].answer()) {
+            answer->abandon();
+        }
+    }
+}
+
+}  // namespace rate_limit

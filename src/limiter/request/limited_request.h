@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/limit/decision.h"
+#include "limiter/configuration.h"
+#include "limiter/modes/mode.h"
+
+namespace rate_limit {
+
+/// One request and the limits that apply to it: how far it has come under each, and what was decided. Whoever
+/// runs the limiter evaluates what the limits say of the request, adds them, and takes it through
+/// decisions.h; it gives the memory, which lives as long as the request.
+class LimitedRequest : private Answer::Owner {
+public:
+    LimitedRequest(const LimitedRequest&) = delete;
+    LimitedRequest& operator=(const LimitedRequest&) = delete;
+
+    const Configuration& configuration() const noexcept { return configuration_; }
+    OnError on_error() const noexcept { return on_error_; }
+
+    // The limits that apply, in the order in which they were added.
+    std::size_t count() const noexcept { return count_; }
+    AppliedLimit& applied(std::size_t i) noexcept { return applied_[i]; }
+    const AppliedLimit& applied(std::size_t i) const noexcept { return applied_[i]; }
+    const Verdict* verdicts() const noexcept { return verdicts_; }
+
+    /// Adds a limit that applies. There is room for it.
+    AppliedLimit& add(const Limit& limit) noexcept;
+
+    /// Takes out the limit that was added last, whose store has not been asked.
+    void drop_last() noexcept { --count_; }
+
+    /// Takes out all of them. None waits, nor is anything held.
+    void forget_limits() noexcept { count_ = 0; }
+
+    /// Asks the store of one limit. Where the cost never fits, it is asked only for the window that headers
+    /// show.
+    void ask(AppliedLimit& applied) noexcept;
+
+    /// Asks the store what a report needs: it is the only one that asks about these limits.
+    void ask_for_report(AppliedLimit& applied) noexcept;
+
+    /// Between these two calls the request is asking its stores: an answer that comes at once is not told.
+    void begin_asking() noexcept { asking_ = true; }
+    void end_asking() noexcept { asking_ = false; }
+
+    bool waiting() const noexcept { return pending_ != 0; }
+
+    /// Lets go of everything that it waits for.
+    void stop_waiting() noexcept;
+
+    /// Gives back what the request holds of its limits: none of them charges it.
+    void give_back_all() noexcept;
+
+    /// The request ends: it lets go of what it holds of its limits to the end.
+    void leave_all() noexcept;
+
+    /// Milliseconds that the request waited for its stores: each time as long as its slowest limit took.
+    Msec store_time() const noexcept { return store_time_; }
+    void end_wait() noexcept;
+
+    /// The limit could not be checked: told before rate_limit_on_error decides. `reason` is static text.
+    virtual void on_unchecked(const AppliedLimit& applied, const char* reason) noexcept = 0;
+
+    /// What operators call the client; see limiter/client_id.h.
+    virtual std::uint64_t id_of(const AppliedLimit& applied) const noexcept = 0;
+
+    Outcome outcome = Outcome::none;
+    bool settled = false;  ///< it holds nothing more: charge_due() has run, or give_back_all()
+    bool counted = false;  ///< count_request() has run
+
+protected:
+    LimitedRequest(const Configuration& configuration, OnError on_error) noexcept
+        : configuration_(configuration), on_error_(on_error) {}
+    ~LimitedRequest() = default;
+
+    /// The memory for as many limits as may be added.
+    void give_room(AppliedLimit* applied, Verdict* verdicts) noexcept {
+        applied_ = applied;
+        verdicts_ = verdicts;
+    }
+
+    /// The last answer that it waited for is there, or has failed to come.
+    virtual void on_all_answered() noexcept = 0;
+
+private:
+    void on_answer(Answer& answer) noexcept override;
+
+    const Configuration& configuration_;
+    const OnError on_error_;
+    AppliedLimit* applied_ = nullptr;
+    Verdict* verdicts_ = nullptr;
+    std::size_t count_ = 0;
+    std::size_t pending_ = 0;
+    bool asking_ = false;
+    Msec longest_ = 0;  // of the answers since end_wait()
+    Msec store_time_ = 0;
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,118 @@
+#include "limiter/request/placing.h"
+
+#include "core/limit/bucket.h"
+#include "limiter/tallies/tallies.h"
+#include "limiter/zone.h"
+
+namespace rate_limit {
+
+namespace {
+
+const Mode* mode_of(const Limit& limit, const StoreConf* store, bool bucket) noexcept {
+    if (bucket) {
+        return store != nullptr ? limit.mode->redis_bucket : limit.mode->local_bucket;
+    }
+    // Where a variable burst is empty, windows count, and are charged before the request as buckets are.
+    const NamedMode& mode = limit.by_bucket ? charge_refund_mode : *limit.mode;
+    return store != nullptr ? &mode.with_redis : &mode.local;
+}
+
+}  // namespace
+
+void close(AppliedLimit& applied, const Rate& rate, Millis now) noexcept {
+    Verdict& verdict = applied.verdict;
+    const WindowKind kind = rate.month ? WindowKind::month : WindowKind::first;
+    verdict.rate = rate;
+    verdict.known = true;
+    verdict.window = {0, propose_reset(kind, rate.period, now)};
+    verdict.outcome = applied.dry_run ? Outcome::rejected_dry_run : Outcome::rejected;
+}
+
+void ban(AppliedLimit& applied, const Rate& rate, Millis until) noexcept {
+    applied.dry_run = false;
+    applied.verdict.rate = {0, rate.period, rate.month};
+    applied.verdict.known = true;
+    applied.verdict.window = {0, until};
+    applied.verdict.outcome = Outcome::rejected;
+}
+
+/// Most requests have a rate that is noted. Of the numbers of
+/// running requests, which may differ from one to the next, the greatest is.
+void note_rate(const Configuration& configuration, const Limit& limit, const Rate& rate,
+               const StoreConf* store) noexcept {
+    const bool is_noted =
+        limit.is_slots() ? limit.noted_rate.limit >= rate.limit : limit.noted_rate.limit == rate.limit;
+    if (!limit.variable_rate ||
+        (is_noted && same_period(limit.noted_rate, rate) && limit.noted_store == store)) {
+        return;
+    }
+    const Tally* tally = configuration.tallies->find(limit, name_of(store));
+    if (tally != nullptr) {
+        configuration.zone->seen_rates().note(tally->digest, rate);
+    }
+    limit.noted_rate = rate;
+    limit.noted_store = store;
+}
+
+void note_burst(const Configuration& configuration, const Limit& limit, const Rate& rate, std::int64_t burst,
+                const StoreConf* store) noexcept {
+    const Rate noted{burst, rate.period, rate.month};
+    if (!limit.variable_burst || (limit.noted_burst.limit == burst && same_period(limit.noted_burst, rate) &&
+                                  limit.noted_burst_store == store)) {
+        return;
+    }
+    const Tally* tally = configuration.tallies->find(limit, name_of(store));
+    if (tally != nullptr) {
+        configuration.zone->seen_rates().note(name_of_bursts(tally->digest), noted);
+    }
+    limit.noted_burst = noted;
+    limit.noted_burst_store = store;
+}
+
+const char* count_tokens(AppliedLimit& applied, const Rate& rate, std::int64_t burst) noexcept {
+    applied.bucket = Bucket::of(rate, burst);
+    if (!applied.bucket) {
+        return why_no_bucket(rate, burst);
+    }
+    applied.verdict.rate = {burst, applied.bucket->fill_seconds(), false};
+    applied.verdict.bucket = true;
+    return nullptr;
+}
+
+const char* find_place(const Configuration& configuration, RequestMemory& memory, AppliedLimit& applied,
+                       const Rate& rate, StoreConf* store) noexcept {
+    Zone& zone = *configuration.zone;
+    const Limit& limit = applied.limit;
+    const char* failure = locate(memory, zone, store,
+                                 {limit.name, rate.period, limit.kind_at(rate, applied.bucket.has_value()),
+                                  applied.client_key, limit.head},
+                                 applied);
+    if (failure != nullptr) {
+        return failure;
+    }
+    applied.zone = &zone;
+    applied.mode = mode_of(limit, store, applied.bucket.has_value());
+    if (applied.bucket) {
+        applied.mode->fit_bucket(applied);
+    }
+    if (applied.mode->recalls_first(applied, false)) {
+        zone.windows().prefetch(applied.id);
+    }
+    return nullptr;
+}
+
+const Limit* twin_of(const LimitedRequest& request, const AppliedLimit& applied) noexcept {
+    for (std::size_t i = 0; &request.applied(i) != &applied; ++i) {
+        const AppliedLimit& other = request.applied(i);
+        if (other.zone != nullptr && other.id == applied.id) {
+            return &other.limit;
+        }
+    }
+    return nullptr;
+}
+
+void compare_cost(AppliedLimit& applied) noexcept {
+    applied.verdict.never_fits = applied.cost > applied.verdict.rate.limit - applied.kept;
+}
+
+}  // namespace rate_limit
