@@ -70,6 +70,8 @@ unit_objects := $(unit_sources:t/unit/%.cpp=$(BUILD)/unit/%.o)
 # The loop that runs the limiter in virtual time, where nginx does not.
 world_sources := $(wildcard t/world/*.cpp)
 world_objects := $(world_sources:t/world/%.cpp=$(BUILD)/world/%.o)
+lua_includes = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I lua5.1))
+lua_libs = $(shell pkg-config --libs lua5.1)
 unit_tests := $(BUILD)/unit/unit_tests
 fuzz_sources := $(wildcard t/fuzz/*_fuzz.cpp)
 fuzz_objects := $(filter-out $(BUILD)/fuzz/ngx/%,$(unified:$(generated)/rooms/%.cpp=$(BUILD)/fuzz/%.o)) $(fuzz_sources:t/%.cpp=$(BUILD)/%.o)
@@ -243,7 +245,7 @@ unit: $(unit_tests)
 	$(unit_tests) --gtest_brief=1
 
 $(unit_tests): $(unit_objects) $(world_objects) $(pure_objects) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -o $@ $(unit_objects) $(world_objects) $(pure_objects) $(LDFLAGS) $(hiredis_libs) -lssl -lcrypto \
+	$(call quiet,LINK)$(CXX) -o $@ $(unit_objects) $(world_objects) $(pure_objects) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto \
 	    -lgtest_main -lgtest -pthread
 
 # All of them read GoogleTest: it is parsed once.
@@ -256,7 +258,7 @@ $(unit_prefix).gch: Makefile $(configured)/cc-opt
 
 $(BUILD)/world/%.o: t/world/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
-	$(call quiet,CXX)$(compile) -I. -c -o $@ $<
+	$(call quiet,CXX)$(compile) $(lua_includes) -I. -c -o $@ $<
 
 $(BUILD)/unit/%.o: t/unit/%.cpp $(unit_prefix).gch Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
