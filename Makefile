@@ -160,7 +160,7 @@ help:
 	@echo 'make bench-fleet   what a hundred nginx cost Redis that share one key of rate_limit_concurrency'
 	@echo 'make bench-scripts what a call of a script of windows costs Redis; OTHER=FOLDER: against those of another version'
 	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens; keys that are rejected; counters; overrides'
-	@echo 'make differential  whether the Redis of the simulator does what a real one does; CALLS=number of each script SEED=number'
+	@echo 'make differential  whether the Redis of virtual time does what a real one does; CALLS=number of each script SEED=number'
 	@echo 'make bench-accuracy  how many requests over the limit two machines admit, with fresh views and without'
 	@echo 'make bench-plot    draws docs/lease.svg: how many requests reach Redis'
 	@echo 'make simulate   the simulator over the real core, checked against real Redis and real nginx: a hundred machines, in half an hour;'
@@ -345,7 +345,7 @@ lint: format-check layer-check
 
 format-check:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build lint
-	@clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(world_sources) $(wildcard t/unit/*.h t/world/*.h t/fuzz/*.h) $(fuzz_sources) \
+	@clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(world_sources) $(wildcard t/unit/*.h t/world/*.h t/differential/*.h t/differential/*.cpp t/fuzz/*.h) $(fuzz_sources) \
 	    $(wildcard bench/*.cpp $(addprefix bench/simulate/,*.h *.cpp */*.h */*.cpp */*/*.h */*/*.cpp))
 
 layer-check:
@@ -466,7 +466,7 @@ $(replay): bench/simulate/replay/replay.cpp Makefile
 calibration := $(abspath $(BUILD)/simulate/calibration$(if $(QUICK),-quick).tsv)
 simulate:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
-	+@$(recurse) module $(simulator) $(replay) $(BUILD)/simulate/differential
+	+@$(recurse) module $(simulator) $(replay) $(BUILD)/differential/differential
 	+@$(again) differential CALLS=$(if $(QUICK),2000,$(CALLS))
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' SIMULATOR='$(abspath $(simulator))' REPLAY='$(abspath $(replay))' \
 	    $(if $(QUICK),MACHINES=2 REPETITIONS=1 RUN_SECONDS=3) OUT='$(calibration)' bench/simulate/calibrate || [ $$? = 3 ]
@@ -484,20 +484,23 @@ $(addprefix $(BUILD)/bench/,table walk offenders counters overrides): $(BUILD)/b
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(CXX) -std=c++17 -O2 $(warnings) -Isrc -I. -o $@ $(filter %.cpp,$^)
 
-# Whether the simulator's Redis does what a real one does: CALLS of each script; SEED repeats a run. Lua rounds after each operation, so
-# the compiler may not fuse two of them into one that rounds once.
-server_objects := $(filter $(BUILD)/simulate/server/%,$(simulate_objects))
-compare_objects := $(patsubst bench/%.cpp,$(BUILD)/%.o,$(wildcard bench/simulate/server/differential/*.cpp))
-differential := $(BUILD)/simulate/differential
-clock_of_redis := $(BUILD)/simulate/server/differential/clock.so
+# Whether the Redis of virtual time does what a real one does: CALLS of each script; SEED repeats a run.
+differential_objects := $(patsubst t/%.cpp,$(BUILD)/%.o,$(wildcard t/differential/*.cpp))
+differential := $(BUILD)/differential/differential
+clock_of_redis := $(BUILD)/differential/clock.so
 CALLS ?= 100000
 
-$(server_objects): CXXFLAGS += -ffp-contract=off
+# Lua rounds after each operation, so the compiler may not fuse two of them into one that rounds once.
+$(filter $(BUILD)/simulate/server/%,$(simulate_objects)): CXXFLAGS += -ffp-contract=off
 
-$(differential): $(compare_objects) $(server_objects) $(core_objects) $(clock_of_redis) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -O2 $(lto) -o $@ $(compare_objects) $(server_objects) $(core_objects) $(LDFLAGS) $(hiredis_libs) -lssl -lcrypto
+$(differential_objects): $(BUILD)/differential/%.o: t/differential/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
+	@mkdir -p $(@D)
+	$(call quiet,CXX)$(compile) -I. -c -o $@ $<
 
-$(clock_of_redis): bench/simulate/server/differential/clock.c Makefile
+$(differential): $(differential_objects) $(filter $(BUILD)/world/server%,$(world_objects)) $(core_objects) $(clock_of_redis) $(hiredis_built)
+	$(call quiet,LINK)$(CXX) -O2 $(lto) -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
+
+$(clock_of_redis): t/differential/clock.c Makefile
 	@mkdir -p $(@D)
 	$(call quiet,CC)$(CC) -O2 $(warnings) -fPIC -shared -o $@ $<
 
@@ -505,13 +508,13 @@ $(clock_of_redis): bench/simulate/server/differential/clock.c Makefile
 differential: $(differential)
 	$(differential) $(abspath $(clock_of_redis)) $(CALLS) $(SEED)
 
--include $(compare_objects:.o=.d)
+-include $(differential_objects:.o=.d)
 
 clean:
-	rm -rf $(addprefix $(BUILD)/,obj unit nginx generated tidy sanitized valgrind fuzz faults simulate bench bench.md $(other) deb deb-check) $(module)
+	rm -rf $(addprefix $(BUILD)/,obj unit world differential nginx generated tidy sanitized valgrind fuzz faults simulate bench bench.md $(other) deb deb-check) $(module)
 
 distclean: clean
 	rm -rf $(DEPS)/hiredis $(DEPS)/hiredis-sources $(DEPS)/nginx-sanitized $(DEPS)/$(other) $(BUILD)/servers
 	for dir in $(DEPS) $(BUILD); do if [ -d "$$dir" ]; then rmdir --ignore-fail-on-non-empty "$$dir"; fi; done
 
--include $(objects:.o=.d) $(unit_objects:.o=.d) $(fuzz_objects:.o=.d) $(simulate_objects:.o=.d)
+-include $(objects:.o=.d) $(unit_objects:.o=.d) $(world_objects:.o=.d) $(fuzz_objects:.o=.d) $(simulate_objects:.o=.d)

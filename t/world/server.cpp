@@ -99,10 +99,10 @@ std::string Server::refuse(const Client& client, const ServerCommand* command, W
             return elsewhere;
         }
     }
-    return refuse_by_state(client, *command);
+    return refuse_by_state(*command, words);
 }
 
-std::string Server::refuse_by_state(const Client& /*client*/, const ServerCommand& command) {
+std::string Server::refuse_by_state(const ServerCommand& command, Words words) {
     const bool writes = command.is(ServerCommand::writes);
     const bool primary = state.role == ServerRole::primary;
     if (state.out_of_memory && command.is(ServerCommand::denies_oom)) {
@@ -117,8 +117,10 @@ std::string Server::refuse_by_state(const Client& /*client*/, const ServerComman
     if (!primary && writes) {
         return is_replica;
     }
-    if (!primary && !state.link_up && !state.serves_stale && !command.is(ServerCommand::while_stale)) {
-        return is_stale;
+    const bool stale = !primary && !state.link_up && !state.serves_stale;
+    if (stale && !command.is(ServerCommand::while_stale) &&
+        !(command.name == "evalsha" && !scripts_->knows(in_lower_case(words[1])))) {
+        return is_stale;  // a script that it does not know may do so, as far as Redis looks
     }
     if (state.loading && !command.is(ServerCommand::while_loading)) {
         return loading;

@@ -113,7 +113,7 @@ public:
 
 private:
     std::string refuse(const Client& client, const ServerCommand* command, Words words);
-    std::string refuse_by_state(const Client& client, const ServerCommand& command);
+    std::string refuse_by_state(const ServerCommand& command, Words words);
     const ServerCommand* known(Words words) const;
     void publish(const Client& client);
 

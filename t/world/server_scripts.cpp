@@ -48,7 +48,7 @@ void Scripts::open_libraries() {
         lua_pushcfunction(lua_, open);
         lua_call(lua_, 0, 0);
     }
-    for (const char* name : {"dofile", "loadfile", "print", "newproxy"}) {
+    for (const char* name : {"dofile", "loadfile", "print", "newproxy", "pcall", "xpcall"}) {
         lua_pushnil(lua_);
         lua_setglobal(lua_, name);
     }
@@ -257,7 +257,8 @@ int Scripts::handle_error(lua_State* lua) noexcept {
         return 1;
     }
     if (!lua_istable(lua, 1)) {
-        lua_pushfstring(lua, "ERR %s", lua_isstring(lua, 1) != 0 ? lua_tostring(lua, 1) : "");
+        const char* other = lua_toboolean(lua, 1) != 0 ? "true" : lua_isnil(lua, 1) ? "nil" : "false";
+        lua_pushfstring(lua, "ERR %s", lua_isstring(lua, 1) != 0 ? lua_tostring(lua, 1) : other);
         lua_createtable(lua, 0, 3);
         lua_insert(lua, -2);
         lua_setfield(lua, -2, "err");

@@ -1,9 +1,9 @@
 #include <array>
 #include <string>
 
-#include "bench/simulate/server/differential/choices.h"
+#include "t/differential/choices.h"
 
-namespace rate_limit::simulated {
+namespace rate_limit::world {
 namespace {
 
 constexpr std::array<const char*, 14> machines{
@@ -31,12 +31,11 @@ void send_hold(Both& both) {
     hold.want = chance.percent(20) ? 0 : chance.below(chance.percent(90) ? 12 : 1'000'000'000);
     hold.least = chance.percent(40) ? 0 : chance.between(0, hold.want + 1);
     hold.ttl = lives[key % lives.size()];
-    const Micros told = chance.percent(15) ? both.machine_clock() : asks_for_time;
+    const Micros told = chance.percent(15) ? both.machine_clock() : 0;
 
-    const auto answer = both.simulated().hold(key, both.clock(), hold, told);
     both.writer().tell_time(told);
-    both.send(key, both.writer().hold(Both::name(key), hold), in_words(answer));
+    both.send(key, both.writer().hold(Both::name(key), hold));
     both.writer().tell_time(0);
 }
 
-}  // namespace rate_limit::simulated
+}  // namespace rate_limit::world

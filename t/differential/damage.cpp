@@ -1,9 +1,9 @@
 #include <array>
 #include <string>
 
-#include "bench/simulate/server/differential/choices.h"
+#include "t/differential/choices.h"
 
-namespace rate_limit::simulated {
+namespace rate_limit::world {
 namespace {
 
 using namespace std::string_literals;
@@ -35,10 +35,6 @@ const std::array odd_texts{""s,
                            "-9223372036854775808"s,
                            "99999999999999999999999999999"s,
                            "000000000000000000000000000012"s};
-
-std::string answer_of(Fault fault, const char* otherwise) {
-    return fault == Fault::none ? otherwise : in_words(fault);
-}
 
 /// Now, or the latest deadline or reset that a script believes; one less or more.
 Millis choose_time(Both& both) {
@@ -109,12 +105,7 @@ std::string choose_bytes(Both& both) {
 }
 
 void set_field(Both& both, KeyId key, const std::string& field, const std::string& text) {
-    // Redis says how many fields are new.
-    const Value* value = both.simulated().look(key, both.clock());
-    const auto* hash = value != nullptr ? std::get_if<Hash>(&value->content) : nullptr;
-    const bool is_new = hash == nullptr || !hash->find(field);
-    const Fault fault = both.simulated().hset(key, both.clock(), field, text);
-    both.send(key, {"HSET", Both::name(key), field, text}, answer_of(fault, is_new ? "1" : "0"));
+    both.send(key, {"HSET", Both::name(key), field, text});
 }
 
 void break_window(Both& both) {
@@ -158,11 +149,7 @@ void drop_field(Both& both) {
     constexpr std::array<const char*, 4> fields{"used", "reset", "a", "b"};
     const KeyId key = both.choose(both.chance().percent(70) ? Kind::window : Kind::slots);
     const std::string field = both.chance().one_of(fields);
-    const Value* value = both.simulated().look(key, both.clock());
-    const auto* hash = value != nullptr ? std::get_if<Hash>(&value->content) : nullptr;
-    const bool there = hash != nullptr && hash->find(field);
-    const Fault fault = both.simulated().hdel(key, both.clock(), field);
-    both.send(key, {"HDEL", Both::name(key), field}, answer_of(fault, there ? "1" : "0"));
+    both.send(key, {"HDEL", Both::name(key), field});
 }
 
 /// Also in the place of a window, or of slots.
@@ -172,8 +159,7 @@ void break_bucket(Both& both) {
                                   : chance.percent(50) ? Kind::window
                                                        : Kind::slots);
     const std::string bytes = choose_bytes(both);
-    both.simulated().set(key, both.clock(), bytes);
-    both.send(key, {"SET", Both::name(key), bytes}, "OK");
+    both.send(key, {"SET", Both::name(key), bytes});
 }
 
 void break_slots(Both& both) {
@@ -185,21 +171,16 @@ void break_slots(Both& both) {
 void change_expiry(Both& both) {
     Chance& chance = both.chance();
     const auto key = static_cast<KeyId>(chance.below(key_count));
-    const bool there = both.simulated().look(key, both.clock()) != nullptr;
-    const bool expires = both.simulated().pttl(key, both.clock()) >= 0;
     if (chance.percent(30)) {
-        both.simulated().persist(key, both.clock());
-        return both.send(key, {"PERSIST", Both::name(key)}, expires ? "1" : "0");
+        both.send(key, {"PERSIST", Both::name(key)});
+        return;
     }
     const Millis life = chance.percent(10) ? chance.between(-5, 1) : chance.below(200'000);
-    both.simulated().pexpire(key, both.clock(), life);
-    both.send(key, {"PEXPIRE", Both::name(key), std::to_string(life)}, there ? "1" : "0");
+    both.send(key, {"PEXPIRE", Both::name(key), std::to_string(life)});
 }
 
 void drop_key(Both& both, KeyId key) {
-    const bool there = both.simulated().look(key, both.clock()) != nullptr;
-    both.simulated().del(key, both.clock());
-    both.send(key, {"DEL", Both::name(key)}, there ? "1" : "0");
+    both.send(key, {"DEL", Both::name(key)});
 }
 
 void put_hash_for_bucket(Both& both) {
@@ -227,8 +208,10 @@ void send_damage(Both& both) {
     } else if (choice < 93) {
         change_expiry(both);
     } else {
-        drop_key(both, static_cast<KeyId>(both.chance().below(key_count)));
+        const auto key = static_cast<KeyId>(both.chance().below(key_count));
+        both.chance().percent(10) ? both.send(key, {"RPUSH", Both::name(key), "a", "b"})
+                                  : drop_key(both, key);
     }
 }
 
-}  // namespace rate_limit::simulated
+}  // namespace rate_limit::world

@@ -2,9 +2,9 @@
 #include <array>
 #include <string>
 
-#include "bench/simulate/server/differential/choices.h"
+#include "t/differential/choices.h"
 
-namespace rate_limit::simulated {
+namespace rate_limit::world {
 namespace {
 
 constexpr std::int64_t largest = 1'000'000'000'000;  // of limits and costs
@@ -29,7 +29,7 @@ const std::string& worker(std::int64_t at) {
 }
 
 bool is_crowd(KeyId key) {
-    const Keys& keys = keys_of[static_cast<std::size_t>(Kind::crowd)];
+    const Keys& keys = keys_of_kind[static_cast<std::size_t>(Kind::crowd)];
     return key >= keys.first && key < keys.first + static_cast<KeyId>(keys.count);
 }
 
@@ -64,10 +64,8 @@ std::int64_t choose_limit(Both& both) {
 }
 
 Millis choose_reset(Both& both, KeyId key) {
-    const Value* value = both.simulated().look(key, both.clock());
-    const auto* hash = value != nullptr ? std::get_if<Hash>(&value->content) : nullptr;
-    const std::int64_t* reset = hash != nullptr ? hash->reset.number() : nullptr;
-    if (reset == nullptr || both.chance().below(20) == 0) {
+    const auto reset = both.stored_number(key, "reset");
+    if (!reset || both.chance().below(20) == 0) {
         return both.now() + both.chance().below(100'000);
     }
     return *reset;
@@ -92,15 +90,13 @@ void send_charge(Both& both) {
     const KeyId key = both.choose(choose_kind(both, 2));
     const Opening opening = opening_of(both, key);
     const std::int64_t cost = choose_cost(both);
-    const auto answer = both.simulated().charge(key, both.clock(), opening, cost);
-    both.send(key, both.writer().charge(opening, cost), in_words(answer));
+    both.send(key, both.writer().charge(opening, cost));
 }
 
 void send_repair(Both& both) {
     const KeyId key = both.choose(choose_kind(both, 2));
     const Opening opening = opening_of(both, key);
-    const auto answer = both.simulated().repair(key, both.clock(), opening);
-    both.send(key, both.writer().repair(opening), in_words(answer));
+    both.send(key, both.writer().repair(opening));
 }
 
 void send_refund(Both& both) {
@@ -109,8 +105,7 @@ void send_refund(Both& both) {
     const std::int64_t cost = choose_cost(both);
     const Numbered number = choose_number(both, key);
     const Emptied emptied = both.chance().percent(30) ? Emptied::stays : Emptied::closes;
-    const auto answer = both.simulated().refund(key, both.clock(), cost, reset, number, emptied);
-    both.send(key, both.writer().refund(Both::name(key), cost, reset, number, emptied), in_words(answer));
+    both.send(key, both.writer().refund(Both::name(key), cost, reset, number, emptied));
 }
 
 void send_reserve(Both& both) {
@@ -128,8 +123,7 @@ void send_reserve(Both& both) {
         wanted.of = choose_reset(both, key);
     }
     wanted.call = choose_number(both, key);
-    const auto answer = both.simulated().reserve(key, both.clock(), opening, wanted);
-    both.send(key, both.writer().reserve(opening, wanted), in_words(answer));
+    both.send(key, both.writer().reserve(opening, wanted));
 }
 
-}  // namespace rate_limit::simulated
+}  // namespace rate_limit::world

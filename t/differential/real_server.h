@@ -1,24 +1,19 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sys/types.h>
 
-#include <hiredis/hiredis.h>
-
-namespace rate_limit::simulated {
-
-struct FreeReply {
-    void operator()(redisReply* reply) const noexcept { freeReplyObject(reply); }
-};
-using RealReply = std::unique_ptr<redisReply, FreeReply>;
+namespace rate_limit::world {
 
 /// A redis-server of its own in a temporary folder, on a socket there, whose wall clock stands still but for
 /// what it is told; and a connection to it. The binary is REDIS_SERVER of the environment, else redis-server.
-/// Whatever fails ends the program with words on standard error.
+/// It keeps all hashes in the order in which their fields came. Whatever fails ends the program with words on
+/// standard error.
 class RealServer {
 public:
     /// `clock` is the library made of clock.c; `micros` is what the server's clock shows first.
@@ -30,25 +25,35 @@ public:
     /// No command may be on its way.
     void set_clock(std::int64_t micros) noexcept;
 
-    void send(std::string_view command);
-    RealReply receive();
+    void send(std::string_view bytes);
 
-    RealReply ask(std::string_view command) {
-        send(command);
-        return receive();
-    }
+    /// So many bytes of answers, or fewer where no more come in five seconds.
+    std::string receive(std::size_t size);
+
+    /// What else is there now.
+    std::string receive_rest();
+
+    /// From now on by a new connection.
+    void reconnect();
+
+    /// Deletes the folder in which it would save its data.
+    void lose_disk();
 
 private:
     void make_clock(std::int64_t micros);
     void launch(const std::string& clock);
     void connect();
+    bool try_connect();
     void check_clock(std::int64_t micros);
+    bool fill(int patience);
     std::string path(std::string_view name) const { return folder_ + '/' + std::string(name); }
 
     std::string folder_;
     std::int64_t* micros_ = nullptr;
     pid_t server_ = -1;
-    redisContext* connection_ = nullptr;
+    int connection_ = -1;
+    std::string unsent_;
+    std::string received_;
 };
 
-}  // namespace rate_limit::simulated
+}  // namespace rate_limit::world

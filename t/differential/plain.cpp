@@ -1,21 +1,19 @@
 #include <algorithm>
 
-#include "bench/simulate/server/differential/choices.h"
+#include "t/differential/choices.h"
 
-namespace rate_limit::simulated {
+namespace rate_limit::world {
 namespace {
 
 void send_check(Both& both) {
     const KeyId key = both.choose(both.chance().percent(10) ? Kind::crowd : Kind::window);
-    const auto answer = both.simulated().check(key, both.clock());
-    both.send(key, both.writer().check(Both::name(key)), in_words(answer));
+    both.send(key, both.writer().check(Both::name(key)));
 }
 
 void send_increment(Both& both) {
     const KeyId key = both.choose(Kind::window);
     const std::int64_t cost = choose_cost(both);
-    const auto answer = both.simulated().increment(key, both.clock(), cost);
-    both.send(key, both.writer().increment(Both::name(key), cost), in_words(answer));
+    both.send(key, both.writer().increment(Both::name(key), cost));
 }
 
 Nanos choose_worth(Both& both, KeyId key) {
@@ -27,17 +25,13 @@ void send_take(Both& both) {
     const KeyId key = both.choose(Kind::bucket);
     const Nanos now = both.machine_clock() * 1000;
     const Nanos cost = choose_worth(both, key);
-    const auto answer = both.simulated().take(key, both.clock(), now, cost);
-    both.send(key, both.writer().take(Both::name(key), now, cost), in_words(answer));
+    both.send(key, both.writer().take(Both::name(key), now, cost));
 }
 
 void send_take_of_filling(Both& both) {
     const KeyId key = both.choose(Kind::bucket);
     const Nanos cost = choose_worth(both, key);
-    const auto answer = both.simulated().take_of_filling(key, both.clock(), cost);
-    const std::string expected =
-        answer.fault == Fault::none ? '[' + std::to_string(answer.value.after) + ']' : in_words(answer.fault);
-    both.send(key, both.writer().take_of_filling(Both::name(key), cost), expected);
+    both.send(key, both.writer().take_of_filling(Both::name(key), cost));
 }
 
 }  // namespace
@@ -55,4 +49,4 @@ void send_plain(Both& both) {
     }
 }
 
-}  // namespace rate_limit::simulated
+}  // namespace rate_limit::world

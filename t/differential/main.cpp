@@ -1,6 +1,7 @@
 // Whether the simulated server does what a real one does: random calls of each script, mixed with plain
 // commands and with damage, on few keys, so that these come into all states. Both have the same clock, which
-// moves by chance. Each answer is compared, and again and again what all keys hold, and how long they live.
+// moves by chance. Each answer is compared, byte for byte, and again and again what all keys hold, and how
+// long they live.
 //
 //   differential CLOCK [CALLS [SEED]]
 //
@@ -14,12 +15,12 @@
 #include <cstdlib>
 #include <random>
 
-#include "bench/simulate/server/differential/choices.h"
+#include "t/differential/choices.h"
 
 namespace {
 
 using namespace rate_limit;
-using namespace rate_limit::simulated;
+using namespace rate_limit::world;
 
 constexpr std::int64_t calls_of_each = 100'000;
 constexpr std::int64_t most_in_a_batch = 32;
@@ -40,8 +41,7 @@ constexpr std::array<Choice, 6> choices{{{"charge", send_charge},
 Micros step_to_edge(Both& both) {
     constexpr std::array<Millis, 5> before{1001, 1000, 999, 0, -1};
     constexpr Millis too_far = 100'000;
-    const Millis life =
-        both.simulated().pttl(static_cast<KeyId>(both.chance().below(key_count)), both.clock());
+    const Millis life = both.life_of(static_cast<KeyId>(both.chance().below(key_count)));
     const Millis step = life - both.chance().one_of(before);
     return life < 0 || step < 0 || step > too_far ? 0 : step * 1000;
 }
@@ -72,7 +72,9 @@ bool run(Both& both, std::int64_t calls) {
             const std::int64_t other = both.chance().below(100);
             if (other < 8) {
                 send_damage(both);
-            } else if (other < 25) {
+            } else if (other < 12) {
+                send_anything(both);
+            } else if (other < 27) {
                 send_plain(both);
             } else {
                 std::size_t at = 0;
@@ -109,7 +111,7 @@ int main(int count, char** arguments) {
 
     const auto begun = std::chrono::steady_clock::now();
     Both both(arguments[1], seed);
-    const bool same = run(both, calls);
+    const bool same = compare_words(both) && run(both, calls) && compare_refusals(both);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     std::printf(
         "%s: %lld calls of each of %zu scripts, %llu answers and the states of %llu keys, in %.1f s\n",

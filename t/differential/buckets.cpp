@@ -2,10 +2,12 @@
 #include <array>
 #include <vector>
 
-#include "bench/simulate/server/differential/choices.h"
 #include "core/limit/bucket.h"
+#include "redis/bucket_reply.h"
+#include "t/differential/choices.h"
+#include "t/unit/raw_reply.h"
 
-namespace rate_limit::simulated {
+namespace rate_limit::world {
 namespace {
 
 constexpr std::array<Tokens, 9> buckets{{{100, 10},
@@ -91,15 +93,16 @@ void send_bucket(Both& both) {
     draw.least = draw.want > 0 && chance.percent(70) ? chance.between(0, draw.want) : 0;
     draw.parts = chance.percent(50) ? 1 : chance.between(0, 6);
     draw.receipt = draw.want < 0 ? choose_receipt(both, key) : BucketReceipt{};
-    const Micros told = chance.percent(15) ? both.machine_clock() : asks_for_time;
+    const Micros told = chance.percent(15) ? both.machine_clock() : 0;
 
-    const auto answer = both.simulated().draw(key, both.clock(), draw, told);
-    if (answer.value.taken > 0) {
-        keep(both, key, drawn_of(answer.value, both.now()).receipt);
-    }
     both.writer().tell_time(told);
-    both.send(key, both.writer().draw(Both::name(key), draw), in_words(answer));
+    const std::string answer = both.send(key, both.writer().draw(Both::name(key), draw));
     both.writer().tell_time(0);
+    const RawReply reply(answer);
+    Drawn drawn;
+    if (read_draw(*reply, draw, both.now(), drawn) == Fault::none && drawn.taken > 0) {
+        keep(both, key, drawn.receipt);
+    }
 }
 
-}  // namespace rate_limit::simulated
+}  // namespace rate_limit::world

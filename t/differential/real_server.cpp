@@ -1,4 +1,4 @@
-#include "bench/simulate/server/differential/real_server.h"
+#include "t/differential/real_server.h"
 
 #include <array>
 #include <chrono>
@@ -7,14 +7,19 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace rate_limit::simulated {
+namespace rate_limit::world {
 namespace {
 
 constexpr std::array files{"clock", "log", "socket"};
@@ -43,9 +48,7 @@ RealServer::RealServer(const std::string& clock, std::int64_t micros) : folder_(
 }
 
 RealServer::~RealServer() {
-    if (connection_ != nullptr) {
-        redisFree(connection_);
-    }
+    close(connection_);
     if (server_ > 0) {
         kill(server_, SIGKILL);
         waitpid(server_, nullptr, 0);
@@ -54,6 +57,7 @@ RealServer::~RealServer() {
     for (const char* file : files) {
         unlink(path(file).c_str());
     }
+    rmdir(path("disk").c_str());
     rmdir(folder_.c_str());
 }
 
@@ -81,6 +85,8 @@ void RealServer::launch(const std::string& clock) {
     const std::string socket = path("socket");
     const std::string log = path("log");
     const std::string its_clock = path("clock");
+    const std::string disk = path("disk");
+    mkdir(disk.c_str(), 0700);
     const pid_t owner = getpid();
     server_ = fork();
     if (server_ != 0) {
@@ -93,7 +99,8 @@ void RealServer::launch(const std::string& clock) {
     setenv("LD_PRELOAD", clock.c_str(), 1);
     setenv("REDIS_CLOCK", its_clock.c_str(), 1);
     execlp(binary.c_str(), binary.c_str(), "--port", "0", "--unixsocket", socket.c_str(), "--dir",
-           folder_.c_str(), "--logfile", log.c_str(), "--save", "", "--appendonly", "no", "--daemonize", "no",
+           disk.c_str(), "--logfile", log.c_str(), "--save", "", "--appendonly", "no", "--daemonize", "no",
+           "--hash-max-listpack-entries", "100000", "--hash-max-listpack-value", "100000",
            static_cast<char*>(nullptr));
     _exit(127);
 }
@@ -105,40 +112,95 @@ void RealServer::connect() {
             server_ = -1;
             give_up("it ended at once: is it installed?");
         }
-        connection_ = redisConnectUnix(path("socket").c_str());
-        if (connection_ != nullptr && connection_->err == 0) {
+        if (try_connect()) {
             return;
-        }
-        if (connection_ != nullptr) {
-            redisFree(connection_);
-            connection_ = nullptr;
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     give_up("it does not answer");
 }
 
+bool RealServer::try_connect() {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string socket_path = path("socket");
+    if (socket_path.size() >= sizeof address.sun_path) {
+        give_up("the name of its folder is too long");
+    }
+    socket_path.copy(address.sun_path, sizeof address.sun_path - 1);
+    connection_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (::connect(connection_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+        return true;
+    }
+    close(connection_);
+    connection_ = -1;
+    return false;
+}
+
+void RealServer::reconnect() {
+    close(connection_);
+    unsent_.clear();
+    received_.clear();
+    connect();
+}
+
 void RealServer::check_clock(std::int64_t micros) {
-    const RealReply reply = ask("*1\r\n$4\r\nTIME\r\n");
-    const bool sound = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2;
-    if (!sound || std::atoll(reply->element[0]->str) != micros / 1'000'000 ||
-        std::atoll(reply->element[1]->str) != micros % 1'000'000) {
+    const std::string seconds = std::to_string(micros / 1'000'000);
+    const std::string rest = std::to_string(micros % 1'000'000);
+    const std::string expected = "*2\r\n$" + std::to_string(seconds.size()) + "\r\n" + seconds + "\r\n$" +
+                                 std::to_string(rest.size()) + "\r\n" + rest + "\r\n";
+    send("*1\r\n$4\r\nTIME\r\n");
+    if (receive(expected.size()) != expected) {
         give_up("it has a clock of its own");
     }
 }
 
-void RealServer::send(std::string_view command) {
-    if (redisAppendFormattedCommand(connection_, command.data(), command.size()) != REDIS_OK) {
-        give_up("a command could not be sent");
-    }
+/// Together with others, when an answer is wanted.
+void RealServer::send(std::string_view bytes) {
+    unsent_ += bytes;
 }
 
-RealReply RealServer::receive() {
-    void* reply = nullptr;
-    if (redisGetReply(connection_, &reply) != REDIS_OK || reply == nullptr) {
-        give_up(connection_->errstr);
+/// Sends what waits, and reads what has come. False where nothing comes for so many milliseconds, or no more
+/// will.
+bool RealServer::fill(int patience) {
+    pollfd ready{connection_, static_cast<short>(POLLIN | (unsent_.empty() ? 0 : POLLOUT)), 0};
+    if (poll(&ready, 1, patience) <= 0) {
+        return false;
     }
-    return RealReply(static_cast<redisReply*>(reply));
+    if ((ready.revents & POLLOUT) != 0) {
+        const ssize_t sent = ::send(connection_, unsent_.data(), unsent_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        unsent_.erase(0, sent > 0 ? static_cast<std::size_t>(sent) : 0);
+    }
+    if ((ready.revents & (POLLIN | POLLHUP)) != 0) {
+        std::array<char, 65536> bytes{};
+        const ssize_t size = recv(connection_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+        if (size <= 0) {
+            return false;
+        }
+        received_.append(bytes.data(), static_cast<std::size_t>(size));
+    }
+    return true;
 }
 
-}  // namespace rate_limit::simulated
+std::string RealServer::receive(std::size_t size) {
+    while (!unsent_.empty() || received_.size() < size) {
+        if (!fill(5000)) {
+            break;
+        }
+    }
+    std::string bytes = received_.substr(0, size);
+    received_.erase(0, size);
+    return bytes;
+}
+
+std::string RealServer::receive_rest() {
+    while (fill(0)) {
+    }
+    return std::exchange(received_, {});
+}
+
+void RealServer::lose_disk() {
+    rmdir(path("disk").c_str());
+}
+
+}  // namespace rate_limit::world

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "bench/simulate/server/differential/both.h"
+#include "t/differential/both.h"
 
-namespace rate_limit::simulated {
+namespace rate_limit::world {
 
 // Each chooses a call, as the module may make it, and sends it.
 
@@ -18,6 +18,16 @@ void send_plain(Both& both);
 
 /// What other programs, other versions, or a failed disk may do to a key.
 void send_damage(Both& both);
+
+/// A script with arguments as no machine sends them, or an odd plain command.
+void send_anything(Both& both);
+
+/// What Redis says to commands and scripts that make no sense, one after the other. False if one answer
+/// differs.
+bool compare_words(Both& both);
+
+/// What Redis says in states in which it refuses commands. False if one answer differs.
+bool compare_refusals(Both& both);
 
 /// A limit's window, as a machine would open it now.
 struct Period {
@@ -42,4 +52,4 @@ struct Tokens {
 };
 Tokens tokens_of(Both& both, KeyId key);
 
-}  // namespace rate_limit::simulated
+}  // namespace rate_limit::world

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <random>
 
-namespace rate_limit::simulated {
+namespace rate_limit::world {
 
 /// The same choices for the same seed, whichever library the program is built with.
 class Chance {
@@ -31,4 +31,4 @@ private:
     std::mt19937_64 random_;
 };
 
-}  // namespace rate_limit::simulated
+}  // namespace rate_limit::world
