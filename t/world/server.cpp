@@ -119,7 +119,7 @@ std::string Server::refuse_by_state(const ServerCommand& command, Words words) {
     }
     const bool stale = !primary && !state.link_up && !state.serves_stale;
     if (stale && !command.is(ServerCommand::while_stale) &&
-        !(command.name == "evalsha" && !scripts_->knows(in_lower_case(words[1])))) {
+        !(command.name == "evalsha" && scripts_->find(words[1]) == Scripts::unknown)) {
         return is_stale;  // a script that it does not know may do so, as far as Redis looks
     }
     if (state.loading && !command.is(ServerCommand::while_loading)) {

@@ -179,6 +179,19 @@ bool take(Call& call, const Step& step, std::string& bytes) {
     return true;
 }
 
+/// Makes room for all that is to be written, as Redis does also where each step fails then. True if there was
+/// less.
+bool grow(std::string& bytes, const std::vector<Step>& steps) {
+    std::size_t needed = bytes.size();
+    for (const Step& step : steps) {
+        const std::size_t end = (step.offset + step.bits - 1) / 8 + 1;
+        needed = std::max(needed, step.kind == Step::Kind::get ? 0 : end);
+    }
+    const bool grows = needed > bytes.size();
+    bytes.resize(needed);
+    return grows;
+}
+
 }  // namespace
 
 void run_bitfield(Call& call) {
@@ -200,16 +213,8 @@ void run_bitfield(Call& call) {
         value = &call.server.make(call.client, call.words[1]);
     }
     std::string& bytes = value != nullptr ? std::get<std::string>(value->content) : nothing;
-    if (writes) {  // as Redis grows it, also where all steps fail
-        std::size_t needed = bytes.size();
-        for (const Step& step : steps) {
-            needed = std::max<std::size_t>(
-                needed, step.kind == Step::Kind::get ? 0 : (step.offset + step.bits - 1) / 8 + 1);
-        }
-        bytes.resize(needed);
-    }
+    bool changed = grow(bytes, steps);
     call.reply.array(steps.size());
-    bool changed = false;
     for (const Step& step : steps) {
         changed = take(call, step, bytes) || changed;
     }

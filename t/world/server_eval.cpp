@@ -45,7 +45,8 @@ void run(Call& call, std::string_view digest) {
         return;
     }
     Scripts& scripts = call.server.scripts();
-    if (!scripts.knows(digest)) {
+    Scripts::Function function = scripts.find(digest);
+    if (function == Scripts::unknown) {
         const std::string error = call.command.name == "evalsha"
                                       ? "NOSCRIPT No matching script. Please use EVAL."
                                       : scripts.load(call.words[1], digest);
@@ -53,9 +54,10 @@ void run(Call& call, std::string_view digest) {
             call.reply.error(error);
             return;
         }
+        function = scripts.find(digest);
     }
     const auto keys = static_cast<std::size_t>(count);
-    scripts.run(call, digest, {call.words.begin() + 3, keys}, call.words.from(3 + keys));
+    scripts.run(call, function, {call.words.begin() + 3, keys}, call.words.from(3 + keys));
 }
 
 }  // namespace
@@ -67,7 +69,7 @@ void run_eval(Call& call) {
 
 void run_evalsha(Call& call) {
     call.server.count_script();
-    run(call, in_lower_case(call.words[1]));
+    run(call, call.words[1]);
 }
 
 void run_script_load(Call& call) {
@@ -84,7 +86,7 @@ void run_script_exists(Call& call) {
     const Words digests = call.words.from(2);
     call.reply.array(digests.size());
     for (const std::string_view digest : digests) {
-        call.reply.integer(call.server.scripts().knows(in_lower_case(digest)) ? 1 : 0);
+        call.reply.integer(call.server.scripts().find(digest) != Scripts::unknown ? 1 : 0);
     }
 }
 

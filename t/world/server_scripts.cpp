@@ -1,11 +1,13 @@
 #include "t/world/server_scripts.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
 
 #include "t/world/server.h"
 #include "t/world/server_lua.h"
+#include "t/world/server_numbers.h"
 
 // Lua is C: an error leaves a function by longjmp. So the functions that Lua calls do all that has a
 // destructor in another one, which has returned when they raise. Nothing in them throws but for want of
@@ -28,11 +30,16 @@ int write_global(lua_State* lua) {
     return luaL_error(lua, "Attempt to modify a readonly table");
 }
 
+/// Garbage is collected when there is so many percent of what was left the last time. The libraries and the
+/// scripts are most of that: walking them more often costs time alone.
+constexpr int gc_pause = 400;
+
 constexpr std::array libraries{luaopen_base, luaopen_table, luaopen_string, luaopen_math};
 
 }  // namespace
 
-Scripts::Scripts(Server& server) : server_(server), lua_(luaL_newstate()) {
+Scripts::Scripts(Server& server) : server_(server), lua_(lua_newstate(ScriptMemory::allocate, &memory_)) {
+    lua_gc(lua_, LUA_GCSETPAUSE, gc_pause);
     open_libraries();
     open_redis();
     protect_globals();
@@ -97,13 +104,18 @@ void Scripts::protect_globals() {
     lua_pop(lua_, 1);
 }
 
-bool Scripts::knows(std::string_view digest) {
+Scripts::Function Scripts::find(std::string_view digest) {
     wanted_ = digest;
-    return functions_.find(wanted_) != functions_.end();
+    const auto place = functions_.find(wanted_);
+    if (place != functions_.end()) {
+        return place->second;
+    }
+    const auto lower = functions_.find(in_lower_case(digest));
+    return lower == functions_.end() ? unknown : lower->second;
 }
 
 std::string Scripts::load(std::string_view text, std::string_view digest) {
-    if (knows(digest)) {
+    if (find(digest) != unknown) {
         return {};
     }
     if (luaL_loadbuffer(lua_, text.data(), text.size(), "@user_script") != 0) {
@@ -134,25 +146,27 @@ void Scripts::set_global(int name, Words words) {
     lua_rawset(lua_, LUA_GLOBALSINDEX);
 }
 
-void Scripts::run(Call& call, std::string_view digest, Words keys, Words arguments) {
+void Scripts::run(Call& call, Function function, Words keys, Words arguments) {
     client_ = &call.client;
     dirty_ = false;
     set_global(keys_name_, keys);
     set_global(arguments_name_, arguments);
     lua_rawgeti(lua_, LUA_REGISTRYINDEX, handler_);
-    wanted_ = digest;
-    lua_rawgeti(lua_, LUA_REGISTRYINDEX, functions_.find(wanted_)->second);
+    lua_rawgeti(lua_, LUA_REGISTRYINDEX, function);
     if (lua_pcall(lua_, 0, 1, -2) == 0) {
         answer_value(lua_, call.reply);
     } else {
-        answer_error(call, digest);
+        answer_error(call, function);
     }
     lua_settop(lua_, 0);
     client_ = nullptr;
 }
 
 /// The error is on top of the stack, as handle_error() has left it.
-void Scripts::answer_error(Call& call, std::string_view digest) {
+void Scripts::answer_error(Call& call, Function function) {
+    const auto named = std::find_if(functions_.begin(), functions_.end(),
+                                    [function](const auto& one) { return one.second == function; });
+    const std::string& digest = named->first;
     std::string text;
     if (lua_istable(lua_, -1)) {
         lua_getfield(lua_, -1, "err");
@@ -160,12 +174,12 @@ void Scripts::answer_error(Call& call, std::string_view digest) {
         lua_getfield(lua_, -3, "line");
         text = lua_isstring(lua_, -3) != 0 ? string_at(lua_, -3) : "ERR unknown error";
         if (lua_isstring(lua_, -2) != 0 && lua_isstring(lua_, -1) != 0) {
-            text += " script: " + std::string(digest) + ", on " + std::string(string_at(lua_, -2)) + ':' +
+            text += " script: " + digest + ", on " + std::string(string_at(lua_, -2)) + ':' +
                     std::string(string_at(lua_, -1)) + '.';
         }
     } else {
         text = lua_isstring(lua_, -1) != 0 ? string_at(lua_, -1) : "execution failure";
-        text = "ERR Error running script (call to f_" + std::string(digest) + "): " + text;
+        text = "ERR Error running script (call to f_" + digest + "): " + text;
     }
     call.reply.error(text);
 }

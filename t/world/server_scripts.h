@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "t/world/server_command.h"
+#include "t/world/server_memory.h"
 
 struct lua_State;
 
@@ -25,7 +26,11 @@ public:
     Scripts(const Scripts&) = delete;
     Scripts& operator=(const Scripts&) = delete;
 
-    bool knows(std::string_view digest);
+    using Function = int;
+    static constexpr Function unknown = -1;
+
+    /// A digest is 40 digits, in lower case as a rule. `unknown` until it was loaded.
+    Function find(std::string_view digest);
 
     /// Compiles a script, unless it is known. The server's error where that fails, else empty.
     std::string load(std::string_view text, std::string_view digest);
@@ -34,7 +39,7 @@ public:
     void clear();
 
     /// Runs a script that is known, and answers the call.
-    void run(Call& call, std::string_view digest, Words keys, Words arguments);
+    void run(Call& call, Function function, Words keys, Words arguments);
 
 private:
     static int call(lua_State* lua) noexcept;
@@ -54,14 +59,15 @@ private:
     bool run_command(bool raises) noexcept;
     bool take_arguments() noexcept;
     void push_refusal(const std::string& text);
-    void answer_error(Call& call, std::string_view digest);
+    void answer_error(Call& call, Function function);
 
     Server& server_;
+    ScriptMemory memory_;
     lua_State* lua_;
     int handler_ = 0;  // in the registry, as the names of the two tables are
     int keys_name_ = 0;
     int arguments_name_ = 0;
-    std::unordered_map<std::string, int> functions_;  // by digest
+    std::unordered_map<std::string, Function> functions_;  // by digest, in the registry
     std::string wanted_;
     std::vector<std::string_view> words_;
     Client* client_ = nullptr;  // whose script runs

@@ -38,19 +38,37 @@ bool Hash::erase(std::string_view name) {
 }
 
 Value* Keyspace::find(std::string_view key) {
+    if (found_.entry != nullptr && found_.entry->first == key) {
+        return &found_.entry->second;
+    }
     wanted_ = key;
     const auto place = values_.find(wanted_);
-    return place == values_.end() ? nullptr : &place->second;
+    if (place == values_.end()) {
+        return nullptr;
+    }
+    found_.entry = &*place;
+    return &place->second;
 }
 
 Value& Keyspace::make(std::string_view key) {
+    Value* value = find(key);
+    if (value != nullptr) {
+        return *value;
+    }
     wanted_ = key;
-    return values_[wanted_];
+    found_.entry = &*values_.try_emplace(wanted_).first;
+    return found_.entry->second;
 }
 
 bool Keyspace::erase(std::string_view key) {
+    found_.entry = nullptr;
     wanted_ = key;
     return values_.erase(wanted_) != 0;
+}
+
+void Keyspace::clear() noexcept {
+    found_.entry = nullptr;
+    values_.clear();
 }
 
 std::vector<std::string> Keyspace::expired(Millis now) const {

@@ -55,7 +55,7 @@ public:
     /// False if there was no such key.
     bool erase(std::string_view key);
 
-    void clear() noexcept { values_.clear(); }
+    void clear() noexcept;
     std::size_t size() const noexcept { return values_.size(); }
 
     /// Those that have expired before `now`, in ascending order.
@@ -65,7 +65,23 @@ public:
     std::vector<std::string> names() const;
 
 private:
-    std::unordered_map<std::string, Value> values_;
+    using Values = std::unordered_map<std::string, Value>;
+
+    /// The key that was asked for last, as scripts ask for one again and again. A copy's is its own.
+    struct Found {
+        Found() = default;
+        Found(const Found& /*other*/) noexcept {}
+        Found& operator=(const Found& /*other*/) noexcept {
+            entry = nullptr;
+            return *this;
+        }
+        ~Found() = default;
+
+        Values::value_type* entry = nullptr;
+    };
+
+    Values values_;
+    Found found_;
     std::string wanted_;  // the key that is asked for: kept, so that asking needs no memory
 };
 
