@@ -34,11 +34,11 @@ using ClusterMap = std::vector<ClusterGroup>;
 struct ClusterView {
     std::string me;  ///< its own id
     std::shared_ptr<const ClusterMap> map;
-    bool down = false;                               ///< CLUSTERDOWN
-    bool reads_when_down = false;                    ///< cluster-allow-reads-when-down
-    std::map<std::uint16_t, ClusterNode> migrating;  ///< hash slots on their way to another node
-    std::map<std::uint16_t, ClusterNode> importing;  ///< and from one
-    std::set<std::uint16_t> unstable;                ///< TRYAGAIN for all commands, as Redis 8.4 may say
+    bool down = false;                                 ///< CLUSTERDOWN
+    bool reads_when_down = false;                      ///< cluster-allow-reads-when-down
+    std::map<std::uint16_t, ClusterNode> migrating{};  ///< hash slots on their way to another node
+    std::map<std::uint16_t, ClusterNode> importing{};  ///< and from one
+    std::set<std::uint16_t> unstable{};                ///< TRYAGAIN for all commands, as Redis 8.4 may say
 };
 
 enum class ServerRole : unsigned char { primary, replica };
