@@ -16,6 +16,7 @@
 #include <random>
 
 #include "t/differential/choices.h"
+#include "t/differential/cluster.h"
 
 namespace {
 
@@ -111,7 +112,8 @@ int main(int count, char** arguments) {
 
     const auto begun = std::chrono::steady_clock::now();
     Both both(arguments[1], seed);
-    const bool same = compare_words(both) && run(both, calls) && compare_refusals(both);
+    const bool same =
+        compare_words(both) && run(both, calls) && compare_refusals(both) && compare_cluster(arguments[1]);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     std::printf(
         "%s: %lld calls of each of %zu scripts, %llu answers and the states of %llu keys, in %.1f s\n",

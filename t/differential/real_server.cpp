@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -22,7 +23,7 @@
 namespace rate_limit::world {
 namespace {
 
-constexpr std::array files{"clock", "log", "socket"};
+constexpr std::array files{"clock", "log", "socket", "disk/nodes.conf"};
 
 [[noreturn]] void give_up(const char* what) {
     std::fprintf(stderr, "redis-server: %s\n", what);
@@ -40,9 +41,14 @@ std::string new_folder() {
 
 }  // namespace
 
-RealServer::RealServer(const std::string& clock, std::int64_t micros) : folder_(new_folder()) {
+RealServer::RealServer(const std::string& clock, std::int64_t micros, const ClusterOptions& options)
+    : folder_(new_folder()) {
     make_clock(micros);
-    launch(clock);
+    mkdir(path("disk").c_str(), 0700);
+    if (!options.nodes.empty()) {
+        std::ofstream(path("disk/nodes.conf")) << options.nodes;
+    }
+    launch(clock, options.words);
     connect();
     check_clock(micros);
 }
@@ -79,14 +85,13 @@ void RealServer::set_clock(std::int64_t micros) noexcept {
     __atomic_store_n(micros_, micros, __ATOMIC_RELEASE);
 }
 
-void RealServer::launch(const std::string& clock) {
+void RealServer::launch(const std::string& clock, const std::vector<std::string>& options) {
     const char* named = std::getenv("REDIS_SERVER");
     const std::string binary = named != nullptr && *named != '\0' ? named : "redis-server";
     const std::string socket = path("socket");
     const std::string log = path("log");
     const std::string its_clock = path("clock");
     const std::string disk = path("disk");
-    mkdir(disk.c_str(), 0700);
     const pid_t owner = getpid();
     server_ = fork();
     if (server_ != 0) {
@@ -98,10 +103,23 @@ void RealServer::launch(const std::string& clock) {
     }
     setenv("LD_PRELOAD", clock.c_str(), 1);
     setenv("REDIS_CLOCK", its_clock.c_str(), 1);
-    execlp(binary.c_str(), binary.c_str(), "--port", "0", "--unixsocket", socket.c_str(), "--dir",
-           disk.c_str(), "--logfile", log.c_str(), "--save", "", "--appendonly", "no", "--daemonize", "no",
-           "--hash-max-listpack-entries", "100000", "--hash-max-listpack-value", "100000",
-           static_cast<char*>(nullptr));
+    std::vector<std::string> words{binary,   "--port",
+                                   "0",      "--unixsocket",
+                                   socket,   "--dir",
+                                   disk,     "--logfile",
+                                   log,      "--save",
+                                   "",       "--appendonly",
+                                   "no",     "--daemonize",
+                                   "no",     "--hash-max-listpack-entries",
+                                   "100000", "--hash-max-listpack-value",
+                                   "100000"};
+    words.insert(words.end(), options.begin(), options.end());
+    std::vector<char*> arguments;
+    for (std::string& word : words) {
+        arguments.push_back(word.data());
+    }
+    arguments.push_back(nullptr);
+    execvp(binary.c_str(), arguments.data());
     _exit(127);
 }
 

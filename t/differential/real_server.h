@@ -10,6 +10,12 @@
 
 namespace rate_limit::world {
 
+/// What makes a server a node of a cluster.
+struct ClusterOptions {
+    std::vector<std::string> words;  ///< of its command line
+    std::string nodes;               ///< its nodes.conf
+};
+
 /// A redis-server of its own in a temporary folder, on a socket there, whose wall clock stands still but for
 /// what it is told; and a connection to it. The binary is REDIS_SERVER of the environment, else redis-server.
 /// It keeps all hashes in the order in which their fields came. Whatever fails ends the program with words on
@@ -17,7 +23,7 @@ namespace rate_limit::world {
 class RealServer {
 public:
     /// `clock` is the library made of clock.c; `micros` is what the server's clock shows first.
-    RealServer(const std::string& clock, std::int64_t micros);
+    RealServer(const std::string& clock, std::int64_t micros, const ClusterOptions& options = {});
     ~RealServer();
     RealServer(const RealServer&) = delete;
     RealServer& operator=(const RealServer&) = delete;
@@ -41,7 +47,7 @@ public:
 
 private:
     void make_clock(std::int64_t micros);
-    void launch(const std::string& clock);
+    void launch(const std::string& clock, const std::vector<std::string>& options);
     void connect();
     bool try_connect();
     void check_clock(std::int64_t micros);

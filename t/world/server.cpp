@@ -45,6 +45,19 @@ std::string unknown_command(const ServerState& state, Words words) {
            ", with args beginning with: " + arguments;
 }
 
+/// What a script is told where a client would be sent elsewhere; empty where it would not.
+std::string not_here(const std::string& redirect) {
+    if (redirect.empty()) {
+        return {};
+    }
+    if (redirect.find("only accepts read") != std::string::npos) {
+        return "ERR Script attempted to execute a write command while the cluster is down and readonly";
+    }
+    return redirect.find("cluster is down") != std::string::npos
+               ? "ERR Script attempted to execute a command while the cluster is down"
+               : "ERR Script attempted to access a non local key in a cluster node";
+}
+
 }  // namespace
 
 Server::Server(Clock clock) : clock_(std::move(clock)), scripts_(std::make_unique<Scripts>(*this)) {}
@@ -159,9 +172,7 @@ std::string Server::refuse_in_script(const Client& client, const ServerCommand* 
         return out_of_memory;
     }
     const Words keys = keys_of(*command, words);
-    const bool elsewhere =
-        state.cluster && keys.size() > 0 && !redirect(*this, client, *command, keys).empty();
-    return elsewhere ? "ERR Script attempted to access a non local key in a cluster node" : "";
+    return state.cluster && keys.size() > 0 ? not_here(redirect(*this, client, *command, keys)) : "";
 }
 
 std::string not_permitted(const Server& server, const Client& client, const ServerCommand& command,

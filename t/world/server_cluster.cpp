@@ -54,7 +54,7 @@ std::string redirect_slot(const ClusterView& view, const Client& client, const S
     if (view.down && !view.reads_when_down) {
         return "CLUSTERDOWN The cluster is down";
     }
-    if (view.down && (command.is(ServerCommand::writes) || command.keys == KeysAt::counted)) {
+    if (view.down && command.is(ServerCommand::writes)) {
         return "CLUSTERDOWN The cluster is down and only accepts read commands";
     }
     if (view.unstable.count(slot) != 0) {
