@@ -65,8 +65,9 @@ objects := $(patsubst $(read_from)/%.cpp,$(BUILD)/obj/%.o,$(if $(UNITY),$(unifie
 pure_objects := $(filter-out $(BUILD)/obj/ngx/%,$(objects))
 # What needs no loop to run it.
 core_objects := $(filter-out $(BUILD)/obj/limiter/%,$(pure_objects))
-unit_sources := $(wildcard t/unit/*.cpp)
-unit_objects := $(unit_sources:t/unit/%.cpp=$(BUILD)/unit/%.o)
+# What needs no process: parts alone, and scenarios of the whole limiter in virtual time.
+unit_sources := $(wildcard t/unit/*.cpp t/limiter/*.cpp)
+unit_objects := $(unit_sources:t/%.cpp=$(BUILD)/%.o)
 # The loop that runs the limiter in virtual time, where nginx does not.
 world_sources := $(wildcard t/world/*.cpp)
 world_objects := $(world_sources:t/world/%.cpp=$(BUILD)/world/%.o)
@@ -260,7 +261,7 @@ $(BUILD)/world/%.o: t/world/%.cpp Makefile $(configured)/cc-opt $(hiredis_built)
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(compile) $(lua_includes) -I. -c -o $@ $<
 
-$(BUILD)/unit/%.o: t/unit/%.cpp $(unit_prefix).gch Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
+$(unit_objects): $(BUILD)/%.o: t/%.cpp $(unit_prefix).gch Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(compile) $(unit_code) -I. -include $(unit_prefix) -c -o $@ $<
 

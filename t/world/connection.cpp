@@ -16,7 +16,7 @@ using world::Network;
 using world::Wire;
 
 /// The client's side of a simulated connection: hiredis's reader and this project's decoders, with no socket.
-class Connection::Socket final : private world::Client {
+class Connection::Socket final : private world::Caller {
 public:
     explicit Socket(Owner& owner) : owner_(owner) {
         context_.replies.head = nullptr;

@@ -33,6 +33,9 @@ public:
     /// Lets all happen that is due within `time` from now on.
     void pass(Micros time);
 
+    /// A number for a process, which no other one in this world has.
+    std::uint32_t new_pid() noexcept { return ++pids_; }
+
     /// How much has happened.
     std::uint64_t count() const noexcept { return count_; }
 
@@ -40,6 +43,7 @@ private:
     Micros now_ = 0;
     std::uint64_t order_ = 0;
     std::uint64_t count_ = 0;
+    std::uint32_t pids_ = 0;
     std::map<Place, std::function<void()>> waiting_;
 };
 

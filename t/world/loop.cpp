@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <set>
 
 #include "limiter/configuration.h"
 
@@ -17,8 +18,15 @@ struct Timer::Event {
     enum class State : unsigned char { clear, timed, end_of_turn };
 
     static void fire(Timer& timer) noexcept {
-        timer.event().state = State::clear;
+        timer.event().become(State::clear);
         timer.callback_(timer.owner_);
+    }
+
+    void become(State next) noexcept {
+        const bool before = state != State::clear && keeps_worker;
+        const bool after = next != State::clear && keeps_worker;
+        loop.count_keeping(static_cast<int>(after) - static_cast<int>(before));
+        state = next;
     }
 
     Loop& loop = Loop::current();
@@ -32,7 +40,28 @@ namespace world {
 
 Loop* Loop::current_ = nullptr;
 
+namespace {
+
+/// The processes that live, of the whole world.
+std::set<std::uint32_t>& living() {
+    static std::set<std::uint32_t> pids;
+    return pids;
+}
+
+}  // namespace
+
+Loop::Loop(Events& events, std::uint32_t pid, Millis wall)
+    : wall_clock(wall), events_(events), pid_(pid), random_(pid) {
+    living().insert(pid);
+    enter();
+}
+
+bool Loop::is_alive(std::uint32_t pid) noexcept {
+    return living().count(pid) != 0;
+}
+
 Loop::~Loop() {
+    living().erase(pid_);
     Loop* const next = current_ == this ? nullptr : current_;
     enter();
     worker_.end();
@@ -101,11 +130,11 @@ bool is_leaving() noexcept {
 }
 
 std::size_t number_of_worker() noexcept {
-    return 0;
+    return Loop::current().number;
 }
 
 LockUser lock_user() noexcept {
-    return {{1, 1}, [](const Process& /*process*/) { return true; }};
+    return {{Loop::current().pid(), 1}, [](const Process& process) { return Loop::is_alive(process.pid); }};
 }
 
 std::uint32_t parent_number() noexcept {
@@ -146,7 +175,7 @@ void Timer::set(Msec wait) noexcept {
     clear();
     Loop& loop = event().loop;
     due_ = loop.now() + wait;
-    event().state = Event::State::timed;
+    event().become(Event::State::timed);
     event().place = loop.events().at((loop.events().now() / 1000 + static_cast<world::Micros>(wait)) * 1000,
                                      [this] { event().loop.turn([this] { Event::fire(*this); }); });
 }
@@ -154,7 +183,7 @@ void Timer::set(Msec wait) noexcept {
 void Timer::set_to_end_of_turn() noexcept {
     clear();
     due_ = event().loop.now();
-    event().state = Event::State::end_of_turn;
+    event().become(Event::State::end_of_turn);
     event().number = event().loop.put_at_end(*this);
 }
 
@@ -164,7 +193,7 @@ void Timer::clear() noexcept {
     } else if (event().state == Event::State::end_of_turn) {
         event().loop.take_from_end(event().number);
     }
-    event().state = Event::State::clear;
+    event().become(Event::State::clear);
 }
 
 bool Timer::armed() const noexcept {
@@ -172,6 +201,8 @@ bool Timer::armed() const noexcept {
 }
 
 void Timer::keep_worker(bool keeps) noexcept {
+    const bool counts = armed();
+    event().loop.count_keeping(counts ? static_cast<int>(keeps) - static_cast<int>(event().keeps_worker) : 0);
     event().keeps_worker = keeps;
 }
 

@@ -20,7 +20,10 @@ namespace rate_limit::world {
 /// worker.
 class Loop {
 public:
-    explicit Loop(Events& events) noexcept : events_(events) { enter(); }
+    static constexpr Millis usual_wall_clock = 1'800'000'000'000;
+
+    /// `pid` tells workers of one machine apart; 0: nobody else asks. `wall_clock`: UTC when the world began.
+    explicit Loop(Events& events, std::uint32_t pid = 0, Millis wall_clock = usual_wall_clock);
     ~Loop();
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
@@ -64,8 +67,16 @@ public:
 
     std::uint32_t random() noexcept;
 
-    bool leaving = false;                                   ///< as is_leaving() says
-    Millis wall_clock = 1'800'000'000'000;                  ///< UTC when the world began; a test may set it
+    std::uint32_t pid() const noexcept { return pid_; }
+    static bool is_alive(std::uint32_t pid) noexcept;
+
+    /// Counts the armed timers that keep the worker.
+    void count_keeping(int more) noexcept { keeping_ += more; }
+    bool is_kept() const noexcept { return keeping_ != 0; }
+
+    bool leaving = false;    ///< as is_leaving() says
+    std::size_t number = 0;  ///< as number_of_worker() says
+    Millis wall_clock;       ///< UTC when the world began, by this machine's clock; a test may set it
     const Configuration* configuration = nullptr;           ///< as configuration_at_work() says
     std::map<std::string, std::vector<std::string>> names;  ///< where a host's name leads: numeric addresses
 
@@ -77,6 +88,8 @@ private:
     static Loop* current_;
 
     Events& events_;
+    const std::uint32_t pid_;
+    int keeping_ = 0;
     Worker worker_;
     std::uint64_t put_ = 0;  // at the end of turns, so far
     std::map<std::uint64_t, Timer*> end_of_turn_;

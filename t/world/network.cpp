@@ -48,8 +48,8 @@ void Wire::connect() {
         if (self->state_ == State::connecting) {
             self->state_ = State::open;
             self->to_client([self] {
-                if (self->client_ != nullptr) {
-                    self->client_->on_connected();
+                if (self->caller_ != nullptr) {
+                    self->caller_->on_connected();
                 }
             });
         }
@@ -65,7 +65,7 @@ void Wire::send(std::string bytes) {
 }
 
 void Wire::close() {
-    client_ = nullptr;
+    caller_ = nullptr;
     to_server([self = shared_from_this()] {
         if (std::exchange(self->state_, State::over) == State::open) {
             self->service_.on_gone(self);
@@ -76,8 +76,8 @@ void Wire::close() {
 void Wire::answer(std::string bytes) {
     if (state_ != State::over) {
         to_client([self = shared_from_this(), sent = std::move(bytes)] {
-            if (self->client_ != nullptr) {
-                self->client_->on_bytes(sent);
+            if (self->caller_ != nullptr) {
+                self->caller_->on_bytes(sent);
             }
         });
     }
@@ -88,8 +88,8 @@ void Wire::end(const char* reason) {
         return;
     }
     to_client([self = shared_from_this(), reason] {
-        if (self->client_ != nullptr) {
-            std::exchange(self->client_, nullptr)->on_lost(reason);
+        if (self->caller_ != nullptr) {
+            std::exchange(self->caller_, nullptr)->on_lost(reason);
         }
     });
 }
@@ -107,7 +107,7 @@ Link& Network::link_to(const std::string& address) {
     return *link;
 }
 
-std::shared_ptr<Wire> Network::connect(const Address& address, Client& client) {
+std::shared_ptr<Wire> Network::connect(const Address& address, Caller& client) {
     static Nowhere nowhere;
     const std::string text = text_of(address);
     const auto found = servers_.find(text);

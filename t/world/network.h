@@ -28,8 +28,8 @@ public:
     virtual void on_gone(const std::shared_ptr<Wire>& wire) = 0;
 };
 
-/// The client's side of a connection.
-class Client {
+/// The side of a connection that made it.
+class Caller {
 public:
     virtual void on_connected() noexcept = 0;
     virtual void on_bytes(std::string_view bytes) noexcept = 0;
@@ -38,7 +38,7 @@ public:
     virtual void on_lost(const char* reason) noexcept = 0;
 
 protected:
-    ~Client() = default;
+    ~Caller() = default;
 };
 
 /// How bytes travel between a worker and one server. What is set holds for what is sent from then on.
@@ -54,8 +54,8 @@ struct Link {
 /// of the other's end behind what that has sent.
 class Wire : public std::enable_shared_from_this<Wire> {
 public:
-    Wire(Events& events, const Link& link, Service& service, Client& client) noexcept
-        : events_(events), link_(link), service_(service), client_(&client) {}
+    Wire(Events& events, const Link& link, Service& service, Caller& client) noexcept
+        : events_(events), link_(link), service_(service), caller_(&client) {}
 
     void connect();
 
@@ -83,7 +83,7 @@ private:
     Events& events_;
     const Link& link_;
     Service& service_;
-    Client* client_;  // null: it has gone
+    Caller* caller_;  // null: it has gone
     State state_ = State::connecting;
     Micros arrived_there_ = 0;  // when the last of what was sent arrives
     Micros arrived_back_ = 0;
@@ -104,7 +104,7 @@ public:
     void stop_listening(const std::string& address) { servers_.erase(address); }
 
     /// Whoever calls has a turn of its loop.
-    std::shared_ptr<Wire> connect(const Address& address, Client& client);
+    std::shared_ptr<Wire> connect(const Address& address, Caller& client);
 
 private:
     Link& link_to(const std::string& address);

@@ -221,6 +221,12 @@ void decide(LimitedRequest& request, std::size_t from) noexcept {
     }
 }
 
+bool is_charged(const LimitedRequest& request, const AppliedLimit& applied) noexcept {
+    const Outcome own = applied.verdict.outcome;
+    return !is_refusal(request.outcome) &&
+           (own == Outcome::passed || own == Outcome::error_allowed || own == Outcome::error_local);
+}
+
 void charge_due(LimitedRequest& request) noexcept {
     request.settled = true;
     const Millis now = now_millis();

@@ -19,6 +19,9 @@ void recall_or_ask(LimitedRequest& request, std::size_t from) noexcept;
 /// What the request holds of its limits is given back where one of them refuses it.
 void decide(LimitedRequest& request, std::size_t from) noexcept;
 
+/// Whether the request is charged by this limit, unless its status is exempt.
+bool is_charged(const LimitedRequest& request, const AppliedLimit& applied) noexcept;
+
 /// An admitted request leaves its limits, which charge it what their verdicts say is due.
 void charge_due(LimitedRequest& request) noexcept;
 

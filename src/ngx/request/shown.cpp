@@ -1,18 +1,16 @@
 #include "ngx/request/shown.h"
 
+#include "limiter/request/decisions.h"
+
 namespace rate_limit {
 
 void find_due(RequestContext& context, ngx_uint_t status) noexcept {
-    const bool refused = is_refusal(context.outcome);
     for (std::size_t i = 0; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
-        const Outcome own = applied.verdict.outcome;
-        const bool charged =
-            own == Outcome::passed || own == Outcome::error_allowed || own == Outcome::error_local;
         const LimitLine& line = line_of(applied.limit);
         const bool exempt = is_exempt(line.exempt, status);
         const bool to_come = line.cost->of_end && !applied.cost_known;
-        applied.verdict.due = charged && !refused && !exempt && !to_come ? applied.cost : 0;
+        applied.verdict.due = is_charged(context, applied) && !exempt && !to_come ? applied.cost : 0;
     }
 }
 

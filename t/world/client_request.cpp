@@ -1,0 +1,111 @@
+#include "t/world/client_request.h"
+
+#include <new>
+#include <utility>
+
+#include "core/limit/quota.h"
+#include "limiter/client_id.h"
+#include "limiter/request/decisions.h"
+#include "limiter/request/placing.h"
+#include "limiter/zone.h"
+
+namespace rate_limit::world {
+
+ClientRequest::ClientRequest(WorkerProcess& worker, std::string key, std::int64_t cost, Decided decided)
+    : LimitedRequest(worker.configuration(), worker.configuration().on_error()),
+      worker_(worker),
+      key_(std::move(key)),
+      cost_(cost),
+      tell_(std::move(decided)) {
+    const std::size_t room = worker.configuration().limits.size();
+    char* const applied = allocate(memory_, room * sizeof(AppliedLimit));
+    char* const verdicts = allocate(memory_, room * sizeof(Verdict));
+    give_room(reinterpret_cast<AppliedLimit*>(applied), reinterpret_cast<Verdict*>(verdicts));
+}
+
+ClientRequest::~ClientRequest() {
+    abort();
+}
+
+void ClientRequest::begin() {
+    worker_.loop().turn([this] {
+        begun_at_ = msec_now();
+        for (const Limit* limit : configuration().limits) {
+            apply(*limit);
+        }
+        recall_or_ask(*this, 0);
+        if (!waiting()) {
+            conclude();
+        }
+    });
+}
+
+void ClientRequest::apply(const Limit& limit) {
+    AppliedLimit& applied = add(limit);
+    applied.client_key = key_;
+    applied.cost = cost_;
+    applied.cost_known = true;
+    if (limit.rate.limit == 0) {
+        close(applied, limit.rate, now_millis());
+        return;
+    }
+    applied.store_name = name_of(limit.store);
+    applied.verdict.rate = limit.rate;
+    const char* failure = limit.by_bucket ? count_tokens(applied, limit.rate, limit.burst) : nullptr;
+    failure =
+        failure == nullptr ? find_place(configuration(), memory_, applied, limit.rate, limit.store) : failure;
+    if (failure != nullptr) {
+        decide_unchecked(*this, applied);
+    } else if (applied.mode->needs_cost()) {
+        compare_cost(applied);
+    }
+}
+
+void ClientRequest::conclude() {
+    decide(*this, 0);
+    decided_at_ = msec_now();
+    if (tell_) {
+        tell_(*this);
+    }
+}
+
+void ClientRequest::end(bool exempt) {
+    worker_.loop().turn([this, exempt] {
+        for (std::size_t i = 0; i < count(); ++i) {
+            applied(i).verdict.due = is_charged(*this, applied(i)) && !exempt ? applied(i).cost : 0;
+        }
+        if (is_admitted() && !settled) {
+            charge_due(*this);
+        }
+        leave_all();
+        count_request(*this);
+        over_ = true;
+    });
+}
+
+void ClientRequest::abort() {
+    if (over_) {
+        return;
+    }
+    worker_.loop().turn([this] {
+        resume_.clear();
+        stop_waiting();
+        give_back_all();
+        over_ = true;
+    });
+}
+
+Quota ClientRequest::quota(std::size_t limit) const noexcept {
+    return quota_of(verdicts()[limit], now_millis());
+}
+
+void ClientRequest::on_unchecked(const AppliedLimit& applied, const char* reason) noexcept {
+    log_line(process_log(), LogLevel::error, "rate limit \"%s\" could not be checked: %s",
+             std::string(applied.limit.name).c_str(), reason);
+}
+
+std::uint64_t ClientRequest::id_of(const AppliedLimit& applied) const noexcept {
+    return client_id(*configuration().zone, applied.store_name, applied.limit.name, applied.stored_key);
+}
+
+}  // namespace rate_limit::world

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/limit/quota.h"
+#include "limiter/request/limited_request.h"
+#include "t/world/machine.h"
+#include "t/world/request_memory.h"
+
+namespace rate_limit::world {
+
+/// One request of a simulated worker, through the limiter's own code: from its begin to its end. It outlives
+/// both, and is made and destroyed outside of turns.
+class ClientRequest final : public LimitedRequest {
+public:
+    using Decided = std::function<void(ClientRequest&)>;
+
+    /// `key`: of the client, the same for all limits. `decided` is called once, as soon as all limits have
+    /// decided, perhaps before begin() returns.
+    ClientRequest(WorkerProcess& worker, std::string key, std::int64_t cost = 1, Decided decided = {});
+    ~ClientRequest();
+
+    void begin();
+
+    /// It has been admitted, and its response has ended. `exempt`: by a status for which nothing is charged.
+    void end(bool exempt = false);
+
+    /// The client has gone before the limits have decided, or nothing has come of the request.
+    void abort();
+
+    bool is_decided() const noexcept { return decided_at_ != 0; }
+    bool is_admitted() const noexcept { return is_decided() && !is_refusal(outcome); }
+
+    /// What the limits' headers show.
+    Quota quota(std::size_t limit = 0) const noexcept;
+
+    /// Milliseconds from begin() to the decision.
+    Msec waited() const noexcept { return decided_at_ - begun_at_; }
+
+private:
+    void on_all_answered() noexcept override { resume_.set_to_end_of_turn(); }
+    void on_unchecked(const AppliedLimit& applied, const char* reason) noexcept override;
+    std::uint64_t id_of(const AppliedLimit& applied) const noexcept override;
+    void apply(const Limit& limit);
+    void conclude();
+
+    WorkerProcess& worker_;
+    const std::string key_;
+    const std::int64_t cost_;
+    const Decided tell_;
+    Msec begun_at_ = 0;
+    Msec decided_at_ = 0;  // 0: not yet
+    bool over_ = false;
+    RequestMemory memory_;
+    Timer resume_{this, [](void* self) noexcept { static_cast<ClientRequest*>(self)->conclude(); },
+                  Timer::Worker::leaves};
+};
+
+}  // namespace rate_limit::world

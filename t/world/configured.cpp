@@ -1,0 +1,115 @@
+#include "t/world/configured.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "core/overrides/known_overrides.h"
+#include "limiter/modes/mode.h"
+#include "limiter/overrides/effect.h"
+#include "limiter/store/store.h"
+#include "limiter/tallies/tallies.h"
+#include "limiter/window_head.h"
+#include "limiter/zone.h"
+#include "t/world/network.h"
+
+namespace rate_limit::world {
+
+namespace {
+
+NodeConf node_of(const std::string& address) {
+    NodeConf node;
+    node.text = address;
+    node.peer = address.substr(0, address.rfind(':'));
+    node.addresses.push_back(address_of(address));
+    node.port = ntohs(reinterpret_cast<const sockaddr_in&>(node.addresses.front().sockaddr).sin_port);
+    return node;
+}
+
+const NamedMode& mode_called(const std::string& name) {
+    for (const NamedMode* const* mode = named_modes; *mode != nullptr; ++mode) {
+        if ((*mode)->name == name) {
+            return **mode;
+        }
+    }
+    throw std::invalid_argument("there is no mode " + name);
+}
+
+}  // namespace
+
+Configured::Configured(const Setup& of, Zone& for_zone) : on_error_(of.on_error) {
+    zone = &for_zone;
+    for (const StoreSetup& store : of.stores) {
+        add_store(store);
+    }
+    for (const LimitSetup& limit : of.limits) {
+        add_limit(limit);
+    }
+}
+
+Configured::~Configured() {
+    end_stores(*this);
+    delete overrides;
+    delete tallies;
+}
+
+void Configured::add_store(const StoreSetup& setup) {
+    StoreConf& store = store_confs_.emplace_back();
+    store.name = setup.name;
+    store.check_timeout = setup.check_timeout;
+    store.charge_timeout = setup.charge_timeout;
+    store.connect_timeout = setup.connect_timeout;
+    store.fresh = setup.fresh;
+    store.used = true;
+    store.zone = zone;
+    for (const ShardSetup& shard : setup.shards) {
+        ShardConf conf;
+        conf.name = shard.name;
+        conf.master = shard.master;
+        conf.warned = &warnings_.emplace_back();
+        if (shard.master.empty()) {
+            conf.primary = node_of(shard.primary);
+        }
+        for (const std::string& replica : shard.replicas) {
+            conf.replicas.push_back(node_of(replica));
+        }
+        store.shards.push_back(std::move(conf));
+    }
+    if (store.shards.empty()) {
+        throw std::invalid_argument("the store " + setup.name + " has no shard");
+    }
+    store.routes = Routes(store.name);
+    for (const ShardConf& shard : store.shards) {
+        store.routes.add_shard(shard.name, shard.weight);
+    }
+    stores.push_back(&store);
+}
+
+void Configured::add_limit(const LimitSetup& setup) {
+    Limit limit{};
+    limit.name = texts_.emplace_back(setup.name);
+    limit.window_kind = setup.running    ? WindowKind::slots
+                        : setup.by_clock ? WindowKind::clock
+                                         : WindowKind::first;
+    const RateError error = setup.running ? parse_slots(setup.rate, limit.rate)
+                                          : parse_rate(setup.rate, setup.by_clock, limit.rate);
+    if (error != RateError::none) {
+        throw std::invalid_argument(setup.rate + ": " + describe(error));
+    }
+    limit.burst = setup.burst;
+    limit.by_bucket = setup.burst != 0;
+    limit.mode = setup.running ? &concurrency_mode : &mode_called(setup.mode);
+    limit.lease = setup.lease;
+    limit.local = setup.store == "local";
+    limit.store = limit.local ? nullptr : find_store(*this, setup.store);
+    if (!limit.local && limit.store == nullptr) {
+        throw std::invalid_argument("there is no store " + setup.store);
+    }
+    std::string& head = texts_.emplace_back(head_room(limit.store, limit.name), '\0');
+    const char* const end = write_head(head.data(), limit.store, limit.name, limit.rate.period,
+                                       limit.kind_at(limit.rate, limit.by_bucket));
+    limit.head = {head.data(), static_cast<std::size_t>(end - head.data())};
+    limits.push_back(&all_limits_.emplace_back(limit));
+}
+
+}  // namespace rate_limit::world

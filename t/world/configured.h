@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "limiter/configuration.h"
+
+namespace rate_limit::world {
+
+/// A shard of a simulated store: numeric addresses, as `10.0.0.1:6379`; or what its sentinels call it.
+struct ShardSetup {
+    std::string name;
+    std::string primary;
+    std::vector<std::string> replicas{};
+    std::string master{};
+};
+
+/// A store, as a rate_limit_redis block says it. Its addresses are numeric.
+struct StoreSetup {
+    std::string name = "main";
+    std::vector<ShardSetup> shards;
+    std::vector<std::string> sentinels{};
+    std::vector<std::string> seeds{};
+    Msec check_timeout = 100;
+    Msec charge_timeout = 5000;
+    Msec connect_timeout = 100;
+    std::optional<Msec> fresh{};
+};
+
+/// A limit, as a rate_limit line says it.
+struct LimitSetup {
+    std::string name = "default";
+    std::string rate = "10r/m";
+    std::string mode = "check_charge";
+    std::int64_t burst = 0;  ///< 0: windows count
+    std::string store = "main";
+    std::uint64_t lease = lease_auto;
+    bool by_clock = false;
+    bool running = false;  ///< as rate_limit_concurrency: the rate is a number
+};
+
+struct Setup {
+    std::vector<StoreSetup> stores;
+    std::vector<LimitSetup> limits;
+    OnError on_error = OnError::allow;
+    std::size_t zone_size = std::size_t{1} << 20;
+};
+
+/// What one worker reads of a setup: each has its own, as a process of nginx does.
+class Configured : public Configuration {
+public:
+    /// `of` outlives this. Throws std::invalid_argument for what makes no sense.
+    Configured(const Setup& of, Zone& for_zone);
+    ~Configured();
+    Configured(const Configured&) = delete;
+    Configured& operator=(const Configured&) = delete;
+
+    OnError on_error() const noexcept { return on_error_; }
+
+private:
+    void add_store(const StoreSetup& setup);
+    void add_limit(const LimitSetup& setup);
+
+    const OnError on_error_;
+    std::deque<StoreConf> store_confs_;
+    std::deque<Limit> all_limits_;
+    std::deque<std::string> texts_;
+    std::deque<PrimaryWarnings> warnings_;
+};
+
+}  // namespace rate_limit::world
