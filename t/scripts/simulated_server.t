@@ -1,4 +1,4 @@
-# The simulator's Redis does what a real one does: its scripts, written again in C++, answer and leave what those of lua/ do.
+# The Redis of virtual time does what a real one does: it answers with the same bytes, leaves the same keys, and refuses in the same words.
 
 use RateLimit::Test;
 

@@ -173,19 +173,22 @@ TEST(WorldServer, WordsErrorsAsItsVersionDoes) {
         const char* plain;
         const char* called;
         const char* refused;
+        const char* forbidden;
     };
-    // Of Redis 6.2.14, 7.0.15 and 8.0.2.
     const Case cases[] = {
         {ServerVersion::redis_6,
          "-NOPERM this user has no permissions to run the 'hget' command or its subcommand",
          "@user_script:1: WRONGTYPE Operation against a key holding the wrong kind of value",
-         "@user_script:1: @user_script: 1: -OOM command not allowed when used memory > 'maxmemory'."},
+         "@user_script:1: @user_script: 1: -OOM command not allowed when used memory > 'maxmemory'.",
+         "-@user_script: 1: The user executing the script can't run this command or subcommand"},
         {ServerVersion::redis_7, "-NOPERM this user has no permissions to run the 'hget' command",
          "-WRONGTYPE Operation against a key holding the wrong kind of value script: ",
-         "-OOM command not allowed when used memory > 'maxmemory'. script: "},
+         "-OOM command not allowed when used memory > 'maxmemory'. script: ",
+         "-ERR The user executing the script can't run this command or subcommand"},
         {ServerVersion::redis_8, "-NOPERM User default has no permissions to run the 'hget' command",
          "-WRONGTYPE Operation against a key holding the wrong kind of value script: ",
-         "-OOM command not allowed when used memory > 'maxmemory'. script: "},
+         "-OOM command not allowed when used memory > 'maxmemory'. script: ",
+         "-ERR ACL failure in script: User default has no permissions to run the 'hget' command"},
     };
     for (const Case& c : cases) {
         ServerAt at;
@@ -200,6 +203,8 @@ TEST(WorldServer, WordsErrorsAsItsVersionDoes) {
         EXPECT_EQ(contains(client.send({"EVAL", "return redis.call('SET', 's', 'v')", "0"}), c.refused), "");
         at.server.state.forbidden = {"hget"};
         EXPECT_EQ(client("HGET s f"), c.plain);
+        EXPECT_EQ(contains(client.send({"EVAL", "return redis.pcall('HGET', 's', 'f')", "0"}), c.forbidden),
+                  "");
     }
 }
 

@@ -143,15 +143,19 @@ std::string Server::refuse_by_state(const ServerCommand& command, Words words) {
 
 std::string Server::refuse_in_script(const Client& client, const ServerCommand* command, Words words,
                                      bool dirty) {
+    const bool old = state.version == ServerVersion::redis_6;
     if (command == nullptr || state.unknown.find(command->name) != state.unknown.end()) {
-        return "ERR Unknown Redis command called from script";
+        return old ? "ERR Unknown Redis command called from Lua script"
+                   : "ERR Unknown Redis command called from script";
     }
     if (!command->takes(words.size())) {
-        return "ERR Wrong number of args calling Redis command from script";
+        return old ? "ERR Wrong number of args calling Redis command From Lua script"
+                   : "ERR Wrong number of args calling Redis command from script";
     }
     if (command->is(ServerCommand::not_in_scripts) ||
         state.not_in_scripts.find(command->name) != state.not_in_scripts.end()) {
-        return "ERR This Redis command is not allowed from script";
+        return old ? "ERR This Redis command is not allowed from scripts"
+                   : "ERR This Redis command is not allowed from script";
     }
     const bool primary = state.role == ServerRole::primary;
     if (!primary && !state.link_up && !state.serves_stale && !command->is(ServerCommand::while_stale)) {
@@ -178,19 +182,16 @@ std::string Server::refuse_in_script(const Client& client, const ServerCommand* 
 std::string not_permitted(const Server& server, const Client& client, const ServerCommand& command,
                           bool in_script) {
     const std::string name = '\'' + std::string(command.name) + '\'';
-    switch (server.state.version) {
-        case ServerVersion::redis_8:
-            return (in_script ? "ERR ACL failure in script: User " : "NOPERM User ") + client.user +
-                   " has no permissions to run the " + name + " command";
-        case ServerVersion::redis_7:
-            return in_script ? "ERR The user executing the script can't run this command or subcommand"
-                             : "NOPERM this user has no permissions to run the " + name + " command";
-        case ServerVersion::redis_6:
-            break;
+    const ServerVersion version = server.state.version;
+    if (version == ServerVersion::redis_8) {
+        return (in_script ? "ERR ACL failure in script: User " : "NOPERM User ") + client.user +
+               " has no permissions to run the " + name + " command";
     }
-    return in_script
-               ? "NOPERM The user executing the script can't run this command or subcommand"
-               : "NOPERM this user has no permissions to run the " + name + " command or its subcommand";
+    if (in_script) {
+        return "ERR The user executing the script can't run this command or subcommand";
+    }
+    return "NOPERM this user has no permissions to run the " + name + " command" +
+           (version == ServerVersion::redis_6 ? " or its subcommand" : "");
 }
 
 Value* Server::find(const Client& client, std::string_view key) {

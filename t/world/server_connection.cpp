@@ -109,7 +109,7 @@ void run_readonly(Call& call) {
 }
 
 void run_readwrite(Call& call) {
-    if (!call.server.state.cluster && call.server.state.version != ServerVersion::redis_8) {
+    if (!call.server.state.cluster) {
         call.reply.error("ERR This instance has cluster support disabled");
         return;
     }

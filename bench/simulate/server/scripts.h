@@ -11,8 +11,7 @@ namespace rate_limit::simulated {
 
 // The scripts of lua/, statement by statement: a file here for each file there. They are told what
 // CommandWriter is, and do and answer what Redis would. Times and counts are below 2^53, as the module's are,
-// but for nanoseconds, whose rounding is Lua's. `make differential` compares them with the real ones. They
-// throw Raised where redis.call() would end the script.
+// but for nanoseconds, whose rounding is Lua's. They throw Raised where redis.call() would end the script.
 
 struct Reserved {
     std::int64_t granted = 0;
