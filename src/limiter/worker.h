@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <new>
 
 namespace rate_limit {
 
@@ -24,27 +25,32 @@ public:
     /// and kept until end(): timers in it may be cleared after all that is static has gone.
     template <typename Part>
     Part& part() noexcept {
+        static_assert(sizeof(Part) <= room_of_part);
+        static_assert(alignof(Part) <= alignof(std::max_align_t));
         Slot& slot = slots_[static_cast<std::size_t>(Part::part)];
-        if (slot.object == nullptr) {
-            slot = {new Part, [](void* object) noexcept { delete static_cast<Part*>(object); }};
+        if (slot.end == nullptr) {
+            new (slot.room) Part;
+            slot.end = [](void* part) noexcept { static_cast<Part*>(part)->~Part(); };
         }
-        return *static_cast<Part*>(slot.object);
+        return *std::launder(reinterpret_cast<Part*>(slot.room));
     }
 
     /// Destroys all parts.
     void end() noexcept {
         for (Slot& slot : slots_) {
-            if (slot.object != nullptr) {
-                slot.end(slot.object);
+            if (slot.end != nullptr) {
+                slot.end(slot.room);
             }
-            slot = {};
+            slot.end = nullptr;
         }
     }
 
 private:
+    static constexpr std::size_t room_of_part = 1024;
+
     struct Slot {
-        void* object = nullptr;  // null: not made yet
-        void (*end)(void*) noexcept = nullptr;
+        alignas(std::max_align_t) unsigned char room[room_of_part] = {};
+        void (*end)(void*) noexcept = nullptr;  // null: the part is not made yet
     };
 
     static Worker* current_;

@@ -229,7 +229,7 @@ void on_timer(void* self) noexcept {
     }
     Msec wait = interval;
     const Configuration* main = configuration_at_work();
-    if (main != nullptr && main->zone != nullptr && main->stores.size() != 0) {
+    if (main != nullptr && main->zone != nullptr && !main->stores.empty()) {
         const auto now = ticks_now();
         if (main->zone->counters().take_turn(now, interval)) {
             try {

@@ -311,7 +311,7 @@ void Round::on_timer(void* self) noexcept {
         main->overrides->tidy(now_millis());
         wait = count_the_living(round, *main->zone);
     }
-    if (main != nullptr && main->zone != nullptr && main->stores.size() != 0) {
+    if (main != nullptr && main->zone != nullptr && !main->stores.empty()) {
         if (is_time(round.added_up, interval)) {
             tell_hot_keys(*main);
         }

@@ -11,7 +11,7 @@ Addresses::Addresses(const StoreConf& store, const NodeConf& node, Owner& owner)
 
 const char* Addresses::reason_of_round(const char* reason, bool broke_handshake) noexcept {
     if (broke_handshake) {
-        std::snprintf(broken_handshake_, sizeof broken_handshake_, "%s", reason);
+        (void)std::snprintf(broken_handshake_, sizeof broken_handshake_, "%s", reason);
     }
     return broken_handshake_[0] != '\0' ? broken_handshake_ : reason;
 }

@@ -25,8 +25,8 @@ void AnswerLog::Line::write(void* self, Log& log) noexcept {
     Line& line = *static_cast<Line*>(self);
     char counted[64] = "";
     if (line.count > 1) {
-        std::snprintf(counted, sizeof counted, " (%" PRIu64 " such answers since the last such line)",
-                      line.count);
+        (void)std::snprintf(counted, sizeof counted, " (%" PRIu64 " such answers since the last such line)",
+                            line.count);
     }
     line.count = 0;
     log_line(log, LogLevel::error, "rate limit: %s answered %s: %s%s", line.owner.subject_.c_str(),

@@ -103,11 +103,11 @@ ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
 
 ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept {
     const std::size_t running = running_zone_size();
-    if (main.limits.size() == 0 && main.zone_size == NGX_CONF_UNSET_SIZE && running == 0) {
+    if (main.limits.empty() && main.zone_size == NGX_CONF_UNSET_SIZE && running == 0) {
         return NGX_OK;
     }
     // A configuration without limits keeps the running zone, as the next one may need it.
-    if (main.limits.size() == 0 && main.zone_size == NGX_CONF_UNSET_SIZE) {
+    if (main.limits.empty() && main.zone_size == NGX_CONF_UNSET_SIZE) {
         main.zone_size = running;
     }
     ngx_conf_init_size_value(main.zone_size, Zone::default_size);
@@ -134,7 +134,7 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
                           store.name.c_str(), &store.file, store.line);
         }
     }
-    return main.stores.size() == 0 ? NGX_OK : share_flags(cf, main);
+    return main.stores.empty() ? NGX_OK : share_flags(cf, main);
 }
 
 void warn_unused_stores(ngx_conf_t* cf, const MainConf& main) noexcept {

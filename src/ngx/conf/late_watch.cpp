@@ -7,7 +7,7 @@
 namespace rate_limit {
 
 ngx_int_t share_watches(ngx_conf_t* cf, MainConf& main) noexcept {
-    if (main.limits.size() == 0) {
+    if (main.limits.empty()) {
         return NGX_OK;
     }
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, sizeof(ngx_shm_t));
