@@ -209,8 +209,11 @@ void send_damage(Both& both) {
         change_expiry(both);
     } else {
         const auto key = static_cast<KeyId>(both.chance().below(key_count));
-        both.chance().percent(10) ? both.send(key, {"RPUSH", Both::name(key), "a", "b"})
-                                  : drop_key(both, key);
+        if (both.chance().percent(10)) {
+            both.send(key, {"RPUSH", Both::name(key), "a", "b"});
+        } else {
+            drop_key(both, key);
+        }
     }
 }
 

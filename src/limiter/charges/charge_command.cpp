@@ -181,8 +181,9 @@ void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     } else if (!repair) {
         owner->stored(owed);
     }
-    // A refund of a window that is not there writes nothing: a replica says the same.
-    if (owed.kind == DebtKind::charges || answer.used > 0 || drawn.told != 0) {
+    // A refund writes nothing where there is no window, or a bucket is full: a replica says the same.
+    const bool wrote = owed.of_bucket() ? drawn.bucket.used > nanos_of(now_millis()) : answer.used > 0;
+    if (owed.kind == DebtKind::charges || wrote) {
         owner->proven(node);
     }
     if (increment && fault == Fault::none && answer.used == owed.cost) {

@@ -37,14 +37,20 @@ Override of_machine(const StoreConf& store, const SharedOverride& shared) {
     what.from = shared.from;
     what.until = shared.until;
     what.by = shared.by;
-    what.text = configuration_at_work()->plain_keys && !shared.digested ? shared.key : "";
+    const Configuration* const at_work = configuration_at_work();
+    what.text = at_work != nullptr && at_work->plain_keys && !shared.digested ? shared.key : "";
     return what;
 }
 
-/// The limits that this machine has, by what the zone knows them by.
+/// The limits that this machine has, by what the zone knows them by; none, where a reload without a master
+/// process has left it without http.
 std::unordered_set<std::uint64_t> limits_here() {
     std::unordered_set<std::uint64_t> digests;
-    for (const Tally& tally : configuration_at_work()->tallies->all()) {
+    const Configuration* const at_work = configuration_at_work();
+    if (at_work == nullptr || at_work->tallies == nullptr) {
+        return digests;
+    }
+    for (const Tally& tally : at_work->tallies->all()) {
         digests.insert(tally.digest);
     }
     return digests;

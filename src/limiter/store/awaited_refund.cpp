@@ -79,7 +79,8 @@ const char* AwaitedRefundCommand::take(Node& node, const Reply& reply, bool& in_
     node.served();
     charges->count_given_back();
     charges->given_back(key, what, window_);
-    if (window_.reset != 0) {
+    // Where there is no window, or a bucket is full, nothing was written: a replica says the same.
+    if (what.of_bucket() ? window_.used > nanos_of(now_millis()) : window_.reset != 0) {
         charges->proven(node);
     }
     return nullptr;

@@ -69,13 +69,29 @@ Log& process_log() noexcept {
     return log_of(*ngx_cycle->log);
 }
 
+namespace {
+
+/// As nginx's own lines of its core.
+bool is_written(const ngx_log_t& log, ngx_uint_t level) noexcept {
+    if (level != NGX_LOG_DEBUG) {
+        return log.log_level >= level;
+    }
+#if (NGX_DEBUG)
+    return (log.log_level & NGX_LOG_DEBUG_CORE) != 0;
+#else
+    return false;
+#endif
+}
+
+}  // namespace
+
 // NOLINTNEXTLINE(cert-dcl50-cpp): the compiler checks the arguments against the format
 void log_line(Log& log, LogLevel level, const char* format, ...) noexcept {
     constexpr ngx_uint_t levels[] = {NGX_LOG_ALERT,  NGX_LOG_ERR,  NGX_LOG_WARN,
                                      NGX_LOG_NOTICE, NGX_LOG_INFO, NGX_LOG_DEBUG};
     auto& to = reinterpret_cast<ngx_log_t&>(log);
     const ngx_uint_t of_nginx = levels[static_cast<std::size_t>(level)];
-    if (to.log_level < of_nginx) {
+    if (!is_written(to, of_nginx)) {
         return;
     }
     char text[2000];
