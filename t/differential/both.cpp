@@ -57,8 +57,10 @@ std::string readable(std::string_view bytes) {
 }
 
 Both::Both(const std::string& clock, std::uint64_t seed) : chance_(seed), clock_(begin), real_(clock, begin) {
+    const ServerVersion version = real_.version();
     for (std::size_t i = 0; i < 2; ++i) {
         servers_[i] = std::make_unique<Server>([this] { return clock_; });
+        servers_[i]->state.version = version;
         servers_[i]->on_write([this](const Effect& effect) { effects_.push_back(effect); });
         sessions_[i] = std::make_unique<Session>(*servers_[i]);
     }

@@ -43,6 +43,7 @@ public:
                   "--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", "7001",
                   "--cluster-node-timeout", "100000000"},
                  nodes_conf(bus)}) {
+        server_.state.version = real_.version();
         server_.state.cluster = view();
     }
 

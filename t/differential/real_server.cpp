@@ -217,6 +217,20 @@ std::string RealServer::receive_rest() {
     return std::exchange(received_, {});
 }
 
+ServerVersion RealServer::version() {
+    constexpr std::string_view name = "\nredis_version:";
+    std::string text;
+    send("*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n");
+    while (text.find("\nconfig_file:") == std::string::npos) {
+        text += receive(1);
+        text += receive_rest();
+    }
+    const std::size_t at = text.find(name);
+    const char major = at == std::string::npos ? '7' : text[at + name.size()];
+    const bool is_7_0 = at != std::string::npos && text.compare(at + name.size(), 3, "7.0") == 0;
+    return major < '7' ? ServerVersion::redis_6 : is_7_0 ? ServerVersion::redis_7 : ServerVersion::redis_8;
+}
+
 void RealServer::lose_disk() {
     rmdir(path("disk").c_str());
 }

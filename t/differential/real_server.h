@@ -8,6 +8,8 @@
 
 #include <sys/types.h>
 
+#include "t/world/server_state.h"
+
 namespace rate_limit::world {
 
 /// What makes a server a node of a cluster.
@@ -35,6 +37,9 @@ public:
 
     /// So many bytes of answers, or fewer where no more come in five seconds.
     std::string receive(std::size_t size);
+
+    /// Whose words it has.
+    ServerVersion version();
 
     /// What else is there now.
     std::string receive_rest();

@@ -74,7 +74,6 @@ constexpr std::string_view lines[] = {
     "SET|k|v|PX|a",
     "SET|k|v|FOO",
     "AUTH|x",
-    "AUTH|a|x",
     "AUTH|default|x",
     "AUTH|a|b|c",
     "PING|a|b",

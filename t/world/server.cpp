@@ -46,9 +46,13 @@ std::string unknown_command(const ServerState& state, Words words) {
 }
 
 /// What a script is told where a client would be sent elsewhere; empty where it would not.
-std::string not_here(const std::string& redirect) {
+std::string not_here(const std::string& redirect, const ServerCommand& command, ServerVersion version) {
     if (redirect.empty()) {
         return {};
+    }
+    if (version == ServerVersion::redis_8 && redirect.compare(0, 8, "TRYAGAIN") == 0) {
+        return "ERR Unable to execute command '" + std::string(command.name) +
+               "' in script because undeclared keys were accessed during rehashing of the slot";
     }
     if (redirect.find("only accepts read") != std::string::npos) {
         return "ERR Script attempted to execute a write command while the cluster is down and readonly";
@@ -176,7 +180,10 @@ std::string Server::refuse_in_script(const Client& client, const ServerCommand* 
         return out_of_memory;
     }
     const Words keys = keys_of(*command, words);
-    return state.cluster && keys.size() > 0 ? not_here(redirect(*this, client, *command, keys)) : "";
+    if (!state.cluster || keys.size() == 0) {
+        return {};
+    }
+    return not_here(redirect(*this, client, *command, keys), *command, state.version);
 }
 
 std::string not_permitted(const Server& server, const Client& client, const ServerCommand& command,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -33,6 +35,17 @@ int write_global(lua_State* lua) {
 /// Garbage is collected when there is so many percent of what was left the last time. The libraries and the
 /// scripts are most of that: walking them more often costs time alone.
 constexpr int gc_pause = 400;
+
+/// A number as scripts send it to commands: with all its digits, or in newer servers with no more than tell
+/// it from others.
+void push_digits(lua_State* lua, double number, bool shortest) {
+    std::array<char, 64> digits{};
+    const bool has_fraction = number != std::floor(number);
+    const char* end = shortest && has_fraction
+                          ? std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr
+                          : digits.data() + std::snprintf(digits.data(), digits.size(), "%.17g", number);
+    lua_pushlstring(lua, digits.data(), static_cast<std::size_t>(end - digits.data()));
+}
 
 constexpr std::array libraries{luaopen_base, luaopen_table, luaopen_string, luaopen_math};
 
@@ -204,9 +217,7 @@ bool Scripts::take_arguments() noexcept {
     for (int i = 1; i <= count; ++i) {
         const int type = lua_type(lua_, i);
         if (type == LUA_TNUMBER) {
-            std::array<char, 64> digits{};
-            const int length = std::snprintf(digits.data(), digits.size(), "%.17g", lua_tonumber(lua_, i));
-            lua_pushlstring(lua_, digits.data(), static_cast<std::size_t>(length));
+            push_digits(lua_, lua_tonumber(lua_, i), server_.state.version == ServerVersion::redis_8);
             lua_replace(lua_, i);
         } else if (type != LUA_TSTRING) {
             return false;

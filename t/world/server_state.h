@@ -43,7 +43,7 @@ struct ClusterView {
 
 enum class ServerRole : unsigned char { primary, replica };
 
-/// Whose words for errors a server has.
+/// Whose words for errors a server has: those of 6.2, 7.0, and 8.0, which 7.2 and Valkey 8 share.
 enum class ServerVersion : unsigned char { redis_6, redis_7, redis_8 };
 
 /// What befalls a server, and how it is configured. Names of commands are those of Redis in lower case, a
