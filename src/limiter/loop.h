@@ -118,7 +118,8 @@ private:
     Event& event() noexcept { return *reinterpret_cast<Event*>(event_); }
     const Event& event() const noexcept { return *reinterpret_cast<const Event*>(event_); }
 
-    alignas(std::max_align_t) unsigned char event_[160];
+    // No more than a pool of nginx gives, where objects with timers lie.
+    alignas(void*) unsigned char event_[160];
     void* const owner_;
     const Callback callback_;
     Msec due_ = 0;

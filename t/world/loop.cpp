@@ -166,7 +166,7 @@ void log_line(Log& /*log*/, LogLevel level, const char* format, ...) noexcept {
 }
 
 Timer::Timer(void* owner, Callback callback, Worker worker) noexcept : owner_(owner), callback_(callback) {
-    static_assert(sizeof(Event) <= sizeof event_ && alignof(Event) <= alignof(std::max_align_t));
+    static_assert(sizeof(Event) <= sizeof event_ && alignof(Event) <= alignof(void*));
     new (event_) Event{};
     keep_worker(worker == Worker::stays);
 }

@@ -26,6 +26,7 @@ Acting::~Acting() {
 }
 
 Acting* Acting::begin(ngx_http_request_t* r, Form form) noexcept {
+    static_assert(alignof(Acting) <= NGX_ALIGNMENT, "pools give no more");
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(r->pool, sizeof(Acting));
     if (cleanup == nullptr) {
         return nullptr;

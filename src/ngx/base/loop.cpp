@@ -132,7 +132,7 @@ ngx_connection_t* no_connection() noexcept {
 }  // namespace
 
 Timer::Timer(void* owner, Callback callback, Worker worker) noexcept : owner_(owner), callback_(callback) {
-    static_assert(sizeof(Event) <= sizeof event_ && alignof(Event) <= alignof(std::max_align_t));
+    static_assert(sizeof(Event) <= sizeof event_ && alignof(Event) <= alignof(void*));
     static_assert(std::is_standard_layout_v<Timer>, "its event lies at its beginning");
     ngx_event_t& event = (new (event_) Event{})->event;
     event.data = no_connection();

@@ -19,6 +19,7 @@ public:
     /// Null without memory.
     static Telling* create(ngx_http_request_t* r, std::string_view type,
                            std::unique_ptr<Document> document) noexcept {
+        static_assert(alignof(Telling) <= NGX_ALIGNMENT, "pools give no more");
         ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(r->pool, sizeof(Telling));
         if (cleanup == nullptr) {
             return nullptr;

@@ -128,6 +128,7 @@ private:
 };
 
 inline RequestContext* RequestContext::create(ngx_http_request_t* r, const LocationConf& conf) noexcept {
+    static_assert(alignof(RequestContext) <= NGX_ALIGNMENT, "pools give no more");
     const std::size_t room = conf.limits->nelts;
     void* memory =
         ngx_palloc(r->pool, sizeof(RequestContext) + room * (sizeof(AppliedLimit) + sizeof(Verdict)));
