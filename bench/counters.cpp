@@ -1,7 +1,7 @@
-// What a count costs a worker, and whether workers wait for one another when they count: nanoseconds of
+// The cost of a count for a worker, and whether workers wait for one another when they count: nanoseconds of
 // processor time for each count of one process, of two at the same time, each on a processor of its own, and
 // of two where both have to write the same cache line, as they would without slots. The least of some rounds.
-// Then what the sum over all slots costs the one who reads.
+// Then the cost of the sum over all slots for the one who reads.
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -34,7 +34,7 @@ constexpr CounterTable::Name name(0x1234567);
     std::exit(1);
 }
 
-/// What the processes of a round share.
+/// Memory that the processes of a round share.
 struct Shared {
     std::atomic<unsigned> ready;
     alignas(64) std::atomic<std::uint64_t> line;

@@ -1,6 +1,6 @@
-// What a rejection costs the list of the keys that are rejected most often: of a key that is listed, one of
-// few and one of as many as there are places; of keys that come once; and, for what a page costs, a read of
-// the areas of 4 workers. In processor time of the thread: the least of some rounds.
+// The cost of a rejection for the list of the keys that are rejected most often: of a key that is listed, one
+// of few and one of as many as there are places; of keys that come once; and, for what a page costs, a read
+// of the areas of 4 workers. In processor time of the thread: the least of some rounds.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What overrides cost: nanoseconds of a request to learn what holds for its key, with no override, one, and
+// The cost of overrides: nanoseconds of a request to learn what holds for its key, with no override, one, and
 // as many as there may be; and microseconds of a worker to take up a table that has changed. The least of
 // some rounds.
 

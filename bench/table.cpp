@@ -1,7 +1,7 @@
-// What the window table alone does: operations a second of one process and of two, each on a processor of its
-// own, over many keys on one table and on one hot key; and, for what the machine itself allows, with a table
-// for each and without any memory in common. By the processor time that the processes themselves got: other
-// work on the machine spoils that less than the clock.
+// The speed of the window table alone: operations a second of one process and of two, each on a processor of
+// its own, over many keys on one table and on one hot key; and, for what the machine itself allows, with a
+// table for each and without any memory in common. By the processor time that the processes themselves got:
+// other work on the machine spoils that less than the clock.
 //
 //   table [ROUNDS]
 //
@@ -72,7 +72,7 @@ struct alignas(64) Order {
     std::atomic<unsigned> done{0};
     Job job = Job::hash;
     double operations = 0;
-    double seconds = 0;  // of processor time
+    double seconds = 0;  // processor time
     bool disturbed = false;
 };
 
@@ -98,7 +98,7 @@ std::uint64_t next(std::uint64_t& state) {
     return state;
 }
 
-/// What a request does: it enters, and leaves with a charge. Two operations.
+/// A request enters, and leaves with a charge. Two operations.
 bool request(WindowTable& table, std::string_view identity) {
     const WindowId id = table.id_of(identity);
     Ticket ticket = 0;

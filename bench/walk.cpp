@@ -1,4 +1,4 @@
-// What looking after tokens at hand costs: the way over a table of waiting charges that is as large as it
+// The cost of looking after tokens at hand: the way over a table of waiting charges that is as large as it
 // gets and full of notes of tokens, turn by turn as a worker's event loop makes them. In processor time of
 // the thread, without what sending costs. Three times: nothing is due; all are, and stay; all are, and go
 // back.
@@ -80,7 +80,7 @@ struct Machine {
         });
     }
 
-    /// As Fetches::look() does it.
+    /// Looks as Fetches::look() does.
     Looked look(const Noted& seen, Millis at) {
         DebtRecord note;
         notes.change(seen.id, [&](DebtRecord& open) {
@@ -100,7 +100,7 @@ struct Machine {
         return back != 0 ? Looked::given_back : Looked::kept;
     }
 
-    /// As the upkeep counts tokens.
+    /// Counts tokens as the upkeep does.
     void see(const Seen& seen) {
         const auto record = table.find(seen.id);
         tokens += record ? at_hand(*record) : 0;

@@ -14,7 +14,7 @@ namespace rate_limit::simulated {
 class Machine;
 class Worker;
 
-/// What admitted requests owe to one window, or get back from it: as in src/limiter/charges/backlog.h.
+/// A debt of admitted requests to one window, or a refund: as in src/limiter/charges/backlog.h.
 struct Debt {
     bool is_refund = false;
     std::int64_t cost = 0;
@@ -43,11 +43,12 @@ struct Charge final : Sender, KeyedQueue<Charge>::Link {
     Debt owed;
     bool plain = false;
     bool waited = false;
-    std::int64_t number = 0;  // of a refund that was sent
+    std::int64_t number = 0;  // a sent refund's number
 };
 
-/// What one worker sends to one primary, and no request waits for: as in src/limiter/charges/charges.h,
-/// without its gate. One batch at a time; charges of one window are one command.
+/// Charges and refunds of one worker for one primary, which no request waits for: as in
+/// src/limiter/charges/charges.h, without its gate. One batch at a time; charges of one window are one
+/// command.
 class Charges final : Happening {
 public:
     Charges(World& world, Worker& worker, simulated::Link& primary) noexcept
@@ -112,7 +113,7 @@ private:
     Traffic traffic_{pause, dense};
     std::size_t under_way_ = 0;
     Millis sent_ = 0;
-    Micros due_ = -1;  // of the timer; -1: not set
+    Micros due_ = -1;  // when the timer fires; -1: not set
 };
 
 }  // namespace rate_limit::simulated

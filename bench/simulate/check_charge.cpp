@@ -59,7 +59,7 @@ bool CheckCharge::enter_window(Request& request, const Window* answer) const {
         }
         request.shown = {record.used, record.reset};
     });
-    if (!room) {  // what the node answered decides
+    if (!room) {  // the node's answer decides
         request.shown = answer != nullptr && request.open ? *answer : Window{0, terms.proposed};
         return answer != nullptr && request.shown.used < terms.rate.limit;
     }
@@ -69,7 +69,7 @@ bool CheckCharge::enter_window(Request& request, const Window* answer) const {
     return admitted;
 }
 
-/// As in src/limiter/modes/redis_charge.cpp.
+/// Settles as src/limiter/modes/redis_charge.cpp does.
 void CheckCharge::settle(Request& request) const {
     const Terms terms = request.terms();
     Debt owed;

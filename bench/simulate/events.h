@@ -26,7 +26,7 @@ public:
 
     Micros now() const noexcept { return now_; }
 
-    /// Not before now.
+    /// A time in the past becomes now.
     void at(Micros when, Happening& what) {
         heap_.push_back({std::max(when, now_), order_++, &what});
         std::push_heap(heap_.begin(), heap_.end());

@@ -6,7 +6,7 @@ namespace rate_limit::simulated {
 
 class World;
 
-/// What the setup lets go wrong: an outage of the primaries, which restart with their data, and kills of
+/// Faults that the setup asks for: an outage of the primaries, which restart with their data, and kills of
 /// workers and machines.
 class Faults {
 public:

@@ -13,7 +13,6 @@ class Shard;
 class World;
 struct Message;
 
-/// Who sent a message.
 class Sender {
 public:
     virtual void answered(Message& message) = 0;
@@ -37,8 +36,8 @@ struct Message final : Happening {
     std::int64_t cost = 0;
     Opening opening;
     Wanted wanted;
-    Millis reset = 0;   // of a refund
-    Numbered numbered;  // of a refund
+    Millis reset = 0;   // refunds only
+    Numbered numbered;  // refunds only
 
     std::int64_t granted = 0;
     Window window;

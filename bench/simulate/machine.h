@@ -30,7 +30,6 @@ struct NextLook final : Happening {
     Key key = 0;
 };
 
-/// What one worker has for one shard.
 struct Channel {
     Channel(World& world, Worker& worker, Shard& shard);
 
@@ -108,7 +107,7 @@ public:
 
     Terms terms() const noexcept;
 
-    /// What is known of a window when the primary is asked about it.
+    /// The question about a window that the primary is asked, with what is known of it.
     Question question(Key key, std::uint32_t events) const noexcept;
 
     // Charges and refunds that wait for a primary.
@@ -140,7 +139,7 @@ private:
     World& world_;
     const std::size_t number_;
     const Micros ahead_;
-    const Micros walks_at_;  // of each interval of walks
+    const Micros walks_at_;  // offset within each interval of walks
     std::unique_ptr<Zone> zone_;
     std::vector<std::unique_ptr<Worker>> workers_;
     std::map<Key, Debt> charges_waiting_;

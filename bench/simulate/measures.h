@@ -12,7 +12,7 @@ namespace rate_limit::simulated {
 
 using Key = std::uint32_t;
 
-/// What a run counts, as somebody would who sees all machines and all of Redis at once.
+/// Counts of a run, as somebody makes them who sees all machines and all of Redis at once.
 class Measures {
 public:
     /// Until a window's limit is reached, which the first rejection shows, and after that.
@@ -56,9 +56,9 @@ public:
     std::uint64_t windows_reached = 0;  ///< whose limit was reached
     std::int64_t over = 0;              ///< the limit, in all windows
     std::int64_t most_over = 0;         ///< in one
-    std::int64_t unspent_then = 0;  ///< of the limits, when the first request was rejected; exact ways only
+    std::int64_t unspent_then = 0;      ///< left of the limits at the first rejection; exact ways only
     std::int64_t most_unspent_then = 0;
-    std::int64_t unspent_at_last = 0;  ///< of the same when the windows, or the run, had ended
+    std::int64_t unspent_at_last = 0;  ///< left of the limits when the windows, or the run, had ended
     Micros longest_unspent = 0;        ///< from the first rejection of a window to its last admission
 
 private:
@@ -68,7 +68,7 @@ private:
         Micros rejected_since = 0;  // 0: nobody was
     };
 
-    /// Of a key: the latest window and the one before.
+    /// The latest window of a key and the one before.
     struct Windows {
         Counted now;
         Counted before;

@@ -28,7 +28,7 @@ protected:
 
 const Mode& mode_of(Way way) noexcept;
 
-// As in src/limiter/modes/recollection.h.
+// Functions as in src/limiter/modes/recollection.h.
 std::optional<WindowRecord> open_window(const Request& request) noexcept;
 std::optional<WindowRecord> full_window(const Request& request) noexcept;
 Recalled reject_by(Request& request, const WindowRecord& record) noexcept;

@@ -80,7 +80,7 @@ void Shard::write(Message& message, Micros now) {
     }
 }
 
-/// What ways that are not exact have admitted shows here: each request is charged once.
+/// Each request is charged once: charges show what ways that are not exact have admitted.
 void Shard::count(const Message& message, Micros now, Measures& measures) {
     if (message.command != Command::increment && message.command != Command::charge) {
         return;

@@ -24,7 +24,7 @@ public:
     /// Does the command; returns when its answer leaves.
     Micros execute(Message& message, Micros now, Random& random, Measures& measures);
 
-    /// What the replica does not hear of before.
+    /// Lets the replica hear of nothing newer than `from` until then.
     void cut(Micros from, Micros until) noexcept {
         cut_from_ = from;
         cut_until_ = until;

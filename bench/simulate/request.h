@@ -12,10 +12,11 @@ namespace rate_limit::simulated {
 class Mode;
 class World;
 
-/// What recall() found: as in src/limiter/modes/applied_limit.h.
+/// The result of recall(): as in src/limiter/modes/applied_limit.h.
 enum class Recalled : std::uint8_t { nothing, used_up, admitted, to_confirm };
 
-/// What a request has in its window until it is charged or gives it back: likewise.
+/// A request's part of its window until it is charged or gives it back: as in
+/// src/limiter/modes/applied_limit.h.
 struct Holding {
     enum class Kind : std::uint8_t { nothing, in_flight, reserved, token };
 
@@ -64,7 +65,7 @@ struct Request final : Happening, Sender {
     Window shown;
     Holding holding;
     Millis open_until = 0;  // charge_refund: as in src/limiter/charges/demand.h
-    std::int64_t back = 0;  // what a plain increment took beyond the limit
+    std::int64_t back = 0;  // the part of a plain increment beyond the limit
 };
 
 }  // namespace rate_limit::simulated

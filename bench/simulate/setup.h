@@ -16,7 +16,7 @@ enum class Way : std::uint8_t { check_charge, check_charge_unfresh, charge_refun
 
 constexpr Way all_ways[] = {Way::check_charge, Way::check_charge_unfresh, Way::charge_refund, Way::lease};
 
-/// Of the command line and of what is printed.
+/// The name on the command line and in what is printed.
 constexpr const char* name_of(Way way) noexcept {
     switch (way) {
         case Way::check_charge:
@@ -62,19 +62,19 @@ struct Span {
 struct Setup {
     std::string name;
     std::size_t machines = 1;
-    std::size_t workers = 1;  ///< of a machine
+    std::size_t workers = 1;  ///< on each machine
     std::size_t shards = 1;   ///< each a primary and a replica
-    Rate rate;                ///< of each key
+    Rate rate;                ///< the limit of each key
     double requests = 0;      ///< a second
     double seconds = 60;      ///< how long requests come
     std::size_t keys = 1;
     double zipf = 0;       ///< the exponent of the keys' popularity
-    double hot_share = 0;  ///< of all requests that are of key 0, on top
+    double hot_share = 0;  ///< part of all requests that goes to key 0, on top
     Skew skew = Skew::uniform;
-    Delay response{20'000, 0};     ///< what a request takes once it is admitted ...
+    Delay response{20'000, 0};     ///< how long an admitted request takes ...
     double response_spread = 0.5;  ///< ... give or take that part of it
-    Delay latency{200, 50};        ///< of the network, one way
-    Delay lag{1000, 0};            ///< of the replicas
+    Delay latency{200, 50};        ///< the network's, one way
+    Delay lag{1000, 0};            ///< the replicas'
     Span cut;                      ///< replicas learn of nothing
     double clocks_apart = 0;       ///< milliseconds: each machine's clock is off by up to that, either way
     Span outage;                   ///< the primaries are away; they keep their data

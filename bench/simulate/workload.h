@@ -26,7 +26,7 @@ private:
     std::size_t machine_for(Key key);
 
     World& world_;
-    Random random_;  // of its own, so that each way gets the same requests
+    Random random_;  // its own, so that each way gets the same requests
     Draws keys_;
     Draws machines_;
     bool stopped_ = false;

@@ -49,7 +49,7 @@ public:
     FreeList<Charge> charges;
     FreeList<Fetch> fetches;
     FreeList<NextLook> looks;
-    std::deque<std::string> names;  // of workers; they never move
+    std::deque<std::string> names;  // names of workers; they never move
     std::vector<std::unique_ptr<Shard>> shards;
     std::vector<std::unique_ptr<Machine>> machines;
 

@@ -150,8 +150,8 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     return finish_stores(cf, main) == NGX_OK ? reserve_topologies(cf, main) : NGX_ERROR;
 }
 
-/// What processes make of a configuration ends before it. A pool's cleanups run last first: so this comes
-/// after all that stores use.
+/// Ends what processes make of a configuration before the configuration itself ends. A pool's cleanups run
+/// last first: so this comes after all that stores use.
 ngx_int_t end_all_with(ngx_cycle_t* cycle) noexcept {
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cycle->pool, 0);
     if (cleanup == nullptr) {
@@ -196,7 +196,7 @@ ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
         zone->nodes().begin_worker(worker_number(), now_millis());
     }
     start_discovery(*main_conf(cycle));
-    // Also without limits: where there is no master process, a reload may bring some.
+    // Upkeep starts even without limits: where there is no master process, a reload may bring some.
     start_upkeep(*main_conf(cycle));
     start_shared_watch();
     start_counter_log();

@@ -56,20 +56,20 @@ public:
 
     static const std::string& name(KeyId key);
 
-    /// What the simulated server answers; the real one is to do so, too.
+    /// Sends a command. Returns the answer of the simulated server; the real one is to give it, too.
     std::string send(KeyId key, std::string_view command);
 
-    /// The same of the words of a command that does damage.
+    /// Sends the words of a command that does damage.
     std::string send(KeyId key, const std::vector<std::string>& words);
 
-    /// The same of one that concerns no key.
+    /// Sends the words of a command that concerns no key.
     std::string send(const std::vector<std::string>& words) { return send(key_count, encoded(words)); }
 
     /// The answers to all that was sent. False if one differs, which it prints.
     bool compare_answers();
 
-    /// What all keys hold, and for how long, also on the replica. False if it differs, which it prints. Then
-    /// the replica becomes the primary.
+    /// Compares what all keys hold, and for how long, also on the replica. False if it differs, which it
+    /// prints. Then the replica becomes the primary.
     bool compare_states();
 
     /// From now on with new connections.

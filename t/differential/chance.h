@@ -6,7 +6,7 @@
 
 namespace rate_limit::world {
 
-/// The same choices for the same seed, whichever library the program is built with.
+/// Choices that one seed makes the same, whichever library the program is built with.
 class Chance {
 public:
     explicit Chance(std::uint64_t seed) : random_(seed) {}

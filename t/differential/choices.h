@@ -16,17 +16,17 @@ void send_hold(Both& both);
 /// One of the plain commands that the module sends.
 void send_plain(Both& both);
 
-/// What other programs, other versions, or a failed disk may do to a key.
+/// Does to a key what other programs, other versions, or a failed disk may do.
 void send_damage(Both& both);
 
 /// A script with arguments as no machine sends them, or an odd plain command.
 void send_anything(Both& both);
 
-/// What Redis says to commands and scripts that make no sense, one after the other. False if one answer
-/// differs.
+/// Compares what Redis says to commands and scripts that make no sense, one after the other. False if one
+/// answer differs.
 bool compare_words(Both& both);
 
-/// What Redis says in states in which it refuses commands. False if one answer differs.
+/// Compares what Redis says in states in which it refuses commands. False if one answer differs.
 bool compare_refusals(Both& both);
 
 /// A limit's window, as a machine would open it now.

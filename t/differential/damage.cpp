@@ -65,7 +65,7 @@ std::string choose_number_text(Both& both) {
     }
 }
 
-/// What a field for a machine, or for a number of a call, may hold.
+/// A text that a field for a machine, or for a number of a call, may hold.
 std::string choose_triple(Both& both, KeyId key) {
     Chance& chance = both.chance();
     if (chance.percent(10)) {
@@ -152,7 +152,7 @@ void drop_field(Both& both) {
     both.send(key, {"HDEL", Both::name(key), field});
 }
 
-/// Also in the place of a window, or of slots.
+/// Overwrites a bucket, or else a window or slots.
 void break_bucket(Both& both) {
     Chance& chance = both.chance();
     const KeyId key = both.choose(chance.percent(90)   ? Kind::bucket

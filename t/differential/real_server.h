@@ -12,9 +12,8 @@
 
 namespace rate_limit::world {
 
-/// What makes a server a node of a cluster.
 struct ClusterOptions {
-    std::vector<std::string> words;  ///< of its command line
+    std::vector<std::string> words;  ///< added to its command line
     std::string nodes;               ///< its nodes.conf
 };
 
@@ -41,7 +40,7 @@ public:
     /// Whose words it has.
     ServerVersion version();
 
-    /// What else is there now.
+    /// All further bytes that are there now.
     std::string receive_rest();
 
     /// From now on by a new connection.

@@ -56,7 +56,7 @@ void send_all(RealServer& real, const std::vector<Command>& commands) {
     }
 }
 
-/// What the limiter sends, and a command of each kind.
+/// Sends what the limiter sends, and a command of each kind.
 void probe(Both& both) {
     for (int i = 0; i < 60; ++i) {
         send_charge(both);

@@ -7,7 +7,7 @@
 namespace rate_limit::world {
 namespace {
 
-constexpr std::int64_t largest = 1'000'000'000'000;  // of limits and costs
+constexpr std::int64_t largest = 1'000'000'000'000;  // the largest limit and cost
 constexpr std::array<Period, 6> periods{{{1, WindowKind::first},
                                          {10, WindowKind::clock},
                                          {60, WindowKind::first},

@@ -20,13 +20,13 @@ namespace {
 
 constexpr std::size_t max_replies = 64;
 
-/// What the scripts of buckets and of slots are asked: with such seeds they say that another type has given
+/// Questions to the scripts of buckets and of slots: with such seeds they say that another type has given
 /// way.
 constexpr Draw draw{100'000'000, 2'000'000'000, 3, 3, 1};
 constexpr Hold hold{"0123456789abcdef", 1000, 20, 5, 4, 30'000};
 constexpr Millis now = 1'700'000'000'123;
 
-/// What a reply means to the module.
+/// A reply as the module understands it.
 struct Meaning {
     Window check, charge;
     std::int64_t increment = 0;

@@ -148,8 +148,8 @@ private:
         }
     }
 
-    /// As if another process had died inside the function that update() calls: afterwards the memory is set
-    /// back to what it was there.
+    /// Simulates the death of another process inside the function that update() calls: afterwards the memory
+    /// is set back to what it was there.
     void die_in_update(const WindowId& id) {
         Memory inside;
         bool died = false;

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t max_replies = 64;
 const Endpoint asked{"10.0.0.9", 7009};
 
-/// What a value consists of, for comparison. Counts the values.
+/// The parts of a value, for comparison. Counts the values.
 std::string text_of(TreeReply::Value value, std::size_t depth, std::size_t& count) {
     require(++count <= TreeReply::max_values);
     require(value.is_array() || (value.count() == 0 && value.begin() == value.end()));

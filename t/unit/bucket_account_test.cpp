@@ -108,8 +108,8 @@ TEST(BucketAccount, AWorkerWhoseClockIsALittleBehindRefillsNothing) {
 }
 
 constexpr Millis longer = 60'125;           // a minute, and a sixteenth of two seconds
-constexpr std::uint32_t ticks = 77 * 1024;  // of the steady clock, now
-constexpr Millis known_for = 58 * 1024;     // of a record, in units of 1,024 milliseconds
+constexpr std::uint32_t ticks = 77 * 1024;  // now, by the steady clock
+constexpr Millis known_for = 58 * 1024;     // records count in units of 1,024 milliseconds
 
 /// A copy of what the primary has said at `now`: so much is missing, and the key lives so much longer.
 WindowRecord told(Millis missing) {

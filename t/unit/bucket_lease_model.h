@@ -10,12 +10,12 @@
 
 namespace rate_limit {
 
-/// What a machine of the model may do wrong, for a test to see it fail.
+/// Rules that a machine of the model may break, for a test to see it fail.
 struct LeaseRules {
     bool cut = true;       ///< Redis is asked with a smaller burst
     bool die = true;       ///< tokens die
     bool discount = true;  ///< less goes back, the older tokens are
-    bool oldest = true;    ///< what a request puts back is as old as the oldest of it
+    bool oldest = true;    ///< tokens that a request puts back are as old as the oldest of them
     bool marked = true;    ///< limits of other terms leave tokens alone
     std::int64_t fixed = 0;
 };
@@ -41,7 +41,7 @@ public:
         machines_.resize(static_cast<std::size_t>(machines), machine);
     }
 
-    /// Of a limit that takes nothing in advance no request is exempt.
+    /// A limit that takes nothing in advance has no exempt requests.
     void request(ModelRequest of) {
         of.exempt = of.exempt && leases(of.limit);
         Machine& machine = machines_.at(of.machine);
@@ -88,7 +88,7 @@ public:
     std::mt19937& random() { return random_; }
     std::size_t one_of(std::size_t count) { return count == 1 ? 0 : random_() % count; }
 
-    bool first_is_late = false;  ///< what the first worker of each machine asks is answered 4 lives later
+    bool first_is_late = false;  ///< answers to the first worker of each machine come 4 lives later
     ModelMeter meter;
     std::int64_t requests = 0;
     std::int64_t calls = 0;
@@ -96,7 +96,7 @@ public:
     std::int64_t put_back_here = 0;
 
 private:
-    /// Of one worker at a time: a batch, and others beside it.
+    /// The most fetches of one worker at a time: a batch, and others beside it.
     static constexpr std::size_t most_fetches = 3;
 
     struct Fetch {
@@ -105,18 +105,18 @@ private:
         Millis asks_at = 0;  // when Redis hears it
         Millis at = 0;       // when the answer comes
         std::int64_t want = 0;
-        std::int64_t unclaimed = 0;  // of these, by those that have seats
-        std::int64_t exempt = 0;     // claimed by those that put them back
+        std::int64_t unclaimed = 0;  // tokens wanted that no request with a seat has claimed
+        std::int64_t exempt = 0;     // tokens claimed by requests that put them back
         bool batch = false;
         std::int64_t granted = -1;
-        std::int64_t served = 0;  // of the granted ones, to requests that are not exempt
+        std::int64_t served = 0;  // granted tokens that went to requests that are not exempt
     };
 
     using Fetches = std::vector<Fetch>;
 
     struct Machine {
         WindowRecord record;
-        std::vector<Fetches> workers;  // what of each is on its way
+        std::vector<Fetches> workers;  // fetches under way, by worker
     };
 
     struct Refund {

@@ -22,7 +22,7 @@ Bucket bucket(std::int64_t rate, std::int64_t burst) {
     return *Bucket::of({rate, 1, false}, burst);
 }
 
-/// Of any limit, to any worker.
+/// A request of any limit, to any worker.
 ModelRequest any_request(BucketLeaseModel& model, std::size_t machine, std::int64_t cost = 1) {
     return {machine, model.one_of(model.workers()), cost, model.one_of(model.limits()), false};
 }
@@ -189,7 +189,7 @@ LeaseRules without(bool LeaseRules::*rule) {
     return rules;
 }
 
-/// What the tests above would say without one of the rules.
+/// The tests above would fail if any one of the rules were left out.
 TEST(BucketLeaseSimulation, EachRuleIsNeeded) {
     const Case hoarders = {{bucket(1000, 2000)}, 10, 1};
     EXPECT_GT(outcome_of(hoarders, without(&LeaseRules::cut)).over, 50) << "the smaller burst";

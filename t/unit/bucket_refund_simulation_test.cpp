@@ -15,9 +15,9 @@ namespace {
 constexpr Millis start = 1'700'000'000'000;
 
 enum class Rule {
-    receipt,    // what has not been refilled, and what went back meanwhile may have been older
-    instant,    // what has not been refilled, as if nothing had gone back meanwhile
-    all_of_it,  // while the bucket cannot have been full
+    receipt,    // refunds what has not been refilled, and what went back meanwhile may have been older
+    instant,    // refunds what has not been refilled, as if nothing had gone back meanwhile
+    all_of_it,  // refunds all, while the bucket cannot have been full
 };
 
 /// Requests of one client, which take their cost when they come and give it back when they end, if they were

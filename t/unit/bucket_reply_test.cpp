@@ -62,7 +62,7 @@ TEST(BucketReply, IsNotBelievedWhereTheScriptCannotSayIt) {
              {0, 5, 15 * token, 0, told_micros, 0, 0},      // nothing where enough is left
              {0, 0, 0, 0, told_micros, 0, 0},               // nothing left of a full bucket
              {10, 21, 10 * token, 0, told_micros, 0, 0},    // more left than it holds
-             {10, 10, 9 * token, 0, told_micros, 0, 0},     // not missing afterwards
+             {10, 10, 9 * token, 0, told_micros, 0, 0},     // less missing than was granted
              {10, 10, max_fill + 1, 0, told_micros, 0, 0},  // full in a hundred years
              {10, 10, huge, 0, told_micros, 0, 0},
              {huge, 0, fill, 0, told_micros, 0, 0},

@@ -135,7 +135,7 @@ TEST(Bucket, ThatWouldTakeThirtyYearsToFillIsNone) {
     EXPECT_EQ(bucket(10, 1, 21).fill_seconds(), 3);
 }
 
-// What is taken in [s, s + T] never exceeds burst + rate * T, for any s and T: at random and greedy instants.
+// Tokens taken in [s, s + T] never exceed burst + rate * T, for any s and T: at random and greedy instants.
 TEST(Bucket, NeverLetsMoreThroughThanBurstAndRateInAnyTime) {
     std::mt19937_64 random(7);
     for (int round = 0; round < 200; ++round) {

@@ -8,7 +8,7 @@ namespace {
 constexpr Ticks now = 4'294'967'000;  // the clock wraps soon
 constexpr Nanos milli = nanos_in_milli;
 
-/// Of 1000 a second and a burst of 10000: 500 live for half a second.
+/// Terms of 1000 a second and a burst of 10000: 500 live for half a second.
 constexpr TokenTerms terms_at(Ticks at) {
     return {milli, 500, at};
 }
@@ -184,7 +184,7 @@ TEST(BucketTokens, BatchesGrowHoweverLongTheAnswerTakes) {
     std::int64_t size = 0;
     for (Ticks at = now; at != now + 9000; at += 300) {
         size = begin_batch(record, terms_at(at));
-        const Ticks answered = at + 300;  // of a life of 500; nothing is left of it
+        const Ticks answered = at + 300;  // 300 of a life of 500; nothing is left of the batch
         (void)keep_batch(record, terms_at(answered), {size, end_of(at, 500), size});
         end_batch(record, at, answered);
     }
@@ -198,7 +198,7 @@ TEST(BucketTokens, BesideASmallBatchAsMuchIsAskedForAsBesideAFirstOne) {
     EXPECT_EQ(size_beside(small, terms_at(now)), size_beside(WindowRecord{}, terms_at(now)));
 }
 
-/// The same bucket for a limit of another rate, which refills less.
+/// Terms of the same bucket for a limit of another rate, which refills less.
 constexpr TokenTerms other_terms_at(Ticks at) {
     return {10 * milli, 500, at, 7};
 }

@@ -113,7 +113,7 @@ TEST(CounterTable, SumsOverAllProcessesAlsoDeadOnes) {
     Table table(default_size, 2);
     ASSERT_EQ(table.master.slots(), 5U) << "for two workers, two that leave, and the rest";
     table.configure({4});
-    // Of the first four, two are dead, and their slots are taken; the last three share one.
+    // Two of the first four are dead, and their slots are taken; the last three share one.
     std::uint64_t sum = 0;
     for (const std::uint32_t pid : {7U, 1000U, 8U, 1001U, 9U, 10U, 11U, 12U, 13U}) {
         View worker(table.memory, pid);

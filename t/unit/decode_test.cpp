@@ -49,7 +49,7 @@ TEST(Fault, IsReadFromTheText) {
         {"ERR invalid password", Fault::auth},
         {"ERR Client sent AUTH, but no password is set", Fault::auth},
 
-        // What a user may not do in a script, and keys that a user may not access.
+        // Commands that a user may not call in a script, and keys that a user may not access.
         {"ERR " + refusal + " script: 1234, on @user_script:20.", Fault::noperm},
         {wrapped + "ERR " + refusal, Fault::noperm},
         {"ERR ACL failure in script: User nginx has no permissions to run the 'hset'", Fault::noperm},

@@ -177,7 +177,7 @@ TEST(RecordJournals, AWaitingProcessKeepsItsNote) {
     EXPECT_EQ(orphans_of(heir), std::set<SlotNumber>{slot});
 }
 
-/// What process 2 does last: another process then asks whether it lives, and finds it dead.
+/// The last deed of process 2: another process then asks whether it lives, and finds it dead.
 std::function<void()> last_deed;
 
 bool two_dies_when_asked_for(const Process& process) {

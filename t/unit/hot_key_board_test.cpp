@@ -163,8 +163,8 @@ TEST(HotKeyBoard, KnowsItsLayout) {
     EXPECT_FALSE(other.attach(board.at(), board.size()));
 }
 
-/// Of each sum that is told all parts are there, or those of a process that died are missing as a whole: a
-/// part has as many commands as keys noted, so the two are equal unless a change was half made.
+/// Each sum that is told has all parts, or those of a process that died are missing as a whole: a part has as
+/// many commands as keys noted, so the two are equal unless a change was half made.
 TEST(HotKeyBoard, SurvivesProcessesThatDie) {
     Board board(1);
     TableMemory counter(4096);

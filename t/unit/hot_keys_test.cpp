@@ -31,7 +31,7 @@ struct Counted {
     }
 };
 
-/// What the class promises, of each key.
+/// Bounds that the class promises for each key.
 void expect_bounds(const HotKeys& keys, const True& truth) {
     std::uint64_t sum = 0;
     std::map<std::uint64_t, HotKeys::Key> found;

@@ -59,7 +59,7 @@ struct Hours {
         return true;
     }
 
-    /// What was counted, minute by minute, without the oldest minutes that have 0.
+    /// Counts, minute by minute, without the oldest minutes that have 0.
     std::vector<std::uint64_t> read(std::uint64_t name, std::uint64_t count, Millis now) {
         LastHour::Hour hour;
         EXPECT_TRUE(master.read(name, passed(count), now, hour));

@@ -85,8 +85,8 @@ public:
         ask(now);
     }
 
-    /// What happens in one millisecond besides requests: answers of the primary arrive, and four times a
-    /// second the machine looks for tokens to refund.
+    /// One millisecond passes, besides requests: answers of the primary arrive, and four times a second the
+    /// machine looks for tokens to refund.
     void pass(Millis now) {
         for (; !fetches_.empty() && fetches_.front().answered_at <= now; fetches_.pop_front()) {
             take_answer(fetches_.front(), now);

@@ -143,7 +143,7 @@ TEST(NodeBoard, AWorkerThatBeginsTakesBackWhatOneBeforeItSaid) {
 TEST(NodeBoard, AConfigurationDoesNotHearTheWorkersOfTheOneBefore) {
     Board board(4);
     board.board.begin_configuration(table_now);
-    NodeBoard before = board.board;  // as its workers have it
+    NodeBoard before = board.board;  // the view of its workers
     board.note(1, table_now);
     board.note(2, table_now);
     board.set_up(1, 0, false, table_now);
@@ -201,7 +201,7 @@ TEST(NodeBoard, GivesThePlaceOfAGoneNodeFirst) {
     EXPECT_EQ(board.board.find(node(1)), NodeBoard::none);
     EXPECT_EQ(board.read(3, table_now + hour).address, "10.0.0.3:6379");
 
-    // What its user still says of the node before changes nothing.
+    // Words of its former user about the node change nothing.
     board.board.set_up(first, node(1), 3, false, table_now + hour);
     board.board.set_primary(first, node(1), true);
     board.board.see(first, node(1), table_now + 9 * hour);

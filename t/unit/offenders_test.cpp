@@ -51,7 +51,7 @@ void note(Offenders& offenders, std::uint64_t id, Millis now = start, const std:
     offenders.note({id, id + 1'000'000, dry_run, key}, now);
 }
 
-/// What is told of one id; all 0: nothing.
+/// The report's entry for one id; all 0: there is none.
 Offenders::Offender of(const Offenders::Report& report, std::uint64_t id) {
     const auto found = std::find_if(report.keys.begin(), report.keys.end(),
                                     [id](const Offenders::Offender& each) { return each.id == id; });

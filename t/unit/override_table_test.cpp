@@ -232,7 +232,7 @@ TEST(EnforcedShare, IsOfTheSizeAndGrows) {
         }
         EXPECT_NEAR(static_cast<double>(in), percent * 100, percent % 100 == 0 ? 0 : 200) << percent;
     }
-    // the same on all machines, and in docs/reference.md
+    // this value holds on all machines, and stands in docs/reference.md
     EXPECT_EQ(xxh64("alice", 0) % 100, 89U);
 }
 

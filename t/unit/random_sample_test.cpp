@@ -16,7 +16,7 @@ TEST(RandomSample, TakesOneOfSixteen) {
     EXPECT_NEAR(static_cast<double>(taken), 100'000, 1000);
 }
 
-/// As check and charge alternate.
+/// Calls may have a period: check and charge alternate.
 TEST(RandomSample, TakesAsManyOfWhatHasAPeriod) {
     for (int period = 2; period <= 64; ++period) {
         RandomSample sample(7);

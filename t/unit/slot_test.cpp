@@ -58,7 +58,7 @@ TEST(Slot, IsThatOfTheFirstTag) {
     }
 }
 
-/// Of the slots of key:0 to key:1999, one number.
+/// One number stands for the slots of key:0 to key:1999.
 TEST(Slot, OfManyKeys) {
     unsigned sum = 0;
     for (int i = 0; i < 2000; ++i) {

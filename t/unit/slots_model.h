@@ -69,7 +69,7 @@ struct Faults {
     double unanswered = 0;      ///< its answer does not
     double late = 0;            ///< it takes up to two seconds
     double killed_worker = 0;   ///< in a millisecond, on any machine
-    double killed_machine = 0;  ///< the same
+    double killed_machine = 0;  ///< in a millisecond
     double failover = 0;        ///< the primary forgets what came in the last 200 ms
 };
 
@@ -157,7 +157,7 @@ private:
         std::uint32_t pid;
         WindowTable table;
         SharedSlots slots;
-        std::vector<Millis> ends;                        // of its requests
+        std::vector<Millis> ends;                        // when its requests end
         std::vector<std::pair<Millis, Millis>> waiting;  // when each tries again, and when it gives up
     };
     struct Machine {

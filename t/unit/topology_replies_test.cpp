@@ -209,7 +209,7 @@ std::string changed(Fields all, const Fields& others) {
     return fields(all);
 }
 
-/// As Redis 7.0 answers.
+/// A primary as Redis 7.0 describes it.
 const Fields a_master = {{"name", "mymaster"},  {"ip", "127.0.0.1"}, {"port", "6379"},
                          {"runid", "f0"},       {"flags", "master"}, {"role-reported", "master"},
                          {"config-epoch", "3"}, {"num-slaves", "2"}, {"num-other-sentinels", "4"},

@@ -242,7 +242,7 @@ constexpr Operation count_as_heir_without = [](WindowTable& table) {
     return count_without(table);
 };
 
-/// What the table holds after these operations.
+/// Contents of the table after these operations.
 std::vector<WindowRecord> after(const TableMemory& memory, const std::vector<Operation>& operations) {
     TableMemory copy(memory);
     WindowTable table = view_of(copy, 1);

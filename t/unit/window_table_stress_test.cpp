@@ -39,7 +39,7 @@ protected:
     ~WindowTableStress() override { (void)::alarm(0); }
 };
 
-/// What a worker notes outside the table: it counts a charge as begun before it makes it, and as done after
+/// Notes of a worker outside the table: it counts a charge as begun before it makes it, and as done after
 /// that.
 struct alignas(64) Journal {
     std::array<std::atomic<std::int64_t>, clients> begun{};

@@ -6,8 +6,8 @@
 #include "redis/command.h"
 #include "t/unit/world_client.h"
 
-// What a real server answers to the same is compared by `make differential`; this is about what the world
-// does with a server.
+// Answers of a real server to the same are compared by `make differential`; this is about what the world does
+// with a server.
 
 namespace rate_limit::world {
 namespace {

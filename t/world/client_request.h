@@ -34,7 +34,7 @@ public:
     bool is_decided() const noexcept { return decided_at_ != 0; }
     bool is_admitted() const noexcept { return is_decided() && !is_refusal(outcome); }
 
-    /// What the limits' headers show.
+    /// The quota that the limits' headers show.
     Quota quota(std::size_t limit = 0) const noexcept;
 
     /// Milliseconds from begin() to the decision.

@@ -40,7 +40,7 @@ struct LimitSetup {
     std::string store = "main";
     std::uint64_t lease = lease_auto;
     bool by_clock = false;
-    bool running = false;  ///< as rate_limit_concurrency: the rate is a number
+    bool running = false;  ///< rate_limit_concurrency: the rate is a number
 };
 
 struct Setup {
@@ -50,7 +50,7 @@ struct Setup {
     std::size_t zone_size = std::size_t{1} << 20;
 };
 
-/// What one worker reads of a setup: each has its own, as a process of nginx does.
+/// The configuration that one worker reads from a setup: each has its own, as a process of nginx does.
 class Configured : public Configuration {
 public:
     /// `of` outlives this. Throws std::invalid_argument for what makes no sense.

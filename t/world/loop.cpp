@@ -33,7 +33,7 @@ struct Timer::Event {
     State state = State::clear;
     bool keeps_worker = false;
     std::uint64_t number = 0;  // at the end of the turn
-    Events::Place place{};     // where it is timed
+    Events::Place place{};     // its place among the timed events
 };
 
 namespace world {

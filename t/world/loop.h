@@ -74,11 +74,11 @@ public:
     void count_keeping(int more) noexcept { keeping_ += more; }
     bool is_kept() const noexcept { return keeping_ != 0; }
 
-    bool leaving = false;    ///< as is_leaving() says
-    std::size_t number = 0;  ///< as number_of_worker() says
+    bool leaving = false;    ///< is_leaving() returns it
+    std::size_t number = 0;  ///< number_of_worker() returns it
     Millis wall_clock;       ///< UTC when the world began, by this machine's clock; a test may set it
-    const Configuration* configuration = nullptr;           ///< as configuration_at_work() says
-    std::map<std::string, std::vector<std::string>> names;  ///< where a host's name leads: numeric addresses
+    const Configuration* configuration = nullptr;           ///< configuration_at_work() returns it
+    std::map<std::string, std::vector<std::string>> names;  ///< numeric addresses by host name
 
 private:
     static constexpr Msec first_msec = 1'000'000;

@@ -10,7 +10,7 @@ namespace rate_limit::world {
 
 namespace {
 
-/// Where nobody listens.
+/// An address at which nobody listens.
 class Nowhere final : public Service {
 public:
     void on_accept(const std::shared_ptr<Wire>& wire) override { wire->end("Connection refused"); }

@@ -13,7 +13,7 @@ namespace rate_limit::world {
 
 class Wire;
 
-/// What listens at an address of the world.
+/// A listener at an address of the world.
 class Service {
 public:
     virtual ~Service() = default;
@@ -113,7 +113,7 @@ private:
 
     Events& events_;
     std::map<std::string, Service*> servers_;
-    std::map<std::string, std::unique_ptr<Link>> links_;  // of all that there ever were: wires refer to them
+    std::map<std::string, std::unique_ptr<Link>> links_;  // all links ever made: wires refer to them
 };
 
 /// `127.0.0.1:6379`

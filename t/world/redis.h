@@ -54,7 +54,7 @@ private:
     Server server_;
     Link& link_;
     bool paused_ = false;
-    std::vector<std::pair<std::shared_ptr<Wire>, std::string>> waiting_;  // what came while it was paused
+    std::vector<std::pair<std::shared_ptr<Wire>, std::string>> waiting_;  // bytes received in a pause
     std::vector<std::shared_ptr<Wire>> wires_;
     std::vector<Replica> replicas_;
 };

@@ -7,7 +7,7 @@
 
 namespace rate_limit {
 
-/// What lives as long as one simulated request.
+/// Memory that lives as long as one simulated request.
 struct RequestMemory {
     std::vector<std::unique_ptr<char[]>> blocks;
 };

@@ -45,7 +45,7 @@ std::string unknown_command(const ServerState& state, Words words) {
            ", with args beginning with: " + arguments;
 }
 
-/// What a script is told where a client would be sent elsewhere; empty where it would not.
+/// The error that a script gets where a client would be sent elsewhere; empty where it would not.
 std::string not_here(const std::string& redirect, const ServerCommand& command, ServerVersion version) {
     if (redirect.empty()) {
         return {};

@@ -24,14 +24,14 @@ using Micros = std::int64_t;
 constexpr std::size_t database_count = 16;
 using Databases = std::array<Keyspace, database_count>;
 
-/// What one command of a primary, or one script, has changed: commands in RESP, as Redis sends them to
+/// Changes that one command of a primary, or one script, has made: commands in RESP, as Redis sends them to
 /// replicas. They are applied together.
 struct Effect {
     std::size_t database = 0;
     std::string commands;
 };
 
-/// What a server remembers of a connection.
+/// A connection, as its server remembers it.
 struct Client {
     std::string user = "default";
     bool authenticated = false;
@@ -75,7 +75,7 @@ public:
     void load(const Databases& snapshot) { databases_ = snapshot; }
     void clear();
 
-    /// As SCRIPT FLUSH, or a restart.
+    /// All scripts are forgotten, as by SCRIPT FLUSH or a restart.
     void forget_scripts();
 
     /// A primary deletes what has expired, and says so to its replicas. Redis does so ten times a second for
@@ -86,7 +86,7 @@ public:
     std::uint64_t commands() const noexcept { return commands_; }
     std::uint64_t scripts_called() const noexcept { return scripts_called_; }
 
-    // What commands need.
+    // Members that commands need.
 
     Micros micros() const noexcept { return micros_; }
     Millis now() const noexcept { return micros_ / 1000; }
@@ -120,7 +120,7 @@ private:
     Clock clock_;
     OnWrite on_write_;
     Databases databases_;
-    Effect effect_;  // of the command under way
+    Effect effect_;  // made by the command under way
     Micros micros_ = 0;
     std::uint64_t changes_ = 0;
     std::uint64_t commands_ = 0;
@@ -132,7 +132,8 @@ private:
 std::string not_permitted(const Server& server, const Client& client, const ServerCommand& command,
                           bool in_script);
 
-/// Where a cluster's node sends a client for these keys, or why it does not serve them; empty if it does.
+/// The error by which a cluster's node sends a client elsewhere for these keys, or says why it does not serve
+/// them; empty if it does.
 std::string redirect(Server& server, const Client& client, const ServerCommand& command, Words keys);
 
 }  // namespace rate_limit::world

@@ -123,7 +123,7 @@ void store(std::string& bytes, const Step& step, std::uint64_t value) {
     }
 }
 
-/// As the type has it: with its sign.
+/// The number that the bits are in the type: with its sign.
 std::int64_t number_of(const Step& step, std::uint64_t bits) noexcept {
     if (step.is_signed && step.bits < 64 && (bits >> (step.bits - 1) & 1) != 0) {
         bits |= ~std::uint64_t{0} << step.bits;
@@ -131,8 +131,8 @@ std::int64_t number_of(const Step& step, std::uint64_t bits) noexcept {
     return static_cast<std::int64_t>(bits);
 }
 
-/// What `before` + `by` becomes in this type; nothing where it overflows and that is to fail. Wide enough
-/// for all sums of 64 bits.
+/// The sum of `before` and `by` in this type; nothing where it overflows and that is to fail. Wide enough for
+/// all sums of 64 bits.
 std::optional<std::int64_t> sum(const Step& step, std::int64_t before, std::int64_t by) noexcept {
     __extension__ using Wide = __int128;
     const Wide one = 1;

@@ -43,7 +43,7 @@ void answer_node(ServerReply& reply, const ClusterNode& node) {
 
 constexpr const char* try_again = "TRYAGAIN Multiple keys request during rehashing of slot";
 
-/// Where a slot's owner or its taker sends a client. `found` of `count` keys are here.
+/// The error by which a slot's owner or its taker sends a client elsewhere. `found` of `count` keys are here.
 std::string redirect_slot(const ClusterView& view, const Client& client, const ServerCommand& command,
                           std::uint16_t slot, std::size_t found, std::size_t count) {
     const ClusterGroup* owner = owner_of(view, slot);

@@ -23,7 +23,7 @@ struct Call {
 /// Which of a command's words are keys.
 enum class KeysAt : unsigned char { none, second, all, counted };
 
-/// What Redis's table of commands says of one.
+/// An entry of Redis's table of commands.
 struct ServerCommand {
     enum Flag : unsigned {
         writes = 1,

@@ -16,7 +16,7 @@ constexpr unsigned write = C::writes;
 constexpr unsigned grow = C::writes | C::denies_oom;
 constexpr unsigned any_time = C::while_loading | C::while_stale;
 
-/// As COMMAND says it. In ascending order.
+/// The table that COMMAND tells, in ascending order.
 constexpr std::array commands{
     C{"asking", 1, read, KeysAt::none, run_asking},
     C{"auth", -2, any_time | C::while_busy | C::before_auth | C::not_in_scripts, KeysAt::none, run_auth},

@@ -5,7 +5,7 @@
 namespace rate_limit::world {
 namespace {
 
-/// What the processors that Redis runs on make of a number that no integer holds.
+/// The integer that the processors Redis runs on make of a number, also of one that no integer holds.
 std::int64_t integer_of(double number) noexcept {
     constexpr double edge = 9223372036854775808.0;
     return number >= -edge && number < edge ? static_cast<std::int64_t>(number) : INT64_MIN;

@@ -7,7 +7,7 @@
 
 namespace rate_limit::world {
 
-/// Where a command's reply goes: to a client, or to the script that has called it.
+/// The receiver of a command's reply: a client, or the script that has called it.
 class ServerReply {
 public:
     ServerReply() = default;

@@ -18,7 +18,7 @@
 namespace rate_limit::world {
 namespace {
 
-/// Where the function at this level stands. False where that is not known.
+/// Finds where the function at this level stands. False where that is not known.
 bool where(lua_State* lua, int level, lua_Debug& place) noexcept {
     return lua_getstack(lua, level, &place) != 0 && lua_getinfo(lua, "nSl", &place) != 0;
 }

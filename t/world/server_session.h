@@ -18,10 +18,10 @@ public:
     /// Runs all commands that are complete now.
     void receive(std::string_view bytes);
 
-    /// What has been answered since the last call, in the order of the commands.
+    /// Replies since the last call, in the order of the commands.
     std::string take_replies() { return std::exchange(replies_, {}); }
 
-    /// What came was no RESP: the server sends what is to be taken and closes.
+    /// Whether bytes came that are no RESP: the server sends what is to be taken and closes.
     bool is_broken() const noexcept { return broken_; }
 
     const Client& client() const noexcept { return client_; }

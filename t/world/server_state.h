@@ -27,10 +27,10 @@ struct ClusterGroup {
     std::vector<ClusterNode> replicas;
 };
 
-/// Who serves what, as one or more nodes believe.
+/// The groups that serve a cluster, as one or more nodes believe.
 using ClusterMap = std::vector<ClusterGroup>;
 
-/// What a node knows of its Redis Cluster.
+/// A node's view of its Redis Cluster.
 struct ClusterView {
     std::string me;  ///< its own id
     std::shared_ptr<const ClusterMap> map;
@@ -46,8 +46,8 @@ enum class ServerRole : unsigned char { primary, replica };
 /// Whose words for errors a server has: those of 6.2, 7.0, and 8.0, which 7.2 and Valkey 8 share.
 enum class ServerVersion : unsigned char { redis_6, redis_7, redis_8 };
 
-/// What befalls a server, and how it is configured. Names of commands are those of Redis in lower case, a
-/// subcommand's as `script|load`.
+/// The state of a server: what befalls it, and how it is configured. Names of commands are those of Redis in
+/// lower case, a subcommand's as `script|load`.
 struct ServerState {
     using Names = std::set<std::string, std::less<>>;
 
@@ -63,7 +63,7 @@ struct ServerState {
     bool serves_stale = true;     ///< else MASTERDOWN without a link
 
     Names forbidden;       ///< NOPERM, also in scripts
-    Names not_in_scripts;  ///< as `time` in some servers
+    Names not_in_scripts;  ///< refused in scripts alone, as `time` by some servers
     Names unknown;         ///< renamed away, as `eval` and `evalsha` where there is no Lua
 
     /// By user. With one for `default`, clients say AUTH first.

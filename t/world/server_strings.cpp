@@ -7,7 +7,7 @@
 namespace rate_limit::world {
 namespace {
 
-/// What SET is told behind the value.
+/// Options of SET, which stand behind the value.
 struct SetOptions {
     bool only_new = false;
     bool only_old = false;

@@ -37,10 +37,9 @@ using List = std::vector<std::string>;
 
 constexpr Millis never = -1;
 
-/// What a key holds.
 struct Value {
     std::variant<std::string, Hash, List> content;
-    Millis expires = never;  ///< of the epoch; still there in this millisecond
+    Millis expires = never;  ///< milliseconds of the epoch; still there in this one
 };
 
 /// The keys of one database.

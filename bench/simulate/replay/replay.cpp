@@ -86,7 +86,7 @@ int patience_until(Micros time) {
 }
 
 struct Request {
-    Micros at = 0;  // as planned, and then as it was sent, since the start
+    Micros at = 0;  // since the start: as planned, and then as it was sent
     std::size_t machine = 0;
     unsigned key = 0;
     int status = 0;

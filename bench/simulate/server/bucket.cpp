@@ -15,7 +15,7 @@ double modulo(double number, double by) noexcept {
     return number - std::floor(number / by) * by;
 }
 
-/// As struct.pack('>I4') takes it.
+/// The number as struct.pack('>I4') takes it.
 std::uint64_t low_half(double number) noexcept {
     const auto bits = number < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(number))
                                  : static_cast<std::uint64_t>(number);

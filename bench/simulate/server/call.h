@@ -12,7 +12,7 @@ namespace rate_limit::simulated {
 /// Microseconds of the epoch, by the clock of the server.
 using Micros = std::int64_t;
 
-/// What a command fails with, and redis.call() ends a script with. What the script has written until then
+/// The fault that ends a command, and from redis.call(), a script. What the script has written until then
 /// stays.
 struct Raised {
     Fault fault = Fault::none;

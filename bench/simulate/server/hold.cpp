@@ -34,7 +34,7 @@ Entry read(const Text& text, Millis now) {
 constexpr const char* sum_field = "+";
 constexpr std::size_t many = 8;
 
-/// What all fields together say.
+/// All that the fields together say.
 class Tally {
 public:
     Tally(const Hold& hold, Millis now) : first(now + hold.ttl), last(now), hold_(hold), now_(now) {}
@@ -88,7 +88,7 @@ private:
         return deadline > now_ && deadline <= now_ + hold_.ttl + 60'000;
     }
 
-    /// Of decimal digits alone, with a colon between.
+    /// Reads words of decimal digits alone, with a colon between. False for any other text.
     static bool read_sum(std::string_view text, Triple& words) noexcept {
         const std::size_t second = text.find(':');
         const std::size_t third = text.rfind(':');

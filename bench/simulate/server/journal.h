@@ -8,7 +8,7 @@
 
 namespace rate_limit::simulated {
 
-/// What one write of a primary has left of its key.
+/// The state in which one write of a primary has left its key.
 struct Write {
     Micros at = 0;
     KeyId key = 0;

@@ -20,7 +20,7 @@ bool has_expired(const Value& value, Millis now) noexcept {
 
 }  // namespace
 
-/// Where the key is, or the gap where it belongs.
+/// The place of the key, or the gap where it belongs.
 std::size_t Keyspace::place_of(KeyId key) const noexcept {
     const std::size_t mask = slots_.size() - 1;
     std::size_t place = mixed(key) & mask;

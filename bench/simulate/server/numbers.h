@@ -14,12 +14,12 @@ constexpr std::size_t forgotten_each = 32;
 /// Microseconds. A number of a call that is older is forgotten, and one so far ahead is none.
 constexpr double longest_remembered = 600'000'000;
 
-/// Of a call that was granted something, or of one that gave something back.
+/// Whether the field is the number of a call that was granted something, or that gave something back.
 inline bool is_number_of_call(std::string_view field) noexcept {
     return field.size() >= 2 && (field[0] == 'g' || field[0] == 'r') && field[1] == ':';
 }
 
-/// Where the window has the numbers of many workers, takes away those before `oldest`.
+/// Takes away numbers before `oldest` where the window has those of many workers.
 void forget_old(Call& call, double oldest);
 
 }  // namespace rate_limit::simulated

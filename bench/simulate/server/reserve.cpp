@@ -110,7 +110,7 @@ double Reservation::left_to_grant() const noexcept {
     return std::min({static_cast<double>(wanted_.want), left, most});
 }
 
-/// Where no window is open.
+/// Notes a refusal while no window is open.
 void Reservation::note_refused() {
     if (numbered_ && wanted_.want == 0) {
         call_.hset(mine_, triple(wanted_.call.number, 0, 0));

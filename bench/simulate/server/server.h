@@ -26,7 +26,7 @@ enum class Command : unsigned char {
 };
 constexpr std::size_t command_count = static_cast<std::size_t>(Command::hold) + 1;
 
-/// What a command answers: `value` where there is no fault.
+/// The answer to a command: `value` where there is no fault.
 template <typename T>
 struct Answered {
     Fault fault = Fault::none;
@@ -40,7 +40,7 @@ struct StoredWindow {
     Text reset;
 };
 
-/// What read_check() makes of it.
+/// The window that read_check() makes of the answer.
 Window window_of(const StoredWindow& stored) noexcept;
 
 /// The answer to CommandWriter::take(), or of take_of_filling(), which has no `before`.
@@ -49,7 +49,7 @@ struct Taken {
     std::int64_t after = 0;   ///< the instant, with the sign of lua/bucket.lua where that has made it
 };
 
-/// What read_draw() makes of an answer; `now` is the machine's.
+/// The draw that read_draw() makes of an answer; `now` is the machine's.
 Drawn drawn_of(const BucketAnswer& answer, Millis now) noexcept;
 
 /// A Redis server in virtual time: what the module sends to it, and what it then answers and holds. The
@@ -92,7 +92,7 @@ public:
     Answered<Taken> take(KeyId key, Micros clock, Nanos now, Nanos cost);
     Answered<Taken> take_of_filling(KeyId key, Micros clock, Nanos cost);
 
-    // What somebody else may do to a key. Not counted.
+    // Commands of others on a key. They are not counted.
     Fault hset(KeyId key, Micros clock, std::string_view field, std::string_view text);
     Fault hdel(KeyId key, Micros clock, std::string_view field);
     Fault set(KeyId key, Micros clock, std::string_view bytes);
@@ -100,7 +100,7 @@ public:
     Fault pexpire(KeyId key, Micros clock, Millis life);
     Fault persist(KeyId key, Micros clock);
 
-    /// What a key holds now, and how long it lives, as Call::pttl(). Null: no such key.
+    /// The value that a key holds now, and how long it lives, as Call::pttl(). Null: no such key.
     const Value* look(KeyId key, Micros clock) const noexcept;
     Millis pttl(KeyId key, Micros clock) const noexcept;
 

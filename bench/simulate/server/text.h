@@ -8,7 +8,7 @@
 
 namespace rate_limit::simulated {
 
-/// What a field of a hash holds. A number that HINCRBY could count on from (decimal, 64 bits, as it would
+/// The content of a field of a hash. A number that HINCRBY could count on from (decimal, 64 bits, as it would
 /// print it) is kept as such, any other text as it came.
 class Text {
 public:
@@ -47,8 +47,8 @@ private:
     std::variant<std::monostate, std::int64_t, std::unique_ptr<char[]>> content_;
 };
 
-/// What Redis makes of a number that a script returns: the digits behind the point are cut off, and one
-/// without room in 64 bits is the least one, as x86 has it.
+/// The integer that Redis makes of a number that a script returns: the digits behind the point are cut off,
+/// and one without room in 64 bits is the least one, as x86 has it.
 std::int64_t lua_integer(double number) noexcept;
 
 /// string.format('%.0f', number), as a field holds it.
@@ -57,7 +57,7 @@ Text lua_digits(double number);
 /// The number that the digits at the start of the text make; NaN where there are none.
 double leading_digits(const Text& text);
 
-/// The same where there are digits alone, else NaN.
+/// The number of a text of digits alone, else NaN.
 double all_digits(const Text& text);
 
 /// Three numbers, of decimal digits alone, with one blank between.
@@ -71,7 +71,7 @@ bool read_triple(const Text& text, Triple& triple) noexcept;
 /// The text of three numbers that are not negative, as read_triple() reads it.
 Text triple(std::int64_t first, std::int64_t second, std::int64_t third);
 
-/// Of decimal digits.
+/// `digits` are decimal.
 double number_of(std::string_view digits);
 
 /// The number, if the scripts count on from this text: 0 or decimal digits without a zero before them, at

@@ -53,7 +53,7 @@ struct BucketBytes {
     bool operator==(const BucketBytes& other) const noexcept;
 };
 
-/// What a key holds. A string of 24 bytes is always BucketBytes.
+/// The value of a key. A string of 24 bytes is always BucketBytes.
 struct Value {
     static constexpr Millis never = 0;
 

@@ -26,14 +26,14 @@ struct SeenWindow {
     bool from_primary = false;   ///< false: this machine's memory says so, as of a `local` store
 };
 
-/// What runs of a key, as an operator sees it.
+/// The running requests of a key, as an operator sees them.
 struct SeenSlots {
     std::int64_t limit = 0;      ///< the greatest number
     std::int64_t running = 0;    ///< on this machine
     std::int64_t remaining = 0;  ///< may run besides, on any machine
     bool shared = false;         ///< machines hold slots in Redis; else `local`, and these are 0
     std::int64_t here = 0;       ///< slots of this machine
-    std::int64_t elsewhere = 0;  ///< of all others
+    std::int64_t elsewhere = 0;  ///< slots of all other machines
 };
 
 /// An override in force.
@@ -54,9 +54,9 @@ struct SeenLimit {
     std::optional<std::string> key;   ///< only under keys=plain
     std::optional<SeenOverride> override;
     std::vector<SeenWindow> windows;  ///< that are open, or of which this machine has something
-    std::optional<SeenSlots> slots;   ///< of a limit of running requests, which has no windows
+    std::optional<SeenSlots> slots;   ///< set for a limit of running requests, which has no windows
 
-    /// Where there are no windows: whether that is known.
+    /// Whether the windows are known, which matters where there are none.
     enum class Known : unsigned char {
         told,
         no_key,  ///< the act names none, so nobody was asked
@@ -83,12 +83,12 @@ enum class ActError : unsigned char {
     in_doubt,           ///< sent, and not answered
 };
 
-/// What an act, or a look-up, came to.
+/// The result of an act, or of a look-up.
 struct ActResult {
     ActError error = ActError::none;
-    std::string description;  ///< of the error: a sentence, or more
+    std::string description;  ///< the error in one sentence or more
 
-    /// As a look-up shows them: of the named limit the one, without a name all that there are.
+    /// Limits as a look-up shows them: the named one, or without a name all that there are.
     std::vector<SeenLimit> limits;
     bool named = false;  ///< the limit was named: there is exactly one
 
@@ -100,7 +100,7 @@ struct ActResult {
 /// The HTTP status of the answer: 200 where there is no error.
 unsigned status_of(ActError error) noexcept;
 
-/// As the contract's JSON has it: `BadParameter`, ….
+/// The error as the contract's JSON names it: `BadParameter`, ….
 const char* code_of(ActError error) noexcept;
 
 /// Tells the result as JSON: the error; or the limit that was named; or an array of all, each a piece.

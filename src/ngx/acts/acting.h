@@ -44,7 +44,7 @@ public:
     const ConsoleConf& console() const noexcept { return console_; }
     const Form& form() const noexcept { return form_; }
 
-    /// As posted, empty where it was not. The key as it reaches limits.
+    /// Fields as posted, each empty where it was not. The key is as it reaches limits.
     const std::string& key() const noexcept { return key_; }
     std::string_view limit() const noexcept;
     std::string_view store() const noexcept;
@@ -55,12 +55,12 @@ public:
     /// Over the limits; of a look-up in as many turns of the event loop as it takes.
     LimitWalk walk;
 
-    /// What it concerns, once found.
+    /// The limits that the act concerns, once found.
     std::vector<std::unique_ptr<KeyOfLimit>> limits;
 
-    /// Of overrides that machines share; null: it changes none.
+    /// A change of overrides that machines share; null: the act makes none.
     std::unique_ptr<SharedChange> shared;
-    std::optional<Override> before;  ///< what the override was
+    std::optional<Override> before;  ///< the override as it was
 
     ActResult result;
 

@@ -7,9 +7,9 @@ namespace rate_limit {
 
 class Acting;
 
-/// What an operator can do.
+/// An act that an operator can post, or the look-up.
 struct Act {
-    /// What the field `do` says; empty: there is none.
+    /// The value of the field `do`; empty: there is none.
     std::string_view name;
 
     /// Fields that must be there, not empty.

@@ -23,7 +23,7 @@ struct AskedWindow {
     std::optional<Bucket> bucket;  ///< empty: it is a window
     WindowKind kind = WindowKind::first;
     WindowPlace place;
-    Window window;  ///< as the primary, or this machine's memory, says
+    Window window;  ///< told by the primary, or by this machine's memory
     Read read;
     SlotsRead slots;  ///< instead, where it is no window, but the requests that run
     AwaitedRefund refund;
@@ -35,12 +35,12 @@ struct AskedWindow {
 
     Shard& shard() const noexcept { return place.store->at(place.route); }
 
-    /// As a record of this machine has it.
+    /// The window that a record of this machine shows.
     Window of(const WindowRecord& record, Millis now) const noexcept {
         return bucket ? Window{shown_of(record, *bucket, now).used, record.reset}
                       : Window{record.used, record.reset};
     }
-    /// The same as its store has answered.
+    /// The window that an answer of its store shows.
     Window shown(const Window& answer, Millis now) const noexcept {
         if (!bucket) {
             return answer;
@@ -50,10 +50,9 @@ struct AskedWindow {
         return of(told, now);
     }
 
-    /// Of the bucket; 0: it is a window.
+    /// Bucket::fill(); 0: it is a window.
     Nanos fill() const noexcept { return bucket ? bucket->fill() : 0; }
 
-    /// What is given back to it.
     GivingBack giving_back(std::int64_t cost, Millis reset) const noexcept {
         return {place.id, rate, kind, cost, reset, bucket ? bucket->token() : 0, bucket ? bucket->fill() : 0};
     }
@@ -67,7 +66,7 @@ struct AskedWindow {
 /// One key under one limit of one store, with all windows that it may have there.
 struct KeyOfLimit {
     const Tally& tally;
-    std::uint64_t id = 0;  ///< as the console shows it
+    std::uint64_t id = 0;  ///< the id that the console shows
     std::vector<std::unique_ptr<AskedWindow>> windows;
     bool away = false;  ///< the store did not answer: what its windows are is not known
 };

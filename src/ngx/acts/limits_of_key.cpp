@@ -27,7 +27,7 @@ void add_window(KeyOfLimit& to, const Limit& limit, const Rate& rate, std::int64
     const std::optional<Bucket> bucket =
         counts_tokens && rate.limit != 0 ? Bucket::of(rate, burst) : std::nullopt;
     if (counts_tokens && !bucket) {
-        return;  // of such a rate there are no buckets
+        return;  // no bucket has such a rate
     }
     const WindowKind kind = limit.kind_at(rate, counts_tokens);
     const auto same = std::find_if(to.windows.begin(), to.windows.end(), [&](const auto& window) {

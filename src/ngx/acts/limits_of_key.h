@@ -19,7 +19,7 @@ bool find_next_limit(Acting& acting);
 /// act waits for the answers.
 bool ask_next_limit(Acting& acting);
 
-/// What is known of the next limit is added to the result.
+/// Adds what is known of the next limit to the result.
 bool show_next_limit(Acting& acting);
 
 /// Whether the act's limits are such as it named. False: it has failed.
@@ -39,7 +39,7 @@ void fail_undone(Acting& acting, ActError error, const std::string& why);
 /// Whether the window is open, or this machine has something of it. The answers are there.
 bool is_there(const Acting& acting, const AskedWindow& window);
 
-/// What is known of all of them becomes the result.
+/// Makes what is known of all of them the result.
 void show_limits(Acting& acting);
 
 }  // namespace rate_limit

@@ -93,7 +93,7 @@ void log_doubt(const Acting& acting) {
                 ", in doubt whether it was done, before: " + describe(acting.before, now));
 }
 
-/// What the fields say, of the limit that they name. False: the act has failed.
+/// Reads an override of this kind from the fields, for the limit that they name. False: the act has failed.
 bool read_fields(Acting& acting, OverrideKind kind, Override& what) {
     ngx_int_t seconds = 0;
     std::int64_t percent = 0;
@@ -199,7 +199,7 @@ bool take_shared(Acting& acting) {
                         "The overrides of this store cannot be changed: " + why + ". Nothing was done.");
             return false;
     }
-    if (shared.clears()) {  // also one of this machine alone
+    if (shared.clears()) {  // an override of this machine alone goes, too
         (void)acting.main().zone->overrides().remove(subject_of(acting), now_millis());
     }
     log_change(acting, acting.before, find_override(acting));
@@ -229,7 +229,7 @@ bool begin_look(Acting& acting) {
     return !acting.waiting();
 }
 
-/// What is shown of windows that no primary tells is empty: the act is done all the same.
+/// Windows that no primary tells are shown as none: the act is done all the same.
 void show(Acting& acting) {
     if (!take_answers(acting)) {
         for (const auto& limit : acting.limits) {

@@ -58,7 +58,7 @@ private:
     bool find_set() noexcept;
 
     ngx_http_request_t* const r_;
-    const ngx_array_t& known_;  // of ngx_http_variable_t
+    const ngx_array_t& known_;  // elements: ngx_http_variable_t
     ngx_http_variable_value_t* const kept_;
     bool* set_ = nullptr;
 };

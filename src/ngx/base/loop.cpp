@@ -71,7 +71,7 @@ Log& process_log() noexcept {
 
 namespace {
 
-/// As nginx's own lines of its core.
+/// Whether nginx would write a line of its own core at this level.
 bool is_written(const ngx_log_t& log, ngx_uint_t level) noexcept {
     if (level != NGX_LOG_DEBUG) {
         return log.log_level >= level;
@@ -119,7 +119,7 @@ struct Timer::Event {
 
 namespace {
 
-/// What nginx takes a timer's `data` for where it logs events: it reads the descriptor.
+/// The connection for a timer's `data`: nginx reads its descriptor where it logs events.
 ngx_connection_t* no_connection() noexcept {
     static ngx_connection_t connection = [] {
         ngx_connection_t none{};

@@ -34,7 +34,7 @@ ngx_int_t send_whole(ngx_http_request_t* r, ngx_uint_t status, std::string_view 
     buffer->last = ngx_cpymem(buffer->last, str(body).data, body.size());
     buffer->last_buf = r == r->main ? 1 : 0;
     buffer->last_in_chain = 1;
-    r->disable_not_modified = 1;  // what was done is told, whatever the client knows or wants to know
+    r->disable_not_modified = 1;  // the client is told what was done, whatever it knows or wants to know
     const ngx_int_t sent = ngx_http_send_header(r);
     if (sent == NGX_ERROR || sent > NGX_OK || r->header_only != 0) {
         return sent;

@@ -4,7 +4,7 @@
 
 namespace rate_limit {
 
-// What a response is made of, by the module itself.
+// Parts of a response that the module itself makes.
 
 /// Adds a header field. Both texts stay valid until the header is sent. NGX_ERROR without memory.
 ngx_int_t add_field(ngx_http_request_t* r, std::string_view name, std::string_view value) noexcept;

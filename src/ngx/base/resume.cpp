@@ -8,7 +8,7 @@ namespace {
 struct Resumptions {
     Queue<Resumable> requests;
     ngx_event_t event{};
-    ngx_connection_t connection{};  // what nginx's debug logging of events looks at
+    ngx_connection_t connection{};  // nginx's debug logging of events looks at it
 
     Resumptions() noexcept {
         connection.fd = static_cast<ngx_socket_t>(-1);

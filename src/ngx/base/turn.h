@@ -4,7 +4,8 @@
 
 namespace rate_limit {
 
-/// What one request for an operator may take of a turn of the event loop: its last step comes on top.
+/// The time that one request for an operator may take of a turn of the event loop: its last step comes on
+/// top.
 class Turn {
 public:
     Turn() noexcept : begun_(Clock::now()) {}

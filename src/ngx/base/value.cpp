@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Value::Part::Kind;
 
-/// What the n-th group of the expression that the request has matched last captured.
+/// The n-th capture of the expression that the request has matched last.
 ngx_str_t captured([[maybe_unused]] const ngx_http_request_t* r, [[maybe_unused]] ngx_uint_t n) noexcept {
 #if (NGX_PCRE)
     if (2 * n < r->ncaptures) {
@@ -79,7 +79,7 @@ ngx_int_t join(ngx_pool_t* pool, const ngx_str_t* fetched, ngx_uint_t count, ngx
     }
     u_char* end = text.data;
     for (ngx_uint_t i = 0; i < count; ++i) {
-        end = std::copy_n(fetched[i].data, fetched[i].len, end);  // what is empty may have no data
+        end = std::copy_n(fetched[i].data, fetched[i].len, end);  // an empty value may have no data
     }
     text.len = length;
     return NGX_OK;

@@ -12,13 +12,13 @@ struct Value {
         enum class Kind : ngx_uint_t { literal, variable, capture };
 
         Kind kind;
-        ngx_uint_t index;   // of a variable: nginx's; of a capture: its number
+        ngx_uint_t index;   // a variable's index in nginx, or a capture's number
         ngx_str_t literal;  // empty, unless it is one
         bool of_end;        // a variable that nginx knows only when the request ends, though it keeps what it
                             // has said before
     };
 
-    ngx_str_t text;     // as written
+    ngx_str_t text;     // the text as written
     const Part* parts;  // null: a constant
     ngx_uint_t count;
     bool of_end;     // one of its parts is
@@ -36,9 +36,9 @@ inline bool is_evaluated(const ngx_http_variable_value_t& variable) noexcept {
 /// evaluate_value() of a value that is no constant.
 ngx_int_t evaluate_parts(ngx_http_request_t* r, const Value& value, ngx_str_t& text) noexcept;
 
-/// What the value is for the request, in memory that lives as long as the request does. What the request has
-/// captured stays as it was, `$1` of its location for example, whatever expressions of maps are tried. Takes
-/// no memory for a constant, nor for a single variable or capture. NGX_ERROR without memory.
+/// The value for the request, in memory that lives as long as the request does. Captures of the request stay
+/// as they were, `$1` of its location for example, whatever expressions of maps are tried. Takes no memory
+/// for a constant, nor for a single variable or capture. NGX_ERROR without memory.
 inline ngx_int_t evaluate_value(ngx_http_request_t* r, const Value& value, ngx_str_t& text) noexcept {
     if (value.is_constant()) {
         text = value.text;

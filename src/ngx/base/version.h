@@ -4,7 +4,7 @@
 
 namespace rate_limit {
 
-/// Of the module, as in the file VERSION.
+/// The module's version, from the file VERSION.
 inline constexpr std::string_view module_version =
 #include "version.inc"
     ;

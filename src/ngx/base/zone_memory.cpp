@@ -12,7 +12,7 @@ ngx_str_t zone_name = ngx_string("ngx_http_rate_limit_module");
 struct AskedZone {
     Zone zone;
     std::size_t size;
-    ngx_cycle_t* cycle;  // of the configuration
+    ngx_cycle_t* cycle;  // the configuration that asked
 };
 
 /// The zone of the running configuration; null if it has none. A tag other than this module's means that
@@ -62,7 +62,7 @@ ngx_int_t compare_with_running(const ngx_shm_zone_t& zone) noexcept {
 ngx_int_t create(AskedZone& asked, ngx_shm_zone_t& zone) noexcept {
     auto* pool = reinterpret_cast<ngx_slab_pool_t*>(zone.shm.addr);
     const std::size_t pages = pool->pfree * ngx_pagesize;
-    void* memory = ngx_slab_alloc(pool, pages);  // of fresh pages: all zero
+    void* memory = ngx_slab_alloc(pool, pages);  // fresh pages are all zero
     const auto* core =
         reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(asked.cycle->conf_ctx, ngx_core_module));
     Zone::Made made{asked.size, static_cast<std::size_t>(core->worker_processes), {}, 0};

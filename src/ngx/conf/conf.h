@@ -39,27 +39,27 @@ struct Options {
     ngx_uint_t lease = NGX_CONF_UNSET_UINT;  // see Limit::lease
     ngx_uint_t phase = NGX_CONF_UNSET_UINT;
     Value* cost = nullptr;
-    ngx_array_t* exempt = unset_array;  // of ngx_uint_t, status codes; empty: off
+    ngx_array_t* exempt = unset_array;  // elements: ngx_uint_t, status codes; empty: off
     DryRun dry_run = {NGX_CONF_UNSET, nullptr};
 };
 
 /// One rate_limit line, or rate_limit_concurrency, as parsed. As resolved for a server or location, every
 /// member is final. Lives in the configuration's pool.
 struct LimitLine : Options, Limit {
-    const LimitLine* written;  // as parsed; null there
+    const LimitLine* written;  // the line as parsed; null in that line itself
     ngx_str_t directive;       // its first word
-    ngx_str_t file;            // where the line stands
+    ngx_str_t file;
     ngx_uint_t line;
 
     Value rate_text;
-    std::string_view digits;  // of a constant rate's limit
+    std::string_view digits;  // the digits of a constant rate's limit
     Value* burst_text;        // null: windows count
 
     bool named;         // the line says the name
-    ngx_uint_t status;  // of a rejection; 0: the line says none
+    ngx_uint_t status;  // status of a rejection; 0: the line says none
 
     bool warned;                 // the configuration has warned about this line
-    LateWatch* watch;            // of this line
+    LateWatch* watch;            // shared by all limits of the line
     mutable bool skip_logged;    // this worker has logged that it skipped the limit
     std::int64_t constant_cost;  // meaningless where `cost` holds a variable
 };
@@ -75,24 +75,24 @@ struct ConsoleConf {
     bool may_act = false;          // manage: operators may change what limits say
     bool from_any = false;         // nginx's own directives say who may
     bool plain_keys = false;       // keys are shown as they are, not only their ids
-    ngx_array_t* names = nullptr;  // of ngx_http_server_name_t: its server's, which nginx keeps no longer
-                                   // than it reads the configuration
+    ngx_array_t* names = nullptr;  // the server's ngx_http_server_name_t; nginx keeps its own only while it
+                                   // reads the configuration
 };
 
 /// The directive by which a location answers by itself.
 struct OwnAnswer {
-    ngx_http_handler_pt handler = nullptr;  // of the location's content; null: there is no such directive
+    ngx_http_handler_pt handler = nullptr;  // the location's content handler; null: no such directive
     ngx_str_t directive{};
-    ngx_str_t file{};  // where it stands
+    ngx_str_t file{};
     ngx_uint_t line = 0;
 };
 
 /// The module's configuration of one http, server or location block. Standard layout: offsetof is taken.
 struct LocationConf {
     Options options;
-    ngx_array_t* lines = unset_array;       // of LimitLine, as parsed; null: `rate_limit off`
-    ngx_array_t* slot_lines = unset_array;  // the same of rate_limit_concurrency
-    ngx_array_t* bypass = unset_array;      // of Value
+    ngx_array_t* lines = unset_array;       // elements: LimitLine, as parsed; null: `rate_limit off`
+    ngx_array_t* slot_lines = unset_array;  // elements: LimitLine of rate_limit_concurrency, as parsed
+    ngx_array_t* bypass = unset_array;      // elements: Value
     ngx_uint_t headers = 0;                 // bits headers_*; 0: not written
     ngx_uint_t status = NGX_CONF_UNSET_UINT;
     ngx_uint_t log_level = NGX_CONF_UNSET_UINT;
@@ -105,7 +105,7 @@ struct LocationConf {
     ConsoleConf console;
     bool report = false;  // it tells of its limits, and applies none of them
 
-    ngx_array_t* limits = nullptr;    // of LimitLine, resolved; null: nothing is limited here
+    ngx_array_t* limits = nullptr;    // elements: LimitLine, resolved; null: nothing is limited here
     ngx_uint_t precontent_count = 0;  // how many of them wait for the precontent phase
 };
 
@@ -126,10 +126,10 @@ struct StoreName {
 
 /// The module's configuration of the http block.
 struct MainConf : Configuration {
-    ngx_array_t store_names;  // of StoreName, as directives and parameters have them; without variables
+    ngx_array_t store_names;  // elements: StoreName, of directives and parameters; without variables
     std::size_t zone_size;    // NGX_CONF_UNSET_SIZE: not written
     std::size_t line_count;   // how many lines the limits have; each has a number in its watch
-    ngx_array_t answering;    // of Answering
+    ngx_array_t answering;    // elements: Answering
     LimitLog* log;            // never null; owned by the configuration's pool
 };
 
@@ -180,8 +180,8 @@ struct Bounds {
 /// The statuses that a request can be turned away with.
 constexpr Bounds status_bounds = {400, 599};
 
-// As ngx_conf_set_enum_slot and ngx_conf_set_num_slot, but what they say names the directive and what it
-// takes.
+// Setters like ngx_conf_set_enum_slot and ngx_conf_set_num_slot, but their errors name the directive and what
+// it takes.
 char* set_choice(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* set_number(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 
@@ -229,7 +229,7 @@ inline MainConf* main_conf(ngx_conf_t* cf) noexcept {
     return static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_rate_limit_module));
 }
 
-/// Of a cycle's http block; null: it has none.
+/// The configuration of a cycle's http block; null: it has none.
 inline MainConf* main_conf(const volatile ngx_cycle_t* cycle) noexcept {
     return static_cast<MainConf*>(ngx_http_cycle_get_module_main_conf(cycle, ngx_http_rate_limit_module));
 }

@@ -34,8 +34,8 @@ bool has_servers(const Connections& connections) noexcept {
     }
 }
 
-/// What the running configuration knows of the overrides that machines share by the store of this name; null:
-/// it has none, or another copy of the module runs.
+/// The running configuration's state of the overrides that machines share by the store of this name; null: it
+/// has none, or another copy of the module runs.
 SharedState* running_state(std::string_view store) noexcept {
     const auto* const* module = const_cast<const ngx_module_t* const*>(ngx_cycle->modules);
     while (module != nullptr && *module != nullptr && *module != &ngx_http_rate_limit_module) {
@@ -65,8 +65,8 @@ void unmap(void* data) noexcept {
     ngx_shm_free(static_cast<ngx_shm_t*>(data));
 }
 
-/// What has been told of the primary of every shard, and what workers know of shared overrides, mapped before
-/// the workers are started so that all see the same.
+/// Maps memory for what has been told of each shard's primary, and for what workers know of shared overrides,
+/// before the workers are started so that all see the same.
 ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
     std::size_t shards = 0;
     std::size_t states = 0;

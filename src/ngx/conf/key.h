@@ -10,7 +10,7 @@ struct MainConf;
 /// pool, and is shared by all limits that inherit it.
 struct Key {
     Value value;
-    ngx_str_t file;  // where the directive or the parameter stands
+    ngx_str_t file;
     ngx_uint_t line;
     bool parameter;  // it is a parameter key=
     bool checked;    // check_keys() has looked at it

@@ -43,7 +43,7 @@ public:
         number_ = number;
     }
 
-    /// Of the line, from 0, among those that are in effect.
+    /// The line's number, from 0, among those that are in effect.
     std::size_t number() const noexcept { return number_; }
 
     bool checked = false;  ///< check_values() has looked at the line
@@ -53,7 +53,7 @@ private:
     static constexpr ngx_msec_t interval = 1000;
     static constexpr std::uint32_t bit(Missing what) noexcept { return static_cast<std::uint32_t>(what); }
 
-    std::atomic<std::uint32_t>* told_ = nullptr;  // of all workers
+    std::atomic<std::uint32_t>* told_ = nullptr;  // bits of Missing, shared by all workers
     std::size_t number_ = 0;
     std::uint64_t looks_ = 0;
     ngx_msec_t looked_ = 0;

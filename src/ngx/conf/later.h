@@ -8,13 +8,13 @@ namespace rate_limit {
 // nobody looks for a mistake of spelling. Directives stand in the module's table.
 
 enum class Later : unsigned char {
-    parameter,       ///< of rate_limit, its name
+    parameter,       ///< the name of a parameter of rate_limit
     window,          ///< a value of window=
-    period,          ///< of a rate
+    period,          ///< a period of a rate
     headers,         ///< a value of rate_limit_headers
     store,           ///< a directive of rate_limit_redis
     variable,        ///< its name
-    named_variable,  ///< what the name begins with; that of a limit follows
+    named_variable,  ///< the start of a variable's name; that of a limit follows
 };
 
 /// Whether a later version will take the word.

@@ -15,7 +15,7 @@ namespace rate_limit {
 struct Limit;
 struct LimitLine;
 
-/// What goes wrong with the limits of one configuration: a line a second for each limit and each kind of
+/// Logs what goes wrong with the limits of one configuration: a line a second for each limit and each kind of
 /// reason, with a count. Lives as long as the configuration's limits; each worker counts by itself.
 class LimitLog {
 public:
@@ -39,7 +39,7 @@ private:
 
         const LimitLine& limit;
         const char* const reason;
-        const char* const noun;  // what `text` was to be; null: there is no text
+        const char* const noun;  // the kind of value that `text` was to be; null: there is no text
         std::string text;        // the last one that was wrong, fit for a log
         std::uint64_t count = 0;
         LogThrottle throttle{write, this};

@@ -97,7 +97,7 @@ ngx_int_t resolve_burst(ngx_conf_t* cf, LimitLine& limit) noexcept {
     return NGX_OK;
 }
 
-/// What directives of the block say of costs is not of slots: each request takes one. False without memory.
+/// Each request takes one slot, whatever directives of the block say of costs. False without memory.
 bool take_one_slot(ngx_conf_t* cf, LimitLine& limit) noexcept {
     limit.cost = constant_value(cf, "1");
     limit.exempt = ngx_array_create(cf->pool, 1, sizeof(ngx_uint_t));

@@ -11,7 +11,8 @@ namespace rate_limit {
 
 namespace {
 
-/// What limits without a name have in common, where they count in the same windows for the same period.
+/// The store and the kind of windows: limits without a name that have both in common count in the same
+/// windows for the same period.
 using Kind = std::tuple<std::string_view, int>;
 
 Kind kind_of(const LimitLine& limit) noexcept {

@@ -8,13 +8,13 @@ namespace rate_limit {
 
 /// One rate_limit_redis block, with what nginx alone needs of it. Destroyed with the configuration's pool.
 struct StoreBlock final : StoreConf {
-    ngx_str_t file;  // where the block stands
+    ngx_str_t file;
     ngx_uint_t line;
     unsigned written = 0;  // which directives the block has: bits, in the order of their table
 
     TlsConf tls;  // meaningless unless `encrypted`
 
-    ngx_resolver_t* resolver = nullptr;  // of http; null: names are not resolved again
+    ngx_resolver_t* resolver = nullptr;  // http's resolver; null: names are not resolved again
     ngx_msec_t resolver_timeout = 0;
 };
 

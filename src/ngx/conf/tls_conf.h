@@ -6,7 +6,7 @@
 
 namespace rate_limit {
 
-/// What one line `ssl…` says, and where it stands. Without a value there is no such line.
+/// The value of one line `ssl…`, and where it stands. Without a value there is no such line.
 struct TlsLine {
     ngx_str_t value{};
     ngx_str_t file{};
@@ -16,7 +16,7 @@ struct TlsLine {
 /// How the connections of a store are encrypted: the lines `ssl…` of its block.
 struct TlsConf {
     bool verify = true;
-    std::string name;  ///< what every certificate has to be for; empty: each node's own host or address
+    std::string name;  ///< the name on every certificate; empty: each node's own host or address
     TlsLine trusted;
     TlsLine certificate;
     TlsLine key;

@@ -20,7 +20,7 @@ std::string_view location_name(ngx_http_request_t* r) noexcept;
 
 /// A field of a request.
 struct RequestField {
-    std::string_view value;  ///< of the first that has the name
+    std::string_view value;  ///< the value of the first field that has the name
     std::size_t count = 0;   ///< how many have it
 };
 

@@ -39,8 +39,8 @@ constexpr Page pages[] = {
      [](ngx_http_request_t* r) { return tell_metrics(*main_conf(r)); }},
 };
 
-/// What follows the location's name in the path. Where `rewrite ... break` has left a path that does not
-/// begin with it: all of that, which is no page's.
+/// The path below the location's name. A path that does not begin with it, as `rewrite ... break` may leave
+/// it, is returned whole: it is no page's.
 std::string_view path_below(ngx_http_request_t* r) noexcept {
     const std::string_view path = view(r->uri);
     const std::string_view name = location_name(r);

@@ -4,7 +4,7 @@
 
 namespace rate_limit {
 
-/// What the console tells as a whole, written piece by piece: with many limits it takes longer than a turn of
+/// A document of the console, written piece by piece: with many limits the whole takes longer than a turn of
 /// the event loop may.
 class Document {
 public:

@@ -40,8 +40,8 @@ public:
     }
 
 private:
-    std::size_t family_ = 0;  // that is being written
-    std::size_t next_ = 0;    // of what it is written of
+    std::size_t family_ = 0;  // the family that is being written
+    std::size_t next_ = 0;    // the element of `all` that it tells next
 };
 
 }  // namespace rate_limit

@@ -30,7 +30,7 @@ void write_requests(JsonText& json, Tallies* tallies) {
     json.end_object();
 }
 
-/// Of a limit of running requests its numbers, which have no period.
+/// Limits of running requests have numbers without a period.
 void write_rates(JsonText& json, const ToldLimit& limit) {
     json.name("rates").begin_array();
     for (const Rate& rate : limit.rates) {
@@ -54,7 +54,7 @@ void write_if_any(JsonText& json, std::string_view name, const std::optional<std
     }
 }
 
-/// What the configuration says. Limits that are counted together are of many kinds.
+/// Writes what the configuration says of a limit. Limits that are counted together are of many kinds.
 void write_kind(JsonText& json, const Tally& tally) {
     const Limit* limit = tally.limit;
     json.name("name").text(tally.name);
@@ -241,12 +241,12 @@ private:
     const ConsoleConf& console_;
     JsonText json_;
     Part part_ = Part::head;
-    std::size_t next_ = 0;  // of the array that is being written
+    std::size_t next_ = 0;  // the next element of the array that is being written
     std::vector<ToldLimit> limits_;
     ShardWalk shards_;
     bool in_store_ = false;
     const StoreConf* store_ = nullptr;  // whose shards are being written
-    std::vector<NodeFigures> nodes_;    // of the shard that is being written
+    std::vector<NodeFigures> nodes_;    // nodes of the shard that is being written
     Top top_;
     std::vector<ShownOverride> overrides_;
 };

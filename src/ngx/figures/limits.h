@@ -13,9 +13,9 @@
 
 namespace rate_limit {
 
-// What there is to tell of limits, beside their counters.
+// Facts about limits that the console tells beside their counters.
 
-/// What a limit can decide, in the order in which it is told.
+/// Outcomes that a limit can decide, in the order in which they are told.
 constexpr std::array<Outcome, 6> decided_outcomes = {Outcome::passed,           Outcome::rejected,
                                                      Outcome::rejected_dry_run, Outcome::error_local,
                                                      Outcome::error_allowed,    Outcome::error_denied};
@@ -33,8 +33,8 @@ struct ByLimit {
 };
 using Rates = std::set<Rate, ByLimit>;
 
-/// Of a limit of running requests, as this machine has it: how many run, and how many slots it holds in
-/// Redis, as counted within a second. Empty where there are none.
+/// Running requests of a limit on this machine, and the slots that it holds for them in Redis, as counted
+/// within a second. Empty where there are none.
 struct RunningFigures {
     std::optional<std::uint64_t> running;
     std::optional<std::uint64_t> slots;
@@ -50,7 +50,7 @@ struct ToldLimit {
 /// std::bad_alloc.
 std::vector<ToldLimit> limits_of(const MainConf& main);
 
-/// The same, and of variable rates those that were seen. Throws std::bad_alloc.
+/// Limits as limits_of() has them, with the variable rates that were seen. Throws std::bad_alloc.
 std::vector<ToldLimit> limits_with_seen_rates(const MainConf& main);
 
 /// Whether the limit is in a dry run for all; where a variable says, it is not.

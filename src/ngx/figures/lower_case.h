@@ -5,7 +5,7 @@
 
 namespace rate_limit {
 
-/// Of ASCII letters. Throws std::bad_alloc.
+/// Lowers ASCII letters alone. Throws std::bad_alloc.
 inline std::string lower_case(std::string_view text) {
     std::string lower(text);
     for (char& c : lower) {

@@ -15,7 +15,7 @@ std::size_t free_of(std::size_t capacity, std::size_t used) noexcept {
     return capacity > used ? capacity - used : 0;
 }
 
-/// As this worker found the table within the last second.
+/// The table's occupancy, as this worker found it within the last second.
 template <typename Table>
 const typename Table::Occupancy& occupancy_of(const Zone& zone, const Table& table) noexcept {
     static struct {

@@ -12,11 +12,11 @@ namespace rate_limit {
 // How full the shared memory is, and what gave way in it. In a large zone that is estimated from a sample:
 // nobody walks over millions of records. All throw std::bad_alloc.
 
-/// As this worker found it within the last second.
+/// The zone's memory, as this worker found it within the last second.
 struct MemoryFigures {
     WindowTable::Occupancy windows;
     std::size_t window_capacity = 0;
-    DebtTable::Occupancy waiting;  ///< of waiting charges, and of tokens
+    DebtTable::Occupancy waiting;  ///< records of waiting charges, and of tokens
     std::size_t waiting_capacity = 0;
 };
 MemoryFigures memory_of(Zone& zone) noexcept;

@@ -52,7 +52,7 @@ std::uint64_t name_of_room() noexcept {
     return CounterTable::Name(xxh64("room", of_room)).value();
 }
 
-/// Where a limit has no counters of its own, its tally has those of all such limits.
+/// Whether the limit has counters of its own. Otherwise its tally has those of all such limits.
 bool has_own(const Tally& tally) noexcept {
     return tally.counters.has_place(Decided::passed);
 }

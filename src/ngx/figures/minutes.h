@@ -10,14 +10,14 @@
 
 namespace rate_limit {
 
-// What is counted in each minute of the last hour: LastHour::Counts by these.
+// Indices of LastHour::Counts, by which each minute of the last hour is counted.
 
-/// Of a limit.
+/// Counts of a limit.
 struct Minute {
     enum : std::size_t { passed, rejected, rejected_dry_run, errors };
 };
 
-/// Of a shard: charges, refunds and reservations.
+/// Counts of a shard's lost charges, refunds and reservations.
 struct LostWrites {
     enum : std::size_t { dropped, in_doubt };
 };
@@ -35,7 +35,7 @@ void start_minutes() noexcept;
 bool read_hour(const MainConf& main, const Tally& tally, LastHour::Hour& hour) noexcept;
 bool read_hour(const MainConf& main, const ShardFigures& shard, LastHour::Hour& hour);
 
-/// Of what gives way for want of room in the zone: the counts are those of Pressure.
+/// Reads what has given way for want of room in the zone: the counts are those of Pressure.
 bool read_hour_of_room(const MainConf& main, LastHour::Hour& hour) noexcept;
 
 /// Writes the array `minutes`, of the last hour of one limit: empty where the zone has no room for it.

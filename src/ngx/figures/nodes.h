@@ -15,7 +15,7 @@
 
 namespace rate_limit {
 
-// What the console tells of nodes. Functions throw std::bad_alloc.
+// Figures of nodes that the console tells. Functions throw std::bad_alloc.
 
 struct NodeFigures {
     NodeBoard::Told node;

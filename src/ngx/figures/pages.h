@@ -7,8 +7,7 @@
 
 namespace rate_limit {
 
-// What the console tells, each as a whole. The configuration outlives the documents. All throw
-// std::bad_alloc.
+// Documents of the console. The configuration outlives them. All throw std::bad_alloc.
 
 /// Everything, as JSON, as the console of a location shows it.
 std::unique_ptr<Document> tell_json(const MainConf& main, const ConsoleConf& console);

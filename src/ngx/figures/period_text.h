@@ -9,7 +9,7 @@
 
 namespace rate_limit {
 
-/// What the configuration calls a kind of windows; a token bucket is one, and slots are.
+/// The configuration's word for a kind of windows; a token bucket is one, and slots are.
 constexpr std::string_view name_of(WindowKind kind) noexcept {
     return kind == WindowKind::first    ? "first"
            : kind == WindowKind::bucket ? "bucket"
@@ -22,7 +22,7 @@ inline std::string period_text(std::int64_t seconds, bool month) {
     return month ? "month" : std::to_string(seconds);
 }
 
-/// The same as a field of JSON: a number, or the text `month`.
+/// Writes the field `period` of JSON: a number, or the text `month`.
 inline void write_period(JsonText& json, std::int64_t seconds, bool month) {
     json.name("period");
     if (month) {

@@ -15,15 +15,15 @@
 
 namespace rate_limit {
 
-// What there is to tell of a shard but for its nodes: waiting charges, what was written, tokens, how long
-// requests waited. All shards of a cluster are one. Functions that write throw std::bad_alloc.
+// Figures of a shard but for its nodes: waiting charges, what was written, tokens, how long requests waited.
+// All shards of a cluster are one. Functions that write throw std::bad_alloc.
 
 /// A shard as one worker finds it at this moment.
 struct ShardFigures {
     /// `index` is that of its configuration.
     ShardFigures(const StoreConf& store, std::size_t index) noexcept;
 
-    /// What those shards count together that the zone has no room for, as a shard `*` of a store `*`.
+    /// Counts of all shards together that the zone has no room for, as a shard `*` of a store `*`.
     explicit ShardFigures(Zone& zone) noexcept;
 
     bool is_whole() const noexcept { return counters.is_whole() && losses.is_whole(); }
@@ -43,7 +43,7 @@ struct CountOf {
     std::uint64_t count;
 };
 
-/// What became of one kind of write.
+/// The results of one kind of write.
 struct WriteFigures {
     std::string_view name;
     std::array<CountOf, 4> results;  ///< stored, dropped, in_doubt, expired
@@ -52,7 +52,7 @@ struct WriteFigures {
 /// Charges, reservations, refunds.
 std::array<WriteFigures, 3> writes_of(const ShardFigures& found);
 
-/// What became of tokens.
+/// Counts of what became of tokens.
 std::array<CountOf, 4> token_events(const ShardFigures& found);
 
 /// The shards of stores that limits use, one after the other, those of a store side by side. In the end what
@@ -67,7 +67,7 @@ public:
 
 private:
     const MainConf& main_;
-    std::size_t store_ = 0;  // of the next one
+    std::size_t store_ = 0;  // the store of the next shard
     std::size_t shard_ = 0;
     bool all_whole_ = true;
 };

@@ -22,7 +22,7 @@ Top top_of(const MainConf& main) {
     for (Offenders::Offender& offender : report.keys) {
         const auto limit = limits.find(offender.limit);
         if (limit == limits.end()) {
-            continue;  // not configured any more
+            continue;  // the limit is not configured any more
         }
         top.others -= std::min(top.others, offender.certain());
         top.keys.push_back({limit->second, std::move(offender)});

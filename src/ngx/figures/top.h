@@ -20,7 +20,7 @@ struct Top {
 
     Millis since = 0;
     std::uint64_t total = 0;   ///< rejections since then
-    std::uint64_t others = 0;  ///< of these, as many as were perhaps of other keys than these
+    std::uint64_t others = 0;  ///< rejections that were perhaps of keys other than these
     std::vector<Key> keys;     ///< the heaviest first
 };
 

@@ -33,7 +33,7 @@ void begin_part(HtmlText& html, std::string_view id, std::string_view heading) {
     html.element("h2", heading, {{"id", std::string(id) + "-heading"}});
 }
 
-/// What scrolls can be reached by the keyboard, and has a name.
+/// The element that scrolls can be reached by the keyboard, and has a name.
 void begin_table(HtmlText& html, std::string_view id, std::string_view caption,
                  std::initializer_list<Column> columns) {
     const std::string caption_id = std::string(id) + "-caption";

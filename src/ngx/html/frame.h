@@ -8,10 +8,10 @@
 
 namespace rate_limit {
 
-// What all pages of the console have: head, foot, and how their tables look. All throw std::bad_alloc.
+// Parts that all pages of the console have: head, foot, and how their tables look. All throw std::bad_alloc.
 
 struct Head {
-    std::string_view title;  ///< what the page says first
+    std::string_view title;  ///< the page's first words
     bool refreshes;          ///< every 5 s
     bool names_host = true;  ///< false: not to clients who may not see the console
 };

@@ -14,7 +14,7 @@ namespace rate_limit {
 
 namespace {
 
-/// What an operator types for an act.
+/// A field of a form, in which an operator types.
 struct Field {
     std::string_view name;
     std::string_view label;
@@ -32,7 +32,7 @@ struct ActForm {
 constexpr Field no_field{};
 constexpr Field for_how_long{"for", "For how long (1s to 30d)", "1h"};
 
-/// What is the same for windows and buckets.
+/// Words that are the same for windows and buckets.
 constexpr WordsOfKinds same(std::string_view words) noexcept {
     return {words, words, words};
 }

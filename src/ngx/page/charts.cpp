@@ -15,7 +15,7 @@ namespace rate_limit {
 
 namespace {
 
-/// As many limits are drawn.
+/// The most limits that are drawn.
 constexpr std::size_t most_charts = 24;
 
 // In units of the drawing, whose width is 60 of the first.
@@ -23,7 +23,7 @@ constexpr int minute_width = 6;
 constexpr int bar_width = 5;
 constexpr int height = 72;
 
-/// What is rare must be seen beside what is not.
+/// The least height of a count above 0: what is rare must be seen, too.
 constexpr double least_height = 2;
 
 /// From the bottom to the top of a bar. Told apart by their patterns and in words, not by their colours

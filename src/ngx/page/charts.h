@@ -5,8 +5,8 @@
 
 namespace rate_limit {
 
-/// What limits decided in the last hour, minute by minute: a drawing for each of those that decided most.
-/// Throws std::bad_alloc.
+/// Draws the decisions of limits in the last hour, minute by minute: a drawing for each of the limits that
+/// decided most. Throws std::bad_alloc.
 void write_charts(HtmlText& html, const Gathered& found);
 
 }  // namespace rate_limit

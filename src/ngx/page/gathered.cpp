@@ -10,7 +10,7 @@ namespace rate_limit {
 
 namespace {
 
-/// Of the last minutes of an hour.
+/// The sum of the last `minutes` of an hour.
 LastHour::Counts sum_of(const LastHour::Hour& hour, std::size_t minutes) noexcept {
     LastHour::Counts sum{};
     for (std::size_t minute = hour.size() - minutes; minute < hour.size(); ++minute) {

@@ -13,7 +13,7 @@
 
 namespace rate_limit {
 
-/// What the page tells, gathered once for all its parts. As short-lived as the page.
+/// All that the page tells, gathered once for all its parts. Lives as long as the page.
 struct Gathered {
     /// The last minutes, in which an error or a loss still counts as happening.
     static constexpr std::size_t error_minutes = 5;
@@ -24,8 +24,8 @@ struct Gathered {
         Rates rates;
         RunningFigures now;
         bool has_hour;
-        LastHour::Counts hour;    ///< of the whole hour
-        LastHour::Counts lately;  ///< of error_minutes
+        LastHour::Counts hour;    ///< counts of the whole hour
+        LastHour::Counts lately;  ///< counts of error_minutes
     };
 
     struct OfShard {

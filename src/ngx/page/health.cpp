@@ -13,7 +13,7 @@ namespace {
 
 using Findings = std::vector<Finding>;
 
-/// As many nodes are named one by one.
+/// The most nodes that are named one by one.
 constexpr std::size_t most_named = 3;
 
 std::string name_of(const Gathered::OfShard& shard) {
@@ -172,7 +172,7 @@ void find_no_keys(const Gathered& found, Findings& notes) {
 
 using Check = void (*)(const Gathered& found, Findings& findings);
 
-/// What can be wrong, the worst first.
+/// Checks for what can be wrong, the worst first.
 constexpr Check checks[] = {find_nodes_down, find_no_primary, find_errors, find_lost_writes, find_no_room};
 
 constexpr Check remarks[] = {find_no_keys, find_overrides, find_dry_runs};

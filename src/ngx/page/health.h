@@ -18,7 +18,7 @@ struct Finding {
 struct Health {
     std::string line;            ///< a sentence: what is wrong, or that nothing is
     std::vector<Finding> wrong;  ///< all of it, the worst first
-    std::vector<Finding> notes;  ///< what an operator wants so, but not for ever
+    std::vector<Finding> notes;  ///< findings that an operator wants, but not for ever
 };
 
 // Both throw std::bad_alloc.

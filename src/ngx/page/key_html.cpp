@@ -76,7 +76,7 @@ void write_look_up(HtmlText& html, const MainConf& main, const PageView& view, c
     html.element("button", key.empty() ? "Look up" : "Look up the same key").close().close();
 }
 
-/// Where keys are not shown, the one that was posted need not be typed again.
+/// A posted key need not be typed again where keys are not shown.
 void write_look_ups(HtmlText& html, const MainConf& main, const PageView& view, const Form& form) {
     begin_part(html, "look-up", "Look up a key");
     const std::string key = typed_key(form);
@@ -216,7 +216,7 @@ void write_limit(HtmlText& html, const PageView& view, const SeenLimit& limit, s
     html.close();
 }
 
-/// What the act came to: a sentence.
+/// The act's result: a sentence.
 std::string line_of(const Form& form, const ActResult& result) {
     if (result.error != ActError::none) {
         return result.description;

@@ -15,9 +15,9 @@ namespace rate_limit {
 /// The form, by which an operator looks up a key.
 std::string write_key_form(const MainConf& main, const PageView& view);
 
-/// The same with what that came to which was posted, and a form for each act that may follow; where there are
-/// several limits, for each one that leads to its acts. The key is in hidden fields of these; it is shown
-/// only where the console shows keys. Each limit is a piece. The form and the result outlive it.
+/// The form, with the result of what was posted and a form for each act that may follow; where there are
+/// several limits, with a form for each one that leads to its acts. The key is in hidden fields of these; it
+/// is shown only where the console shows keys. Each limit is a piece. The form and the result outlive it.
 std::unique_ptr<Document> tell_act_html(const MainConf& main, PageView view, const Form& form,
                                         const ActResult& result);
 

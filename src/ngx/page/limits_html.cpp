@@ -13,7 +13,7 @@ namespace rate_limit {
 
 namespace {
 
-/// As many rows the table has.
+/// The most rows of the table.
 constexpr std::size_t most_limits = 200;
 
 std::string_view name_of(Outcome outcome) noexcept {
@@ -77,7 +77,7 @@ std::string_view kind_text(const Limit& limit) noexcept {
     return limit.window_kind == WindowKind::clock ? ", by the clock" : "";
 }
 
-/// What the configuration says.
+/// Writes the cells that the configuration decides.
 void write_kind(HtmlText& html, const Gathered::OfLimit& limit) {
     const Tally& tally = *limit.tally;
     if (tally.limit == nullptr) {

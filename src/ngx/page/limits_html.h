@@ -6,7 +6,7 @@
 
 namespace rate_limit {
 
-// What was decided since the zone was made. All throw std::bad_alloc.
+// Decisions since the zone was made. All throw std::bad_alloc.
 
 /// About requests.
 void write_requests(HtmlText& html, const Gathered& found);
@@ -14,7 +14,7 @@ void write_requests(HtmlText& html, const Gathered& found);
 /// By each limit. `found` outlives the pieces.
 void add_limits(Pieces& pieces, const Gathered& found);
 
-/// What runs now of limits that count that; nothing where there is none of them.
+/// Writes the running requests of limits that count them; nothing where there is no such limit.
 void write_all_running(HtmlText& html, const Gathered& found);
 
 }  // namespace rate_limit

@@ -11,7 +11,7 @@ namespace rate_limit {
 
 namespace {
 
-/// As many rows the table has.
+/// The most rows of the table.
 constexpr std::size_t most_overrides = 50;
 
 void write_subject(HtmlText& html, const Override& what, bool plain) {

@@ -37,7 +37,7 @@ void write_links(HtmlText& html, const PageView& view, const ConsoleConf& consol
     html.close().close();
 }
 
-/// Where the numbers come from.
+/// Writes the footer, which says where the numbers come from.
 void write_origin(HtmlText& html, const MainConf& main, Millis now) {
     const auto* core =
         reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module));
@@ -113,7 +113,7 @@ private:
     HtmlText html_;
     bool gathered_ = false;
     Pieces pieces_;
-    std::size_t next_ = 0;  // of them
+    std::size_t next_ = 0;  // the next of pieces_
 };
 
 }  // namespace

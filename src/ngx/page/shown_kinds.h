@@ -22,7 +22,7 @@ inline ShownKinds kinds_of(const SeenLimit& limit) noexcept {
     return static_cast<std::size_t>(buckets) == limit.windows.size() ? ShownKinds::buckets : ShownKinds::both;
 }
 
-/// What the page says of either kind alone, and of both.
+/// Words of the page for windows alone, for buckets alone, and for both.
 struct WordsOfKinds {
     std::string_view windows;
     std::string_view buckets;

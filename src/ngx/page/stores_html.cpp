@@ -12,7 +12,7 @@ namespace rate_limit {
 
 namespace {
 
-/// As many shards of a store, and nodes of a shard, are shown.
+/// The most shards of a store, and nodes of a shard, that are shown.
 constexpr std::size_t most_shards = 64;
 constexpr std::size_t most_nodes = 128;
 
@@ -192,7 +192,7 @@ void begin_store(HtmlText& html, const ShardFigures& first) {
     html.open("div", {{"class", "tables"}});
 }
 
-/// Of a store that has `all` shards.
+/// Ends a store that has `all` shards.
 void end_store(HtmlText& html, std::size_t all) {
     html.close();
     if (all > most_shards) {

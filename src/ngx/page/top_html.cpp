@@ -12,7 +12,7 @@ namespace rate_limit {
 
 namespace {
 
-/// As many rows the table has.
+/// The most rows of the table.
 constexpr std::size_t most_keys = 30;
 
 void write_key(HtmlText& html, const Top::Key& key, bool plain, Millis now) {

@@ -27,7 +27,8 @@ char* refuse_line(ngx_conf_t* cf, const char* directive, const TlsLine& written,
     return failed;
 }
 
-/// What nginx's own directives take instead of a file, or a certificate or key itself.
+/// Whether the value is no file, but a scheme that nginx's own directives take, or a certificate or key
+/// itself.
 bool is_no_file(std::string_view value) noexcept {
     for (const std::string_view scheme : {"data:", "engine:", "store:", "-----BEGIN"}) {
         if (value.substr(0, scheme.size()) == scheme) {
@@ -64,7 +65,7 @@ char* refuse_without_ssl(ngx_conf_t* cf, const TlsConf& tls) {
 
 constexpr ngx_uint_t protocols = NGX_SSL_TLSv1_2 | NGX_SSL_TLSv1_3;
 
-/// As deep as OpenSSL goes by itself: nginx's own default of 1 knows no intermediate certificates.
+/// The depth that OpenSSL has by itself: nginx's own default of 1 knows no intermediate certificates.
 constexpr ngx_int_t deepest_chain = 100;
 
 char* load_certificate(ngx_conf_t* cf, const TlsConf& tls) {

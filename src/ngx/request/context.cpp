@@ -134,7 +134,7 @@ ngx_int_t RequestContext::suspend() noexcept {
         end();
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
-    // What post_action does goes on when the client, which has its response, goes away.
+    // A post_action goes on when the client, which has its response, goes away.
     r->read_event_handler = r->post_action != 0 ? ngx_http_block_reading : ngx_http_test_reading;
     r->write_event_handler = ignore_write;
     return NGX_AGAIN;

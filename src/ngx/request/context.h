@@ -41,7 +41,7 @@ public:
     /// An override says that a limit does not apply.
     void lift(OverrideKind kind) noexcept { lifted_ = lifted_ == OverrideKind::none ? kind : lifted_; }
 
-    /// Of the first limit that was lifted so; none: no limit was.
+    /// The override of the first limit that was lifted so; none: no limit was.
     OverrideKind lifted() const noexcept { return lifted_; }
 
     /// No limit applies, and overrides are the reason: lets find_lifted() return this. A location that a

@@ -4,8 +4,8 @@
 
 namespace rate_limit {
 
-/// What a request costs each of its limits. An expression whose value is no cost counts as 1, and the error
-/// is logged.
+/// Costs of a request, one for each of its limits. An expression whose value is no cost counts as 1, and the
+/// error is logged.
 
 /// The limits from number `from` on are found: evaluates the costs that decide, before the request passes,
 /// and finds those that are above the whole limit. A cost may differ at the end, so nginx does not keep the

@@ -17,13 +17,13 @@ namespace {
 /// One limit, while it is evaluated for a request.
 struct Candidate {
     const LimitLine& limit;
-    std::string_view key;  // as the limit evaluates it; not empty
+    std::string_view key;  // the limit's own key; not empty
     KnownOverrides::Effect effect{};
     StoreConf* store = limit.store;                      // null: the memory of this machine (`local`)
     bool found = limit.local || limit.store != nullptr;  // false: a variable names no store
     bool sought = found;                                 // the variable has been asked
-    std::string_view named{};                            // what it says
-    ngx_str_t burst = ngx_null_string;                   // what the variable of a burst says
+    std::string_view named{};                            // the store that the variable names
+    ngx_str_t burst = ngx_null_string;                   // the text of the variable of a burst
 
     std::string_view store_name() const noexcept { return name_of(store); }
 };

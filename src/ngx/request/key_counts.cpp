@@ -16,8 +16,8 @@ constexpr std::size_t bits_of_word = 64;
 /// where no limit applies, it gets none.
 void on_marks_cleanup(void* /*marks*/) noexcept {}
 
-/// What has counted the request as one without a key: a bit for each line, and one for each tally behind
-/// those. Null without memory.
+/// Marks of what has counted the request as one without a key: a bit for each line, and one for each tally
+/// behind those. Null without memory.
 MarkWord* marks_of(ngx_http_request_t* r) noexcept {
     for (const ngx_pool_cleanup_t* each = r->pool->cleanup; each != nullptr; each = each->next) {
         if (each->handler == on_marks_cleanup) {

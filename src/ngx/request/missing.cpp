@@ -80,7 +80,7 @@ const char* noun_of(const LimitLine& limit, Missing what) noexcept {
     return what == Missing::burst ? "burst" : "key";
 }
 
-/// What nginx would log meanwhile is not logged.
+/// Holds back what nginx would log meanwhile.
 class Quiet {
 public:
     explicit Quiet(ngx_log_t& log) noexcept
@@ -109,7 +109,7 @@ bool is_there(ngx_http_request_t* r, const Note& note) noexcept {
     return note.what != Missing::cost || (parse_cost(view(text), cost) && cost != note.counted);
 }
 
-/// What helps where a key, rate, burst or number is not there in time: by the variables that it is made of,
+/// The remedy where a key, rate, burst or number is not there in time: by the variables that it is made of,
 /// those that maps look at, too.
 const char* remedy_of(ngx_http_request_t* r, const Note& note, KeptVariables& variables) noexcept {
     const Quiet quiet(*r->connection->log);

@@ -153,7 +153,7 @@ ngx_int_t report(ngx_http_request_t* r) {
     if (suspended != NGX_AGAIN) {
         return suspended;
     }
-    ++r->main->count;  // of which nginx takes one back when a content handler returns
+    ++r->main->count;  // nginx takes one back when a content handler returns
     return NGX_DONE;
 }
 

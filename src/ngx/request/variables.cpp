@@ -106,7 +106,7 @@ ngx_int_t source_variable(ngx_http_request_t* r, ngx_http_variable_value_t* valu
     return decided ? set_text(value, decided_by(context->applied(*i))) : set_missing(value);
 }
 
-/// What the limit was charged is known when the request has ended.
+/// The cost that the limit was charged is known when the request has ended.
 ngx_int_t cost_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
                         uintptr_t /*data*/) noexcept {
     RequestContext* context = RequestContext::find(r->main);
@@ -149,7 +149,7 @@ ngx_int_t all_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, 
     });
 }
 
-/// Of the limit that the variables describe; where it has none, of the first that was lifted.
+/// The override of the limit that the variables describe; where it has none, of the first that was lifted.
 ngx_int_t override_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
                             uintptr_t /*data*/) noexcept {
     RequestContext* context = RequestContext::find(r->main);

@@ -238,8 +238,8 @@ void Connection::Socket::on_read(ngx_event_t* event) noexcept {
     }
 }
 
-/// Of what came over TLS a part can lie in OpenSSL, where no event tells of it: reads until there is no more,
-/// in this turn of the event loop and, if that is not enough, in the next.
+/// Reads until there is no more, in this turn of the event loop and, if that is not enough, in the next: a
+/// part of what came over TLS can lie in OpenSSL, where no event tells of it.
 void Connection::Socket::read_all() noexcept {
     int left = most_reads;
     do {
@@ -255,7 +255,7 @@ void Connection::Socket::read_all() noexcept {
 }
 
 void Connection::Socket::read_now() noexcept {
-    constexpr int a_read = 16 * 1024;  // of hiredis
+    constexpr int a_read = 16 * 1024;  // bytes that hiredis reads at once
     int bytes = 0;
     if (connected_ && tls_) {
         read_all();
@@ -305,8 +305,8 @@ void Connection::Socket::end_handshake(TlsStream::Handshake result) noexcept {
         close(*tls_->failure() != '\0' ? tls_->failure() : "the TLS handshake failed");
     } else if (result == TlsStream::Handshake::done) {
         connected_ = true;
-        // What came with the end of the handshake may lie in OpenSSL; and poll and select are asked to watch
-        // only once there is nothing more to read.
+        // Bytes that came with the end of the handshake may lie in OpenSSL; and poll and select are asked to
+        // watch only once there is nothing more to read.
         ngx_post_event(connection_->read, &ngx_posted_events);
         owner_.on_connected();
     }

@@ -6,7 +6,7 @@ namespace rate_limit {
 
 namespace {
 
-constexpr std::size_t pool_size = 512;  // of which nginx's layer takes one small structure
+constexpr std::size_t pool_size = 512;  // nginx's layer takes one small structure from it
 
 ngx_connection_t& connection_of(redisContext* context) noexcept {
     return *static_cast<ngx_connection_t*>(reinterpret_cast<redisAsyncContext*>(context)->ev.data);
@@ -19,7 +19,7 @@ ssize_t fail(redisContext& context, int error, const char* text) noexcept {
     return -1;
 }
 
-/// As hiredis wants it: 0 stands for "not now".
+/// Returns what hiredis wants: 0 stands for "not now".
 ssize_t read_some(redisContext* context, char* buffer, std::size_t size) noexcept {
     ngx_connection_t& connection = connection_of(context);
     if (connection.recv == nullptr) {
@@ -49,7 +49,7 @@ ssize_t write_some(redisContext* context) noexcept {
             break;
         }
         if (took <= 0) {
-            // What the server said before, an alert perhaps, or answers, is still to be read.
+            // The server's last words, an alert perhaps, or answers, are still to be read.
             ngx_post_event(connection.read, &ngx_posted_events);
             break;
         }
@@ -58,7 +58,7 @@ ssize_t write_some(redisContext* context) noexcept {
     return static_cast<ssize_t>(written);
 }
 
-/// As certificates and SNI have a name: the dot that ends an absolute one belongs to DNS.
+/// The name as certificates and SNI have it: the dot that ends an absolute one belongs to DNS.
 std::string without_final_dot(std::string name) {
     if (!name.empty() && name.back() == '.') {
         name.pop_back();

@@ -53,10 +53,10 @@ private:
 
     const TlsConf& conf_;
     const std::string peer_;  // without the final dot
-    ngx_log_t log_{};         // where nginx's layer writes: into failure_
+    ngx_log_t log_{};         // nginx's layer writes through it into failure_
     char failure_[256] = "";
-    Address address_{};          // of the present connection
-    Address session_address_{};  // of the server that gave the session
+    Address address_{};          // the server of the present connection
+    Address session_address_{};  // the server that gave the session
     void* session_ = nullptr;    // an SSL_SESSION; ours
 };
 
