@@ -17,27 +17,29 @@ const Mode* mode_of(const Limit& limit, const StoreConf* store, bool bucket) noe
     return store != nullptr ? &mode.with_redis : &mode.local;
 }
 
+/// No store is asked: nothing is left until then.
+void reject(AppliedLimit& applied, const Rate& rate, Millis reset) noexcept {
+    Verdict& verdict = applied.verdict;
+    verdict.rate = {0, rate.period, rate.month};
+    verdict.known = true;
+    verdict.window = {0, reset};
+    verdict.outcome = applied.dry_run ? Outcome::rejected_dry_run : Outcome::rejected;
+}
+
 }  // namespace
 
 void close(AppliedLimit& applied, const Rate& rate, Millis now) noexcept {
-    Verdict& verdict = applied.verdict;
     const WindowKind kind = rate.month ? WindowKind::month : WindowKind::first;
-    verdict.rate = rate;
-    verdict.known = true;
-    verdict.window = {0, propose_reset(kind, rate.period, now)};
-    verdict.outcome = applied.dry_run ? Outcome::rejected_dry_run : Outcome::rejected;
+    reject(applied, rate, propose_reset(kind, rate.period, now));
 }
 
 void ban(AppliedLimit& applied, const Rate& rate, Millis until) noexcept {
     applied.dry_run = false;
-    applied.verdict.rate = {0, rate.period, rate.month};
-    applied.verdict.known = true;
-    applied.verdict.window = {0, until};
-    applied.verdict.outcome = Outcome::rejected;
+    reject(applied, rate, until);
 }
 
-/// Most requests have a rate that is noted. Of the numbers of
-/// running requests, which may differ from one to the next, the greatest is.
+/// Most requests have a rate that is noted. Numbers of running requests may differ from one request to the
+/// next: the greatest is noted.
 void note_rate(const Configuration& configuration, const Limit& limit, const Rate& rate,
                const StoreConf* store) noexcept {
     const bool is_noted =

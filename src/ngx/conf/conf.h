@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "limiter/configuration.h"
-#include "ngx/base/value.h"
+#include "ngx/values/value.h"
 
 namespace rate_limit {
 
@@ -137,22 +137,9 @@ void* create_main_conf(ngx_conf_t* cf) noexcept;
 void* create_location_conf(ngx_conf_t* cf) noexcept;
 char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;
 
-/// Warns about stores that no limit uses. Runs when all of http is merged.
-void warn_unused_stores(ngx_conf_t* cf, const MainConf& main) noexcept;
-
 /// Refuses limits of one store and one name that have different modes. NGX_ERROR where there are some; the
 /// error is logged.
 ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept;
-
-/// Warns about limits without a name that count in the same windows and differ in rate, burst, number or key.
-/// Each pair of lines is told once at most; a line that many locations inherit is one.
-void warn_shared_windows(ngx_conf_t* cf, const MainConf& main) noexcept;
-
-/// Asks nginx for the shared memory, if anything is limited.
-ngx_int_t reserve_zone(ngx_conf_t* cf, MainConf& main) noexcept;
-
-/// Gives every store its resolver and the memory that workers share. NGX_ERROR without memory.
-ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept;
 
 inline char* const failed = static_cast<char*>(NGX_CONF_ERROR);
 

@@ -3,7 +3,7 @@
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/late_watch.h"
-#include "ngx/conf/variable_names.h"
+#include "ngx/values/variable_names.h"
 
 namespace rate_limit {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ngx/base/value.h"
+#include "ngx/values/value.h"
 
 namespace rate_limit {
 

@@ -4,7 +4,7 @@
 
 #include "core/value_text.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/variable_names.h"
+#include "ngx/values/variable_names.h"
 
 namespace rate_limit {
 

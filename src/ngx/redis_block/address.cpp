@@ -1,7 +1,7 @@
 #include "ngx/redis_block/address.h"
 
 #include "ngx/conf/conf.h"
-#include "ngx/conf/store_block.h"
+#include "ngx/redis_block/store_block.h"
 
 namespace rate_limit {
 

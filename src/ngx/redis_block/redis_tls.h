@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ngx/conf/store_block.h"
+#include "ngx/redis_block/store_block.h"
 
 namespace rate_limit {
 

@@ -4,10 +4,10 @@
 
 #include "core/limit/cost.h"
 #include "limiter/request/placing.h"
-#include "ngx/base/kept_variables.h"
-#include "ngx/base/value.h"
 #include "ngx/conf/limit_log.h"
 #include "ngx/request/missing.h"
+#include "ngx/values/kept_variables.h"
+#include "ngx/values/value.h"
 
 namespace rate_limit {
 

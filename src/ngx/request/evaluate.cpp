@@ -2,12 +2,12 @@
 #include "limiter/request/placing.h"
 #include "limiter/store_conf.h"
 #include "limiter/zone.h"
-#include "ngx/base/value.h"
 #include "ngx/conf/key.h"
 #include "ngx/request/costs.h"
 #include "ngx/request/key_counts.h"
 #include "ngx/request/limiter.h"
 #include "ngx/request/missing.h"
+#include "ngx/values/value.h"
 #include "redis/keys/enforced_share.h"
 
 namespace rate_limit {
@@ -93,23 +93,23 @@ bool find_bucket(RequestContext& context, AppliedLimit& applied, const Rate& rat
 }
 
 /// Finds the window of a limit that applies and whose store was sought.
-ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate& candidate,
-                      const Rate& rate) noexcept {
+void find_window(RequestContext& context, AppliedLimit& applied, Candidate& candidate,
+                 const Rate& rate) noexcept {
     ngx_http_request_t* r = context.request();
     const LimitLine& limit = line_of(applied.limit);
     if (rate.limit == 0) {
         close(applied, rate, now_millis());
-        return NGX_OK;
+        return;
     }
     applied.verdict.rate = rate;
     if (!candidate.found) {
         fail(context, applied, "it is neither \"local\" nor the name of a \"rate_limit_redis\" block",
              "store", candidate.named);
-        return NGX_OK;
+        return;
     }
     note_rate(context.configuration(), limit, rate, candidate.store);
     if (limit.by_bucket && !find_bucket(context, applied, rate, candidate.burst)) {
-        return NGX_OK;
+        return;
     }
     if (applied.bucket) {
         note_burst(context.configuration(), limit, rate, applied.bucket->burst(), candidate.store);
@@ -122,7 +122,6 @@ ngx_int_t find_window(RequestContext& context, AppliedLimit& applied, Candidate&
     } else if (twin != nullptr) {
         skip_last(context, limit, line_of(*twin));
     }
-    return NGX_OK;
 }
 
 ngx_int_t evaluate_dry_run(ngx_http_request_t* r, AppliedLimit& applied) noexcept {
@@ -218,7 +217,8 @@ ngx_int_t evaluate_limit(RequestContext& context, const LimitLine& limit) noexce
         fail(context, applied, describe(rate_error), limit.is_slots() ? "number" : "rate", view(text));
         return NGX_OK;
     }
-    return find_window(context, applied, candidate, rate);
+    find_window(context, applied, candidate, rate);
+    return NGX_OK;
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/limit/cost.h"
-#include "ngx/base/kept_variables.h"
 #include "ngx/conf/key.h"
-#include "ngx/conf/variable_names.h"
+#include "ngx/values/kept_variables.h"
+#include "ngx/values/variable_names.h"
 
 namespace rate_limit {
 

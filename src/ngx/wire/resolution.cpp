@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ngx/base/ngx.h"
-#include "ngx/conf/store_block.h"
+#include "ngx/redis_block/store_block.h"
 
 namespace rate_limit {
 

@@ -7,7 +7,7 @@
 
 #include "limiter/wire/connection.h"
 #include "ngx/base/ngx.h"
-#include "ngx/conf/store_block.h"
+#include "ngx/redis_block/store_block.h"
 #include "ngx/wire/tls_stream.h"
 #include "redis/tree_reply.h"
 

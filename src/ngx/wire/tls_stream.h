@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "ngx/base/ngx.h"
-#include "ngx/conf/store_block.h"
+#include "ngx/redis_block/store_block.h"
 #include "redis/reply.h"
 
 namespace rate_limit {

@@ -1,11 +1,12 @@
+#include "ngx/finish/finish.h"
+
 #include <algorithm>
 #include <new>
 #include <type_traits>
 
 #include "core/overrides/shared_state.h"
 #include "ngx/base/zone_memory.h"
-#include "ngx/conf/conf.h"
-#include "ngx/conf/store_block.h"
+#include "ngx/redis_block/store_block.h"
 
 namespace rate_limit {
 

@@ -1,4 +1,4 @@
-#include "ngx/conf/variable_names.h"
+#include "ngx/values/variable_names.h"
 
 namespace rate_limit {
 

@@ -1,9 +1,10 @@
+#include "ngx/finish/shared_windows.h"
+
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/value.h"
 

@@ -1,9 +1,9 @@
-#include "ngx/base/value.h"
+#include "ngx/values/value.h"
 
 #include <algorithm>
 #include <array>
 
-#include "ngx/base/kept_captures.h"
+#include "ngx/values/kept_captures.h"
 
 namespace rate_limit {
 

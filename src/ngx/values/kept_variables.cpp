@@ -1,6 +1,6 @@
-#include "ngx/base/kept_variables.h"
+#include "ngx/values/kept_variables.h"
 
-#include "ngx/base/value.h"
+#include "ngx/values/value.h"
 
 namespace rate_limit {
 

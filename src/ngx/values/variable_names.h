@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/value_text.h"
-#include "ngx/base/value.h"
+#include "ngx/values/value.h"
 
 namespace rate_limit {
 

@@ -2,7 +2,7 @@
 
 #include "limiter/store_conf.h"
 #include "ngx/base/ngx.h"
-#include "ngx/conf/tls_conf.h"
+#include "ngx/redis_block/tls_conf.h"
 
 namespace rate_limit {
 
