@@ -36,6 +36,14 @@ struct OneMachine {
         return admitted;
     }
 
+    /// Puts a list in the place of every key.
+    void put_lists() {
+        Keyspace& keys = primary.server().databases().front();
+        for (const std::string& name : keys.names()) {
+            keys.find(name)->content = List{"another's"};
+        }
+    }
+
     void pass(Msec time) { events.pass(static_cast<Micros>(time) * 1000); }
 
     Setup setup;

@@ -60,6 +60,8 @@ void Configured::add_store(const StoreSetup& setup) {
     store.charge_timeout = setup.charge_timeout;
     store.connect_timeout = setup.connect_timeout;
     store.fresh = setup.fresh;
+    store.shares_overrides = setup.shares_overrides;
+    store.shared_overrides = setup.shares_overrides ? &shared_overrides_.emplace_back() : nullptr;
     store.used = true;
     store.zone = zone;
     for (const ShardSetup& shard : setup.shards) {

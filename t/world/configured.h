@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/overrides/shared_state.h"
 #include "limiter/configuration.h"
 
 namespace rate_limit::world {
@@ -29,6 +30,7 @@ struct StoreSetup {
     Msec charge_timeout = 5000;
     Msec connect_timeout = 100;
     std::optional<Msec> fresh{};
+    bool shares_overrides = false;
 };
 
 /// A limit, as a rate_limit line says it.
@@ -70,6 +72,7 @@ private:
     std::deque<Limit> all_limits_;
     std::deque<std::string> texts_;
     std::deque<PrimaryWarnings> warnings_;
+    std::deque<SharedState> shared_overrides_;
 };
 
 }  // namespace rate_limit::world

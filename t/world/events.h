@@ -7,7 +7,8 @@
 
 namespace rate_limit::world {
 
-/// Microseconds of virtual time; 0 is when the world began.
+/// Microseconds: of virtual time, which is 0 when the world begins, or by the clock of a server, of the
+/// epoch.
 using Micros = std::int64_t;
 
 /// All that is still to happen in a world, in the order of time; at one instant first come, first served.

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "t/world/events.h"
 #include "t/world/server_command.h"
 #include "t/world/server_state.h"
 #include "t/world/server_value.h"
@@ -17,9 +18,6 @@
 namespace rate_limit::world {
 
 class Scripts;
-
-/// Microseconds of the epoch, by the clock of a server.
-using Micros = std::int64_t;
 
 constexpr std::size_t database_count = 16;
 using Databases = std::array<Keyspace, database_count>;
