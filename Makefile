@@ -161,6 +161,7 @@ help:
 	@echo 'make bench-fleet   what a hundred nginx cost Redis that share one key of rate_limit_concurrency'
 	@echo 'make bench-scripts what a call of a script of windows costs Redis; OTHER=FOLDER: against those of another version'
 	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens; keys that are rejected; counters; overrides'
+	@echo 'make world         the limiter in random worlds: SEEDS of them, or one, SEED, whose events are told'
 	@echo 'make differential  whether the Redis of virtual time does what a real one does; CALLS=number of each script SEED=number'
 	@echo 'make bench-accuracy  how many requests over the limit two machines admit, with fresh views and without'
 	@echo 'make bench-plot    draws docs/lease.svg: how many requests reach Redis'
@@ -261,6 +262,24 @@ $(BUILD)/world/%.o: t/world/%.cpp Makefile $(configured)/cc-opt $(hiredis_built)
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(compile) $(lua_includes) -I. -c -o $@ $<
 
+# The limiter in random worlds: SEEDS of them, or SEED alone, whose events are told.
+worlds := $(BUILD)/worlds/world
+worlds_objects := $(patsubst t/%.cpp,$(BUILD)/%.o,$(wildcard t/worlds/*.cpp))
+SEEDS ?= 1000
+
+$(worlds_objects): $(BUILD)/%.o: t/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
+	@mkdir -p $(@D)
+	$(call quiet,CXX)$(compile) -I. -c -o $@ $<
+
+$(worlds): $(worlds_objects) $(world_objects) $(pure_objects) $(hiredis_built)
+	$(call quiet,LINK)$(CXX) -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
+
+.PHONY: world
+world: $(worlds)
+	$(worlds) $(if $(SEED),seed $(SEED),$(SEEDS))
+
+-include $(worlds_objects:.o=.d)
+
 $(unit_objects): $(BUILD)/%.o: t/%.cpp $(unit_prefix).gch Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(compile) $(unit_code) -I. -include $(unit_prefix) -c -o $@ $<
@@ -346,7 +365,7 @@ lint: format-check layer-check
 
 format-check:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build lint
-	@clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(world_sources) $(wildcard t/unit/*.h t/world/*.h t/differential/*.h t/differential/*.cpp t/fuzz/*.h) $(fuzz_sources) \
+	@clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(world_sources) $(wildcard t/unit/*.h t/world/*.h t/limiter/*.h t/worlds/*.h t/worlds/*.cpp t/differential/*.h t/differential/*.cpp t/fuzz/*.h) $(fuzz_sources) \
 	    $(wildcard bench/*.cpp $(addprefix bench/simulate/,*.h *.cpp */*.h */*.cpp */*/*.h */*/*.cpp))
 
 layer-check:

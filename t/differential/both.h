@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "redis/command.h"
-#include "t/differential/chance.h"
 #include "t/differential/real_server.h"
+#include "t/world/chance.h"
 #include "t/world/server_session.h"
 
 namespace rate_limit::world {

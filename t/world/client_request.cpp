@@ -30,6 +30,9 @@ ClientRequest::~ClientRequest() {
 void ClientRequest::begin() {
     worker_.loop().turn([this] {
         begun_at_ = msec_now();
+        resume_.emplace(
+            this, [](void* self) noexcept { static_cast<ClientRequest*>(self)->conclude(); },
+            Timer::Worker::leaves);
         for (const Limit* limit : configuration().limits) {
             apply(*limit);
         }
@@ -79,20 +82,23 @@ void ClientRequest::end(bool exempt) {
         }
         leave_all();
         count_request(*this);
-        over_ = true;
+        let_go();
     });
+}
+
+/// As nginx does when it frees a request: nobody is told of it any more, and what it holds goes back.
+void ClientRequest::let_go() {
+    resume_.reset();
+    stop_waiting();
+    give_back_all();
+    over_ = true;
 }
 
 void ClientRequest::abort() {
     if (over_) {
         return;
     }
-    worker_.loop().turn([this] {
-        resume_.clear();
-        stop_waiting();
-        give_back_all();
-        over_ = true;
-    });
+    worker_.loop().turn([this] { let_go(); });
 }
 
 Quota ClientRequest::quota(std::size_t limit) const noexcept {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ public:
     bool is_decided() const noexcept { return decided_at_ != 0; }
     bool is_admitted() const noexcept { return is_decided() && !is_refusal(outcome); }
 
+    /// Nothing more comes of it.
+    bool is_over() const noexcept { return over_ || (is_decided() && !is_admitted()); }
+    bool is_of(const WorkerProcess& worker) const noexcept { return &worker_ == &worker; }
+
     /// The quota that the limits' headers show.
     Quota quota(std::size_t limit = 0) const noexcept;
 
@@ -41,11 +46,12 @@ public:
     Msec waited() const noexcept { return decided_at_ - begun_at_; }
 
 private:
-    void on_all_answered() noexcept override { resume_.set_to_end_of_turn(); }
+    void on_all_answered() noexcept override { resume_->set_to_end_of_turn(); }
     void on_unchecked(const AppliedLimit& applied, const char* reason) noexcept override;
     std::uint64_t id_of(const AppliedLimit& applied) const noexcept override;
     void apply(const Limit& limit);
     void conclude();
+    void let_go();
 
     WorkerProcess& worker_;
     const std::string key_;
@@ -55,8 +61,7 @@ private:
     Msec decided_at_ = 0;  // 0: not yet
     bool over_ = false;
     RequestMemory memory_;
-    Timer resume_{this, [](void* self) noexcept { static_cast<ClientRequest*>(self)->conclude(); },
-                  Timer::Worker::leaves};
+    std::optional<Timer> resume_;  // of its worker's loop: from begin() on
 };
 
 }  // namespace rate_limit::world

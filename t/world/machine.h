@@ -59,6 +59,9 @@ public:
     /// It has left, and ends.
     void end_worker(WorkerProcess& worker);
 
+    /// Lets the worker stand before those that take requests.
+    void move_to_front(const WorkerProcess& worker);
+
     const std::vector<std::unique_ptr<WorkerProcess>>& workers() const noexcept { return workers_; }
 
 private:

@@ -22,24 +22,26 @@ public:
 
 Network* Network::current_ = nullptr;
 
-void Wire::to_server(std::function<void()> what) {
-    if (link_.silent) {
-        return;
-    }
-    arrived_there_ = std::max(arrived_there_, events_.now() + link_.there);
-    events_.at(arrived_there_, std::move(what));
+void Wire::send_by(Way& way, Micros delay, std::function<void()> what) {
+    way.sent.push_back(std::move(what));
+    way.arrives = std::max(way.arrives, events_.now() + delay);
+    events_.at(way.arrives, [self = shared_from_this(), &way] { self->arrive(way); });
 }
 
-void Wire::to_client(std::function<void()> what) {
+/// The first of what is under way arrives; while the link is silent it is sent once more, as TCP does.
+void Wire::arrive(Way& way) {
+    constexpr Micros again = 10'000;
     if (link_.silent) {
+        events_.in(again, [self = shared_from_this(), &way] { self->arrive(way); });
         return;
     }
-    arrived_back_ = std::max(arrived_back_, events_.now() + link_.back);
-    events_.at(arrived_back_, std::move(what));
+    const std::function<void()> what = std::move(way.sent.front());
+    way.sent.pop_front();
+    what();
 }
 
 void Wire::connect() {
-    to_server([self = shared_from_this()] {
+    send_by(there_, link_.there, [self = shared_from_this()] {
         if (self->link_.refuses) {
             self->end("Connection refused");
             return;
@@ -47,7 +49,7 @@ void Wire::connect() {
         self->service_.on_accept(self);
         if (self->state_ == State::connecting) {
             self->state_ = State::open;
-            self->to_client([self] {
+            self->send_by(self->back_, self->link_.back, [self] {
                 if (self->caller_ != nullptr) {
                     self->caller_->on_connected();
                 }
@@ -57,7 +59,7 @@ void Wire::connect() {
 }
 
 void Wire::send(std::string bytes) {
-    to_server([self = shared_from_this(), sent = std::move(bytes)] {
+    send_by(there_, link_.there, [self = shared_from_this(), sent = std::move(bytes)] {
         if (self->state_ == State::open) {
             self->service_.on_bytes(self, sent);
         }
@@ -66,7 +68,7 @@ void Wire::send(std::string bytes) {
 
 void Wire::close() {
     caller_ = nullptr;
-    to_server([self = shared_from_this()] {
+    send_by(there_, link_.there, [self = shared_from_this()] {
         if (std::exchange(self->state_, State::over) == State::open) {
             self->service_.on_gone(self);
         }
@@ -75,7 +77,7 @@ void Wire::close() {
 
 void Wire::answer(std::string bytes) {
     if (state_ != State::over) {
-        to_client([self = shared_from_this(), sent = std::move(bytes)] {
+        send_by(back_, link_.back, [self = shared_from_this(), sent = std::move(bytes)] {
             if (self->caller_ != nullptr) {
                 self->caller_->on_bytes(sent);
             }
@@ -87,7 +89,7 @@ void Wire::end(const char* reason) {
     if (std::exchange(state_, State::over) == State::over) {
         return;
     }
-    to_client([self = shared_from_this(), reason] {
+    send_by(back_, link_.back, [self = shared_from_this(), reason] {
         if (self->caller_ != nullptr) {
             std::exchange(self->caller_, nullptr)->on_lost(reason);
         }

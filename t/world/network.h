@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -47,7 +48,7 @@ struct Link {
     Micros back = 100;   ///< and from it
 
     bool refuses = false;  ///< whoever connects is refused
-    bool silent = false;   ///< nothing arrives, in either direction, and nobody is told
+    bool silent = false;   ///< what is on its way waits, in either direction, and nobody is told
 };
 
 /// One connection. Bytes arrive in the order in which they were sent, however delays change; each side learns
@@ -77,16 +78,22 @@ public:
 private:
     enum class State : unsigned char { connecting, open, over };
 
-    void to_server(std::function<void()> what);
-    void to_client(std::function<void()> what);
+    /// One direction: what is on its way, in the order in which it was sent.
+    struct Way {
+        std::deque<std::function<void()>> sent;
+        Micros arrives = 0;  // the last of it
+    };
+
+    void send_by(Way& way, Micros delay, std::function<void()> what);
+    void arrive(Way& way);
 
     Events& events_;
     const Link& link_;
     Service& service_;
     Caller* caller_;  // null: it has gone
     State state_ = State::connecting;
-    Micros arrived_there_ = 0;  // when the last of what was sent arrives
-    Micros arrived_back_ = 0;
+    Way there_;
+    Way back_;
 };
 
 /// All servers of a world, by their addresses.

@@ -66,13 +66,17 @@ void Redis::on_gone(const std::shared_ptr<Wire>& wire) {
 
 void Redis::kill(bool keeps) {
     network_.stop_listening(address_);
-    for (const std::shared_ptr<Wire>& wire : std::exchange(wires_, {})) {
-        wire->end("Connection reset by peer");
-    }
+    reset_connections();
     waiting_.clear();
     server_.forget_scripts();
     if (!keeps) {
         server_.clear();
+    }
+}
+
+void Redis::reset_connections() {
+    for (const std::shared_ptr<Wire>& wire : std::exchange(wires_, {})) {
+        wire->end("Connection reset by peer");
     }
 }
 

@@ -34,6 +34,9 @@ public:
     void kill(bool keeps);
     void start();
 
+    /// All its connections end, as if something between had ended them.
+    void reset_connections();
+
     /// It does not run until resume(): what comes waits for it.
     void pause() noexcept { paused_ = true; }
     void resume();
