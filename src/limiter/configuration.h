@@ -13,7 +13,7 @@ class KnownOverrides;
 class Tallies;
 class Zone;
 
-/// What becomes of a request where a limit cannot be checked.
+/// How a request goes on when a limit cannot be checked.
 enum class OnError : unsigned char { allow, deny, local };
 
 /// All that one configuration says to the limiter. Owned by whoever reads it, and outlives what a worker
@@ -23,8 +23,8 @@ struct Configuration {
     std::vector<const Limit*> limits;  // every limit of every place where it is in effect
 
     Zone* zone = nullptr;                 // null: nothing is limited
-    Tallies* tallies = nullptr;           // the same; see make_tallies()
-    KnownOverrides* overrides = nullptr;  // the same; see make_overrides()
+    Tallies* tallies = nullptr;           // null: nothing is limited; see make_tallies()
+    KnownOverrides* overrides = nullptr;  // null: nothing is limited; see make_overrides()
     bool plain_keys = false;              // operators are shown keys as they are
 };
 

@@ -68,7 +68,7 @@ public:
     std::uint64_t own_misses() const noexcept { return groups_[0].has_place() ? groups_[0].misses() : 0; }
     std::uint32_t misses_in_a_row() const noexcept { return groups_[0].misses_in_a_row(); }
 
-    /// Of this subject alone: 0 where has_place() is false.
+    /// The count of this subject alone; 0 where has_place() is false.
     std::uint64_t own_count(Kind kind) const noexcept { return has_place(kind) ? count(kind) : 0; }
 
     /// False: what is counted of this kind counts for others().
@@ -80,7 +80,7 @@ public:
                            [](const auto& group) { return group.has_place(); });
     }
 
-    /// As CounterTable::Group::tell().
+    /// See CounterTable::Group::tell().
     bool tell(std::uint64_t digest) noexcept { return groups_[0].tell(digest); }
 
 private:

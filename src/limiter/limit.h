@@ -18,8 +18,8 @@ struct NamedMode {
     const Mode& with_redis;
     const Mode& local;
     const Mode* local_bucket;  // null: the mode does not count by token buckets
-    const Mode* redis_bucket;  // the same
-    const char* when_hot;      // what helps where one key makes most of a shard's commands: for log lines
+    const Mode* redis_bucket;  // null where local_bucket is
+    const char* when_hot;      // advice where one key makes most of a shard's commands: for log lines
 };
 
 /// All modes, the default first; null ends them.
@@ -35,11 +35,11 @@ constexpr std::uint64_t lease_auto = 0;
 /// but for what is mutable, and keeps it as long as the configuration.
 struct Limit {
     std::string_view name;   // never empty
-    WindowKind window_kind;  // as written; see kind_at()
+    WindowKind window_kind;  // the configured one; see kind_at()
     bool by_bucket;          // a token bucket counts, unless a variable burst says that there is none
 
-    bool variable_rate;   // each request brings its own
-    bool variable_burst;  // the same
+    bool variable_rate;   // each request brings its own rate
+    bool variable_burst;  // each request brings its own burst
     Rate rate;            // meaningless where it is variable
     std::int64_t burst;   // 0: it is variable, or windows count
 
@@ -50,14 +50,14 @@ struct Limit {
     bool local;
 
     std::string_view
-        head;  // of the texts that identify its windows; empty: it differs from request to request
+        head;  // start of the texts that identify its windows; empty: it differs from request to request
 
     mutable std::size_t tally;              // which one of Tallies, counted from 1; 0: the store says
     mutable std::size_t tally_without_key;  // which one, from 0, counts the requests without a key
 
     // The rate, of a variable one, the burst and the store that this worker has noted last.
     mutable Rate noted_rate;
-    mutable Rate noted_burst;  // as SeenRates has it
+    mutable Rate noted_burst;  // in the form of SeenRates
     mutable const StoreConf* noted_burst_store;
     mutable const StoreConf* noted_store;
 

@@ -23,13 +23,13 @@ public:
     /// the process.
     void tell(Log& log) noexcept;
 
-    /// What is held back is written now.
+    /// Writes now what is held back.
     void tell_rest() noexcept;
 
-    /// What is held back is not worth a line any more.
+    /// Drops what is held back: it is not worth a line any more.
     void forget() noexcept;
 
-    /// What is held back by all throttles of this worker is written now: it is about to end.
+    /// Writes now what all throttles of this worker hold back: it is about to end.
     static void tell_all_rest() noexcept;
 
 private:

@@ -8,9 +8,9 @@
 
 namespace rate_limit {
 
-// What the limiter needs of whoever runs it: clocks, chance, the fate of the process, log lines, timers.
-// nginx's side of it is ngx/base/loop.cpp. It is bound when the program is linked, so that a request pays for
-// no indirection.
+// Services that the limiter needs from whoever runs it: clocks, chance, the fate of the process, log lines,
+// timers. nginx's side of it is ngx/base/loop.cpp. It is bound when the program is linked, so that a request
+// pays for no indirection.
 
 /// Milliseconds of a clock that never goes back and that all processes of a machine share. It overflows as
 /// unsigned numbers do: compare differences.
@@ -20,7 +20,7 @@ using MsecDifference = std::intptr_t;
 /// That clock, as of this turn of the event loop.
 Msec msec_now() noexcept;
 
-/// The same modulo 2^32.
+/// msec_now() modulo 2^32.
 inline std::uint32_t ticks_now() noexcept {
     return static_cast<std::uint32_t>(msec_now());
 }
@@ -59,8 +59,8 @@ std::uint32_t parent_number() noexcept;
 
 enum class LogLevel : unsigned char { alert, error, warn, notice, info, debug };
 
-/// Where a line is written that a request has led to: it may add what tells the request from others. Whoever
-/// runs the limiter defines it.
+/// The log for a line that a request has led to: it may add what tells the request from others. Whoever runs
+/// the limiter defines it.
 struct Log;
 
 /// The log of the process.
@@ -69,7 +69,7 @@ Log& process_log() noexcept;
 /// Writes a line of at most 2,000 bytes; what is longer is cut. `format` is printf's.
 [[gnu::format(printf, 3, 4)]] void log_line(Log& log, LogLevel level, const char* format, ...) noexcept;
 
-/// What lives as long as one request. Whoever runs the limiter defines it.
+/// Memory that lives as long as one request. Whoever runs the limiter defines it.
 struct RequestMemory;
 
 /// Null: there is no memory.
@@ -86,7 +86,7 @@ class Timer {
 public:
     using Callback = void (*)(void* owner) noexcept;
 
-    /// What a process that is to end does while the timer is armed.
+    /// Whether a process that is to end stays while the timer is armed.
     enum class Worker : unsigned char { stays, leaves };
 
     Timer(void* owner, Callback callback, Worker worker) noexcept;

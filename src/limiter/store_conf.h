@@ -20,11 +20,11 @@ class Zone;
 
 /// One Redis server as configured.
 struct NodeConf {
-    std::string text;  ///< as written: how logs name it
+    std::string text;  ///< the configured text: how logs name it
     std::string host;  ///< a name that a resolver may be asked for again; empty for literal addresses and
                        ///< unix sockets
-    std::string peer;  ///< what its certificate is for: the host or the IP address as written, without the
-                       ///< port; empty for a unix socket, which has no TLS
+    std::string peer;  ///< the name that its certificate is for: the host or the IP address as written,
+                       ///< without the port; empty for a unix socket, which has no TLS
     in_port_t port = 0;
     std::vector<Address> addresses;  ///< none: the host has to be resolved first
     bool learned = false;            ///< from another server, not from the configuration
@@ -38,8 +38,8 @@ inline bool share_address(const NodeConf& a, const NodeConf& b) noexcept {
     });
 }
 
-/// What the log has been told of one primary, each once, by whichever worker finds it out first. All zero
-/// bytes: nothing.
+/// Warnings that the log has of one primary, each once, by whichever worker finds it out first. All zero
+/// bytes: none.
 struct PrimaryWarnings {
     std::atomic<bool> eviction;
     std::atomic<bool> time;
@@ -51,7 +51,7 @@ struct PrimaryWarnings {
 struct ShardConf {
     std::string name;
     std::uint32_t weight = 1;
-    std::string master;  ///< what the sentinels call it; empty: the nodes are these:
+    std::string master;  ///< its name at the sentinels; empty: the nodes are these:
     NodeConf primary{};
     std::vector<NodeConf> replicas;
 
@@ -69,16 +69,15 @@ struct Login {
     std::string password;  ///< empty: none is needed
 };
 
-/// What the limiter knows of one rate_limit_redis block. Built when the configuration is read, and outlives
-/// what this worker makes of it.
+/// One rate_limit_redis block. Built when the configuration is read; outlives what this worker makes of it.
 struct StoreConf {
     std::string name;
 
     std::vector<NodeConf> sentinels;
-    std::vector<NodeConf> seeds;  // of a cluster, which has one ShardConf for all; if this and `sentinels`
-                                  // are empty, all shards have their nodes in the configuration
+    std::vector<NodeConf> seeds;  // nodes of a cluster, which has one ShardConf for all; if this and
+                                  // `sentinels` are empty, all shards have their nodes in the configuration
     std::vector<ShardConf> shards;
-    Routes routes;  // of shards the same indexes as `shards`, whose names it refers to
+    Routes routes;  // indexed like `shards`, whose names it refers to
 
     Msec check_timeout = 100;
     Msec charge_timeout = 5000;
@@ -98,11 +97,11 @@ struct StoreConf {
     SharedState* shared_overrides = nullptr;  // null: it does not
     mutable bool asks_overrides = false;      // this worker is asking for them
 
-    SharedTopology* topology = nullptr;  // what discovery has found; null: nothing is discovered
+    SharedTopology* topology = nullptr;  // servers that discovery has found; null: nothing is discovered
 
     Zone* zone = nullptr;  // the configuration's; not null where a limit can name the store
 
-    mutable Store* live = nullptr;  // what this worker makes of the block: see live_store()
+    mutable Store* live = nullptr;  // this worker's, of the block: see live_store()
 
     StoreConf() = default;
     StoreConf(const StoreConf&) = delete;

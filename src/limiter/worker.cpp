@@ -4,7 +4,7 @@ namespace rate_limit {
 
 namespace {
 
-Worker the_only_one;  // where nobody says another
+Worker the_only_one;  // current unless another one is made so
 
 }  // namespace
 

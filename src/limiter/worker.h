@@ -6,7 +6,7 @@
 
 namespace rate_limit {
 
-/// What a worker has one of, beside its configuration.
+/// Parts that a worker has one of each, beside its configuration.
 enum class WorkerPart : unsigned char { clock, throttles, name, notice, upkeep, shared_watch, counter_log };
 
 /// All that the limiter keeps of one worker outside its configuration. A process of nginx is one, from its

@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t waiting_part = 4;
 constexpr std::size_t most_waiting = std::size_t{64} * 1024 * 1024;
 
-/// Of that quarter so much is for overrides, at most what all of them take.
-constexpr std::size_t override_part = 32;  // of the zone
+/// A part of the zone, taken from that quarter, is for overrides: at most what all of them take.
+constexpr std::size_t override_part = 32;
 
 /// So much is for the rates that limits of variable rates have had.
 constexpr std::size_t rates_part = 256;
@@ -37,7 +37,7 @@ constexpr std::size_t running_part = 64;
 /// A worker that has found no place looks again when one has been given up, and so often, in milliseconds.
 constexpr std::uint32_t seek_place = 1000;
 
-/// What this worker calls when there is more for it to do before it may leave.
+/// The call by which this worker learns that there is more for it to do before it may leave.
 struct Notice {
     static constexpr WorkerPart part = WorkerPart::notice;
 

@@ -44,12 +44,12 @@ public:
           hot_keys_(LockUser{}),
           overrides_(LockUser{}) {}
 
-    /// What whoever makes the memory says of it.
+    /// The memory as whoever makes it describes it.
     struct Made {
         std::size_t size;       ///< in bytes, as configured: what operators are told
         std::size_t workers;    ///< how many processes will use it at a time, but for reloads
         HashKey key;            ///< random
-        std::uint64_t machine;  ///< the same
+        std::uint64_t machine;  ///< random
     };
 
     /// Lays out `size` bytes at `at`, which are all zero, aligned for any type, and outlive this. False: they
@@ -153,7 +153,7 @@ public:
     /// Windows of Redis stores that were lately seen used up.
     UsedUpWindows& used_up() noexcept { return fixed_->used_up; }
 
-    /// Of the whole, and of its parts: for windows, for waiting charges, and for counters and all else.
+    /// Bytes of the whole, and of its parts: for windows, for waiting charges, and for counters and all else.
     std::size_t size() const noexcept { return size_; }
     struct Part {
         std::string_view name;
@@ -165,22 +165,22 @@ public:
                  {"counters", size_ - for_windows_.size - for_debts_.size}}};
     }
 
-    /// What happened to all workers since the zone was made.
+    /// The counters of all workers since the zone was made.
     CounterTable& counters() noexcept { return counters_; }
 
-    /// What workers know of the nodes that they use.
+    /// The nodes that workers use, as they know them.
     NodeBoard& nodes() noexcept { return nodes_; }
 
-    /// What each limit decided in each minute of the last hour.
+    /// Decisions of each limit in each minute of the last hour.
     LastHour& last_hour() noexcept { return last_hour_; }
 
     /// The keys that limits reject most often.
     Offenders& offenders() noexcept { return offenders_; }
 
-    /// Of which keys the commands are that workers send.
+    /// The keys of the commands that workers send.
     HotKeyBoard& hot_keys() noexcept { return hot_keys_; }
 
-    /// What operators say of limits and keys for a while.
+    /// Overrides that operators have set for a while, for limits and keys.
     OverrideTable& overrides() noexcept { return overrides_; }
 
     /// The rates that limits of variable rates have had.
@@ -188,7 +188,7 @@ public:
     const SeenRates& seen_rates() const noexcept { return seen_rates_; }
 
 private:
-    /// What lies before the tables.
+    /// Objects before the tables.
     struct Fixed {
         UsedUpWindows used_up;
         DebtCounts debt_counts;
@@ -206,7 +206,7 @@ private:
     void seek_a_place() noexcept;
 
     bool last_ = false;
-    std::optional<std::size_t> place_;  // of this process among places_
+    std::optional<std::size_t> place_;  // this process's, among places_
     std::uint32_t place_sought_ = 0;    // when this process last looked for one; 0: not yet
     std::uint32_t deaths_sought_ = 0;   // places().deaths() then
     std::size_t size_ = 0;

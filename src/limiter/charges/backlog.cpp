@@ -120,7 +120,7 @@ Backlog::Found Backlog::add_to_zone(const std::string& key, const Debt& owed, Mi
     const bool room =
         zone_.debts().update(debt_id_of(owed.kind, owed.id, owed.reset), now, [&](DebtRecord& waiting) {
             if (waiting.reset != 0 && waiting.shard != digest) {
-                return;  // of the same key in another configuration
+                return;  // another configuration's, with this key
             }
             if (waiting.reset > now) {
                 Debt both = debt_of(waiting);

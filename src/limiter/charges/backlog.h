@@ -22,18 +22,18 @@ namespace rate_limit {
 class Zone;
 struct Demand;
 
-/// What admitted requests owe to one window, or get back from it.
+/// Cost that admitted requests owe to one window, or get back from it.
 struct Debt {
     DebtKind kind = DebtKind::charges;  ///< or refunds
     WindowKind window_kind = WindowKind::first;
-    std::int64_t cost = 0;      ///< of all of them
-    std::uint64_t charges = 1;  ///< how many they are
+    std::int64_t cost = 0;      ///< sum of all charges, or of all refunds
+    std::uint64_t charges = 1;  ///< how many charges or refunds
     std::int64_t period = 0;
-    Millis reset = 0;  ///< of the window found, or proposed, before the request
-    WindowId id;       ///< what this machine remembers the window by
+    Millis reset = 0;  ///< end of the window found, or proposed, before the request
+    WindowId id;       ///< identifies the window in the memory of this machine
     Receipt receipt;
-    Nanos fill = 0;  ///< of a bucket: the time to fill it; 0: a window. A bucket's cost is in nanoseconds
-    BucketReceipt receipt_of_bucket;  ///< of what goes back there; of several the earliest mark
+    Nanos fill = 0;  ///< time to fill the bucket; 0: a window. A bucket's cost is in nanoseconds
+    BucketReceipt receipt_of_bucket;  ///< for what goes back to a bucket; of several the earliest mark
 
     bool of_bucket() const noexcept { return fill != 0; }
 
@@ -41,9 +41,9 @@ struct Debt {
     void join(const Debt& more) noexcept;
 };
 
-/// What is owed for `cost`, as Demand::owed_for() has it, to the window that ends at `reset`, or is to be
-/// given back there. A bucket is owed it until that must be full again, and takes back until `reset`, when it
-/// was to be full: once it has been, the tokens are there already, and others may have taken them.
+/// The debt, or the refund, of `cost`, as Demand::owed_for() has it, to the window that ends at `reset`. A
+/// bucket is owed it until that must be full again, and takes back until `reset`, when it was to be full:
+/// once it has been, the tokens are there already, and others may have taken them.
 Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis reset, Millis now) noexcept;
 
 /// Charges and refunds that wait for one primary, each summed per window. Refunds wait apart from charges,
@@ -73,7 +73,7 @@ public:
 
     struct Added {
         bool kept = false;           ///< false: no room
-        std::optional<Debt> closed;  ///< what waited for an earlier window of this key
+        std::optional<Debt> closed;  ///< debt that waited for an earlier window of this key
     };
     Added add(const std::string& key, const Debt& owed, Millis now);
 
@@ -115,7 +115,7 @@ public:
     /// How many more debts may look for room in the zone.
     struct Looks {
         static constexpr std::size_t unlimited = static_cast<std::size_t>(-1);
-        static constexpr std::size_t cost_in_vain = 4;  // of `left`: both of a window's sets were searched
+        static constexpr std::size_t cost_in_vain = 4;  // in looks: both of a window's sets were searched
 
         std::size_t left;         ///< in all
         std::size_t most_vain;    ///< so many, one after the other, without finding any: the zone is full
@@ -206,7 +206,7 @@ private:
         }
     }
 
-    /// What a debt has found in the zone: of its key another shard's may be there, of a former configuration.
+    /// Result of a debt's search in the zone. `another`: a former configuration's debt has its key.
     enum class Found : unsigned char { room, nothing, another };
 
     void add_here(const std::string& key, const Debt& owed);
@@ -226,10 +226,10 @@ private:
     const Route route_;
     const Owner& owner_;
     Here here_;
-    std::set<Place> ends_;        // of windows in here_, with their keys there
+    std::set<Place> ends_;        // ends and keys of the windows in here_
     Place handed_;                // the last one that hand_over() looked at
     Place moved_;                 // the last one that move_to_zone() looked at
-    std::size_t set_ = 0;         // of the zone, where the search goes on
+    std::size_t set_ = 0;         // set of the zone where the search goes on
     std::size_t in_vain_ = 0;     // sets since the search began, or since it found one
     std::uint64_t searched_ = 0;  // how many waited in the zone then
     std::size_t looked_ = 0;      // sets in this turn of the event loop

@@ -31,8 +31,7 @@ public:
         virtual void stop_awaiting(const Debt& owed) noexcept = 0;
         virtual void doubt(const Debt& owed) noexcept = 0;
 
-        /// The same, where a node has taken it that was not the primary any more: perhaps it is lost with
-        /// that.
+        /// A node has taken it that was not the primary any more: perhaps it is lost with that node.
         virtual void doubt_former(const Debt& owed) noexcept = 0;
         virtual void drop(const Debt& owed, Loss loss, const char* why) noexcept = 0;
 
@@ -86,10 +85,10 @@ public:
     Debt owed;
     bool plain = false;   // HINCRBY will do, if it is still true when the command leaves
     bool waited = false;  // in the backlog
-    bool probe = false;   // what becomes of it tells whether the primary takes charges
+    bool probe = false;   // its outcome tells whether the primary takes charges
     bool repair = false;
     std::uint32_t term = 0;   // the owner's when it left
-    std::int64_t number = 0;  // of a refund that may be sent again, once it has been sent; else 0
+    std::int64_t number = 0;  // a refund's, once sent, if it may be sent again; else 0
     bool again = false;       // it was sent before under this number, and not answered
 
 private:

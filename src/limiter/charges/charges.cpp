@@ -163,7 +163,7 @@ void Charges::start(ChargeCommand& command) {
 bool Charges::joins(const Charge& charge) noexcept {
     const Debt& owed = charge.owed;
     ChargeCommand* queued = queued_.find(owed.id, [&owed](const ChargeCommand& command) {
-        // What goes back to a bucket is worth no more than its own end says, each by itself.
+        // A refund to a bucket is worth no more than its own end says, each by itself.
         const bool same_end =
             owed.of_bucket() ? owed.kind == DebtKind::charges : command.owed.reset == owed.reset;
         return command.owed.kind == owed.kind && same_end &&
@@ -287,7 +287,7 @@ void Charges::send_batch() noexcept {
 
 void Charges::go_before(const WindowId& id) noexcept {
     if (queued_.empty()) {
-        return;  // as for most reservations
+        return;  // most reservations find nothing queued
     }
     while (ChargeCommand* command = queued_.take(id)) {
         send(*command);
@@ -325,7 +325,7 @@ bool Charges::trusts_primary() const noexcept {
 /// Some charges of the backlog go into this batch, or one charge of it as the probe.
 void Charges::send_backlog() noexcept {
     const bool probes = !trusts_primary();
-    // What is queued stays queued only while the gate is open, which it is not while a probe is on its way.
+    // Queued charges stay queued only while the gate is open, which it is not while a probe is on its way.
     const bool may = gate_ == Gate::open ? !probes || queued_.empty() : may_probe();
     if (!nodes_.primary().usable() || retry_.armed() || !may) {
         return;

@@ -23,14 +23,14 @@ namespace rate_limit {
 
 struct Demand;
 
-/// What one admitted request owes to one window.
+/// The debt of one admitted request to one window.
 struct Charge {
     std::string_view key;  ///< the window's Redis key; copied
     Debt owed;
     bool open = false;  ///< Redis has said that the window is open: a plain HINCRBY may do
 };
 
-/// What an operator wants given back to one window.
+/// An operator's order to give back to one window.
 struct GivingBack {
     /// All that is used, however much that is.
     static constexpr std::int64_t all_of_it = 9'000'000'000'000'000;
@@ -39,9 +39,9 @@ struct GivingBack {
     Rate rate;
     WindowKind window_kind = WindowKind::first;
     std::int64_t cost = 0;
-    Millis reset = 0;  ///< of the window; 0: none is open
-    Nanos token = 0;   ///< of a bucket: to refill one token
-    Nanos fill = 0;    ///< of a bucket: to fill it; 0: it is a window
+    Millis reset = 0;  ///< end of the window; 0: none is open
+    Nanos token = 0;   ///< time to refill one token of a bucket
+    Nanos fill = 0;    ///< time to fill the bucket; 0: a window
 
     bool of_bucket() const noexcept { return fill != 0; }
     bool all() const noexcept { return cost == all_of_it; }
@@ -101,9 +101,8 @@ public:
     /// Gives `cost` back to the window of `demand` that ends at `reset`. A refund waits where charges wait.
     void refund(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset) noexcept;
 
-    /// The same for a cost that the record does not count; of a bucket in nanoseconds, as Demand::owed_for()
-    /// has it.
-    /// `receipt`: of what goes back to a bucket.
+    /// Gives back a cost that the record does not count; for a bucket in nanoseconds, as Demand::owed_for()
+    /// has it. `receipt`: for what goes back to a bucket.
     void refund_uncounted(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset,
                           const BucketReceipt& receipt = {}) noexcept;
 
@@ -131,7 +130,7 @@ public:
     /// The primary has granted something to a reservation, or to a fetch.
     void reserved() noexcept { counters_.writes.add(Write::reservations_stored); }
 
-    /// The same for one reservation: clients may have been charged for nothing.
+    /// One reservation is in doubt: clients may have been charged for nothing.
     void doubt_reservation() noexcept;
     void doubt_former_reservation() noexcept;
 
@@ -139,7 +138,7 @@ public:
     /// batch is under way it does nothing: the end of that batch leads to the next.
     void send_batch() noexcept;
 
-    /// The same at the end of this turn of the event loop.
+    /// Calls send_batch() at the end of this turn of the event loop.
     void send_soon() noexcept { batch_.set_to_end_of_turn(); }
 
     /// The caller is about to ask the primary about this window. Charges and refunds of it that are queued
@@ -215,7 +214,7 @@ public:
         return std::abs(now - number / 1000) <= static_cast<Millis>(store_.charge_timeout) + 3000;
     }
 
-    /// What is known of a window when the primary is asked about it; `events` as its record has them.
+    /// The circumstances of a question to the primary about a window; `events` as its record has them.
     Question question(const WindowId& id, std::uint32_t events) const noexcept {
         return {events, waiting_.cost_of(id), patience()};
     }
@@ -293,11 +292,11 @@ private:
     const StoreConf& store_;
     const std::string subject_;  // how logs name the primary
     const bool in_cluster_;
-    Nodes& nodes_;             // of the shard
-    ShardCounters& counters_;  // of the shard
+    Nodes& nodes_;
+    ShardCounters& counters_;
     Backlog waiting_;
     NumberedWindows& numbered_;
-    NumberedWindows::Way way_;  // of refunds with numbers; alone in a cluster, where some are redirected
+    NumberedWindows::Way way_;  // for refunds with numbers; alone in a cluster, where some are redirected
     UnansweredRefunds unanswered_;
     const Msec pause_;
     KeyedQueue<ChargeCommand> queued_;  // for the next batch; empty while the gate is not open

@@ -10,9 +10,9 @@
 
 namespace rate_limit {
 
-/// What a request wants of a window before it is let in: that so much of the limit is charged.
+/// The part of a limit that a request asks to have charged to a window before it is let in.
 struct Demand {
-    WindowId id;  ///< what this machine remembers the window by
+    WindowId id;  ///< identifies the window in the memory of this machine
     Rate rate;
     WindowKind window_kind = WindowKind::first;
     std::int64_t want = 0;
@@ -21,13 +21,13 @@ struct Demand {
                              ///< room for a plain command; 0: it is not
     std::int64_t batch = 0;  ///< tokens taken at a time in `lease`, if they are fixed
 
-    /// Of a bucket that is known to be stored: what has been given back to it, or less.
+    /// The sum given back to a bucket that is known to be stored, or less.
     std::uint64_t returned = 0;
     bool filling = false;  ///< and it is known not to be full
 
-    Nanos token = 0;  ///< of a bucket: to refill one token; 0: it is a window
-    Nanos fill = 0;   ///< of a bucket: to fill it
-    Millis life = 0;  ///< of a bucket in `lease`: how long tokens live that were taken in advance
+    Nanos token = 0;  ///< time to refill one token of a bucket; 0: a window
+    Nanos fill = 0;   ///< time to fill the bucket
+    Millis life = 0;  ///< lifetime of tokens taken in advance from a bucket in `lease`
 
     bool of_bucket() const noexcept { return token != 0; }
 

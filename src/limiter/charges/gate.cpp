@@ -28,7 +28,7 @@ void Charges::change_primary() noexcept {
     send_batch();
 }
 
-/// Not before the next try is due.
+/// A probe waits until the next try is due.
 bool Charges::may_probe() const noexcept {
     return gate_ == Gate::closed && nodes_.primary().usable() && nodes_.primary().takes_writes() &&
            !retry_.armed();

@@ -10,7 +10,7 @@
 
 namespace rate_limit {
 
-/// What became of charges that did not reach their primary.
+/// Kinds of loss: charges that did not reach their primary, or perhaps did not.
 enum class Loss : unsigned char {
     expired,           ///< given up: their window ended, or their bucket was full, before they could be sent
     no_room,           ///< dropped: too many windows waited
@@ -21,8 +21,8 @@ enum class Loss : unsigned char {
     refunds_in_doubt,  ///< refunds, sent and not answered
     reservations_in_doubt,  ///< reservations, sent and not answered: clients may have been charged for
                             ///< nothing
-    answered_by_former,     ///< of those in doubt: a former primary has answered them, after another one had
-                            ///< taken its place
+    answered_by_former,  ///< those in doubt that a former primary has answered, after another one had taken
+                         ///< its place
 };
 constexpr std::size_t loss_count = static_cast<std::size_t>(Loss::answered_by_former) + 1;
 

@@ -103,7 +103,7 @@ void Nodes::leave(Owned& before) noexcept {
             left_.keep(std::move(node));
         }
     }
-    left_.retire_from(first);  // what they give back finds the shard as it is now
+    left_.retire_from(first);  // commands that they give back find the shard as it is now
 }
 
 Node* Nodes::choose(const Node* const* asked, std::size_t count) noexcept {
@@ -200,7 +200,7 @@ void Nodes::call_roll() noexcept {
 }
 
 void Nodes::shut_down() noexcept {
-    unfit_.clear();  // what comes back makes no more nodes
+    unfit_.clear();  // commands that come back make no more nodes
     for (const std::unique_ptr<Node>& node : all_) {
         node->shut_down();
     }

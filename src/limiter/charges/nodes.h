@@ -30,7 +30,7 @@ public:
         /// The primary says that it is a replica.
         virtual void on_primary_demoted() noexcept = 0;
 
-        /// As Node::Listener::on_redirect().
+        /// See Node::Listener::on_redirect().
         virtual bool on_redirect(Node& node, Command& command, const Reply& reply) noexcept = 0;
 
         /// Another node is the primary from now on, or none is.
@@ -51,7 +51,7 @@ public:
     void assign(const NodeConf* primary, const std::vector<NodeConf>& replicas,
                 const std::vector<NodeConf>& unfit);
 
-    /// Where none is known, a node that is never usable.
+    /// The primary; if none is known, a node that is never usable.
     Node& primary() noexcept { return *primary_; }
     const Node& primary() const noexcept { return *primary_; }
 
@@ -72,7 +72,7 @@ public:
     /// Reads the answers that lie in the sockets.
     void read_now() noexcept;
 
-    /// As Node::call_roll(), for all in use.
+    /// Calls Node::call_roll() for all nodes in use.
     void call_roll() noexcept;
 
     void shut_down() noexcept;

@@ -17,7 +17,7 @@ public:
     /// Commands of one way come to Redis in the order in which they are sent.
     using Way = std::uint32_t;
 
-    /// Of a call that has no other before it or behind.
+    /// The way of a call that has no other before it or behind.
     static constexpr Way alone = 0;
 
     /// Calls at a time, of all windows: a turn of the event loop looks at all that are unanswered.
@@ -42,7 +42,7 @@ public:
         }
     }
 
-    /// What became of one is known, or nobody asks any more.
+    /// The result of one call is known, or nobody asks any more.
     void end(const WindowId& id) noexcept {
         const auto found = windows_.find(id);
         if (found == windows_.end()) {

@@ -84,7 +84,7 @@ void Charges::give_up_unanswered() noexcept {
 void Charges::give_up_unanswered(const Debt& owed, Millis now) noexcept {
     numbered_.end(owed.id);
     if (owed.reset > now) {
-        doubt(owed);  // of a window that has ended nobody wants anything back
+        doubt(owed);  // nobody wants anything back from a window that has ended
     }
 }
 

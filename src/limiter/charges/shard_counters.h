@@ -9,9 +9,9 @@
 
 namespace rate_limit {
 
-/// What became of what was written to a shard, beside Loss: how many charges, refunds and reservations its
-/// primary has taken, how many were dropped, and how many expired: before they were sent their window had
-/// closed, their bucket was full, or an operator gave all of it back, and they would count for nothing.
+/// Writes to a shard, counted beside Loss: how many charges, refunds and reservations its primary has taken,
+/// how many were dropped, and how many expired: before they were sent their window had closed, their bucket
+/// was full, or an operator gave all of it back, and they would count for nothing.
 enum class Write : unsigned char {
     charges_stored,
     charges_dropped,
@@ -28,7 +28,7 @@ struct CountersOf<Write> {
     static constexpr std::size_t count = static_cast<std::size_t>(Write::reservations_stored) + 1;
 };
 
-/// What became of tokens of one shard. Those that were fetched, and of which nothing else is counted, are at
+/// Events of the tokens of one shard. Tokens that were fetched, and of which nothing else is counted, are at
 /// hand or held by requests that run.
 enum class TokenEvent : unsigned char {
     fetched,
@@ -55,8 +55,8 @@ struct CountersOf<Wait> {
     static constexpr std::size_t count = static_cast<std::size_t>(Wait::micros) + 1;
 };
 
-/// What is counted of one shard, of all workers; those of a cluster are counted together. Errors of nodes,
-/// and losses, are counted where they happen.
+/// The counters of one shard, of all workers; shards of a cluster are counted together. Errors of nodes, and
+/// losses, are counted where they happen.
 struct ShardCounters {
     ShardCounters(CounterTable& table, const Subject& subject) noexcept
         : writes(table, subject), tokens(table, subject), waits(table, subject) {}

@@ -25,7 +25,7 @@ public:
     /// Takes one out, the first of its window; there must be one.
     void take(std::string& key, Debt& owed, std::int64_t& number) noexcept;
 
-    /// The same of this window.
+    /// Takes out the first refund of this window; there must be one.
     void take_of(const WindowId& id, std::string& key, Debt& owed, std::int64_t& number) noexcept;
 
     /// Takes out those for which is_over(Debt, number) is true, and calls fn(Debt) for each.

@@ -16,7 +16,7 @@ struct KeySlots {
     WindowId id;
     std::string_view key;    ///< in Redis
     std::int64_t limit = 0;  ///< how many requests may run at a time
-    std::string_view name;   ///< of the limit; empty where it is not needed: the slots are noted already
+    std::string_view name;   ///< the limit's; empty where it is not needed: the slots are noted already
 };
 
 /// A request that waits for a slot. Where take_granted() is 1, it runs, and the caller that takes that lets

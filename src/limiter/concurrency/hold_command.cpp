@@ -15,7 +15,7 @@ void HoldCommand::begin(Owner& owner, std::string_view me, const KeySlots& of, c
 }
 
 void HoldCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
-    // What a former primary has done may be lost with it.
+    // Changes that a former primary has made may be lost with it.
     const bool by_primary = delivery == Delivery::answered && from.is_primary();
     if (by_primary && wanted() && send_again(from, *reply)) {
         return;

@@ -20,7 +20,7 @@ namespace {
 constexpr Msec pause = 2;
 constexpr std::size_t most_tries = 500;
 
-/// Of a note; each look prolongs it.
+/// Milliseconds that a note lives; each look prolongs it.
 constexpr Millis note_life = 10 * Holds::ttl;
 
 constexpr const char* no_room = "no room in \"rate_limit_zone\": enlarge it";

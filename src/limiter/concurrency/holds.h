@@ -41,7 +41,7 @@ public:
     /// requests of this machine are all that counts.
     SlotsTerms terms(std::int64_t limit, Truth truth = Truth::redis) const noexcept;
 
-    /// What this machine is called in Redis.
+    /// The name of this machine in Redis.
     std::string_view me() const noexcept { return {me_.data(), me_.size()}; }
 
     /// The request waits for a slot. `of.key` stays valid while it waits.
@@ -59,7 +59,7 @@ public:
     enum class Left : unsigned char { nothing, some };
     struct Look {
         bool called = false;
-        Left left = Left::nothing;  ///< of slots, or of running requests
+        Left left = Left::nothing;  ///< some: slots are left, or running requests
     };
     Look look(const Noted& seen, bool all) noexcept;
 

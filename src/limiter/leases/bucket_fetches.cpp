@@ -35,7 +35,7 @@ void Fetches::size_up(Fetch& fetch, bool batched) noexcept {
     if (demand.fixed()) {
         size = fetch.batch ? demand.batch : std::min(size, demand.batch);
     }
-    // What cannot be noted cannot be given back.
+    // Tokens that cannot be noted cannot be given back.
     const bool can_go_back = size > least && fetch.key.size() <= DebtRecord::max_key &&
                              note(fetch.key, demand, end_of(fetch.asked, demand.life));
     size = can_go_back ? size : 0;
@@ -125,8 +125,8 @@ void Fetches::keep(const Fetch& fetch, Ticks end) noexcept {
 
 void Fetches::give_back(std::string_view key, const Demand& demand, const Dying& tokens) noexcept {
     bool kept = false;
-    // What is not noted would die unseen. The clock is read under the lock: a walk that comes later finds the
-    // tokens, and one that came earlier has seen them dead.
+    // Tokens that are not noted would die unseen. The clock is read under the lock: a walk that comes later
+    // finds the tokens, and one that came earlier has seen them dead.
     if (!is_leaving() && are_alive(tokens.end, fresh_ticks()) && note(key, demand, tokens.end)) {
         zone_.windows().change(demand.id, [&](WindowRecord& record) {
             kept = put_back(record, terms_of_tokens(demand), tokens);
@@ -137,7 +137,7 @@ void Fetches::give_back(std::string_view key, const Demand& demand, const Dying&
     }
 }
 
-/// Of tokens that are at hand, or to come, and die at `end`. Other workers may have younger ones there by
+/// Notes tokens that are at hand, or to come, and die at `end`. Other workers may have younger ones there by
 /// now, so that a note that lasts longer stays as it is, unless the clock was set back since. False without
 /// room for it.
 bool Fetches::note(std::string_view key, const Demand& demand, Ticks end) noexcept {

@@ -29,7 +29,7 @@ public:
 
     void cancel() noexcept override;
 
-    /// Of a bucket's tokens that were granted: when they die.
+    /// When granted tokens of a bucket die.
     Ticks tokens_end() const noexcept { return end_; }
 
 private:
@@ -67,7 +67,7 @@ public:
 
     TokenTerms token_terms() const noexcept { return terms_of_tokens(demand); }
 
-    /// Of a bucket: its tokens may be dead when they come, and are for those alone that wait already.
+    /// Whether a bucket's tokens may be dead when they come: they are for those alone that wait already.
     bool is_old() const noexcept {
         return demand.of_leased_bucket() && !are_alive(end_of(asked, demand.life), fresh_ticks());
     }
@@ -76,9 +76,9 @@ public:
     Queue<Seat> seats;           // first come first served
     std::int64_t unclaimed = 0;  // tokens that are for no seat yet
     bool ahead = false;          // it is sent also if no request waits for it
-    bool batch = false;          // of a bucket: the record says that it is on its way
+    bool batch = false;          // the bucket's record says that it is on its way
     std::uint32_t events = 0;
-    Ticks asked = 0;  // of a bucket: the grant is not older
+    Ticks asked = 0;  // a bucket's grant is not older than this
 
 private:
     friend class Fetches;
@@ -106,9 +106,9 @@ struct Sharing {
     Queue<Seat> served;
     std::int64_t handed_out = 0;  // tokens, to those that are served
     std::int64_t left_here = 0;   // at hand for anybody after that
-    std::int64_t used = 0;        // of the window, what was handed out included
-    Ticks end = 0;                // of a bucket: when those handed out die
-    Ticks left_until = 0;         // and those left
+    std::int64_t used = 0;        // tokens used in the window, those handed out included
+    Ticks end = 0;                // when tokens handed out of a bucket die
+    Ticks left_until = 0;         // when those left die
 };
 
 }  // namespace rate_limit

@@ -157,8 +157,8 @@ Fetch& Fetches::start(std::string_view key, const Demand& demand) {
     return fetch;
 }
 
-/// As the one before it, if that one was not answered: Redis tells then what it was granted. Not while one
-/// with a number is under way, perhaps to a former primary.
+/// The batch has the number of the one before it, if that one was not answered: Redis tells then what it was
+/// granted. It has none while one with a number is under way, perhaps to a former primary.
 void Fetches::number_batch(Fetch& fetch) noexcept {
     if (worker_id().empty() || !unanswered_.begin(fetch.demand.id)) {
         return;

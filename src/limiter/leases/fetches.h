@@ -50,10 +50,10 @@ public:
     /// the primary if they cannot be kept.
     void give_back(std::string_view key, const Demand& demand, std::int64_t tokens, Millis reset) noexcept;
 
-    /// The same of tokens of a bucket.
+    /// A request gives back tokens of a bucket: to those at hand, or to the primary if they cannot be kept.
     void give_back(std::string_view key, const Demand& demand, const Dying& tokens) noexcept;
 
-    /// What became of noted tokens.
+    /// The noted tokens that end() leaves.
     enum class Left : unsigned char {
         nothing,
         tokens,  ///< they are at hand, and noted
@@ -89,7 +89,7 @@ private:
     bool note(std::string_view key, const Demand& demand, Millis reset, std::int64_t tokens,
               Millis now) noexcept;
 
-    // Of buckets, in bucket_fetches.cpp.
+    // Functions for buckets, in bucket_fetches.cpp.
     void size_up(Fetch& fetch, bool batched) noexcept;
     void hand_out_of_bucket(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept;
     bool hand_out_here(const Fetch& fetch, std::int64_t granted, const Window& answer, Sharing& sharing,

@@ -64,7 +64,7 @@ Delivery ReserveCommand::became(const Node& node, Delivery delivery, const Reply
     if (!by_former_) {
         return delivery;
     }
-    // What was charged before this, and is to go back first, may be lost as well.
+    // The charge that is to go back first may be lost as well.
     return reply->is_error() && back == 0 ? Delivery::unsent : Delivery::in_doubt;
 }
 

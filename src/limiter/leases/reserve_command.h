@@ -39,10 +39,10 @@ protected:
     /// fault.
     Fault read(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept;
 
-    /// As read(); it also tells the node and the charges what else the reply says about them.
+    /// Reads the answer as read() does, and tells the node and the charges what else it says about them.
     Fault judge(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept;
 
-    /// What became of it, if perhaps another node has become the primary since it was sent: what the former
+    /// The true delivery where another node may have become the primary since it was sent: what the former
     /// one did may be lost with it.
     Delivery became(const Node& node, Delivery delivery, const Reply* reply) noexcept;
 
@@ -52,9 +52,9 @@ protected:
     /// Tells the node what the reply says about it.
     void blame(Node& node, Fault fault, const Reply& reply) noexcept;
 
-    Drawn drawn;                     // what bucket.lua has answered
-    std::int64_t number = 0;         // of a batch that may be asked for again; 0: it may not
-    std::int64_t wanted_before = 0;  // what was asked for under this number already
+    Drawn drawn;                     // bucket.lua's answer
+    std::int64_t number = 0;         // a batch's, if it may be asked for again; else 0
+    std::int64_t wanted_before = 0;  // tokens asked for under this number already
     Charges* charges = nullptr;
     std::string key;
     Demand demand;           // `want` and `least` as they are sent

@@ -16,7 +16,7 @@ namespace rate_limit {
 
 /// A batch of tokens of a window that was sent and not answered: Redis may have granted it.
 struct UnansweredBatch {
-    std::int64_t number = 0;  ///< of the call, as lua/reserve.lua knows it
+    std::int64_t number = 0;  ///< the call's, as lua/reserve.lua knows it
     std::int64_t want = 0;    ///< at most so many tokens were granted
     Millis until = 0;         ///< it is asked for until then; its window may end before
     Msec asked = 0;           ///< when it was last asked for

@@ -25,7 +25,7 @@ namespace rate_limit {
 class Mode;
 class Zone;
 
-/// What a request has in its window until it is charged or gives it back.
+/// The part of a window that a request holds until it is charged or gives it back.
 struct Holding {
     enum class Kind : unsigned char {
         nothing,
@@ -37,16 +37,16 @@ struct Holding {
 
     Kind kind = Kind::nothing;
     std::int64_t cost = 0;  ///< charged already, or spent of tokens
-    Ticket ticket = 0;      ///< of the window of this machine that counts it
-    Millis reset = 0;  ///< of the window in Redis that counts it; of a bucket when it was to be full again
-    BucketReceipt receipt{};  ///< of what was taken of a bucket
+    Ticket ticket = 0;      ///< the window of this machine that counts it
+    Millis reset = 0;       ///< end of the window in Redis that counts it, or when the bucket was to be full
+    BucketReceipt receipt{};  ///< for what was taken of a bucket
 };
 
-/// What recall() found.
+/// The result of recall().
 enum class Recalled : unsigned char {
     nothing,     ///< nothing that decides: the store does
     used_up,     ///< the limit is reached
-    admitted,    ///< what this machine has or knows was enough, and the request has entered
+    admitted,    ///< this machine has or knows enough, and the request has entered
     to_confirm,  ///< the limit is reached, and it is this request's turn to ask the primary whether that is
                  ///< still so
 };
@@ -61,43 +61,42 @@ struct AppliedLimit : WindowPlace {
     Verdict& verdict;
 
     std::optional<Bucket> bucket;  ///< empty: windows count
-    std::int64_t kept = 0;         ///< of its burst, in `lease`: see BucketLease
-    Millis life = 0;               ///< of its tokens, in `lease`; 0: none are taken in advance
+    std::int64_t kept = 0;         ///< tokens of the bucket's burst kept back in `lease`: see BucketLease
+    Millis life = 0;               ///< lifetime of its tokens in `lease`; 0: none are taken in advance
 
     std::string_view client_key;
-    std::string_view store_name;  ///< of the store, or `local`; empty: not known yet, or none
+    std::string_view store_name;  ///< the store's, or `local`; empty: not known yet, or none
     std::int64_t cost = 1;
     std::int64_t charged = 0;  ///< once the request is settled
     bool cost_known = false;
     bool dry_run = false;
-    OverrideKind override_kind = OverrideKind::none;  ///< what held when the limit was evaluated
+    OverrideKind override_kind = OverrideKind::none;  ///< the kind that held when the limit was evaluated
 
     Zone* zone =
         nullptr;  ///< null: nothing can be decided, the verdict says why, and the window has no place
 
     Recalled recalled = Recalled::nothing;
-    bool doubtful = false;     ///< what was recalled has charges in it that Redis has not taken yet
+    bool doubtful = false;     ///< the recalled window has charges in it that Redis has not taken yet
     bool by_tokens = false;    ///< tokens at hand have admitted the request
     bool open = false;         ///< the store knew an open window
-    std::uint32_t events = 0;  ///< what the record said when it was recalled
+    std::uint32_t events = 0;  ///< the record's, when it was recalled
 
     Holding holding;
-    std::optional<RunningCounts::Column> running;  ///< where the request counts as one that runs
-    Demand demand;  ///< what of the limit the store is asked for, where it is asked for more than the window
+    std::optional<RunningCounts::Column> running;  ///< counts the request as one that runs
+    Demand demand;  ///< part of the limit that the store is asked for, if for more than the window
     std::variant<std::monostate, Read, Reservation, Seat, SharedRead, Entrance>
-        asked;                      ///< what the store was asked; monostate: nothing
+        asked;                      ///< the question to the store; monostate: none
     const char* failure = nullptr;  ///< why the limit could not be checked: static text for a log line
 
-    /// Of its window.
     WindowKind kind() const noexcept { return limit.kind_at(verdict.rate, bucket.has_value()); }
 
-    /// Of its bucket; 0: it is a window.
+    /// The time to fill its bucket; 0: it is a window.
     Nanos fill() const noexcept { return bucket ? bucket->fill() : 0; }
 
     /// The shard that serves the window now, which may change while the request runs. There is a store.
     Shard& shard() const noexcept { return store->at(route); }
 
-    /// What the store was asked; null: nothing.
+    /// The store's answer, which may be to come; null: it was not asked.
     Answer* answer() noexcept {
         if (auto* read = std::get_if<Read>(&asked)) {
             return read;
@@ -106,7 +105,7 @@ struct AppliedLimit : WindowPlace {
         return shared != nullptr ? static_cast<Answer*>(shared) : grant();
     }
 
-    /// The same, if the store was asked for a part of the limit; else null.
+    /// The store's answer, if it was asked for a part of the limit; else null.
     Grant* grant() noexcept {
         if (auto* entrance = std::get_if<Entrance>(&asked)) {
             return entrance;
@@ -115,13 +114,13 @@ struct AppliedLimit : WindowPlace {
         return seat != nullptr ? static_cast<Grant*>(seat) : std::get_if<Reservation>(&asked);
     }
 
-    /// What the store has granted, once: the caller has to settle it. 0 where it was not asked for any.
+    /// The store's grant, once: the caller has to settle it. 0 where it was not asked for any.
     std::int64_t take_granted() noexcept { return grant() != nullptr ? grant()->take_granted() : 0; }
 
     /// True if nobody knows whether the primary charged the request.
     bool in_doubt() noexcept { return grant() != nullptr && grant()->in_doubt(); }
 
-    /// What the request holds is the caller's from now on: to be charged or given back.
+    /// The holding is the caller's from now on: to be charged or given back.
     Holding take_holding() noexcept { return std::exchange(holding, Holding{}); }
 };
 

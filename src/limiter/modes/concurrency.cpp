@@ -90,7 +90,7 @@ void RedisSlots::enter_anyway(AppliedLimit& applied, Millis now) const noexcept 
     note_running(applied);
 }
 
-/// Also where the request was let in and never learned of it.
+/// A request that was let in and never learned of it leaves, too.
 void RedisSlots::leave(AppliedLimit& applied, Millis /*now*/) const noexcept {
     const bool holds = applied.take_holding().kind == Holding::Kind::slot;
     if (applied.take_granted() != 0 || holds) {

@@ -19,7 +19,7 @@ void hold(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcept {
     applied.holding = {tokens != 0 ? Holding::Kind::tokens : Holding::Kind::nothing, tokens, 0, reset};
 }
 
-/// What became of spending tokens that are at hand.
+/// The result of spending tokens that are at hand.
 struct Spending {
     bool consumed = false;
     bool low = false;  ///< more should be fetched before they run out
@@ -133,7 +133,7 @@ void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const no
     const bool consumed = may_consume && consume_here(applied, rest, now).consumed;
     count_spent(applied, consumed ? rest : 0);
     if (rest == 0 || consumed) {
-        give_back_all(applied);  // what came late
+        give_back_all(applied);  // tokens that came late
     } else {
         charge_redis(applied, rest, now);
     }

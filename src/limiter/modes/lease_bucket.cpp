@@ -104,7 +104,7 @@ void LeaseBucket::settle(AppliedLimit& applied, std::int64_t due, Millis now) co
     Holding holding = applied.take_holding();
     if (holding.kind != Holding::Kind::tokens) {
         leave_memory(applied, holding, now);
-        // What was granted, although the request did not wait for it or another limit refused it.
+        // The grant counts although the request did not wait for it, or another limit refused it.
         holding = {Holding::Kind::tokens, applied.take_granted(), seat->tokens_end(), 0};
     }
     if (due < holding.cost) {

@@ -15,8 +15,7 @@ enum class Admission : unsigned char {
 /// bottom: recall → ask → admit → settle → leave. Stateless; chosen for each limit of a request when its
 /// store is known. The modes stand in mode.cpp, one line each.
 ///
-/// What a mode does not say is said here for a limit whose store is not known, or that needs none: nothing is
-/// asked, held or charged.
+/// Defaults fit a limit whose store is not known, or that needs none: nothing is asked, held or charged.
 class Mode {
 public:
     constexpr Mode() = default;

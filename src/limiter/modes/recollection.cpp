@@ -103,7 +103,7 @@ Recalled reject_by(AppliedLimit& applied, const WindowRecord& record, std::int64
 
 Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, std::int64_t need,
                            Millis now) noexcept {
-    // What Redis has not taken yet is no reason to reject where it cannot be asked: that is for on_error.
+    // Charges that Redis has not taken are no reason to reject when it cannot be asked: on_error decides.
     applied.doubtful = record.unanswered != 0;
     WindowRecord seen = record;
     bool turn = !is_on_its_way(seen, now, applied.shard().charges().patience()) && may_ask(seen, now);

@@ -9,10 +9,10 @@
 
 namespace rate_limit {
 
-/// What this machine remembers of the window of one limit of one request, as the modes use it. Each function
-/// is one or two steps under the lock of one record; nothing here waits.
+/// The memory that this machine has of the window of one limit of one request, as the modes use it. Each
+/// function is one or two steps under the lock of one record; nothing here waits.
 
-/// What this limit brings to its record: rate, where the truth is, the end of a new window, the time.
+/// Terms of this limit for its record: rate, where the truth is, end of a new window, time.
 Terms terms_of(const AppliedLimit& applied, Millis now) noexcept;
 
 /// Puts the window into the verdict.
@@ -46,7 +46,7 @@ Recalled reject_by(AppliedLimit& applied, const WindowRecord& record, std::int64
 Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, std::int64_t need,
                            Millis now) noexcept;
 
-/// Where the word on a window comes from.
+/// The origin of the word on a window.
 enum class Source : unsigned char {
     memory,   ///< this machine: what is remembered decides
     node,     ///< any node: perhaps older than what is remembered
@@ -69,7 +69,7 @@ struct Entry {
 /// memory, the verdict gets the window as known here, without this request.
 Admission enter_window(AppliedLimit& applied, const Entry& entry, const Word& word, Millis now) noexcept;
 
-/// The same by what this machine remembers, in place of a store that does not answer.
+/// Lets the request in, if there is room, by what this machine remembers: its store does not answer.
 Admission enter_unasked(AppliedLimit& applied, Millis now) noexcept;
 
 /// Takes the request's cost from the bucket as this machine knows it, if the tokens are there: `reserved`
@@ -98,11 +98,10 @@ bool is_known(AppliedLimit& applied, Millis now) noexcept;
 /// not null; where no window is open, the one that would be proposed. Nothing is changed here.
 void show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) noexcept;
 
-/// What is known about the question that the primary has answered.
+/// The circumstances of the question that the primary has answered.
 Question question_of(const AppliedLimit& applied) noexcept;
 
-/// What the request holds in the memory of this machine, in flight or reserved in a local window, is given
-/// back.
+/// Gives back what the request holds in the memory of this machine, in flight or reserved in a local window.
 void give_back_here(AppliedLimit& applied, const Holding& holding) noexcept;
 
 }  // namespace rate_limit

@@ -14,8 +14,8 @@ namespace {
 /// may be off by so much.
 constexpr Millis uncertain = 2;
 
-/// What is known of the stored bucket, if a plain command may take the cost: then the record counts it as
-/// under way. Else nothing.
+/// The stored bucket as known here, if a plain command may take the cost: then the record counts it as under
+/// way. Else nothing.
 StoredBucket begin_plain(AppliedLimit& applied, Millis now) noexcept {
     StoredBucket stored;
     applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
@@ -46,7 +46,7 @@ BucketReceipt receipt_of_granted(const AppliedLimit& applied) noexcept {
     return asked != nullptr ? asked->receipt() : BucketReceipt{};
 }
 
-/// What the request owes, and the record counts it from now on.
+/// The debt of the request, which the record counts from now on.
 Debt owe_bucket(AppliedLimit& applied, const Demand& demand, std::int64_t cost, Millis now) noexcept {
     (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
         record.truth = Truth::redis;
@@ -62,7 +62,7 @@ void charge_primary(AppliedLimit& applied, const Debt& owed) noexcept {
     applied.shard().charges().charge(charge);
 }
 
-/// Not where the bucket may have been full since: the tokens are there, or others have taken them.
+/// Nothing goes back if the bucket may have been full since: its tokens are there, or others took them.
 void refund_primary(AppliedLimit& applied, const Demand& demand, const Holding& holding, std::int64_t cost,
                     Millis now) noexcept {
     if (holding.reset <= now) {

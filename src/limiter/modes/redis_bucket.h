@@ -19,13 +19,12 @@ public:
     void settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept override;
 
 protected:
-    /// What the store is asked for.
     static Demand demand_of(const AppliedLimit& applied) noexcept;
 
     /// recall(), where the store is not to be asked before the bucket has `need` tokens.
     static Recalled recall_for(AppliedLimit& applied, std::int64_t need, Millis now) noexcept;
 
-    /// What the request took from the memory of this machine alone goes back there.
+    /// Gives back what the request took from the memory of this machine alone.
     static void leave_memory(AppliedLimit& applied, const Holding& holding, Millis now) noexcept;
 
     /// The primary is charged, however little is left.

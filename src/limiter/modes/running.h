@@ -14,10 +14,10 @@ SlotsTerms slots_terms(const AppliedLimit& applied, Truth truth, Millis now) noe
 /// The verdict gets what is used besides this request, which may come again in a second.
 void show_running(AppliedLimit& applied, std::int64_t used, Millis now) noexcept;
 
-/// The same as this machine knows it.
+/// The verdict gets what is used as this machine knows it.
 void show_running(AppliedLimit& applied, Millis now) noexcept;
 
-/// What the limit is to the shard that has its slots.
+/// The limit as the shard knows it that has its slots.
 KeySlots slots_of(const AppliedLimit& applied) noexcept;
 
 /// A request of a store that could not be asked runs all the same. The store is told of it when it answers

@@ -4,7 +4,7 @@
 
 namespace rate_limit {
 
-/// Of a lease: requests here have spent so many of its tokens, 0 or more.
+/// Counts tokens of a lease that requests here have spent, 0 or more.
 inline void count_spent(AppliedLimit& applied, std::int64_t tokens) noexcept {
     applied.shard().counters().add(TokenEvent::spent, tokens);
 }

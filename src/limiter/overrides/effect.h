@@ -8,8 +8,8 @@
 
 namespace rate_limit {
 
-/// What an override says of a request with this key, where there is any: of the key, or else of the limit.
-/// The caller has seen that there are some. `store` is the name of the store, or `local`.
+/// The effect of an override on a request with this key, if there is any: the key's, or else the limit's. The
+/// caller has seen that there are some. `store` is the name of the store, or `local`.
 KnownOverrides::Effect effect_of(const Configuration& main, const Limit& limit, std::string_view store,
                                  const StoredKey& key) noexcept;
 

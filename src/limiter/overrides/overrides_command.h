@@ -7,8 +7,8 @@
 
 namespace rate_limit {
 
-/// What the primary is asked, or told, of the overrides that machines share. It belongs to the node until it
-/// is answered.
+/// A question or an order to the primary about the overrides that machines share. It belongs to the node
+/// until it is answered.
 class OverridesCommand final : public ScriptCommand {
 public:
     enum class Kind : unsigned char {
@@ -40,7 +40,7 @@ public:
     /// Throws std::bad_alloc.
     static OverridesCommand& make(Kind kind, std::string_view key, Owner& owner);
 
-    /// As make(), of Kind::replace.
+    /// Makes one of Kind::replace.
     static OverridesCommand& replace(std::string_view key, std::string_view before, std::int64_t version,
                                      std::string_view text, Owner& owner);
 

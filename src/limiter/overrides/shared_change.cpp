@@ -18,7 +18,7 @@ constexpr unsigned most_tries = 8;
 
 constexpr const char* no_memory = "no memory";
 
-/// What other machines know would end with it.
+/// A change would end the overrides that other machines know.
 constexpr const char* not_usable =
     "what Redis has of them cannot be used, and this machine has seen none before: set it on another "
     "machine, or delete the key that error.log names";
@@ -36,7 +36,7 @@ bool SharedChange::start(const StoreConf& store, SharedOverride what, bool clear
     return ask();
 }
 
-/// What there is. Each question has check_timeout for its answer. False without memory.
+/// Asks what there is. Each question has check_timeout for its answer. False without memory.
 bool SharedChange::ask() noexcept {
     Shard* shard = shard_of_overrides(*store_);
     if (shard == nullptr) {
@@ -154,7 +154,7 @@ void SharedChange::finish(Trouble trouble, const char* failure) noexcept {
     end(failure);
 }
 
-/// What was not sent is not sent any more.
+/// A command that was not sent is not sent any more.
 void SharedChange::deadline_passed() noexcept {
     const bool may_be_done =
         command_ != nullptr && command_->sent && command_->kind == OverridesCommand::Kind::replace;

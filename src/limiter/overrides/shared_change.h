@@ -34,7 +34,7 @@ public:
     [[nodiscard]] bool start(const StoreConf& store, SharedOverride what, bool clears,
                              Answer::Owner& owner) noexcept;
 
-    /// What start() was given.
+    /// The arguments of start().
     const SharedOverride& wanted() const noexcept { return what_; }
     bool clears() const noexcept { return clears_; }
 

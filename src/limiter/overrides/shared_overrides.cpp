@@ -15,10 +15,10 @@ namespace rate_limit {
 
 namespace {
 
-/// What the bytes of the key say to the choice of the shard.
+/// The name by which the shard is chosen, and the end of the key.
 constexpr std::string_view name_of_key = "!overrides";
 
-/// What SharedState::tell() remembers beside reasons: all is well, and the zone has too little room.
+/// Values that SharedState::tell() remembers beside reasons: all is well, and the zone has too little room.
 constexpr std::uint32_t told_nothing = 0;
 constexpr std::uint32_t told_full = 1;
 

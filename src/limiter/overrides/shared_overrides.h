@@ -19,8 +19,8 @@ struct Reply;
 /// The text of the overrides that the machines of a store share, as Redis has it: a hash of `version` and
 /// `text` at `PREFIX!overrides`, which no window can have as its key.
 struct SharedOverrides {
-    std::string raw_version;   ///< as it is there; empty: there is none
-    std::int64_t version = 0;  ///< the same as a number; 0: it is none
+    std::string raw_version;   ///< the version as stored; empty: there is none
+    std::int64_t version = 0;  ///< the version as a number; 0: it is none
     bool absent = false;       ///< there is neither version nor text
     SharedTextError error = SharedTextError::none;
     std::vector<SharedOverride> all;
@@ -55,7 +55,7 @@ std::optional<std::vector<SharedOverride>> last_good(const StoreConf& store);
 /// std::bad_alloc.
 bool has_room(const StoreConf& store, const std::vector<SharedOverride>& all, const SharedOverride& what);
 
-/// What brings overrides into Redis again.
+/// The way to bring overrides into Redis again.
 enum class Remedy : unsigned char {
     change,    ///< the next override that is set
     deletion,  ///< the key is to be deleted: until then none can be set

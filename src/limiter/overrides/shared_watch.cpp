@@ -80,7 +80,7 @@ void Look::on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Re
     delete this;
 }
 
-/// What replaces a text that cannot be read: a machine that knows no other would end those of all machines.
+/// A machine that knows no other text would end the overrides of all machines by replacing an unreadable one.
 Remedy remedy_for_text(const StoreConf& store) noexcept {
     return store.shared_overrides->has_last_good() ? Remedy::change : Remedy::deletion;
 }

@@ -166,7 +166,7 @@ void decide_unchecked(const LimitedRequest& request, AppliedLimit& applied) noex
     if (outcome == Outcome::error_allowed && applied.zone != nullptr) {
         applied.mode->enter_anyway(applied, now);
     }
-    // Of requests that run elsewhere nothing is known that could be shown.
+    // Nothing that could be shown is known of requests that run elsewhere.
     if (has_store && !applied.limit.is_slots()) {
         show_remembered(applied, now);
     }

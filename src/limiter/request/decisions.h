@@ -16,7 +16,7 @@ void decide_unchecked(const LimitedRequest& request, AppliedLimit& applied) noex
 void recall_or_ask(LimitedRequest& request, std::size_t from) noexcept;
 
 /// Turns what is known of limits `from` and after into verdicts, and all verdicts into the request's outcome.
-/// What the request holds of its limits is given back where one of them refuses it.
+/// A refusal by one limit gives back what the request holds of the others.
 void decide(LimitedRequest& request, std::size_t from) noexcept;
 
 /// Whether the request is charged by this limit, unless its status is exempt.

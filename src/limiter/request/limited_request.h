@@ -64,7 +64,7 @@ public:
     /// The limit could not be checked: told before rate_limit_on_error decides. `reason` is static text.
     virtual void on_unchecked(const AppliedLimit& applied, const char* reason) noexcept = 0;
 
-    /// What operators call the client; see limiter/client_id.h.
+    /// The id by which operators know the client; see limiter/client_id.h.
     virtual std::uint64_t id_of(const AppliedLimit& applied) const noexcept = 0;
 
     Outcome outcome = Outcome::none;
@@ -95,7 +95,7 @@ private:
     std::size_t count_ = 0;
     std::size_t pending_ = 0;
     bool asking_ = false;
-    Msec longest_ = 0;  // of the answers since end_wait()
+    Msec longest_ = 0;  // longest wait for an answer since end_wait()
     Msec store_time_ = 0;
 };
 

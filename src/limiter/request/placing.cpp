@@ -12,7 +12,7 @@ const Mode* mode_of(const Limit& limit, const StoreConf* store, bool bucket) noe
     if (bucket) {
         return store != nullptr ? limit.mode->redis_bucket : limit.mode->local_bucket;
     }
-    // Where a variable burst is empty, windows count, and are charged before the request as buckets are.
+    // Windows count where a variable burst is empty, and are charged before the request as buckets are.
     const NamedMode& mode = limit.by_bucket ? charge_refund_mode : *limit.mode;
     return store != nullptr ? &mode.with_redis : &mode.local;
 }

@@ -5,7 +5,7 @@
 
 namespace rate_limit {
 
-// Where a limit counts a request, once it is evaluated what the limit says of it: from top to bottom.
+// Steps to the place where a limit counts a request, from top to bottom, once the limit is evaluated.
 
 /// The limit is 0: it rejects all, and no store is asked.
 void close(AppliedLimit& applied, const Rate& rate, Millis now) noexcept;

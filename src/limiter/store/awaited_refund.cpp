@@ -27,7 +27,7 @@ public:
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
 
     AwaitedRefund* refund = nullptr;
-    Charges* charges = nullptr;  // of the same primary
+    Charges* charges = nullptr;  // those of this primary
     std::string key;
     GivingBack what;
     bool sent = false;  // it may have reached the primary
@@ -79,7 +79,7 @@ const char* AwaitedRefundCommand::take(Node& node, const Reply& reply, bool& in_
     node.served();
     charges->count_given_back();
     charges->given_back(key, what, window_);
-    // Where there is no window, or a bucket is full, nothing was written: a replica says the same.
+    // Nothing was written where there is no window, or a bucket is full: a replica says the same.
     if (what.of_bucket() ? window_.used > nanos_of(now_millis()) : window_.reset != 0) {
         charges->proven(node);
     }
@@ -124,7 +124,7 @@ void AwaitedRefund::start(Shard& shard, std::string_view key, const GivingBack& 
     }
 }
 
-/// What was not sent is not sent any more.
+/// A command that was not sent is not sent any more.
 void AwaitedRefund::deadline_passed() noexcept {
     in_doubt_ = command_->sent;
     command_->refund = nullptr;

@@ -74,7 +74,7 @@ ErrorCounts errors_of(CounterTable& table, const Subject& subject) noexcept {
     return errors;
 }
 
-/// Of all nodes that a shard's servers have named, as far as the zone still knows them.
+/// Errors of all nodes that a shard's servers have named, as far as the zone still knows them.
 ErrorCounts errors_of_named(const StoreConf& store, const ShardConf& shard) {
     CounterTable& table = store.zone->counters();
     ErrorCounts errors = errors_of(table, {store.name, shard.name, any_node});
@@ -85,7 +85,7 @@ ErrorCounts errors_of_named(const StoreConf& store, const ShardConf& shard) {
     return errors;
 }
 
-/// What a line says.
+/// The sums that one line tells.
 class Line {
 public:
     void add_waiting(std::uint64_t windows) noexcept { waiting_ += windows; }
@@ -167,7 +167,7 @@ std::uint64_t waiting_for(const StoreConf& store, std::size_t shard) noexcept {
 /// `others` collects what has no counters of its own.
 void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
     Line line;
-    std::optional<Counters<Loss>> first;  // of the shards that have counters of their own
+    std::optional<Counters<Loss>> first;  // the first shard's that has counters of its own
     for (const NodeConf& sentinel : store.sentinels) {
         line.add("sentinel ", sentinel.text, errors_of(table, {store.name, {}, sentinel.text}));
     }

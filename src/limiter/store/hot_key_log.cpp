@@ -49,7 +49,7 @@ void log_key(const Tally& limit, const StoreConf& store, const HotKeyBoard::Sum&
              store.name.c_str(), key.id, limit.limit->mode->when_hot);
 }
 
-/// What is not configured any more is not told.
+/// Stores and limits that are not configured any more are not told.
 void log_sum(const Configuration& main, const HotKeyBoard::Sum& sum) noexcept {
     const StoreConf* store = find_store_of(main, sum.store);
     if (store == nullptr || sum.commands < least_commands) {

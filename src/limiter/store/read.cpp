@@ -45,7 +45,7 @@ public:
 
     Read* read = nullptr;
     const Node* node = nullptr;
-    Nanos fill = 0;  // of a bucket
+    Nanos fill = 0;  // time to fill a bucket; 0: a window
 
 private:
     friend class Read;

@@ -12,11 +12,11 @@ namespace rate_limit {
 
 /// Belongs to the node until it is answered; `reservation` is null when the request is gone.
 ///
-/// Where the window is known to be open with room, a plain increment does: its answer is the new count. If
+/// A plain increment does where the window is known to be open with room: its answer is the new count. If
 /// that is above the limit, the cost goes back, and the script decides. If it is the cost alone, the key may
 /// not have been there, and is repaired as after a charge.
 ///
-/// Where a bucket is known to be stored with room, a plain command takes the cost. If the bucket had not that
+/// A plain command takes the cost where a bucket is known to be stored with room. If the bucket had not that
 /// much, the cost goes back, and the script decides; also where it was not stored, or was full where it was
 /// taken for one that is not. Where other machines have taken so much that the key might end before the
 /// bucket is full, the script lets it live on.
@@ -28,7 +28,7 @@ public:
     void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
 
     Reservation* reservation = nullptr;
-    std::optional<Debt> owed;  // what the request that is gone owes
+    std::optional<Debt> owed;  // debt of the request that is gone
     bool sent = false;         // it may have reached the primary
 
 private:
@@ -36,14 +36,13 @@ private:
 
     enum class Step : unsigned char { increment, repair, put_back, script };
 
-    /// What became of it.
     struct Result {
         Delivery delivery;
         Fault fault = Fault::none;
         std::int64_t granted = 0;
         Window window;
         std::optional<Reservation::Stored> stored{};
-        BucketReceipt receipt{};  // of what was taken of a bucket
+        BucketReceipt receipt{};  // for what was taken of a bucket
     };
 
     bool awaited() const noexcept { return reservation != nullptr && reservation->waiting(); }
@@ -68,10 +67,10 @@ private:
 
     Step step_ = Step::script;
     const Node* to_ = nullptr;    // the request chose it
-    Taking taking_;               // of a bucket: what the plain command asks for
+    Taking taking_;               // the plain command's, for a bucket
     std::int64_t under_way_ = 0;  // the record counts it
     std::uint32_t sent_ticks_ = 0;
-    BucketReceipt taken_;  // of what that took
+    BucketReceipt taken_;  // for what the plain command took
 };
 
 std::string_view ReservationCommand::encode(CommandWriter& writer) {
@@ -97,7 +96,7 @@ std::string_view ReservationCommand::encode(CommandWriter& writer) {
     return step_ == Step::increment ? writer.increment(key, demand.want) : ReserveCommand::encode(writer);
 }
 
-/// Not where another node has redirected it: that one's clock is another.
+/// A command that was redirected takes nothing: the other node has another clock.
 bool ReservationCommand::may_take(bool again) noexcept {
     const ServerClock::Time time = again ? ServerClock::Time{} : to_->clock().at(steady_nanos());
     taking_ = {time.earliest, time.latest, demand.owed_for(demand.want), demand.filling};
@@ -105,7 +104,7 @@ bool ReservationCommand::may_take(bool again) noexcept {
            charges->outlasts_answer(demand.open_until, now_millis());
 }
 
-/// What a bucket's script is called for beside a request's wish: to let the key live on, or to put back.
+/// The draw of a bucket's script beside a request's wish: to let the key live on, or to put back.
 Draw ReservationCommand::draw_of_step() const noexcept {
     return {demand.token,
             demand.fill,
@@ -149,7 +148,7 @@ void ReservationCommand::end_plain() noexcept {
     }
 }
 
-/// As lua/bucket.lua stores it, from when it was sent.
+/// The bucket as lua/bucket.lua stores it, from when it was sent.
 Reservation::Stored ReservationCommand::stored_by(const Drawn& answer, bool written) const noexcept {
     if (!written) {
         return {std::nullopt, answer.returned};

@@ -28,15 +28,15 @@ public:
     /// The wait is over, and the answer may still come.
     bool unsettled() const noexcept;
 
-    /// Of a bucket, where the script has answered: until when it is stored at least, by ticks_now(), if it
-    /// was written, and what has been given back to it.
+    /// A bucket after the script has answered: until when it is stored at least, by ticks_now(), if it was
+    /// written, and what has been given back to it.
     struct Stored {
         std::optional<std::uint32_t> until;
         std::uint64_t returned = 0;
     };
     const std::optional<Stored>& stored() const noexcept { return stored_; }
 
-    /// Of what was granted of a bucket.
+    /// The receipt for what was granted of a bucket.
     const BucketReceipt& receipt() const noexcept { return receipt_; }
 
     /// Like cancel(), but the request owes `owed`: a later grant pays it, and what is missing is charged. The

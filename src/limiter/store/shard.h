@@ -26,13 +26,13 @@ public:
         /// A node says, or does, what a primary would not: the topology may have changed.
         virtual void on_doubt() noexcept = 0;
 
-        /// As Node::Listener::on_redirect().
+        /// See Node::Listener::on_redirect().
         virtual bool on_redirect(Node& node, Command& command, const Reply& reply) noexcept = 0;
 
         /// Whether it is the shard of this route now.
         virtual bool is_at(const Shard& shard, Route route) const noexcept = 0;
 
-        /// Of the cluster: those that may have slots of the shard with this number.
+        /// The parts of the cluster that may have slots of the shard with this number.
         virtual Routes::Parts parts_of(std::size_t number) const noexcept = 0;
 
     protected:
@@ -49,7 +49,7 @@ public:
     /// These are its nodes from now on. Throws std::bad_alloc.
     void assign(const Group& group);
 
-    /// As the configuration has it; in a cluster the address of the primary.
+    /// The configured name; in a cluster the address of the primary.
     std::string_view name() const noexcept {
         return in_cluster_ ? std::string_view(nodes_.primary().name()) : name_;
     }

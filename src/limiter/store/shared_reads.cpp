@@ -53,7 +53,7 @@ private:
     Shard& shard_;
     const std::string key_;
     const WindowId id_;
-    const Nanos fill_;    // of a bucket
+    const Nanos fill_;    // time to fill a bucket; 0: a window
     bool reads_ = false;  // it has told the other workers that it reads
     Queue<SharedRead> parts_;
     Timer again_{this, [](void* self) noexcept { static_cast<RunningRead*>(self)->look(); },

@@ -188,7 +188,7 @@ SlotMap::Number Store::number_for(const Endpoint& primary) {
     return slots_->make_primary(primary);
 }
 
-/// Not each MOVED is news: many commands may have been on their way to the node.
+/// A MOVED need not be news: many commands may have been on their way to the node.
 void Store::follow_moved(const Move& move) {
     if (slots_->group(slots_->owner(move.slot)).primary != move.to) {
         take_move(move);

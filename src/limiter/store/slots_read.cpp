@@ -26,7 +26,7 @@ public:
 private:
     friend class SlotsRead;
 
-    /// Of a number below all others: the script says what stands.
+    /// A number below all others changes nothing: the script says what stands.
     Hold question() const noexcept { return {me, -1, 0, 0, 0, Holds::ttl}; }
     const char* take(Node& from, const Reply& reply, Held& held) const noexcept;
 };
@@ -53,7 +53,7 @@ const char* SlotsReadCommand::take(Node& from, const Reply& reply, Held& held) c
         from.served();
         return nullptr;
     }
-    from.blame(fault, name(), reply, Access::write);  // who refuses a script still serves plain reads
+    from.blame(fault, name(), reply, Access::write);  // a node that refuses a script still serves plain reads
     return explain(fault);
 }
 

@@ -21,7 +21,7 @@ public:
 
     void cancel() noexcept override;
 
-    /// What the primary has said.
+    /// The primary's answer.
     const Held& held() const noexcept { return held_; }
 
 private:

@@ -32,7 +32,7 @@ public:
         }
     }
 
-    /// Where a window is; see Routes::choose().
+    /// The route of a window; see Routes::choose().
     Route route_of(std::string_view key, std::string_view window_key) noexcept {
         follow();
         return conf_.routes.choose(key, window_key);
@@ -50,7 +50,7 @@ public:
     /// called about once a second.
     void call_roll() noexcept;
 
-    /// As Shard::tell_hot_keys(), of each.
+    /// See Shard::tell_hot_keys().
     void tell_hot_keys(Millis now) noexcept {
         for_each_shard([now](Shard& shard) { shard.tell_hot_keys(now); });
     }
@@ -122,7 +122,7 @@ private:
     Deadlines deadlines_;
     UnansweredBatches unanswered_;
     NumberedWindows numbered_refunds_;
-    std::vector<std::unique_ptr<Shard>> shards_;  // of the configuration, or of the numbers in slots_
+    std::vector<std::unique_ptr<Shard>> shards_;  // indexed as the configuration, or by numbers in slots_
     std::unique_ptr<SlotMap> slots_;              // null: no cluster
     RecentMoves moves_;
     Msec cleared_ = 0;  // when the map was last taken without its strangers

@@ -14,8 +14,8 @@
 
 namespace rate_limit {
 
-/// What is counted of a limit: each request that it was decided for by the outcome, and beside that. A
-/// request whose key was empty is a miss of these counters.
+/// Counts of a limit: each request that it was decided for, by the outcome, and more. A request whose key was
+/// empty is a miss of these counters.
 enum class Decided : unsigned char {
     passed,
     error_allowed,
@@ -23,8 +23,8 @@ enum class Decided : unsigned char {
     rejected_dry_run,
     error_denied,
     rejected,
-    unasked,  ///< of those: no store was asked
-    cost,     ///< what was charged, of all requests together
+    unasked,  ///< requests among the above for which no store was asked
+    cost,     ///< cost charged, of all requests together
 };
 
 template <>
@@ -45,10 +45,10 @@ struct CountersOf<Outcome> {
     static constexpr std::size_t count = static_cast<std::size_t>(Outcome::bypassed) + 1;
 };
 
-/// What happens for want of room in the zone.
+/// Events for want of room in the zone.
 enum class Pressure : unsigned char {
-    evicted_copy,    ///< of a window that Redis knows
-    evicted_tokens,  ///< the same, with tokens at hand
+    evicted_copy,    ///< a window that Redis knows
+    evicted_tokens,  ///< a window that Redis knows, with tokens at hand
     evicted_local,   ///< a local window, whose client gets a new one
     full,            ///< there was no room for a window, or for a waiting charge
 };
@@ -73,7 +73,7 @@ private:
     Counters<Pressure> counters_;
 };
 
-/// Of the names of a limit and its store: what the zone knows the limit by. Not 0.
+/// Digest of the names of a limit and its store, by which the zone knows the limit. Not 0.
 std::uint64_t limit_digest(std::string_view store, std::string_view limit) noexcept;
 
 /// The limits that have one name in one store: what they decide is counted together, of all workers, since
@@ -83,9 +83,9 @@ struct Tally {
     const StoreConf* store;  ///< null: `local`, or a variable that named no store
     std::string_view store_name;
     std::string_view name;
-    std::uint64_t digest;  ///< of both names, which the zone knows the limit by beside its counters; not 0
+    std::uint64_t digest;  ///< see limit_digest()
     Counters<Decided> counters;
-    RunningCounts::Column column = RunningCounts::others;  ///< of a limit of running requests
+    RunningCounts::Column column = RunningCounts::others;  ///< for a limit of running requests
 
     bool is_slots() const noexcept { return limit != nullptr && limit->is_slots(); }
 
@@ -96,8 +96,7 @@ struct Tally {
 /// The tallies of a configuration, and the counters of its requests, as one process uses them.
 class Tallies {
 public:
-    /// Where a limit of a variable store counts that names no store, and the name that the contract has for
-    /// it.
+    /// The contract's name for the store of a limit whose variable names none.
     static constexpr std::string_view no_store = "*";
 
     /// `main` outlives this. Its limits remember their tallies. Throws std::bad_alloc.
@@ -109,14 +108,14 @@ public:
     /// room, and of what limits without counters of their own count together. Throws what fn throws.
     static void for_each_common_name(const std::function<void(CounterTable::Name)>& fn);
 
-    /// The same for the counters of the limits of `main`.
+    /// Calls fn(CounterTable::Name) for the counters of the limits of `main`. Throws what fn throws.
     static void for_each_name(const Configuration& main, const std::function<void(CounterTable::Name)>& fn);
 
-    /// Where what the limit decides counts; null: its store is a variable.
+    /// The tally that counts what the limit decides; null: its store is a variable.
     Tally* find(const Limit& limit) noexcept { return limit.tally != 0 ? &all_[limit.tally - 1] : nullptr; }
 
-    /// The same of any limit; null: among what has no tally. `store` is the name of the one that a variable
-    /// chose; no_store: none, or it is not known.
+    /// The tally of any limit; null: it counts among what has no tally. `store` is the name of the one that a
+    /// variable chose; no_store: none, or it is not known.
     Tally* find(const Limit& limit, std::string_view store) noexcept {
         Tally* const known = find(limit);
         return known != nullptr ? known : search(limit, store);
@@ -126,7 +125,7 @@ public:
         return tally != nullptr ? tally->counters : others_.counters;
     }
 
-    /// Where requests without a key count. Their store has not been sought: a variable one is no_store here.
+    /// Counters of requests without a key. Their store was not sought: a variable one is no_store here.
     Counters<Decided>& counters_without_key(const Limit& limit) noexcept {
         return all_[limit.tally_without_key].counters;
     }
@@ -138,18 +137,17 @@ public:
     /// The digests of the limits whose rates variables say. Throws std::bad_alloc.
     std::vector<std::uint64_t> of_variable_rates() const;
 
-    /// The same of limits of running requests.
+    /// The digests of the limits of running requests. Throws std::bad_alloc.
     std::vector<std::uint64_t> of_slots() const;
 
-    /// Where the zone counts the running requests of a limit. To be called when it has made room for
+    /// Finds the columns in which the zone counts running requests. To be called when it has made room for
     /// of_slots().
     void find_columns(const RunningCounts& counts) noexcept;
 
     /// In the order of their lines.
     const std::vector<Tally>& all() const noexcept { return all_; }
 
-    /// What those of all() count together that the zone has no room for, as a limit `*` of the store `*`;
-    /// null: it has room for all.
+    /// The common tally of limits that the zone has no room for, limit `*` of store `*`; null: all have room.
     const Tally* others() const noexcept;
 
 private:
@@ -157,7 +155,7 @@ private:
 
     std::vector<Tally> all_;
     Counters<Outcome> requests_;
-    PressureGauge pressure_;  // of both tables of the zone
+    PressureGauge pressure_;  // listens to both tables of the zone
     Tally others_;
     RecentIds recent_ids_;
 };

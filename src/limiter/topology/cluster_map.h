@@ -76,7 +76,7 @@ private:
     std::size_t untried_ = 0;   // nodes that may still be chosen in this round
     std::size_t nodes_ = 0;     // that there were in its beginning
     bool pending_ = false;      // the query has not been answered
-    std::size_t failures_ = 0;  // of nodes, since one has told the map
+    std::size_t failures_ = 0;  // failed nodes, since one has told the map
     bool hosts_told_ = false;
     bool ports_told_ = false;
     bool ended_ = false;  // shut_down() was called

@@ -47,7 +47,7 @@ public:
     /// A node of the cluster has told this worker: all workers take it up, this one too.
     void tell(const Move& move) noexcept { shared_.tell(move, ticks_now()); }
 
-    /// What Owner::on_topology() was called with last; no groups before that.
+    /// The last argument of Owner::on_topology(); no groups before that.
     const Topology& known() const noexcept { return known_; }
 
     /// A server said or did what does not fit the topology: the worker that asks should ask soon.
@@ -80,7 +80,7 @@ private:
     Timer timer_{this, [](void* self) noexcept { static_cast<Discovery*>(self)->tick(); },
                  Timer::Worker::leaves};
     Timer stop_asking_{this, [](void* self) noexcept { static_cast<Discovery*>(self)->stop_asking(); },
-                       Timer::Worker::leaves};  // not while an answer is still being read
+                       Timer::Worker::leaves};  // runs only when the answer has been read
 };
 
 }  // namespace rate_limit

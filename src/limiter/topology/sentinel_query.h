@@ -13,7 +13,7 @@ struct ShardConf;
 class SentinelQuery final : public Command {
 public:
     enum class Kind : unsigned char {
-        master,    ///< where it is
+        master,    ///< its address
         replicas,  ///< which replicas it has
         peers,     ///< which other sentinels watch it
     };

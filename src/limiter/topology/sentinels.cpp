@@ -208,7 +208,7 @@ std::size_t Sentinels::count_known() const noexcept {
     return count;
 }
 
-/// What more than half of all sentinels said in this round counts, whatever was known.
+/// A vote of more than half of all sentinels in this round counts, whatever was known.
 void Sentinels::judge(std::size_t shard, std::size_t known) {
     const std::vector<Vote>& votes = masters_[shard].votes;
     for (const Vote& vote : votes) {

@@ -19,11 +19,11 @@ namespace rate_limit {
 /// The sentinels of one store: those of the configuration, and those that they name. The worker that has the
 /// turn asks all of them in rounds where each shard's master is.
 ///
-/// What a sentinel says with a higher config-epoch than is known counts at once, as only a majority of
-/// sentinels can begin an epoch. What differs with the same epoch or a lower one counts if more than half of
-/// all sentinels say it in one round: it does after a SENTINEL RESET, and never if one of them has slept. All
-/// are those that are known here, or more, where the sentinels know of more. One that is known by a name and
-/// by an address has one vote: it is recognized by the address that its connections lead to.
+/// A sentinel's word with a higher config-epoch than is known counts at once, as only a majority of sentinels
+/// can begin an epoch. One that differs with the same epoch or a lower one counts if more than half of all
+/// sentinels say it in one round: it does after a SENTINEL RESET, and never if one of them has slept. All are
+/// those that are known here, or more, where the sentinels know of more. One that is known by a name and by
+/// an address has one vote: it is recognized by the address that its connections lead to.
 class Sentinels final : public TopologySource, private Node::Listener, private SentinelQuery::Owner {
 public:
     /// `store` and `owner` outlive this.
@@ -46,17 +46,17 @@ private:
         Node node;
     };
 
-    /// What one sentinel says in this round.
+    /// The word of one sentinel in this round.
     struct Vote {
-        Address by;  // where it was asked
+        Address by;  // address at which it was asked
         Endpoint primary;
         std::uint64_t epoch = 0;
         std::uint32_t sentinels = 0;  // how many there are
     };
 
-    /// What there is to know of one shard.
+    /// One shard as the sentinels know it.
     struct Master {
-        std::vector<Vote> votes;  // of this round
+        std::vector<Vote> votes;  // this round's
         Msec replicas_asked = 0;  // when; 0: not since the master changed
     };
 

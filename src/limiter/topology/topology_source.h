@@ -14,7 +14,7 @@ public:
         /// not this worker's to say, or there is no room for them.
         virtual bool on_found(const Topology& topology) noexcept = 0;
 
-        /// What was asked has brought nothing: it should be asked again soon.
+        /// The question has brought nothing: it should be asked again soon.
         virtual void on_nothing() noexcept = 0;
 
     protected:
@@ -32,7 +32,7 @@ public:
     /// Closes the connections: another worker asks from now on.
     virtual void hang_up() noexcept = 0;
 
-    /// The same at the worker's end.
+    /// Closes the connections at the worker's end.
     virtual void shut_down() noexcept = 0;
 
 protected:

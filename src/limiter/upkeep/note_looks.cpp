@@ -17,7 +17,7 @@ namespace {
 /// Milliseconds in which workers of the configuration before may still run.
 constexpr Millis reload_time = 2000;
 
-/// Where what a record names belongs, in a store of which this worker may know nothing yet.
+/// The shard of what a record names, in a store of which this worker may know nothing yet.
 struct ShardPlace {
     StoreConf* conf;
     Route route;
@@ -114,7 +114,7 @@ void NoteLooks::drop_closed(Zone& zone, const Noted& seen, Millis now) noexcept 
     }
 }
 
-/// Also while the primary is away: the note lives on. The last worker comes again while there are slots left.
+/// The note lives on even while the primary is away. The last worker comes again while there are slots left.
 Looked NoteLooks::look_after_slots(Shard* shard, const Noted& seen, Stage stage) noexcept {
     if (shard == nullptr) {
         return Looked::not_at_all;

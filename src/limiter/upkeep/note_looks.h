@@ -19,7 +19,7 @@ enum class Stage : unsigned char {
     over,     ///< given up: no tokens could go back for a while
 };
 
-/// What one worker does about the notes and waiting charges that its walk finds.
+/// The looks of one worker at the notes and waiting charges that its walk finds.
 class NoteLooks {
 public:
     Looked look_after(const Configuration& main, const Noted& seen, Millis now, Stage stage) noexcept;

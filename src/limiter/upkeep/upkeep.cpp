@@ -21,7 +21,7 @@ namespace rate_limit {
 namespace {
 
 constexpr Msec interval = 1000;
-constexpr Msec interval_with_tokens = 250;    // also where requests are counted that run
+constexpr Msec interval_with_tokens = 250;    // while tokens are noted, or running requests counted
 constexpr std::uint32_t look_for_dead = 200;  // less than that: a turn of a worker alone never misses it
 
 // The pause between two turns, in which the worker serves requests; last_gap is the last worker's. Without a
@@ -103,7 +103,7 @@ void for_each_shard(const Configuration& main, Zone& zone, Fn&& fn) noexcept {
     }
 }
 
-/// What there is to do for charges and their answers, of all shards.
+/// Work left for charges and their answers, of all shards.
 struct Sending {
     bool searching = false;  // more may be found in the next turn
     bool left = false;       // some wait
@@ -148,7 +148,7 @@ Sending send_for_all_shards(const Configuration& main, Zone& zone, bool search) 
     return sending;
 }
 
-/// What waits in this worker looks for room in the zone, one shard's charges after the other's.
+/// Charges that wait in this worker look for room in the zone, one shard's after the other's.
 void move_to_zone(Round& round, const Configuration& main) noexcept {
     Backlog::Looks looks{looks_for_room, looks_in_vain};
     std::size_t shards = 0;
@@ -193,7 +193,7 @@ void call_roll(const Configuration& main) noexcept {
     }
 }
 
-/// What this worker does for all shards in one turn. Returns when to come back.
+/// One turn of this worker for all shards. Returns when to come back.
 Msec ordinary_turn(Round& round, const Configuration& main) {
     Zone& zone = *main.zone;
     if (is_time(round.called, interval)) {
@@ -323,8 +323,8 @@ void Round::on_timer(void* self) noexcept {
         }
         stays = is_leaving() ? !over : main->zone->walk().noted() || round.unanswered;
     }
-    // Also where this worker need not stay: while its requests keep it, it may become the last one, and a
-    // primary may come back.
+    // The timer is set even where this worker need not stay: while its requests keep it, it may become the
+    // last one, and a primary may come back.
     round.timer.keep_worker(stays);
     round.timer.set(wait);
 }

@@ -11,8 +11,8 @@
 
 namespace rate_limit {
 
-/// What a request waits for, check_timeout at most: a store's word on one window. It lives in the request;
-/// what is sent for it may outlive it.
+/// A store's word on one window, for which a request waits check_timeout at most. It lives in the request;
+/// commands sent for it may outlive it.
 class Answer : private Deadline {
 public:
     class Owner {
@@ -39,7 +39,7 @@ public:
     /// Null after an answer, else why there is none: text for a log line.
     const char* failure() const noexcept { return failure_; }
 
-    /// As stored: closed and impossible windows included, {0, 0} for none.
+    /// The window as stored: closed and impossible ones included, {0, 0} for none.
     const Window& window() const noexcept { return window_; }
 
     /// Milliseconds from the begin to the end.
@@ -89,7 +89,7 @@ private:
     Owner* owner_ = nullptr;
     Deadlines* deadlines_ = nullptr;
     ShardCounters* counters_ = nullptr;
-    std::uint64_t began_ = 0;  // as TurnClock has it
+    std::uint64_t began_ = 0;  // by TurnClock
     const char* failure_ = nullptr;
     Msec waited_ = 0;
 };
@@ -97,7 +97,7 @@ private:
 /// An answer that brings a part of the limit: the request that takes it must settle it or give it back.
 class Grant : public Answer {
 public:
-    /// What was granted, once.
+    /// The grant, once; then 0.
     std::int64_t take_granted() noexcept { return std::exchange(granted_, 0); }
 
     /// It was sent, and the connection ended before the answer.

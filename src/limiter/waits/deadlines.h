@@ -28,7 +28,8 @@ private:
 
 /// The deadlines of all that waits for one store: each is a part of check_timeout after its start. Everything
 /// enters a given queue after the same time of waiting, so each queue is sorted. One timer serves all queues.
-/// What is overdue when this worker was late itself is put off, once: it goes on as if it had started later.
+/// A deadline that is overdue when this worker was late itself is put off, once: it goes on as if it had
+/// started later.
 class Deadlines {
 public:
     /// Each stage has a queue. A read passes through three; what has one deadline has a queue of its own,

@@ -14,20 +14,20 @@ namespace rate_limit {
 class Store;
 class Zone;
 
-/// What tells one window from all others of its store.
+/// The identity of a window among all others of its store.
 struct WindowIdentity {
     std::string_view limit;  ///< its name
     std::int64_t period = 0;
     WindowKind kind = WindowKind::first;
-    std::string_view key;   ///< as the limit evaluates it
-    std::string_view head;  ///< of the text that identifies it: Limit::head; empty: not known
+    std::string_view key;   ///< evaluated by the limit
+    std::string_view head;  ///< start of the text that identifies it: Limit::head; empty: not known
 };
 
-/// Where a window is. Empty until it has been located.
+/// The place of a window. Empty until it has been located.
 struct WindowPlace {
     Store* store = nullptr;       ///< null: in the memory of this machine
-    Route route = 0;              ///< where in the store
-    std::string_view key;         ///< what identifies it: in Redis, or here
+    Route route = 0;              ///< its place in the store
+    std::string_view key;         ///< its identity: in Redis, or here
     std::string_view stored_key;  ///< its end: the limit's key as it reaches Redis
     WindowId id;
 };

@@ -8,13 +8,12 @@
 
 namespace rate_limit {
 
-/// Where one node may be found: the addresses of its host, and the question that asks for
-/// them again.
+/// The addresses of one node's host, and the question that asks for them again.
 class Addresses final : private Resolution::Owner {
 public:
     class Owner {
     public:
-        /// What resolve() has begun is over, well or not.
+        /// resolve() has ended, well or not.
         virtual void on_resolved() noexcept = 0;
 
     protected:

@@ -20,8 +20,8 @@ inline std::size_t worker_number() noexcept {
     return number_of_worker() % NodeBoard::most_workers;
 }
 
-/// What this worker tells all of a node: what it is and whether it is up, and what is counted of it. A worker
-/// that leaves tells no more, and counts on.
+/// One node as this worker tells all of it: what it is and whether it is up, and what is counted of it. A
+/// worker that leaves tells no more, and counts on.
 class BoardEntry {
 public:
     enum class Kind : unsigned char {

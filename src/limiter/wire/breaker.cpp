@@ -90,15 +90,15 @@ bool Node::goes_on_without(bool in_flight) noexcept {
 
 void Node::on_closed(const char* reason) noexcept {
     retry_.clear();
-    takes_writes_ = true;  // as far as is known of the next connection
+    takes_writes_ = true;  // nothing else is known of the next connection
     const bool leaving = std::exchange(leaving_, false);
     const bool left = leaving && state_ == State::draining && sent_.empty();
     const bool renamed = std::exchange(renamed_, false) && !retired_;
     if (((left && up_) || renamed) && !ended_ && !quiet_) {
         while (Command* command = take_sent()) {
-            give_back(*command, Delivery::in_doubt, nullptr);  // of the greeting
+            give_back(*command, Delivery::in_doubt, nullptr);  // a command of the greeting
         }
-        connect();  // what was submitted meanwhile waits for that
+        connect();  // commands submitted meanwhile wait for that
         return;
     }
     const bool again = goes_on_without(!sent_.empty());
@@ -115,7 +115,7 @@ void Node::on_closed(const char* reason) noexcept {
     }
     if (again) {
         if (leaving && state_ == State::idle) {
-            connect();  // as it was to be: perhaps nobody else asks this node for anything
+            connect();  // the new connection was due: perhaps nobody else asks this node for anything
         }
         return;
     }

@@ -11,7 +11,7 @@ namespace rate_limit {
 
 class Node;
 
-/// What became of a command.
+/// How far a command got.
 enum class Delivery : unsigned char {
     answered,
     unsent,    ///< it never left: it may be sent elsewhere or again

@@ -39,7 +39,7 @@ void CommandSample::note(const Command& command) noexcept {
     }
 }
 
-/// Of the key at its limit, as the log calls it; all 0: it is called nothing.
+/// The key at its limit, named as the log does; all 0: it has no name.
 HotKeys::Key CommandSample::key_of(const Text& text) const noexcept {
     const WindowKeyParts parts = parts_of_window_key(text.view(), store_.prefix.size());
     if (parts.key.empty()) {

@@ -14,10 +14,10 @@ namespace rate_limit {
 
 class Command;
 
-/// Of which keys the commands are that one worker sends to the nodes of one shard, reads and writes: counted
-/// from a sample of them, and put on the zone's HotKeyBoard once a minute. Until then windows are counted by
-/// their Redis keys, those of one key with several periods each by itself; and without a key those whose
-/// Redis key has more than most_text bytes.
+/// The keys of the commands that one worker sends to the nodes of one shard, reads and writes: counted from a
+/// sample of them, and put on the zone's HotKeyBoard once a minute. Until then windows are counted by their
+/// Redis keys, those of one key with several periods each by itself; and without a key those whose Redis key
+/// has more than most_text bytes.
 class CommandSample {
 public:
     /// `store` outlives this.
@@ -55,9 +55,9 @@ private:
 
     const StoreConf& store_;
     RandomSample sample_;
-    const std::uint64_t seed_;  // of the hash by which keys_ tells texts apart
+    const std::uint64_t seed_;  // for the hash by which keys_ tells texts apart
     HotKeys keys_;
-    std::array<Text, HotKeys::most> texts_{};  // of the keys in these places
+    std::array<Text, HotKeys::most> texts_{};  // Redis keys in the places of keys_
     std::uint64_t minute_;                     // that is being counted
 };
 

@@ -81,7 +81,7 @@ public:
     void set_idle(bool idle) noexcept;
 
 private:
-    class Socket;  // of whoever runs the limiter, who defines it with all that follows here
+    class Socket;  // defined, with all that follows here, by whoever runs the limiter
 
     std::unique_ptr<Socket> socket_;
 };

@@ -7,7 +7,7 @@
 #include "redis/server_words.h"
 #include "redis/topology/topology_replies.h"
 
-// What a node is asked when it is connected, before it is up.
+// Questions to a node when it is connected, before it is up.
 
 namespace rate_limit {
 
@@ -51,7 +51,7 @@ const Login& Node::login() const noexcept {
     return role_ == Role::sentinel ? store_.sentinel_login : store_.login;
 }
 
-/// What follows on the same connection is read after this: the scripts are there with the first charge.
+/// The scripts are there with the first charge: what follows on the same connection is read after them.
 void Node::prepare_for_writes() noexcept {
     greet_with(memory_);
     if (shard_ != nullptr && shard_->discovered() && !in_cluster()) {
@@ -122,7 +122,7 @@ void Node::Greeting::answered(Node& of, Delivery delivery, const Reply* reply) n
             of.reject_greeting(name(), *reply);
             of.keep_kind_of_reads(*this);
             break;
-        case Kind::readwrite:  // where that is not allowed, READONLY tells that it is a replica
+        case Kind::readwrite:  // if that is not allowed, READONLY tells that it is a replica
             of.keep_kind_of_reads(*this);
             break;
         case Kind::memory:
@@ -132,14 +132,14 @@ void Node::Greeting::answered(Node& of, Delivery delivery, const Reply* reply) n
             of.take_replication(*reply);
             break;
         case Kind::load:
-            break;  // where that is not allowed, NOSCRIPT brings the text
+            break;  // if that is not allowed, NOSCRIPT brings the text
         case Kind::ping:
             of.greeted(*reply);
             break;
     }
 }
 
-/// Who is not let in is told so, whatever was asked first, and then the connection ends.
+/// The server says first that it does not let a client in, whatever was asked, and then ends the connection.
 void Node::note_words(const Reply& reply) noexcept {
     const bool first = !std::exchange(answered_, true);
     if (!reply.is_error()) {
@@ -186,11 +186,11 @@ void Node::greeted(const Reply& reply) noexcept {
     }
 }
 
-/// What the sentinels named as the primary may not be one yet, or not any more.
+/// The primary that the sentinels named may not be one yet, or not any more.
 void Node::take_replication(const Reply& reply) noexcept {
     Replication found;
     if (reply.is_error() || !read_replication(reply.text_view(), found) || role_ != Role::primary) {
-        return;  // where INFO is not allowed, the first charge finds out
+        return;  // if INFO is not allowed, the first charge finds out
     }
     if (found.primary) {
         warn_if_alone(found);

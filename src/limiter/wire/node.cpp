@@ -88,7 +88,7 @@ void Node::submit(Command& command) noexcept {
     }
 }
 
-/// What is said of the command's way ends here: its owner may submit it again, as a new one.
+/// The command's way ends here: its owner may submit it again, as a new one.
 void Node::give_back(Command& command, Delivery delivery, const Reply* reply) noexcept {
     command.redirects_ = 0;
     command.asking_ = false;
@@ -367,7 +367,7 @@ void Node::become(Role role) noexcept {
     }
     role_ = role;
     entry_.set_primary(role == Role::primary);
-    takes_writes_ = true;  // as far as is known
+    takes_writes_ = true;  // nothing else is known
     try {
         subject_ = subject_of(store_, conf_, shard_, role);
     } catch (...) {
@@ -431,7 +431,7 @@ void Node::leave_if_drained() noexcept {
     }
     if (leaving_ && sent_.empty() && up_ && (state_ == State::draining || state_ == State::ready)) {
         state_ = State::draining;
-        addresses_.skip();  // where a name has several, another one may be the primary
+        addresses_.skip();  // another address of the name may be the primary's
         connection_.close("it is left for a new connection");
     }
 }

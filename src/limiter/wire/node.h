@@ -27,11 +27,11 @@ struct Replication;
 
 enum class Access : unsigned char { read, write };
 
-/// What a node is to its shard; or a sentinel, which has none and is asked which nodes there are.
-/// A seed is a node of a cluster that is asked for its map alone.
+/// The part of a node in its shard; a sentinel has no shard, and is asked which nodes there are. A seed is a
+/// node of a cluster that is asked for its map alone.
 enum class Role : unsigned char { primary, replica, sentinel, seed };
 
-/// What a reply's fault is blamed on.
+/// The side that a reply's fault is blamed on.
 enum class Blame : unsigned char {
     command,  ///< or its key: the node may answer others
     node,     ///< it serves nothing
@@ -160,7 +160,7 @@ public:
     /// Closes the connection for good; what is unanswered comes back. For the end of the process.
     void shut_down() noexcept;
 
-    /// What is known of the clock of the server that it is connected to.
+    /// The clock of the server that it is connected to, as far as it is known.
     ServerClock& clock() noexcept { return clock_; }
     const ServerClock& clock() const noexcept { return clock_; }
 
@@ -171,7 +171,7 @@ public:
     void refuse_bitfields() noexcept;
     bool takes_bitfields() const noexcept { return takes_bitfields_; }
 
-    /// Where it is, as other nodes name it.
+    /// Its address, as other nodes name it.
     Endpoint endpoint() const { return {conf_.peer, conf_.port}; }
 
     /// Whether that is the same server, as far as names and addresses tell. Of the addresses of a name it is
@@ -188,7 +188,7 @@ public:
     /// Tells all workers that it is in use, what it is, and whether it is up.
     void call_roll() noexcept { entry_.call(is_primary(), usable()); }
 
-    /// Where its connection leads, or is being made to; null: it has none. Good until the next try.
+    /// The address of its connection, open or being made; null: there is none. Good until the next try.
     const Address* address_in_use() const noexcept { return connection_.is_open() ? &in_use_ : nullptr; }
 
     /// Its address, as the configuration or the topology has it.
@@ -197,7 +197,7 @@ public:
 private:
     enum class State : unsigned char { idle, connecting, greeting, ready, draining, suspended, down };
 
-    /// What a node is asked before, or instead of, anything a caller wants. One of each kind per node: none
+    /// A question to the node before, or instead of, anything a caller wants. One of each kind per node: none
     /// is sent again before it is answered.
     class Greeting final : public Command {
     public:
@@ -282,7 +282,7 @@ private:
     Role role_;
     std::string subject_;  // how logs name it
     Listener& listener_;
-    CommandSample* const sample_;  // of its shard; null: it has none
+    CommandSample* const sample_;  // the shard's; null: it has none
     BoardEntry entry_;
 
     State state_ = State::idle;
@@ -320,7 +320,7 @@ private:
     CommandQueue unsent_;  // wait for the connection
     Backoff backoff_;
     Addresses addresses_;
-    Address in_use_{};  // of addresses_ at the last try: these may have been resolved again since
+    Address in_use_{};  // address at the last try: addresses_ may have been resolved again since
     CommandWriter writer_;
     OutageLog outages_;
     AnswerLog answers_;

@@ -8,7 +8,7 @@
 
 namespace rate_limit {
 
-/// What can go wrong with a node.
+/// Errors of a node.
 enum class NodeError : unsigned char {
     connection,  ///< lost, or could not be made
     silent,      ///< no answer in check_timeout
@@ -16,11 +16,11 @@ enum class NodeError : unsigned char {
 };
 constexpr std::size_t node_error_count = static_cast<std::size_t>(NodeError::answer) + fault_count;
 
-/// What those nodes of one shard are counted as, together, that have no counters of their own: that other
-/// servers name, and for which the zone has no room.
+/// The name under which nodes of one shard are counted together that have no counters of their own: other
+/// servers name them, and the zone has no room for them.
 inline constexpr std::string_view any_node = "*";
 
-/// What is counted of a node: each NodeError by its number, and beside them:
+/// Counts of a node: each NodeError by its number, and beside them:
 enum class NodeCount : unsigned char {
     commands = node_error_count,  ///< that callers had sent to it, for each an answer was awaited
 };

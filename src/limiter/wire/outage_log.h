@@ -39,7 +39,7 @@ private:
     const char* const recovered_;
     const LogLevel level_;
     const char* what_ = "";
-    std::vector<std::string> reasons_;  // of this outage
+    std::vector<std::string> reasons_;  // this outage's
     std::string reason_;                // the last one, with the server's words
     bool lasts_ = false;
     bool told_ = false;          // the log says that it lasts, so it must say when it ends

@@ -13,8 +13,8 @@ class Resolution {
 public:
     class Owner {
     public:
-        /// What ask() has begun is over: these are the addresses, in any order, and their ports mean nothing.
-        /// None: nobody knows.
+        /// The question is over: these are the addresses, in any order, and their ports mean nothing. None:
+        /// nobody knows.
         virtual void on_resolved(const Address* found, std::size_t count) noexcept = 0;
 
     protected:
@@ -34,7 +34,7 @@ public:
     /// The owner is not told any more.
     void stop() noexcept;
 
-    /// What the loop knows of the question.
+    /// The loop's side of the question.
     struct Question;
 
 private:
