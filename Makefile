@@ -63,9 +63,9 @@ UNITY ?=
 read_from := $(if $(UNITY),$(generated)/rooms,src)
 objects := $(patsubst $(read_from)/%.cpp,$(BUILD)/obj/%.o,$(if $(UNITY),$(unified),$(sources)))
 pure_objects := $(filter-out $(BUILD)/obj/ngx/%,$(objects))
-# What needs no loop to run it.
+# Objects that need no loop to run them.
 core_objects := $(filter-out $(BUILD)/obj/limiter/%,$(pure_objects))
-# What needs no process: parts alone, and scenarios of the whole limiter in virtual time.
+# Tests that need no process: parts alone, and scenarios of the whole limiter in virtual time.
 unit_sources := $(wildcard t/unit/*.cpp t/limiter/*.cpp)
 unit_objects := $(unit_sources:t/%.cpp=$(BUILD)/%.o)
 # The loop that runs the limiter in virtual time, where nginx does not.
@@ -79,7 +79,7 @@ fuzz_objects := $(filter-out $(BUILD)/fuzz/ngx/%,$(unified:$(generated)/rooms/%.
 fuzzers := $(fuzz_sources:t/fuzz/%_fuzz.cpp=$(BUILD)/fuzz/%)
 
 dialect := -std=c++17 -Isrc -I$(generated) $(hiredis_includes)
-# What is called across files is inlined, where compiler and linker can do that as GCC does. Not where errors are looked for.
+# Calls across files are inlined where compiler and linker can do that as GCC does, but not where errors are looked for.
 lto := $(if $(findstring -fsanitize,$(CXXFLAGS)),,$(shell echo 'int x;' | \
     $(CXX) -Werror -flto=auto -ffat-lto-objects -fPIC -shared -x c++ -o /dev/null - 2>/dev/null && echo -flto=auto -ffat-lto-objects))
 code := -O2 -g -fPIC -fvisibility=hidden -fstack-protector-strong
@@ -94,7 +94,7 @@ simulate_objects := $(simulate_sources:bench/simulate/%.cpp=$(BUILD)/simulate/%.
 simulator := $(BUILD)/simulate/simulate
 replay := $(BUILD)/simulate/replay
 
-# What takes too long for each change: by its head, or its folder.
+# Tests that take too long for each change: marked so by their head, or their folder.
 soaks := $(wildcard t/soak/*.t)
 nightly_tests = $(shell grep -rlxE --include='*.t' '\# nightly' t)
 in_browser := $(wildcard t/browser/*.t)
@@ -232,8 +232,8 @@ run:
 	+@$(recurse) module
 	+@demo=$$($(again) -s demo) && eval "exec env $$demo tools/run"
 
-# What the demo needs, asked for when nginx and the module are there. The demo itself is the only child of the first make: a signal to that reaches it,
-# make waits for its end, and says nothing of it.
+# Variables that the demo needs, printed when nginx and the module are there. The demo itself is the only child of the first make: a signal
+# to that reaches it, make waits for its end, and says nothing of it.
 demo:
 	@printf "%s='%s' " NGINX_BINARY '$(nginx)' MODULE '$(abspath $(module))' PORT '$(PORT)' STORE '$(STORE)'
 

@@ -61,7 +61,7 @@ if bytes and #bytes == 24 then
     end
 end
 if beyond then
-    put_back(missing)  -- of all that was taken before no mark is worth anything any more
+    put_back(missing)  -- no mark of what was taken before is worth anything any more
     missing = longest
 end
 
@@ -90,7 +90,7 @@ if want > 0 and parts > 0 then
     taken = math.min(want, left, math.max(least, math.floor(left / parts)))
     if taken < least or taken == 0 then
         if beyond then
-            store()  -- as empty now, so that it fills from here on
+            store()  -- the bucket is empty now, and fills from here on
         end
         missing = math.min(missing, longest)
         return {0, left, missing, math.max(missing + least * token - fill, 0), now, back_high, back_low}
@@ -102,7 +102,7 @@ if taken < 0 then
         local high = (mark_high - back_high - now_high) % half
         high = high < sign and high or high - half
         local rest = high * half + mark_low - back_low - now_low
-        rest = rest <= 2 * longest and rest or 0  -- not of this count
+        rest = rest <= 2 * longest and rest or 0  -- a mark further away is of another count
         worth = math.min(worth, math.max(rest, at > 0 and worth - (now - at) * 1000 or 0, 0))
     end
     put_back(math.min(worth, missing))

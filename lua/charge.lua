@@ -9,7 +9,7 @@ if type(reset) == 'table' then
     if string.sub(reset.err, 1, 9) ~= 'WRONGTYPE' then
         return reset  -- it says nothing of the window: the user may not do this, ...
     end
-    redis.pcall('DEL', key)  -- where the user may not do this, HSET says what is in its place
+    redis.pcall('DEL', key)  -- HSET says what is in its place, where the user may not do this
     reset, replaced = false, 1
 end
 -- tonumber() alone would accept '1e12', '0x7f' and 'nan'.

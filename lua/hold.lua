@@ -48,7 +48,7 @@ local function valid(deadline)
     return deadline > now and deadline <= now + ttl + 60000
 end
 
--- Where the key has no more fields, there is no sum: reading them all costs no more. One that is left is dropped then, as what no
+-- A key with no more fields has no sum: reading them all costs no more. One that is left is dropped then, as what no
 -- machine has stored.
 local many = 8
 
@@ -99,7 +99,7 @@ if replaced then
     if got == 0 and least > 0 then
         return {0, 0, number}
     end
-    redis.pcall('DEL', key)  -- where the user may not do this, HSET says what is in its place
+    redis.pcall('DEL', key)  -- HSET says what is in its place, where the user may not do this
 end
 local changes = {}
 if got == 0 and least > 0 then

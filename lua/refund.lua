@@ -28,7 +28,7 @@ end
 
 local back = math.min(cost, used)
 if back == used and not keep then
-    -- Where nothing is used, no call that was granted something, or gave something back, need be known any more.
+    -- No call that was granted something, or gave something back, need be known any more where nothing is used.
     local pairs = call('HLEN', key) ~= 2 and redis.pcall('HGETALL', key) or {}  -- a right that the user may not have
     local alone = not pairs.err
     for i = 1, #pairs, 2 do
@@ -52,5 +52,5 @@ if not fields[3] then
         end
     end
 end
-call('HSET', key, 'used', string.format('%.0f', used - back), mine, ARGV[5])  -- also where nothing is left to give back
+call('HSET', key, 'used', string.format('%.0f', used - back), mine, ARGV[5])  -- written even where nothing is left to give back
 return {used - back, tonumber(reset)}

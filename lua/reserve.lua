@@ -23,7 +23,7 @@ if fields.err then
     elseif want == 0 and not mine then
         return {0, 0, 0}
     end
-    redis.pcall('DEL', key)  -- where the user may not do this, HSET says what is in its place
+    redis.pcall('DEL', key)  -- HSET says what is in its place, where the user may not do this
     fields, replaced = {}, 1
 end
 local used, reset = fields[1], fields[2]
@@ -87,7 +87,7 @@ if granted == 0 and not open then
     end
     return {0, 0, 0, replaced}
 end
-if mine then  -- also where nothing is granted, for the same reason
+if mine then  -- a grant of nothing is noted, too, so that the call takes nothing if it comes late
     local much = granted == want and ARGV[2] or format('%.0f', granted)
     call('HSET', key, 'used', format('%.0f', used), mine, ARGV[11] .. ' ' .. much .. ' ' .. (open and fields[2] or proposed))
 end

@@ -66,7 +66,7 @@ char* append_address(char* out, const Ipv4& address) noexcept {
 
 char* append_network(char* out, const Ipv6& address, unsigned prefix) noexcept {
     const Run zeros = longest_run(address);
-    // As in ::192.0.2.1 and ::ffff:192.0.2.1: the last four bytes are written as an IPv4 address.
+    // The last four bytes are written as an IPv4 address: ::192.0.2.1 and ::ffff:192.0.2.1.
     const bool mixed =
         zeros.begin == 0 && (zeros.length == 6 || (zeros.length == 5 && group(address, 5) == 0xffff));
     const std::size_t end = mixed ? 6 : groups;

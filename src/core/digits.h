@@ -35,7 +35,7 @@ inline std::size_t read_integer(std::string_view text, std::int64_t& number) noe
     if (count == safe_digits && count < text.size() && text[count] >= '0' && text[count] <= '9') {
         const std::int64_t last = text[count] - '0';
         if (number > (most - last) / 10) {
-            return 0;  // also the least of all numbers, whose digits alone do not fit
+            return 0;  // the least of all numbers, too, whose digits alone do not fit
         }
         number = number * 10 + last;
         ++count;

@@ -40,7 +40,7 @@ private:
         }
     }
 
-    std::uint64_t begin_ = 0;   // of the present second
+    std::uint64_t begin_ = 0;   // when the present second began
     std::uint32_t checks_ = 0;  // in it
     std::uint32_t before_ = 0;  // in the second before
     std::uint32_t hedges_ = 0;  // in the present one

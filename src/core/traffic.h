@@ -20,7 +20,7 @@ public:
         ++count_;
     }
 
-    /// As of the latest event.
+    /// Whether events were dense at the latest one.
     bool is_dense() const noexcept { return count_ >= dense_ || last_ >= dense_; }
 
 private:

@@ -10,20 +10,20 @@
 
 namespace rate_limit {
 
-/// What lua/bucket.lua has answered.
+/// An answer of lua/bucket.lua.
 struct Drawn {
     std::int64_t taken = 0;
-    Window bucket;               ///< as full_after() has it
+    Window bucket;               ///< made by full_after()
     Nanos told = 0;              ///< the instant at which the server's clock answered
-    std::uint64_t returned = 0;  ///< what has ever been given back
-    BucketReceipt receipt;       ///< of what was taken
+    std::uint64_t returned = 0;  ///< all that has ever been given back
+    BucketReceipt receipt;       ///< for what was taken
 };
 
 /// Decodes the reply to lua/bucket.lua, which counts from the time of its own clock: `now` is this machine's.
 /// Malformed unless the script can give this answer. On any fault `drawn` is as it is made.
 Fault read_draw(const Reply& reply, const Draw& draw, Millis now, Drawn& drawn) noexcept;
 
-/// What a plain command was asked for, CommandWriter::take() or take_of_filling().
+/// The terms of a plain command, CommandWriter::take() or take_of_filling().
 struct Taking {
     Nanos earliest = 0;    ///< the server's time is between these: a bucket counts as full since the latest,
     Nanos latest = 0;      ///< and its tokens as refilled by the earliest
@@ -37,8 +37,8 @@ struct Taking {
     }
 };
 
-/// Of what the plain command took, where `missing` is left to refill; `returned` has been
-/// given back, or less.
+/// The receipt for what the plain command took, where `missing` is left to refill; `returned` has been given
+/// back, or less.
 constexpr BucketReceipt receipt_of(const Taking& taking, Nanos missing, std::uint64_t returned) noexcept {
     return {static_cast<std::uint64_t>(taking.latest + missing) + returned, taking.earliest};
 }

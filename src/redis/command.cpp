@@ -20,7 +20,7 @@ char* append_word(char* out, std::string_view text) noexcept {
     return append(append(out, text), "\r\n");
 }
 
-/// The same of a number, at most max_number_word.
+/// Appends a number as a word of at most max_number_word bytes.
 char* append_word(char* out, std::int64_t number) noexcept {
     std::array<char, max_number> digits;
     const char* end = append(digits.data(), number);
@@ -178,7 +178,7 @@ std::string_view CommandWriter::hold(std::string_view key, const Hold& hold, boo
     return text();
 }
 
-/// As TIME says it.
+/// The time in seconds and microseconds, as TIME says it.
 void CommandWriter::time() {
     if (told_micros_ != 0) {
         word(told_micros_ / 1'000'000);

@@ -27,8 +27,8 @@ struct Numbered {
     std::int64_t number = 0;  ///< 0: it is not numbered
 };
 
-/// What lua/reserve.lua is asked for: `want`, or what the limit leaves; at least `least`, or nothing; at most
-/// one of `parts` parts of what is left, unless `least` is more.
+/// A question to lua/reserve.lua: `want`, or what the limit leaves; at least `least`, or nothing; at most one
+/// of `parts` parts of what is left, unless `least` is more.
 struct Wanted {
     std::int64_t limit = 0;
     std::int64_t want = 0;
@@ -39,21 +39,21 @@ struct Wanted {
     Numbered call{};
 };
 
-/// What becomes of a window to which all is given back.
+/// The fate of a window to which all is given back.
 enum class Emptied : bool { closes, stays };
 
-/// What lua/bucket.lua is asked for: `want` tokens, or what is there; at least `least`, or nothing. Taken in
-/// any case with parts 0; put back where `want` is negative.
+/// A question to lua/bucket.lua: `want` tokens, or what is there; at least `least`, or nothing. Taken in any
+/// case with parts 0; put back where `want` is negative.
 struct Draw {
     std::int64_t token = 1;  ///< nanoseconds to refill one
     std::int64_t fill = 1;   ///< and all
     std::int64_t want = 0;
     std::int64_t least = 0;
     std::int64_t parts = 1;
-    BucketReceipt receipt{};  ///< of what is put back
+    BucketReceipt receipt{};  ///< for what is put back
 };
 
-/// What lua/hold.lua is told: machine `me` wants so many slots in all, and at least so many; see there.
+/// A word to lua/hold.lua: machine `me` wants so many slots in all, and at least so many; see there.
 struct Hold {
     std::string_view me;
     std::int64_t number = 0;
@@ -121,8 +121,8 @@ public:
     /// on by `cost` nanoseconds. Only where the key is known to be there, with room.
     std::string_view take(std::string_view key, Nanos now, Nanos cost);
 
-    /// The same of a bucket that is known not to be full: half the words, and about three quarters of what
-    /// it costs the server.
+    /// BITFIELD key: moves the instant of a bucket on that is known not to be full. Has half the words of
+    /// take(), and costs the server about three quarters.
     std::string_view take_of_filling(std::string_view key, Nanos cost);
 
     /// HMGET key version, or HMGET key version text: of the overrides that machines share.

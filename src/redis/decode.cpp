@@ -36,7 +36,7 @@ constexpr Code codes[] = {
     {"NOREPLICAS", Fault::unwilling},
 };
 
-/// What is at fault; `writes` stands for a node that perhaps only refuses them.
+/// The part at fault; `writes` stands for a node that perhaps only refuses them.
 enum class Blames : std::uint8_t { reply, node, writes };
 
 /// Whether the command may have been executed.
@@ -92,12 +92,12 @@ constexpr const Traits& traits_of(Fault fault) noexcept {
 constexpr std::string_view auth_errors[] = {"ERR AUTH ", "ERR invalid password", "ERR Client sent AUTH"};
 constexpr std::string_view no_more_clients = "ERR max number of clients";
 
-/// What servers say when the user may not access a key, in a script or outside. Such an error says nothing
-/// about other keys.
+/// The words of servers when the user may not access a key, in a script or outside. Such an error says
+/// nothing about other keys.
 constexpr std::string_view key_refusals[] = {"access one of the keys", "access at least one of the keys",
                                              "access a key"};
 
-/// What servers say when the user may not call a command inside a script: Redis 7.0, then later versions.
+/// The words of servers when the user may not call a command inside a script: Redis 7.0, then later versions.
 constexpr std::string_view script_refusals[] = {"ERR The user executing the script can't",
                                                 "ERR ACL failure in script"};
 
@@ -144,7 +144,7 @@ bool read_number(const ReplyValue& value, std::int64_t& number) noexcept {
     return value.kind != ReplyValue::Kind::other && number >= 0;
 }
 
-/// What is wrong with a reply that is to be an array of this many elements.
+/// The fault of a reply that is to be an array of this many elements.
 Fault fault_of_array(const Reply& reply, std::size_t count) noexcept {
     const bool sound = reply.is_array() && !reply.malformed && reply.count == count;
     return reply.is_error() ? fault_of(reply) : sound ? Fault::none : Fault::malformed;

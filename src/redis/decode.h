@@ -8,7 +8,7 @@
 
 namespace rate_limit {
 
-/// What is wrong with a reply.
+/// The reason why a reply cannot be used.
 enum class Fault : std::uint8_t {
     none,
     malformed,  ///< the reply has not the shape or the numbers that the command promises
@@ -36,7 +36,7 @@ constexpr std::size_t fault_count = static_cast<std::size_t>(Fault::other) + 1;
 /// A short name for logs and counters: "noscript", "readonly", …
 std::string_view to_string(Fault fault) noexcept;
 
-/// What the fault means for an operator: text for a log line.
+/// An explanation of the fault for an operator: text for a log line.
 const char* explain(Fault fault) noexcept;
 
 /// The fault that an error reply reports; Fault::none for a reply that is no error.
@@ -78,23 +78,24 @@ static_assert(words_of_bucket < Reply::max_elements, "with one more, a reply hol
 /// in a reply that is sound. `words`: how many it has else.
 bool replaced_another_type(const Reply& reply, std::size_t words) noexcept;
 
-/// What is wrong with the reply of a script, which is an array of so many elements, or says that another type
-/// has given way. None says nothing of what the elements are.
+/// The fault in the reply of a script, which is an array of so many elements, or says that another type has
+/// given way. None says nothing of what the elements are.
 Fault fault_of_script(const Reply& reply, std::size_t words) noexcept;
 
 /// Decodes the reply to the charge, repair and refund scripts: an array of used and reset, both integers.
 Fault read_charge(const Reply& reply, Window& window) noexcept;
 
-/// What the reserve script was asked for.
+/// A question to the reserve script.
 struct ReserveCall {
     std::int64_t limit = 0;
-    std::int64_t period = 0;  ///< of the window, in seconds
+    std::int64_t period = 0;  ///< the window's, in seconds
     std::int64_t want = 0;
     std::int64_t least = 0;
-    Millis at = 0;                   ///< the `now` that was sent to it
-    std::int64_t wanted_before = 0;  ///< of a call that is made again: what an earlier one wanted, which may
-                                     ///< have been granted, and others have taken something since; or
-                                     ///< refused, though there is room now
+    Millis at = 0;  ///< the `now` that was sent to it
+
+    /// The want of an earlier call that this one repeats: it may have been granted, and others have taken
+    /// something since; or refused, though there is room now.
+    std::int64_t wanted_before = 0;
 };
 
 /// Decodes the reply to the reserve script: an array of granted, used and reset, all integers. It is

@@ -8,7 +8,7 @@
 
 namespace rate_limit {
 
-/// What lua/hold.lua says: slots of this machine and of others, and the number that stands.
+/// An answer of lua/hold.lua: slots of this machine and of others, and the number that stands.
 struct Held {
     std::int64_t mine = 0;
     std::int64_t others = 0;

@@ -159,7 +159,7 @@ void* create_integer(const redisReadTask* task, long long integer) noexcept {
 void* create_nil(const redisReadTask* task) noexcept {
     Reply& reply = reply_of(task);
     if (is_top(task)) {
-        // Not task->type: for a null array that is ARRAY.
+        // The type is not task->type, which is ARRAY for a null array.
         begin(reply, REDIS_REPLY_NIL);
     }
     store(reply, task, {ReplyValue::Kind::nil, 0});

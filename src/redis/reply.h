@@ -49,7 +49,8 @@ struct Reply {
     /// The connection; null, as in tests: no reply is taken for a stray one.
     const redisAsyncContext* context = nullptr;
 
-    /// Where the owner sets it, it takes in the whole of each reply. It stays empty for a stray one.
+    /// The tree that takes in the whole of each reply, where the owner sets it. It stays empty for a stray
+    /// one.
     TreeReply* tree = nullptr;
 
     bool is_error() const noexcept { return head.type == REDIS_REPLY_ERROR; }

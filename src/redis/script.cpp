@@ -10,7 +10,7 @@ struct Source {
     std::string_view text;
 };
 
-/// What lua/ holds.
+/// The files of lua/.
 constexpr Source sources[] = {
 #include "scripts.inc"
 };

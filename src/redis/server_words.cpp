@@ -16,8 +16,8 @@ bool is_word(char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/// Where the word begins that contains a window's Redis key, as window_key.h has it: `NAME/60c:KEY`.
-/// npos if there is none.
+/// The beginning of the word that contains a window's Redis key, as window_key.h has it: `NAME/60c:KEY`. npos
+/// if there is none.
 std::size_t find_window_key(std::string_view text) noexcept {
     for (std::size_t slash = text.find('/'); slash != std::string_view::npos;
          slash = text.find('/', slash + 1)) {

@@ -16,7 +16,7 @@ namespace rate_limit {
 /// kept.
 class TreeReply {
 public:
-    static constexpr std::size_t max_depth = 5;         ///< of arrays within arrays; the outermost one counts
+    static constexpr std::size_t max_depth = 5;         ///< nested arrays; the outermost one counts
     static constexpr std::size_t max_values = 500'000;  ///< arrays and what is in them
     static constexpr std::size_t max_text = std::size_t{16} * 1024 * 1024;  ///< bytes, of all texts together
     static constexpr std::size_t most_kept =
@@ -37,8 +37,8 @@ public:
         bool is_error() const noexcept { return kind() == Kind::error; }
         bool is_text() const noexcept { return kind() == Kind::bulk || kind() == Kind::status; }
 
-        std::int64_t integer() const noexcept;   ///< of an integer; 0 for all else
-        std::string_view text() const noexcept;  ///< of a bulk string, a status or an error; else empty
+        std::int64_t integer() const noexcept;   ///< the integer; 0 for all else
+        std::string_view text() const noexcept;  ///< the text of a bulk string, status or error; else empty
         std::size_t count() const noexcept;      ///< how many elements an array has; 0 for all else
 
         /// The elements of an array; none for all else.
@@ -95,11 +95,11 @@ public:
     void add_integer(std::int64_t integer) noexcept;
     void add_text(Kind kind, std::string_view text) noexcept;  ///< bulk, status or error
     void add_array(std::size_t count) noexcept;                ///< the next `count` values are its elements
-    void add_unexpected() noexcept;                            ///< of a type that RESP2 does not have
+    void add_unexpected() noexcept;                            ///< a value of a type that RESP2 does not have
 
 private:
     struct Part {
-        std::int64_t number = 0;  // of an integer; where a text begins; of an array, the part behind its last
+        std::int64_t number = 0;  // an integer; where a text begins; the part behind an array's last
         std::uint32_t size = 0;   // bytes of a text, elements of an array
         Kind kind = Kind::nil;
     };

@@ -62,15 +62,15 @@ void count_returned(WindowRecord& record, Nanos less) noexcept {
     }
 }
 
-/// What is too far away is cut off: of all that was taken before no mark is worth anything any more.
+/// An instant that is too far away is cut off: no mark of what was taken before is worth anything any more.
 void count_cut(WindowRecord& record, bool cut, Millis now) noexcept {
     if (cut) {
         count_returned(record, record.used - nanos_of(now));
     }
 }
 
-/// Of a bucket that is here alone. The count is far away from that of a record that was forgotten, so that
-/// marks of that one are worth nothing.
+/// Begins the count of a bucket that is here alone, far away from that of a record that was forgotten, whose
+/// marks are worth nothing here.
 void begin_count(WindowRecord& record, Millis now) noexcept {
     if (record.truth == Truth::local && !record.lasting) {
         set_returned(record, static_cast<std::uint64_t>(now) * 0x9e37'79b9'7f4a'7c15);

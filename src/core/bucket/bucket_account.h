@@ -8,11 +8,11 @@
 
 namespace rate_limit {
 
-/// What requests do to the record of one token bucket of this machine. The record's `used` is the instant
-/// when the bucket is full again, in nanoseconds, `reset` the same in milliseconds, rounded up, and `limit`
-/// the longest time that any of the limits that share it takes to fill it, in milliseconds. Where `lasting`
-/// is set, `changed` and `ticket` are the halves of what has ever been given back, as BucketReceipt has it,
-/// and, of a copy of what is in Redis, `events` when note_stored()'s life ends, in 1,024 milliseconds, modulo
+/// The record of one token bucket of this machine, and what requests do to it. Its `used` is the instant when
+/// the bucket is full again, in nanoseconds, `reset` the same in milliseconds, rounded up, and `limit` the
+/// longest time that any of the limits that share it takes to fill it, in milliseconds. Where `lasting` is
+/// set, `changed` and `ticket` are the halves of what has ever been given back, as BucketReceipt has it, and,
+/// of a copy of what is in Redis, `events` when note_stored()'s life ends, in 1,024 milliseconds, modulo
 /// 2^20. From `reset` on the record says nothing that a new one would not say. A record of zeros is a full
 /// bucket.
 
@@ -22,7 +22,7 @@ bool take(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t c
 /// Takes them in any case.
 void charge(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept;
 
-/// Of what has just been taken.
+/// The receipt for what has just been taken.
 BucketReceipt receipt_of(const WindowRecord& record, Millis now) noexcept;
 
 /// Puts back as many as fit, whenever they were taken.
@@ -45,7 +45,7 @@ void expect_bucket(WindowRecord& record, Millis until) noexcept;
 bool is_to_be_asked(const WindowRecord& record, Millis now) noexcept;
 bool ask_about(WindowRecord& record, Millis now) noexcept;
 
-/// What a machine knows of a bucket's key in Redis.
+/// A bucket's key in Redis, as a machine knows it.
 struct StoredBucket {
     Millis life = 0;             ///< it lives so long at least; 0: it is not known
     std::uint64_t returned = 0;  ///< has ever been given back there, or less
@@ -57,13 +57,13 @@ struct StoredBucket {
 /// fill() the record has.
 void note_stored(WindowRecord& record, std::uint32_t until, std::uint64_t returned) noexcept;
 
-/// The same of a word that does not let the key live on, such as to a refund.
+/// An answer that does not let the key live on, such as to a refund, has said how much was given back.
 void note_returned(WindowRecord& record, std::uint64_t returned) noexcept;
 
-/// What is known if a plain command may take the cost; else nothing. By the primary's last word there must be
-/// room, with a twentieth of the bucket to spare, whatever has been refilled since: others may have taken it.
-/// And the key must outlive the bucket's being full, with a second to spare. Not of buckets that take longer
-/// than a day to fill: their requests are few. `ticks` as note_stored() has them.
+/// The bucket's key, if a plain command may take the cost; else nothing is known. By the primary's last word
+/// there must be room, with a twentieth of the bucket to spare, whatever has been refilled since: others may
+/// have taken it. And the key must outlive the bucket's being full, with a second to spare. Buckets that take
+/// longer than a day to fill are left out: their requests are few. `ticks` as note_stored() has them.
 StoredBucket known_stored(const WindowRecord& record, const Bucket& bucket, Millis now, std::uint32_t ticks,
                           std::int64_t cost) noexcept;
 
@@ -82,7 +82,7 @@ void refill(WindowRecord& record, Millis now) noexcept;
 /// The bucket as clients are shown it: how many tokens are taken, and when there is one more.
 Window shown_of(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept;
 
-/// The same for a cost that does not fit: when it will.
+/// The bucket as clients are shown it when the cost does not fit: with when it will.
 Window refusal_of(const WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept;
 
 }  // namespace rate_limit

@@ -23,8 +23,8 @@ constexpr Millis on_its_way = 20;
 constexpr Ticks forgotten = 10'000;
 
 constexpr double batch_growth = 1.5;
-constexpr double first_part = 16;  // of what is refilled in a life: the first batch
-constexpr double part_beside = 8;  // of a batch: what is asked for beside it
+constexpr double first_part = 16;  // the first batch is this part of what is refilled in a life
+constexpr double part_beside = 8;  // tokens asked for beside a batch are this part of it
 
 Ticks ticks_of(Millis time) noexcept {
     return static_cast<Ticks>(time);

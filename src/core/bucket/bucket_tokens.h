@@ -68,10 +68,10 @@ std::int64_t take_forgotten(WindowRecord& record, const TokenTerms& terms) noexc
 /// their grant, for a request that is let in on its way.
 Ticks end_of(Ticks asked, Millis life) noexcept;
 
-/// Of tokens that die at `end`, whether they can still be spent.
+/// Whether tokens that die at `end` can still be spent.
 bool are_alive(Ticks end, Ticks now) noexcept;
 
-/// Of two instants that are less than three weeks apart.
+/// The earlier of two instants that are less than three weeks apart.
 Ticks earlier(Ticks a, Ticks b) noexcept;
 
 /// The tokens at hand that can still be spent: by anybody, or under these terms.
@@ -104,7 +104,7 @@ struct Dying {
 /// kept: it may put all of them back, so that they count as old as the oldest.
 Ticks oldest_end(const WindowRecord& record, const TokenTerms& terms, Ticks end) noexcept;
 
-/// What came of a fetch: tokens that die at `end`, of which, and of those at hand, requests were `served`.
+/// A batch that was fetched: tokens that die at `end`. Of them and those at hand, `served` went to requests.
 struct Batch {
     std::int64_t granted = 0;
     Ticks end = 0;
@@ -122,8 +122,7 @@ bool put_back(WindowRecord& record, const TokenTerms& terms, const Dying& tokens
 /// Takes out tokens that are dead, or `all`.
 Dying take_dying(WindowRecord& record, const TokenTerms& terms, bool all) noexcept;
 
-/// What tokens that are given back now are worth, in nanoseconds of refilling: less what was refilled since
-/// their grant.
+/// Nanoseconds of refilling that tokens given back now are worth: less what was refilled since their grant.
 Nanos worth(const Dying& tokens, const TokenTerms& terms) noexcept;
 
 }  // namespace rate_limit

@@ -29,7 +29,7 @@ bool CounterTable::attach(void* memory, std::size_t size) noexcept {
 }
 
 bool CounterTable::take_up(void* memory, std::size_t size, std::size_t slots) noexcept {
-    // What lies between the header and the cells is rounded up to whole cache lines.
+    // The space between the header and the cells is rounded up to whole cache lines.
     const std::size_t fixed = sizeof(Header) + slots * sizeof(owners_[0]) + alignment;
     const std::size_t of_group = sizeof(Place) + slots * sizeof(Cells);
     if (!LayoutMark::fits(memory, size, fixed + of_group)) {

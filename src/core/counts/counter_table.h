@@ -85,18 +85,18 @@ private:
         std::uint64_t slots;
         Millis since;
         std::atomic<std::uint32_t> generation;  // how many configurations have brought names
-        OwnedLock lock;                         // of the process that brings names
+        OwnedLock lock;                         // held by the process that brings names
         std::atomic<std::uint32_t> turn;        // when take_turn() was last true
     };
 
-    /// What belongs to a group, in all slots.
+    /// The part of a group that all slots share.
     struct Place {
         std::atomic<std::uint64_t> name;             // 0: free
-        std::atomic<std::uint64_t> told;             // as Group::tell() had it
+        std::atomic<std::uint64_t> told;             // the last digest of Group::tell()
         std::atomic<std::uint64_t> misses;           // since the name has the place
         std::atomic<std::uint32_t> misses_in_a_row;  // up to most_in_a_row, and one more for each process
         std::atomic<std::uint32_t> generation;       // the last that had the name
-        Counts base;                                 // what names before this one have counted here
+        Counts base;                                 // counts under the names that had the place before
     };
 
     struct alignas(alignment) Cells {
@@ -120,7 +120,7 @@ private:
     std::uint64_t sum(std::size_t place, std::size_t counter) const noexcept;
     void claim_slot() noexcept;
 
-    /// Of a number that only this process writes.
+    /// Raises a number that only this process writes.
     static void raise(std::atomic<std::uint64_t>& number, std::uint64_t more) noexcept {
         number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
     }
@@ -128,13 +128,13 @@ private:
 
     LockUser user_;
     Header* header_ = nullptr;
-    std::atomic<std::uint64_t>* owners_ = nullptr;  // of the slots, as OwnedLock::word_of()
+    std::atomic<std::uint64_t>* owners_ = nullptr;  // each slot's process, as OwnedLock::word_of()
     Place* places_ = nullptr;
     Cells* cells_ = nullptr;  // slot after slot, a line for each place
     std::size_t slots_ = 0;
     std::size_t groups_ = 0;
     std::size_t slot_ = no_slot;  // this process's, claimed with its first count
-    Cells* own_ = nullptr;        // of that slot, unless others count there too
+    Cells* own_ = nullptr;        // the cells of that slot; null where others count there too
 };
 
 /// Brings names: one process at a time. Others wait for this object's end.
@@ -149,7 +149,7 @@ public:
     void begin() noexcept;
     void keep(Name name) noexcept;
 
-    /// Also for a worker, without the others, while a configuration is at work. False: there is no room.
+    /// Adds a name. A worker may do so alone, too, while a configuration is at work. False: there is no room.
     bool add(Name name) noexcept;
 
     /// The name is the first to give way from now on.
@@ -165,7 +165,7 @@ private:
 /// One group as a process uses it. The table outlives it.
 class CounterTable::Group {
 public:
-    /// Where `name` has no group, or loses it, `otherwise` is counted instead.
+    /// Counts for `otherwise` where `name` has no group, or loses it.
     Group(CounterTable& table, Name name, Name otherwise) noexcept;
 
     /// False: this counts for `otherwise`.
@@ -192,7 +192,7 @@ public:
         }
     }
 
-    /// Of all processes since the memory was made, or since the name was first seen.
+    /// The sum of all processes since the memory was made, or since the name was first seen.
     std::uint64_t count(std::size_t counter) const noexcept;
 
     /// Counts a miss. `again`: the row counts it already, by another miss of the same request.

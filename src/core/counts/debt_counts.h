@@ -21,12 +21,12 @@ public:
 
     std::uint64_t of(std::uint64_t shard) noexcept { return count_of(shard).windows.load(); }
 
-    /// What a walk over the whole table finds, round after round: begin_round(), then see() for each record.
+    /// Sums of a walk over the whole table, round after round: begin_round(), then see() for each record.
     /// Rounds of several processes are one round. What is seen after the next round has begun counts there.
     void begin_round() noexcept;
     void see(std::uint64_t shard, std::uint64_t charges, std::int64_t tokens) noexcept;
 
-    /// What the last whole round has found.
+    /// Sums of the last whole round.
     struct Seen {
         std::uint64_t charges = 0;  ///< charges and refunds that wait
         std::int64_t tokens = 0;    ///< noted tokens
@@ -37,7 +37,7 @@ private:
     struct Place {
         std::atomic<std::uint64_t> shard{0};  // 0: nobody's
         std::atomic<std::uint64_t> windows{0};
-        std::array<std::atomic<std::uint64_t>, 2> charges{};  // of even and of odd rounds
+        std::array<std::atomic<std::uint64_t>, 2> charges{};  // by even and odd rounds
         std::array<std::atomic<std::int64_t>, 2> tokens{};
     };
 

@@ -13,9 +13,9 @@
 
 namespace rate_limit {
 
-/// Where the processes of a machine add up, once a minute, of which keys the commands are that each has sent
-/// to a shard; in memory that they share and that outlives them. When the minute is over and all have had
-/// the time to add theirs, one process takes the sum, once.
+/// The board on which the processes of a machine add up, once a minute, of which keys the commands are that
+/// each has sent to a shard; in memory that they share and that outlives them. When the minute is over and
+/// all have had the time to add theirs, one process takes the sum, once.
 ///
 /// A shard for which there is no room has no sum in that minute, in any process. What a process that died
 /// would have added is missing; where it died while it added, that shard has no sum in that minute.
@@ -41,15 +41,15 @@ public:
 
     struct Shard {
         std::uint64_t store = 0;   ///< names the store
-        std::uint64_t digest = 0;  ///< of the store and the shard; not 0
+        std::uint64_t digest = 0;  ///< names the store and the shard; not 0
         std::string_view name;
     };
 
-    /// What one shard was sent.
+    /// The commands that one shard was sent.
     struct Sum {
         std::uint64_t store = 0;
         std::uint64_t commands = 0;
-        HotKeys keys;  ///< of some of the commands
+        HotKeys keys;  ///< the keys of some of the commands
         std::array<char, most_name> text;
         std::size_t length = 0;
 
@@ -84,15 +84,15 @@ public:
 
 private:
     enum class State : std::uint32_t {
-        complete,  ///< as far as it goes
+        complete,  ///< all that was added is in the sum
         changing,  ///< by the lock's owner, perhaps a dead one
         over,      ///< taken, or spoilt: nothing is added in this minute any more
     };
 
     struct alignas(alignment) Header {
         LayoutMark mark;
-        OwnedLock lock;                     // of the records
-        std::atomic<std::uint32_t> untold;  // not 0: some sum may be waiting
+        OwnedLock lock;                     // guards the records
+        std::atomic<std::uint32_t> untold;  // 0: no sum is waiting
     };
 
     struct alignas(alignment) Record {

@@ -31,7 +31,7 @@ std::size_t HotKeys::find_least() const noexcept {
     return least;
 }
 
-/// As often a key without a place can have been named.
+/// The most times that a key without a place can have been named.
 std::uint32_t HotKeys::most_missed() const noexcept {
     return taken_ < most ? missed_ : keys_[find_least()].count;
 }
@@ -65,7 +65,7 @@ void HotKeys::add(const Key& called, const Key& counts) noexcept {
 }
 
 /// A key that only one of both has may have been named in the other, as often as any without a place there.
-/// Of all keys of both those with the greatest counts stay.
+/// The keys with the greatest counts of both stay.
 void HotKeys::join(const HotKeys& other) noexcept {
     const std::uint32_t missed_here = most_missed();
     const std::uint32_t missed_there = other.most_missed();

@@ -22,9 +22,9 @@ public:
     static constexpr std::size_t most = 16;
 
     struct Key {
-        std::uint64_t id = 0;     ///< what the caller tells keys apart by; 0: the place is free
+        std::uint64_t id = 0;     ///< tells keys apart, by the caller's word; 0: the place is free
         std::uint64_t limit = 0;  ///< whose limit it is, where the caller has said that
-        std::uint32_t count = 0;  ///< as often it was named at most
+        std::uint32_t count = 0;  ///< how often it was named at most
         std::uint32_t over = 0;   ///< how many too many `count` can be
 
         std::uint32_t certain() const noexcept { return count - over; }
@@ -42,8 +42,8 @@ public:
     /// Something without a key was named.
     void raise_rest() noexcept;
 
-    /// The same counts of keys that are called otherwise: name(place) says how, as a Key of which the id and
-    /// the limit count. Those that are called the same are one: of m that are, the count can be too high, and
+    /// These counts with other names of the keys: name(place) gives one, as a Key of which the id and the
+    /// limit count. Those that are called the same are one: of m that are, the count can be too high, and
     /// certain() too low, by m times as much.
     template <typename Fn>
     HotKeys named(Fn&& name) const {
@@ -74,7 +74,7 @@ private:
     std::uint32_t most_missed() const noexcept;
 
     std::uint32_t noted_ = 0;
-    std::uint32_t missed_ = 0;  // as often a key can have been named that has no place, though some are free
+    std::uint32_t missed_ = 0;  // the most namings of a key without a place, though some are free
     std::uint32_t taken_ = 0;   // places
     std::array<Key, most> keys_{};
 };

@@ -7,8 +7,8 @@ namespace rate_limit {
 
 namespace {
 
-/// Of counts modulo 2^32. Less than nothing was counted where the marks are younger than the counts that the
-/// reader has, or the counters began at 0 again: that is 0.
+/// The difference of two counts modulo 2^32. Less than nothing was counted where the marks are younger
+/// than the counts that the reader has, or the counters began at 0 again: that is 0.
 std::uint64_t difference(std::uint64_t end, std::uint64_t begin) noexcept {
     const auto counted = static_cast<std::uint32_t>(end - begin);
     return counted < std::uint32_t{1} << 31U ? counted : 0;

@@ -15,9 +15,9 @@ namespace rate_limit {
 /// processes share and that outlives them. Counting itself stays where it is: once a minute one process puts
 /// down what the counters say, a mark, and what a minute has counted is the difference of two marks.
 ///
-/// What is counted between two marks belongs to the minute of the first. So where no process was awake at a
-/// minute's begin, or the clock was set forward, the minutes in between have 0, and the one before has what
-/// was counted meanwhile. Where the clock was set back by more than a minute, the hour begins anew.
+/// Counts between two marks belong to the minute of the first. So where no process was awake at a minute's
+/// begin, or the clock was set forward, the minutes in between have 0, and the one before has what was
+/// counted meanwhile. Where the clock was set back by more than a minute, the hour begins anew.
 ///
 /// The names are those of the configuration at work, as in CounterTable. A name that is not configured any
 /// more keeps its line while there is room for new names.
@@ -29,7 +29,7 @@ public:
 
     using Counts = std::array<std::uint64_t, counters>;
 
-    /// What was counted in each minute, the oldest first; the last is the running one.
+    /// The counts of each minute, the oldest first; the last is the running one.
     using Hour = std::array<Counts, minutes>;
 
     explicit LastHour(const LockUser& user) noexcept : user_(user) {}
@@ -64,7 +64,7 @@ public:
     bool read(std::uint64_t name, const Counts& counts, Millis now, Hour& hour) const noexcept;
 
 private:
-    /// What the counters said, modulo 2^32, when a minute began or soon after.
+    /// The counters, modulo 2^32, when a minute began or soon after.
     struct Mark {
         std::atomic<std::uint32_t> minute;  // 0: none
         std::array<std::atomic<std::uint32_t>, counters> counts;
@@ -81,7 +81,7 @@ private:
         std::uint64_t generation;  // how many configurations have brought names
         std::atomic<std::uint64_t>
             marking;  // the process that puts down marks, as OwnedLock::word_of(); 0: nobody
-        std::atomic<std::uint32_t> minute;  // of the last marks
+        std::atomic<std::uint32_t> minute;  // the minute of the last marks
     };
 
     /// Changes with the layout.
@@ -101,7 +101,7 @@ private:
     bool take_up(void* memory, std::size_t size) noexcept;
     Line* find(std::uint64_t name) const noexcept;
 
-    /// Where a name is looked for after `steps` others.
+    /// The line where a name is looked for after `steps` others.
     Line& line_at(std::uint64_t name, std::size_t steps) const noexcept {
         return all_[(name + steps) % lines_];
     }

@@ -116,9 +116,9 @@ std::size_t NodeBoard::told_of(std::uint64_t store, Millis now) const noexcept {
     return count;
 }
 
-/// Where a node of this store can go, in this order: to a place that a process was giving to another
-/// node when it died, to a place whose node has been gone for so long that it is not told any more, to a free
-/// one, and to that of the node that has been gone for longest. The caller has the lock.
+/// The place for a node of this store, in this order: one that a process was giving to another node when it
+/// died, one whose node has been gone for so long that it is not told any more, a free one, and that of the
+/// node that has been gone for longest. The caller has the lock.
 std::size_t NodeBoard::place_for(std::uint64_t store, Millis now, std::size_t most) const noexcept {
     struct Oldest {
         std::size_t place = none;
@@ -250,7 +250,8 @@ void NodeBoard::begin_worker(std::size_t worker, Millis now) noexcept {
     }
 }
 
-/// What was read counts only if the place is still the same node's afterwards: its address does not change.
+/// A record that was read counts only if the place is still the same node's afterwards: its address does not
+/// change.
 bool NodeBoard::read_at(std::size_t place, std::uint64_t id, std::size_t workers, Millis now,
                         Told& told) const {
     const Record& record = records_[place];

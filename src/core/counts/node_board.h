@@ -13,7 +13,7 @@
 
 namespace rate_limit {
 
-/// What the workers of a machine know of the nodes that they use, in memory that processes share and that
+/// The nodes that the workers of a machine use, as these know them, in memory that processes share and that
 /// outlives them: a record for each node, with its address, its role, which workers hold it for down, and
 /// when some worker last had it. Workers note a node when they come to use it, and then now and then that
 /// they still do. A node that nobody has is gone; its record stays until another node needs the place, and
@@ -25,7 +25,7 @@ class NodeBoard {
 public:
     static constexpr std::size_t alignment = LayoutMark::alignment;
 
-    /// Of all stores, however much memory there is.
+    /// Nodes of all stores together, however much memory there is.
     static constexpr std::size_t most_nodes = 1024;
 
     /// Nodes that one store's servers name, and that are told.
@@ -59,7 +59,7 @@ public:
             : store(store), shard(shard), node(node | 2) {}
 
         const std::uint64_t store;
-        const std::uint64_t shard;  ///< of the store and the shard
+        const std::uint64_t shard;  ///< names the store and the shard
         const std::uint64_t node;   ///< 2 or more
     };
 
@@ -71,7 +71,7 @@ public:
         bool gone = false;  ///< for told_for or longer
     };
 
-    /// Where note() has found a node.
+    /// The place where note() has found a node.
     struct Noted {
         std::size_t place = none;
         bool is_new = false;  ///< it had no record, or was gone for told_for
@@ -177,7 +177,7 @@ private:
 
     struct alignas(alignment) Header {
         LayoutMark mark;
-        OwnedLock lock;                         // of the process that gives a place to a node
+        OwnedLock lock;                         // held by the process that gives a place to a node
         std::atomic<std::uint64_t> generation;  // how many configurations have begun
     };
 
@@ -190,7 +190,7 @@ private:
         std::atomic<Millis> seen;
         std::atomic<Millis> since;
         std::atomic<std::uint32_t> primary;  // 0: it is not
-        std::atomic<std::uint32_t> length;   // of the address
+        std::atomic<std::uint32_t> length;   // bytes of the address
         std::array<Workers, 2> down;  // workers that say so, of the configurations with even and odd numbers
         std::array<std::atomic<std::uint64_t>, most_names> names;
         std::array<std::atomic<std::uint64_t>, words_of_address> address;
@@ -200,7 +200,7 @@ private:
     /// Changes with the layout.
     static constexpr std::uint64_t version = 0x6e6f646573000001;
 
-    // What is in ids_ where no node is: a free place, behind which there are only free ones; and a place that
+    // Words in ids_ where no node is: a free place, behind which there are only free ones; and a place that
     // is being given to another node.
     static constexpr std::uint64_t free = 0;
     static constexpr std::uint64_t changing = 1;
@@ -221,7 +221,7 @@ private:
     std::atomic<std::uint64_t>* ids_ = nullptr;  // whose the places are: apart, so that a search reads little
     Record* records_ = nullptr;
     std::size_t places_ = 0;
-    std::uint64_t generation_ = 0;  // of the configuration whose process this is
+    std::uint64_t generation_ = 0;  // the configuration whose process this is
 };
 
 }  // namespace rate_limit

@@ -18,7 +18,7 @@ constexpr std::size_t round_up(std::size_t bytes) noexcept {
     return (bytes + Offenders::alignment - 1) / Offenders::alignment * Offenders::alignment;
 }
 
-/// Of a number that only this process writes.
+/// Raises a number that only this process writes.
 template <typename Number>
 void raise(std::atomic<Number>& number) noexcept {
     number.store(number.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -165,7 +165,7 @@ void Offenders::begin(const View& view, std::uint64_t period) noexcept {
     view.half->period.store(period, std::memory_order_release);
 }
 
-/// Where the id is, or `none`.
+/// The place of the id, or `none`.
 std::size_t Offenders::find(const View& view, std::uint64_t id) noexcept {
     std::uint8_t& near = near_[id % near_.size()];
     if (near < keys() && view.ids[near].load(std::memory_order_relaxed) == id) {
@@ -379,7 +379,7 @@ void Offenders::read_half(std::size_t half, std::uint64_t now, std::vector<Found
     total += rejected;
 }
 
-/// What several areas have of one key becomes one. `found` is sorted by id.
+/// Makes one of what several areas have of a key. `found` is sorted by id.
 std::vector<Offenders::Merged> Offenders::merge(const std::vector<Found>& found) {
     std::vector<Merged> merged;
     merged.reserve(found.size());

@@ -30,13 +30,13 @@ namespace rate_limit {
 class Offenders {
 public:
     static constexpr std::size_t alignment = LayoutMark::alignment;
-    static constexpr std::size_t most_keys = 64;   ///< of an area in a generation
+    static constexpr std::size_t most_keys = 64;   ///< keys that an area has in a generation
     static constexpr std::size_t most_text = 128;  ///< bytes of a key that are kept
     static constexpr std::size_t most_shown = 512;
     static constexpr Millis generation = 600'000;
 
     struct Rejection {
-        std::uint64_t id;     ///< of the key at the limit, a keyed digest
+        std::uint64_t id;     ///< a keyed digest of the key at the limit
         std::uint64_t limit;  ///< names the limit
         bool dry_run;
         std::string_view key;
@@ -48,12 +48,12 @@ public:
         std::uint64_t limit = 0;
         std::uint64_t rejected = 0;  ///< dry runs, too
         std::uint64_t over = 0;      ///< how many too many `rejected` can be
-        std::uint64_t dry_run = 0;   ///< of `rejected`, at least
+        std::uint64_t dry_run = 0;   ///< dry runs among `rejected`, at least
         Millis last = 0;             ///< when it was last rejected
         std::string key;             ///< empty: not kept
         bool cut = false;            ///< `key` is only the beginning
 
-        /// As often it has been rejected for certain.
+        /// Rejections that are certain.
         std::uint64_t certain() const noexcept { return rejected - over; }
     };
 
@@ -68,7 +68,7 @@ public:
     /// Says which process notes rejections from now on: called in each process.
     void set_user(const LockUser& user) noexcept;
 
-    /// What gives so many workers, and as many leaving ones, an area of most_keys each.
+    /// Bytes that give so many workers, and as many leaving ones, an area of most_keys each.
     static std::size_t bytes_for(std::size_t workers) noexcept;
 
     /// Lays out memory that is all zero. In less than bytes_for() there are fewer areas, but one for each
@@ -88,8 +88,8 @@ public:
 
     void note(const Rejection& rejection, Millis now) noexcept;
 
-    /// What has been noted in the generation of `now` and in the one before. Reads in other processes' areas
-    /// while they write: what changes just then may be missing. Throws std::bad_alloc.
+    /// All that has been noted in the generation of `now` and in the one before. Reads in other processes'
+    /// areas while they write: what changes just then may be missing. Throws std::bad_alloc.
     Report read(Millis now) const;
 
 private:
@@ -101,7 +101,7 @@ private:
         std::atomic<std::uint32_t> keeps_keys;
     };
 
-    /// What processes without an area have noted: the one line that several write.
+    /// Rejections that processes without an area have noted: the one line that several write.
     struct alignas(alignment) Keyless {
         std::array<std::atomic<std::uint64_t>, 2> words;  // by the generation, as keyless_word()
     };
@@ -111,13 +111,14 @@ private:
         std::atomic<std::uint32_t> sequence;  // odd while the place changes hands
         std::atomic<std::uint32_t> over;
         std::atomic<std::uint32_t> dry_run;
-        std::atomic<std::uint32_t> size;  // of the text, perhaps with the bit `cut_bit`
+        std::atomic<std::uint32_t> size;  // bytes of the text, perhaps with the bit `cut_bit`
         std::atomic<std::uint64_t> limit;
         std::atomic<Millis> last;
         std::array<std::atomic<std::uint64_t>, most_text / sizeof(std::uint64_t)> text;
     };
 
-    /// What an area has of a generation. Behind it lie the ids, the counts, and the rest of the places.
+    /// The part of an area that is for one generation. Behind it lie the ids, the counts, and the rest of the
+    /// places.
     struct alignas(alignment) Half {
         std::atomic<std::uint64_t> period;  // which generation; 0: none, or it is being made empty
         std::atomic<std::uint64_t> total;
@@ -160,7 +161,7 @@ private:
     void write_text(Place& place, std::string_view key) noexcept;
     void erase_text(Place& place) noexcept;
     void note_keyless(std::uint64_t period) noexcept;
-    /// What a place says, but for its text.
+    /// A place as it was read, without its text.
     struct Found {
         std::uint64_t id = 0;
         std::uint64_t limit = 0;
@@ -168,18 +169,18 @@ private:
         std::uint32_t rejected = 0;
         std::uint32_t over = 0;
         std::uint32_t dry_run = 0;
-        std::uint32_t half = 0;  // where it was
+        std::uint32_t half = 0;  // the half where it was
         std::uint32_t at = 0;
     };
 
-    /// What all places of a key say together.
+    /// All places of a key together.
     struct Merged {
         static bool heavier(const Merged& a, const Merged& b) noexcept;
 
         std::uint64_t id;
         std::uint64_t rejected;
         std::uint64_t over;
-        std::size_t first;  // of them, among what was found
+        std::size_t first;  // the first of them, among what was found
     };
 
     static bool read_place(const View& view, std::size_t at, Found& found) noexcept;
@@ -192,13 +193,13 @@ private:
     LockUser user_;
     Header* header_ = nullptr;
     Keyless* keyless_ = nullptr;
-    std::atomic<std::uint64_t>* owners_ = nullptr;  // of the areas, as OwnedLock::word_of()
+    std::atomic<std::uint64_t>* owners_ = nullptr;  // each area's process, as OwnedLock::word_of()
     char* halves_ = nullptr;
     std::size_t area_ = none;               // this process's, claimed with its first rejection
     std::uint64_t period_ = 0;              // the generation that it last noted in; 0: none
-    View own_;                              // of that
+    View own_;                              // the half of that generation
     Millis tried_ = -1;                     // when it last looked for one
-    std::array<std::uint8_t, 256> near_{};  // where an id was last found, by its last bits
+    std::array<std::uint8_t, 256> near_{};  // places where ids were found, by their last bits
 
     // In the generation `least_period_` no place has had fewer rejections than `least_` since it was looked
     // for; `least_at_` is the place that was found last.

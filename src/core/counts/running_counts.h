@@ -32,7 +32,8 @@ public:
     /// That of the limits that have none.
     static constexpr Column others = 0;
 
-    /// What most_limits and rows for so many processes take; and what is needed to count at all.
+    /// Bytes that most_limits and rows for so many processes take; and the least with which anything can be
+    /// counted.
     static constexpr std::size_t bytes_for(std::size_t places) noexcept {
         return layout_of(places, most_limits + 1, alignment).bytes;
     }
@@ -87,8 +88,8 @@ public:
         return sum;
     }
 
-    /// What a walk over all notes of slots finds, round after round, as DebtCounts has it. A note knows its
-    /// limit by tag_of() its digest.
+    /// Sums of a walk over all notes of slots, round after round, as in DebtCounts. A note knows its limit by
+    /// tag_of() its digest.
     static constexpr std::uint32_t tag_of(std::uint64_t name) noexcept {
         return static_cast<std::uint32_t>(name >> 32);
     }
@@ -112,14 +113,14 @@ private:
 
     struct Limit {
         std::atomic<std::uint64_t> name;                  // 0: nobody's
-        std::array<std::atomic<std::uint64_t>, 2> slots;  // of even and of odd rounds
+        std::array<std::atomic<std::uint64_t>, 2> slots;  // by even and odd rounds
     };
 
     using Cell = std::atomic<std::uint32_t>;
 
-    /// Of one process; the cells follow.
+    /// The head of one process's row; the cells follow.
     struct Row {
-        std::atomic<std::uint64_t> owner;  // as WorkerPlaces has it; of another one, its cells are void
+        std::atomic<std::uint64_t> owner;  // the process, by WorkerPlaces; the cells of another one are void
     };
 
     static constexpr std::size_t least_unit = sizeof(Row);

@@ -25,7 +25,8 @@ constexpr Nanos coarse = 128;
 constexpr Nanos exact_fill = Nanos{1} << 53;
 static_assert(max_fill / coarse < exact_fill);
 
-/// Not less than the rate says. `burst` tokens take no longer than max_fill, or a bit more.
+/// Nanoseconds to refill one token, never less than the rate says. `burst` tokens take no longer than
+/// max_fill, or a bit more.
 Nanos token_for(const Rate& rate, std::int64_t burst) noexcept {
     const Nanos token = token_of(rate);
     return burst > exact_fill / token ? divide_up(token, coarse) * coarse : token;
@@ -57,7 +58,7 @@ std::int64_t Bucket::fill_seconds() const noexcept {
     return divide_up(fill(), nanos_in_second);
 }
 
-/// What it takes until it is full.
+/// Nanoseconds until it is full.
 Nanos Bucket::missing(Nanos full_at, Nanos now) const noexcept {
     return full_at > now ? std::min(full_at - now, fill()) : 0;
 }

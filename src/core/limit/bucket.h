@@ -38,7 +38,7 @@ constexpr std::uint32_t mark_of(Nanos token, Nanos fill) noexcept {
     return static_cast<std::uint32_t>((mixed ^ mixed >> 29) * 0xbf58'476d'1ce4'e5b9 >> 44);
 }
 
-/// What a request gets for what it takes of a bucket, for when that goes back.
+/// The receipt that a request gets for what it takes of a bucket, for when that goes back.
 struct BucketReceipt {
     /// When it is refilled on the bucket's own line of time, which stands still for as long as it takes to
     /// refill what is given back: the instant when the bucket was to be full after the taking, and what had
@@ -49,14 +49,14 @@ struct BucketReceipt {
     Nanos at = 0;  ///< when it was taken, or before that; 0: not known
 };
 
-/// What a bucket knows when something goes back.
+/// The count of a bucket when something goes back to it.
 struct BucketCount {
     std::uint64_t returned = 0;  ///< has been given back until now
     Nanos longest = 0;           ///< that any of the limits that share the bucket takes to fill it
     Nanos now = 0;
 };
 
-/// What `cost` nanoseconds of refilling are worth that go back: what has been refilled of them is there
+/// The worth of `cost` nanoseconds of refilling that go back: what has been refilled of them is there
 /// already, and others may have taken it. A mark that is too far away is of another count.
 ///
 /// The bucket refills what is missing in the order in which it was taken. So what was taken `now - at` ago
@@ -87,13 +87,13 @@ public:
     /// bounds.
     static std::optional<Bucket> of(const Rate& rate, std::int64_t burst) noexcept;
 
-    /// The same with a burst that is so much smaller. `tokens` are less than the burst.
+    /// This bucket with a burst that is smaller by `tokens`, which are less than the burst.
     Bucket less(std::int64_t tokens) const noexcept { return {burst_ - tokens, token_}; }
 
     std::int64_t burst() const noexcept { return burst_; }
     Nanos token() const noexcept { return token_; }  ///< to refill one token; never less than the rate says
     Nanos fill() const noexcept { return burst_ * token_; }  ///< to fill the empty bucket
-    std::int64_t fill_seconds() const noexcept;              ///< the same, rounded up
+    std::int64_t fill_seconds() const noexcept;              ///< seconds to fill the empty bucket, rounded up
 
     /// How many whole tokens are there.
     std::int64_t left(Nanos full_at, Nanos now) const noexcept;

@@ -10,7 +10,7 @@
 
 namespace rate_limit {
 
-/// What one limit decided about a request, or all its limits together. The order is the precedence: the
+/// The decision of one limit about a request, or of all its limits together. The order is the precedence: the
 /// greatest outcome of its limits is the request's.
 enum class Outcome : std::uint8_t {
     none,  ///< no limit applies, or nothing is decided yet
@@ -35,13 +35,13 @@ constexpr bool is_refusal(Outcome outcome) noexcept {
 struct Verdict {
     std::string_view name;  ///< the limit's name; outlives the verdict
     Rate rate;
-    Window window;       ///< as stored, or {0, proposed reset} when none is open
+    Window window;       ///< the window as stored, or {0, proposed reset} when none is open
     bool known = false;  ///< false: the store gave no answer, and `window` means nothing
     Outcome outcome = Outcome::none;
     bool slots = false;       ///< the limit counts requests that run: `window` has no end but for a rejection
     bool bucket = false;      ///< a token bucket: `window` ends when one more token is there
     bool never_fits = false;  ///< the request costs more than the whole limit
-    std::int64_t due = 0;     ///< what the request adds to the window; 0 if it is not charged
+    std::int64_t due = 0;     ///< cost that the request adds to the window; 0 if it is not charged
 
     /// How many requests are in flight in the window, where it has no room only because of them; 0 where the
     /// request is not refused, or would be without them.

@@ -37,7 +37,7 @@ Quota quota_of(const Verdict& verdict, Millis now) noexcept {
     quota.has_reset = !verdict.slots || verdict.outcome == Outcome::rejected;
     quota.retry = verdict.outcome == Outcome::rejected && !verdict.never_fits;
 
-    // Where the window was reset while the request was under way, it may have less than the request brought.
+    // A window that was reset while the request was under way may have less than the request brought.
     const std::int64_t used = std::max<std::int64_t>(0, verdict.window.used);
     const std::int64_t room = std::numeric_limits<std::int64_t>::max() - used;
     quota.used = used + std::min(verdict.due, room);

@@ -11,12 +11,12 @@
 
 namespace rate_limit {
 
-/// What a debt record notes about one window, together with its Redis key.
+/// The kind of what a debt record notes about one window, together with its Redis key.
 enum class DebtKind : std::uint8_t {
     charges,       ///< charges that wait until the primary takes them
     refunds,       ///< refunds that wait until the primary takes them
     tokens,        ///< tokens that this machine may hold, to be given back when they are not needed
-    fixed_tokens,  ///< the same, in batches of fixed size
+    fixed_tokens,  ///< tokens that this machine may hold, in batches of fixed size
     slots,         ///< slots that this machine may hold (core/slots/slots_account.h): `cost` is their limit,
                    ///< `ticket` how many workers had died at the last look, `period` the tag of the limit
                    ///< (core/counts/running_counts.h), and `reset` only says how long the note is kept
@@ -38,26 +38,26 @@ struct DebtRecord {
     static constexpr std::size_t max_key = 252;
 
     WindowId id;
-    Millis reset = 0;           ///< of the window; 0: nothing waits
+    Millis reset = 0;           ///< the window's end; 0: nothing waits
     std::int64_t cost = 0;      ///< their sum; of a note: tokens at hand at the last look, and since
     std::uint64_t charges = 0;  ///< how many they are; of a note of a bucket's tokens: see token()
-    Millis looked_at = 0;       ///< of a note: when that look was; of a bucket: see fill()
+    Millis looked_at = 0;       ///< when a note was last looked at; of a bucket: see fill()
     std::uint64_t shard = 0;    ///< whose primary they are for: a digest of the names of store and shard
     Ticket ticket = 0;          ///< that the charges were sent under; of a bucket's: see mark(), life()
     std::uint32_t period = 0;   ///< seconds; of a bucket: see mark()
     std::uint16_t key_length = 0;
     WindowKind window_kind = WindowKind::first;
     DebtKind kind = DebtKind::charges;
-    std::array<char, max_key> text;  // of which the first key_length bytes mean something
+    std::array<char, max_key> text;  // its first key_length bytes mean something
 
     bool of_bucket() const noexcept { return window_kind == WindowKind::bucket; }
 
-    /// Of a debt to a token bucket, or a note of its tokens: how many nanoseconds that takes to fill, and the
-    /// `cost` of a debt is in nanoseconds, too. Else 0.
+    /// Nanoseconds that it takes to fill the token bucket of a debt, or of a note of tokens; the `cost` of a
+    /// debt is in nanoseconds, too. Else 0.
     std::int64_t fill() const noexcept { return of_bucket() ? looked_at : 0; }
     void set_fill(std::int64_t fill) noexcept { looked_at = fill; }
 
-    /// Of what goes back to a token bucket: as BucketReceipt has it (core/limit/bucket.h). Else 0.
+    /// BucketReceipt's mark of what goes back to a token bucket (core/limit/bucket.h). Else 0.
     std::uint64_t mark() const noexcept {
         return has_mark() ? static_cast<std::uint64_t>(period) << 32 | ticket : 0;
     }
@@ -68,8 +68,8 @@ struct DebtRecord {
         }
     }
 
-    /// Of a note of a bucket's tokens, which die at `reset`: how many nanoseconds it takes to refill one, and
-    /// how many milliseconds they live.
+    /// Nanoseconds to refill one token of a bucket, and milliseconds that its tokens live, in a note of them;
+    /// they die at `reset`.
     std::int64_t token() const noexcept { return static_cast<std::int64_t>(charges); }
     Millis life() const noexcept { return ticket; }
     void set_lease(std::int64_t token, Millis life) noexcept {
@@ -77,7 +77,7 @@ struct DebtRecord {
         ticket = static_cast<Ticket>(life);
     }
 
-    /// Of such a note: mark_of() the bucket as its limit sees it. Else 0.
+    /// mark_of() a bucket as its limit sees it, in a note of its tokens. Else 0.
     std::uint32_t terms() const noexcept {
         return of_bucket() && kind == DebtKind::tokens ? mark_of(token(), fill()) : 0;
     }

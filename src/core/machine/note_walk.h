@@ -9,7 +9,7 @@
 
 namespace rate_limit {
 
-/// What a walk found: a waiting charge or a note of tokens.
+/// A waiting charge or a note of tokens that a walk has found.
 struct Noted {
     WindowId id;
     Millis reset = 0;
@@ -19,7 +19,7 @@ struct Noted {
     bool ended = false;  ///< its window has, or the clock was set back since it was noted for a bucket
 };
 
-/// What a walk passes: any record whose window has not ended.
+/// A record that a walk passes, and whose window has not ended.
 struct Seen {
     WindowId id;  ///< the window's own
     Millis reset = 0;
@@ -27,10 +27,10 @@ struct Seen {
     std::uint64_t charges = 0;
     DebtKind kind = DebtKind::charges;
     std::uint32_t period = 0;
-    std::uint32_t terms = 0;  ///< of a bucket's tokens: as DebtRecord has them
+    std::uint32_t terms = 0;  ///< DebtRecord::terms(), of a bucket's tokens
 };
 
-/// What the worker did about it.
+/// How a worker has dealt with what the walk found.
 enum class Looked : unsigned char {
     not_at_all,  ///< nothing: its shard is away, is not configured here, or drops it itself
     kept,
@@ -48,13 +48,13 @@ public:
     /// Notes of tokens that are passed: the caller looks up the window of each.
     static constexpr std::size_t passed_a_turn = 3000;
 
-    /// What is to be found.
+    /// The notes to be found.
     enum class Aim : unsigned char {
         due,  ///< notes of tokens that are to be looked at, or that have outlived their windows
         all,  ///< all notes of tokens
     };
 
-    /// What a turn has done.
+    /// The work of one turn.
     struct Turn {
         std::size_t sets = 0;
         std::size_t looks = 0;
@@ -65,7 +65,7 @@ public:
 
     bool idle() const noexcept { return slice_.empty(); }
 
-    /// Where the next turn goes; what is left of the slice before is given up.
+    /// The next turn begins in this slice; what is left of the slice before is given up.
     void begin(const SharedWalk::Slice& slice) noexcept { slice_ = slice; }
 
     /// `deaths`: as is_due() has it. Calls fn(const Noted&), which returns a Looked, for what is found in the
@@ -94,7 +94,7 @@ public:
     }
 
 private:
-    /// Of one set.
+    /// The finds in one set.
     struct Found {
         static constexpr std::size_t most = DebtTable::Set::capacity;
 

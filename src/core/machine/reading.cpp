@@ -12,7 +12,7 @@ constexpr int half = 32;
 /// Workers read the clock once in a turn of their event loops, so that one may be behind another.
 constexpr Millis clocks_apart = 100;
 
-/// Not if the clock has been set back since.
+/// Whether the record still lasts: not if the clock has been set back since.
 bool lasts(const WindowRecord& record, Millis now, Millis most) noexcept {
     return now < record.reset && record.reset - now <= most + clocks_apart;
 }

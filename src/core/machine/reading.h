@@ -7,8 +7,9 @@
 
 namespace rate_limit {
 
-/// What a node of the store said of a window when it was read for a report, kept for reading_kept so that the
-/// next reports need not ask again: one worker reads, and all others find its reading, or that it has begun.
+/// A reading is what a node of the store said of a window when it was read for a report, kept for
+/// reading_kept so that the next reports need not ask again: one worker reads, and all others find its
+/// reading, or that it has begun.
 ///
 /// A reading lies among the records of windows under an id of its own, as a copy that ends by itself and is
 /// the first to give way. No request looks at it, so a report changes nothing for requests.
@@ -16,12 +17,12 @@ namespace rate_limit {
 /// Milliseconds for which a reading counts.
 constexpr Millis reading_kept = 1000;
 
-/// Where the reading of the window of `id` lies. No window has this id, but by chance.
+/// The id under which the reading of the window of `id` lies. No window has it, but by chance.
 constexpr WindowId reading_id_of(const WindowId& id) noexcept {
     return {~id.high, id.low};
 }
 
-/// What the reading says; empty if there is none, or it is too old.
+/// The window as it was read; empty if there is no reading, or it is too old.
 std::optional<Window> known_reading(const WindowRecord& record, Millis now) noexcept;
 
 /// The caller wants to read the window. True if it has to: no other worker has begun to within the last

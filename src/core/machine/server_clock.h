@@ -7,9 +7,9 @@
 
 namespace rate_limit {
 
-/// What one worker knows of the clock of one server, beside a clock of its own that nobody sets: as answers
-/// that name the server's time have said lately. Each was made between the question and its arrival here;
-/// what they all allow, and how far two clocks may have parted since, are the bounds of the server's time.
+/// The clock of one server as one worker knows it, beside a clock of its own that nobody sets: by answers of
+/// late that name the server's time. Each was made between the question and its arrival here; what they all
+/// allow, and how far two clocks may have parted since, are the bounds of the server's time.
 class ServerClock {
 public:
     /// So long what is known is used.

@@ -54,12 +54,12 @@ bool grant(WindowRecord& record, const Terms& terms, const Window& answer, std::
 bool give_back(WindowRecord& record, Millis reset, std::int64_t period, Millis now,
                std::int64_t tokens) noexcept;
 
-/// What a look at the tokens at hand starts from.
+/// The numbers that a look at the tokens at hand starts from.
 struct Look {
     std::int64_t before = 0;  ///< the tokens at hand at the last look, and those granted since
     Millis since = 0;         ///< when the last look was
     Millis now = 0;
-    std::int64_t period = 0;  ///< of the window, in seconds
+    std::int64_t period = 0;  ///< the window's, in seconds
     bool fixed = false;       ///< whether the configuration fixes the size of batches
 };
 

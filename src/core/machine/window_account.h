@@ -10,8 +10,9 @@
 
 namespace rate_limit {
 
-/// What requests and answers do to one window's record. No number here goes below zero or overflows, and what
-/// belongs to one window (requests in flight, unanswered charges) never counts in the next one.
+/// The changes that requests and answers make to one window's record. No number here goes below zero or
+/// overflows, and what belongs to one window (requests in flight, unanswered charges) never counts in the
+/// next one.
 ///
 /// `used` is a lower bound of the truth. It grows with each charge when a worker sends it; and if an answer
 /// says more, `used` becomes that. Neither counts a charge twice.
@@ -27,7 +28,7 @@ struct Terms {
 /// Whether the window is open now, and its reset is not one from a wrong clock.
 bool is_open(const WindowRecord& record, std::int64_t period, Millis now) noexcept;
 
-/// What counts against the limit: used and in flight, without the tokens at hand.
+/// The cost that counts against the limit: used and in flight, without the tokens at hand.
 inline std::int64_t taken(const WindowRecord& record) noexcept {
     const std::int64_t spent = record.used > at_hand(record) ? record.used - at_hand(record) : 0;
     const auto most = std::numeric_limits<std::int64_t>::max();
@@ -69,7 +70,7 @@ void resend(WindowRecord& record, Millis now) noexcept;
 /// window changes nothing.
 void learn(WindowRecord& record, const Terms& terms, const Window& answer) noexcept;
 
-/// What a worker remembers, for a charge that it has sent, about the window.
+/// The window as a worker remembers it for a charge that it has sent.
 struct Receipt {
     static constexpr std::uint32_t no_event = ~0U;
 
@@ -97,7 +98,7 @@ void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) no
 void take_given_back(WindowRecord& record, const Terms& terms, const Window& answer, bool all,
                      std::int64_t waiting) noexcept;
 
-/// The same in a window of this machine alone: up to `cost` of what is used goes back. The window stays open.
+/// Gives up to `cost` of what is used back in a window of this machine alone, which stays open.
 void give_back_local(WindowRecord& record, std::int64_t cost) noexcept;
 
 /// A charge that this machine reserved in the window that ends at `reset` is settled, and stays.
@@ -130,7 +131,7 @@ bool has_check_turn(const WindowRecord& record) noexcept;
 /// that the truth has confirmed. What other machines have charged since then is unlikely to fill that.
 bool has_room(const WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept;
 
-/// What a worker knows about a question that the primary answers.
+/// A question that the primary answers, as its worker knows it.
 struct Question {
     std::uint32_t events = 0;  ///< the record's when the question was sent
     std::int64_t waiting = 0;  ///< the cost of the charges that wait on this machine

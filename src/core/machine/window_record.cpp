@@ -16,7 +16,7 @@ EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept {
     if (record.reset <= now - (record.bucket && record.leased != 0 ? tokens_outlive : 0)) {
         return {EvictionTier::ended, 0};
     }
-    // Of a bucket it only spares the primary some commands.
+    // The cost in flight to a bucket only spares the primary some commands.
     if ((record.in_flight != 0 && !record.bucket) || record.unanswered != 0) {
         return {EvictionTier::never, 0};
     }

@@ -11,7 +11,7 @@
 
 namespace rate_limit {
 
-/// Where the truth about a window is.
+/// The place where the truth about a window is.
 enum class Truth : std::uint8_t {
     local,  ///< in this record: there is nothing else
     redis,  ///< in Redis: the record is a copy, and may be forgotten
@@ -53,8 +53,8 @@ struct WindowRecord {
     /// A lower bound: what the truth said last, and what this machine has charged since.
     std::int64_t used = 0;
 
-    /// As last seen; decides which records may be evicted. Of a bucket how many milliseconds it takes to
-    /// fill.
+    /// The limit as last seen; decides which records may be evicted. For a bucket, the milliseconds that it
+    /// takes to fill.
     std::uint64_t limit : 40;
 
     /// Counts the times that a charge was sent or answered, or that an answer changed this record, modulo
@@ -115,7 +115,7 @@ inline std::int64_t at_hand(const WindowRecord& record) noexcept {
 /// never evicted.
 EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept;
 
-/// What one machine remembers about its windows.
+/// The windows that one machine remembers.
 using WindowTable = RecordTable<WindowRecord>;
 
 extern template class RecordTable<WindowRecord>;

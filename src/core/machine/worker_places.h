@@ -20,7 +20,7 @@ class WorkerPlaces {
 public:
     static constexpr std::size_t alignment = 64;
 
-    /// What so many places take.
+    /// Bytes that so many places take.
     static constexpr std::size_t bytes_for(std::size_t places) noexcept {
         return sizeof(Header) + places * sizeof(Place);
     }

@@ -10,10 +10,10 @@ namespace rate_limit {
 /// The overrides as one process knows them: a copy of the table, renewed when that has changed.
 class KnownOverrides {
 public:
-    /// What holds for a request.
+    /// The override that holds for a request.
     struct Effect {
         OverrideKind kind = OverrideKind::none;
-        std::uint8_t percent = 0;  ///< of OverrideKind::enforce
+        std::uint8_t percent = 0;  ///< percentage of the keys that OverrideKind::enforce enforces
         Millis until = 0;
     };
 
@@ -31,7 +31,7 @@ public:
     bool has_keys() const noexcept { return keys_ != 0; }
     bool has_limits() const noexcept { return keys_ != known_.size(); }
 
-    /// What holds for this subject; kind none: nothing.
+    /// The override that holds for this subject; kind none: there is none.
     Effect of(const OverrideSubject& subject, Millis now) const noexcept;
 
     /// Frees what has ended, for all processes. To be called about once a second.
@@ -39,7 +39,7 @@ public:
 
 private:
     OverrideTable& table_;
-    std::uint64_t generation_ = ~std::uint64_t{0};  // what known_ is a copy of
+    std::uint64_t generation_ = ~std::uint64_t{0};  // the table's, of which known_ is a copy
     std::unordered_map<OverrideSubject, Effect, HashOfSubject> known_;
     std::size_t keys_ = 0;  // how many of them are of keys
 };

@@ -10,20 +10,20 @@
 
 namespace rate_limit {
 
-/// What operators say of a limit, or of one of its keys, until a time comes.
+/// The word of operators about a limit, or about one of its keys, until a time comes.
 enum class OverrideKind : std::uint8_t {
     none,     ///< no override
-    ban,      ///< of a key: the limit is 0
-    allow,    ///< of a key: the limit does not apply
-    enforce,  ///< of a limit: a part of the keys are enforced, the others are in a dry run
-    off,      ///< of a limit: it applies to nobody
+    ban,      ///< the limit of one key is 0
+    allow,    ///< the limit does not apply to one key
+    enforce,  ///< a part of the limit's keys are enforced, the others are in a dry run
+    off,      ///< the limit applies to nobody
 };
 
 /// Those that there are.
 constexpr std::array<OverrideKind, 4> override_kinds = {OverrideKind::ban, OverrideKind::allow,
                                                         OverrideKind::enforce, OverrideKind::off};
 
-/// As in `$rate_limit_override`; empty for OverrideKind::none.
+/// The kind's name in `$rate_limit_override`; empty for OverrideKind::none.
 std::string_view to_string(OverrideKind kind) noexcept;
 
 /// The kind of that name, or none.
@@ -34,7 +34,7 @@ constexpr bool is_of_key(OverrideKind kind) noexcept {
     return kind == OverrideKind::ban || kind == OverrideKind::allow;
 }
 
-/// Where an override holds.
+/// The machines on which an override holds.
 enum class OverrideScope : std::uint8_t {
     machine,
     shared,  ///< on all machines of the store
@@ -42,7 +42,7 @@ enum class OverrideScope : std::uint8_t {
 
 std::string_view to_string(OverrideScope scope) noexcept;
 
-/// What an override is of.
+/// The limit or the key that an override is of.
 struct OverrideSubject {
     std::uint64_t limit = 0;  ///< a digest of the names of store and limit; 2 or more
     std::uint64_t key = 0;    ///< the id of the key at the limit; 0: the limit itself
@@ -67,11 +67,11 @@ struct Override {
     std::uint64_t store = 0;  ///< a digest of the store's name
     OverrideKind kind = OverrideKind::none;
     OverrideScope scope = OverrideScope::machine;
-    std::uint8_t percent = 0;  ///< of OverrideKind::enforce, 0 to 100
+    std::uint8_t percent = 0;  ///< percentage of the keys that OverrideKind::enforce enforces, 0 to 100
     Millis from = 0;
     Millis until = 0;  ///< when it ends
     std::string by;    ///< the client that made it
-    std::string text;  ///< of the key; empty: not kept
+    std::string text;  ///< the key's; empty: not kept
     bool cut = false;  ///< `text` is only the beginning
 };
 

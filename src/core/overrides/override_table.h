@@ -43,7 +43,7 @@ public:
     /// Changes with each change of the table. Cheap: a relaxed load.
     std::uint64_t generation() const noexcept { return header_->generation.load(std::memory_order_relaxed); }
 
-    /// The same; what changed until then can be read.
+    /// The generation, read so that what changed until then can be read, too.
     std::uint64_t settled_generation() const noexcept {
         return header_->generation.load(std::memory_order_acquire);
     }
@@ -51,8 +51,8 @@ public:
     /// Sets it in place of the one that its subject has. False if there is no room, and then nothing changes.
     [[nodiscard]] bool put(const Override& what, Millis now) noexcept;
 
-    /// What all machines of a store share, as a whole: those of before that are not among them end. Returns
-    /// how many there was no room for. Throws std::bad_alloc.
+    /// Sets the whole of what all machines of a store share: those of before that are not among them end.
+    /// Returns how many there was no room for. Throws std::bad_alloc.
     std::size_t put_shared(std::uint64_t store, const std::vector<Override>& all, Millis now);
 
     /// Ends the override of this subject. False: it has none.
@@ -75,7 +75,7 @@ private:
         std::atomic<std::uint64_t> generation;
         std::atomic<std::uint64_t> last;  // the number of the last override that was set
         std::atomic<std::uint32_t> keeps_texts;
-        OwnedLock lock;  // of the process that writes
+        OwnedLock lock;  // held by the process that writes
     };
 
     /// A place. It is free where `limit` is 0.
@@ -83,7 +83,7 @@ private:
         std::uint64_t limit;
         std::uint64_t key;
         std::uint64_t store;
-        std::uint64_t number;  // of two for one subject the greater holds
+        std::uint64_t number;  // the greater of two for one subject holds
         std::int64_t from;
         std::int64_t until;
         std::uint8_t kind;
@@ -108,7 +108,7 @@ private:
 
     static constexpr std::size_t none = ~std::size_t{0};
 
-    /// What is free, as the owner of the lock sees it.
+    /// The free places, as the owner of the lock sees them.
     struct Room {
         std::size_t used = 0;
         std::size_t next = 0;  // no place before it is free

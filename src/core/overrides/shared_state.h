@@ -14,7 +14,7 @@
 
 namespace rate_limit {
 
-/// What the workers of a machine know together of the overrides that it shares with others, of one store. In
+/// The overrides of one store that machines share, as the workers of this machine know them together. In
 /// memory that is all zero at first.
 class SharedState {
 public:
@@ -64,7 +64,7 @@ private:
     std::atomic<std::int64_t> version_;
     std::atomic<std::int64_t> refused_;
     std::atomic<Millis> taken_;
-    OwnedLock lock_;  // of what follows
+    OwnedLock lock_;  // guards what follows
     std::atomic<std::size_t> size_;
     std::array<char, most_shared_text> text_;
 };

@@ -18,7 +18,7 @@ struct SharedOverride {
     Millis until = 0;
     std::string by;
     std::string limit;      ///< its name
-    std::string key;        ///< as it reaches Redis; empty: it is of the limit
+    std::string key;        ///< the client's, as it reaches Redis; empty: the override is of the limit
     bool digested = false;  ///< `key` is a digest
 
     bool same_subject(const SharedOverride& other) const noexcept {
@@ -36,10 +36,10 @@ enum class SharedTextError : std::uint8_t {
     garbage,
 };
 
-/// What is wrong: for a log line.
+/// The error in words, for a log line.
 const char* describe(SharedTextError error) noexcept;
 
-/// As text: a line that says the version of the form, then one for each:
+/// The overrides as text: a line that says the version of the form, then one for each:
 /// `kind percent from until by limit key`. `key` begins with `:`, or with `#` where it is a digest, and is
 /// `-` where there is none. Bytes other than letters, digits, `.`, `_`, `-` and `:` are %XX. Throws
 /// std::bad_alloc.

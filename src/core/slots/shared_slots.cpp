@@ -10,7 +10,7 @@ namespace {
 constexpr int most_looks = 1000;
 constexpr int most_attempts = 8;
 
-/// What a place names while this key is changed.
+/// The name by which a place says that this key is being changed.
 std::uint64_t name_of(const WindowId& id) noexcept {
     return id.low | 1;
 }
@@ -26,7 +26,7 @@ bool runs(const WindowRecord& record) noexcept {
 
 void enter_share(WindowRecord& share, std::uint64_t owner, std::size_t place) noexcept {
     if (owner_of(share) != owner) {
-        share.in_flight = 0;  // of a worker that had the place before
+        share.in_flight = 0;  // those of a worker that had the place before
     }
     share.answered = true;
     share.truth = Truth::redis;  // it may be forgotten when no request runs

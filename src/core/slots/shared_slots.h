@@ -49,7 +49,7 @@ public:
     std::optional<SlotsCall> leave(const WindowId& id, const SlotsTerms& terms,
                                    IdleSlots idle = IdleSlots::stay) noexcept;
 
-    /// As the functions of these names in slots_account.h.
+    /// The functions of slots_account.h, for the record of this key.
     std::optional<SlotsCall> due(const WindowId& id, const SlotsTerms& terms,
                                  IdleSlots idle = IdleSlots::stay) noexcept;
     void learn(const WindowId& id, const SlotsTerms& terms, const SlotsCall& call,
@@ -82,7 +82,7 @@ private:
     std::uint64_t self_;
 };
 
-/// Where a worker counts its own requests of a key. No other record has this id, but by chance.
+/// The id of the record in which a worker counts its own requests of a key. No other has it, but by chance.
 constexpr WindowId share_id_of(const WindowId& id, std::size_t place) noexcept {
     return {id.high + (place + 1) * 0x9e3779b97f4a7c15, id.low ^ 0xd1b54a32d192ed03};
 }

@@ -212,7 +212,7 @@ Millis next_due(const WindowRecord& record, const SlotsTerms& terms) noexcept {
         return terms.now + terms.patience - since(record.asked, terms.now);
     }
     Millis left = never_due - terms.now;
-    // What Redis has is not known, or it is less than what runs.
+    // The slots that Redis has are not known, or are fewer than what runs.
     const bool is_wrong = record.lasting || running(record) > held(record, terms);
     if (is_wrong) {
         left = std::min(left, idle_time - since(record.asked, terms.now));

@@ -9,12 +9,12 @@
 
 namespace rate_limit {
 
-/// What requests and answers do to one machine's record of a limit of running requests. A slot is the right
-/// to let one request of a key run. Redis says how many slots each machine holds (lua/hold.lua), and until
-/// when; the machine's requests take them without asking. A store that is `local` has no slots: there the
-/// running requests of this machine are all that counts.
+/// The changes that requests and answers make to one machine's record of a limit of running requests. A slot
+/// is the right to let one request of a key run. Redis says how many slots each machine holds (lua/hold.lua),
+/// and until when; the machine's requests take them without asking. A store that is `local` has no slots:
+/// there the running requests of this machine are all that counts.
 ///
-/// What the fields of a record mean here; only this unit and core/slots/shared_slots read them so:
+/// The fields of a record, as only this unit and core/slots/shared_slots read them:
 ///
 ///   in_flight   requests that run here; the sum of what each worker has in a record of its own
 ///   leased      slots held
@@ -52,7 +52,7 @@ struct SlotsTerms {
     Truth truth = Truth::local;
     Millis ttl = 30'000;    ///< slots of which Redis hears nothing for so long lapse
     Millis patience = 100;  ///< a call without an answer for so long has failed (`check_timeout`)
-    Millis now = 0;         ///< of a clock that all workers of the machine share
+    Millis now = 0;         ///< by a clock that all workers of the machine share
 };
 
 /// A call of lua/hold.lua. The worker that sends it keeps it until the answer, also a late one.
@@ -82,7 +82,7 @@ enum class SlotsOutcome : std::uint8_t {
 struct SlotsEntry {
     SlotsOutcome outcome = SlotsOutcome::rejected;
     std::int64_t used = 0;  ///< slots of other machines, and requests that run here besides this one
-    SlotsCall call;         ///< where it says `ask`
+    SlotsCall call;         ///< the call to send, where `outcome` is `ask`
 };
 
 /// Whether a request that finds no slot asks for one.
@@ -101,7 +101,7 @@ bool enter_anyway(WindowRecord& record, const SlotsTerms& terms) noexcept;
 /// A request ends, however it ended. What falls idle goes back by due().
 void leave(WindowRecord& record, const SlotsTerms& terms) noexcept;
 
-/// What is to become of slots that no request uses.
+/// The fate of slots that no request uses.
 enum class IdleSlots : std::uint8_t {
     stay,     ///< for idle_time
     go_back,  ///< at once, unless a call is under way: this machine serves no more requests

@@ -4,13 +4,13 @@
 
 namespace rate_limit {
 
-/// What evicting a record costs; records of the first tiers are evicted first.
+/// The cost of evicting a record; records of the first tiers are evicted first.
 enum class EvictionTier : std::uint8_t {
     ended,  ///< nothing: its window has ended, and nobody needs it any more
     copy,   ///< a question to Redis, which knows the window
-    lease,  ///< as copy, and the tokens at hand, which nobody has spent
+    lease,  ///< a question to Redis, and the tokens at hand, which nobody has spent
     local,  ///< a local window that is not used up: its client gets a new one
-    never,  ///< not evicted: a used-up local window, or one that a request or an answer still has to change
+    never,  ///< a used-up local window, or one that a request or an answer still has to change, stays
 };
 
 /// Decides which of several records is evicted: the lowest.

@@ -116,8 +116,8 @@ template <typename Record>
     }
 }
 
-/// Also releases a slot that is not valid (any more): a process that puts a record there takes the slot
-/// first.
+/// Releases the slot, even one that is not valid (any more): a process that puts a record there takes the
+/// slot first.
 template <typename Record>
 [[gnu::always_inline]] inline void FastAccess<Record>::release() noexcept {
     if (at_ != nullptr) {

@@ -28,7 +28,7 @@ class RecordJournals {
         std::atomic<std::uint64_t> claims{0};  // how often a process has claimed this journal
         std::atomic<SlotNumber> held{0};       // the slot that the owner holds or is about to take
         std::atomic<SlotNumber> written{0};    // the slot that `record` goes to, while it is copied there
-        Record record;                         // what the owner copies into that slot
+        Record record;                         // the record that the owner copies into that slot
     };
 
 public:
@@ -147,7 +147,7 @@ bool RecordJournals<Record>::leave(std::uint32_t besides) noexcept {
         own_->owner.store(0, std::memory_order_release);
         own_ = nullptr;
     }
-    // Of two processes that leave at once one at least has to see that the other has left.
+    // One at least of two processes that leave at once has to see that the other has left.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return std::none_of(begin(), end(), [&](const Journal& journal) {
         const std::uint64_t owner = journal.owner.load(std::memory_order_acquire);

@@ -51,7 +51,7 @@ public:
     /// Takes out the item that has been queued for longest; null: there is none.
     Item* pop() noexcept { return head_ != nullptr ? unlink(*head_) : nullptr; }
 
-    /// The same of the items with this id.
+    /// Takes out the item with this id that has been queued for longest; null: there is none.
     Item* take(const WindowId& id) noexcept {
         Item* oldest = nullptr;
         find(id, [&oldest](Item& item) {

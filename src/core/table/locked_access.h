@@ -25,8 +25,8 @@ public:
     /// process can put the record there.
     bool find(const WindowId& id) noexcept;
 
-    /// As find(), but makes room for the record of a new id. A record that is still needed is evicted only if
-    /// both sets are full of such. False if there is no room.
+    /// Takes this id's record as find() does, but makes room for the record of a new id. A record that is
+    /// still needed is evicted only if both sets are full of such. False if there is no room.
     bool find_or_make_room(const WindowId& id, Millis now) noexcept;
 
     /// The record; a new id's is without a window.
@@ -55,7 +55,7 @@ private:
     bool found_ = false;
     Set* set_ = nullptr;
     unsigned slot_ = Set::no_slot;  // the record's slot or, for a new id, that of the record to evict
-    EvictionTier tier_ = EvictionTier::ended;  // of that record
+    EvictionTier tier_ = EvictionTier::ended;  // the tier of that record
 };
 
 template <typename Record>

@@ -6,8 +6,8 @@ namespace rate_limit {
 
 bool OwnedLock::wait(const LockUser& user, std::uint64_t self) noexcept {
     for (LockWait wait;;) {
-        // As long as processes only read, all that wait can share the cache line. An exchange takes the line
-        // from the others, so it is tried only when the lock is free.
+        // Processes that wait share the cache line as long as they only read. An exchange takes the line from
+        // the others, so it is tried only when the lock is free.
         const std::uint64_t owner = owner_.load(std::memory_order_relaxed);
         if (owner == 0) {
             if (replace(0, self)) {

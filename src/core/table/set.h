@@ -27,7 +27,7 @@ class alignas(64) RecordSet {
 public:
     using Slot = RecordSlot<Record>;
 
-    static constexpr unsigned slots = 24;            ///< as many as tags fit beside lock and word
+    static constexpr unsigned slots = 24;            ///< the number of tags that fit beside lock and word
     static constexpr unsigned capacity = slots - 1;  ///< most records at a time
     static constexpr unsigned no_slot = slots;
 
@@ -44,7 +44,7 @@ public:
         return static_cast<unsigned>((part * slots) >> bits);
     }
 
-    /// What the functions down to count_open() return may be outdated at once, except for slots that the
+    /// The results of the functions down to count_open() may be outdated at once, except for slots that the
     /// caller holds.
 
     /// The first slot with this id's tag, where its record probably is, or no_slot.

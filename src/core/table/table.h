@@ -70,7 +70,7 @@ namespace rate_limit {
 // and exchanges the two, which costs more cache lines. There is no deadlock: the owner of a set's lock may
 // wait for holders of slots, holders of slots never wait for a set's lock, and left locks come before right.
 //
-// What happens when a process dies
+// The death of a process
 //
 // Each lock word names its owner's process, or its owner's journal, which names the process: number and start
 // time, so that a new process of the same number is not taken for it. A process that waits for a lock asks
@@ -93,7 +93,7 @@ namespace rate_limit {
 // A journal is given to another process only once its dead owner holds nothing. A journal's name changes with
 // each owner, so an exchange that expects the dead one's name fails once another process has taken over.
 //
-// What the memory order rests on
+// The memory order, and its reasons
 //
 // - A slot's lock is taken with acquire and released with release: each holder sees all that the one before
 //   it wrote.
@@ -193,7 +193,8 @@ public:
         return true;
     }
 
-    /// As update(), but only if the id has a record. False if it has none: fn is not called then.
+    /// Changes the record of this id as update() does, but only if there is one. False: there is none, and fn
+    /// is not called.
     template <typename Fn>
     bool change(const WindowId& id, Fn&& fn) {
         FastAccess<Record> fast(memory_);
@@ -275,7 +276,7 @@ private:
         }
     }
 
-    /// Of so many sets the records are counted, and of so many filled ones among them the open windows: a
+    /// The number of sets whose records are counted, and of filled ones among them whose open windows are: a
     /// cache line for each of both.
     static constexpr std::size_t most_sizes = 6000;
     static constexpr std::size_t most_opened = 512;

@@ -17,7 +17,7 @@ struct WindowId {
     friend bool operator!=(const WindowId& a, const WindowId& b) noexcept { return !(a == b); }
 };
 
-/// Of an id, which is a digest already: for the standard library's maps.
+/// The hash of an id, which is a digest already: for the standard library's maps.
 struct HashOfId {
     std::size_t operator()(const WindowId& id) const noexcept { return static_cast<std::size_t>(id.low); }
 };

@@ -23,7 +23,7 @@ std::string duration(Millis millis);
 /// `2026-11-23 09:34:27 UTC`.
 std::string utc(Millis time);
 
-/// The same for programs: `2026-11-23T09:34:27Z`.
+/// A time in UTC for programs: `2026-11-23T09:34:27Z`.
 std::string iso_time(Millis time);
 
 /// `1 node`, `2 nodes`.

@@ -34,7 +34,7 @@ public:
     /// Bytes from anywhere, shown as readable() has them.
     HtmlText& text(std::string_view bytes);
 
-    /// What is HTML already.
+    /// A text that is HTML already.
     HtmlText& markup(std::string_view html);
 
     std::string take() noexcept { return std::move(html_); }

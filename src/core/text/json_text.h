@@ -44,7 +44,7 @@ private:
     JsonText& close(char bracket);
 
     std::string text_;
-    bool first_ = true;  // of its object or array, or its name has been written
+    bool first_ = true;  // the next value is the first of its object or array, or its name has been written
 };
 
 }  // namespace rate_limit

@@ -12,7 +12,7 @@ namespace rate_limit {
 class MetricsText {
 public:
     struct Label {
-        std::string_view name;   ///< of a-z and _
+        std::string_view name;   ///< letters a to z, and _
         std::string_view value;  ///< any UTF-8 text
     };
     using Labels = std::initializer_list<Label>;
@@ -25,7 +25,7 @@ public:
     /// A sample of the last family; `suffix` such as `_bucket` follows its name.
     void sample(Labels labels, std::uint64_t value, std::string_view suffix = {});
 
-    /// The same for a fraction; the value is written with as many digits as it takes to read the same again.
+    /// A sample that is a fraction, written with as many digits as it takes to read the same again.
     void sample(Labels labels, double value, std::string_view suffix = {});
 
     std::string take() noexcept { return std::move(text_); }

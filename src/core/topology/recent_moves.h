@@ -9,9 +9,9 @@
 
 namespace rate_limit {
 
-/// What nodes of a cluster have said of single slots in the last seconds. It is newer than most maps, and it
-/// was said by the node that had the slot: a map from a node that is cut off from the others must not undo
-/// it. Later maps know of it, so it is soon forgotten: what lasts is the map.
+/// The moves of single slots that nodes of a cluster have told in the last seconds. Each is newer than most
+/// maps, and was told by the node that had the slot: a map from a node that is cut off from the others must
+/// not undo it. Later maps know of it, so it is soon forgotten: what lasts is the map.
 class RecentMoves {
 public:
     /// How long a move is kept, in milliseconds.

@@ -9,9 +9,9 @@ namespace rate_limit {
 /// How often a process refreshes a topology.
 struct Pace {
     Millis interval = 0;          ///< between refreshes that nothing calls for; above 0
-    unsigned jitter_percent = 0;  ///< of the interval, which is longer or shorter by up to that; at most 100
+    unsigned jitter_percent = 0;  ///< the interval is longer or shorter by up to that; at most 100
     Millis least_gap = 0;         ///< between a refresh and the one that a hint calls for; 1 to most_gap
-    Millis most_gap = 0;          ///< what that gap grows to while hints come and refreshes change nothing
+    Millis most_gap = 0;          ///< that gap grows up to this while hints come and refreshes change nothing
 };
 
 /// Says when a process should ask for a topology again. A hint, as a server's MOVED, is a reason to do so at

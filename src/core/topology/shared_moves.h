@@ -18,8 +18,8 @@ class SharedMoves {
 public:
     static constexpr std::size_t room = 64;
 
-    /// Not more than `room` moves are taken in so long, in milliseconds: nodes that send commands in circles
-    /// do not keep all processes busy.
+    /// Milliseconds in which no more than `room` moves are taken: nodes that send commands in circles do not
+    /// keep all processes busy.
     static constexpr std::int32_t pace = 100;
 
     /// Changes with each move.

@@ -11,14 +11,14 @@
 
 namespace rate_limit {
 
-/// What one process of a machine has found out about a store's servers, in memory that all processes share;
-/// and which process asks for it. A process that dies in the middle of anything leaves memory that others go
+/// A store's servers, as one process of a machine has found them out, in memory that all processes share; and
+/// the process that asks for them. A process that dies in the middle of anything leaves memory that others go
 /// on with. Each configuration has an object of its own, of which its processes have copies.
 class SharedTopology {
 public:
     static constexpr std::size_t alignment = 64;
 
-    /// What became of bytes that were to be published.
+    /// The fate of bytes that were to be published.
     enum class Publication : unsigned char { done, no_room, no_turn };
 
     /// Lays out memory that is all zero. False if it is too small for anything.
@@ -55,7 +55,7 @@ public:
     void hint() noexcept { header_->hints.fetch_add(1, std::memory_order_relaxed); }
     std::uint32_t hints() const noexcept { return header_->hints.load(std::memory_order_relaxed); }
 
-    /// What some process was told by a node of a cluster, for the others: as SharedMoves.
+    /// Moves that a node of a cluster has told some process, for the others: see SharedMoves.
     std::uint64_t moves() const noexcept { return header_->moves.count(); }
     bool tell(const Move& move, std::uint32_t now) noexcept {
         return header_->moves.add(move, configuration_, now, user_);
@@ -70,10 +70,10 @@ private:
         std::atomic<std::uint64_t> generation;
         std::atomic<std::uint32_t> hints;
         std::atomic<std::uint32_t> configurations;  // so many there were
-        OwnedLock lock;                             // of all that follows, and of the bytes behind it
+        OwnedLock lock;                             // guards all that follows, and the bytes behind it
         std::uint64_t whole;
         std::uint64_t size;
-        std::uint64_t asker;          // as OwnedLock::word_of()
+        std::uint64_t asker;          // the process that asks, as OwnedLock::word_of()
         std::uint64_t until;          // low half
         std::uint64_t configuration;  // the asker's
         SharedMoves moves;

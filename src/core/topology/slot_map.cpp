@@ -40,7 +40,7 @@ std::size_t free_number(const std::vector<Group>& groups, std::size_t first) noe
 /// Each group of a topology at its number.
 struct Placed {
     std::vector<Group> groups;
-    std::vector<std::size_t> numbers;  // of the topology's groups
+    std::vector<std::size_t> numbers;  // the number of each group of the topology
     std::vector<bool> followed;        // by number: the group is the one of before, or goes on from it
 };
 

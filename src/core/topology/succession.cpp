@@ -93,7 +93,7 @@ public:
         }
     }
 
-    /// Who of those that are open had most of the group's slots; of equals the first one.
+    /// The open group that had most of this group's slots; of equals the first one.
     std::size_t most(const Group& group, const Search& search) {
         std::vector<std::size_t> had;
         for (const SlotRange& range : group.slots) {

@@ -18,12 +18,12 @@ constexpr std::size_t max_host = 255;
 /// How many hash slots a cluster has.
 constexpr std::uint16_t slot_count = 16384;
 
-/// Where a server listens.
+/// The place where a server listens.
 struct Endpoint {
     std::string host;        ///< a name, an IPv4 address, or an IPv6 address without brackets
     std::uint16_t port = 0;  ///< 0: none is known
 
-    /// As logs show it: `redis.test:6379`, `[::1]:6379`.
+    /// The text that logs show: `redis.test:6379`, `[::1]:6379`.
     std::string text() const;
 };
 
@@ -58,7 +58,7 @@ struct Group {
     std::uint64_t epoch = 0;  ///< Sentinel's config-epoch: of two answers the one with the higher is newer
     Endpoint primary;         ///< port 0: none is known
     std::vector<Endpoint> replicas;  ///< those that may be read from
-    std::vector<SlotRange> slots;    ///< what a cluster lets it serve; empty for Sentinel
+    std::vector<SlotRange> slots;    ///< those that a cluster lets it serve; empty for Sentinel
     /// Since when nobody claims the slots, in milliseconds of the machine's steady clock: see
     /// keep_unclaimed(); 0: they are its own.
     Millis unclaimed_since = 0;
@@ -66,7 +66,7 @@ struct Group {
     std::vector<Endpoint> unfit{};
 };
 
-/// What a node of a cluster has said: from now on, another one serves the slot.
+/// A node's word, in a cluster: from now on, another one serves the slot.
 struct Move {
     std::uint16_t slot = 0;  ///< below slot_count
     Endpoint to;             ///< a primary; port above 0

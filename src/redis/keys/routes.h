@@ -22,7 +22,8 @@ public:
     /// `store` is its name.
     explicit Routes(std::string_view store = {}) noexcept;
 
-    /// As ShardChoice::add(); the shard's name is copied as its digest, and its bytes outlive this object.
+    /// Adds a shard as ShardChoice::add() does; its name is copied as its digest, and its bytes outlive this
+    /// object.
     void add_shard(std::string_view name, std::uint32_t weight);
 
     /// The routes are the slots of a cluster. No shard has been added.
@@ -31,7 +32,8 @@ public:
 
     std::size_t size() const noexcept;
 
-    /// Where a window is: `key` is the client's key as it reaches Redis, `window_key` the window's Redis key.
+    /// The route of a window: `key` is the client's key as it reaches Redis, `window_key` the window's Redis
+    /// key.
     Route choose(std::string_view key, std::string_view window_key) const noexcept;
 
     std::uint64_t digest_of(Route route) const noexcept { return slotted_ ? base_ | route : digests_[route]; }
@@ -39,8 +41,8 @@ public:
     /// False: such a digest is not of this store.
     bool find(std::uint64_t digest, Route& route) const noexcept;
 
-    /// What is counted for slots of a cluster is counted for `part_count` parts of them, of 1,024 each: so a
-    /// primary that is away concerns few others. A bit for each.
+    /// The slots of a cluster are counted by `part_count` parts of them, of 1,024 each: so a primary that is
+    /// away concerns few others. A bit for each.
     using Parts = std::uint16_t;
     static constexpr unsigned part_count = 16;
     static constexpr Parts all_parts = 0xffff;
@@ -58,10 +60,10 @@ private:
     static constexpr unsigned part_bits = 10;
 
     std::uint64_t store_;  // digest of its name
-    std::uint64_t base_;   // of a cluster: the upper bits of all digests
+    std::uint64_t base_;   // the upper bits of all digests of a cluster
     bool slotted_ = false;
     ShardChoice choice_;
-    std::vector<std::uint64_t> digests_;  // of the shards
+    std::vector<std::uint64_t> digests_;  // one for each shard
 };
 
 }  // namespace rate_limit

@@ -5,8 +5,8 @@
 namespace rate_limit {
 namespace {
 
-/// What each value of a byte does to a checksum: CRC-16 with the polynomial x^16 + x^12 + x^5 + 1, which is
-/// called XMODEM's.
+/// The effect of each value of a byte on a checksum: CRC-16 with the polynomial x^16 + x^12 + x^5 + 1, which
+/// is called XMODEM's.
 constexpr auto remainders = [] {
     std::array<std::uint16_t, 256> table{};
     for (unsigned byte = 0; byte < table.size(); ++byte) {
@@ -19,7 +19,7 @@ constexpr auto remainders = [] {
     return table;
 }();
 
-/// What is hashed of a key.
+/// The part of a key that is hashed.
 std::string_view hashed(std::string_view key) noexcept {
     const std::size_t open = key.find('{');
     if (open == std::string_view::npos) {

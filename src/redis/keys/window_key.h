@@ -27,9 +27,9 @@ inline char* write_window_tail(char* out, std::string_view key, bool digested) n
     return append(out, key);
 }
 
-/// What such a Redis key is made of.
+/// The parts of such a Redis key.
 struct WindowKeyParts {
-    std::string_view name;  ///< of the limit
+    std::string_view name;  ///< the limit's
     std::string_view key;   ///< or its digest in hex
 };
 

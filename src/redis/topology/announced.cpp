@@ -8,7 +8,7 @@ namespace {
 constexpr std::int64_t max_port = 65535;
 constexpr std::string_view hex_digits = "0123456789abcdefABCDEF";
 
-/// What a name, an address, or the zone of an address consists of.
+/// Whether this has only characters of a name, of an address, or of the zone of an address.
 bool is_word(std::string_view text) noexcept {
     return std::all_of(text.begin(), text.end(), [](char c) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
@@ -27,7 +27,7 @@ bool is_ipv6(std::string_view text) noexcept {
            (zone == std::string_view::npos || is_word(text.substr(zone + 1)));
 }
 
-/// Where a server listens, said by one that has not been told its address: no place to connect to.
+/// Whether this is the address that a server says that has not been told its own: no place to connect to.
 bool is_any_address(std::string_view text) noexcept {
     return text == "0.0.0.0" || text == "::";
 }

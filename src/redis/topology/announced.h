@@ -7,7 +7,7 @@
 
 namespace rate_limit {
 
-/// What a server says of where another one listens.
+/// A server's word of where another one listens.
 enum class Announced : unsigned char {
     known,
     unknown,  ///< it does not know the other's host (`?`, `0.0.0.0`, `::`), or the port (0), or means a host

@@ -125,8 +125,8 @@ private:
 
     const Endpoint& asked_;
     std::map<Endpoint, Group> groups_;
-    Group unserved_;                                               // of all primaries that are not known
-    std::vector<Group*> owners_;                                   // by slot; null: none is named
+    Group unserved_;              // slots of all primaries that are not known
+    std::vector<Group*> owners_;  // by slot; null: none is named
     std::set<std::pair<std::string_view, std::int64_t>> unknown_;  // ids and ports
 };
 

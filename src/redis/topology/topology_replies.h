@@ -25,7 +25,7 @@ struct LeftOut {
 bool read_cluster_slots(const TreeReply& reply, const Endpoint& asked, Topology& topology,
                         LeftOut* left_out = nullptr);
 
-/// What a sentinel says of a primary.
+/// A primary, as a sentinel tells of it.
 struct SentinelMaster {
     Endpoint address;
     std::uint64_t config_epoch = 0;
@@ -38,7 +38,7 @@ struct SentinelMaster {
 /// means nothing then.
 bool read_sentinel_master(const TreeReply& reply, SentinelMaster& master);
 
-/// What a sentinel says of the replicas of a primary; each in ascending order, and in one list at most.
+/// The replicas of a primary, as a sentinel tells of them; each in ascending order, and in one list at most.
 struct SentinelReplicas {
     std::vector<Endpoint> fit;  ///< may be read from
 
@@ -55,13 +55,11 @@ bool read_sentinel_replicas(const TreeReply& reply, SentinelReplicas& replicas);
 /// order, also those that are down. False for what is no such reply: `peers` is empty then.
 bool read_sentinel_peers(const TreeReply& reply, std::vector<Endpoint>& peers);
 
-/// What a server says of its part in replication.
+/// A server's part in replication, by its own word.
 struct Replication {
     bool primary = false;
-    std::uint64_t replicas =
-        0;  ///< of a primary: how many are connected to it; 0 where it says none or no number
-    bool guarded =
-        false;  ///< of a primary: it takes no writes with fewer replicas than min-replicas-to-write
+    std::uint64_t replicas = 0;  ///< connected to a primary; 0 where it says none or no number
+    bool guarded = false;        ///< a primary takes no writes with fewer replicas than min-replicas-to-write
 };
 
 /// Reads the text of INFO replication. False unless it says the role of a primary or a replica: `replication`

@@ -20,17 +20,17 @@ package RateLimit::Books;
 #
 # Options of open:
 #   modes => [...]               # default: all three; 20 keys in each
-#   limit => 40                  # of each key; default: so many that nothing is rejected. Where it can be reached, requests are denied
+#   limit => 40                  # the limit of each key; default: so many that nothing is rejected. Where it can be reached, requests are denied
 #                                # where nobody can be asked, and no more may be admitted than the limits and what is lost or in doubt
 #   block => TEXT                # the store's block; default: that of the set;  store => TEXT: more directives in it
 #   nginx => {...}               # options of RateLimit::Nginx
-#   connections => 3, rate => 40             # of the load of each mode; rate: requests a second and connection
+#   connections => 3, rate => 40             # the load of each mode; rate: requests a second and connection
 #   check_timeout => 9           # in seconds, default 1: where a machine that stalls so long is not to be taken for the fault. Answers
 #                                # are to be as quick as ever
 # and of balance:
 #   unlogged => N                # requests of killed workers may be stored and not logged, or the other way round: at most so many
 #   lost => N, doubt => N        # so much at most; default: whatever was
-#   told => 1                    # what is lost is in doubt, too: so nginx has said that it may be lost
+#   told => 1                    # losses are in doubt, too: so nginx has said that it may be lost
 
 use v5.36;
 
@@ -101,7 +101,7 @@ sub load ($self) {
     return;
 }
 
-# What a server has from time to time, and whether it was a primary then: a line each. It is asked for its role after what it has.
+# Notes what a server has from time to time, and whether it was a primary then: a line each. It is asked for its role after what it has.
 sub watch ($self, $server) {
     my $file = "$self->{prefix}-$server->{port}";
     my @asked = ((map { my $mode = $_; map { ['HGET', "rl:$mode/86400:$_", 'used'] } @keys } $self->modes), ['INFO', 'replication']);
@@ -123,7 +123,7 @@ sub watch ($self, $server) {
     return;
 }
 
-# What each server had as a primary last, before it followed another one or ended, and as a replica, before it was promoted.
+# The last that each server had as a primary, before it followed another one or ended, and as a replica, before it was promoted.
 sub terms ($self) {
     my @terms;
     for my $watched (@{$self->{watched}}) {

@@ -6,12 +6,12 @@ package RateLimit::Browser;
 #   my $browser = RateLimit::Browser->start;          # ends with the test at the latest
 #   $browser->view(360, 800, 'dark', 'print');        # its page's size, colours and medium; by default light, on a screen
 #   $browser->open('http://127.0.0.1:8080/');         # waits until the page and all in it is there
-#   $browser->value('document.title');                # of an expression in the page
-#   $browser->in_frame('document.URL');               # of one in its first frame
-#   $browser->text('h1');                             # what is seen of the first element of a CSS selector
+#   $browser->value('document.title');                # the value of an expression in the page
+#   $browser->in_frame('document.URL');               # the value of one in its first frame
+#   $browser->text('h1');                             # the visible text of the first element of a CSS selector
 #   $browser->type('input[name=key]', 'abc');         # into a field, in place of what is there
-#   $browser->click('button');                        # as a mouse does
-#   $browser->follow('a');                            # the same, and waits for the page that this leads to
+#   $browser->click('button');                        # a click by mouse
+#   $browser->follow('a');                            # a click, then waits for the page that it leads to
 #   $browser->press('Tab');                           # a key
 #   $browser->requests;  $browser->complaints;        # addresses asked for since open(); texts of its console, and exceptions
 #   $browser->accessible;                             # ({role, name}, ...): what a screen reader is told

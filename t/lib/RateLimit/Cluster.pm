@@ -10,7 +10,7 @@ package RateLimit::Cluster;
 #   full_coverage => 0           # cluster-require-full-coverage
 #   redis => {...}               # options of RateLimit::Redis for each node: password, acl, args, appendonly. Names and unusual
 #                                # endpoints need none: set cluster-announce-hostname, cluster-preferred-endpoint-type and the like by CONFIG
-#   tls => {certificate => FILE, key => FILE, trusted => FILE}     # as in RateLimit::Redis, for clients and among the nodes
+#   tls => {certificate => FILE, key => FILE, trusted => FILE}     # files, see RateLimit::Redis; for clients and among the nodes
 #
 # Do not let the same replica win twice within four seconds (or four node timeouts), demoted between: Redis 7.0 counts the votes of the
 # first election again. The replica then claims the slots with its old epoch, no other node believes it, and the cluster stays down.
@@ -23,7 +23,7 @@ package RateLimit::Cluster;
 #   $cluster->node_of($slot);                              # its owner, of those that are up: who claims it with the highest epoch; or undef
 #   $cluster->primary_of($key);  $cluster->replicas_of($key);
 #   $cluster->slots_of($node);                             # a list of numbers
-#   $cluster->used('alice', 'core/60');  $cluster->stored('alice', 'core/60');     # as those of RateLimit::Redis, at the owner
+#   $cluster->used('alice', 'core/60');  $cluster->stored('alice', 'core/60');     # see RateLimit::Redis; at the owner
 #   $cluster->failover($replica);                          # CLUSTER FAILOVER; or with 'FORCE' or 'TAKEOVER'. Until all agree
 #   $cluster->wait_promoted($old);                         # after $old->kill: the replica that has its slots, when all that are up agree
 #   $cluster->wait_ok;                                     # all that are up say cluster_state:ok, agree, and replicas follow
@@ -113,7 +113,7 @@ sub replicate ($self, $node, $primary) {
     return;
 }
 
-# What a node says of all: CLUSTER NODES.
+# CLUSTER NODES, as a node says it.
 sub table ($node) {
     my @lines;
     for my $line (split /\n/, $node->cmd('CLUSTER', 'NODES')) {
@@ -124,7 +124,7 @@ sub table ($node) {
     return @lines;
 }
 
-# What a node says of itself.
+# The line of a node about itself.
 sub self_of ($node) { return first { $_->{flags} =~ /myself/ } table($node) }
 
 sub has ($line, $slot) { return grep { $slot >= $_->[0] && $slot <= $_->[1] } @{$line->{slots}} }
@@ -228,7 +228,7 @@ sub tells ($node, @replicas) {
     return all { $told{$_} } @replicas;
 }
 
-# Of nodes that are down the others need not agree.
+# Nodes that are up agree; those that are down need not.
 sub agreed ($self) {
     my @up = $self->up;
     my %here = map { $_->{id} => 1 } @up;

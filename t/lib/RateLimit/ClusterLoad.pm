@@ -11,7 +11,7 @@ package RateLimit::ClusterLoad;
 #                                  # refused by CLUSTERDOWN; returns how many have passed
 #   $load->stored;                 # {MODE => what the cluster has of it}
 #   $load->nothing_lost;           # tests that nginx tells of nothing in doubt, dropped or refused, and of no node that is down
-#   $load->nothing_lost_by_failover;   # the same, but a node may refuse for a moment by CLUSTERDOWN: nodes have two connections to each
+#   $load->nothing_lost_by_failover;   # tests the same, but a node may refuse for a moment by CLUSTERDOWN: nodes have two connections to each
 #                                  # other, and what the new primary said as a replica may come after what it says as a primary. Whoever
 #                                  # hears it in this order takes it for a replica again, whose slots nobody serves, until its next word.
 #   $load->doubt;                  # {charges, refunds, reservations}: so many are in doubt, as nginx tells

@@ -1,6 +1,6 @@
 package RateLimit::Config;
 
-# What nginx -t says of a configuration's http level, one directive a line: "a; b { c; }" is written so.
+# Tests of what nginx -t says of a configuration's http level, one directive a line: "a; b { c; }" is written so.
 #
 #   accepts($text, $name);                   # returns the warnings
 #   accepts_quietly($text, $name);           # accepted, without a warning

@@ -1,6 +1,6 @@
 package RateLimit::Document;
 
-# What the documents say, for tests that compare it with what the module does.
+# The texts of the documents, for tests that compare them with what the module does.
 #
 #   documents();                          # ('README.md', 'docs/reference.md', ...): paths below the project's folder
 #   code(TEXT, 'acl');                    # the code block right after <!-- acl -->; dies when there is none

@@ -5,7 +5,7 @@ package RateLimit::Example;
 #   my $nginx = start_example('behind-a-cdn', shards => $shards, app => $backend,
 #       replace => {'198.51.100.0/24' => '127.0.0.1'});
 #
-#   my $nginx = start_text(TEXT, shards => ...);     # the same of a text, which "the example" then is
+#   my $nginx = start_text(TEXT, shards => ...);     # a text in its place, which "the example" then is
 #
 # 10.0.0.N:6379 are the Redis servers, in the order of $shards->all; 10.0.1.N:8080 is the application; replace is for the
 # rest; more => TEXT: further servers. Dies when the file has an address left that is none of these.

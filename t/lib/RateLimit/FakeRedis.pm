@@ -9,7 +9,7 @@ package RateLimit::FakeRedis;
 #       return error('READONLY You can\'t write against a read only replica.');
 #   });
 #   $fake->commands;  $fake->commands('hmget');          # [[word, ...], ...] received, in order
-#   $fake->writes;                                       # of these, what charges or reserves
+#   $fake->writes;                                       # those of them that charge or reserve
 #   $fake->charged;                                      # {key => sum of the costs in them}
 #
 # A handler runs in another process: it sees the test's variables as they were at start, and learns of
@@ -31,7 +31,7 @@ package RateLimit::FakeRedis;
 
 #   relaying($redis, sub ($words, $conn, $answer) { ... })   # that Redis has executed the command: what the function returns
 #                             # is answered, $answer or what the test wants; the state "to" is the port of another one
-#   holding_refunds($redis)   # the same: holds answers to refunds at "gate"
+#   holding_refunds($redis)   # relays, but holds answers to refunds at "gate"
 
 #   watching                  # answers as a sentinel: the state "primary" is "HOST PORT EPOCH", of each master; "others" the addresses of the
 #                             # other sentinels, with spaces between; while "mute" is true it does not name these

@@ -3,7 +3,7 @@ package RateLimit::Folder;
 # The one temporary folder of a test or a script, gone at its end, when its processes are, unless TEST_KEEP is set; the project's
 # folder; and small file access.
 #
-#   project_path('tools/run');     # where a file of the project is
+#   project_path('tools/run');     # the path of a file of the project
 #   project_file('lua/charge.lua');    # its text; dies where there is none
 #   gone_at_end('/dev/shm/x');         # a file elsewhere that a process of the test leaves if it is killed
 

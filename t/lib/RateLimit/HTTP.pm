@@ -3,7 +3,7 @@ package RateLimit::HTTP;
 # HTTP/1.1 over one keep-alive connection; HTTP/2 by curl and h2load.
 #
 #   my $http = RateLimit::HTTP->new(port => 8080);        # or socket_path => PATH
-#   my $r = $http->get('/x', 'X-Key' => 'a');             # also head, post('/x', BODY, HEADERS ...)
+#   my $r = $http->get('/x', 'X-Key' => 'a');             # head, and post('/x', BODY, HEADERS ...), likewise
 #   my $r = $http->request('PUT', '/x', [HEADERS ...], BODY);
 #   my @r = $http->pipeline(['GET', '/1'], ['HEAD', '/2', [HEADERS ...]]);   # one write, all answers
 #   $http->send(TEXT);                                    # raw bytes

@@ -2,13 +2,13 @@ package RateLimit::HotKeys;
 
 # Requests of which a part is one key's, minute by minute, and the log lines that name such keys.
 #
-#   my $hot = RateLimit::HotKeys->new($nginx);      # of an nginx with clock => 1, whose clock stands still from now on
+#   my $hot = RateLimit::HotKeys->new($nginx);      # an nginx with clock => 1, whose clock stands still from now on
 #   $hot->flood(12_000, '/x?k=hot' => 30, '/x?k=*' => 70);       # so many requests, in this mixture; another number for each *
 #   $hot->next_minute;                  # the clock goes on by one
 #   $hot->wait_lines(1);                # until so many lines have been logged, by all minutes
 #   $hot->lines;                        # each {limit, percent, commands, shard, store, id, remedy}, the first first
-#   $hot->commands('a');              # as many as the console at /limits/ says that the nodes of that shard were sent, in all minutes
-#   $hot->id_of('/x?k=hot');            # what the log calls that key: add_header X-Id $rate_limit_id
+#   $hot->commands('a');              # how many the console at /limits/ says that the nodes of that shard were sent, in all minutes
+#   $hot->id_of('/x?k=hot');            # the log's name of that key: add_header X-Id $rate_limit_id
 
 use v5.36;
 

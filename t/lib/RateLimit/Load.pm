@@ -6,7 +6,7 @@ package RateLimit::Load;
 #                            headers => ['X-Key' => 'a']);
 #   my @responses = parallel(port => 8080, connections => 4,
 #                            requests => [['/x', 'X-Key' => 'a'], ['/y'], ...]);
-#   my @statuses = storm(\@nginx, connections => 100, ...);    # the same at each of two at the same time: all their statuses
+#   my @statuses = storm(\@nginx, connections => 100, ...);    # requests to each of two at the same time: all their statuses
 #   my $count = statuses(@responses);     # {200 => 5, 429 => 3995}
 #
 # port => [PORT, ...]: connections lead to them in turn.

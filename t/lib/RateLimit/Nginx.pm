@@ -23,7 +23,7 @@ package RateLimit::Nginx;
 #                                          # return after the log phase
 #   $nginx->http;                          # a keep-alive RateLimit::HTTP
 #   $nginx->begin('/x', HEADERS ...);      # such a one, with a GET sent and its response to come
-#   $nginx->reach($backend, '/x', HEADERS ...);      # the same, when the request is at that upstream
+#   $nginx->reach($backend, '/x', HEADERS ...);      # such a one, when the request is at that upstream
 #   $nginx->parallel(connections => 400, requests => 4000, uri => '/x');       # see RateLimit::Load
 #   $nginx->reload(server => NEW ...);     # waits for the new workers; wait_old => 1: old ones gone too
 #   $nginx->stop;                          # graceful; dies when it takes longer than the timeout
@@ -34,7 +34,7 @@ package RateLimit::Nginx;
 #                                          # without the notice that says the module's version at each start
 #   $nginx->waiting;  $nginx->waiting('main');       # windows that wait for the first shard of the first store, or of that one, by the
 #                                          # console, which is at /limits/
-#   $nginx->lines('ends');                 # of an access log of its own, "access_log %%DIR%%/ends FORMAT"
+#   $nginx->lines('ends');                 # lines of an access log of its own, "access_log %%DIR%%/ends FORMAT"
 #   $nginx->wait_line('ends', '200 slow'); # until the log has that line
 #   $nginx->abandon($http, 'ends', '499 slow');        # closes that client's connection, and waits for its line
 #   $nginx->expect_log(qr/.../);           # allows [alert], [crit], [emerg] lines that match

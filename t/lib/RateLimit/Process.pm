@@ -7,7 +7,7 @@ package RateLimit::Process;
 #   my $p = RateLimit::Process->start(command => ['redis-server', ...], output => FILE, env => {});
 #   my $p = RateLimit::Process->start(run => sub { ... }, keep => [$handle, ...]);
 #   $p->pid  $p->alive  $p->signal('HUP')  $p->wait(SECONDS)  $p->kill  $p->freeze  $p->thaw
-#   $p->status      # as waitpid leaves it in $?, undef while it runs
+#   $p->status      # waitpid's $?, undef while it runs
 
 use v5.36;
 

@@ -4,7 +4,7 @@ package RateLimit::Proxy;
 #
 #   my $proxy = RateLimit::Proxy->start(to => $redis->port);
 #   $proxy->port;  $proxy->address;
-#   $proxy->lead_to($other->port);      # where connections go from now on; those that are open stay
+#   $proxy->lead_to($other->port);      # connections go there from now on; those that are open stay
 #   $proxy->drop;  $proxy->drop(1);    # cuts every connection; by reset
 #   $proxy->stall('answers');          # keeps back what the server sends; 'questions': what the client sends
 #   $proxy->flow;                      # lets everything through again
@@ -20,7 +20,7 @@ use parent 'RateLimit::Server';
 use IO::Socket::INET;
 use Socket qw(IPPROTO_TCP SOL_SOCKET SO_RCVBUF TCP_MAXSEG);
 
-# What arrived before this call still passes: the question takes one turn of the loop, in which the proxy relays it.
+# All that arrived before this call still passes: the question takes one turn of the loop, in which the proxy relays it.
 sub stall ($self, $direction) {
     $self->relayed($direction);
     return $self->set("stall $direction", 1);

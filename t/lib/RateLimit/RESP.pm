@@ -29,7 +29,7 @@ sub take ($buffer) {
     return $value;
 }
 
-# As many values as are complete, at once: cheaper than take() for long pipelines.
+# Takes all values that are complete, at once: cheaper than take() for long pipelines.
 sub take_all ($buffer) {
     my ($end, @values) = (0);
     pos($$buffer) = 0;

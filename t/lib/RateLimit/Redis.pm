@@ -23,11 +23,11 @@ package RateLimit::Redis;
 #   $redis->forget_calls;  $redis->keys;  $redis->flush;  $redis->info('replication')->{role};
 #   $redis->hash($key);                         # all fields as a hash reference
 #   $redis->stored('alice', 'core/60');         # the fields of a limit's window: of rl:core/60:alice; default/3600 is the default
-#   $redis->used('alice', 'core/60');           # what is used of it, 0 when there is no such window
-#   $redis->used_of('core/60', @keys);          # of each of many, at once
+#   $redis->used('alice', 'core/60');           # how much is used of it, 0 when there is no such window
+#   $redis->used_of('core/60', @keys);          # a list, of many at once
 #   $redis->bucket($key);                       # (nanoseconds until that bucket is full, the longest time to fill it); nothing: none
 #   $redis->hold_bucket($key, 5e9, 10e9, 60000);   # one of these, which expires in so many milliseconds
-#   $redis->used_by_key;                        # of all windows: {KEY => USED}
+#   $redis->used_by_key;                        # all windows: {KEY => USED}
 #   $redis->hold_only($key, 5000, used => 1);   # nothing else; expires in so many milliseconds, undef: never
 #   $redis->expires_in($key, 5000);             # or up to 900 ms less
 #   $replica->wait_synced;                      # everything written on the primary so far is readable here

@@ -8,7 +8,7 @@ package RateLimit::ReplicaTable;
 #                                                # crash refused, replica missing
 #   my ($set, $books) = $row->open;              # a RateLimit::Sentinels of so many replicas with that setting, and RateLimit::Books
 #   $row->refuses($server);                      # that server refuses a write for want of replicas
-#   RateLimit::ReplicaTable::ALMOST              # what is lost at most where next to nothing is: charges that a replica has not read yet
+#   RateLimit::ReplicaTable::ALMOST              # the most that is lost where next to nothing is: charges that a replica has not read yet
 #                                                # when it is promoted (50 ms), and a batch of each lease
 
 use v5.36;

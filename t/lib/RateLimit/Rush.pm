@@ -9,7 +9,7 @@ package RateLimit::Rush;
 #   $rush->go(2, least => 8);         # longer, until each client has asked so many times
 #   $rush->passed;                    # [machine's index, when it was sent, when it was answered] of each request that passed
 #   $rush->asked;                     # how many requests there were
-#   $rush->shares;                    # of each machine: how much of what it was asked for passed, since the last call; 0 to 1
+#   $rush->shares;                    # for each machine, the part that passed of what it was asked for since the last call; 0 to 1
 #   $rush->most_over($burst, $rate);  # how many more passed than burst + rate * T, in the worst T; less than 0: never so many
 
 use v5.36;
@@ -73,7 +73,7 @@ sub shares ($self) {
     return @shares;
 }
 
-# What passed may have been taken at any time while its client waited: in a time are those that were sent and answered in it.
+# Requests that passed may have been taken at any time while their clients waited: in a time are those that were sent and answered in it.
 sub most_over ($self, $burst, $rate) {
     my @by_end = sort { $a->[2] <=> $b->[2] } $self->passed;
     my $most   = -$burst;

@@ -13,7 +13,7 @@ package RateLimit::Sentinels;
 #   debug => {'info-period' => 100}                # other periods of SENTINEL DEBUG than those
 #   redis => {...}, sentinel => {...}              # options of RateLimit::Redis for each server, for each sentinel: password, acl, args
 #                               # (of the sentinels and this library the default user must be enough); masters => {a => {redis => {}}}
-#   tls => {certificate => FILE, key => FILE, trusted => FILE}      # as in RateLimit::Redis, for all of them, and among them too
+#   tls => {certificate => FILE, key => FILE, trusted => FILE}      # files, see RateLimit::Redis; for all of them, and among them too
 #   name => 'localhost'         # servers announce that name, and sentinels tell it; this machine must resolve it
 #   lines => ['sentinel ...']   # more lines for the sentinels' configuration
 #
@@ -25,7 +25,7 @@ package RateLimit::Sentinels;
 #   $set->sentinels;  $set->sentinel_addresses;    # RateLimit::Redis::Sentinel
 #   $set->address_of('a');                         # by the word of the sentinel with the highest epoch, of those that are up
 #   $set->failover('a');                           # by SENTINEL FAILOVER; the new primary, when all sentinels that are up name it
-#   $set->wait_switched('a', $old);                # the same for a failover of their own, after $old->kill or $old->freeze
+#   $set->wait_switched('a', $old);                # likewise for a failover of their own, after $old->kill or $old->freeze
 #   $set->wait_known;                              # every sentinel that is up sees all that are up, and nothing else
 #   $set->used('alice', 'core/60');                # on the primaries, together
 

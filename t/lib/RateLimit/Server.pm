@@ -10,7 +10,7 @@ package RateLimit::Server;
 #   $server->drop;                     # closes every connection (drop(1): by reset)
 #   $server->stop;  $server->restart;  # connections refused; the same port again
 #   $server->freeze;  $server->thaw;
-#   $server->records;                  # what it wrote down: a list of [words]
+#   $server->records;                  # all that it wrote down: a list of [words]
 #   $server->connections;              # how many it has accepted
 #
 # For handlers, answers go out in the order of the questions:

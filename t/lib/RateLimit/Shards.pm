@@ -4,9 +4,9 @@ package RateLimit::Shards;
 #
 #   my $shards = RateLimit::Shards->start(2, replicas => 1, redis => {password => 'x'});
 #   $shards->block('main', "check_timeout 50ms;");   # rate_limit_redis main { shard a ...; shard b ...; ... }
-#   redis_block('main', $primary, "check_timeout 50ms;");           # the same of any server, or of a proxy
+#   redis_block('main', $primary, "check_timeout 50ms;");           # such a block of any server, or of a proxy
 #   redis_block('main', [$primary, $replica], ...);
-#   timeless_block('main', $redis);  # the same of one that was started with timeless => 1: buckets go by the clocks of the nginx
+#   timeless_block('main', $redis);  # such a block of one that was started with timeless => 1: buckets go by the clocks of the nginx
 #
 # Without further directives a block has timeouts that no test is to meet, even on a busy machine; '' means nginx's own;
 # timeouts('20s') are all three of that length; always_checks() lets each request ask a node. For a server an address may stand: '127.0.0.1:%%PORT_1%%'.
@@ -15,7 +15,7 @@ package RateLimit::Shards;
 #   $shards->names;                  # a, b, c, ... unless names => [...] says otherwise
 #   $shards->wait_synced;  $shards->flush;  $shards->forget_calls;
 #   $shards->find($key);             # the primary that holds the key, undef if none
-#   $shards->used($key);             # what is used of it, 0 where it is nowhere
+#   $shards->used($key);             # how much is used of it, 0 where it is nowhere
 
 use strict;
 use warnings;

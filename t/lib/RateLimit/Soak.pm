@@ -59,7 +59,7 @@ sub windows () { return map { ("$_/86400", "limited_$_/86400") } @modes }
 # A lease takes several tokens at a time.
 sub unit ($window) { return $window =~ /lease/ ? LEASE : 1 }
 
-# What is executed and what is stored are not asked for in one moment, and lines of MONITOR come a little later.
+# Sums of what is executed and of what is stored are not asked for in one moment, and lines of MONITOR come a little later.
 sub noise ($window) { return NOISE * unit($window) }
 
 sub keys_of ($self, $window) { return $window =~ /^limited/ ? @{$self->{limited}} : @keys }
@@ -145,7 +145,7 @@ sub wait_recovered ($self) {
     return wait_until { $self->recovers(100) } timeout => 30, what => 'requests to meet no error any more';
 }
 
-# What was executed and is not stored, by window: [at least, at most], for requests go on.
+# Charges that were executed and are not stored, by window: [at least, at most], for requests go on.
 sub missing ($self) {
     my %missing;
     for my $window (windows()) {
@@ -234,7 +234,7 @@ sub judge ($self, $name, $result, %new) {
         $sum += max(0, $least);
         $self->{may_be_lost}{$window} += min($may, max(0, $most) + noise($window));
     }
-    # What is in doubt is not sent again.
+    # Requests in doubt are not sent again.
     fits($new{errors}, '<=', $result->{errors} + $new{doubt}, "$name: no request meets an error") if defined $result->{errors};
     fits($result->{late}, '<', patience(1), "$name: workers leave the former primary in time") if defined $result->{late};
     fits($opened, '<=', $self->{opened}, "$name: no window is opened again") if !$result->{anew};

@@ -4,7 +4,7 @@ package RateLimit::Stall;
 #
 #   my $stall = RateLimit::Stall->start;
 #   $stall->outcome('/x');             # 'PASSED, blamed 0': what the request got, and how often Redis was blamed
-#   $stall->outcome('/x', 'new');      # the same with a second request, which begins just before the answer comes
+#   $stall->outcome('/x', 'new');      # with a second request, which begins just before the answer comes
 #
 # /x checks a replica; /reserve is of charge_refund.
 

@@ -15,7 +15,7 @@ use v5.36;
 
 use parent 'RateLimit::Proxy';
 
-# As OpenSSL numbers them.
+# Numbers of versions in OpenSSL.
 my %versions = ('TLSv1.2' => 0x0303, 'TLSv1.3' => 0x0304);
 
 sub in_child ($self) {
@@ -71,7 +71,7 @@ sub received ($self, $conn) {
     return $ended ? $client->close : undef;
 }
 
-# What TLS has to send.
+# The bytes that TLS has to send.
 sub sealed ($self, $client) {
     my $bytes = '';
     while (Net::SSLeay::BIO_pending($client->{out_bio}) > 0) {

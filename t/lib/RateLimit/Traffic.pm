@@ -11,7 +11,7 @@ package RateLimit::Traffic;
 #   $traffic->unanswered;              # requests without a response; after stop
 #   $traffic->stop;                    # waits for those under way
 #
-#   my $nginx = RateLimit::Traffic->nginx(http => ..., ...);    # of RateLimit::Nginx, with the log that this needs
+#   my $nginx = RateLimit::Traffic->nginx(http => ..., ...);    # an nginx of RateLimit::Nginx, with the log that this needs
 #   RateLimit::Traffic->start($nginx, uris => ['/x'], keys => ['a'], ...);     # for the default requests: each uri of each key
 #   RateLimit::Traffic->made_by_others($nginx);    # makes no requests: mark, since, more and is_served of those that come
 #

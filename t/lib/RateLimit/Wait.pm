@@ -5,7 +5,7 @@ package RateLimit::Wait;
 # Polls every 10 ms, returns the condition's first true value, dies when the time is over: 15 s at least, for it is no assertion of
 # how long something takes, and a busy machine is no failure.
 #
-#   time_until { CONDITION } ...      # the same, and returns how many seconds that took: for an assertion of it
+#   time_until { CONDITION } ...      # wait_until, which returns how many seconds that took: for an assertion of it
 #   patience(0.5)              # for every upper bound of a time: so many seconds, times TEST_SLOW, a factor for sanitizers and
 #                              # slow machines, which stretches every timeout too
 #   about($got, $wanted, 5)    # true when they differ by less than patience(5), which a test may have taken meanwhile

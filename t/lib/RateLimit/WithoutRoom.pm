@@ -7,7 +7,7 @@ package RateLimit::WithoutRoom;
 #   $site->fill;                   # both servers die; charges come, of 2000 windows and of 200: the zone has room for 644 of them
 #   $site->make_room;              # s0's server is back, and has all of its charges
 #   $site->wait_moved;             # until those of s1 are in the zone
-#   $site->at(0);                  # what a server has, by default s1's: a number
+#   $site->at(0);                  # the number that a server has, by default s1's
 #   $site->http($server);          # nginx's configuration, where s1 is another server
 #   $site->come('/s0', 10);        # requests of so many keys; how many pass
 #   $site->waiting('s1');          # windows that wait in the zone for a store's first shard

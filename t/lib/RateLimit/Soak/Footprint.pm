@@ -4,7 +4,7 @@ package RateLimit::Soak::Footprint;
 #
 #   my $footprint = RateLimit::Soak::Footprint->new($nginx);
 #   $footprint->look;                          # takes a sample; costs nothing much
-#   $footprint->between(0.2, 0.4, 'workers');  # of that part of the time so far: {memory, all, files}, the maximum of any process;
+#   $footprint->between(0.2, 0.4, 'workers');  # that part of the time so far: {memory, all, files}, the maximum of any process;
 #                                              # undef: no sample. Or 'master'
 #   $footprint->last('workers');
 #

@@ -1,11 +1,11 @@
 package RateLimit::Soak::Journal;
 
-# What the logs of an nginx have told so far. They are read as they grow: each line once, and none is kept.
+# The logs of an nginx, and what they have told so far. They are read as they grow: each line once, and none is kept.
 #
-#   my $journal = RateLimit::Soak::Journal->new($nginx);       # of RateLimit::Traffic->nginx(key => '$arg_k')
+#   my $journal = RateLimit::Soak::Journal->new($nginx);       # an nginx of RateLimit::Traffic->nginx(key => '$arg_k')
 #   $journal->read;                    # takes in what was logged since
 #   $journal->admitted($uri);          # responses with status 200 to that URI, which has no leading slash
-#   $journal->admitted_of($uri);       # the same by key
+#   $journal->admitted_of($uri);       # such responses by key
 #   $journal->requests;  $journal->errors;          # all; those that met an error
 #   $journal->longest;                 # seconds: since this was called last;  longest_ever
 #   $journal->doubt;                   # {charges, refunds, reservations}: what was sent and not answered

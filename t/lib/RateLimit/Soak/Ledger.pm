@@ -1,6 +1,6 @@
 package RateLimit::Soak::Ledger;
 
-# What all servers together have executed of charges, whatever became of it: MONITOR on each of them, in a process of its own.
+# The charges that all servers together have executed, whatever became of them: MONITOR on each of them, in a process of its own.
 # A charge that a former primary took counts here although its successor never gets it. So this tells what nginx has sent, each command
 # once, apart from what Redis has lost since.
 #
@@ -8,14 +8,14 @@ package RateLimit::Soak::Ledger;
 #   $ledger->follow($server);                  # from now on, over its restarts; returns when all that clients do is seen
 #   $ledger->leave($server);                   # one that is removed: its sums stay
 #   $ledger->executed('check_charge/86400');   # added, less what was given back, by all servers so far
-#   $ledger->executed_by($server);             # the same by that server alone: {WINDOW => N}
+#   $ledger->executed_by($server);             # its part: {WINDOW => N}
 #   $ledger->settled($server);                 # waits until all that it has executed is seen, if clients have left it; returns executed_by
 #   $ledger->opened('check_charge/86400');     # how many windows were opened
 #   $ledger->last_write($server);              # when it executed a client's write last, of the wall clock; 0: never
 #   $ledger->gaps;                             # how often a server was not followed for a while, for it closed the connection
 #
-# Not seen is what a server executes within the milliseconds before it is killed, and, where it closes all connections as it changes its
-# role, what clients send before this connects again.
+# Commands are not seen that a server executes within the milliseconds before it is killed, and, where it closes all connections as it
+# changes its role, what clients send before this connects again.
 
 use v5.36;
 

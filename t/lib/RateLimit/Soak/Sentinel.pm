@@ -5,12 +5,12 @@ package RateLimit::Soak::Sentinel;
 #   my $topology = RateLimit::Soak::Sentinel->start;
 #   $topology->name;  $topology->block($more);  $topology->servers;
 #   $topology->primaries;                      # those that have the keys
-#   $topology->stored('x/86400', @keys);       # what is used of each, where it belongs now
+#   $topology->stored('x/86400', @keys);       # how much is used of each, where it belongs now
 #   $topology->kinds;  $topology->fault($kind, $ledger, sub { ... });   # those of RateLimit::Soak::Servers, and its own
 #   $topology->heal;                           # waits until all servers have all that is stored
 #
-# What may be lost is Redis's doing. A former primary executes what workers send until the sentinels have named its successor, and until
-# they know, which is soon: that time is bounded, and what comes in it is not.
+# Losses that are allowed are Redis's doing. A former primary executes what workers send until the sentinels have named its successor, and
+# until they know, which is soon: that time is bounded, and what comes in it is not.
 
 use v5.36;
 
@@ -113,7 +113,7 @@ sub stale_sentinel ($self) {
     return $done;
 }
 
-# What a former primary has taken, until it follows the new one.
+# Charges that a former primary has taken, until it follows the new one.
 sub left ($self, $old, $agreed, $before) {
     wait_until { $old->role eq 'slave' } timeout => 30, what => 'the former primary to follow';
     return (gaps => 1, late => $self->{ledger}->last_write($old) - $agreed, former => $self->taken_since($old, $before));

@@ -1,6 +1,6 @@
 package RateLimit::Soak::Servers;
 
-# What can happen to servers, whatever they form: the base of RateLimit::Soak::Sentinel and RateLimit::Soak::Cluster. It asks them for
+# Faults of servers, whatever they form: the base of RateLimit::Soak::Sentinel and RateLimit::Soak::Cluster. It asks them for
 # faults (name => method), servers, primaries and replicas.
 #
 #   $topology->kinds;                          # the faults by name, sorted
@@ -14,7 +14,7 @@ package RateLimit::Soak::Servers;
 #       gaps => 1                              # servers close connections: what clients send before the ledger connects again is not seen
 #       late => SECONDS                        # so long after the sentinels have agreed a former primary was written to
 #
-# What may be lost is Redis's doing. A server that is killed has executed what it had no time to replicate: one turn of its event loop.
+# Losses that are allowed are Redis's doing. A server that is killed has executed what it had no time to replicate: one turn of its event loop.
 
 use v5.36;
 
@@ -63,7 +63,7 @@ sub stalled ($server, $seconds) {
     return {lost => 0, errors => 0};
 }
 
-# What it has executed for clients since $before, which is of RateLimit::Soak::Ledger::executed_by.
+# The charges that a server has executed for clients since $before, a result of RateLimit::Soak::Ledger::executed_by.
 sub taken_since ($self, $server, $before) {
     my $now = $self->{ledger}->settled($server);
     return {map { $_ => $now->{$_} - $before->{$_} } keys %$now};

@@ -1,9 +1,9 @@
 package RateLimit::Soak::Workers;
 
-# What can happen to an nginx while it serves.
+# Faults of an nginx while it serves.
 #
-#   my $faults = RateLimit::Soak::Workers->new($nginx, connections => 8);      # of those that load it
-#   $faults->kinds;  $faults->fault($kind);  $faults->heal;        # as those of RateLimit::Soak::Servers
+#   my $faults = RateLimit::Soak::Workers->new($nginx, connections => 8);      # the connections that load it
+#   $faults->kinds;  $faults->fault($kind);  $faults->heal;        # see RateLimit::Soak::Servers
 #   $faults->unlogged;                         # how many requests of killed workers may be stored and not logged, or the other way round
 #   $faults->begin_reload;                     # returns at once
 
@@ -13,7 +13,7 @@ use List::Util qw(shuffle);
 use RateLimit::Process;
 use RateLimit::Wait;
 
-# Of each connection of a killed worker: its request, and two that its charges' batches had on their way.
+# Requests in doubt for each connection of a killed worker: its own, and two that its charges' batches had on their way.
 use constant {OF_A_CONNECTION => 3};
 
 my %kinds = (
