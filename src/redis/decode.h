@@ -8,7 +8,6 @@
 
 namespace rate_limit {
 
-/// The reason why a reply cannot be used.
 enum class Fault : std::uint8_t {
     none,
     malformed,  ///< the reply has not the shape or the numbers that the command promises
@@ -36,7 +35,7 @@ constexpr std::size_t fault_count = static_cast<std::size_t>(Fault::other) + 1;
 /// A short name for logs and counters: "noscript", "readonly", …
 std::string_view to_string(Fault fault) noexcept;
 
-/// An explanation of the fault for an operator: text for a log line.
+/// Text for a log line, for an operator.
 const char* explain(Fault fault) noexcept;
 
 /// The fault that an error reply reports; Fault::none for a reply that is no error.
@@ -85,7 +84,6 @@ Fault fault_of_script(const Reply& reply, std::size_t words) noexcept;
 /// Decodes the reply to the charge, repair and refund scripts: an array of used and reset, both integers.
 Fault read_charge(const Reply& reply, Window& window) noexcept;
 
-/// A question to the reserve script.
 struct ReserveCall {
     std::int64_t limit = 0;
     std::int64_t period = 0;  ///< the window's, in seconds

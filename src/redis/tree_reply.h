@@ -37,8 +37,8 @@ public:
         bool is_error() const noexcept { return kind() == Kind::error; }
         bool is_text() const noexcept { return kind() == Kind::bulk || kind() == Kind::status; }
 
-        std::int64_t integer() const noexcept;   ///< the integer; 0 for all else
-        std::string_view text() const noexcept;  ///< the text of a bulk string, status or error; else empty
+        std::int64_t integer() const noexcept;   ///< 0 unless an integer
+        std::string_view text() const noexcept;  ///< empty unless bulk, status or error
         std::size_t count() const noexcept;      ///< how many elements an array has; 0 for all else
 
         /// The elements of an array; none for all else.

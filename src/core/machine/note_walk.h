@@ -48,13 +48,11 @@ public:
     /// Notes of tokens that are passed: the caller looks up the window of each.
     static constexpr std::size_t passed_a_turn = 3000;
 
-    /// The notes to be found.
     enum class Aim : unsigned char {
         due,  ///< notes of tokens that are to be looked at, or that have outlived their windows
         all,  ///< all notes of tokens
     };
 
-    /// The work of one turn.
     struct Turn {
         std::size_t sets = 0;
         std::size_t looks = 0;

@@ -115,7 +115,6 @@ inline std::int64_t at_hand(const WindowRecord& record) noexcept {
 /// never evicted.
 EvictionRank eviction_rank(const WindowRecord& record, Millis now) noexcept;
 
-/// The windows that one machine remembers.
 using WindowTable = RecordTable<WindowRecord>;
 
 extern template class RecordTable<WindowRecord>;

@@ -13,7 +13,7 @@ public:
     /// The override that holds for a request.
     struct Effect {
         OverrideKind kind = OverrideKind::none;
-        std::uint8_t percent = 0;  ///< percentage of the keys that OverrideKind::enforce enforces
+        std::uint8_t percent = 0;  ///< the keys that OverrideKind::enforce enforces
         Millis until = 0;
     };
 

@@ -34,7 +34,6 @@ constexpr bool is_of_key(OverrideKind kind) noexcept {
     return kind == OverrideKind::ban || kind == OverrideKind::allow;
 }
 
-/// The machines on which an override holds.
 enum class OverrideScope : std::uint8_t {
     machine,
     shared,  ///< on all machines of the store
@@ -67,7 +66,7 @@ struct Override {
     std::uint64_t store = 0;  ///< a digest of the store's name
     OverrideKind kind = OverrideKind::none;
     OverrideScope scope = OverrideScope::machine;
-    std::uint8_t percent = 0;  ///< percentage of the keys that OverrideKind::enforce enforces, 0 to 100
+    std::uint8_t percent = 0;  ///< the keys that OverrideKind::enforce enforces, 0 to 100
     Millis from = 0;
     Millis until = 0;  ///< when it ends
     std::string by;    ///< the client that made it

@@ -14,8 +14,8 @@
 
 namespace rate_limit {
 
-/// The overrides of one store that machines share, as the workers of this machine know them together. In
-/// memory that is all zero at first.
+/// The overrides of one store that machines share, as this machine's workers know them. In memory that
+/// is all zero at first.
 class SharedState {
 public:
     /// True once in `interval` milliseconds, of a clock that all processes share, for one process.

@@ -36,7 +36,7 @@ enum class SharedTextError : std::uint8_t {
     garbage,
 };
 
-/// The error in words, for a log line.
+/// Text for a log line.
 const char* describe(SharedTextError error) noexcept;
 
 /// The overrides as text: a line that says the version of the form, then one for each:

@@ -82,7 +82,7 @@ enum class SlotsOutcome : std::uint8_t {
 struct SlotsEntry {
     SlotsOutcome outcome = SlotsOutcome::rejected;
     std::int64_t used = 0;  ///< slots of other machines, and requests that run here besides this one
-    SlotsCall call;         ///< the call to send, where `outcome` is `ask`
+    SlotsCall call;         ///< to be sent, where `outcome` is `ask`
 };
 
 /// Whether a request that finds no slot asks for one.
@@ -101,7 +101,6 @@ bool enter_anyway(WindowRecord& record, const SlotsTerms& terms) noexcept;
 /// A request ends, however it ended. What falls idle goes back by due().
 void leave(WindowRecord& record, const SlotsTerms& terms) noexcept;
 
-/// The fate of slots that no request uses.
 enum class IdleSlots : std::uint8_t {
     stay,     ///< for idle_time
     go_back,  ///< at once, unless a call is under way: this machine serves no more requests

@@ -61,7 +61,7 @@ public:
     HeldLock& operator=(const HeldLock&) = delete;
     ~HeldLock() { release(); }
 
-    /// Takes the lock, and returns the same as OwnedLock::lock().
+    /// Returns what OwnedLock::lock() does.
     bool acquire(OwnedLock& lock, const LockUser& user) noexcept {
         const bool inherited = lock.lock(user);
         lock_ = &lock;

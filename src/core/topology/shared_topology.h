@@ -18,7 +18,6 @@ class SharedTopology {
 public:
     static constexpr std::size_t alignment = 64;
 
-    /// The fate of bytes that were to be published.
     enum class Publication : unsigned char { done, no_room, no_turn };
 
     /// Lays out memory that is all zero. False if it is too small for anything.

@@ -18,7 +18,6 @@ constexpr std::size_t max_host = 255;
 /// How many hash slots a cluster has.
 constexpr std::uint16_t slot_count = 16384;
 
-/// The place where a server listens.
 struct Endpoint {
     std::string host;        ///< a name, an IPv4 address, or an IPv6 address without brackets
     std::uint16_t port = 0;  ///< 0: none is known

@@ -27,7 +27,6 @@ inline char* write_window_tail(char* out, std::string_view key, bool digested) n
     return append(out, key);
 }
 
-/// The parts of such a Redis key.
 struct WindowKeyParts {
     std::string_view name;  ///< the limit's
     std::string_view key;   ///< or its digest in hex

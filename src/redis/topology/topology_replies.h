@@ -25,7 +25,6 @@ struct LeftOut {
 bool read_cluster_slots(const TreeReply& reply, const Endpoint& asked, Topology& topology,
                         LeftOut* left_out = nullptr);
 
-/// A primary, as a sentinel tells of it.
 struct SentinelMaster {
     Endpoint address;
     std::uint64_t config_epoch = 0;
@@ -55,7 +54,6 @@ bool read_sentinel_replicas(const TreeReply& reply, SentinelReplicas& replicas);
 /// order, also those that are down. False for what is no such reply: `peers` is empty then.
 bool read_sentinel_peers(const TreeReply& reply, std::vector<Endpoint>& peers);
 
-/// A server's part in replication, by its own word.
 struct Replication {
     bool primary = false;
     std::uint64_t replicas = 0;  ///< connected to a primary; 0 where it says none or no number
