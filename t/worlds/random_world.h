@@ -1,14 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
 
-#include "t/world/client_request.h"
-#include "t/world/redis.h"
+#include "t/worlds/event_log.h"
+#include "t/worlds/machines.h"
 #include "t/worlds/plan.h"
+#include "t/worlds/servers.h"
+#include "t/worlds/traffic.h"
 #include "t/worlds/truths.h"
 
 namespace rate_limit::world {
@@ -18,47 +19,28 @@ class RandomWorld {
 public:
     /// `log` gets a line for each event; null: nobody reads them.
     RandomWorld(std::uint64_t seed, std::ostream* log);
-    ~RandomWorld();
     RandomWorld(const RandomWorld&) = delete;
     RandomWorld& operator=(const RandomWorld&) = delete;
+    ~RandomWorld() = default;
 
     /// What did not hold; empty: all did.
     std::vector<std::string> run();
 
-    std::uint64_t requests() const noexcept { return requests_; }
+    std::uint64_t requests() const noexcept { return traffic_.count(); }
     Micros time() const noexcept { return events_.now(); }
 
 private:
-    /// A request, and how far it has come.
-    struct Visit {
-        std::unique_ptr<ClientRequest> request;
-        std::size_t key;
-        Micros begun;
-        std::size_t number = 0;  // among those of the key that were let in
-    };
-
-    void arrive();
-    void begin_request();
-    void decided(Visit& visit);
-    void end_request(Visit& visit);
-    void begin(const Fault& fault);
-    void end(const Fault& fault);
-    void replace_worker(Machine& machine, std::uint64_t bits);
-    void end_if_over(Machine& machine, WorkerProcess& worker);
-    void say(const std::string& what);
+    void set_faults();
     void compare_at_the_end();
 
-    Plan plan_;
-    Chance chance_;
-    std::ostream* const log_;
+    const Plan plan_;
     Events events_;
+    EventLog log_;
     Network network_{events_};
-    std::vector<std::unique_ptr<Redis>> servers_;
-    std::vector<std::unique_ptr<Machine>> machines_;
-    std::vector<std::unique_ptr<Visit>> visits_;
-    std::vector<std::size_t> running_;  // of each worker's requests
-    std::uint64_t requests_ = 0;
+    Servers servers_;
+    Machines machines_;
     Truths truths_;
+    Traffic traffic_;
 };
 
 }  // namespace rate_limit::world

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <ostream>
+
+#include "t/world/events.h"
+
+namespace rate_limit::world {
+
+/// What happens in a world, a line for each event.
+class EventLog {
+public:
+    /// `to`: null, where nobody reads it.
+    EventLog(const Events& events, std::ostream* to) noexcept : events_(events), to_(to) {}
+
+    template <typename... Words>
+    void add(const Words&... words) {
+        if (to_ != nullptr) {
+            *to_ << events_.now();
+            (void)((*to_ << ' ' << words), ...);
+            *to_ << '\n';
+        }
+    }
+
+private:
+    const Events& events_;
+    std::ostream* const to_;
+};
+
+}  // namespace rate_limit::world
