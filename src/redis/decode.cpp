@@ -97,9 +97,9 @@ constexpr std::string_view no_more_clients = "ERR max number of clients";
 constexpr std::string_view key_refusals[] = {"access one of the keys", "access at least one of the keys",
                                              "access a key"};
 
-/// The words of servers when the user may not call a command inside a script: Redis 7.0, then later versions.
-constexpr std::string_view script_refusals[] = {"ERR The user executing the script can't",
-                                                "ERR ACL failure in script"};
+/// The words of servers when the user may not call a command inside a script, behind `ERR ` since Redis 7.0:
+/// up to 7.0, then later versions.
+constexpr std::string_view script_refusals[] = {"The user executing the script", "ACL failure in script"};
 
 bool starts_with(std::string_view text, std::string_view start) noexcept {
     return text.substr(0, start.size()) == start;
@@ -126,16 +126,24 @@ bool is_without_lua(std::string_view text) noexcept {
                       [](char lower, char any) { return lower == any || lower == any + ('a' - 'A'); });
 }
 
-/// The error of a command that a script called. Before 7.0 Redis wraps it:
-/// `ERR Error running script (call to f_1): @user_script:9: OOM …`.
+/// The error of a command that a script called. Before 7.0 Redis says first where the script stands, once for
+/// its own replies, whose first byte it keeps, and once more for what the script does not catch:
+/// `ERR Error running script (call to f_1): @user_script:9: @user_script: 9: -OOM …`.
 std::string_view unwrap(std::string_view text) noexcept {
-    const std::size_t colon = text.rfind(": ");
-    if (!starts_with(text, "ERR Error running script") || colon == std::string_view::npos) {
-        return text;
+    constexpr std::string_view place = "@user_script:";
+    const std::string_view whole = text;
+    if (starts_with(text, "ERR Error running script")) {
+        text = text.substr(std::min(text.find(place), text.size()));
     }
-    text.remove_prefix(colon + 2);
-    text.remove_prefix(starts_with(text, "-") ? 1 : 0);
-    return text;
+    while (starts_with(text, place)) {
+        const std::size_t end = text.find(": ", place.size());
+        if (end == std::string_view::npos) {
+            return whole;
+        }
+        text.remove_prefix(end + 2);
+    }
+    const bool keeps_byte = text.size() < whole.size() && starts_with(text, "-");
+    return text.substr(keeps_byte ? 1 : 0);
 }
 
 /// Reads a number, or nil as 0. False for anything else, and for a number below 0.
@@ -196,8 +204,9 @@ Fault fault_of(const Reply& reply) noexcept {
         return Fault::nolua;
     }
     const std::string_view text = unwrap(reply.text_view());
+    const std::string_view plain = text.substr(starts_with(text, "ERR ") ? 4 : 0);
     for (std::string_view start : script_refusals) {
-        if (starts_with(text, start)) {
+        if (starts_with(plain, start)) {
             return is_of_key(text) ? Fault::other : Fault::noperm;
         }
     }

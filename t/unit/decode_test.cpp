@@ -14,6 +14,7 @@ namespace {
 
 TEST(Fault, IsReadFromTheText) {
     const std::string wrapped = "ERR Error running script (call to f_0123): @user_script:9: ";
+    const std::string place = "@user_script: 9: ";
     const std::string refusal = "The user executing the script can't run this command or subcommand";
     const std::pair<std::string, Fault> errors[] = {
         {"NOTIME ERR The user executing the script can't run this command", Fault::notime},
@@ -51,11 +52,16 @@ TEST(Fault, IsReadFromTheText) {
 
         // Commands that a user may not call in a script, and keys that a user may not access.
         {"ERR " + refusal + " script: 1234, on @user_script:20.", Fault::noperm},
-        {wrapped + "ERR " + refusal, Fault::noperm},
+        {wrapped + place + refusal, Fault::noperm},
+        {place + refusal, Fault::noperm},
+        {wrapped + place + "The user executing the script is lacking the permissions for the command",
+         Fault::noperm},
         {"ERR ACL failure in script: User nginx has no permissions to run the 'hset'", Fault::noperm},
         {"NOPERM this user has no permissions to access one of the keys used as arguments", Fault::other},
         {"NOPERM No permissions to access a key", Fault::other},
         {"ERR The user executing the script can't access at least one of the keys mentioned", Fault::other},
+        {wrapped + place + "The user executing the script can't access at least one of the keys mentioned",
+         Fault::other},
         {"ERR ACL failure in script: No permissions to access a key", Fault::other},
 
         // Servers without Lua: Redis 5 and 6, 7 and later, Valkey without its engine.
@@ -69,9 +75,12 @@ TEST(Fault, IsReadFromTheText) {
 
         // Errors of a command inside a script.
         {wrapped + "WRONGTYPE Operation against a key holding the wrong kind of value", Fault::wrongtype},
-        {wrapped + "@user_script: 9: -OOM command not allowed", Fault::oom},
+        {wrapped + place + "-OOM command not allowed", Fault::oom},
+        {place + "-OOM command not allowed", Fault::oom},
+        {wrapped + place + "-MISCONF Errors writing to the AOF file: No space left on device", Fault::unwilling},
         {wrapped + "ERR something", Fault::other},
         {"ERR Error running script", Fault::other},
+        {"@user_script: 9", Fault::other},
     };
     for (const auto& [text, fault] : errors) {
         EXPECT_EQ(to_string(fault_of(*RawReply("-" + text + "\r\n"))), to_string(fault)) << text;
