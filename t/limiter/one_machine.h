@@ -1,30 +1,16 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
 
-#include "t/world/client_request.h"
-#include "t/world/redis.h"
+#include "t/limiter/scenario.h"
 
 namespace rate_limit::world {
 
 /// A world of one machine with one worker, which starts with the first request, and one primary.
-struct OneMachine {
-    static constexpr const char* primary_address = "10.0.0.1:6379";
-
-    explicit OneMachine(LimitSetup limit) {
-        setup.stores = {{"main", {{"a", primary_address}}}};
-        setup.limits = {std::move(limit)};
-    }
-
-    WorkerProcess& worker() {
-        if (machine == nullptr) {
-            machine = std::make_unique<Machine>(events, setup);
-            machine->start_worker();
-        }
-        return *machine->workers().front();
-    }
+class OneMachine : public Scenario {
+public:
+    explicit OneMachine(LimitSetup limit, Msec timeout = 0) : Scenario(std::move(limit), timeout) {}
 
     /// One request from begin to end, which takes `time` milliseconds.
     bool admits(const std::string& key, Msec time = 10) {
@@ -44,13 +30,7 @@ struct OneMachine {
         }
     }
 
-    void pass(Msec time) { events.pass(static_cast<Micros>(time) * 1000); }
-
-    Setup setup;
-    Events events;
-    Network network{events};
     Redis primary{events, network, primary_address};
-    std::unique_ptr<Machine> machine;
 };
 
 }  // namespace rate_limit::world

@@ -1,5 +1,6 @@
 #include "t/world/client_request.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -11,11 +12,10 @@
 
 namespace rate_limit::world {
 
-ClientRequest::ClientRequest(WorkerProcess& worker, std::string key, std::int64_t cost, Decided decided)
-    : LimitedRequest(worker.configuration(), worker.configuration().on_error()),
+ClientRequest::ClientRequest(WorkerProcess& worker, RequestSetup setup, Decided decided)
+    : LimitedRequest(worker.configuration(), setup.on_error.value_or(worker.configuration().on_error())),
       worker_(worker),
-      key_(std::move(key)),
-      cost_(cost),
+      setup_(std::move(setup)),
       tell_(std::move(decided)) {
     const std::size_t room = worker.configuration().limits.size();
     char* const applied = allocate(memory_, room * sizeof(AppliedLimit));
@@ -34,7 +34,9 @@ void ClientRequest::begin() {
             this, [](void* self) noexcept { static_cast<ClientRequest*>(self)->conclude(); },
             Timer::Worker::leaves);
         for (const Limit* limit : configuration().limits) {
-            apply(*limit);
+            if (applies(*limit)) {
+                apply(*limit);
+            }
         }
         recall_or_ask(*this, 0);
         if (!waiting()) {
@@ -43,10 +45,15 @@ void ClientRequest::begin() {
     });
 }
 
+bool ClientRequest::applies(const Limit& limit) const {
+    const std::vector<std::string>& names = setup_.limits;
+    return names.empty() || std::find(names.begin(), names.end(), limit.name) != names.end();
+}
+
 void ClientRequest::apply(const Limit& limit) {
     AppliedLimit& applied = add(limit);
-    applied.client_key = key_;
-    applied.cost = cost_;
+    applied.client_key = setup_.key;
+    applied.cost = setup_.cost;
     applied.cost_known = true;
     if (limit.rate.limit == 0) {
         close(applied, limit.rate, now_millis());
@@ -84,6 +91,13 @@ void ClientRequest::end(bool exempt) {
         count_request(*this);
         let_go();
     });
+}
+
+void ClientRequest::end_at_cost(std::int64_t cost) {
+    for (std::size_t i = 0; i < count(); ++i) {
+        applied(i).cost = cost;
+    }
+    end();
 }
 
 /// As nginx does when it frees a request: nobody is told of it any more, and what it holds goes back.

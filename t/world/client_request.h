@@ -13,21 +13,52 @@
 
 namespace rate_limit::world {
 
+/// What a request says. `RequestSetup("client", 3).under({"slow"}).or_else(OnError::deny)`
+struct RequestSetup {
+    /// `client`: the key, the same for all limits.
+    RequestSetup(std::string client, std::int64_t costs = 1) : key(std::move(client)), cost(costs) {}
+    RequestSetup(const char* client) : key(client) {}
+
+    /// Limits of these names apply, in the order of the configuration; else all do.
+    RequestSetup under(std::vector<std::string> names) const {
+        RequestSetup changed = *this;
+        changed.limits = std::move(names);
+        return changed;
+    }
+
+    /// How it goes on when a limit cannot be checked; else as the configuration says.
+    RequestSetup or_else(OnError decides) const {
+        RequestSetup changed = *this;
+        changed.on_error = decides;
+        return changed;
+    }
+
+    std::string key;
+    std::int64_t cost = 1;
+    std::vector<std::string> limits{};
+    std::optional<OnError> on_error{};
+};
+
 /// One request of a simulated worker, through the limiter's own code: from its begin to its end. It outlives
 /// both, and is made and destroyed outside of turns.
 class ClientRequest final : public LimitedRequest {
 public:
     using Decided = std::function<void(ClientRequest&)>;
 
-    /// `key`: of the client, the same for all limits. `decided` is called once, as soon as all limits have
+    /// `decided` is called once, as soon as all limits have
     /// decided, perhaps before begin() returns.
-    ClientRequest(WorkerProcess& worker, std::string key, std::int64_t cost = 1, Decided decided = {});
+    ClientRequest(WorkerProcess& worker, std::string key, std::int64_t cost, Decided decided = {})
+        : ClientRequest(worker, RequestSetup(std::move(key), cost), std::move(decided)) {}
+    ClientRequest(WorkerProcess& worker, RequestSetup setup, Decided decided = {});
     ~ClientRequest();
 
     void begin();
 
     /// It has been admitted, and its response has ended. `exempt`: by a status for which nothing is charged.
     void end(bool exempt = false);
+
+    /// Its response says that it has cost something else than was known before.
+    void end_at_cost(std::int64_t cost);
 
     /// The client has gone before the limits have decided, or nothing has come of the request.
     void abort();
@@ -49,13 +80,13 @@ private:
     void on_all_answered() noexcept override { resume_->set_to_end_of_turn(); }
     void on_unchecked(const AppliedLimit& applied, const char* reason) noexcept override;
     std::uint64_t id_of(const AppliedLimit& applied) const noexcept override;
+    bool applies(const Limit& limit) const;
     void apply(const Limit& limit);
     void conclude();
     void let_go();
 
     WorkerProcess& worker_;
-    const std::string key_;
-    const std::int64_t cost_;
+    const RequestSetup setup_;
     const Decided tell_;
     Msec begun_at_ = 0;
     Msec decided_at_ = 0;  // 0: not yet

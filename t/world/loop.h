@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,10 +61,13 @@ public:
     std::uint64_t put_at_end(Timer& timer);
     void take_from_end(std::uint64_t number) { end_of_turn_.erase(number); }
 
-    void write(std::string line) { lines_.push_back(std::move(line)); }
+    void write(std::string line) { lines_->push_back(std::move(line)); }
 
     /// Lines of the log since the last call.
-    std::vector<std::string> take_lines() { return std::exchange(lines_, {}); }
+    std::vector<std::string> take_lines() { return std::exchange(*lines_, {}); }
+
+    /// The same lines; who keeps them has those, too, that the worker writes when it ends.
+    const std::shared_ptr<std::vector<std::string>>& lines() const noexcept { return lines_; }
 
     std::uint32_t random() noexcept;
 
@@ -94,7 +98,7 @@ private:
     std::uint64_t put_ = 0;  // at the end of turns, so far
     std::map<std::uint64_t, Timer*> end_of_turn_;
     std::uint64_t random_ = 1;
-    std::vector<std::string> lines_;
+    std::shared_ptr<std::vector<std::string>> lines_ = std::make_shared<std::vector<std::string>>();
 };
 
 }  // namespace rate_limit::world
