@@ -65,6 +65,9 @@ void Configured::add_store(const StoreSetup& setup) {
     store.charge_timeout = setup.charge_timeout;
     store.connect_timeout = setup.connect_timeout;
     store.fresh = setup.fresh;
+    store.login.password = setup.password;
+    store.sentinel_login.password = setup.sentinel_password;
+    store.database = setup.database;
     store.shares_overrides = setup.shares_overrides;
     store.shared_overrides = setup.shares_overrides ? &shared_overrides_.emplace_back() : nullptr;
     store.used = true;

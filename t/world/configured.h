@@ -33,6 +33,9 @@ struct StoreSetup {
     Msec connect_timeout = 100;
     std::optional<Msec> fresh{};
     bool shares_overrides = false;
+    std::string password{};
+    std::string sentinel_password{};
+    std::int64_t database = 0;
 
     /// Whether sentinels, or nodes of a cluster, say which servers it has.
     bool discovers() const noexcept { return !sentinels.empty() || !seeds.empty(); }
