@@ -56,12 +56,10 @@ sources := $(wildcard src/*/*.cpp src/*/*/*.cpp)
 rooms := $(sort $(patsubst %/,%,$(dir $(sources))))
 headers := $(wildcard src/*/*.h src/*/*/*.h)
 embedded := $(addprefix $(generated)/,scripts.inc version.inc)
-# A room's sources read as one, which takes a third of the time; `make` itself reads each by itself, and so finds what it does not include.
+# A room's sources are read as one, which takes a third of the time; `make lint` reads each by itself, and so finds what it does not include.
 # By the name of such a file the static analyzer knows what it is. NOLINT: of clang-tidy, which does not like to see that.
 unified := $(rooms:src/%=$(generated)/rooms/%/UnifiedSource.cpp)
-UNITY ?=
-read_from := $(if $(UNITY),$(generated)/rooms,src)
-objects := $(patsubst $(read_from)/%.cpp,$(BUILD)/obj/%.o,$(if $(UNITY),$(unified),$(sources)))
+objects := $(unified:$(generated)/rooms/%.cpp=$(BUILD)/obj/%.o)
 pure_objects := $(filter-out $(BUILD)/obj/ngx/%,$(objects))
 # Objects that need no loop to run them.
 core_objects := $(filter-out $(BUILD)/obj/limiter/%,$(pure_objects))
@@ -128,7 +126,7 @@ V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
 .PHONY: all module deps hiredis run demo test unit prove nightly browser faults soak bench bench-shards bench-hedges bench-scrape bench-saturation bench-tls bench-accuracy bench-slots bench-fleet bench-scripts bench-table bench-plot simulate simulate-cells versions servers sanitize valgrind fuzz fuzzers \
-    lint format-check layer-check tidy install uninstall deb deb-check clean distclean help FORCE
+    lint format-check layer-check alone tidy install uninstall deb deb-check clean distclean help FORCE
 .DELETE_ON_ERROR:
 
 all:
@@ -170,7 +168,7 @@ help:
 	@echo 'make simulate-cells  the last part of it alone; CELLS="0 11": these, by their numbers'
 	@echo 'make valgrind   some tests under valgrind'
 	@echo 'make fuzz       each parser fed with noise for SECONDS ($(SECONDS))'
-	@echo 'make lint       clang-format, clang-tidy, layers; QUICK=1: without the static analyzer'
+	@echo 'make lint       clang-format, clang-tidy, layers; QUICK=1: without the static analyzer and what each source includes'
 	@echo 'make install, make uninstall   into and out of the modules directory of nginx (DESTDIR)'
 	@echo 'make deb        builds the Debian package for this Debian, into $(BUILD)/deb'
 	@echo 'make deb-check  as root: builds, checks, installs and removes it in a Debian of its own; RELEASE=$(RELEASE)'
@@ -193,19 +191,20 @@ $(BUILD)/obj/modules.o: $(configured)/modules.c $(configured)/key
 	@mkdir -p $(@D)
 	$(call quiet,CC)$(CC) -O2 -g -fPIC -Wall @$(configured)/cc-opt @$(configured)/includes $(CFLAGS) -c -o $@ $<
 
-$(pure_objects): $(BUILD)/obj/%.o: $(read_from)/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
+$(pure_objects): $(BUILD)/obj/%.o: $(generated)/rooms/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(compile) -c -o $@ $<
 
-$(BUILD)/obj/ngx/%.o: $(read_from)/ngx/%.cpp Makefile $(configured)/key $(hiredis_built) | $(embedded)
+# Only the module has these, which is linked by $(lto) anyway.
+$(BUILD)/obj/ngx/%.o: $(generated)/rooms/ngx/%.cpp Makefile $(configured)/key $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
-	$(call quiet,CXX)$(compile) @$(configured)/includes -c -o $@ $<
+	$(call quiet,CXX)$(subst -ffat-lto-objects,,$(compile)) @$(configured)/includes -c -o $@ $<
 
 # Touched only when the room has other files.
 $(unified): $(generated)/rooms/%/UnifiedSource.cpp: FORCE
-	@mkdir -p $(@D)
-	@printf '#include "%s"  // NOLINT\n' $(patsubst src/%,%,$(sort $(wildcard src/$*/*.cpp))) > $@.new
-	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	@$(call unify,$(patsubst src/%,%,$(sort $(wildcard src/$*/*.cpp))))
+
+unify = mkdir -p $(@D) && printf '\#include "%s"  // NOLINT\n' $(1) > $@.new && if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(generated)/scripts.inc: $(wildcard lua/*.lua)
 	@mkdir -p $(@D)
@@ -325,7 +324,7 @@ sanitize: export WATCH := leaks
 sanitize:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
 	NGINX_BINARY='$(nginx)' tools/nginx '$(or $(NGINX_SRC),own)' '$(DEPS)/nginx-sanitized' $(sanitize_nginx)
-	+@$(recurse) unit prove UNITY=1 BUILD='$(BUILD)/sanitized' NGINX='$(DEPS)/nginx-sanitized/src/objs/nginx' \
+	+@$(recurse) unit prove BUILD='$(BUILD)/sanitized' NGINX='$(DEPS)/nginx-sanitized/src/objs/nginx' \
 	    NGINX_SRC='$(DEPS)/nginx-sanitized/src' CXXFLAGS='$(sanitize_module)' LDFLAGS='$(sanitize_module)' \
 	    T='$(or $(T),$(filter $(addsuffix /%,$(or $(FOLDERS),t)),$(sanitized_tests)))'
 
@@ -361,7 +360,7 @@ $(BUILD)/fuzz/%.o: $(generated)/rooms/%.cpp Makefile $(hiredis_built) | $(embedd
 	$(call quiet,CXX)$(fuzz_compile)
 
 lint: format-check layer-check
-	+@$(recurse) tidy
+	+@$(recurse) $(if $(QUICK),,alone) tidy
 
 format-check:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build lint
@@ -371,10 +370,32 @@ format-check:
 layer-check:
 	@tools/layers $(sources) $(headers)
 
+# Each source includes what it needs, also where it is not read behind others of its room.
+alone: $(sources:src/%.cpp=$(BUILD)/alone/%)
+
+$(BUILD)/alone/%: src/%.cpp Makefile $(configured)/key $(hiredis_built) | $(embedded)
+	@mkdir -p $(@D)
+	$(call quiet,READ)$(CXX) $(dialect) $(warnings) @$(configured)/cc-opt $(if $(filter ngx/%,$*),@$(configured)/includes) -MMD -MP -MF $@.d -MT $@ -fsyntax-only $<
+	@touch $@
+
+-include $(sources:src/%.cpp=$(BUILD)/alone/%.d)
+
 # QUICK=1: without the static analyzer, which takes four fifths of the time.
 tidied := $(BUILD)/tidy$(if $(QUICK),/quick)
 
-tidy: $(rooms:src/%=$(tidied)/%/passed)
+# Rooms of tests that are more than tests.
+tidied_tests := world worlds
+
+tidy: $(rooms:src/%=$(tidied)/%/passed) $(tidied_tests:%=$(tidied)/t/%/passed)
+
+$(tidied_tests:%=$(generated)/tests/%/UnifiedSource.cpp): $(generated)/tests/%/UnifiedSource.cpp: FORCE
+	@$(call unify,$(sort $(wildcard t/$*/*.cpp)))
+
+$(tidied)/t/%/passed: $(generated)/tests/%/UnifiedSource.cpp $(wildcard $(tidied_tests:%=t/%/*)) $(headers) .clang-tidy Makefile tools/tidy \
+    $(configured)/cc-opt $(hiredis_built) | $(embedded)
+	@mkdir -p $(@D)
+	$(call quiet,TIDY)tools/tidy $< $(if $(QUICK),--checks='-clang-analyzer-*') -- $(dialect) $(lua_includes) -I.
+	@touch $@
 
 .SECONDEXPANSION:
 $(tidied)/%/passed: $(generated)/rooms/%/UnifiedSource.cpp $$(wildcard src/$$*/*.cpp) $(headers) .clang-tidy Makefile tools/tidy \
@@ -531,7 +552,7 @@ differential: $(differential)
 -include $(differential_objects:.o=.d)
 
 clean:
-	rm -rf $(addprefix $(BUILD)/,obj unit world differential nginx generated tidy sanitized valgrind fuzz faults simulate bench bench.md $(other) deb deb-check) $(module)
+	rm -rf $(addprefix $(BUILD)/,obj alone unit world differential nginx generated tidy sanitized valgrind fuzz faults simulate bench bench.md $(other) deb deb-check) $(module)
 
 distclean: clean
 	rm -rf $(DEPS)/hiredis $(DEPS)/hiredis-sources $(DEPS)/nginx-sanitized $(DEPS)/$(other) $(BUILD)/servers

@@ -160,7 +160,7 @@ void log_line(Log& /*log*/, LogLevel level, const char* format, ...) noexcept {
     }
     std::va_list arguments;
     va_start(arguments, format);
-    std::vsnprintf(text, sizeof text, format, arguments);
+    (void)std::vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     Loop::current().write(text);
 }

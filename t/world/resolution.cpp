@@ -1,5 +1,6 @@
 #include "limiter/wire/resolution.h"
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,7 @@ bool Resolution::ask(const StoreConf& store, const std::string& host) noexcept {
         return false;
     }
     world::Loop& loop = world::Loop::current();
-    question_ = new Question;
+    question_ = std::make_unique<Question>().release();
     question_->place = loop.events().in(1000, [this, &loop, host] {
         delete std::exchange(question_, nullptr);
         std::vector<Address> found;

@@ -31,6 +31,7 @@ Scripted::Scripted(Events& events, Network& network, std::string address, Handle
       address_(std::move(address)),
       link_(network.listen(address_, *this)) {}
 
+// NOLINTNEXTLINE(bugprone-exception-escape): only without memory
 Scripted::~Scripted() {
     stop();
 }

@@ -39,7 +39,7 @@ std::string unknown_command(const ServerState& state, Words words) {
     const std::string end = old ? "`, " : "' ";
     std::string arguments;
     for (std::size_t i = 1; i < words.size() && arguments.size() < 128; ++i) {
-        arguments += begin + std::string(words[i].substr(0, 128 - arguments.size())) + end;
+        arguments.append(begin).append(words[i].substr(0, 128 - arguments.size())).append(end);
     }
     return "ERR unknown command " + begin + std::string(words[0].substr(0, 128)) + (old ? "`" : "'") +
            ", with args beginning with: " + arguments;

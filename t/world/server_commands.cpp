@@ -13,14 +13,14 @@ using C = ServerCommand;
 
 constexpr unsigned read = 0;
 constexpr unsigned write = C::writes;
-constexpr unsigned grow = C::writes | C::denies_oom;
+constexpr unsigned grows = C::writes | C::denies_oom;
 constexpr unsigned any_time = C::while_loading | C::while_stale;
 
 /// The table that COMMAND tells, in ascending order.
 constexpr std::array commands{
     C{"asking", 1, read, KeysAt::none, run_asking},
     C{"auth", -2, any_time | C::while_busy | C::before_auth | C::not_in_scripts, KeysAt::none, run_auth},
-    C{"bitfield", -2, grow, KeysAt::second, run_bitfield},
+    C{"bitfield", -2, grows, KeysAt::second, run_bitfield},
     C{"cluster|slots", 2, any_time, KeysAt::none, run_cluster_slots},
     C{"dbsize", 1, read, KeysAt::none, run_dbsize},
     C{"del", -2, write, KeysAt::all, run_del},
@@ -34,10 +34,10 @@ constexpr std::array commands{
     C{"hdel", -3, write, KeysAt::second, run_hdel},
     C{"hget", 3, read, KeysAt::second, run_hget},
     C{"hgetall", 2, read, KeysAt::second, run_hgetall},
-    C{"hincrby", 4, grow, KeysAt::second, run_hincrby},
+    C{"hincrby", 4, grows, KeysAt::second, run_hincrby},
     C{"hlen", 2, read, KeysAt::second, run_hlen},
     C{"hmget", -3, read, KeysAt::second, run_hmget},
-    C{"hset", -4, grow, KeysAt::second, run_hset},
+    C{"hset", -4, grows, KeysAt::second, run_hset},
     C{"info", -1, any_time, KeysAt::none, run_info},
     C{"persist", 2, write, KeysAt::second, run_persist},
     C{"pexpire", -3, write, KeysAt::second, run_expire},
@@ -46,12 +46,12 @@ constexpr std::array commands{
     C{"pttl", 2, read, KeysAt::second, run_ttl},
     C{"readonly", 1, any_time, KeysAt::none, run_readonly},
     C{"readwrite", 1, any_time, KeysAt::none, run_readwrite},
-    C{"rpush", -3, grow, KeysAt::second, run_rpush},
+    C{"rpush", -3, grows, KeysAt::second, run_rpush},
     C{"script|exists", -3, C::not_in_scripts, KeysAt::none, run_script_exists},
     C{"script|flush", -2, C::not_in_scripts, KeysAt::none, run_script_flush},
     C{"script|load", 3, C::while_stale | C::not_in_scripts, KeysAt::none, run_script_load},
     C{"select", 2, any_time, KeysAt::none, run_select},
-    C{"set", -3, grow, KeysAt::second, run_set},
+    C{"set", -3, grows, KeysAt::second, run_set},
     C{"time", 1, any_time, KeysAt::none, run_time},
     C{"ttl", 2, read, KeysAt::second, run_ttl},
     C{"type", 2, read, KeysAt::second, run_type},

@@ -20,7 +20,7 @@ private:
     };
     static constexpr std::size_t step = 16;
     static constexpr std::size_t largest = 512;
-    static constexpr std::size_t page = 32 * 1024;
+    static constexpr std::size_t page = std::size_t{32} * 1024;
 
     void* take(std::size_t size) noexcept;
     void give_back(void* block, std::size_t size) noexcept;

@@ -7,8 +7,8 @@
 namespace rate_limit::world {
 namespace {
 
-constexpr std::int64_t max_words = 1024 * 1024;
-constexpr std::int64_t max_bytes = 512 * 1024 * 1024;
+constexpr std::int64_t max_words = std::int64_t{1024} * 1024;
+constexpr std::int64_t max_bytes = std::int64_t{512} * 1024 * 1024;
 
 /// The bytes that are still to be read.
 struct Rest {

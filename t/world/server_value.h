@@ -70,6 +70,7 @@ private:
     struct Found {
         Found() = default;
         Found(const Found& /*other*/) noexcept {}
+        // NOLINTNEXTLINE(bugprone-unhandled-self-assignment,cert-oop54-cpp): it forgets, whatever it becomes
         Found& operator=(const Found& /*other*/) noexcept {
             entry = nullptr;
             return *this;

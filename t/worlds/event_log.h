@@ -16,7 +16,7 @@ public:
     void add(const Words&... words) {
         if (to_ != nullptr) {
             *to_ << events_.now();
-            (void)((*to_ << ' ' << words), ...);
+            ((void)(*to_ << ' ' << words), ...);
             *to_ << '\n';
         }
     }
