@@ -37,10 +37,15 @@ const NamedMode& mode_called(const std::string& name) {
 
 }  // namespace
 
-Configured::Configured(const Setup& of, Zone& for_zone) : on_error_(of.on_error) {
+Configured::Configured(const Setup& of, Zone& for_zone, const std::vector<SharedTopology>& topologies)
+    : on_error_(of.on_error), topologies_(topologies) {
     zone = &for_zone;
+    std::size_t discovering = 0;
     for (const StoreSetup& store : of.stores) {
         add_store(store);
+        if (store.discovers() && discovering < topologies_.size()) {
+            store_confs_.back().topology = &topologies_[discovering++];
+        }
     }
     for (const LimitSetup& limit : of.limits) {
         add_limit(limit);
@@ -60,12 +65,39 @@ void Configured::add_store(const StoreSetup& setup) {
     store.charge_timeout = setup.charge_timeout;
     store.connect_timeout = setup.connect_timeout;
     store.fresh = setup.fresh;
+    store.login.password = setup.password;
+    store.sentinel_login.password = setup.sentinel_password;
+    store.database = setup.database;
     store.shares_overrides = setup.shares_overrides;
     store.shared_overrides = setup.shares_overrides ? &shared_overrides_.emplace_back() : nullptr;
     store.used = true;
     store.zone = zone;
+    for (const std::string& sentinel : setup.sentinels) {
+        store.sentinels.push_back(node_of(sentinel));
+    }
+    for (const std::string& seed : setup.seeds) {
+        store.seeds.push_back(node_of(seed));
+    }
+    add_shards(store, setup);
+    stores.push_back(&store);
+}
+
+void Configured::add_shards(StoreConf& store, const StoreSetup& setup) {
+    store.routes = Routes(store.name);
+    if (!setup.seeds.empty()) {
+        ShardConf& all = store.shards.emplace_back();
+        all.name = "cluster";
+        all.in_cluster = true;
+        all.warned = &warnings_.emplace_back();
+        store.routes.use_slots();
+        return;
+    }
     for (const ShardSetup& shard : setup.shards) {
-        ShardConf conf;
+        if (shard.master.empty() != setup.sentinels.empty()) {
+            throw std::invalid_argument("the shard " + shard.name +
+                                        " has a master and no sentinels, or sentinels and no master");
+        }
+        ShardConf& conf = store.shards.emplace_back();
         conf.name = shard.name;
         conf.master = shard.master;
         conf.warned = &warnings_.emplace_back();
@@ -75,16 +107,13 @@ void Configured::add_store(const StoreSetup& setup) {
         for (const std::string& replica : shard.replicas) {
             conf.replicas.push_back(node_of(replica));
         }
-        store.shards.push_back(std::move(conf));
     }
     if (store.shards.empty()) {
         throw std::invalid_argument("the store " + setup.name + " has no shard");
     }
-    store.routes = Routes(store.name);
     for (const ShardConf& shard : store.shards) {
         store.routes.add_shard(shard.name, shard.weight);
     }
-    stores.push_back(&store);
 }
 
 void Configured::add_limit(const LimitSetup& setup) {

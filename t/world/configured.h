@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/overrides/shared_state.h"
+#include "core/topology/shared_topology.h"
 #include "limiter/configuration.h"
 
 namespace rate_limit::world {
@@ -20,7 +21,8 @@ struct ShardSetup {
     std::string master{};
 };
 
-/// A store, as a rate_limit_redis block says it. Its addresses are numeric.
+/// A store, as a rate_limit_redis block says it: shards with addresses; shards with masters, and `sentinels`;
+/// or `seeds` of a cluster alone. Its addresses are numeric.
 struct StoreSetup {
     std::string name = "main";
     std::vector<ShardSetup> shards;
@@ -31,6 +33,12 @@ struct StoreSetup {
     Msec connect_timeout = 100;
     std::optional<Msec> fresh{};
     bool shares_overrides = false;
+    std::string password{};
+    std::string sentinel_password{};
+    std::int64_t database = 0;
+
+    /// Whether sentinels, or nodes of a cluster, say which servers it has.
+    bool discovers() const noexcept { return !sentinels.empty() || !seeds.empty(); }
 };
 
 /// A limit, as a rate_limit line says it.
@@ -55,8 +63,9 @@ struct Setup {
 /// The configuration that one worker reads from a setup: each has its own, as a process of nginx does.
 class Configured : public Configuration {
 public:
-    /// `of` outlives this. Throws std::invalid_argument for what makes no sense.
-    Configured(const Setup& of, Zone& for_zone);
+    /// `of` outlives this. `topologies`: of the stores that have to discover their servers, in their order.
+    /// Throws std::invalid_argument for what makes no sense.
+    Configured(const Setup& of, Zone& for_zone, const std::vector<SharedTopology>& topologies = {});
     ~Configured();
     Configured(const Configured&) = delete;
     Configured& operator=(const Configured&) = delete;
@@ -65,6 +74,7 @@ public:
 
 private:
     void add_store(const StoreSetup& setup);
+    void add_shards(StoreConf& store, const StoreSetup& setup);
     void add_limit(const LimitSetup& setup);
 
     const OnError on_error_;
@@ -73,6 +83,7 @@ private:
     std::deque<std::string> texts_;
     std::deque<PrimaryWarnings> warnings_;
     std::deque<SharedState> shared_overrides_;
+    std::vector<SharedTopology> topologies_;  // each process has copies
 };
 
 }  // namespace rate_limit::world

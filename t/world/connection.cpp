@@ -15,6 +15,15 @@ using world::Loop;
 using world::Network;
 using world::Wire;
 
+namespace {
+
+/// Bytes that are not parsed yet, or a reply whose type is read but not its end.
+bool has_partial_reply(const redisReader& reader) noexcept {
+    return reader.pos < reader.len || (reader.ridx >= 0 && reader.task[0]->type != -1);
+}
+
+}  // namespace
+
 /// The client's side of a simulated connection: hiredis's reader and this project's decoders, with no socket.
 class Connection::Socket final : private world::Caller {
 public:
@@ -39,6 +48,9 @@ public:
     bool send(std::string_view command) {
         if (wire_ == nullptr || reason_ != nullptr) {
             return false;
+        }
+        if (waiting_ == 0 && has_partial_reply(*reader_)) {
+            return false;  // nobody waits for that reply: its rest would be this command's answer
         }
         unwritten_.append(command);
         ++waiting_;

@@ -24,7 +24,7 @@ WorkerProcess::WorkerProcess(Machine& machine, std::size_t number, std::uint32_t
         if (!zone_.adopt(machine.zone())) {
             throw std::runtime_error("the zone cannot be shared");
         }
-        configured_ = std::make_unique<Configured>(machine.setup(), zone_);
+        configured_ = std::make_unique<Configured>(machine.setup(), zone_, machine.topologies().all());
         if (!make_tallies(*configured_) || !make_overrides(*configured_)) {
             throw std::bad_alloc();
         }
@@ -62,7 +62,8 @@ Machine::Machine(Events& events, const Setup& setup, Millis wall_clock)
       setup_(setup),
       wall_clock_(wall_clock),
       master_(events, events.new_pid(), wall_clock),
-      memory_(std::aligned_alloc(4096, setup.zone_size)) {
+      memory_(std::aligned_alloc(4096, setup.zone_size)),
+      topologies_(setup) {
     if (memory_ == nullptr) {
         throw std::bad_alloc();
     }
@@ -74,7 +75,7 @@ Machine::Machine(Events& events, const Setup& setup, Millis wall_clock)
         if (!zone_.create(memory_.get(), setup_.zone_size, made)) {
             throw std::invalid_argument("the zone is too small");
         }
-        Configured configured(setup_, zone_);
+        Configured configured(setup_, zone_, topologies_.all());
         make_tallies(configured);
         place_counters(configured);
         zone_.nodes().begin_configuration(now_millis());

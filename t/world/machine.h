@@ -10,6 +10,7 @@
 #include "t/world/configured.h"
 #include "t/world/events.h"
 #include "t/world/loop.h"
+#include "t/world/topology_memory.h"
 
 namespace rate_limit::world {
 
@@ -53,6 +54,7 @@ public:
     const Setup& setup() const noexcept { return setup_; }
     Millis wall_clock() const noexcept { return wall_clock_; }
     Zone& zone() noexcept { return zone_; }
+    const TopologyMemory& topologies() const noexcept { return topologies_; }
 
     WorkerProcess& start_worker();
 
@@ -75,6 +77,7 @@ private:
     Loop master_;  // whose turn it is while the zone is made
     std::unique_ptr<void, Deleter> memory_;
     Zone zone_;
+    TopologyMemory topologies_;
     std::vector<std::unique_ptr<WorkerProcess>> workers_;
 };
 

@@ -22,16 +22,37 @@ public:
 
 Network* Network::current_ = nullptr;
 
-void Wire::send_by(Way& way, Micros delay, std::function<void()> what) {
+void Wire::send_by(Way& way, std::function<void()> what) {
     way.sent.push_back(std::move(what));
-    way.arrives = std::max(way.arrives, events_.now() + delay);
+    way.arrives = std::max(way.arrives, events_.now() + delay(way));
     events_.at(way.arrives, [self = shared_from_this(), &way] { self->arrive(way); });
+}
+
+/// Each further doubling is half as likely as the one before: the tail of a Pareto distribution of index 1.
+Micros Wire::delay(const Way& way) {
+    constexpr int most_doublings = 10;
+    const bool there = &way == &there_;
+    const Micros jitter = there ? link_.jitter_there : link_.jitter_back;
+    Micros extra = 0;
+    if (jitter > 0) {
+        int doublings = 0;
+        for (std::uint64_t bits = chance_.bits(); doublings < most_doublings && (bits & 1) == 0;
+             bits >>= 1U) {
+            ++doublings;
+        }
+        extra = chance_.below(jitter << doublings);
+    }
+    return (there ? link_.there : link_.back) + extra;
+}
+
+bool Wire::is_silent(const Way& way) const noexcept {
+    return link_.silent || (&way == &there_ ? link_.silent_there : link_.silent_back);
 }
 
 /// The first of what is under way arrives; while the link is silent it is sent once more, as TCP does.
 void Wire::arrive(Way& way) {
     constexpr Micros again = 10'000;
-    if (link_.silent) {
+    if (is_silent(way)) {
         events_.in(again, [self = shared_from_this(), &way] { self->arrive(way); });
         return;
     }
@@ -40,8 +61,50 @@ void Wire::arrive(Way& way) {
     what();
 }
 
+/// As many of the bytes as the connection lasts for.
+void Wire::send_pieces(Way& way, std::string bytes, void (Wire::*take)(const std::string& piece)) {
+    const bool ends = way.left <= bytes.size();
+    if (ends) {
+        bytes.resize(way.left);
+    }
+    way.left -= way.left == Way::no_end ? 0 : bytes.size();
+    while (link_.piece != 0 && bytes.size() > 1) {
+        const auto most = static_cast<std::int64_t>(std::min(link_.piece, bytes.size()));
+        const auto length = static_cast<std::size_t>(chance_.between(1, most));
+        send_by(way,
+                [self = shared_from_this(), take, piece = bytes.substr(0, length)] { (*self.*take)(piece); });
+        bytes.erase(0, length);
+    }
+    if (!bytes.empty()) {
+        send_by(way, [self = shared_from_this(), take, piece = std::move(bytes)] { (*self.*take)(piece); });
+    }
+    if (ends) {
+        send_by(way, [self = shared_from_this()] { self->reset(); });
+    }
+}
+
+void Wire::take_there(const std::string& piece) {
+    if (state_ == State::open) {
+        service_.on_bytes(shared_from_this(), piece);
+    }
+}
+
+void Wire::take_back(const std::string& piece) {
+    if (caller_ != nullptr) {
+        caller_->on_bytes(piece);
+    }
+}
+
+void Wire::reset() {
+    const bool was_open = state_ == State::open;
+    end("Connection reset by peer");
+    if (was_open) {
+        service_.on_gone(shared_from_this());
+    }
+}
+
 void Wire::connect() {
-    send_by(there_, link_.there, [self = shared_from_this()] {
+    send_by(there_, [self = shared_from_this()] {
         if (self->link_.refuses) {
             self->end("Connection refused");
             return;
@@ -49,7 +112,7 @@ void Wire::connect() {
         self->service_.on_accept(self);
         if (self->state_ == State::connecting) {
             self->state_ = State::open;
-            self->send_by(self->back_, self->link_.back, [self] {
+            self->send_by(self->back_, [self] {
                 if (self->caller_ != nullptr) {
                     self->caller_->on_connected();
                 }
@@ -59,16 +122,12 @@ void Wire::connect() {
 }
 
 void Wire::send(std::string bytes) {
-    send_by(there_, link_.there, [self = shared_from_this(), sent = std::move(bytes)] {
-        if (self->state_ == State::open) {
-            self->service_.on_bytes(self, sent);
-        }
-    });
+    send_pieces(there_, std::move(bytes), &Wire::take_there);
 }
 
 void Wire::close() {
     caller_ = nullptr;
-    send_by(there_, link_.there, [self = shared_from_this()] {
+    send_by(there_, [self = shared_from_this()] {
         if (std::exchange(self->state_, State::over) == State::open) {
             self->service_.on_gone(self);
         }
@@ -77,11 +136,7 @@ void Wire::close() {
 
 void Wire::answer(std::string bytes) {
     if (state_ != State::over) {
-        send_by(back_, link_.back, [self = shared_from_this(), sent = std::move(bytes)] {
-            if (self->caller_ != nullptr) {
-                self->caller_->on_bytes(sent);
-            }
-        });
+        send_pieces(back_, std::move(bytes), &Wire::take_back);
     }
 }
 
@@ -89,7 +144,7 @@ void Wire::end(const char* reason) {
     if (std::exchange(state_, State::over) == State::over) {
         return;
     }
-    send_by(back_, link_.back, [self = shared_from_this(), reason] {
+    send_by(back_, [self = shared_from_this(), reason] {
         if (self->caller_ != nullptr) {
             std::exchange(self->caller_, nullptr)->on_lost(reason);
         }
@@ -114,7 +169,7 @@ std::shared_ptr<Wire> Network::connect(const Address& address, Caller& client) {
     const std::string text = text_of(address);
     const auto found = servers_.find(text);
     Service& service = found != servers_.end() ? *found->second : nowhere;
-    auto wire = std::make_shared<Wire>(events_, link_to(text), service, client);
+    auto wire = std::make_shared<Wire>(events_, chance_, link_to(text), service, client);
     wire->connect();
     return wire;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -8,6 +10,7 @@
 #include <string_view>
 
 #include "limiter/address.h"
+#include "t/world/chance.h"
 #include "t/world/events.h"
 
 namespace rate_limit::world {
@@ -47,16 +50,26 @@ struct Link {
     Micros there = 100;  ///< how long bytes take to the server
     Micros back = 100;   ///< and from it
 
-    bool refuses = false;  ///< whoever connects is refused
-    bool silent = false;   ///< what is on its way waits, in either direction, and nobody is told
+    /// How much longer they take at random: about that, half of the time less, and now and then a thousand
+    /// times as much.
+    Micros jitter_there = 0;
+    Micros jitter_back = 0;
+
+    std::size_t piece = 0;  ///< so many bytes at most arrive together; 0: all that was sent together
+
+    bool refuses = false;       ///< whoever connects is refused
+    bool silent = false;        ///< what is on its way waits, in either direction, and nobody is told
+    bool silent_there = false;  ///< the same on the way to the server alone
+    bool silent_back = false;   ///< and from it
 };
 
 /// One connection. Bytes arrive in the order in which they were sent, however delays change; each side learns
 /// of the other's end behind what that has sent.
 class Wire : public std::enable_shared_from_this<Wire> {
 public:
-    Wire(Events& events, const Link& link, Service& service, Caller& client) noexcept
-        : events_(events), link_(link), service_(service), caller_(&client) {}
+    /// `chance` is for jitter and pieces. All outlive this.
+    Wire(Events& events, Chance& chance, const Link& link, Service& service, Caller& client) noexcept
+        : events_(events), chance_(chance), link_(link), service_(service), caller_(&client) {}
 
     void connect();
 
@@ -72,6 +85,14 @@ public:
     /// The server ends the connection; or something between does, at both sides.
     void end(const char* reason);
 
+    enum class Direction : unsigned char { there, back };
+
+    /// The connection is reset behind the next `bytes` in that direction, wherever these are in a command or
+    /// a reply. Both sides learn of it.
+    void reset_after(std::size_t bytes, Direction direction) noexcept {
+        (direction == Direction::there ? there_ : back_).left = bytes;
+    }
+
     /// The service may keep here what it knows of the connection.
     std::shared_ptr<void> session;
 
@@ -80,14 +101,24 @@ private:
 
     /// One direction: what is on its way, in the order in which it was sent.
     struct Way {
+        static constexpr std::size_t no_end = static_cast<std::size_t>(-1);
+
         std::deque<std::function<void()>> sent;
-        Micros arrives = 0;  // the last of it
+        Micros arrives = 0;         // the last of it
+        std::size_t left = no_end;  // bytes until the connection is reset
     };
 
-    void send_by(Way& way, Micros delay, std::function<void()> what);
+    void send_by(Way& way, std::function<void()> what);
+    void send_pieces(Way& way, std::string bytes, void (Wire::*take)(const std::string& piece));
+    void take_there(const std::string& piece);
+    void take_back(const std::string& piece);
+    void reset();
     void arrive(Way& way);
+    Micros delay(const Way& way);
+    bool is_silent(const Way& way) const noexcept;
 
     Events& events_;
+    Chance& chance_;
     const Link& link_;
     Service& service_;
     Caller* caller_;  // null: it has gone
@@ -106,6 +137,9 @@ public:
 
     static Network& current() noexcept { return *current_; }
 
+    /// Whatever is random on links is drawn from this seed.
+    void seed(std::uint64_t seed) { chance_ = Chance(seed); }
+
     /// `address` is as text_of() writes it. The service outlives the network.
     Link& listen(const std::string& address, Service& service);
     void stop_listening(const std::string& address) { servers_.erase(address); }
@@ -119,6 +153,7 @@ private:
     static Network* current_;
 
     Events& events_;
+    Chance chance_{1};
     std::map<std::string, Service*> servers_;
     std::map<std::string, std::unique_ptr<Link>> links_;  // all links ever made: wires refer to them
 };

@@ -13,23 +13,84 @@ Redis::Redis(Events& events, Network& network, const std::string& address, Micro
       network_(network),
       address_(address),
       server_([&events, clock_ahead] { return Loop::usual_wall_clock * 1000 + events.now() + clock_ahead; }),
-      link_(network.listen(address, *this)) {
-    server_.on_write([this](const Effect& effect) {
-        for (const Replica& replica : replicas_) {
-            events_.in(replica.lag, [&to = replica.redis, effect] { to.server_.apply(effect); });
-        }
-    });
-}
+      link_(network.listen(address, *this)) {}
 
 Redis::~Redis() {
     network_.stop_listening(address_);
 }
 
-void Redis::replicate_to(Redis& replica, Micros lag) {
-    replica.server_.load(server_.snapshot());
-    replica.server_.state.role = ServerRole::replica;
-    replicas_.push_back({replica, lag});
-    server_.state.replicas = replicas_.size();
+Replication& Redis::replicate_to(Redis& replica, Micros lag) {
+    replications_.push_back(std::make_unique<Replication>(events_, *this, replica, lag));
+    server_.state.replicas = replications_.size();
+    listen_to_writes();
+    return *replications_.back();
+}
+
+Replication* Redis::replication_to(const Redis& replica) noexcept {
+    const auto found = std::find_if(replications_.begin(), replications_.end(),
+                                    [&replica](const auto& each) { return &each->to() == &replica; });
+    return found != replications_.end() ? found->get() : nullptr;
+}
+
+void Redis::stop_replicating_to(const Redis& replica, LostWrites* lost) {
+    const Replication* replication = replication_to(replica);
+    if (replication == nullptr) {
+        return;
+    }
+    replication->for_each_on_way([lost](const Written& written) {
+        if (lost != nullptr) {
+            lost->add(written);
+        }
+    });
+    replications_.erase(std::find_if(replications_.begin(), replications_.end(),
+                                     [replication](const auto& each) { return each.get() == replication; }));
+    server_.state.replicas = replications_.size();
+    listen_to_writes();
+}
+
+void Redis::count_as_lost(LostWrites* lost) {
+    lost_ = lost;
+    listen_to_writes();
+}
+
+/// Nobody is told of writes that nobody wants to know of: that takes time.
+void Redis::listen_to_writes() {
+    if (replications_.empty() && lost_ == nullptr) {
+        server_.on_write(nullptr);
+        listens_ = false;
+    } else if (!std::exchange(listens_, true)) {
+        ledger_.begin(server_);
+        server_.on_write([this](const Effect& effect) { publish(effect); });
+    }
+}
+
+void Redis::publish(const Effect& effect) {
+    const Written written = ledger_.take(server_, effect);
+    for (const auto& replication : replications_) {
+        replication->send(effect, written);
+    }
+    if (lost_ != nullptr) {
+        lost_->add(written);
+    }
+}
+
+void Redis::take_over(const Redis& other) {
+    server_.load(other.server_.snapshot());
+    count_as_lost(nullptr);
+    ledger_.begin(server_);
+}
+
+void Redis::lose_data(LostWrites* lost) {
+    if (lost != nullptr) {
+        for (const Written& written : Ledger::all_of(server_)) {
+            lost->add(written);
+        }
+    }
+    server_.clear();
+    ledger_.begin(server_);
+    for (const auto& replication : replications_) {
+        replication->begin_anew();
+    }
 }
 
 std::int64_t Redis::used(const std::string& key) {
@@ -40,11 +101,19 @@ std::int64_t Redis::used(const std::string& key) {
 }
 
 void Redis::on_accept(const std::shared_ptr<Wire>& wire) {
+    if (dead_) {
+        wire->end("Connection refused");
+        return;
+    }
     wire->session = std::make_shared<Session>(server_);
     wires_.push_back(wire);
 }
 
 void Redis::on_bytes(const std::shared_ptr<Wire>& wire, std::string_view bytes) {
+    if (wire->session == nullptr) {  // the process knew the connection that was here before it
+        wire->end("Connection reset by peer");
+        return;
+    }
     if (paused_) {
         waiting_.emplace_back(wire, bytes);
         return;
@@ -66,6 +135,7 @@ void Redis::on_gone(const std::shared_ptr<Wire>& wire) {
 
 void Redis::kill(bool keeps) {
     network_.stop_listening(address_);
+    dead_ = true;
     reset_connections();
     waiting_.clear();
     server_.forget_scripts();
@@ -74,13 +144,32 @@ void Redis::kill(bool keeps) {
     }
 }
 
+void Redis::vanish() {
+    dead_ = true;
+    for (const std::shared_ptr<Wire>& wire : std::exchange(wires_, {})) {
+        wire->session = nullptr;
+    }
+    waiting_.clear();
+    server_.forget_scripts();
+}
+
 void Redis::reset_connections() {
     for (const std::shared_ptr<Wire>& wire : std::exchange(wires_, {})) {
         wire->end("Connection reset by peer");
     }
 }
 
+void Redis::reset_connections_within(std::uint64_t bits) {
+    constexpr std::uint64_t most = 200;
+    for (const std::shared_ptr<Wire>& wire : wires_) {
+        wire->reset_after(bits / 2 % most, bits % 2 == 0 ? Wire::Direction::there : Wire::Direction::back);
+        bits = bits * 6364136223846793005U + 1442695040888963407U;
+        bits ^= bits >> 33U;
+    }
+}
+
 void Redis::start() {
+    dead_ = false;
     network_.listen(address_, *this);
 }
 

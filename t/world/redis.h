@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "t/world/network.h"
+#include "t/world/replication.h"
 #include "t/world/server.h"
+#include "t/world/written.h"
 
 namespace rate_limit::world {
 
@@ -27,25 +29,53 @@ public:
     /// The field `used` of this key; 0: there is none.
     std::int64_t used(const std::string& key);
 
-    /// `replica` takes over all that is here, and from now on what is written, after `lag`.
-    void replicate_to(Redis& replica, Micros lag = 200);
+    /// `replica` takes over all that is here, and from now on what is written, after `lag`. It is a replica
+    /// of no other server any more: see stop_replicating_to().
+    Replication& replicate_to(Redis& replica, Micros lag = 200);
+
+    /// Null: it does not.
+    Replication* replication_to(const Redis& replica) noexcept;
+
+    /// What has not arrived never does, and counts as lost where `lost` is not null.
+    void stop_replicating_to(const Redis& replica, LostWrites* lost = nullptr);
+
+    /// All that it writes from now on is lost, until it takes over from another server; null: it is not.
+    void count_as_lost(LostWrites* lost);
+
+    /// It has the other one's data, and none of its own any more.
+    void take_over(const Redis& other);
+
+    /// It has no data any more, as after a restart without a disk. What it had counts as lost where `lost` is
+    /// not null. Its replicas have none either.
+    void lose_data(LostWrites* lost);
+
+    /// A write of its primary arrives.
+    void apply(const Effect& effect) { server_.apply(effect); }
 
     /// The process dies: its connections end, and nobody listens there until start(). `keeps`: its data.
     void kill(bool keeps);
+
+    /// Its machine dies, and nobody is told: whoever is connected learns of it by what it sends after
+    /// start(). The data stay.
+    void vanish();
     void start();
 
     /// All its connections end, as if something between had ended them.
     void reset_connections();
+
+    /// Each of its connections ends within a command or a reply: by `bits` somewhere in its next 200 bytes,
+    /// of the direction that is.
+    void reset_connections_within(std::uint64_t bits);
+
+    bool runs() const noexcept { return !paused_ && !dead_; }
 
     /// It does not run until resume(): what comes waits for it.
     void pause() noexcept { paused_ = true; }
     void resume();
 
 private:
-    struct Replica {
-        Redis& redis;
-        Micros lag;
-    };
+    void publish(const Effect& effect);
+    void listen_to_writes();
 
     void on_accept(const std::shared_ptr<Wire>& wire) override;
     void on_bytes(const std::shared_ptr<Wire>& wire, std::string_view bytes) override;
@@ -57,9 +87,13 @@ private:
     Server server_;
     Link& link_;
     bool paused_ = false;
+    bool dead_ = false;
     std::vector<std::pair<std::shared_ptr<Wire>, std::string>> waiting_;  // bytes received in a pause
     std::vector<std::shared_ptr<Wire>> wires_;
-    std::vector<Replica> replicas_;
+    std::vector<std::unique_ptr<Replication>> replications_;
+    LostWrites* lost_ = nullptr;  // where all that it writes goes, being lost
+    bool listens_ = false;        // to its own writes
+    Ledger ledger_;
 };
 
 }  // namespace rate_limit::world

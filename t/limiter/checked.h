@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "t/limiter/scenario.h"
+
+namespace rate_limit::world {
+
+/// The request's outcome, and what each of its limits knows to be used of its window: `PASSED 7`,
+/// `ERROR_ALLOWED`.
+inline std::string shown(const ClientRequest& request) {
+    std::string text = outcome(request);
+    for (std::size_t i = 0; i < request.count(); ++i) {
+        if (request.verdicts()[i].known) {
+            text += ' ' + std::to_string(request.quota(i).used);
+        }
+    }
+    return text;
+}
+
+/// One request whose response is exempt, so that nothing is charged. What shown() says of it.
+inline std::string check(Scenario& world, const RequestSetup& request) {
+    ClientRequest& checked = world.begin(request);
+    world.until([&checked] { return checked.is_decided(); });
+    if (checked.is_admitted()) {
+        checked.end(true);
+    }
+    return shown(checked);
+}
+
+}  // namespace rate_limit::world

@@ -1,0 +1,159 @@
+// What becomes of requests and charges when a connection ends, or is left.
+
+#include <string>
+
+#include "t/limiter/checked.h"
+
+namespace rate_limit::world {
+namespace {
+
+constexpr const char* read_only = "READONLY You can't write against a read only replica.";
+
+/// A server that resets the connection at the next `cuts` commands about windows.
+class ClosedJustThen : public testing::Test {
+protected:
+    ClosedJustThen() {
+        world.setup.on_error = OnError::deny;
+        world.setup.limits.push_back({"r", "1000r/h", "charge_refund"});
+    }
+
+    ScriptedReply answer(const Command& words, ScriptedClient& client) {
+        if (words[0] != "hmget" && !is_write(words)) {
+            return fallback(words);
+        }
+        if (cuts > 0) {
+            --cuts;
+            return client.reset();
+        }
+        return words[0] == "hmget"     ? hmget(7, reset)
+               : words[0] == "hincrby" ? integer(8)
+                                       : integers({1, 8, reset});
+    }
+
+    Scenario world{{"default", "1000r/h"}};
+    const RequestSetup checked = RequestSetup("k").under({"default"});
+    const RequestSetup reserved = RequestSetup("k").under({"r"});
+    const Millis reset = world.at(1'800'000);
+    int cuts = 0;
+    Scripted redis{world.events, world.network, Scenario::primary_address,
+                   [this](const Command& words, ScriptedClient& client) { return answer(words, client); }};
+};
+
+TEST_F(ClosedJustThen, AChecksIsAskedAgainAtOnce) {
+    EXPECT_EQ(check(world, checked), "PASSED 7");
+    for (int round = 0; round < 3; ++round) {
+        world.pass(150);  // within 100 ms of each other losses are an outage
+        const std::size_t before = redis.connections();
+        cuts = 1;
+        EXPECT_EQ(check(world, checked), "PASSED 7");
+        EXPECT_EQ(redis.connections(), before + 1);
+    }
+    EXPECT_EQ(world.logged("is down|could not be checked"), 0);
+}
+
+TEST_F(ClosedJustThen, AReservationIsNotSentAgain) {
+    EXPECT_EQ(world.ask(reserved), "PASSED");
+    const std::size_t asked = redis.writes().size();
+    world.pass(150);
+    cuts = 1;
+    EXPECT_EQ(world.ask(reserved), "ERROR_DENIED");
+    EXPECT_EQ(redis.writes().size(), asked + 1);
+    EXPECT_EQ(world.ask(reserved), "PASSED");
+}
+
+TEST_F(ClosedJustThen, TwiceInARowIsAnOutage) {
+    EXPECT_EQ(check(world, checked), "PASSED 7");
+    world.pass(150);
+    cuts = 2;
+    EXPECT_EQ(check(world, checked), "ERROR_DENIED 7");
+    EXPECT_EQ(world.logged("primary .* is down: "), 1);
+    EXPECT_TRUE(world.until([this] { return check(world, checked) == "PASSED 7"; }));
+}
+
+/// A primary that holds the answers to three charges, of which it refuses one, and a replica that answers all
+/// checks.
+class RefusedBeforeOthers : public testing::Test {
+protected:
+    RefusedBeforeOthers() {
+        world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};
+        for (const char* name : {"a", "b", "c"}) {
+            world.setup.limits.push_back({name, "1000r/h"});
+        }
+    }
+
+    Scenario world{{"default", "1000r/h"}, 20'000};
+    const RequestSetup three = RequestSetup("k").under({"a", "b", "c"});
+    Scripted replica{world.events, world.network, Scenario::replica_address, reading({}, {})};
+    Scripted primary{world.events, world.network, Scenario::primary_address};
+};
+
+TEST_F(RefusedBeforeOthers, TheConnectionIsLeftWhenAllIsAnswered) {
+    primary.handler = taking(
+        world.at(1'800'000), [](std::size_t nth, ScriptedClient&, const std::string& taken) -> ScriptedReply {
+            return nth == 1 ? hold("first", error(read_only)) : nth <= 3 ? hold("rest", taken) : taken;
+        });
+    EXPECT_EQ(world.ask(three), "PASSED");
+    world.pass(10);
+    ASSERT_EQ(primary.writes().size(), 3U);
+    primary.release("first");
+    world.pass(1);
+    EXPECT_EQ(world.logged("refuses charges: readonly"), 1);
+    EXPECT_EQ(world.ask(RequestSetup("meanwhile").under({"default"})), "PASSED");
+    world.pass(1'000);  // the first try is due after 100 ms at most
+    EXPECT_EQ(primary.connections(), 1) << "it stays while answers are due";
+    EXPECT_EQ(primary.writes().size(), 3U) << "nothing more is written on it";
+    primary.release("rest");
+    EXPECT_TRUE(world.until([this] { return primary.writes().size() == 5; }, 1'000));
+    EXPECT_EQ(primary.connections(), 2);
+    EXPECT_TRUE(world.stop_all());
+    EXPECT_EQ(world.logged("takes charges again"), 1);
+    EXPECT_EQ(world.logged("doubt|dropped|does not serve|is down"), 0);
+}
+
+TEST_F(RefusedBeforeOthers, ALostConnectionIsReplacedThoughNoRequestNeedsIt) {
+    primary.handler = taking(world.at(1'800'000),
+                             [](std::size_t nth, ScriptedClient&, const std::string& taken) -> ScriptedReply {
+                                 return nth == 2               ? hold("first", error(read_only))
+                                        : nth == 3 || nth == 4 ? hold("never", taken)
+                                                               : taken;
+                             });
+    EXPECT_EQ(world.ask(RequestSetup("before").under({"default"})), "PASSED");
+    world.pass(10);
+    EXPECT_EQ(world.ask(three), "PASSED");
+    world.pass(10);
+    ASSERT_EQ(primary.writes().size(), 4U);
+    primary.release("first");
+    world.pass(1'000);
+    EXPECT_EQ(world.logged("refuses charges: readonly"), 1);
+    primary.drop();
+    EXPECT_TRUE(world.until([this] { return primary.writes().size() == 5; }, 1'000));
+    world.pass(1'000);  // one of two is told at once
+    EXPECT_EQ(world.logged("2 in doubt so far"), 1);
+    EXPECT_EQ(world.logged("takes charges again"), 1);
+    EXPECT_EQ(world.ask(RequestSetup("after").under({"default"})), "PASSED");
+    world.pass(10);
+    EXPECT_EQ(primary.writes().size(), 6U);
+}
+
+/// A server that goes on answering that it cannot serve, to PING too, is left after some tries: its address
+/// may lead to another one by now.
+TEST(LastingRefusal, LetsTheNodeConnectAnew) {
+    Scenario world({"default", "100r/h"});
+    world.setup.on_error = OnError::deny;
+    const auto serves = reading({}, {});
+    bool down = false;
+    Scripted old(world.events, world.network, Scenario::primary_address,
+                 [&](const Command& words, ScriptedClient& client) -> ScriptedReply {
+                     return down ? error("MASTERDOWN Link with MASTER is down") : serves(words, client);
+                 });
+    EXPECT_EQ(check(world, "k"), "PASSED 0");
+    down = true;
+    Scripted next(world.events, world.network, Scenario::primary_address, serves);
+    EXPECT_EQ(check(world, "k"), "ERROR_DENIED");
+    EXPECT_TRUE(world.until([&world] { return check(world, "k") == "PASSED 0"; }));
+    EXPECT_EQ(next.connections(), 1);
+    EXPECT_EQ(world.logged("does not serve: masterdown"), 1);
+}
+
+}  // namespace
+}  // namespace rate_limit::world

@@ -1,0 +1,120 @@
+// A store whose sentinels say where its primary is.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "t/limiter/one_machine.h"
+#include "t/world/master_watch.h"
+
+namespace rate_limit::world {
+namespace {
+
+const std::string key = "rl:default/3600:client";
+
+/// One machine, three sentinels, and a primary with two replicas.
+struct WithSentinels : OneMachine {
+    explicit WithSentinels(const std::string& mode = "charge_refund")
+        : OneMachine({"default", "10r/h", mode}) {
+        StoreSetup& store = setup.stores.front();
+        store.shards = {{"a", "", {}, "m"}};
+        for (const auto& sentinel : sentinels) {
+            store.sentinels.push_back(sentinel->address());
+        }
+    }
+
+    /// The sentinels agree on another primary, and each learns it at once.
+    void fail_over(Redis& next) {
+        watch.promote(next);
+        watch.tell_all();
+    }
+
+    int admits_of(int requests) {
+        int admitted = 0;
+        for (int i = 0; i < requests; ++i) {
+            admitted += admits("client") ? 1 : 0;
+        }
+        return admitted;
+    }
+
+    Redis& former = primary;
+    Redis second{events, network, "10.0.0.2:6379"};
+    Redis third{events, network, "10.0.0.3:6379"};
+    LostWrites lost;
+    ReplicaSet set{{&former, &second, &third}, lost};
+    std::vector<std::unique_ptr<Sentinel>> sentinels = [this] {
+        std::vector<std::unique_ptr<Sentinel>> made;
+        for (const char* address : {"10.0.1.1:26379", "10.0.1.2:26379", "10.0.1.3:26379"}) {
+            made.push_back(std::make_unique<Sentinel>(network, address));
+        }
+        return made;
+    }();
+    MasterWatch watch{"m", set, {sentinels[0].get(), sentinels[1].get(), sentinels[2].get()}};
+};
+
+TEST(Sentinels, SayWhereThePrimaryIs) {
+    WithSentinels world;
+    world.worker();
+    world.pass(100);
+    EXPECT_EQ(world.admits_of(12), 10);
+    EXPECT_EQ(world.former.used(key), 10);
+    EXPECT_EQ(world.second.used(key), 10);
+}
+
+TEST(Sentinels, AreFollowedToAnotherPrimary) {
+    WithSentinels world;
+    world.worker();
+    world.pass(100);
+    EXPECT_EQ(world.admits_of(4), 4);
+    world.fail_over(world.second);
+    world.pass(1'000);
+    EXPECT_EQ(world.admits_of(10), 6);
+    EXPECT_EQ(world.second.used(key), 10);
+    EXPECT_EQ(world.former.used(key), 4);
+    EXPECT_EQ(world.lost.taken(key), 0);
+}
+
+/// What the former primary took meanwhile is what the world calls lost.
+TEST(Sentinels, ThatTellOfAFailoverLateLoseWhatTheFormerPrimaryTook) {
+    WithSentinels world;
+    world.worker();
+    world.pass(100);
+    EXPECT_EQ(world.admits_of(4), 4);
+    world.watch.promote(world.second);
+    EXPECT_EQ(world.admits_of(3), 3);
+    world.watch.tell_all();
+    world.pass(1'000);
+    world.set.follow(world.former, true);
+    EXPECT_EQ(world.lost.taken(key), 3);
+    EXPECT_EQ(world.admits_of(10), 6);
+    EXPECT_EQ(world.second.used(key), 10);
+    world.pass(10);
+    EXPECT_EQ(world.former.used(key), 10);
+}
+
+TEST(Sentinels, ThatDoNotAnswerLeaveTheLastWordInForce) {
+    WithSentinels world;
+    world.worker();
+    world.pass(100);
+    for (const auto& sentinel : world.sentinels) {
+        sentinel->kill();
+    }
+    world.pass(5'000);
+    EXPECT_EQ(world.admits_of(12), 10);
+}
+
+TEST(ASentinelThatHasSlept, DoesNotLeadBackToTheFormerPrimary) {
+    WithSentinels world;
+    world.worker();
+    world.pass(100);
+    world.watch.promote(world.second);
+    world.watch.tell(*world.sentinels[1]);
+    world.watch.tell(*world.sentinels[2]);
+    world.pass(2'000);
+    EXPECT_EQ(world.admits_of(12), 10);
+    EXPECT_EQ(world.former.used(key), 0);
+    EXPECT_EQ(world.second.used(key), 10);
+}
+
+}  // namespace
+}  // namespace rate_limit::world

@@ -1,0 +1,43 @@
+#include "t/world/master_watch.h"
+
+#include <utility>
+
+namespace rate_limit::world {
+
+MasterWatch::MasterWatch(std::string name, ReplicaSet& set, std::vector<Sentinel*> sentinels)
+    : name_(std::move(name)), set_(set), sentinels_(std::move(sentinels)) {
+    for (Sentinel* sentinel : sentinels_) {
+        sentinel->peers.clear();
+        for (const Sentinel* other : sentinels_) {
+            if (other != sentinel) {
+                sentinel->peers.push_back(other->address());
+            }
+        }
+    }
+    tell_all();
+}
+
+void MasterWatch::tell(Sentinel& sentinel) {
+    Watched watched{set_.primary().address(), epoch_, set_.primary().runs()};
+    for (Redis* member : set_.members()) {
+        if (member != &set_.primary()) {
+            const ServerState& state = member->server().state;
+            watched.replicas.push_back(
+                {member->address(), member->runs(), state.link_up, state.role == ServerRole::replica});
+        }
+    }
+    sentinel.watch(name_) = watched;
+}
+
+void MasterWatch::tell_all() {
+    for (Sentinel* sentinel : sentinels_) {
+        tell(*sentinel);
+    }
+}
+
+void MasterWatch::promote(Redis& next) {
+    ++epoch_;
+    set_.promote(next);
+}
+
+}  // namespace rate_limit::world

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/limit/window.h"
+#include "t/world/server.h"
+
+namespace rate_limit::world {
+
+/// How much one write of the limiter has changed, in the key's own unit: the cost of a window, nanoseconds of
+/// a bucket, slots of running requests.
+struct Written {
+    std::string key;
+    Millis reset = 0;  ///< of the window; 0: it is none
+    std::int64_t more = 0;
+};
+
+/// What the keys of one server stand for, so that it can be told what a write has changed.
+class Ledger {
+public:
+    /// The server has these keys now, whatever it had before.
+    void begin(Server& server);
+
+    /// What this effect, which `server` has just made, has changed.
+    Written take(Server& server, const Effect& effect);
+
+    /// All that the keys of the server stand for.
+    static std::vector<Written> all_of(Server& server);
+
+private:
+    struct Count {
+        Millis reset = 0;
+        std::int64_t used = 0;
+        std::int64_t full_at = 0;  // of a bucket: nanoseconds of the epoch
+    };
+
+    static Count count_of(const Value& value);
+
+    std::unordered_map<std::string, Count> counts_;
+};
+
+/// The writes that a failover or a server without its data has lost: by key, and for windows by their end.
+class LostWrites {
+public:
+    void add(const Written& lost);
+
+    /// All that was charged, or taken, by lost writes; and all that they had given back.
+    std::int64_t taken(const std::string& key, Millis reset) const { return find(key, reset).taken; }
+    std::int64_t given_back(const std::string& key, Millis reset) const {
+        return find(key, reset).given_back;
+    }
+
+    /// The same of all windows of the key.
+    std::int64_t taken(const std::string& key) const { return find(key).taken; }
+    std::int64_t given_back(const std::string& key) const { return find(key).given_back; }
+
+private:
+    struct Sums {
+        std::int64_t taken = 0;
+        std::int64_t given_back = 0;
+    };
+
+    Sums find(const std::string& key, Millis reset) const;
+    Sums find(const std::string& key) const;
+
+    std::map<std::pair<std::string, Millis>, Sums> lost_;
+};
+
+}  // namespace rate_limit::world
