@@ -48,6 +48,11 @@ bool Scenario::stop(WorkerProcess& worker, Msec at_most) {
     return ended;
 }
 
+void Scenario::kill(std::size_t number, std::size_t of) {
+    WorkerProcess& killed = worker(number, of);
+    machine(of).kill_worker(killed, [&] { forget_requests(killed); });
+}
+
 bool Scenario::stop_all() {
     bool ended = true;
     for (const auto& each : machines_) {

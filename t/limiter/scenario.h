@@ -54,6 +54,9 @@ public:
     /// `at_most` milliseconds.
     bool stop(WorkerProcess& worker, Msec at_most = 600'000);
 
+    /// The worker is killed with its requests.
+    void kill(std::size_t number = 0, std::size_t machine = 0);
+
     /// All workers of all machines stop.
     bool stop_all();
 

@@ -62,7 +62,7 @@ public:
     }
 
     void write_now() {
-        if (connected_ && reason_ == nullptr && !unwritten_.empty()) {
+        if (connected_ && reason_ == nullptr && !unwritten_.empty() && !loop_.cut_off) {
             wire_->send(std::exchange(unwritten_, {}));
         }
         flush_.clear();

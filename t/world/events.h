@@ -18,7 +18,8 @@ public:
     /// When something is to happen, and which one it is among what happens then.
     using Place = std::pair<Micros, std::uint64_t>;
 
-    Events() = default;
+    /// `seed`: for what workers choose at random.
+    explicit Events(std::uint64_t seed = 0) noexcept : seed_(seed) {}
     Events(const Events&) = delete;
     Events& operator=(const Events&) = delete;
 
@@ -37,10 +38,13 @@ public:
     /// A number for a process, which no other one in this world has.
     std::uint32_t new_pid() noexcept { return ++pids_; }
 
+    std::uint64_t seed() const noexcept { return seed_; }
+
     /// How much has happened.
     std::uint64_t count() const noexcept { return count_; }
 
 private:
+    const std::uint64_t seed_;
     Micros now_ = 0;
     std::uint64_t order_ = 0;
     std::uint64_t count_ = 0;

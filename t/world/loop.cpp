@@ -51,7 +51,7 @@ std::set<std::uint32_t>& living() {
 }  // namespace
 
 Loop::Loop(Events& events, std::uint32_t pid, Millis wall)
-    : wall_clock(wall), events_(events), pid_(pid), random_(pid) {
+    : wall_clock(wall), events_(events), pid_(pid), random_(events.seed() ^ pid) {
     living().insert(pid);
     enter();
 }

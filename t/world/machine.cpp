@@ -1,7 +1,8 @@
 #include "t/world/machine.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -53,8 +54,17 @@ void WorkerProcess::leave() {
     loop_.leaving = true;
 }
 
-void Machine::Deleter::operator()(void* memory) const noexcept {
-    std::free(memory);
+Machine::Memory::Memory(std::size_t bytes)
+    : size(bytes),
+      at(static_cast<char*>(
+          mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
+    if (at == MAP_FAILED) {
+        throw std::bad_alloc();
+    }
+}
+
+Machine::Memory::~Memory() {
+    munmap(at, size);
 }
 
 Machine::Machine(Events& events, const Setup& setup, Millis wall_clock)
@@ -62,17 +72,13 @@ Machine::Machine(Events& events, const Setup& setup, Millis wall_clock)
       setup_(setup),
       wall_clock_(wall_clock),
       master_(events, events.new_pid(), wall_clock),
-      memory_(std::aligned_alloc(4096, setup.zone_size)),
+      memory_(setup.zone_size),
       topologies_(setup) {
-    if (memory_ == nullptr) {
-        throw std::bad_alloc();
-    }
-    std::memset(memory_.get(), 0, setup.zone_size);
     master_.turn([this] {
         Zone::Made made{setup_.zone_size, 2, {}, 0};
         random_bytes(reinterpret_cast<unsigned char*>(&made.key), sizeof made.key);
         random_bytes(reinterpret_cast<unsigned char*>(&made.machine), sizeof made.machine);
-        if (!zone_.create(memory_.get(), setup_.zone_size, made)) {
+        if (!zone_.create(memory_.at, memory_.size, made)) {
             throw std::invalid_argument("the zone is too small");
         }
         Configured configured(setup_, zone_, topologies_.all());
@@ -98,6 +104,23 @@ void Machine::move_to_front(const WorkerProcess& worker) {
 void Machine::end_worker(WorkerProcess& worker) {
     workers_.erase(std::find_if(workers_.begin(), workers_.end(),
                                 [&worker](const auto& each) { return each.get() == &worker; }));
+}
+
+/// Its objects end as those of a worker that leaves do, but nobody sees what they do meanwhile: nothing is
+/// sent, and the memory gets back what was in it.
+void Machine::kill_worker(WorkerProcess& worker, const std::function<void()>& forget) {
+    const std::unique_ptr<char[]> before(new char[memory_.size]);
+    std::memcpy(before.get(), memory_.at, memory_.size);
+    worker.loop().cut_off = true;
+    forget();
+    end_worker(worker);
+    std::memcpy(memory_.at, before.get(), memory_.size);
+}
+
+void Machine::cut_off() noexcept {
+    for (const auto& worker : workers_) {
+        worker->loop().cut_off = true;
+    }
 }
 
 }  // namespace rate_limit::world

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -61,21 +62,35 @@ public:
     /// It has left, and ends.
     void end_worker(WorkerProcess& worker);
 
+    /// The worker is killed: its connections end, and what it had in the memory stays as it is. `forget`
+    /// destroys its requests.
+    void kill_worker(WorkerProcess& worker, const std::function<void()>& forget);
+
+    /// The machine is about to lose its power, which is to be destroyed: nothing leaves it any more.
+    void cut_off() noexcept;
+
     /// Lets the worker stand before those that take requests.
     void move_to_front(const WorkerProcess& worker);
 
     const std::vector<std::unique_ptr<WorkerProcess>>& workers() const noexcept { return workers_; }
 
 private:
-    struct Deleter {
-        void operator()(void* memory) const noexcept;
+    /// Pages of zeros, of which only those that somebody writes to take memory.
+    struct Memory {
+        explicit Memory(std::size_t bytes);
+        ~Memory();
+        Memory(const Memory&) = delete;
+        Memory& operator=(const Memory&) = delete;
+
+        const std::size_t size;
+        char* const at;
     };
 
     Events& events_;
     const Setup& setup_;
     const Millis wall_clock_;
     Loop master_;  // whose turn it is while the zone is made
-    std::unique_ptr<void, Deleter> memory_;
+    Memory memory_;
     Zone zone_;
     TopologyMemory topologies_;
     std::vector<std::unique_ptr<WorkerProcess>> workers_;

@@ -82,6 +82,9 @@ void Server::run(Client& client, Words words, ServerReply& reply) {
     }
     client.asking = client.asking && asks;
     publish(client);
+    if (observer_ != nullptr && command != nullptr) {
+        observer_->on_command(*this, *command, words);
+    }
 }
 
 const ServerCommand* Server::known(Words words) const {

@@ -39,6 +39,16 @@ struct Client {
     bool is_primary = false;  ///< the connection by which a replica gets effects
 };
 
+/// Sees what a server is asked.
+class CommandObserver {
+public:
+    /// The server has run a command of a client, or refused it. Not for what a script calls.
+    virtual void on_command(Server& server, const ServerCommand& command, Words words) = 0;
+
+protected:
+    ~CommandObserver() = default;
+};
+
 /// A Redis server in virtual time: runs the commands that the limiter sends, and its scripts by liblua, and
 /// answers byte for byte as Redis does (`make differential`). Nothing moves but by a call.
 ///
@@ -64,6 +74,9 @@ public:
     /// `callback` is called at the end of each command that has changed something, but not for what comes by
     /// apply(). Null: no replica is there.
     void on_write(OnWrite callback) { on_write_ = std::move(callback); }
+
+    /// Null: nobody looks. The observer outlives the server, or is taken away before.
+    void observe(CommandObserver* observer) noexcept { observer_ = observer; }
 
     /// A replica takes over what its primary has done.
     void apply(const Effect& effect);
@@ -117,6 +130,7 @@ private:
 
     Clock clock_;
     OnWrite on_write_;
+    CommandObserver* observer_ = nullptr;
     Databases databases_;
     Effect effect_;  // made by the command under way
     Micros micros_ = 0;

@@ -1,0 +1,79 @@
+// A worker that is killed sends nothing more, and leaves the memory of its machine as it was. The next one
+// takes its place.
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "redis/script.h"
+#include "t/limiter/one_machine.h"
+
+namespace rate_limit::world {
+
+namespace {
+
+LimitSetup hundred_by(const char* mode) {
+    LimitSetup limit;
+    limit.rate = "100r/h";
+    limit.mode = mode;
+    return limit;
+}
+
+TEST(KilledWorker, LosesWhatItHasNotSent) {
+    OneMachine world(hundred_by("check_charge"));
+    std::vector<ClientRequest*> requests;
+    for (int i = 0; i < 5; ++i) {
+        requests.push_back(&world.begin("client"));
+    }
+    world.pass(10);
+    for (ClientRequest* request : requests) {
+        request->end();  // charges wait while the first one is on its way
+    }
+    world.kill();
+    world.pass(10'000);
+    EXPECT_EQ(world.primary.used(stored_key("client")), 1);
+}
+
+TEST(KilledWorker, HasSentWhatIsOnItsWay) {
+    OneMachine world(hundred_by("charge_refund"));
+    EXPECT_TRUE(world.admits("client"));
+    world.begin("client");
+    world.kill();
+    world.pass(10'000);
+    EXPECT_EQ(world.primary.used(stored_key("client")), 2);
+}
+
+TEST(KilledWorker, GivesNothingBackForItsRequests) {
+    OneMachine world(hundred_by("charge_refund"));
+    ClientRequest& request = world.begin("client");
+    world.pass(1000);
+    ASSERT_TRUE(request.is_admitted());
+    world.kill();
+    world.pass(10'000);
+    EXPECT_EQ(world.primary.used(stored_key("client")), 1);
+}
+
+/// Counts calls of lua/reserve.lua.
+class Reservations final : public CommandObserver {
+public:
+    void on_command(Server& /*server*/, const ServerCommand& command, Words words) override {
+        count += command.name == "evalsha" && words[1] == script(ScriptName::reserve).digest() ? 1 : 0;
+    }
+
+    int count = 0;
+};
+
+TEST(KilledWorker, LeavesItsTokensToTheNextOne) {
+    OneMachine world(hundred_by("lease"));
+    Reservations asked;
+    world.primary.server().observe(&asked);
+    EXPECT_EQ(world.admitted(7, "client"), 7U);
+    const int before = asked.count;
+    world.kill();
+    EXPECT_TRUE(world.admits("client"));
+    EXPECT_EQ(asked.count, before);
+}
+
+}  // namespace
+
+}  // namespace rate_limit::world
