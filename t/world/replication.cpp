@@ -1,6 +1,7 @@
 #include "t/world/replication.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "t/world/redis.h"
 
@@ -55,6 +56,12 @@ void Replication::arrive() {
     }
     if (!on_way_.empty()) {
         set(on_way_.front().arrives);
+    }
+}
+
+void Replication::catch_up() {
+    for (const Sent& sent : std::exchange(on_way_, {})) {
+        to_.apply(sent.effect);
     }
 }
 

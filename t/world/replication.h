@@ -27,6 +27,9 @@ public:
     /// The replica takes over all that the server has now, as after a break that was too long.
     void begin_anew();
 
+    /// All that is on its way arrives now.
+    void catch_up();
+
     /// How long a write takes, from now on. No write overtakes another one.
     void set_lag(Micros lag) noexcept { lag_ = lag; }
 

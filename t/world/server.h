@@ -6,6 +6,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -92,6 +93,14 @@ public:
     /// A primary deletes what has expired, and says so to its replicas. Redis does so ten times a second for
     /// some keys; a world that never asks pays memory alone.
     void delete_expired();
+
+    /// A key leaves for another server, or comes from one, as by MIGRATE. None: there is no such key.
+    std::optional<Value> take(const std::string& key);
+    void put(const std::string& key, const Value& value);
+
+    /// Deletes all keys for which `unwanted` returns true, as a cluster's node does with those that it finds
+    /// to be another one's.
+    void drop(const std::function<bool(const std::string& key)>& unwanted);
 
     /// How many commands it was sent, and how many of these were scripts; also those that it refused.
     std::uint64_t commands() const noexcept { return commands_; }
