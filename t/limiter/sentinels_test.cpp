@@ -71,7 +71,7 @@ TEST(Sentinels, AreFollowedToAnotherPrimary) {
     EXPECT_EQ(world.admits_of(10), 6);
     EXPECT_EQ(world.second.used(key), 10);
     EXPECT_EQ(world.former.used(key), 4);
-    EXPECT_EQ(world.lost.taken(key), 0);
+    EXPECT_EQ(world.lost.of(key).taken, 0);
 }
 
 /// What the former primary took meanwhile is what the world calls lost.
@@ -85,7 +85,7 @@ TEST(Sentinels, ThatTellOfAFailoverLateLoseWhatTheFormerPrimaryTook) {
     world.watch.tell_all();
     world.pass(1'000);
     world.set.follow(world.former, true);
-    EXPECT_EQ(world.lost.taken(key), 3);
+    EXPECT_EQ(world.lost.of(key).taken, 3);
     EXPECT_EQ(world.admits_of(10), 6);
     EXPECT_EQ(world.second.used(key), 10);
     world.pass(10);

@@ -105,17 +105,16 @@ void LostWrites::add(const Written& lost) {
     }
 }
 
-LostWrites::Sums LostWrites::find(const std::string& key, Millis reset) const {
-    const auto found = lost_.find({key, reset});
-    return found != lost_.end() ? found->second : Sums{};
-}
-
-LostWrites::Sums LostWrites::find(const std::string& key) const {
+LostWrites::Sums LostWrites::of(std::string_view ending, std::optional<Millis> reset) const {
     Sums all;
-    for (auto each = lost_.lower_bound({key, INT64_MIN}); each != lost_.end() && each->first.first == key;
-         ++each) {
-        all.taken += each->second.taken;
-        all.given_back += each->second.given_back;
+    for (const auto& [place, sums] : lost_) {
+        const auto& [key, ends_at] = place;
+        const bool fits = key.size() >= ending.size() &&
+                          key.compare(key.size() - ending.size(), ending.size(), ending) == 0;
+        if (fits && (!reset || *reset == ends_at)) {
+            all.taken += sums.taken;
+            all.given_back += sums.given_back;
+        }
     }
     return all;
 }

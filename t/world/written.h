@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -50,25 +51,15 @@ class LostWrites {
 public:
     void add(const Written& lost);
 
-    /// All that was charged, or taken, by lost writes; and all that they had given back.
-    std::int64_t taken(const std::string& key, Millis reset) const { return find(key, reset).taken; }
-    std::int64_t given_back(const std::string& key, Millis reset) const {
-        return find(key, reset).given_back;
-    }
-
-    /// The same of all windows of the key.
-    std::int64_t taken(const std::string& key) const { return find(key).taken; }
-    std::int64_t given_back(const std::string& key) const { return find(key).given_back; }
-
-private:
     struct Sums {
-        std::int64_t taken = 0;
-        std::int64_t given_back = 0;
+        std::int64_t taken = 0;       ///< all that lost writes had charged or taken
+        std::int64_t given_back = 0;  ///< and all that they had given back
     };
 
-    Sums find(const std::string& key, Millis reset) const;
-    Sums find(const std::string& key) const;
+    /// Of all keys that end in this; with `reset` of this window alone.
+    Sums of(std::string_view ending, std::optional<Millis> reset = {}) const;
 
+private:
     std::map<std::pair<std::string, Millis>, Sums> lost_;
 };
 

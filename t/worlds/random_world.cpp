@@ -14,7 +14,7 @@ RandomWorld::RandomWorld(std::uint64_t seed, std::ostream* log)
       log_(events_, log),
       servers_(events_, network_, plan_.servers),
       machines_(events_, plan_.machines, plan_.setup),
-      truths_(plan_.setup.limits.front()),
+      truths_(plan_.setup.limits.front(), servers_.lost()),
       traffic_(events_, plan_, machines_, truths_, log_) {}
 
 std::vector<std::string> RandomWorld::run() {

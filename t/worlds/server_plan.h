@@ -10,17 +10,33 @@ namespace rate_limit::world {
 
 /// What may befall the servers of a world and the links to them.
 enum class ServerFault : unsigned char {
-    reset,    ///< a connection to a server ends between two bytes
-    slow,     ///< a link takes up to a second each way, for a while
-    silent,   ///< nothing arrives on a link, and nobody is told, for a while
-    refused,  ///< nobody may connect, for a while
-    pause,    ///< a server does not run, for a while
-    restart,  ///< a server dies, and comes back with its data
-    flush,    ///< SCRIPT FLUSH
-    loading,  ///< a server answers LOADING, for a while
-    oom,      ///< a server takes no writes: OOM, for a while
+    reset,          ///< a connection to a server ends between two bytes
+    cut,            ///< connections end within a command or a reply
+    slow,           ///< a link takes up to a second each way, for a while
+    jitter,         ///< delays of a link get a heavy tail, other ones there than back, for a while
+    pieces,         ///< bytes come in pieces, for a while
+    silent,         ///< nothing arrives on a link, and nobody is told, for a while
+    half_open,      ///< nothing arrives in one direction, for a while
+    refused,        ///< nobody may connect, for a while
+    pause,          ///< a server does not run, for a while
+    restart,        ///< a server dies, and comes back with its data
+    vanish,         ///< the same, and clients are not told
+    data_loss,      ///< a server dies, and comes back without its data
+    flush,          ///< SCRIPT FLUSH
+    loading,        ///< a server answers LOADING, for a while
+    oom,            ///< a server takes no writes: OOM, for a while
+    misconf,        ///< the same: MISCONF
+    no_replicas,    ///< the same: NOREPLICAS
+    read_only,      ///< the same: READONLY, as if it had been made a replica
+    busy,           ///< a server answers BUSY, for a while
+    lag,            ///< a replica is up to a second behind, for a while
+    stall,          ///< nothing arrives at a replica, and nobody is told, for a while
+    stale,          ///< a replica has no link to its primary, and may say MASTERDOWN, for a while
+    failover,       ///< a replica becomes the primary; the former one lives, and follows it a while later
+    death,          ///< a primary dies without a word, and a replica takes its place
+    lost_sentinel,  ///< a sentinel is down, silent, or does not learn anything, for a while
 };
-constexpr std::size_t server_faults = static_cast<std::size_t>(ServerFault::oom) + 1;
+constexpr std::size_t server_faults = static_cast<std::size_t>(ServerFault::lost_sentinel) + 1;
 
 const char* name_of(ServerFault kind) noexcept;
 
@@ -29,8 +45,16 @@ struct ServerPlan {
     /// `lasts`: faults come until then.
     ServerPlan(Chance chance, Micros lasts);
 
+    /// A primary, and the replicas that it has in the beginning.
+    struct Set {
+        std::size_t members;
+        Micros ahead;  ///< how far the clocks of all are ahead of UTC: a failover does not set a clock
+        Micros lag;    ///< of replication
+    };
+
     std::vector<StoreSetup> stores;
-    std::vector<Micros> ahead;  ///< how far the clock of each server is ahead of UTC
+    std::vector<Set> sets;
+    std::vector<std::string> sentinels;  ///< their addresses
     std::vector<Fault<ServerFault>> faults;
 };
 

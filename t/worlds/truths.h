@@ -8,13 +8,15 @@
 
 #include "t/world/configured.h"
 #include "t/world/events.h"
+#include "t/world/written.h"
 
 namespace rate_limit::world {
 
 /// What must hold of one limit, whatever befalls a world: asked as requests are decided, and at the end.
 class Truths {
 public:
-    explicit Truths(const LimitSetup& limit);
+    /// `lost` outlives this: what it has counts as never written.
+    Truths(const LimitSetup& limit, const LostWrites& lost);
 
     /// The limit has let a request in: by what a store said, or a lease. `reset`: of its window. `begun` and
     /// `decided` say when.
@@ -50,8 +52,10 @@ private:
     };
 
     void check_bucket(std::size_t key);
+    std::int64_t tokens_lost(std::size_t key) const;
 
     const LimitSetup limit_;
+    const LostWrites& lost_;
     Rate rate_;
     bool exact_ = false;  // the mode never admits more than the limit
     bool lasts_ = false;
