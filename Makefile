@@ -159,7 +159,7 @@ help:
 	@echo 'make bench-fleet   what a hundred nginx cost Redis that share one key of rate_limit_concurrency'
 	@echo 'make bench-scripts what a call of a script of windows costs Redis; OTHER=FOLDER: against those of another version'
 	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens; keys that are rejected; counters; overrides'
-	@echo 'make world         the limiter in random worlds: SEEDS of them, or one, SEED, whose events are told'
+	@echo 'make world         the limiter in random worlds: SEEDS of them, SECONDS of time, or one, SEED, whose events are told; SANITIZE=1'
 	@echo 'make differential  whether the Redis of virtual time does what a real one does; CALLS=number of each script SEED=number'
 	@echo 'make bench-accuracy  how many requests over the limit two machines admit, with fresh views and without'
 	@echo 'make bench-plot    draws docs/lease.svg: how many requests reach Redis'
@@ -261,7 +261,8 @@ $(BUILD)/world/%.o: t/world/%.cpp Makefile $(configured)/cc-opt $(hiredis_built)
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(compile) $(lua_includes) -I. -c -o $@ $<
 
-# The limiter in random worlds: SEEDS of them, or SEED alone, whose events are told.
+# The limiter in random worlds: SEEDS of them from FIRST on, or as many as SECONDS hold, from one of the day; before them those that have
+# failed once. SEED: it alone, and its events are told; with some of its FAULTS alone. SANITIZE=1: under AddressSanitizer and UBSan.
 worlds := $(BUILD)/worlds/world
 worlds_objects := $(patsubst t/%.cpp,$(BUILD)/%.o,$(wildcard t/worlds/*.cpp))
 SEEDS ?= 1000
@@ -274,8 +275,19 @@ $(worlds): $(worlds_objects) $(world_objects) $(pure_objects) $(hiredis_built)
 	$(call quiet,LINK)$(CXX) -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
 
 .PHONY: world
+ifdef SANITIZE
+world: export UBSAN_OPTIONS := print_stacktrace=1
+world:
+	+@$(recurse) world SANITIZE= UNITY=1 BUILD='$(BUILD)/sanitized-world' CXXFLAGS='$(sanitize_module)' LDFLAGS='$(sanitize_module)' lto=
+else
 world: $(worlds)
-	$(worlds) $(if $(SEED),seed $(SEED),$(SEEDS))
+ifdef SEED
+	$(worlds) seed $(SEED) $(FAULTS)
+else
+	$(worlds) failed t/worlds/failed_seeds
+	$(worlds) $(if $(SECONDS),seconds $(SECONDS) $(or $(FIRST),$(shell date -u +%Y%m%d)000),$(SEEDS) $(FIRST))
+endif
+endif
 
 -include $(worlds_objects:.o=.d)
 

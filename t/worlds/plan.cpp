@@ -10,6 +10,12 @@ Chance part(std::uint64_t seed, std::uint64_t number) {
     return Chance(seed * parts + number);
 }
 
+template <typename Kind>
+std::string describe(const Fault<Kind>& fault) {
+    return std::string(name_of(fault.kind)) + ' ' + std::to_string(fault.where) + " at " +
+           std::to_string(fault.at) + " us, for " + std::to_string(fault.life) + " us";
+}
+
 }  // namespace
 
 Plan::Plan(std::uint64_t seed)
@@ -21,6 +27,27 @@ Plan::Plan(std::uint64_t seed)
     setup.stores = servers.stores;
     setup.limits = traffic.limits;
     setup.on_error = traffic.on_error;
+}
+
+Plan Plan::with_faults(const std::vector<std::size_t>& numbers) const {
+    Plan plan = *this;
+    plan.servers.faults.clear();
+    plan.machines.faults.clear();
+    const std::size_t of_servers = servers.faults.size();
+    for (const std::size_t number : numbers) {
+        if (number < of_servers) {
+            plan.servers.faults.push_back(servers.faults[number]);
+        } else {
+            plan.machines.faults.push_back(machines.faults.at(number - of_servers));
+        }
+    }
+    return plan;
+}
+
+std::string Plan::describe_fault(std::size_t number) const {
+    const std::size_t of_servers = servers.faults.size();
+    return number < of_servers ? describe(servers.faults[number])
+                               : describe(machines.faults.at(number - of_servers));
 }
 
 }  // namespace rate_limit::world

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "t/worlds/machine_plan.h"
@@ -13,6 +15,14 @@ namespace rate_limit::world {
 /// its own: what one draws changes none of the others.
 struct Plan {
     explicit Plan(std::uint64_t seed);
+
+    /// How many faults there are, of all parts: numbered from 0.
+    std::size_t fault_count() const noexcept { return servers.faults.size() + machines.faults.size(); }
+
+    /// This plan with the faults of these numbers alone, which ascend. Throws std::out_of_range.
+    Plan with_faults(const std::vector<std::size_t>& numbers) const;
+
+    std::string describe_fault(std::size_t number) const;
 
     Micros lasts;  ///< requests and faults come until then; it heals afterwards
     ServerPlan servers;

@@ -18,19 +18,21 @@ namespace rate_limit::world {
 class RandomWorld {
 public:
     /// `log` gets a line for each event; null: nobody reads them.
-    RandomWorld(std::uint64_t seed, std::ostream* log);
+    RandomWorld(const Plan& plan, std::ostream* log);
     RandomWorld(const RandomWorld&) = delete;
     RandomWorld& operator=(const RandomWorld&) = delete;
     ~RandomWorld() = default;
 
-    /// What did not hold; empty: all did.
+    /// What did not hold; empty: all did. It ends there.
     std::vector<std::string> run();
 
     std::uint64_t requests() const noexcept { return traffic_.count(); }
+    std::uint64_t events() const noexcept { return events_.count(); }
     Micros time() const noexcept { return events_.now(); }
 
 private:
     void set_faults();
+    void pass(Micros time);
     void compare_at_the_end();
 
     const Plan plan_;

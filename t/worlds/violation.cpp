@@ -1,0 +1,76 @@
+#include "t/worlds/violation.h"
+
+#include <sstream>
+
+#include "t/worlds/random_world.h"
+
+namespace rate_limit::world {
+
+namespace {
+
+constexpr std::size_t events_told = 100;
+
+bool fails(const Plan& plan) {
+    return !run_world(plan, nullptr).failures.empty();
+}
+
+/// The numbers of faults, in the plan, none of which can be left out: tries it with each, the last first, as
+/// long as any can be.
+std::vector<std::size_t> needed_faults(const Plan& plan) {
+    std::vector<std::size_t> kept(plan.fault_count());
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        kept[i] = i;
+    }
+    for (bool shorter = true; shorter;) {
+        shorter = false;
+        for (std::size_t i = kept.size(); i-- > 0;) {
+            std::vector<std::size_t> fewer = kept;
+            fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+            if (fails(plan.with_faults(fewer))) {
+                kept = fewer;
+                shorter = true;
+            }
+        }
+    }
+    return kept;
+}
+
+void tell_last_lines(const std::string& text, std::ostream& to) {
+    std::size_t begin = text.size();
+    for (std::size_t lines = 0; begin > 0 && lines <= events_told; --begin) {
+        lines += text[begin - 1] == '\n' ? 1 : 0;
+    }
+    to << text.substr(begin == 0 ? 0 : begin + 1);
+}
+
+}  // namespace
+
+Outcomes run_world(const Plan& plan, std::ostream* log) {
+    RandomWorld world(plan, log);
+    std::vector<std::string> failures = world.run();
+    return {std::move(failures), world.requests(), world.events(), world.time()};
+}
+
+void tell_violation(std::uint64_t seed, const Plan& plan, const Outcomes& seen, std::ostream& to) {
+    for (const std::string& failure : seen.failures) {
+        to << "seed " << seed << ": " << failure << '\n';
+    }
+    to << "after " << seen.events << " events; fewest faults with which something does not hold:\n";
+    const std::vector<std::size_t> faults = needed_faults(plan);
+    std::string numbers;
+    for (const std::size_t number : faults) {
+        to << "  fault " << number << ": " << plan.describe_fault(number) << '\n';
+        numbers += (numbers.empty() ? "" : ",") + std::to_string(number);
+    }
+    std::ostringstream log;
+    const Outcomes alone = run_world(plan.with_faults(faults), &log);
+    to << "with " << (faults.empty() ? "no fault" : "these alone") << ", the last events:\n";
+    tell_last_lines(log.str(), to);
+    for (const std::string& failure : alone.failures) {
+        to << "  " << failure << '\n';
+    }
+    to << "see it again: make world SEED=" << seed << "; with these faults alone: make world SEED=" << seed
+       << " FAULTS=" << (faults.empty() ? "none" : numbers) << '\n';
+}
+
+}  // namespace rate_limit::world
