@@ -86,8 +86,8 @@ warnings := -Wall -Wextra -Werror
 unit_code = -Og -fno-lto -pthread
 compile = $(CXX) $(dialect) $(code) $(lto) $(warnings) @$(configured)/cc-opt $(CXXFLAGS) -MMD -MP
 
-# The simulator: machines over the module's own core, and a Redis server in virtual time.
-simulate_sources := $(wildcard bench/simulate/*.cpp bench/simulate/server/*.cpp)
+# The simulator: many machines of the world of virtual time.
+simulate_sources := $(wildcard bench/simulate/*.cpp)
 simulate_objects := $(simulate_sources:bench/simulate/%.cpp=$(BUILD)/simulate/%.o)
 simulator := $(BUILD)/simulate/simulate
 replay := $(BUILD)/simulate/replay
@@ -163,7 +163,7 @@ help:
 	@echo 'make differential  whether the Redis of virtual time does what a real one does; CALLS=number of each script SEED=number'
 	@echo 'make bench-accuracy  how many requests over the limit two machines admit, with fresh views and without'
 	@echo 'make bench-plot    draws docs/lease.svg: how many requests reach Redis'
-	@echo 'make simulate   the simulator over the real core, checked against real Redis and real nginx: a hundred machines, in half an hour;'
+	@echo 'make simulate   the simulator over the limiter itself, checked against real Redis and real nginx: a hundred machines, in half an hour;'
 	@echo '                writes docs/benchmarks.md and its drawings; QUICK=1: whether all of it works; SEED=number: of the first run'
 	@echo 'make simulate-cells  the last part of it alone; CELLS="0 11": these, by their numbers'
 	@echo 'make valgrind   some tests under valgrind'
@@ -377,7 +377,7 @@ lint: format-check layer-check
 format-check:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build lint
 	@clang-format --dry-run -Werror $(sources) $(headers) $(unit_sources) $(world_sources) $(wildcard t/unit/*.h t/world/*.h t/limiter/*.h t/worlds/*.h t/worlds/*.cpp t/differential/*.h t/differential/*.cpp t/fuzz/*.h) $(fuzz_sources) \
-	    $(wildcard bench/*.cpp $(addprefix bench/simulate/,*.h *.cpp */*.h */*.cpp */*/*.h */*/*.cpp))
+	    $(wildcard bench/*.cpp $(addprefix bench/simulate/,*.h *.cpp */*.cpp))
 
 layer-check:
 	@tools/layers $(sources) $(headers)
@@ -509,8 +509,8 @@ bench-plot:
 	@mkdir -p docs
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' OUT=docs/lease.svg bench/plot
 
-$(simulator): $(simulate_objects) $(core_objects) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -O2 $(lto) -o $@ $(simulate_objects) $(core_objects) $(LDFLAGS) $(hiredis_libs) -lssl -lcrypto
+$(simulator): $(simulate_objects) $(world_objects) $(pure_objects) $(hiredis_built)
+	$(call quiet,LINK)$(CXX) -O2 $(lto) -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
 
 $(replay): bench/simulate/replay/replay.cpp Makefile
 	@mkdir -p $(@D)
@@ -542,9 +542,6 @@ differential_objects := $(patsubst t/%.cpp,$(BUILD)/%.o,$(wildcard t/differentia
 differential := $(BUILD)/differential/differential
 clock_of_redis := $(BUILD)/differential/clock.so
 CALLS ?= 100000
-
-# Lua rounds after each operation, so the compiler may not fuse two of them into one that rounds once.
-$(filter $(BUILD)/simulate/server/%,$(simulate_objects)): CXXFLAGS += -ffp-contract=off
 
 $(differential_objects): $(BUILD)/differential/%.o: t/differential/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)

@@ -4,33 +4,32 @@
 
 namespace rate_limit::simulated {
 
-Faults::Faults(World& world) {
+namespace {
+
+void schedule_kill(World& world, unsigned count) {
+    constexpr unsigned machines_among = 3;
+    world.events.in(micros_of(world.setup.kill_every), [&world, count] {
+        const std::size_t machine = world.random.below(world.setup.machines);
+        if (count % machines_among == 0) {
+            world.kill_machine(machine);
+        } else {
+            world.kill_worker(machine);
+        }
+        schedule_kill(world, count + 1);
+    });
+}
+
+}  // namespace
+
+void schedule_faults(World& world) {
     const Setup& setup = world.setup;
     if (setup.kill_every != 0) {
-        kill_.world = &world;
-        world.events.in(static_cast<Micros>(setup.kill_every * 1e6), kill_);
+        schedule_kill(world, 1);
     }
     if (!setup.outage.is_empty()) {
-        begin_.world = &world;
-        end_.world = &world;
-        end_.over = true;
-        world.events.in(static_cast<Micros>(setup.outage.from * 1e6), begin_);
-        world.events.in(static_cast<Micros>(setup.outage.until * 1e6), end_);
+        world.events.in(micros_of(setup.outage.from), [&world] { world.lose_primaries(); });
+        world.events.in(micros_of(setup.outage.until), [&world] { world.mend_primaries(); });
     }
-}
-
-void Faults::Kill::happen() {
-    Machine& machine = *world->machines[world->random.below(world->machines.size())];
-    if (++count % 3 == 0) {
-        machine.kill();
-    } else {
-        machine.kill_worker(world->random.below(machine.workers().size()));
-    }
-    world->events.in(static_cast<Micros>(world->setup.kill_every * 1e6), *this);
-}
-
-void Faults::Outage::happen() {
-    over ? world->mend_primaries() : world->lose_primaries();
 }
 
 }  // namespace rate_limit::simulated

@@ -17,12 +17,22 @@ Measures::Counted* Measures::find(Key key, Millis reset) {
                                            : nullptr;
 }
 
-void Measures::counted(Key key, Millis reset, std::int64_t cost, Micros now) {
-    if (Counted* window = find(key, reset)) {
-        window->cost += cost;
-        if (window->rejected_since != 0 && is_exact(way_)) {
+void Measures::admit(Key key, Millis reset, Micros now) {
+    ++admitted;
+    Counted* window = is_exact(way_) ? find(key, reset) : nullptr;
+    if (window != nullptr) {
+        ++window->cost;
+        if (window->rejected_since != 0) {
             longest_unspent = std::max(longest_unspent, now - window->rejected_since);
         }
+    }
+}
+
+void Measures::stored(Key key, const Window& stored) {
+    Counted* window = is_exact(way_) ? nullptr : find(key, stored.reset);
+    if (window != nullptr) {
+        in_doubt -= stored.used - window->cost;
+        window->cost = stored.used;
     }
 }
 

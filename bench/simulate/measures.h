@@ -5,12 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "bench/simulate/server/server.h"
+#include "bench/simulate/calls.h"
 #include "bench/simulate/setup.h"
 
 namespace rate_limit::simulated {
-
-using Key = std::uint32_t;
 
 /// Counts of a run, as somebody makes them who sees all machines and all of Redis at once.
 class Measures {
@@ -22,20 +20,21 @@ public:
 
     void requested(Key key, Millis now) { ++requests[phase_of(key, now)]; }
 
-    void called(Key key, Command command, bool at_replica, Millis now) {
-        ++calls[phase_of(key, now)][at_replica ? command_count : static_cast<std::size_t>(command)];
+    void called(const Called& call, bool at_replica, Millis now) {
+        ++calls[phase_of(call.key, now)][at_replica ? command_count : static_cast<std::size_t>(call.command)];
     }
 
-    /// Requests count in the window that ends at `reset`: of an exact way when they are admitted, of another
-    /// one when the primary takes their charge.
-    void counted(Key key, Millis reset, std::int64_t cost, Micros now);
+    // Requests count in a window: of an exact way when they are admitted, of another one when the primary
+    // takes their charge.
 
-    /// The primary has taken a charge.
-    void charged(Key key, Millis reset, std::int64_t cost, Micros now) {
-        if (!is_exact(way_)) {
-            counted(key, reset, cost, now);
-        }
-    }
+    /// A request was admitted by the window that ends at `reset`.
+    void admit(Key key, Millis reset, Micros now);
+
+    /// A request is over, and was charged.
+    void charged(std::int64_t cost) { in_doubt += is_exact(way_) ? 0 : cost; }
+
+    /// The primary has taken a charge, and has this window now.
+    void stored(Key key, const Window& window);
 
     /// One was rejected by that window.
     void rejected(Key key, Millis reset, Micros now);
@@ -48,10 +47,9 @@ public:
         calls{};  ///< the last ones are the replicas'
     std::uint64_t admitted = 0;
     std::uint64_t rejections = 0;
-    std::uint64_t failed = 0;    ///< requests that were denied as the store did not answer
-    std::uint64_t in_doubt = 0;  ///< charges that were sent and not answered, or died with their worker
-    std::uint64_t reservations_in_doubt = 0;
-    std::uint64_t unfair = 0;  ///< rejections while others held a part of the limit; exact ways only
+    std::uint64_t failed = 0;   ///< requests that were denied as the store did not answer
+    std::int64_t in_doubt = 0;  ///< charges that no primary has taken; not of exact ways
+    std::uint64_t unfair = 0;   ///< rejections while others held a part of the limit; exact ways only
     std::uint64_t windows_counted = 0;
     std::uint64_t windows_reached = 0;  ///< whose limit was reached
     std::int64_t over = 0;              ///< the limit, in all windows

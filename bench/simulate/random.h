@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "bench/simulate/setup.h"
+
 namespace rate_limit::simulated {
 
 /// Random numbers; a seed always gives the same ones (Steele, Lea and Flood, "Fast splittable pseudorandom
@@ -40,6 +42,12 @@ private:
 
     std::uint64_t state_;
 };
+
+/// How much a delay is this time.
+inline Micros draw(const Delay& delay, Random& random) noexcept {
+    const double rest = delay.mean_of_rest != 0 ? random.exponential(delay.mean_of_rest) : 0;
+    return static_cast<Micros>(delay.fixed + rest);
+}
 
 /// Draws one of many things, each with its own weight, in constant time (Vose, "A linear algorithm for
 /// generating random numbers with a given distribution", 1991).

@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "bench/simulate/events.h"
 #include "core/limit/rate.h"
-#include "core/limit/window.h"
+#include "t/world/events.h"
 
 namespace rate_limit::simulated {
+
+/// Microseconds of virtual time.
+using world::Micros;
 
 /// How requests are counted: a mode of the module, with `fresh auto` or without.
 enum class Way : std::uint8_t { check_charge, check_charge_unfresh, charge_refund, lease };
@@ -28,6 +30,10 @@ constexpr const char* name_of(Way way) noexcept {
         default:
             return "lease";
     }
+}
+
+constexpr const char* mode_of(Way way) noexcept {
+    return way == Way::check_charge_unfresh ? "check_charge" : name_of(way);
 }
 
 /// Never one request over the limit.
@@ -49,6 +55,10 @@ struct Delay {
     double fixed = 0;
     double mean_of_rest = 0;
 };
+
+constexpr Micros micros_of(double seconds) noexcept {
+    return static_cast<Micros>(seconds * 1e6);
+}
 
 /// From when until when, in seconds of the run.
 struct Span {

@@ -19,6 +19,7 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -74,16 +75,15 @@ void print_cells() {
 }
 
 void print_calls(const Measures& measures) {
-    static constexpr const char* names[] = {"checks_primary", "increments", "",        "",
-                                            "charges",        "repairs",    "refunds", "reserves"};
+    static constexpr const char* names[] = {"checks_primary", "increments", "charges",
+                                            "repairs",        "refunds",    "reserves"};
+    static_assert(std::size(names) == command_count);
     for (const auto phase : {Measures::until, Measures::after}) {
         const char* when = phase == Measures::until ? "until" : "after";
         std::printf("\trequests_%s=%" PRIu64 "\tchecks_replica_%s=%" PRIu64, when, measures.requests[phase],
                     when, measures.calls[phase][command_count]);
         for (std::size_t i = 0; i < std::size(names); ++i) {
-            if (*names[i] != '\0') {
-                std::printf("\t%s_%s=%" PRIu64, names[i], when, measures.calls[phase][i]);
-            }
+            std::printf("\t%s_%s=%" PRIu64, names[i], when, measures.calls[phase][i]);
         }
     }
 }
@@ -91,33 +91,26 @@ void print_calls(const Measures& measures) {
 void print_run(World& world, std::uint64_t seed) {
     const Measures& found = world.measures;
     std::printf("way=%s\tseed=%" PRIu64 "\tadmitted=%" PRIu64 "\trejected=%" PRIu64 "\tfailed=%" PRIu64
-                "\tin_doubt=%" PRIu64 "\treservations_in_doubt=%" PRIu64 "\twindows=%" PRIu64
-                "\treached=%" PRIu64 "\tover=%" PRId64 "\tmost_over=%" PRId64 "\tunspent_then=%" PRId64
-                "\tmost_unspent_then=%" PRId64 "\tunspent_at_last=%" PRId64 "\tlongest_unspent_ms=%" PRId64
-                "\tunfair=%" PRIu64,
+                "\tin_doubt=%" PRId64 "\twindows=%" PRIu64 "\treached=%" PRIu64 "\tover=%" PRId64
+                "\tmost_over=%" PRId64 "\tunspent_then=%" PRId64 "\tmost_unspent_then=%" PRId64
+                "\tunspent_at_last=%" PRId64 "\tlongest_unspent_ms=%" PRId64 "\tunfair=%" PRIu64,
                 name_of(world.way), seed, found.admitted, found.rejections, found.failed, found.in_doubt,
-                found.reservations_in_doubt, found.windows_counted, found.windows_reached, found.over,
-                found.most_over, found.unspent_then, found.most_unspent_then, found.unspent_at_last,
-                found.longest_unspent / 1000, found.unfair);
+                found.windows_counted, found.windows_reached, found.over, found.most_over, found.unspent_then,
+                found.most_unspent_then, found.unspent_at_last, found.longest_unspent / 1000, found.unfair);
     print_calls(found);
     Micros sum = 0;
     Micros most = 0;
     for (const auto& shard : world.shards) {
-        sum += shard->busy(false);
-        most = std::max(most, shard->busy(false));
+        sum += shard->primary().busy();
+        most = std::max(most, shard->primary().busy());
     }
-    std::size_t records = 0;
-    for (const auto& machine : world.machines) {
-        const auto held = machine->windows().occupancy(machine->now());
-        records = std::max(records, held.open + held.closed);
-    }
-    const double seconds = static_cast<double>(world.events.now() - Events::start) / 1e6;
+    const double seconds = static_cast<double>(world.time()) / 1e6;
     rusage used{};
     getrusage(RUSAGE_SELF, &used);
     std::printf("\tbusiest_primary=%.6f\tmean_primary=%.6f\trecords=%zu\tevents=%" PRIu64 "\tcpu=%.3f\n",
                 static_cast<double>(most) / 1e6 / seconds,
-                static_cast<double>(sum) / 1e6 / seconds / static_cast<double>(world.shards.size()), records,
-                world.events.count(),
+                static_cast<double>(sum) / 1e6 / seconds / static_cast<double>(world.shards.size()),
+                world.records(), world.events.count(),
                 static_cast<double>(used.ru_utime.tv_sec) + static_cast<double>(used.ru_utime.tv_usec) / 1e6);
 }
 

@@ -23,10 +23,11 @@ Workload::Workload(World& world) : world_(world), random_(world.random.bits()) {
 }
 
 void Workload::start() {
-    world_.events.in(static_cast<Micros>(random_.exponential(1e6 / world_.setup.requests)), *this);
+    world_.events.in(static_cast<Micros>(random_.exponential(1e6 / world_.setup.requests)),
+                     [this] { arrive(); });
 }
 
-void Workload::happen() {
+void Workload::arrive() {
     if (stopped_) {
         return;
     }
@@ -47,17 +48,17 @@ std::size_t Workload::machine_for(Key key) {
     if (world_.setup.skew != Skew::sticky) {
         return machines_.next(random_);
     }
-    const auto stay = static_cast<std::uint64_t>(world_.events.now() / sticky_for);
+    const auto stay = static_cast<std::uint64_t>(world_.time() / sticky_for);
     return Random::mix(Random::mix(stay) ^ key) % world_.setup.machines;
 }
 
 void Schedule::start() {
     if (next_ < arrivals_.size()) {
-        world_.events.at(Events::start + arrivals_[next_].at, *this);
+        world_.events.in(arrivals_[next_].at - world_.time(), [this] { arrive(); });
     }
 }
 
-void Schedule::happen() {
+void Schedule::arrive() {
     const Arrival& arrival = arrivals_[next_++];
     world_.request(arrival.machine, arrival.key,
                    arrival.response != 0 ? arrival.response : world_.response_time());

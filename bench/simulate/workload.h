@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "bench/simulate/events.h"
 #include "bench/simulate/measures.h"
 #include "bench/simulate/random.h"
 #include "bench/simulate/setup.h"
@@ -13,7 +12,7 @@ namespace rate_limit::simulated {
 class World;
 
 /// Requests as the setup says: a Poisson process over all machines.
-class Workload final : Happening {
+class Workload {
 public:
     explicit Workload(World& world);
 
@@ -21,7 +20,7 @@ public:
     void stop() noexcept { stopped_ = true; }
 
 private:
-    void happen() override;
+    void arrive();
     Key next_key();
     std::size_t machine_for(Key key);
 
@@ -33,14 +32,14 @@ private:
 };
 
 /// Requests that are given.
-class Schedule final : Happening {
+class Schedule {
 public:
     Schedule(World& world, const std::vector<Arrival>& arrivals) : world_(world), arrivals_(arrivals) {}
 
     void start();
 
 private:
-    void happen() override;
+    void arrive();
 
     World& world_;
     const std::vector<Arrival>& arrivals_;
