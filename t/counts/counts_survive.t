@@ -1,5 +1,6 @@
 # With one, two or four workers counts never go back, and are never less than what clients have seen: over 100 reloads under load, killed workers, and a limit that a configuration does
 # not have for a while. A limit that is not configured is not shown.
+# nightly
 
 use RateLimit::Test;
 use JSON::PP;

@@ -1,6 +1,7 @@
 # Whatever happens to a primary at 10,000 charges a second, each time at most one batch of charges a worker is in doubt: its
 # connection is cut, with and without answers under way, it freezes, it restarts. What is stored is never more than what was
 # admitted, and less only by what is in doubt. CUTS says how often it happens.
+# nightly
 
 use RateLimit::Test;
 

@@ -1,5 +1,6 @@
 # Row 9 of the fault matrix: what a crash of the primary loses and refuses, by replicas and min-replicas-to-write, is what the table of docs/redis.md
 # says: next to nothing is lost; charges are refused until the sentinels have switched, or, with too few replicas left, until one is started.
+# nightly
 
 use RateLimit::ReplicaTable;
 use RateLimit::Test;

@@ -1,5 +1,6 @@
 # Row 10 of the fault matrix: FAILOVER, which pauses writes until a replica has all of them, and SENTINEL FAILOVER after it lose nothing, whatever
 # min-replicas-to-write is. What is refused meanwhile waits.
+# nightly
 
 use RateLimit::ReplicaTable;
 use RateLimit::Test;

@@ -1,5 +1,6 @@
 # Row 10 of the fault matrix: what SENTINEL FAILOVER loses, by replicas and min-replicas-to-write, is what the table of docs/redis.md says: some, where the
 # old primary goes on taking charges; next to nothing where it refuses them, and then the new one refuses them, too, for a while.
+# nightly
 
 use RateLimit::ReplicaTable;
 use RateLimit::Test;

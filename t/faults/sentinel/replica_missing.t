@@ -1,5 +1,6 @@
 # Row 15 of the fault matrix: while a replica is missing, charges are taken or refused as the table of docs/redis.md says, by how many replicas there are
 # and min-replicas-to-write. What is refused waits until the replica is back; checks are answered all the while.
+# nightly
 
 use RateLimit::ReplicaTable;
 use RateLimit::Test;

@@ -1,5 +1,6 @@
 # lease, auto, on two machines of two workers each: hardly a request reaches Redis, no limit is passed, hardly anything of
 # it is left while requests are rejected, and a slow machine and a busy one do not starve each other. Counts, not times.
+# nightly
 
 use RateLimit::Test;
 

@@ -2,6 +2,7 @@
 # check_timeout, is used again afterwards, and has what was admitted in each mode but for what is in doubt. Lost connections are
 # noticed at once.
 # Row 4 of the fault matrix.
+# nightly
 
 use RateLimit::Test;
 

@@ -1,4 +1,5 @@
 # More than a thousand handshakes that fail, by a wrong certificate or a lost connection, leave no descriptor and no memory behind.
+# nightly
 
 use RateLimit::Test;
 use List::Util qw(min);
