@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "limiter/charges/losses.h"
+#include "limiter/charges/shard_counters.h"
 #include "t/world/client_request.h"
 #include "t/world/machine.h"
 #include "t/world/redis.h"

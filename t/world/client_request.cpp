@@ -73,6 +73,9 @@ void ClientRequest::apply(const Limit& limit) {
 
 void ClientRequest::conclude() {
     decide(*this, 0);
+    for (std::size_t i = 0; i < count(); ++i) {
+        applied(i).verdict.due = is_charged(*this, applied(i)) ? applied(i).cost : 0;
+    }
     decided_at_ = msec_now();
     if (tell_) {
         tell_(*this);

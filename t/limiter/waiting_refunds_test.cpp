@@ -1,0 +1,85 @@
+// What is given back while the primary is away waits, summed with what is charged, and arrives when it is
+// back; not in a later window. A primary that refuses writes leaves reservations to rate_limit_on_error, and
+// answers reads.
+
+#include <map>
+#include <string>
+
+#include "t/limiter/one_machine.h"
+
+namespace rate_limit::world {
+namespace {
+
+using Used = std::map<std::string, std::int64_t>;
+
+Used used(Redis& redis, const Used& keys) {
+    Used found;
+    for (const auto& [key, count] : keys) {
+        found[key] = redis.used(stored_key(key));
+    }
+    return found;
+}
+
+TEST(WaitingRefunds, ArriveInTheirWindowOnce) {
+    OneMachine world({"default", "50r/h", "charge_refund"});
+    const Millis ends = world.at(4'000);
+    Hash closed;
+    closed.set("used", "2");
+    closed.set("reset", std::to_string(ends));
+    world.primary.server().databases().front().make(stored_key("closed")).content = closed;
+    std::map<std::string, ClientRequest*> open;
+    for (const char* const key : {"closed", "down", "exempt", "mixed", "up"}) {
+        open[key] = &world.begin({key, 4});
+    }
+    world.pass(10);
+    const Used reserved{{"closed", 6}, {"down", 4}, {"exempt", 4}, {"mixed", 4}, {"up", 4}};
+    EXPECT_EQ(used(world.primary, reserved), reserved);
+    world.primary.kill(true);
+    world.pass(10);
+    for (int i = 0; i < 7; ++i) {
+        EXPECT_EQ(world.ask("mixed"), "ERROR_ALLOWED");
+    }
+    world.pass(4'000);
+    open["down"]->end_at_cost(1);
+    open["up"]->end_at_cost(9);
+    for (const char* const key : {"exempt", "mixed", "closed"}) {
+        open[key]->end(true);
+    }
+    EXPECT_EQ(world.ask("closed"), "ERROR_ALLOWED") << "the next window is charged";
+    world.primary.start();
+    world.pass(30'000);
+    const Used after{{"closed", 1}, {"down", 1}, {"exempt", 0}, {"mixed", 7}, {"up", 9}};
+    EXPECT_EQ(used(world.primary, after), after);
+    const Value* mixed = world.primary.server().databases().front().find(stored_key("mixed"));
+    const Millis begun = Loop::usual_wall_clock;
+    EXPECT_LT(std::stoll(*std::get<Hash>(mixed->content).find("reset")), begun + 3'600'100) << "its window";
+    EXPECT_TRUE(world.stop_all());
+    EXPECT_EQ(used(world.primary, after), after);
+    EXPECT_EQ(world.logged("does not serve|[^0] dropped"), 0U);
+}
+
+class RefusedWrites : public testing::TestWithParam<const char*> {};
+
+TEST_P(RefusedWrites, LeaveReservationsToOnErrorAndReadsGoOn) {
+    Scenario world({"reserves", "9r/h", "charge_refund"});
+    world.setup.limits.push_back({"checks", "9r/h", "check_charge"});
+    Scripted primary(world.events, world.network, Scenario::primary_address,
+                     [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                         if (words[0] == "hmget") {
+                             return hmget(3, world.at(1'800'000));
+                         }
+                         return is_write(words) ? error(GetParam()) : fallback(words);
+                     });
+    const RequestSetup request("k");
+    EXPECT_EQ(world.ask(request.under({"reserves"}).or_else(OnError::deny)), "ERROR_DENIED");
+    EXPECT_EQ(world.ask(request.or_else(OnError::allow)), "ERROR_ALLOWED");
+    EXPECT_EQ(world.ask(request.under({"checks"}).or_else(OnError::deny)), "PASSED");
+    EXPECT_EQ(world.logged("does not serve|[^0] dropped"), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, RefusedWrites,
+                         testing::Values("OOM command not allowed when used memory > 'maxmemory'.",
+                                         "READONLY You can't write against a read only replica."));
+
+}  // namespace
+}  // namespace rate_limit::world
