@@ -138,7 +138,7 @@ LockUser lock_user() noexcept {
 }
 
 std::uint32_t parent_number() noexcept {
-    return 0;
+    return Loop::current().parent;
 }
 
 bool has_exact_timers() noexcept {

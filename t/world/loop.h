@@ -78,10 +78,11 @@ public:
     void count_keeping(int more) noexcept { keeping_ += more; }
     bool is_kept() const noexcept { return keeping_ != 0; }
 
-    bool leaving = false;    ///< is_leaving() returns it
-    bool cut_off = false;    ///< nothing that it sends leaves the machine any more
-    std::size_t number = 0;  ///< number_of_worker() returns it
-    Millis wall_clock;       ///< UTC when the world began, by this machine's clock; a test may set it
+    bool leaving = false;      ///< is_leaving() returns it
+    bool cut_off = false;      ///< nothing that it sends leaves the machine any more
+    std::size_t number = 0;    ///< number_of_worker() returns it
+    std::uint32_t parent = 0;  ///< parent_number() returns it: the pid of the process that made the zone
+    Millis wall_clock;         ///< UTC when the world began, by this machine's clock; a test may set it
     const Configuration* configuration = nullptr;           ///< configuration_at_work() returns it
     std::map<std::string, std::vector<std::string>> names;  ///< numeric addresses by host name
 

@@ -21,6 +21,7 @@ namespace rate_limit::world {
 WorkerProcess::WorkerProcess(Machine& machine, std::size_t number, std::uint32_t pid)
     : loop_(machine.events(), pid, machine.wall_clock()) {
     loop_.number = number;
+    loop_.parent = machine.pid();
     loop_.turn([&] {
         if (!zone_.adopt(machine.zone())) {
             throw std::runtime_error("the zone cannot be shared");

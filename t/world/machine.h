@@ -57,6 +57,9 @@ public:
     Zone& zone() noexcept { return zone_; }
     const TopologyMemory& topologies() const noexcept { return topologies_; }
 
+    /// Of the master process.
+    std::uint32_t pid() const noexcept { return master_.pid(); }
+
     WorkerProcess& start_worker();
 
     /// It has left, and ends.
