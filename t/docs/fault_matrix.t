@@ -1,4 +1,4 @@
-# Each test that is a row of the fault matrix stands in that row of its table, and no other does.
+# Each test and scenario that is of a row of the fault matrix stands in that row of its table, and no other does.
 
 use File::Find;
 use RateLimit::Test;
@@ -6,12 +6,12 @@ use RateLimit::Test;
 my (%told, %shown);
 for my $line (split /\n/, project_file('t/faults/README.md')) {
     my ($row, $tests) = $line =~ /^\| (\d+[a-z]?) \| [^|]+ \| (.*) \|$/ or next;
-    push @{$told{$row}}, map { "t/$_.t" } $tests =~ /\[([^\]]+)\]\(/g;
+    push @{$told{$row}}, "t/$1$2" while $tests =~ /\[([^\]]+)\]\([^)]*(\.\w+)\)/g;
 }
 my $root = project_path('t');
 find({no_chdir => 1, wanted => sub {
-    return if !/\.t$/;
-    my ($rows) = read_text($_) =~ /\A(?:#.*\n)*?# Rows? ([0-9a-z, ]+) of the fault matrix/ or return;
+    return if !/\.(?:t|cpp)$/;
+    my ($rows) = read_text($_) =~ m{\A(?:(?:#|//).*\n)*?(?:#|//) Rows? ([0-9a-z, ]+) of the fault matrix} or return;
     my $test = 't' . substr $_, length $root;
     push @{$shown{$_}}, $test for split /, /, $rows;
 }}, $root);

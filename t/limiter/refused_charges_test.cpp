@@ -1,0 +1,180 @@
+// Charges while a primary refuses writes: they wait, a try at a time, and each is stored once in the end.
+
+#include <set>
+#include <string>
+
+#include "t/limiter/checked.h"
+
+namespace rate_limit::world {
+namespace {
+
+constexpr const char* oom = "OOM command not allowed when used memory > 'maxmemory'.";
+constexpr Millis reset_of_all = Loop::usual_wall_clock + 1'800'000;
+
+std::size_t sent_of(const Scripted& server, const std::string& key) {
+    std::size_t count = 0;
+    for (const Command& words : server.commands("evalsha")) {
+        count += words[3] == key ? 1 : 0;
+    }
+    return count;
+}
+
+/// Two charges leave together; the first is refused for now, the second is taken.
+TEST(ARefusedCharge, GoesAgainAloneWhereAnotherWasTaken) {
+    Scenario world({"one", "99r/h"});
+    world.setup.limits.push_back({"two", "99r/h"});
+    Scripted redis(world.events, world.network, Scenario::primary_address,
+                   taking(reset_of_all, [](std::size_t nth, ScriptedClient&, const std::string& taken) {
+                       return ScriptedReply(nth == 1 ? error(oom) : taken);
+                   }));
+    EXPECT_EQ(world.ask("a"), "PASSED");
+    EXPECT_TRUE(world.until([&] { return sent_of(redis, stored_key("a", "3600", "one")) == 2; }, 1'000));
+    EXPECT_TRUE(world.stop_all());
+    EXPECT_EQ(sent_of(redis, stored_key("a", "3600", "one")), 2U);
+    EXPECT_EQ(sent_of(redis, stored_key("a", "3600", "two")), 1U);
+    EXPECT_EQ(world.logged("lost|dropped|doubt"), 0U);
+}
+
+/// One charge at a time is tried. One that fails for a reason of its own does not keep the others.
+TEST(ARefusedCharge, KeepsNoOthersWhereItFails) {
+    Scenario world({"default", "99r/h"});
+    bool writable = false;
+    int odd = 1;
+    Scripted redis(
+        world.events, world.network, Scenario::primary_address,
+        taking(reset_of_all, [&](std::size_t, ScriptedClient&, const std::string& taken) {
+            return ScriptedReply(!writable   ? error("READONLY You can't write against a read only replica.")
+                                 : odd-- > 0 ? error("ERR odd")
+                                             : taken);
+        }));
+    for (int i = 1; i <= 9; ++i) {
+        EXPECT_EQ(world.ask(std::to_string(i)), "PASSED");
+    }
+    world.pass(1'000);
+    EXPECT_EQ(
+        world.logged("refuses charges: readonly: it is a replica now \\(charge.lua: \"READONLY You can't"),
+        1U);
+    EXPECT_GE(redis.writes().size(), 3U);
+    EXPECT_LE(redis.writes().size(), 18U);
+    writable = true;
+    redis.forget();
+    EXPECT_TRUE(world.until([&] { return redis.writes().size() == 9; }));
+    world.pass(1'000);
+    std::set<std::string> keys;
+    for (const Command& words : redis.commands("evalsha")) {
+        keys.insert(words[3]);
+    }
+    EXPECT_EQ(keys.size(), 9U) << "each is sent";
+    EXPECT_EQ(redis.commands("evalsha").size(), 9U) << "once";
+    EXPECT_TRUE(world.stop_all());
+    EXPECT_EQ(world.logged("1 charges for .* were dropped: .*\\(1 dropped so far\\)"), 1U);
+    EXPECT_EQ(world.logged("takes charges again"), 1U);
+    EXPECT_EQ(world.logged("doubt|lost|does not serve"), 0U);
+}
+
+/// Charges that waited are summed by window; where the sum is in doubt, all of them are counted.
+TEST(ChargesInDoubt, AreAllThatWereSummed) {
+    Scenario world({"one", "99r/h"});
+    Scripted redis(world.events, world.network, Scenario::primary_address,
+                   taking(reset_of_all, [](std::size_t, ScriptedClient& client, const std::string&) {
+                       return client.reset();
+                   }));
+    redis.stop();
+    EXPECT_EQ(world.admitted(10, "a"), 10U);
+    redis.start();
+    EXPECT_TRUE(world.until([&world] { return world.logged("in doubt so far") == 1; }));
+    world.pass(10'000);
+    EXPECT_EQ(redis.writes().size(), 1U);
+    EXPECT_EQ(redis.charged()[stored_key("a", "3600", "one")], 10);
+    EXPECT_EQ(world.logged("\\(10 in doubt so far\\)"), 1U);
+}
+
+/// Answers that need no write, as a reservation that does not fit gets, are no proof that a primary takes
+/// charges again.
+TEST(TheGateOfCharges, IsOpenedByAWriteAlone) {
+    Scenario world({"default", "1000r/h"});
+    world.setup.limits.push_back({"r", "9r/h", "charge_refund"});
+    bool room = false;
+    Scripted redis(world.events, world.network, Scenario::primary_address,
+                   [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                       return !is_write(words)        ? words[0] == "hmget" ? hmget({}, {}) : fallback(words)
+                                     : words.size() >= 10 ? integers({0, 9, reset_of_all})
+                              : !room                 ? error(oom)
+                              : words[0] == "hincrby" ? integer(2)
+                                                      : integers({1, reset_of_all});
+                   });
+    const auto charges = [&redis] {
+        const auto all = redis.writes();
+        return std::count_if(all.begin(), all.end(), [](const Command& words) { return words.size() < 10; });
+    };
+    for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(world.ask(RequestSetup(std::to_string(i)).under({"default"})), "PASSED");
+    }
+    EXPECT_EQ(world.logged("refuses charges: oom"), 1U);
+    const auto before = charges();
+    for (int i = 0; i < 50; ++i) {
+        EXPECT_EQ(world.ask(RequestSetup(std::to_string(i)).under({"r"})), "REJECTED");
+    }
+    EXPECT_EQ(static_cast<std::size_t>(charges()) + 50U, redis.writes().size()) << "each was asked";
+    EXPECT_LE(charges() - before, 1) << "charges are not tried for that";
+    EXPECT_EQ(world.logged("takes charges again"), 0U);
+    room = true;
+    EXPECT_TRUE(world.until([&world] { return world.logged("takes charges again") == 1; }));
+    EXPECT_TRUE(world.stop_all());
+    EXPECT_EQ(world.logged("doubt|dropped|lost"), 0U);
+}
+
+/// A server that runs no scripts is told as what it is, with what to do. Checks go on; what takes a script
+/// goes by rate_limit_on_error; charges wait, and are stored when the server has Lua.
+void expect_without_lua(const std::string& of_evalsha, const std::string& of_eval) {
+    Scenario world({"default", "1000r/h"});
+    world.setup.limits.push_back({"r", "1000r/h", "charge_refund"});
+    world.setup.limits.push_back({"l", "1000r/h", "lease"});
+    world.setup.limits.push_back({"b", "10r/h", "charge_refund", 100});
+    world.setup.on_error = OnError::deny;
+    bool lua = false;
+    Scripted redis(world.events, world.network, Scenario::primary_address,
+                   [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                       const bool needs_lua = words[0].rfind("eval", 0) == 0 || words[0] == "script";
+                       return words[0] == "hmget"     ? hmget({}, {})
+                              : !lua && needs_lua     ? error(words[0] == "evalsha" ? of_evalsha : of_eval)
+                              : words[0] == "hincrby" ? integer(2)
+                              : !is_write(words)      ? fallback(words)
+                              : words.size() > 9      ? integers({1, 1, reset_of_all})
+                                                      : integers({1, reset_of_all});
+                   });
+    const std::string remedy =
+        "nolua: it runs no Lua scripts, by which all is charged: use a server that is built with Lua, and "
+        "rename neither EVAL nor EVALSHA";
+    for (const char* key : {"a", "b", "c", "d", "e", "a"}) {
+        EXPECT_EQ(world.ask(RequestSetup(key).under({"default"})), "PASSED") << of_evalsha;
+    }
+    for (const char* limit : {"r", "l", "b"}) {
+        EXPECT_EQ(world.ask(RequestSetup("k").under({limit})), "ERROR_DENIED") << limit << ", " << of_evalsha;
+    }
+    EXPECT_EQ(world.logged("primary \\S+ of \"main\" refuses charges: " + remedy + " \\(charge\\.lua: \""),
+              1U)
+        << of_evalsha;
+    EXPECT_GE(world.logged("could not be \\w+: " + remedy), 1U) << of_evalsha;
+    world.pass(60'000);
+    // The waits between tries grow from 50 ms on, and from the seventh on each is 2.5 s or more. A try may be
+    // two commands: by the script's digest, and with its text.
+    EXPECT_LE(redis.writes().size(), 2U * (10 + 24)) << of_evalsha;
+    lua = true;
+    EXPECT_TRUE(world.until([&] { return redis.charged()[stored_key("a")] >= 2; })) << of_evalsha;
+    EXPECT_EQ(world.ask(RequestSetup("k").under({"r"})), "PASSED") << of_evalsha;
+    world.pass(1'000);
+    EXPECT_EQ(world.logged("primary \\S+ of \"main\" takes charges again"), 1U) << of_evalsha;
+    EXPECT_EQ(world.logged("were dropped|are lost|are in doubt"), 0U) << of_evalsha;
+}
+
+TEST(AServerWithoutLua, HasItsChargesWaitWhileChecksGoOn) {
+    const std::string unknown = "ERR unknown command 'evalsha', with args beginning with: 'x' '1' ";
+    const std::string old = "ERR unknown command `EVALSHA`, with args beginning with: ";
+    expect_without_lua(unknown, "ERR unknown command 'eval', with args beginning with: 'x' '1' ");
+    expect_without_lua(old, "ERR unknown command `EVAL`, with args beginning with: ");
+    expect_without_lua("NOSCRIPT No matching script.", "ERR Could not find scripting engine 'lua'");
+}
+
+}  // namespace
+}  // namespace rate_limit::world
