@@ -13,8 +13,11 @@ namespace {
 
 constexpr Micros second = 1'000'000;
 
-/// Workers have connected by then.
-constexpr Micros before_requests = second;
+/// Workers have connected by then, which they do when they first have something to ask or to charge.
+constexpr Micros before_requests = 2 * second;
+
+/// So many keys for each shard, none of which a client has, lead a worker to all shards.
+constexpr std::size_t keys_to_connect = 8;
 
 /// What is under way has ended by then, but for responses.
 constexpr Micros drain = second;
@@ -84,7 +87,20 @@ void World::start_machine(Site& site) {
 }
 
 void World::begin() {
-    events.pass(before_requests);
+    std::list<world::ClientRequest> first;
+    for (const Site& site : sites_) {
+        for (const auto& worker : site.machine->workers()) {
+            for (std::size_t i = 0; i < keys_to_connect * setup.shards; ++i) {
+                first.emplace_back(*worker, "warm" + std::to_string(i)).begin();
+            }
+        }
+    }
+    events.pass(before_requests / 2);
+    for (world::ClientRequest& request : first) {
+        request.end();
+    }
+    first.clear();
+    events.pass(before_requests / 2);
     begun_ = events.now();
 }
 
