@@ -22,7 +22,8 @@ public:
     void tell(Sentinel& sentinel);
     void tell_all();
 
-    /// The sentinel begins a failover: it has the next epoch, and still the present primary.
+    /// The sentinel leads a failover: until it is told of its end it has the next epoch, and still the former
+    /// primary. The others learn of the new one and of the epoch at the same time.
     void begin_failover(Sentinel& leader) { leader.watch(name_).failing_over = true; }
 
     /// The sentinels have agreed on a new primary. They are still to be told.

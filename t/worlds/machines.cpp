@@ -1,5 +1,8 @@
 #include "t/worlds/machines.h"
 
+#include <algorithm>
+
+#include "core/topology/shared_topology.h"
 #include "limiter/charges/losses.h"
 #include "limiter/counters.h"
 
@@ -86,6 +89,24 @@ std::int64_t Machines::uncertain() {
         sum += uncertain_of(machine->zone(), *machine->workers().front()->configuration().stores.front());
     }
     return sum;
+}
+
+bool Machines::all_know(const std::string& former, const std::string& primary) const {
+    return std::all_of(machines_.begin(), machines_.end(), [&](const auto& machine) {
+        const StoreConf& store = *machine->workers().front()->configuration().stores.front();
+        std::string bytes;
+        std::uint64_t generation = 0;
+        Topology topology;
+        if (store.topology == nullptr || !store.topology->read(bytes, generation) ||
+            !decode(bytes, topology)) {
+            return false;
+        }
+        const auto has = [&topology](const std::string& address) {
+            return std::any_of(topology.groups.begin(), topology.groups.end(),
+                               [&](const Group& group) { return group.primary.text() == address; });
+        };
+        return has(primary) && !has(former);
+    });
 }
 
 }  // namespace rate_limit::world

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "t/world/machine.h"
@@ -41,6 +42,9 @@ public:
 
     /// How many charges, refunds and tokens nobody can be sure of, as the machines have counted them.
     std::int64_t uncertain();
+
+    /// Whether all have found out that `primary` has taken the place of `former`; addresses.
+    bool all_know(const std::string& former, const std::string& primary) const;
 
 private:
     void replace_worker(Machine& machine, std::uint64_t bits, User& user);

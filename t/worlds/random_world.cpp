@@ -17,7 +17,11 @@ RandomWorld::RandomWorld(const Plan& plan, std::ostream* log)
       servers_(events_, network_, plan_.servers),
       machines_(events_, plan_.machines, plan_.setup),
       truths_(plan_.setup.limits.front(), servers_.lost()),
-      traffic_(events_, plan_, machines_, truths_, log_) {}
+      traffic_(events_, plan_, machines_, truths_, log_) {
+    servers_.ask_machines([this](const std::string& former, const std::string& primary) {
+        return machines_.all_know(former, primary);
+    });
+}
 
 std::vector<std::string> RandomWorld::run() {
     set_faults();

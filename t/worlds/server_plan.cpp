@@ -12,25 +12,46 @@ constexpr Micros second = 1'000'000;
 
 const char* name_of(ServerFault kind) noexcept {
     constexpr std::array<const char*, server_faults> names{
-        "reset",   "cut",      "slow",        "jitter",       "pieces",    "silent", "half-open",
-        "refused", "pause",    "restart",     "vanish",       "data loss", "flush",  "loading",
-        "oom",     "misconf",  "no replicas", "read only",    "busy",      "lag",    "stall",
-        "stale",   "failover", "death",       "lost sentinel"};
+        "reset",     "cut",           "slow",      "jitter",  "pieces",      "silent",
+        "half-open", "refused",       "pause",     "restart", "vanish",      "data loss",
+        "flush",     "loading",       "oom",       "misconf", "no replicas", "read only",
+        "busy",      "lag",           "stall",     "stale",   "failover",    "hand over",
+        "death",     "lost sentinel", "slot move", "down",    "deaf"};
     return names[static_cast<std::size_t>(kind)];
 }
 
 ServerPlan::ServerPlan(Chance chance, Micros lasts) {
+    constexpr std::array<Told, 10> choices{
+        Told::by_configuration, Told::by_configuration, Told::by_configuration, Told::by_configuration,
+        Told::by_sentinels,     Told::by_sentinels,     Told::by_sentinels,     Told::by_cluster,
+        Told::by_cluster,       Told::by_cluster};
+    const Told told = chance.one_of(choices);
     StoreSetup store;
-    const bool watched = chance.percent(40);
-    const std::int64_t shards = chance.between(1, 3);
-    const std::int64_t most_replicas = chance.percent(50) ? (watched ? 1 : 0) : 2;
+    add_sets(chance, told, store);
+    if (told == Told::by_sentinels) {
+        add_sentinels(chance, store);
+    } else if (told == Told::by_cluster) {
+        add_cluster(chance, store);
+    }
+    stores = {store};
     std::size_t servers = 0;
-    for (std::int64_t i = 0; i < shards; ++i) {
+    for (const Set& set : sets) {
+        servers += set.members;
+    }
+    faults = draw_faults<ServerFault>(chance, server_faults, 20, servers, lasts);
+}
+
+void ServerPlan::add_sets(Chance& chance, Told told, StoreSetup& store) {
+    const std::int64_t count = chance.between(1, 3);
+    const bool discovers = told != Told::by_configuration;
+    const std::int64_t most_replicas = chance.percent(50) ? (discovers ? 1 : 0) : 2;
+    std::size_t servers = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
         const Micros ahead = chance.percent(70) ? 0 : chance.between(-2 * second, 2 * second);
         const Micros lag = chance.one_of(std::array<Micros, 3>{200, 2'000, 50'000});
-        const auto members = static_cast<std::size_t>(chance.between(watched ? 1 : 0, most_replicas)) + 1;
+        const auto members = static_cast<std::size_t>(chance.between(discovers ? 1 : 0, most_replicas)) + 1;
         ShardSetup shard{std::string(1, static_cast<char>('a' + i)), {}};
-        if (watched) {
+        if (discovers) {
             shard.master = shard.name;
         } else {
             shard.primary = address_of_server(servers);
@@ -42,15 +63,31 @@ ServerPlan::ServerPlan(Chance chance, Micros lasts) {
         sets.push_back({members, ahead, lag});
         servers += members;
     }
-    const std::int64_t count = watched ? chance.one_of(std::array<std::int64_t, 3>{1, 3, 5}) : 0;
+}
+
+/// Those that are not configured are found by the others.
+void ServerPlan::add_sentinels(Chance& chance, StoreSetup& store) {
+    const std::int64_t count = chance.one_of(std::array<std::int64_t, 3>{1, 3, 5});
     for (std::int64_t i = 0; i < count; ++i) {
         sentinels.push_back("10.0.1." + std::to_string(i + 1) + ":26379");
     }
-    // Those that are not configured are found by the others.
-    const std::int64_t named = watched ? chance.between(1, count) : 0;
+    const std::int64_t named = chance.between(1, count);
     store.sentinels.assign(sentinels.begin(), sentinels.begin() + named);
-    stores = {store};
-    faults = draw_faults<ServerFault>(chance, server_faults, 20, servers, lasts);
+}
+
+/// All its servers have one clock: slots move between them.
+void ServerPlan::add_cluster(Chance& chance, StoreSetup& store) {
+    store.shards.clear();
+    slot_owners = static_cast<std::size_t>(chance.between(1, static_cast<std::int64_t>(sets.size())));
+    std::size_t servers = 0;
+    for (Set& set : sets) {
+        set.ahead = sets.front().ahead;
+        servers += set.members;
+    }
+    const std::int64_t named = chance.between(1, static_cast<std::int64_t>(servers));
+    for (std::int64_t i = 0; i < named; ++i) {
+        store.seeds.push_back(address_of_server(static_cast<std::size_t>(i)));
+    }
 }
 
 std::string address_of_server(std::size_t number) {

@@ -33,10 +33,14 @@ enum class ServerFault : unsigned char {
     stall,          ///< nothing arrives at a replica, and nobody is told, for a while
     stale,          ///< a replica has no link to its primary, and may say MASTERDOWN, for a while
     failover,       ///< a replica becomes the primary; the former one lives, and follows it a while later
+    hand_over,      ///< the same in a cluster, when the replica has caught up and the former primary knows
     death,          ///< a primary dies without a word, and a replica takes its place
     lost_sentinel,  ///< a sentinel is down, silent, or does not learn anything, for a while
+    slot_move,      ///< slots of a cluster move from one primary to another
+    down,           ///< a node of a cluster finds too many others away, for a while
+    deaf,           ///< a node of a cluster does not learn anything, for a while
 };
-constexpr std::size_t server_faults = static_cast<std::size_t>(ServerFault::lost_sentinel) + 1;
+constexpr std::size_t server_faults = static_cast<std::size_t>(ServerFault::deaf) + 1;
 
 const char* name_of(ServerFault kind) noexcept;
 
@@ -52,10 +56,19 @@ struct ServerPlan {
         Micros lag;    ///< of replication
     };
 
+    /// How machines learn which servers there are.
+    enum class Told : unsigned char { by_configuration, by_sentinels, by_cluster };
+
     std::vector<StoreSetup> stores;
     std::vector<Set> sets;
     std::vector<std::string> sentinels;  ///< their addresses
+    std::size_t slot_owners = 0;  ///< how many sets have slots in the beginning; 0: there is no cluster
     std::vector<Fault<ServerFault>> faults;
+
+private:
+    void add_sets(Chance& chance, Told told, StoreSetup& store);
+    void add_sentinels(Chance& chance, StoreSetup& store);
+    void add_cluster(Chance& chance, StoreSetup& store);
 };
 
 /// `10.0.0.1:6379` for 0, and so on.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "redis/keys/slot.h"
+
 namespace rate_limit::world {
 
 namespace {
@@ -21,23 +23,39 @@ Redis* find_successor(ReplicaSet& set) {
 }  // namespace
 
 Servers::Servers(Events& events, Network& network, const ServerPlan& plan) : events_(events) {
+    make_sentinels(network, plan);
+    make_sets(network, plan);
+    deaf_nodes_.resize(servers_.size());
+    if (plan.slot_owners != 0) {
+        std::vector<ReplicaSet*> sets;
+        for (const Set& set : sets_) {
+            sets.push_back(set.servers.get());
+        }
+        cluster_ = std::make_unique<Cluster>(sets, plan.slot_owners);
+    }
+}
+
+void Servers::make_sentinels(Network& network, const ServerPlan& plan) {
     for (const std::string& address : plan.sentinels) {
         sentinels_.push_back(std::make_unique<Sentinel>(network, address));
     }
     deaf_.resize(sentinels_.size());
+}
+
+void Servers::make_sets(Network& network, const ServerPlan& plan) {
+    std::vector<Sentinel*> sentinels;
+    for (const auto& sentinel : sentinels_) {
+        sentinels.push_back(sentinel.get());
+    }
     for (const ServerPlan::Set& each : plan.sets) {
         std::vector<Redis*> members;
         for (std::size_t i = 0; i < each.members; ++i) {
             servers_.push_back(
-                std::make_unique<Redis>(events, network, address_of_server(servers_.size()), each.ahead));
+                std::make_unique<Redis>(events_, network, address_of_server(servers_.size()), each.ahead));
             members.push_back(servers_.back().get());
         }
         Set set{std::make_unique<ReplicaSet>(members, lost_), nullptr, each.lag};
-        if (!sentinels_.empty()) {
-            std::vector<Sentinel*> sentinels;
-            for (const auto& sentinel : sentinels_) {
-                sentinels.push_back(sentinel.get());
-            }
+        if (!sentinels.empty()) {
             const std::string& name = plan.stores.front().shards[sets_.size()].master;
             set.watch = std::make_unique<MasterWatch>(name, *set.servers, sentinels);
         }
@@ -58,6 +76,9 @@ void Servers::begin(const Fault<ServerFault>& fault) {
     begin_on_process(fault, server);
     begin_on_replication(fault);
     begin_on_sentinel(fault);
+    if (cluster_ != nullptr) {
+        begin_on_cluster(fault);
+    }
 }
 
 void Servers::begin_on_link(const Fault<ServerFault>& fault, Link& link) {
@@ -143,7 +164,8 @@ void Servers::begin_on_replication(const Fault<ServerFault>& fault) {
     Redis& server = *servers_[fault.where];
     Set& set = set_of(server);
     Replication* replication = set.servers->replication_to(server);
-    if (fault.kind == ServerFault::failover || fault.kind == ServerFault::death) {
+    if (fault.kind == ServerFault::failover || fault.kind == ServerFault::hand_over ||
+        fault.kind == ServerFault::death) {
         fail_over(fault, set);
     } else if (replication != nullptr && fault.kind == ServerFault::lag) {
         replication->set_lag(static_cast<Micros>(fault.bits % second));
@@ -178,22 +200,141 @@ void Servers::begin_on_sentinel(const Fault<ServerFault>& fault) {
     }
 }
 
+void Servers::begin_on_cluster(const Fault<ServerFault>& fault) {
+    Redis& server = *servers_[fault.where];
+    if (fault.kind == ServerFault::down) {
+        cluster_->cut_off(server);
+    } else if (fault.kind == ServerFault::deaf) {
+        deaf_nodes_[fault.where] = true;
+    } else if (fault.kind == ServerFault::slot_move && sets_.size() > 1 && !cluster_->move()) {
+        ReplicaSet& from = *set_of(server).servers;
+        const auto which = static_cast<std::size_t>(fault.bits % (sets_.size() - 1));
+        ReplicaSet& to = *sets_[sets_[which].servers.get() == &from ? sets_.size() - 1 : which].servers;
+        if (from.primary().runs() && to.primary().runs()) {
+            const auto first = static_cast<std::uint16_t>(fault.bits / 64 % slot_count);
+            const auto last = static_cast<std::uint16_t>(
+                std::min<std::uint64_t>(slot_count - 1U, first + fault.bits / slot_count / 64 % 8'000));
+            cluster_->begin_move({{first, last}, &from, &to});
+            go_on_moving(fault.bits);
+        }
+    }
+}
+
+/// Keys move a few at a time; all nodes learn of it after the last one.
+void Servers::go_on_moving(std::uint64_t bits) {
+    constexpr Micros step = 50'000;
+    events_.in(step, [this, bits] {
+        if (!cluster_->move_keys(1 + bits % 5)) {
+            go_on_moving(bits);
+            return;
+        }
+        cluster_->end_move();
+        tell_nodes(bits);
+    });
+}
+
+bool Servers::is_moving(const ReplicaSet& set) const noexcept {
+    return cluster_ != nullptr && cluster_->move() &&
+           (cluster_->move()->from == &set || cluster_->move()->to == &set);
+}
+
 /// Where nobody watches, nobody replaces a primary: its address stands in the configuration.
 void Servers::fail_over(const Fault<ServerFault>& fault, Set& set) {
     Redis* const next = find_successor(*set.servers);
-    if (next == nullptr || set.watch == nullptr) {
+    if (next == nullptr || is_moving(*set.servers)) {
         return;
     }
     Redis& former = set.servers->primary();
+    if (cluster_ != nullptr) {
+        replace_in_cluster(fault, set, *next);
+    } else if (set.watch != nullptr) {
+        if (fault.kind == ServerFault::death) {
+            former.link().silent = true;
+            former.vanish();
+        }
+        set.watch->begin_failover(*sentinels_[fault.bits % sentinels_.size()]);
+        set.watch->promote(*next);
+        tell_sentinels(set, fault.bits);
+        await_knowledge(set, former, *next, -1);
+    }
+}
+
+void Servers::replace_in_cluster(const Fault<ServerFault>& fault, Set& set, Redis& next) {
+    Redis& former = set.servers->primary();
+    if (fault.kind == ServerFault::hand_over && former.runs()) {
+        cluster_->hand_over(*set.servers, next);
+        tell_nodes(fault.bits);
+        return;
+    }
     if (fault.kind == ServerFault::death) {
         former.link().silent = true;
         former.vanish();
+        replace_dead(set, former, next, fault.bits);
+        return;
     }
-    for (const auto& sentinel : sentinels_) {
-        set.watch->begin_failover(*sentinel);
+    // It is cut off from the others, and goes on until it notices.
+    cluster_->promote(*set.servers, next);
+    tell_nodes(fault.bits);
+    await_knowledge(set, former, next, -1);
+    events_.in(static_cast<Micros>(fault.bits % (2 * second)), [this, &set, &former] {
+        if (!set.servers->follows(former) && &set.servers->primary() != &former) {
+            cluster_->cut_off(former);
+        }
+    });
+}
+
+/// The others find that slots are not served, and after a while agree on a replica; unless all is well by
+/// then.
+void Servers::replace_dead(Set& set, Redis& former, Redis& next, std::uint64_t bits) {
+    const auto noticed = static_cast<Micros>(bits % second);
+    events_.in(noticed, [this, &former] {
+        for (const auto& server : servers_) {
+            if (!former.runs() && server->runs()) {
+                cluster_->cut_off(*server);
+            }
+        }
+    });
+    events_.in(noticed + static_cast<Micros>(bits / second % second), [this, &set, &former, &next, bits] {
+        const bool still = &set.servers->primary() == &former && !former.runs() && next.runs() &&
+                           set.servers->follows(next) && !is_moving(*set.servers);
+        if (still) {
+            cluster_->promote(*set.servers, next);
+            await_knowledge(set, former, next, -1);
+        }
+        tell_nodes(bits);
+    });
+}
+
+/// As soon as all workers know the new primary, what the former one still takes is not lost unknown to them:
+/// its answers do not count. A worker looks for what others have found out several times a second.
+void Servers::await_knowledge(Set& set, Redis& former, Redis& next, Micros known_since) {
+    constexpr Micros pause = 50'000;
+    constexpr Micros all_workers = 300'000;
+    events_.in(pause, [this, &set, &former, &next, known_since] {
+        if (&set.servers->primary() != &next || set.servers->follows(former)) {
+            return;
+        }
+        const bool known = all_know_ != nullptr && all_know_(former.address(), next.address());
+        const Micros since = !known ? -1 : known_since < 0 ? events_.now() : known_since;
+        if (known && events_.now() - since >= all_workers) {
+            former.count_as_lost(nullptr);
+            return;
+        }
+        await_knowledge(set, former, next, since);
+    });
+}
+
+/// Most nodes learn of a change soon, some in the next two seconds.
+void Servers::tell_nodes(std::uint64_t bits) {
+    Chance chance(bits);
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+        const Micros later = chance.percent(60) ? chance.below(50'000) : chance.below(2 * second);
+        events_.in(later, [this, i] {
+            if (!deaf_nodes_[i] && servers_[i]->runs()) {
+                cluster_->tell(*servers_[i]);
+            }
+        });
     }
-    set.watch->promote(*next);
-    tell_sentinels(set, fault.bits);
 }
 
 /// Most sentinels learn of a new primary soon, some in the next two seconds.
@@ -224,6 +365,10 @@ void Servers::end(const Fault<ServerFault>& fault) {
         heal(*member);
     }
     heal_set(set);
+    deaf_nodes_.assign(servers_.size(), false);
+    if (cluster_ != nullptr) {
+        cluster_->tell_all();
+    }
 }
 
 void Servers::heal(Redis& server) {
@@ -245,7 +390,7 @@ void Servers::heal_set(Set& set) {
     primary.server().state.role = ServerRole::primary;
     for (Redis* member : set.servers->members()) {
         if (member != &primary && !set.servers->follows(*member)) {
-            set.servers->follow(*member, true, set.lag);
+            set.servers->follow(*member, cluster_ == nullptr, set.lag);
         } else if (Replication* replication = primary.replication_to(*member)) {
             member->server().state.role = ServerRole::replica;
             replication->set_lag(set.lag);
@@ -259,6 +404,9 @@ void Servers::heal_set(Set& set) {
 }
 
 std::int64_t Servers::used(const std::string& key) {
+    if (cluster_ != nullptr) {
+        return cluster_->owner_of(key_slot(key)).primary().used(key);
+    }
     std::int64_t sum = 0;
     for (const Set& set : sets_) {
         sum += set.servers->primary().used(key);

@@ -4,8 +4,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "t/world/cluster.h"
 #include "t/world/master_watch.h"
 #include "t/world/redis.h"
 #include "t/world/replica_set.h"
@@ -17,8 +19,14 @@ namespace rate_limit::world {
 /// The servers of one world, as its plan has them.
 class Servers {
 public:
+    /// Whether all machines know that `primary` has taken the place of `former`; addresses.
+    using AllKnow = std::function<bool(const std::string& former, const std::string& primary)>;
+
     /// `plan` outlives it.
     Servers(Events& events, Network& network, const ServerPlan& plan);
+
+    /// To be set before the world begins.
+    void ask_machines(AllKnow all_know) { all_know_ = std::move(all_know); }
 
     void begin(const Fault<ServerFault>& fault);
 
@@ -45,8 +53,17 @@ private:
     void begin_on_process(const Fault<ServerFault>& fault, Redis& server);
     void begin_on_replication(const Fault<ServerFault>& fault);
     void begin_on_sentinel(const Fault<ServerFault>& fault);
+    void begin_on_cluster(const Fault<ServerFault>& fault);
+    void make_sentinels(Network& network, const ServerPlan& plan);
+    void make_sets(Network& network, const ServerPlan& plan);
     void fail_over(const Fault<ServerFault>& fault, Set& set);
+    void replace_in_cluster(const Fault<ServerFault>& fault, Set& set, Redis& next);
+    void replace_dead(Set& set, Redis& former, Redis& next, std::uint64_t bits);
     void tell_sentinels(Set& set, std::uint64_t bits);
+    void tell_nodes(std::uint64_t bits);
+    void go_on_moving(std::uint64_t bits);
+    bool is_moving(const ReplicaSet& set) const noexcept;
+    void await_knowledge(Set& set, Redis& former, Redis& next, Micros known_since);
     void heal(Redis& server);
     void heal_set(Set& set);
     Set& set_of(const Redis& server);
@@ -55,8 +72,11 @@ private:
     LostWrites lost_;
     std::vector<std::unique_ptr<Redis>> servers_;
     std::vector<std::unique_ptr<Sentinel>> sentinels_;
-    std::vector<bool> deaf_;  // which sentinels do not learn anything
+    std::vector<bool> deaf_;        // which sentinels do not learn anything
+    std::vector<bool> deaf_nodes_;  // and which servers
     std::vector<Set> sets_;
+    std::unique_ptr<Cluster> cluster_;  // null: there is none
+    AllKnow all_know_;
 };
 
 }  // namespace rate_limit::world
