@@ -156,7 +156,7 @@ TEST(ManyReplies, ReachTheirOwnRequests) {
                        ScriptedReply reply = answer(words, client);
                        return words[0] == "hmget" ? hold("gate", reply.bytes) : reply;
                    });
-    std::vector<const ClientRequest*> requests;
+    std::vector<ClientRequest*> requests;
     for (int i = 1000; i < 1600; ++i) {
         requests.push_back(&world.begin("many-" + std::to_string(i)));
     }
@@ -165,7 +165,7 @@ TEST(ManyReplies, ReachTheirOwnRequests) {
     redis.release("gate");
     world.pass(1);
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        EXPECT_EQ(shown(*requests[i]), "PASSED " + std::to_string(1000 + i));
+        EXPECT_EQ(shown_exempt(*requests[i]), "PASSED " + std::to_string(1000 + i));
     }
 }
 
@@ -213,7 +213,7 @@ TEST(AnswersToTheGone, NeverReachOtherRequests) {
         world.pass(1);
         gone.abort();
     }
-    std::vector<const ClientRequest*> staying;
+    std::vector<ClientRequest*> staying;
     for (int i = 4001; i <= 4010; ++i) {
         staying.push_back(&world.begin("stays-" + std::to_string(i)));
     }
@@ -221,7 +221,7 @@ TEST(AnswersToTheGone, NeverReachOtherRequests) {
     redis.release("gate");
     world.pass(1);
     for (std::size_t i = 0; i < staying.size(); ++i) {
-        EXPECT_EQ(shown(*staying[i]), "PASSED " + std::to_string(4001 + i));
+        EXPECT_EQ(shown_exempt(*staying[i]), "PASSED " + std::to_string(4001 + i));
     }
 }
 

@@ -18,14 +18,19 @@ inline std::string shown(const ClientRequest& request) {
     return text;
 }
 
-/// One request whose response is exempt, so that nothing is charged. What shown() says of it.
+/// What it says when its response, if it has one, is exempt, so that nothing is charged.
+inline std::string shown_exempt(ClientRequest& request) {
+    if (request.is_admitted() && !request.is_over()) {
+        request.end(true);
+    }
+    return shown(request);
+}
+
+/// One such request.
 inline std::string check(Scenario& world, const RequestSetup& request) {
     ClientRequest& checked = world.begin(request);
     world.until([&checked] { return checked.is_decided(); });
-    if (checked.is_admitted()) {
-        checked.end(true);
-    }
-    return shown(checked);
+    return shown_exempt(checked);
 }
 
 }  // namespace rate_limit::world

@@ -52,7 +52,7 @@ public:
 
     /// Four odd and four sound checks at a time, and what is right to come of each.
     void ask() {
-        std::vector<std::pair<const ClientRequest*, std::vector<std::string>>> asked;
+        std::vector<std::pair<ClientRequest*, std::vector<std::string>>> asked;
         for (const std::int64_t count : {10, 3020, 30, 3040}) {
             const OnError decides = count % 20 == 0 ? OnError::allow : OnError::deny;
             asked.emplace_back(&world.begin(RequestSetup("odd." + std::to_string(count)).or_else(decides)),
@@ -65,8 +65,9 @@ public:
         }
         world.pass(3'000);
         for (const auto& [request, all] : asked) {
-            EXPECT_TRUE(std::find(all.begin(), all.end(), shown(*request)) != all.end())
-                << shown(*request) << ", not " << all.front() << ", where " << name();
+            const std::string got = shown_exempt(*request);
+            EXPECT_TRUE(std::find(all.begin(), all.end(), got) != all.end())
+                << got << ", not " << all.front() << ", where " << name();
         }
         if (!odd_.line.empty()) {
             const std::string node = both_ ? "primary 10.0.0.1:6379" : "replica 10.0.0.2:6379";
