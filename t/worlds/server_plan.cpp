@@ -12,11 +12,11 @@ constexpr Micros second = 1'000'000;
 
 const char* name_of(ServerFault kind) noexcept {
     constexpr std::array<const char*, server_faults> names{
-        "reset",     "cut",           "slow",      "jitter",  "pieces",      "silent",
-        "half-open", "refused",       "pause",     "restart", "vanish",      "data loss",
-        "flush",     "loading",       "oom",       "misconf", "no replicas", "read only",
-        "busy",      "lag",           "stall",     "stale",   "failover",    "hand over",
-        "death",     "lost sentinel", "slot move", "down",    "deaf"};
+        "reset",     "cut",     "slow",          "jitter",    "pieces",      "silent",
+        "half-open", "refused", "pause",         "restart",   "vanish",      "data loss",
+        "flush",     "loading", "oom",           "misconf",   "no replicas", "read only",
+        "busy",      "lag",     "stall",         "stale",     "failover",    "hand over",
+        "death",     "freeze",  "lost sentinel", "slot move", "down",        "deaf"};
     return names[static_cast<std::size_t>(kind)];
 }
 

@@ -35,6 +35,7 @@ enum class ServerFault : unsigned char {
     failover,       ///< a replica becomes the primary; the former one lives, and follows it a while later
     hand_over,      ///< the same in a cluster, when the replica has caught up and the former primary knows
     death,          ///< a primary dies without a word, and a replica takes its place
+    freeze,         ///< a primary stops, a replica takes its place, and it goes on with what it was sent
     lost_sentinel,  ///< a sentinel is down, silent, or does not learn anything, for a while
     slot_move,      ///< slots of a cluster move from one primary to another
     down,           ///< a node of a cluster finds too many others away, for a while

@@ -10,6 +10,16 @@ namespace {
 
 constexpr Micros second = 1'000'000;
 
+/// What a failover of that kind begins with.
+void stop(ServerFault kind, Redis& primary) {
+    if (kind == ServerFault::death) {
+        primary.link().silent = true;
+        primary.vanish();
+    } else if (kind == ServerFault::freeze) {
+        primary.pause();
+    }
+}
+
 /// A replica of the set that could become its primary; null: there is none.
 Redis* find_successor(ReplicaSet& set) {
     for (Redis* member : set.members()) {
@@ -165,7 +175,7 @@ void Servers::begin_on_replication(const Fault<ServerFault>& fault) {
     Set& set = set_of(server);
     Replication* replication = set.servers->replication_to(server);
     if (fault.kind == ServerFault::failover || fault.kind == ServerFault::hand_over ||
-        fault.kind == ServerFault::death) {
+        fault.kind == ServerFault::death || fault.kind == ServerFault::freeze) {
         fail_over(fault, set);
     } else if (replication != nullptr && fault.kind == ServerFault::lag) {
         replication->set_lag(static_cast<Micros>(fault.bits % second));
@@ -248,10 +258,7 @@ void Servers::fail_over(const Fault<ServerFault>& fault, Set& set) {
     if (cluster_ != nullptr) {
         replace_in_cluster(fault, set, *next);
     } else if (set.watch != nullptr) {
-        if (fault.kind == ServerFault::death) {
-            former.link().silent = true;
-            former.vanish();
-        }
+        stop(fault.kind, former);
         set.watch->begin_failover(*sentinels_[fault.bits % sentinels_.size()]);
         set.watch->promote(*next);
         tell_sentinels(set, fault.bits);
@@ -266,9 +273,8 @@ void Servers::replace_in_cluster(const Fault<ServerFault>& fault, Set& set, Redi
         tell_nodes(fault.bits);
         return;
     }
-    if (fault.kind == ServerFault::death) {
-        former.link().silent = true;
-        former.vanish();
+    if (fault.kind == ServerFault::death || fault.kind == ServerFault::freeze) {
+        stop(fault.kind, former);
         replace_dead(set, former, next, fault.bits);
         return;
     }
