@@ -113,6 +113,8 @@ private:
         loop_.turn([this, reason] { end(reason); });
     }
 
+    bool stalls() const noexcept override { return loop_.stalls(); }
+
     /// Null, or why the connection cannot go on.
     const char* read() {
         while (reason_ == nullptr) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 #include <set>
+#include <utility>
 
 #include "limiter/configuration.h"
 
@@ -16,6 +17,16 @@ using world::Loop;
 
 struct Timer::Event {
     enum class State : unsigned char { clear, timed, end_of_turn };
+
+    /// When its time has come. A process that stalls looks at its timers when it runs again.
+    static void come(Timer& timer) noexcept {
+        Event& event = timer.event();
+        if (event.loop.stalls()) {
+            event.place = event.loop.events().at(event.loop.stalled_until(), [&timer] { come(timer); });
+        } else {
+            event.loop.turn([&timer] { fire(timer); });
+        }
+    }
 
     static void fire(Timer& timer) noexcept {
         timer.event().become(State::clear);
@@ -113,7 +124,9 @@ Millis now_millis() noexcept {
 }
 
 std::int64_t micros_now() noexcept {
-    return Loop::current().wall_clock * 1000 + Loop::current().events().now();
+    const Loop& loop = Loop::current();
+    const world::Micros now = loop.events().now();
+    return loop.wall_clock * 1000 + now + (loop.clock != nullptr ? loop.clock->ahead_at(now) : 0);
 }
 
 std::uint32_t random_bits() noexcept {
@@ -177,7 +190,7 @@ void Timer::set(Msec wait) noexcept {
     due_ = loop.now() + wait;
     event().become(Event::State::timed);
     event().place = loop.events().at((loop.events().now() / 1000 + static_cast<world::Micros>(wait)) * 1000,
-                                     [this] { event().loop.turn([this] { Event::fire(*this); }); });
+                                     [this] { Event::come(*this); });
 }
 
 void Timer::set_to_end_of_turn() noexcept {

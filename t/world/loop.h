@@ -17,6 +17,16 @@ struct Configuration;
 
 namespace rate_limit::world {
 
+/// The wall clock of a machine, as far as it differs from UTC. It never changes how fast time passes for
+/// timers.
+struct WallClock {
+    Micros ahead = 0;    ///< of UTC, when the world began
+    Micros drift = 0;    ///< microseconds that it gains in each second; below 0: loses
+    Micros stepped = 0;  ///< it has been set forward by so much, or below 0 back
+
+    Micros ahead_at(Micros now) const noexcept { return ahead + stepped + now / 1'000'000 * drift; }
+};
+
 /// The event loop of one simulated worker: the other side of limiter/loop.h. It outlives every Timer of its
 /// worker.
 class Loop {
@@ -48,7 +58,7 @@ public:
         before.enter();
     }
 
-    Events& events() noexcept { return events_; }
+    Events& events() const noexcept { return events_; }
     Msec now() const noexcept { return first_msec + static_cast<Msec>(events_.now() / 1000); }
 
     /// Lets so many milliseconds pass in its world.
@@ -72,6 +82,12 @@ public:
     std::uint32_t random() noexcept;
 
     std::uint32_t pid() const noexcept { return pid_; }
+
+    /// The process does not run for so long: what comes waits for it. Nothing is done while it stalls.
+    void stall(Micros time) noexcept { stalled_until_ = stalls() ? stalled_until_ : events_.now() + time; }
+    bool stalls() const noexcept { return events_.now() < stalled_until_; }
+    Micros stalled_until() const noexcept { return stalled_until_; }
+
     static bool is_alive(std::uint32_t pid) noexcept;
 
     /// Counts the armed timers that keep the worker.
@@ -82,7 +98,8 @@ public:
     bool cut_off = false;      ///< nothing that it sends leaves the machine any more
     std::size_t number = 0;    ///< number_of_worker() returns it
     std::uint32_t parent = 0;  ///< parent_number() returns it: the pid of the process that made the zone
-    Millis wall_clock;         ///< UTC when the world began, by this machine's clock; a test may set it
+    const WallClock* clock = nullptr;  ///< of its machine; null: UTC
+    Millis wall_clock;  ///< UTC when the world began, by this machine's clock; a test may set it
     const Configuration* configuration = nullptr;           ///< configuration_at_work() returns it
     std::map<std::string, std::vector<std::string>> names;  ///< numeric addresses by host name
 
@@ -96,6 +113,7 @@ private:
     Events& events_;
     const std::uint32_t pid_;
     int keeping_ = 0;
+    Micros stalled_until_ = 0;
     Worker worker_;
     std::uint64_t put_ = 0;  // at the end of turns, so far
     std::map<std::uint64_t, Timer*> end_of_turn_;

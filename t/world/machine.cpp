@@ -22,6 +22,7 @@ WorkerProcess::WorkerProcess(Machine& machine, std::size_t number, std::uint32_t
     : loop_(machine.events(), pid, machine.wall_clock()) {
     loop_.number = number;
     loop_.parent = machine.pid();
+    loop_.clock = &machine.clock();
     loop_.turn([&] {
         if (!zone_.adopt(machine.zone())) {
             throw std::runtime_error("the zone cannot be shared");
@@ -68,31 +69,40 @@ Machine::Memory::~Memory() {
     munmap(at, size);
 }
 
-Machine::Machine(Events& events, const Setup& setup, Millis wall_clock)
+Machine::Machine(Events& events, const Setup& setup, Millis wall_clock, const WallClock& clock)
     : events_(events),
-      setup_(setup),
+      setup_(&setup),
       wall_clock_(wall_clock),
+      clock_(clock),
       master_(events, events.new_pid(), wall_clock),
       memory_(setup.zone_size),
       topologies_(setup) {
+    master_.clock = &clock_;
     master_.turn([this] {
-        Zone::Made made{setup_.zone_size, 2, {}, 0};
+        Zone::Made made{setup_->zone_size, 2, {}, 0};
         random_bytes(reinterpret_cast<unsigned char*>(&made.key), sizeof made.key);
         random_bytes(reinterpret_cast<unsigned char*>(&made.machine), sizeof made.machine);
         if (!zone_.create(memory_.at, memory_.size, made)) {
             throw std::invalid_argument("the zone is too small");
         }
-        Configured configured(setup_, zone_, topologies_.all());
+    });
+    configure(setup);
+}
+
+Machine::~Machine() = default;
+
+void Machine::configure(const Setup& setup) {
+    setup_ = &setup;
+    master_.turn([this] {
+        Configured configured(*setup_, zone_, topologies_.all());
         make_tallies(configured);
         place_counters(configured);
         zone_.nodes().begin_configuration(now_millis());
     });
 }
 
-Machine::~Machine() = default;
-
-WorkerProcess& Machine::start_worker() {
-    workers_.push_back(std::make_unique<WorkerProcess>(*this, workers_.size(), events_.new_pid()));
+WorkerProcess& Machine::start_worker(std::size_t number) {
+    workers_.push_back(std::make_unique<WorkerProcess>(*this, number, events_.new_pid()));
     return *workers_.back();
 }
 

@@ -26,6 +26,7 @@ public:
     WorkerProcess& operator=(const WorkerProcess&) = delete;
 
     Loop& loop() noexcept { return loop_; }
+    const Loop& loop() const noexcept { return loop_; }
     const Configured& configuration() const noexcept { return *configured_; }
     Zone& zone() noexcept { return zone_; }
 
@@ -46,21 +47,30 @@ private:
 class Machine {
 public:
     /// `setup` outlives it.
-    Machine(Events& events, const Setup& setup, Millis wall_clock = Loop::usual_wall_clock);
+    Machine(Events& events, const Setup& setup, Millis wall_clock = Loop::usual_wall_clock,
+            const WallClock& clock = {});
     ~Machine();
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
 
     Events& events() noexcept { return events_; }
-    const Setup& setup() const noexcept { return setup_; }
+    const Setup& setup() const noexcept { return *setup_; }
     Millis wall_clock() const noexcept { return wall_clock_; }
+    WallClock& clock() noexcept { return clock_; }
     Zone& zone() noexcept { return zone_; }
     const TopologyMemory& topologies() const noexcept { return topologies_; }
 
     /// Of the master process.
     std::uint32_t pid() const noexcept { return master_.pid(); }
 
-    WorkerProcess& start_worker();
+    WorkerProcess& start_worker() { return start_worker(workers_.size()); }
+
+    /// `number`: among the machine's workers; one that takes another's place has the same.
+    WorkerProcess& start_worker(std::size_t number);
+
+    /// Reads another configuration, as a reload does: workers that start from now on have it. It outlives the
+    /// machine, and has a zone of the same size and the same stores that discover their servers.
+    void configure(const Setup& setup);
 
     /// It has left, and ends.
     void end_worker(WorkerProcess& worker);
@@ -90,8 +100,9 @@ private:
     };
 
     Events& events_;
-    const Setup& setup_;
+    const Setup* setup_;
     const Millis wall_clock_;
+    WallClock clock_;
     Loop master_;  // whose turn it is while the zone is made
     Memory memory_;
     Zone zone_;

@@ -49,10 +49,12 @@ bool Wire::is_silent(const Way& way) const noexcept {
     return link_.silent || (&way == &there_ ? link_.silent_there : link_.silent_back);
 }
 
-/// The first of what is under way arrives; while the link is silent it is sent once more, as TCP does.
+/// The first of what is under way arrives; while the link is silent, or the client stalls, it is tried once
+/// more.
 void Wire::arrive(Way& way) {
     constexpr Micros again = 10'000;
-    if (is_silent(way)) {
+    const bool stalls = &way == &back_ && caller_ != nullptr && caller_->stalls();
+    if (is_silent(way) || stalls) {
         events_.in(again, [self = shared_from_this(), &way] { self->arrive(way); });
         return;
     }
@@ -61,7 +63,8 @@ void Wire::arrive(Way& way) {
     what();
 }
 
-/// As many of the bytes as the connection lasts for.
+/// As many of the bytes as the connection lasts for. What is sent refers to the wire, which the event of its
+/// arrival keeps.
 void Wire::send_pieces(Way& way, std::string bytes, void (Wire::*take)(const std::string& piece)) {
     const bool ends = way.left <= bytes.size();
     if (ends) {
@@ -71,15 +74,14 @@ void Wire::send_pieces(Way& way, std::string bytes, void (Wire::*take)(const std
     while (link_.piece != 0 && bytes.size() > 1) {
         const auto most = static_cast<std::int64_t>(std::min(link_.piece, bytes.size()));
         const auto length = static_cast<std::size_t>(chance_.between(1, most));
-        send_by(way,
-                [self = shared_from_this(), take, piece = bytes.substr(0, length)] { (*self.*take)(piece); });
+        send_by(way, [this, take, piece = bytes.substr(0, length)] { (this->*take)(piece); });
         bytes.erase(0, length);
     }
     if (!bytes.empty()) {
-        send_by(way, [self = shared_from_this(), take, piece = std::move(bytes)] { (*self.*take)(piece); });
+        send_by(way, [this, take, piece = std::move(bytes)] { (this->*take)(piece); });
     }
     if (ends) {
-        send_by(way, [self = shared_from_this()] { self->reset(); });
+        send_by(way, [this] { reset(); });
     }
 }
 
@@ -104,17 +106,17 @@ void Wire::reset() {
 }
 
 void Wire::connect() {
-    send_by(there_, [self = shared_from_this()] {
-        if (self->link_.refuses) {
-            self->end("Connection refused");
+    send_by(there_, [this] {
+        if (link_.refuses) {
+            end("Connection refused");
             return;
         }
-        self->service_.on_accept(self);
-        if (self->state_ == State::connecting) {
-            self->state_ = State::open;
-            self->send_by(self->back_, [self] {
-                if (self->caller_ != nullptr) {
-                    self->caller_->on_connected();
+        service_.on_accept(shared_from_this());
+        if (state_ == State::connecting) {
+            state_ = State::open;
+            send_by(back_, [this] {
+                if (caller_ != nullptr) {
+                    caller_->on_connected();
                 }
             });
         }
@@ -127,9 +129,9 @@ void Wire::send(std::string bytes) {
 
 void Wire::close() {
     caller_ = nullptr;
-    send_by(there_, [self = shared_from_this()] {
-        if (std::exchange(self->state_, State::over) == State::open) {
-            self->service_.on_gone(self);
+    send_by(there_, [this] {
+        if (std::exchange(state_, State::over) == State::open) {
+            service_.on_gone(shared_from_this());
         }
     });
 }
@@ -144,9 +146,9 @@ void Wire::end(const char* reason) {
     if (std::exchange(state_, State::over) == State::over) {
         return;
     }
-    send_by(back_, [self = shared_from_this(), reason] {
-        if (self->caller_ != nullptr) {
-            std::exchange(self->caller_, nullptr)->on_lost(reason);
+    send_by(back_, [this, reason] {
+        if (caller_ != nullptr) {
+            std::exchange(caller_, nullptr)->on_lost(reason);
         }
     });
 }

@@ -41,6 +41,9 @@ public:
     /// The connection has failed, or is lost. `reason` is as the system says it.
     virtual void on_lost(const char* reason) noexcept = 0;
 
+    /// It does not run for a while: what arrives waits for it.
+    virtual bool stalls() const noexcept { return false; }
+
 protected:
     ~Caller() = default;
 };

@@ -12,6 +12,8 @@ public:
     /// `to`: null, where nobody reads it.
     EventLog(const Events& events, std::ostream* to) noexcept : events_(events), to_(to) {}
 
+    bool is_kept() const noexcept { return to_ != nullptr; }
+
     template <typename... Words>
     void add(const Words&... words) {
         if (to_ != nullptr) {

@@ -1,17 +1,47 @@
 #include "t/worlds/machine_plan.h"
 
+#include <algorithm>
 #include <array>
 
 namespace rate_limit::world {
 
+namespace {
+
+WallClock draw_clock(Chance& chance) {
+    WallClock clock;
+    if (chance.percent(30)) {
+        clock.ahead = chance.between(-2'000'000, 2'000'000);
+        clock.drift = chance.between(-500, 500);
+    }
+    return clock;
+}
+
+}  // namespace
+
 const char* name_of(MachineFault kind) noexcept {
-    constexpr std::array<const char*, machine_faults> names{"leave"};
+    constexpr std::array<const char*, machine_faults> names{"leave",  "kill",   "crash", "stall",
+                                                            "reload", "change", "set"};
     return names[static_cast<std::size_t>(kind)];
 }
 
 MachinePlan::MachinePlan(Chance chance, Micros lasts)
-    : machines(static_cast<std::size_t>(chance.between(1, 3))),
-      workers(static_cast<std::size_t>(chance.between(1, 2))),
-      faults(draw_faults<MachineFault>(chance, machine_faults, 10, machines, lasts)) {}
+    : workers(static_cast<std::size_t>(chance.between(1, 2))) {
+    const std::int64_t machines = chance.between(1, 3);
+    for (std::int64_t i = 0; i < machines; ++i) {
+        clocks.push_back(draw_clock(chance));
+    }
+    faults = draw_faults<MachineFault>(chance, machine_faults, 10, clocks.size(), lasts);
+}
+
+bool MachinePlan::clocks_agree() const noexcept {
+    return !has(MachineFault::set) && std::all_of(clocks.begin(), clocks.end(), [](const WallClock& clock) {
+        return clock.ahead == 0 && clock.drift == 0;
+    });
+}
+
+bool MachinePlan::has(MachineFault kind) const noexcept {
+    return std::any_of(faults.begin(), faults.end(),
+                       [kind](const auto& fault) { return fault.kind == kind; });
+}
 
 }  // namespace rate_limit::world

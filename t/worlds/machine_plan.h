@@ -3,15 +3,22 @@
 #include <cstddef>
 #include <vector>
 
+#include "t/world/loop.h"
 #include "t/worlds/fault.h"
 
 namespace rate_limit::world {
 
 /// What may befall the machines of a world and their workers.
 enum class MachineFault : unsigned char {
-    leave,  ///< a worker leaves, and another one takes its place
+    leave,   ///< a worker leaves, and another one takes its place
+    kill,    ///< a worker dies without a word, and another one takes its place
+    crash,   ///< a machine dies with all that its memory holds, and starts again after a while
+    stall,   ///< a worker does not run, for a while
+    reload,  ///< all workers of a machine leave, others come with the same configuration
+    change,  ///< the same with another configuration
+    set,     ///< the wall clock of a machine is set
 };
-constexpr std::size_t machine_faults = static_cast<std::size_t>(MachineFault::leave) + 1;
+constexpr std::size_t machine_faults = static_cast<std::size_t>(MachineFault::set) + 1;
 
 const char* name_of(MachineFault kind) noexcept;
 
@@ -20,9 +27,15 @@ struct MachinePlan {
     /// `lasts`: faults come until then.
     MachinePlan(Chance chance, Micros lasts);
 
-    std::size_t machines = 1;
-    std::size_t workers = 1;  ///< of each machine
+    std::size_t workers = 1;        ///< of each machine
+    std::vector<WallClock> clocks;  ///< of each machine
     std::vector<Fault<MachineFault>> faults;
+
+    /// Whether the machines' wall clocks tell the same, from begin to end.
+    bool clocks_agree() const noexcept;
+
+    /// Whether something of the kind may come.
+    bool has(MachineFault kind) const noexcept;
 };
 
 }  // namespace rate_limit::world

@@ -1,99 +1,156 @@
 #include "t/worlds/machines.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/topology/shared_topology.h"
-#include "limiter/charges/losses.h"
-#include "limiter/counters.h"
 
 namespace rate_limit::world {
 
-namespace {
-
-std::int64_t uncertain_of(Zone& zone, const StoreConf& store) {
-    std::uint64_t sum = 0;
-    for (const ShardConf& shard : store.shards) {
-        const Counters<Loss> losses(zone.counters(), {store.name, shard.name, {}});
-        for (std::size_t i = 0; i < loss_count; ++i) {
-            sum += losses.count(static_cast<Loss>(i));
-        }
+Machines::Machines(Events& events, const MachinePlan& plan, const std::vector<Setup>& setups)
+    : events_(events), workers_(plan.workers), setups_(setups) {
+    for (const WallClock& clock : plan.clocks) {
+        places_.push_back({clock, nullptr, {}, 0});
     }
-    return static_cast<std::int64_t>(sum);
+    std::for_each(places_.begin(), places_.end(), [this](Place& place) { make(place); });
 }
 
-}  // namespace
+void Machines::make(Place& place) {
+    place.machine = std::make_unique<Machine>(events_, setups_.front(), Loop::usual_wall_clock, place.clock);
+    place.memory = memories_++;
+    start(place);
+}
 
-Machines::Machines(Events& events, const MachinePlan& plan, const Setup& setup)
-    : events_(events), workers_(plan.workers) {
-    for (std::size_t i = 0; i < plan.machines; ++i) {
-        machines_.push_back(std::make_unique<Machine>(events, setup));
-        for (std::size_t worker = 0; worker < workers_; ++worker) {
-            machines_.back()->start_worker();
-        }
+void Machines::start(Place& place) {
+    place.serving.clear();
+    for (std::size_t number = 0; number < workers_; ++number) {
+        place.serving.push_back(&place.machine->start_worker(number));
     }
 }
 
-/// One that does not leave: there are always as many as the plan says, and they come last.
-WorkerProcess& Machines::choose(Chance& chance) {
-    const Machine& machine = *chance.one_of(machines_);
-    const std::size_t count = machine.workers().size();
-    const auto choice = static_cast<std::size_t>(chance.below(static_cast<std::int64_t>(workers_)));
-    return *machine.workers()[count - 1 - choice];
+Machines::Choice Machines::choose(Chance& chance) {
+    const Place& place = chance.one_of(places_);
+    const auto number = static_cast<std::size_t>(chance.below(static_cast<std::int64_t>(workers_)));
+    return {place.machine == nullptr ? nullptr : place.serving[number], place.memory};
 }
 
 void Machines::begin(const Fault<MachineFault>& fault, User& user) {
+    Place& place = places_[fault.where];
+    if (place.machine == nullptr) {
+        return;
+    }
+    const std::uint64_t bits = fault.bits;
     switch (fault.kind) {
         case MachineFault::leave:
-            replace_worker(*machines_[fault.where], fault.bits, user);
+            replace(place, bits % workers_, user);
+            break;
+        case MachineFault::kill:
+            kill(place, bits, user);
+            break;
+        case MachineFault::crash:
+            crash(place, user);
+            break;
+        case MachineFault::stall:
+            place.serving[bits % workers_]->loop().stall(fault.life);
+            break;
+        case MachineFault::reload:
+            reload(place, place.machine->setup(), user);
+            break;
+        case MachineFault::change:
+            reload(place, setups_[bits % setups_.size()], user);
+            break;
+        case MachineFault::set:
+            place.machine->clock().stepped += static_cast<Micros>(bits % 20'000'000) - 10'000'000;
             break;
     }
 }
 
 void Machines::end(const Fault<MachineFault>& fault) {
-    switch (fault.kind) {
-        case MachineFault::leave:
-            break;
+    Place& place = places_[fault.where];
+    if (fault.kind == MachineFault::crash && place.machine == nullptr) {
+        make(place);
     }
 }
 
-void Machines::leave() {
-    for (const auto& machine : machines_) {
-        for (const auto& worker : machine->workers()) {
-            worker->leave();
+void Machines::put_right(User& user) {
+    for (Place& place : places_) {
+        if (place.machine != nullptr && &place.machine->setup() != &setups_.front()) {
+            reload(place, setups_.front(), user);
         }
     }
 }
 
-void Machines::replace_worker(Machine& machine, std::uint64_t bits, User& user) {
-    const std::size_t count = machine.workers().size();
-    WorkerProcess& worker = *machine.workers()[count - 1 - bits % workers_];
-    worker.leave();
-    machine.start_worker();
-    machine.move_to_front(worker);
-    end_if_over(machine, worker, user);
+void Machines::leave() {
+    for_each([](Machine& machine) {
+        for (const auto& worker : machine.workers()) {
+            worker->leave();
+        }
+    });
 }
 
-/// A worker that leaves ends when its requests have ended and nothing keeps it.
-void Machines::end_if_over(Machine& machine, WorkerProcess& worker, User& user) {
-    if (user.uses(worker) || worker.is_kept()) {
-        events_.in(100'000, [this, &machine, &worker, &user] { end_if_over(machine, worker, user); });
+void Machines::replace(Place& place, std::size_t number, User& user) {
+    WorkerProcess& worker = *std::exchange(place.serving[number], &place.machine->start_worker(number));
+    worker.leave();
+    end_if_over(worker.loop().pid(), place, user);
+}
+
+/// One that serves, or one that leaves.
+void Machines::kill(Place& place, std::uint64_t bits, User& user) {
+    const auto& workers = place.machine->workers();
+    WorkerProcess& worker = *workers[bits % workers.size()];
+    place.machine->kill_worker(worker, [&] { user.vanish(worker, false); });
+    const auto served = std::find(place.serving.begin(), place.serving.end(), &worker);
+    if (served != place.serving.end()) {
+        *served = &place.machine->start_worker(static_cast<std::size_t>(served - place.serving.begin()));
+    }
+}
+
+void Machines::crash(Place& place, User& user) {
+    place.machine->cut_off();
+    for (const auto& worker : place.machine->workers()) {
+        user.vanish(*worker, true);
+    }
+    place.clock = place.machine->clock();
+    place.serving.clear();
+    place.machine.reset();
+}
+
+void Machines::reload(Place& place, const Setup& setup, User& user) {
+    place.machine->configure(setup);
+    const std::vector<WorkerProcess*> before = place.serving;
+    start(place);
+    for (WorkerProcess* worker : before) {
+        worker->leave();
+        end_if_over(worker->loop().pid(), place, user);
+    }
+}
+
+/// A worker that leaves ends when its requests have ended and nothing keeps it; unless it is killed before.
+void Machines::end_if_over(std::uint32_t pid, Place& place, User& user) {
+    if (place.machine == nullptr) {
+        return;
+    }
+    const auto& workers = place.machine->workers();
+    const auto found = std::find_if(workers.begin(), workers.end(),
+                                    [pid](const auto& worker) { return worker->loop().pid() == pid; });
+    if (found == workers.end()) {
+        return;
+    }
+    WorkerProcess& worker = **found;
+    if (user.uses(worker) || worker.is_kept() || worker.loop().stalls()) {
+        events_.in(100'000, [this, pid, &place, &user] { end_if_over(pid, place, user); });
         return;
     }
     user.forget(worker);
-    machine.end_worker(worker);
-}
-
-std::int64_t Machines::uncertain() {
-    std::int64_t sum = 0;
-    for (const auto& machine : machines_) {
-        sum += uncertain_of(machine->zone(), *machine->workers().front()->configuration().stores.front());
-    }
-    return sum;
+    place.machine->end_worker(worker);
 }
 
 bool Machines::all_know(const std::string& former, const std::string& primary) const {
-    return std::all_of(machines_.begin(), machines_.end(), [&](const auto& machine) {
-        const StoreConf& store = *machine->workers().front()->configuration().stores.front();
+    return std::all_of(places_.begin(), places_.end(), [&](const Place& place) {
+        if (place.machine == nullptr) {
+            return true;  // it knows nothing, and will ask
+        }
+        const StoreConf& store = *place.machine->workers().front()->configuration().stores.front();
         std::string bytes;
         std::uint64_t generation = 0;
         Topology topology;

@@ -19,40 +19,75 @@ public:
         /// Whether a request is under way there.
         virtual bool uses(const WorkerProcess& worker) const = 0;
 
-        /// The worker ends: none of its requests may be left.
+        /// The worker ends, and its requests have.
         virtual void forget(const WorkerProcess& worker) = 0;
+
+        /// The worker dies: its requests vanish. `memory`: with all that its machine remembers.
+        virtual void vanish(const WorkerProcess& worker, bool memory) = 0;
 
     protected:
         ~User() = default;
     };
 
-    /// `plan` and `setup` outlive it.
-    Machines(Events& events, const MachinePlan& plan, const Setup& setup);
+    /// A worker, and a number that says whose memory it shares: no two machines have the same, nor has one
+    /// that started again.
+    struct Choice {
+        WorkerProcess* worker;  ///< null: no machine serves
+        std::size_t memory;
+    };
+
+    /// `plan` and `setups` outlive it. Machines have the first of `setups`, others come with
+    /// MachineFault::change.
+    Machines(Events& events, const MachinePlan& plan, const std::vector<Setup>& setups);
 
     /// A worker that takes requests.
-    WorkerProcess& choose(Chance& chance);
+    Choice choose(Chance& chance);
 
     void begin(const Fault<MachineFault>& fault, User& user);
 
     /// It is over with the fault.
     void end(const Fault<MachineFault>& fault);
 
+    /// Machines with another configuration get the first one again.
+    void put_right(User& user);
+
     /// All workers begin to leave.
     void leave();
 
-    /// How many charges, refunds and tokens nobody can be sure of, as the machines have counted them.
-    std::int64_t uncertain();
+    /// The machines that run.
+    template <typename Fn>
+    void for_each(Fn&& fn) {
+        for (Place& place : places_) {
+            if (place.machine != nullptr) {
+                fn(*place.machine);
+            }
+        }
+    }
 
     /// Whether all have found out that `primary` has taken the place of `former`; addresses.
     bool all_know(const std::string& former, const std::string& primary) const;
 
 private:
-    void replace_worker(Machine& machine, std::uint64_t bits, User& user);
-    void end_if_over(Machine& machine, WorkerProcess& worker, User& user);
+    struct Place {
+        WallClock clock;                      // as it was when the machine died
+        std::unique_ptr<Machine> machine;     // null: it does not run
+        std::vector<WorkerProcess*> serving;  // by number
+        std::size_t memory;
+    };
+
+    void start(Place& place);
+    void replace(Place& place, std::size_t number, User& user);
+    void kill(Place& place, std::uint64_t bits, User& user);
+    void crash(Place& place, User& user);
+    void reload(Place& place, const Setup& setup, User& user);
+    void end_if_over(std::uint32_t pid, Place& place, User& user);
+    void make(Place& place);
 
     Events& events_;
     const std::size_t workers_;
-    std::vector<std::unique_ptr<Machine>> machines_;
+    const std::vector<Setup>& setups_;
+    std::size_t memories_ = 0;
+    std::vector<Place> places_;
 };
 
 }  // namespace rate_limit::world

@@ -22,11 +22,17 @@ Plan::Plan(std::uint64_t seed)
     : lasts(part(seed, 0).between(2, 30) * 1'000'000),
       servers(part(seed, 1), lasts),
       machines(part(seed, 2), lasts),
-      traffic(part(seed, 3)),
+      traffic(part(seed, 3), servers.stores),
       course(part(seed, 4)) {
+    Setup setup;
     setup.stores = servers.stores;
     setup.limits = traffic.limits;
     setup.on_error = traffic.on_error;
+    setups.push_back(setup);
+    Chance changes = part(seed, 5);
+    for (int i = 0; i < 2 && machines.has(MachineFault::change); ++i) {
+        setups.push_back(draw_change(setup, changes));
+    }
 }
 
 Plan Plan::with_faults(const std::vector<std::size_t>& numbers) const {

@@ -28,8 +28,8 @@ struct Plan {
     ServerPlan servers;
     MachinePlan machines;
     TrafficPlan traffic;
-    Setup setup;    ///< what each machine is configured with
-    Chance course;  ///< what requests choose as they come
+    std::vector<Setup> setups;  ///< what machines are configured with: the first, and what may replace it
+    Chance course;              ///< what requests choose as they come
 };
 
 }  // namespace rate_limit::world

@@ -1,10 +1,22 @@
 #include "t/worlds/random_world.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
+
+#include "limiter/charges/losses.h"
+#include "limiter/counters.h"
 
 namespace rate_limit::world {
 
 namespace {
+
+/// So many a server may be asked in a second: each request, of which there are two thousand, three limits'
+/// questions, charges and refunds, and what is asked again.
+constexpr std::uint64_t most_commands = 100'000;
+
+/// By then every fault is over.
+constexpr Micros over_in = 6'000'000;
 
 /// By then every connection is made again, every deadline is over, and every worker has left.
 constexpr Micros heals_in = 60'000'000;
@@ -15,33 +27,38 @@ RandomWorld::RandomWorld(const Plan& plan, std::ostream* log)
     : plan_(plan),
       log_(events_, log),
       servers_(events_, network_, plan_.servers),
-      machines_(events_, plan_.machines, plan_.setup),
-      truths_(plan_.setup.limits.front(), servers_.lost()),
-      traffic_(events_, plan_, machines_, truths_, log_) {
+      machines_(events_, plan_.machines, plan_.setups),
+      watch_(events_, most_commands, truths_, log_),
+      traffic_(events_, plan_, machines_, servers_.lost(), truths_, log_) {
+    for (const auto& server : servers_.all()) {
+        watch_.watch(server->server(), server->address());
+    }
     servers_.ask_machines([this](const std::string& former, const std::string& primary) {
         return machines_.all_know(former, primary);
     });
 }
 
 std::vector<std::string> RandomWorld::run() {
+    for (const LimitSetup& limit : plan_.setups.front().limits) {
+        log_.add(limit.name, "is configured: ", limit.rate, limit.running ? "running" : limit.mode, "burst",
+                 limit.burst, "in", limit.store);
+    }
     set_faults();
-    pass(plan_.lasts + heals_in / 2);
+    pass(plan_.lasts + over_in);
+    machines_.put_right(traffic_);
+    pass(heals_in / 2 - over_in);
     machines_.leave();
     pass(heals_in / 2);
-    if (truths_.failures().empty()) {
+    if (truths_.hold()) {
         compare_at_the_end();
     }
-    std::vector<std::string> failures = truths_.failures();
-    for (std::string& failure : failures) {
-        failure += " (" + plan_.setup.limits.front().mode + ")";
-    }
-    return failures;
+    return truths_.failures();
 }
 
 /// In small parts, until something does not hold.
 void RandomWorld::pass(Micros time) {
     constexpr Micros part = 10'000;
-    for (Micros passed = 0; passed < time && truths_.failures().empty(); passed += part) {
+    for (Micros passed = 0; passed < time && truths_.hold(); passed += part) {
         events_.pass(std::min(part, time - passed));
     }
 }
@@ -67,14 +84,36 @@ void RandomWorld::set_faults() {
         [this](const auto& fault) { machines_.end(fault); });
 }
 
-void RandomWorld::compare_at_the_end() {
-    if (!truths_.lasts()) {
-        return;
+/// How many charges, refunds and tokens nobody can be sure of, as the machines have counted them.
+std::int64_t RandomWorld::uncertain() {
+    std::set<std::pair<std::string, std::string>> shards;
+    for (const Setup& setup : plan_.setups) {
+        for (const StoreSetup& store : setup.stores) {
+            for (const ShardSetup& shard : store.shards) {
+                shards.emplace(store.name, shard.name);
+            }
+        }
     }
-    const std::int64_t unsure = machines_.uncertain();
-    for (std::int64_t key = 0; key < plan_.traffic.keys; ++key) {
-        const std::int64_t stored = servers_.used("rl:default/3600:client" + std::to_string(key));
-        truths_.compare(static_cast<std::size_t>(key), stored, unsure * plan_.traffic.most_cost);
+    std::uint64_t sum = 0;
+    machines_.for_each([&](Machine& machine) {
+        for (const auto& [store, shard] : shards) {
+            const Counters<Loss> losses(machine.zone().counters(), {store, shard, {}});
+            for (std::size_t i = 0; i < loss_count; ++i) {
+                sum += losses.own_count(static_cast<Loss>(i));
+            }
+        }
+    });
+    return static_cast<std::int64_t>(sum);
+}
+
+void RandomWorld::compare_at_the_end() {
+    const std::int64_t unsure = uncertain();
+    for (LimitTruths& limit : traffic_.limits()) {
+        for (std::int64_t key = 0; limit.lasts() && key < plan_.traffic.keys; ++key) {
+            const std::int64_t stored =
+                servers_.used("rl:" + limit.name() + "/3600:client" + std::to_string(key));
+            limit.compare(static_cast<std::size_t>(key), stored, unsure * 2 * plan_.traffic.most_cost);
+        }
     }
 }
 

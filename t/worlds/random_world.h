@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "t/worlds/command_watch.h"
 #include "t/worlds/event_log.h"
 #include "t/worlds/machines.h"
 #include "t/worlds/plan.h"
@@ -33,6 +34,7 @@ public:
 private:
     void set_faults();
     void pass(Micros time);
+    std::int64_t uncertain();
     void compare_at_the_end();
 
     const Plan plan_;
@@ -42,6 +44,7 @@ private:
     Servers servers_;
     Machines machines_;
     Truths truths_;
+    CommandWatch watch_;
     Traffic traffic_;
 };
 

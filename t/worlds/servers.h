@@ -37,6 +37,8 @@ public:
     /// What all primaries together have stored as used under this key.
     std::int64_t used(const std::string& key);
 
+    const std::vector<std::unique_ptr<Redis>>& all() const noexcept { return servers_; }
+
     /// What failovers, and servers without their data, have lost.
     const LostWrites& lost() const noexcept { return lost_; }
 

@@ -1,43 +1,104 @@
 #include "t/worlds/traffic_plan.h"
 
+#include <algorithm>
 #include <array>
-#include <string>
+#include <cmath>
 
 namespace rate_limit::world {
 
 namespace {
 
-LimitSetup choose_limit(Chance& chance) {
+void draw_rate(LimitSetup& limit, Chance& chance) {
+    if (limit.running) {
+        limit.rate = std::to_string(chance.between(1, 10));
+    } else if (limit.burst != 0) {
+        limit.rate = std::to_string(chance.between(1, 50)) + "r/s";
+        limit.burst = chance.between(1, 100);
+    } else {
+        const std::int64_t most = chance.percent(50) ? chance.between(1, 20) : chance.between(20, 2000);
+        const bool lasts = limit.rate.empty() || limit.rate.find("r/h") != std::string::npos;
+        limit.rate = std::to_string(most) + (lasts ? "r/h" : "r/10s");
+    }
+}
+
+LimitSetup draw_limit(Chance& chance, const std::vector<StoreSetup>& stores) {
     constexpr std::array<const char*, 3> modes{"check_charge", "charge_refund", "lease"};
     LimitSetup limit;
     const std::int64_t kind = chance.below(6);
-    const std::int64_t most = chance.percent(50) ? chance.between(1, 20) : chance.between(20, 2000);
-    if (kind == 5) {
-        limit.running = true;
-        limit.rate = std::to_string(chance.between(1, 10));
-        return limit;
-    }
-    // Windows outlast the world but for some: what is stored can be compared with what was admitted.
-    limit.rate = std::to_string(most) + (chance.percent(80) ? "r/h" : "r/10s");
+    limit.store = chance.percent(90) ? chance.one_of(stores).name : "local";
     limit.mode = chance.one_of(modes);
+    limit.running = kind == 5;
     if (kind == 4) {
         limit.mode = chance.percent(50) ? "charge_refund" : "lease";
-        limit.rate = std::to_string(chance.between(1, 50)) + "r/s";
-        limit.burst = chance.between(1, 100);
+        limit.burst = 1;
     }
+    // Windows outlast the world but for some: what is stored can be compared with what was admitted.
+    limit.rate = chance.percent(80) ? "r/h" : "r/10s";
+    limit.by_clock = !limit.running && limit.burst == 0 && chance.percent(10);
+    limit.lease = chance.percent(70) ? lease_auto : static_cast<std::uint64_t>(chance.between(1, 50));
+    draw_rate(limit, chance);
     return limit;
 }
 
 }  // namespace
 
-TrafficPlan::TrafficPlan(Chance chance)
-    : limits{choose_limit(chance)},
-      on_error(static_cast<OnError>(chance.below(3))),
-      pause(chance.one_of(std::array<Micros, 4>{500, 2'000, 10'000, 100'000})),
-      longest(chance.one_of(std::array<Micros, 3>{1'000, 50'000, 2'000'000})),
-      keys(chance.percent(50) ? chance.between(1, 3) : chance.between(1, 100)),
-      most_cost(chance.percent(70) ? 1 : 5),
-      aborted(chance.percent(50) ? 0 : 10),
-      exempt(chance.percent(50) ? 0 : 20) {}
+TrafficPlan::TrafficPlan(Chance chance, const std::vector<StoreSetup>& stores) {
+    const std::int64_t count = chance.percent(60) ? 1 : chance.between(2, 3);
+    for (std::int64_t i = 0; i < count; ++i) {
+        limits.push_back(draw_limit(chance, stores));
+        limits.back().name = "l" + std::to_string(i);
+    }
+    on_error = static_cast<OnError>(chance.below(3));
+    arrivals = chance.percent(60)   ? Arrivals::steady
+               : chance.percent(50) ? Arrivals::bursts
+                                    : Arrivals::closed;
+    at_once = chance.between(2, 50);
+    pause = chance.one_of(std::array<Micros, 4>{500, 2'000, 10'000, 100'000});
+    longest = chance.one_of(std::array<Micros, 3>{1'000, 50'000, 2'000'000});
+    keys = chance.percent(50) ? chance.between(1, 3) : chance.between(1, 100);
+    skewed = chance.percent(30);
+    most_cost = chance.percent(70) ? 1 : 5;
+    aborted = chance.percent(50) ? 0 : 10;
+    exempt = chance.percent(50) ? 0 : 20;
+    costs_later = chance.percent(70) ? 0 : 30;
+}
+
+std::size_t draw_key(const TrafficPlan& plan, Chance& chance) {
+    if (!plan.skewed) {
+        return static_cast<std::size_t>(chance.below(plan.keys));
+    }
+    // The logarithm of a number that is drawn evenly below that of the end: 1/n, near enough. The keys are so
+    // few that every library's exp() rounds to the same.
+    constexpr std::int64_t steps = 1'000'000;
+    const double part = static_cast<double>(chance.below(steps)) / steps;
+    const double key = std::exp(part * std::log(static_cast<double>(plan.keys + 1))) - 1;
+    return std::min(static_cast<std::size_t>(key), static_cast<std::size_t>(plan.keys - 1));
+}
+
+Setup draw_change(const Setup& from, Chance& chance) {
+    Setup changed = from;
+    for (LimitSetup& limit : changed.limits) {
+        if (chance.percent(50)) {
+            draw_rate(limit, chance);
+            limit.lease = chance.percent(70) ? lease_auto : static_cast<std::uint64_t>(chance.between(1, 50));
+        }
+    }
+    for (StoreSetup& store : changed.stores) {
+        if (chance.percent(50)) {
+            store.check_timeout = static_cast<Msec>(chance.between(20, 300));
+            store.charge_timeout = static_cast<Msec>(chance.between(500, 6000));
+        }
+        if (store.discovers()) {
+            continue;
+        }
+        if (chance.percent(30) && store.shards.size() > 1) {
+            store.shards.pop_back();
+        } else if (chance.percent(20)) {
+            store.shards.front().name += "x";
+        }
+    }
+    changed.on_error = static_cast<OnError>(chance.below(3));
+    return changed;
+}
 
 }  // namespace rate_limit::world

@@ -1,0 +1,145 @@
+#include "t/worlds/limit_truths.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace rate_limit::world {
+
+namespace {
+
+std::string text(std::int64_t value) {
+    return std::to_string(value);
+}
+
+/// How the keys of a client end in Redis.
+std::string client_of(std::size_t key) {
+    return ":client" + std::to_string(key);
+}
+
+/// In how many places a window may be counted: where machines disagree about shards, each has its own.
+std::int64_t places(const std::vector<Setup>& setups, const std::string& store) {
+    std::set<std::string> all;
+    for (const Setup& setup : setups) {
+        for (const StoreSetup& each : setup.stores) {
+            std::string shards;
+            for (const ShardSetup& shard : each.shards) {
+                shards += shard.name + ' ';
+            }
+            if (each.name == store) {
+                all.insert(shards);
+            }
+        }
+    }
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(all.size()));
+}
+
+}  // namespace
+
+LimitTruths::LimitTruths(const Plan& plan, std::size_t number, const LostWrites& lost, Truths& truths)
+    : lost_writes_(lost), truths_(truths), name_(plan.setups.front().limits[number].name) {
+    const std::vector<Setup>& setups = plan.setups;
+    const bool clocks_agree = plan.machines.clocks_agree();
+    for (const Setup& setup : setups) {
+        const LimitSetup& limit = setup.limits[number];
+        Rate rate;
+        if (limit.running) {
+            (void)parse_slots(limit.rate, rate);
+        } else {
+            (void)parse_rate(limit.rate, limit.by_clock, rate);
+        }
+        period_ = rate.period;
+        limit_ = std::max(limit_, limit.burst != 0 ? limit.burst : rate.limit);
+        filled_ = std::max(filled_, rate.limit);
+    }
+    const LimitSetup& limit = setups.front().limits[number];
+    const std::int64_t shared_by = places(setups, limit.store);
+    limit_ *= shared_by;
+    filled_ *= shared_by;
+    // Tokens of a shard that the configuration has not any more go back to nobody.
+    stores_more_ = shared_by > 1;
+    running_limit_ = limit.running;
+    bucket_ = limit.burst != 0;
+    local_ = limit.store == "local";
+    mode_ = (running_limit_ ? "running" : limit.mode) + (bucket_ ? " bucket in " : " in ") + limit.store;
+    // Windows end by the machines' clocks: short ones are worth as much as these agree.
+    exact_ = limit.mode != "check_charge" && !running_limit_ && !bucket_ && (clocks_agree || period_ >= 3600);
+    lasts_ = period_ >= 3600 && !running_limit_ && !bucket_ && !local_ && !limit.by_clock;
+}
+
+std::size_t LimitTruths::admit(const Share& share, std::int64_t cost, Millis reset, Micros begun,
+                               Micros decided) {
+    if (running_limit_) {
+        if (++running_[share] > limit_ &&
+            running_[share] > limit_ + lost_writes_.of(client_of(share.key)).taken) {
+            fail(share.key, text(running_[share]) + " requests run of " + text(limit_) + " at a time");
+        }
+        return 0;
+    }
+    if (exact_) {
+        std::int64_t& used = windows_[{share, reset}];
+        used += cost;
+        if (used > limit_ && used > limit_ + lost_writes_.of(client_of(share.key), reset).taken) {
+            fail(share.key,
+                 text(used) + " admitted of " + text(limit_) + " in the window that ends at " + text(reset));
+        }
+    }
+    if (!bucket_) {
+        return 0;
+    }
+    std::vector<Taken>& taken = taken_[share];
+    taken.push_back({cost, begun, decided});
+    check_bucket(share);
+    return taken.size() - 1;
+}
+
+void LimitTruths::give_back(const Share& share, std::size_t number, std::int64_t cost, Millis reset) {
+    if (exact_) {
+        windows_[{share, reset}] -= cost;
+    } else if (bucket_) {
+        taken_[share][number].cost -= cost;
+    }
+}
+
+/// The last request, and each span of requests that it ends: burst and rate allow so much from the begin of
+/// the first to the decision of the last. A microsecond of clocks is forgiven.
+void LimitTruths::check_bucket(const Share& share) {
+    const std::vector<Taken>& taken = taken_[share];
+    std::int64_t sum = 0;
+    for (std::size_t i = taken.size(); i-- > 0;) {
+        sum += taken[i].cost;
+        const Micros span = taken.back().decided - taken[i].begun + 1;
+        const Micros filled = span * filled_ / (period_ * 1'000'000) + 1;
+        if (sum > limit_ + filled && sum > limit_ + filled + tokens_lost(share.key)) {
+            fail(share.key, text(sum) + " admitted in " + text(span) + " us by a bucket of " + text(filled_) +
+                                " a second and " + text(limit_));
+            return;
+        }
+    }
+}
+
+/// Writes that were lost had taken so many tokens from the bucket; a part of one counts as one.
+std::int64_t LimitTruths::tokens_lost(std::size_t key) const {
+    const auto nanos = static_cast<double>(lost_writes_.of(client_of(key)).taken);
+    return static_cast<std::int64_t>(
+        std::ceil(nanos * static_cast<double>(filled_) / (static_cast<double>(period_) * 1e9)));
+}
+
+void LimitTruths::compare(std::size_t key, std::int64_t stored, std::int64_t uncertain) {
+    const std::int64_t charged = charged_[key];
+    uncertain += lost_[key];
+    const LostWrites::Sums lost = lost_writes_.of(client_of(key));
+    // A machine that remembers a window that was lost charges the one that another has opened instead by a
+    // plain increment, and cannot give that back: it names the one that it knows.
+    const bool more = stored > charged + uncertain + lost.given_back && lost.taken == 0;
+    if (stored < charged - uncertain - lost.taken || (more && !stores_more_)) {
+        fail(key, text(charged) + " charged, " + text(stored) + " stored, " + text(uncertain) +
+                      " uncertain, " + text(lost.taken) + " lost, and given back " + text(lost.given_back));
+    }
+}
+
+void LimitTruths::fail(std::size_t key, const std::string& what) {
+    truths_.fail(name_ + " (" + mode_ + "), key " + std::to_string(key) + ": " + what);
+}
+
+}  // namespace rate_limit::world

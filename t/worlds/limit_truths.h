@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "t/world/events.h"
+#include "t/world/written.h"
+#include "t/worlds/plan.h"
+#include "t/worlds/truths.h"
+
+namespace rate_limit::world {
+
+/// A client's share of one limit: of a limit in a machine's own memory each machine has another.
+struct Share {
+    std::size_t key;
+    std::size_t memory;  ///< 0: all machines count together
+
+    bool operator<(const Share& other) const noexcept {
+        return std::tie(key, memory) < std::tie(other.key, other.memory);
+    }
+};
+
+/// What must hold of one limit, whatever befalls a world: asked as requests are decided, and at the end.
+class LimitTruths {
+public:
+    /// `number`: of the limit in each setup of the plan. `lost` outlives this: what it has counts as never
+    /// written.
+    LimitTruths(const Plan& plan, std::size_t number, const LostWrites& lost, Truths& truths);
+
+    /// The limit has let a request in that all have let in: by what a store said, or a lease. `reset`: of its
+    /// window. `begun` and `decided` say when. Returns its number among those of its share.
+    std::size_t admit(const Share& share, std::int64_t cost, Millis reset, Micros begun, Micros decided);
+
+    /// The request of this number has ended, and gives back so much of what has let it in.
+    void give_back(const Share& share, std::size_t number, std::int64_t cost, Millis reset);
+
+    /// A request that was let in does not run any more.
+    void leave(const Share& share) { --running_[share]; }
+
+    /// Whoever let it in, a request was charged so much.
+    void charge(std::size_t key, std::int64_t cost) { charged_[key] += cost; }
+
+    /// A worker that was killed has taken with it what it knew: perhaps charges of this key, and perhaps what
+    /// it was to give back.
+    void lose(std::size_t key, std::int64_t cost) { lost_[key] += cost; }
+    void lose_refunds() noexcept { stores_more_ = true; }
+
+    /// A machine has lost its memory: nothing can be compared.
+    void lose_memory() noexcept { lasts_ = false; }
+
+    /// At the end: what the primary has stored for the key, and how much of all keys is in doubt or was told
+    /// as lost.
+    void compare(std::size_t key, std::int64_t stored, std::int64_t uncertain);
+
+    /// Whether windows outlast the world, so that compare() makes sense.
+    bool lasts() const noexcept { return lasts_; }
+    bool is_local() const noexcept { return local_; }
+    bool counts_running() const noexcept { return running_limit_; }
+    bool by_bucket() const noexcept { return bucket_; }
+    const std::string& name() const noexcept { return name_; }
+
+private:
+    struct Taken {
+        std::int64_t cost;  // 0: given back
+        Micros begun;
+        Micros decided;
+    };
+
+    void check_bucket(const Share& share);
+    std::int64_t tokens_lost(std::size_t key) const;
+    void fail(std::size_t key, const std::string& what);
+
+    const LostWrites& lost_writes_;
+    Truths& truths_;
+    const std::string name_;
+    std::string mode_;
+    std::int64_t limit_ = 0;   // the highest of all configurations, or their burst
+    std::int64_t filled_ = 0;  // tokens in `period_` seconds
+    std::int64_t period_ = 1;
+    bool running_limit_ = false;
+    bool bucket_ = false;
+    bool local_ = false;
+    bool exact_ = false;  // the mode never admits more than the limit
+    bool lasts_ = false;
+    bool stores_more_ = false;
+    std::map<std::pair<Share, Millis>, std::int64_t> windows_;
+    std::map<Share, std::vector<Taken>> taken_;
+    std::map<Share, std::int64_t> running_;
+    std::map<std::size_t, std::int64_t> charged_;
+    std::map<std::size_t, std::int64_t> lost_;
+};
+
+}  // namespace rate_limit::world
