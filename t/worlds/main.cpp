@@ -1,8 +1,9 @@
 // Runs the limiter in random worlds:
-//   world SEEDS [FIRST]           so many, from a seed on
-//   world seconds SECONDS FIRST   as many as begin in that time
-//   world failed FILE             those of a list of seeds that have failed
-//   world seed SEED [FAULTS]      one, and tells what happens in it; FAULTS: with these alone, as 0,3 or none
+//   world SEEDS [FIRST]: so many, from a seed on.
+//   world seconds SECONDS FIRST: as many as begin in that time.
+//   world failed FILE: those of a list of seeds that have failed.
+//   world first SEEDS: the first that fails: its seed, the events until then, and why, as a table has it.
+//   world seed SEED [FAULTS]: one, and tells what happens in it; with FAULTS alone, as 0,3 or none.
 // What does not hold ends the program with status 1, and what to type to see it again.
 
 #include <chrono>
@@ -28,6 +29,18 @@ using Clock = std::chrono::steady_clock;
 class Usage : public std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
+
+/// Status 1: one fails.
+int find_first(std::uint64_t seeds) {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        const Outcomes seen = run_world(Plan(seed), nullptr);
+        if (!seen.failures.empty()) {
+            std::cout << seed << " | " << seen.events << " | " << seen.failures.front() << '\n';
+            return 1;
+        }
+    }
+    return 0;
+}
 
 class Runs {
 public:
@@ -125,6 +138,9 @@ void run_failed(const std::string& file, Runs& runs) {
 int run_as_told(const Words& words) {
     Runs runs;
     const std::size_t count = words.size();
+    if (count == 2 && words[0] == "first") {
+        return find_first(number(words[1]));
+    }
     if (count == 2 && words[0] == "failed") {
         run_failed(words[1], runs);
     } else if ((count == 2 || count == 3) && words[0] == "seed") {
@@ -153,9 +169,9 @@ int main(int count, char** words) {
     try {
         return run_as_told(Words(words + 1, words + count));
     } catch (const Usage& wrong) {
-        std::cerr
-            << "world: " << wrong.what()
-            << "\nusage: world SEEDS [FIRST] | seconds SECONDS FIRST | failed FILE | seed SEED [FAULTS]\n";
+        std::cerr << "world: " << wrong.what()
+                  << "\nusage: world SEEDS [FIRST] | first SEEDS | seconds SECONDS FIRST | failed FILE | "
+                     "seed SEED [FAULTS]\n";
         return 2;
     } catch (const std::exception& wrong) {
         std::cerr << "world: " << wrong.what() << '\n';

@@ -96,6 +96,12 @@ std::int64_t RandomWorld::uncertain() {
     }
     std::uint64_t sum = 0;
     machines_.for_each([&](Machine& machine) {
+        // A cluster has one shard, which no setup names.
+        for (const StoreConf* store : machine.workers().front()->configuration().stores) {
+            for (const ShardConf& shard : store->shards) {
+                shards.emplace(store->name, shard.name);
+            }
+        }
         for (const auto& [store, shard] : shards) {
             const Counters<Loss> losses(machine.zone().counters(), {store, shard, {}});
             for (std::size_t i = 0; i < loss_count; ++i) {
