@@ -34,6 +34,7 @@ ServerPlan::ServerPlan(Chance chance, Micros lasts) {
         add_cluster(chance, store);
     }
     stores = {store};
+    version = static_cast<ServerVersion>(chance.below(3));
     std::size_t servers = 0;
     for (const Set& set : sets) {
         servers += set.members;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "t/world/configured.h"
+#include "t/world/server_state.h"
 #include "t/worlds/fault.h"
 
 namespace rate_limit::world {
@@ -36,9 +37,9 @@ enum class ServerFault : unsigned char {
     hand_over,      ///< the same in a cluster, when the replica has caught up and the former primary knows
     death,          ///< a primary dies without a word, and a replica takes its place
     freeze,         ///< a primary stops, a replica takes its place, and it goes on with what it was sent
-    lost_sentinel,  ///< a sentinel is down, silent, or does not learn anything, for a while
+    lost_sentinel,  ///< a sentinel is down, silent, or knows nothing, or nothing new, for a while
     slot_move,      ///< slots of a cluster move from one primary to another
-    down,           ///< a node of a cluster finds too many others away, for a while
+    down,           ///< a node of a cluster says CLUSTERDOWN, or TRYAGAIN of some slots, for a while
     deaf,           ///< a node of a cluster does not learn anything, for a while
 };
 constexpr std::size_t server_faults = static_cast<std::size_t>(ServerFault::deaf) + 1;
@@ -63,6 +64,7 @@ struct ServerPlan {
     std::vector<StoreSetup> stores;
     std::vector<Set> sets;
     std::vector<std::string> sentinels;  ///< their addresses
+    ServerVersion version = ServerVersion::redis_7;
     std::size_t slot_owners = 0;  ///< how many sets have slots in the beginning; 0: there is no cluster
     std::vector<Fault<ServerFault>> faults;
 

@@ -62,6 +62,7 @@ void Servers::make_sets(Network& network, const ServerPlan& plan) {
         for (std::size_t i = 0; i < each.members; ++i) {
             servers_.push_back(
                 std::make_unique<Redis>(events_, network, address_of_server(servers_.size()), each.ahead));
+            servers_.back()->server().state.version = plan.version;
             members.push_back(servers_.back().get());
         }
         Set set{std::make_unique<ReplicaSet>(members, lost_), nullptr, each.lag};
@@ -193,7 +194,7 @@ void Servers::begin_on_sentinel(const Fault<ServerFault>& fault) {
     }
     const std::size_t which = fault.bits % sentinels_.size();
     Sentinel& sentinel = *sentinels_[which];
-    switch (fault.bits / 8 % 4) {
+    switch (fault.bits / 8 % 5) {
         case 0:
             sentinel.kill();
             break;
@@ -204,6 +205,9 @@ void Servers::begin_on_sentinel(const Fault<ServerFault>& fault) {
             sentinel.link().jitter_back = 20'000;
             sentinel.link().piece = 5;
             break;
+        case 3:
+            sentinel.forget(set_of(*servers_[fault.where]).watch->name());
+            break;
         default:
             deaf_[which] = true;
             break;
@@ -213,7 +217,12 @@ void Servers::begin_on_sentinel(const Fault<ServerFault>& fault) {
 void Servers::begin_on_cluster(const Fault<ServerFault>& fault) {
     Redis& server = *servers_[fault.where];
     if (fault.kind == ServerFault::down) {
-        cluster_->cut_off(server);
+        ClusterView& view = *server.server().state.cluster;
+        view.down = fault.bits % 3 != 0;
+        view.reads_when_down = fault.bits % 3 == 1;
+        for (std::uint16_t slot = 0; !view.down && slot < slot_count; ++slot) {
+            view.unstable.insert(slot);
+        }
     } else if (fault.kind == ServerFault::deaf) {
         deaf_nodes_[fault.where] = true;
     } else if (fault.kind == ServerFault::slot_move && sets_.size() > 1 && !cluster_->move()) {
