@@ -92,6 +92,9 @@ std::int64_t RandomWorld::uncertain() {
             for (const ShardSetup& shard : store.shards) {
                 shards.emplace(store.name, shard.name);
             }
+            if (!store.seeds.empty()) {
+                shards.emplace(store.name, "cluster");
+            }
         }
     }
     std::uint64_t sum = 0;
