@@ -1,6 +1,8 @@
 // Overrides that machines share, as a worker takes them up.
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "core/overrides/shared_text.h"
 #include "t/limiter/one_machine.h"
@@ -29,6 +31,40 @@ TEST(SharedOverrides, AreForNobodyWhereThereIsNoConfigurationAnyMore) {
     world.pass(5'000);
     loop.configuration = configuration;
     EXPECT_TRUE(world.admits("client", 1'500));
+}
+
+/// Redis is asked for their version alone, once a second; for the text only where the version is another one,
+/// and once for all workers of a machine.
+TEST(SharedOverrides, AreReadOnceForEachVersion) {
+    Scenario world({"default", "1000r/h"}, 9'000);
+    world.setup.stores.front().shares_overrides = true;
+    std::string version = "5";
+    Scripted primary(world.events, world.network, Scenario::primary_address,
+                     [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                         if (words[0] != "hmget") {
+                             return fallback(words);
+                         }
+                         std::vector<std::string> fields{bulk(version)};
+                         if (words.size() > 3) {
+                             fields.push_back(bulk("overrides 1\n"));
+                         }
+                         return array(fields);
+                     });
+    const auto asked = [&](std::size_t words) {
+        const auto reads = primary.commands("hmget");
+        return std::count_if(reads.begin(), reads.end(), [words](const Command& read) {
+            return read[1] == "rl:!overrides" && read.size() == words;
+        });
+    };
+    world.worker(1);
+    world.pass(4'500);
+    EXPECT_GE(asked(3), 3);
+    EXPECT_LE(asked(3), 6) << "once a second, by one of the workers, and by each at its start";
+    EXPECT_EQ(asked(4), 1);
+    version = "6";
+    world.pass(4'500);
+    EXPECT_GE(asked(3), 7);
+    EXPECT_EQ(asked(4), 2);
 }
 
 }  // namespace

@@ -37,8 +37,9 @@ const NamedMode& mode_called(const std::string& name) {
 
 }  // namespace
 
-Configured::Configured(const Setup& of, Zone& for_zone, const std::vector<SharedTopology>& topologies)
-    : on_error_(of.on_error), topologies_(topologies) {
+Configured::Configured(const Setup& of, Zone& for_zone, std::deque<SharedState>& shared_overrides,
+                       const std::vector<SharedTopology>& topologies)
+    : on_error_(of.on_error), shared_overrides_(shared_overrides), topologies_(topologies) {
     zone = &for_zone;
     std::size_t discovering = 0;
     for (const StoreSetup& store : of.stores) {
@@ -60,6 +61,9 @@ Configured::~Configured() {
 
 void Configured::add_store(const StoreSetup& setup) {
     StoreConf& store = store_confs_.emplace_back();
+    if (shared_overrides_.size() < store_confs_.size()) {
+        shared_overrides_.emplace_back();
+    }
     store.name = setup.name;
     store.check_timeout = setup.check_timeout;
     store.charge_timeout = setup.charge_timeout;
@@ -69,7 +73,7 @@ void Configured::add_store(const StoreSetup& setup) {
     store.sentinel_login.password = setup.sentinel_password;
     store.database = setup.database;
     store.shares_overrides = setup.shares_overrides;
-    store.shared_overrides = setup.shares_overrides ? &shared_overrides_.emplace_back() : nullptr;
+    store.shared_overrides = setup.shares_overrides ? &shared_overrides_[store_confs_.size() - 1] : nullptr;
     store.used = true;
     store.zone = zone;
     for (const std::string& sentinel : setup.sentinels) {
@@ -130,6 +134,9 @@ void Configured::add_limit(const LimitSetup& setup) {
     limit.burst = setup.burst;
     limit.by_bucket = setup.burst != 0;
     limit.mode = setup.running ? &concurrency_mode : &mode_called(setup.mode);
+    if (limit.by_bucket && limit.mode->redis_bucket == nullptr) {
+        throw std::invalid_argument("the mode " + setup.mode + " counts by no bucket");
+    }
     limit.lease = setup.lease;
     limit.local = setup.store == "local";
     limit.store = limit.local ? nullptr : find_store(*this, setup.store);

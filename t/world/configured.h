@@ -63,9 +63,11 @@ struct Setup {
 /// The configuration that one worker reads from a setup: each has its own, as a process of nginx does.
 class Configured : public Configuration {
 public:
-    /// `of` outlives this. `topologies`: of the stores that have to discover their servers, in their order.
+    /// `of` outlives this. `shared_overrides`: of each store, in their order; there may be fewer yet.
+    /// `topologies`: of the stores that have to discover their servers, in their order.
     /// Throws std::invalid_argument for what makes no sense.
-    Configured(const Setup& of, Zone& for_zone, const std::vector<SharedTopology>& topologies = {});
+    Configured(const Setup& of, Zone& for_zone, std::deque<SharedState>& shared_overrides,
+               const std::vector<SharedTopology>& topologies = {});
     ~Configured();
     Configured(const Configured&) = delete;
     Configured& operator=(const Configured&) = delete;
@@ -82,7 +84,7 @@ private:
     std::deque<Limit> all_limits_;
     std::deque<std::string> texts_;
     std::deque<PrimaryWarnings> warnings_;
-    std::deque<SharedState> shared_overrides_;
+    std::deque<SharedState>& shared_overrides_;
     std::vector<SharedTopology> topologies_;  // each process has copies
 };
 

@@ -27,7 +27,8 @@ WorkerProcess::WorkerProcess(Machine& machine, std::size_t number, std::uint32_t
         if (!zone_.adopt(machine.zone())) {
             throw std::runtime_error("the zone cannot be shared");
         }
-        configured_ = std::make_unique<Configured>(machine.setup(), zone_, machine.topologies().all());
+        configured_ = std::make_unique<Configured>(machine.setup(), zone_, machine.shared_overrides(),
+                                                   machine.topologies().all());
         if (!make_tallies(*configured_) || !make_overrides(*configured_)) {
             throw std::bad_alloc();
         }
@@ -94,7 +95,7 @@ Machine::~Machine() = default;
 void Machine::configure(const Setup& setup) {
     setup_ = &setup;
     master_.turn([this] {
-        Configured configured(*setup_, zone_, topologies_.all());
+        Configured configured(*setup_, zone_, shared_overrides_, topologies_.all());
         make_tallies(configured);
         place_counters(configured);
         zone_.nodes().begin_configuration(now_millis());

@@ -60,6 +60,8 @@ public:
     Zone& zone() noexcept { return zone_; }
     const TopologyMemory& topologies() const noexcept { return topologies_; }
 
+    std::deque<SharedState>& shared_overrides() noexcept { return shared_overrides_; }
+
     /// Of the master process.
     std::uint32_t pid() const noexcept { return master_.pid(); }
 
@@ -106,6 +108,7 @@ private:
     Loop master_;  // whose turn it is while the zone is made
     Memory memory_;
     Zone zone_;
+    std::deque<SharedState> shared_overrides_;  // in memory that all workers share
     TopologyMemory topologies_;
     std::vector<std::unique_ptr<WorkerProcess>> workers_;
 };

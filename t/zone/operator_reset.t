@@ -1,5 +1,5 @@
 # When an operator deletes or lowers a count on the primary, nginx notices it a second after the limit was reached or, later,
-# within ten (see used_up_asked_rarely.t). It does not take an answer that is older than a charge from here for such an act.
+# within ten (see t/limiter/zone_test.cpp). It does not take an answer that is older than a charge from here for such an act.
 
 use RateLimit::Test;
 

@@ -1,0 +1,171 @@
+// What a machine remembers of windows, and when it asks again.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "t/limiter/one_machine.h"
+
+namespace rate_limit::world {
+namespace {
+
+/// What the primary has confirmed is known on the whole machine at once, though its replica knows nothing.
+TEST(WindowsOfAMachine, AreThoseThatThePrimaryHasConfirmed) {
+    OneMachine world({"default", "12r/h"});
+    world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};
+    world.setup.stores.front().fresh = 0;
+    Scripted replica(world.events, world.network, Scenario::replica_address, reading({}, {}));
+    world.worker(3);
+    const std::string key = stored_key("k");
+    Millis reset = 0;
+    for (std::int64_t i = 0; i < 12; ++i) {
+        ClientRequest& request = world.begin("k", &world.worker(static_cast<std::size_t>(i) % 4));
+        world.pass(2);
+        EXPECT_EQ(outcome(request), "PASSED");
+        EXPECT_EQ(request.quota().used, i + 1);
+        reset = i == 1 ? request.quota().reset : reset;
+        EXPECT_TRUE(i == 0 || request.quota().reset == reset);
+        request.end();
+        world.pass(2);
+    }
+    EXPECT_GE(replica.commands("hmget").size(), 12U) << "the replica was asked until then";
+    for (std::size_t i = 0; i < 12; ++i) {
+        EXPECT_EQ(world.ask("k", &world.worker(i % 4)), "REJECTED");
+    }
+    EXPECT_EQ(world.primary.used(key), 12);
+    const Value* stored = world.primary.server().databases().front().find(key);
+    EXPECT_EQ((std::stoll(*std::get<Hash>(stored->content).find("reset")) + 999) / 1000, reset);
+    replica.forget();
+    EXPECT_EQ(world.ask("k"), "REJECTED");
+    EXPECT_TRUE(replica.commands("hmget").empty()) << "it is not asked any more";
+}
+
+/// Another machine has charged the same window: its count comes with the next confirmation.
+TEST(WindowsOfAMachine, HaveWhatOthersChargeWithTheNextConfirmation) {
+    OneMachine world({"default", "12r/h"});
+    world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};
+    world.setup.stores.front().fresh = 0;
+    Scripted replica(world.events, world.network, Scenario::replica_address, reading({}, {}));
+    Hash window;
+    window.set("used", "5");
+    window.set("reset", std::to_string(world.at(1'000'000)));
+    world.primary.server().databases().front().make(stored_key("k")).content = window;
+    ClientRequest& first = world.begin("k", &world.worker(1));
+    world.pass(2);
+    EXPECT_EQ(first.quota().used, 1) << "before the first charge nothing is known here";
+    first.end();
+    world.pass(2);
+    const ClientRequest& next = world.begin("k", &world.worker(0));
+    world.pass(2);
+    EXPECT_EQ(next.quota().used, 7);
+    EXPECT_EQ(next.quota().reset, world.at(1'000'000) / 1000 - (world.at() - Loop::usual_wall_clock) / 1000);
+}
+
+/// A window that was used up stays used up, though another replica be behind.
+TEST(WindowsOfAMachine, DoNotGoBackByTheLateAnswerToACharge) {
+    Scenario world({"default", "10r/h"}, 20'000);
+    world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};
+    const Millis reset = world.at(3'000'000);
+    std::int64_t used = 4;
+    Scripted primary(world.events, world.network, Scenario::primary_address,
+                     [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                         if (words[0] == "hincrby") {
+                             return hold("charge", integer(5));
+                         }
+                         return is_write(words) ? hold("charge", integers({5, reset})) : fallback(words);
+                     });
+    Scripted replica(world.events, world.network, Scenario::replica_address,
+                     [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                         return words[0] == "hmget" ? hmget(used, reset) : fallback(words);
+                     });
+    const auto get = [&] {
+        ClientRequest& request = world.begin("k");
+        world.pass(2);
+        std::string said = outcome(request) + " " + std::to_string(request.quota().used);
+        if (request.is_admitted()) {
+            request.end();
+        }
+        world.pass(2);
+        return said;
+    };
+    EXPECT_EQ(get(), "PASSED 5");
+    EXPECT_EQ(primary.writes().size(), 1U);
+    used = 10;
+    EXPECT_EQ(get(), "REJECTED 10") << "others have used the rest, says a replica";
+    primary.release("charge");
+    used = 6;
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(get(), "REJECTED 10");
+    }
+    EXPECT_TRUE(world.stop_all());
+    EXPECT_EQ(primary.writes().size(), 1U);
+}
+
+/// Two workers, and three requests a second of a client at its limit.
+class ClientsAtTheirLimit : public testing::Test {
+protected:
+    ClientsAtTheirLimit() { world.worker(1); }
+
+    /// In which seconds the primary was asked, and a request passed.
+    std::vector<int> asked;
+    std::vector<int> passed;
+
+    void pass_seconds(int count) {
+        asked.clear();
+        passed.clear();
+        for (int i = 0; i < count; ++i) {
+            primary.forget();
+            ++second;
+            for (std::size_t n = 0; n < 3; ++n) {
+                if (world.ask("k", &world.worker(n % 2)) == "PASSED") {
+                    passed.push_back(second);
+                    world.pass(2);
+                    used = 5;
+                    break;
+                }
+            }
+            for (std::size_t n = 0; n < primary.commands("hmget").size(); ++n) {
+                asked.push_back(second);
+            }
+            world.pass(static_cast<Msec>((second + 1) * 1'000 - (world.at() - Loop::usual_wall_clock)));
+        }
+    }
+
+    Scenario world{{"default", "5r/h"}};
+    std::int64_t used = 5;
+    int second = 0;
+    Millis reset = world.at(3'000'000);
+    Scripted primary{world.events, world.network, Scenario::primary_address,
+                     [this](const Command& words, ScriptedClient&) -> ScriptedReply {
+                         if (words[0] == "hmget") {
+                             return hmget(used, reset);
+                         }
+                         if (words[0] == "hincrby") {
+                             return integer(used + 1);
+                         }
+                         return is_write(words) ? integers({used + 1, reset}) : fallback(words);
+                     }};
+};
+
+TEST_F(ClientsAtTheirLimit, AreAskedAboutMoreAndMoreRarely) {
+    pass_seconds(58);
+    EXPECT_EQ(passed, std::vector<int>{});
+    EXPECT_EQ(asked, (std::vector<int>{1, 2, 4, 8, 16, 26, 36, 46, 56}));
+}
+
+TEST_F(ClientsAtTheirLimit, AreAskedAboutOftenAgainAfterAnotherAnswer) {
+    pass_seconds(58);
+    used = 4;
+    pass_seconds(7);
+    EXPECT_EQ(passed, std::vector<int>{}) << "a lowered count is not heard at once";
+    EXPECT_EQ(asked, std::vector<int>{});
+    pass_seconds(1);
+    EXPECT_EQ(passed, std::vector<int>{66}) << "but ten seconds after the last question; one request passes";
+    EXPECT_EQ(asked, std::vector<int>{66});
+    pass_seconds(17);
+    EXPECT_EQ(passed, std::vector<int>{});
+    EXPECT_EQ(asked, (std::vector<int>{68, 70, 74, 82}));
+}
+
+}  // namespace
+}  // namespace rate_limit::world
