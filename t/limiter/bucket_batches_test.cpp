@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "t/limiter/scenario.h"
+#include "t/limiter/scripted_cluster.h"
 
 namespace rate_limit::world {
 namespace {
@@ -181,6 +182,61 @@ TEST(PlainCommandsForBuckets, GoByTheClockOfTheServerThatIsConnected) {
         EXPECT_EQ(first, "evalsha") << "a script after a new connection";
         EXPECT_GE(plain, 10U) << "then plain commands";
     }
+}
+
+/// The other node's clock may be another, so that the script follows there.
+TEST(PlainCommandsForBuckets, FollowARedirectionAsScripts) {
+    constexpr std::int64_t token = 50'000'000;
+    constexpr std::int64_t mark = std::numeric_limits<std::int64_t>::min();
+    const std::string addresses[] = {"10.0.0.1:7000", "10.0.0.2:7000"};
+    Scenario world({"default", "20r/s", "charge_refund", 100});
+    StoreSetup store;
+    store.seeds = {addresses[0]};
+    store.check_timeout = store.connect_timeout = store.charge_timeout = 9'000;
+    world.setup.stores = {store};
+    world.setup.on_error = OnError::deny;
+    std::size_t owner = 0;
+    const auto node = [&](std::size_t number) {
+        return [&, number](const Command& words, ScriptedClient&) -> ScriptedReply {
+            const bool plain = words[0] == "bitfield";
+            if (words[0] == "cluster") {
+                return one_primary(addresses[owner]);
+            }
+            if (!plain && !is_write(words)) {
+                return fallback(words);
+            }
+            if (owner != number) {
+                return moved(key_slot(words[plain ? 1 : 3]), addresses[owner]);
+            }
+            if (!plain) {
+                return integers({1, 99, token, 0, world.at() * 1'000, 0, 0});
+            }
+            return words.size() < 12 ? integers({mark + world.at() * 1'000'000 + token})
+                                     : integers({0, mark + std::stoll(words[11])});
+        };
+    };
+    Scripted first(world.events, world.network, addresses[0], node(0));
+    Scripted second(world.events, world.network, addresses[1], node(1));
+    const auto asks_until_plain = [&](const Scripted& server, std::size_t times) {
+        return world.until([&] {
+            world.pass(60);  // in which the bucket fills
+            (void)world.ask("k");
+            return server.commands("bitfield").size() >= times;
+        });
+    };
+    ASSERT_TRUE(asks_until_plain(first, 5));
+    owner = 1;
+    first.forget();
+    world.pass(60);
+    EXPECT_EQ(world.ask("k"), "PASSED");
+    EXPECT_EQ(first.commands("bitfield").size(), 1U) << "it has to follow";
+    std::string asked;
+    for (const Command& words : second.commands()) {
+        asked = asked.empty() && (words[0] == "bitfield" || is_write(words)) ? words[0] : asked;
+    }
+    EXPECT_EQ(asked.substr(0, 4), "eval") << "the other node is asked by the script";
+    EXPECT_TRUE(asks_until_plain(second, 5)) << "and then by its own clock";
+    EXPECT_EQ(world.logged("could not be checked: (?!the primary of the shard is not up)"), 0U);
 }
 
 }  // namespace

@@ -131,6 +131,26 @@ TEST_F(LostBatches, GoBackAtAReload) {
     expect_stored_in_the_end(1);
 }
 
+/// It is lost until the window's end, and its successor has a name of its own.
+TEST_F(LostBatches, OfAKilledWorkerAreNeverTakenForAnothers) {
+    bool slow = true;
+    primary.handler = [&](const Command& words, ScriptedClient& client) -> ScriptedReply {
+        ScriptedReply reply = relay(words, client);
+        return is_batch(words) && slow ? hold("gate", std::move(reply.bytes)) : reply;
+    };
+    world.begin("k");
+    EXPECT_TRUE(world.until([&] { return used() == 10; }));
+    world.kill();
+    slow = false;
+    primary.release("gate");
+    EXPECT_TRUE(passes_at_last());
+    EXPECT_EQ(pass(4), 4U);
+    EXPECT_EQ(used(), 20);
+    const std::vector<Command> calls = batches(primary, "k");
+    EXPECT_NE(calls[0][13], calls[1][13]);
+    expect_stored_in_the_end(5 + 10);
+}
+
 /// The second call is on its way for ever. Neither the same call takes anything that comes after the worker
 /// has asked again, nor one that a later batch has overtaken.
 TEST_F(LostBatches, TakeNothingWhereTheirCallComesLate) {

@@ -50,7 +50,10 @@ bool Scenario::stop(WorkerProcess& worker, Msec at_most) {
 
 void Scenario::kill(std::size_t number, std::size_t of) {
     WorkerProcess& killed = worker(number, of);
+    const auto log = killed.loop().lines();
+    const std::size_t said = log->size();
     machine(of).kill_worker(killed, [&] { forget_requests(killed); });
+    log->resize(said);  // it cannot say anything about its end
 }
 
 bool Scenario::stop_all() {
