@@ -16,9 +16,27 @@ my @lines = split /\n/, $runs;
 is @lines, 3 * 4 * 2, 'each cell has been run in each mode with two seeds';
 is runs(5), $runs, 'the same seeds give the same again';
 isnt runs(7), $runs, 'others do not';
-my ($lease) = grep { /^cell=11\tway=lease\t/ } @lines;
-my %found = map { split /=/, $_, 2 } split /\t/, $lease;
+
+# The first run of a cell in that mode.
+sub found ($cell, $way) {
+    my ($line) = grep { /^cell=$cell\tway=$way\t/ } @lines;
+    return map { split /=/, $_, 2 } split /\t/, $line;
+}
+
+my %found = found(11, 'lease');
 is $found{admitted}, 10_000, 'a hundred machines admit what the limit allows, and no more';
 cmp_ok $found{rejected}, '>', 1000, 'and reject the rest';
+cmp_ok $found{busiest_primary}, '>', 0, 'which takes a primary time';
+
+%found = found(11, 'charge_refund');
+cmp_ok $found{increments_until} + $found{reserves_until}, '>=', 10_000, 'each admission by charge_refund is a command';
+is $found{checks_replica_until} + $found{checks_replica_after}, 0, 'none of which a replica gets';
+
+%found = found(11, 'check_charge-fresh-off');
+cmp_ok $found{checks_replica_until} + $found{checks_primary_until}, '>=', 10_000, 'each admission by check_charge is a check, where views are not fresh';
+is $found{in_doubt}, 0, 'and the primary gets every charge';
+
+%found = found(20, 'check_charge');
+cmp_ok $found{in_doubt}, '>=', 0, 'nor does it get more than that where workers are killed';
 
 done;
