@@ -163,7 +163,7 @@ help:
 	@echo 'make differential  whether the Redis of virtual time does what a real one does; CALLS=number of each script SEED=number'
 	@echo 'make bench-accuracy  how many requests over the limit two machines admit, with fresh views and without'
 	@echo 'make bench-plot    draws docs/lease.svg: how many requests reach Redis'
-	@echo 'make simulate   the simulator over the limiter itself, checked against real Redis and real nginx: a hundred machines, in half an hour;'
+	@echo 'make simulate   the simulator over the limiter itself, checked against real Redis and real nginx: a hundred machines, in an hour;'
 	@echo '                writes docs/benchmarks.md and its drawings; QUICK=1: whether all of it works; SEED=number: of the first run'
 	@echo 'make simulate-cells  the last part of it alone; CELLS="0 11": these, by their numbers'
 	@echo 'make valgrind   some tests under valgrind'
