@@ -39,14 +39,20 @@ void ReplicaSet::promote(Redis& next) {
 void ReplicaSet::follow(Redis& server, bool told, Micros lag) {
     for (Redis* member : members_) {
         if (server.replication_to(*member) != nullptr) {
-            follow(*member, false, lag);
+            attach(*member, lag);
         }
-        member->stop_replicating_to(server);
     }
-    primary_->replicate_to(server, lag);
+    attach(server, lag);
     if (told) {
         server.reset_connections();
     }
+}
+
+void ReplicaSet::attach(Redis& server, Micros lag) {
+    for (Redis* member : members_) {
+        member->stop_replicating_to(server);
+    }
+    primary_->replicate_to(server, lag);
 }
 
 }  // namespace rate_limit::world

@@ -37,6 +37,8 @@ public:
     void lose_data() { primary_->lose_data(&lost_); }
 
 private:
+    void attach(Redis& server, Micros lag);
+
     std::vector<Redis*> members_;
     Redis* primary_;
     LostWrites& lost_;
