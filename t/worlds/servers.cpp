@@ -322,7 +322,7 @@ void Servers::replace_dead(Set& set, Redis& former, Redis& next, std::uint64_t b
 }
 
 /// As soon as all workers know the new primary, what the former one still takes is not lost unknown to them:
-/// its answers do not count. A worker looks for what others have found out several times a one_second.
+/// its answers do not count. A worker looks for what others have found out several times a second.
 void Servers::await_knowledge(Set& set, Redis& former, Redis& next, Micros known_since) {
     constexpr Micros pause = 50'000;
     constexpr Micros all_workers = 300'000;
