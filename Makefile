@@ -68,7 +68,11 @@ unit_sources := $(wildcard t/unit/*.cpp t/limiter/*.cpp)
 unit_objects := $(unit_sources:t/%.cpp=$(BUILD)/%.o)
 # The loop that runs the limiter in virtual time, where nginx does not.
 world_sources := $(wildcard t/world/*.cpp)
-world_objects := $(world_sources:t/world/%.cpp=$(BUILD)/world/%.o)
+# Rooms of tests that are more than tests, each read as one.
+test_rooms := world worlds
+unified_tests := $(test_rooms:%=$(generated)/tests/%/UnifiedSource.cpp)
+world_object := $(BUILD)/world/UnifiedSource.o
+worlds_object := $(BUILD)/worlds/UnifiedSource.o
 lua_includes = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I lua5.1))
 lua_libs = $(shell pkg-config --libs lua5.1)
 unit_tests := $(BUILD)/unit/unit_tests
@@ -242,11 +246,12 @@ test:
 	+@$(again) unit
 	+@$(again) prove
 
+# In parts, as many at a time as there are processors.
 unit: $(unit_tests)
-	$(unit_tests) --gtest_brief=1
+	seq 0 $$((4 * $(jobs) - 1)) | GTEST_TOTAL_SHARDS=$$((4 * $(jobs))) xargs -P $(jobs) -I PART env GTEST_SHARD_INDEX=PART $(unit_tests) --gtest_brief=1
 
-$(unit_tests): $(unit_objects) $(world_objects) $(pure_objects) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -o $@ $(unit_objects) $(world_objects) $(pure_objects) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto \
+$(unit_tests): $(unit_objects) $(world_object) $(pure_objects) $(hiredis_built)
+	$(call quiet,LINK)$(CXX) -o $@ $(unit_objects) $(world_object) $(pure_objects) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto \
 	    -lgtest_main -lgtest -pthread
 
 # All of them read GoogleTest: it is parsed once.
@@ -257,28 +262,26 @@ $(unit_prefix).gch: Makefile $(configured)/cc-opt
 	@echo '#include <gtest/gtest.h>' > $(unit_prefix)
 	$(call quiet,CXX)$(compile) $(unit_code) -x c++-header -c -o $@ $(unit_prefix)
 
-$(BUILD)/world/%.o: t/world/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
+$(unified_tests): $(generated)/tests/%/UnifiedSource.cpp: FORCE
+	@$(call unify,$(sort $(wildcard t/$*/*.cpp)))
+
+$(world_object) $(worlds_object): $(BUILD)/%.o: $(generated)/tests/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
-	$(call quiet,CXX)$(compile) $(lua_includes) -I. -c -o $@ $<
+	$(call quiet,CXX)$(compile) -fno-lto $(lua_includes) -I. -c -o $@ $<
 
 # The limiter in random worlds: SEEDS of them from FIRST on, or as many as SECONDS hold, from one of the day; before them those that have
 # failed once. SEED: it alone, and its events are told; with some of its FAULTS alone. SANITIZE=1: under AddressSanitizer and UBSan.
 worlds := $(BUILD)/worlds/world
-worlds_objects := $(patsubst t/%.cpp,$(BUILD)/%.o,$(wildcard t/worlds/*.cpp))
 SEEDS ?= 1000
 
-$(worlds_objects): $(BUILD)/%.o: t/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
-	@mkdir -p $(@D)
-	$(call quiet,CXX)$(compile) -I. -c -o $@ $<
-
-$(worlds): $(worlds_objects) $(world_objects) $(pure_objects) $(hiredis_built)
+$(worlds): $(worlds_object) $(world_object) $(pure_objects) $(hiredis_built)
 	$(call quiet,LINK)$(CXX) -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
 
 .PHONY: world
 ifdef SANITIZE
 world: export UBSAN_OPTIONS := print_stacktrace=1
 world:
-	+@$(recurse) world SANITIZE= UNITY=1 BUILD='$(BUILD)/sanitized-world' CXXFLAGS='$(sanitize_module)' LDFLAGS='$(sanitize_module)' lto=
+	+@$(recurse) world SANITIZE= BUILD='$(BUILD)/sanitized-world' CXXFLAGS='$(sanitize_module)' LDFLAGS='$(sanitize_module)' lto=
 else
 world: $(worlds)
 ifdef SEED
@@ -293,8 +296,6 @@ endif
 .PHONY: world-past
 world-past: $(worlds)
 	MAKE='$(MAKE)' DEPS='$(DEPS)' tools/past-worlds 1000 '$(BUILD)'
-
--include $(worlds_objects:.o=.d)
 
 $(unit_objects): $(BUILD)/%.o: t/%.cpp $(unit_prefix).gch Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
@@ -400,15 +401,9 @@ $(BUILD)/alone/%: src/%.cpp Makefile $(configured)/key $(hiredis_built) | $(embe
 # QUICK=1: without the static analyzer, which takes four fifths of the time.
 tidied := $(BUILD)/tidy$(if $(QUICK),/quick)
 
-# Rooms of tests that are more than tests.
-tidied_tests := world worlds
+tidy: $(rooms:src/%=$(tidied)/%/passed) $(test_rooms:%=$(tidied)/t/%/passed)
 
-tidy: $(rooms:src/%=$(tidied)/%/passed) $(tidied_tests:%=$(tidied)/t/%/passed)
-
-$(tidied_tests:%=$(generated)/tests/%/UnifiedSource.cpp): $(generated)/tests/%/UnifiedSource.cpp: FORCE
-	@$(call unify,$(sort $(wildcard t/$*/*.cpp)))
-
-$(tidied)/t/%/passed: $(generated)/tests/%/UnifiedSource.cpp $(wildcard $(tidied_tests:%=t/%/*)) $(headers) .clang-tidy Makefile tools/tidy \
+$(tidied)/t/%/passed: $(generated)/tests/%/UnifiedSource.cpp $(wildcard $(test_rooms:%=t/%/*)) $(headers) .clang-tidy Makefile tools/tidy \
     $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,TIDY)tools/tidy $< $(if $(QUICK),--checks='-clang-analyzer-*') -- $(dialect) $(lua_includes) -I.
@@ -514,7 +509,7 @@ bench-plot:
 	@mkdir -p docs
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' OUT=docs/lease.svg bench/plot
 
-$(simulator): $(simulate_objects) $(world_objects) $(pure_objects) $(hiredis_built)
+$(simulator): $(simulate_objects) $(world_object) $(pure_objects) $(hiredis_built)
 	$(call quiet,LINK)$(CXX) -O2 $(lto) -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
 
 $(replay): bench/simulate/replay/replay.cpp Makefile
@@ -550,10 +545,10 @@ CALLS ?= 100000
 
 $(differential_objects): $(BUILD)/differential/%.o: t/differential/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
-	$(call quiet,CXX)$(compile) -I. -c -o $@ $<
+	$(call quiet,CXX)$(compile) -fno-lto -I. -c -o $@ $<
 
-$(differential): $(differential_objects) $(filter $(BUILD)/world/server%,$(world_objects)) $(core_objects) $(clock_of_redis) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -O2 $(lto) -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
+$(differential): $(differential_objects) $(world_object) $(pure_objects) $(clock_of_redis) $(hiredis_built)
+	$(call quiet,LINK)$(CXX) -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
 
 $(clock_of_redis): t/differential/clock.c Makefile
 	@mkdir -p $(@D)
@@ -566,10 +561,10 @@ differential: $(differential)
 -include $(differential_objects:.o=.d)
 
 clean:
-	rm -rf $(addprefix $(BUILD)/,obj alone unit world differential nginx generated tidy sanitized valgrind fuzz faults simulate bench bench.md $(other) deb deb-check) $(module)
+	rm -rf $(addprefix $(BUILD)/,obj alone unit world worlds sanitized-world differential nginx generated tidy sanitized valgrind fuzz faults simulate bench bench.md $(other) deb deb-check) $(module)
 
 distclean: clean
 	rm -rf $(DEPS)/hiredis $(DEPS)/hiredis-sources $(DEPS)/nginx-sanitized $(DEPS)/$(other) $(BUILD)/servers
 	for dir in $(DEPS) $(BUILD); do if [ -d "$$dir" ]; then rmdir --ignore-fail-on-non-empty "$$dir"; fi; done
 
--include $(objects:.o=.d) $(unit_objects:.o=.d) $(world_objects:.o=.d) $(fuzz_objects:.o=.d) $(simulate_objects:.o=.d)
+-include $(objects:.o=.d) $(unit_objects:.o=.d) $(world_object:.o=.d) $(worlds_object:.o=.d) $(fuzz_objects:.o=.d) $(simulate_objects:.o=.d)

@@ -11,16 +11,14 @@ namespace rate_limit::simulated {
 
 namespace {
 
-constexpr Micros second = 1'000'000;
-
 /// Workers have connected by then, which they do when they first have something to ask or to charge.
-constexpr Micros before_requests = 2 * second;
+constexpr Micros before_requests = 2 * world::second;
 
 /// So many keys for each shard, none of which a client has, lead a worker to all shards.
 constexpr std::size_t keys_to_connect = 8;
 
 /// What is under way has ended by then, but for responses.
-constexpr Micros drain = second;
+constexpr Micros drain = world::second;
 
 std::string rate_of(const Rate& rate) {
     return std::to_string(rate.limit) + "r/" + std::to_string(rate.period) + "s";

@@ -11,6 +11,8 @@ namespace rate_limit::world {
 /// epoch.
 using Micros = std::int64_t;
 
+constexpr Micros second = 1'000'000;
+
 /// All that is still to happen in a world, in the order of time; at one instant first come, first served.
 /// Time stands still until it is moved, so that nothing depends on how busy a machine is.
 class Events {

@@ -10,7 +10,6 @@ void CommandWatch::watch(Server& server, const std::string& address) {
 }
 
 void CommandWatch::on_command(Server& server, const ServerCommand& /*command*/, Words words) {
-    constexpr Micros second = 1'000'000;
     Asked& asked = asked_[&server];
     const Micros now = events_.now() / second;
     asked.count = now == asked.second ? asked.count + 1 : 1;
@@ -21,8 +20,8 @@ void CommandWatch::on_command(Server& server, const ServerCommand& /*command*/, 
     }
     if (log_.is_kept()) {
         std::string text;
-        for (std::size_t i = 0; i < words.size(); ++i) {
-            text += ' ' + std::string(words[i].substr(0, 60));
+        for (const std::string_view word : words) {
+            text.append(1, ' ').append(word.substr(0, 60));
         }
         log_.add(asked.address, "is asked:" + text);
     }

@@ -4,12 +4,6 @@
 
 namespace rate_limit::world {
 
-namespace {
-
-constexpr Micros second = 1'000'000;
-
-}  // namespace
-
 const char* name_of(ServerFault kind) noexcept {
     constexpr std::array<const char*, server_faults> names{
         "reset",     "cut",     "slow",          "jitter",    "pieces",      "silent",

@@ -8,8 +8,6 @@ namespace rate_limit::world {
 
 namespace {
 
-constexpr Micros one_second = 1'000'000;
-
 /// What a failover of that kind begins with.
 void stop(ServerFault kind, Redis& primary) {
     if (kind == ServerFault::death) {
@@ -95,8 +93,8 @@ void Servers::begin(const Fault<ServerFault>& fault) {
 void Servers::begin_on_link(const Fault<ServerFault>& fault, Link& link) {
     switch (fault.kind) {
         case ServerFault::slow:
-            link.there += static_cast<Micros>(fault.bits % one_second);
-            link.back += static_cast<Micros>(fault.bits / one_second % one_second);
+            link.there += static_cast<Micros>(fault.bits % second);
+            link.back += static_cast<Micros>(fault.bits / second % second);
             break;
         case ServerFault::jitter:
             link.jitter_there = static_cast<Micros>(fault.bits % 10'000);
@@ -179,7 +177,7 @@ void Servers::begin_on_replication(const Fault<ServerFault>& fault) {
         fault.kind == ServerFault::death || fault.kind == ServerFault::freeze) {
         fail_over(fault, set);
     } else if (replication != nullptr && fault.kind == ServerFault::lag) {
-        replication->set_lag(static_cast<Micros>(fault.bits % one_second));
+        replication->set_lag(static_cast<Micros>(fault.bits % second));
     } else if (replication != nullptr && fault.kind == ServerFault::stall) {
         replication->stall(true);
     } else if (replication != nullptr && fault.kind == ServerFault::stale) {
@@ -291,7 +289,7 @@ void Servers::replace_in_cluster(const Fault<ServerFault>& fault, Set& set, Redi
     cluster_->promote(*set.servers, next);
     tell_nodes(fault.bits);
     await_knowledge(set, former, next, -1);
-    events_.in(static_cast<Micros>(fault.bits % (2 * one_second)), [this, &set, &former] {
+    events_.in(static_cast<Micros>(fault.bits % (2 * second)), [this, &set, &former] {
         if (!set.servers->follows(former) && &set.servers->primary() != &former) {
             cluster_->cut_off(former);
         }
@@ -301,7 +299,7 @@ void Servers::replace_in_cluster(const Fault<ServerFault>& fault, Set& set, Redi
 /// The others find that slots are not served, and after a while agree on a replica; unless all is well by
 /// then.
 void Servers::replace_dead(Set& set, Redis& former, Redis& next, std::uint64_t bits) {
-    const auto noticed = static_cast<Micros>(bits % one_second);
+    const auto noticed = static_cast<Micros>(bits % second);
     events_.in(noticed, [this, &former] {
         for (const auto& server : servers_) {
             if (!former.runs() && server->runs()) {
@@ -309,16 +307,15 @@ void Servers::replace_dead(Set& set, Redis& former, Redis& next, std::uint64_t b
             }
         }
     });
-    events_.in(noticed + static_cast<Micros>(bits / one_second % one_second),
-               [this, &set, &former, &next, bits] {
-                   const bool still = &set.servers->primary() == &former && !former.runs() && next.runs() &&
-                                      set.servers->follows(next) && !is_moving(*set.servers);
-                   if (still) {
-                       cluster_->promote(*set.servers, next);
-                       await_knowledge(set, former, next, -1);
-                   }
-                   tell_nodes(bits);
-               });
+    events_.in(noticed + static_cast<Micros>(bits / second % second), [this, &set, &former, &next, bits] {
+        const bool still = &set.servers->primary() == &former && !former.runs() && next.runs() &&
+                           set.servers->follows(next) && !is_moving(*set.servers);
+        if (still) {
+            cluster_->promote(*set.servers, next);
+            await_knowledge(set, former, next, -1);
+        }
+        tell_nodes(bits);
+    });
 }
 
 /// As soon as all workers know the new primary, what the former one still takes is not lost unknown to them:
@@ -344,7 +341,7 @@ void Servers::await_knowledge(Set& set, Redis& former, Redis& next, Micros known
 void Servers::tell_nodes(std::uint64_t bits) {
     Chance chance(bits);
     for (std::size_t i = 0; i < servers_.size(); ++i) {
-        const Micros later = chance.percent(60) ? chance.below(50'000) : chance.below(2 * one_second);
+        const Micros later = chance.percent(60) ? chance.below(50'000) : chance.below(2 * second);
         events_.in(later, [this, i] {
             if (!deaf_nodes_[i] && servers_[i]->runs()) {
                 cluster_->tell(*servers_[i]);
@@ -357,7 +354,7 @@ void Servers::tell_nodes(std::uint64_t bits) {
 void Servers::tell_sentinels(Set& set, std::uint64_t bits) {
     Chance chance(bits);
     for (std::size_t i = 0; i < sentinels_.size(); ++i) {
-        const Micros later = chance.percent(60) ? chance.below(50'000) : chance.below(2 * one_second);
+        const Micros later = chance.percent(60) ? chance.below(50'000) : chance.below(2 * second);
         events_.in(later, [this, &watch = *set.watch, i] {
             if (!deaf_[i]) {
                 watch.tell(*sentinels_[i]);
