@@ -6,6 +6,7 @@
 
 #include "limiter/charges/losses.h"
 #include "limiter/counters.h"
+#include "t/worlds/strands.h"
 
 namespace rate_limit::world {
 
@@ -47,9 +48,13 @@ std::vector<std::string> RandomWorld::run() {
     pass(plan_.lasts + over_in);
     machines_.put_right(traffic_);
     pass(heals_in / 2 - over_in);
+    if (truths_.hold()) {
+        check_nothing_waits(machines_, truths_);
+    }
     machines_.leave();
     pass(heals_in / 2);
     if (truths_.hold()) {
+        check_nothing_stays(machines_, !plan_.machines.has(MachineFault::change), truths_);
         compare_at_the_end();
     }
     return truths_.failures();

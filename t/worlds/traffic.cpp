@@ -185,6 +185,7 @@ void Traffic::decided(Visit& visit) {
     if (waited > patience_ && visit.worker->loop().stalled_until() < visit.begun) {
         truths_.fail("a request waited for " + std::to_string(waited) + " us");
     }
+    check_headers(visit);
     if (request.is_admitted()) {
         admitted(visit);
         visit.next =
@@ -192,6 +193,41 @@ void Traffic::decided(Visit& visit) {
     } else {
         note_recent(visit);
         come_again();
+    }
+}
+
+/// What the client is told agrees with the decision, and with itself.
+void Traffic::check_headers(const Visit& visit) {
+    for (std::size_t i = 0; i < visit.request->count(); ++i) {
+        const AppliedLimit& applied = visit.request->applied(i);
+        const Verdict& verdict = applied.verdict;
+        const Quota quota = visit.request->quota(i);
+        const auto fail = [&](const char* what) {
+            truths_.fail(std::string(applied.limit.name) + ", key " + std::to_string(visit.key) + ": " +
+                         what + ": limit " + std::to_string(quota.limit) + ", used " +
+                         std::to_string(quota.used) + ", remaining " + std::to_string(quota.remaining) +
+                         ", until " + std::to_string(quota.until));
+        };
+        if (!verdict.known) {
+            continue;
+        }
+        const bool rejected = verdict.outcome == Outcome::rejected;
+        if (quota.remaining < 0 || quota.remaining > quota.limit) {
+            fail("Remaining is none");
+        }
+        if (verdict.bucket && quota.used != quota.limit - quota.remaining) {
+            fail("Used is not what Remaining lacks");
+        }
+        if (rejected && !verdict.never_fits && quota.remaining != 0) {
+            fail("a request is rejected while something remains");
+        }
+        if (rejected && quota.retry && quota.until < 1) {
+            fail("a request is rejected, and may come again at once");
+        }
+        const bool passed = verdict.outcome == Outcome::passed && visit.request->is_admitted();
+        if (passed && !quota.slots && applied.mode->needs_cost() && quota.used < visit.cost) {
+            fail("a request has passed, and is not in Used");
+        }
     }
 }
 
