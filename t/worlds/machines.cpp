@@ -9,6 +9,10 @@ namespace rate_limit::world {
 
 Machines::Machines(Events& events, const MachinePlan& plan, const std::vector<Setup>& setups)
     : events_(events), workers_(plan.workers), setups_(setups) {
+    for (const Fault<MachineFault>& fault : plan.faults) {
+        const bool crash = fault.kind == MachineFault::crash;
+        last_crash_ = crash ? std::max(last_crash_, fault.at + fault.life) : last_crash_;
+    }
     for (const WallClock& clock : plan.clocks) {
         places_.push_back({clock, nullptr, {}, 0});
     }
@@ -146,10 +150,10 @@ void Machines::end_if_over(std::uint32_t pid, Place& place, User& user) {
 }
 
 bool Machines::all_know(const std::string& former, const std::string& primary) const {
+    if (events_.now() <= last_crash_) {
+        return false;  // a machine that starts again learns anew, perhaps from who does not know yet
+    }
     return std::all_of(places_.begin(), places_.end(), [&](const Place& place) {
-        if (place.machine == nullptr) {
-            return true;  // it knows nothing, and will ask
-        }
         const StoreConf& store = *place.machine->workers().front()->configuration().stores.front();
         std::string bytes;
         std::uint64_t generation = 0;

@@ -87,6 +87,7 @@ private:
     const std::size_t workers_;
     const std::vector<Setup>& setups_;
     std::size_t memories_ = 0;
+    Micros last_crash_ = 0;  // when the last machine that dies runs again; it is planned
     std::vector<Place> places_;
 };
 
