@@ -40,6 +40,7 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, const LostWrites&
     : lost_writes_(lost), truths_(truths), name_(plan.setups.front().limits[number].name) {
     const std::vector<Setup>& setups = plan.setups;
     const bool clocks_agree = plan.machines.clocks_agree();
+    double longest_burst = 0;  // in periods
     for (const Setup& setup : setups) {
         const LimitSetup& limit = setup.limits[number];
         Rate rate;
@@ -49,8 +50,15 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, const LostWrites&
             (void)parse_rate(limit.rate, limit.by_clock, rate);
         }
         period_ = rate.period;
-        limit_ = std::max(limit_, limit.burst != 0 ? limit.burst : rate.limit);
+        limit_ = std::max(limit_, rate.limit);
         filled_ = std::max(filled_, rate.limit);
+        longest_burst =
+            std::max(longest_burst, static_cast<double>(limit.burst) / static_cast<double>(rate.limit));
+    }
+    // A bucket is stored as the time until it is full. What a burst is in that time by one configuration,
+    // another one that has a higher rate can have in its own tokens.
+    if (setups.front().limits[number].burst != 0) {
+        limit_ = static_cast<std::int64_t>(std::ceil(longest_burst * static_cast<double>(filled_)));
     }
     const LimitSetup& limit = setups.front().limits[number];
     const std::int64_t shared_by = places(setups, limit.store);
