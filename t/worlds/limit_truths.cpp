@@ -109,14 +109,17 @@ void LimitTruths::give_back(const Share& share, std::size_t number, std::int64_t
     }
 }
 
-/// The last request, and each span of requests that it ends: burst and rate allow so much from the begin of
-/// the first to the decision of the last. A microsecond of clocks is forgiven.
+/// The last request, and each span of requests that it ends: burst and rate allow so much from the earliest
+/// begin of one to the decision of the last. Those that a stalled worker has decided late had begun, and
+/// perhaps taken, before others. A microsecond of clocks is forgiven.
 void LimitTruths::check_bucket(const Share& share) {
     const std::vector<Taken>& taken = taken_[share];
     std::int64_t sum = 0;
+    Micros earliest = taken.back().begun;
     for (std::size_t i = taken.size(); i-- > 0;) {
         sum += taken[i].cost;
-        const Micros span = taken.back().decided - taken[i].begun + 1;
+        earliest = std::min(earliest, taken[i].begun);
+        const Micros span = taken.back().decided - earliest + 1;
         const Micros filled = span * filled_ / (period_ * 1'000'000) + 1;
         if (sum > limit_ + filled && sum > limit_ + filled + tokens_lost(share.key)) {
             fail(share.key, text(sum) + " admitted in " + text(span) + " us by a bucket of " + text(filled_) +
