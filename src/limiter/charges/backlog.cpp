@@ -238,6 +238,14 @@ std::int64_t Backlog::cost_of(const WindowId& id) const noexcept {
     return waiting && is_ours(waiting->shard) ? waiting->cost : 0;
 }
 
+std::uint64_t Backlog::charges_here() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& [key, owed] : here_) {
+        sum += owed.charges;
+    }
+    return sum;
+}
+
 /// Windows that wait in the zone.
 std::size_t Backlog::count_there() const noexcept {
     return count_waiting(zone_.debt_counts(), routes_, route_, owner_.parts());

@@ -174,6 +174,7 @@ public:
     bool full_here() const noexcept { return here_.size() >= max_here; }
 
     std::size_t here() const noexcept { return here_.size(); }  ///< windows that wait in this worker
+    std::uint64_t charges_here() const noexcept;                ///< how many charges of them
 
     /// Those in the zone, too; of a cluster those of other primaries in the same parts, too.
     std::size_t count() const noexcept { return here_.size() + count_there(); }

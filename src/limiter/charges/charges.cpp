@@ -427,6 +427,7 @@ void Charges::leave() noexcept {
     waiting_.begin_anew();
     move_to_zone(looks);
     if (waiting_.here() != 0) {
+        lost_.count(Loss::no_room, waiting_.charges_here());
         log_line(
             process_log(), LogLevel::error,
             "rate limit: charges of %zu windows for %s are lost as this worker ends: they found no room in "

@@ -47,6 +47,9 @@ public:
     /// `why` is static text, for Loss::refused; others have a reason of their own.
     void add(Loss loss, std::uint64_t charges, const char* why = nullptr) noexcept;
 
+    /// Counts what another line tells.
+    void count(Loss loss, std::uint64_t charges) noexcept { counters_.add(loss, charges); }
+
 private:
     struct Line {
         static void write(void* self, Log& log) noexcept;
