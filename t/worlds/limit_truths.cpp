@@ -72,6 +72,7 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, const LostWrites&
     mode_ = (running_limit_ ? "running" : limit.mode) + (bucket_ ? " bucket in " : " in ") + limit.store;
     // Windows end by the machines' clocks: short ones are worth as much as these agree.
     exact_ = limit.mode != "check_charge" && !running_limit_ && !bucket_ && (clocks_agree || period_ >= 3600);
+    only_charges_ = limit.mode == "check_charge";
     lasts_ = period_ >= 3600 && !running_limit_ && !bucket_ && !local_ && !limit.by_clock;
 }
 
@@ -138,12 +139,15 @@ std::int64_t LimitTruths::tokens_lost(std::size_t key) const {
 
 void LimitTruths::compare(std::size_t key, std::int64_t stored, std::int64_t uncertain) {
     const std::int64_t charged = charged_[key];
-    uncertain += lost_[key];
     const LostWrites::Sums lost = lost_writes_.of(client_of(key));
-    // A machine that remembers a window that was lost charges the one that another has opened instead by a
-    // plain increment, and cannot give that back: it names the one that it knows.
-    const bool more = stored > charged + uncertain + lost.given_back && lost.taken == 0;
-    if (stored < charged - uncertain - lost.taken || (more && !stores_more_)) {
+    const std::int64_t most = charged + lost_[key] + lost.given_back;
+    uncertain += lost_[key];
+    // A charge that is in doubt is one that was made: `check_charge`, which gives nothing back, never stores
+    // more. In other modes a machine that remembers a window that was lost charges the one that another has
+    // opened instead by a plain increment, and cannot give that back: it names the one that it knows.
+    const bool more =
+        only_charges_ ? stored > most : stored > most + uncertain && lost.taken == 0 && !stores_more_;
+    if (more || stored < charged - uncertain - lost.taken) {
         fail(key, text(charged) + " charged, " + text(stored) + " stored, " + text(uncertain) +
                       " uncertain, " + text(lost.taken) + " lost, and given back " + text(lost.given_back));
     }

@@ -85,6 +85,7 @@ private:
     bool bucket_ = false;
     bool local_ = false;
     bool exact_ = false;  // the mode never admits more than the limit
+    bool only_charges_ = false;
     bool lasts_ = false;
     bool stores_more_ = false;
     std::map<std::pair<Share, Millis>, std::int64_t> windows_;
