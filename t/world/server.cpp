@@ -39,7 +39,8 @@ std::string unknown_command(const ServerState& state, Words words) {
     const std::string end = old ? "`, " : "' ";
     std::string arguments;
     for (std::size_t i = 1; i < words.size() && arguments.size() < 128; ++i) {
-        arguments.append(begin).append(words[i].substr(0, 128 - arguments.size())).append(end);
+        const std::string_view shown = words[i].substr(0, 128 - arguments.size());
+        arguments.append(begin).append(shown).append(end);
     }
     return "ERR unknown command " + begin + std::string(words[0].substr(0, 128)) + (old ? "`" : "'") +
            ", with args beginning with: " + arguments;
