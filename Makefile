@@ -251,7 +251,7 @@ unit: $(unit_tests)
 	seq 0 $$((4 * $(jobs) - 1)) | GTEST_TOTAL_SHARDS=$$((4 * $(jobs))) xargs -P $(jobs) -I PART env GTEST_SHARD_INDEX=PART $(unit_tests) --gtest_brief=1
 
 $(unit_tests): $(unit_objects) $(world_object) $(pure_objects) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -o $@ $(unit_objects) $(world_object) $(pure_objects) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto \
+	$(call quiet,LINK)$(CXX) -fno-lto -o $@ $(unit_objects) $(world_object) $(pure_objects) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto \
 	    -lgtest_main -lgtest -pthread
 
 # All of them read GoogleTest: it is parsed once.
@@ -275,7 +275,7 @@ worlds := $(BUILD)/worlds/world
 SEEDS ?= 1000
 
 $(worlds): $(worlds_object) $(world_object) $(pure_objects) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
+	$(call quiet,LINK)$(CXX) -fno-lto -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
 
 .PHONY: world
 ifdef SANITIZE
@@ -510,7 +510,7 @@ bench-plot:
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' OUT=docs/lease.svg bench/plot
 
 $(simulator): $(simulate_objects) $(world_object) $(pure_objects) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -O2 $(lto) -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
+	$(call quiet,LINK)$(CXX) -fno-lto -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
 
 $(replay): bench/simulate/replay/replay.cpp Makefile
 	@mkdir -p $(@D)
@@ -531,7 +531,7 @@ simulate-cells: $(simulator)
 
 $(BUILD)/simulate/%.o: bench/simulate/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
-	$(call quiet,CXX)$(compile) -I. -c -o $@ $<
+	$(call quiet,CXX)$(compile) -fno-lto -I. -c -o $@ $<
 
 $(addprefix $(BUILD)/bench/,table walk offenders counters overrides): $(BUILD)/bench/%: bench/%.cpp bench/processor_time.h $(filter src/core/%,$(sources) $(headers)) Makefile
 	@mkdir -p $(@D)
@@ -548,7 +548,7 @@ $(differential_objects): $(BUILD)/differential/%.o: t/differential/%.cpp Makefil
 	$(call quiet,CXX)$(compile) -fno-lto -I. -c -o $@ $<
 
 $(differential): $(differential_objects) $(world_object) $(pure_objects) $(clock_of_redis) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
+	$(call quiet,LINK)$(CXX) -fno-lto -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
 
 $(clock_of_redis): t/differential/clock.c Makefile
 	@mkdir -p $(@D)
