@@ -137,18 +137,18 @@ std::int64_t LimitTruths::tokens_lost(std::size_t key) const {
         std::ceil(nanos * static_cast<double>(filled_) / (static_cast<double>(period_) * 1e9)));
 }
 
-void LimitTruths::compare(std::size_t key, std::int64_t stored, std::int64_t uncertain) {
+void LimitTruths::compare(std::size_t key, std::int64_t stored, const Uncertain& uncertain) {
     const std::int64_t charged = charged_[key];
     const LostWrites::Sums lost = lost_writes_.of(client_of(key));
     const std::int64_t most = charged + lost_[key] + lost.given_back;
-    uncertain += lost_[key];
+    const std::int64_t least = charged - lost_[key] - lost.taken - uncertain.less;
     // A charge that is in doubt is one that was made: `check_charge`, which gives nothing back, never stores
     // more. In other modes a machine that remembers a window that was lost charges the one that another has
     // opened instead by a plain increment, and cannot give that back: it names the one that it knows.
     const bool more =
-        only_charges_ ? stored > most : stored > most + uncertain && lost.taken == 0 && !stores_more_;
-    if (more || stored < charged - uncertain - lost.taken) {
-        fail(key, text(charged) + " charged, " + text(stored) + " stored, " + text(uncertain) +
+        only_charges_ ? stored > most : stored > most + uncertain.more && lost.taken == 0 && !stores_more_;
+    if (more || stored < least) {
+        fail(key, text(charged) + " charged, " + text(stored) + " stored, " + text(uncertain.less) +
                       " uncertain, " + text(lost.taken) + " lost, and given back " + text(lost.given_back));
     }
 }

@@ -24,6 +24,13 @@ struct Share {
     }
 };
 
+/// How much of all keys is in doubt or was told as lost: by so much less or more may be stored than was
+/// charged.
+struct Uncertain {
+    std::int64_t less = 0;
+    std::int64_t more = 0;
+};
+
 /// What must hold of one limit, whatever befalls a world: asked as requests are decided, and at the end.
 class LimitTruths {
 public:
@@ -52,9 +59,8 @@ public:
     /// A machine has lost its memory: nothing can be compared.
     void lose_memory() noexcept { lasts_ = false; }
 
-    /// At the end: what the primary has stored for the key, and how much of all keys is in doubt or was told
-    /// as lost.
-    void compare(std::size_t key, std::int64_t stored, std::int64_t uncertain);
+    /// At the end: what the primary has stored for the key.
+    void compare(std::size_t key, std::int64_t stored, const Uncertain& uncertain);
 
     /// Whether windows outlast the world, so that compare() makes sense.
     bool lasts() const noexcept { return lasts_; }

@@ -22,6 +22,12 @@ constexpr Micros over_in = 6'000'000;
 /// By then every connection is made again, every deadline is over, and every worker has left.
 constexpr Micros heals_in = 60'000'000;
 
+/// Charges that are lost can only leave less stored than was charged.
+bool is_of_charges(Loss loss) {
+    return loss == Loss::charges_in_doubt || loss == Loss::expired || loss == Loss::no_room ||
+           loss == Loss::no_memory;
+}
+
 }  // namespace
 
 RandomWorld::RandomWorld(const Plan& plan, std::ostream* log)
@@ -90,7 +96,7 @@ void RandomWorld::set_faults() {
 }
 
 /// How many charges, refunds and tokens nobody can be sure of, as the machines have counted them.
-std::int64_t RandomWorld::uncertain() {
+Uncertain RandomWorld::uncertain() {
     std::set<std::pair<std::string, std::string>> shards;
     for (const Setup& setup : plan_.setups) {
         for (const StoreSetup& store : setup.stores) {
@@ -102,31 +108,29 @@ std::int64_t RandomWorld::uncertain() {
             }
         }
     }
-    std::uint64_t sum = 0;
+    Uncertain sums;
     machines_.for_each([&](Machine& machine) {
-        // A cluster has one shard, which no setup names.
-        for (const StoreConf* store : machine.workers().front()->configuration().stores) {
-            for (const ShardConf& shard : store->shards) {
-                shards.emplace(store->name, shard.name);
-            }
-        }
         for (const auto& [store, shard] : shards) {
             const Counters<Loss> losses(machine.zone().counters(), {store, shard, {}});
             for (std::size_t i = 0; i < loss_count; ++i) {
-                sum += losses.own_count(static_cast<Loss>(i));
+                const auto loss = static_cast<Loss>(i);
+                const auto most =
+                    static_cast<std::int64_t>(losses.own_count(loss)) * 2 * plan_.traffic.most_cost;
+                sums.less += most;
+                sums.more += is_of_charges(loss) ? 0 : most;
             }
         }
     });
-    return static_cast<std::int64_t>(sum);
+    return sums;
 }
 
 void RandomWorld::compare_at_the_end() {
-    const std::int64_t unsure = uncertain();
+    const Uncertain unsure = uncertain();
     for (LimitTruths& limit : traffic_.limits()) {
         for (std::int64_t key = 0; limit.lasts() && key < plan_.traffic.keys; ++key) {
             const std::int64_t stored =
                 servers_.used("rl:" + limit.name() + "/3600:client" + std::to_string(key));
-            limit.compare(static_cast<std::size_t>(key), stored, unsure * 2 * plan_.traffic.most_cost);
+            limit.compare(static_cast<std::size_t>(key), stored, unsure);
         }
     }
 }

@@ -34,7 +34,7 @@ public:
 private:
     void set_faults();
     void pass(Micros time);
-    std::int64_t uncertain();
+    Uncertain uncertain();
     void compare_at_the_end();
 
     const Plan plan_;
