@@ -51,11 +51,13 @@ public:
     /// One turn: this loop is the current one, and at its end runs what was put there.
     template <typename Call>
     void turn(Call&& call) {
-        Loop& before = *current_;
+        Loop* const before = current_;  // null: the last one to run has ended
         enter();
         call();
         end_turn();
-        before.enter();
+        if (before != nullptr) {
+            before->enter();
+        }
     }
 
     Events& events() const noexcept { return events_; }
