@@ -61,8 +61,6 @@ embedded := $(addprefix $(generated)/,scripts.inc version.inc)
 unified := $(rooms:src/%=$(generated)/rooms/%/UnifiedSource.cpp)
 objects := $(unified:$(generated)/rooms/%.cpp=$(BUILD)/obj/%.o)
 pure_objects := $(filter-out $(BUILD)/obj/ngx/%,$(objects))
-# Objects that need no loop to run them.
-core_objects := $(filter-out $(BUILD)/obj/limiter/%,$(pure_objects))
 # Tests that need no process: parts alone, and scenarios of the whole limiter in virtual time.
 unit_sources := $(wildcard t/unit/*.cpp t/limiter/*.cpp)
 unit_objects := $(unit_sources:t/%.cpp=$(BUILD)/%.o)

@@ -13,16 +13,6 @@
 namespace rate_limit::world {
 namespace {
 
-std::vector<Command> batches(const Scripted& server, const std::string& key) {
-    std::vector<Command> found;
-    for (const Command& words : server.commands("evalsha")) {
-        if (is_batch(words) && words[3] == stored_key(key)) {
-            found.push_back(words);
-        }
-    }
-    return found;
-}
-
 /// A primary and its replica.
 class Failovers : public testing::Test {
 protected:

@@ -12,16 +12,6 @@
 namespace rate_limit::world {
 namespace {
 
-std::vector<Command> batches(const Scripted& server, const std::string& key) {
-    std::vector<Command> found;
-    for (const Command& words : server.commands("evalsha")) {
-        if (is_batch(words) && words[3] == stored_key(key)) {
-            found.push_back(words);
-        }
-    }
-    return found;
-}
-
 /// Batches of ten, of a server to which a scripted one relays.
 class LostBatches : public testing::Test {
 protected:

@@ -168,4 +168,14 @@ void Scenario::forget_lines() {
     }
 }
 
+std::vector<Command> batches(const Scripted& server, const std::string& key) {
+    std::vector<Command> found;
+    for (const Command& words : server.commands("evalsha")) {
+        if (is_batch(words) && words[3] == stored_key(key)) {
+            found.push_back(words);
+        }
+    }
+    return found;
+}
+
 }  // namespace rate_limit::world

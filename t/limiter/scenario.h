@@ -136,4 +136,7 @@ inline std::string stored_key(const std::string& key, const std::string& period 
     return "rl:" + limit + "/" + period + ":" + key;
 }
 
+/// The batches of a lease of an hour that the server was asked for under this key.
+std::vector<Command> batches(const Scripted& server, const std::string& key);
+
 }  // namespace rate_limit::world
