@@ -206,7 +206,8 @@ $(BUILD)/obj/ngx/%.o: $(generated)/rooms/ngx/%.cpp Makefile $(configured)/key $(
 $(unified): $(generated)/rooms/%/UnifiedSource.cpp: FORCE
 	@$(call unify,$(patsubst src/%,%,$(sort $(wildcard src/$*/*.cpp))))
 
-unify = mkdir -p $(@D) && printf '\#include "%s"  // NOLINT\n' $(1) > $@.new && if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+# Tests run makes side by side: each writes a file of its own.
+unify = mkdir -p $(@D) && printf '\#include "%s"  // NOLINT\n' $(1) > $@.$$$$ && if cmp -s $@.$$$$ $@; then rm $@.$$$$; else mv $@.$$$$ $@; fi
 
 $(generated)/scripts.inc: $(wildcard lua/*.lua)
 	@mkdir -p $(@D)
