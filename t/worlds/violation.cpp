@@ -1,6 +1,7 @@
 #include "t/worlds/violation.h"
 
 #include <sstream>
+#include <utility>
 
 #include "t/worlds/random_world.h"
 
@@ -27,7 +28,7 @@ std::vector<std::size_t> needed_faults(const Plan& plan) {
             std::vector<std::size_t> fewer = kept;
             fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
             if (fails(plan.with_faults(fewer))) {
-                kept = fewer;
+                kept = std::move(fewer);
                 shorter = true;
             }
         }
