@@ -22,7 +22,7 @@ Plan::Plan(std::uint64_t seed)
     : lasts(part(seed, 0).between(2, 30) * 1'000'000),
       servers(part(seed, 1), lasts),
       machines(part(seed, 2), lasts),
-      traffic(part(seed, 3), servers.stores),
+      traffic(part(seed, 3), servers.stores, lasts),
       course(part(seed, 4)) {
     Setup setup;
     setup.stores = servers.stores;

@@ -42,7 +42,7 @@ LimitSetup draw_limit(Chance& chance, const std::vector<StoreSetup>& stores) {
 
 }  // namespace
 
-TrafficPlan::TrafficPlan(Chance chance, const std::vector<StoreSetup>& stores) {
+TrafficPlan::TrafficPlan(Chance chance, const std::vector<StoreSetup>& stores, Micros lasts) {
     const std::int64_t count = chance.percent(60) ? 1 : chance.between(2, 3);
     for (std::int64_t i = 0; i < count; ++i) {
         limits.push_back(draw_limit(chance, stores));
@@ -61,6 +61,12 @@ TrafficPlan::TrafficPlan(Chance chance, const std::vector<StoreSetup>& stores) {
     aborted = chance.percent(50) ? 0 : 10;
     exempt = chance.percent(50) ? 0 : 20;
     costs_later = chance.percent(70) ? 0 : 30;
+    // What requests have in common with faults is found in many worlds sooner than in long ones: few have more.
+    constexpr std::int64_t most_requests = 10'000;
+    if (!chance.percent(2)) {
+        const std::int64_t side_by_side = arrivals == Arrivals::closed ? at_once : 1;
+        pause = std::max(pause, lasts * side_by_side / most_requests);
+    }
 }
 
 std::size_t draw_key(const TrafficPlan& plan, Chance& chance) {

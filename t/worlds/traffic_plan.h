@@ -19,8 +19,9 @@ enum class Arrivals : unsigned char {
 
 /// The requests of a world, and the limits that count them.
 struct TrafficPlan {
-    /// `stores`: those that limits choose from, beside the machine's own memory.
-    TrafficPlan(Chance chance, const std::vector<StoreSetup>& stores);
+    /// `stores`: those that limits choose from, beside the machine's own memory. `lasts`: how long requests
+    /// come.
+    TrafficPlan(Chance chance, const std::vector<StoreSetup>& stores, Micros lasts);
 
     std::vector<LimitSetup> limits;
     OnError on_error = OnError::allow;
