@@ -99,8 +99,8 @@ public:
     /// This worker has sent something that was not answered, and will ask what became of it.
     void note_unanswered() noexcept;
 
-    /// Charges or refunds of this worker wait in debts(): tells this worker, if it is leaving, by the same
-    /// call.
+    /// Charges or refunds of this worker wait in debts(), or a slot of its requests has to go back: tells
+    /// this worker, if it is leaving, by the same call.
     void note_waiting() noexcept;
 
     /// Sets what this process calls when there is more for it to do before it may leave, in any zone.

@@ -183,6 +183,11 @@ void Holds::leave(const KeySlots& of) noexcept {
     if (const auto call = slots->leave(of.id, terms(of.limit), idle)) {
         send(of, *call);
     }
+    // The slot stays where a call is under way, and a call may fail: a look of the last worker comes after
+    // it.
+    if (zone_.is_last()) {
+        zone_.note_waiting();
+    }
 }
 
 /// The requests that wait for it are told, or try again.

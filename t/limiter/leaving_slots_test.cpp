@@ -1,0 +1,95 @@
+// Slots of running requests go back before the last worker of a zone ends, however late its requests end, and
+// whoever of several leaving workers asks Redis just then.
+
+#include <string>
+#include <vector>
+
+#include "t/limiter/one_machine.h"
+
+namespace rate_limit::world {
+namespace {
+
+LimitSetup running(const char* limit) {
+    LimitSetup setup{"default", limit};
+    setup.running = true;
+    return setup;
+}
+
+/// How long requests run after their workers have begun to leave, in ms; how many workers have them; whether
+/// they end in the order in which they began.
+struct Leaving {
+    Msec later;
+    std::size_t workers;
+    bool in_order;
+};
+
+class LeavingSlots : public testing::TestWithParam<Leaving> {
+protected:
+    /// Six requests run, and their workers begin to leave. After that time the requests end, all at once.
+    void end_late(Msec primary_pauses) {
+        const auto [later, workers, in_order] = GetParam();
+        std::vector<ClientRequest*> requests;
+        world.worker(workers - 1);
+        for (std::size_t i = 0; i < 6; ++i) {
+            requests.push_back(&world.begin("k", &world.worker(i % workers)));
+            world.pass(5);
+            ASSERT_EQ(outcome(*requests.back()), "PASSED");
+        }
+        world.pass(2'000);
+        for (std::size_t i = 0; i < workers; ++i) {
+            world.worker(i).leave();
+        }
+        world.pass(later);
+        EXPECT_EQ(held(), "6 ") << "what runs is still held";
+        if (primary_pauses != 0) {
+            world.primary.pause();
+        }
+        for (std::size_t i = 0; i < 6; ++i) {
+            requests[in_order ? i : 5 - i]->end();
+        }
+        world.pass(primary_pauses);
+        world.primary.resume();
+        EXPECT_TRUE(world.until([this] { return world.end_leaving() == 0; }, 3'000));
+        world.pass(100);
+    }
+
+    /// Slots that Redis has for the key, of all machines.
+    std::string held() {
+        const Value* const found = world.primary.server().databases().front().find(stored_key("k", "n"));
+        std::string all;
+        if (found != nullptr) {
+            for (const auto& [machine, text] : std::get<Hash>(found->content).fields()) {
+                all += text[0] == '0' ? "" : text.substr(0, text.find(' ')) + ' ';
+            }
+        }
+        return all;
+    }
+
+    OneMachine world{running("6")};
+};
+
+TEST_P(LeavingSlots, GoBackBeforeTheLastWorkerEnds) {
+    end_late(0);
+    EXPECT_EQ(held(), "");
+}
+
+/// The first call is not answered in time.
+TEST_P(LeavingSlots, GoBackToAPrimaryThatPauses) {
+    end_late(500);
+    EXPECT_EQ(held(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, LeavingSlots, testing::ValuesIn([] {
+                             std::vector<Leaving> all;
+                             for (const Msec later : {1, 100, 1'200, 2'000, 5'000, 60'000}) {
+                                 for (const std::size_t workers : {1, 2, 6}) {
+                                     for (const bool in_order : {true, false}) {
+                                         all.push_back({static_cast<Msec>(later), workers, in_order});
+                                     }
+                                 }
+                             }
+                             return all;
+                         }()));
+
+}  // namespace
+}  // namespace rate_limit::world
