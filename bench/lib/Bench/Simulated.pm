@@ -194,7 +194,7 @@ sub keys_table ($self, @shown) {
         } @shown
     } $self->of_many_keys;
     return if !@rows;
-    return '**Many keys on 16 shards**, ' . $self->said . ": a million keys, each with 5,000 an hour, 3,000 requests a second and machine for a minute. "
+    return '**Many keys on 16 shards**, ' . $self->said . ": a million keys, each with 5,000 an hour, 3,000 requests a second and machine, on ten machines for a minute and on a hundred for 20 s. "
         . "Primary: its processor, by what a command costs pipelined.\n\n"
         . table(['', 'windows that one machine remembers', 'windows', 'of these reached', 'over in all', 'primary, mean %', 'busiest / mean'], @rows);
 }
