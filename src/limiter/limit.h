@@ -31,6 +31,13 @@ extern const NamedMode concurrency_mode;
 
 constexpr std::uint64_t lease_auto = 0;
 
+/// What becomes of a request that is over a limit.
+enum class Enforced : unsigned char {
+    yes,           ///< it is rejected
+    dry_run,       ///< it passes, and is counted
+    by_a_variable  ///< each request says which of the two
+};
+
 /// One limit, as the limiter counts it. Whoever owns it makes every member final before the first request,
 /// but for what is mutable, and keeps it as long as the configuration.
 struct Limit {
@@ -48,6 +55,8 @@ struct Limit {
 
     StoreConf* store;  // null: `local`, or each request names its own
     bool local;
+
+    Enforced enforced;
 
     std::string_view
         head;  // start of the texts that identify its windows; empty: it differs from request to request

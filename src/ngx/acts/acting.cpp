@@ -1,10 +1,9 @@
 #include "ngx/acts/acting.h"
 
-#include <new>
+#include <utility>
 
 #include "ngx/acts/acts.h"
 #include "ngx/acts/key_of_limit.h"
-#include "ngx/base/response.h"
 
 namespace rate_limit {
 
@@ -16,43 +15,14 @@ std::string_view text_of(const std::string* field) noexcept {
 
 }  // namespace
 
-Acting::Acting(ngx_http_request_t* r, const ConsoleConf& console, Form form)
-    : console_(console), form_(std::move(form)), key_(shown_key(text_of(form_.find("key")))) {
-    resumable_.request = r;
-}
+Acting::Acting(const Configuration& main, OperatorRights rights, Poster& poster, Form form)
+    : main_(main),
+      rights_(rights),
+      poster_(poster),
+      form_(std::move(form)),
+      key_(shown_key(text_of(form_.find("key")))) {}
 
-Acting::~Acting() {
-    forget_resumption(resumable_);
-}
-
-Acting* Acting::begin(ngx_http_request_t* r, Form form) noexcept {
-    static_assert(alignof(Acting) <= NGX_ALIGNMENT, "pools give no more");
-    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(r->pool, sizeof(Acting));
-    if (cleanup == nullptr) {
-        return nullptr;
-    }
-    try {
-        new (cleanup->data) Acting(r, location_conf(r)->console, std::move(form));
-    } catch (...) {
-        return nullptr;
-    }
-    cleanup->handler = on_pool_cleanup;
-    return static_cast<Acting*>(cleanup->data);
-}
-
-Acting* Acting::find(ngx_http_request_t* r) noexcept {
-    for (ngx_pool_cleanup_t* cleanup = r->pool->cleanup; cleanup != nullptr; cleanup = cleanup->next) {
-        auto* acting = static_cast<Acting*>(cleanup->data);
-        if (cleanup->handler == on_pool_cleanup && &acting->request() == r) {
-            return acting;
-        }
-    }
-    return nullptr;
-}
-
-void Acting::on_pool_cleanup(void* self) noexcept {
-    static_cast<Acting*>(self)->~Acting();
-}
+Acting::~Acting() = default;
 
 std::string_view Acting::limit() const noexcept {
     return text_of(form_.find("limit"));
@@ -90,21 +60,18 @@ bool Acting::go_on() {
 }
 
 void Acting::wait() noexcept {
-    ngx_http_request_t* r = resumable_.request;
-    r->read_event_handler = ngx_http_block_reading;
-    r->write_event_handler = ignore_write;
     if (rests_) {
         next_turn_.set(1);
     }
 }
 
 void Acting::on_next_turn(void* self) noexcept {
-    resume_soon(static_cast<Acting*>(self)->resumable_);
+    static_cast<Acting*>(self)->poster_.resume();
 }
 
 void Acting::on_answer(Answer& /*answer*/) noexcept {
     if (--pending_ == 0 && !going_on_) {
-        resume_soon(resumable_);
+        poster_.resume();
     }
 }
 

@@ -7,41 +7,57 @@
 
 #include "core/overrides/override.h"
 #include "core/text/form.h"
+#include "limiter/configuration.h"
 #include "limiter/loop.h"
 #include "limiter/overrides/shared_change.h"
 #include "limiter/waits/answer.h"
 #include "ngx/acts/act_result.h"
 #include "ngx/acts/limit_walk.h"
-#include "ngx/base/resume.h"
-#include "ngx/conf/conf.h"
+#include "operator/rights.h"
 
 namespace rate_limit {
 
 struct Act;
 struct KeyOfLimit;
 
+/// The request by which an operator has posted an act.
+class Poster {
+public:
+    Poster() = default;
+    Poster(const Poster&) = delete;
+    Poster& operator=(const Poster&) = delete;
+
+    virtual std::string_view address() const noexcept = 0;  ///< the client's
+    virtual std::string_view user() const noexcept = 0;     ///< who it says it is; empty: nobody
+    virtual Log& log() const noexcept = 0;
+    virtual RequestMemory& memory() const noexcept = 0;  ///< lives as long as the act
+
+    /// What the act waited for is there: it goes on in an event of its own, in this turn of the event loop.
+    virtual void resume() noexcept = 0;
+
+protected:
+    ~Poster() = default;
+};
+
 /// One act of an operator, or a look-up, from the form that was posted to what it came to. The request waits
-/// for stores as others do, but goes on to its end also where the client has left. Lives in the request's
-/// pool.
+/// for stores as others do, but goes on to its end also where the client has left.
 class Acting final : private Answer::Owner {
 public:
-    /// Null without memory.
-    static Acting* begin(ngx_http_request_t* r, Form form) noexcept;
-
-    /// The one that the request waits for; null: it has begun none.
-    static Acting* find(ngx_http_request_t* r) noexcept;
+    /// `main` and `poster` outlive it. Throws std::bad_alloc.
+    Acting(const Configuration& main, OperatorRights rights, Poster& poster, Form form);
+    ~Acting();
 
     /// Goes on as far as it can: true when the result is there. Else the request has to wait(). Throws
     /// std::bad_alloc.
     bool go_on();
 
-    /// Lets the request wait: its content handler is called again when all answers are there, or in the next
-    /// turn where the act rests.
+    /// Lets the request wait: it is resumed when all answers are there, or in the next turn where the act
+    /// rests.
     void wait() noexcept;
 
-    ngx_http_request_t& request() const noexcept { return *resumable_.request; }
-    const MainConf& main() const noexcept { return *main_conf(resumable_.request); }
-    const ConsoleConf& console() const noexcept { return console_; }
+    Poster& poster() const noexcept { return poster_; }
+    const Configuration& main() const noexcept { return main_; }
+    const OperatorRights& rights() const noexcept { return rights_; }
     const Form& form() const noexcept { return form_; }
 
     /// Fields as posted, each empty where it was not. The key is as it reaches limits.
@@ -92,22 +108,19 @@ private:
         Acting& acting_;
     };
 
-    Acting(ngx_http_request_t* r, const ConsoleConf& console, Form form);
-    ~Acting();
-
     void on_answer(Answer& answer) noexcept override;
     bool check_fields();
-    static void on_pool_cleanup(void* self) noexcept;
     static void on_next_turn(void* self) noexcept;
 
-    const ConsoleConf& console_;
+    const Configuration& main_;
+    const OperatorRights rights_;
+    Poster& poster_;
     const Form form_;
     std::string key_;
     const Act* act_ = nullptr;  // null: the fields have not been looked at
     std::size_t pending_ = 0;
     bool going_on_ = false;
     bool rests_ = false;
-    Resumable resumable_;
     Timer next_turn_{this, on_next_turn, Timer::Worker::stays};
 };
 

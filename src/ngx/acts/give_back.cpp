@@ -1,6 +1,7 @@
 #include <charconv>
 #include <string>
 
+#include "core/text/time_text.h"
 #include "limiter/zone.h"
 #include "ngx/acts/act_log.h"
 #include "ngx/acts/acting.h"
@@ -37,11 +38,9 @@ bool parse_period(const Acting& acting, Rate& of) noexcept {
     if (text == nullptr) {
         return true;
     }
-    ngx_str_t written = str(*text);
     of.month = *text == "month";
-    const ngx_int_t seconds = of.month ? longest_month : ngx_parse_time(&written, 1);
-    of.period = seconds;
-    return seconds > 0;
+    of.period = of.month ? longest_month : parse_seconds(*text).value_or(0);
+    return of.period > 0;
 }
 
 /// Chooses among the windows of the period that the act names. False: there is none, and the act has failed.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/overrides/known_overrides.h"
-#include "ngx/conf/conf.h"
+#include "limiter/configuration.h"
 
 namespace rate_limit {
 

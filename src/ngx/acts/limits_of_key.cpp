@@ -62,7 +62,7 @@ void add_windows_at(KeyOfLimit& to, const Zone& zone, const Limit& limit, const 
 using LimitsByName = std::unordered_map<std::string_view, std::vector<const Limit*>>;
 
 /// In the order of their lines: there may be many, and each tally concerns few.
-LimitsByName by_name(const MainConf& main) {
+LimitsByName by_name(const Configuration& main) {
     LimitsByName named;
     for (const Limit* limit : main.limits) {
         named[limit->name].push_back(limit);
@@ -70,7 +70,7 @@ LimitsByName by_name(const MainConf& main) {
     return named;
 }
 
-void add_windows(KeyOfLimit& to, const MainConf& main, const LimitsByName& named) {
+void add_windows(KeyOfLimit& to, const Configuration& main, const LimitsByName& named) {
     const auto found = named.find(to.tally.name);
     if (found == named.end()) {
         return;
@@ -93,7 +93,6 @@ void add_windows(KeyOfLimit& to, const MainConf& main, const LimitsByName& named
 
 /// False without memory.
 bool locate_windows(Acting& acting, KeyOfLimit& of) {
-    ngx_http_request_t& r = acting.request();
     Zone& zone = *acting.main().zone;
     StoreConf* store = find_store(acting.main(), of.tally.store_name);
     StoredKey key;
@@ -104,7 +103,7 @@ bool locate_windows(Acting& acting, KeyOfLimit& of) {
     return of.id != 0 && std::all_of(of.windows.begin(), of.windows.end(), [&](const auto& window) {
                const WindowIdentity identity{
                    of.tally.name, window->rate.period, window->kind, acting.key(), {}};
-               return locate(memory_of(*r.pool), zone, store, identity, window->place) == nullptr;
+               return locate(acting.poster().memory(), zone, store, identity, window->place) == nullptr;
            });
 }
 
@@ -162,7 +161,7 @@ bool has_changed_one(const Acting& acting) noexcept {
 
 using OverridesBySubject = std::unordered_map<OverrideSubject, Override, HashOfSubject>;
 
-OverridesBySubject by_subject(const MainConf& main) {
+OverridesBySubject by_subject(const Configuration& main) {
     OverridesBySubject all;
     if (main.tallies != nullptr && !main.overrides->none()) {
         for (Override& what : main.zone->overrides().read(now_millis())) {
@@ -195,7 +194,7 @@ std::optional<SeenOverride> override_of(const OverridesBySubject& all, const Key
 
 bool find_next_limit(Acting& acting) {
     LimitWalk& walk = acting.walk;
-    const MainConf& main = acting.main();
+    const Configuration& main = acting.main();
     if (main.tallies == nullptr) {
         return false;
     }
@@ -323,7 +322,7 @@ bool show_next_limit(Acting& acting) {
     if (!acting.key().empty()) {
         shown.id = limit.id;
     }
-    if (!acting.key().empty() && acting.console().plain_keys) {
+    if (!acting.key().empty() && acting.rights().plain_keys) {
         shown.key = acting.key();
     }
     shown.override = override_of(walk.overrides, limit);

@@ -1,7 +1,7 @@
 #include "ngx/acts/acting.h"
 #include "ngx/acts/acts.h"
 #include "ngx/acts/limits_of_key.h"
-#include "ngx/base/turn.h"
+#include "operator/turn.h"
 
 namespace rate_limit {
 

@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <optional>
@@ -7,6 +8,7 @@
 
 #include "core/digits.h"
 #include "core/overrides/override.h"
+#include "core/text/time_text.h"
 #include "limiter/overrides/effect.h"
 #include "limiter/overrides/shared_change.h"
 #include "limiter/store_conf.h"
@@ -21,8 +23,8 @@ namespace rate_limit {
 
 namespace {
 
-constexpr ngx_int_t usual_time = 3600;
-constexpr ngx_int_t longest_time = ngx_int_t{30} * 24 * 3600;
+constexpr std::int64_t usual_time = 3600;
+constexpr std::int64_t longest_time = std::int64_t{30} * 24 * 3600;
 
 /// How far it has come; Acting::step.
 enum OverrideStep : int {
@@ -31,13 +33,9 @@ enum OverrideStep : int {
     looking,
 };
 
-bool parse_for(const Acting& acting, ngx_int_t& seconds) noexcept {
+bool parse_for(const Acting& acting, std::int64_t& seconds) noexcept {
     const std::string* text = acting.form().find("for");
-    seconds = usual_time;
-    if (text != nullptr) {
-        ngx_str_t written = str(*text);
-        seconds = ngx_parse_time(&written, 1);
-    }
+    seconds = text != nullptr ? parse_seconds(*text).value_or(0) : usual_time;
     return seconds >= 1 && seconds <= longest_time;
 }
 
@@ -95,7 +93,7 @@ void log_doubt(const Acting& acting) {
 
 /// Reads an override of this kind from the fields, for the limit that they name. False: the act has failed.
 bool read_fields(Acting& acting, OverrideKind kind, Override& what) {
-    ngx_int_t seconds = 0;
+    std::int64_t seconds = 0;
     std::int64_t percent = 0;
     if (!is_of_key(kind) && !acting.key().empty()) {
         acting.fail(ActError::bad_parameter,
@@ -111,14 +109,13 @@ bool read_fields(Acting& acting, OverrideKind kind, Override& what) {
         acting.fail(ActError::bad_parameter, "The field \"percent\" is a number from 0 to 100.");
         return false;
     }
-    const ngx_str_t& client = acting.request().connection->addr_text;
     what.subject = subject_of(acting);
     what.kind = kind;
     what.percent = static_cast<std::uint8_t>(percent);
     what.from = now_millis();
     what.until = what.from + static_cast<Millis>(seconds) * 1000;
-    what.by = view(client);
-    what.text = acting.console().plain_keys ? acting.key() : "";
+    what.by = acting.poster().address();
+    what.text = acting.rights().plain_keys ? acting.key() : "";
     return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "limiter/configuration.h"
 #include "ngx/values/value.h"
+#include "operator/rights.h"
 
 namespace rate_limit {
 
@@ -72,9 +73,8 @@ inline const LimitLine& line_of(const Limit& limit) noexcept {
 /// rate_limit_console, as written.
 struct ConsoleConf {
     bool on = false;
-    bool may_act = false;          // manage: operators may change what limits say
+    OperatorRights rights;
     bool from_any = false;         // nginx's own directives say who may
-    bool plain_keys = false;       // keys are shown as they are, not only their ids
     ngx_array_t* names = nullptr;  // the server's ngx_http_server_name_t; nginx keeps its own only while it
                                    // reads the configuration
 };

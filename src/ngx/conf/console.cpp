@@ -15,7 +15,7 @@ bool take_parameter(std::string_view word, ConsoleConf& console) noexcept {
         return true;
     }
     if (word == "keys=id" || word == "keys=plain") {
-        console.plain_keys = word == "keys=plain";
+        console.rights.plain_keys = word == "keys=plain";
         return true;
     }
     return false;
@@ -69,7 +69,7 @@ char* set_console(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
         return refuse(cf, "invalid value \"%V\" in \"rate_limit_console\": it is \"view\" or \"manage\"",
                       &words[1]);
     }
-    console.may_act = kind == "manage";
+    console.rights.may_act = kind == "manage";
     for (ngx_uint_t i = 2; i < cf->args->nelts; ++i) {
         if (!take_parameter(view(words[i]), console)) {
             return refuse(cf,
@@ -98,7 +98,7 @@ char* set_console(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
                       "\"=\": its pages are below it");
     }
     console.on = true;
-    main_conf(cf)->plain_keys = main_conf(cf)->plain_keys || console.plain_keys;
+    main_conf(cf)->plain_keys = main_conf(cf)->plain_keys || console.rights.plain_keys;
     answer_here(cf, *command, own.answer);
     return NGX_CONF_OK;
 }
@@ -123,7 +123,7 @@ void warn_local_consoles(ngx_conf_t* cf, const MainConf& main) noexcept {
     for (const Answering& each : Elements<const Answering>(main.answering)) {
         const ConsoleConf& console = each.conf->console;
         const OwnAnswer& answer = each.conf->answer;
-        const ngx_uint_t level = console.may_act ? NGX_LOG_WARN : NGX_LOG_NOTICE;
+        const ngx_uint_t level = console.rights.may_act ? NGX_LOG_WARN : NGX_LOG_NOTICE;
         if (console.on && !console.from_any && each.location->noname == 0 &&
             is_heard_here_alone(core, each.server)) {
             ngx_log_error(

@@ -128,6 +128,9 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, LimitLine& line, Lim
     limit.written = &line;
     inherit(limit, conf.options);
     limit.Limit::mode = limit.Options::mode;
+    limit.enforced = limit.dry_run.value != nullptr ? Enforced::by_a_variable
+                     : limit.dry_run.on != 0        ? Enforced::dry_run
+                                                    : Enforced::yes;
     limit.Limit::lease = limit.Options::lease;
     if (limit.key == nullptr) {
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,

@@ -28,13 +28,13 @@ struct Page {
 
 std::unique_ptr<Document> tell_html(ngx_http_request_t* r) {
     const std::optional<PageView> asked = PageView::of(location_name(r), view(r->args));
-    return asked ? tell_page(*main_conf(r), location_conf(r)->console, *asked) : nullptr;
+    return asked ? tell_page(*main_conf(r), location_conf(r)->console.rights, *asked) : nullptr;
 }
 
 constexpr Page pages[] = {
     {"", html_type, tell_html},
     {"json", "application/json",
-     [](ngx_http_request_t* r) { return tell_json(*main_conf(r), location_conf(r)->console); }},
+     [](ngx_http_request_t* r) { return tell_json(*main_conf(r), location_conf(r)->console.rights); }},
     {"metrics", "text/plain; version=0.0.4; charset=utf-8",
      [](ngx_http_request_t* r) { return tell_metrics(*main_conf(r)); }},
 };
@@ -58,7 +58,7 @@ ngx_int_t refuse_method(ngx_http_request_t* r) {
 /// An act is not begun anew when nginx calls the handler again.
 ngx_int_t answer(ngx_http_request_t* r) {
     const ConsoleConf& console = location_conf(r)->console;
-    const bool of_key = console.may_act && path_below(r) == "key";
+    const bool of_key = console.rights.may_act && path_below(r) == "key";
     if (of_key) {
         const ngx_int_t gone_on = go_on_with_key(r);
         if (gone_on != NGX_DECLINED) {

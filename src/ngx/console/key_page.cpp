@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "core/text/form.h"
-#include "ngx/acts/acting.h"
 #include "ngx/base/response.h"
 #include "ngx/conf/conf.h"
 #include "ngx/console/answer.h"
 #include "ngx/console/cross_origin.h"
+#include "ngx/console/posted_act.h"
 #include "ngx/console/posted_body.h"
 #include "ngx/console/refusal.h"
 #include "ngx/console/telling.h"
@@ -23,7 +23,7 @@ namespace {
 
 PageView view_of(ngx_http_request_t* r) {
     PageView view = PageView::of(location_name(r), {}).value_or(PageView());
-    view.shows_keys = location_conf(r)->console.plain_keys;
+    view.shows_keys = location_conf(r)->console.rights.plain_keys;
     return view;
 }
 
@@ -83,12 +83,13 @@ ngx_int_t tell_result(ngx_http_request_t* r, const Acting& acting) {
 }
 
 /// NGX_DONE while it waits.
-ngx_int_t go_on(ngx_http_request_t* r, Acting& acting) {
+ngx_int_t go_on(ngx_http_request_t* r, PostedAct& posted) {
+    Acting& acting = posted.act();
     if (acting.go_on()) {
         return acting.result.error == ActError::none ? tell_result(r, acting)
                                                      : send_result(r, acting.form(), acting.result);
     }
-    acting.wait();
+    posted.wait();
     return NGX_DONE;
 }
 
@@ -103,8 +104,8 @@ ngx_int_t act(ngx_http_request_t* r) {
     if (error != Form::Error::none) {
         return send_result(r, form, ActResult::failed(ActError::bad_parameter, describe(error)));
     }
-    Acting* acting = Acting::begin(r, std::move(form));
-    return acting != nullptr ? go_on(r, *acting) : NGX_HTTP_INTERNAL_SERVER_ERROR;
+    PostedAct* posted = PostedAct::begin(r, std::move(form));
+    return posted != nullptr ? go_on(r, *posted) : NGX_HTTP_INTERNAL_SERVER_ERROR;
 }
 
 /// nginx has read the body. While the act waits, the request is as if its content handler had returned
@@ -157,11 +158,11 @@ ngx_int_t answer_key(ngx_http_request_t* r, const char* forbidden) {
 }
 
 ngx_int_t go_on_with_key(ngx_http_request_t* r) {
-    Acting* acting = Acting::find(r);
-    if (acting == nullptr) {
+    PostedAct* posted = PostedAct::find(r);
+    if (posted == nullptr) {
         return NGX_DECLINED;
     }
-    const ngx_int_t status = go_on(r, *acting);
+    const ngx_int_t status = go_on(r, *posted);
     r->main->count += status == NGX_DONE ? 1 : 0;  // nginx takes one back when a content handler returns it
     return status;
 }

@@ -6,8 +6,8 @@
 
 #include "limiter/loop.h"
 #include "ngx/base/response.h"
-#include "ngx/base/turn.h"
 #include "ngx/console/answer.h"
+#include "operator/turn.h"
 
 namespace rate_limit {
 

@@ -4,7 +4,6 @@
 #include "limiter/store_conf.h"
 #include "limiter/tallies/tallies.h"
 #include "limiter/zone.h"
-#include "ngx/base/version.h"
 #include "ngx/figures/limits.h"
 #include "ngx/figures/lower_case.h"
 #include "ngx/figures/memory.h"
@@ -15,6 +14,7 @@
 #include "ngx/figures/period_text.h"
 #include "ngx/figures/shards.h"
 #include "ngx/figures/top.h"
+#include "operator/serving.h"
 
 namespace rate_limit {
 
@@ -66,14 +66,14 @@ void write_kind(JsonText& json, const Tally& tally) {
         json.name("mode").null().name("window").null();
     }
     json.name("enforced");
-    if (limit == nullptr || line_of(*limit).dry_run.value != nullptr) {
+    if (limit == nullptr || limit->enforced == Enforced::by_a_variable) {
         json.null();
     } else {
         json.number(is_dry(tally) ? 0 : 100);
     }
 }
 
-void write_limit(JsonText& json, const MainConf& main, const ToldLimit& limit) {
+void write_limit(JsonText& json, const Configuration& main, const ToldLimit& limit) {
     const Tally& tally = *limit.tally;
     json.begin_object();
     write_kind(json, tally);
@@ -93,15 +93,13 @@ void write_limit(JsonText& json, const MainConf& main, const ToldLimit& limit) {
 }
 
 /// The members before the limits.
-void write_head(JsonText& json, const MainConf& main) {
-    const auto* core =
-        reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module));
-    const ngx_str_t host = const_cast<const ngx_cycle_t*>(ngx_cycle)->hostname;
-    json.name("version").text(module_version);
-    json.name("nginx").text(NGINX_VERSION);
-    json.name("host").text(view(host));
+void write_head(JsonText& json, const Configuration& main) {
+    const Serving by = serving();
+    json.name("version").text(by.module);
+    json.name("nginx").text(by.nginx);
+    json.name("host").text(by.host);
     json.name("time").time(now_millis());
-    json.name("workers").number(core->worker_processes);
+    json.name("workers").number(by.workers);
     json.name("since");
     if (main.zone != nullptr) {
         json.time(main.zone->counters().since());
@@ -126,8 +124,8 @@ void write_nothing(JsonText& json) {
 /// A piece for each limit, shard, node, key and override, and for each of the others.
 class Everything final : public Document {
 public:
-    Everything(const MainConf& main, const ConsoleConf& console)
-        : main_(main), console_(console), shards_(main) {
+    Everything(const Configuration& main, const OperatorRights& rights)
+        : main_(main), rights_(rights), shards_(main) {
         if (main.zone != nullptr) {  // else no limit stands anywhere
             limits_ = limits_with_seen_rates(main);
         }
@@ -178,7 +176,7 @@ public:
 private:
     enum class Part : unsigned char { head, limits, shards, nodes, windows, top, keys, overrides };
 
-    bool plain() const noexcept { return console_.plain_keys; }
+    bool plain() const noexcept { return rights_.plain_keys; }
 
     bool go_on(Part part) noexcept {
         part_ = part;
@@ -237,8 +235,8 @@ private:
         return begin_array("overrides", Part::overrides);
     }
 
-    const MainConf& main_;
-    const ConsoleConf& console_;
+    const Configuration& main_;
+    const OperatorRights& rights_;
     JsonText json_;
     Part part_ = Part::head;
     std::size_t next_ = 0;  // the next element of the array that is being written
@@ -253,8 +251,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Document> tell_json(const MainConf& main, const ConsoleConf& console) {
-    return std::make_unique<Everything>(main, console);
+std::unique_ptr<Document> tell_json(const Configuration& main, const OperatorRights& rights) {
+    return std::make_unique<Everything>(main, rights);
 }
 
 }  // namespace rate_limit

@@ -8,7 +8,7 @@ namespace {
 
 /// Calls fn(index, limit) for each limit and each tally in which it may count, by its index.
 template <typename Fn>
-void for_each_counted(const MainConf& main, Fn&& fn) {
+void for_each_counted(const Configuration& main, Fn&& fn) {
     const std::vector<Tally>& tallies = main.tallies->all();
     for (const Limit* limit : main.limits) {
         if (limit->tally != 0) {
@@ -24,7 +24,7 @@ void for_each_counted(const MainConf& main, Fn&& fn) {
 }
 
 /// Limits without a column are told together with those that have no counters.
-RunningFigures running_of(const MainConf& main, const Tally& tally) noexcept {
+RunningFigures running_of(const Configuration& main, const Tally& tally) noexcept {
     const bool of_others = tally.limit == nullptr;
     if (!of_others && (!tally.is_slots() || tally.store_name == Tallies::no_store)) {
         return {};
@@ -44,7 +44,7 @@ RunningFigures running_of(const MainConf& main, const Tally& tally) noexcept {
 
 }  // namespace
 
-std::vector<ToldLimit> limits_of(const MainConf& main) {
+std::vector<ToldLimit> limits_of(const Configuration& main) {
     std::vector<ToldLimit> limits;
     limits.reserve(main.tallies->all().size() + 1);
     for (const Tally& tally : main.tallies->all()) {
@@ -61,7 +61,7 @@ std::vector<ToldLimit> limits_of(const MainConf& main) {
     return limits;
 }
 
-std::vector<ToldLimit> limits_with_seen_rates(const MainConf& main) {
+std::vector<ToldLimit> limits_with_seen_rates(const Configuration& main) {
     std::vector<ToldLimit> limits = limits_of(main);
     for_each_counted(main, [&](std::size_t i, const Limit& limit) {
         if (!limit.variable_rate) {
@@ -77,11 +77,7 @@ std::vector<ToldLimit> limits_with_seen_rates(const MainConf& main) {
 }
 
 bool is_dry(const Tally& tally) noexcept {
-    if (tally.limit == nullptr) {
-        return false;
-    }
-    const DryRun& dry_run = line_of(*tally.limit).dry_run;
-    return dry_run.value == nullptr && dry_run.on != 0;
+    return tally.limit != nullptr && tally.limit->enforced == Enforced::dry_run;
 }
 
 }  // namespace rate_limit

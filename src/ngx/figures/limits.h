@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/limit/decision.h"
+#include "limiter/configuration.h"
 #include "limiter/tallies/tallies.h"
-#include "ngx/conf/conf.h"
 
 namespace rate_limit {
 
@@ -48,10 +48,10 @@ struct ToldLimit {
 
 /// Tallies::all() with their constant rates, and in the end Tallies::others(), if there are. Throws
 /// std::bad_alloc.
-std::vector<ToldLimit> limits_of(const MainConf& main);
+std::vector<ToldLimit> limits_of(const Configuration& main);
 
 /// Limits as limits_of() has them, with the variable rates that were seen. Throws std::bad_alloc.
-std::vector<ToldLimit> limits_with_seen_rates(const MainConf& main);
+std::vector<ToldLimit> limits_with_seen_rates(const Configuration& main);
 
 /// Whether the limit is in a dry run for all; where a variable says, it is not.
 bool is_dry(const Tally& tally) noexcept;

@@ -9,7 +9,7 @@ namespace {
 using Type = MetricsText::Type;
 
 /// Milliseconds for which a look counts.
-constexpr ngx_msec_t fresh_for = 1000;
+constexpr Msec fresh_for = 1000;
 
 std::size_t free_of(std::size_t capacity, std::size_t used) noexcept {
     return capacity > used ? capacity - used : 0;
@@ -20,11 +20,11 @@ template <typename Table>
 const typename Table::Occupancy& occupancy_of(const Zone& zone, const Table& table) noexcept {
     static struct {
         const Zone* zone;
-        ngx_msec_t at;
+        Msec at;
         typename Table::Occupancy found;
     } last{};
-    if (last.zone != &zone || ngx_current_msec - last.at >= fresh_for) {
-        last = {&zone, ngx_current_msec, table.occupancy(now_millis())};
+    if (last.zone != &zone || msec_now() - last.at >= fresh_for) {
+        last = {&zone, msec_now(), table.occupancy(now_millis())};
     }
     return last.found;
 }
@@ -40,7 +40,7 @@ MemoryFigures memory_of(Zone& zone) noexcept {
             zone.debts().capacity()};
 }
 
-void write_memory(JsonText& json, const MainConf& main) {
+void write_memory(JsonText& json, const Configuration& main) {
     Zone& zone = *main.zone;
     const MemoryFigures found = memory_of(zone);
     const PressureGauge& pressure = main.tallies->pressure();
@@ -61,7 +61,7 @@ void write_memory(JsonText& json, const MainConf& main) {
     json.end_object();
 }
 
-void write_memory_metrics(MetricsText& text, const MainConf& main) {
+void write_memory_metrics(MetricsText& text, const Configuration& main) {
     Zone& zone = *main.zone;
     const MemoryFigures found = memory_of(zone);
     const PressureGauge& pressure = main.tallies->pressure();

@@ -4,8 +4,8 @@
 
 #include "core/text/json_text.h"
 #include "core/text/metrics_text.h"
+#include "limiter/configuration.h"
 #include "limiter/zone.h"
-#include "ngx/conf/conf.h"
 
 namespace rate_limit {
 
@@ -25,8 +25,8 @@ MemoryFigures memory_of(Zone& zone) noexcept;
 void look_at_windows(Zone& zone) noexcept;
 
 /// The member `zone`.
-void write_memory(JsonText& json, const MainConf& main);
+void write_memory(JsonText& json, const Configuration& main);
 
-void write_memory_metrics(MetricsText& text, const MainConf& main);
+void write_memory_metrics(MetricsText& text, const Configuration& main);
 
 }  // namespace rate_limit

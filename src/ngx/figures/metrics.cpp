@@ -8,7 +8,6 @@
 #include "core/text/metrics_text.h"
 #include "limiter/tallies/tallies.h"
 #include "limiter/zone.h"
-#include "ngx/base/version.h"
 #include "ngx/figures/limits.h"
 #include "ngx/figures/lower_case.h"
 #include "ngx/figures/memory.h"
@@ -17,6 +16,7 @@
 #include "ngx/figures/pages.h"
 #include "ngx/figures/period_text.h"
 #include "ngx/figures/shards.h"
+#include "operator/serving.h"
 
 namespace rate_limit {
 
@@ -24,9 +24,9 @@ namespace {
 
 using Type = MetricsText::Type;
 
-void write_build(MetricsText& text, const MainConf& main) {
+void write_build(MetricsText& text, const Configuration& main) {
     text.family("build_info", Type::gauge, "Always 1; its labels say which versions run.");
-    text.sample({{"version", module_version}, {"nginx", NGINX_VERSION}}, std::uint64_t{1});
+    text.sample({{"version", serving().module}, {"nginx", serving().nginx}}, std::uint64_t{1});
     if (main.zone == nullptr) {
         return;
     }
@@ -60,7 +60,7 @@ void write_decisions(MetricsText& text, const ToldLimit& limit) {
 
 void write_enforced(MetricsText& text, const ToldLimit& limit) {
     const Tally& tally = *limit.tally;
-    if (tally.limit != nullptr && line_of(*tally.limit).dry_run.value == nullptr) {
+    if (tally.limit != nullptr && tally.limit->enforced != Enforced::by_a_variable) {
         write_sample(text, limit, is_dry(tally) ? 0 : 1);
     }
 }
@@ -151,7 +151,7 @@ constexpr std::array<Family<ToldLimit>, 9> limit_families = {{
 
 class Metrics final : public Document {
 public:
-    explicit Metrics(const MainConf& main) : main_(main), shard_walk_(main) {}
+    explicit Metrics(const Configuration& main) : main_(main), shard_walk_(main) {}
 
     bool write_more() override {
         switch (part_) {
@@ -224,7 +224,7 @@ private:
         return go_on(Part::node_counts);
     }
 
-    const MainConf& main_;
+    const Configuration& main_;
     MetricsText text_;
     Part part_ = Part::head;
     ShardWalk shard_walk_;
@@ -239,7 +239,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Document> tell_metrics(const MainConf& main) {
+std::unique_ptr<Document> tell_metrics(const Configuration& main) {
     return std::make_unique<Metrics>(main);
 }
 

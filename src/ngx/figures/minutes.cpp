@@ -59,7 +59,7 @@ bool has_own(const Tally& tally) noexcept {
 
 /// Calls fn(name, counts) for each line beside those of limits.
 template <typename Fn>
-void for_each_other_line(const MainConf& main, Fn&& fn) {
+void for_each_other_line(const Configuration& main, Fn&& fn) {
     ShardWalk shards(main);
     while (const std::optional<ShardFigures> shard = shards.next()) {
         fn(name_of(shard->subject), counts_of(*shard));
@@ -67,7 +67,7 @@ void for_each_other_line(const MainConf& main, Fn&& fn) {
     fn(name_of_room(), counts_of(main.tallies->pressure()));
 }
 
-void mark_all(const MainConf& main, Millis now) noexcept {
+void mark_all(const Configuration& main, Millis now) noexcept {
     LastHour& last_hour = main.zone->last_hour();
     if (!last_hour.begin_marks(now)) {
         return;
@@ -83,20 +83,21 @@ void mark_all(const MainConf& main, Millis now) noexcept {
 /// The configuration at work is asked for each time: without a master process a reload keeps this process. A
 /// worker that leaves does not know the limits of the new configuration.
 void on_timer(void* timer) noexcept {
-    if (ngx_exiting != 0) {
+    if (is_leaving()) {
         return;
     }
     const Millis now = now_millis();
-    if (zone_of(ngx_cycle) != nullptr) {
-        mark_all(*main_conf(ngx_cycle), now);
+    const Configuration* at_work = configuration_at_work();
+    if (at_work != nullptr && at_work->zone != nullptr) {
+        mark_all(*at_work, now);
     }
-    static_cast<Timer*>(timer)->set(static_cast<ngx_msec_t>(std::min(minute - now % minute, most_wait)));
+    static_cast<Timer*>(timer)->set(static_cast<Msec>(std::min(minute - now % minute, most_wait)));
 }
 
 }  // namespace
 
 /// Limits come first: the others have lines where there is room for all.
-void place_minutes(const MainConf& main) noexcept {
+void place_minutes(const Configuration& main) noexcept {
     LastHour& last_hour = main.zone->last_hour();
     std::size_t names = main.tallies->all().size();
     for_each_other_line(main, [&](std::uint64_t, const LastHour::Counts&) { ++names; });
@@ -124,21 +125,21 @@ void start_minutes() noexcept {
     timer.set(1);
 }
 
-bool read_hour(const MainConf& main, const Tally& tally, LastHour::Hour& hour) noexcept {
+bool read_hour(const Configuration& main, const Tally& tally, LastHour::Hour& hour) noexcept {
     hour = {};
     return has_own(tally) && main.zone->last_hour().read(tally.digest, counts_of(tally), now_millis(), hour);
 }
 
-bool read_hour(const MainConf& main, const ShardFigures& shard, LastHour::Hour& hour) {
+bool read_hour(const Configuration& main, const ShardFigures& shard, LastHour::Hour& hour) {
     return main.zone->last_hour().read(name_of(shard.subject), counts_of(shard), now_millis(), hour);
 }
 
-bool read_hour_of_room(const MainConf& main, LastHour::Hour& hour) noexcept {
+bool read_hour_of_room(const Configuration& main, LastHour::Hour& hour) noexcept {
     return main.zone->last_hour().read(name_of_room(), counts_of(main.tallies->pressure()), now_millis(),
                                        hour);
 }
 
-void write_minutes(JsonText& json, const MainConf& main, const Tally& tally) {
+void write_minutes(JsonText& json, const Configuration& main, const Tally& tally) {
     LastHour::Hour hour;
     json.name("minutes").begin_array();
     if (read_hour(main, tally, hour)) {

@@ -6,6 +6,7 @@
 
 #include "limiter/wire/board_entry.h"
 #include "limiter/zone.h"
+#include "operator/serving.h"
 
 namespace rate_limit {
 
@@ -15,9 +16,7 @@ using Type = MetricsText::Type;
 
 /// Workers that the configuration has: what others said before they ended does not count.
 std::size_t running_workers() noexcept {
-    const auto* core =
-        reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module));
-    return static_cast<std::size_t>(std::max<ngx_int_t>(core->worker_processes, 1));
+    return static_cast<std::size_t>(std::max<std::int64_t>(serving().workers, 1));
 }
 
 Counters<NodeCount> counters_of(const StoreConf& store, const ShardConf& shard, std::string_view node) {

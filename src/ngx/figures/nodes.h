@@ -7,10 +7,10 @@
 
 #include "core/counts/node_board.h"
 #include "core/text/json_text.h"
+#include "limiter/configuration.h"
 #include "limiter/counters.h"
 #include "limiter/store_conf.h"
 #include "limiter/wire/node_counts.h"
-#include "ngx/conf/conf.h"
 #include "ngx/figures/family.h"
 
 namespace rate_limit {

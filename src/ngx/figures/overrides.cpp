@@ -41,7 +41,7 @@ void write_override(JsonText& json, const ShownOverride& shown, bool plain) {
     json.end_object();
 }
 
-std::vector<ShownOverride> overrides_of(const MainConf& main) {
+std::vector<ShownOverride> overrides_of(const Configuration& main) {
     std::vector<ShownOverride> shown;
     if (main.overrides->none()) {
         return shown;
@@ -62,7 +62,7 @@ std::vector<ShownOverride> overrides_of(const MainConf& main) {
     return shown;
 }
 
-void write_override_metrics(MetricsText& text, const MainConf& main) {
+void write_override_metrics(MetricsText& text, const Configuration& main) {
     const std::vector<ShownOverride> all = overrides_of(main);
     text.family("overrides", MetricsText::Type::gauge, "Overrides in effect.");
     for (const OverrideKind kind : override_kinds) {

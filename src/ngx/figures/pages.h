@@ -2,17 +2,18 @@
 
 #include <memory>
 
-#include "ngx/conf/conf.h"
+#include "limiter/configuration.h"
 #include "ngx/figures/document.h"
+#include "operator/rights.h"
 
 namespace rate_limit {
 
 // Documents of the console. The configuration outlives them. All throw std::bad_alloc.
 
 /// Everything, as JSON, as the console of a location shows it.
-std::unique_ptr<Document> tell_json(const MainConf& main, const ConsoleConf& console);
+std::unique_ptr<Document> tell_json(const Configuration& main, const OperatorRights& rights);
 
 /// The metrics, in Prometheus's text format.
-std::unique_ptr<Document> tell_metrics(const MainConf& main);
+std::unique_ptr<Document> tell_metrics(const Configuration& main);
 
 }  // namespace rate_limit

@@ -9,8 +9,8 @@
 #include "core/text/json_text.h"
 #include "limiter/charges/losses.h"
 #include "limiter/charges/shard_counters.h"
+#include "limiter/configuration.h"
 #include "limiter/store_conf.h"
-#include "ngx/conf/conf.h"
 #include "ngx/figures/family.h"
 
 namespace rate_limit {
@@ -60,13 +60,13 @@ std::array<CountOf, 4> token_events(const ShardFigures& found);
 class ShardWalk {
 public:
     /// `main` has a zone and outlives this.
-    explicit ShardWalk(const MainConf& main) noexcept : main_(main) {}
+    explicit ShardWalk(const Configuration& main) noexcept : main_(main) {}
 
     /// Nothing: there is no more.
     std::optional<ShardFigures> next() noexcept;
 
 private:
-    const MainConf& main_;
+    const Configuration& main_;
     std::size_t store_ = 0;  // the store of the next shard
     std::size_t shard_ = 0;
     bool all_whole_ = true;

@@ -9,7 +9,7 @@
 
 namespace rate_limit {
 
-Top top_of(const MainConf& main) {
+Top top_of(const Configuration& main) {
     Offenders::Report report = main.zone->offenders().read(now_millis());
     std::unordered_map<std::uint64_t, const Tally*> limits;
     for (const Tally& tally : main.tallies->all()) {

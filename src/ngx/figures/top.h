@@ -6,8 +6,8 @@
 
 #include "core/counts/offenders.h"
 #include "core/text/json_text.h"
+#include "limiter/configuration.h"
 #include "limiter/tallies/tallies.h"
-#include "ngx/conf/conf.h"
 
 namespace rate_limit {
 
@@ -25,7 +25,7 @@ struct Top {
 };
 
 /// Throws std::bad_alloc.
-Top top_of(const MainConf& main);
+Top top_of(const Configuration& main);
 
 /// The members of the object `top` before its array `keys`. Throws std::bad_alloc.
 void write_top_sums(JsonText& json, const Top& top);

@@ -3,13 +3,12 @@
 #include <string>
 
 #include "core/text/figure_text.h"
-#include "ngx/base/ngx.h"
 #include "ngx/html/style.h"
+#include "operator/serving.h"
 
 namespace rate_limit {
 
 void begin_html(HtmlText& html, const Head& head) {
-    const ngx_str_t host = const_cast<const ngx_cycle_t*>(ngx_cycle)->hostname;
     html.markup("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     html.single("meta", {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}});
     html.single("meta", {{"name", "color-scheme"}, {"content", "light dark"}});
@@ -18,7 +17,7 @@ void begin_html(HtmlText& html, const Head& head) {
     }
     html.open("title").words(head.title).words(" – rate limits");
     if (head.names_host) {
-        html.words(" of ").text(view(host));
+        html.words(" of ").text(serving().host);
     }
     html.close();
     html.markup("<style>").markup(style_sheet).markup("</style></head>\n<body>\n");

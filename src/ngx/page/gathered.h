@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/counts/last_hour.h"
-#include "ngx/conf/conf.h"
+#include "limiter/configuration.h"
 #include "ngx/figures/limits.h"
 #include "ngx/figures/memory.h"
 #include "ngx/figures/nodes.h"
@@ -35,12 +35,12 @@ struct Gathered {
     };
 
     /// There is nothing in it yet.
-    Gathered(const MainConf& main, Millis now) noexcept : main(main), now(now), shards_(main) {}
+    Gathered(const Configuration& main, Millis now) noexcept : main(main), now(now), shards_(main) {}
 
     /// Gathers a part, which takes far less than a millisecond. False: all is there. Throws std::bad_alloc.
     bool gather_more();
 
-    const MainConf& main;
+    const Configuration& main;
     const Millis now;
     std::vector<OfLimit> limits;  ///< in the order of limits_of()
     std::vector<OfShard> shards;  ///< those of a store side by side

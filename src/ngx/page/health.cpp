@@ -178,7 +178,9 @@ constexpr Check checks[] = {find_nodes_down, find_no_primary, find_errors, find_
 constexpr Check remarks[] = {find_no_keys, find_overrides, find_dry_runs};
 
 std::string sentence(std::string text) {
-    text.front() = static_cast<char>(ngx_toupper(static_cast<u_char>(text.front())));
+    if (text.front() >= 'a' && text.front() <= 'z') {
+        text.front() = static_cast<char>(text.front() - 'a' + 'A');
+    }
     return text + ".";
 }
 

@@ -46,7 +46,7 @@ void write_choice(HtmlText& html, std::string_view name, std::string_view label,
 }
 
 /// `key`, as typed, is of the look-up that goes on; empty: the operator types one.
-void write_look_up(HtmlText& html, const MainConf& main, const PageView& view, const Form& form,
+void write_look_up(HtmlText& html, const Configuration& main, const PageView& view, const Form& form,
                    std::string_view key) {
     std::set<std::string_view> limits;
     std::set<std::string_view> stores;
@@ -77,7 +77,7 @@ void write_look_up(HtmlText& html, const MainConf& main, const PageView& view, c
 }
 
 /// A posted key need not be typed again where keys are not shown.
-void write_look_ups(HtmlText& html, const MainConf& main, const PageView& view, const Form& form) {
+void write_look_ups(HtmlText& html, const Configuration& main, const PageView& view, const Form& form) {
     begin_part(html, "look-up", "Look up a key");
     const std::string key = typed_key(form);
     if (!view.shows_keys && !key.empty()) {
@@ -254,7 +254,7 @@ void begin_key_page(HtmlText& html, const PageView& view, std::string_view line,
 
 class ActPage final : public Document {
 public:
-    ActPage(const MainConf& main, PageView view, const Form& form, const ActResult& result)
+    ActPage(const Configuration& main, PageView view, const Form& form, const ActResult& result)
         : main_(main), view_(std::move(view)), form_(form), result_(result), key_(typed_key(form)) {}
 
     bool write_more() override {
@@ -280,7 +280,7 @@ public:
     std::string take() override { return html_.take(); }
 
 private:
-    const MainConf& main_;
+    const Configuration& main_;
     const PageView view_;
     const Form& form_;
     const ActResult& result_;
@@ -292,7 +292,7 @@ private:
 
 }  // namespace
 
-std::string write_key_form(const MainConf& main, const PageView& view) {
+std::string write_key_form(const Configuration& main, const PageView& view) {
     HtmlText html;
     begin_key_page(html, view, "Look up a key: nothing is changed by that.", true);
     write_look_ups(html, main, view, Form());
@@ -301,7 +301,7 @@ std::string write_key_form(const MainConf& main, const PageView& view) {
     return html.take();
 }
 
-std::unique_ptr<Document> tell_act_html(const MainConf& main, PageView view, const Form& form,
+std::unique_ptr<Document> tell_act_html(const Configuration& main, PageView view, const Form& form,
                                         const ActResult& result) {
     return std::make_unique<ActPage>(main, std::move(view), form, result);
 }

@@ -64,7 +64,7 @@ std::string rates_text(const Rates& rates, bool slots) {
 }
 
 std::string_view enforced_text(const Tally& tally) noexcept {
-    if (line_of(*tally.limit).dry_run.value != nullptr) {
+    if (tally.limit->enforced == Enforced::by_a_variable) {
         return "a variable says";
     }
     return is_dry(tally) ? "no: a dry run" : "yes";

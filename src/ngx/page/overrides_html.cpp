@@ -46,7 +46,7 @@ void write_override(HtmlText& html, const ShownOverride& shown, bool plain, Mill
 
 }  // namespace
 
-void write_overrides(HtmlText& html, const Gathered& found, const ConsoleConf& console) {
+void write_overrides(HtmlText& html, const Gathered& found, const OperatorRights& rights) {
     begin_part(html, "overrides", "Overrides");
     if (found.overrides.empty()) {
         html.element("p", "None: limits are as the configuration has them.", {{"class", "nothing"}}).close();
@@ -56,7 +56,7 @@ void write_overrides(HtmlText& html, const Gathered& found, const ConsoleConf& c
                 {{"Limit"}, {"Store"}, {"Keys"}, {"Kind"}, {"Since"}, {"Ends"}, {"By"}});
     const std::size_t rows = std::min(found.overrides.size(), most_overrides);
     for (std::size_t i = 0; i < rows; ++i) {
-        write_override(html, found.overrides[i], console.plain_keys, found.now);
+        write_override(html, found.overrides[i], rights.plain_keys, found.now);
     }
     end_table(html);
     if (rows < found.overrides.size()) {

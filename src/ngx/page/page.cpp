@@ -5,7 +5,6 @@
 #include "core/text/figure_text.h"
 #include "core/text/html_text.h"
 #include "limiter/zone.h"
-#include "ngx/base/version.h"
 #include "ngx/html/frame.h"
 #include "ngx/page/charts.h"
 #include "ngx/page/gathered.h"
@@ -16,16 +15,16 @@
 #include "ngx/page/pieces.h"
 #include "ngx/page/stores_html.h"
 #include "ngx/page/top_html.h"
+#include "operator/serving.h"
 
 namespace rate_limit {
 
 namespace {
 
-void write_links(HtmlText& html, const PageView& view, const ConsoleConf& console) {
-    const ngx_str_t host = const_cast<const ngx_cycle_t*>(ngx_cycle)->hostname;
+void write_links(HtmlText& html, const PageView& view, const OperatorRights& rights) {
     html.open("nav", {{"aria-label", "Console"}});
-    html.open("span").words("Rate limits of ").open("b").text(rate_limit::view(host)).close().close();
-    if (console.may_act) {
+    html.open("span").words("Rate limits of ").open("b").text(serving().host).close().close();
+    if (rights.may_act) {
         html.element("a", "Look up a key", {{"href", view.below + "key"}});
     }
     html.element("a", "JSON", {{"href", view.below + "json"}});
@@ -38,26 +37,25 @@ void write_links(HtmlText& html, const PageView& view, const ConsoleConf& consol
 }
 
 /// Writes the footer, which says where the numbers come from.
-void write_origin(HtmlText& html, const MainConf& main, Millis now) {
-    const auto* core =
-        reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module));
+void write_origin(HtmlText& html, const Configuration& main, Millis now) {
+    const Serving by = serving();
     html.open("footer").open("p");
     html.words("As of ").element("time", utc(now), {{"datetime", iso_time(now)}});
-    html.words(", of ").words(counted(static_cast<std::uint64_t>(core->worker_processes), "worker"));
+    html.words(", of ").words(counted(static_cast<std::uint64_t>(by.workers), "worker"));
     if (main.zone != nullptr) {
         const Millis since = main.zone->counters().since();
         html.words(", counted since ").element("time", utc(since), {{"datetime", iso_time(since)}});
         html.words(" (" + duration(now - since) + ")");
     }
-    html.words(std::string(". Module ").append(module_version).append(", nginx " NGINX_VERSION "."));
+    html.words(std::string(". Module ").append(by.module).append(", nginx ").append(by.nginx).append("."));
     html.close().close();
 }
 
 /// First all is gathered. Then come the pieces: the head, the parts in their order, and the foot.
 class Page final : public Document {
 public:
-    Page(const MainConf& main, const ConsoleConf& console, PageView view)
-        : console_(console), view_(std::move(view)), found_(main, now_millis()) {}
+    Page(const Configuration& main, const OperatorRights& rights, PageView view)
+        : rights_(rights), view_(std::move(view)), found_(main, now_millis()) {}
 
     bool write_more() override {
         if (!gathered_) {
@@ -92,8 +90,8 @@ private:
         add_limits(pieces_, found_);
         pieces_.emplace_back([this](HtmlText& html) { write_all_running(html, found_); });
         pieces_.emplace_back([this](HtmlText& html) { write_charts(html, found_); });
-        pieces_.emplace_back([this](HtmlText& html) { write_top(html, found_, console_); });
-        pieces_.emplace_back([this](HtmlText& html) { write_overrides(html, found_, console_); });
+        pieces_.emplace_back([this](HtmlText& html) { write_top(html, found_, rights_); });
+        pieces_.emplace_back([this](HtmlText& html) { write_overrides(html, found_, rights_); });
         add_stores(pieces_, found_);
         pieces_.emplace_back([this](HtmlText& html) { write_memory(html, found_); });
     }
@@ -103,11 +101,11 @@ private:
         begin_html(html_, {health.line, view_.refreshes});
         html_.open("header");
         write_health(html_, health);
-        write_links(html_, view_, console_);
+        write_links(html_, view_, rights_);
         html_.close().open("main");
     }
 
-    const ConsoleConf& console_;
+    const OperatorRights& rights_;
     const PageView view_;
     Gathered found_;
     HtmlText html_;
@@ -118,8 +116,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Document> tell_page(const MainConf& main, const ConsoleConf& console, PageView view) {
-    return std::make_unique<Page>(main, console, std::move(view));
+std::unique_ptr<Document> tell_page(const Configuration& main, const OperatorRights& rights, PageView view) {
+    return std::make_unique<Page>(main, rights, std::move(view));
 }
 
 }  // namespace rate_limit

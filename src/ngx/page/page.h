@@ -5,13 +5,14 @@
 #include <string>
 #include <string_view>
 
-#include "ngx/conf/conf.h"
+#include "limiter/configuration.h"
 #include "ngx/figures/document.h"
 #include "ngx/html/page_view.h"
+#include "operator/rights.h"
 
 namespace rate_limit {
 
 /// The page for people, of the console of a location, whose configuration outlives it. Throws std::bad_alloc.
-std::unique_ptr<Document> tell_page(const MainConf& main, const ConsoleConf& console, PageView view);
+std::unique_ptr<Document> tell_page(const Configuration& main, const OperatorRights& rights, PageView view);
 
 }  // namespace rate_limit

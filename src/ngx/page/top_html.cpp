@@ -39,7 +39,7 @@ void write_key(HtmlText& html, const Top::Key& key, bool plain, Millis now) {
 
 }  // namespace
 
-void write_top(HtmlText& html, const Gathered& found, const ConsoleConf& console) {
+void write_top(HtmlText& html, const Gathered& found, const OperatorRights& rights) {
     const Top top = top_of(found.main);
     begin_part(html, "top", "Rejected most");
     if (top.keys.empty()) {
@@ -49,7 +49,7 @@ void write_top(HtmlText& html, const Gathered& found, const ConsoleConf& console
     }
     const std::string caption = counted(top.total, "rejection") + " since " + utc(top.since) + ", of which " +
                                 grouped(top.others) + " perhaps of other keys";
-    if (console.plain_keys) {
+    if (rights.plain_keys) {
         begin_table(html, "top-table", caption,
                     {{"Limit"},
                      {"Store"},
@@ -71,7 +71,7 @@ void write_top(HtmlText& html, const Gathered& found, const ConsoleConf& console
     }
     const std::size_t rows = std::min(top.keys.size(), most_keys);
     for (std::size_t i = 0; i < rows; ++i) {
-        write_key(html, top.keys[i], console.plain_keys, found.now);
+        write_key(html, top.keys[i], rights.plain_keys, found.now);
     }
     end_table(html);
     if (rows < top.keys.size()) {

@@ -125,11 +125,10 @@ void find_window(RequestContext& context, AppliedLimit& applied, Candidate& cand
 }
 
 ngx_int_t evaluate_dry_run(ngx_http_request_t* r, AppliedLimit& applied) noexcept {
-    const DryRun& dry_run = line_of(applied.limit).dry_run;
-    applied.dry_run = dry_run.on != 0;
-    if (dry_run.value != nullptr) {
+    applied.dry_run = applied.limit.enforced != Enforced::yes;
+    if (applied.limit.enforced == Enforced::by_a_variable) {
         ngx_str_t text;
-        if (evaluate_value(r, *dry_run.value, text) != NGX_OK) {
+        if (evaluate_value(r, *line_of(applied.limit).dry_run.value, text) != NGX_OK) {
             return NGX_ERROR;
         }
         applied.dry_run = is_on(view(text));

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace rate_limit {
+
+/// What serves the requests, as operators are told it.
+struct Serving {
+    std::string_view module;  ///< its version
+    std::string_view nginx;   ///< its version
+    std::string_view host;
+    std::int64_t workers;  ///< that the configuration asks for
+};
+
+/// Whoever runs the limiter defines it.
+Serving serving() noexcept;
+
+}  // namespace rate_limit
