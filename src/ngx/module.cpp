@@ -17,12 +17,12 @@
 #include "ngx/conf/later.h"
 #include "ngx/conf/parameter.h"
 #include "ngx/console/console.h"
-#include "ngx/figures/minutes.h"
 #include "ngx/finish/finish.h"
 #include "ngx/finish/shared_windows.h"
 #include "ngx/redis_block/redis_block.h"
 #include "ngx/request/handlers.h"
 #include "ngx/topology/topology_memory.h"
+#include "operator/figures/minutes.h"
 
 using namespace rate_limit;
 

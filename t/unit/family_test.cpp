@@ -1,4 +1,4 @@
-#include "ngx/figures/family.h"
+#include "operator/figures/family.h"
 
 #include <algorithm>
 #include <string>

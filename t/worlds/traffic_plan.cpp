@@ -61,7 +61,8 @@ TrafficPlan::TrafficPlan(Chance chance, const std::vector<StoreSetup>& stores, M
     aborted = chance.percent(50) ? 0 : 10;
     exempt = chance.percent(50) ? 0 : 20;
     costs_later = chance.percent(70) ? 0 : 30;
-    // What requests have in common with faults is found in many worlds sooner than in long ones: few have more.
+    // What comes of requests and faults together is found sooner in many worlds than in long ones: few have
+    // more.
     constexpr std::int64_t most_requests = 10'000;
     if (!chance.percent(2)) {
         const std::int64_t side_by_side = arrivals == Arrivals::closed ? at_once : 1;

@@ -11,9 +11,9 @@
 #include "ngx/console/key_page.h"
 #include "ngx/console/refusal.h"
 #include "ngx/console/telling.h"
-#include "ngx/figures/pages.h"
-#include "ngx/html/page_view.h"
-#include "ngx/page/page.h"
+#include "operator/figures/pages.h"
+#include "operator/html/page_view.h"
+#include "operator/page/page.h"
 
 namespace rate_limit {
 

@@ -14,8 +14,8 @@
 #include "ngx/console/posted_body.h"
 #include "ngx/console/refusal.h"
 #include "ngx/console/telling.h"
-#include "ngx/html/page_view.h"
-#include "ngx/page/key_html.h"
+#include "operator/html/page_view.h"
+#include "operator/page/key_html.h"
 
 namespace rate_limit {
 

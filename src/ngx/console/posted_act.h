@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/text/form.h"
-#include "ngx/acts/acting.h"
 #include "ngx/base/resume.h"
+#include "operator/acts/acting.h"
 
 namespace rate_limit {
 

@@ -4,7 +4,7 @@
 
 #include "ngx/base/response.h"
 #include "ngx/console/answer.h"
-#include "ngx/html/frame.h"
+#include "operator/html/frame.h"
 
 namespace rate_limit {
 

@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "ngx/acts/act_result.h"
 #include "ngx/base/ngx.h"
+#include "operator/acts/act_result.h"
 
 namespace rate_limit {
 

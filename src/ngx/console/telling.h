@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "ngx/base/ngx.h"
-#include "ngx/figures/document.h"
+#include "operator/figures/document.h"
 
 namespace rate_limit {
 

@@ -1,0 +1,78 @@
+#include "operator/acts/acting.h"
+
+#include <utility>
+
+#include "operator/acts/acts.h"
+#include "operator/acts/key_of_limit.h"
+
+namespace rate_limit {
+
+namespace {
+
+std::string_view text_of(const std::string* field) noexcept {
+    return field != nullptr ? std::string_view(*field) : std::string_view();
+}
+
+}  // namespace
+
+Acting::Acting(const Configuration& main, OperatorRights rights, Poster& poster, Form form)
+    : main_(main),
+      rights_(rights),
+      poster_(poster),
+      form_(std::move(form)),
+      key_(shown_key(text_of(form_.find("key")))) {}
+
+Acting::~Acting() = default;
+
+std::string_view Acting::limit() const noexcept {
+    return text_of(form_.find("limit"));
+}
+
+std::string_view Acting::store() const noexcept {
+    return text_of(form_.find("store"));
+}
+
+bool Acting::check_fields() {
+    const std::string_view name = text_of(form_.find("do"));
+    const Act* act = find_act(name);
+    if (act == nullptr) {
+        fail(ActError::bad_parameter, "There is no such \"do\".");
+        return false;
+    }
+    for (const std::string_view field : act->required) {
+        if (!field.empty() && form_.find(field) == nullptr) {
+            fail(ActError::bad_parameter, "The field \"" + std::string(field) + "\" is needed.");
+            return false;
+        }
+    }
+    act_ = act;
+    return true;
+}
+
+bool Acting::go_on() {
+    if (act_ == nullptr && !check_fields()) {
+        return true;
+    }
+    rests_ = false;
+    next_turn_.clear();
+    const GoingOn going_on(*this);
+    return act_->go_on(*this);
+}
+
+void Acting::wait() noexcept {
+    if (rests_) {
+        next_turn_.set(1);
+    }
+}
+
+void Acting::on_next_turn(void* self) noexcept {
+    static_cast<Acting*>(self)->poster_.resume();
+}
+
+void Acting::on_answer(Answer& /*answer*/) noexcept {
+    if (--pending_ == 0 && !going_on_) {
+        poster_.resume();
+    }
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/overrides/override.h"
+#include "core/text/form.h"
+#include "limiter/configuration.h"
+#include "limiter/loop.h"
+#include "limiter/overrides/shared_change.h"
+#include "limiter/waits/answer.h"
+#include "operator/acts/act_result.h"
+#include "operator/acts/limit_walk.h"
+#include "operator/rights.h"
+
+namespace rate_limit {
+
+struct Act;
+struct KeyOfLimit;
+
+/// The request by which an operator has posted an act.
+class Poster {
+public:
+    Poster() = default;
+    Poster(const Poster&) = delete;
+    Poster& operator=(const Poster&) = delete;
+
+    virtual std::string_view address() const noexcept = 0;  ///< the client's
+    virtual std::string_view user() const noexcept = 0;     ///< who it says it is; empty: nobody
+    virtual Log& log() const noexcept = 0;
+    virtual RequestMemory& memory() const noexcept = 0;  ///< lives as long as the act
+
+    /// What the act waited for is there: it goes on in an event of its own, in this turn of the event loop.
+    virtual void resume() noexcept = 0;
+
+protected:
+    ~Poster() = default;
+};
+
+/// One act of an operator, or a look-up, from the form that was posted to what it came to. The request waits
+/// for stores as others do, but goes on to its end also where the client has left.
+class Acting final : private Answer::Owner {
+public:
+    /// `main` and `poster` outlive it. Throws std::bad_alloc.
+    Acting(const Configuration& main, OperatorRights rights, Poster& poster, Form form);
+    ~Acting();
+
+    /// Goes on as far as it can: true when the result is there. Else the request has to wait(). Throws
+    /// std::bad_alloc.
+    bool go_on();
+
+    /// Lets the request wait: it is resumed when all answers are there, or in the next turn where the act
+    /// rests.
+    void wait() noexcept;
+
+    Poster& poster() const noexcept { return poster_; }
+    const Configuration& main() const noexcept { return main_; }
+    const OperatorRights& rights() const noexcept { return rights_; }
+    const Form& form() const noexcept { return form_; }
+
+    /// Fields as posted, each empty where it was not. The key is as it reaches limits.
+    const std::string& key() const noexcept { return key_; }
+    std::string_view limit() const noexcept;
+    std::string_view store() const noexcept;
+
+    /// How far the act has come: as it says itself, 0 at first.
+    int step = 0;
+
+    /// Over the limits; of a look-up in as many turns of the event loop as it takes.
+    LimitWalk walk;
+
+    /// The limits that the act concerns, once found.
+    std::vector<std::unique_ptr<KeyOfLimit>> limits;
+
+    /// A change of overrides that machines share; null: the act makes none.
+    std::unique_ptr<SharedChange> shared;
+    std::optional<Override> before;  ///< the override as it was
+
+    ActResult result;
+
+    /// For what the act asks: the request waits for one more answer.
+    Answer::Owner& expect_answer() noexcept {
+        ++pending_;
+        return *this;
+    }
+    bool waiting() const noexcept { return pending_ != 0; }
+
+    /// The act goes on in another turn: others go first.
+    void rest() noexcept { rests_ = true; }
+
+    /// The act ends here.
+    void fail(ActError error, std::string description) {
+        result = ActResult::failed(error, std::move(description));
+    }
+
+private:
+    /// While there is one, an answer that comes at once does not resume the request.
+    class GoingOn {
+    public:
+        explicit GoingOn(Acting& acting) noexcept : acting_(acting) { acting_.going_on_ = true; }
+        ~GoingOn() { acting_.going_on_ = false; }
+        GoingOn(const GoingOn&) = delete;
+        GoingOn& operator=(const GoingOn&) = delete;
+
+    private:
+        Acting& acting_;
+    };
+
+    void on_answer(Answer& answer) noexcept override;
+    bool check_fields();
+    static void on_next_turn(void* self) noexcept;
+
+    const Configuration& main_;
+    const OperatorRights rights_;
+    Poster& poster_;
+    const Form form_;
+    std::string key_;
+    const Act* act_ = nullptr;  // null: the fields have not been looked at
+    std::size_t pending_ = 0;
+    bool going_on_ = false;
+    bool rests_ = false;
+    Timer next_turn_{this, on_next_turn, Timer::Worker::stays};
+};
+
+}  // namespace rate_limit

@@ -1,0 +1,353 @@
+#include "operator/acts/limits_of_key.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/bucket/bucket_tokens.h"
+#include "core/overrides/known_overrides.h"
+#include "limiter/client_id.h"
+#include "limiter/overrides/effect.h"
+#include "limiter/zone.h"
+#include "operator/acts/acting.h"
+#include "operator/acts/key_of_limit.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// Adds a window of this rate, or a bucket where `burst` is not 0; or raises the limit of the one that has
+/// this period and kind.
+void add_window(KeyOfLimit& to, const Limit& limit, const Rate& rate, std::int64_t burst) {
+    const bool counts_tokens = burst != 0;
+    const std::optional<Bucket> bucket =
+        counts_tokens && rate.limit != 0 ? Bucket::of(rate, burst) : std::nullopt;
+    if (counts_tokens && !bucket) {
+        return;  // no bucket has such a rate
+    }
+    const WindowKind kind = limit.kind_at(rate, counts_tokens);
+    const auto same = std::find_if(to.windows.begin(), to.windows.end(), [&](const auto& window) {
+        return window->rate.period == rate.period && window->kind == kind;
+    });
+    if (same != to.windows.end()) {
+        AskedWindow& window = **same;
+        window.rate.limit = std::max(window.rate.limit, rate.limit);
+        window.bucket = bucket && bucket->burst() > window.bucket->burst() ? bucket : window.bucket;
+        return;
+    }
+    to.windows.push_back(std::make_unique<AskedWindow>());
+    to.windows.back()->rate = rate;
+    to.windows.back()->bucket = bucket;
+    to.windows.back()->kind = kind;
+}
+
+/// Adds what the limit has at this rate: one bucket, or windows; or, where a variable says the burst, windows
+/// and the greatest bucket that was seen.
+void add_windows_at(KeyOfLimit& to, const Zone& zone, const Limit& limit, const Rate& rate) {
+    add_window(to, limit, rate, limit.burst);
+    if (!limit.variable_burst) {
+        return;
+    }
+    for (const Rate& seen : zone.seen_rates().read(name_of_bursts(to.tally.digest))) {
+        if (seen.limit != 0 && same_period(seen, rate)) {
+            add_window(to, limit, rate, seen.limit);
+        }
+    }
+}
+
+using LimitsByName = std::unordered_map<std::string_view, std::vector<const Limit*>>;
+
+/// In the order of their lines: there may be many, and each tally concerns few.
+LimitsByName by_name(const Configuration& main) {
+    LimitsByName named;
+    for (const Limit* limit : main.limits) {
+        named[limit->name].push_back(limit);
+    }
+    return named;
+}
+
+void add_windows(KeyOfLimit& to, const Configuration& main, const LimitsByName& named) {
+    const auto found = named.find(to.tally.name);
+    if (found == named.end()) {
+        return;
+    }
+    for (const Limit* limit : found->second) {
+        if (!to.tally.is_of(*limit)) {
+            continue;
+        }
+        if (!limit->variable_rate) {
+            add_windows_at(to, *main.zone, *limit, limit->rate);
+            continue;
+        }
+        for (const Rate& rate : main.zone->seen_rates().read(to.tally.digest)) {
+            if (rate.limit != 0) {
+                add_windows_at(to, *main.zone, *limit, rate);
+            }
+        }
+    }
+}
+
+/// False without memory.
+bool locate_windows(Acting& acting, KeyOfLimit& of) {
+    Zone& zone = *acting.main().zone;
+    StoreConf* store = find_store(acting.main(), of.tally.store_name);
+    StoredKey key;
+    if (!key.take(store, acting.key())) {
+        return false;
+    }
+    of.id = client_id(zone, of.tally.store_name, of.tally.name, key.text());
+    return of.id != 0 && std::all_of(of.windows.begin(), of.windows.end(), [&](const auto& window) {
+               const WindowIdentity identity{
+                   of.tally.name, window->rate.period, window->kind, acting.key(), {}};
+               return locate(acting.poster().memory(), zone, store, identity, window->place) == nullptr;
+           });
+}
+
+bool is_meant(const Acting& acting, const Tally& tally) noexcept {
+    return tally.store_name != Tallies::no_store &&
+           (acting.limit().empty() || acting.limit() == tally.name) &&
+           (acting.store().empty() || acting.store() == tally.store_name);
+}
+
+SeenWindow seen(const AskedWindow& asked, Zone& zone) {
+    const Millis now = now_millis();
+    SeenWindow window;
+    window.period = asked.rate.period;
+    window.kind = asked.kind;
+    window.limit = asked.bucket ? asked.bucket->burst() : asked.rate.limit;
+    window.open = asked.is_open_at(now);
+    window.used = window.open ? std::max<std::int64_t>(0, asked.window.used) : 0;
+    window.remaining = std::max<std::int64_t>(0, window.limit - window.used);
+    window.reset = window.open ? asked.window.reset : 0;
+    window.from_primary = asked.place.store != nullptr;
+    const auto record = zone.windows().find(asked.place.id);
+    if (record && (asked.bucket || is_open(*record, asked.rate.period, now))) {
+        window.in_flight = record->in_flight;
+        window.tokens = asked.bucket ? alive(*record, ticks_now()) : at_hand(*record);
+    }
+    if (asked.place.store != nullptr) {
+        const std::int64_t waiting = asked.shard().charges().waiting_for(asked.place.id);
+        window.waiting = asked.bucket ? waiting / asked.bucket->token() : waiting;
+    }
+    return window;
+}
+
+SeenSlots seen_slots(const AskedWindow& asked, Zone& zone) {
+    const WindowRecord record = zone.windows().find(asked.place.id).value_or(WindowRecord{});
+    SeenSlots slots;
+    slots.limit = asked.rate.limit;
+    slots.running = running(record);
+    slots.shared = asked.place.store != nullptr;
+    slots.here = asked.slots.held().mine;
+    slots.elsewhere = asked.slots.held().others;
+    slots.remaining = std::max<std::int64_t>(0, slots.limit - slots.running - slots.elsewhere);
+    return slots;
+}
+
+bool has_something(const SeenWindow& window) noexcept {
+    return window.open || window.in_flight != 0 || window.tokens != 0 || window.waiting != 0;
+}
+
+bool has_changed_one(const Acting& acting) noexcept {
+    return std::any_of(acting.limits.begin(), acting.limits.end(), [](const auto& limit) {
+        return std::any_of(limit->windows.begin(), limit->windows.end(),
+                           [](const auto& window) { return window->changed; });
+    });
+}
+
+using OverridesBySubject = std::unordered_map<OverrideSubject, Override, HashOfSubject>;
+
+OverridesBySubject by_subject(const Configuration& main) {
+    OverridesBySubject all;
+    if (main.tallies != nullptr && !main.overrides->none()) {
+        for (Override& what : main.zone->overrides().read(now_millis())) {
+            const OverrideSubject subject = what.subject;
+            all.emplace(subject, std::move(what));
+        }
+    }
+    return all;
+}
+
+/// The override of the key, or else of the limit.
+std::optional<SeenOverride> override_of(const OverridesBySubject& all, const KeyOfLimit& limit) {
+    auto found = all.find({limit.tally.digest, limit.id});
+    if (found == all.end()) {
+        found = all.find({limit.tally.digest, 0});
+    }
+    if (found == all.end()) {
+        return std::nullopt;
+    }
+    const Override& what = found->second;
+    SeenOverride seen{std::string(to_string(what.kind)), std::nullopt, what.from, what.until, what.by,
+                      std::string(to_string(what.scope))};
+    if (what.kind == OverrideKind::enforce) {
+        seen.percent = what.percent;
+    }
+    return seen;
+}
+
+}  // namespace
+
+bool find_next_limit(Acting& acting) {
+    LimitWalk& walk = acting.walk;
+    const Configuration& main = acting.main();
+    if (main.tallies == nullptr) {
+        return false;
+    }
+    if (walk.next == 0) {
+        walk.named = by_name(main);
+    }
+    const auto& tallies = main.tallies->all();
+    while (walk.next < tallies.size() && !is_meant(acting, tallies[walk.next])) {
+        ++walk.next;
+    }
+    if (walk.next >= tallies.size()) {
+        walk.next = 0;
+        return false;
+    }
+    acting.limits.push_back(std::make_unique<KeyOfLimit>(KeyOfLimit{tallies[walk.next++], 0, {}, false}));
+    if (!acting.key().empty()) {
+        add_windows(*acting.limits.back(), main, walk.named);
+        if (!locate_windows(acting, *acting.limits.back())) {
+            throw std::bad_alloc();
+        }
+    }
+    return true;
+}
+
+bool find_limits(Acting& acting) {
+    acting.limits.clear();
+    while (find_next_limit(acting)) {
+    }
+    return check_found(acting);
+}
+
+bool check_found(Acting& acting) {
+    if (acting.limits.empty() && !(acting.limit().empty() && acting.store().empty())) {
+        acting.fail(ActError::unknown_limit, "No limit of this name is configured in this store.");
+        return false;
+    }
+    if (acting.limits.size() > 1 && !acting.limit().empty()) {
+        acting.fail(ActError::ambiguous, "The limit is in several stores: name one by \"store\".");
+        return false;
+    }
+    return true;
+}
+
+bool ask_next_limit(Acting& acting) {
+    LimitWalk& walk = acting.walk;
+    if (walk.next >= acting.limits.size()) {
+        walk.next = 0;
+        return false;
+    }
+    for (const auto& window : acting.limits[walk.next]->windows) {
+        if (window->place.store == nullptr) {
+            const auto record = acting.main().zone->windows().find(window->place.id);
+            window->window = record && !window->is_slots() ? window->of(*record, now_millis()) : Window{};
+            continue;
+        }
+        Shard& shard = window->shard();
+        if (window->is_slots()) {
+            window->slots.start(shard, window->place.key, acting.expect_answer());
+            continue;
+        }
+        shard.charges().go_before(window->place.id);
+        window->read.start(shard, window->place.key, Read::From::primary, acting.expect_answer(),
+                           window->fill());
+    }
+    ++walk.next;
+    return true;
+}
+
+void ask_primaries(Acting& acting) {
+    while (ask_next_limit(acting)) {
+    }
+}
+
+bool take_answers(Acting& acting) {
+    for (const auto& limit : acting.limits) {
+        for (const auto& window : limit->windows) {
+            if (window->place.store == nullptr) {
+                continue;
+            }
+            const Answer& answer =
+                window->is_slots() ? static_cast<const Answer&>(window->slots) : window->read;
+            if (answer.failure() != nullptr) {
+                fail_undone(acting, ActError::store_unavailable,
+                            "The store \"" + std::string(limit->tally.store_name) +
+                                "\" cannot be asked: " + answer.failure() + ".");
+                return false;
+            }
+            if (window->is_slots()) {
+                continue;
+            }
+            window->window = window->shown(window->read.window(), now_millis());
+        }
+    }
+    return true;
+}
+
+void fail_undone(Acting& acting, ActError error, const std::string& why) {
+    if (has_changed_one(acting)) {
+        acting.fail(ActError::in_doubt,
+                    why + " It was done, or may have been, to some of the windows: look the key up.");
+    } else {
+        acting.fail(error, why + " Nothing was done.");
+    }
+}
+
+bool is_there(const Acting& acting, const AskedWindow& window) {
+    return has_something(seen(window, *acting.main().zone));
+}
+
+bool show_next_limit(Acting& acting) {
+    LimitWalk& walk = acting.walk;
+    if (walk.next == 0) {
+        acting.result = {};
+        acting.result.named = !acting.limit().empty();
+        walk.overrides = by_subject(acting.main());
+    }
+    if (walk.next >= acting.limits.size()) {
+        walk.next = 0;
+        return false;
+    }
+    const KeyOfLimit& limit = *acting.limits[walk.next++];
+    SeenLimit shown;
+    shown.limit = limit.tally.name;
+    shown.store = limit.tally.store_name;
+    if (!acting.key().empty()) {
+        shown.id = limit.id;
+    }
+    if (!acting.key().empty() && acting.rights().plain_keys) {
+        shown.key = acting.key();
+    }
+    shown.override = override_of(walk.overrides, limit);
+    if (acting.key().empty()) {
+        shown.known = SeenLimit::Known::no_key;
+    } else if (limit.away) {
+        shown.known = SeenLimit::Known::away;
+    }
+    for (const auto& asked : limit.windows) {
+        if (asked->is_slots()) {
+            shown.slots = limit.away ? std::nullopt : std::optional(seen_slots(*asked, *acting.main().zone));
+            continue;
+        }
+        const SeenWindow window = seen(*asked, *acting.main().zone);
+        if (has_something(window)) {
+            shown.windows.push_back(window);
+        }
+    }
+    acting.result.limits.push_back(std::move(shown));
+    return true;
+}
+
+void show_limits(Acting& acting) {
+    while (show_next_limit(acting)) {
+    }
+}
+
+}  // namespace rate_limit

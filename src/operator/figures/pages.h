@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+
+#include "limiter/configuration.h"
+#include "operator/figures/document.h"
+#include "operator/rights.h"
+
+namespace rate_limit {
+
+// Documents of the console. The configuration outlives them. All throw std::bad_alloc.
+
+/// Everything, as JSON, as the console of a location shows it.
+std::unique_ptr<Document> tell_json(const Configuration& main, const OperatorRights& rights);
+
+/// The metrics, in Prometheus's text format.
+std::unique_ptr<Document> tell_metrics(const Configuration& main);
+
+}  // namespace rate_limit

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "limiter/configuration.h"
+#include "operator/figures/document.h"
+#include "operator/html/page_view.h"
+#include "operator/rights.h"
+
+namespace rate_limit {
+
+/// The page for people, of the console of a location, whose configuration outlives it. Throws std::bad_alloc.
+std::unique_ptr<Document> tell_page(const Configuration& main, const OperatorRights& rights, PageView view);
+
+}  // namespace rate_limit
