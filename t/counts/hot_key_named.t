@@ -13,23 +13,16 @@ my $hot = RateLimit::HotKeys->new($nginx);
 my $id  = $hot->id_of('/x?k=secret-of-a-client');
 my $name = ($shards->names)[$shards->primary(1)->cmd('EXISTS', 'rl:api/3600:secret-of-a-client')];
 
-$hot->flood(30_000, '/x?k=secret-of-a-client' => 3, '/x?k=*' => 7);
+$hot->flood(20_000, '/x?k=secret-of-a-client' => 3, '/x?k=*' => 7);
 my $sent = $hot->commands($name);
 $hot->next_minute->wait_lines(1);
 my ($line) = $hot->lines;
 is_deeply [@$line{qw(limit shard store id remedy)}], ['api', $name, 'main', $id, 'mode=lease asks less'], 'limit, shard and id';
-# Of the other keys half are on this shard: 30 of 65. Some 19,500 commands, of which one in 16 counts: five deviations are 7%,
+# Of the other keys half are on this shard: 30 of 65. Some 13,000 commands, of which one in 16 counts: five deviations are 9%,
 # and what is told is rounded down.
-cmp_ok abs($line->{percent} - 100 * 9000 / $sent), '<=', 8, 'its share';
+cmp_ok abs($line->{percent} - 100 * 6000 / $sent), '<=', 10, 'its share';
 is $line->{commands}, $sent, 'the commands of the minute';
-
-$hot->flood(30_000, '/x?k=secret-of-a-client' => 9, '/x?k=*' => 1);
-$hot->next_minute->wait_lines(2);
-cmp_ok +($hot->lines)[1]{percent}, '>=', 90, 'each minute by itself';
-$hot->flood(40_000, '/x?k=another' => 5, '/x?k=*' => 5);
-$hot->next_minute->wait_lines(3);
-is scalar(grep { $_->{id} eq $id } $hot->lines), 2, 'not in a minute in which it is not hot';
-is scalar($hot->lines), 3, 'a line a minute';
+is scalar($hot->lines), 1, 'one line';
 unlike $nginx->error_log, qr/secret-of-a-client/, 'its text is not in the log';
 
 done;
