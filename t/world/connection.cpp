@@ -41,7 +41,11 @@ public:
         connected_ = false;
         waiting_ = 0;
         context_.replies.head = nullptr;
+        address_ = world::text_of(address);
         wire_ = Network::current().connect(address, *this);
+        if (Loop::observer() != nullptr) {
+            Loop::observer()->on_connect(address_);
+        }
         return nullptr;
     }
 
@@ -54,6 +58,9 @@ public:
         }
         unwritten_.append(command);
         ++waiting_;
+        if (Loop::observer() != nullptr) {
+            Loop::observer()->on_command(address_);
+        }
         context_.replies.head = &callback_;
         if (connected_ && !flush_.armed()) {
             flush_.set_to_end_of_turn();
@@ -149,6 +156,7 @@ private:
 
     Owner& owner_;
     Loop& loop_ = Loop::current();
+    std::string address_;         // of the last one to which it was opened
     std::shared_ptr<Wire> wire_;  // null: there is no connection
     std::unique_ptr<redisReader, void (*)(redisReader*)> reader_{nullptr, redisReaderFree};
     redisAsyncContext context_{};  // in which the decoder looks whether a command waits

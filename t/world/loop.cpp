@@ -50,6 +50,7 @@ struct Timer::Event {
 namespace world {
 
 Loop* Loop::current_ = nullptr;
+TurnObserver* Loop::observer_ = nullptr;
 
 namespace {
 
@@ -168,14 +169,19 @@ Log& process_log() noexcept {
 // NOLINTNEXTLINE(cert-dcl50-cpp): the compiler checks the arguments against the format
 void log_line(Log& /*log*/, LogLevel level, const char* format, ...) noexcept {
     char text[2000];
-    if (level == LogLevel::debug) {
+    const bool debug = level == LogLevel::debug;
+    if (debug && Loop::observer() == nullptr) {
         return;
     }
     std::va_list arguments;
     va_start(arguments, format);
     (void)std::vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    Loop::current().write(text);
+    if (debug) {
+        Loop::observer()->on_debug_line(text);
+    } else {
+        Loop::current().write(text);
+    }
 }
 
 Timer::Timer(void* owner, Callback callback, Worker worker) noexcept : owner_(owner), callback_(callback) {

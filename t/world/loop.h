@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,27 @@ struct WallClock {
     Micros stepped = 0;  ///< it has been set forward by so much, or below 0 back
 
     Micros ahead_at(Micros now) const noexcept { return ahead + stepped + now / 1'000'000 * drift; }
+};
+
+class Loop;
+
+/// Sees what workers do in their turns.
+class TurnObserver {
+public:
+    /// A command leaves for the server at this address.
+    virtual void on_command(const std::string& address) = 0;
+
+    /// A connection to it is begun.
+    virtual void on_connect(const std::string& address) = 0;
+
+    /// A line that is for developers alone.
+    virtual void on_debug_line(std::string_view line) = 0;
+
+    /// The turn is over in which all that was.
+    virtual void on_end_of_turn(const Loop& loop) = 0;
+
+protected:
+    ~TurnObserver() = default;
 };
 
 /// The event loop of one simulated worker: the other side of limiter/loop.h. It outlives every Timer of its
@@ -53,12 +75,20 @@ public:
     void turn(Call&& call) {
         Loop* const before = current_;  // null: the last one to run has ended
         enter();
+        ++depth_;
         call();
         end_turn();
+        if (--depth_ == 0 && observer_ != nullptr) {
+            observer_->on_end_of_turn(*this);
+        }
         if (before != nullptr) {
             before->enter();
         }
     }
+
+    /// Of all loops. Null: nobody looks. The observer outlives them, or is taken away before.
+    static void observe(TurnObserver* observer) noexcept { observer_ = observer; }
+    static TurnObserver* observer() noexcept { return observer_; }
 
     Events& events() const noexcept { return events_; }
     Msec now() const noexcept { return first_msec + static_cast<Msec>(events_.now() / 1000); }
@@ -111,10 +141,12 @@ private:
     void end_turn();
 
     static Loop* current_;
+    static TurnObserver* observer_;
 
     Events& events_;
     const std::uint32_t pid_;
     int keeping_ = 0;
+    int depth_ = 0;  // of turns within turns
     Micros stalled_until_ = 0;
     Worker worker_;
     std::uint64_t put_ = 0;  // at the end of turns, so far

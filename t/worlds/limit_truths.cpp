@@ -66,9 +66,11 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, const LostWrites&
     filled_ *= shared_by;
     // Tokens of a shard that the configuration has not any more go back to nobody.
     stores_more_ = shared_by > 1;
+    one_place_ = shared_by == 1;
     running_limit_ = limit.running;
     bucket_ = limit.burst != 0;
     local_ = limit.store == "local";
+    gained_ = local_ ? plan.machines.gained(plan.lasts + 60 * second) : 0;
     mode_ = (running_limit_ ? "running" : limit.mode) + (bucket_ ? " bucket in " : " in ") + limit.store;
     // Windows end by the machines' clocks: short ones are worth as much as these agree.
     exact_ = limit.mode != "check_charge" && !running_limit_ && !bucket_ && (clocks_agree || period_ >= 3600);
@@ -120,7 +122,7 @@ void LimitTruths::check_bucket(const Share& share) {
     for (std::size_t i = taken.size(); i-- > 0;) {
         sum += taken[i].cost;
         earliest = std::min(earliest, taken[i].begun);
-        const Micros span = taken.back().decided - earliest + 1;
+        const Micros span = taken.back().decided - earliest + 1 + gained_;
         const Micros filled = span * filled_ / (period_ * 1'000'000) + 1;
         if (sum > limit_ + filled && sum > limit_ + filled + tokens_lost(share.key)) {
             fail(share.key, text(sum) + " admitted in " + text(span) + " us by a bucket of " + text(filled_) +

@@ -67,6 +67,10 @@ public:
     bool is_local() const noexcept { return local_; }
     bool counts_running() const noexcept { return running_limit_; }
     bool by_bucket() const noexcept { return bucket_; }
+    bool only_charges() const noexcept { return only_charges_; }  ///< gives nothing back
+
+    /// Whether all configurations agree about where its windows are.
+    bool is_in_one_place() const noexcept { return one_place_; }
     const std::string& name() const noexcept { return name_; }
 
 private:
@@ -87,11 +91,13 @@ private:
     std::int64_t limit_ = 0;   // the highest of all configurations, or their burst
     std::int64_t filled_ = 0;  // tokens in `period_` seconds
     std::int64_t period_ = 1;
+    Micros gained_ = 0;  // by the machine's clock, which fills a bucket in its own memory
     bool running_limit_ = false;
     bool bucket_ = false;
     bool local_ = false;
     bool exact_ = false;  // the mode never admits more than the limit
     bool only_charges_ = false;
+    bool one_place_ = true;
     bool lasts_ = false;
     bool stores_more_ = false;
     std::map<std::pair<Share, Millis>, std::int64_t> windows_;

@@ -24,6 +24,10 @@ const char* name_of(MachineFault kind) noexcept {
     return names[static_cast<std::size_t>(kind)];
 }
 
+Micros step_of(const Fault<MachineFault>& fault) noexcept {
+    return static_cast<Micros>(fault.bits % 20'000'000) - 10'000'000;
+}
+
 MachinePlan::MachinePlan(Chance chance, Micros lasts)
     : workers(static_cast<std::size_t>(chance.between(1, 2))) {
     const std::int64_t machines = chance.between(1, 3);
@@ -37,6 +41,18 @@ bool MachinePlan::clocks_agree() const noexcept {
     return !has(MachineFault::set) && std::all_of(clocks.begin(), clocks.end(), [](const WallClock& clock) {
         return clock.ahead == 0 && clock.drift == 0;
     });
+}
+
+Micros MachinePlan::gained(Micros lasts) const noexcept {
+    Micros sum = 0;
+    for (const Fault<MachineFault>& fault : faults) {
+        sum += fault.kind == MachineFault::set ? std::max<Micros>(0, step_of(fault)) : 0;
+    }
+    Micros drift = 0;
+    for (const WallClock& clock : clocks) {
+        drift = std::max(drift, clock.drift);
+    }
+    return sum + lasts / second * drift;
 }
 
 bool MachinePlan::has(MachineFault kind) const noexcept {

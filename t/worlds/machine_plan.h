@@ -22,6 +22,9 @@ constexpr std::size_t machine_faults = static_cast<std::size_t>(MachineFault::se
 
 const char* name_of(MachineFault kind) noexcept;
 
+/// By how much MachineFault::set sets a clock forward; below 0: back.
+Micros step_of(const Fault<MachineFault>& fault) noexcept;
+
 /// The machines of a world, and what befalls them.
 struct MachinePlan {
     /// `lasts`: faults come until then.
@@ -33,6 +36,10 @@ struct MachinePlan {
 
     /// Whether the machines' wall clocks tell the same, from begin to end.
     bool clocks_agree() const noexcept;
+
+    /// How far clocks are set forward in all, and run ahead while requests come: so much more time may pass
+    /// by one of them.
+    Micros gained(Micros lasts) const noexcept;
 
     /// Whether something of the kind may come.
     bool has(MachineFault kind) const noexcept;

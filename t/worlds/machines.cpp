@@ -38,6 +38,16 @@ Machines::Choice Machines::choose(Chance& chance) {
     return {place.machine == nullptr ? nullptr : place.serving[number], place.memory};
 }
 
+std::vector<Machines::Choice> Machines::all_choices() {
+    std::vector<Choice> all;
+    for (const Place& place : places_) {
+        for (WorkerProcess* worker : place.serving) {
+            all.push_back({worker, place.memory});
+        }
+    }
+    return all;
+}
+
 void Machines::begin(const Fault<MachineFault>& fault, User& user) {
     Place& place = places_[fault.where];
     if (place.machine == nullptr) {
@@ -64,7 +74,7 @@ void Machines::begin(const Fault<MachineFault>& fault, User& user) {
             reload(place, setups_[bits % setups_.size()], user);
             break;
         case MachineFault::set:
-            place.machine->clock().stepped += static_cast<Micros>(bits % 20'000'000) - 10'000'000;
+            place.machine->clock().stepped += step_of(fault);
             break;
     }
 }

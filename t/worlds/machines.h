@@ -43,6 +43,9 @@ public:
     /// A worker that takes requests.
     Choice choose(Chance& chance);
 
+    /// All workers that do.
+    std::vector<Choice> all_choices();
+
     void begin(const Fault<MachineFault>& fault, User& user);
 
     /// It is over with the fault.

@@ -12,10 +12,6 @@ namespace rate_limit::world {
 
 namespace {
 
-/// So many a server may be asked in a second: each request, of which there are two thousand, three limits'
-/// questions, charges and refunds, and what is asked again.
-constexpr std::uint64_t most_commands = 100'000;
-
 /// By then every fault is over.
 constexpr Micros over_in = 6'000'000;
 
@@ -35,8 +31,9 @@ RandomWorld::RandomWorld(const Plan& plan, std::ostream* log)
       log_(events_, log),
       servers_(events_, network_, plan_.servers),
       machines_(events_, plan_.machines, plan_.setups),
-      watch_(events_, most_commands, truths_, log_),
-      traffic_(events_, plan_, machines_, servers_.lost(), truths_, log_) {
+      watch_(log_),
+      turns_(events_, plan_, truths_),
+      traffic_(events_, plan_, machines_, servers_.lost(), turns_, truths_, log_) {
     for (const auto& server : servers_.all()) {
         watch_.watch(server->server(), server->address());
     }
@@ -53,9 +50,12 @@ std::vector<std::string> RandomWorld::run() {
     set_faults();
     pass(plan_.lasts + over_in);
     machines_.put_right(traffic_);
-    pass(heals_in / 2 - over_in);
+    pass(heals_in / 3 - over_in);
+    use_up_and_return();
+    pass(heals_in / 6);
     if (truths_.hold()) {
         check_nothing_waits(machines_, truths_);
+        turns_.check_seen();
     }
     machines_.leave();
     pass(heals_in / 2);
@@ -64,6 +64,18 @@ std::vector<std::string> RandomWorld::run() {
         compare_at_the_end();
     }
     return truths_.failures();
+}
+
+void RandomWorld::use_up_and_return() {
+    constexpr Micros settles = 2 * second;
+    if (truths_.hold()) {
+        traffic_.use_up();
+    }
+    pass(settles);
+    if (truths_.hold()) {
+        traffic_.ask_for_more();
+    }
+    pass(Traffic::longest_retry + settles);
 }
 
 /// In small parts, until something does not hold.

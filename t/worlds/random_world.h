@@ -12,6 +12,7 @@
 #include "t/worlds/servers.h"
 #include "t/worlds/traffic.h"
 #include "t/worlds/truths.h"
+#include "t/worlds/turn_watch.h"
 
 namespace rate_limit::world {
 
@@ -34,6 +35,7 @@ public:
 private:
     void set_faults();
     void pass(Micros time);
+    void use_up_and_return();
     Uncertain uncertain();
     void compare_at_the_end();
 
@@ -45,6 +47,7 @@ private:
     Machines machines_;
     Truths truths_;
     CommandWatch watch_;
+    TurnWatch turns_;
     Traffic traffic_;
 };
 

@@ -24,13 +24,15 @@ Micros longest_wait(const Plan& plan) {
 
 }  // namespace
 
-Traffic::Traffic(Events& events, const Plan& plan, Machines& machines, const LostWrites& lost, Truths& truths,
-                 EventLog& log)
+Traffic::Traffic(Events& events, const Plan& plan, Machines& machines, const LostWrites& lost,
+                 TurnWatch& turns, Truths& truths, EventLog& log)
     : events_(events),
       plan_(plan),
       machines_(machines),
+      turns_(turns),
       truths_(truths),
       log_(log),
+      headers_(plan, lost, truths),
       chance_(plan.course),
       patience_(longest_wait(plan)) {
     for (std::size_t i = 0; i < plan.traffic.limits.size(); ++i) {
@@ -142,13 +144,19 @@ bool Traffic::begin_request() {
     if (choice.worker == nullptr) {
         return false;
     }
-    ++count_;
-    visits_.push_back({nullptr, choice.worker, choice.memory, key, cost, events_.now()});
-    Visit& visit = visits_.back();
-    visit.request = std::make_unique<ClientRequest>(*choice.worker, "client" + std::to_string(key), cost,
-                                                    [this, &visit](ClientRequest&) { decided(visit); });
-    begin(visit);
+    begin_request({Purpose::ordinary, key, cost}, choice);
     return true;
+}
+
+void Traffic::begin_request(const Arrival& arrival, const Machines::Choice& at) {
+    ++count_;
+    visits_.push_back({nullptr, at.worker, at.memory, arrival.key, arrival.cost, events_.now(),
+                       arrival.purpose, arrival.told_by});
+    Visit& visit = visits_.back();
+    visit.request =
+        std::make_unique<ClientRequest>(*at.worker, "client" + std::to_string(arrival.key), arrival.cost,
+                                        [this, &visit](ClientRequest&) { decided(visit); });
+    begin(visit);
 }
 
 void Traffic::begin(Visit& visit) {
@@ -158,13 +166,16 @@ void Traffic::begin(Visit& visit) {
         return;
     }
     visit.begun = events_.now();
+    turns_.count_act();
     visit.request->begin();
-    if (!visit.request->is_decided() && chance_.percent(plan_.traffic.aborted)) {
+    const bool ordinary = visit.purpose == Purpose::ordinary;
+    if (ordinary && !visit.request->is_decided() && chance_.percent(plan_.traffic.aborted)) {
         visit.next = events_.in(chance_.below(1'000), [this, &visit] {
             if (visit.worker->loop().stalls()) {
                 return;
             }
             log_.add("aborts key ", visit.key);
+            turns_.count_act();
             note_recent(visit);
             visit.request->abort();
             come_again();
@@ -174,60 +185,39 @@ void Traffic::begin(Visit& visit) {
 
 void Traffic::decided(Visit& visit) {
     events_.cancel(visit.next);
+    turns_.count_act();
     ClientRequest& request = *visit.request;
     log_.add("key ", visit.key, " cost ", visit.cost, ": ", to_string(request.outcome));
     for (std::size_t i = 0; i < request.count(); ++i) {
         const Verdict& verdict = request.applied(i).verdict;
+        const char* const failure = request.applied(i).failure;
         log_.add("  ", verdict.name, ": ", to_string(verdict.outcome), ", used ", verdict.window.used,
-                 " until ", verdict.window.reset);
+                 " until ", verdict.window.reset, failure != nullptr ? ", as " : "",
+                 failure != nullptr ? failure : "");
     }
     const Micros waited = events_.now() - visit.begun;
     if (waited > patience_ && visit.worker->loop().stalled_until() < visit.begun) {
         truths_.fail("a request waited for " + std::to_string(waited) + " us");
     }
     check_headers(visit);
+    if (visit.purpose != Purpose::ordinary) {
+        decided_when_well(visit);
+    }
     if (request.is_admitted()) {
         admitted(visit);
-        visit.next =
-            events_.in(1 + chance_.below(plan_.traffic.longest), [this, &visit] { end_request(visit); });
+        const bool ordinary = visit.purpose == Purpose::ordinary;
+        const Micros runs = 1 + (ordinary ? chance_.below(plan_.traffic.longest) : 0);
+        visit.next = events_.in(runs, [this, &visit] { end_request(visit); });
     } else {
         note_recent(visit);
         come_again();
     }
 }
 
-/// What the client is told agrees with the decision, and with itself.
 void Traffic::check_headers(const Visit& visit) {
     for (std::size_t i = 0; i < visit.request->count(); ++i) {
-        const AppliedLimit& applied = visit.request->applied(i);
-        const Verdict& verdict = applied.verdict;
-        const Quota quota = visit.request->quota(i);
-        const auto fail = [&](const char* what) {
-            truths_.fail(std::string(applied.limit.name) + ", key " + std::to_string(visit.key) + ": " +
-                         what + ": limit " + std::to_string(quota.limit) + ", used " +
-                         std::to_string(quota.used) + ", remaining " + std::to_string(quota.remaining) +
-                         ", until " + std::to_string(quota.until));
-        };
-        if (!verdict.known) {
-            continue;
-        }
-        const bool rejected = verdict.outcome == Outcome::rejected;
-        if (quota.remaining < 0 || quota.remaining > quota.limit) {
-            fail("Remaining is none");
-        }
-        if (verdict.bucket && quota.used != quota.limit - quota.remaining) {
-            fail("Used is not what Remaining lacks");
-        }
-        if (rejected && !verdict.never_fits && quota.remaining != 0) {
-            fail("a request is rejected while something remains");
-        }
-        if (rejected && quota.retry && quota.until < 1) {
-            fail("a request is rejected, and may come again at once");
-        }
-        const bool passed = verdict.outcome == Outcome::passed && visit.request->is_admitted();
-        if (passed && !quota.slots && applied.mode->needs_cost() && quota.used < visit.cost) {
-            fail("a request has passed, and is not in Used");
-        }
+        headers_.check({*visit.request, i, {visit.key, visit.memory}, visit.cost, visit.begun, events_.now()},
+                       limits_[number_of(visit.request->applied(i))]);
     }
 }
 
@@ -260,7 +250,10 @@ void Traffic::end_request(Visit& visit) {
         return;
     }
     end(visit);
-    if (chance_.percent(plan_.traffic.costs_later)) {
+    turns_.count_act();
+    if (visit.purpose != Purpose::ordinary) {
+        visit.request->end();
+    } else if (chance_.percent(plan_.traffic.costs_later)) {
         visit.request->end_at_cost(chance_.between(1, 2 * visit.cost));
     } else {
         visit.request->end(chance_.percent(plan_.traffic.exempt));
@@ -271,6 +264,9 @@ void Traffic::end_request(Visit& visit) {
         const std::size_t number = number_of(applied);
         LimitTruths& limit = limits_[number];
         limit.charge(visit.key, applied.charged);
+        if (applied.verdict.outcome == Outcome::passed && applied.charged > 0) {
+            headers_.note_lasting(limit, {visit.key, visit.memory}, applied.verdict.window.reset);
+        }
         log_.add("key ", visit.key, " ends: ", applied.limit.name, " charges ", applied.charged);
         const std::int64_t back = visit.cost - applied.charged;
         if (applied.verdict.outcome == Outcome::passed && back > 0) {

@@ -10,9 +10,11 @@
 
 #include "t/world/client_request.h"
 #include "t/worlds/event_log.h"
+#include "t/worlds/header_truths.h"
 #include "t/worlds/limit_truths.h"
 #include "t/worlds/machines.h"
 #include "t/worlds/plan.h"
+#include "t/worlds/turn_watch.h"
 
 namespace rate_limit::world {
 
@@ -20,16 +22,41 @@ namespace rate_limit::world {
 class Traffic final : public Machines::User {
 public:
     /// All of them outlive it.
-    Traffic(Events& events, const Plan& plan, Machines& machines, const LostWrites& lost, Truths& truths,
-            EventLog& log);
+    Traffic(Events& events, const Plan& plan, Machines& machines, const LostWrites& lost, TurnWatch& turns,
+            Truths& truths, EventLog& log);
 
     std::uint64_t count() const noexcept { return count_; }
+
+    /// All is well again, and no request comes any more: some clients use up what there is.
+    void use_up();
+
+    /// They are idle since then: each asks once more. Who is rejected comes back when it was told to.
+    void ask_for_more();
+
+    /// By so much later all that ask_for_more() leads to is over.
+    static constexpr Micros longest_retry = 12 * second;
 
     /// What must hold of each limit of the plan.
     std::deque<LimitTruths>& limits() noexcept { return limits_; }
 
 private:
     static constexpr std::size_t most_limits = 3;
+
+    /// Why a request comes.
+    enum class Purpose : unsigned char {
+        ordinary,
+        uses_up,  ///< see use_up()
+        asks,     ///< see ask_for_more()
+        returns,  ///< after the time that another one was told to wait
+    };
+
+    /// A request as it comes.
+    struct Arrival {
+        Purpose purpose;
+        std::size_t key;
+        std::int64_t cost;
+        std::size_t told_by = 0;  // the limit, of the request, that told it to wait
+    };
 
     /// A request, and how far it has come.
     struct Visit {
@@ -39,6 +66,8 @@ private:
         std::size_t key;
         std::int64_t cost;
         Micros begun;
+        Purpose purpose;
+        std::size_t told_by;
         std::array<std::size_t, most_limits> numbers{};  // among those that each limit has let in
         Events::Place next{};                            // what happens to it next
     };
@@ -60,12 +89,18 @@ private:
     void come_again();
     bool is_over() const;
     bool begin_request();
+    void begin_request(const Arrival& arrival, const Machines::Choice& at);
     void begin(Visit& visit);
     void decided(Visit& visit);
     void admitted(Visit& visit);
     void check_headers(const Visit& visit);
     void end(Visit& visit);
     void end_request(Visit& visit);
+    std::int64_t smallest_limit() const;
+    std::int64_t cost_of_users() const;
+    void decided_when_well(const Visit& visit);
+    void come_back(const Visit& visit, std::size_t shown);
+    bool may_be_held() const noexcept;
     void forget_ended();
     void lose(std::size_t key, std::int64_t cost);
     void note_recent(const Visit& visit);
@@ -75,13 +110,16 @@ private:
     Events& events_;
     const Plan& plan_;
     Machines& machines_;
+    TurnWatch& turns_;
     Truths& truths_;
     EventLog& log_;
+    HeaderTruths headers_;
     Chance chance_;
     std::deque<LimitTruths> limits_;
-    const Micros patience_;      // how long a request may wait
-    std::list<Visit> visits_;    // those that are under way, and some that have ended
-    std::deque<Recent> recent_;  // where workers may be killed
+    const Micros patience_;           // how long a request may wait
+    std::list<Visit> visits_;         // those that are under way, and some that have ended
+    std::deque<Recent> recent_;       // where workers may be killed
+    std::vector<std::size_t> users_;  // keys that have used up what there is
     std::uint64_t count_ = 0;
 };
 

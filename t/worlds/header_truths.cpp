@@ -1,0 +1,118 @@
+#include "t/worlds/header_truths.h"
+
+#include <algorithm>
+
+#include "limiter/loop.h"
+#include "limiter/zone.h"
+
+namespace rate_limit::world {
+
+namespace {
+
+/// Of two machines whose clocks are wrong and are set.
+constexpr Millis apart_at_most = 30'000;
+
+}  // namespace
+
+HeaderTruths::HeaderTruths(const Plan& plan, const LostWrites& lost, Truths& truths)
+    : lost_(lost), truths_(truths), clocks_apart_(plan.machines.clocks_agree() ? 0 : apart_at_most) {}
+
+void HeaderTruths::check(const Told& told, const LimitTruths& limit) {
+    const Verdict& verdict = told.request.verdicts()[told.number];
+    const Millis now = now_millis();
+    latest_ = std::max(latest_, now);
+    if (!verdict.known) {
+        return;
+    }
+    check_numbers(told);
+    check_retry(told, now);
+    if (!verdict.bucket && !verdict.slots) {
+        check_reset(told, limit, now);
+    }
+}
+
+void HeaderTruths::check_numbers(const Told& told) {
+    const Verdict& verdict = told.request.verdicts()[told.number];
+    const AppliedLimit& applied = told.request.applied(told.number);
+    const Quota quota = told.request.quota(told.number);
+    const bool rejected = verdict.outcome == Outcome::rejected;
+    if (quota.remaining < 0 || quota.remaining > quota.limit) {
+        fail(told, "Remaining is none");
+    }
+    if (verdict.bucket && quota.used != quota.limit - quota.remaining) {
+        fail(told, "Used is not what Remaining lacks");
+    }
+    if (rejected && !verdict.never_fits && quota.remaining != 0) {
+        fail(told, "a request is rejected while something remains");
+    }
+    const bool passed = verdict.outcome == Outcome::passed && told.request.is_admitted();
+    if (passed && !quota.slots && applied.mode->needs_cost() && quota.used < told.cost) {
+        fail(told, "a request has passed, and is not in Used");
+    }
+}
+
+/// What is there again at the end of a window, or when a bucket has refilled it, is there for who comes back.
+/// Nobody knows when requests end that run.
+void HeaderTruths::check_retry(const Told& told, Millis now) {
+    const Verdict& verdict = told.request.verdicts()[told.number];
+    const Quota quota = told.request.quota(told.number);
+    if (!quota.retry) {
+        return;
+    }
+    if (quota.until < 1) {
+        fail(told, "a request is rejected, and may come again at once");
+    }
+    const bool ends_alone = verdict.in_flight == 0 && !verdict.slots;
+    if (ends_alone && now + quota.until * 1000 < verdict.window.reset) {
+        fail(told, "a request is rejected, and may come again too early");
+    }
+}
+
+/// Once a machine knows that its store has a window, everybody whose request begins then is told of its end,
+/// until that has come: unless the window has gone, as all that was used in it was given back, or as the
+/// store has lost it.
+void HeaderTruths::check_reset(const Told& told, const LimitTruths& limit, Millis now) {
+    const AppliedLimit& applied = told.request.applied(told.number);
+    const Millis reset = applied.verdict.window.reset;
+    const Place place{&limit, told.share};
+    Shown& before = shown_[place];
+    const bool same = reset == before.reset;
+    if (!same && before.confirmed && told.begun > before.decided && before.reset > now &&
+        before.reset > latest_ + clocks_apart_ && stays(place, before.reset)) {
+        fail(told, "the end of the window has moved from " + std::to_string(before.reset));
+    }
+    const auto record = applied.zone->windows().find(applied.id);
+    const bool confirmed = limit.is_local() || (record && record->confirmed && record->reset == reset);
+    before = {reset, confirmed, told.decided};
+}
+
+void HeaderTruths::note_lasting(const LimitTruths& limit, const Share& share, Millis reset) {
+    if (!limit.by_bucket() && !limit.counts_running()) {
+        lasting_.insert({{&limit, {share.key, limit.is_local() ? share.memory : 0}}, reset});
+    }
+}
+
+bool HeaderTruths::stays(const Place& place, Millis reset) const {
+    const auto& [limit, share] = place;
+    if (!limit->is_in_one_place()) {
+        return false;
+    }
+    const bool used =
+        lasting_.count({{limit, {share.key, limit->is_local() ? share.memory : 0}}, reset}) != 0;
+    if (!used && (limit->is_local() || !limit->only_charges())) {
+        return false;
+    }
+    const LostWrites::Sums lost = lost_.of(":client" + std::to_string(share.key));
+    return lost.taken == 0 && lost.given_back == 0;
+}
+
+void HeaderTruths::fail(const Told& told, const std::string& what) {
+    const Verdict& verdict = told.request.verdicts()[told.number];
+    const Quota quota = told.request.quota(told.number);
+    truths_.fail(std::string(verdict.name) + ", key " + std::to_string(told.share.key) + ": " + what +
+                 ": limit " + std::to_string(quota.limit) + ", used " + std::to_string(quota.used) +
+                 ", remaining " + std::to_string(quota.remaining) + ", until " + std::to_string(quota.until) +
+                 ", reset " + std::to_string(verdict.window.reset));
+}
+
+}  // namespace rate_limit::world

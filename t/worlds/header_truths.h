@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "t/world/client_request.h"
+#include "t/world/written.h"
+#include "t/worlds/limit_truths.h"
+#include "t/worlds/plan.h"
+#include "t/worlds/truths.h"
+
+namespace rate_limit::world {
+
+/// What clients are told agrees with the decision, with itself, and with what they were told before.
+class HeaderTruths {
+public:
+    /// All outlive it.
+    HeaderTruths(const Plan& plan, const LostWrites& lost, Truths& truths);
+
+    /// One limit's part in a request that has just been decided, in that turn.
+    struct Told {
+        const ClientRequest& request;
+        std::size_t number;  ///< of the limit, in the request
+        Share share;         ///< the client, and the machine that has told it
+        std::int64_t cost;
+        Micros begun;
+        Micros decided;
+    };
+    void check(const Told& told, const LimitTruths& limit);
+
+    /// A request has been charged in the window that ends then, and its client was told so: the window stays.
+    void note_lasting(const LimitTruths& limit, const Share& share, Millis reset);
+
+private:
+    /// The end of a window, as a client was told it last.
+    struct Shown {
+        Millis reset = 0;
+        bool confirmed = false;  // the machine knows that its store has it
+        Micros decided = 0;
+    };
+    using Place = std::pair<const LimitTruths*, Share>;
+
+    void check_numbers(const Told& told);
+    void check_retry(const Told& told, Millis now);
+    void check_reset(const Told& told, const LimitTruths& limit, Millis now);
+    bool stays(const Place& place, Millis reset) const;
+    void fail(const Told& told, const std::string& what);
+
+    const LostWrites& lost_;
+    Truths& truths_;
+    const Millis clocks_apart_;  // so much the clocks of two machines may differ, or that of one from before
+    Millis latest_ = 0;          // time by the clock of any machine
+    std::map<Place, Shown> shown_;
+    std::set<std::pair<Place, Millis>> lasting_;
+};
+
+}  // namespace rate_limit::world

@@ -1,0 +1,101 @@
+#include <algorithm>
+#include <string>
+
+#include "core/limit/decision.h"
+#include "t/worlds/traffic.h"
+
+// Clients that come back when they were told to: the part of traffic that comes when all is well again.
+
+namespace rate_limit::world {
+
+namespace {
+
+constexpr std::size_t most_users = 3;
+constexpr std::int64_t most_requests = 120;
+
+/// Clocks that run at different speeds differ by so much more, in the time that a client waits.
+constexpr Micros clocks_drift = 50'000;
+
+}  // namespace
+
+/// The smallest limit, or burst, of all.
+std::int64_t Traffic::smallest_limit() const {
+    std::int64_t smallest = most_requests;
+    for (const LimitSetup& limit : plan_.traffic.limits) {
+        if (!limit.running) {
+            smallest =
+                std::min<std::int64_t>(smallest, limit.burst != 0 ? limit.burst : std::stoll(limit.rate));
+        }
+    }
+    return smallest;
+}
+
+std::int64_t Traffic::cost_of_users() const {
+    return std::min(plan_.traffic.most_cost, smallest_limit());
+}
+
+/// By way of all workers: a connection that a server has forgotten is found out by what is sent there.
+void Traffic::use_up() {
+    const std::vector<Machines::Choice> workers = machines_.all_choices();
+    const std::size_t count =
+        std::max(workers.size(), static_cast<std::size_t>(smallest_limit() / cost_of_users() + 1));
+    for (std::size_t i = 0; i < std::min(most_users, static_cast<std::size_t>(plan_.traffic.keys)); ++i) {
+        users_.push_back(draw_key(plan_.traffic, chance_));
+        for (std::size_t request = 0; request < count; ++request) {
+            begin_request({Purpose::uses_up, users_.back(), cost_of_users()},
+                          workers[request % workers.size()]);
+        }
+    }
+}
+
+void Traffic::ask_for_more() {
+    std::sort(users_.begin(), users_.end());
+    users_.erase(std::unique(users_.begin(), users_.end()), users_.end());
+    for (const std::size_t key : users_) {
+        begin_request({Purpose::asks, key, cost_of_users()}, machines_.choose(chance_));
+    }
+}
+
+/// Slots of a machine that died lapse later; and a worker that was killed had requests in flight.
+bool Traffic::may_be_held() const noexcept {
+    return plan_.machines.has(MachineFault::crash) || plan_.machines.has(MachineFault::kill);
+}
+
+void Traffic::decided_when_well(const Visit& visit) {
+    const ClientRequest& request = *visit.request;
+    if (visit.purpose == Purpose::uses_up) {
+        return;
+    }
+    const std::string client = "key " + std::to_string(visit.key) + ": ";
+    if (request.outcome != Outcome::passed && request.outcome != Outcome::rejected) {
+        truths_.fail(client + "all is well again, and a request has " +
+                     std::string(to_string(request.outcome)));
+        return;
+    }
+    const VerdictIndex shown = rate_limit::shown(request.verdicts(), request.count());
+    if (request.outcome == Outcome::passed || !shown) {
+        return;
+    }
+    const Verdict& verdict = request.verdicts()[*shown];
+    const bool runs = verdict.slots || verdict.in_flight != 0;
+    if (runs && !may_be_held()) {
+        truths_.fail(client + std::string(verdict.name) +
+                     " rejects a request for others that run: none does");
+    } else if (visit.purpose == Purpose::returns && *shown == visit.told_by) {
+        truths_.fail(client + std::string(verdict.name) +
+                     " rejects a request that has come back when it was told to");
+    } else if (!runs && request.quota(*shown).until * second <= longest_retry) {
+        come_back(visit, *shown);
+    }
+}
+
+void Traffic::come_back(const Visit& visit, std::size_t shown) {
+    const bool agree = plan_.machines.clocks_agree();
+    const Micros wait = visit.request->quota(shown).until * second + (agree ? 0 : clocks_drift);
+    const Machines::Choice same{visit.worker, visit.memory};
+    const Machines::Choice at = agree ? machines_.choose(chance_) : same;
+    const Arrival arrival{Purpose::returns, visit.key, visit.cost, shown};
+    events_.in(wait, [this, arrival, at] { begin_request(arrival, at); });
+}
+
+}  // namespace rate_limit::world

@@ -1,0 +1,115 @@
+#include "t/worlds/turn_watch.h"
+
+#include <cstdio>
+#include <stdexcept>
+
+#include "core/machine/note_walk.h"
+#include "limiter/charges/charges.h"
+
+namespace rate_limit::world {
+
+namespace {
+
+/// A reason asks a server about each limit once, and once more where something goes before it, or where a
+/// script has to decide what a plain command could not. What is asked again goes to another server.
+constexpr std::uint64_t commands_a_reason = 2;
+
+/// What waits for a window leaves as one command: its charges, or its refunds.
+constexpr std::uint64_t commands_a_window = 2;
+
+/// A worker that nobody asks anything sends so many commands to a server in a second: greetings, probes,
+/// questions where servers are.
+constexpr std::uint64_t commands_of_its_own = 30;
+constexpr std::uint64_t connections_of_its_own = 10;
+
+}  // namespace
+
+TurnWatch::TurnWatch(const Events& events, const Plan& plan, Truths& truths)
+    : events_(events),
+      truths_(truths),
+      limits_(plan.traffic.limits.size()),
+      windows_(limits_ * static_cast<std::uint64_t>(plan.traffic.keys)),
+      processes_(2 * plan.machines.clocks.size() * plan.machines.workers),
+      primaries_(plan.servers.sets.size()) {
+    Loop::observe(this);
+}
+
+TurnWatch::~TurnWatch() {
+    Loop::observe(nullptr);
+}
+
+void TurnWatch::begin_second() noexcept {
+    const Micros now = events_.now() / second;
+    if (now != second_) {
+        acts_before_ = now == second_ + 1 ? acts_ : 0;
+        acts_ = 0;
+        second_ = now;
+    }
+}
+
+void TurnWatch::count_act() noexcept {
+    begin_second();
+    ++acts_;
+}
+
+TurnWatch::Asked& TurnWatch::asked(const std::string& address) {
+    begin_second();
+    Asked& asked = asked_[address];
+    if (asked.second != second_) {
+        asked = {second_, 0, 0};
+    }
+    return asked;
+}
+
+void TurnWatch::check(std::uint64_t done, std::uint64_t most, const std::string& what) {
+    if (done > most) {
+        truths_.fail(std::to_string(done) + ' ' + what + ", of " + std::to_string(most) + " at most");
+    }
+}
+
+void TurnWatch::on_command(const std::string& address) {
+    check(++asked(address).commands,
+          commands_a_reason * limits_ * (acts_ + acts_before_) + commands_a_window * windows_ * processes_ +
+              commands_of_its_own * processes_,
+          "commands for " + address + " in a second");
+}
+
+void TurnWatch::on_connect(const std::string& address) {
+    check(++asked(address).connections, connections_of_its_own * processes_,
+          "connections to " + address + " in a second");
+}
+
+/// Each slice tells what it has done.
+void TurnWatch::on_debug_line(std::string_view line) {
+    const std::string text(line);
+    unsigned long long first = 0;
+    unsigned long long second = 0;
+    unsigned long long third = 0;
+    if (std::sscanf(text.c_str(), "rate limit: looked at %llu sets and %llu notes, gave back %llu", &first,
+                    &second, &third) == 3) {
+        ++walks_;
+        check(++turn_.walks, 1, "walks over notes in a turn");
+        check(first, NoteWalk::sets_a_turn, "sets looked at in a turn");
+        check(second, NoteWalk::looks_a_turn, "notes looked at in a turn");
+        check(third, NoteWalk::refunds_a_turn, "notes given back in a turn");
+    } else if (std::sscanf(text.c_str(), "rate limit: sent %llu that waited, expired %llu", &first,
+                           &second) == 2) {
+        turn_.waited += first;
+        check(turn_.waited, Charges::max_waited * primaries_, "charges that waited sent in a turn");
+        check(second, Charges::max_closed, "charges expired in a turn");
+    } else {
+        throw std::logic_error("nothing is known of the line \"" + text + '"');
+    }
+}
+
+void TurnWatch::on_end_of_turn(const Loop& /*loop*/) {
+    turn_ = {};
+}
+
+void TurnWatch::check_seen() {
+    if (walks_ == 0) {
+        truths_.fail("no worker has walked over its notes");
+    }
+}
+
+}  // namespace rate_limit::world

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "t/world/loop.h"
+#include "t/worlds/plan.h"
+#include "t/worlds/truths.h"
+
+namespace rate_limit::world {
+
+/// Sees how much workers do: no turn does more than its slices, and no server is stormed, whatever befalls a
+/// world.
+class TurnWatch final : public TurnObserver {
+public:
+    /// Watches all loops until its end. All outlive it.
+    TurnWatch(const Events& events, const Plan& plan, Truths& truths);
+    ~TurnWatch();
+    TurnWatch(const TurnWatch&) = delete;
+    TurnWatch& operator=(const TurnWatch&) = delete;
+
+    /// A request begins, is decided, or ends: reasons to ask servers.
+    void count_act() noexcept;
+
+    /// At the end: a world in which no worker has told of its slices has asked nothing of them.
+    void check_seen();
+
+private:
+    /// What a server was sent in one second, by all workers.
+    struct Asked {
+        Micros second = 0;
+        std::uint64_t commands = 0;
+        std::uint64_t connections = 0;
+    };
+
+    /// What one turn of a worker has done so far.
+    struct Done {
+        std::uint64_t walks = 0;
+        std::uint64_t waited = 0;
+    };
+
+    void on_command(const std::string& address) override;
+    void on_connect(const std::string& address) override;
+    void on_debug_line(std::string_view line) override;
+    void on_end_of_turn(const Loop& loop) override;
+
+    Asked& asked(const std::string& address);
+    void begin_second() noexcept;
+    void check(std::uint64_t done, std::uint64_t most, const std::string& what);
+
+    const Events& events_;
+    Truths& truths_;
+    const std::uint64_t limits_;
+    const std::uint64_t windows_;    // all keys of all limits
+    const std::uint64_t processes_;  // workers, with those that are replaced and still leave
+    const std::uint64_t primaries_;
+    Micros second_ = 0;
+    std::uint64_t acts_ = 0;         // in this second
+    std::uint64_t acts_before_ = 0;  // in the one before
+    std::unordered_map<std::string, Asked> asked_;
+    Done turn_;
+    std::uint64_t walks_ = 0;
+};
+
+}  // namespace rate_limit::world
