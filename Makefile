@@ -5,7 +5,7 @@ BUILD ?= build
 DEPS ?= build/deps
 PORT ?= 8080
 STORE ?= $(if $(CLUSTER),cluster,$(if $(SENTINEL),sentinel,redis))
-TEST_JOBS ?= $(shell expr 2 \* $$(nproc))
+TEST_JOBS ?= $(shell expr 3 \* $$(nproc))
 SECONDS ?= 20
 MINUTES ?= 30
 CC ?= cc
@@ -98,7 +98,10 @@ replay := $(BUILD)/simulate/replay
 soaks := $(wildcard t/soak/*.t)
 nightly_tests = $(shell grep -rlxE --include='*.t' '\# nightly' t)
 in_browser := $(wildcard t/browser/*.t)
-daily_tests = $(filter-out $(nightly_tests) $(soaks) $(in_browser),$(shell find t -name '*.t' | sort))
+# Folders with the longest tests begin, so that none of these runs alone at the end.
+begin := t/simulate/% t/scripts/% t/zone/% t/store/%
+daily_tests = $(filter $(begin),$(daily)) $(filter-out $(begin),$(daily))
+daily = $(filter-out $(nightly_tests) $(soaks) $(in_browser),$(shell find t -name '*.t' | sort))
 
 # Another nginx, of a release of Debian or a source tree, and what is tested there.
 SUITE ?= trixie

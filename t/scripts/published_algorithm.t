@@ -11,7 +11,7 @@ my $seed = $ENV{TEST_SEED} // 20_210_405;
 srand $seed;
 note "TEST_SEED=$seed";
 
-my $sequences = 10_000;
+my $sequences = 4000;
 my $steps     = 12;
 my $batch     = 500;
 
@@ -94,7 +94,7 @@ while ($number < $sequences) {
 is @wrong, 0, "$sequences sequences of $steps steps agree"
     or diag join "\n", "TEST_SEED=$seed", @wrong[0 .. (@wrong > 10 ? 9 : $#wrong)];
 my @places = ('charge', 'open', 'none', 'edge -1000', 'edge -1', 'edge 0', 'edge 1');
-cmp_ok $seen{$_} // 0, '>', 1000, "met: $_" for @places;
+cmp_ok $seen{$_} // 0, '>', 400, "met: $_" for @places;
 note join ', ', map { "$_: $seen{$_}" } sort keys %seen;
 
 done;

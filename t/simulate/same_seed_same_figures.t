@@ -5,8 +5,8 @@ use RateLimit::Test;
 my $root = project_path('.');
 my $file = test_folder() . '/runs';
 
-sub runs ($seed) {
-    my $output = qx{make --no-print-directory -C '$root' simulate-cells QUICK=1 CELLS='0 11 20' SEED=$seed RUNS='$file' 2>&1};
+sub runs ($seed, $cells = '0 11 20') {
+    my $output = qx{make --no-print-directory -C '$root' simulate-cells QUICK=1 CELLS='$cells' SEED=$seed RUNS='$file' 2>&1};
     is $?, 0, "seeds from $seed" or diag $output;
     return read_text($file);
 }
@@ -15,7 +15,8 @@ my $runs  = runs(5);
 my @lines = split /\n/, $runs;
 is @lines, 3 * 4 * 2, 'each cell has been run in each mode with two seeds';
 is runs(5), $runs, 'the same seeds give the same again';
-isnt runs(7), $runs, 'others do not';
+my ($first, $other) = map { join '', map { s/\tseed=\d+//r } /^(cell=20\t.*\n)/mg } $runs, runs(7, 20);
+isnt $other, $first, 'others do not';
 
 # The first run of a cell in that mode.
 sub found ($cell, $way) {
