@@ -7,7 +7,18 @@
 namespace rate_limit {
 
 /// Parts that a worker has one of each, beside its configuration.
-enum class WorkerPart : unsigned char { clock, throttles, name, notice, upkeep, shared_watch, counter_log };
+enum class WorkerPart : unsigned char {
+    clock,
+    throttles,
+    name,
+    notice,
+    upkeep,
+    shared_watch,
+    counter_log,
+    minutes,
+    occupancy,
+    end
+};
 
 /// All that the limiter keeps of one worker outside its configuration. A process of nginx is one, from its
 /// begin to its end; a simulated world has many, and says before each turn whose it is.
@@ -55,7 +66,7 @@ private:
 
     static Worker* current_;
 
-    std::array<Slot, static_cast<std::size_t>(WorkerPart::counter_log) + 1> slots_{};
+    std::array<Slot, static_cast<std::size_t>(WorkerPart::end)> slots_{};
 };
 
 }  // namespace rate_limit

@@ -137,6 +137,7 @@ void Configured::add_limit(const LimitSetup& setup) {
     if (limit.by_bucket && limit.mode->redis_bucket == nullptr) {
         throw std::invalid_argument("the mode " + setup.mode + " counts by no bucket");
     }
+    limit.enforced = setup.enforced;
     limit.lease = setup.lease;
     limit.local = setup.store == "local";
     limit.store = limit.local ? nullptr : find_store(*this, setup.store);

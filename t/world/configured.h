@@ -51,6 +51,7 @@ struct LimitSetup {
     std::uint64_t lease = lease_auto;
     bool by_clock = false;
     bool running = false;  ///< rate_limit_concurrency: the rate is a number
+    Enforced enforced = Enforced::yes;
 };
 
 struct Setup {

@@ -1,6 +1,7 @@
 #include "operator/figures/memory.h"
 
 #include "limiter/tallies/tallies.h"
+#include "limiter/worker.h"
 
 namespace rate_limit {
 
@@ -15,28 +16,48 @@ std::size_t free_of(std::size_t capacity, std::size_t used) noexcept {
     return capacity > used ? capacity - used : 0;
 }
 
-/// The table's occupancy, as this worker found it within the last second.
-template <typename Table>
-const typename Table::Occupancy& occupancy_of(const Zone& zone, const Table& table) noexcept {
-    static struct {
-        const Zone* zone;
-        Msec at;
-        typename Table::Occupancy found;
-    } last{};
-    if (last.zone != &zone || msec_now() - last.at >= fresh_for) {
-        last = {&zone, msec_now(), table.occupancy(now_millis())};
+/// How full the tables of one zone are, as this worker has found it within the last second.
+class Occupancies {
+public:
+    static constexpr WorkerPart part = WorkerPart::occupancy;
+
+    const WindowTable::Occupancy& of_windows(Zone& zone) noexcept {
+        return find(zone, zone.windows(), windows_);
     }
-    return last.found;
+    const DebtTable::Occupancy& of_debts(Zone& zone) noexcept { return find(zone, zone.debts(), debts_); }
+
+private:
+    template <typename Found>
+    struct Look {
+        const Zone* zone = nullptr;  // null: none yet
+        Msec at = 0;
+        Found found{};
+    };
+
+    template <typename Table, typename Found>
+    static const Found& find(Zone& zone, const Table& table, Look<Found>& last) noexcept {
+        if (last.zone != &zone || msec_now() - last.at >= fresh_for) {
+            last = {&zone, msec_now(), table.occupancy(now_millis())};
+        }
+        return last.found;
+    }
+
+    Look<WindowTable::Occupancy> windows_;
+    Look<DebtTable::Occupancy> debts_;
+};
+
+Occupancies& occupancies() noexcept {
+    return Worker::current().part<Occupancies>();
 }
 
 }  // namespace
 
 void look_at_windows(Zone& zone) noexcept {
-    (void)occupancy_of(zone, zone.windows());
+    (void)occupancies().of_windows(zone);
 }
 
 MemoryFigures memory_of(Zone& zone) noexcept {
-    return {occupancy_of(zone, zone.windows()), zone.windows().capacity(), occupancy_of(zone, zone.debts()),
+    return {occupancies().of_windows(zone), zone.windows().capacity(), occupancies().of_debts(zone),
             zone.debts().capacity()};
 }
 

@@ -1,10 +1,10 @@
 #include "operator/figures/minutes.h"
 
 #include <algorithm>
-#include <new>
 #include <optional>
 
 #include "limiter/loop.h"
+#include "limiter/worker.h"
 #include "limiter/zone.h"
 
 namespace rate_limit {
@@ -80,19 +80,26 @@ void mark_all(const Configuration& main, Millis now) noexcept {
     last_hour.end_marks(now);
 }
 
-/// The configuration at work is asked for each time: without a master process a reload keeps this process. A
-/// worker that leaves does not know the limits of the new configuration.
-void on_timer(void* timer) noexcept {
-    if (is_leaving()) {
-        return;
+/// One worker's part in putting the minutes down.
+struct Minutes {
+    static constexpr WorkerPart part = WorkerPart::minutes;
+
+    /// The configuration at work is asked for each time: without a master process a reload keeps this
+    /// process. A worker that leaves does not know the limits of the new configuration.
+    static void on_timer(void* self) noexcept {
+        if (is_leaving()) {
+            return;
+        }
+        const Millis now = now_millis();
+        const Configuration* at_work = configuration_at_work();
+        if (at_work != nullptr && at_work->zone != nullptr) {
+            mark_all(*at_work, now);
+        }
+        static_cast<Minutes*>(self)->timer.set(static_cast<Msec>(std::min(minute - now % minute, most_wait)));
     }
-    const Millis now = now_millis();
-    const Configuration* at_work = configuration_at_work();
-    if (at_work != nullptr && at_work->zone != nullptr) {
-        mark_all(*at_work, now);
-    }
-    static_cast<Timer*>(timer)->set(static_cast<Msec>(std::min(minute - now % minute, most_wait)));
-}
+
+    Timer timer{this, on_timer, Timer::Worker::leaves};
+};
 
 }  // namespace
 
@@ -120,9 +127,7 @@ void place_minutes(const Configuration& main) noexcept {
 }
 
 void start_minutes() noexcept {
-    alignas(Timer) static unsigned char memory[sizeof(Timer)];
-    static Timer& timer = *new (memory) Timer(memory, on_timer, Timer::Worker::leaves);  // never destroyed
-    timer.set(1);
+    Worker::current().part<Minutes>().timer.set(1);
 }
 
 bool read_hour(const Configuration& main, const Tally& tally, LastHour::Hour& hour) noexcept {

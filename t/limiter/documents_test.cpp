@@ -1,0 +1,217 @@
+// What operators are shown: all documents, byte for byte as they are recorded in t/limiter/documents. Where
+// they are to change, RECORD_DOCUMENTS=1 records them anew: look at the difference.
+
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "operator/acts/acting.h"
+#include "operator/figures/minutes.h"
+#include "operator/figures/pages.h"
+#include "operator/page/key_html.h"
+#include "operator/page/page.h"
+#include "t/limiter/one_machine.h"
+#include "t/world/cluster.h"
+#include "t/world/request_memory.h"
+
+namespace rate_limit::world {
+namespace {
+
+constexpr const char* second_address = "10.0.1.1:6379";
+
+/// A request that is posted within a turn of the worker.
+class WorldPoster final : public Poster {
+public:
+    std::string_view address() const noexcept override { return "192.0.2.7"; }
+    std::string_view user() const noexcept override { return "ann"; }
+    Log& log() const noexcept override { return process_log(); }
+    RequestMemory& memory() const noexcept override { return memory_; }
+    void resume() noexcept override {}
+
+private:
+    mutable RequestMemory memory_;
+};
+
+/// The document, once it is written. It is recorded under this name.
+void expect_recorded(const std::string& name, const std::string& told) {
+    const std::string path = "t/limiter/documents/" + name;
+    if (std::getenv("RECORD_DOCUMENTS") != nullptr) {
+        std::ofstream(path) << told;
+        return;
+    }
+    std::ifstream file(path);
+    std::ostringstream recorded;
+    recorded << file.rdbuf();
+    EXPECT_EQ(recorded.str(), told) << path;
+}
+
+void expect_written(const std::string& name, const std::unique_ptr<Document>& document) {
+    expect_recorded(name, write_whole(*document));
+}
+
+/// All documents of the console: keys shown, or not; refreshed, or not.
+void expect_all(WorkerProcess& worker, const Configuration& main, const std::string& state) {
+    PageView view;
+    view.below = "./limits";
+    worker.loop().turn([&] {
+        expect_written(state + ".json", tell_json(main, {}));
+        expect_written(state + ".keys.json", tell_json(main, {true, true}));
+        expect_written(state + ".metrics", tell_metrics(main));
+        expect_written(state + ".html", tell_page(main, {}, view));
+        view.refreshes = false;
+        view.shows_keys = true;
+        expect_written(state + ".keys.html", tell_page(main, {true, true}, view));
+        expect_recorded(state + ".form.html", write_key_form(main, view));
+    });
+}
+
+LimitSetup limit_of(std::string name, std::string rate, std::string mode, std::string store = "main") {
+    LimitSetup limit{std::move(name), std::move(rate), std::move(mode)};
+    limit.store = std::move(store);
+    return limit;
+}
+
+/// A machine with a limit of each kind in each mode, in memory, in a store of two shards, and in a cluster.
+struct WithAllKinds : OneMachine {
+    WithAllKinds() : OneMachine(limit_of("checked", "5r/m", "check_charge")) {
+        setup.stores.front().shards.front().replicas = {replica_address};
+        setup.stores.front().shards.push_back({"<b>", second_address});
+        setup.stores.push_back({"cluster", {}, {}, {of_cluster.address()}});
+        for (const char* store : {"main", "local", "cluster"}) {
+            const std::string name(store);
+            setup.limits.push_back(limit_of(name + "-refunded", "20r/h", "charge_refund", name));
+            setup.limits.push_back(limit_of(name + "-leased", "1000r/7d", "lease", name));
+            setup.limits.push_back(limit_of(name + "-bucket", "2r/s", "charge_refund", name));
+            setup.limits.back().burst = 3;
+            setup.limits.push_back(limit_of(name + "-running", "2", "check_charge", name));
+            setup.limits.back().running = true;
+        }
+        setup.limits.push_back(limit_of("\"daily\" & more", "10r/d", "check_charge", "local"));
+        setup.limits.back().by_clock = true;
+        setup.limits.push_back(limit_of("monthly", "100r/month", "charge_refund"));
+        setup.limits.back().by_clock = true;
+        setup.limits.push_back(limit_of("tried", "3r/h", "check_charge", "local"));
+        setup.limits.back().enforced = Enforced::dry_run;
+        setup.limits.push_back(limit_of("perhaps", "3r/h", "check_charge", "local"));
+        setup.limits.back().enforced = Enforced::by_a_variable;
+        cluster.tell_all();
+    }
+
+    /// Each minute is put down from now on.
+    WorkerProcess& start() {
+        WorkerProcess& started = worker();
+        started.loop().turn([&] {
+            started.zone().nodes().begin_configuration(now_millis());
+            place_minutes(started.configuration());
+            start_minutes();
+        });
+        pass(100);
+        return started;
+    }
+
+    /// What has been posted as a form came to this.
+    void expect_act(const std::string& name, const std::string& posted,
+                    OperatorRights rights = {true, false}) {
+        Form form;
+        ASSERT_EQ(form.parse(posted), Form::Error::none);
+        WorldPoster poster;
+        std::unique_ptr<Acting> acting;
+        const auto go_on = [&] {
+            bool done = false;
+            worker().loop().turn([&] {
+                if (acting == nullptr) {
+                    acting = std::make_unique<Acting>(worker().configuration(), rights, poster, form);
+                }
+                done = acting->go_on();
+                if (!done) {
+                    acting->wait();
+                }
+            });
+            return done;
+        };
+        ASSERT_TRUE(until(go_on)) << posted;
+        worker().loop().turn([&] {
+            PageView view;
+            view.below = "./limits";
+            view.shows_keys = rights.plain_keys;
+            expect_written(name + ".json", tell_act_json(acting->result));
+            expect_written(name + ".html",
+                           tell_act_html(worker().configuration(), view, form, acting->result));
+            acting.reset();
+        });
+    }
+
+    Redis second{events, network, second_address};
+    Redis of_cluster{events, network, "10.0.2.1:6379"};
+    Redis replica_of_cluster{events, network, "10.0.2.2:6379"};
+    LostWrites lost;
+    ReplicaSet set{{&of_cluster, &replica_of_cluster}, lost};
+    Cluster cluster{{&set}, 1};
+};
+
+TEST(Documents, OfAConfigurationWithoutLimits) {
+    OneMachine world({"default"});
+    const Configuration none;
+    expect_all(world.worker(), none, "none");
+}
+
+TEST(Documents, BeforeTheFirstRequest) {
+    WithAllKinds world;
+    WorkerProcess& worker = world.start();
+    expect_all(worker, worker.configuration(), "fresh");
+}
+
+/// Requests pass, are rejected and run, a replica has never been there, a primary goes away, operators ban.
+TEST(Documents, OfAMachineThatHasBeenUsed) {
+    WithAllKinds world;
+    WorkerProcess& worker = world.start();
+    for (int i = 0; i < 30; ++i) {
+        world.admits(i % 3 == 0 ? "<client> \"a\"" : "b" + std::to_string(i), 50);
+    }
+    world.second.kill(true);
+    for (int i = 0; i < 20; ++i) {
+        world.admits("c" + std::to_string(i), 50);
+    }
+    world.pass(61'000);
+    for (int i = 0; i < 10; ++i) {
+        world.begin("d" + std::to_string(i % 4));
+    }
+    world.pass(500);
+    world.expect_act("ban", "do=ban&limit=tried&store=local&key=d1&for=10m", {true, true});
+    world.expect_act("enforce", "do=enforce&limit=tried&percent=30");
+    expect_all(worker, worker.configuration(), "used");
+}
+
+TEST(Documents, OfActs) {
+    WithAllKinds world;
+    world.start();
+    for (int i = 0; i < 4; ++i) {
+        world.admits("client", 50);
+    }
+    world.begin("client");
+    world.pass(50);
+    world.expect_act("look-up", "key=client");
+    world.expect_act("look-up-plain", "key=client&limit=main-leased", {true, true});
+    world.expect_act("look-up-nobody", "key=<nobody>", {true, true});
+    world.expect_act("reset", "do=reset&key=client&limit=checked");
+    world.expect_act("reset-bucket", "do=reset&key=client&limit=cluster-bucket");
+    world.expect_act("add", "do=add&key=client&limit=main-refunded&cost=2");
+    world.expect_act("allow", "do=allow&key=client&limit=monthly&for=1h");
+    world.expect_act("off", "do=off&limit=monthly&for=90");
+    world.expect_act("clear", "do=clear&limit=monthly");
+    world.expect_act("unknown-limit", "do=reset&key=client&limit=none");
+    world.expect_act("no-such-act", "do=nothing");
+    world.expect_act("no-key", "do=reset&limit=checked");
+    world.expect_act("bad-time", "do=ban&key=client&limit=checked&for=31d");
+    world.expect_act("bad-percent", "do=enforce&limit=checked&percent=101");
+    world.primary.kill(true);
+    world.second.kill(true);
+    world.expect_act("away", "key=client");
+    world.expect_act("reset-away", "do=reset&key=client&limit=checked");
+}
+
+}  // namespace
+}  // namespace rate_limit::world
