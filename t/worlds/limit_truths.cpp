@@ -72,8 +72,10 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, const LostWrites&
     local_ = limit.store == "local";
     gained_ = local_ ? plan.machines.gained(plan.lasts + 60 * second) : 0;
     mode_ = (running_limit_ ? "running" : limit.mode) + (bucket_ ? " bucket in " : " in ") + limit.store;
-    // Windows end by the machines' clocks: short ones are worth as much as these agree.
-    exact_ = limit.mode != "check_charge" && !running_limit_ && !bucket_ && (clocks_agree || period_ >= 3600);
+    // Windows end by the machines' clocks: those that end while the world lasts, as windows by the clock may
+    // whatever their period, are worth as much as these agree.
+    const bool outlasts = period_ >= 3600 && !limit.by_clock;
+    exact_ = limit.mode != "check_charge" && !running_limit_ && !bucket_ && (clocks_agree || outlasts);
     only_charges_ = limit.mode == "check_charge";
     lasts_ = period_ >= 3600 && !running_limit_ && !bucket_ && !local_ && !limit.by_clock;
 }
@@ -126,7 +128,7 @@ void LimitTruths::check_bucket(const Share& share) {
         const Micros filled = span * filled_ / (period_ * 1'000'000) + 1;
         if (sum > limit_ + filled && sum > limit_ + filled + tokens_lost(share.key)) {
             fail(share.key, text(sum) + " admitted in " + text(span) + " us by a bucket of " + text(filled_) +
-                                " a second and " + text(limit_));
+                                " in " + text(period_) + " s and " + text(limit_));
             return;
         }
     }

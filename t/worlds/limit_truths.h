@@ -24,8 +24,8 @@ struct Share {
     }
 };
 
-/// How much of all keys is in doubt or was told as lost: by so much less or more may be stored than was
-/// charged.
+/// How much of the keys of a shard is in doubt or was told as lost: by so much less or more may be stored
+/// than was charged.
 struct Uncertain {
     std::int64_t less = 0;
     std::int64_t more = 0;

@@ -28,6 +28,9 @@ Plan::Plan(std::uint64_t seed)
     setup.stores = servers.stores;
     setup.limits = traffic.limits;
     setup.on_error = traffic.on_error;
+    if (part(seed, 6).percent(3)) {
+        setup.zone_size = std::size_t{24} << 20;  // no turn walks through all of it
+    }
     setups.push_back(setup);
     Chance changes = part(seed, 5);
     for (int i = 0; i < 2 && machines.has(MachineFault::change); ++i) {

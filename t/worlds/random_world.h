@@ -36,7 +36,7 @@ private:
     void set_faults();
     void pass(Micros time);
     void use_up_and_return();
-    Uncertain uncertain();
+    Uncertain uncertain(const std::string& store, const std::string& shard);
     void compare_at_the_end();
 
     const Plan plan_;

@@ -48,6 +48,14 @@ void Traffic::use_up() {
     }
 }
 
+void Traffic::come_last() {
+    for (const std::size_t key : users_) {
+        for (const Machines::Choice& worker : machines_.all_choices()) {
+            begin_request({Purpose::uses_up, key, cost_of_users()}, worker);
+        }
+    }
+}
+
 void Traffic::ask_for_more() {
     std::sort(users_.begin(), users_.end());
     users_.erase(std::unique(users_.begin(), users_.end()), users_.end());

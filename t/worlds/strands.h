@@ -8,9 +8,22 @@ namespace rate_limit::world {
 /// All is well again, and was for long enough: no charge and no refund waits any more.
 void check_nothing_waits(Machines& machines, Truths& truths);
 
+/// Whatever may stay in a machine's memory for good reasons.
+struct Excuses {
+    /// Notes of shards that a machine has not any more: another reload may bring them back until their
+    /// windows end.
+    bool other_shards = false;
+
+    /// What killed workers counted.
+    bool killed = false;
+
+    /// Records of slots say for a while that requests came to wait, also where they do not any more.
+    bool slots = false;
+};
+
 /// All workers have been asked to leave, long ago: nothing keeps them, no tokens are noted, no request is
-/// noted as one that runs. Without `same_shards` notes stay: they are of shards that a machine has not any
-/// more, and another reload may bring them back until their windows end.
-void check_nothing_stays(Machines& machines, bool same_shards, Truths& truths);
+/// noted as one that runs. The memory of the machine has windows, and in these nothing that a request or a
+/// worker would have to take out again.
+void check_nothing_stays(Machines& machines, const Excuses& excuses, Truths& truths);
 
 }  // namespace rate_limit::world

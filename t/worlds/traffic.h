@@ -33,6 +33,9 @@ public:
     /// They are idle since then: each asks once more. Who is rejected comes back when it was told to.
     void ask_for_more();
 
+    /// Once more, just before all workers leave: what they have fetched in advance is still at hand then.
+    void come_last();
+
     /// By so much later all that ask_for_more() leads to is over.
     static constexpr Micros longest_retry = 12 * second;
 

@@ -12,7 +12,9 @@ void draw_rate(LimitSetup& limit, Chance& chance) {
     if (limit.running) {
         limit.rate = std::to_string(chance.between(1, 10));
     } else if (limit.burst != 0) {
-        limit.rate = std::to_string(chance.between(1, 50)) + "r/s";
+        const bool slow =
+            limit.rate.find("r/10s") != std::string::npos || limit.rate.find("r/m") != std::string::npos;
+        limit.rate = std::to_string(chance.between(1, 50)) + (slow ? "r/m" : "r/s");
         limit.burst = chance.between(1, 100);
     } else {
         const std::int64_t most = chance.percent(50) ? chance.between(1, 20) : chance.between(20, 2000);
@@ -68,6 +70,8 @@ TrafficPlan::TrafficPlan(Chance chance, const std::vector<StoreSetup>& stores, M
         const std::int64_t side_by_side = arrivals == Arrivals::closed ? at_once : 1;
         pause = std::max(pause, lasts * side_by_side / most_requests);
     }
+    // More windows than a turn takes up, or gives tokens back to.
+    keys = chance.percent(4) ? chance.between(300, 2'000) : keys;
 }
 
 std::size_t draw_key(const TrafficPlan& plan, Chance& chance) {
