@@ -91,5 +91,50 @@ INSTANTIATE_TEST_SUITE_P(Each, LeavingSlots, testing::ValuesIn([] {
                              return all;
                          }()));
 
+/// Why a primary takes nothing back.
+struct Away {
+    const char* name;
+    void (*begins)(Redis& primary);
+};
+
+class SlotsThatCannotGoBack : public testing::TestWithParam<Away> {};
+
+TEST_P(SlotsThatCannotGoBack, KeepNoWorkerForLong) {
+    OneMachine world(running("10"));
+    std::vector<ClientRequest*> requests;
+    for (int i = 0; i < 5; ++i) {
+        requests.push_back(&world.begin("k"));
+        world.pass(5);
+        ASSERT_EQ(outcome(*requests.back()), "PASSED");
+    }
+    GetParam().begins(world.primary);
+    for (ClientRequest* request : requests) {
+        request->end();
+    }
+    world.worker().leave();
+    EXPECT_TRUE(world.until([&world] { return world.end_leaving() == 0; }, 5'000));
+}
+
+TEST(SlotsOfNoPrimary, KeepNoWorkerWhereThePrimaryWasNeverThere) {
+    OneMachine world(running("10"));
+    world.primary.kill(true);
+    EXPECT_EQ(world.ask("k"), "ERROR_ALLOWED");
+    world.worker().leave();
+    EXPECT_TRUE(world.until([&world] { return world.end_leaving() == 0; }, 5'000));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, SlotsThatCannotGoBack,
+                         testing::Values(Away{"killed", [](Redis& primary) { primary.kill(true); }},
+                                         Away{"frozen", [](Redis& primary) { primary.pause(); }},
+                                         Away{"readonly",
+                                              [](Redis& primary) {
+                                                  primary.server().state.role = ServerRole::replica;
+                                              }},
+                                         Away{"noperm",
+                                              [](Redis& primary) {
+                                                  primary.server().state.forbidden = {"hset", "hdel"};
+                                              }}),
+                         [](const auto& away) { return std::string(away.param.name); });
+
 }  // namespace
 }  // namespace rate_limit::world

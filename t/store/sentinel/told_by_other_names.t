@@ -16,7 +16,7 @@ for my $host ('LocalHost', '127.0.0.1') {
         'rate_limit_redis main { sentinel ' . join(' ', map { "$host:$_" } @ports) . '; shard a master=m; check_timeout 2s; }', key => 'k');
     $nginx->wait_log(qr/sentinels name \Q${\ $old->address}\E as the primary/);
     my $before = () = $sentinels[2]->commands('sentinel');
-    wait_until { $sentinels[2]->commands('sentinel') > $before + 8 } what => 'some rounds';
+    wait_until { $sentinels[2]->commands('sentinel') > $before + 4 } what => 'some rounds';
     $_->set(primary => $primary[1]) for @sentinels[0, 1];
     $nginx->wait_log(qr/sentinels name \Q${\ $new->address}\E as the primary/);
     pass "$host: two of three are believed";
