@@ -38,6 +38,32 @@ TEST(Learn, UsedNeverGoesBackwardsButTheLaterOfTwoStoredResetsWins) {
                                {{9, now + 20'000}, "2 of 10 until +50000"}});
 }
 
+TEST(Learn, AnotherWindowTakesThePlaceOfTheOneThatWasKnownWhenThePrimaryWasAsked) {
+    constexpr Millis lost = now + 20'000;
+    WindowRecord record = known(4, lost);
+    const auto learns = [&record](const Window& answer, Millis known) {
+        learn(record, terms(10), answer, known);
+        return state_of(record);
+    };
+    EXPECT_EQ(learns({3, now + 19'000}, 0), "4 of 10 until +20000") << "perhaps a replica says so";
+    EXPECT_EQ(learns({3, now + 19'000}, now + 18'000), "4 of 10 until +20000");
+    EXPECT_EQ(learns({3, now + 19'000}, lost), "3 of 10 until +19000");
+    EXPECT_EQ(learns({9, lost}, lost), "3 of 10 until +19000") << "the answer is older than the record";
+    EXPECT_EQ(learns({2, now + 18'000}, lost), "3 of 10 until +19000") << "nobody knows which is older";
+    EXPECT_EQ(learns({2, now + 21'000}, lost), "2 of 10 until +21000");
+}
+
+TEST(Learn, OfAnIncrementTheCountAlone) {
+    const auto learns = [](WindowRecord record, const Window& answer) {
+        learn_count(record, terms(10), answer);
+        return state_of(record);
+    };
+    EXPECT_EQ(learns(known(4, now + 1000), {5, now + 1000}), "5 of 10 until +1000");
+    EXPECT_EQ(learns(known(4, now + 1000), {3, now + 1000}), "4 of 10 until +1000");
+    EXPECT_EQ(learns(known(4, now + 1000), {5, now + 2000}), "4 of 10 until +1000");
+    EXPECT_EQ(learns(with_id(), {5, now + 2000}), "no window") << "it was forgotten meanwhile";
+}
+
 TEST(Learn, AnEndedAnswerSaysNothing) {
     for (const WindowRecord& before : {with_id(), known(4, now + 1000)}) {
         WindowRecord record = before;
@@ -99,6 +125,16 @@ TEST(Confirm, OtherwiseItOnlyRaises) {
     EXPECT_EQ(record.used, 54) << "another charge was given up meanwhile";
 }
 
+TEST(Confirm, AnotherWindowTakesThePlaceOfTheOneThatWasCharged) {
+    WindowRecord record = known(50, now + 1000);
+    const Receipt first = sent(record, 1);
+    const Receipt second = sent(record, 1);
+    confirm(record, first, 1, 60, now, {2, now + 900}, now + 1000);
+    EXPECT_EQ(state_of(record), "2 of 1000 until +900, 1 unanswered");
+    confirm(record, second, 1, 60, now, {53, now + 1000}, now + 1000);
+    EXPECT_EQ(state_of(record), "2 of 1000 until +900") << "an increment names the window that was known";
+}
+
 TEST(Confirm, LowersOnlyIfTheAnswerIsNoOlderThanTheRecord) {
     struct Case {
         const char* name;
@@ -115,6 +151,17 @@ TEST(Confirm, LowersOnlyIfTheAnswerIsNoOlderThanTheRecord) {
         confirm(record, receipt, 1, 60, now, {2, now + 1000});
         EXPECT_EQ(record.used, one.used) << one.name;
     }
+}
+
+TEST(ConfirmRefund, AWindowThatIsGoneIsNoneThatLasts) {
+    WindowRecord record = known(9, now + 1000);
+    note_lasting(record, now + 1000);
+    send(record, terms(10), 1);
+    confirm_refund(record, now + 1000, {8, now + 1000});
+    EXPECT_TRUE(record.lasting);
+    confirm_refund(record, now + 1000, {0, 0});
+    EXPECT_FALSE(record.lasting);
+    EXPECT_EQ(state_of(record), "10 of 10 until +1000, 1 unanswered");
 }
 
 TEST(ConfirmRefund, TakesLessOfTheSameWindow) {
@@ -204,6 +251,17 @@ TEST(Replace, AnAnswerOlderThanAChargeLowersNothing) {
     EXPECT_EQ(record.used, 10) << "the charge was answered after the question";
     replace(record, terms(10), {9, now + 1000}, question(record.events));
     EXPECT_EQ(record.used, 9);
+}
+
+TEST(Replace, AnotherWindowIsNewerThanTheOneThatWasAskedAbout) {
+    WindowRecord record = known(9, now + 1000);
+    Question asked = question(record.events);
+    send(record, terms(10), 1);
+    replace(record, terms(10), {3, now + 900}, asked);
+    EXPECT_EQ(state_of(record), "10 of 10 until +1000, 1 unanswered");
+    asked.known = now + 1000;
+    replace(record, terms(10), {3, now + 900}, asked);
+    EXPECT_EQ(state_of(record), "3 of 10 until +900, 1 unanswered");
 }
 
 TEST(Replace, AChargeThatWaitsKeepsLaterAnswersFromLowering) {

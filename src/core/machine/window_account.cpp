@@ -51,11 +51,12 @@ void set_window(WindowRecord& record, std::int64_t used, Millis reset) noexcept 
 }
 
 /// Raises the record to what the answer says. Both windows are open.
-void merge(WindowRecord& record, const Window& answer) noexcept {
+void merge(WindowRecord& record, const Window& answer, Millis known) noexcept {
     const WindowRecord before = record;
+    const bool newer = record.reset == known || (answer.reset != known && answer.reset > record.reset);
     if (answer.reset == record.reset || !record.confirmed) {
         set_window(record, std::max(answer.used, record.used), answer.reset);
-    } else if (answer.reset > record.reset) {
+    } else if (newer) {
         set_window(record, answer.used, answer.reset);  // Redis has lost the window, and opened another
     }
     if (record != before) {
@@ -67,7 +68,7 @@ void replace_or_learn(WindowRecord& record, const Terms& terms, const Window& an
                       const Question& question) noexcept {
     if (is_on_its_way(record, terms.now, question.patience) || record.events != question.events ||
         !is_open(record, terms.rate.period, terms.now)) {
-        learn(record, terms, answer);
+        learn(record, terms, answer, question.known);
         return;
     }
     if (question.waiting == 0) {
@@ -167,12 +168,12 @@ void resend(WindowRecord& record, Millis now) noexcept {
     record.changed = static_cast<std::uint32_t>(now);
 }
 
-void learn(WindowRecord& record, const Terms& terms, const Window& answer) noexcept {
+void learn(WindowRecord& record, const Terms& terms, const Window& answer, Millis known) noexcept {
     if (!is_open(answer, terms.rate.period, terms.now)) {
         return;
     }
     if (is_open(record, terms.rate.period, terms.now)) {
-        merge(record, answer);
+        merge(record, answer, known);
     } else {
         open(record, terms, answer.reset);
         set_window(record, answer.used, answer.reset);
@@ -180,8 +181,15 @@ void learn(WindowRecord& record, const Terms& terms, const Window& answer) noexc
     set_limit(record, terms.rate.limit);
 }
 
+void learn_count(WindowRecord& record, const Terms& terms, const Window& answer) noexcept {
+    if (record.confirmed && record.reset == answer.reset && is_open(record, terms.rate.period, terms.now)) {
+        merge(record, answer, 0);
+        set_limit(record, terms.rate.limit);
+    }
+}
+
 void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges, std::int64_t period,
-             Millis now, const Window& answer) noexcept {
+             Millis now, const Window& answer, Millis known) noexcept {
     // True if every other charge from this machine was answered before these were sent: this answer counts
     // it.
     const bool last_word =
@@ -193,7 +201,7 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
     if (last_word) {
         set_window(record, answer.used, answer.reset);
     } else {
-        merge(record, answer);
+        merge(record, answer, known);
     }
     if (record.reset == answer.reset) {
         record.asked = static_cast<std::uint32_t>(now);
@@ -231,7 +239,11 @@ bool was_told(const WindowRecord& record, Millis now) noexcept {
 }
 
 void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) noexcept {
-    if (record.unanswered != 0 || !record.confirmed || record.reset != reset) {
+    if (!record.confirmed || record.reset != reset) {
+        return;
+    }
+    record.lasting = record.lasting && answer.reset == reset;
+    if (record.unanswered != 0) {
         return;
     }
     if (answer.reset == reset) {

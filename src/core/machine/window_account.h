@@ -68,7 +68,17 @@ void resend(WindowRecord& record, Millis now) noexcept;
 /// The primary or a replica has said what Redis knows about the window. Answers may come in any order: in one
 /// window `used` never decreases, and the stored reset replaces a proposed one. An answer without an open
 /// window changes nothing.
-void learn(WindowRecord& record, const Terms& terms, const Window& answer) noexcept;
+///
+/// `known`: the end of the window that this record had when the primary was asked; 0: it had none, or perhaps
+/// a replica has answered. As long as the record has that window, another one in the answer is newer, and
+/// replaces it, also if it ends earlier: the primary has lost the one that was known. Once the record has
+/// another one, the answer that names the known one is older, and changes nothing. Of any other two windows
+/// the later one stays.
+void learn(WindowRecord& record, const Terms& terms, const Window& answer, Millis known = 0) noexcept;
+
+/// The primary has answered a plain increment, which says nothing of the window's end: `answer` has the one
+/// that was known. Raises `used` if the record still has that window.
+void learn_count(WindowRecord& record, const Terms& terms, const Window& answer) noexcept;
 
 /// The window as a worker remembers it for a charge that it has sent.
 struct Receipt {
@@ -80,15 +90,17 @@ struct Receipt {
 
 /// The primary has answered this many charges. If no other charge was on its way since they were sent, the
 /// answer replaces what the record says, even if it is less; otherwise this is as learn(). It never opens a
-/// window in the record.
+/// window in the record. An increment's answer names the window that was `known`.
 void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges, std::int64_t period,
-             Millis now, const Window& answer) noexcept;
+             Millis now, const Window& answer, Millis known = 0) noexcept;
 
 /// The primary has answered a refund to the window that ends at `reset`. If that is this record's window and
 /// no charge is on its way, the record takes over the answer, even though it may be older than a charge
 /// answered since: if it says too little, the next reservation corrects that. An answer without that window
 /// says that the window is gone. The record then forgets it; but as long as requests are in flight in it, to
-/// whose clients its end was shown, that end is proposed for the next window.
+/// whose clients its end was shown, that end is proposed for the next window. A charge that is on its way may
+/// have opened it anew: then the record keeps it, but not as one that `lasting` says plain increments may
+/// count on.
 void confirm_refund(WindowRecord& record, Millis reset, const Window& answer) noexcept;
 
 /// The primary has given back to the window what an operator wants given back, `all` that was used or a part,
@@ -136,6 +148,7 @@ struct Question {
     std::uint32_t events = 0;  ///< the record's when the question was sent
     std::int64_t waiting = 0;  ///< the cost of the charges that wait on this machine
     Millis patience = 0;       ///< charges unanswered for longer were lost with their worker
+    Millis known = 0;          ///< as learn() has it
 };
 
 /// The primary has answered a question: its answer replaces what the record says, even if it is less; an

@@ -58,7 +58,7 @@ void Charges::confirm(const Debt& owed, const Window& answer) noexcept {
     std::int64_t lost = 0;
     store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
         lost = at_hand(record);
-        rate_limit::confirm(record, owed.receipt, owed.charges, owed.period, now, answer);
+        rate_limit::confirm(record, owed.receipt, owed.charges, owed.period, now, answer, owed.reset);
         lost -= at_hand(record);
     });
     counters_.add(TokenEvent::lost, lost);

@@ -214,9 +214,10 @@ public:
         return std::abs(now - number / 1000) <= static_cast<Millis>(store_.charge_timeout) + 3000;
     }
 
-    /// The circumstances of a question to the primary about a window; `events` as its record has them.
-    Question question(const WindowId& id, std::uint32_t events) const noexcept {
-        return {events, waiting_.cost_of(id), patience()};
+    /// The circumstances of a question to the primary about a window; `events` and `known`, its end, as its
+    /// record had them.
+    Question question(const WindowId& id, std::uint32_t events, Millis known) const noexcept {
+        return {events, waiting_.cost_of(id), patience(), known};
     }
 
     std::size_t under_way() const noexcept { return under_way_ + queued_.size(); }  ///< commands

@@ -77,8 +77,9 @@ public:
     std::int64_t unclaimed = 0;  // tokens that are for no seat yet
     bool ahead = false;          // it is sent also if no request waits for it
     bool batch = false;          // the bucket's record says that it is on its way
-    std::uint32_t events = 0;
-    Ticks asked = 0;  // a bucket's grant is not older than this
+    std::uint32_t events = 0;    // the record's, when this began
+    Millis known = 0;            // and the end of its window; 0: it had none
+    Ticks asked = 0;             // a bucket's grant is not older than this
 
 private:
     friend class Fetches;

@@ -118,6 +118,8 @@ Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
     fetch.fetches = this;
     fetch.parts = demand.fixed() ? 1 : parts_of_rest;
     fetch.ahead = false;
+    fetch.events = 0;
+    fetch.known = 0;
     return fetch;
 }
 
@@ -140,6 +142,7 @@ Fetch& Fetches::start(std::string_view key, const Demand& demand) {
             here = at_hand(record);
             reset = record.reset;  // that the tokens at hand are noted with
         }
+        fetch.known = record.reset;
         size = batched ? begin_fetch(record, terms) : 0;
         fetch.events = record.events;
     });
@@ -197,7 +200,10 @@ void Fetches::ask_again(const UnansweredBatch& batch) noexcept {
         fetch.demand.want = 0;
         fetch.demand.least = 0;
         fetch.unclaimed = 0;
-        zone_.windows().change(id, [&fetch](WindowRecord& record) { fetch.events = record.events; });
+        zone_.windows().change(id, [&fetch](WindowRecord& record) {
+            fetch.events = record.events;
+            fetch.known = record.reset;
+        });
         submit(fetch);
     } catch (...) {
         unanswered_.end(id);  // it is tried again later
@@ -268,7 +274,7 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
                             Sharing& sharing) noexcept {
     const Millis now = now_millis();
     const Terms terms = fetch.terms(now);
-    const Question question = charges_.question(fetch.demand.id, fetch.events);
+    const Question question = charges_.question(fetch.demand.id, fetch.events, fetch.known);
     bool kept = false;
     std::int64_t lost = 0;
     (void)zone_.windows().update(fetch.demand.id, now, [&](WindowRecord& record) {

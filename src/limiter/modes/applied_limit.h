@@ -80,6 +80,7 @@ struct AppliedLimit : WindowPlace {
     bool by_tokens = false;    ///< tokens at hand have admitted the request
     bool open = false;         ///< the store knew an open window
     std::uint32_t events = 0;  ///< the record's, when it was recalled
+    Millis known_reset = 0;    ///< end of the window that this machine knew as it asked; 0: it knew none
 
     Holding holding;
     std::optional<RunningCounts::Column> running;  ///< counts the request as one that runs

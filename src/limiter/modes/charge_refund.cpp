@@ -13,6 +13,16 @@ namespace {
 
 const ChargeRefund charge_refund_with_redis;
 
+/// Takes in what the script or a plain increment has said.
+void learn_of(const AppliedLimit& applied, WindowRecord& record, const Terms& terms,
+              const Window& answer) noexcept {
+    if (answer.reset == applied.demand.open_until) {
+        learn_count(record, terms, answer);
+    } else {
+        learn(record, terms, answer, applied.known_reset);
+    }
+}
+
 void remember_answer(AppliedLimit& applied, const Terms& terms, const Window& answer,
                      bool admitted) noexcept {
     const Question question = question_of(applied);
@@ -21,7 +31,7 @@ void remember_answer(AppliedLimit& applied, const Terms& terms, const Window& an
         if (applied.recalled == Recalled::to_confirm) {
             replace(record, terms, answer, question);
         } else {
-            learn(record, terms, answer);
+            learn_of(applied, record, terms, answer);
         }
         if (!admitted) {
             heard(record, terms.now);
@@ -41,8 +51,8 @@ bool take_late_grant(AppliedLimit& applied, Millis now) noexcept {
     terms.truth = Truth::redis;
     terms.now = now;
     // Without room nothing is remembered.
-    (void)applied.zone->windows().update(applied.id, now,
-                                         [&](WindowRecord& record) { learn(record, terms, answer); });
+    (void)applied.zone->windows().update(
+        applied.id, now, [&](WindowRecord& record) { learn_of(applied, record, terms, answer); });
     give_back_here(applied, applied.take_holding());  // it may have been let in by memory meanwhile
     applied.holding = {Holding::Kind::reserved, granted, 0, answer.reset};
     return true;
@@ -62,12 +72,13 @@ void settle_reserved(AppliedLimit& applied, std::int64_t due, Millis now) noexce
     }
 }
 
-/// The end of the window, if this machine knows it as open with room for the request; else 0. A refund
-/// deletes a window in which nothing is used any more, and an increment after that would make a key without
-/// an end: so there must be a charge in the window that stays.
+/// The end of the window, if this machine knows it as open with room for the request; else 0. What it knows
+/// is noted as `known_reset`. A refund deletes a window in which nothing is used any more, and an increment
+/// after that would make a key without an end: so there must be a charge in the window that stays.
 Millis known_open_until(AppliedLimit& applied) noexcept {
     const Millis now = now_millis();
     const auto known = open_window(applied, now);
+    applied.known_reset = known ? known->reset : 0;
     if (applied.cost == 0 || !known || !known->lasting || has_check_turn(*known)) {
         return 0;
     }

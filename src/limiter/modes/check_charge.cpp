@@ -21,6 +21,7 @@ public:
         if (!known) {
             return Recalled::nothing;
         }
+        applied.known_reset = known->reset;
         if (!is_full(applied, *known, need)) {
             return enters_by(*known, applied, now) ? Recalled::admitted : Recalled::nothing;
         }
@@ -44,10 +45,17 @@ public:
         }
         const Window answer = applied.answer()->window();
         const Source source = applied.recalled == Recalled::to_confirm ? Source::primary : Source::node;
+        const auto* read = std::get_if<Read>(&applied.asked);
+        const Millis known = read != nullptr && read->by_primary() ? applied.known_reset : 0;
         applied.open = is_open(answer, applied.verdict.rate.period, now);
         const Admission admission =
-            enter_window(applied, {need, Holding::Kind::in_flight}, {source, answer}, now);
-        return admission == Admission::unchecked ? by_answer_alone(applied, answer, now) : admission;
+            enter_window(applied, {need, Holding::Kind::in_flight}, {source, answer, known}, now);
+        if (admission == Admission::unchecked) {
+            return by_answer_alone(applied, answer, now);
+        }
+        // Where a replica knows another window than this machine, the script says which is open.
+        applied.open = applied.open && applied.verdict.window.reset == answer.reset;
+        return admission;
     }
 
     void settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept override {

@@ -18,7 +18,7 @@ bool leaves(const AppliedLimit& applied, std::int64_t taken, std::int64_t need) 
 void take_word(WindowRecord& record, const Terms& terms, const Word& word,
                const Question& question) noexcept {
     if (word.source == Source::node) {
-        learn(record, terms, word.window);
+        learn(record, terms, word.window, word.known);
     } else if (word.source == Source::primary) {
         replace(record, terms, word.window, question);
     }
@@ -111,6 +111,7 @@ Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, st
         applied.zone->windows().change(applied.id, [&](WindowRecord& open) {
             turn = may_ask(open, now);
             applied.events = open.events;
+            applied.known_reset = open.reset;
         });
     }
     if (turn) {
@@ -272,7 +273,7 @@ void show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) noe
 }
 
 Question question_of(const AppliedLimit& applied) noexcept {
-    return applied.shard().charges().question(applied.id, applied.events);
+    return applied.shard().charges().question(applied.id, applied.events, applied.known_reset);
 }
 
 void give_back_here(AppliedLimit& applied, const Holding& holding) noexcept {

@@ -56,6 +56,7 @@ enum class Source : unsigned char {
 struct Word {
     Source source = Source::memory;
     Window window;
+    Millis known = 0;  ///< as learn() has it
 };
 
 /// How a request enters a window: it `need`s so much to be left, and holds it as a holding of this kind,
