@@ -250,7 +250,7 @@ void Node::return_unsent() noexcept {
 }
 
 void Node::on_reply(const Reply& reply) noexcept {
-    if (sent_.head() != nullptr && sent_.head()->skips_answer_ && !reply.stray) {
+    if (sent_.head() != nullptr && sent_.head()->skips_answer_) {
         sent_.head()->skips_answer_ = false;
         if (reply.is_error()) {
             const Fault fault = fault_of(reply);
@@ -260,12 +260,10 @@ void Node::on_reply(const Reply& reply) noexcept {
         return;
     }
     Command* command = take_sent();
-    if (command == nullptr || reply.stray) {
-        // One answer too many: from here on every answer would go to the wrong command.
+    if (command == nullptr) {
+        // One answer too many: from here on every answer would go to the wrong command. While one is read in
+        // part, the connection takes no command.
         up_ = false;
-        if (command != nullptr) {
-            give_back(*command, Delivery::in_doubt, nullptr);
-        }
         connection_.close("an answer that no command waits for");
         return;
     }
