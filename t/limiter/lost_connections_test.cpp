@@ -135,6 +135,74 @@ TEST_F(RefusedBeforeOthers, ALostConnectionIsReplacedThoughNoRequestNeedsIt) {
     EXPECT_EQ(primary.writes().size(), 6U);
 }
 
+/// A primary, alone in its shard, that has refused a charge and holds what came behind it when its connection
+/// is lost: a new connection is due, and no charge is under way whose end would ask for one.
+class LeftAfterARefusal : public testing::Test {
+protected:
+    LeftAfterARefusal() {
+        world.setup.on_error = OnError::deny;
+        world.setup.limits.push_back({"r", "1000r/h", "charge_refund"});
+    }
+
+    /// The charge is refused, and `other` unanswered when the first try is due.
+    void refuse_before(const RequestSetup& other) {
+        primary.handler = [this](const Command& words, ScriptedClient&) -> ScriptedReply {
+            if (!holds || (words[0] != "hmget" && !is_write(words))) {
+                return answer(words);
+            }
+            return primary.writes().size() == 1 && is_write(words) ? hold("first", error(read_only))
+                                                                   : hold("never", answer(words));
+        };
+        EXPECT_EQ(check(world, RequestSetup("before").under({"default"})), "PASSED 7");
+        charged = &world.begin(RequestSetup("k").under({"default"}));
+        EXPECT_TRUE(world.until([this] { return charged->is_decided(); }));
+        holds = true;
+        charged->end();
+        EXPECT_TRUE(world.until([this] { return primary.writes().size() == 1; }));
+        waiting = &world.begin(other);
+        world.pass(5);
+        primary.release("first");
+        world.pass(1'000);
+        EXPECT_EQ(world.logged("refuses charges: readonly"), 1);
+        EXPECT_EQ(primary.connections(), 1);
+        holds = false;
+    }
+
+    std::string answer(const Command& words) const {
+        return words[0] == "hmget"     ? hmget(7, reset)
+               : words[0] == "hincrby" ? integer(8)
+               : is_write(words)       ? integers({1, 8, reset})
+                                       : fallback(words);
+    }
+
+    Scenario world{{"default", "1000r/h"}, 20'000};
+    const Millis reset = world.at(1'800'000);
+    bool holds = false;
+    ClientRequest* charged = nullptr;
+    ClientRequest* waiting = nullptr;
+    Scripted primary{world.events, world.network, Scenario::primary_address};
+};
+
+TEST_F(LeftAfterARefusal, ThePrimaryIsConnectedThoughNobodyAsksIt) {
+    refuse_before(RequestSetup("other").under({"r"}));
+    primary.drop();
+    world.pass(5);
+    EXPECT_EQ(outcome(*waiting), "ERROR_DENIED") << "a reservation is not sent again";
+    EXPECT_EQ(primary.connections(), 2);
+    EXPECT_EQ(world.logged("takes charges again"), 1);
+    EXPECT_EQ(world.logged("is down"), 0);
+}
+
+TEST_F(LeftAfterARefusal, AChecksThatIsAskedAgainConnectsItOnce) {
+    refuse_before(RequestSetup("other").under({"default"}));
+    primary.drop();
+    world.pass(5);
+    EXPECT_EQ(outcome(*waiting), "PASSED");
+    EXPECT_EQ(primary.connections(), 2);
+    EXPECT_EQ(world.logged("takes charges again"), 1);
+    EXPECT_EQ(world.logged("is down"), 0);
+}
+
 /// A server that goes on answering that it cannot serve, to PING too, is left after some tries: its address
 /// may lead to another one by now.
 TEST(LastingRefusal, LetsTheNodeConnectAnew) {
