@@ -275,6 +275,20 @@ TEST_F(Discovered, AReplicaOfOthersIsNotRead) {
     }
 }
 
+TEST_F(Discovered, AnUnfitReplicaIsNotReadOnceItIsOfOthers) {
+    EXPECT_TRUE(world.until([this] { return ask() == "PASSED 0"; }));
+    const char* const down = "s_down,o_down,master,disconnected";
+    say(down, {{"flags", "s_down,slave"}});
+    wait_for_word();
+    primary.stop();
+    EXPECT_TRUE(world.until([this] { return ask() == "PASSED 0"; }));
+    EXPECT_EQ(read_at(replica), 3U) << "nobody else answers";
+    say(down, {{"flags", "s_down,slave"}, {"replica-announced", "0"}});
+    wait_for_word();
+    EXPECT_EQ(ask(), "ERROR_DENIED");
+    EXPECT_EQ(read_at(replica), 0U);
+}
+
 /// Where sentinels think all replicas unfit, and the primary does not answer, one that is connected is read
 /// alone: the others are tried when nobody else answers.
 TEST_F(Discovered, AConnectedReplicaGoesFirst) {
