@@ -175,6 +175,7 @@ TEST(AnOddSentinel, ChangesNothing) {
     EXPECT_GE(
         world.logged("sentinel 10.0.1.1:26379 of \"main\" cannot be used: its answer is none of a sentinel"),
         1U);
+    EXPECT_GE(world.logged("sentinel 10.0.1.1:26379 of \"main\" cannot be used.*ERR what\\?"), 1U);
     EXPECT_LT(world.logged("sentinel 10.0.1.1:26379"), 6 * answers.size()) << "few lines tell";
 }
 
