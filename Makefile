@@ -6,7 +6,6 @@ DEPS ?= build/deps
 PORT ?= 8080
 STORE ?= $(if $(CLUSTER),cluster,$(if $(SENTINEL),sentinel,redis))
 TEST_JOBS ?= $(shell expr 3 \* $$(nproc))
-SECONDS ?= 20
 MINUTES ?= 30
 CC ?= cc
 STRIP ?= strip
@@ -172,7 +171,7 @@ help:
 	@echo '                writes docs/benchmarks.md and its drawings; QUICK=1: whether all of it works; SEED=number: of the first run'
 	@echo 'make simulate-cells  the last part of it alone; CELLS="0 11": these, by their numbers'
 	@echo 'make valgrind   some tests under valgrind'
-	@echo 'make fuzz       each parser fed with noise for SECONDS ($(SECONDS))'
+	@echo 'make fuzz       each parser fed with noise for SECONDS ($(or $(SECONDS),20))'
 	@echo 'make lint       clang-format, clang-tidy, layers; QUICK=1: without the static analyzer and what each source includes'
 	@echo 'make install, make uninstall   into and out of the modules directory of nginx (DESTDIR)'
 	@echo 'make deb        builds the Debian package for this Debian, into $(BUILD)/deb'
@@ -361,7 +360,7 @@ valgrind:
 fuzz:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build fuzz
 	+@$(recurse) fuzzers
-	@printf '%s\n' $(notdir $(fuzzers)) | xargs -P $(jobs) -I FUZZER tools/fuzz $(BUILD)/fuzz/FUZZER t/fuzz/seeds/FUZZER $(SECONDS)
+	@printf '%s\n' $(notdir $(fuzzers)) | xargs -P $(jobs) -I FUZZER tools/fuzz $(BUILD)/fuzz/FUZZER t/fuzz/seeds/FUZZER $(or $(SECONDS),20)
 
 fuzzers: $(fuzzers)
 
