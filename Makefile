@@ -62,7 +62,10 @@ objects := $(unified:$(generated)/rooms/%.cpp=$(BUILD)/obj/%.o)
 pure_objects := $(filter-out $(BUILD)/obj/ngx/%,$(objects))
 # Tests that need no process: parts alone, and scenarios of the whole limiter in virtual time.
 unit_sources := $(wildcard t/unit/*.cpp t/limiter/*.cpp)
-unit_objects := $(unit_sources:t/%.cpp=$(BUILD)/%.o)
+# A room of them is read in so many parts: each reads GoogleTest and much of the limiter again, and takes a processor. `make lint` reads each alone.
+unit_parts := $(addprefix unit/,1 2 3 4 5 6) $(addprefix limiter/,1 2 3 4)
+unit_unified := $(unit_parts:%=$(generated)/tests/%/UnifiedSource.cpp)
+unit_objects := $(unit_parts:%=$(BUILD)/%/UnifiedSource.o)
 # The loop that runs the limiter in virtual time, where nginx does not.
 world_sources := $(wildcard t/world/*.cpp)
 # Rooms of tests that are more than tests, each read as one.
@@ -84,7 +87,7 @@ lto := $(if $(findstring -fsanitize,$(CXXFLAGS)),,$(shell echo 'int x;' | \
 code := -O2 -g -fPIC -fvisibility=hidden -fstack-protector-strong
 warnings := -Wall -Wextra -Werror
 # Optimized, the macros of GoogleTest take twice as long to compile. What they test is optimized as ever, but for templates.
-unit_code = -Og -fno-lto -pthread
+unit_code = -Og -g1 -fno-lto -pthread
 compile = $(CXX) $(dialect) $(code) $(lto) $(warnings) @$(configured)/cc-opt $(CXXFLAGS) -MMD -MP
 
 # The simulator: many machines of the world of virtual time.
@@ -255,13 +258,11 @@ $(unit_tests): $(unit_objects) $(world_object) $(pure_objects) $(hiredis_built)
 	$(call quiet,LINK)$(CXX) -fno-lto -o $@ $(unit_objects) $(world_object) $(pure_objects) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto \
 	    -lgtest_main -lgtest -pthread
 
-# All of them read GoogleTest: it is parsed once.
-unit_prefix := $(BUILD)/unit/gtest.h
+# Whatever their names, each source is in one part.
+$(unit_unified): $(generated)/tests/%/UnifiedSource.cpp: FORCE
+	@$(call unify,gtest/gtest.h $(call part,$(sort $(wildcard t/$(*D)/*.cpp)),$(*F),$(words $(filter $(*D)/%,$(unit_parts)))))
 
-$(unit_prefix).gch: Makefile $(configured)/cc-opt
-	@mkdir -p $(@D)
-	@echo '#include <gtest/gtest.h>' > $(unit_prefix)
-	$(call quiet,CXX)$(compile) $(unit_code) -x c++-header -c -o $@ $(unit_prefix)
+part = $(shell printf '%s\n' $(1) | awk 'NR % $(3) + 1 == $(2)')
 
 $(unified_tests): $(generated)/tests/%/UnifiedSource.cpp: FORCE
 	@$(call unify,$(sort $(wildcard t/$*/*.cpp)))
@@ -298,9 +299,9 @@ endif
 world-past: $(worlds)
 	MAKE='$(MAKE)' DEPS='$(DEPS)' tools/past-worlds 1000 '$(BUILD)'
 
-$(unit_objects): $(BUILD)/%.o: t/%.cpp $(unit_prefix).gch Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
+$(unit_objects): $(BUILD)/%.o: $(generated)/tests/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
-	$(call quiet,CXX)$(compile) $(unit_code) -I. -include $(unit_prefix) -c -o $@ $<
+	$(call quiet,CXX)$(compile) $(unit_code) -I. -c -o $@ $<
 
 prove: $(module)
 	$(if $(WATCH),NGINX_BINARY='$(nginx)') TEST_NGINX_BINARY='$(if $(WATCH),$(abspath tools/watched-nginx),$(nginx))' \
@@ -390,14 +391,19 @@ layer-check:
 	@tools/layers $(sources) $(headers)
 
 # Each source includes what it needs, also where it is not read behind others of its room.
-alone: $(sources:src/%.cpp=$(BUILD)/alone/%)
+alone: $(sources:src/%.cpp=$(BUILD)/alone/%) $(unit_sources:t/%.cpp=$(BUILD)/alone/t/%)
 
 $(BUILD)/alone/%: src/%.cpp Makefile $(configured)/key $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,READ)$(CXX) $(dialect) $(warnings) @$(configured)/cc-opt $(if $(filter ngx/%,$*),@$(configured)/includes) -MMD -MP -MF $@.d -MT $@ -fsyntax-only $<
 	@touch $@
 
--include $(sources:src/%.cpp=$(BUILD)/alone/%.d)
+$(BUILD)/alone/t/%: t/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
+	@mkdir -p $(@D)
+	$(call quiet,READ)$(CXX) $(dialect) $(warnings) @$(configured)/cc-opt -I. -include gtest/gtest.h -MMD -MP -MF $@.d -MT $@ -fsyntax-only $<
+	@touch $@
+
+-include $(sources:src/%.cpp=$(BUILD)/alone/%.d) $(unit_sources:t/%.cpp=$(BUILD)/alone/t/%.d)
 
 # QUICK=1: without the static analyzer, which takes four fifths of the time.
 tidied := $(BUILD)/tidy$(if $(QUICK),/quick)
@@ -562,7 +568,7 @@ differential: $(differential)
 -include $(differential_objects:.o=.d)
 
 clean:
-	rm -rf $(addprefix $(BUILD)/,obj alone unit world worlds sanitized-world differential nginx generated tidy sanitized valgrind fuzz faults simulate bench bench.md $(other) deb deb-check) $(module)
+	rm -rf $(addprefix $(BUILD)/,obj alone unit limiter world worlds sanitized-world differential nginx generated tidy sanitized valgrind fuzz faults simulate bench bench.md $(other) deb deb-check) $(module)
 
 distclean: clean
 	rm -rf $(DEPS)/hiredis $(DEPS)/hiredis-sources $(DEPS)/nginx-sanitized $(DEPS)/$(other) $(BUILD)/servers

@@ -6,7 +6,7 @@
 
 #include "t/limiter/checked.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::answers_test {
 namespace {
 
 std::string kind_of(const Command& words) {
@@ -228,4 +228,4 @@ TEST(AnswersToTheGone, NeverReachOtherRequests) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::answers_test

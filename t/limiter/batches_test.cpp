@@ -8,7 +8,7 @@
 
 #include "t/limiter/scenario.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::batches_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -264,4 +264,4 @@ TEST_F(FixedBatches, AreFetchedWhenTheyAreNeeded) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::batches_test

@@ -10,7 +10,7 @@
 #include "t/limiter/scenario.h"
 #include "t/limiter/scripted_cluster.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::bucket_batches_test {
 namespace {
 
 /// A bucket behind a relay that holds the answers of scripts while it is slow.
@@ -240,4 +240,4 @@ TEST(PlainCommandsForBuckets, FollowARedirectionAsScripts) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::bucket_batches_test

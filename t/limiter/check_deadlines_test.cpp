@@ -6,7 +6,7 @@
 
 #include "t/limiter/checked.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::check_deadlines_test {
 namespace {
 
 constexpr const char* other_address = "10.0.0.3:6379";
@@ -71,4 +71,4 @@ TEST_F(CheckDeadlines, AreNotThoseOfOtherChecks) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::check_deadlines_test

@@ -7,7 +7,7 @@
 #include "t/limiter/checked.h"
 #include "t/limiter/scripted_cluster.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::cluster_maps_test {
 namespace {
 
 constexpr const char* seed = "10.0.0.1:7000";
@@ -223,4 +223,4 @@ TEST(AMapThatIsTooLarge, IsNotUsed) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::cluster_maps_test

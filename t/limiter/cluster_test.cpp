@@ -8,7 +8,7 @@
 #include "t/limiter/one_machine.h"
 #include "t/world/cluster.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::cluster_test {
 namespace {
 
 const std::string key = "rl:default/3600:client";
@@ -123,4 +123,4 @@ TEST(ACluster, ThatLosesAPrimaryGoesOnWithItsReplica) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::cluster_test

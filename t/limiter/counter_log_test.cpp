@@ -5,7 +5,7 @@
 
 #include "t/limiter/checked.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::counter_log_test {
 namespace {
 
 std::string kind_of(const std::string& key) {
@@ -100,4 +100,4 @@ TEST_F(CounterLog, IsNotWaitedForByALeavingWorker) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::counter_log_test

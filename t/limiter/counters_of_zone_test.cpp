@@ -5,7 +5,7 @@
 
 #include "t/limiter/scenario.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::counters_of_zone_test {
 namespace {
 
 TEST(CountersOfAZone, SurviveKilledWorkers) {
@@ -57,4 +57,4 @@ TEST(CountersOfAZone, SurviveKilledWorkers) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::counters_of_zone_test

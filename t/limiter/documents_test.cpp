@@ -17,7 +17,7 @@
 #include "t/world/cluster.h"
 #include "t/world/request_memory.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::documents_test {
 namespace {
 
 constexpr const char* second_address = "10.0.1.1:6379";
@@ -214,4 +214,4 @@ TEST(Documents, OfActs) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::documents_test

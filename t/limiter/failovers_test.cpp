@@ -10,7 +10,7 @@
 #include "t/limiter/scenario.h"
 #include "t/world/sentinel.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::failovers_test {
 namespace {
 
 /// A primary and its replica.
@@ -260,4 +260,4 @@ INSTANTIATE_TEST_SUITE_P(Each, FormerPrimaryOfBatches,
                                          Sent{true, false}));
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::failovers_test

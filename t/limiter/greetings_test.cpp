@@ -7,7 +7,7 @@
 
 #include "t/limiter/checked.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::greetings_test {
 namespace {
 
 std::string sound_answer(const std::string& command) {
@@ -210,4 +210,4 @@ TEST(SaidBeforeLogin, IsInTheLog) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::greetings_test

@@ -12,7 +12,7 @@
 #include "limiter/client_id.h"
 #include "t/limiter/one_machine.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::hot_key_log_test {
 namespace {
 
 LimitSetup many(const char* name, const char* mode = "charge_refund") {
@@ -238,4 +238,4 @@ TEST_P(RoomForHotKeys, IsNeededForALine) {
 INSTANTIATE_TEST_SUITE_P(Each, RoomForHotKeys, testing::Values(Zone::least_size, Zone::default_size));
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::hot_key_log_test

@@ -6,7 +6,7 @@
 
 #include "t/limiter/one_machine.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::in_flight_test {
 namespace {
 
 class InFlight : public testing::Test {
@@ -112,4 +112,4 @@ TEST_F(InFlight, RequestsThatWaitForAnotherCheckAreNot) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::in_flight_test

@@ -8,7 +8,7 @@
 #include "redis/script.h"
 #include "t/limiter/one_machine.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::killed_worker_test {
 
 namespace {
 
@@ -76,4 +76,4 @@ TEST(KilledWorker, LeavesItsTokensToTheNextOne) {
 
 }  // namespace
 
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::killed_worker_test

@@ -7,7 +7,7 @@
 
 #include "t/limiter/scenario.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::late_grants_test {
 namespace {
 
 class LateGrants : public testing::Test {
@@ -177,4 +177,4 @@ TEST_P(LostGrants, AreInDoubtAndNotChargedAgain) {
 INSTANTIATE_TEST_SUITE_P(Each, LostGrants, testing::Values(OnError::allow, OnError::deny));
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::late_grants_test

@@ -6,7 +6,7 @@
 
 #include "t/limiter/one_machine.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::leaving_slots_test {
 namespace {
 
 LimitSetup running(const char* limit) {
@@ -137,4 +137,4 @@ INSTANTIATE_TEST_SUITE_P(Each, SlotsThatCannotGoBack,
                          [](const auto& away) { return std::string(away.param.name); });
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::leaving_slots_test

@@ -4,7 +4,7 @@
 
 #include "t/limiter/one_machine.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::links_test {
 namespace {
 
 const std::string key = "rl:default/3600:client";
@@ -85,4 +85,4 @@ TEST(AMachineThatVanished, IsFoundAgainByWhatIsSentToIt) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::links_test

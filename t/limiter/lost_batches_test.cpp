@@ -9,7 +9,7 @@
 #include "t/limiter/scenario.h"
 #include "t/world/server_session.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::lost_batches_test {
 namespace {
 
 /// Batches of ten, of a server to which a scripted one relays.
@@ -200,4 +200,4 @@ TEST_P(BatchesThatNeverCame, AreHeardOfAtLast) {
 INSTANTIATE_TEST_SUITE_P(Each, BatchesThatNeverCame, testing::Values(std::size_t{0}, std::size_t{10}));
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::lost_batches_test

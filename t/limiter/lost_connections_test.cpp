@@ -4,7 +4,7 @@
 
 #include "t/limiter/checked.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::lost_connections_test {
 namespace {
 
 constexpr const char* read_only = "READONLY You can't write against a read only replica.";
@@ -224,4 +224,4 @@ TEST(LastingRefusal, LetsTheNodeConnectAnew) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::lost_connections_test

@@ -5,7 +5,7 @@
 
 #include "t/limiter/scenario.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::lost_windows_test {
 namespace {
 
 class LostWindows : public testing::Test {
@@ -105,4 +105,4 @@ INSTANTIATE_TEST_SUITE_P(Each, LostWindowsOfModes,
                          });
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::lost_windows_test

@@ -8,7 +8,7 @@
 
 #include "t/limiter/scenario.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::many_lost_batches_test {
 namespace {
 
 /// How often each key's batch was asked for.
@@ -123,4 +123,4 @@ TEST(ManyLostBatches, InDoubtAreInTheLineOfCounters) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::many_lost_batches_test

@@ -5,7 +5,7 @@
 
 #include "t/limiter/one_machine.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::modes_test {
 namespace {
 
 using Admitted = std::vector<bool>;
@@ -71,4 +71,4 @@ TEST(Charges, WaitForAPrimaryThatIsAway) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::modes_test

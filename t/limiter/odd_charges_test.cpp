@@ -8,7 +8,7 @@
 
 #include "t/limiter/checked.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::odd_charges_test {
 namespace {
 
 constexpr Millis reset_of_all = Loop::usual_wall_clock + 1'800'000;
@@ -229,4 +229,4 @@ TEST(AChargeWhoseAnswerComesInPieces, IsTaken) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::odd_charges_test

@@ -7,7 +7,7 @@
 
 #include "t/limiter/checked.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::odd_checks_test {
 namespace {
 
 constexpr Millis reset_of_all = Loop::usual_wall_clock + 1'800'000;
@@ -256,4 +256,4 @@ TEST(ACheckThatIsRefused, IsAskedOnceMore) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::odd_checks_test

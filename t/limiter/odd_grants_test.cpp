@@ -8,7 +8,7 @@
 
 #include "t/limiter/scenario.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::odd_grants_test {
 namespace {
 
 constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
@@ -226,4 +226,4 @@ TEST_P(ScriptsText, IsSentOnceWhereAPrimaryDoesNotKnowIt) {
 INSTANTIATE_TEST_SUITE_P(Each, ScriptsText, testing::Bool());
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::odd_grants_test

@@ -7,7 +7,7 @@
 
 #include "t/limiter/checked.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::odd_sentinels_test {
 namespace {
 
 constexpr const char* first_sentinel = "10.0.1.1:26379";
@@ -315,4 +315,4 @@ TEST_F(Discovered, AConnectedReplicaGoesFirst) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::odd_sentinels_test

@@ -5,7 +5,7 @@
 
 #include "t/limiter/checked.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::outage_log_test {
 namespace {
 
 /// Knows one request in each window, and takes charges.
@@ -93,4 +93,4 @@ TEST_F(OutageLog, OfAFlappingNodeHasALineASecond) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::outage_log_test

@@ -9,7 +9,7 @@
 
 #include "t/limiter/scenario.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::plain_buckets_test {
 namespace {
 
 constexpr std::int64_t mark = std::numeric_limits<std::int64_t>::min();
@@ -204,4 +204,4 @@ TEST_P(PlainBuckets, TheScriptDecidesWhereTheyHaveTooLittleOrWereNotThere) {
 INSTANTIATE_TEST_SUITE_P(Each, PlainBuckets, testing::Values(may_be_full, is_filling));
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::plain_buckets_test

@@ -6,7 +6,7 @@
 
 #include "t/limiter/scenario.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::plain_increments_test {
 namespace {
 
 class PlainIncrements : public testing::Test {
@@ -130,4 +130,4 @@ TEST_F(PlainIncrements, AreNotForAWindowThatEndsWithinChargeTimeout) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::plain_increments_test

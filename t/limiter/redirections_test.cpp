@@ -7,7 +7,7 @@
 #include "t/limiter/checked.h"
 #include "t/limiter/scripted_cluster.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::redirections_test {
 namespace {
 
 constexpr const char* first_node = "10.0.0.1:7000";
@@ -466,4 +466,4 @@ TEST(AStaleMap, UndoesNoMove) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::redirections_test

@@ -6,7 +6,7 @@
 
 #include "t/limiter/one_machine.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::refunds_test {
 namespace {
 
 bool has(const std::vector<std::string>& lines, const std::string& text) {
@@ -34,4 +34,4 @@ TEST(RefundToABucketOfAnotherType, DoesNotProveThatAServerTakesWrites) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::refunds_test

@@ -5,7 +5,7 @@
 
 #include "t/limiter/checked.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::refused_charges_test {
 namespace {
 
 constexpr const char* oom = "OOM command not allowed when used memory > 'maxmemory'.";
@@ -177,4 +177,4 @@ TEST(AServerWithoutLua, HasItsChargesWaitWhileChecksGoOn) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::refused_charges_test

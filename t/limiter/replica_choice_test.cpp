@@ -5,7 +5,7 @@
 
 #include "t/limiter/checked.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::replica_choice_test {
 namespace {
 
 /// One primary and three replicas. The first one takes 500 ms for its answers while `slow`.
@@ -95,4 +95,4 @@ TEST_F(ReplicaChoice, GivesLessToOneThatIsSlow) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::replica_choice_test

@@ -4,7 +4,7 @@
 
 #include "t/limiter/scenario.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::scripted_server_test {
 namespace {
 
 TEST(ScriptedServer, AnswersWhatTheTestWants) {
@@ -64,4 +64,4 @@ TEST(ScriptedServer, RefusesConnectionsWhileItIsStopped) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::scripted_server_test

@@ -7,7 +7,7 @@
 #include "t/limiter/checked.h"
 #include "t/limiter/one_machine.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::sent_charges_test {
 namespace {
 
 constexpr Millis reset_of_all = Loop::usual_wall_clock + 1'800'000;
@@ -218,4 +218,4 @@ TEST(Losses, AreAllTold) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::sent_charges_test

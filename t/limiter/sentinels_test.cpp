@@ -7,7 +7,7 @@
 #include "t/limiter/one_machine.h"
 #include "t/world/master_watch.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::sentinels_test {
 namespace {
 
 const std::string key = "rl:default/3600:client";
@@ -117,4 +117,4 @@ TEST(ASentinelThatHasSlept, DoesNotLeadBackToTheFormerPrimary) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::sentinels_test

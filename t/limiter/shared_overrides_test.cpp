@@ -7,7 +7,7 @@
 #include "core/overrides/shared_text.h"
 #include "t/limiter/one_machine.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::shared_overrides_test {
 namespace {
 
 /// Where there is no master process, a reload can take http from a worker while it waits for an answer.
@@ -68,4 +68,4 @@ TEST(SharedOverrides, AreReadOnceForEachVersion) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::shared_overrides_test

@@ -5,7 +5,7 @@
 
 #include "t/limiter/checked.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::stalled_worker_test {
 namespace {
 
 /// A primary that holds answers about keys that begin with `held` at its gate.
@@ -123,4 +123,4 @@ TEST_F(StalledWorker, LetsNewRequestsWaitForCheckTimeout) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::stalled_worker_test

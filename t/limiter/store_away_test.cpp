@@ -8,7 +8,7 @@
 
 #include "t/limiter/one_machine.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::store_away_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -193,4 +193,4 @@ TEST_F(LateBatches, AreAskedForAgainWhereTheConnectionBreaks) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::store_away_test

@@ -6,7 +6,7 @@
 
 #include "t/limiter/scenario.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::unanswered_refunds_test {
 namespace {
 
 class UnansweredRefunds : public testing::Test {
@@ -102,4 +102,4 @@ TEST_P(RefundsAtAReload, AreSentAgainByTheLeavingWorker) {
 INSTANTIATE_TEST_SUITE_P(Each, RefundsAtAReload, testing::Bool());
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::unanswered_refunds_test

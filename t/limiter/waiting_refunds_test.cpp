@@ -7,7 +7,7 @@
 
 #include "t/limiter/one_machine.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::waiting_refunds_test {
 namespace {
 
 using Used = std::map<std::string, std::int64_t>;
@@ -82,4 +82,4 @@ INSTANTIATE_TEST_SUITE_P(Each, RefusedWrites,
                                          "READONLY You can't write against a read only replica."));
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::waiting_refunds_test

@@ -6,7 +6,7 @@
 
 #include "t/limiter/one_machine.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::zone_test {
 namespace {
 
 /// What the primary has confirmed is known on the whole machine at once, though its replica knows nothing.
@@ -168,4 +168,4 @@ TEST_F(ClientsAtTheirLimit, AreAskedAboutOftenAgainAfterAnotherAnswer) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::zone_test

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::address_test {
 namespace {
 
 Ipv6 address_of(const char* text) {
@@ -91,4 +91,4 @@ TEST(Address, FitsItsRoom) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::address_test

@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-namespace rate_limit {
+namespace rate_limit::append_test {
 namespace {
 
 std::string decimal_of(std::int64_t number) {
@@ -50,4 +50,4 @@ TEST(Append, EveryNumberOfUpToFourDigits) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::append_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::backoff_test {
 namespace {
 
 constexpr std::uint32_t steps[] = {100, 200, 400, 800, 1600, 3200, 5000, 5000};
@@ -37,4 +37,4 @@ TEST(Backoff, StartsAgainAfterAnAnswer) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::backoff_test

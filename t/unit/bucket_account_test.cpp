@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::bucket_account_test {
 namespace {
 
 constexpr Millis now = 1'700'000'000'123;
@@ -322,4 +322,4 @@ TEST(BucketAccount, EmptierBucketsAreEvictedLater) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::bucket_account_test

@@ -9,7 +9,7 @@
 
 #include "bucket_lease_model.h"
 
-namespace rate_limit {
+namespace rate_limit::bucket_lease_simulation_test {
 namespace {
 
 struct Case {
@@ -218,4 +218,4 @@ TEST(BucketLeaseSimulation, FewCallsAndFewRefusals) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::bucket_lease_simulation_test

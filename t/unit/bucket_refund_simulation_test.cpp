@@ -9,7 +9,7 @@
 #include "bucket_model.h"
 #include "core/bucket/bucket_account.h"
 
-namespace rate_limit {
+namespace rate_limit::bucket_refund_simulation_test {
 namespace {
 
 constexpr Millis start = 1'700'000'000'000;
@@ -204,4 +204,4 @@ TEST(BucketRefund, OfMoreThanRunAtATimeNothingIsLost) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::bucket_refund_simulation_test

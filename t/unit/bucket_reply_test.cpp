@@ -9,7 +9,7 @@
 #include "core/limit/bucket.h"
 #include "raw_reply.h"
 
-namespace rate_limit {
+namespace rate_limit::bucket_reply_test {
 namespace {
 
 constexpr Millis now = 1'700'000'000'123;
@@ -212,4 +212,4 @@ TEST(BucketReply, IsNotBelievedWhereAPlainCommandCannotSayIt) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::bucket_reply_test

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::bucket_test {
 namespace {
 
 constexpr Nanos start = 1'700'000'000'000'000'000;
@@ -186,4 +186,4 @@ TEST(Bucket, TakesTimesThatScriptsHoldExactly) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::bucket_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::bucket_tokens_test {
 namespace {
 
 constexpr Ticks now = 4'294'967'000;  // the clock wraps soon
@@ -268,4 +268,4 @@ TEST(BucketTokens, BatchesShrinkToWhatIsSpent) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::bucket_tokens_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::command_test {
 namespace {
 
 std::string resp(const std::vector<std::string>& words) {
@@ -126,4 +126,4 @@ TEST(Command, ReusesItsBuffer) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::command_test

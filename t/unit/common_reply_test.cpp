@@ -7,7 +7,7 @@
 
 #include "raw_reply.h"
 
-namespace rate_limit {
+namespace rate_limit::common_reply_test {
 namespace {
 
 /// A reader that has bytes in its buffer but has not read any of them yet.
@@ -160,4 +160,4 @@ TEST(CommonReply, HiredisGoesOnAfterIt) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::common_reply_test

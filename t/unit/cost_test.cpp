@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::cost_test {
 namespace {
 
 TEST(Cost, ReadsDigitsAndNothingAsOne) {
@@ -26,4 +26,4 @@ TEST(Cost, UnreadableIsOneAndFalse) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::cost_test

@@ -18,7 +18,7 @@
 #include "table_memory.h"
 #include "threads.h"
 
-namespace rate_limit {
+namespace rate_limit::counter_table_test {
 namespace {
 
 using Name = CounterTable::Name;
@@ -461,4 +461,4 @@ TEST(CounterTable, AKilledProcessLosesNoPlace) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::counter_table_test

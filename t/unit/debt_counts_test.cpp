@@ -6,7 +6,7 @@
 
 #include "threads.h"
 
-namespace rate_limit {
+namespace rate_limit::debt_counts_test {
 namespace {
 
 TEST(DebtCounts, CountsEachShardByItself) {
@@ -82,4 +82,4 @@ TEST(DebtCounts, IsExactForManyAtATime) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::debt_counts_test

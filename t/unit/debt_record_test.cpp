@@ -9,7 +9,7 @@
 
 #include "table_memory.h"
 
-namespace rate_limit {
+namespace rate_limit::debt_record_test {
 namespace {
 
 struct Waiting : TestTableOf<DebtRecord> {
@@ -188,4 +188,4 @@ TEST(DebtRecord, ChargesTakeTheRoomOfNotesOfClosedWindows) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::debt_record_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::decision_test {
 namespace {
 
 Verdict verdict(std::int64_t limit, std::int64_t used, Outcome outcome = Outcome::passed, bool known = true) {
@@ -117,4 +117,4 @@ TEST(Shown, PrefersWindowsToSlots) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::decision_test

@@ -9,7 +9,7 @@
 
 #include "raw_reply.h"
 
-namespace rate_limit {
+namespace rate_limit::decode_test {
 namespace {
 
 TEST(Fault, IsReadFromTheText) {
@@ -348,4 +348,4 @@ TEST(Evicts, NeedsALimitAndAPolicy) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::decode_test

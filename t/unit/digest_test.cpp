@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::digest_test {
 namespace {
 
 std::string digest(const KeyDigest& keys, std::string_view key) {
@@ -51,4 +51,4 @@ TEST(KeyDigest, OffStillDigestsLongKeys) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::digest_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::eviction_test {
 namespace {
 
 constexpr Millis now = 1'700'000'000'000;
@@ -69,4 +69,4 @@ TEST(Eviction, NeverAWindowThatARequestOrAnAnswerStillChanges) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::eviction_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::family_test {
 namespace {
 
 constexpr std::array<Family<std::uint64_t>, 2> families = {{
@@ -47,4 +47,4 @@ TEST(FamilyWriter, WritesFamiliesWithoutSamples) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::family_test

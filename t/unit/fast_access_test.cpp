@@ -20,7 +20,7 @@
 #include "core/table/locked_access.h"
 #include "table_memory.h"
 
-namespace rate_limit {
+namespace rate_limit::fast_access_test {
 namespace {
 
 using Memory = RecordMemory<WindowRecord>;
@@ -229,4 +229,4 @@ TEST(RecordJournals, ThoseOfTheDeadAreClaimedThoughNobodyWantsTheirRecords) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::fast_access_test

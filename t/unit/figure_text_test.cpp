@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::figure_text_test {
 namespace {
 
 TEST(FigureText, GroupsDigits) {
@@ -49,4 +49,4 @@ TEST(FigureText, CountsNouns) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::figure_text_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::form_test {
 namespace {
 
 std::string value(const Form& form, std::string_view name) {
@@ -77,4 +77,4 @@ TEST(ShownKey, IsReadBack) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::form_test

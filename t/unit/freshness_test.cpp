@@ -2,7 +2,7 @@
 
 #include "window_terms.h"
 
-namespace rate_limit {
+namespace rate_limit::freshness_test {
 namespace {
 
 constexpr Millis reset = now + 60'000;
@@ -92,4 +92,4 @@ TEST(HasRoom, InAConfirmedWindowWithATwentiethLeft) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::freshness_test

@@ -3,7 +3,7 @@
 #include "core/machine/window_account.h"
 #include "window_terms.h"
 
-namespace rate_limit {
+namespace rate_limit::given_back_test {
 namespace {
 
 TEST(TakeGivenBack, TakesLessOfTheSameWindow) {
@@ -85,4 +85,4 @@ TEST(GiveBackLocal, GivesBackWhatIsUsedAndNoMore) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::given_back_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::hedge_budget_test {
 namespace {
 
 constexpr std::uint64_t start = 5'000'000;
@@ -61,4 +61,4 @@ TEST(HedgeBudget, HoldsOverAClockThatWrapsAround) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::hedge_budget_test

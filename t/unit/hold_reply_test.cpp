@@ -7,7 +7,7 @@
 
 #include "raw_reply.h"
 
-namespace rate_limit {
+namespace rate_limit::hold_reply_test {
 namespace {
 
 constexpr Hold call{"0123456789abcdef", 1000, 20, 5, 4, 30'000};
@@ -57,4 +57,4 @@ TEST(HoldReply, IsNotBelievedWhereTheScriptCannotSayIt) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::hold_reply_test

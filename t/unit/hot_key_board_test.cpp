@@ -16,7 +16,7 @@
 
 #include "table_memory.h"
 
-namespace rate_limit {
+namespace rate_limit::hot_key_board_test {
 namespace {
 
 constexpr Millis start = table_now / HotKeyBoard::minute * HotKeyBoard::minute;
@@ -206,4 +206,4 @@ TEST(HotKeyBoard, SurvivesProcessesThatDie) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::hot_key_board_test

@@ -10,7 +10,7 @@
 
 #include "table_memory.h"
 
-namespace rate_limit {
+namespace rate_limit::hot_keys_test {
 namespace {
 
 void note(HotKeys& keys, std::uint64_t id) {
@@ -203,4 +203,4 @@ TEST(HotKeys, CountsWhatHasNoKey) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::hot_keys_test

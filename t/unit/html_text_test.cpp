@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::html_text_test {
 namespace {
 
 std::string text_of(std::string_view bytes) {
@@ -35,4 +35,4 @@ TEST(HtmlText, TakesMarkupAsItIs) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::html_text_test

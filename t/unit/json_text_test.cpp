@@ -4,7 +4,7 @@
 
 #include "core/text/utf8.h"
 
-namespace rate_limit {
+namespace rate_limit::json_text_test {
 namespace {
 
 TEST(JsonText, WritesObjectsAndArrays) {
@@ -59,4 +59,4 @@ TEST(Readable, WritesAllElseByBytes) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::json_text_test

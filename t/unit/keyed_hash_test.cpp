@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::keyed_hash_test {
 namespace {
 
 constexpr std::array<std::string_view, 64> published = {
@@ -96,4 +96,4 @@ TEST(KeyedHash, BytesMayLieAnywhere) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::keyed_hash_test

@@ -4,7 +4,7 @@
 
 #include <deque>
 
-namespace rate_limit {
+namespace rate_limit::keyed_queue_test {
 namespace {
 
 struct Item : KeyedQueue<Item>::Link {
@@ -91,4 +91,4 @@ TEST_F(KeyedQueueTest, PushAndPopInTurn) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::keyed_queue_test

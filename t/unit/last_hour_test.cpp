@@ -8,7 +8,7 @@
 
 #include "table_memory.h"
 
-namespace rate_limit {
+namespace rate_limit::last_hour_test {
 namespace {
 
 constexpr std::size_t default_size = std::size_t{8} * 1024;
@@ -223,4 +223,4 @@ TEST(LastHour, RefusesForeignMemory) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::last_hour_test

@@ -8,7 +8,7 @@
 
 #include "window_terms.h"
 
-namespace rate_limit {
+namespace rate_limit::lease_batch_test {
 namespace {
 
 constexpr std::int64_t period = 3600;
@@ -330,4 +330,4 @@ TEST(TakeSurplus, ABatchOfOneIsSmallEnough) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::lease_batch_test

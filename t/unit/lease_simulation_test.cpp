@@ -10,7 +10,7 @@
 
 #include "lease_model.h"
 
-namespace rate_limit {
+namespace rate_limit::lease_simulation_test {
 namespace {
 
 constexpr Millis second = 1000;
@@ -172,4 +172,4 @@ TEST(LeaseSimulation, BatchesFollowAKeyThatSlowsDown) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::lease_simulation_test

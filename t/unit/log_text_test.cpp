@@ -4,7 +4,7 @@
 
 #include "redis/server_words.h"
 
-namespace rate_limit {
+namespace rate_limit::log_text_test {
 namespace {
 
 TEST(LogText, KeepsPrintableText) {
@@ -39,4 +39,4 @@ TEST(ServerWords, LeaveOutWhatTheServerWasSent) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::log_text_test

@@ -5,7 +5,7 @@
 
 #include "t/world/loop.h"
 
-namespace rate_limit {
+namespace rate_limit::log_throttle_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -71,4 +71,4 @@ TEST(LogThrottle, TellsWhatIsHeldBackWhenItsOwnerEnds) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::log_throttle_test

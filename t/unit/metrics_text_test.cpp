@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::metrics_text_test {
 namespace {
 
 TEST(MetricsText, WritesFamiliesAndTheirSamples) {
@@ -33,4 +33,4 @@ TEST(MetricsText, EscapesValuesOfLabels) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::metrics_text_test

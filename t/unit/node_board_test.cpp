@@ -18,7 +18,7 @@
 #include "table_memory.h"
 #include "threads.h"
 
-namespace rate_limit {
+namespace rate_limit::node_board_test {
 namespace {
 
 using Identity = NodeBoard::Identity;
@@ -387,4 +387,4 @@ TEST(NodeBoard, AKilledProcessLeavesNoMess) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::node_board_test

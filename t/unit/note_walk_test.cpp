@@ -12,7 +12,7 @@
 #include "core/machine/tokens.h"
 #include "table_memory.h"
 
-namespace rate_limit {
+namespace rate_limit::note_walk_test {
 namespace {
 
 constexpr std::int64_t period = 3600;
@@ -221,4 +221,4 @@ TEST(NoteWalk, LooksAtSlotsOnceInAWhileAndAfterADeath) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::note_walk_test

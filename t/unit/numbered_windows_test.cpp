@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::numbered_windows_test {
 namespace {
 
 constexpr WindowId id(std::uint64_t number) noexcept {
@@ -48,4 +48,4 @@ TEST(NumberedWindows, HasSoManyCallsAndNoMore) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::numbered_windows_test

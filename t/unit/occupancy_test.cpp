@@ -8,7 +8,7 @@
 #include "table_memory.h"
 #include "threads.h"
 
-namespace rate_limit {
+namespace rate_limit::occupancy_test {
 namespace {
 
 constexpr Millis now = table_now;
@@ -129,4 +129,4 @@ TEST(RoomListener, IsToldOfOpenWindowsThatHaveToGoAndOfNoRoom) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::occupancy_test

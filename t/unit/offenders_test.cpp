@@ -17,7 +17,7 @@
 
 #include "table_memory.h"
 
-namespace rate_limit {
+namespace rate_limit::offenders_test {
 namespace {
 
 constexpr Millis start = table_now / Offenders::generation * Offenders::generation;
@@ -347,4 +347,4 @@ TEST(Offenders, SurvivesAProcessThatIsKilled) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::offenders_test

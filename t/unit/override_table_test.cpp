@@ -16,7 +16,7 @@
 #include "redis/keys/enforced_share.h"
 #include "table_memory.h"
 
-namespace rate_limit {
+namespace rate_limit::override_table_test {
 namespace {
 
 constexpr Millis minute = 60'000;
@@ -315,4 +315,4 @@ TEST(OverrideTable, AKilledProcessLosesNothing) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::override_table_test

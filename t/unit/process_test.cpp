@@ -9,7 +9,7 @@
 
 #include "table_memory.h"
 
-namespace rate_limit {
+namespace rate_limit::process_test {
 namespace {
 
 TEST(Process, ARunningOneIsAlive) {
@@ -46,4 +46,4 @@ TEST(Process, AnUnknownStartMatchesAny) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::process_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::quota_test {
 namespace {
 
 constexpr Millis now = 1'700'000'000'500;
@@ -224,4 +224,4 @@ TEST(Quota, OfSlotsHasAResetOnlyWhereTheyReject) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::quota_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::random_sample_test {
 namespace {
 
 TEST(RandomSample, TakesOneOfSixteen) {
@@ -56,4 +56,4 @@ TEST(RandomSample, TakesOthersWithAnotherSeed) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::random_sample_test

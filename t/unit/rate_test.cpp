@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::rate_test {
 namespace {
 
 struct Valid {
@@ -94,4 +94,4 @@ TEST(ParseSlots, ReadsANumber) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::rate_test

@@ -4,7 +4,7 @@
 
 #include "window_terms.h"
 
-namespace rate_limit {
+namespace rate_limit::reading_test {
 namespace {
 
 constexpr Millis patience = 100;
@@ -91,4 +91,4 @@ TEST(WasTold, ByAnAnswerOrAGrantOfTheLastSecond) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::reading_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::recent_ids_test {
 namespace {
 
 TEST(RecentIds, KnowsTheLastOfEachPlace) {
@@ -20,4 +20,4 @@ TEST(RecentIds, KnowsTheLastOfEachPlace) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::recent_ids_test

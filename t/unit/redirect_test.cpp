@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::redirect_test {
 namespace {
 
 const Endpoint asked{"10.0.0.9", 7000};
@@ -83,4 +83,4 @@ TEST(Redirect, IsRefusedWhereItSaysNothingThatCanBeFollowed) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::redirect_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::refresh_gate_test {
 namespace {
 
 constexpr Millis start = 1'700'000'000'000;
@@ -134,4 +134,4 @@ TEST(RefreshGate, IsAsItsWordsSayWhateverHappens) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::refresh_gate_test

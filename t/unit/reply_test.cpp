@@ -12,7 +12,7 @@
 
 #include "raw_reply.h"
 
-namespace rate_limit {
+namespace rate_limit::reply_test {
 namespace {
 
 std::string bulk(std::string_view text) {
@@ -267,4 +267,4 @@ TEST_F(AsyncReply, ANewConnectionForgetsTheStrayReply) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::reply_test

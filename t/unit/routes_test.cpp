@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::routes_test {
 namespace {
 
 Routes shards() {
@@ -66,4 +66,4 @@ TEST(Routes, SlotsOfOnePartAreCountedTogetherAndShardsApart) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::routes_test

@@ -10,7 +10,7 @@
 
 #include "own_places.h"
 
-namespace rate_limit {
+namespace rate_limit::running_counts_test {
 namespace {
 
 std::set<std::uint32_t> dead;
@@ -173,4 +173,4 @@ TEST_F(RunningCountsTest, UsesNoMoreMemoryThanItHas) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::running_counts_test

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::script_test {
 namespace {
 
 std::string sha1(std::string_view text) {
@@ -49,4 +49,4 @@ TEST(Script, IsCalledByTheSha1OfItsText) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::script_test

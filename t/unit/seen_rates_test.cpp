@@ -7,7 +7,7 @@
 
 #include "table_memory.h"
 
-namespace rate_limit {
+namespace rate_limit::seen_rates_test {
 namespace {
 
 constexpr std::size_t size = SeenRates::bytes_for(3);
@@ -132,4 +132,4 @@ TEST(SeenRates, OutlivesWhoNotedThem) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::seen_rates_test

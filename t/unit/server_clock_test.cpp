@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::server_clock_test {
 namespace {
 
 constexpr Nanos server = 1'700'000'000'000'000'000;  // when the clock here says 0
@@ -78,4 +78,4 @@ TEST(ServerClock, LearnsNothingOfLateAnswers) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::server_clock_test

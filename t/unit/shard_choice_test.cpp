@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::shard_choice_test {
 namespace {
 
 struct Vector {
@@ -198,4 +198,4 @@ TEST(ShardChoice, TakesAnyBytesAsKey) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::shard_choice_test

@@ -14,7 +14,7 @@
 #include "own_places.h"
 #include "table_memory.h"
 
-namespace rate_limit {
+namespace rate_limit::shared_slots_test {
 namespace {
 
 std::set<std::uint32_t> dead;
@@ -329,4 +329,4 @@ TEST_F(SharedSlotsTest, WorkersThatRunAtTheSameTimeWhileOthersDie) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::shared_slots_test

@@ -10,7 +10,7 @@
 #include "core/overrides/shared_state.h"
 #include "table_memory.h"
 
-namespace rate_limit {
+namespace rate_limit::shared_text_test {
 namespace {
 
 SharedOverride of_key(const std::string& key, bool digested = false) {
@@ -138,4 +138,4 @@ TEST(SharedState, OneProcessHasTheTurn) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::shared_text_test

@@ -11,7 +11,7 @@
 
 #include "table_memory.h"
 
-namespace rate_limit {
+namespace rate_limit::shared_topology_test {
 namespace {
 
 using Publication = SharedTopology::Publication;
@@ -216,4 +216,4 @@ TEST(SharedMoves, AreNotToldFasterThanAnybodyFollows) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::shared_topology_test

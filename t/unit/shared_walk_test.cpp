@@ -10,7 +10,7 @@
 
 #include "threads.h"
 
-namespace rate_limit {
+namespace rate_limit::shared_walk_test {
 namespace {
 
 std::vector<std::size_t> take_until_empty(SharedWalk& walk, std::size_t sets, std::size_t most,
@@ -116,4 +116,4 @@ TEST(SharedWalk, NoSetIsTakenTwiceInARoundOfMany) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::shared_walk_test

@@ -4,7 +4,7 @@
 
 #include "groups.h"
 
-namespace rate_limit {
+namespace rate_limit::slot_map_test {
 namespace {
 
 Endpoint at(const char* host) {
@@ -228,4 +228,4 @@ TEST(RecentMoves, AreNotKeptForLongerWhereTheClockGoesBack) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::slot_map_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::slot_test {
 namespace {
 
 /// All values here are what CLUSTER KEYSLOT of a redis-server says.
@@ -68,4 +68,4 @@ TEST(Slot, OfManyKeys) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::slot_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::slots_account_test {
 namespace {
 
 constexpr Millis start_time = 1'700'000'000'123;
@@ -449,4 +449,4 @@ TEST_F(SlotsAccount, IdleSlotsOfALeavingMachineGoBackAtOnce) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::slots_account_test

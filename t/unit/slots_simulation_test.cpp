@@ -8,7 +8,7 @@
 
 #include "slots_model.h"
 
-namespace rate_limit {
+namespace rate_limit::slots_simulation_test {
 namespace {
 
 constexpr Millis second = 1000;
@@ -81,4 +81,4 @@ TEST(SlotsSimulation, LargeLimitsNeedHardlyAnyCalls) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::slots_simulation_test

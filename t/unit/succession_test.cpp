@@ -4,7 +4,7 @@
 
 #include "groups.h"
 
-namespace rate_limit {
+namespace rate_limit::succession_test {
 namespace {
 
 using Indexes = std::vector<std::size_t>;
@@ -45,4 +45,4 @@ TEST(Predecessors, AreNotGroupsWithoutAPrimary) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::succession_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::time_text_test {
 namespace {
 
 TEST(TimeText, TakesUnitsFromYearsToSeconds) {
@@ -30,4 +30,4 @@ TEST(TimeText, HoldsNoMoreThanItsNumber) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::time_text_test

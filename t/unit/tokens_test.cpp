@@ -7,7 +7,7 @@
 
 #include "window_terms.h"
 
-namespace rate_limit {
+namespace rate_limit::tokens_test {
 namespace {
 
 constexpr Millis reset = now + 60'000;
@@ -218,4 +218,4 @@ TEST(GiveBack, RefusesAnyOtherWindow) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::tokens_test

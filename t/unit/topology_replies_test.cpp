@@ -9,7 +9,7 @@
 
 #include "raw_tree.h"
 
-namespace rate_limit {
+namespace rate_limit::topology_replies_test {
 namespace {
 
 const Endpoint asked{"10.0.0.9", 7009};
@@ -392,4 +392,4 @@ TEST(Replication, IsReadFromTheTextOfInfo) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::topology_replies_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::topology_test {
 namespace {
 
 /// One group of a cluster, one of Sentinel, and one that has nothing.
@@ -151,4 +151,4 @@ TEST(Topology, OfALargeClusterIsSmall) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::topology_test

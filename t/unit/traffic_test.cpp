@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::traffic_test {
 namespace {
 
 /// Whether it is dense after `count` events that come every `gap` milliseconds.
@@ -43,4 +43,4 @@ TEST(Traffic, StaysDenseOverOneSlotAndNotOverAGap) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::traffic_test

@@ -7,7 +7,7 @@
 
 #include "raw_tree.h"
 
-namespace rate_limit {
+namespace rate_limit::tree_reply_test {
 namespace {
 
 std::string bulk(std::string_view text) {
@@ -200,4 +200,4 @@ TEST(TreeReply, PartsThatBelongToNoReplyAreMalformed) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::tree_reply_test

@@ -4,7 +4,7 @@
 
 #include "groups.h"
 
-namespace rate_limit {
+namespace rate_limit::unclaimed_slots_test {
 namespace {
 
 Topology kept(const Topology& before, Topology map, Millis now = 1000) {
@@ -78,4 +78,4 @@ TEST(UnclaimedSlots, AreNobodysIfTheyWereBefore) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::unclaimed_slots_test

@@ -7,7 +7,7 @@
 #include "core/table/keyed_hash.h"
 #include "threads.h"
 
-namespace rate_limit {
+namespace rate_limit::used_up_windows_test {
 namespace {
 
 constexpr Millis now = 1'700'000'000'000;
@@ -68,4 +68,4 @@ TEST_F(UsedUp, NothingIsLostWhereManyNote) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::used_up_windows_test

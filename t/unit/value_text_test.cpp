@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::value_text_test {
 namespace {
 
 using Kind = ValuePart::Kind;
@@ -88,4 +88,4 @@ TEST(ValueText, ReadsAnythingToItsEnd) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::value_text_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rate_limit {
+namespace rate_limit::waits_test {
 namespace {
 
 TEST(Waits, AreInTheFirstBucketWhoseBoundTheyDoNotPass) {
@@ -16,4 +16,4 @@ TEST(Waits, AreInTheFirstBucketWhoseBoundTheyDoNotPass) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::waits_test

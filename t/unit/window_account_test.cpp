@@ -6,7 +6,7 @@
 
 #include "window_terms.h"
 
-namespace rate_limit {
+namespace rate_limit::window_account_test {
 namespace {
 
 const Terms local = terms(10, now, Truth::local);
@@ -229,4 +229,4 @@ TEST(NoteLasting, OfTheConfirmedWindowAndUntilItIsGone) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::window_account_test

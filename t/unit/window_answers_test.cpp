@@ -7,7 +7,7 @@
 
 #include "window_terms.h"
 
-namespace rate_limit {
+namespace rate_limit::window_answers_test {
 namespace {
 
 /// Lets a node say one window after another, and compares the record after each answer.
@@ -383,4 +383,4 @@ TEST(MayAsk, OnceASecond) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::window_answers_test

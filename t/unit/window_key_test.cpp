@@ -7,7 +7,7 @@
 
 #include "core/limit/rate.h"
 
-namespace rate_limit {
+namespace rate_limit::window_key_test {
 namespace {
 
 std::string key(std::string_view prefix, std::string_view name, std::int64_t period, WindowKind kind,
@@ -67,4 +67,4 @@ TEST(WindowKey, TheLongestPeriodFits) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::window_key_test

@@ -24,7 +24,7 @@
 // again and again.
 #if defined(__x86_64__)
 
-namespace rate_limit {
+namespace rate_limit::window_table_step_test {
 namespace {
 
 constexpr std::size_t windows = 46;  // two sets: every id may be in both
@@ -298,6 +298,6 @@ TEST(WindowTableStep, ASecondDeathLeavesNoHalfChangeEither) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::window_table_step_test
 
 #endif

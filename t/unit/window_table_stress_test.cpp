@@ -19,7 +19,7 @@
 #include "core/machine/window_record.h"
 #include "table_memory.h"
 
-namespace rate_limit {
+namespace rate_limit::window_table_stress_test {
 namespace {
 
 constexpr std::size_t workers = 4;
@@ -295,4 +295,4 @@ TEST_F(WindowTableStress, ALivingProcessesLockIsWaitedFor) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::window_table_stress_test

@@ -13,7 +13,7 @@
 #include "table_memory.h"
 #include "threads.h"
 
-namespace rate_limit {
+namespace rate_limit::window_table_test {
 namespace {
 
 constexpr Millis now = table_now;
@@ -379,4 +379,4 @@ TEST(WindowTable, ThreadsAgree) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::window_table_test

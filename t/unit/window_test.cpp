@@ -6,7 +6,7 @@
 
 #include "core/limit/rate.h"
 
-namespace rate_limit {
+namespace rate_limit::window_test {
 namespace {
 
 constexpr Millis now = 1'700'000'000'123;
@@ -72,4 +72,4 @@ TEST(Window, SecondsAreRoundedUp) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::window_test

@@ -7,7 +7,7 @@
 
 #include "own_places.h"
 
-namespace rate_limit {
+namespace rate_limit::worker_places_test {
 namespace {
 
 std::set<std::uint32_t> dead;
@@ -110,4 +110,4 @@ TEST(WorkerPlacesTurns, OneOfAllTakesTheTurnToLookForTheDead) {
 }
 
 }  // namespace
-}  // namespace rate_limit
+}  // namespace rate_limit::worker_places_test

@@ -6,7 +6,7 @@
 #include "redis/keys/slot.h"
 #include "t/unit/world_client.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::world_cluster_test {
 namespace {
 
 const ClusterNode a{"a", "10.0.0.1", 7001};
@@ -111,4 +111,4 @@ TEST_F(WorldCluster, KnowsNothingOfItWhereItIsNone) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::world_cluster_test

@@ -6,7 +6,7 @@
 #include "redis/command.h"
 #include "t/unit/world_client.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::world_replication_test {
 namespace {
 
 class WorldReplication : public ::testing::Test {
@@ -121,4 +121,4 @@ TEST_F(WorldReplication, LosesAtAFailoverWhatHasNotArrived) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::world_replication_test

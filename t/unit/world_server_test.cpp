@@ -9,7 +9,7 @@
 // Answers of a real server to the same are compared by `make differential`; this is about what the world does
 // with a server.
 
-namespace rate_limit::world {
+namespace rate_limit::world::world_server_test {
 namespace {
 
 TEST(WorldServer, AnswersCommandsThatAreCutAnywhere) {
@@ -235,4 +235,4 @@ TEST(WorldServer, TellsOfItsMemoryAndReplication) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::world_server_test

@@ -3,7 +3,7 @@
 #include "t/unit/world_client.h"
 #include "t/world/written.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::world_written_test {
 namespace {
 
 /// A server, and what each of its writes has changed.
@@ -88,4 +88,4 @@ TEST(WorldLostWrites, AreSummedByKeyAndWindow) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::world_written_test
