@@ -119,7 +119,7 @@ plain_rows = $(filter-out $(sanitized_rows),$(wildcard $(addsuffix /*.t,$(addpre
 sanitized_tests = $(filter-out t/packaging/demo.t $(nightly_tests) $(soaks) $(in_browser) $(plain_rows),$(shell grep -rLE --include='*.t' '\b(clock|speed) *=> *[0-9$$]|LD_PRELOAD' t | sort))
 sanitize_nginx := -O1 -U_FORTIFY_SOURCE -fsanitize=address -fno-omit-frame-pointer -DNGX_DEBUG_PALLOC=1 \
     -Wl,--no-as-needed -lstdc++
-sanitize_module := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wl,-z,nodelete
+sanitize_module := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wl,-z,nodelete
 
 valgrind_tests := $(addprefix t/,modes/check_charge/check_then_charge.t request/client_abort.t request/keepalive.t \
     faults/nodes/none_left.t faults/workers/reload_waiting.t)
