@@ -75,6 +75,7 @@ void Redis::publish(const Effect& effect) {
 }
 
 void Redis::take_over(const Redis& other) {
+    kept_.reset();
     server_.load(other.server_.snapshot());
     count_as_lost(nullptr);
     ledger_.begin(server_);
@@ -87,6 +88,23 @@ void Redis::lose_data(LostWrites* lost) {
         }
     }
     server_.clear();
+    ledger_.begin(server_);
+    for (const auto& replication : replications_) {
+        replication->begin_anew();
+    }
+}
+
+void Redis::keep(LostWrites& lost) {
+    kept_ = std::make_unique<Databases>(server_.snapshot());
+    count_as_lost(&lost);
+}
+
+void Redis::restore() {
+    if (kept_ == nullptr) {
+        return;
+    }
+    server_.load(*std::exchange(kept_, nullptr));
+    count_as_lost(nullptr);
     ledger_.begin(server_);
     for (const auto& replication : replications_) {
         replication->begin_anew();

@@ -49,6 +49,13 @@ public:
     /// not null. Its replicas have none either.
     void lose_data(LostWrites* lost);
 
+    /// Its disk keeps what it has now. All that it writes from now on is lost by restore().
+    void keep(LostWrites& lost);
+
+    /// It has again what it had at keep(), and so have its replicas. Nothing is done where it has got data of
+    /// another server since.
+    void restore();
+
     /// A write of its primary arrives.
     void apply(const Effect& effect) { server_.apply(effect); }
 
@@ -94,6 +101,7 @@ private:
     LostWrites* lost_ = nullptr;  // where all that it writes goes, being lost
     bool listens_ = false;        // to its own writes
     Ledger ledger_;
+    std::unique_ptr<Databases> kept_;  // null: nothing is
 };
 
 }  // namespace rate_limit::world

@@ -21,13 +21,19 @@ struct Fault {
     std::uint64_t bits;  ///< what else there is to choose
 };
 
+/// Some kinds of faults, by their numbers: those from `first` on and before `end`.
+struct Kinds {
+    std::size_t first;
+    std::size_t end;
+};
+
 /// Faults of a random part of the kinds, so that some worlds see one fault alone, in the order of their
 /// begins: up to `most`, while the world lasts, each at one of `places`.
 template <typename Kind>
-std::vector<Fault<Kind>> draw_faults(Chance& chance, std::size_t kind_count, std::int64_t most,
-                                     std::size_t places, Micros lasts) {
+std::vector<Fault<Kind>> draw_faults(Chance& chance, const Kinds& of, std::int64_t most, std::size_t places,
+                                     Micros lasts) {
     std::vector<Kind> kinds;
-    for (std::size_t i = 0; i < kind_count; ++i) {
+    for (std::size_t i = of.first; i < of.end; ++i) {
         if (chance.percent(30)) {
             kinds.push_back(static_cast<Kind>(i));
         }

@@ -34,7 +34,7 @@ MachinePlan::MachinePlan(Chance chance, Micros lasts)
     for (std::int64_t i = 0; i < machines; ++i) {
         clocks.push_back(draw_clock(chance));
     }
-    faults = draw_faults<MachineFault>(chance, machine_faults, 10, clocks.size(), lasts);
+    faults = draw_faults<MachineFault>(chance, {0, machine_faults}, 10, clocks.size(), lasts);
 }
 
 bool MachinePlan::clocks_agree() const noexcept {

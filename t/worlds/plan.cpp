@@ -24,6 +24,7 @@ Plan::Plan(std::uint64_t seed)
       machines(part(seed, 2), lasts),
       traffic(part(seed, 3), servers.stores, lasts),
       course(part(seed, 4)) {
+    servers.add_faults(part(seed, 7), lasts);
     Setup setup;
     setup.stores = servers.stores;
     setup.limits = traffic.limits;

@@ -6,11 +6,11 @@ namespace rate_limit::world {
 
 const char* name_of(ServerFault kind) noexcept {
     constexpr std::array<const char*, server_faults> names{
-        "reset",     "cut",     "slow",          "jitter",    "pieces",      "silent",
-        "half-open", "refused", "pause",         "restart",   "vanish",      "data loss",
-        "flush",     "loading", "oom",           "misconf",   "no replicas", "read only",
-        "busy",      "lag",     "stall",         "stale",     "failover",    "hand over",
-        "death",     "freeze",  "lost sentinel", "slot move", "down",        "deaf"};
+        "reset",   "cut",      "slow",          "jitter",    "pieces",    "silent",        "half-open",
+        "refused", "pause",    "restart",       "vanish",    "data loss", "flush",         "loading",
+        "oom",     "misconf",  "no replicas",   "read only", "busy",      "lag",           "stall",
+        "stale",   "failover", "hand over",     "death",     "freeze",    "lost sentinel", "slot move",
+        "down",    "deaf",     "no permission", "old data"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -29,11 +29,24 @@ ServerPlan::ServerPlan(Chance chance, Micros lasts) {
     }
     stores = {store};
     version = static_cast<ServerVersion>(chance.below(3));
+    faults = draw_faults<ServerFault>(chance, {0, first_server_faults}, 20, count_servers(), lasts);
+}
+
+std::size_t ServerPlan::count_servers() const noexcept {
     std::size_t servers = 0;
     for (const Set& set : sets) {
         servers += set.members;
     }
-    faults = draw_faults<ServerFault>(chance, server_faults, 20, servers, lasts);
+    return servers;
+}
+
+void ServerPlan::add_faults(Chance chance, Micros lasts) {
+    if (!chance.percent(30)) {
+        return;
+    }
+    const auto more =
+        draw_faults<ServerFault>(chance, {first_server_faults, server_faults}, 5, count_servers(), lasts);
+    faults.insert(faults.end(), more.begin(), more.end());
 }
 
 void ServerPlan::add_sets(Chance& chance, Told told, StoreSetup& store) {

@@ -41,8 +41,14 @@ enum class ServerFault : unsigned char {
     slot_move,      ///< slots of a cluster move from one primary to another
     down,           ///< a node of a cluster says CLUSTERDOWN, or TRYAGAIN of some slots, for a while
     deaf,           ///< a node of a cluster does not learn anything, for a while
+    no_permission,  ///< a server says NOPERM to some commands, for a while
+    old_data,  ///< a server goes on for a while, then it dies and comes back with the data that it had before
 };
-constexpr std::size_t server_faults = static_cast<std::size_t>(ServerFault::deaf) + 1;
+constexpr std::size_t server_faults = static_cast<std::size_t>(ServerFault::old_data) + 1;
+
+/// The kinds before this one are drawn together. Later ones are drawn by themselves: so a kind that is new
+/// does not change worlds that have none of it.
+constexpr std::size_t first_server_faults = static_cast<std::size_t>(ServerFault::no_permission);
 
 const char* name_of(ServerFault kind) noexcept;
 
@@ -50,6 +56,9 @@ const char* name_of(ServerFault kind) noexcept;
 struct ServerPlan {
     /// `lasts`: faults come until then.
     ServerPlan(Chance chance, Micros lasts);
+
+    /// Adds faults of the kinds from first_server_faults on, in some worlds.
+    void add_faults(Chance chance, Micros lasts);
 
     /// A primary, and the replicas that it has in the beginning.
     struct Set {
@@ -69,6 +78,7 @@ struct ServerPlan {
     std::vector<Fault<ServerFault>> faults;
 
 private:
+    std::size_t count_servers() const noexcept;
     void add_sets(Chance& chance, Told told, StoreSetup& store);
     void add_sentinels(Chance& chance, StoreSetup& store);
     void add_cluster(Chance& chance, StoreSetup& store);

@@ -1,6 +1,7 @@
 #include "t/worlds/servers.h"
 
 #include <algorithm>
+#include <array>
 
 #include "redis/keys/slot.h"
 
@@ -15,6 +16,17 @@ void stop(ServerFault kind, Redis& primary) {
         primary.vanish();
     } else if (kind == ServerFault::freeze) {
         primary.pause();
+    }
+}
+
+/// Some of the commands that the limiter sends.
+void forbid(std::uint64_t bits, ServerState::Names& names) {
+    constexpr std::array<const char*, 7> commands{"hincrby", "evalsha",       "hmget",      "bitfield",
+                                                  "eval",    "cluster|slots", "script|load"};
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+        if ((bits >> 2 * i & 3) == 0) {
+            names.insert(commands.at(i));
+        }
     }
 }
 
@@ -137,6 +149,9 @@ void Servers::begin_on_state(const Fault<ServerFault>& fault, ServerState& state
         case ServerFault::busy:
             state.busy = true;
             break;
+        case ServerFault::no_permission:
+            forbid(fault.bits, state.forbidden);
+            break;
         default:
             break;
     }
@@ -160,6 +175,12 @@ void Servers::begin_on_process(const Fault<ServerFault>& fault, Redis& server) {
         case ServerFault::vanish:
             server.link().silent = true;
             server.vanish();
+            break;
+        case ServerFault::old_data:
+            // Slots that move in between would take keys along, or bring them back.
+            if (&server == &set_of(server).servers->primary() && cluster_ == nullptr) {
+                server.keep(lost_);
+            }
             break;
         case ServerFault::flush:
             server.server().forget_scripts();
@@ -369,6 +390,10 @@ void Servers::end(const Fault<ServerFault>& fault) {
     if (fault.kind == ServerFault::data_loss && &server == &set.servers->primary() && !server.runs()) {
         set.servers->lose_data();
     }
+    if (fault.kind == ServerFault::old_data && &server == &set.servers->primary() && server.runs()) {
+        server.kill(true);
+        server.restore();
+    }
     for (const auto& sentinel : sentinels_) {
         sentinel->link() = Link{};
         sentinel->start();
@@ -392,6 +417,7 @@ void Servers::heal(Redis& server) {
     state.cannot_save = false;
     state.lacks_replicas = false;
     state.busy = false;
+    state.forbidden.clear();
     state.serves_stale = true;
     server.start();
     server.resume();
