@@ -70,7 +70,7 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, const LostWrites&
     running_limit_ = limit.running;
     bucket_ = limit.burst != 0;
     local_ = limit.store == "local";
-    gained_ = local_ ? plan.machines.gained(plan.lasts + 60 * second) : 0;
+    gained_ = local_ ? plan.machines.gained(plan.lasts + 60 * second) : plan.servers.gained();
     mode_ = (running_limit_ ? "running" : limit.mode) + (bucket_ ? " bucket in " : " in ") + limit.store;
     // Windows end by the machines' clocks: those that end while the world lasts, as windows by the clock may
     // whatever their period, are worth as much as these agree.

@@ -91,7 +91,7 @@ private:
     std::int64_t limit_ = 0;   // the highest of all configurations, or their burst
     std::int64_t filled_ = 0;  // tokens in `period_` seconds
     std::int64_t period_ = 1;
-    Micros gained_ = 0;  // by the machine's clock, which fills a bucket in its own memory
+    Micros gained_ = 0;  // by clocks that fill buckets: the machine's its own, the servers' others
     bool running_limit_ = false;
     bool bucket_ = false;
     bool local_ = false;

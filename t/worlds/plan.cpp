@@ -24,13 +24,15 @@ Plan::Plan(std::uint64_t seed)
       machines(part(seed, 2), lasts),
       traffic(part(seed, 3), servers.stores, lasts),
       course(part(seed, 4)) {
-    servers.add_faults(part(seed, 7), lasts);
+    servers.add_later(part(seed, 7), lasts);
     Setup setup;
     setup.stores = servers.stores;
     setup.limits = traffic.limits;
     setup.on_error = traffic.on_error;
-    if (part(seed, 6).percent(3)) {
-        setup.zone_size = std::size_t{24} << 20;  // no turn walks through all of it
+    // No turn walks through all of a large one; and a small one has no room to note the tokens of so many
+    // keys.
+    if (part(seed, 6).percent(3) || traffic.keys >= 300) {
+        setup.zone_size = std::size_t{24} << 20;
     }
     setups.push_back(setup);
     Chance changes = part(seed, 5);

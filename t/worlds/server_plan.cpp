@@ -1,6 +1,8 @@
 #include "t/worlds/server_plan.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 
 namespace rate_limit::world {
 
@@ -40,7 +42,28 @@ std::size_t ServerPlan::count_servers() const noexcept {
     return servers;
 }
 
-void ServerPlan::add_faults(Chance chance, Micros lasts) {
+Micros ServerPlan::gained() const noexcept {
+    Micros most = 0;
+    for (const Set& set : sets) {
+        most = std::max(most, std::abs(set.apart) * static_cast<Micros>(set.members - 1));
+    }
+    Micros sum = 0;
+    for (const Fault<ServerFault>& fault : faults) {
+        const bool replaces = fault.kind == ServerFault::failover || fault.kind == ServerFault::hand_over ||
+                              fault.kind == ServerFault::death || fault.kind == ServerFault::freeze;
+        sum += replaces ? most : 0;
+    }
+    return sum;
+}
+
+/// What Redis keeps lives for a second longer than it has to: clocks that differ by less lose nothing.
+void ServerPlan::add_later(Chance chance, Micros lasts) {
+    constexpr Micros most_apart = second / 4;
+    if (chance.percent(20) && slot_owners == 0) {  // between the servers of a cluster slots move
+        for (Set& set : sets) {
+            set.apart = chance.between(-most_apart, most_apart);
+        }
+    }
     if (!chance.percent(30)) {
         return;
     }
@@ -68,7 +91,7 @@ void ServerPlan::add_sets(Chance& chance, Told told, StoreSetup& store) {
             }
         }
         store.shards.push_back(shard);
-        sets.push_back({members, ahead, lag});
+        sets.push_back({members, ahead, lag, 0});
         servers += members;
     }
 }

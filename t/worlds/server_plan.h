@@ -57,14 +57,20 @@ struct ServerPlan {
     /// `lasts`: faults come until then.
     ServerPlan(Chance chance, Micros lasts);
 
-    /// Adds faults of the kinds from first_server_faults on, in some worlds.
-    void add_faults(Chance chance, Micros lasts);
+    /// Adds faults of the kinds from first_server_faults on, in some worlds, and lets clocks of one set
+    /// differ, in some others.
+    void add_later(Chance chance, Micros lasts);
+
+    /// By so much clocks may go forward in all as other servers take the place of primaries: so much more
+    /// time passes for what Redis keeps.
+    Micros gained() const noexcept;
 
     /// A primary, and the replicas that it has in the beginning.
     struct Set {
         std::size_t members;
-        Micros ahead;  ///< how far the clocks of all are ahead of UTC: a failover does not set a clock
+        Micros ahead;  ///< how far the clock of the first member is ahead of UTC
         Micros lag;    ///< of replication
+        Micros apart;  ///< how far each member's clock is ahead of that of the one before it
     };
 
     /// How machines learn which servers there are.

@@ -70,8 +70,8 @@ void Servers::make_sets(Network& network, const ServerPlan& plan) {
     for (const ServerPlan::Set& each : plan.sets) {
         std::vector<Redis*> members;
         for (std::size_t i = 0; i < each.members; ++i) {
-            servers_.push_back(
-                std::make_unique<Redis>(events_, network, address_of_server(servers_.size()), each.ahead));
+            servers_.push_back(std::make_unique<Redis>(events_, network, address_of_server(servers_.size()),
+                                                       each.ahead + static_cast<Micros>(i) * each.apart));
             servers_.back()->server().state.version = plan.version;
             members.push_back(servers_.back().get());
         }
