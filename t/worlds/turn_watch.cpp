@@ -1,7 +1,9 @@
 #include "t/worlds/turn_watch.h"
 
-#include <cstdio>
+#include <charconv>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "core/machine/note_walk.h"
 #include "limiter/charges/charges.h"
@@ -21,6 +23,23 @@ constexpr std::uint64_t commands_a_window = 2;
 /// questions where servers are.
 constexpr std::uint64_t commands_of_its_own = 30;
 constexpr std::uint64_t connections_of_its_own = 10;
+
+bool begins(std::string_view line, std::string_view with) noexcept {
+    return line.substr(0, with.size()) == with;
+}
+
+std::vector<std::uint64_t> numbers_in(std::string_view line) {
+    std::vector<std::uint64_t> numbers;
+    for (const char* at = line.data(); at != line.data() + line.size();) {
+        std::uint64_t number = 0;
+        const auto parsed = std::from_chars(at, line.data() + line.size(), number);
+        if (parsed.ec == std::errc()) {
+            numbers.push_back(number);
+        }
+        at = parsed.ec == std::errc() ? parsed.ptr : at + 1;
+    }
+    return numbers;
+}
 
 }  // namespace
 
@@ -81,24 +100,19 @@ void TurnWatch::on_connect(const std::string& address) {
 
 /// Each slice tells what it has done.
 void TurnWatch::on_debug_line(std::string_view line) {
-    const std::string text(line);
-    unsigned long long first = 0;
-    unsigned long long second = 0;
-    unsigned long long third = 0;
-    if (std::sscanf(text.c_str(), "rate limit: looked at %llu sets and %llu notes, gave back %llu", &first,
-                    &second, &third) == 3) {
+    const std::vector<std::uint64_t> told = numbers_in(line);
+    if (begins(line, "rate limit: looked at ") && told.size() == 3) {
         ++walks_;
         check(++turn_.walks, 1, "walks over notes in a turn");
-        check(first, NoteWalk::sets_a_turn, "sets looked at in a turn");
-        check(second, NoteWalk::looks_a_turn, "notes looked at in a turn");
-        check(third, NoteWalk::refunds_a_turn, "notes given back in a turn");
-    } else if (std::sscanf(text.c_str(), "rate limit: sent %llu that waited, expired %llu", &first,
-                           &second) == 2) {
-        turn_.waited += first;
+        check(told[0], NoteWalk::sets_a_turn, "sets looked at in a turn");
+        check(told[1], NoteWalk::looks_a_turn, "notes looked at in a turn");
+        check(told[2], NoteWalk::refunds_a_turn, "notes given back in a turn");
+    } else if (begins(line, "rate limit: sent ") && told.size() == 2) {
+        turn_.waited += told[0];
         check(turn_.waited, Charges::max_waited * primaries_, "charges that waited sent in a turn");
-        check(second, Charges::max_closed, "charges expired in a turn");
+        check(told[1], Charges::max_closed, "charges expired in a turn");
     } else {
-        throw std::logic_error("nothing is known of the line \"" + text + '"');
+        throw std::logic_error("nothing is known of the line \"" + std::string(line) + '"');
     }
 }
 
