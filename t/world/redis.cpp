@@ -111,11 +111,14 @@ void Redis::restore() {
     }
 }
 
-std::int64_t Redis::used(const std::string& key) {
+Window Redis::window(const std::string& key) {
     const Value* value = server_.databases().front().find(key);
     const Hash* hash = value != nullptr ? std::get_if<Hash>(&value->content) : nullptr;
-    const std::string* text = hash != nullptr ? hash->find("used") : nullptr;
-    return text != nullptr ? std::stoll(*text) : 0;
+    const auto number = [hash](std::string_view field) {
+        const std::string* text = hash != nullptr ? hash->find(field) : nullptr;
+        return text != nullptr ? std::stoll(*text) : 0;
+    };
+    return {number("used"), number("reset")};
 }
 
 void Redis::on_accept(const std::shared_ptr<Wire>& wire) {

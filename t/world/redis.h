@@ -26,8 +26,9 @@ public:
     Link& link() noexcept { return link_; }
     const std::string& address() const noexcept { return address_; }
 
-    /// The field `used` of this key; 0: there is none.
-    std::int64_t used(const std::string& key);
+    /// The fields `used` and `reset` of this key; 0: there is none.
+    Window window(const std::string& key);
+    std::int64_t used(const std::string& key) { return window(key).used; }
 
     /// `replica` takes over all that is here, and from now on what is written, after `lag`. It is a replica
     /// of no other server any more: see stop_replicating_to().

@@ -5,21 +5,25 @@
 
 #include "t/world/server.h"
 #include "t/worlds/event_log.h"
+#include "t/worlds/refund_numbers.h"
+#include "t/worlds/truths.h"
 
 namespace rate_limit::world {
 
-/// Tells what servers are asked.
+/// Tells what servers are asked, and that no refund is overtaken.
 class CommandWatch final : public CommandObserver {
 public:
-    /// It outlives this.
-    explicit CommandWatch(EventLog& log) noexcept : log_(log) {}
+    /// They outlive this.
+    CommandWatch(Truths& truths, EventLog& log) noexcept : truths_(truths), log_(log) {}
 
     void watch(Server& server, const std::string& address);
 
 private:
     void on_command(Server& server, const ServerCommand& command, Words words) override;
 
+    Truths& truths_;
     EventLog& log_;
+    RefundNumbers refunds_;
     std::map<const Server*, std::string> addresses_;
 };
 

@@ -77,6 +77,7 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, const LostWrites&
     const bool outlasts = period_ >= 3600 && !limit.by_clock;
     exact_ = limit.mode != "check_charge" && !running_limit_ && !bucket_ && (clocks_agree || outlasts);
     only_charges_ = limit.mode == "check_charge";
+    gives_back_ = limit.mode == "charge_refund" && !running_limit_ && !bucket_ && !local_;
     lasts_ = period_ >= 3600 && !running_limit_ && !bucket_ && !local_ && !limit.by_clock;
 }
 
@@ -141,19 +142,31 @@ std::int64_t LimitTruths::tokens_lost(std::size_t key) const {
         std::ceil(nanos * static_cast<double>(filled_) / (static_cast<double>(period_) * 1e9)));
 }
 
-void LimitTruths::compare(std::size_t key, std::int64_t stored, const Uncertain& uncertain) {
+/// A charge that is in doubt is one that was made: `check_charge`, which gives nothing back, never stores
+/// more.
+std::int64_t LimitTruths::most_stored(std::size_t key, Millis reset, const Uncertain& uncertain) const {
+    if (only_charges_) {
+        return 0;
+    }
+    const bool reopened = lost_writes_.of(client_of(key)).taken != 0;
+    if (!gives_back_) {
+        return uncertain.more + uncertain.reservations;
+    }
+    return uncertain.more + std::min(uncertain.reservations, told_.unanswered(key)) +
+           (reopened ? told_.unaware(key, reset) : 0);
+}
+
+void LimitTruths::compare(std::size_t key, const Window& stored, const Uncertain& uncertain) {
     const std::int64_t charged = charged_[key];
     const LostWrites::Sums lost = lost_writes_.of(client_of(key));
-    const std::int64_t most = charged + lost_[key] + lost.given_back;
+    const std::int64_t more = most_stored(key, stored.reset, uncertain);
+    const std::int64_t most = charged + lost_[key] + lost.given_back + more;
     const std::int64_t least = charged - lost_[key] - lost.taken - uncertain.less;
-    // A charge that is in doubt is one that was made: `check_charge`, which gives nothing back, never stores
-    // more. In other modes a machine that remembers a window that was lost charges the one that another has
-    // opened instead by a plain increment, and cannot give that back: it names the one that it knows.
-    const bool more =
-        only_charges_ ? stored > most : stored > most + uncertain.more && lost.taken == 0 && !stores_more_;
-    if (more || stored < least) {
-        fail(key, text(charged) + " charged, " + text(stored) + " stored, " + text(uncertain.less) +
-                      " uncertain, " + text(lost.taken) + " lost, and given back " + text(lost.given_back));
+    const bool any = stores_more_ && !only_charges_;
+    if ((stored.used > most && !any) || stored.used < least) {
+        fail(key, text(charged) + " charged, " + text(stored.used) + " stored, " + text(more) + " more and " +
+                      text(uncertain.less) + " less uncertain, " + text(lost.taken) +
+                      " lost, and given back " + text(lost.given_back));
     }
 }
 

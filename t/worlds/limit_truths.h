@@ -10,6 +10,7 @@
 #include "t/world/events.h"
 #include "t/world/written.h"
 #include "t/worlds/plan.h"
+#include "t/worlds/told_windows.h"
 #include "t/worlds/truths.h"
 
 namespace rate_limit::world {
@@ -28,7 +29,8 @@ struct Share {
 /// than was charged.
 struct Uncertain {
     std::int64_t less = 0;
-    std::int64_t more = 0;
+    std::int64_t more = 0;          ///< without reservations
+    std::int64_t reservations = 0;  ///< more, of requests that got no answer
 };
 
 /// What must hold of one limit, whatever befalls a world: asked as requests are decided, and at the end.
@@ -45,6 +47,13 @@ public:
     /// The request of this number has ended, and gives back so much of what has let it in.
     void give_back(const Share& share, std::size_t number, std::int64_t cost, Millis reset);
 
+    /// A request has been told a window, or has ended without.
+    void tell(std::size_t key, const ToldWindows::Told& told) {
+        if (gives_back_) {
+            told_.add(key, told);
+        }
+    }
+
     /// A request that was let in does not run any more.
     void leave(const Share& share) { --running_[share]; }
 
@@ -59,8 +68,8 @@ public:
     /// A machine has lost its memory: nothing can be compared.
     void lose_memory() noexcept { lasts_ = false; }
 
-    /// At the end: what the primary has stored for the key.
-    void compare(std::size_t key, std::int64_t stored, const Uncertain& uncertain);
+    /// At the end: the window that the primary has stored for the key.
+    void compare(std::size_t key, const Window& stored, const Uncertain& uncertain);
 
     /// Whether windows outlast the world, so that compare() makes sense.
     bool lasts() const noexcept { return lasts_; }
@@ -81,6 +90,7 @@ private:
     };
 
     void check_bucket(const Share& share);
+    std::int64_t most_stored(std::size_t key, Millis reset, const Uncertain& uncertain) const;
     std::int64_t tokens_lost(std::size_t key) const;
     void fail(std::size_t key, const std::string& what);
 
@@ -98,6 +108,7 @@ private:
     bool exact_ = false;  // the mode never admits more than the limit
     bool only_charges_ = false;
     bool one_place_ = true;
+    bool gives_back_ = false;  // each request by itself
     bool lasts_ = false;
     bool stores_more_ = false;
     std::map<std::pair<Share, Millis>, std::int64_t> windows_;
@@ -105,6 +116,7 @@ private:
     std::map<Share, std::int64_t> running_;
     std::map<std::size_t, std::int64_t> charged_;
     std::map<std::size_t, std::int64_t> lost_;
+    ToldWindows told_;
 };
 
 }  // namespace rate_limit::world

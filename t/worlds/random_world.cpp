@@ -46,7 +46,7 @@ RandomWorld::RandomWorld(const Plan& plan, std::ostream* log)
       log_(events_, log),
       servers_(events_, network_, plan_.servers),
       machines_(events_, plan_.machines, plan_.setups),
-      watch_(log_),
+      watch_(truths_, log_),
       turns_(events_, plan_, truths_),
       traffic_(events_, plan_, machines_, servers_.lost(), turns_, truths_, log_) {
     for (const auto& server : servers_.all()) {
@@ -140,9 +140,13 @@ Uncertain RandomWorld::uncertain(const std::string& store, const std::string& sh
         const Counters<Loss> losses(machine.zone().counters(), {store, shard, {}});
         for (std::size_t i = 0; i < loss_count; ++i) {
             const auto loss = static_cast<Loss>(i);
+            if (loss == Loss::answered_by_former) {
+                continue;  // each is counted as in doubt, too
+            }
             const auto most = static_cast<std::int64_t>(losses.own_count(loss)) * 2 * plan_.traffic.most_cost;
             sums.less += most;
-            sums.more += is_of_charges(loss) ? 0 : most;
+            (loss == Loss::reservations_in_doubt ? sums.reservations : sums.more) +=
+                is_of_charges(loss) ? 0 : most;
         }
     });
     return sums;
@@ -156,6 +160,7 @@ void RandomWorld::compare_at_the_end() {
         const Uncertain of_one = uncertain(store.name, shard);
         of_all.less += of_one.less;
         of_all.more += of_one.more;
+        of_all.reservations += of_one.reservations;
     }
     Routes routes(store.name);
     std::vector<Uncertain> by_route;
@@ -168,7 +173,7 @@ void RandomWorld::compare_at_the_end() {
             const std::string client = "client" + std::to_string(key);
             const std::string window = "rl:" + limit.name() + "/3600:" + client;
             const bool alone = limit.is_in_one_place() && store.seeds.empty();
-            limit.compare(static_cast<std::size_t>(key), servers_.used(window),
+            limit.compare(static_cast<std::size_t>(key), servers_.window(window),
                           alone ? by_route[routes.choose(client, window)] : of_all);
         }
     }

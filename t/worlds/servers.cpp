@@ -442,13 +442,14 @@ void Servers::heal_set(Set& set) {
     }
 }
 
-std::int64_t Servers::used(const std::string& key) {
+Window Servers::window(const std::string& key) {
     if (cluster_ != nullptr) {
-        return cluster_->owner_of(key_slot(key)).primary().used(key);
+        return cluster_->owner_of(key_slot(key)).primary().window(key);
     }
-    std::int64_t sum = 0;
+    Window sum;
     for (const Set& set : sets_) {
-        sum += set.servers->primary().used(key);
+        const Window here = set.servers->primary().window(key);
+        sum = {sum.used + here.used, std::max(sum.reset, here.reset)};
     }
     return sum;
 }

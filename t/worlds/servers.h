@@ -35,7 +35,7 @@ public:
     void end(const Fault<ServerFault>& fault);
 
     /// What all primaries together have stored as used under this key.
-    std::int64_t used(const std::string& key);
+    Window window(const std::string& key);
 
     const std::vector<std::unique_ptr<Redis>>& all() const noexcept { return servers_; }
 

@@ -177,6 +177,7 @@ void Traffic::begin(Visit& visit) {
             log_.add("aborts key ", visit.key);
             turns_.count_act();
             note_recent(visit);
+            tell(visit);
             visit.request->abort();
             come_again();
         });
@@ -200,6 +201,7 @@ void Traffic::decided(Visit& visit) {
         truths_.fail("a request waited for " + std::to_string(waited) + " us");
     }
     check_headers(visit);
+    tell(visit);
     if (visit.purpose != Purpose::ordinary) {
         decided_when_well(visit);
     }
@@ -218,6 +220,19 @@ void Traffic::check_headers(const Visit& visit) {
     for (std::size_t i = 0; i < visit.request->count(); ++i) {
         headers_.check({*visit.request, i, {visit.key, visit.memory}, visit.cost, visit.begun, events_.now()},
                        limits_[number_of(visit.request->applied(i))]);
+    }
+}
+
+/// The limits learn which windows the request was told; none where it is not decided.
+void Traffic::tell(const Visit& visit) {
+    const bool over = visit.request->is_decided();
+    for (std::size_t i = 0; i < visit.request->count(); ++i) {
+        const AppliedLimit& applied = visit.request->applied(i);
+        const Verdict& verdict = applied.verdict;
+        const bool answered = verdict.outcome == Outcome::passed || verdict.outcome == Outcome::rejected;
+        limits_[number_of(applied)].tell(
+            visit.key, {visit.memory, visit.cost, visit.begun, events_.now(),
+                        over && verdict.known ? verdict.window.reset : 0, over && answered});
     }
 }
 

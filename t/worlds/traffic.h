@@ -96,6 +96,7 @@ private:
     void begin(Visit& visit);
     void decided(Visit& visit);
     void admitted(Visit& visit);
+    void tell(const Visit& visit);
     void check_headers(const Visit& visit);
     void end(Visit& visit);
     void end_request(Visit& visit);
