@@ -146,7 +146,9 @@ void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) n
     if (full_at < record.used - nanos_of(clocks_apart)) {
         record.same_answers = 0;
     }
-    keep(record, fill, now, full_at);
+    // Only a limit with a longer fill, which shares the bucket, can have moved it so far.
+    const Nanos ahead = full_at - nanos_of(now);
+    keep(record, ahead > fill + nanos_of(clocks_apart) ? ahead : fill, now, full_at);
     record.truth = Truth::redis;
     record.answered = true;
     record.asked = static_cast<std::uint32_t>(now);

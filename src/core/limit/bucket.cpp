@@ -88,7 +88,7 @@ void Bucket::give_back(Nanos& full_at, Nanos now, std::int64_t cost) const noexc
 
 Nanos Bucket::ready_at(Nanos full_at, Nanos now, std::int64_t cost) const noexcept {
     const Nanos room = fill() - cost * token_;
-    return now + std::max<Nanos>(missing(full_at, now) - room, 0);
+    return full_at > now ? std::max(full_at - room, now) : now;
 }
 
 Nanos Bucket::more_at(Nanos full_at, Nanos now) const noexcept {
