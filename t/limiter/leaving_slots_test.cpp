@@ -99,6 +99,7 @@ struct Away {
 
 class SlotsThatCannotGoBack : public testing::TestWithParam<Away> {};
 
+/// An answer that is under way is waited for, until charge_timeout and the next round of upkeep.
 TEST_P(SlotsThatCannotGoBack, KeepNoWorkerForLong) {
     OneMachine world(running("10"));
     std::vector<ClientRequest*> requests;
@@ -112,7 +113,8 @@ TEST_P(SlotsThatCannotGoBack, KeepNoWorkerForLong) {
         request->end();
     }
     world.worker().leave();
-    EXPECT_TRUE(world.until([&world] { return world.end_leaving() == 0; }, 5'000));
+    const Msec longest = world.setup.stores.front().charge_timeout + 250;
+    EXPECT_TRUE(world.until([&world] { return world.end_leaving() == 0; }, longest));
 }
 
 TEST(SlotsOfNoPrimary, KeepNoWorkerWhereThePrimaryWasNeverThere) {

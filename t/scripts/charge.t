@@ -46,7 +46,8 @@ subtest 'windows that are not counted on' => sub {
     my %fields = (
         (map { ("reset: $_" => [used => 9, reset => $resets{$_}]) } keys %resets),
         (map { ("count: $_" => [used => $counts{$_}, reset => $reset]) } keys %counts),
-        'no reset' => [used => 9], 'neither, but another field' => [other => 1],
+        'count, and no reset: negative' => [used => -100], 'count, and no reset: word' => [used => 'many'],
+        'neither, but another field' => [other => 1],
     );
     for my $name (sort keys %fields) {
         hold @{$fields{$name}};
@@ -56,6 +57,14 @@ subtest 'windows that are not counted on' => sub {
         is_deeply $hash, {used => 5, reset => $reset}, "$name: stored anew";
         ok $redis->expires_in('k', $period + 1000), "$name: new expiry";
     }
+};
+
+subtest 'a count without a reset was charged by increments that found no key' => sub {
+    $redis->cmd('DEL', 'k');
+    $redis->cmd('HINCRBY', 'k', 'used', 4);
+    is_deeply charge(2), [6, $reset], 'it belongs to the window that is opened';
+    is_deeply $redis->hash('k'), {used => 6, reset => $reset};
+    ok $redis->expires_in('k', $period + 1000), '... which has an expiry';
 };
 
 subtest 'a missing count in an open window' => sub {
