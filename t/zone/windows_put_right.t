@@ -42,7 +42,6 @@ my @impossible = (
     ['far-ahead', used => 5, reset => int(1000 * now) + 36_000_000],
     ['beyond-int', used => 5, reset => '9' x 18],
     ['long-closed', used => 5, reset => int(1000 * now) - 10_000],
-    ['no-reset', used => 5],
     ['no-used', reset => $ahead],
     (map { ["used-$_", used => $_, reset => $ahead] } 'many', '-3', '1.5', ''),
     (map { ["reset-$_", used => 5, reset => $_] } 'soon', '-1', '1e12', ''),
@@ -56,6 +55,10 @@ for (@impossible) {
     healthy($name, $name) if $name ne 'no-used';
     passes($name, 2);
 }
+$redis->cmd('HSET', key('no-reset'), used => 2);
+shows request('no-reset'), 200, {used => 1}, 'a count without a reset does not block';
+wait_until { $redis->used('no-reset') == 3 } what => 'the charge that counts on from it';
+healthy('no-reset', 'the window to which both belong');
 $redis->cmd('HSET', key('full'), used => 5, reset => $ahead);
 is request('full')->status, 429, 'a window that is open and full rejects';
 
