@@ -31,7 +31,7 @@ extern const NamedMode concurrency_mode;
 
 constexpr std::uint64_t lease_auto = 0;
 
-/// What becomes of a request that is over a limit.
+/// The fate of a request that is over a limit.
 enum class Enforced : unsigned char {
     yes,           ///< it is rejected
     dry_run,       ///< it passes, and is counted

@@ -2,7 +2,7 @@
 
 namespace rate_limit {
 
-/// What operators may by the console of one location.
+/// The rights of operators at the console of one location.
 struct OperatorRights {
     bool may_act = false;     ///< change what limits say
     bool plain_keys = false;  ///< see keys as they are, not only their ids

@@ -5,7 +5,7 @@
 
 namespace rate_limit {
 
-/// What serves the requests, as operators are told it.
+/// The server that answers requests, as operators are told of it.
 struct Serving {
     std::string_view module;  ///< its version
     std::string_view nginx;   ///< its version

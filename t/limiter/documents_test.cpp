@@ -1,5 +1,6 @@
-// What operators are shown: all documents, byte for byte as they are recorded in t/limiter/documents. Where
-// they are to change, RECORD_DOCUMENTS=1 records them anew: look at the difference.
+// Operators are shown all documents byte for byte as they are recorded in t/limiter/documents; the style of
+// all pages is recorded once. RECORD_DOCUMENTS=1 records them anew where they are to change: look at the
+// difference.
 
 #include <cstdlib>
 #include <fstream>
@@ -36,7 +37,13 @@ private:
 };
 
 /// The document, once it is written. It is recorded under this name.
-void expect_recorded(const std::string& name, const std::string& told) {
+void expect_recorded(const std::string& name, std::string told) {
+    const std::size_t style = told.find("<style>");
+    if (style != std::string::npos) {
+        const std::size_t end = told.find("</style>", style);
+        expect_recorded("style.css", told.substr(style + 7, end - style - 7));
+        told.erase(style + 7, end - style - 7);
+    }
     const std::string path = "t/limiter/documents/" + name;
     if (std::getenv("RECORD_DOCUMENTS") != nullptr) {
         std::ofstream(path) << told;
@@ -112,7 +119,7 @@ struct WithAllKinds : OneMachine {
         return started;
     }
 
-    /// What has been posted as a form came to this.
+    /// The act that this form posts comes to what is recorded under the name.
     void expect_act(const std::string& name, const std::string& posted,
                     OperatorRights rights = {true, false}) {
         Form form;

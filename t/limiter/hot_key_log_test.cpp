@@ -122,7 +122,7 @@ TEST(HotKeyLog, NamesAKeyWithMoreThanAFifthInEachMinute) {
     EXPECT_EQ(first[0].id, world.id_of("hot", "api"));
     EXPECT_EQ(first[0].remedy, "mode=lease asks less");
     EXPECT_EQ(first[0].commands, 20'000U);
-    // Of 1,250 commands that are looked at: five deviations.
+    // Five deviations of 1,250 commands that are looked at.
     EXPECT_NEAR(first[0].percent, 30, 7);
 
     world.flood(12'000, {{90, "hot", "api"}, {10, "*", "api"}});
@@ -220,7 +220,7 @@ TEST(HotKeyLog, CountsWhatWorkersOfBeforeAReloadHaveSent) {
     ASSERT_EQ(told.size(), 1U) << "a limit that is configured no more is not named";
     EXPECT_EQ(told[0].id, world.id_of("hot", "api"));
     EXPECT_NEAR(static_cast<double>(told[0].commands), 24'000, 100);
-    // Of 1,500 commands that are looked at: five deviations.
+    // Five deviations of 1,500 commands that are looked at.
     EXPECT_NEAR(told[0].percent, 50, 7);
 }
 

@@ -1,4 +1,4 @@
-// What a primary answers to the plain commands that take from a bucket, of one that may be full and of one
+// A primary answers oddly to the plain commands that take from a bucket, of one that may be full and of one
 // that is not: whatever such a command cannot say is for rate_limit_on_error, takes nothing, and nothing is
 // put back of it. Where the bucket was not there, or has too little, the script decides.
 
@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t mark = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
 
-/// Of 100 tokens 10 are asked for. They come back in a moment, so that the bucket may be full, or in some
+/// Ten of 100 tokens are asked for. They come back in a moment, so that the bucket may be full, or in some
 /// time.
 struct Kind {
     const char* rate;
@@ -70,7 +70,7 @@ public:
         return "no plain command";
     }
 
-    /// What scripts were told to take, the last ones; below 0: to put back.
+    /// The amounts that scripts were told to take, the last ones; below 0: to put back.
     std::vector<std::int64_t> wanted() const {
         std::vector<std::int64_t> all;
         for (const Command& words : primary.commands("evalsha")) {
@@ -169,7 +169,7 @@ TEST_P(PlainBuckets, SoundAnswersAreBelievedAndShown) {
     }
 }
 
-/// What did not fit is put back first.
+/// Tokens that did not fit are put back first.
 TEST_P(PlainBuckets, TheScriptDecidesWhereTheyHaveTooLittleOrWereNotThere) {
     struct Unsure {
         Case of;

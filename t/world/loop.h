@@ -86,7 +86,7 @@ public:
         }
     }
 
-    /// Of all loops. Null: nobody looks. The observer outlives them, or is taken away before.
+    /// The observer of all loops. Null: nobody looks. The observer outlives them, or is taken away before.
     static void observe(TurnObserver* observer) noexcept { observer_ = observer; }
     static TurnObserver* observer() noexcept { return observer_; }
 

@@ -9,7 +9,7 @@ namespace rate_limit::world {
 
 namespace {
 
-/// Of two machines whose clocks are wrong and are set.
+/// Two clocks that are wrong and are set are so many milliseconds apart at most.
 constexpr Millis apart_at_most = 30'000;
 
 }  // namespace
@@ -51,8 +51,8 @@ void HeaderTruths::check_numbers(const Told& told) {
     }
 }
 
-/// What is there again at the end of a window, or when a bucket has refilled it, is there for who comes back.
-/// Nobody knows when requests end that run.
+/// Capacity that is there again at the end of a window, or when a bucket has refilled it, is there for who
+/// comes back. Nobody knows when requests end that run.
 void HeaderTruths::check_retry(const Told& told, Millis now) {
     const Verdict& verdict = told.request.verdicts()[told.number];
     const Quota quota = told.request.quota(told.number);

@@ -15,7 +15,7 @@
 
 namespace rate_limit::world {
 
-/// What clients are told agrees with the decision, with itself, and with what they were told before.
+/// Headers agree with the decision, with one another, and with what clients were told before.
 class HeaderTruths {
 public:
     /// All outlive it.

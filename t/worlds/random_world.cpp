@@ -152,7 +152,7 @@ Uncertain RandomWorld::uncertain(const std::string& store, const std::string& sh
     return sums;
 }
 
-/// Where machines have disagreed about shards, what was lost may have been on its way to any of them.
+/// Machines may have disagreed about shards: what was lost then may have been on its way to any of them.
 void RandomWorld::compare_at_the_end() {
     const StoreSetup& store = plan_.servers.stores.front();
     Uncertain of_all;

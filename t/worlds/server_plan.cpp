@@ -56,7 +56,7 @@ Micros ServerPlan::gained() const noexcept {
     return sum;
 }
 
-/// What Redis keeps lives for a second longer than it has to: clocks that differ by less lose nothing.
+/// Keys live for a second longer than they have to: clocks that differ by less lose nothing.
 void ServerPlan::add_later(Chance chance, Micros lasts) {
     constexpr Micros most_apart = second / 4;
     if (chance.percent(20) && slot_owners == 0) {  // between the servers of a cluster slots move

@@ -15,7 +15,7 @@ std::string describe(const DebtRecord& debt) {
            std::to_string(debt.charges) + " charges until " + std::to_string(debt.reset);
 }
 
-/// What workers have noted in the records of windows. Tokens of a bucket die by themselves; what is noted of
+/// Notes of workers in the records of windows. Tokens of a bucket die by themselves; what is noted of
 /// a window that has ended counts for nothing, and leaves when its place is needed.
 void check_windows(Machine& machine, const Excuses& excuses, Truths& truths) {
     const Millis now = now_millis();
@@ -34,7 +34,7 @@ void check_windows(Machine& machine, const Excuses& excuses, Truths& truths) {
     });
 }
 
-/// What is counted beside the records.
+/// Counts that stand beside the records.
 void check_counts(Machine& machine, Truths& truths) {
     Zone& zone = machine.zone();
     const Configured& configuration = machine.workers().front()->configuration();

@@ -14,7 +14,7 @@ struct Excuses {
     /// windows end.
     bool other_shards = false;
 
-    /// What killed workers counted.
+    /// Counts of killed workers.
     bool killed = false;
 
     /// Records of slots say for a while that requests came to wait, also where they do not any more.

@@ -63,7 +63,7 @@ TrafficPlan::TrafficPlan(Chance chance, const std::vector<StoreSetup>& stores, M
     aborted = chance.percent(50) ? 0 : 10;
     exempt = chance.percent(50) ? 0 : 20;
     costs_later = chance.percent(70) ? 0 : 30;
-    // What comes of requests and faults together is found sooner in many worlds than in long ones: few have
+    // Many short worlds show what comes of requests and faults together sooner than long ones: few have
     // more.
     constexpr std::int64_t most_requests = 10'000;
     if (!chance.percent(2)) {

@@ -16,7 +16,7 @@ namespace {
 /// script has to decide what a plain command could not. What is asked again goes to another server.
 constexpr std::uint64_t commands_a_reason = 2;
 
-/// What waits for a window leaves as one command: its charges, or its refunds.
+/// Writes that wait for a window leave as one command: its charges, or its refunds.
 constexpr std::uint64_t commands_a_window = 2;
 
 /// A worker that nobody asks anything sends so many commands to a server in a second: greetings, probes,

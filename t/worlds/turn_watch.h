@@ -29,14 +29,14 @@ public:
     void check_seen();
 
 private:
-    /// What a server was sent in one second, by all workers.
+    /// All that a server was sent in one second, by all workers.
     struct Asked {
         Micros second = 0;
         std::uint64_t commands = 0;
         std::uint64_t connections = 0;
     };
 
-    /// What one turn of a worker has done so far.
+    /// The work of one turn of a worker so far.
     struct Done {
         std::uint64_t walks = 0;
         std::uint64_t waited = 0;

@@ -108,8 +108,8 @@ public:
     void give_back(Nanos& full_at, Nanos now, std::int64_t cost) const noexcept;
 
     /// When `cost` tokens are there, if nobody takes any; `now`, if they are. `cost` is at most the burst.
-    /// Where a limit with a longer fill has moved the instant, the bucket has nothing until that is less than
-    /// fill() away.
+    /// An instant that a limit with a longer fill has moved means: the bucket has nothing until that is less
+    /// than fill() away.
     Nanos ready_at(Nanos full_at, Nanos now, std::int64_t cost) const noexcept;
 
     /// When there will be one token more than now; of a full bucket `now`.

@@ -53,7 +53,7 @@ public:
         if (admission == Admission::unchecked) {
             return by_answer_alone(applied, answer, now);
         }
-        // Where a replica knows another window than this machine, the script says which is open.
+        // The script says which window is open if a replica knows another one than this machine.
         applied.open = applied.open && applied.verdict.window.reset == answer.reset;
         return admission;
     }

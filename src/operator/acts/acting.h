@@ -32,7 +32,8 @@ public:
     virtual Log& log() const noexcept = 0;
     virtual RequestMemory& memory() const noexcept = 0;  ///< lives as long as the act
 
-    /// What the act waited for is there: it goes on in an event of its own, in this turn of the event loop.
+    /// The answers that the act waited for are there: it goes on in an event of its own, in this turn of the
+    /// event loop.
     virtual void resume() noexcept = 0;
 
 protected:
