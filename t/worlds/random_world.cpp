@@ -1,9 +1,12 @@
 #include "t/worlds/random_world.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
 #include <utility>
 
+#include "core/machine/debt_record.h"
 #include "limiter/charges/losses.h"
 #include "limiter/counters.h"
 #include "redis/keys/routes.h"
@@ -152,6 +155,20 @@ Uncertain RandomWorld::uncertain(const std::string& store, const std::string& sh
     return sums;
 }
 
+/// What waits, window by window, for shards that are not configured any more.
+std::map<std::string, Uncertain> RandomWorld::waiting() {
+    std::map<std::string, Uncertain> sums;
+    machines_.for_each([&sums](Machine& machine) {
+        machine.zone().debts().for_each([&sums](const DebtRecord& debt) {
+            if (waits(debt.kind)) {
+                Uncertain& sum = sums[std::string(debt.key())];
+                (debt.kind == DebtKind::charges ? sum.less : sum.more) += debt.cost;
+            }
+        });
+    });
+    return sums;
+}
+
 /// Machines may have disagreed about shards: what was lost then may have been on its way to any of them.
 void RandomWorld::compare_at_the_end() {
     const StoreSetup& store = plan_.servers.stores.front();
@@ -168,13 +185,16 @@ void RandomWorld::compare_at_the_end() {
         routes.add_shard(shard.name, 1);
         by_route.push_back(uncertain(store.name, shard.name));
     }
+    std::map<std::string, Uncertain> waits = waiting();
     for (LimitTruths& limit : traffic_.limits()) {
         for (std::int64_t key = 0; limit.lasts() && key < plan_.traffic.keys; ++key) {
             const std::string client = "client" + std::to_string(key);
             const std::string window = "rl:" + limit.name() + "/3600:" + client;
             const bool alone = limit.is_in_one_place() && store.seeds.empty();
-            limit.compare(static_cast<std::size_t>(key), servers_.window(window),
-                          alone ? by_route[routes.choose(client, window)] : of_all);
+            Uncertain all = alone ? by_route[routes.choose(client, window)] : of_all;
+            all.less += waits[window].less;
+            all.more += waits[window].more;
+            limit.compare(static_cast<std::size_t>(key), servers_.window(window), all);
         }
     }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -37,6 +38,7 @@ private:
     void pass(Micros time);
     void use_up_and_return();
     Uncertain uncertain(const std::string& store, const std::string& shard);
+    std::map<std::string, Uncertain> waiting();
     void compare_at_the_end();
 
     const Plan plan_;

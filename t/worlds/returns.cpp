@@ -59,6 +59,7 @@ void Traffic::come_last() {
 void Traffic::ask_for_more() {
     std::sort(users_.begin(), users_.end());
     users_.erase(std::unique(users_.begin(), users_.end()), users_.end());
+    returns_until_ = events_.now() + longest_retry;
     for (const std::size_t key : users_) {
         begin_request({Purpose::asks, key, cost_of_users()}, machines_.choose(chance_));
     }
@@ -67,6 +68,15 @@ void Traffic::ask_for_more() {
 /// Slots of a machine that died lapse later; and a worker that was killed had requests in flight.
 bool Traffic::may_be_held() const noexcept {
     return plan_.machines.has(MachineFault::crash) || plan_.machines.has(MachineFault::kill);
+}
+
+/// How often a limit may tell a client to wait that nobody disturbs: once. But a machine knows of a bucket
+/// what others have taken only once it asks, and does not ask while it knows itself that there is too
+/// little: each machine may say once what it knows, and then one says what it was told.
+std::size_t Traffic::most_told(const Visit& visit) const {
+    const LimitTruths& limit = limits_[number_of(visit.request->applied(visit.told_by))];
+    const std::size_t machines = plan_.machines.clocks.size();
+    return limit.by_bucket() && !limit.is_local() && machines > 1 ? machines + 1 : 1;
 }
 
 void Traffic::decided_when_well(const Visit& visit) {
@@ -89,10 +99,10 @@ void Traffic::decided_when_well(const Visit& visit) {
     if (runs && !may_be_held()) {
         truths_.fail(client + std::string(verdict.name) +
                      " rejects a request for others that run: none does");
-    } else if (visit.purpose == Purpose::returns && *shown == visit.told_by) {
+    } else if (*shown == visit.told_by && visit.told >= most_told(visit)) {
         truths_.fail(client + std::string(verdict.name) +
                      " rejects a request that has come back when it was told to");
-    } else if (!runs && request.quota(*shown).until * second <= longest_retry) {
+    } else if (!runs) {
         come_back(visit, *shown);
     }
 }
@@ -102,7 +112,11 @@ void Traffic::come_back(const Visit& visit, std::size_t shown) {
     const Micros wait = visit.request->quota(shown).until * second + (agree ? 0 : clocks_drift);
     const Machines::Choice same{visit.worker, visit.memory};
     const Machines::Choice at = agree ? machines_.choose(chance_) : same;
-    const Arrival arrival{Purpose::returns, visit.key, visit.cost, shown};
+    if (events_.now() + wait > returns_until_) {
+        return;
+    }
+    const std::size_t told = visit.told_by == shown ? visit.told + 1 : 1;
+    const Arrival arrival{Purpose::asks, visit.key, visit.cost, shown, told};
     events_.in(wait, [this, arrival, at] { begin_request(arrival, at); });
 }
 

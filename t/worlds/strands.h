@@ -5,7 +5,8 @@
 
 namespace rate_limit::world {
 
-/// All is well again, and was for long enough: no charge and no refund waits any more.
+/// All is well again, and was for long enough: no charge and no refund waits any more for a shard that is
+/// configured. Those for another one wait until their window ends, for a reload that brings it back.
 void check_nothing_waits(Machines& machines, Truths& truths);
 
 /// Whatever may stay in a machine's memory for good reasons.

@@ -9,8 +9,8 @@ namespace {
 /// How long a request may wait beyond its timeout: timers fire by the millisecond.
 constexpr Micros late = 2'000;
 
-/// By then a worker has told a store what it owes, or another worker, or counts it as lost.
-constexpr Micros told_within = 10'000'000;
+/// By then a store has been told what is owed, or it is counted as lost: an outage may last for the half.
+constexpr Micros told_within = 20'000'000;
 
 Micros longest_wait(const Plan& plan) {
     Msec longest = 0;
@@ -67,7 +67,7 @@ void Traffic::vanish(const WorkerProcess& worker, bool memory) {
         visits_.erase(visit);
     }
     for (const Recent& recent : recent_) {
-        if (recent.worker == &worker) {
+        if (recent.machine == worker.loop().clock) {
             lose(recent.key, recent.cost);
         }
     }
@@ -87,7 +87,7 @@ void Traffic::note_recent(const Visit& visit) {
     if (!plan_.machines.has(MachineFault::kill)) {
         return;
     }
-    recent_.push_back({visit.worker, events_.now(), visit.key, 2 * visit.cost});
+    recent_.push_back({visit.worker->loop().clock, events_.now(), visit.key, 2 * visit.cost});
     while (recent_.front().ended + told_within < events_.now()) {
         recent_.pop_front();
     }
@@ -151,7 +151,7 @@ bool Traffic::begin_request() {
 void Traffic::begin_request(const Arrival& arrival, const Machines::Choice& at) {
     ++count_;
     visits_.push_back({nullptr, at.worker, at.memory, arrival.key, arrival.cost, events_.now(),
-                       arrival.purpose, arrival.told_by});
+                       arrival.purpose, arrival.told_by, arrival.told});
     Visit& visit = visits_.back();
     visit.request =
         std::make_unique<ClientRequest>(*at.worker, "client" + std::to_string(arrival.key), arrival.cost,

@@ -49,8 +49,7 @@ private:
     enum class Purpose : unsigned char {
         ordinary,
         uses_up,  ///< see use_up()
-        asks,     ///< see ask_for_more()
-        returns,  ///< after the time that another one was told to wait
+        asks,     ///< see ask_for_more(), also when it comes back
     };
 
     /// A request as it comes.
@@ -59,6 +58,7 @@ private:
         std::size_t key;
         std::int64_t cost;
         std::size_t told_by = 0;  // the limit, of the request, that told it to wait
+        std::size_t told = 0;     // how often that limit has, since the client asks
     };
 
     /// A request, and how far it has come.
@@ -71,13 +71,15 @@ private:
         Micros begun;
         Purpose purpose;
         std::size_t told_by;
+        std::size_t told;
         std::array<std::size_t, most_limits> numbers{};  // among those that each limit has let in
         Events::Place next{};                            // what happens to it next
     };
 
-    /// What a worker may not have told a store yet.
+    /// What a store may not have been told yet: by the worker that had the request, or by another one of its
+    /// machine, which has taken up what waited.
     struct Recent {
-        const WorkerProcess* worker;
+        const WallClock* machine;  // its clock, to tell machines apart
         Micros ended;
         std::size_t key;
         std::int64_t cost;
@@ -105,6 +107,7 @@ private:
     void decided_when_well(const Visit& visit);
     void come_back(const Visit& visit, std::size_t shown);
     bool may_be_held() const noexcept;
+    std::size_t most_told(const Visit& visit) const;
     void forget_ended();
     void lose(std::size_t key, std::int64_t cost);
     void note_recent(const Visit& visit);
@@ -124,6 +127,7 @@ private:
     std::list<Visit> visits_;         // those that are under way, and some that have ended
     std::deque<Recent> recent_;       // where workers may be killed
     std::vector<std::size_t> users_;  // keys that have used up what there is
+    Micros returns_until_ = 0;        // who was told to wait for longer does not come back
     std::uint64_t count_ = 0;
 };
 
