@@ -1,6 +1,8 @@
 #include "t/worlds/turn_watch.h"
 
+#include <algorithm>
 #include <charconv>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -18,6 +20,15 @@ constexpr std::uint64_t commands_a_reason = 2;
 
 /// Writes that wait for a window leave as one command: its charges, or its refunds.
 constexpr std::uint64_t commands_a_window = 2;
+
+/// Refunds to a bucket leave one by one, as each is worth what its own time says: after a fault all that have
+/// waited for its end, of so many seconds at most.
+constexpr std::size_t seconds_of_faults = 15;
+
+bool has_buckets(const Plan& plan) {
+    return std::any_of(plan.traffic.limits.begin(), plan.traffic.limits.end(),
+                       [](const LimitSetup& limit) { return limit.burst != 0; });
+}
 
 /// A worker that nobody asks anything sends so many commands to a server in a second: greetings, probes,
 /// questions where servers are.
@@ -49,7 +60,8 @@ TurnWatch::TurnWatch(const Events& events, const Plan& plan, Truths& truths)
       limits_(plan.traffic.limits.size()),
       windows_(limits_ * static_cast<std::uint64_t>(plan.traffic.keys)),
       processes_(2 * plan.machines.clocks.size() * plan.machines.workers),
-      primaries_(plan.servers.sets.size()) {
+      primaries_(plan.servers.sets.size()),
+      remembered_(has_buckets(plan) ? seconds_of_faults : 2) {
     Loop::observe(this);
 }
 
@@ -57,18 +69,22 @@ TurnWatch::~TurnWatch() {
     Loop::observe(nullptr);
 }
 
-void TurnWatch::begin_second() noexcept {
-    const Micros now = events_.now() / second;
-    if (now != second_) {
-        acts_before_ = now == second_ + 1 ? acts_ : 0;
-        acts_ = 0;
-        second_ = now;
+void TurnWatch::begin_second() {
+    for (; second_ != events_.now() / second; ++second_) {
+        acts_.push_front(0);
+        if (acts_.size() > remembered_) {
+            acts_.pop_back();
+        }
     }
 }
 
-void TurnWatch::count_act() noexcept {
+void TurnWatch::count_act() {
     begin_second();
-    ++acts_;
+    ++acts_.front();
+}
+
+std::uint64_t TurnWatch::reasons() const {
+    return std::accumulate(acts_.begin(), acts_.end(), std::uint64_t{0});
 }
 
 TurnWatch::Asked& TurnWatch::asked(const std::string& address) {
@@ -88,7 +104,7 @@ void TurnWatch::check(std::uint64_t done, std::uint64_t most, const std::string&
 
 void TurnWatch::on_command(const std::string& address) {
     check(++asked(address).commands,
-          commands_a_reason * limits_ * (acts_ + acts_before_) + commands_a_window * windows_ * processes_ +
+          commands_a_reason * limits_ * reasons() + commands_a_window * windows_ * processes_ +
               commands_of_its_own * processes_,
           "commands for " + address + " in a second");
 }

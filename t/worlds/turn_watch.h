@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,7 +24,7 @@ public:
     TurnWatch& operator=(const TurnWatch&) = delete;
 
     /// A request begins, is decided, or ends: reasons to ask servers.
-    void count_act() noexcept;
+    void count_act();
 
     /// At the end: a world in which no worker has told of its slices has asked nothing of them.
     void check_seen();
@@ -48,7 +49,8 @@ private:
     void on_end_of_turn(const Loop& loop) override;
 
     Asked& asked(const std::string& address);
-    void begin_second() noexcept;
+    void begin_second();
+    std::uint64_t reasons() const;
     void check(std::uint64_t done, std::uint64_t most, const std::string& what);
 
     const Events& events_;
@@ -57,9 +59,9 @@ private:
     const std::uint64_t windows_;    // all keys of all limits
     const std::uint64_t processes_;  // workers, with those that are replaced and still leave
     const std::uint64_t primaries_;
+    const std::size_t remembered_;  // seconds whose acts may still be reasons to ask
     Micros second_ = 0;
-    std::uint64_t acts_ = 0;         // in this second
-    std::uint64_t acts_before_ = 0;  // in the one before
+    std::deque<std::uint64_t> acts_{0};  // in this second, then in those before
     std::unordered_map<std::string, Asked> asked_;
     Done turn_;
     std::uint64_t walks_ = 0;
