@@ -95,7 +95,8 @@ std::vector<std::string> RandomWorld::run() {
 }
 
 void RandomWorld::use_up_and_return() {
-    constexpr Micros settles = 2 * second;
+    // Slots that a machine has used for a moment go back at its second look after that.
+    constexpr Micros settles = 3 * second;
     if (truths_.hold()) {
         traffic_.use_up();
     }

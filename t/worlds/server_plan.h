@@ -83,8 +83,9 @@ struct ServerPlan {
     std::size_t slot_owners = 0;  ///< how many sets have slots in the beginning; 0: there is no cluster
     std::vector<Fault<ServerFault>> faults;
 
-private:
     std::size_t count_servers() const noexcept;
+
+private:
     void add_sets(Chance& chance, Told told, StoreSetup& store);
     void add_sentinels(Chance& chance, StoreSetup& store);
     void add_cluster(Chance& chance, StoreSetup& store);

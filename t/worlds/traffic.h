@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -108,6 +109,7 @@ private:
     void come_back(const Visit& visit, std::size_t shown);
     bool may_be_held() const noexcept;
     std::size_t most_told(const Visit& visit) const;
+    bool may_have_been_forgotten(const Visit& visit);
     void forget_ended();
     void lose(std::size_t key, std::int64_t cost);
     void note_recent(const Visit& visit);
@@ -127,7 +129,8 @@ private:
     std::list<Visit> visits_;         // those that are under way, and some that have ended
     std::deque<Recent> recent_;       // where workers may be killed
     std::vector<std::size_t> users_;  // keys that have used up what there is
-    Micros returns_until_ = 0;        // who was told to wait for longer does not come back
+    std::map<const WorkerProcess*, std::size_t> forgotten_;  // connections of each, by servers
+    Micros returns_until_ = 0;  // who was told to wait for longer does not come back
     std::uint64_t count_ = 0;
 };
 

@@ -56,6 +56,7 @@ std::vector<std::uint64_t> numbers_in(std::string_view line) {
 
 TurnWatch::TurnWatch(const Events& events, const Plan& plan, Truths& truths)
     : events_(events),
+      machines_(plan.machines),
       truths_(truths),
       limits_(plan.traffic.limits.size()),
       windows_(limits_ * static_cast<std::uint64_t>(plan.traffic.keys)),
@@ -110,8 +111,18 @@ void TurnWatch::on_command(const std::string& address) {
 }
 
 void TurnWatch::on_connect(const std::string& address) {
-    check(++asked(address).connections, connections_of_its_own * processes_,
+    check(++asked(address).connections, connections_of_its_own * (processes_ + started()),
           "connections to " + address + " in a second");
+}
+
+/// How many workers have taken the places of others in this second, or in the one before.
+std::uint64_t TurnWatch::started() const noexcept {
+    const auto recent = std::count_if(
+        machines_.faults.begin(), machines_.faults.end(), [this](const Fault<MachineFault>& fault) {
+            const bool replaces = fault.kind != MachineFault::stall && fault.kind != MachineFault::set;
+            return replaces && fault.at <= events_.now() && fault.at >= events_.now() - 2 * second;
+        });
+    return static_cast<std::uint64_t>(recent) * machines_.workers;
 }
 
 /// Each slice tells what it has done.

@@ -53,7 +53,10 @@ private:
     std::uint64_t reasons() const;
     void check(std::uint64_t done, std::uint64_t most, const std::string& what);
 
+    std::uint64_t started() const noexcept;
+
     const Events& events_;
+    const MachinePlan& machines_;
     Truths& truths_;
     const std::uint64_t limits_;
     const std::uint64_t windows_;    // all keys of all limits
