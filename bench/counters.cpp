@@ -108,8 +108,8 @@ void* shared_memory(std::size_t bytes) {
 int main() {
     auto& shared = *static_cast<Shared*>(shared_memory(sizeof(Shared)));
     void* memory = shared_memory(size);
-    CounterTable table(this_process());
-    if (!table.create(memory, size, workers, 0)) {
+    CounterTable table;
+    if (!table.use(memory, size, this_process(), workers)) {
         fail("create");
     }
     {
@@ -120,8 +120,8 @@ int main() {
             fail("add");
         }
     }
-    const auto own_slot = [&table] {
-        table.set_user(this_process());
+    const auto own_slot = [&table, memory] {
+        (void)table.use(memory, size, this_process(), workers);
         return [group = CounterTable::Group(table, name, name)](std::uint64_t n) mutable {
             group.add(n % CounterTable::group_size, 1);
         };

@@ -39,10 +39,10 @@ std::uint64_t id_of(std::uint64_t key) {
 struct Memory {
     Memory()
         : size(Offenders::bytes_for(workers)),
-          at(std::aligned_alloc(Offenders::alignment, size / Offenders::alignment * Offenders::alignment)),
-          offenders({process_of(static_cast<std::uint32_t>(::getpid())), is_alive}) {
+          at(std::aligned_alloc(Offenders::alignment, size / Offenders::alignment * Offenders::alignment)) {
         std::fill_n(static_cast<char*>(at), size, '\0');
-        if (!offenders.create(at, size, workers, now)) {
+        if (!offenders.use(at, size, {process_of(static_cast<std::uint32_t>(::getpid())), is_alive}, workers,
+                           now)) {
             std::exit(1);
         }
     }
@@ -75,7 +75,9 @@ int main() {
     flooded.offenders.keep_keys(true);
     std::printf("the same, whose text is kept:   %5.1f ns\n", flooded.note_of(~std::uint64_t{0}));
     for (std::uint32_t worker = 2; worker <= workers; ++worker) {
-        flooded.offenders.set_user({{worker, 0}, [](const Process& /*process*/) { return true; }});
+        (void)flooded.offenders.use(flooded.at, flooded.size,
+                                    {{worker, 0}, [](const Process& /*process*/) { return true; }}, workers,
+                                    now);
         (void)flooded.note_of(1000);
     }
     const double read = least(reads, [&] {

@@ -62,8 +62,9 @@ int main() {
     void* memory = std::aligned_alloc(OverrideTable::alignment,
                                       (size / OverrideTable::alignment + 1) * OverrideTable::alignment);
     std::fill_n(static_cast<char*>(memory), size, '\0');
-    OverrideTable table({process_of(static_cast<std::uint32_t>(::getpid())), is_alive});
-    if (memory == nullptr || !table.create(memory, size)) {
+    OverrideTable table;
+    if (memory == nullptr ||
+        !table.use(memory, size, {process_of(static_cast<std::uint32_t>(::getpid())), is_alive})) {
         return 1;
     }
     KnownOverrides known(table);

@@ -59,89 +59,87 @@ constexpr std::size_t counting_part = 16;
 constexpr std::size_t most_counting = std::size_t{4} * 1024 * 1024;
 constexpr std::size_t least_counters = std::size_t{4} * 1024;
 
-}  // namespace
-
-bool Zone::adopt(const Zone& previous) noexcept {
-    enter_process();
-    size_ = previous.size_;
-    for_counters_ = previous.for_counters_;
-    for_nodes_ = previous.for_nodes_;
-    for_last_hour_ = previous.for_last_hour_;
-    for_offenders_ = previous.for_offenders_;
-    for_hot_keys_ = previous.for_hot_keys_;
-    for_overrides_ = previous.for_overrides_;
-    for_rates_ = previous.for_rates_;
-    for_places_ = previous.for_places_;
-    for_running_ = previous.for_running_;
-    place_ = previous.place_;
-    for_windows_ = previous.for_windows_;
-    for_debts_ = previous.for_debts_;
-    if (windows_.attach(for_windows_.at, for_windows_.size) &&
-        debts_.attach(for_debts_.at, for_debts_.size) &&
-        counters_.attach(for_counters_.at, for_counters_.size) &&
-        nodes_.attach(for_nodes_.at, for_nodes_.size) &&
-        last_hour_.attach(for_last_hour_.at, for_last_hour_.size) &&
-        offenders_.attach(for_offenders_.at, for_offenders_.size) &&
-        hot_keys_.attach(for_hot_keys_.at, for_hot_keys_.size) &&
-        overrides_.attach(for_overrides_.at, for_overrides_.size) &&
-        seen_rates_.attach(for_rates_.at, for_rates_.size) &&
-        places_.attach(for_places_.at, for_places_.size) &&
-        running_.attach(for_running_.at, for_running_.size)) {
-        fixed_ = previous.fixed_;
-        return true;
-    }
-    return false;
+constexpr std::size_t hot_key_bytes(std::size_t size) noexcept {
+    const std::size_t bytes =
+        std::min(size / hot_keys_part, HotKeyBoard::bytes_for(HotKeyBoard::most_shards));
+    return bytes < HotKeyBoard::bytes_for(1) ? HotKeyBoard::bytes_for(0) : bytes;
 }
 
-/// Each part begins on a cache line; the fixed part comes out of what is for charges that wait. False if the
-/// zone is too small.
-bool Zone::create(void* at, std::size_t size, const Made& made) noexcept {
-    char* memory = static_cast<char*>(at);
-    const char* const end = memory + size;
-    const std::size_t workers = made.workers;
-    const HashKey& key = made.key;
-    enter_process();
-    size_ = made.size;
-    const auto part = [&](std::size_t bytes) {
-        const Span span{memory, bytes / DebtTable::alignment * DebtTable::alignment};
-        memory += span.size;
-        return span;
+constexpr std::size_t place_bytes(std::size_t size, std::size_t workers) noexcept {
+    return std::min(size / places_part,
+                    WorkerPlaces::bytes_for(places_a_worker * std::max(workers, least_workers)));
+}
+
+constexpr std::size_t running_bytes(std::size_t size, std::size_t places) noexcept {
+    return std::clamp(size / running_part, RunningCounts::least_bytes_for(places),
+                      RunningCounts::bytes_for(places));
+}
+
+std::size_t override_bytes(std::size_t size) noexcept {
+    return std::clamp(size / override_part, OverrideTable::bytes_for(1) + OverrideTable::alignment,
+                      OverrideTable::bytes_for(OverrideTable::most) + OverrideTable::alignment);
+}
+
+}  // namespace
+
+/// The memory is all zero, as those objects are at first that are not made here.
+bool Zone::create(void* at, std::size_t bytes, const Made& made) noexcept {
+    head_ = new (at) Head{{}, made, now_millis()};
+    const bool created = use_parts(bytes, [&](auto& table, void* memory, std::size_t size) {
+        return table.create(memory, size, made.key);
+    });
+    head_->mark.set(version, bytes);
+    return created;
+}
+
+bool Zone::adopt(const Zone& previous) noexcept {
+    head_ = previous.head_;
+    place_ = previous.place_;
+    return head_->mark.is(version) && attach();
+}
+
+bool Zone::attach() noexcept {
+    return use_parts(head_->mark.size,
+                     [](auto& table, void* memory, std::size_t size) { return table.attach(memory, size); });
+}
+
+/// Each part begins on a cache line. How many bytes it has follows from the size of the whole and the number
+/// of workers, so that all processes find it in the same place.
+template <typename UseTable>
+bool Zone::use_parts(std::size_t size, UseTable&& use_table) noexcept {
+    const LockUser user = lock_user();
+    const std::size_t workers = head_->made.workers;
+    char* next = reinterpret_cast<char*>(head_);
+    const char* const begin = next;
+    const auto used = [&] { return static_cast<std::size_t>(next - begin); };
+    const auto take = [&](std::size_t bytes) {
+        return std::exchange(next, next + bytes / DebtTable::alignment * DebtTable::alignment);
     };
-    fixed_ = new (memory) Fixed;
-    fixed_->machine = made.machine;
-    const std::size_t fixed = part(sizeof(Fixed) + DebtTable::alignment - 1).size;
+    const auto part = [&](auto& object, std::size_t bytes, const auto&... terms) {
+        char* const at = take(bytes);
+        return object.use(at, static_cast<std::size_t>(next - at), terms...);
+    };
+    const auto table = [&](auto& object, std::size_t bytes, std::size_t& taken) {
+        char* const at = take(bytes);
+        taken = static_cast<std::size_t>(next - at);
+        object.set_user(user);
+        return use_table(object, at, taken);
+    };
     const std::size_t counting = std::min(size / counting_part, most_counting);
-    const std::size_t besides = counting - std::min(counting, std::max(counting / 2, least_counters));
-    for_last_hour_ = part(besides / 3);
-    for_offenders_ = part(std::min(besides / 3, Offenders::bytes_for(workers)));
-    for_nodes_ = part(std::min(besides / 3, NodeBoard::bytes_for(NodeBoard::most_nodes)));
-    for_counters_ = part(counting - for_last_hour_.size - for_offenders_.size - for_nodes_.size);
-    for_overrides_ =
-        part(std::clamp(size / override_part, OverrideTable::bytes_for(1) + OverrideTable::alignment,
-                        OverrideTable::bytes_for(OverrideTable::most) + OverrideTable::alignment));
-    for_debts_ = part(std::min(size / waiting_part, most_waiting) - fixed - for_overrides_.size);
-    for_rates_ = part(std::min(size / rates_part, most_rates));
-    const std::size_t hot_keys =
-        std::min(size / hot_keys_part, HotKeyBoard::bytes_for(HotKeyBoard::most_shards));
-    for_hot_keys_ = part(hot_keys < HotKeyBoard::bytes_for(1) ? HotKeyBoard::bytes_for(0) : hot_keys);
-    for_places_ = part(std::min(size / places_part,
-                                WorkerPlaces::bytes_for(places_a_worker * std::max(workers, least_workers))));
-    const std::size_t places = WorkerPlaces::places_in(for_places_.size);
-    for_running_ = part(std::clamp(size / running_part, RunningCounts::least_bytes_for(places),
-                                   RunningCounts::bytes_for(places)));
-    for_windows_ = {memory, static_cast<std::size_t>(end - memory)};
-    const Millis now = now_millis();
-    return windows_.create(for_windows_.at, for_windows_.size, key) &&
-           nodes_.create(for_nodes_.at, for_nodes_.size) &&
-           debts_.create(for_debts_.at, for_debts_.size, key) &&
-           counters_.create(for_counters_.at, for_counters_.size, workers, now) &&
-           last_hour_.create(for_last_hour_.at, for_last_hour_.size) &&
-           offenders_.create(for_offenders_.at, for_offenders_.size, workers, now) &&
-           hot_keys_.create(for_hot_keys_.at, for_hot_keys_.size) &&
-           overrides_.create(for_overrides_.at, for_overrides_.size) &&
-           seen_rates_.create(for_rates_.at, for_rates_.size) &&
-           places_.create(for_places_.at, for_places_.size) &&
-           running_.create(for_running_.at, for_running_.size, places);
+    const std::size_t third = (counting - std::min(counting, std::max(counting / 2, least_counters))) / 3;
+    const std::size_t waiting = std::min(size / waiting_part, most_waiting);
+    take(sizeof(Head));
+    fixed_ = reinterpret_cast<Fixed*>(take(sizeof(Fixed)));
+    return part(last_hour_, third, user) &&
+           part(offenders_, std::min(third, Offenders::bytes_for(workers)), user, workers, since()) &&
+           part(nodes_, std::min(third, NodeBoard::bytes_for(NodeBoard::most_nodes)), user) &&
+           part(counters_, counting + sizeof(Fixed) - used(), user, workers) &&
+           part(overrides_, override_bytes(size), user) &&
+           table(debts_, counting + waiting - used(), debt_bytes_) &&
+           part(seen_rates_, std::min(size / rates_part, most_rates)) &&
+           part(hot_keys_, hot_key_bytes(size), user) && part(places_, place_bytes(size, workers)) &&
+           part(running_, running_bytes(size, places_.most()), places_.most()) &&
+           table(windows_, size - used(), window_bytes_);
 }
 
 void Zone::on_more(void (*call)() noexcept) noexcept {
@@ -190,18 +188,6 @@ void Zone::leave_place() noexcept {
 bool Zone::leave() noexcept {
     last_ = last_ || windows_.leave(parent_number());
     return last_;
-}
-
-void Zone::enter_process() noexcept {
-    const LockUser user = lock_user();
-    windows_.set_user(user);
-    debts_.set_user(user);
-    counters_.set_user(user);
-    nodes_.set_user(user);
-    last_hour_.set_user(user);
-    offenders_.set_user(user);
-    hot_keys_.set_user(user);
-    overrides_.set_user(user);
 }
 
 }  // namespace rate_limit

@@ -22,6 +22,7 @@
 #include "core/machine/worker_places.h"
 #include "core/overrides/override_table.h"
 #include "core/slots/shared_slots.h"
+#include "core/table/layout_mark.h"
 #include "limiter/loop.h"
 
 namespace rate_limit {
@@ -33,16 +34,6 @@ class Zone {
 public:
     static constexpr std::size_t default_size = std::size_t{10} * 1024 * 1024;
     static constexpr std::size_t least_size = std::size_t{128} * 1024;
-
-    Zone() noexcept
-        : windows_(LockUser{}),
-          debts_(LockUser{}),
-          counters_(LockUser{}),
-          nodes_(LockUser{}),
-          last_hour_(LockUser{}),
-          offenders_(LockUser{}),
-          hot_keys_(LockUser{}),
-          overrides_(LockUser{}) {}
 
     /// The memory as whoever makes it describes it.
     struct Made {
@@ -60,7 +51,7 @@ public:
     bool adopt(const Zone& previous) noexcept;
 
     /// Whether both are of one memory.
-    bool shares_memory(const Zone& other) const noexcept { return fixed_ == other.fixed_; }
+    bool shares_memory(const Zone& other) const noexcept { return head_ == other.head_; }
 
     /// Tells the workers of this configuration that the next one has other memory, or none: nobody looks into
     /// this after them.
@@ -74,7 +65,10 @@ public:
     }
 
     /// To be called in each process that uses it.
-    void enter_process() noexcept;
+    void enter_process() noexcept { (void)attach(); }
+
+    /// When it was made: counts are those since then.
+    Millis since() const noexcept { return head_->since; }
 
     /// This process leaves. True if no worker stays, now or since an earlier call: nobody else will take up
     /// waiting charges, nor spend tokens at hand, but others that leave. A new worker may not have begun yet.
@@ -148,21 +142,21 @@ public:
     void leave_place() noexcept;
 
     /// Random: tells this machine, until its memory is made anew, from all others that hold slots.
-    std::uint64_t machine() const noexcept { return fixed_->machine; }
+    std::uint64_t machine() const noexcept { return head_->made.machine; }
 
     /// Windows of Redis stores that were lately seen used up.
     UsedUpWindows& used_up() noexcept { return fixed_->used_up; }
 
     /// Bytes of the whole, and of its parts: for windows, for waiting charges, and for counters and all else.
-    std::size_t size() const noexcept { return size_; }
+    std::size_t size() const noexcept { return head_->made.size; }
     struct Part {
         std::string_view name;
         std::size_t bytes;
     };
     std::array<Part, 3> parts() const noexcept {
-        return {{{"windows", for_windows_.size},
-                 {"waiting", for_debts_.size},
-                 {"counters", size_ - for_windows_.size - for_debts_.size}}};
+        return {{{"windows", window_bytes_},
+                 {"waiting", debt_bytes_},
+                 {"counters", size() - window_bytes_ - debt_bytes_}}};
     }
 
     /// The counters of all workers since the zone was made.
@@ -188,42 +182,41 @@ public:
     const SeenRates& seen_rates() const noexcept { return seen_rates_; }
 
 private:
-    /// Objects before the tables.
-    struct Fixed {
+    /// Changes with the layout of the whole, or of any part.
+    static constexpr std::uint64_t version = 1;
+
+    struct alignas(LayoutMark::alignment) Head {
+        LayoutMark mark;
+        Made made;
+        Millis since;
+    };
+
+    /// Objects before the parts.
+    struct alignas(LayoutMark::alignment) Fixed {
         UsedUpWindows used_up;
         DebtCounts debt_counts;
         SharedWalk walk;
-        std::uint64_t machine;
         std::atomic<bool> replaced{false};   // see replaced()
         std::atomic<std::uint64_t> told{0};  // see told_left_behind()
     };
 
-    struct Span {
-        void* at = nullptr;
-        std::size_t size = 0;
-    };
-
+    template <typename UseTable>
+    bool use_parts(std::size_t size, UseTable&& use_table) noexcept;
+    bool attach() noexcept;
     void seek_a_place() noexcept;
 
     bool last_ = false;
     std::optional<std::size_t> place_;  // this process's, among places_
     std::uint32_t place_sought_ = 0;    // when this process last looked for one; 0: not yet
     std::uint32_t deaths_sought_ = 0;   // places().deaths() then
-    std::size_t size_ = 0;
-    Span for_counters_;
-    Span for_nodes_;
-    Span for_last_hour_;
-    Span for_offenders_;
-    Span for_hot_keys_;
-    Span for_overrides_;
-    Span for_rates_;
-    Span for_places_;
-    Span for_running_;
-    Span for_windows_;
-    Span for_debts_;
+    Head* head_ = nullptr;
     Fixed* fixed_ = nullptr;
-    WindowTable windows_;
-    DebtTable debts_;
+    std::size_t window_bytes_ = 0;
+    std::size_t debt_bytes_ = 0;
+
+    // The parts; Zone::use_parts() says in which order they lie, and of how many bytes.
+    WindowTable windows_{LockUser{}};
+    DebtTable debts_{LockUser{}};
     CounterTable counters_;
     NodeBoard nodes_;
     LastHour last_hour_;

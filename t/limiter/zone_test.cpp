@@ -1,10 +1,11 @@
-// What a machine remembers of windows, and when it asks again.
+// What a machine remembers of windows, and when it asks again; and the memory that its workers share.
 
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "t/limiter/one_machine.h"
+#include "t/unit/table_memory.h"
 
 namespace rate_limit::world::zone_test {
 namespace {
@@ -165,6 +166,62 @@ TEST_F(ClientsAtTheirLimit, AreAskedAboutOftenAgainAfterAnotherAnswer) {
     pass_seconds(17);
     EXPECT_EQ(passed, std::vector<int>{});
     EXPECT_EQ(asked, (std::vector<int>{68, 70, 74, 82}));
+}
+
+Zone::Made made(std::size_t workers) {
+    return {Zone::least_size, workers, table_key, 7};
+}
+
+/// A later configuration may have another number of workers: the memory stays as it was laid out.
+TEST(MemoryOfAMachine, IsTakenUpAsItWasLaidOut) {
+    OneMachine world({"default", "12r/h"});
+    TableMemory memory(Zone::least_size);
+    world.worker().loop().turn([&] {
+        Zone first;
+        ASSERT_TRUE(first.create(memory.at(), memory.size(), made(2)));
+        Override what;
+        what.subject = {5, 0};
+        what.until = now_millis() + 1000;
+        ASSERT_TRUE(first.overrides().put(what, now_millis()));
+        Zone next;
+        ASSERT_TRUE(next.adopt(first));
+        EXPECT_TRUE(next.shares_memory(first));
+        EXPECT_EQ(next.since(), first.since());
+        EXPECT_EQ(next.machine(), 7U);
+        EXPECT_EQ(next.size(), Zone::least_size);
+        EXPECT_EQ(next.overrides().read(now_millis()).size(), 1U);
+        EXPECT_EQ(next.counters().groups(), first.counters().groups());
+        EXPECT_EQ(next.windows().capacity(), first.windows().capacity());
+        std::size_t parts = 0;
+        for (const auto& part : next.parts()) {
+            parts += part.bytes;
+        }
+        EXPECT_EQ(parts, Zone::least_size);
+        static_cast<std::uint64_t*>(memory.at())[0] ^= 1;
+        EXPECT_FALSE(Zone().adopt(first)) << "another version has laid it out";
+    });
+}
+
+/// To the last byte: the memory ends there.
+TEST(MemoryOfAMachine, EndsWithItsLastPart) {
+    OneMachine world({"default", "12r/h"});
+    for (const std::size_t size : {Zone::least_size, Zone::least_size + 4096, Zone::default_size}) {
+        for (const std::size_t workers : {std::size_t{1}, std::size_t{64}}) {
+            TableMemory memory(size);
+            world.worker().loop().turn([&, size = size, workers = workers] {
+                Zone zone;
+                ASSERT_TRUE(zone.create(memory.at(), size, made(workers)));
+                std::size_t updated = 0;
+                for (std::uint64_t i = 0; i < 2 * zone.windows().capacity(); ++i) {
+                    updated += zone.windows().update(zone.windows().id_of(std::to_string(i)), 1,
+                                                     [](WindowRecord& record) { record.reset = 2; })
+                                   ? 1
+                                   : 0;
+                }
+                EXPECT_GT(updated, 0U);
+            });
+        }
+    }
 }
 
 }  // namespace

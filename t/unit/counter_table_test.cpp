@@ -38,15 +38,15 @@ LockUser user(std::uint32_t pid) {
 
 /// The table as one process sees it.
 struct View : CounterTable {
-    View(const TableMemory& memory, std::uint32_t pid) : CounterTable(user(pid)) {
-        EXPECT_TRUE(attach(memory.at(), memory.size()));
+    View(const TableMemory& memory, std::uint32_t pid, std::size_t workers = 2) {
+        EXPECT_TRUE(use(memory.at(), memory.size(), user(pid), workers));
     }
 };
 
 /// Memory that is laid out, and the process that brings names to it.
 struct Table {
     explicit Table(std::size_t size = default_size, std::size_t workers = 2) : memory(size) {
-        EXPECT_TRUE(master.create(memory.at(), size, workers, table_now));
+        EXPECT_TRUE(master.use(memory.at(), size, user(1), workers));
     }
 
     /// Returns how many of these names have no room.
@@ -66,7 +66,7 @@ struct Table {
     Group group(std::uint64_t digest) { return {master, Name(digest), others}; }
 
     TableMemory memory;
-    CounterTable master{user(1)};
+    CounterTable master;
 };
 
 Group group_of(View& view, std::uint64_t digest) {
@@ -106,7 +106,6 @@ TEST(CounterTable, CountsEachNameAndCounterByItself) {
             EXPECT_EQ(table.group(digest).count(counter), digest + counter + 1);
         }
     }
-    EXPECT_EQ(table.master.since(), table_now);
 }
 
 TEST(CounterTable, SumsOverAllProcessesAlsoDeadOnes) {
@@ -128,8 +127,8 @@ TEST(CounterTable, AProcessKeepsItsSlot) {
     table.configure({4});
     // If each view took another slot, the third would share the rest's with process 8.
     for (int i = 0; i < 3; ++i) {
-        View first(table.memory, 7);
-        View second(table.memory, 8);
+        View first(table.memory, 7, 1);
+        View second(table.memory, 8, 1);
         group_of(first, 4).add(0, 1);
         group_of(second, 4).add(0, 1);
     }
@@ -291,12 +290,11 @@ TEST(CounterTable, ANewNameBeginsWithoutMisses) {
 }
 
 TEST(CounterTable, FitsItsMemory) {
-    CounterTable table(user(1));
-    EXPECT_FALSE(table.create(nullptr, default_size, 1, table_now));
-    EXPECT_FALSE(table.attach(nullptr, default_size));
+    CounterTable table;
+    EXPECT_FALSE(table.use(nullptr, default_size, user(1), 1));
     for (std::size_t size = 0; size < 600; ++size) {
         TableMemory memory(std::max<std::size_t>(size, 1));
-        EXPECT_EQ(table.create(memory.at(), size, 1, table_now), size >= 64 + 8 + 64 + 96 + 64) << size;
+        EXPECT_EQ(table.use(memory.at(), size, user(1), 1), size >= 64 + 8 + 64 + 96 + 64) << size;
     }
     for (const std::size_t size : {std::size_t{5248}, std::size_t{8192}, default_size, default_size + 24}) {
         for (const std::size_t workers : {1U, 2U, 40U, 1000U}) {
@@ -305,7 +303,7 @@ TEST(CounterTable, FitsItsMemory) {
             EXPECT_EQ(full.configure(digests_of(0, full.master.groups() - 1)), 0U);
             std::vector<std::unique_ptr<View>> views;
             for (std::uint32_t pid = 2; pid < 200; ++pid) {
-                views.push_back(std::make_unique<View>(full.memory, pid));
+                views.push_back(std::make_unique<View>(full.memory, pid, workers));
                 for (const std::uint64_t digest : digests_of(0, full.master.groups() - 1)) {
                     group_of(*views.back(), digest).add(7, 1);  // to the last byte: the memory ends there
                 }
@@ -313,14 +311,6 @@ TEST(CounterTable, FitsItsMemory) {
             EXPECT_EQ(full.group(digest_of(0)).count(7), 198U);
         }
     }
-}
-
-TEST(CounterTable, TakesUpNoOtherLayout) {
-    Table table;
-    CounterTable view(user(7));
-    EXPECT_FALSE(view.attach(table.memory.at(), table.memory.size() - 64));
-    *static_cast<std::uint64_t*>(table.memory.at()) += 1;
-    EXPECT_FALSE(view.attach(table.memory.at(), table.memory.size()));
 }
 
 TEST(CounterTable, IsExactForManyAtATime) {
@@ -387,8 +377,8 @@ TEST(CounterTable, AKilledProcessLosesNothing) {
     for (std::uint64_t round = 0; round < rounds; ++round) {
         const std::uint64_t before = said->load();
         const pid_t pid = in_child([&] {
-            CounterTable counters(this_process());
-            if (!counters.attach(table.memory.at(), table.memory.size())) {
+            CounterTable counters;
+            if (!counters.use(table.memory.at(), table.memory.size(), this_process(), 1)) {
                 ::_exit(1);
             }
             Group group(counters, Name(4), others);
@@ -438,8 +428,8 @@ TEST(CounterTable, AKilledProcessLosesNoPlace) {
     for (std::uint64_t round = 0; round < 30; ++round) {
         const std::uint64_t before = rounds->load();
         const pid_t pid = in_child([&] {
-            CounterTable counters(this_process());
-            if (!counters.attach(table.memory.at(), table.memory.size())) {
+            CounterTable counters;
+            if (!counters.use(table.memory.at(), table.memory.size(), this_process(), 1)) {
                 ::_exit(1);
             }
             for (;;) {
@@ -454,7 +444,7 @@ TEST(CounterTable, AKilledProcessLosesNoPlace) {
         }
         ASSERT_EQ(::kill(pid, SIGKILL), 0);
         ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
-        table.master.set_user(this_process());
+        ASSERT_TRUE(table.master.use(table.memory.at(), table.memory.size(), this_process(), 1));
         ASSERT_EQ(table.configure(digests_of(1'000'000 + round * 1000, room)), 0U);
         table.configure({});
     }

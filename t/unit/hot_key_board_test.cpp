@@ -38,7 +38,7 @@ HotKeys some(std::uint64_t id, int count) {
 /// A board with room for so many shards, as one process sees it.
 struct Board : TableMemory {
     explicit Board(std::size_t shards) : TableMemory(HotKeyBoard::bytes_for(shards)) {
-        EXPECT_TRUE(board.create(at(), size()));
+        EXPECT_TRUE(board.use(at(), size(), this_process()));
     }
 
     void add(std::uint64_t shard, std::uint64_t minute, std::uint64_t commands, std::uint32_t ticks = 0,
@@ -52,14 +52,14 @@ struct Board : TableMemory {
         return board.take(now, ticks, sum) ? std::optional<HotKeyBoard::Sum>(sum) : std::nullopt;
     }
 
-    HotKeyBoard board{this_process()};
+    HotKeyBoard board;
 };
 
 TEST(HotKeyBoard, AddsUpWhatProcessesHaveSent) {
     Board board(2);
     board.add(5, this_minute, 100, 0, some(9, 3));
-    HotKeyBoard other(this_process());
-    ASSERT_TRUE(other.attach(board.at(), board.size()));
+    HotKeyBoard other;
+    ASSERT_TRUE(other.use(board.at(), board.size(), this_process()));
     other.add({1, 5, "shard 5"}, this_minute, 50, some(9, 2), 0);
     const auto sum = board.take();
     ASSERT_TRUE(sum);
@@ -140,9 +140,9 @@ TEST(HotKeyBoard, MayHaveNoRoom) {
     EXPECT_EQ(board.board.shards(), 0U);
     board.add(5, this_minute, 100);
     EXPECT_FALSE(board.take());
-    HotKeyBoard small(this_process());
-    EXPECT_FALSE(small.create(board.at(), board.size() - 1));
-    EXPECT_FALSE(small.create(nullptr, 0));
+    HotKeyBoard small;
+    EXPECT_FALSE(small.use(board.at(), board.size() - 1, this_process()));
+    EXPECT_FALSE(small.use(nullptr, 0, this_process()));
 }
 
 TEST(HotKeyBoard, HasNoRoomForALongName) {
@@ -152,15 +152,6 @@ TEST(HotKeyBoard, HasNoRoomForALongName) {
     EXPECT_FALSE(board.take());
     board.board.add({1, 5, longest}, this_minute, 100, some(9, 3), 0);
     EXPECT_EQ(board.take()->name(), longest);
-}
-
-TEST(HotKeyBoard, KnowsItsLayout) {
-    Board board(1);
-    HotKeyBoard other(this_process());
-    EXPECT_FALSE(other.attach(board.at(), board.size() - HotKeyBoard::alignment));
-    EXPECT_FALSE(other.attach(nullptr, board.size()));
-    static_cast<std::uint64_t*>(board.at())[0] ^= 1;
-    EXPECT_FALSE(other.attach(board.at(), board.size()));
 }
 
 /// Each sum that is told has all parts, or those of a process that died are missing as a whole: a part has as
@@ -174,8 +165,8 @@ TEST(HotKeyBoard, SurvivesProcessesThatDie) {
     for (int round = 0; round < 300; ++round, ++minute) {
         added->store(0);
         const pid_t child = in_child([&] {
-            HotKeyBoard mine(this_process());
-            if (!mine.attach(board.at(), board.size())) {
+            HotKeyBoard mine;
+            if (!mine.use(board.at(), board.size(), this_process())) {
                 return;
             }
             const HotKeys keys = some(9, 4);

@@ -22,8 +22,8 @@ bool is_small(const Process& process) {
 
 /// The memory as one process sees it.
 struct View : LastHour {
-    View(const TableMemory& memory, std::uint32_t pid) : LastHour(LockUser{{pid, 1}, is_small}) {
-        EXPECT_TRUE(attach(memory.at(), memory.size()));
+    View(const TableMemory& memory, std::uint32_t pid) {
+        EXPECT_TRUE(use(memory.at(), memory.size(), LockUser{{pid, 1}, is_small}));
     }
 };
 
@@ -33,7 +33,7 @@ LastHour::Counts passed(std::uint64_t count) {
 
 struct Hours {
     explicit Hours(std::size_t size = default_size) : memory(size) {
-        EXPECT_TRUE(master.create(memory.at(), size));
+        EXPECT_TRUE(master.use(memory.at(), size, LockUser{{1, 1}, is_small}));
     }
 
     /// Returns how many have no room.
@@ -73,7 +73,7 @@ struct Hours {
     }
 
     TableMemory memory;
-    LastHour master{LockUser{{1, 1}, is_small}};
+    LastHour master;
 };
 
 using Counted = std::vector<std::uint64_t>;
@@ -207,19 +207,17 @@ TEST(LastHour, IsMarkedByAnotherProcessIfOneDies) {
     EXPECT_EQ(hours.read(6, 21, begin + minute), Counted({20, 1}));
 }
 
-TEST(LastHour, RefusesForeignMemory) {
+TEST(LastHour, FitsItsMemory) {
     TableMemory memory(default_size);
-    LastHour hour{LockUser{}};
-    EXPECT_FALSE(hour.attach(memory.at(), memory.size())) << "never laid out";
-    EXPECT_FALSE(hour.create(memory.at(), 32)) << "too small";
-    EXPECT_FALSE(hour.create(static_cast<char*>(memory.at()) + 8, 4096)) << "not aligned";
-    EXPECT_TRUE(hour.create(memory.at(), 64)) << "room for no name";
+    LastHour hour;
+    EXPECT_FALSE(hour.use(memory.at(), 32, LockUser{})) << "too small";
+    EXPECT_FALSE(hour.use(static_cast<char*>(memory.at()) + 8, 4096, LockUser{})) << "not aligned";
+    EXPECT_TRUE(hour.use(memory.at(), 64, LockUser{})) << "room for no name";
     EXPECT_EQ(hour.lines(), 0U);
     hour.begin_names();
     EXPECT_FALSE(hour.add_name(5, {}, begin));
     LastHour::Hour counts;
     EXPECT_FALSE(hour.read(5, {}, begin, counts));
-    EXPECT_FALSE(hour.attach(memory.at(), memory.size())) << "of another size";
 }
 
 }  // namespace

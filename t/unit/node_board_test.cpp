@@ -39,7 +39,7 @@ std::string address_of(std::uint64_t number) {
 
 struct Board {
     explicit Board(std::size_t records) : memory(NodeBoard::bytes_for(records)) {
-        EXPECT_TRUE(board.create(memory.at(), memory.size()));
+        EXPECT_TRUE(board.use(memory.at(), memory.size(), this_process()));
         EXPECT_EQ(board.places(), std::min(records, NodeBoard::most_nodes));
     }
 
@@ -72,7 +72,7 @@ struct Board {
     }
 
     TableMemory memory;
-    NodeBoard board{this_process()};
+    NodeBoard board;
 };
 
 TEST(NodeBoard, TellsWhatWasNoted) {
@@ -276,12 +276,11 @@ TEST(NodeBoard, TellsNamesOfNodesThatAreNotGone) {
 }
 
 TEST(NodeBoard, FitsItsMemory) {
-    NodeBoard board(this_process());
-    EXPECT_FALSE(board.create(nullptr, 1000));
-    EXPECT_FALSE(board.attach(nullptr, 1000));
+    NodeBoard board;
+    EXPECT_FALSE(board.use(nullptr, 1000, this_process()));
     for (std::size_t size = 0; size < 1500; ++size) {
         TableMemory memory(std::max<std::size_t>(size, 1));
-        ASSERT_EQ(board.create(memory.at(), size), size >= 64 + 64 + 256) << size;
+        ASSERT_EQ(board.use(memory.at(), size, this_process()), size >= 64 + 64 + 256) << size;
         if (size >= 64 + 64 + 256) {
             EXPECT_EQ(board.places(), (size - 128) / 256) << size;
             EXPECT_LE(NodeBoard::bytes_for(board.places()), size);
@@ -293,23 +292,13 @@ TEST(NodeBoard, FitsItsMemory) {
     }
 }
 
-TEST(NodeBoard, TakesUpNoOtherLayout) {
-    Board board(4);
-    board.note(1, table_now);
-    NodeBoard other(this_process());
-    EXPECT_FALSE(other.attach(board.memory.at(), board.memory.size() - 64));
-    ASSERT_TRUE(other.attach(board.memory.at(), board.memory.size()));
-    EXPECT_NE(other.find(node(1)), NodeBoard::none);
-    *static_cast<std::uint64_t*>(board.memory.at()) += 1;
-    EXPECT_FALSE(other.attach(board.memory.at(), board.memory.size()));
-}
-
 TEST(NodeBoard, ManyMayNoteAtATime) {
     Board board(64);
     constexpr std::uint64_t nodes = 60;
     in_threads(4, [&board](std::size_t thread) {
-        NodeBoard view(LockUser{{static_cast<std::uint32_t>(10 + thread), 1}, all_are_alive});
-        ASSERT_TRUE(view.attach(board.memory.at(), board.memory.size()));
+        NodeBoard view;
+        ASSERT_TRUE(view.use(board.memory.at(), board.memory.size(),
+                             LockUser{{static_cast<std::uint32_t>(10 + thread), 1}, all_are_alive}));
         for (std::uint64_t i = 0; i < nodes; ++i) {
             const std::uint64_t number = (i * 7 + thread * 13) % nodes;
             const std::size_t place = view.note(node(number), address_of(number), table_now).place;
@@ -332,8 +321,9 @@ TEST(NodeBoard, NobodyReadsHalfOfARecord) {
     std::atomic<bool> stop{false};
     std::atomic<std::size_t> read{0};
     in_threads(3, [&](std::size_t thread) {
-        NodeBoard view(LockUser{{static_cast<std::uint32_t>(10 + thread), 1}, all_are_alive});
-        ASSERT_TRUE(view.attach(board.memory.at(), board.memory.size()));
+        NodeBoard view;
+        ASSERT_TRUE(view.use(board.memory.at(), board.memory.size(),
+                             LockUser{{static_cast<std::uint32_t>(10 + thread), 1}, all_are_alive}));
         if (thread == 0) {
             for (std::uint64_t i = 0; i < 50'000 || (read == 0 && i < 50'000'000); ++i) {
                 const std::string address(20 + i % 90, static_cast<char>('a' + i % 26));
@@ -362,8 +352,8 @@ TEST(NodeBoard, AKilledProcessLeavesNoMess) {
     for (std::uint64_t round = 0; round < 30; ++round) {
         const std::uint64_t before = noted->load();
         const pid_t pid = in_child([&] {
-            NodeBoard view(this_process());
-            if (!view.attach(board.memory.at(), board.memory.size())) {
+            NodeBoard view;
+            if (!view.use(board.memory.at(), board.memory.size(), this_process())) {
                 ::_exit(1);
             }
             for (;;) {

@@ -33,17 +33,17 @@ LockUser user(std::uint32_t pid) {
 }
 
 struct View : Offenders {
-    View(const TableMemory& memory, std::uint32_t pid) : Offenders(user(pid)) {
-        EXPECT_TRUE(attach(memory.at(), memory.size()));
+    View(const TableMemory& memory, std::uint32_t pid) {
+        EXPECT_TRUE(use(memory.at(), memory.size(), user(pid), workers, start));
     }
 };
 
 /// Memory for two workers, and a view of it.
 struct Memory : TableMemory {
     explicit Memory(std::size_t size = Offenders::bytes_for(workers)) : TableMemory(size) {
-        EXPECT_TRUE(all.create(at(), size, workers, start));
+        EXPECT_TRUE(all.use(at(), size, user(1), workers, start));
     }
-    Offenders all{user(1)};
+    Offenders all;
 };
 
 void note(Offenders& offenders, std::uint64_t id, Millis now = start, const std::string& key = "key",
@@ -272,15 +272,13 @@ TEST(Offenders, HasFewerKeysInLessMemory) {
     }
 }
 
-TEST(Offenders, RefusesForeignMemory) {
+TEST(Offenders, FitsItsMemory) {
     TableMemory memory(4096);
-    Offenders offenders{user(1)};
-    EXPECT_FALSE(offenders.attach(memory.at(), memory.size())) << "never laid out";
-    EXPECT_FALSE(offenders.create(memory.at(), 64, workers, start)) << "too small";
-    EXPECT_FALSE(offenders.create(static_cast<char*>(memory.at()) + 8, 2048, workers, start))
+    Offenders offenders;
+    EXPECT_FALSE(offenders.use(memory.at(), 64, user(1), workers, start)) << "too small";
+    EXPECT_FALSE(offenders.use(static_cast<char*>(memory.at()) + 8, 2048, user(1), workers, start))
         << "not aligned";
-    EXPECT_TRUE(offenders.create(memory.at(), 2048, workers, start));
-    EXPECT_FALSE(offenders.attach(memory.at(), memory.size())) << "of another size";
+    EXPECT_TRUE(offenders.use(memory.at(), 2048, user(1), workers, start));
 }
 
 /// Ids and what belongs to them fit together in all that a reader believes.
@@ -320,7 +318,7 @@ TEST(Offenders, SurvivesAProcessThatIsKilled) {
     for (int round = 0; round < 50; ++round) {
         const pid_t child = ::fork();
         if (child == 0) {
-            memory.all.set_user(this_process());
+            (void)memory.all.use(memory.at(), memory.size(), this_process(), workers, start);
             for (std::uint64_t i = 1;; ++i) {
                 const std::uint64_t id = 1 + i * 7919 % 300;
                 note(memory.all, id, start, "key " + std::to_string(id));
@@ -336,8 +334,8 @@ TEST(Offenders, SurvivesAProcessThatIsKilled) {
         expect_whole(report);
         EXPECT_GE(report.keys.size(), Offenders::most_keys - 1) << "at most one was changing hands";
     }
-    Offenders heir{this_process()};
-    ASSERT_TRUE(heir.attach(memory.at(), memory.size()));
+    Offenders heir;
+    ASSERT_TRUE(heir.use(memory.at(), memory.size(), this_process(), workers, start));
     for (std::uint64_t id = 1001; id <= 2000; ++id) {
         note(heir, id, start, "key " + std::to_string(id));
     }

@@ -50,7 +50,7 @@ Override shared(Override what) {
 
 struct Table {
     explicit Table(std::size_t overrides) : memory(OverrideTable::bytes_for(overrides)) {
-        EXPECT_TRUE(table.create(memory.at(), memory.size()));
+        EXPECT_TRUE(table.use(memory.at(), memory.size(), this_process()));
         table.keep_texts(true);
         EXPECT_EQ(table.capacity(), std::min(overrides, OverrideTable::most));
     }
@@ -65,7 +65,7 @@ struct Table {
     }
 
     TableMemory memory;
-    OverrideTable table{this_process()};
+    OverrideTable table;
 };
 
 using Keys = std::vector<std::uint64_t>;
@@ -162,14 +162,9 @@ TEST(OverrideTable, EachEndsAtItsTime) {
     EXPECT_EQ(of.keys(table_now + minute).size(), 0U);
 }
 
-TEST(OverrideTable, AnotherVersionIsRefused) {
+TEST(OverrideTable, FitsItsMemory) {
     Table of(2);
-    OverrideTable view(this_process());
-    EXPECT_TRUE(view.attach(of.memory.at(), of.memory.size()));
-    EXPECT_FALSE(view.attach(of.memory.at(), of.memory.size() - 64));
-    *static_cast<std::uint64_t*>(of.memory.at()) += 1;
-    EXPECT_FALSE(view.attach(of.memory.at(), of.memory.size()));
-    EXPECT_FALSE(view.create(of.memory.at(), 64)) << "too small";
+    EXPECT_FALSE(of.table.use(of.memory.at(), 64, this_process())) << "too small";
 }
 
 TEST(OverrideTable, WhatIsSharedIsTakenAsAWhole) {
@@ -244,8 +239,8 @@ TEST(OverrideTable, ProcessesWriteAtTheSameTime) {
     std::vector<pid_t> children;
     for (std::uint64_t child = 1; child <= 2; ++child) {
         children.push_back(in_child([&] {
-            OverrideTable view(this_process());
-            if (!view.attach(of.memory.at(), of.memory.size())) {
+            OverrideTable view;
+            if (!view.use(of.memory.at(), of.memory.size(), this_process())) {
                 ::_exit(1);
             }
             for (std::uint64_t i = 0; i < 4000; ++i) {
@@ -286,8 +281,8 @@ TEST(OverrideTable, AKilledProcessLosesNothing) {
     for (std::uint64_t round = 0; round < 60; ++round) {
         const std::uint64_t before = written->load();
         const pid_t pid = in_child([&] {
-            OverrideTable view(this_process());
-            if (!view.attach(of.memory.at(), of.memory.size())) {
+            OverrideTable view;
+            if (!view.use(of.memory.at(), of.memory.size(), this_process())) {
                 ::_exit(1);
             }
             for (;;) {

@@ -11,7 +11,7 @@ namespace rate_limit {
 class OwnPlaces : public WorkerPlaces {
 public:
     explicit OwnPlaces(std::size_t places = 256) : lines_(bytes_for(places) / alignment) {
-        create(lines_.data(), lines_.size() * alignment);
+        (void)use(lines_.data(), lines_.size() * alignment);
     }
 
 private:

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t size = SeenRates::bytes_for(3);
 
 struct Seen {
-    Seen() { EXPECT_TRUE(rates.create(memory.at(), size)); }
+    Seen() { EXPECT_TRUE(rates.use(memory.at(), size)); }
 
     TableMemory memory{size};
     SeenRates rates;
@@ -123,12 +123,9 @@ TEST(SeenRates, OutlivesWhoNotedThem) {
     Seen seen;
     seen.rates.note(7, {5, 60});
     SeenRates other;
-    ASSERT_TRUE(other.attach(seen.memory.at(), size));
+    ASSERT_TRUE(other.use(seen.memory.at(), size));
     EXPECT_EQ(read(other, 7), (std::set<std::string>{"5/60"}));
-    EXPECT_FALSE(other.attach(seen.memory.at(), size - 1)) << "another size";
-    const TableMemory fresh{size};
-    EXPECT_FALSE(other.attach(fresh.at(), size)) << "nobody has laid it out";
-    EXPECT_FALSE(other.create(fresh.at(), SeenRates::bytes_for(1) - 1)) << "no room";
+    EXPECT_FALSE(other.use(seen.memory.at(), SeenRates::bytes_for(1) - 1)) << "no room";
 }
 
 }  // namespace

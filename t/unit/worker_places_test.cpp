@@ -75,17 +75,16 @@ TEST_F(WorkerPlacesTest, OneWorkerCorrectsAfterADeath) {
     EXPECT_FALSE(places->take_correction());
 }
 
-TEST_F(WorkerPlacesTest, AnotherProcessAttachesToThem) {
+TEST_F(WorkerPlacesTest, AnotherProcessUsesThem) {
     struct alignas(WorkerPlaces::alignment) Memory {
         char bytes[WorkerPlaces::bytes_for(2)] = {};
     } memory;
     WorkerPlaces first;
     WorkerPlaces second;
-    EXPECT_FALSE(second.attach(&memory, sizeof memory)) << "nobody has used the memory";
-    EXPECT_FALSE(first.create(&memory, WorkerPlaces::bytes_for(0))) << "no place";
-    EXPECT_TRUE(first.create(&memory, sizeof memory));
+    EXPECT_FALSE(first.use(&memory, WorkerPlaces::bytes_for(0))) << "no place";
+    EXPECT_TRUE(first.use(&memory, sizeof memory));
     EXPECT_EQ(first.take({{11, 1}, lives}), 0U);
-    EXPECT_TRUE(second.attach(&memory, sizeof memory));
+    EXPECT_TRUE(second.use(&memory, sizeof memory));
     EXPECT_EQ(second.most(), 2U);
     EXPECT_EQ(second.owner_of(0), OwnedLock::word_of({11, 1}));
 }

@@ -11,30 +11,16 @@ constexpr std::size_t least_slot = 2048;
 
 }  // namespace
 
-bool CounterTable::create(void* memory, std::size_t size, std::size_t workers, Millis now) noexcept {
+bool CounterTable::use(void* memory, std::size_t size, const LockUser& user, std::size_t workers) noexcept {
     const std::size_t most = std::min(most_slots, size / least_slot);
     const std::size_t slots = 1 + std::min(2 * workers, most);
-    if (!take_up(memory, size, slots)) {
-        return false;
-    }
-    header_->slots = slots;
-    header_->since = now;
-    header_->mark.set(version, size);
-    return true;
-}
-
-bool CounterTable::attach(void* memory, std::size_t size) noexcept {
-    return LayoutMark::begins(memory, size, sizeof(Header), version) &&
-           take_up(memory, size, static_cast<const Header*>(memory)->slots);
-}
-
-bool CounterTable::take_up(void* memory, std::size_t size, std::size_t slots) noexcept {
     // The space between the header and the cells is rounded up to whole cache lines.
     const std::size_t fixed = sizeof(Header) + slots * sizeof(owners_[0]) + alignment;
     const std::size_t of_group = sizeof(Place) + slots * sizeof(Cells);
     if (!LayoutMark::fits(memory, size, fixed + of_group)) {
         return false;
     }
+    user_ = user;
     slots_ = slots;
     groups_ = (size - fixed) / of_group;
     auto* at = static_cast<char*>(memory);

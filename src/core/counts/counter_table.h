@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/limit/window.h"
 #include "core/table/layout_mark.h"
 #include "core/table/owned_lock.h"
 
@@ -50,23 +49,11 @@ public:
     class Group;
     class Naming;
 
-    explicit CounterTable(const LockUser& user) noexcept : user_(user) {}
+    /// Memory that is all zero at first, for this many workers and as many leaving ones; each process calls
+    /// this as `user`, with the same sizes. False: it is too small.
+    [[nodiscard]] bool use(void* memory, std::size_t size, const LockUser& user,
+                           std::size_t workers) noexcept;
 
-    /// Says which process adds from now on: called in each process.
-    void set_user(const LockUser& user) noexcept {
-        user_ = user;
-        slot_ = no_slot;
-        own_ = nullptr;
-    }
-
-    /// Lays out memory that is all zero for this many workers and as many leaving ones; counts begin at
-    /// `now`. False if it is too small.
-    [[nodiscard]] bool create(void* memory, std::size_t size, std::size_t workers, Millis now) noexcept;
-
-    /// Takes up memory of create(). False: another version of this class has laid it out.
-    [[nodiscard]] bool attach(void* memory, std::size_t size) noexcept;
-
-    Millis since() const noexcept { return header_->since; }
     std::size_t groups() const noexcept { return groups_; }
     std::size_t slots() const noexcept { return slots_; }
 
@@ -81,9 +68,6 @@ private:
     using Counts = std::array<std::atomic<std::uint64_t>, group_size>;
 
     struct alignas(alignment) Header {
-        LayoutMark mark;
-        std::uint64_t slots;
-        Millis since;
         std::atomic<std::uint32_t> generation;  // how many configurations have brought names
         OwnedLock lock;                         // held by the process that brings names
         std::atomic<std::uint32_t> turn;        // when take_turn() was last true
@@ -103,9 +87,6 @@ private:
         Counts counts;
     };
 
-    /// Changes with the layout.
-    static constexpr std::uint64_t version = 0x636f756e74657233;
-
     /// The name of a place that is being given to another name, by the lock's owner, perhaps a dead one.
     static constexpr std::uint64_t changing = 1;
 
@@ -114,7 +95,6 @@ private:
     static constexpr std::size_t no_slot = none;
 
     static std::uint32_t pause_after(std::uint32_t last, std::uint32_t now, std::uint32_t interval) noexcept;
-    bool take_up(void* memory, std::size_t size, std::size_t slots) noexcept;
     std::size_t find(Name name) const noexcept;
     void take(Place& place, Name name) noexcept;
     std::uint64_t sum(std::size_t place, std::size_t counter) const noexcept;

@@ -4,22 +4,11 @@
 
 namespace rate_limit {
 
-bool HotKeyBoard::create(void* memory, std::size_t size) noexcept {
-    if (!take_up(memory, size)) {
-        return false;
-    }
-    header_->mark.set(version, size);
-    return true;
-}
-
-bool HotKeyBoard::attach(void* memory, std::size_t size) noexcept {
-    return LayoutMark::begins(memory, size, sizeof(Header), version) && take_up(memory, size);
-}
-
-bool HotKeyBoard::take_up(void* memory, std::size_t size) noexcept {
+bool HotKeyBoard::use(void* memory, std::size_t size, const LockUser& user) noexcept {
     if (!LayoutMark::fits(memory, size, sizeof(Header))) {
         return false;
     }
+    user_ = user;
     header_ = static_cast<Header*>(memory);
     records_ = reinterpret_cast<Record*>(static_cast<char*>(memory) + sizeof(Header));
     places_ = std::min(most_shards, (size - sizeof(Header)) / sizeof(Record));

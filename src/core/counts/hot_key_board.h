@@ -56,20 +56,13 @@ public:
         std::string_view name() const noexcept { return {text.data(), length}; }
     };
 
-    explicit HotKeyBoard(const LockUser& user) noexcept : user_(user) {}
-
-    /// Says which process adds from now on: called in each process.
-    void set_user(const LockUser& user) noexcept { user_ = user; }
-
     static constexpr std::size_t bytes_for(std::size_t shards) noexcept {
         return sizeof(Header) + shards * sizeof(Record);
     }
 
-    /// Lays out memory that is all zero. There may be room for no shard. False if it is too small even so.
-    [[nodiscard]] bool create(void* memory, std::size_t size) noexcept;
-
-    /// Takes up memory of create(). False: another version of this class has laid it out.
-    [[nodiscard]] bool attach(void* memory, std::size_t size) noexcept;
+    /// Memory that is all zero at first, perhaps with room for no shard; each process calls this as `user`,
+    /// with the same size. False: it is too small even so.
+    [[nodiscard]] bool use(void* memory, std::size_t size, const LockUser& user) noexcept;
 
     std::size_t shards() const noexcept { return places_; }
 
@@ -90,7 +83,6 @@ private:
     };
 
     struct alignas(alignment) Header {
-        LayoutMark mark;
         OwnedLock lock;                     // guards the records
         std::atomic<std::uint32_t> untold;  // 0: no sum is waiting
     };
@@ -103,10 +95,6 @@ private:
         Sum sum;
     };
 
-    /// Changes with the layout.
-    static constexpr std::uint64_t version = 0x686f746b65797301;
-
-    bool take_up(void* memory, std::size_t size) noexcept;
     Record* place_for(const Shard& shard, std::uint64_t minute) noexcept;
     static bool is_due(const Record& record, Millis now, std::uint32_t ticks) noexcept;
 

@@ -1,7 +1,6 @@
 #include "core/counts/last_hour.h"
 
 #include <algorithm>
-#include <new>
 
 namespace rate_limit {
 
@@ -16,23 +15,11 @@ std::uint64_t difference(std::uint64_t end, std::uint64_t begin) noexcept {
 
 }  // namespace
 
-bool LastHour::create(void* memory, std::size_t size) noexcept {
-    if (!take_up(memory, size)) {
-        return false;
-    }
-    header_ = new (memory) Header{};
-    header_->mark.set(version, size);
-    return true;
-}
-
-bool LastHour::attach(void* memory, std::size_t size) noexcept {
-    return LayoutMark::begins(memory, size, sizeof(Header), version) && take_up(memory, size);
-}
-
-bool LastHour::take_up(void* memory, std::size_t size) noexcept {
+bool LastHour::use(void* memory, std::size_t size, const LockUser& user) noexcept {
     if (!LayoutMark::fits(memory, size, sizeof(Header))) {
         return false;
     }
+    user_ = user;
     header_ = static_cast<Header*>(memory);
     all_ = reinterpret_cast<Line*>(static_cast<char*>(memory) + sizeof(Header));
     lines_ = (size - sizeof(Header)) / sizeof(Line);

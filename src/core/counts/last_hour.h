@@ -32,17 +32,9 @@ public:
     /// The counts of each minute, the oldest first; the last is the running one.
     using Hour = std::array<Counts, minutes>;
 
-    explicit LastHour(const LockUser& user) noexcept : user_(user) {}
-
-    /// Says which process puts down marks from now on: called in each process.
-    void set_user(const LockUser& user) noexcept { user_ = user; }
-
-    /// Lays out memory that is all zero, for as many names as fit, perhaps none. False if it is too small
-    /// even for that.
-    [[nodiscard]] bool create(void* memory, std::size_t size) noexcept;
-
-    /// Takes up memory of create(). False: another version of this class has laid it out.
-    [[nodiscard]] bool attach(void* memory, std::size_t size) noexcept;
+    /// Memory that is all zero at first, for as many names as fit, perhaps none; each process calls this as
+    /// `user`, with the same size. False: it is too small even for that.
+    [[nodiscard]] bool use(void* memory, std::size_t size, const LockUser& user) noexcept;
 
     /// How many names have room.
     std::size_t lines() const noexcept { return lines_; }
@@ -77,15 +69,11 @@ private:
     };
 
     struct alignas(alignment) Header {
-        LayoutMark mark;
         std::uint64_t generation;  // how many configurations have brought names
         std::atomic<std::uint64_t>
             marking;  // the process that puts down marks, as OwnedLock::word_of(); 0: nobody
         std::atomic<std::uint32_t> minute;  // the minute of the last marks
     };
-
-    /// Changes with the layout.
-    static constexpr std::uint64_t version = 0x6c617374686f7572;
 
     /// The name of a line that is being given to another name.
     static constexpr std::uint64_t changing = ~std::uint64_t{0};
@@ -98,7 +86,6 @@ private:
         return minute + 1 < before;
     }
 
-    bool take_up(void* memory, std::size_t size) noexcept;
     Line* find(std::uint64_t name) const noexcept;
 
     /// The line where a name is looked for after `steps` others.

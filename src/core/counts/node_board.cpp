@@ -30,22 +30,11 @@ std::size_t NodeBoard::bytes_for(std::size_t records) noexcept {
     return sizeof(Header) + rounded(records * sizeof(ids_[0])) + records * sizeof(Record);
 }
 
-bool NodeBoard::create(void* memory, std::size_t size) noexcept {
-    if (!take_up(memory, size)) {
-        return false;
-    }
-    header_->mark.set(version, size);
-    return true;
-}
-
-bool NodeBoard::attach(void* memory, std::size_t size) noexcept {
-    return LayoutMark::begins(memory, size, sizeof(Header), version) && take_up(memory, size);
-}
-
-bool NodeBoard::take_up(void* memory, std::size_t size) noexcept {
+bool NodeBoard::use(void* memory, std::size_t size, const LockUser& user) noexcept {
     if (!LayoutMark::fits(memory, size, bytes_for(1))) {
         return false;
     }
+    user_ = user;
     places_ = std::min(most_nodes, (size - sizeof(Header)) / (sizeof(ids_[0]) + sizeof(Record)));
     while (bytes_for(places_) > size) {
         --places_;

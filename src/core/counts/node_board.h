@@ -78,16 +78,9 @@ public:
         Names replaced{};     ///< the names that the place had for another node; 0: no more
     };
 
-    explicit NodeBoard(const LockUser& user) noexcept : user_(user) {}
-
-    /// Says which process writes from now on: called in each process.
-    void set_user(const LockUser& user) noexcept { user_ = user; }
-
-    /// Lays out memory that is all zero. False if it is too small for one record.
-    [[nodiscard]] bool create(void* memory, std::size_t size) noexcept;
-
-    /// Takes up memory of create(). False: another version of this class has laid it out.
-    [[nodiscard]] bool attach(void* memory, std::size_t size) noexcept;
+    /// Memory that is all zero at first; each process calls this as `user`, with the same size. False: there
+    /// is no room for one record.
+    [[nodiscard]] bool use(void* memory, std::size_t size, const LockUser& user) noexcept;
 
     /// Bytes for so many records.
     static std::size_t bytes_for(std::size_t records) noexcept;
@@ -176,7 +169,6 @@ private:
     static constexpr std::size_t words_of_address = most_address / sizeof(std::uint64_t);
 
     struct alignas(alignment) Header {
-        LayoutMark mark;
         OwnedLock lock;                         // held by the process that gives a place to a node
         std::atomic<std::uint64_t> generation;  // how many configurations have begun
     };
@@ -197,15 +189,11 @@ private:
     };
     static_assert(sizeof(Record) == 4 * alignment, "nothing is lost");
 
-    /// Changes with the layout.
-    static constexpr std::uint64_t version = 0x6e6f646573000001;
-
     // Words in ids_ where no node is: a free place, behind which there are only free ones; and a place that
     // is being given to another node.
     static constexpr std::uint64_t free = 0;
     static constexpr std::uint64_t changing = 1;
 
-    bool take_up(void* memory, std::size_t size) noexcept;
     std::size_t told_of(std::uint64_t store, Millis now) const noexcept;
     std::size_t place_for(std::uint64_t store, Millis now, std::size_t most) const noexcept;
     void fill(std::size_t place, const Identity& node, std::string_view address, Millis now) noexcept;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 namespace rate_limit {
 
@@ -39,7 +38,8 @@ std::size_t Offenders::bytes_for(std::size_t workers) noexcept {
     return header_bytes(areas) + areas * 2 * half_bytes(most_keys);
 }
 
-bool Offenders::create(void* memory, std::size_t size, std::size_t workers, Millis now) noexcept {
+bool Offenders::use(void* memory, std::size_t size, const LockUser& user, std::size_t workers,
+                    Millis since) noexcept {
     workers = std::max<std::size_t>(workers, 1);
     if (!LayoutMark::fits(memory, size, header_bytes(0))) {
         return false;
@@ -58,53 +58,32 @@ bool Offenders::create(void* memory, std::size_t size, std::size_t workers, Mill
     while (areas > 0 && !fits(areas, keys)) {
         --areas;
     }
-    header_ = new (memory) Header{};
-    header_->areas = areas;
-    header_->keys = keys;
-    header_->since = now;
-    take_up(memory);
-    header_->mark.set(version, size);
-    return true;
-}
-
-bool Offenders::attach(void* memory, std::size_t size) noexcept {
-    if (!LayoutMark::begins(memory, size, header_bytes(0), version)) {
-        return false;
-    }
-    header_ = static_cast<Header*>(memory);
-    take_up(memory);
-    return true;
-}
-
-void Offenders::take_up(void* memory) noexcept {
     auto* at = static_cast<char*>(memory);
+    header_ = static_cast<Header*>(memory);
     keyless_ = reinterpret_cast<Keyless*>(at + sizeof(Header));
     owners_ = reinterpret_cast<std::atomic<std::uint64_t>*>(at + header_bytes(0));
-    halves_ = at + header_bytes(header_->areas);
-    area_ = none;
-    period_ = 0;
-    tried_ = -1;
-}
-
-void Offenders::set_user(const LockUser& user) noexcept {
+    halves_ = at + header_bytes(areas);
+    areas_ = areas;
+    keys_ = keys;
+    since_ = since;
     user_ = user;
     area_ = none;
     period_ = 0;
     tried_ = -1;
     least_period_ = 0;
+    return true;
 }
 
 /// Generations take turns in the two halves of an area.
 Offenders::View Offenders::view(std::size_t area, std::uint64_t period) const noexcept {
-    const std::size_t keys = header_->keys;
-    char* at = halves_ + (2 * area + period % 2) * half_bytes(keys);
+    char* at = halves_ + (2 * area + period % 2) * half_bytes(keys_);
     View view;
     view.half = reinterpret_cast<Half*>(at);
     at += sizeof(Half);
     view.ids = reinterpret_cast<std::atomic<std::uint64_t>*>(at);
-    at += keys * sizeof(std::uint64_t);
+    at += keys_ * sizeof(std::uint64_t);
     view.places = reinterpret_cast<Place*>(at);
-    at += keys * sizeof(Place);
+    at += keys_ * sizeof(Place);
     view.rejected = reinterpret_cast<std::atomic<std::uint32_t>*>(at);
     return view;
 }
@@ -423,7 +402,7 @@ Offenders::Offender Offenders::offender_of(const Merged& merged, const std::vect
 Offenders::Report Offenders::read(Millis now) const {
     Report report;
     const std::uint64_t period = period_of(now);
-    report.since = std::max(header_->since, static_cast<Millis>(period - 1) * generation);
+    report.since = std::max(since_, static_cast<Millis>(period - 1) * generation);
     std::vector<Found> found;
     found.reserve(2 * areas() * keys());
     for (std::size_t half = 0; half < 2 * areas(); ++half) {

@@ -63,25 +63,19 @@ public:
         std::vector<Offender> keys;  ///< those that have certainly been rejected most often, the first first
     };
 
-    explicit Offenders(const LockUser& user) noexcept : user_(user) {}
-
-    /// Says which process notes rejections from now on: called in each process.
-    void set_user(const LockUser& user) noexcept;
-
     /// Bytes that give so many workers, and as many leaving ones, an area of most_keys each.
     static std::size_t bytes_for(std::size_t workers) noexcept;
 
-    /// Lays out memory that is all zero. In less than bytes_for() there are fewer areas, but one for each
-    /// worker while an area has eight keys or more. False if there is not even room for the count of all.
-    [[nodiscard]] bool create(void* memory, std::size_t size, std::size_t workers, Millis now) noexcept;
+    /// Memory that was all zero at the time `since`; each process calls this as `user`, with the same other
+    /// arguments. In less than bytes_for() there are fewer areas, but one for each worker while an area has
+    /// eight keys or more. False: there is not even room for the count of all.
+    [[nodiscard]] bool use(void* memory, std::size_t size, const LockUser& user, std::size_t workers,
+                           Millis since) noexcept;
 
-    /// Takes up memory of create(). False: another version of this class has laid it out.
-    [[nodiscard]] bool attach(void* memory, std::size_t size) noexcept;
-
-    std::size_t areas() const noexcept { return header_->areas; }
+    std::size_t areas() const noexcept { return areas_; }
 
     /// How many keys an area has in a generation.
-    std::size_t keys() const noexcept { return header_->keys; }
+    std::size_t keys() const noexcept { return keys_; }
 
     /// Says for all processes whether the text of keys is kept. False also erases what has been kept.
     void keep_keys(bool keep) noexcept;
@@ -94,10 +88,6 @@ public:
 
 private:
     struct alignas(alignment) Header {
-        LayoutMark mark;
-        std::uint64_t areas;
-        std::uint64_t keys;
-        Millis since;
         std::atomic<std::uint32_t> keeps_keys;
     };
 
@@ -132,9 +122,6 @@ private:
         Place* places = nullptr;
     };
 
-    /// Changes with the layout.
-    static constexpr std::uint64_t version = 0x6f6666656e646573;
-
     static constexpr std::uint32_t cut_bit = 0x80000000;
     static constexpr std::size_t least_keys = 8;
     static constexpr std::size_t none = ~std::size_t{0};
@@ -150,7 +137,6 @@ private:
         return period << 40U | count;
     }
 
-    void take_up(void* memory) noexcept;
     View view(std::size_t area, std::uint64_t period) const noexcept;
     bool claim(Millis now) noexcept;
     void mend(std::size_t area) noexcept;
@@ -195,6 +181,9 @@ private:
     Keyless* keyless_ = nullptr;
     std::atomic<std::uint64_t>* owners_ = nullptr;  // each area's process, as OwnedLock::word_of()
     char* halves_ = nullptr;
+    std::size_t areas_ = 0;
+    std::size_t keys_ = 0;
+    Millis since_ = 0;
     std::size_t area_ = none;               // this process's, claimed with its first rejection
     std::uint64_t period_ = 0;              // the generation that it last noted in; 0: none
     View own_;                              // the half of that generation

@@ -3,40 +3,23 @@
 namespace rate_limit {
 
 /// Rows that share no cache line where there is room for that.
-bool RunningCounts::create(void* memory, std::size_t bytes, std::size_t places) noexcept {
+bool RunningCounts::use(void* memory, std::size_t bytes, std::size_t places) noexcept {
     for (const std::size_t unit : {alignment, least_unit}) {
         for (std::size_t columns = most_limits + 1; columns != 0; --columns) {
             const Layout layout = layout_of(places, columns, unit);
             const bool worth_it = columns > 1 || unit == least_unit;
             if (layout.bytes <= bytes && worth_it) {
-                use(memory, layout, places);
-                header_->places = places;
-                header_->columns = columns;
-                header_->pitch = layout.pitch;
-                header_->layout.store(version, std::memory_order_release);
+                header_ = static_cast<Header*>(memory);
+                columns_ = reinterpret_cast<Limit*>(header_ + 1);
+                rows_ = reinterpret_cast<char*>(columns_) + round_up(columns * sizeof(Limit), alignment);
+                column_count_ = columns;
+                place_count_ = places;
+                pitch_ = layout.pitch;
                 return true;
             }
         }
     }
     return false;
-}
-
-bool RunningCounts::attach(void* memory, std::size_t bytes) noexcept {
-    const auto* header = static_cast<const Header*>(memory);
-    if (bytes < sizeof(Header) || header->layout.load(std::memory_order_acquire) != version) {
-        return false;
-    }
-    use(memory, {header->columns, header->pitch, bytes}, header->places);
-    return true;
-}
-
-void RunningCounts::use(void* memory, const Layout& layout, std::size_t places) noexcept {
-    header_ = static_cast<Header*>(memory);
-    columns_ = reinterpret_cast<Limit*>(header_ + 1);
-    rows_ = reinterpret_cast<char*>(columns_) + round_up(layout.columns * sizeof(Limit), alignment);
-    column_count_ = layout.columns;
-    place_count_ = places;
-    pitch_ = layout.pitch;
 }
 
 RunningCounts::Column RunningCounts::find(std::uint64_t name) const noexcept {

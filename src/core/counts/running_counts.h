@@ -41,12 +41,9 @@ public:
         return layout_of(places, 1, least_unit).bytes;
     }
 
-    /// Lays out memory that is all zero, aligned, for so many processes. False: it has not even room for the
-    /// column of the others.
-    [[nodiscard]] bool create(void* memory, std::size_t bytes, std::size_t places) noexcept;
-
-    /// Takes up memory of create(). False: another version of this class has laid it out.
-    [[nodiscard]] bool attach(void* memory, std::size_t bytes) noexcept;
+    /// Memory that is all zero at first, aligned, for so many processes; each calls this with the same
+    /// numbers. False: it has not even room for the column of the others.
+    [[nodiscard]] bool use(void* memory, std::size_t bytes, std::size_t places) noexcept;
 
     /// A configuration brings the digests of its limits, which are not 0, the most important first. One
     /// process at a time; others may count meanwhile.
@@ -100,14 +97,7 @@ public:
     std::uint64_t slots(Column column) const noexcept;
 
 private:
-    /// Changes with the layout.
-    static constexpr std::uint64_t version = 0x72756e6e696e6731;
-
     struct alignas(alignment) Header {
-        std::atomic<std::uint64_t> layout;
-        std::uint64_t places;
-        std::uint64_t columns;
-        std::uint64_t pitch;
         std::atomic<std::uint32_t> round;
     };
 
@@ -129,17 +119,14 @@ private:
         return (bytes + unit - 1) / unit * unit;
     }
     struct Layout {
-        std::size_t columns;
         std::size_t pitch;  // bytes from row to row
         std::size_t bytes;
     };
     static constexpr Layout layout_of(std::size_t places, std::size_t columns, std::size_t unit) noexcept {
         const std::size_t pitch = round_up(sizeof(Row) + columns * sizeof(Cell), unit);
-        return {columns, pitch,
-                sizeof(Header) + round_up(columns * sizeof(Limit), alignment) + places * pitch};
+        return {pitch, sizeof(Header) + round_up(columns * sizeof(Limit), alignment) + places * pitch};
     }
 
-    void use(void* memory, const Layout& layout, std::size_t places) noexcept;
     template <typename IsSpare>
     bool take_column(std::uint64_t name, IsSpare&& is_spare) noexcept;
     Row& row(std::size_t place) const noexcept { return *reinterpret_cast<Row*>(rows_ + place * pitch_); }

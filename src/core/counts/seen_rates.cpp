@@ -29,20 +29,12 @@ Rate unpack(std::uint64_t packed) noexcept {
 
 }  // namespace
 
-bool SeenRates::create(void* memory, std::size_t size) noexcept {
+bool SeenRates::use(void* memory, std::size_t size) noexcept {
     if (!LayoutMark::fits(memory, size, bytes_for(1))) {
         return false;
     }
-    static_cast<Header*>(memory)->mark.set(version, size);
-    return attach(memory, size);
-}
-
-bool SeenRates::attach(void* memory, std::size_t size) noexcept {
-    if (!LayoutMark::begins(memory, size, bytes_for(1), version)) {
-        return false;
-    }
-    places_ = reinterpret_cast<Place*>(static_cast<Header*>(memory) + 1);
-    count_ = (size - sizeof(Header)) / sizeof(Place);
+    places_ = static_cast<Place*>(memory);
+    count_ = size / sizeof(Place);
     return true;
 }
 

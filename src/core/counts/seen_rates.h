@@ -28,15 +28,11 @@ public:
     /// Greater limits are noted as this.
     static constexpr std::int64_t most_limit = (std::int64_t{1} << 39) - 1;
 
-    static constexpr std::size_t bytes_for(std::size_t limits) noexcept {
-        return sizeof(Header) + limits * sizeof(Place);
-    }
+    static constexpr std::size_t bytes_for(std::size_t limits) noexcept { return limits * sizeof(Place); }
 
-    /// Lays out memory that is all zero. False if there is not even room for one limit.
-    [[nodiscard]] bool create(void* memory, std::size_t size) noexcept;
-
-    /// Takes up memory of create(). False: another version of this class has laid it out.
-    [[nodiscard]] bool attach(void* memory, std::size_t size) noexcept;
+    /// Memory that is all zero at first; each process calls this with the same size. False: there is not even
+    /// room for one limit.
+    [[nodiscard]] bool use(void* memory, std::size_t size) noexcept;
 
     /// A configuration has these limits of variable rates. Where the places of other limits leave no room for
     /// them, all others lose theirs. Throws std::bad_alloc. Called by one process at a time; requests may
@@ -51,18 +47,11 @@ public:
     std::array<Rate, most> read(std::uint64_t name) const noexcept;
 
 private:
-    struct alignas(alignment) Header {
-        LayoutMark mark;
-    };
-
     struct Place {
         std::atomic<std::uint64_t> name;                     // 0: never taken; left: free again
         std::array<std::atomic<std::uint64_t>, most> rates;  // limit and period; 0: none
         std::atomic<std::uint64_t> gone;                     // how many have given way
     };
-
-    /// Changes with the layout.
-    static constexpr std::uint64_t version = 0x7365656e72610002;
 
     static constexpr std::uint64_t left = 1;
 

@@ -9,18 +9,6 @@ bool WorkerPlaces::use(void* memory, std::size_t bytes) noexcept {
     return most_ != 0;
 }
 
-bool WorkerPlaces::create(void* memory, std::size_t bytes) noexcept {
-    if (!use(memory, bytes)) {
-        return false;
-    }
-    header_->version = version;
-    return true;
-}
-
-bool WorkerPlaces::attach(void* memory, std::size_t bytes) noexcept {
-    return use(memory, bytes) && header_->version == version;
-}
-
 bool WorkerPlaces::take_correction() noexcept {
     const std::uint32_t now = header_->deaths.load();
     std::uint32_t corrected = header_->corrected.load();

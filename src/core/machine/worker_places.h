@@ -30,11 +30,9 @@ public:
         return bytes < sizeof(Header) ? 0 : (bytes - sizeof(Header)) / sizeof(Place);
     }
 
-    /// Uses memory of all zero bytes, aligned, for the first time. False if there is no room for a place.
-    bool create(void* memory, std::size_t bytes) noexcept;
-
-    /// Uses memory that has been used before. False if another version of this class used it.
-    bool attach(void* memory, std::size_t bytes) noexcept;
+    /// Memory that is all zero at first, aligned; each process calls this with the same number. False: there
+    /// is no room for a place.
+    [[nodiscard]] bool use(void* memory, std::size_t bytes) noexcept;
 
     /// How many processes can have a place at the same time.
     std::size_t most() const noexcept { return most_; }
@@ -85,11 +83,7 @@ public:
 private:
     static constexpr std::uint64_t nobody_yet = ~std::uint64_t{0};
 
-    /// Changes with the layout.
-    static constexpr std::uint64_t version = 0x706c616365733032;
-
     struct alignas(alignment) Header {
-        std::uint64_t version;
         std::atomic<std::uint32_t> deaths;
         std::atomic<std::uint32_t> end;
         std::atomic<std::uint32_t>
@@ -102,7 +96,6 @@ private:
         std::atomic<std::uint64_t> changing{0};
     };
 
-    bool use(void* memory, std::size_t bytes) noexcept;
     void give_up(Place& place, std::uint64_t owner) noexcept;
 
     Header* header_ = nullptr;

@@ -28,22 +28,11 @@ std::size_t OverrideTable::bytes_for(std::size_t overrides) noexcept {
     return sizeof(Header) + (overrides + 1) * sizeof(Place);
 }
 
-bool OverrideTable::create(void* memory, std::size_t size) noexcept {
-    if (!take_up(memory, size)) {
-        return false;
-    }
-    header_->mark.set(version, size);
-    return true;
-}
-
-bool OverrideTable::attach(void* memory, std::size_t size) noexcept {
-    return LayoutMark::begins(memory, size, sizeof(Header), version) && take_up(memory, size);
-}
-
-bool OverrideTable::take_up(void* memory, std::size_t size) noexcept {
+bool OverrideTable::use(void* memory, std::size_t size, const LockUser& user) noexcept {
     if (!LayoutMark::fits(memory, size, bytes_for(1))) {
         return false;
     }
+    user_ = user;
     header_ = static_cast<Header*>(memory);
     first_ = reinterpret_cast<Place*>(static_cast<char*>(memory) + sizeof(Header));
     places_ = std::min(most + 1, (size - sizeof(Header)) / sizeof(Place));

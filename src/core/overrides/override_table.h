@@ -23,19 +23,12 @@ public:
     /// However much memory there is.
     static constexpr std::size_t most = 1000;
 
-    explicit OverrideTable(const LockUser& user) noexcept : user_(user) {}
-
-    /// Says which process writes from now on: called in each process.
-    void set_user(const LockUser& user) noexcept { user_ = user; }
-
     /// Bytes for so many overrides.
     static std::size_t bytes_for(std::size_t overrides) noexcept;
 
-    /// Lays out memory that is all zero. False if it is too small for one override.
-    [[nodiscard]] bool create(void* memory, std::size_t size) noexcept;
-
-    /// Takes up memory of create(). False: another version of this class has laid it out.
-    [[nodiscard]] bool attach(void* memory, std::size_t size) noexcept;
+    /// Memory that is all zero at first; each process calls this as `user`, with the same size. False: there
+    /// is no room for one override.
+    [[nodiscard]] bool use(void* memory, std::size_t size, const LockUser& user) noexcept;
 
     /// How many overrides fit.
     std::size_t capacity() const noexcept { return places_ - 1; }
@@ -71,7 +64,6 @@ public:
 
 private:
     struct alignas(alignment) Header {
-        LayoutMark mark;
         std::atomic<std::uint64_t> generation;
         std::atomic<std::uint64_t> last;  // the number of the last override that was set
         std::atomic<std::uint32_t> keeps_texts;
@@ -103,9 +95,6 @@ private:
         std::array<std::atomic<std::uint64_t>, word_count> words;
     };
 
-    /// Changes with the layout.
-    static constexpr std::uint64_t version = 0x6f76657272696466;
-
     static constexpr std::size_t none = ~std::size_t{0};
 
     /// The free places, as the owner of the lock sees them.
@@ -114,7 +103,6 @@ private:
         std::size_t next = 0;  // no place before it is free
     };
 
-    bool take_up(void* memory, std::size_t size) noexcept;
     static Words words_of(const Override& what) noexcept;
     static void forget_text(Words& words) noexcept;
     bool keeps_texts() const noexcept { return header_->keeps_texts.load(std::memory_order_relaxed) != 0; }

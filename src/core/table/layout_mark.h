@@ -6,8 +6,8 @@
 
 namespace rate_limit {
 
-/// The beginning of memory that processes share and that outlives them: which version of which class has laid
-/// it out, and how many bytes it has. The memory was all zero before.
+/// The beginning of memory that processes share and that outlives them: which version of its layout it has,
+/// and how many bytes. The memory was all zero before.
 struct LayoutMark {
     static constexpr std::size_t alignment = 64;
 
@@ -20,21 +20,12 @@ struct LayoutMark {
         version.store(layout, std::memory_order_release);
     }
 
-    bool is(std::uint64_t layout, std::size_t bytes) const noexcept {
-        return version.load(std::memory_order_acquire) == layout && size == bytes;
-    }
+    bool is(std::uint64_t layout) const noexcept { return version.load(std::memory_order_acquire) == layout; }
 
     /// Whether there is memory for `least` bytes, in whole cache lines from its beginning on.
     static bool fits(const void* memory, std::size_t size, std::size_t least) noexcept {
         return memory != nullptr && reinterpret_cast<std::uintptr_t>(memory) % alignment == 0 &&
                size >= least;
-    }
-
-    /// Whether such memory begins with the mark of this layout. `least`: bytes of the class's header, the
-    /// mark included.
-    static bool begins(const void* memory, std::size_t size, std::size_t least,
-                       std::uint64_t layout) noexcept {
-        return fits(memory, size, least) && static_cast<const LayoutMark*>(memory)->is(layout, size);
     }
 };
 

@@ -142,12 +142,12 @@ private:
 };
 
 /// Writes the line unless some worker wrote the same one last; `first` has the note of that.
-void write(const char* store, const CounterTable& table, const Line& line, Counters<Loss>& first) {
+void write(const char* store, Millis zone_made, const Line& line, Counters<Loss>& first) {
     const std::string text = line.text();
     if (!first.tell(line.has_any() ? xxh64(text, 1) : 0)) {
         return;
     }
-    const auto made = static_cast<std::time_t>(table.since() / 1000);
+    const auto made = static_cast<std::time_t>(zone_made / 1000);
     std::tm since{};
     localtime_r(&made, &since);
     log_line(process_log(), LogLevel::notice,
@@ -198,7 +198,7 @@ void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
         }
     }
     if (first) {
-        write(store.name.c_str(), table, line, *first);
+        write(store.name.c_str(), store.zone->since(), line, *first);
     }
 }
 
@@ -211,7 +211,7 @@ void tell(const Configuration& main) {
     Counters<Loss> losses(table, Counters<Loss>::others());
     others.add(losses);
     others.add("any node", {}, errors_of(table, Counters<NodeCount>::others()));
-    write("*", table, others, losses);
+    write("*", main.zone->since(), others, losses);
 }
 
 void on_timer(void* self) noexcept;

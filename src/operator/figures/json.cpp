@@ -102,7 +102,7 @@ void write_head(JsonText& json, const Configuration& main) {
     json.name("workers").number(by.workers);
     json.name("since");
     if (main.zone != nullptr) {
-        json.time(main.zone->counters().since());
+        json.time(main.zone->since());
     } else {
         json.null();
     }

@@ -32,7 +32,7 @@ void write_build(MetricsText& text, const Configuration& main) {
     }
     text.family("zone_created_timestamp_seconds", Type::gauge,
                 "When the shared memory was made: all counters began at 0 then.");
-    text.sample({}, static_cast<double>(main.zone->counters().since()) / 1000);
+    text.sample({}, static_cast<double>(main.zone->since()) / 1000);
 }
 
 /// Null: no limit stands anywhere.

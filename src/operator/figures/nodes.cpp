@@ -30,7 +30,7 @@ NodeBoard::Told told_of(const StoreConf& store, const ShardConf& shard, const No
     NodeBoard::Told told;
     if (!board.read(board.find(identity), identity, running_workers(), now_millis(), told)) {
         told = {};
-        told.since = store.zone->counters().since();
+        told.since = store.zone->since();
     }
     told.address = conf.text;
     told.primary = primary;

@@ -43,7 +43,7 @@ void write_origin(HtmlText& html, const Configuration& main, Millis now) {
     html.words("As of ").element("time", utc(now), {{"datetime", iso_time(now)}});
     html.words(", of ").words(counted(static_cast<std::uint64_t>(by.workers), "worker"));
     if (main.zone != nullptr) {
-        const Millis since = main.zone->counters().since();
+        const Millis since = main.zone->since();
         html.words(", counted since ").element("time", utc(since), {{"datetime", iso_time(since)}});
         html.words(" (" + duration(now - since) + ")");
     }
