@@ -91,8 +91,7 @@ struct AppliedLimit : WindowPlace {
 
     WindowKind kind() const noexcept { return limit.kind_at(verdict.rate, bucket.has_value()); }
 
-    /// The time to fill its bucket; 0: it is a window.
-    Nanos fill() const noexcept { return bucket ? bucket->fill() : 0; }
+    ReadAs read_as() const noexcept { return {kind(), bucket ? bucket->fill() : 0}; }
 
     /// The shard that serves the window now, which may change while the request runs. There is a store.
     Shard& shard() const noexcept { return store->at(route); }

@@ -21,7 +21,7 @@ void LimitedRequest::ask(AppliedLimit& applied) noexcept {
     ++pending_;
     if (applied.verdict.never_fits) {
         applied.asked.emplace<Read>().start(applied.shard(), applied.key, Read::From::primary, *this,
-                                            applied.fill());
+                                            applied.read_as());
     } else {
         applied.mode->ask(applied, *this);
     }
@@ -30,7 +30,7 @@ void LimitedRequest::ask(AppliedLimit& applied) noexcept {
 void LimitedRequest::ask_for_report(AppliedLimit& applied) noexcept {
     ++pending_;
     applied.store->shared_reads().read(applied.asked.emplace<SharedRead>(), applied.shard(), applied.key,
-                                       applied.id, applied.fill(), *this);
+                                       applied.id, applied.read_as(), *this);
 }
 
 void LimitedRequest::give_back_all() noexcept {

@@ -6,52 +6,76 @@
 #include "limiter/store/shard.h"
 #include "limiter/wire/script_command.h"
 #include "redis/bucket_reply.h"
+#include "redis/decode.h"
 
 namespace rate_limit {
 
 /// One node asked for one read. Belongs to the node until it is answered; `read` is null when nobody waits.
-/// A bucket's script is asked for nothing, and writes nothing then.
+/// The scripts of buckets and of slots are asked for nothing, and write nothing then.
 class ReadCommand final : public ScriptCommand {
 public:
-    std::string_view encode(CommandWriter& writer) override {
-        return fill != 0 ? writer.draw(read->key_, draw(), with_text()) : writer.check(read->key_);
-    }
+    std::string_view encode(CommandWriter& writer) override;
     const char* name() const noexcept override {
-        return fill != 0 ? script(ScriptName::bucket).file : "HMGET";
+        return as.kind == WindowKind::bucket  ? script(ScriptName::bucket).file
+               : as.kind == WindowKind::slots ? script(ScriptName::hold).file
+                                              : "HMGET";
     }
     std::string_view window_key() const noexcept override { return read->key_; }
     bool wanted() const noexcept override { return read != nullptr; }
     void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
 
-    void begin(Read& of, const Node& to, Nanos of_bucket) noexcept {
+    void begin(Read& of, const Node& to) noexcept {
         read = &of;
         node = &to;
-        fill = of_bucket;
+        as = of.as_;
         begin_by_digest();
     }
 
-    /// A server that refuses a script, for want of Lua or of a right, still serves plain reads.
-    Access access() const noexcept { return fill != 0 ? Access::write : Access::read; }
-
-    Fault take(const Reply& reply, Window& window) const noexcept {
-        if (fill == 0) {
-            return read_check(reply, window);
-        }
-        Drawn drawn;
-        const Fault fault = read_draw(reply, draw(), now_millis(), drawn);
-        window = drawn.bucket;
-        return fault;
+    bool calls_script() const noexcept {
+        return as.kind == WindowKind::bucket || as.kind == WindowKind::slots;
     }
+
+    /// A server that refuses a script, for want of Lua or of a right, still serves plain reads.
+    Access access() const noexcept { return calls_script() ? Access::write : Access::read; }
+
+    Fault take(const Reply& reply, Window& window, Held& held) const noexcept;
 
     Read* read = nullptr;
     const Node* node = nullptr;
-    Nanos fill = 0;  // time to fill a bucket; 0: a window
+    ReadAs as;
 
 private:
     friend class Read;
 
-    Draw draw() const noexcept { return {1, fill, 0, 0, 1}; }
+    Draw draw() const noexcept { return {1, as.fill, 0, 0, 1}; }
+
+    /// A number below all others changes nothing: the script says what stands.
+    Hold question() const noexcept { return {read->shard_->holds().me(), -1, 0, 0, 0, Holds::ttl}; }
 };
+
+std::string_view ReadCommand::encode(CommandWriter& writer) {
+    switch (as.kind) {
+        case WindowKind::bucket:
+            return writer.draw(read->key_, draw(), with_text());
+        case WindowKind::slots:
+            return writer.hold(read->key_, question(), with_text());
+        default:
+            return writer.check(read->key_);
+    }
+}
+
+Fault ReadCommand::take(const Reply& reply, Window& window, Held& held) const noexcept {
+    if (as.kind == WindowKind::slots) {
+        return read_held(reply, question(), held);
+    }
+    if (as.kind != WindowKind::bucket) {
+        return read_check(reply, window);
+    }
+    Drawn drawn;
+    const Fault fault = read_draw(reply, draw(), now_millis(), drawn);
+    window = drawn.bucket;
+    return fault;
+}
 
 namespace {
 
@@ -63,7 +87,7 @@ constexpr const char* no_successor = "the node that serves the slot now is not u
 void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
     if (read == nullptr) {
         FreeList<ReadCommand>::common().put_back(*this);
-    } else if (delivery == Delivery::answered && fill != 0 && send_again(from, *reply)) {
+    } else if (delivery == Delivery::answered && calls_script() && send_again(from, *reply)) {
         // it is on its way again
     } else if (delivery == Delivery::answered) {
         read->answered(*this, from, *reply);
@@ -74,12 +98,12 @@ void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) no
     }
 }
 
-void Read::start(Shard& shard, std::string_view key, From from, Owner& owner, Nanos fill) noexcept {
+void Read::start(Shard& shard, std::string_view key, From from, Owner& owner, const ReadAs& as) noexcept {
     shard_ = &shard;
     shard.hedges().begin(msec_now());
     key_ = key;
-    from_ = fill != 0 ? From::primary : from;
-    fill_ = fill;
+    from_ = as.kind == WindowKind::bucket || as.kind == WindowKind::slots ? From::primary : from;
+    as_ = as;
     stage_ = Stage::first_third;
     begin(shard.deadlines(), stage_, &shard.counters(), owner);
     if (!ask_next()) {
@@ -111,7 +135,7 @@ bool Read::ask_next() noexcept {
     }
     try {
         ReadCommand& command = FreeList<ReadCommand>::common().take();
-        command.begin(*this, *node, fill_);
+        command.begin(*this, *node);
         *slot = &command;
         node->submit(command);
         return true;
@@ -121,7 +145,11 @@ bool Read::ask_next() noexcept {
 }
 
 void Read::answered(ReadCommand& command, Node& node, const Reply& reply) noexcept {
-    const Fault fault = command.take(reply, window_);
+    if (as_.kind == WindowKind::slots && !node.is_primary()) {
+        lost(command);  // what a former primary knows of slots may be lost with it
+        return;
+    }
+    const Fault fault = command.take(reply, window_, held_);
     if (fault == Fault::none) {
         node.served();
         by_primary_ = node.is_primary();

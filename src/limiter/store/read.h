@@ -4,7 +4,9 @@
 #include <string_view>
 
 #include "core/limit/bucket.h"
+#include "core/limit/window.h"
 #include "limiter/waits/answer.h"
+#include "redis/hold_reply.h"
 
 namespace rate_limit {
 
@@ -12,6 +14,12 @@ class Node;
 class ReadCommand;
 class Shard;
 struct Reply;
+
+/// What a key in Redis is read as.
+struct ReadAs {
+    WindowKind kind = WindowKind::first;  ///< any of a window
+    Nanos fill = 0;                       ///< of a bucket: how long it takes to fill; else 0
+};
 
 /// One read of one window, from as many nodes as it takes: a replica first; after each third of check_timeout
 /// without an answer, while the shard's hedges last, and at once after a failure, also the next node. The
@@ -26,15 +34,18 @@ public:
     Read() = default;
     ~Read() { cancel(); }
 
-    /// `key`, the window's Redis key, stays valid while it waits. `fill`: of a bucket the nanoseconds that it
-    /// takes to fill; 0: it is a window. A bucket is read as the instant when it is full, as bucket_account.h
-    /// has it. Replicas are not asked for one: their clocks differ.
-    void start(Shard& shard, std::string_view key, From from, Owner& owner, Nanos fill = 0) noexcept;
+    /// `key`, the window's Redis key, stays valid while it waits. A bucket is read as the instant when it is
+    /// full, as bucket_account.h has it, and slots by held(). Both are questions to the primary alone: the
+    /// clocks of replicas differ, and only the primary runs scripts.
+    void start(Shard& shard, std::string_view key, From from, Owner& owner, const ReadAs& as = {}) noexcept;
 
     void cancel() noexcept override;
 
     /// Whether the answer is of a node that was the primary then.
     bool by_primary() const noexcept { return by_primary_; }
+
+    /// How many slots of the key machines hold.
+    const Held& held() const noexcept { return held_; }
 
 private:
     friend class ReadCommand;
@@ -55,9 +66,10 @@ private:
     Shard* shard_ = nullptr;
     std::string_view key_;
     From from_ = From::any_node;
-    Nanos fill_ = 0;
+    ReadAs as_;
     Stage stage_ = Stage::first_third;
     bool by_primary_ = false;
+    Held held_;
     std::array<ReadCommand*, most_commands> commands_{};  // null: none
 };
 

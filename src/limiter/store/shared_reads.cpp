@@ -23,8 +23,8 @@ constexpr Msec look_again = 1;
 /// Lives while any report waits.
 class RunningRead final : private Answer::Owner {
 public:
-    RunningRead(SharedReads& all, Shard& shard, std::string_view key, const WindowId& id, Nanos fill)
-        : all_(all), shard_(shard), key_(key), id_(id), fill_(fill) {}
+    RunningRead(SharedReads& all, Shard& shard, std::string_view key, const WindowId& id, const ReadAs& as)
+        : all_(all), shard_(shard), key_(key), id_(id), as_(as) {}
     ~RunningRead() { give_up(); }
     RunningRead(const RunningRead&) = delete;
     RunningRead& operator=(const RunningRead&) = delete;
@@ -53,7 +53,7 @@ private:
     Shard& shard_;
     const std::string key_;
     const WindowId id_;
-    const Nanos fill_;    // time to fill a bucket; 0: a window
+    const ReadAs as_;
     bool reads_ = false;  // it has told the other workers that it reads
     Queue<SharedRead> parts_;
     Timer again_{this, [](void* self) noexcept { static_cast<RunningRead*>(self)->look(); },
@@ -72,7 +72,7 @@ void RunningRead::look() noexcept {
     if (known) {
         finish(nullptr, *known);
     } else if (reads_ || !room) {
-        read_.start(shard_, key_, Read::From::any_node, *this, fill_);
+        read_.start(shard_, key_, Read::From::any_node, *this, as_);
     } else {
         again_.set(look_again);
     }
@@ -135,8 +135,8 @@ SharedReads::SharedReads(Zone& zone, Deadlines& deadlines, Msec check_timeout) n
 
 SharedReads::~SharedReads() = default;
 
-void SharedReads::read(SharedRead& part, Shard& shard, std::string_view key, const WindowId& id, Nanos fill,
-                       Answer::Owner& owner) noexcept {
+void SharedReads::read(SharedRead& part, Shard& shard, std::string_view key, const WindowId& id,
+                       const ReadAs& as, Answer::Owner& owner) noexcept {
     part.begin(deadlines_, Deadlines::Stage::whole, nullptr, owner);  // the Read counts it
     const auto found = running_.find(id);
     if (found != running_.end()) {
@@ -144,7 +144,7 @@ void SharedReads::read(SharedRead& part, Shard& shard, std::string_view key, con
         return;
     }
     try {
-        auto running = std::make_unique<RunningRead>(*this, shard, key, id, fill);
+        auto running = std::make_unique<RunningRead>(*this, shard, key, id, as);
         RunningRead& begun = *running_.emplace(id, std::move(running)).first->second;
         begun.add(part);
         begun.look();

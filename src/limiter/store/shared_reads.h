@@ -48,7 +48,7 @@ public:
 
     /// The report waits for what a node of the shard, or a reading younger than a second, says of the window.
     /// `key` is the window's Redis key, `id` its identity here. The owner may be told within this call.
-    void read(SharedRead& part, Shard& shard, std::string_view key, const WindowId& id, Nanos fill,
+    void read(SharedRead& part, Shard& shard, std::string_view key, const WindowId& id, const ReadAs& as,
               Answer::Owner& owner) noexcept;
 
 private:

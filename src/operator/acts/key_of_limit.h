@@ -10,7 +10,6 @@
 #include "core/limit/window.h"
 #include "limiter/store/awaited_refund.h"
 #include "limiter/store/read.h"
-#include "limiter/store/slots_read.h"
 #include "limiter/store/store.h"
 #include "limiter/tallies/tallies.h"
 #include "limiter/windows/window_place.h"
@@ -25,7 +24,6 @@ struct AskedWindow {
     WindowPlace place;
     Window window;  ///< told by the primary, or by this machine's memory
     Read read;
-    SlotsRead slots;  ///< instead, where it is no window, but the requests that run
     AwaitedRefund refund;
     bool meant = false;    ///< the act is about it
     bool done = false;     ///< the act has been done to it
@@ -50,8 +48,7 @@ struct AskedWindow {
         return of(told, now);
     }
 
-    /// Bucket::fill(); 0: it is a window.
-    Nanos fill() const noexcept { return bucket ? bucket->fill() : 0; }
+    ReadAs read_as() const noexcept { return {kind, bucket ? bucket->fill() : 0}; }
 
     GivingBack giving_back(std::int64_t cost, Millis reset) const noexcept {
         return {place.id, rate, kind, cost, reset, bucket ? bucket->token() : 0, bucket ? bucket->fill() : 0};

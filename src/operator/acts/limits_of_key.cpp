@@ -142,8 +142,8 @@ SeenSlots seen_slots(const AskedWindow& asked, Zone& zone) {
     slots.limit = asked.rate.limit;
     slots.running = running(record);
     slots.shared = asked.place.store != nullptr;
-    slots.here = asked.slots.held().mine;
-    slots.elsewhere = asked.slots.held().others;
+    slots.here = asked.read.held().mine;
+    slots.elsewhere = asked.read.held().others;
     slots.remaining = std::max<std::int64_t>(0, slots.limit - slots.running - slots.elsewhere);
     return slots;
 }
@@ -251,13 +251,9 @@ bool ask_next_limit(Acting& acting) {
             continue;
         }
         Shard& shard = window->shard();
-        if (window->is_slots()) {
-            window->slots.start(shard, window->place.key, acting.expect_answer());
-            continue;
-        }
         shard.charges().go_before(window->place.id);
         window->read.start(shard, window->place.key, Read::From::primary, acting.expect_answer(),
-                           window->fill());
+                           window->read_as());
     }
     ++walk.next;
     return true;
@@ -274,18 +270,16 @@ bool take_answers(Acting& acting) {
             if (window->place.store == nullptr) {
                 continue;
             }
-            const Answer& answer =
-                window->is_slots() ? static_cast<const Answer&>(window->slots) : window->read;
+            const Answer& answer = window->read;
             if (answer.failure() != nullptr) {
                 fail_undone(acting, ActError::store_unavailable,
                             "The store \"" + std::string(limit->tally.store_name) +
                                 "\" cannot be asked: " + answer.failure() + ".");
                 return false;
             }
-            if (window->is_slots()) {
-                continue;
+            if (!window->is_slots()) {
+                window->window = window->shown(answer.window(), now_millis());
             }
-            window->window = window->shown(window->read.window(), now_millis());
         }
     }
     return true;
