@@ -1,8 +1,8 @@
 #include "limiter/modes/charge_refund.h"
 
+#include "limiter/kinds/window.h"
 #include "limiter/modes/local.h"
 #include "limiter/modes/local_bucket.h"
-#include "limiter/modes/recollection.h"
 #include "limiter/modes/redis_bucket.h"
 #include "limiter/modes/redis_charge.h"
 #include "limiter/zone.h"

@@ -8,6 +8,8 @@ namespace rate_limit {
 /// much: exact across machines.
 class ChargeRefund : public Mode {
 public:
+    constexpr ChargeRefund() noexcept : Mode(windows_kind) {}
+
     bool needs_cost() const noexcept override { return true; }
     bool recalls_first(const AppliedLimit& applied, bool alone) const noexcept override;
     Recalled recall(AppliedLimit& applied, Millis now) const noexcept override;

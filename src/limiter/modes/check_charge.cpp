@@ -1,5 +1,5 @@
+#include "limiter/kinds/window.h"
 #include "limiter/modes/local.h"
-#include "limiter/modes/recollection.h"
 #include "limiter/modes/redis_charge.h"
 #include "limiter/zone.h"
 
@@ -7,11 +7,20 @@ namespace rate_limit {
 
 namespace {
 
+/// There is no room to remember the window: what the node answered decides.
+Admission by_answer_alone(AppliedLimit& applied, const Window& answer, Millis now) noexcept {
+    show(applied, applied.open ? answer : Window{0, terms_of(applied, now).proposed});
+    const bool admitted = applied.verdict.window.used < applied.verdict.rate.limit;
+    return admitted ? Admission::admitted : Admission::refused;
+}
+
 /// Reads the window on a replica, unless the primary's last answer to a charge is fresh, and charges the
 /// primary when the request is over. Until then the request counts as one on this machine; other machines do
 /// not see it.
 class CheckCharge final : public Mode {
 public:
+    constexpr CheckCharge() noexcept : Mode(windows_kind) {}
+
     bool recalls_first(const AppliedLimit& applied, bool /*alone*/) const noexcept override {
         return applied.shard().freshness(applied.verdict.rate.period) != 0 || may_be_used_up(applied);
     }

@@ -1,4 +1,5 @@
-#include "limiter/modes/running.h"
+#include "limiter/kinds/slots.h"
+#include "limiter/modes/mode.h"
 #include "limiter/store/store.h"
 #include "limiter/zone.h"
 
@@ -9,6 +10,8 @@ namespace {
 /// Counts requests that run on this machine.
 class LocalSlots : public Mode {
 public:
+    constexpr LocalSlots() noexcept : Mode(slots_kind) {}
+
     bool recalls_first(const AppliedLimit& /*applied*/, bool alone) const noexcept override { return !alone; }
     Recalled recall(AppliedLimit& applied, Millis now) const noexcept override;
     Admission admit(AppliedLimit& applied, Millis now) const noexcept override;

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "limiter/kinds/window.h"
 #include "limiter/modes/charge_refund.h"
 #include "limiter/modes/lease_bucket.h"
 #include "limiter/modes/local.h"
 #include "limiter/modes/local_bucket.h"
-#include "limiter/modes/recollection.h"
 #include "limiter/modes/redis_charge.h"
 #include "limiter/modes/spent_tokens.h"
 #include "limiter/zone.h"

@@ -4,7 +4,7 @@
 
 #include "core/bucket/bucket_account.h"
 #include "core/bucket/bucket_tokens.h"
-#include "limiter/modes/recollection.h"
+#include "limiter/kinds/bucket.h"
 #include "limiter/modes/spent_tokens.h"
 #include "limiter/zone.h"
 

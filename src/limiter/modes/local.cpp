@@ -1,6 +1,6 @@
 #include "limiter/modes/local.h"
 
-#include "limiter/modes/recollection.h"
+#include "limiter/kinds/window.h"
 #include "limiter/zone.h"
 
 namespace rate_limit {

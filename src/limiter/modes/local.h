@@ -7,7 +7,7 @@ namespace rate_limit {
 /// The memory of this machine is the store.
 class Local final : public Mode {
 public:
-    explicit constexpr Local(bool reserves) noexcept : reserves_(reserves) {}
+    explicit constexpr Local(bool reserves) noexcept : Mode(windows_kind), reserves_(reserves) {}
 
     bool needs_cost() const noexcept override { return reserves_; }
     bool recalls_first(const AppliedLimit& applied, bool alone) const noexcept override;

@@ -1,7 +1,7 @@
 #include "limiter/modes/local_bucket.h"
 
 #include "core/bucket/bucket_account.h"
-#include "limiter/modes/recollection.h"
+#include "limiter/kinds/bucket.h"
 #include "limiter/zone.h"
 
 namespace rate_limit {

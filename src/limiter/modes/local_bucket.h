@@ -1,5 +1,6 @@
 #pragma once
 
+#include "limiter/kinds/bucket.h"
 #include "limiter/modes/mode.h"
 
 namespace rate_limit {
@@ -8,7 +9,7 @@ namespace rate_limit {
 /// there.
 class LocalBucket final : public Mode {
 public:
-    constexpr LocalBucket() = default;
+    constexpr LocalBucket() noexcept : Mode(buckets_kind) {}
 
     bool needs_cost() const noexcept override { return true; }
     bool recalls_first(const AppliedLimit& applied, bool alone) const noexcept override;

@@ -18,4 +18,23 @@ RATE_LIMIT_MODES(RATE_LIMIT_DECLARE)
 
 const NamedMode* const named_modes[] = {RATE_LIMIT_MODES(RATE_LIMIT_ADDRESS) nullptr};
 
+Admission without_answer(AppliedLimit& applied, Millis now) noexcept {
+    if (applied.recalled == Recalled::nothing) {
+        applied.recalled = applied.mode->recall(applied, now);
+        if (applied.recalled == Recalled::admitted) {
+            return Admission::admitted;
+        }
+        if (applied.recalled != Recalled::nothing) {
+            note_used_up(applied, now);  // the next request need not ask
+        }
+    }
+    if (applied.recalled == Recalled::used_up ||
+        (applied.recalled == Recalled::to_confirm && !applied.doubtful)) {
+        return Admission::refused;
+    }
+    applied.verdict.known = false;
+    applied.failure = applied.answer()->failure();
+    return Admission::unchecked;
+}
+
 }  // namespace rate_limit

@@ -1,15 +1,8 @@
 #pragma once
 
-#include "limiter/modes/applied_limit.h"
+#include "limiter/kinds/window.h"
 
 namespace rate_limit {
-
-/// Whether a request may pass under one limit.
-enum class Admission : unsigned char {
-    admitted,   ///< and it holds its part of the window until it is settled
-    refused,    ///< the limit is reached
-    unchecked,  ///< nobody can say; AppliedLimit::failure tells why
-};
 
 /// One way of counting requests against a limit, in one kind of store. A request goes through it from top to
 /// bottom: recall → ask → admit → settle → leave. Stateless; chosen for each limit of a request when its
@@ -18,9 +11,12 @@ enum class Admission : unsigned char {
 /// Defaults fit a limit whose store is not known, or that needs none: nothing is asked, held or charged.
 class Mode {
 public:
-    constexpr Mode() = default;
+    explicit constexpr Mode(const Kind& kind) noexcept : kind_(kind) {}
     Mode(const Mode&) = delete;
     Mode& operator=(const Mode&) = delete;
+
+    /// What it counts by.
+    const Kind& kind() const noexcept { return kind_; }
 
     /// The request's cost is part of what admits it, so it has to be known before.
     virtual bool needs_cost() const noexcept { return false; }
@@ -60,10 +56,20 @@ public:
 
 protected:
     ~Mode() = default;
+
+private:
+    const Kind& kind_;
 };
 
-class Uncounted final : public Mode {};
+class Uncounted final : public Mode {
+public:
+    constexpr Uncounted() noexcept : Mode(windows_kind) {}
+};
 
 inline constexpr Uncounted uncounted;
+
+/// The store was asked and has not answered. The request is refused if this machine knows that the limit is
+/// reached.
+Admission without_answer(AppliedLimit& applied, Millis now) noexcept;
 
 }  // namespace rate_limit

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/bucket/bucket_account.h"
-#include "limiter/modes/recollection.h"
+#include "limiter/kinds/bucket.h"
 #include "limiter/zone.h"
 
 namespace rate_limit {

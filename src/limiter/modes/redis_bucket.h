@@ -1,5 +1,6 @@
 #pragma once
 
+#include "limiter/kinds/bucket.h"
 #include "limiter/modes/mode.h"
 
 namespace rate_limit {
@@ -9,7 +10,7 @@ namespace rate_limit {
 /// this machine refuses by itself, and asks again ever more seldom (is_to_be_asked()).
 class RedisBucket : public Mode {
 public:
-    constexpr RedisBucket() = default;
+    constexpr RedisBucket() noexcept : Mode(buckets_kind) {}
 
     bool needs_cost() const noexcept override { return true; }
     bool recalls_first(const AppliedLimit& applied, bool alone) const noexcept override;

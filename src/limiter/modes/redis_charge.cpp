@@ -1,7 +1,7 @@
 #include "limiter/modes/redis_charge.h"
 
+#include "limiter/kinds/window.h"
 #include "limiter/modes/mode.h"
-#include "limiter/modes/recollection.h"
 #include "limiter/zone.h"
 
 namespace rate_limit {

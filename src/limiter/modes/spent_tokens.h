@@ -1,6 +1,6 @@
 #pragma once
 
-#include "limiter/modes/applied_limit.h"
+#include "limiter/kinds/applied_limit.h"
 
 namespace rate_limit {
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "limiter/modes/applied_limit.h"
+#include "limiter/kinds/applied_limit.h"
 
 namespace rate_limit {
 

@@ -1,6 +1,5 @@
 #include "limiter/request/decisions.h"
 
-#include "limiter/modes/recollection.h"
 #include "limiter/tallies/tallies.h"
 #include "limiter/zone.h"
 
@@ -93,7 +92,7 @@ void show_unopened(AppliedLimit& applied, Millis now) noexcept {
 void leave_undecided(AppliedLimit& applied, Millis now) noexcept {
     if (applied.recalled != Recalled::nothing) {
         applied.verdict.outcome = used_up(applied);
-    } else if (applied.zone != nullptr && !show_remembered(applied, now)) {
+    } else if (applied.zone != nullptr && !applied.mode->kind().show_remembered(applied, now)) {
         show_unopened(applied, now);
     }
 }
@@ -101,7 +100,7 @@ void leave_undecided(AppliedLimit& applied, Millis now) noexcept {
 /// The cost is above the whole limit, so the request is refused whatever the window holds. Where this machine
 /// does not know the window, its store is asked, so that headers can show it.
 void refuse_before_asking(AppliedLimit& applied, Millis now) noexcept {
-    if (!show_remembered(applied, now)) {
+    if (!applied.mode->kind().show_remembered(applied, now)) {
         if (applied.store != nullptr) {
             return;
         }
@@ -114,7 +113,7 @@ void refuse_before_asking(AppliedLimit& applied, Millis now) noexcept {
 void refuse_after_asking(AppliedLimit& applied, Millis now) noexcept {
     const Answer* answer = applied.answer();
     if (answer != nullptr && answer->failure() == nullptr) {
-        take_in(applied, answer->window(), now);
+        applied.mode->kind().take_in(applied, answer->window(), now);
     } else {
         show_unopened(applied, now);
     }
@@ -156,7 +155,8 @@ void decide_unchecked(const LimitedRequest& request, AppliedLimit& applied) noex
     const Millis now = now_millis();
     Outcome& outcome = applied.verdict.outcome;
     if (on_error == OnError::local && has_store) {
-        const Admission admission = enter_unasked(applied, now);
+        const std::int64_t need = applied.mode->needs_cost() ? applied.cost : 1;
+        const Admission admission = applied.mode->kind().enter_unasked(applied, need, now);
         if (admission != Admission::unchecked) {
             outcome = admission == Admission::admitted ? Outcome::error_local : used_up(applied);
             return;
@@ -168,7 +168,7 @@ void decide_unchecked(const LimitedRequest& request, AppliedLimit& applied) noex
     }
     // Nothing that could be shown is known of requests that run elsewhere.
     if (has_store && !applied.limit.is_slots()) {
-        show_remembered(applied, now);
+        applied.mode->kind().show_remembered(applied, now);
     }
 }
 

@@ -1,7 +1,7 @@
 #include "ngx/request/client_id.h"
 
 #include "limiter/client_id.h"
-#include "limiter/modes/applied_limit.h"
+#include "limiter/kinds/applied_limit.h"
 #include "limiter/store_conf.h"
 #include "limiter/tallies/tallies.h"
 #include "limiter/windows/stored_key.h"

@@ -2,7 +2,7 @@
 
 #include "core/limit/quota.h"
 #include "core/text/json_text.h"
-#include "limiter/modes/recollection.h"
+#include "limiter/modes/mode.h"
 #include "ngx/base/response.h"
 #include "ngx/conf/limit_log.h"
 #include "ngx/request/handlers.h"
@@ -60,8 +60,8 @@ void ask(RequestContext& context) noexcept {
         if (applied.zone == nullptr) {
             continue;  // a limit of 0, or one that cannot be read
         }
-        if (is_known(applied, now)) {
-            show_unchanged(applied, nullptr, now);
+        if (applied.mode->kind().is_known(applied, now)) {
+            applied.mode->kind().show_unchanged(applied, nullptr, now);
         } else {
             context.ask_for_report(applied);
         }
@@ -72,13 +72,13 @@ void ask(RequestContext& context) noexcept {
 /// Takes in the answer. False if there is none, and what this machine knows must not stand for it.
 bool take_answer(RequestContext& context, AppliedLimit& applied, const Answer& answer, Millis now) noexcept {
     if (answer.failure() == nullptr) {
-        show_unchanged(applied, &answer.window(), now);
+        applied.mode->kind().show_unchanged(applied, &answer.window(), now);
         return true;
     }
     main_conf(context.request())->log->unchecked(context.request(), line_of(applied.limit), answer.failure());
     const bool local = context.conf().on_error == static_cast<ngx_uint_t>(OnError::local);
     if (local && open_window(applied, now)) {
-        show_unchanged(applied, nullptr, now);
+        applied.mode->kind().show_unchanged(applied, nullptr, now);
     }
     return applied.verdict.known;
 }

@@ -1,4 +1,4 @@
-#include "limiter/modes/running.h"
+#include "limiter/kinds/slots.h"
 
 #include "limiter/store/store.h"
 #include "limiter/zone.h"
@@ -57,6 +57,29 @@ Admission enter_running(AppliedLimit& applied, Truth truth, Millis now) noexcept
             break;
     }
     return Admission::unchecked;
+}
+
+Admission SlotsKind::enter_unasked(AppliedLimit& applied, std::int64_t /*need*/, Millis now) const noexcept {
+    const Admission admission = enter_running(applied, Truth::local, now);
+    note_running(applied);
+    return admission;
+}
+
+void SlotsKind::take_in(AppliedLimit& applied, const Window& /*answer*/, Millis now) const noexcept {
+    show_running(applied, now);
+}
+
+bool SlotsKind::show_remembered(AppliedLimit& applied, Millis now) const noexcept {
+    show_running(applied, now);
+    return true;
+}
+
+bool SlotsKind::is_known(AppliedLimit& /*applied*/, Millis /*now*/) const noexcept {
+    return true;
+}
+
+void SlotsKind::show_unchanged(AppliedLimit& applied, const Window* /*answer*/, Millis now) const noexcept {
+    show_running(applied, now);
 }
 
 }  // namespace rate_limit

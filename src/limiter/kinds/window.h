@@ -5,28 +5,26 @@
 
 #include "core/limit/window.h"
 #include "core/machine/window_account.h"
-#include "limiter/modes/mode.h"
+#include "limiter/kinds/kind.h"
 
 namespace rate_limit {
 
-/// The memory that this machine has of the window of one limit of one request, as the modes use it. Each
-/// function is one or two steps under the lock of one record; nothing here waits.
+/// Windows that count costs.
+class WindowsKind final : public Kind {
+public:
+    constexpr WindowsKind() = default;
+
+    Admission enter_unasked(AppliedLimit& applied, std::int64_t need, Millis now) const noexcept override;
+    void take_in(AppliedLimit& applied, const Window& answer, Millis now) const noexcept override;
+    bool show_remembered(AppliedLimit& applied, Millis now) const noexcept override;
+    bool is_known(AppliedLimit& applied, Millis now) const noexcept override;
+    void show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) const noexcept override;
+};
+
+inline constexpr WindowsKind windows_kind;
 
 /// Terms of this limit for its record: rate, where the truth is, end of a new window, time.
 Terms terms_of(const AppliedLimit& applied, Millis now) noexcept;
-
-/// Puts the window into the verdict.
-void show(AppliedLimit& applied, const Window& window) noexcept;
-
-/// Puts the bucket into the verdict as this record has it. Tokens at hand are not taken, nor is what the
-/// request `holds`.
-void show_bucket(AppliedLimit& applied, const WindowRecord& record, std::int64_t holds, Millis now) noexcept;
-
-/// True if Redis has lately said that the limit is reached. May be true of other windows, by chance.
-bool may_be_used_up(const AppliedLimit& applied) noexcept;
-
-/// Makes later requests look at the record before they ask.
-void note_used_up(AppliedLimit& applied, Millis now) noexcept;
 
 /// The record of the window, if it is open.
 std::optional<WindowRecord> open_window(AppliedLimit& applied, Millis now) noexcept;
@@ -69,35 +67,6 @@ struct Entry {
 /// Takes in the word, and lets the request in if there is room. Unless `unchecked`, for want of room in the
 /// memory, the verdict gets the window as known here, without this request.
 Admission enter_window(AppliedLimit& applied, const Entry& entry, const Word& word, Millis now) noexcept;
-
-/// Lets the request in, if there is room, by what this machine remembers: its store does not answer.
-Admission enter_unasked(AppliedLimit& applied, Millis now) noexcept;
-
-/// Takes the request's cost from the bucket as this machine knows it, if the tokens are there: `reserved`
-/// from one of this machine, `in_flight` in place of a store that does not answer. The same as enter_window()
-/// else.
-Admission enter_bucket(AppliedLimit& applied, Holding::Kind kind, Millis now) noexcept;
-
-/// There is no room to remember the window: what the node answered decides.
-Admission by_answer_alone(AppliedLimit& applied, const Window& answer, Millis now) noexcept;
-
-/// The store was asked and has not answered. The request is refused if this machine knows that the limit is
-/// reached.
-Admission without_answer(AppliedLimit& applied, Millis now) noexcept;
-
-/// Takes in the answer for a request that is refused whatever it says. The verdict gets that window.
-void take_in(AppliedLimit& applied, const Window& answer, Millis now) noexcept;
-
-/// The verdict gets the window that is remembered. False: none is open, as far as its store has said.
-bool show_remembered(AppliedLimit& applied, Millis now) noexcept;
-
-/// Whether the primary has told this machine of the window within the last second, so that a report need not
-/// ask. Always true of a local window.
-bool is_known(AppliedLimit& applied, Millis now) noexcept;
-
-/// The verdict gets the window as a report shows it: what is remembered, with this answer taken in if it is
-/// not null; where no window is open, the one that would be proposed. Nothing is changed here.
-void show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) noexcept;
 
 /// The circumstances of the question that the primary has answered.
 Question question_of(const AppliedLimit& applied) noexcept;

@@ -1,12 +1,23 @@
 #pragma once
 
 #include "core/slots/slots_account.h"
-#include "limiter/modes/applied_limit.h"
-#include "limiter/modes/mode.h"
+#include "limiter/kinds/kind.h"
 
 namespace rate_limit {
 
-// Slots of running requests, as this machine counts them.
+/// Slots of running requests. A report has none: slots cannot be spent.
+class SlotsKind final : public Kind {
+public:
+    constexpr SlotsKind() = default;
+
+    Admission enter_unasked(AppliedLimit& applied, std::int64_t need, Millis now) const noexcept override;
+    void take_in(AppliedLimit& applied, const Window& answer, Millis now) const noexcept override;
+    bool show_remembered(AppliedLimit& applied, Millis now) const noexcept override;
+    bool is_known(AppliedLimit& applied, Millis now) const noexcept override;
+    void show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) const noexcept override;
+};
+
+inline constexpr SlotsKind slots_kind;
 
 /// Under which terms the request's limit uses slots.
 SlotsTerms slots_terms(const AppliedLimit& applied, Truth truth, Millis now) noexcept;

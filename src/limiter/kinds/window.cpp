@@ -1,10 +1,7 @@
-#include "limiter/modes/recollection.h"
+#include "limiter/kinds/window.h"
 
 #include <algorithm>
 
-#include "core/bucket/bucket_account.h"
-#include "core/bucket/bucket_tokens.h"
-#include "limiter/modes/running.h"
 #include "limiter/zone.h"
 
 namespace rate_limit {
@@ -32,46 +29,12 @@ bool let_in(AppliedLimit& applied, WindowRecord& record, const Terms& terms, con
     return leaves(applied, open ? taken(record) : 0, entry.need) && enter(record, terms);
 }
 
-/// The verdict gets the bucket as its store has told it. Without room nothing is remembered.
-void take_in_bucket(AppliedLimit& applied, Nanos full_at, Millis now) noexcept {
-    const Bucket& bucket = *applied.bucket;
-    WindowRecord told;
-    learn_bucket(told, bucket.fill(), now, full_at);
-    show(applied, refusal_of(told, bucket, now, applied.cost));
-    (void)applied.zone->windows().update(
-        applied.id, now, [&](WindowRecord& record) { learn_bucket(record, bucket.fill(), now, full_at); });
-}
-
 }  // namespace
 
 Terms terms_of(const AppliedLimit& applied, Millis now) noexcept {
     const Rate& rate = applied.verdict.rate;
     return {rate, applied.store == nullptr ? Truth::local : Truth::redis,
             propose_reset(applied.kind(), rate.period, now), now};
-}
-
-void show(AppliedLimit& applied, const Window& window) noexcept {
-    applied.verdict.window = {window.used + applied.kept, window.reset};
-    applied.verdict.known = true;
-    applied.verdict.in_flight = 0;
-}
-
-void show_bucket(AppliedLimit& applied, const WindowRecord& record, std::int64_t holds, Millis now) noexcept {
-    const Window shown = shown_of(record, *applied.bucket, now);
-    std::int64_t free = holds;
-    if (applied.life != 0) {
-        const Bucket& bucket = *applied.bucket;
-        free += alive(record, terms_of_tokens(bucket.token(), bucket.fill(), applied.life, ticks_now()));
-    }
-    show(applied, {std::max<std::int64_t>(0, shown.used - free), shown.reset});
-}
-
-bool may_be_used_up(const AppliedLimit& applied) noexcept {
-    return applied.zone->used_up().may_contain(applied.id);
-}
-
-void note_used_up(AppliedLimit& applied, Millis now) noexcept {
-    applied.zone->used_up().note(applied.id, now);
 }
 
 std::optional<WindowRecord> open_window(AppliedLimit& applied, Millis now) noexcept {
@@ -153,118 +116,35 @@ Admission enter_window(AppliedLimit& applied, const Entry& entry, const Word& wo
     return admitted ? Admission::admitted : Admission::refused;
 }
 
-Admission enter_bucket(AppliedLimit& applied, Holding::Kind kind, Millis now) noexcept {
-    const Bucket& bucket = *applied.bucket;
-    bool admitted = false;
-    Millis full_at = 0;
-    BucketReceipt receipt;
-    const bool room = applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
-        const std::int64_t taken = shown_of(record, bucket, now).used;
-        record.truth = applied.store == nullptr ? Truth::local : Truth::redis;
-        admitted = take(record, bucket, now, applied.cost);
-        full_at = record.reset;
-        receipt = receipt_of(record, now);
-        show(applied, admitted ? Window{taken, shown_of(record, bucket, now).reset}
-                               : refusal_of(record, bucket, now, applied.cost));
-    });
-    if (!room) {
-        return Admission::unchecked;
-    }
-    if (!admitted) {
-        return Admission::refused;
-    }
-    applied.holding = {kind, applied.cost, 0, full_at, receipt};
-    return Admission::admitted;
-}
-
-Admission enter_unasked(AppliedLimit& applied, Millis now) noexcept {
-    if (applied.limit.is_slots()) {
-        const Admission admission = enter_running(applied, Truth::local, now);
-        note_running(applied);
-        return admission;
-    }
-    if (applied.bucket) {
-        return enter_bucket(applied, Holding::Kind::in_flight, now);
-    }
-    const std::int64_t need = applied.mode->needs_cost() ? applied.cost : 1;
+Admission WindowsKind::enter_unasked(AppliedLimit& applied, std::int64_t need, Millis now) const noexcept {
     return enter_window(applied, {need, Holding::Kind::in_flight}, {}, now);
 }
 
-Admission by_answer_alone(AppliedLimit& applied, const Window& answer, Millis now) noexcept {
-    show(applied, applied.open ? answer : Window{0, terms_of(applied, now).proposed});
-    const bool admitted = applied.verdict.window.used < applied.verdict.rate.limit;
-    return admitted ? Admission::admitted : Admission::refused;
-}
-
-Admission without_answer(AppliedLimit& applied, Millis now) noexcept {
-    if (applied.recalled == Recalled::nothing) {
-        applied.recalled = applied.mode->recall(applied, now);
-        if (applied.recalled == Recalled::admitted) {
-            return Admission::admitted;
-        }
-        if (applied.recalled != Recalled::nothing) {
-            note_used_up(applied, now);  // the next request need not ask
-        }
-    }
-    if (applied.recalled == Recalled::used_up ||
-        (applied.recalled == Recalled::to_confirm && !applied.doubtful)) {
-        return Admission::refused;
-    }
-    applied.verdict.known = false;
-    applied.failure = applied.answer()->failure();
-    return Admission::unchecked;
-}
-
-void take_in(AppliedLimit& applied, const Window& answer, Millis now) noexcept {
-    if (applied.bucket) {
-        take_in_bucket(applied, answer.used, now);
-        return;
-    }
+/// Without room nothing is remembered.
+void WindowsKind::take_in(AppliedLimit& applied, const Window& answer, Millis now) const noexcept {
     const Terms terms = terms_of(applied, now);
     show(applied, is_open(answer, terms.rate.period, now) ? answer : Window{0, terms.proposed});
-    // Without room nothing is remembered.
     (void)applied.zone->windows().update(applied.id, now,
                                          [&](WindowRecord& record) { learn(record, terms, answer); });
 }
 
-bool show_remembered(AppliedLimit& applied, Millis now) noexcept {
-    if (applied.limit.is_slots()) {
-        show_running(applied, now);
-        return true;
-    }
-    const auto record = applied.zone->windows().find(applied.id);
-    if (applied.bucket) {
-        if (applied.store != nullptr && !(record && record->confirmed)) {
-            return false;
-        }
-        show_bucket(applied, record.value_or(WindowRecord{}), 0, now);
-        return true;
-    }
-    if (!record || !record->confirmed || !is_open(*record, applied.verdict.rate.period, now)) {
+bool WindowsKind::show_remembered(AppliedLimit& applied, Millis now) const noexcept {
+    const auto record = open_window(applied, now);
+    if (!record || !record->confirmed) {
         return false;
     }
     show(applied, {taken(*record), record->reset});
     return true;
 }
 
-bool is_known(AppliedLimit& applied, Millis now) noexcept {
-    if (applied.store == nullptr) {
-        return true;
-    }
-    const auto record = applied.bucket ? applied.zone->windows().find(applied.id) : open_window(applied, now);
-    return record && was_told(*record, now);
+bool WindowsKind::is_known(AppliedLimit& applied, Millis now) const noexcept {
+    const auto record = open_window(applied, now);
+    return applied.store == nullptr || (record && was_told(*record, now));
 }
 
-void show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) noexcept {
+void WindowsKind::show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) const noexcept {
     const Terms terms = terms_of(applied, now);
     WindowRecord seen = applied.zone->windows().find(applied.id).value_or(WindowRecord{});
-    if (applied.bucket) {
-        if (answer != nullptr) {
-            learn_bucket(seen, applied.bucket->fill(), now, answer->used);
-        }
-        show_bucket(applied, seen, 0, now);
-        return;
-    }
     if (answer != nullptr) {
         learn(seen, terms, *answer);
     }

@@ -1,0 +1,83 @@
+#include "limiter/kinds/bucket.h"
+
+#include <algorithm>
+
+#include "core/bucket/bucket_account.h"
+#include "core/bucket/bucket_tokens.h"
+#include "limiter/zone.h"
+
+namespace rate_limit {
+
+void show_bucket(AppliedLimit& applied, const WindowRecord& record, std::int64_t holds, Millis now) noexcept {
+    const Window shown = shown_of(record, *applied.bucket, now);
+    std::int64_t free = holds;
+    if (applied.life != 0) {
+        const Bucket& bucket = *applied.bucket;
+        free += alive(record, terms_of_tokens(bucket.token(), bucket.fill(), applied.life, ticks_now()));
+    }
+    show(applied, {std::max<std::int64_t>(0, shown.used - free), shown.reset});
+}
+
+Admission enter_bucket(AppliedLimit& applied, Holding::Kind kind, Millis now) noexcept {
+    const Bucket& bucket = *applied.bucket;
+    bool admitted = false;
+    Millis full_at = 0;
+    BucketReceipt receipt;
+    const bool room = applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+        const std::int64_t taken = shown_of(record, bucket, now).used;
+        record.truth = applied.store == nullptr ? Truth::local : Truth::redis;
+        admitted = take(record, bucket, now, applied.cost);
+        full_at = record.reset;
+        receipt = receipt_of(record, now);
+        show(applied, admitted ? Window{taken, shown_of(record, bucket, now).reset}
+                               : refusal_of(record, bucket, now, applied.cost));
+    });
+    if (!room) {
+        return Admission::unchecked;
+    }
+    if (!admitted) {
+        return Admission::refused;
+    }
+    applied.holding = {kind, applied.cost, 0, full_at, receipt};
+    return Admission::admitted;
+}
+
+Admission BucketsKind::enter_unasked(AppliedLimit& applied, std::int64_t /*need*/,
+                                     Millis now) const noexcept {
+    return enter_bucket(applied, Holding::Kind::in_flight, now);
+}
+
+/// Without room nothing is remembered.
+void BucketsKind::take_in(AppliedLimit& applied, const Window& answer, Millis now) const noexcept {
+    const Bucket& bucket = *applied.bucket;
+    WindowRecord told;
+    learn_bucket(told, bucket.fill(), now, answer.used);
+    show(applied, refusal_of(told, bucket, now, applied.cost));
+    (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+        learn_bucket(record, bucket.fill(), now, answer.used);
+    });
+}
+
+bool BucketsKind::show_remembered(AppliedLimit& applied, Millis now) const noexcept {
+    const auto record = applied.zone->windows().find(applied.id);
+    if (applied.store != nullptr && !(record && record->confirmed)) {
+        return false;
+    }
+    show_bucket(applied, record.value_or(WindowRecord{}), 0, now);
+    return true;
+}
+
+bool BucketsKind::is_known(AppliedLimit& applied, Millis now) const noexcept {
+    const auto record = applied.zone->windows().find(applied.id);
+    return applied.store == nullptr || (record && was_told(*record, now));
+}
+
+void BucketsKind::show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) const noexcept {
+    WindowRecord seen = applied.zone->windows().find(applied.id).value_or(WindowRecord{});
+    if (answer != nullptr) {
+        learn_bucket(seen, applied.bucket->fill(), now, answer->used);
+    }
+    show_bucket(applied, seen, 0, now);
+}
+
+}  // namespace rate_limit

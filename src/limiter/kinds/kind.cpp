@@ -1,0 +1,21 @@
+#include "limiter/kinds/kind.h"
+
+#include "limiter/zone.h"
+
+namespace rate_limit {
+
+void show(AppliedLimit& applied, const Window& window) noexcept {
+    applied.verdict.window = {window.used + applied.kept, window.reset};
+    applied.verdict.known = true;
+    applied.verdict.in_flight = 0;
+}
+
+bool may_be_used_up(const AppliedLimit& applied) noexcept {
+    return applied.zone->used_up().may_contain(applied.id);
+}
+
+void note_used_up(AppliedLimit& applied, Millis now) noexcept {
+    applied.zone->used_up().note(applied.id, now);
+}
+
+}  // namespace rate_limit
