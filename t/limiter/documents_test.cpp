@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "operator/acts/acting.h"
+#include "operator/figures/documents.h"
 #include "operator/figures/minutes.h"
-#include "operator/figures/pages.h"
 #include "operator/page/key_html.h"
 #include "operator/page/page.h"
 #include "t/limiter/one_machine.h"

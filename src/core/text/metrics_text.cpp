@@ -41,7 +41,7 @@ void MetricsText::family(std::string_view name, Type type, std::string_view help
     text_.append("# TYPE ").append(family_).append(" ").append(to_string(type)).append("\n");
 }
 
-void MetricsText::begin_sample(Labels labels, std::string_view suffix) {
+void MetricsText::begin_sample(const Labels& labels, std::string_view suffix) {
     text_.append(family_).append(suffix);
     const char* separator = "{";
     for (const Label& label : labels) {
@@ -50,19 +50,19 @@ void MetricsText::begin_sample(Labels labels, std::string_view suffix) {
         text_ += '"';
         separator = ",";
     }
-    text_ += labels.size() != 0 ? "} " : " ";
+    text_ += labels.empty() ? " " : "} ";
 }
 
 void MetricsText::add_value(std::string_view value) {
     text_.append(value).append("\n");
 }
 
-void MetricsText::sample(Labels labels, std::uint64_t value, std::string_view suffix) {
+void MetricsText::sample(const Labels& labels, std::uint64_t value, std::string_view suffix) {
     begin_sample(labels, suffix);
     add_value(std::to_string(value));
 }
 
-void MetricsText::sample(Labels labels, double value, std::string_view suffix) {
+void MetricsText::sample(const Labels& labels, double value, std::string_view suffix) {
     begin_sample(labels, suffix);
     std::array<char, 32> digits{};
     const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);

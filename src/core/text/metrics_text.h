@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rate_limit {
 
@@ -15,7 +15,7 @@ public:
         std::string_view name;   ///< letters a to z, and _
         std::string_view value;  ///< any UTF-8 text
     };
-    using Labels = std::initializer_list<Label>;
+    using Labels = std::vector<Label>;
 
     enum class Type : unsigned char { counter, gauge, histogram };
 
@@ -23,15 +23,15 @@ public:
     void family(std::string_view name, Type type, std::string_view help);
 
     /// A sample of the last family; `suffix` such as `_bucket` follows its name.
-    void sample(Labels labels, std::uint64_t value, std::string_view suffix = {});
+    void sample(const Labels& labels, std::uint64_t value, std::string_view suffix = {});
 
     /// A sample that is a fraction, written with as many digits as it takes to read the same again.
-    void sample(Labels labels, double value, std::string_view suffix = {});
+    void sample(const Labels& labels, double value, std::string_view suffix = {});
 
     std::string take() noexcept { return std::move(text_); }
 
 private:
-    void begin_sample(Labels labels, std::string_view suffix);
+    void begin_sample(const Labels& labels, std::string_view suffix);
     void add_value(std::string_view value);
 
     std::string text_;

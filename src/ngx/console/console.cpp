@@ -11,8 +11,8 @@
 #include "ngx/console/key_page.h"
 #include "ngx/console/refusal.h"
 #include "ngx/console/telling.h"
-#include "operator/figures/pages.h"
-#include "operator/html/page_view.h"
+#include "operator/figures/documents.h"
+#include "operator/html/frame.h"
 #include "operator/page/page.h"
 
 namespace rate_limit {

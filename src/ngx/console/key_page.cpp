@@ -14,7 +14,7 @@
 #include "ngx/console/posted_body.h"
 #include "ngx/console/refusal.h"
 #include "ngx/console/telling.h"
-#include "operator/html/page_view.h"
+#include "operator/html/frame.h"
 #include "operator/page/key_html.h"
 
 namespace rate_limit {

@@ -1,11 +1,11 @@
 #include "operator/acts/act_result.h"
 
 #include <array>
-#include <utility>
 
-#include "core/text/json_text.h"
-#include "operator/figures/id_text.h"
-#include "operator/figures/period_text.h"
+#include "core/text/figure_text.h"
+#include "limiter/loop.h"
+#include "operator/figures/overrides.h"
+#include "operator/figures/words.h"
 
 namespace rate_limit {
 
@@ -33,131 +33,71 @@ constexpr std::array<ErrorName, static_cast<std::size_t>(ActError::in_doubt) + 1
     {503, "InDoubt"},
 }};
 
-void write_id(JsonText& json, const std::optional<std::uint64_t>& id) {
-    json.name("id");
-    if (!id) {
-        json.null();
-        return;
-    }
-    json.text(IdText(*id).view());
+Figure times(const SeenWindow& window) {
+    return window.reset == 0 ? "–" : utc(window.reset) + ", in " + duration(window.reset - now_millis());
 }
 
-void write_override(JsonText& json, const std::optional<SeenOverride>& override) {
-    json.name("override");
-    if (!override) {
-        json.null();
-        return;
-    }
-    json.begin_object();
-    json.name("kind").text(override->kind);
-    json.name("percent");
-    if (override->percent) {
-        json.number(*override->percent);
-    } else {
-        json.null();
-    }
-    json.name("from").time(override->from);
-    json.name("until").time(override->until);
-    json.name("by").text(override->by);
-    json.name("scope").text(override->scope);
-    json.end_object();
-}
-
-void write_window(JsonText& json, const SeenWindow& window) {
-    json.begin_object();
-    write_period(json, window.period, window.kind == WindowKind::month);
-    json.name("window").text(name_of(window.kind));
-    json.name("open").boolean(window.open);
-    json.name("limit").number(window.limit);
-    json.name("used").number(window.used);
-    json.name("remaining").number(window.remaining);
-    json.name("reset");
+void write_reset(JsonText& json, const SeenWindow& window) {
     if (window.reset != 0) {
         json.time(window.reset);
     } else {
         json.null();
     }
-    json.name("in_flight").number(window.in_flight);
-    json.name("tokens").number(window.tokens);
-    json.name("waiting").number(window.waiting);
-    json.name("source").text(window.from_primary ? "primary" : "memory");
-    json.end_object();
 }
 
-void write_slots(JsonText& json, const std::optional<SeenSlots>& slots) {
-    json.name("slots");
-    if (!slots) {
+void state_cell(HtmlText& html, const SeenWindow& window) {
+    html.element("td", window.kind == WindowKind::bucket
+                           ? (window.open ? "a bucket that is not full" : "a full bucket")
+                       : !window.open                     ? "not open"
+                       : window.kind != WindowKind::first ? "open, by the clock"
+                                                          : "open");
+}
+
+/// Who says so, for programs.
+Figure source(bool primary) {
+    return std::string_view(primary ? "primary" : "memory");
+}
+
+/// Who says so, for people.
+void source_cell(HtmlText& html, bool primary) {
+    html.element("td", primary ? "the primary" : "the memory of this machine");
+}
+
+void write_override(JsonText& json, const SeenLimit& limit) {
+    if (!limit.override) {
         json.null();
         return;
     }
-    json.begin_object();
-    json.name("limit").number(slots->limit);
-    json.name("running").number(slots->running);
-    json.name("remaining").number(slots->remaining);
-    for (const auto& [name, held] : {std::pair{"held", slots->here}, {"held_elsewhere", slots->elsewhere}}) {
-        json.name(name);
-        if (slots->shared) {
-            json.number(held);
-        } else {
-            json.null();
-        }
-    }
-    json.name("source").text(slots->shared ? "primary" : "memory");
+    write_members(json.begin_object(), override_columns, *limit.override);
     json.end_object();
 }
 
-void write_limit(JsonText& json, const SeenLimit& limit) {
-    json.begin_object();
-    json.name("limit").text(limit.limit);
-    json.name("store").text(limit.store);
-    write_id(json, limit.id);
-    json.name("key");
-    if (limit.key) {
-        json.text(*limit.key);
-    } else {
-        json.null();
-    }
-    write_override(json, limit.override);
-    json.name("windows").begin_array();
+void write_windows(JsonText& json, const SeenLimit& limit) {
+    json.begin_array();
     for (const SeenWindow& window : limit.windows) {
-        write_window(json, window);
+        write_members(json.begin_object(), window_columns, window);
+        json.end_object();
     }
     json.end_array();
-    write_slots(json, limit.slots);
+}
+
+void write_slots(JsonText& json, const SeenLimit& limit) {
+    if (!limit.slots) {
+        json.null();
+        return;
+    }
+    write_members(json.begin_object(), slots_columns, *limit.slots);
     json.end_object();
 }
 
-class ActJson final : public Document {
-public:
-    explicit ActJson(const ActResult& result) : result_(result) {}
-
-    bool write_more() override {
-        if (result_.error != ActError::none) {
-            json_.begin_object();
-            json_.name("error").text(code_of(result_.error));
-            json_.name("description").words(result_.description);
-            json_.end_object();
-            return false;
-        }
-        if (next_ == 0 && !result_.named) {
-            json_.begin_array();
-        }
-        if (next_ < result_.limits.size()) {
-            write_limit(json_, result_.limits[next_++]);
-        }
-        const bool more = next_ < result_.limits.size();
-        if (!more && !result_.named) {
-            json_.end_array();
-        }
-        return more;
-    }
-
-    std::string take() override { return json_.take() + "\n"; }
-
-private:
-    const ActResult& result_;
-    JsonText json_;
-    std::size_t next_ = 0;
+constexpr Column<SeenLimit> seen_columns[] = {
+    {"limit", {}, {}, field<&SeenLimit::limit>},
+    {"store", {}, {}, field<&SeenLimit::store>},
+    {"id", {}, {}, [](const SeenLimit& limit) { return limit.id ? Figure(id_text(*limit.id)) : Figure(); }},
+    {"key", {}, {}, field<&SeenLimit::key>},
+    {"override", {}, {}, nullptr, write_override},
+    {"windows", {}, {}, nullptr, write_windows},
+    {"slots", {}, {}, nullptr, write_slots},
 };
 
 }  // namespace
@@ -170,8 +110,78 @@ const char* code_of(ActError error) noexcept {
     return names[static_cast<std::size_t>(error)].code;
 }
 
+constexpr Column<SeenWindow> window_list[] = {
+    {"period",
+     {},
+     {},
+     nullptr,
+     [](JsonText& json, const SeenWindow& window) {
+         write_period(json, window.period, window.kind == WindowKind::month);
+     }},
+    {"window",
+     {"Window"},
+     {},
+     [](const SeenWindow& window) -> Figure { return name_of(window.kind); },
+     nullptr,
+     state_cell},
+    {"open", {}, {}, field<&SeenWindow::open>},
+    {"limit", {"Limit", true}, {}, field<&SeenWindow::limit>},
+    {"used", {"Used", true}, {}, field<&SeenWindow::used>},
+    {"remaining", {"Remaining", true}, {}, field<&SeenWindow::remaining>},
+    {"reset", {"Ends"}, {}, times, write_reset},
+    {"in_flight", {"In flight here", true}, {}, field<&SeenWindow::in_flight>},
+    {"tokens", {"Tokens here", true}, {}, field<&SeenWindow::tokens>},
+    {"waiting", {"Waiting here", true}, {}, field<&SeenWindow::waiting>},
+    {"source",
+     {"As known by"},
+     {},
+     [](const SeenWindow& window) { return source(window.from_primary); },
+     nullptr,
+     [](HtmlText& html, const SeenWindow& window) { source_cell(html, window.from_primary); }},
+};
+constexpr Columns<SeenWindow> window_columns = window_list;
+
+constexpr Column<SeenSlots> slots_list[] = {
+    {"limit", {"At a time", true}, {}, field<&SeenSlots::limit>},
+    {"running", {"Running here", true}, {}, field<&SeenSlots::running>},
+    {"remaining", {"Remaining", true}, {}, field<&SeenSlots::remaining>},
+    {"held",
+     {"Slots held here", true},
+     {},
+     [](const SeenSlots& slots) { return slots.shared ? Figure(slots.here) : Figure(); }},
+    {"held_elsewhere",
+     {"Held by other machines", true},
+     {},
+     [](const SeenSlots& slots) { return slots.shared ? Figure(slots.elsewhere) : Figure(); }},
+    {"source",
+     {"As known by"},
+     {},
+     [](const SeenSlots& slots) { return source(slots.shared); },
+     nullptr,
+     [](HtmlText& html, const SeenSlots& slots) { source_cell(html, slots.shared); }},
+};
+constexpr Columns<SeenSlots> slots_columns = slots_list;
+
 std::unique_ptr<Document> tell_act_json(const ActResult& result) {
-    return std::make_unique<ActJson>(result);
+    auto document = std::make_unique<Pieces<JsonText>>("\n");
+    if (result.error != ActError::none) {
+        document->add([&result](JsonText& json) {
+            json.begin_object().name("error").text(code_of(result.error));
+            json.name("description").words(result.description).end_object();
+        });
+        return document;
+    }
+    if (!result.named) {
+        document->add([](JsonText& json) { json.begin_array(); });
+    }
+    document->add_each(result.limits, [](JsonText& json, const SeenLimit& limit) {
+        write_members<SeenLimit>(json.begin_object(), seen_columns, limit);
+        json.end_object();
+    });
+    if (!result.named) {
+        document->add([](JsonText& json) { json.end_array(); });
+    }
+    return document;
 }
 
 std::string write_act_json(const ActResult& result) {

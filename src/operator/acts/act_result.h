@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "core/limit/window.h"
+#include "core/overrides/override.h"
+#include "operator/figures/columns.h"
 #include "operator/figures/document.h"
 
 namespace rate_limit {
@@ -36,25 +38,15 @@ struct SeenSlots {
     std::int64_t elsewhere = 0;  ///< slots of all other machines
 };
 
-/// An override in force.
-struct SeenOverride {
-    std::string kind;
-    std::optional<std::int64_t> percent;
-    Millis from = 0;
-    Millis until = 0;
-    std::string by;
-    std::string scope;
-};
-
 /// One limit of one store, as it is for one key.
 struct SeenLimit {
     std::string limit;
     std::string store;
-    std::optional<std::uint64_t> id;  ///< empty: the act names no key
-    std::optional<std::string> key;   ///< only under keys=plain
-    std::optional<SeenOverride> override;
-    std::vector<SeenWindow> windows;  ///< that are open, or of which this machine has something
-    std::optional<SeenSlots> slots;   ///< set for a limit of running requests, which has no windows
+    std::optional<std::uint64_t> id;   ///< empty: the act names no key
+    std::optional<std::string> key;    ///< only under keys=plain
+    std::optional<Override> override;  ///< in force
+    std::vector<SeenWindow> windows;   ///< that are open, or of which this machine has something
+    std::optional<SeenSlots> slots;    ///< set for a limit of running requests, which has no windows
 
     /// Whether the windows are known, which matters where there are none.
     enum class Known : unsigned char {
@@ -64,6 +56,10 @@ struct SeenLimit {
     };
     Known known = Known::told;
 };
+
+/// What is told of a window, but for its period on the page, and of running requests.
+extern const Columns<SeenWindow> window_columns;
+extern const Columns<SeenSlots> slots_columns;
 
 /// Why an act was not done.
 enum class ActError : unsigned char {

@@ -2,8 +2,10 @@
 
 #include <utility>
 
+#include "core/log_text.h"
 #include "operator/acts/acts.h"
 #include "operator/acts/key_of_limit.h"
+#include "operator/figures/words.h"
 
 namespace rate_limit {
 
@@ -12,6 +14,9 @@ namespace {
 std::string_view text_of(const std::string* field) noexcept {
     return field != nullptr ? std::string_view(*field) : std::string_view();
 }
+
+/// Bytes of a key, or of a user's name, in a line.
+constexpr std::size_t most_shown = 256;
 
 }  // namespace
 
@@ -73,6 +78,28 @@ void Acting::on_answer(Answer& /*answer*/) noexcept {
     if (--pending_ == 0 && !going_on_) {
         poster_.resume();
     }
+}
+
+void log_act(const Acting& acting, std::string_view limit, std::string_view store, std::uint64_t id,
+             std::string_view what) noexcept {
+    std::string key;
+    std::string by;
+    try {
+        if (id != 0) {
+            key.append(", id ").append(id_text(id));
+        }
+        key += id != 0 && acting.rights().plain_keys ? ", key \"" + log_text(acting.key(), most_shown) + "\""
+                                                     : "";
+        const std::string_view user = acting.poster().user();
+        by = user.empty() ? "" : " of user \"" + log_text(user, most_shown) + "\"";
+    } catch (...) {
+        key.clear();
+        by.clear();
+    }
+    const auto length = [](std::string_view shown) { return static_cast<int>(shown.size()); };
+    log_line(acting.poster().log(), LogLevel::notice,
+             "rate limit \"%.*s\" of \"%.*s\"%s: %.*s, by the console%s", length(limit), limit.data(),
+             length(store), store.data(), key.c_str(), length(what), what.data(), by.c_str());
 }
 
 }  // namespace rate_limit

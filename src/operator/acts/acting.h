@@ -3,8 +3,12 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "core/overrides/known_overrides.h"
 #include "core/overrides/override.h"
 #include "core/text/form.h"
 #include "limiter/configuration.h"
@@ -12,13 +16,19 @@
 #include "limiter/overrides/shared_change.h"
 #include "limiter/waits/answer.h"
 #include "operator/acts/act_result.h"
-#include "operator/acts/limit_walk.h"
 #include "operator/rights.h"
 
 namespace rate_limit {
 
 struct Act;
 struct KeyOfLimit;
+
+/// How far an act has gone over its limits, and what it looks up meanwhile.
+struct LimitWalk {
+    std::size_t next = 0;
+    std::unordered_map<std::string_view, std::vector<const Limit*>> named;  ///< in the order of their lines
+    std::unordered_map<OverrideSubject, Override, HashOfSubject> overrides;
+};
 
 /// The request by which an operator has posted an act.
 class Poster {
@@ -124,5 +134,11 @@ private:
     bool rests_ = false;
     Timer next_turn_{this, on_next_turn, Timer::Worker::stays};
 };
+
+/// Logs, at `notice` and with the client's address, what an operator has done to a key under a limit: `what`
+/// says what was and what is. `id` as the console shows it; 0: the act is not about a key. The key itself
+/// only under keys=plain.
+void log_act(const Acting& acting, std::string_view limit, std::string_view store, std::uint64_t id,
+             std::string_view what) noexcept;
 
 }  // namespace rate_limit

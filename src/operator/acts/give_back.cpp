@@ -3,12 +3,11 @@
 
 #include "core/text/time_text.h"
 #include "limiter/zone.h"
-#include "operator/acts/act_log.h"
 #include "operator/acts/acting.h"
 #include "operator/acts/acts.h"
 #include "operator/acts/key_of_limit.h"
 #include "operator/acts/limits_of_key.h"
-#include "operator/figures/period_text.h"
+#include "operator/figures/words.h"
 
 namespace rate_limit {
 

@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "core/bucket/bucket_tokens.h"
-#include "core/overrides/known_overrides.h"
 #include "limiter/client_id.h"
 #include "limiter/overrides/effect.h"
 #include "limiter/zone.h"
 #include "operator/acts/acting.h"
+#include "operator/acts/acts.h"
 #include "operator/acts/key_of_limit.h"
+#include "operator/turn.h"
 
 namespace rate_limit {
 
@@ -173,21 +174,26 @@ OverridesBySubject by_subject(const Configuration& main) {
 }
 
 /// The override of the key, or else of the limit.
-std::optional<SeenOverride> override_of(const OverridesBySubject& all, const KeyOfLimit& limit) {
+std::optional<Override> override_of(const OverridesBySubject& all, const KeyOfLimit& limit) {
     auto found = all.find({limit.tally.digest, limit.id});
     if (found == all.end()) {
         found = all.find({limit.tally.digest, 0});
     }
-    if (found == all.end()) {
-        return std::nullopt;
+    return found != all.end() ? std::optional(found->second) : std::nullopt;
+}
+
+/// How far it has come; Acting::step.
+enum LookUpStep : int { finding, asking, answering, showing };
+
+/// Goes over the limits for a turn. False: more of them are left for the next one.
+bool go_over(Acting& acting, bool (*one)(Acting&), const Turn& turn) {
+    while (one(acting)) {
+        if (turn.spent()) {
+            acting.rest();
+            return false;
+        }
     }
-    const Override& what = found->second;
-    SeenOverride seen{std::string(to_string(what.kind)), std::nullopt, what.from, what.until, what.by,
-                      std::string(to_string(what.scope))};
-    if (what.kind == OverrideKind::enforce) {
-        seen.percent = what.percent;
-    }
-    return seen;
+    return true;
 }
 
 }  // namespace
@@ -342,6 +348,35 @@ bool show_next_limit(Acting& acting) {
 void show_limits(Acting& acting) {
     while (show_next_limit(acting)) {
     }
+}
+
+bool look_up(Acting& acting) {
+    const Turn turn;
+    if (acting.step == finding) {
+        if (!go_over(acting, find_next_limit, turn)) {
+            return false;
+        }
+        if (!check_found(acting)) {
+            return true;
+        }
+        acting.step = asking;
+    }
+    if (acting.step == asking) {
+        if (!go_over(acting, ask_next_limit, turn)) {
+            return false;
+        }
+        acting.step = answering;
+    }
+    if (acting.step == answering) {
+        if (acting.waiting()) {
+            return false;
+        }
+        if (!take_answers(acting)) {
+            return true;
+        }
+        acting.step = showing;
+    }
+    return go_over(acting, show_next_limit, turn);
 }
 
 }  // namespace rate_limit

@@ -13,7 +13,6 @@
 #include "limiter/overrides/shared_change.h"
 #include "limiter/store_conf.h"
 #include "limiter/zone.h"
-#include "operator/acts/act_log.h"
 #include "operator/acts/acting.h"
 #include "operator/acts/acts.h"
 #include "operator/acts/key_of_limit.h"

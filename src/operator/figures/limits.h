@@ -1,29 +1,39 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "core/limit/decision.h"
 #include "limiter/configuration.h"
 #include "limiter/tallies/tallies.h"
+#include "operator/figures/columns.h"
 
 namespace rate_limit {
 
-// Facts about limits that the console tells beside their counters.
+// Figures of limits, and of all requests.
 
-/// Outcomes that a limit can decide, in the order in which they are told.
-constexpr std::array<Outcome, 6> decided_outcomes = {Outcome::passed,           Outcome::rejected,
-                                                     Outcome::rejected_dry_run, Outcome::error_local,
-                                                     Outcome::error_allowed,    Outcome::error_denied};
+/// A way in which a request can end.
+struct Ending {
+    Outcome outcome;
+    std::string_view name;   ///< for programs
+    std::string_view words;  ///< for people
+};
 
-/// How a request can end.
-constexpr std::array<Outcome, 7> request_outcomes = {
-    Outcome::passed,        Outcome::rejected,     Outcome::rejected_dry_run, Outcome::error_local,
-    Outcome::error_allowed, Outcome::error_denied, Outcome::bypassed};
+/// All of them, in the order in which they are told.
+constexpr Ending endings[] = {
+    {Outcome::passed, "passed", "passed"},
+    {Outcome::rejected, "rejected", "rejected"},
+    {Outcome::rejected_dry_run, "rejected_dry_run", "rejected in a dry run"},
+    {Outcome::error_local, "error_local", "error, decided by memory"},
+    {Outcome::error_allowed, "error_allowed", "error, allowed"},
+    {Outcome::error_denied, "error_denied", "error, denied"},
+    {Outcome::bypassed, "bypassed", "bypassed"},
+};
 
 /// By limit, and then by period.
 struct ByLimit {
@@ -33,27 +43,29 @@ struct ByLimit {
 };
 using Rates = std::set<Rate, ByLimit>;
 
-/// Running requests of a limit on this machine, and the slots that it holds for them in Redis, as counted
-/// within a second. Empty where there are none.
-struct RunningFigures {
+struct ToldLimit {
+    const Tally* tally;
+    Rates rates;
+
+    // Running requests of a limit on this machine, and the slots that it holds for them in Redis, as counted
+    // within a second. Empty where there are none.
     std::optional<std::uint64_t> running;
     std::optional<std::uint64_t> slots;
 };
 
-struct ToldLimit {
-    const Tally* tally;
-    Rates rates;
-    RunningFigures now;
-};
+/// Which rates of limits are meant.
+enum class OfRates : unsigned char { constant, also_seen };
 
-/// Tallies::all() with their constant rates, and in the end Tallies::others(), if there are. Throws
-/// std::bad_alloc.
-std::vector<ToldLimit> limits_of(const Configuration& main);
-
-/// Limits as limits_of() has them, with the variable rates that were seen. Throws std::bad_alloc.
-std::vector<ToldLimit> limits_with_seen_rates(const Configuration& main);
+/// Tallies::all() with these rates, and in the end Tallies::others(), if there are. Throws std::bad_alloc.
+std::vector<ToldLimit> limits_of(const Configuration& main, OfRates rates);
 
 /// Whether the limit is in a dry run for all; where a variable says, it is not.
 bool is_dry(const Tally& tally) noexcept;
+
+/// What decisions of limits came to, but for what is told of each minute.
+extern const Sheet<ToldLimit> limit_sheet;
+
+/// The page's columns about running requests.
+extern const Columns<ToldLimit> running_columns;
 
 }  // namespace rate_limit

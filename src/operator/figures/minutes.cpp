@@ -30,11 +30,13 @@ LastHour::Counts counts_of(const Tally& tally) noexcept {
     return counts;
 }
 
-LastHour::Counts counts_of(const ShardFigures& shard) {
+LastHour::Counts counts_of(const ShardFigures& shard) noexcept {
     LastHour::Counts counts{};
-    for (const WriteFigures& kind : writes_of(shard)) {
-        counts[LostWrites::dropped] += kind.results[1].count;
-        counts[LostWrites::in_doubt] += kind.results[2].count;
+    for (const Write dropped : {Write::charges_dropped, Write::refunds_dropped}) {
+        counts[LostWrites::dropped] += shard.counters.writes.own_count(dropped);
+    }
+    for (const Loss loss : {Loss::charges_in_doubt, Loss::reservations_in_doubt, Loss::refunds_in_doubt}) {
+        counts[LostWrites::in_doubt] += shard.losses.own_count(loss);
     }
     return counts;
 }

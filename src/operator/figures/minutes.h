@@ -6,7 +6,7 @@
 #include "core/text/json_text.h"
 #include "limiter/configuration.h"
 #include "limiter/tallies/tallies.h"
-#include "operator/figures/shards.h"
+#include "operator/figures/stores.h"
 
 namespace rate_limit {
 

@@ -1,47 +1,88 @@
 #include "operator/figures/overrides.h"
 
 #include <algorithm>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "core/overrides/known_overrides.h"
 #include "limiter/zone.h"
-#include "operator/figures/id_text.h"
+#include "operator/figures/words.h"
 
 namespace rate_limit {
 
-void write_override(JsonText& json, const ShownOverride& shown, bool plain) {
-    const Override& what = shown.what;
-    json.begin_object();
-    json.name("limit").text(shown.limit->name);
-    json.name("store").text(shown.limit->store_name);
-    json.name("id");
-    if (what.subject.key != 0) {
-        json.text(IdText(what.subject.key).view());
+namespace {
+
+void keys_cell(HtmlText& html, const ShownOverride& shown) {
+    html.open("td");
+    if (shown.what.subject.key == 0) {
+        html.words("all");
+    } else if (!shown.what.text.empty()) {
+        html.open("code").text(shown.what.text).close();
     } else {
-        json.null();
+        html.words("id ").element("code", id_text(shown.what.subject.key));
     }
-    json.name("key");
-    if (plain && !what.text.empty() && !what.cut) {
-        json.text(what.text);
-    } else {
-        json.null();
-    }
-    json.name("kind").text(to_string(what.kind));
-    json.name("percent");
-    if (what.kind == OverrideKind::enforce) {
-        json.number(what.percent);
-    } else {
-        json.null();
-    }
-    json.name("from").time(what.from);
-    json.name("until").time(what.until);
-    json.name("by").text(what.by);
-    json.name("scope").text(to_string(what.scope));
-    json.end_object();
+    html.close();
 }
 
-std::vector<ShownOverride> overrides_of(const Configuration& main) {
+void kind_cell(HtmlText& html, const Override& what) {
+    html.open("td").words(to_string(what.kind));
+    if (what.kind == OverrideKind::enforce) {
+        html.words(" for " + std::to_string(what.percent) + "% of the keys");
+    }
+    html.close();
+}
+
+}  // namespace
+
+constexpr Column<ShownOverride> override_subject_list[] = {
+    {"limit", {}, {}, field<&ShownOverride::limit, &Tally::name>},
+    {"store", {"Store"}, {}, field<&ShownOverride::limit, &Tally::store_name>},
+    {"id",
+     {"Keys"},
+     {},
+     [](const ShownOverride& shown) {
+         const std::uint64_t id = shown.what.subject.key;
+         return id != 0 ? Figure(id_text(id)) : Figure();
+     },
+     nullptr,
+     keys_cell},
+    {"key",
+     {},
+     {},
+     [](const ShownOverride& shown) {
+         const std::string_view key = shown.what.text;
+         return key.empty() ? Figure() : Figure(key);
+     }},
+};
+constexpr Columns<ShownOverride> override_subject_columns = override_subject_list;
+
+constexpr Column<Override> override_list[] = {
+    {"kind",
+     {"Kind"},
+     {},
+     [](const Override& what) -> Figure { return to_string(what.kind); },
+     nullptr,
+     kind_cell},
+    {"percent",
+     {},
+     {},
+     [](const Override& what) {
+         return what.kind == OverrideKind::enforce ? Figure(std::uint64_t{what.percent}) : Figure();
+     }},
+    {"from", {"Since"}, {}, [](const Override& what) -> Figure { return Moment{what.from}; }},
+    {"until",
+     {"Ends"},
+     {},
+     [](const Override& what) -> Figure {
+         return Moment{what.until, Moment::Shown::ahead};
+     }},
+    {"by", {"By"}, {}, field<&Override::by>},
+    {"scope", {}, {}, [](const Override& what) -> Figure { return to_string(what.scope); }},
+};
+constexpr Columns<Override> override_columns = override_list;
+
+std::vector<ShownOverride> overrides_of(const Configuration& main, bool plain) {
     std::vector<ShownOverride> shown;
     if (main.overrides->none()) {
         return shown;
@@ -52,9 +93,13 @@ std::vector<ShownOverride> overrides_of(const Configuration& main) {
     }
     for (Override& what : main.zone->overrides().read(now_millis())) {
         const auto limit = limits.find(what.subject.limit);
-        if (limit != limits.end()) {
-            shown.push_back({limit->second, std::move(what)});
+        if (limit == limits.end()) {
+            continue;
         }
+        if (!plain || what.cut) {
+            what.text.clear();
+        }
+        shown.push_back({limit->second, std::move(what)});
     }
     std::sort(shown.begin(), shown.end(), [](const ShownOverride& a, const ShownOverride& b) {
         return a.limit != b.limit ? a.limit < b.limit : a.what.from > b.what.from;
@@ -62,8 +107,7 @@ std::vector<ShownOverride> overrides_of(const Configuration& main) {
     return shown;
 }
 
-void write_override_metrics(MetricsText& text, const Configuration& main) {
-    const std::vector<ShownOverride> all = overrides_of(main);
+void write_override_metrics(MetricsText& text, const std::vector<ShownOverride>& all) {
     text.family("overrides", MetricsText::Type::gauge, "Overrides in effect.");
     for (const OverrideKind kind : override_kinds) {
         text.sample({{"kind", to_string(kind)}},

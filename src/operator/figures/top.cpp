@@ -5,11 +5,49 @@
 #include <utility>
 
 #include "limiter/zone.h"
-#include "operator/figures/id_text.h"
+#include "operator/figures/words.h"
 
 namespace rate_limit {
 
-Top top_of(const Configuration& main) {
+namespace {
+
+void id_cell(HtmlText& html, const Top::Key& key) {
+    html.open("td").element("code", id_text(key.what.id)).close();
+}
+
+void key_cell(HtmlText& html, const Top::Key& key) {
+    html.open("td", {{"class", "key"}});
+    if (key.what.key.empty()) {
+        html.words("–");
+    } else {
+        html.open("code").text(key.what.key).close().words(key.what.cut ? " … (cut)" : "");
+    }
+    html.close();
+}
+
+}  // namespace
+
+constexpr Column<Top::Key> top_list[] = {
+    {"limit", {}, {}, field<&Top::Key::limit, &Tally::name>},
+    {"store", {"Store"}, {}, field<&Top::Key::limit, &Tally::store_name>},
+    {"id", {"Id"}, {}, [](const Top::Key& key) -> Figure { return id_text(key.what.id); }, nullptr, id_cell},
+    {"key",
+     {key_heading},
+     {},
+     [](const Top::Key& key) {
+         return key.what.key.empty() ? Figure() : Figure(std::string_view(key.what.key));
+     },
+     nullptr,
+     key_cell},
+    {"cut", {}, {}, [](const Top::Key& key) -> Figure { return key.what.cut && !key.what.key.empty(); }},
+    {"rejected", {"Rejected", true}, {}, field<&Top::Key::what, &Offenders::Offender::rejected>},
+    {"over", {"At most too many", true}, {}, field<&Top::Key::what, &Offenders::Offender::over>},
+    {"dry_run", {"In a dry run", true}, {}, field<&Top::Key::what, &Offenders::Offender::dry_run>},
+    {"last", {"Last"}, {}, [](const Top::Key& key) -> Figure { return Moment{key.what.last}; }},
+};
+constexpr Columns<Top::Key> top_columns = top_list;
+
+Top top_of(const Configuration& main, bool plain) {
     Offenders::Report report = main.zone->offenders().read(now_millis());
     std::unordered_map<std::uint64_t, const Tally*> limits;
     for (const Tally& tally : main.tallies->all()) {
@@ -25,35 +63,12 @@ Top top_of(const Configuration& main) {
             continue;  // the limit is not configured any more
         }
         top.others -= std::min(top.others, offender.certain());
+        if (!plain) {
+            offender.key.clear();
+        }
         top.keys.push_back({limit->second, std::move(offender)});
     }
     return top;
-}
-
-void write_top_sums(JsonText& json, const Top& top) {
-    json.name("since").time(top.since);
-    json.name("total").count(top.total);
-    json.name("others").count(top.others);
-}
-
-void write_top_key(JsonText& json, const Top::Key& key, bool plain) {
-    const bool shown = plain && !key.what.key.empty();
-    json.begin_object();
-    json.name("limit").text(key.limit->name);
-    json.name("store").text(key.limit->store_name);
-    json.name("id").text(IdText(key.what.id).view());
-    json.name("key");
-    if (shown) {
-        json.text(key.what.key);
-    } else {
-        json.null();
-    }
-    json.name("cut").boolean(shown && key.what.cut);
-    json.name("rejected").count(key.what.rejected);
-    json.name("over").count(key.what.over);
-    json.name("dry_run").count(key.what.dry_run);
-    json.name("last").time(key.what.last);
-    json.end_object();
 }
 
 }  // namespace rate_limit

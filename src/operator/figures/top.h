@@ -1,13 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "core/counts/offenders.h"
-#include "core/text/json_text.h"
 #include "limiter/configuration.h"
 #include "limiter/tallies/tallies.h"
+#include "operator/figures/columns.h"
 
 namespace rate_limit {
 
@@ -15,7 +14,7 @@ namespace rate_limit {
 struct Top {
     struct Key {
         const Tally* limit;
-        Offenders::Offender what;
+        Offenders::Offender what;  ///< its key is empty where it is not to be shown
     };
 
     Millis since = 0;
@@ -24,13 +23,12 @@ struct Top {
     std::vector<Key> keys;     ///< the heaviest first
 };
 
-/// Throws std::bad_alloc.
-Top top_of(const Configuration& main);
+/// Texts of keys are shown only where `plain` says so. Throws std::bad_alloc.
+Top top_of(const Configuration& main, bool plain);
 
-/// The members of the object `top` before its array `keys`. Throws std::bad_alloc.
-void write_top_sums(JsonText& json, const Top& top);
+/// The heading of the column that is on the page only where keys are shown.
+constexpr std::string_view key_heading = "Key";
 
-/// An element of that array. The text of the key is shown only where `plain` says so. Throws std::bad_alloc.
-void write_top_key(JsonText& json, const Top::Key& key, bool plain);
+extern const Columns<Top::Key> top_columns;
 
 }  // namespace rate_limit

@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "operator/acts/acts.h"
-#include "operator/figures/period_text.h"
-#include "operator/page/shown_kinds.h"
+#include "operator/figures/words.h"
 
 namespace rate_limit {
 

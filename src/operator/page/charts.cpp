@@ -154,7 +154,7 @@ void write_charts(HtmlText& html, const Gathered& found) {
     }
     begin_part(html, "hour", "The last hour");
     if (drawn.empty()) {
-        html.element("p", "No limit has decided anything in the last hour.", {{"class", "nothing"}});
+        say_nothing(html, "No limit has decided anything in the last hour.");
     } else {
         html.markup(patterns);
         write_legend(html);

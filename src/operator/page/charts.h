@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/text/html_text.h"
-#include "operator/page/gathered.h"
+#include "operator/figures/gathered.h"
 
 namespace rate_limit {
 

@@ -17,8 +17,7 @@ using Findings = std::vector<Finding>;
 constexpr std::size_t most_named = 3;
 
 std::string name_of(const Gathered::OfShard& shard) {
-    return "shard " + readable(shard.figures.subject.shard) + " of store " +
-           readable(shard.figures.subject.store);
+    return "shard " + readable(shard.subject.shard) + " of store " + readable(shard.subject.store);
 }
 
 std::string name_of(const Tally& tally) {
@@ -54,7 +53,7 @@ void find_nodes_down(const Gathered& found, Findings& findings) {
     });
     for (std::size_t i = 0; i < std::min(down.size(), most_named); ++i) {
         const NodeBoard::Told& told = down[i].node->node;
-        const std::uint64_t waiting = down[i].shard->figures.windows;
+        const std::uint64_t waiting = down[i].shard->windows;
         findings.push_back(
             {(told.primary ? "primary " : "replica ") + readable(told.address) + " of " +
                  name_of(*down[i].shard) + " has been down for " + duration(found.now - told.since),

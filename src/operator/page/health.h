@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/text/html_text.h"
-#include "operator/page/gathered.h"
+#include "operator/figures/gathered.h"
 
 namespace rate_limit {
 

@@ -4,16 +4,15 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/text/figure_text.h"
 #include "core/text/html_text.h"
 #include "core/text/utf8.h"
 #include "limiter/tallies/tallies.h"
-#include "operator/figures/id_text.h"
-#include "operator/figures/period_text.h"
+#include "operator/figures/words.h"
 #include "operator/html/frame.h"
 #include "operator/page/act_forms.h"
-#include "operator/page/shown_kinds.h"
 
 namespace rate_limit {
 
@@ -87,93 +86,59 @@ void write_look_ups(HtmlText& html, const Configuration& main, const PageView& v
     html.close();
 }
 
-std::string times(const SeenWindow& window, Millis now) {
-    return window.reset == 0 ? "–" : utc(window.reset) + ", in " + duration(window.reset - now);
-}
-
-std::string_view state_text(const SeenWindow& window) noexcept {
-    if (window.kind == WindowKind::bucket) {
-        return window.open ? "a bucket that is not full" : "a full bucket";
-    }
-    const bool by_clock = window.kind != WindowKind::first;
-    return !window.open ? "not open" : by_clock ? "open, by the clock" : "open";
-}
-
 constexpr WordsOfKinds caption{"Its windows", "Its buckets", "Its windows and buckets"};
 constexpr WordsOfKinds kind_heading{"Window", "Bucket", "Window or bucket"};
 constexpr WordsOfKinds reset_heading{"Ends", "Is full", "Ends, or is full"};
 
 void write_windows(HtmlText& html, const SeenLimit& limit, std::string_view id) {
     const ShownKinds kinds = kinds_of(limit);
-    begin_table(html, id, caption.of(kinds),
-                {{"Period"},
-                 {kind_heading.of(kinds)},
-                 {"Limit", true},
-                 {"Used", true},
-                 {"Remaining", true},
-                 {reset_heading.of(kinds)},
-                 {"In flight here", true},
-                 {"Tokens here", true},
-                 {"Waiting here", true},
-                 {"As known by"}});
+    std::vector<Heading> headings = headings_of("Period", window_columns);
+    for (Heading& heading : headings) {
+        heading.name = heading.name == kind_heading.windows    ? kind_heading.of(kinds)
+                       : heading.name == reset_heading.windows ? reset_heading.of(kinds)
+                                                               : heading.name;
+    }
+    begin_table(html, id, caption.of(kinds), headings);
     for (const SeenWindow& window : limit.windows) {
         const bool month = window.kind == WindowKind::month;
-        html.open("tr").element("th", period_text(window.period, month) + (month ? "" : " s"),
-                                {{"scope", "row"}});
-        html.element("td", state_text(window));
-        for (const std::int64_t number : {window.limit, window.used, window.remaining}) {
-            number_cell(html, static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0)));
-        }
-        html.element("td", times(window, now_millis()));
-        for (const std::int64_t number : {window.in_flight, window.tokens, window.waiting}) {
-            number_cell(html, static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0)));
-        }
-        html.element("td", window.from_primary ? "the primary" : "the memory of this machine").close();
+        write_row(html, period_text(window.period, month) + (month ? "" : " s"), window_columns, window,
+                  now_millis());
     }
     end_table(html);
 }
 
-void write_override(HtmlText& html, const SeenOverride& override) {
-    html.open("p").open("b").words("Override: ").text(override.kind);
-    if (override.percent) {
-        html.words(" " + std::to_string(*override.percent) + "%");
+void write_time(HtmlText& html, Millis time) {
+    html.element("time", utc(time), {{"datetime", iso_time(time)}});
+}
+
+void write_override(HtmlText& html, const Override& override) {
+    html.open("p").open("b").words("Override: ").text(to_string(override.kind));
+    if (override.kind == OverrideKind::enforce) {
+        html.words(" " + std::to_string(override.percent) + "%");
     }
-    html.close().words(" until ").element("time", utc(override.until),
-                                          {{"datetime", iso_time(override.until)}});
-    html.words(", since ").element("time", utc(override.from), {{"datetime", iso_time(override.from)}});
-    html.words(", by ").text(override.by).words(", on ").text(override.scope).words(".").close();
+    html.close().words(" until ");
+    write_time(html, override.until);
+    html.words(", since ");
+    write_time(html, override.from);
+    html.words(", by ").text(override.by).words(", on ").text(to_string(override.scope)).words(".").close();
 }
 
 void write_slots(HtmlText& html, const SeenSlots& slots, std::string_view id) {
-    begin_table(html, id, "Its running requests",
-                {{"At a time", true},
-                 {"Running here", true},
-                 {"Remaining", true},
-                 {"Slots held here", true},
-                 {"Held by other machines", true},
-                 {"As known by"}});
+    std::vector<Heading> headings;
+    add_headings(headings, slots_columns);
+    begin_table(html, id, "Its running requests", headings);
     html.open("tr");
-    for (const std::int64_t number : {slots.limit, slots.running, slots.remaining}) {
-        number_cell(html, static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0)));
-    }
-    for (const std::int64_t held : {slots.here, slots.elsewhere}) {
-        if (slots.shared) {
-            number_cell(html, static_cast<std::uint64_t>(std::max<std::int64_t>(held, 0)));
-        } else {
-            html.element("td", "–", {{"class", "n none"}});
-        }
-    }
-    html.element("td", slots.shared ? "the primary" : "the memory of this machine").close();
+    write_cells(html, slots_columns, slots, now_millis());
+    html.close();
     end_table(html);
 }
 
 /// Nothing where nobody was asked.
 void write_no_window(HtmlText& html, SeenLimit::Known known) {
     if (known == SeenLimit::Known::told) {
-        html.element("p", "No open window of it is known, nor a bucket that is not full: nothing is used.",
-                     {{"class", "nothing"}});
+        say_nothing(html, "No open window of it is known, nor a bucket that is not full: nothing is used.");
     } else if (known == SeenLimit::Known::away) {
-        html.element("p", "What is used is not known: the store did not answer.", {{"class", "nothing"}});
+        say_nothing(html, "What is used is not known: the store did not answer.");
     }
 }
 
@@ -196,7 +161,7 @@ void write_limit(HtmlText& html, const PageView& view, const SeenLimit& limit, s
     const std::string id = "found-" + std::to_string(number);
     begin_part(html, id, "Limit " + readable(limit.limit) + ", store " + readable(limit.store));
     if (limit.id) {
-        html.open("p").words("Id ").element("code", IdText(*limit.id).view()).close();
+        html.open("p").words("Id ").element("code", id_text(*limit.id)).close();
     }
     if (limit.override) {
         write_override(html, *limit.override);
@@ -252,42 +217,31 @@ void begin_key_page(HtmlText& html, const PageView& view, std::string_view line,
     html.close().close().open("main");
 }
 
-class ActPage final : public Document {
+class ActPage final : public Pieces<HtmlText> {
 public:
     ActPage(const Configuration& main, PageView view, const Form& form, const ActResult& result)
-        : main_(main), view_(std::move(view)), form_(form), result_(result), key_(typed_key(form)) {}
-
-    bool write_more() override {
-        if (!begun_) {
-            begun_ = true;
-            begin_key_page(html_, view_, line_of(form_, result_), result_.error == ActError::none);
-            write_look_ups(html_, main_, view_, form_);
-            return true;
-        }
-        if (next_ < result_.limits.size()) {
-            const SeenLimit& limit = result_.limits[next_++];
-            write_limit(html_, view_, limit, key_, next_, result_.limits.size() == 1);
-            return true;
-        }
-        if (result_.error == ActError::none && result_.limits.empty()) {
-            html_.element("p", "No limit knows this key.", {{"class", "nothing"}});
-        }
-        html_.close();
-        end_html(html_);
-        return false;
+        : view_(std::move(view)), result_(result), key_(typed_key(form)) {
+        add([this, &main, &form](HtmlText& html) {
+            begin_key_page(html, view_, line_of(form, result_), result_.error == ActError::none);
+            write_look_ups(html, main, view_, form);
+        });
+        add_each(result.limits, [this](HtmlText& html, const SeenLimit& limit) {
+            write_limit(html, view_, limit, key_, ++written_, result_.limits.size() == 1);
+        });
+        add([this](HtmlText& html) {
+            if (result_.error == ActError::none && result_.limits.empty()) {
+                say_nothing(html, "No limit knows this key.");
+            }
+            html.close();
+            end_html(html);
+        });
     }
 
-    std::string take() override { return html_.take(); }
-
 private:
-    const Configuration& main_;
     const PageView view_;
-    const Form& form_;
     const ActResult& result_;
     const std::string key_;
-    HtmlText html_;
-    bool begun_ = false;
-    std::size_t next_ = 0;
+    std::size_t written_ = 0;
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "core/text/form.h"
 #include "limiter/configuration.h"
 #include "operator/acts/act_result.h"
-#include "operator/html/page_view.h"
+#include "operator/html/frame.h"
 
 namespace rate_limit {
 

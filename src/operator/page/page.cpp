@@ -5,16 +5,12 @@
 #include "core/text/figure_text.h"
 #include "core/text/html_text.h"
 #include "limiter/zone.h"
+#include "operator/figures/gathered.h"
 #include "operator/html/frame.h"
 #include "operator/page/charts.h"
-#include "operator/page/gathered.h"
 #include "operator/page/health.h"
-#include "operator/page/limits_html.h"
-#include "operator/page/memory_html.h"
-#include "operator/page/overrides_html.h"
-#include "operator/page/pieces.h"
 #include "operator/page/stores_html.h"
-#include "operator/page/top_html.h"
+#include "operator/page/tables.h"
 #include "operator/serving.h"
 
 namespace rate_limit {
@@ -51,67 +47,52 @@ void write_origin(HtmlText& html, const Configuration& main, Millis now) {
     html.close().close();
 }
 
-/// First all is gathered. Then come the pieces: the head, the parts in their order, and the foot.
-class Page final : public Document {
+/// First all is gathered. Then come the head, the parts in their order, and the foot.
+class Page final : public Pieces<HtmlText> {
 public:
     Page(const Configuration& main, const OperatorRights& rights, PageView view)
-        : rights_(rights), view_(std::move(view)), found_(main, now_millis()) {}
-
-    bool write_more() override {
-        if (!gathered_) {
-            gathered_ = !found_.gather_more();
-            return true;
+        : rights_(rights), view_(std::move(view)), found_(main, Gathered::For::page, rights.plain_keys) {
+        add_some([this](HtmlText&) { return found_.gather_more(); });
+        add([this](HtmlText& html) { begin(html); });
+        if (main.zone != nullptr) {
+            add([this](HtmlText&) { add_parts(); });
+        } else {
+            add_end();
         }
-        if (pieces_.empty()) {
-            add_pieces();
-            return true;
-        }
-        pieces_[next_++](html_);
-        return next_ < pieces_.size();
     }
 
-    std::string take() override { return html_.take(); }
-
 private:
-    void add_pieces() {
-        pieces_.emplace_back([this](HtmlText&) { begin(); });
-        if (found_.main.zone != nullptr) {
-            add_parts();
+    void add_parts() {
+        add([this](HtmlText& html) { write_requests(html, found_); });
+        add_limits(*this, found_);
+        for (const auto write : {write_all_running, write_charts, write_top, write_overrides}) {
+            add([this, write](HtmlText& html) { write(html, found_); });
         }
-        pieces_.emplace_back([this](HtmlText& html) {
+        add_stores(*this, found_);
+        add([this](HtmlText& html) { write_memory(html, found_); });
+        add_end();
+    }
+
+    void add_end() {
+        add([this](HtmlText& html) {
             html.close();
             write_origin(html, found_.main, found_.now);
             end_html(html);
         });
     }
 
-    void add_parts() {
-        pieces_.emplace_back([this](HtmlText& html) { write_requests(html, found_); });
-        add_limits(pieces_, found_);
-        pieces_.emplace_back([this](HtmlText& html) { write_all_running(html, found_); });
-        pieces_.emplace_back([this](HtmlText& html) { write_charts(html, found_); });
-        pieces_.emplace_back([this](HtmlText& html) { write_top(html, found_, rights_); });
-        pieces_.emplace_back([this](HtmlText& html) { write_overrides(html, found_, rights_); });
-        add_stores(pieces_, found_);
-        pieces_.emplace_back([this](HtmlText& html) { write_memory(html, found_); });
-    }
-
-    void begin() {
+    void begin(HtmlText& html) const {
         const Health health = health_of(found_);
-        begin_html(html_, {health.line, view_.refreshes});
-        html_.open("header");
-        write_health(html_, health);
-        write_links(html_, view_, rights_);
-        html_.close().open("main");
+        begin_html(html, {health.line, view_.refreshes});
+        html.open("header");
+        write_health(html, health);
+        write_links(html, view_, rights_);
+        html.close().open("main");
     }
 
     const OperatorRights& rights_;
     const PageView view_;
     Gathered found_;
-    HtmlText html_;
-    bool gathered_ = false;
-    Pieces pieces_;
-    std::size_t next_ = 0;  // the next of pieces_
 };
 
 }  // namespace

@@ -1,13 +1,10 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "limiter/configuration.h"
 #include "operator/figures/document.h"
-#include "operator/html/page_view.h"
+#include "operator/html/frame.h"
 #include "operator/rights.h"
 
 namespace rate_limit {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +10,18 @@
 
 namespace rate_limit {
 
+// Words that operators read in all documents, and write.
+
+/// The id of a client: 16 hex digits. Throws std::bad_alloc.
+inline std::string id_text(std::uint64_t id) {
+    std::string text(2 * sizeof(id), '0');
+    for (auto digit = text.rbegin(); digit != text.rend(); ++digit) {
+        *digit = "0123456789abcdef"[id & 15U];
+        id >>= 4U;
+    }
+    return text;
+}
+
 /// The configuration's word for a kind of windows; a token bucket is one, and slots are.
 constexpr std::string_view name_of(WindowKind kind) noexcept {
     return kind == WindowKind::first    ? "first"
@@ -17,14 +30,13 @@ constexpr std::string_view name_of(WindowKind kind) noexcept {
                                         : "clock";
 }
 
-/// A period as operators write and read it: seconds, or `month`.
+/// A period: seconds, or `month`. Throws std::bad_alloc.
 inline std::string period_text(std::int64_t seconds, bool month) {
     return month ? "month" : std::to_string(seconds);
 }
 
-/// Writes the field `period` of JSON: a number, or the text `month`.
+/// Writes a period as JSON: a number, or the text `month`. Throws std::bad_alloc.
 inline void write_period(JsonText& json, std::int64_t seconds, bool month) {
-    json.name("period");
     if (month) {
         json.text("month");
     } else {

@@ -8,7 +8,7 @@
 
 namespace rate_limit {
 
-// Documents of the console. The configuration outlives them. All throw std::bad_alloc.
+// Documents of the console for programs. The configuration outlives them. Both throw std::bad_alloc.
 
 /// Everything, as JSON, as the console of a location shows it.
 std::unique_ptr<Document> tell_json(const Configuration& main, const OperatorRights& rights);

@@ -1,0 +1,95 @@
+#include "operator/figures/gathered.h"
+
+#include <optional>
+#include <utility>
+
+#include "limiter/zone.h"
+#include "operator/figures/minutes.h"
+
+namespace rate_limit {
+
+namespace {
+
+/// The sum of the last `minutes` of an hour.
+LastHour::Counts sum_of(const LastHour::Hour& hour, std::size_t minutes) noexcept {
+    LastHour::Counts sum{};
+    for (std::size_t minute = hour.size() - minutes; minute < hour.size(); ++minute) {
+        for (std::size_t i = 0; i < sum.size(); ++i) {
+            sum[i] += hour[minute][i];
+        }
+    }
+    return sum;
+}
+
+}  // namespace
+
+/// False: there are no more.
+bool Gathered::gather_hours() {
+    constexpr std::size_t limits_at_once = 50;
+    for (std::size_t i = 0; i < limits_at_once && hours_ < limits.size(); ++i) {
+        OfLimit& limit = limits[hours_++];
+        LastHour::Hour hour;
+        (void)read_hour(main, *limit.tally, hour);
+        limit.hour = sum_of(hour, hour.size());
+        limit.lately = sum_of(hour, error_minutes);
+    }
+    return hours_ < limits.size();
+}
+
+/// False: there are no more.
+bool Gathered::gather_shard() {
+    const std::optional<ShardFigures> shard = shards_.next();
+    if (!shard) {
+        return false;
+    }
+    shards.push_back({*shard, nodes_of(*shard)});
+    if (document_ == For::page) {
+        LastHour::Hour hour;
+        read_hour(main, *shard, hour);
+        shards.back().lost = sum_of(hour, loss_minutes);
+    }
+    return true;
+}
+
+void Gathered::gather_others() {
+    memory = memory_of(main);
+    overrides = overrides_of(main, plain);
+    if (document_ != For::metrics) {
+        top = top_of(main, plain);
+    }
+    if (document_ == For::page) {
+        LastHour::Hour hour;
+        read_hour_of_room(main, hour);
+        pressure = sum_of(hour, loss_minutes);
+    }
+}
+
+bool Gathered::gather_more() {
+    if (main.zone == nullptr) {
+        return false;
+    }
+    switch (part_) {
+        case Part::limits:
+            for (ToldLimit& limit :
+                 limits_of(main, document_ == For::metrics ? OfRates::constant : OfRates::also_seen)) {
+                limits.push_back({std::move(limit)});
+            }
+            part_ = document_ == For::page ? Part::hours : Part::shards;
+            return true;
+        case Part::hours:
+            part_ = gather_hours() ? Part::hours : Part::shards;
+            return true;
+        case Part::shards:
+            part_ = gather_shard() ? Part::shards : Part::windows;
+            return true;
+        case Part::windows:
+            look_at_windows(*main.zone);
+            part_ = Part::others;
+            return true;
+        case Part::others:
+            gather_others();
+    }
+    return false;
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,170 @@
+#include "operator/page/tables.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "core/text/figure_text.h"
+#include "operator/html/frame.h"
+
+namespace rate_limit {
+
+namespace {
+
+// The most rows of each table.
+constexpr std::size_t most_limits = 200;
+constexpr std::size_t most_keys = 30;
+constexpr std::size_t most_overrides = 50;
+
+bool counts_running(const ToldLimit& limit) noexcept {
+    return limit.tally->is_slots() && limit.running;
+}
+
+void write_meter(HtmlText& html, std::string_view id, std::string_view name, const std::string& words,
+                 std::uint64_t used, std::uint64_t capacity) {
+    const std::string of_all = std::to_string(std::max<std::uint64_t>(capacity, 1));
+    html.open("p", {{"class", "meter"}}).open("span", {{"id", id}});
+    html.element("b", name).words(" ").words(words).close();
+    html.open("meter", {{"min", "0"},
+                        {"max", of_all},
+                        {"high", std::to_string(std::max<std::uint64_t>(capacity / 5 * 4, 1))},
+                        {"optimum", "0"},
+                        {"value", std::to_string(std::min(used, capacity))},
+                        {"aria-labelledby", id}});
+    html.words(share(used, capacity)).close().close();
+}
+
+}  // namespace
+
+void write_requests(HtmlText& html, const Gathered& found) {
+    std::array<std::uint64_t, std::size(endings)> counts{};  // other workers count on meanwhile
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        counts[i] = found.main.tallies->requests().count(endings[i].outcome);
+        all += counts[i];
+    }
+    begin_part(html, "requests", "Requests");
+    html.open("dl", {{"class", "tiles"}});
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        html.open("div", {{"class", counts[i] == 0 ? "none" : "some"}});
+        html.element("dt", endings[i].words).open("dd").element("b", grouped(counts[i])).words(" ");
+        html.element("span", share(counts[i], all)).close().close();
+    }
+    html.close().close();
+}
+
+void add_limits(Pieces<HtmlText>& pieces, const Gathered& found) {
+    pieces.add([](HtmlText& html) {
+        begin_part(html, "limits", "Limits");
+        begin_table(html, "limits-table", "What each limit decided",
+                    headings_of("Limit", limit_sheet.columns));
+    });
+    const std::size_t rows = std::min(found.limits.size(), most_limits);
+    for (std::size_t i = 0; i < rows; ++i) {
+        pieces.add([&found, i](HtmlText& html) {
+            const ToldLimit& limit = found.limits[i];
+            write_row(html, limit.tally->name, limit_sheet.columns, limit, found.now);
+        });
+    }
+    pieces.add([&found, rows](HtmlText& html) {
+        end_table(html);
+        say_more(html, rows, found.limits.size(), "limit");
+        html.close();
+    });
+}
+
+void write_all_running(HtmlText& html, const Gathered& found) {
+    std::size_t rows = 0;
+    for (const ToldLimit& limit : found.limits) {
+        if (!counts_running(limit) || rows == most_limits) {
+            continue;
+        }
+        if (rows++ == 0) {
+            begin_part(html, "running", "Running requests");
+            begin_table(html, "running-table", "What runs on this machine now, of all keys together",
+                        headings_of("Limit", running_columns));
+        }
+        write_row(html, limit.tally->name, running_columns, limit, found.now);
+    }
+    if (rows != 0) {
+        end_table(html);
+        html.close();
+    }
+}
+
+void write_top(HtmlText& html, const Gathered& found) {
+    const Top& top = found.top;
+    begin_part(html, "top", "Rejected most");
+    if (top.keys.empty()) {
+        say_nothing(html, "No key has been rejected in the last ten minutes.");
+        html.close();
+        return;
+    }
+    const std::string_view without = found.plain ? "" : key_heading;
+    begin_table(html, "top-table",
+                counted(top.total, "rejection") + " since " + utc(top.since) + ", of which " +
+                    grouped(top.others) + " perhaps of other keys",
+                headings_of("Limit", top_columns, without));
+    const std::size_t rows = std::min(top.keys.size(), most_keys);
+    for (std::size_t i = 0; i < rows; ++i) {
+        write_row(html, top.keys[i].limit->name, top_columns, top.keys[i], found.now, without);
+    }
+    end_table(html);
+    say_more(html, rows, top.keys.size(), "key");
+    html.close();
+}
+
+void write_overrides(HtmlText& html, const Gathered& found) {
+    begin_part(html, "overrides", "Overrides");
+    if (found.overrides.empty()) {
+        say_nothing(html, "None: limits are as the configuration has them.");
+        html.close();
+        return;
+    }
+    std::vector<Heading> headings = headings_of("Limit", override_subject_columns);
+    add_headings(headings, override_columns);
+    begin_table(html, "overrides-table", "What operators have changed, until it ends", headings);
+    const std::size_t rows = std::min(found.overrides.size(), most_overrides);
+    for (std::size_t i = 0; i < rows; ++i) {
+        const ShownOverride& shown = found.overrides[i];
+        html.open("tr");
+        row_header(html, shown.limit->name);
+        write_cells(html, override_subject_columns, shown, found.now);
+        write_cells(html, override_columns, shown.what, found.now);
+        html.close();
+    }
+    end_table(html);
+    say_more(html, rows, found.overrides.size(), "override");
+    html.close();
+}
+
+void write_memory(HtmlText& html, const Gathered& found) {
+    const MemoryFigures& memory = found.memory;
+    begin_part(html, "memory", "Memory");
+    write_meter(html, "meter-windows", "Windows:",
+                share(memory.windows.open, memory.window_capacity) +
+                    " open: " + grouped(memory.windows.open) + " of " + grouped(memory.window_capacity) +
+                    ", and " + grouped(memory.windows.closed) + " that have ended" +
+                    (memory.windows.exact ? "" : " (estimated)"),
+                memory.windows.open, memory.window_capacity);
+    const std::size_t waiting = memory.waiting.open + memory.waiting.closed;
+    write_meter(html, "meter-waiting", "What waits:",
+                share(waiting, memory.waiting_capacity) + " in use: " + grouped(waiting) + " of " +
+                    grouped(memory.waiting_capacity),
+                waiting, memory.waiting_capacity);
+    begin_table(html, "pressure-table", "For want of room in " + grouped(memory.zone->size()) + " bytes",
+                {{"What happened"}, {"How often", true}});
+    for (const Column<MemoryFigures>& column : memory_sheet.columns) {
+        if (is_shown(column, {})) {
+            html.open("tr");
+            row_header(html, column.heading.name);
+            value_cell(html, column.get(memory), found.now);
+            html.close();
+        }
+    }
+    end_table(html);
+    html.close();
+}
+
+}  // namespace rate_limit
