@@ -135,10 +135,10 @@ TEST(AnnouncedEndpoints, ThatCannotBeReachedAreTold) {
     }
 }
 
-/// Charges that wait before any map is known, and for which the zone has no room.
+/// Charges that wait before any map is known.
 class ChargesWithoutAMap : public testing::Test {
 protected:
-    static constexpr int count = 3'000;
+    static constexpr int count = 500;
 
     void admit_all(SeededWorld& world) {
         world.worker();

@@ -163,24 +163,6 @@ std::size_t told(const Scenario& world, const std::string& what) {
     return sum;
 }
 
-/// Charges of a shard that has another name now wait in the zone: those of the same window find no room
-/// beside them, wait in their worker, and are lost with it where the primary is away.
-TEST(Losses, AreCountedOfAWorkerThatLeaves) {
-    OneMachine world({"default", "10r/h"});
-    EXPECT_EQ(world.ask("k"), "PASSED");
-    world.pass(100);
-    world.primary.kill(true);
-    world.pass(200);
-    EXPECT_EQ(world.admitted(1, "k"), 1U);
-    world.setup.stores.front().shards.front().name = "b";
-    world.reload();
-    EXPECT_TRUE(world.until([&world] { return world.end_leaving() == 0; }));
-    EXPECT_EQ(world.admitted(2, "k"), 2U);
-    EXPECT_TRUE(world.stop_all());
-    EXPECT_EQ(world.logged("charges of 1 windows for .* are lost as this worker ends"), 1U);
-    EXPECT_EQ(counted(world, Loss::no_room, "b"), 2U);
-}
-
 /// What a line a second holds back is told a second later, and when the worker ends: the numbers add up.
 TEST(Losses, AreAllTold) {
     Scenario world({"default", "1000r/h"}, 9'000);

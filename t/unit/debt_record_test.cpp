@@ -64,21 +64,37 @@ TEST(DebtRecord, AnotherKeyKindOrLookAloneIsAChange) {
 }
 
 TEST(DebtRecord, EachKindOfDebtHasAnIdThatLeadsBack) {
-    DebtRecord debt;
+    constexpr std::uint64_t shard = 0x1234567890abcdef;
     const WindowId id = Ids(1).next();
-    for (const DebtKind kind :
-         {DebtKind::charges, DebtKind::refunds, DebtKind::tokens, DebtKind::fixed_tokens}) {
+    DebtRecord debt;
+    debt.reset = table_now;
+    debt.shard = shard;
+    for (const DebtKind kind : {DebtKind::charges, DebtKind::refunds}) {
         debt.kind = kind;
-        debt.reset = table_now;
-        debt.id = debt_id_of(kind, id, debt.reset);
-        EXPECT_TRUE(window_id_of(debt.id, debt) == id);
-        EXPECT_EQ(debt.id == id, kind == DebtKind::charges);
+        EXPECT_TRUE(window_id_of(waiting_id_of(kind, id, table_now, shard), debt) == id);
     }
-    const WindowId refunds = debt_id_of(DebtKind::refunds, id, table_now);
-    const WindowId tokens = debt_id_of(DebtKind::tokens, id, table_now);
-    EXPECT_FALSE(refunds == debt_id_of(DebtKind::refunds, id, table_now + 1)) << "each window has its own";
-    EXPECT_FALSE(refunds == tokens);
-    EXPECT_TRUE(tokens == debt_id_of(DebtKind::fixed_tokens, id, table_now + 1)) << "tokens have one for all";
+    for (const DebtKind kind : {DebtKind::tokens, DebtKind::fixed_tokens, DebtKind::slots}) {
+        debt.kind = kind;
+        EXPECT_TRUE(window_id_of(note_id_of(id), debt) == id);
+    }
+}
+
+TEST(DebtRecord, WhatWaitsHasAnIdOfItsKindAndShardAndRefundsOneOfTheirWindow) {
+    constexpr std::uint64_t shard = std::uint64_t{5} << 32;
+    const WindowId id = Ids(1).next();
+    const WindowId charges = waiting_id_of(DebtKind::charges, id, table_now, shard);
+    const WindowId refunds = waiting_id_of(DebtKind::refunds, id, table_now, shard);
+    EXPECT_TRUE(charges == waiting_id_of(DebtKind::charges, id, table_now + 1, shard))
+        << "the next window's, too";
+    EXPECT_FALSE(refunds == waiting_id_of(DebtKind::refunds, id, table_now + 1, shard))
+        << "each window has its own";
+    EXPECT_FALSE(charges == refunds);
+    EXPECT_FALSE(charges == note_id_of(id));
+    EXPECT_FALSE(refunds == note_id_of(id));
+    EXPECT_FALSE(charges == waiting_id_of(DebtKind::charges, id, table_now, shard + (1 << 14)));
+    EXPECT_FALSE(refunds == waiting_id_of(DebtKind::refunds, id, table_now, shard + (1 << 14)));
+    EXPECT_TRUE(charges == waiting_id_of(DebtKind::charges, id, table_now, shard + 1))
+        << "a cluster's hash slots";
 }
 
 TEST(DebtRecord, TokensOfABucketHaveANoteForEachTerms) {
@@ -88,10 +104,10 @@ TEST(DebtRecord, TokensOfABucketHaveANoteForEachTerms) {
     note.window_kind = WindowKind::bucket;
     note.set_lease(1'000'000, 500);
     note.set_fill(2'000'000'000);
-    const WindowId quick = debt_id_of(DebtKind::tokens, id, table_now, note.terms());
+    const WindowId quick = note_id_of(id, note.terms());
     EXPECT_TRUE(window_id_of(quick, note) == id);
     note.set_fill(4'000'000'000);
-    const WindowId large = debt_id_of(DebtKind::tokens, id, table_now, note.terms());
+    const WindowId large = note_id_of(id, note.terms());
     EXPECT_FALSE(quick == large);
     EXPECT_TRUE(window_id_of(large, note) == id);
     note.window_kind = WindowKind::first;

@@ -100,7 +100,7 @@ struct DebtRecord {
 };
 static_assert(sizeof(DebtRecord) == 320, "five cache lines");
 
-/// A waiting charge never gives way: a worker that finds no room keeps its charge elsewhere. What outlives
+/// A waiting charge never gives way: a worker that finds no room drops its own, and tells it. What outlives
 /// its window is taken out by the worker that walks over the table, and counted. A note of tokens does not
 /// give way before its window ends and, if it is of a bucket, not before a walk has given them back: they
 /// die by another clock. A worker that finds no room for one takes no tokens in advance.
@@ -109,24 +109,29 @@ inline EvictionRank eviction_rank(const DebtRecord& debt, Millis now) noexcept {
     return {needed ? EvictionTier::never : EvictionTier::ended, 0};
 }
 
-/// The id of the record that notes this of the window of `id` that ends at `reset`. Refunds have one apart
-/// from charges, and from refunds to other windows of that id; tokens have one apart from both, and those of
-/// a bucket from those of other `terms`, as DebtRecord::terms() has them.
-constexpr WindowId debt_id_of(DebtKind kind, const WindowId& id, Millis reset,
-                              std::uint32_t terms = 0) noexcept {
-    switch (kind) {
-        case DebtKind::charges:
-            return id;
-        case DebtKind::refunds:
-            return {id.high ^ static_cast<std::uint64_t>(reset) * 0x9e3779b97f4a7c15, ~id.low};
-        default:
-            return {~id.high ^ terms * std::uint64_t{0xd6e8feb86659fd93}, ~id.low};
-    }
+/// The id of the note of a window's tokens or slots. Tokens of a bucket have one apart from those of other
+/// `terms`, as DebtRecord::terms() has them.
+constexpr WindowId note_id_of(const WindowId& id, std::uint32_t terms = 0) noexcept {
+    return {~id.high ^ terms * std::uint64_t{0xd6e8feb86659fd93}, ~id.low};
 }
 
-/// The window's own id. Whatever debt_id_of() does to an id, it undoes when it is done again.
+/// The id of the record of what waits for a window: its charges, apart from refunds, which are to the window
+/// that ends at `reset` alone. Each `shard`, named as in DebtRecord, has another, for a reload may have moved
+/// the key; all hash slots of a cluster have the same.
+constexpr WindowId waiting_id_of(DebtKind kind, const WindowId& id, Millis reset,
+                                 std::uint64_t shard) noexcept {
+    constexpr unsigned slot_bits = 14;
+    const std::uint64_t high = id.high ^ (shard >> slot_bits) * std::uint64_t{0xff51afd7ed558ccd};
+    return kind == DebtKind::charges
+               ? WindowId{high, id.low}
+               : WindowId{high ^ static_cast<std::uint64_t>(reset) * 0x9e3779b97f4a7c15, ~id.low};
+}
+
+/// The window's own id. `id` is the record's: what the functions above do to an id, they undo when it is done
+/// again.
 inline WindowId window_id_of(const WindowId& id, const DebtRecord& debt) noexcept {
-    return debt_id_of(debt.kind, id, debt.reset, debt.terms());
+    return waits(debt.kind) ? waiting_id_of(debt.kind, id, debt.reset, debt.shard)
+                            : note_id_of(id, debt.terms());
 }
 
 using DebtTable = RecordTable<DebtRecord>;

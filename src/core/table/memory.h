@@ -87,7 +87,7 @@ private:
     static_assert(sizeof(Header) == alignment, "sets begin on a cache line");
 
     /// Differs for each layout of the memory, so that attach() refuses a table of another version.
-    static constexpr std::uint64_t layout = 0x77696e646f777362 ^ (std::uint64_t{sizeof(Record)} << 8);
+    static constexpr std::uint64_t layout = 0x77696e646f777363 ^ (std::uint64_t{sizeof(Record)} << 8);
 
     /// How many bytes lie before the sets.
     static constexpr std::size_t fixed = sizeof(Header) + RecordJournals<Record>::bytes;

@@ -61,111 +61,45 @@ Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis rese
     return owed;
 }
 
-Backlog::Added Backlog::add(const std::string& key, const Debt& owed, Millis now) {
+Backlog::Added Backlog::add(std::string_view key, const Debt& owed, Millis now) noexcept {
     Added added;
-    if (add_to_zone(key, owed, now, added.closed) == Found::room) {
-        added.kept = true;
-        zone_.note_waiting();
+    if (key.size() > DebtRecord::max_key) {
         return added;
     }
-    if (owed.kind == DebtKind::refunds) {
-        return added;  // this worker's own map has one sum for each key, and refunds need one for each window
-    }
-    auto found = here_.find(key);
-    if (found == here_.end()) {
-        if (full_here()) {
-            return added;
+    const std::uint64_t digest = digest_of(key);
+    const WindowId id = waiting_id_of(owed.kind, owed.id, owed.reset, digest);
+    added.kept = zone_.debts().update(id, now, [&](DebtRecord& waiting) {
+        if (waiting.reset > now) {
+            Debt both = debt_of(waiting);
+            both.join(owed);
+            waiting.cost = both.cost;
+            waiting.charges = both.charges;
+            waiting.set_fill(both.fill);
+            waiting.set_mark(both.receipt_of_bucket.mark);
+            waiting.reset = both.reset;
+            return;
         }
-        add_here(key, owed);
-    } else if (found->second.reset > now) {
-        auto end = ends_.extract({found->second.reset, &found->first});
-        found->second.join(owed);
-        end.value().first = found->second.reset;
-        ends_.insert(std::move(end));
-    } else {
-        added.closed = found->second;
-        ends_.erase({found->second.reset, &found->first});
-        here_.erase(found);
-        add_here(key, owed);
+        if (waiting.reset != 0) {
+            added.closed = debt_of(waiting);
+        } else {
+            zone_.debt_counts().add(Routes::counted_as(digest));
+        }
+        waiting.reset = owed.reset;
+        waiting.cost = owed.cost;
+        waiting.charges = owed.charges;
+        waiting.shard = digest;
+        waiting.ticket = owed.receipt.ticket;
+        waiting.period = static_cast<std::uint32_t>(owed.period);
+        waiting.kind = owed.kind;
+        waiting.window_kind = owed.window_kind;
+        waiting.set_fill(owed.fill);
+        waiting.set_mark(owed.receipt_of_bucket.mark);
+        waiting.set_key(key);
+    });
+    if (added.kept) {
+        zone_.note_waiting();
     }
-    added.kept = true;
     return added;
-}
-
-void Backlog::add_here(const std::string& key, const Debt& owed) {
-    const auto added = here_.emplace(key, owed).first;
-    added->second.receipt.events = Receipt::no_event;
-    try {
-        ends_.emplace(owed.reset, &added->first);
-    } catch (...) {
-        here_.erase(added);
-        throw;
-    }
-}
-
-/// The charges that wait in this worker for the window that ends first.
-Backlog::Here::node_type Backlog::take_first() noexcept {
-    const std::string& key = *ends_.begin()->second;
-    ends_.erase(ends_.begin());
-    return here_.extract(here_.find(key));
-}
-
-Backlog::Found Backlog::add_to_zone(const std::string& key, const Debt& owed, Millis now,
-                                    std::optional<Debt>& closed) noexcept {
-    if (key.size() > DebtRecord::max_key) {
-        return Found::nothing;
-    }
-    bool added = false;
-    const std::uint64_t digest = digest_of(routes_, route_, key);
-    const bool room =
-        zone_.debts().update(debt_id_of(owed.kind, owed.id, owed.reset), now, [&](DebtRecord& waiting) {
-            if (waiting.reset != 0 && waiting.shard != digest) {
-                return;  // another configuration's, with this key
-            }
-            if (waiting.reset > now) {
-                Debt both = debt_of(waiting);
-                both.join(owed);
-                waiting.cost = both.cost;
-                waiting.charges = both.charges;
-                waiting.set_fill(both.fill);
-                waiting.set_mark(both.receipt_of_bucket.mark);
-                waiting.reset = both.reset;
-            } else {
-                if (waiting.reset != 0) {
-                    closed = debt_of(waiting);
-                }
-                if (waiting.reset == 0) {
-                    zone_.debt_counts().add(Routes::counted_as(digest));
-                }
-                waiting.reset = owed.reset;
-                waiting.cost = owed.cost;
-                waiting.charges = owed.charges;
-                waiting.shard = digest;
-                waiting.ticket = owed.receipt.ticket;
-                waiting.period = static_cast<std::uint32_t>(owed.period);
-                waiting.kind = owed.kind;
-                waiting.window_kind = owed.window_kind;
-                waiting.set_fill(owed.fill);
-                waiting.set_mark(owed.receipt_of_bucket.mark);
-                waiting.set_key(key);
-            }
-            added = true;
-        });
-    if (!room) {
-        return Found::nothing;
-    }
-    return added ? Found::room : Found::another;
-}
-
-bool Backlog::take(std::string& key, Debt& owed) {
-    if (here_.empty()) {
-        // A leaving worker may know another address of the shard than those that stay.
-        return (!is_leaving() || zone_.is_last()) && take_from_zone(key, owed);
-    }
-    Here::node_type first = take_first();
-    key.swap(first.key());
-    owed = first.mapped();
-    return true;
 }
 
 bool Backlog::may_search() noexcept {
@@ -173,7 +107,7 @@ bool Backlog::may_search() noexcept {
         turn_ = msec_now();
         looked_ = 0;
     }
-    const std::uint64_t waiting = count_there();
+    const std::uint64_t waiting = count();
     if (searched_ != waiting) {
         searched_ = waiting;
         search();
@@ -206,7 +140,11 @@ bool Backlog::take_out(const WindowId& debt, Wanted wanted, Debt& owed, std::str
     return taken;
 }
 
-bool Backlog::take_from_zone(std::string& key, Debt& owed) {
+bool Backlog::take(std::string& key, Debt& owed) {
+    // A leaving worker may know another address of the shard than those that stay.
+    if (is_leaving() && !zone_.is_last()) {
+        return false;
+    }
     DebtTable& table = zone_.debts();
     const auto ours = [this](const DebtRecord& waiting) { return is_ours(waiting.shard); };
     key.reserve(DebtRecord::max_key);  // the only thing that may throw
@@ -228,27 +166,24 @@ bool Backlog::take_from_zone(std::string& key, Debt& owed) {
     return false;
 }
 
-bool Backlog::take_from_zone(const WindowId& debt, Debt& owed) noexcept {
+bool Backlog::take_one(const WindowId& debt, Debt& owed) noexcept {
     return take_out(
         debt, [](const DebtRecord& /*waiting*/) { return true; }, owed, nullptr);
 }
 
 std::int64_t Backlog::cost_of(const WindowId& id) const noexcept {
-    const auto waiting = zone_.debts().find(id);
+    // All hash slots of a cluster stand for the same in an id.
+    const std::uint64_t digest = routes_.digest_of(routes_.has_slots() ? Route{0} : route_);
+    const auto waiting = zone_.debts().find(waiting_id_of(DebtKind::charges, id, 0, digest));
     return waiting && is_ours(waiting->shard) ? waiting->cost : 0;
 }
 
-std::uint64_t Backlog::charges_here() const noexcept {
-    std::uint64_t sum = 0;
-    for (const auto& [key, owed] : here_) {
-        sum += owed.charges;
-    }
-    return sum;
+std::size_t Backlog::count() const noexcept {
+    return count_waiting(zone_.debt_counts(), routes_, route_, owner_.parts());
 }
 
-/// Windows that wait in the zone.
-std::size_t Backlog::count_there() const noexcept {
-    return count_waiting(zone_.debt_counts(), routes_, route_, owner_.parts());
+std::uint64_t Backlog::digest_of(std::string_view key) const noexcept {
+    return rate_limit::digest_of(routes_, route_, key);
 }
 
 bool Backlog::is_ours(std::uint64_t digest) const noexcept {

@@ -209,20 +209,12 @@ void Charges::wait(const std::string& key, Debt owed) noexcept {
     if (owed.reset <= now) {
         owed.reset = propose_reset(owed.window_kind, owed.period, now);
     }
-    try {
-        Backlog::Added added = waiting_.add(key, owed, now);
-        if (!added.kept && waiting_.full_here()) {
-            expire_closed(now);
-            added = waiting_.add(key, owed, now);
-        }
-        if (added.closed) {
-            expire(*added.closed);
-        }
-        if (!added.kept) {
-            drop(owed, owed.kind == DebtKind::refunds ? Loss::refunds_no_room : Loss::no_room);
-        }
-    } catch (...) {
-        drop(owed, Loss::no_memory);
+    const Backlog::Added added = waiting_.add(key, owed, now);
+    if (added.closed) {
+        expire(*added.closed);
+    }
+    if (!added.kept) {
+        drop(owed, owed.kind == DebtKind::refunds ? Loss::refunds_no_room : Loss::no_room);
     }
 }
 
@@ -371,10 +363,6 @@ void Charges::note_resent(const Debt& owed, Millis now) noexcept {
     }
 }
 
-void Charges::expire_closed(Millis now) noexcept {
-    waiting_.take_closed(now, [this](const Debt& owed) { expire(owed); });
-}
-
 void Charges::drop(const Debt& owed, Loss loss, const char* why) noexcept {
     if (owed.kind == DebtKind::refunds && owed.reset <= now_millis()) {
         expire(owed);
@@ -416,24 +404,6 @@ void Charges::doubt_former_reservation() noexcept {
 
 void Charges::doubt_reservation() noexcept {
     lost_.add(Loss::reservations_in_doubt, 1);
-}
-
-void Charges::move_to_zone(Backlog::Looks& looks) noexcept {
-    waiting_.move_to_zone(looks, now_millis(), [this](const Debt& closed) { expire(closed); });
-}
-
-void Charges::leave() noexcept {
-    Backlog::Looks looks{Backlog::Looks::unlimited, Backlog::Looks::unlimited};
-    waiting_.begin_anew();
-    move_to_zone(looks);
-    if (waiting_.here() != 0) {
-        lost_.count(Loss::no_room, waiting_.charges_here());
-        log_line(
-            process_log(), LogLevel::error,
-            "rate limit: charges of %zu windows for %s are lost as this worker ends: they found no room in "
-            "\"rate_limit_zone\"; enlarge it",
-            waiting_.here(), subject_.c_str());
-    }
 }
 
 }  // namespace rate_limit

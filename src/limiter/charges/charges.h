@@ -200,10 +200,6 @@ public:
     /// Makes send_batch() search again where it found nothing; called now and then.
     void search() noexcept { waiting_.search(); }
 
-    /// Charges in this worker look for room in the zone again, where other workers find them. Called now and
-    /// then, with `looks` that the charges of all primaries share.
-    void move_to_zone(Backlog::Looks& looks) noexcept;
-
     /// Longer than any charge waits for the batch before it, and for its answer.
     Millis patience() const noexcept { return 2 * static_cast<Millis>(store_.charge_timeout) + 1000; }
 
@@ -222,7 +218,6 @@ public:
 
     std::size_t under_way() const noexcept { return under_way_ + queued_.size(); }  ///< commands
     std::size_t waiting() const noexcept { return waiting_.count(); }  ///< windows, of all workers
-    std::size_t here() const noexcept { return waiting_.here(); }  ///< those for which the zone has no room
 
     /// Refunds that were not answered are sent again soon, while that may be. Returns how many there are.
     std::size_t ask_again() noexcept;
@@ -230,28 +225,6 @@ public:
     /// Refunds that were not answered are not sent again any more: the worker, or its configuration, is at
     /// its end.
     void give_up_unanswered() noexcept;
-
-    /// There may never be a primary here again: of the debts in this worker the next `most` go to the
-    /// Charges that owner_of(key) returns, unless these are its own; those whose window has closed are
-    /// dropped. To be called now and then. Returns how many it looked at.
-    template <typename Fn>
-    std::size_t hand_over(std::size_t most, Fn&& owner_of) noexcept {
-        return waiting_.hand_over(most, [&](const std::string& key, const Debt& owed) {
-            if (owed.reset <= now_millis()) {
-                expire(owed);
-                return true;
-            }
-            Charges& owner = owner_of(key);
-            if (&owner != this) {
-                owner.wait(key, owed);
-            }
-            return &owner != this;
-        });
-    }
-
-    /// Leaves to other workers what finds room in the zone, and says what is lost with this one. The primary
-    /// has been shut down.
-    void leave() noexcept;
 
 private:
     enum class Gate : unsigned char {
@@ -282,7 +255,6 @@ private:
     bool keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number) noexcept override;
     std::size_t send_unanswered(std::size_t most, bool probes) noexcept;
     void send_unanswered_of(const WindowId& id) noexcept;
-    void expire_closed(Millis now) noexcept;
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
     void expire(const Debt& owed) noexcept override;
     void count_expired(const Debt& owed) noexcept;

@@ -17,7 +17,8 @@ struct Words {
 constexpr Words words[loss_count] = {
     {"charges", "expired: their windows had closed, or their buckets were full, before the primary took them",
      "expired", LogLevel::warn},
-    {"charges", "were dropped: too many windows wait for the primary", "dropped"},
+    {"charges", "were dropped: no room in \"rate_limit_zone\" for what waits for the primary; enlarge it",
+     "dropped"},
     {"refunds",
      "were dropped: no room in \"rate_limit_zone\"; they count as used until their windows end; enlarge it",
      "dropped"},

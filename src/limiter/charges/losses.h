@@ -13,7 +13,7 @@ namespace rate_limit {
 /// Kinds of loss: charges that did not reach their primary, or perhaps did not.
 enum class Loss : unsigned char {
     expired,           ///< given up: their window ended, or their bucket was full, before they could be sent
-    no_room,           ///< dropped: too many windows waited
+    no_room,           ///< dropped: the zone had no room for them
     refunds_no_room,   ///< refunds, dropped: they wait in the zone only
     no_memory,         ///< dropped
     refused,           ///< dropped: the primary answered with an error that is the key's or the command's
@@ -46,9 +46,6 @@ public:
 
     /// `why` is static text, for Loss::refused; others have a reason of their own.
     void add(Loss loss, std::uint64_t charges, const char* why = nullptr) noexcept;
-
-    /// Counts what another line tells.
-    void count(Loss loss, std::uint64_t charges) noexcept { counters_.add(loss, charges); }
 
 private:
     struct Line {

@@ -159,7 +159,7 @@ bool Holds::note(const KeySlots& of) noexcept {
     zone_.note_tokens();
     const Millis now = now_millis();
     const std::uint64_t digest = digest_of(routes_, route_, of.key);
-    return zone_.debts().update(debt_id_of(DebtKind::slots, of.id, 0), now, [&](DebtRecord& note) {
+    return zone_.debts().update(note_id_of(of.id), now, [&](DebtRecord& note) {
         if (note.reset == 0 || note.shard != digest) {
             note.kind = DebtKind::slots;
             note.window_kind = WindowKind::slots;

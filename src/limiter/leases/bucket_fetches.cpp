@@ -146,7 +146,7 @@ bool Fetches::note(std::string_view key, const Demand& demand, Ticks end) noexce
     zone_.note_tokens();
     const std::uint64_t digest = digest_of(routes_, route_, key);
     const std::uint32_t terms = mark_of(demand.token, demand.fill);
-    const WindowId id = debt_id_of(DebtKind::tokens, demand.id, reset, terms);
+    const WindowId id = note_id_of(demand.id, terms);
     return zone_.debts().update(id, now, [&](DebtRecord& note) {
         note.reset = note.reset <= now + demand.life ? std::max(note.reset, reset) : reset;
         note.shard = digest;

@@ -383,7 +383,7 @@ bool Fetches::note(std::string_view key, const Demand& demand, Millis reset, std
     }
     zone_.note_tokens();
     const std::uint64_t digest = digest_of(routes_, route_, key);
-    return zone_.debts().update(debt_id_of(DebtKind::tokens, demand.id, reset), now, [&](DebtRecord& note) {
+    return zone_.debts().update(note_id_of(demand.id), now, [&](DebtRecord& note) {
         if (note.reset != reset || note.shard != digest) {
             note.reset = reset;
             note.cost = 0;
@@ -404,7 +404,7 @@ Fetches::Left Fetches::end(const Noted& seen, bool all) noexcept {
         return left;
     }
     std::int64_t lost = 0;
-    zone_.windows().change(debt_id_of(seen.kind, seen.id, seen.reset), [&](WindowRecord& record) {
+    zone_.windows().change(note_id_of(seen.id), [&](WindowRecord& record) {
         if (record.reset == seen.reset && !record.bucket) {
             lost = at_hand(record);
             record.leased = 0;

@@ -19,9 +19,6 @@ constexpr Msec forget_interval = 1000;
 /// So many shards are made in one turn for charges that wait for any of them.
 constexpr std::size_t most_made = 50;
 
-/// So many charges of shards without nodes are looked at in one turn.
-constexpr std::size_t most_handed = 500;
-
 /// Milliseconds between two times that the map is taken to forget strangers.
 constexpr Msec clear_interval = 100;
 
@@ -45,17 +42,6 @@ void Store::make_some() noexcept {
         if (shards_[i] == nullptr) {
             make_shard(i);
             ++made;
-        }
-    }
-}
-
-void Store::hand_over() noexcept {
-    std::size_t left = most_handed;
-    for (std::size_t i = 0; i < shards_.size() && left != 0; ++i) {
-        if (shards_[i] != nullptr && shards_[i]->charges().here() != 0 &&
-            slots_->group(static_cast<SlotMap::Number>(i)).primary.port == 0) {
-            left -= shards_[i]->charges().hand_over(
-                left, [this](const std::string& key) -> Charges& { return at(key_slot(key)).charges(); });
         }
     }
 }

@@ -87,8 +87,6 @@ void Store::shut_down() noexcept {
     }
     forget_moves_.clear();
     for_each_shard([](Shard& shard) { shard.shut_down(); });
-    // After all: what one shard's node did not take may go back to another shard's charges.
-    for_each_shard([](Shard& shard) { shard.charges().leave(); });
     unanswered_.for_each([this](const UnansweredBatch& batch) { at(batch.route).fetches().give_up(); });
 }
 

@@ -71,10 +71,6 @@ public:
         }
     }
 
-    /// Hands a part of the debts in this worker, of shards of a cluster that have no nodes, to the shards
-    /// that have their slots now. To be called now and then.
-    void hand_over() noexcept;
-
     /// Asks again for some of the batches that were not answered. To be called now and then. Returns how many
     /// there are.
     std::size_t ask_again() noexcept;

@@ -32,11 +32,6 @@ constexpr Msec last_gap = 1;
 // How long the last worker waits for a primary that is connected and does not serve, or for another one.
 constexpr Msec last_wait = 3000;
 
-// So many charges of a worker, of all shards, may look for room in the zone each second: it takes a
-// millisecond.
-constexpr std::size_t looks_for_room = 1024;
-constexpr std::size_t looks_in_vain = 16;  // one after the other
-
 // With more unanswered commands than this the last worker gives back no more for now.
 constexpr std::size_t most_under_way = 1000;
 
@@ -52,14 +47,13 @@ struct Round {
     NoteWalk walk;
     SlotsCorrection correction;
     Stage stage = Stage::running;
-    Msec known = 0;              // when this worker began to note tokens
-    Msec left = 0;               // when this worker was first seen to leave, while others stay
-    Msec called = 0;             // when this worker last said which nodes it uses
-    Msec added_up = 0;           // when it was last time for tell_hot_keys()
-    Msec looked_for = 0;         // when charges were last searched for, for all shards
-    Msec moved = 0;              // when the last worker last gave tokens back, or began to
-    std::size_t next_shard = 0;  // whose charges are the next to look for room in the zone
-    bool unanswered = false;     // something was sent that Redis has to be asked about again
+    Msec known = 0;           // when this worker began to note tokens
+    Msec left = 0;            // when this worker was first seen to leave, while others stay
+    Msec called = 0;          // when this worker last said which nodes it uses
+    Msec added_up = 0;        // when it was last time for tell_hot_keys()
+    Msec looked_for = 0;      // when charges were last searched for, for all shards
+    Msec moved = 0;           // when the last worker last gave tokens back, or began to
+    bool unanswered = false;  // something was sent that Redis has to be asked about again
     NoteLooks looks;
     Search search = Search::none;
 
@@ -75,7 +69,6 @@ void for_each_slot_shard(Store& store, bool waits, Fn& fn) noexcept {
     if (waits) {
         store.make_some();  // any of them may have to take up waiting charges
     }
-    store.hand_over();
     store.for_each_shard([&](Shard& shard) { fn(&shard, waits); });
 }
 
@@ -148,24 +141,6 @@ Sending send_for_all_shards(const Configuration& main, Zone& zone, bool search) 
     return sending;
 }
 
-/// Charges that wait in this worker look for room in the zone, one shard's after the other's.
-void move_to_zone(Round& round, const Configuration& main) noexcept {
-    Backlog::Looks looks{looks_for_room, looks_in_vain};
-    std::size_t shards = 0;
-    std::size_t next = 0;
-    for (const StoreConf* conf : main.stores) {
-        if (conf->live != nullptr) {
-            conf->live->for_each_shard([&](Shard& shard) {
-                if (shards++ >= round.next_shard && !looks.over()) {
-                    shard.charges().move_to_zone(looks);
-                    next = shards;
-                }
-            });
-        }
-    }
-    round.next_shard = looks.over() && next < shards ? next : 0;
-}
-
 NoteWalk::Turn walk_turn(Round& round, const Configuration& main, Zone& zone) noexcept {
     const Millis now = now_millis();
     const NoteWalk::Aim aim = round.stage == Stage::running ? NoteWalk::Aim::due : NoteWalk::Aim::all;
@@ -201,9 +176,6 @@ Msec ordinary_turn(Round& round, const Configuration& main) {
     }
     const bool search = is_time(round.looked_for, interval);
     const Sending sending = send_for_all_shards(main, zone, search);
-    if (search) {
-        move_to_zone(round, main);
-    }
     round.unanswered = sending.unanswered != 0;
 
     const auto ticks = ticks_now();
@@ -288,10 +260,6 @@ Msec last_turn(Round& round, const Configuration& main, bool& over) {
 Msec leaving_turn(Round& round, const Configuration& main, bool& over) {
     if (main.zone->leave()) {
         return last_turn(round, main, over);
-    }
-    // A request may keep this worker for hours; the configuration of the others may know a newer primary.
-    if (is_time(round.looked_for, interval)) {
-        move_to_zone(round, main);
     }
     const std::size_t unanswered = ask_again(main);
     round.left = round.left != 0 ? round.left : msec_now();
