@@ -16,4 +16,10 @@ struct Serving {
 /// Whoever runs the limiter defines it.
 Serving serving() noexcept;
 
+/// The rights of operators at the console of one location.
+struct OperatorRights {
+    bool may_act = false;     ///< change what limits say
+    bool plain_keys = false;  ///< see keys as they are, not only their ids
+};
+
 }  // namespace rate_limit

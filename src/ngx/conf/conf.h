@@ -4,7 +4,7 @@
 
 #include "limiter/configuration.h"
 #include "ngx/values/value.h"
-#include "operator/rights.h"
+#include "operator/serving.h"
 
 namespace rate_limit {
 

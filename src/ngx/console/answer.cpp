@@ -1,7 +1,7 @@
 #include "ngx/console/answer.h"
 
 #include "ngx/base/response.h"
-#include "operator/html/style.h"
+#include "operator/html/frame.h"
 
 namespace rate_limit {
 

@@ -41,8 +41,8 @@ ngx_int_t send_error(ngx_http_request_t* r, ActError error, std::string_view des
     if (wants_html(*r)) {
         return send_page(r, status, html_type, write_html(description));
     }
-    return send_page(r, status, "application/json",
-                     write_act_json(ActResult::failed(error, std::string(description))));
+    const ActResult result = ActResult::failed(error, std::string(description));
+    return send_page(r, status, "application/json", write_whole(*tell_act_json(result)));
 }
 
 }  // namespace rate_limit

@@ -37,31 +37,67 @@ Figure times(const SeenWindow& window) {
     return window.reset == 0 ? "–" : utc(window.reset) + ", in " + duration(window.reset - now_millis());
 }
 
-void write_reset(JsonText& json, const SeenWindow& window) {
-    if (window.reset != 0) {
-        json.time(window.reset);
-    } else {
-        json.null();
-    }
+Figure reset(const SeenWindow& window) {
+    return window.reset != 0 ? Figure(Moment{window.reset}) : Figure();
 }
 
-void state_cell(HtmlText& html, const SeenWindow& window) {
-    html.element("td", window.kind == WindowKind::bucket
-                           ? (window.open ? "a bucket that is not full" : "a full bucket")
-                       : !window.open                     ? "not open"
-                       : window.kind != WindowKind::first ? "open, by the clock"
-                                                          : "open");
+Figure kind(const SeenWindow& window) {
+    return name_of(window.kind);
 }
 
-/// Who says so, for programs.
-Figure source(bool primary) {
-    return std::string_view(primary ? "primary" : "memory");
+Figure state(const SeenWindow& window) {
+    return std::string_view(window.kind == WindowKind::bucket
+                                ? (window.open ? "a bucket that is not full" : "a full bucket")
+                            : !window.open                     ? "not open"
+                            : window.kind != WindowKind::first ? "open, by the clock"
+                                                               : "open");
 }
 
-/// Who says so, for people.
-void source_cell(HtmlText& html, bool primary) {
-    html.element("td", primary ? "the primary" : "the memory of this machine");
+void write_period(JsonText& json, const SeenWindow& window) {
+    write_period(json, window.period, window.kind == WindowKind::month);
 }
+
+template <auto held>
+Figure if_shared(const SeenSlots& slots) {
+    return slots.shared ? Figure(slots.*held) : Figure();
+}
+
+// Who says so, for programs and for people.
+template <auto primary, typename Seen>
+Figure source(const Seen& seen) {
+    return std::string_view(seen.*primary ? "primary" : "memory");
+}
+template <auto primary, typename Seen>
+Figure known_by(const Seen& seen) {
+    return std::string_view(seen.*primary ? "the primary" : "the memory of this machine");
+}
+
+constexpr Column<SeenWindow> window_list[] = {
+    {"period", {}, {}, nullptr, write_period},
+    {"window", {}, {}, kind},
+    {{}, {"Window"}, {}, state},
+    {"open", {}, {}, field<&SeenWindow::open>},
+    {"limit", {"Limit", true}, {}, field<&SeenWindow::limit>},
+    {"used", {"Used", true}, {}, field<&SeenWindow::used>},
+    {"remaining", {"Remaining", true}, {}, field<&SeenWindow::remaining>},
+    {"reset", {}, {}, reset},
+    {{}, {"Ends"}, {}, times},
+    {"in_flight", {"In flight here", true}, {}, field<&SeenWindow::in_flight>},
+    {"tokens", {"Tokens here", true}, {}, field<&SeenWindow::tokens>},
+    {"waiting", {"Waiting here", true}, {}, field<&SeenWindow::waiting>},
+    {"source", {}, {}, source<&SeenWindow::from_primary>},
+    {{}, {"As known by"}, {}, known_by<&SeenWindow::from_primary>},
+};
+
+constexpr Column<SeenSlots> slots_list[] = {
+    {"limit", {"At a time", true}, {}, field<&SeenSlots::limit>},
+    {"running", {"Running here", true}, {}, field<&SeenSlots::running>},
+    {"remaining", {"Remaining", true}, {}, field<&SeenSlots::remaining>},
+    {"held", {"Slots held here", true}, {}, if_shared<&SeenSlots::here>},
+    {"held_elsewhere", {"Held by other machines", true}, {}, if_shared<&SeenSlots::elsewhere>},
+    {"source", {}, {}, source<&SeenSlots::shared>},
+    {{}, {"As known by"}, {}, known_by<&SeenSlots::shared>},
+};
 
 void write_override(JsonText& json, const SeenLimit& limit) {
     if (!limit.override) {
@@ -110,56 +146,7 @@ const char* code_of(ActError error) noexcept {
     return names[static_cast<std::size_t>(error)].code;
 }
 
-constexpr Column<SeenWindow> window_list[] = {
-    {"period",
-     {},
-     {},
-     nullptr,
-     [](JsonText& json, const SeenWindow& window) {
-         write_period(json, window.period, window.kind == WindowKind::month);
-     }},
-    {"window",
-     {"Window"},
-     {},
-     [](const SeenWindow& window) -> Figure { return name_of(window.kind); },
-     nullptr,
-     state_cell},
-    {"open", {}, {}, field<&SeenWindow::open>},
-    {"limit", {"Limit", true}, {}, field<&SeenWindow::limit>},
-    {"used", {"Used", true}, {}, field<&SeenWindow::used>},
-    {"remaining", {"Remaining", true}, {}, field<&SeenWindow::remaining>},
-    {"reset", {"Ends"}, {}, times, write_reset},
-    {"in_flight", {"In flight here", true}, {}, field<&SeenWindow::in_flight>},
-    {"tokens", {"Tokens here", true}, {}, field<&SeenWindow::tokens>},
-    {"waiting", {"Waiting here", true}, {}, field<&SeenWindow::waiting>},
-    {"source",
-     {"As known by"},
-     {},
-     [](const SeenWindow& window) { return source(window.from_primary); },
-     nullptr,
-     [](HtmlText& html, const SeenWindow& window) { source_cell(html, window.from_primary); }},
-};
 constexpr Columns<SeenWindow> window_columns = window_list;
-
-constexpr Column<SeenSlots> slots_list[] = {
-    {"limit", {"At a time", true}, {}, field<&SeenSlots::limit>},
-    {"running", {"Running here", true}, {}, field<&SeenSlots::running>},
-    {"remaining", {"Remaining", true}, {}, field<&SeenSlots::remaining>},
-    {"held",
-     {"Slots held here", true},
-     {},
-     [](const SeenSlots& slots) { return slots.shared ? Figure(slots.here) : Figure(); }},
-    {"held_elsewhere",
-     {"Held by other machines", true},
-     {},
-     [](const SeenSlots& slots) { return slots.shared ? Figure(slots.elsewhere) : Figure(); }},
-    {"source",
-     {"As known by"},
-     {},
-     [](const SeenSlots& slots) { return source(slots.shared); },
-     nullptr,
-     [](HtmlText& html, const SeenSlots& slots) { source_cell(html, slots.shared); }},
-};
 constexpr Columns<SeenSlots> slots_columns = slots_list;
 
 std::unique_ptr<Document> tell_act_json(const ActResult& result) {
@@ -182,10 +169,6 @@ std::unique_ptr<Document> tell_act_json(const ActResult& result) {
         document->add([](JsonText& json) { json.end_array(); });
     }
     return document;
-}
-
-std::string write_act_json(const ActResult& result) {
-    return write_whole(*tell_act_json(result));
 }
 
 }  // namespace rate_limit

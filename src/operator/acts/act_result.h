@@ -103,7 +103,4 @@ const char* code_of(ActError error) noexcept;
 /// `result` outlives it. Throws std::bad_alloc.
 std::unique_ptr<Document> tell_act_json(const ActResult& result);
 
-/// Writes this JSON at once.
-std::string write_act_json(const ActResult& result);
-
 }  // namespace rate_limit

@@ -1,15 +1,40 @@
 #include "operator/acts/acting.h"
 
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <utility>
 
 #include "core/log_text.h"
-#include "operator/acts/acts.h"
 #include "operator/acts/key_of_limit.h"
 #include "operator/figures/words.h"
 
 namespace rate_limit {
 
+/// An act that an operator can post, or the look-up.
+struct Act {
+    /// The value of the field `do`; empty: there is none.
+    std::string_view name;
+
+    /// Fields that must be there, not empty.
+    std::array<std::string_view, 4> required;
+
+    bool (*go_on)(Acting& acting);
+};
+
 namespace {
+
+/// A new act is a line here and, if it is more than a few lines, a file.
+constexpr Act acts[] = {
+    {"", {"key"}, look_up},
+    {"reset", {"key", "limit"}, reset_window},
+    {"add", {"key", "limit", "cost"}, give_back_part},
+    {"ban", {"key", "limit"}, change_override},
+    {"allow", {"key", "limit"}, change_override},
+    {"enforce", {"limit", "percent"}, change_override},
+    {"off", {"limit"}, change_override},
+    {"clear", {"limit"}, change_override},
+};
 
 std::string_view text_of(const std::string* field) noexcept {
     return field != nullptr ? std::string_view(*field) : std::string_view();
@@ -39,8 +64,9 @@ std::string_view Acting::store() const noexcept {
 
 bool Acting::check_fields() {
     const std::string_view name = text_of(form_.find("do"));
-    const Act* act = find_act(name);
-    if (act == nullptr) {
+    const Act* act =
+        std::find_if(std::begin(acts), std::end(acts), [name](const Act& act) { return act.name == name; });
+    if (act == std::end(acts)) {
         fail(ActError::bad_parameter, "There is no such \"do\".");
         return false;
     }
@@ -80,8 +106,9 @@ void Acting::on_answer(Answer& /*answer*/) noexcept {
     }
 }
 
-void log_act(const Acting& acting, std::string_view limit, std::string_view store, std::uint64_t id,
-             std::string_view what) noexcept {
+void log_act(const Acting& acting, std::uint64_t id, std::string_view what) noexcept {
+    const std::string_view limit = acting.limits.front()->tally.name;
+    const std::string_view store = acting.limits.front()->tally.store_name;
     std::string key;
     std::string by;
     try {

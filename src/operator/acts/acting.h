@@ -16,7 +16,7 @@
 #include "limiter/overrides/shared_change.h"
 #include "limiter/waits/answer.h"
 #include "operator/acts/act_result.h"
-#include "operator/rights.h"
+#include "operator/serving.h"
 
 namespace rate_limit {
 
@@ -26,8 +26,11 @@ struct KeyOfLimit;
 /// How far an act has gone over its limits, and what it looks up meanwhile.
 struct LimitWalk {
     std::size_t next = 0;
-    std::unordered_map<std::string_view, std::vector<const Limit*>> named;  ///< in the order of their lines
-    std::unordered_map<OverrideSubject, Override, HashOfSubject> overrides;
+    using LimitsByName = std::unordered_map<std::string_view, std::vector<const Limit*>>;
+    using OverridesBySubject = std::unordered_map<OverrideSubject, Override, HashOfSubject>;
+
+    LimitsByName named;  ///< in the order of their lines
+    OverridesBySubject overrides;
 };
 
 /// The request by which an operator has posted an act.
@@ -135,10 +138,26 @@ private:
     Timer next_turn_{this, on_next_turn, Timer::Worker::stays};
 };
 
-/// Logs, at `notice` and with the client's address, what an operator has done to a key under a limit: `what`
-/// says what was and what is. `id` as the console shows it; 0: the act is not about a key. The key itself
-/// only under keys=plain.
-void log_act(const Acting& acting, std::string_view limit, std::string_view store, std::uint64_t id,
-             std::string_view what) noexcept;
+// The acts. Each goes on as far as it can, by Acting::step; false: it waits for answers, and is called again
+// when they are there. True: Acting::result is there. All throw std::bad_alloc.
+
+/// Shows the windows of a key, of one limit or of all. Other acts end with it: what they have changed is
+/// shown.
+bool look_up(Acting& acting);
+
+/// Gives back all that is used.
+bool reset_window(Acting& acting);
+
+/// Gives back a part.
+bool give_back_part(Acting& acting);
+
+/// Sets the override that the act is called after, of the key or of the limit, for a while; `clear` ends the
+/// one of the key, or without a key that of the limit.
+bool change_override(Acting& acting);
+
+/// Logs, at `notice` and with the client's address, what an operator has done to a key under the limit that
+/// was found: `what` says what was and what is. `id` as the console shows it; 0: the act is not about a key.
+/// The key itself only under keys=plain.
+void log_act(const Acting& acting, std::uint64_t id, std::string_view what) noexcept;
 
 }  // namespace rate_limit

@@ -4,7 +4,6 @@
 #include "core/text/time_text.h"
 #include "limiter/zone.h"
 #include "operator/acts/acting.h"
-#include "operator/acts/acts.h"
 #include "operator/acts/key_of_limit.h"
 #include "operator/acts/limits_of_key.h"
 #include "operator/figures/words.h"
@@ -104,13 +103,12 @@ bool begin(Acting& acting) {
 }
 
 void log_window(const Acting& acting, const AskedWindow& window, std::int64_t cost, const Window* after) {
-    const KeyOfLimit& limit = *acting.limits.front();
     std::string what = cost == GivingBack::all_of_it ? "reset" : std::to_string(cost) + " given back";
     const Rate& rate = window.rate;
     what += " in " + period_text(rate.period, rate.month) + (rate.month ? ": " : " s: ");
     what += std::to_string(window.window.used) + " used, ";
     what += after == nullptr ? "in doubt whether it was done" : "now " + std::to_string(after->used);
-    log_act(acting, limit.tally.name, limit.tally.store_name, limit.id, what);
+    log_act(acting, acting.limits.front()->id, what);
 }
 
 /// A window of this machine alone.

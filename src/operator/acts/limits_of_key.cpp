@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -13,7 +12,6 @@
 #include "limiter/overrides/effect.h"
 #include "limiter/zone.h"
 #include "operator/acts/acting.h"
-#include "operator/acts/acts.h"
 #include "operator/acts/key_of_limit.h"
 #include "operator/turn.h"
 
@@ -60,18 +58,16 @@ void add_windows_at(KeyOfLimit& to, const Zone& zone, const Limit& limit, const 
     }
 }
 
-using LimitsByName = std::unordered_map<std::string_view, std::vector<const Limit*>>;
-
 /// In the order of their lines: there may be many, and each tally concerns few.
-LimitsByName by_name(const Configuration& main) {
-    LimitsByName named;
+LimitWalk::LimitsByName by_name(const Configuration& main) {
+    LimitWalk::LimitsByName named;
     for (const Limit* limit : main.limits) {
         named[limit->name].push_back(limit);
     }
     return named;
 }
 
-void add_windows(KeyOfLimit& to, const Configuration& main, const LimitsByName& named) {
+void add_windows(KeyOfLimit& to, const Configuration& main, const LimitWalk::LimitsByName& named) {
     const auto found = named.find(to.tally.name);
     if (found == named.end()) {
         return;
@@ -160,10 +156,8 @@ bool has_changed_one(const Acting& acting) noexcept {
     });
 }
 
-using OverridesBySubject = std::unordered_map<OverrideSubject, Override, HashOfSubject>;
-
-OverridesBySubject by_subject(const Configuration& main) {
-    OverridesBySubject all;
+LimitWalk::OverridesBySubject by_subject(const Configuration& main) {
+    LimitWalk::OverridesBySubject all;
     if (main.tallies != nullptr && !main.overrides->none()) {
         for (Override& what : main.zone->overrides().read(now_millis())) {
             const OverrideSubject subject = what.subject;
@@ -174,7 +168,7 @@ OverridesBySubject by_subject(const Configuration& main) {
 }
 
 /// The override of the key, or else of the limit.
-std::optional<Override> override_of(const OverridesBySubject& all, const KeyOfLimit& limit) {
+std::optional<Override> override_of(const LimitWalk::OverridesBySubject& all, const KeyOfLimit& limit) {
     auto found = all.find({limit.tally.digest, limit.id});
     if (found == all.end()) {
         found = all.find({limit.tally.digest, 0});

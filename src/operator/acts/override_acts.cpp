@@ -14,7 +14,6 @@
 #include "limiter/store_conf.h"
 #include "limiter/zone.h"
 #include "operator/acts/acting.h"
-#include "operator/acts/acts.h"
 #include "operator/acts/key_of_limit.h"
 #include "operator/acts/limits_of_key.h"
 
@@ -68,8 +67,7 @@ std::optional<Override> find_override(const Acting& acting) {
 void log_change(const Acting& acting, const std::optional<Override>& before,
                 const std::optional<Override>& after) {
     const Millis now = now_millis();
-    const KeyOfLimit& limit = *acting.limits.front();
-    log_act(acting, limit.tally.name, limit.tally.store_name, subject_of(acting).key,
+    log_act(acting, subject_of(acting).key,
             "override: " + describe(after, now) + ", before: " + describe(before, now));
 }
 
@@ -84,8 +82,7 @@ void log_doubt(const Acting& acting) {
         wanted->percent = shared.wanted().percent;
         wanted->until = shared.wanted().until;
     }
-    const KeyOfLimit& limit = *acting.limits.front();
-    log_act(acting, limit.tally.name, limit.tally.store_name, subject_of(acting).key,
+    log_act(acting, subject_of(acting).key,
             "override: " + describe(wanted, now) +
                 ", in doubt whether it was done, before: " + describe(acting.before, now));
 }
@@ -236,9 +233,12 @@ void show(Acting& acting) {
     show_limits(acting);
 }
 
-/// Without a kind it ends the override.
-bool go_on(Acting& acting, OverrideKind kind) {
+}  // namespace
+
+/// No override is called `clear`.
+bool change_override(Acting& acting) {
     if (acting.step == not_asked) {
+        const OverrideKind kind = override_kind(*acting.form().find("do"));
         Override what;
         if (!find_limits(acting) || (kind != OverrideKind::none && !read_fields(acting, kind, what)) ||
             !change(acting, kind != OverrideKind::none ? std::optional(what) : std::nullopt)) {
@@ -252,28 +252,6 @@ bool go_on(Acting& acting, OverrideKind kind) {
     }
     show(acting);
     return true;
-}
-
-}  // namespace
-
-bool ban(Acting& acting) {
-    return go_on(acting, OverrideKind::ban);
-}
-
-bool allow(Acting& acting) {
-    return go_on(acting, OverrideKind::allow);
-}
-
-bool enforce(Acting& acting) {
-    return go_on(acting, OverrideKind::enforce);
-}
-
-bool switch_off(Acting& acting) {
-    return go_on(acting, OverrideKind::off);
-}
-
-bool clear_override(Acting& acting) {
-    return go_on(acting, OverrideKind::none);
 }
 
 }  // namespace rate_limit

@@ -44,14 +44,24 @@ Figure figure_of(const std::optional<Said>& said) {
     return said ? figure_of(*said) : Figure();
 }
 
-/// Figure of a row that a member says, or a member of what that is, and so on.
+/// A member of the row, or a member of that, and so on.
 template <auto first, auto... more, typename Row>
-Figure field(const Row& row) {
+decltype(auto) reach(const Row& row) {
     if constexpr (sizeof...(more) == 0) {
-        return figure_of(std::invoke(first, row));
+        return std::invoke(first, row);
     } else {
-        return field<more...>(std::invoke(first, row));
+        return reach<more...>(std::invoke(first, row));
     }
+}
+
+// Read a row by such a path.
+template <auto... path, typename Row>
+Figure field(const Row& row) {
+    return figure_of(reach<path...>(row));
+}
+template <Moment::Shown shown, auto... path, typename Row>
+Figure moment(const Row& row) {
+    return Moment{reach<path...>(row), shown};
 }
 
 /// The heading of a column on the page; without a name the column is not there.

@@ -7,7 +7,6 @@
 #include "limiter/zone.h"
 #include "operator/figures/gathered.h"
 #include "operator/figures/minutes.h"
-#include "operator/serving.h"
 
 namespace rate_limit {
 
@@ -49,7 +48,7 @@ public:
     Everything(const Configuration& main, const OperatorRights& rights)
         : Pieces("\n"), found_(main, Gathered::For::json, rights.plain_keys) {
         add([&main](JsonText& json) { write_head(json.begin_object(), main); });
-        add_some([this](JsonText&) { return found_.gather_more(); });
+        found_.add_to(*this);
         add([this](JsonText&) { add_figures(); });
     }
 
@@ -148,7 +147,7 @@ public:
         if (main.zone == nullptr) {
             return;
         }
-        add_some([this](MetricsText&) { return found_.gather_more(); });
+        found_.add_to(*this);
         add([this](MetricsText&) { gather_nodes(); });
         add_families(*this, limit_sheet, found_.limits);
         add_families(*this, shard_sheet, found_.shards);

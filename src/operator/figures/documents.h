@@ -4,7 +4,7 @@
 
 #include "limiter/configuration.h"
 #include "operator/figures/document.h"
-#include "operator/rights.h"
+#include "operator/serving.h"
 
 namespace rate_limit {
 

@@ -23,8 +23,18 @@ LastHour::Counts sum_of(const LastHour::Hour& hour, std::size_t minutes) noexcep
 
 }  // namespace
 
-/// False: there are no more.
+void Gathered::gather_limits() {
+    for (ToldLimit& limit :
+         limits_of(main, document_ == For::metrics ? OfRates::constant : OfRates::also_seen)) {
+        limits.push_back({std::move(limit)});
+    }
+}
+
+/// Of the page alone. False: there are no more.
 bool Gathered::gather_hours() {
+    if (document_ != For::page) {
+        return false;
+    }
     constexpr std::size_t limits_at_once = 50;
     for (std::size_t i = 0; i < limits_at_once && hours_ < limits.size(); ++i) {
         OfLimit& limit = limits[hours_++];
@@ -62,34 +72,6 @@ void Gathered::gather_others() {
         read_hour_of_room(main, hour);
         pressure = sum_of(hour, loss_minutes);
     }
-}
-
-bool Gathered::gather_more() {
-    if (main.zone == nullptr) {
-        return false;
-    }
-    switch (part_) {
-        case Part::limits:
-            for (ToldLimit& limit :
-                 limits_of(main, document_ == For::metrics ? OfRates::constant : OfRates::also_seen)) {
-                limits.push_back({std::move(limit)});
-            }
-            part_ = document_ == For::page ? Part::hours : Part::shards;
-            return true;
-        case Part::hours:
-            part_ = gather_hours() ? Part::hours : Part::shards;
-            return true;
-        case Part::shards:
-            part_ = gather_shard() ? Part::shards : Part::windows;
-            return true;
-        case Part::windows:
-            look_at_windows(*main.zone);
-            part_ = Part::others;
-            return true;
-        case Part::others:
-            gather_others();
-    }
-    return false;
 }
 
 }  // namespace rate_limit

@@ -37,9 +37,19 @@ struct Gathered {
     Gathered(const Configuration& main, For document, bool plain) noexcept
         : main(main), plain(plain), now(now_millis()), document_(document), shards_(main) {}
 
-    /// Gathers a part, which takes far less than a millisecond. False: all is there; nothing, where no limit
-    /// stands anywhere. Throws std::bad_alloc.
-    bool gather_more();
+    /// Adds pieces that gather it, each in far less than a millisecond; none where no limit stands anywhere.
+    /// Throws std::bad_alloc.
+    template <typename Text>
+    void add_to(Pieces<Text>& pieces) {
+        if (main.zone == nullptr) {
+            return;
+        }
+        pieces.add([this](Text&) { gather_limits(); });
+        pieces.add_some([this](Text&) { return gather_hours(); });
+        pieces.add_some([this](Text&) { return gather_shard(); });
+        pieces.add([this](Text&) { look_at_windows(*main.zone); });
+        pieces.add([this](Text&) { gather_others(); });
+    }
 
     const Configuration& main;
     const bool plain;
@@ -52,14 +62,12 @@ struct Gathered {
     LastHour::Counts pressure{};  ///< in loss_minutes, by Pressure
 
 private:
-    enum class Part : unsigned char { limits, hours, shards, windows, others };
-
+    void gather_limits();
     bool gather_hours();
     bool gather_shard();
     void gather_others();
 
     const For document_;
-    Part part_ = Part::limits;
     std::size_t hours_ = 0;  // of so many limits the hour is summed up
     ShardWalk shards_;
 };

@@ -238,6 +238,14 @@ std::vector<ToldLimit> limits_of(const Configuration& main, OfRates rates) {
     return limits;
 }
 
+std::unordered_map<std::uint64_t, const Tally*> tallies_by_digest(const Configuration& main) {
+    std::unordered_map<std::uint64_t, const Tally*> tallies;
+    for (const Tally& tally : main.tallies->all()) {
+        tallies.emplace(tally.digest, &tally);
+    }
+    return tallies;
+}
+
 bool is_dry(const Tally& tally) noexcept {
     return tally.limit != nullptr && tally.limit->enforced == Enforced::dry_run;
 }

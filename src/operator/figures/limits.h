@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "core/limit/decision.h"
@@ -58,6 +59,9 @@ enum class OfRates : unsigned char { constant, also_seen };
 
 /// Tallies::all() with these rates, and in the end Tallies::others(), if there are. Throws std::bad_alloc.
 std::vector<ToldLimit> limits_of(const Configuration& main, OfRates rates);
+
+/// The tallies of Tallies::all() by their digests. Throws std::bad_alloc.
+std::unordered_map<std::uint64_t, const Tally*> tallies_by_digest(const Configuration& main);
 
 /// Whether the limit is in a dry run for all; where a variable says, it is not.
 bool is_dry(const Tally& tally) noexcept;

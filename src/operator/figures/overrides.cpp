@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "core/overrides/known_overrides.h"
 #include "limiter/zone.h"
+#include "operator/figures/limits.h"
 #include "operator/figures/words.h"
 
 namespace rate_limit {
@@ -25,61 +25,56 @@ void keys_cell(HtmlText& html, const ShownOverride& shown) {
     html.close();
 }
 
-void kind_cell(HtmlText& html, const Override& what) {
-    html.open("td").words(to_string(what.kind));
-    if (what.kind == OverrideKind::enforce) {
-        html.words(" for " + std::to_string(what.percent) + "% of the keys");
-    }
-    html.close();
+Figure id(const ShownOverride& shown) {
+    const std::uint64_t key = shown.what.subject.key;
+    return key != 0 ? Figure(id_text(key)) : Figure();
 }
 
-}  // namespace
+Figure key_text(const ShownOverride& shown) {
+    const std::string_view key = shown.what.text;
+    return key.empty() ? Figure() : Figure(key);
+}
+
+Figure kind(const Override& what) {
+    return to_string(what.kind);
+}
+
+Figure kind_words(const Override& what) {
+    std::string words(to_string(what.kind));
+    if (what.kind == OverrideKind::enforce) {
+        words.append(" for ").append(std::to_string(what.percent)).append("% of the keys");
+    }
+    return words;
+}
+
+Figure percent(const Override& what) {
+    return what.kind == OverrideKind::enforce ? Figure(std::uint64_t{what.percent}) : Figure();
+}
+
+Figure scope(const Override& what) {
+    return to_string(what.scope);
+}
 
 constexpr Column<ShownOverride> override_subject_list[] = {
     {"limit", {}, {}, field<&ShownOverride::limit, &Tally::name>},
     {"store", {"Store"}, {}, field<&ShownOverride::limit, &Tally::store_name>},
-    {"id",
-     {"Keys"},
-     {},
-     [](const ShownOverride& shown) {
-         const std::uint64_t id = shown.what.subject.key;
-         return id != 0 ? Figure(id_text(id)) : Figure();
-     },
-     nullptr,
-     keys_cell},
-    {"key",
-     {},
-     {},
-     [](const ShownOverride& shown) {
-         const std::string_view key = shown.what.text;
-         return key.empty() ? Figure() : Figure(key);
-     }},
+    {"id", {"Keys"}, {}, id, nullptr, keys_cell},
+    {"key", {}, {}, key_text},
 };
-constexpr Columns<ShownOverride> override_subject_columns = override_subject_list;
 
 constexpr Column<Override> override_list[] = {
-    {"kind",
-     {"Kind"},
-     {},
-     [](const Override& what) -> Figure { return to_string(what.kind); },
-     nullptr,
-     kind_cell},
-    {"percent",
-     {},
-     {},
-     [](const Override& what) {
-         return what.kind == OverrideKind::enforce ? Figure(std::uint64_t{what.percent}) : Figure();
-     }},
-    {"from", {"Since"}, {}, [](const Override& what) -> Figure { return Moment{what.from}; }},
-    {"until",
-     {"Ends"},
-     {},
-     [](const Override& what) -> Figure {
-         return Moment{what.until, Moment::Shown::ahead};
-     }},
+    {"kind", {}, {}, kind},
+    {{}, {"Kind"}, {}, kind_words},
+    {"percent", {}, {}, percent},
+    {"from", {"Since"}, {}, moment<Moment::Shown::ago, &Override::from>},
+    {"until", {"Ends"}, {}, moment<Moment::Shown::ahead, &Override::until>},
     {"by", {"By"}, {}, field<&Override::by>},
-    {"scope", {}, {}, [](const Override& what) -> Figure { return to_string(what.scope); }},
+    {"scope", {}, {}, scope},
 };
+
+}  // namespace
+
+constexpr Columns<ShownOverride> override_subject_columns = override_subject_list;
 constexpr Columns<Override> override_columns = override_list;
 
 std::vector<ShownOverride> overrides_of(const Configuration& main, bool plain) {
@@ -87,10 +82,7 @@ std::vector<ShownOverride> overrides_of(const Configuration& main, bool plain) {
     if (main.overrides->none()) {
         return shown;
     }
-    std::unordered_map<std::uint64_t, const Tally*> limits;
-    for (const Tally& tally : main.tallies->all()) {
-        limits.emplace(tally.digest, &tally);
-    }
+    const auto limits = tallies_by_digest(main);
     for (Override& what : main.zone->overrides().read(now_millis())) {
         const auto limit = limits.find(what.subject.limit);
         if (limit == limits.end()) {

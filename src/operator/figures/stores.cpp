@@ -238,34 +238,27 @@ void state_cell(HtmlText& html, const NodeFigures& node) {
     html.open("td").element("span", state, {{"class", state}}).close();
 }
 
+Figure role(const NodeFigures& node) {
+    return std::string_view(node.node.primary ? "primary" : "replica");
+}
+
+/// Nodes that are counted together have none.
+template <auto what>
+Figure of_one(const NodeFigures& node) {
+    return node.is_one ? Figure(node.node.*what) : Figure();
+}
+
+Figure commands(const NodeFigures& node) {
+    return node.count(NodeCount::commands);
+}
+
 constexpr Column<NodeFigures> node_columns[] = {
     {"address", {"Node"}, {}, field<&NodeFigures::node, &NodeBoard::Told::address>},
-    {"role",
-     {"Role"},
-     {},
-     [](const NodeFigures& node) -> Figure {
-         return std::string_view(node.node.primary ? "primary" : "replica");
-     }},
-    {{},
-     {},
-     "node_role",
-     [](const NodeFigures& node) { return node.is_one ? Figure(node.node.primary) : Figure(); }},
-    {"up",
-     {"State"},
-     "node_up",
-     [](const NodeFigures& node) { return node.is_one ? Figure(node.node.up) : Figure(); },
-     nullptr,
-     state_cell},
-    {"since",
-     {"For"},
-     {},
-     [](const NodeFigures& node) -> Figure {
-         return Moment{node.node.since, Moment::Shown::span};
-     }},
-    {"commands",
-     {"Commands", true},
-     "node_commands_total",
-     [](const NodeFigures& node) -> Figure { return node.count(NodeCount::commands); }},
+    {"role", {"Role"}, {}, role},
+    {{}, {}, "node_role", of_one<&NodeBoard::Told::primary>},
+    {"up", {"State"}, "node_up", of_one<&NodeBoard::Told::up>, nullptr, state_cell},
+    {"since", {"For"}, {}, moment<Moment::Shown::span, &NodeFigures::node, &NodeBoard::Told::since>},
+    {"commands", {"Commands", true}, "node_commands_total", commands},
     {"errors", {"Errors"}, {}, nullptr, write_errors, errors_cell},
 };
 

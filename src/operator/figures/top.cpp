@@ -1,10 +1,10 @@
 #include "operator/figures/top.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "limiter/zone.h"
+#include "operator/figures/limits.h"
 #include "operator/figures/words.h"
 
 namespace rate_limit {
@@ -25,34 +25,37 @@ void key_cell(HtmlText& html, const Top::Key& key) {
     html.close();
 }
 
-}  // namespace
+Figure id(const Top::Key& key) {
+    return id_text(key.what.id);
+}
+
+Figure key_text(const Top::Key& key) {
+    return key.what.key.empty() ? Figure() : Figure(std::string_view(key.what.key));
+}
+
+Figure is_cut(const Top::Key& key) {
+    return key.what.cut && !key.what.key.empty();
+}
 
 constexpr Column<Top::Key> top_list[] = {
     {"limit", {}, {}, field<&Top::Key::limit, &Tally::name>},
     {"store", {"Store"}, {}, field<&Top::Key::limit, &Tally::store_name>},
-    {"id", {"Id"}, {}, [](const Top::Key& key) -> Figure { return id_text(key.what.id); }, nullptr, id_cell},
-    {"key",
-     {key_heading},
-     {},
-     [](const Top::Key& key) {
-         return key.what.key.empty() ? Figure() : Figure(std::string_view(key.what.key));
-     },
-     nullptr,
-     key_cell},
-    {"cut", {}, {}, [](const Top::Key& key) -> Figure { return key.what.cut && !key.what.key.empty(); }},
+    {"id", {"Id"}, {}, id, nullptr, id_cell},
+    {"key", {key_heading}, {}, key_text, nullptr, key_cell},
+    {"cut", {}, {}, is_cut},
     {"rejected", {"Rejected", true}, {}, field<&Top::Key::what, &Offenders::Offender::rejected>},
     {"over", {"At most too many", true}, {}, field<&Top::Key::what, &Offenders::Offender::over>},
     {"dry_run", {"In a dry run", true}, {}, field<&Top::Key::what, &Offenders::Offender::dry_run>},
-    {"last", {"Last"}, {}, [](const Top::Key& key) -> Figure { return Moment{key.what.last}; }},
+    {"last", {"Last"}, {}, moment<Moment::Shown::ago, &Top::Key::what, &Offenders::Offender::last>},
 };
+
+}  // namespace
+
 constexpr Columns<Top::Key> top_columns = top_list;
 
 Top top_of(const Configuration& main, bool plain) {
     Offenders::Report report = main.zone->offenders().read(now_millis());
-    std::unordered_map<std::uint64_t, const Tally*> limits;
-    for (const Tally& tally : main.tallies->all()) {
-        limits.emplace(tally.digest, &tally);
-    }
+    const auto limits = tallies_by_digest(main);
     Top top;
     top.since = report.since;
     top.total = report.total;

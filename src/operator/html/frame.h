@@ -39,6 +39,10 @@ struct Head {
 void begin_html(HtmlText& html, const Head& head);
 void end_html(HtmlText& html);
 
+/// The value of Content-Security-Policy for pages: no scripts, this style alone, and nothing from elsewhere.
+/// Valid while the process lives. Throws std::bad_alloc.
+std::string_view content_security_policy();
+
 /// A part of the page with a heading. `id` is static, and unique in the page. close() ends it.
 void begin_part(HtmlText& html, std::string_view id, std::string_view heading);
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "operator/acts/acts.h"
 #include "operator/figures/words.h"
 
 namespace rate_limit {
@@ -65,10 +64,6 @@ constexpr ActForm forms[] = {
     {"clear", false, "Clear", same("Ends the override of the whole limit."), {{no_field, no_field}}},
 };
 
-void write_hidden(HtmlText& html, std::string_view name, std::string_view value) {
-    html.single("input", {{"type", "hidden"}, {"name", name}, {"value", value}});
-}
-
 /// It gives back what windows of one period have used.
 bool is_of_windows(const ActForm& act) noexcept {
     return act.act == "reset" || act.act == "add";
@@ -124,7 +119,7 @@ void write_group(HtmlText& html, const PageView& view, const SeenLimit& limit, s
     bool begun = false;
     for (const ActForm& act : forms) {
         const bool is_idle = is_of_windows(act) && limit.windows.empty();
-        if (act.of_key != of_key || is_idle || find_act(act.act) == nullptr) {
+        if (act.of_key != of_key || is_idle) {
             continue;
         }
         if (!begun) {
@@ -140,6 +135,10 @@ void write_group(HtmlText& html, const PageView& view, const SeenLimit& limit, s
 }
 
 }  // namespace
+
+void write_hidden(HtmlText& html, std::string_view name, std::string_view value) {
+    html.single("input", {{"type", "hidden"}, {"name", name}, {"value", value}});
+}
 
 void write_act_forms(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key) {
     if (!key.empty()) {

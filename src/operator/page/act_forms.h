@@ -35,6 +35,9 @@ struct WordsOfKinds {
     }
 };
 
+/// Writes a hidden field of a form. Throws std::bad_alloc.
+void write_hidden(HtmlText& html, std::string_view name, std::string_view value);
+
 /// A form for each act that there is on one limit, of those on windows where there are any; `key`, as it is
 /// typed, is empty where none was looked up. Throws std::bad_alloc.
 void write_act_forms(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key);

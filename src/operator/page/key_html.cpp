@@ -68,7 +68,7 @@ void write_look_up(HtmlText& html, const Configuration& main, const PageView& vi
                               {"spellcheck", "false"}});
         html.close();
     } else {
-        html.single("input", {{"type", "hidden"}, {"name", "key"}, {"value", key}});
+        write_hidden(html, "key", key);
     }
     write_choice(html, "limit", "Limit", limits, field_of(form, "limit"));
     write_choice(html, "store", "Store", stores, field_of(form, "store"));
@@ -142,17 +142,12 @@ void write_no_window(HtmlText& html, SeenLimit::Known known) {
     }
 }
 
-struct Hidden {
-    std::string_view name;
-    std::string_view value;
-};
-
 /// One of several limits: the acts are on the page of that limit alone.
 void write_narrowing(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key) {
     html.open("form", {{"method", "post"}, {"action", view.below + "key"}});
-    for (const Hidden& field : {Hidden{"key", key}, {"limit", limit.limit}, {"store", limit.store}}) {
-        html.single("input", {{"type", "hidden"}, {"name", field.name}, {"value", field.value}});
-    }
+    write_hidden(html, "key", key);
+    write_hidden(html, "limit", limit.limit);
+    write_hidden(html, "store", limit.store);
     html.element("button", "Act on this limit").close();
 }
 

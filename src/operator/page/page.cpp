@@ -11,7 +11,6 @@
 #include "operator/page/health.h"
 #include "operator/page/stores_html.h"
 #include "operator/page/tables.h"
-#include "operator/serving.h"
 
 namespace rate_limit {
 
@@ -52,7 +51,7 @@ class Page final : public Pieces<HtmlText> {
 public:
     Page(const Configuration& main, const OperatorRights& rights, PageView view)
         : rights_(rights), view_(std::move(view)), found_(main, Gathered::For::page, rights.plain_keys) {
-        add_some([this](HtmlText&) { return found_.gather_more(); });
+        found_.add_to(*this);
         add([this](HtmlText& html) { begin(html); });
         if (main.zone != nullptr) {
             add([this](HtmlText&) { add_parts(); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "core/text/figure_text.h"
 #include "operator/html/frame.h"
@@ -44,23 +45,6 @@ void write_nodes(HtmlText& html, const Gathered::OfShard& shard, std::size_t fir
     }
 }
 
-/// A piece has a few nodes of a shard.
-void add_nodes(Pieces<HtmlText>& pieces, const Shards& shards, const std::string& id, Millis now) {
-    pieces.add(
-        [id](HtmlText& html) { begin_table(html, id, "Nodes", headings_of("Shard", node_sheet.columns)); });
-    for (const Gathered::OfShard& shard : shards) {
-        const std::size_t rows = std::min(shard.nodes.size(), most_nodes);
-        if (rows == 0) {
-            pieces.add([&shard](HtmlText& html) { write_no_node(html, shard.subject.shard); });
-        }
-        for (std::size_t first = 0; first < rows; first += nodes_at_once) {
-            pieces.add(
-                [&shard, first, rows, now](HtmlText& html) { write_nodes(html, shard, first, rows, now); });
-        }
-    }
-    pieces.add(end_table);
-}
-
 void write_writes(HtmlText& html, const ShardFigures& shard, Millis now) {
     for (const std::string_view kind : write_kinds) {
         html.open("tr");
@@ -78,31 +62,13 @@ void write_writes(HtmlText& html, const ShardFigures& shard, Millis now) {
     }
 }
 
-void add_writes(Pieces<HtmlText>& pieces, const Shards& shards, const std::string& id, Millis now) {
-    pieces.add([id](HtmlText& html) {
-        begin_table(html, id, "Writes to primaries",
-                    {{"Shard"},
-                     {"Kind"},
-                     {"Stored", true},
-                     {"Dropped", true},
-                     {"In doubt", true},
-                     {"Expired", true}});
-    });
+/// Adds a table, to which add(shard) adds the pieces that have its rows.
+template <typename Add>
+void add_table(Pieces<HtmlText>& pieces, const Shards& shards, const std::string& id,
+               std::string_view caption, const std::vector<Heading>& headings, Add add) {
+    pieces.add([=](HtmlText& html) { begin_table(html, id, caption, headings); });
     for (const Gathered::OfShard& shard : shards) {
-        pieces.add([&shard, now](HtmlText& html) { write_writes(html, shard, now); });
-    }
-    pieces.add(end_table);
-}
-
-void add_waits(Pieces<HtmlText>& pieces, const Shards& shards, const std::string& id, Millis now) {
-    pieces.add([id](HtmlText& html) {
-        begin_table(html, id, "What waits, answers, and tokens of leases",
-                    headings_of("Shard", shard_sheet.columns));
-    });
-    for (const Gathered::OfShard& shard : shards) {
-        pieces.add([&shard, now](HtmlText& html) {
-            write_row<ShardFigures>(html, shard.subject.shard, shard_sheet.columns, shard, now);
-        });
+        add(shard);
     }
     pieces.add(end_table);
 }
@@ -115,16 +81,39 @@ void begin_store(HtmlText& html, const ShardFigures& first) {
     html.open("div", {{"class", "tables"}});
 }
 
+/// A piece has a few nodes of a shard.
+void add_nodes(Pieces<HtmlText>& pieces, const Gathered::OfShard& shard, Millis now) {
+    const std::size_t rows = std::min(shard.nodes.size(), most_nodes);
+    if (rows == 0) {
+        pieces.add([&shard](HtmlText& html) { write_no_node(html, shard.subject.shard); });
+    }
+    for (std::size_t first = 0; first < rows; first += nodes_at_once) {
+        pieces.add(
+            [&shard, first, rows, now](HtmlText& html) { write_nodes(html, shard, first, rows, now); });
+    }
+}
+
 void add_store(Pieces<HtmlText>& pieces, const Shards& shards, std::size_t all, std::size_t number,
                Millis now) {
     const std::string id = "store-" + std::to_string(number);
     const ShardFigures& first = *shards.first;
     pieces.add([&first](HtmlText& html) { begin_store(html, first); });
     if (first.store != nullptr) {
-        add_nodes(pieces, shards, id + "-nodes", now);
+        add_table(pieces, shards, id + "-nodes", "Nodes", headings_of("Shard", node_sheet.columns),
+                  [&](const Gathered::OfShard& shard) { add_nodes(pieces, shard, now); });
     }
-    add_writes(pieces, shards, id + "-writes", now);
-    add_waits(pieces, shards, id + "-waits", now);
+    add_table(
+        pieces, shards, id + "-writes", "Writes to primaries",
+        {{"Shard"}, {"Kind"}, {"Stored", true}, {"Dropped", true}, {"In doubt", true}, {"Expired", true}},
+        [&](const ShardFigures& shard) {
+            pieces.add([&shard, now](HtmlText& html) { write_writes(html, shard, now); });
+        });
+    add_table(pieces, shards, id + "-waits", "What waits, answers, and tokens of leases",
+              headings_of("Shard", shard_sheet.columns), [&](const ShardFigures& shard) {
+                  pieces.add([&shard, now](HtmlText& html) {
+                      write_row(html, shard.subject.shard, shard_sheet.columns, shard, now);
+                  });
+              });
     pieces.add([all](HtmlText& html) {
         html.close();
         say_more(html, most_shards, all, "shard");
