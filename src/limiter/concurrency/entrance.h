@@ -3,9 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/queue.h"
 #include "core/table/window_id.h"
-#include "limiter/waits/answer.h"
+#include "limiter/waits/gathering.h"
 
 namespace rate_limit {
 
@@ -21,25 +20,15 @@ struct KeySlots {
 
 /// A request that waits for a slot. Where take_granted() is 1, it runs, and the caller that takes that lets
 /// it leave; else the limit is reached. The answer's window has what is used besides this request.
-class Entrance final : public Grant, public Place<Entrance> {
+class Entrance final : public Gathered<Entrance> {
 public:
     Entrance() = default;
     ~Entrance() { cancel(); }
 
-    void cancel() noexcept override;
-
 private:
     friend class Holds;
 
-    void deadline_passed() noexcept override;
-    void begin(Deadlines& deadlines, ShardCounters& counters, const KeySlots& of, Owner& owner) noexcept;
-    void stand_in(Queue<Entrance>& queue) noexcept;
-    void leave_queue() noexcept;
-    void finish(bool enters, const Window& window) noexcept;
-    void fail(const char* reason) noexcept;
-
     KeySlots of_;
-    bool queued_ = false;
 };
 
 }  // namespace rate_limit

@@ -56,7 +56,8 @@ SlotsTerms Holds::terms(std::int64_t limit, Truth truth) const noexcept {
 }
 
 void Holds::enter(Entrance& entrance, const KeySlots& of, Answer::Owner& owner) noexcept {
-    entrance.begin(deadlines_, counters_, of, owner);
+    entrance.of_ = of;
+    entrance.begin(deadlines_, Deadlines::Stage::whole, &counters_, owner);
     try_to_enter(entrance, Asking::at_once);
 }
 
@@ -76,7 +77,7 @@ void Holds::try_to_enter(Entrance& entrance, Asking asking) noexcept {
     switch (entry.outcome) {
         case SlotsOutcome::admitted:
         case SlotsOutcome::rejected:
-            entrance.finish(entry.outcome == SlotsOutcome::admitted, full_for(entry.used));
+            entrance.serve(entry.outcome == SlotsOutcome::admitted ? 1 : 0, full_for(entry.used));
             break;
         case SlotsOutcome::no_room:
             entrance.fail(no_room);
@@ -96,13 +97,13 @@ void Holds::try_to_enter(Entrance& entrance, Asking asking) noexcept {
 
 /// Behind the call of this worker, if that is the one under way.
 void Holds::stand_in_line(Entrance& entrance) noexcept {
-    entrance.leave_queue();
+    entrance.leave();
     const auto found = open_.find(entrance.of_.id);
     if (found != open_.end()) {
-        entrance.stand_in(found->second->waiting);
+        entrance.join(found->second->waiting);
         return;
     }
-    entrance.stand_in(elsewhere_);
+    entrance.join(elsewhere_);
     if (!again_.armed()) {
         again_.set(pause);
     }
@@ -110,7 +111,7 @@ void Holds::stand_in_line(Entrance& entrance) noexcept {
 
 /// The note comes first: slots that are not noted would lapse while requests run.
 void Holds::ask(Entrance& entrance, const SlotsCall& call) noexcept {
-    entrance.leave_queue();
+    entrance.leave();
     const bool noted = note(entrance.of_);
     if (noted && send(entrance.of_, call, &entrance)) {
         return;
@@ -146,7 +147,7 @@ bool Holds::send(const KeySlots& of, const SlotsCall& call, Entrance* waits) noe
     }
     deadlines_.start(*command, Deadlines::Stage::whole);
     if (waits != nullptr) {
-        waits->stand_in(command->waiting);
+        waits->join(command->waiting);
     }
     node->submit(*command);
     return true;
@@ -245,7 +246,7 @@ void Holds::close(HoldCommand& command) noexcept {
 void Holds::serve(Queue<Entrance>& waiting, const char* failure) noexcept {
     while (!waiting.empty()) {
         Entrance& entrance = waiting.front();
-        entrance.leave_queue();
+        entrance.leave();
         if (failure == nullptr) {
             try_to_enter(entrance, Asking::at_once);
         } else {
@@ -259,7 +260,7 @@ void Holds::try_again() noexcept {
     waiting.take_all(elsewhere_);
     for (std::size_t i = 0; i < most_tries && !waiting.empty(); ++i) {
         Entrance& entrance = waiting.front();
-        entrance.leave_queue();
+        entrance.leave();
         try_to_enter(entrance, Asking::later);
     }
     elsewhere_.take_all_before(elsewhere_.first(), waiting);

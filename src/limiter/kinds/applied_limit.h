@@ -98,17 +98,17 @@ struct AppliedLimit : WindowPlace {
 
     /// The store's answer, which may be to come; null: it was not asked.
     Answer* answer() noexcept {
-        if (auto* read = std::get_if<Read>(&asked)) {
-            return read;
-        }
-        auto* shared = std::get_if<SharedRead>(&asked);
-        return shared != nullptr ? static_cast<Answer*>(shared) : grant();
+        auto* read = std::get_if<Read>(&asked);
+        return read != nullptr ? static_cast<Answer*>(read) : grant();
     }
 
     /// The store's answer, if it was asked for a part of the limit; else null.
     Grant* grant() noexcept {
         if (auto* entrance = std::get_if<Entrance>(&asked)) {
             return entrance;
+        }
+        if (auto* shared = std::get_if<SharedRead>(&asked)) {
+            return shared;
         }
         auto* seat = std::get_if<Seat>(&asked);
         return seat != nullptr ? static_cast<Grant*>(seat) : std::get_if<Reservation>(&asked);

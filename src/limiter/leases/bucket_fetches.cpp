@@ -69,14 +69,14 @@ void Fetches::hand_out_of_bucket(Fetch& fetch, std::int64_t granted, const Windo
     const std::int64_t refused = granted == 0 ? fetch.demand.least : WindowRecord::max_leased;
     FreeList<Fetch>::common().put_back(fetch);
     while (!sharing.served.empty()) {
-        Seat& seat = sharing.served.pop();
+        Seat& seat = sharing.served.front();
         seat.end_ = sharing.end;
         seat.serve(seat.demand_->want, answer);
     }
     while (!sharing.waiting.empty()) {
-        Seat& seat = sharing.waiting.pop();
-        seat.fetch_ = nullptr;
+        Seat& seat = sharing.waiting.front();
         if (seat.demand_->want <= left_there && seat.demand_->want < refused) {
+            seat.leave();
             find_seat(seat);
         } else {
             seat.serve(0, answer);

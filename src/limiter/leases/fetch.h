@@ -5,10 +5,9 @@
 
 #include "core/bucket/bucket_tokens.h"
 #include "core/machine/window_account.h"
-#include "core/queue.h"
 #include "limiter/leases/reserve_command.h"
 #include "limiter/loop.h"
-#include "limiter/waits/answer.h"
+#include "limiter/waits/gathering.h"
 
 namespace rate_limit {
 
@@ -22,12 +21,10 @@ inline TokenTerms terms_of_tokens(const Demand& demand) noexcept {
 }
 
 /// A request's place in a fetch. Its window() counts neither its own tokens nor those at hand.
-class Seat final : public Grant, public Place<Seat> {
+class Seat final : public Gathered<Seat> {
 public:
     Seat() = default;
     ~Seat() { cancel(); }
-
-    void cancel() noexcept override;
 
     /// When granted tokens of a bucket die.
     Ticks tokens_end() const noexcept { return end_; }
@@ -37,10 +34,8 @@ private:
     friend class Fetches;
     friend struct Sharing;
 
-    void deadline_passed() noexcept override;
-    void leave() noexcept;
-    void fail(const char* reason) noexcept;
-    void serve(std::int64_t tokens, const Window& window) noexcept;
+    /// Its tokens are for others.
+    void on_give_up() noexcept override;
 
     std::string_view key_;
     const Demand* demand_ = nullptr;
@@ -58,7 +53,15 @@ public:
     void add(Seat& seat) noexcept {
         seat.fetch_ = this;
         unclaimed -= seat.demand_->want;
-        seats.push(seat);
+        seat.join(seats);
+    }
+
+    /// The seats leave for `others`, and this ends: none of them refers to it any more.
+    void move_seats(Queue<Seat>& others) noexcept {
+        for (Seat* seat = seats.first(); seat != nullptr; seat = seats.after(*seat)) {
+            seat->fetch_ = nullptr;
+        }
+        others.take_all(seats);
     }
 
     Terms terms(Millis now) const noexcept {
@@ -85,9 +88,16 @@ private:
     friend class Fetches;
 };
 
+inline void Seat::on_give_up() noexcept {
+    if (fetch_ != nullptr) {
+        fetch_->unclaimed += demand_->want;
+        fetch_ = nullptr;
+    }
+}
+
 /// How a fetch that was answered is shared among the requests.
 struct Sharing {
-    explicit Sharing(Fetch& fetch) noexcept { waiting.take_all(fetch.seats); }
+    explicit Sharing(Fetch& fetch) noexcept { fetch.move_seats(waiting); }
 
     /// Serves each request, first come first served, for which take(demand) is true.
     template <typename Take>

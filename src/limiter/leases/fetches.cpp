@@ -241,10 +241,10 @@ void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
                                [&](WindowRecord& record) { end_batch(record, fetch.asked, fresh_ticks()); });
     }
     Queue<Seat> seats;
-    seats.take_all(fetch.seats);
+    fetch.move_seats(seats);
     FreeList<Fetch>::common().put_back(fetch);
     while (!seats.empty()) {
-        seats.pop().fail(reason);
+        seats.front().fail(reason);
     }
 }
 
@@ -321,17 +321,17 @@ void Fetches::refund(std::string_view key, const Demand& demand, std::int64_t to
 void Fetches::tell(Sharing& sharing, const Window& answer, bool too_late) noexcept {
     std::int64_t used = sharing.used - sharing.handed_out;
     while (!sharing.served.empty()) {
-        Seat& seat = sharing.served.pop();
+        Seat& seat = sharing.served.front();
         const std::int64_t want = seat.demand_->want;
         seat.serve(want, {used, answer.reset});
         used += want;
     }
     while (!sharing.waiting.empty()) {
-        Seat& seat = sharing.waiting.pop();
+        Seat& seat = sharing.waiting.front();
         const Demand& demand = *seat.demand_;
         const std::int64_t missing = demand.want - sharing.left_here;
-        seat.fetch_ = nullptr;
         if (too_late || (missing > 0 && missing <= demand.rate.limit - answer.used)) {
+            seat.leave();
             find_seat(seat);
         } else {
             seat.serve(0, {used, answer.reset});

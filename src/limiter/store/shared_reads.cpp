@@ -31,7 +31,7 @@ public:
 
     void add(SharedRead& part) noexcept {
         part.running_ = this;
-        parts_.push(part);
+        part.join(parts_);
     }
 
     /// Takes the reading that is there, or sees to it that there will be one. May end this object.
@@ -103,31 +103,14 @@ void RunningRead::give_up() noexcept {
 void RunningRead::finish(const char* failure, const Window& window) noexcept {
     const std::unique_ptr<RunningRead> ended = all_.take_out(id_);
     while (!parts_.empty()) {
-        parts_.pop().serve(failure, window);
+        SharedRead& part = parts_.front();
+        part.running_ = nullptr;
+        failure != nullptr ? part.fail(failure) : part.serve(0, window);
     }
 }
 
-void SharedRead::leave() noexcept {
-    Queue<SharedRead>::remove(*this);
+void SharedRead::on_give_up() noexcept {
     std::exchange(running_, nullptr)->left();
-}
-
-void SharedRead::cancel() noexcept {
-    if (waiting()) {
-        stop();
-        leave();
-    }
-}
-
-void SharedRead::deadline_passed() noexcept {
-    leave();
-    end(too_late);
-}
-
-void SharedRead::serve(const char* failure, const Window& window) noexcept {
-    running_ = nullptr;
-    window_ = window;
-    end(failure);
 }
 
 SharedReads::SharedReads(Zone& zone, Deadlines& deadlines, Msec check_timeout) noexcept
@@ -149,7 +132,7 @@ void SharedReads::read(SharedRead& part, Shard& shard, std::string_view key, con
         begun.add(part);
         begun.look();
     } catch (...) {
-        part.serve("no memory", {});
+        part.fail("no memory");
     }
 }
 

@@ -4,10 +4,9 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/queue.h"
 #include "core/table/window_id.h"
 #include "limiter/store/read.h"
-#include "limiter/waits/answer.h"
+#include "limiter/waits/gathering.h"
 
 namespace rate_limit {
 
@@ -17,20 +16,16 @@ class SharedReads;
 class Zone;
 
 /// A report's part in a read of one window that others may wait for, too.
-class SharedRead final : public Answer, public Place<SharedRead> {
+class SharedRead final : public Gathered<SharedRead> {
 public:
     SharedRead() = default;
     ~SharedRead() { cancel(); }
-
-    void cancel() noexcept override;
 
 private:
     friend class RunningRead;
     friend class SharedReads;
 
-    void deadline_passed() noexcept override;
-    void leave() noexcept;
-    void serve(const char* failure, const Window& window) noexcept;
+    void on_give_up() noexcept override;
 
     RunningRead* running_ = nullptr;  // null: it waits for none
 };
