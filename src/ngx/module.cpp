@@ -4,7 +4,7 @@
 #include "core/overrides/known_overrides.h"
 #include "limiter/log_throttle.h"
 #include "limiter/overrides/effect.h"
-#include "limiter/overrides/shared_watch.h"
+#include "limiter/overrides/shared_overrides.h"
 #include "limiter/store/counter_log.h"
 #include "limiter/store/store.h"
 #include "limiter/tallies/tallies.h"

@@ -231,16 +231,15 @@ std::string_view CommandWriter::overrides_version(std::string_view key) {
 }
 
 std::string_view CommandWriter::overrides(std::string_view key) {
-    return command({"HMGET", key, "version", "text"});
+    return command({"HGETALL", key});
 }
 
-std::string_view CommandWriter::replace_overrides(std::string_view key, std::string_view before,
-                                                  std::int64_t version, std::string_view overrides,
-                                                  bool with_text) {
-    call(ScriptName::overrides, with_text, key, 3);
-    word(before);
-    word(version);
-    word(overrides);
+std::string_view CommandWriter::change_overrides(std::string_view key,
+                                                 const std::vector<std::string>& arguments, bool with_text) {
+    call(ScriptName::overrides, with_text, key, arguments.size());
+    for (const std::string& argument : arguments) {
+        word(argument);
+    }
     return text();
 }
 

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/limit/bucket.h"
 #include "core/limit/window.h"
@@ -125,13 +126,13 @@ public:
     /// take(), and costs the server about three quarters.
     std::string_view take_of_filling(std::string_view key, Nanos cost);
 
-    /// HMGET key version, or HMGET key version text: of the overrides that machines share.
+    /// HMGET key version, or HGETALL key: of the overrides that machines share.
     std::string_view overrides_version(std::string_view key);
     std::string_view overrides(std::string_view key);
 
-    /// lua/overrides.lua, by digest or with its text.
-    std::string_view replace_overrides(std::string_view key, std::string_view before, std::int64_t version,
-                                       std::string_view overrides, bool with_text = false);
+    /// lua/overrides.lua with these arguments, by digest or with its text.
+    std::string_view change_overrides(std::string_view key, const std::vector<std::string>& arguments,
+                                      bool with_text = false);
 
     /// lua/refund.lua, in the same way: only to the window whose end is `reset`.
     std::string_view refund(std::string_view key, std::int64_t cost, Millis reset, const Numbered& call = {},

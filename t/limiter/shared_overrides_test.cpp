@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
-#include "core/overrides/shared_text.h"
+#include "limiter/client_id.h"
+#include "limiter/overrides/shared_change.h"
+#include "limiter/tallies/tallies.h"
+#include "limiter/zone.h"
 #include "t/limiter/one_machine.h"
 
 namespace rate_limit::world::shared_overrides_test {
@@ -16,7 +18,6 @@ TEST(SharedOverrides, AreForNobodyWhereThereIsNoConfigurationAnyMore) {
     world.setup.stores.front().shares_overrides = true;
     Hash shared;
     shared.set("version", "7");
-    shared.set("text", write_shared_text({}));
     world.primary.server().databases().front().make("rl:!overrides").content = shared;
     Loop& loop = world.worker().loop();
     world.pass(5'000);
@@ -33,38 +34,138 @@ TEST(SharedOverrides, AreForNobodyWhereThereIsNoConfigurationAnyMore) {
     EXPECT_TRUE(world.admits("client", 1'500));
 }
 
-/// Redis is asked for their version alone, once a second; for the text only where the version is another one,
-/// and once for all workers of a machine.
+/// Redis is asked for their version alone, once a second; for the whole only where the version is another
+/// one, and once for all workers of a machine.
 TEST(SharedOverrides, AreReadOnceForEachVersion) {
     Scenario world({"default", "1000r/h"}, 9'000);
     world.setup.stores.front().shares_overrides = true;
     std::string version = "5";
     Scripted primary(world.events, world.network, Scenario::primary_address,
                      [&](const Command& words, ScriptedClient&) -> ScriptedReply {
-                         if (words[0] != "hmget") {
-                             return fallback(words);
+                         if (words[0] == "hgetall") {
+                             return array({bulk("version"), bulk(version)});
                          }
-                         std::vector<std::string> fields{bulk(version)};
-                         if (words.size() > 3) {
-                             fields.push_back(bulk("overrides 1\n"));
-                         }
-                         return array(fields);
+                         return words[0] == "hmget" ? array({bulk(version)}) : fallback(words);
                      });
-    const auto asked = [&](std::size_t words) {
-        const auto reads = primary.commands("hmget");
-        return std::count_if(reads.begin(), reads.end(), [words](const Command& read) {
-            return read[1] == "rl:!overrides" && read.size() == words;
-        });
+    const auto asked = [&](const char* name) {
+        const auto reads = primary.commands(name);
+        return std::count_if(reads.begin(), reads.end(),
+                             [](const Command& read) { return read[1] == "rl:!overrides"; });
     };
     world.worker(1);
     world.pass(4'500);
-    EXPECT_GE(asked(3), 3);
-    EXPECT_LE(asked(3), 6) << "once a second, by one of the workers, and by each at its start";
-    EXPECT_EQ(asked(4), 1);
+    EXPECT_GE(asked("hmget"), 3);
+    EXPECT_LE(asked("hmget"), 6) << "once a second, by one of the workers, and by each at its start";
+    EXPECT_EQ(asked("hgetall"), 1);
     version = "6";
     world.pass(4'500);
-    EXPECT_GE(asked(3), 7);
-    EXPECT_EQ(asked(4), 2);
+    EXPECT_GE(asked("hmget"), 7);
+    EXPECT_EQ(asked("hgetall"), 2);
+}
+
+/// What an operator does at a worker: a ban, `allow`, or the end of it.
+class Act final : private Answer::Owner {
+public:
+    Act(WorkerProcess& worker, const std::string& key, OverrideKind kind) {
+        worker.loop().turn([&] {
+            const StoreConf& store = *configuration_at_work()->stores.front();
+            Override what;
+            what.subject = {limit_digest(store.name, "default"),
+                            client_id(*store.zone, store.name, "default", key)};
+            what.kind = kind;
+            what.from = now_millis();
+            what.until = what.from + 3'600'000;
+            EXPECT_TRUE(change_.start(store, what, write_field({"default", key}), *this));
+        });
+    }
+
+    bool done() const noexcept { return ended_ && change_.trouble() == SharedChange::Trouble::none; }
+
+private:
+    void on_answer(Answer& /*answer*/) noexcept override { ended_ = true; }
+
+    bool ended_ = false;
+    SharedChange change_;
+};
+
+/// Two machines of two workers each.
+class TwoMachines : public testing::Test {
+protected:
+    TwoMachines() {
+        world.setup.stores.front().shares_overrides = true;
+        for (std::size_t i = 0; i < 4; ++i) {
+            world.worker(i % 2, i / 2);
+        }
+        world.pass(3'000);
+    }
+
+    /// The kind of the key's override on that machine, as its zone has it.
+    OverrideKind kind_on(std::size_t machine, const std::string& key) {
+        OverrideKind kind = OverrideKind::none;
+        world.worker(0, machine).loop().turn([&] {
+            Zone& zone = *configuration_at_work()->stores.front()->zone;
+            for (const Override& what : zone.overrides().read(now_millis())) {
+                kind = what.subject.key == client_id(zone, "main", "default", key) ? what.kind : kind;
+            }
+        });
+        return kind;
+    }
+
+    /// The same on both machines.
+    bool all_have(const std::string& key, OverrideKind kind) {
+        return kind_on(0, key) == kind && kind_on(1, key) == kind;
+    }
+
+    OneMachine world{{"default", "1000r/h"}, 9'000};
+};
+
+TEST_F(TwoMachines, BothWinOfDifferentKeysAtTheSameTime) {
+    for (const char* key : {"a", "c", "e"}) {
+        const std::string other(1, static_cast<char>(*key + 1));
+        const Act one(world.worker(0, 0), key, OverrideKind::ban);
+        const Act two(world.worker(1, 1), other, OverrideKind::ban);
+        const Act three(world.worker(1, 0), key + other, OverrideKind::ban);
+        ASSERT_TRUE(world.until([&] { return one.done() && two.done() && three.done(); }));
+        world.pass(2'000);
+        for (const std::string& each : {std::string(key), other, key + other}) {
+            EXPECT_TRUE(all_have(each, OverrideKind::ban)) << each;
+        }
+    }
+    const Act one(world.worker(0, 0), "a", OverrideKind::none);
+    const Act two(world.worker(1, 1), "b", OverrideKind::none);
+    ASSERT_TRUE(world.until([&] { return one.done() && two.done(); }));
+    world.pass(2'000);
+    EXPECT_TRUE(all_have("a", OverrideKind::none));
+    EXPECT_TRUE(all_have("b", OverrideKind::none));
+    EXPECT_TRUE(all_have("ef", OverrideKind::ban));
+}
+
+TEST_F(TwoMachines, TheLaterWinsOfTheSameKey) {
+    world.primary.link().back = 200'000;  // answers are on their way for so long
+    const Act ban(world.worker(0, 0), "a", OverrideKind::ban);
+    world.pass(50);
+    const Act allow(world.worker(0, 1), "a", OverrideKind::allow);
+    ASSERT_TRUE(world.until([&] { return ban.done() && allow.done(); }));
+    EXPECT_EQ(kind_on(1, "a"), OverrideKind::allow) << "on its machine it holds at once";
+    world.pass(2'000);
+    EXPECT_TRUE(all_have("a", OverrideKind::allow));
+}
+
+/// The answer to a look is on its way for seconds, while others change what it says.
+TEST_F(TwoMachines, WhatIsReadLateEndsNothing) {
+    const Act first(world.worker(0, 0), "a", OverrideKind::ban);
+    ASSERT_TRUE(world.until([&] { return first.done(); }));
+    world.primary.link().back = 4'000'000;
+    world.pass(1'500);
+    world.primary.link().back = 1'000;
+    const Act second(world.worker(1, 1), "b", OverrideKind::ban);
+    ASSERT_TRUE(world.until([&] { return second.done(); }));
+    for (int i = 0; i < 60; ++i) {
+        world.pass(100);
+        EXPECT_EQ(kind_on(1, "b"), OverrideKind::ban);
+    }
+    EXPECT_TRUE(all_have("a", OverrideKind::ban));
+    EXPECT_TRUE(all_have("b", OverrideKind::ban));
 }
 
 }  // namespace

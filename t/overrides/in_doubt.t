@@ -5,7 +5,7 @@ use JSON::PP;
 
 my $fake = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     return $conn->hold('gate', array(integer(1), integer(0))) if $words->[0] =~ /^eval/;
-    return $words->[0] eq 'hmget' ? hmget((undef) x (@$words - 2)) : fallback($words);
+    return $words->[0] eq 'hmget' ? hmget((undef) x (@$words - 2)) : $words->[0] eq 'hgetall' ? array() : fallback($words);
 });
 my $nginx = RateLimit::Nginx->start(
     http   => redis_block('main', $fake, 'overrides shared; check_timeout 300ms;') . 'rate_limit_key $http_x_key;',

@@ -6,20 +6,22 @@ use JSON::PP;
 
 my $now   = int(time * 1000);
 my $until = $now + 3_600_000;
-my ($told, $version, $text) = ('', $now + 1, "overrides 1\nban 0 $now $until x default :old\n");
-my $fake = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
+my %stored = (version => $now + 1, 'default/:old' => "1 ban 0 $now $until x");
+my $told   = '';
+my $fake   = RateLimit::FakeRedis->start(handler => sub ($words, $conn) {
     my ($command, @arguments) = @$words;
     my $has = $conn->state('has') // '';
-    ($told, $version, $text) = ($has, split /;/, $has, 2) if $has ne $told;
-    if ($command eq 'hmget' && $arguments[0] =~ /!overrides/) {
-        my $answer = @arguments == 2 ? hmget($version) : hmget($version, $text);
-        return @arguments == 3 && !$has ? $conn->hold('look', $answer) : $answer;
+    ($told, %stored) = ($has, split /;/, $has) if $has ne $told;
+    return hmget($stored{version}) if $command eq 'hmget' && $arguments[0] =~ /!overrides/;
+    if ($command eq 'hgetall') {
+        my $answer = hmget(%stored);
+        return $has ? $answer : $conn->hold('look', $answer);
     }
     if ($command =~ /^eval/ && "@arguments[0 .. 2]" =~ /!overrides/) {
-        return array(integer(0), integer(0)) if $arguments[3] ne $version;
-        ($version, $text) = @arguments[4, 5];
-        my $answer = array(integer(1), integer(0));
-        return $text =~ /:first\n\z/ ? $conn->hold('write', $answer) : $answer;
+        ++$stored{version};
+        $stored{$arguments[6]} = $arguments[7];
+        my $answer = hmget(%stored);
+        return $arguments[6] =~ /:first\z/ ? $conn->hold('write', $answer) : $answer;
     }
     return hmget(undef, undef)                if $command eq 'hmget';
     return array(integer(1), integer($until)) if $command =~ /^eval/;
@@ -35,12 +37,12 @@ my sub overrides () {
     return join ' ', sort map { "$_->{kind} $_->{key}" } @{decode_json($nginx->get('/limits/json')->body)->{overrides}};
 }
 
-wait_until { grep { @$_ == 4 && $_->[1] =~ /!overrides/ } $fake->commands('hmget') } what => 'a look at the whole';
+wait_until { $fake->commands('hgetall') } what => 'a look at the whole';
 my $keeps = $nginx->http;    # a request that is under way keeps the old worker
 $keeps->send("POST /limits/key HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n\r\nke");
 wait_until { decode_json($nginx->get('/limits/json')->body)->{workers} } what => 'the console';
 my $newer = $now + 2;
-$fake->set(has => "$newer;overrides 1\nban 0 $now $until x default :new\n");
+$fake->set(has => "version;$newer;default/:new;1 ban 0 $now $until x");
 $nginx->reload;
 wait_until { overrides() eq 'ban new' } what => 'the new worker to take up what is newer';
 $fake->release('look');
@@ -49,7 +51,7 @@ wait_until { $fake->commands('hmget') > $turns + 4 } what => 'some looks';
 is overrides(), 'ban new', 'what the old worker hears late ends nothing';
 $keeps->close;
 
-$fake->set(has => (++$newer) . ";overrides 1\n");
+$fake->set(has => 'version;' . ++$newer);
 wait_until { overrides() eq '' } what => 'all to be ended';
 my $old = $nginx->http;
 $old->start_request('POST', '/limits/key', [@form], 'do=ban&limit=default&key=first');

@@ -37,7 +37,7 @@ is settled($there, 'a'), 200, 'another key passes';
 
 act($here, do => 'ban', limit => 'default', store => 'digested', key => 'secret');
 wait_until { settled($there, 'secret', '/digested/x') eq '429' } timeout => 2, what => 'a digested key';
-unlike join('', $redis->hash('d:!overrides')->{text}), qr/secret/, '... of which Redis has no text';
+unlike join(' ', %{$redis->hash('d:!overrides')}), qr/secret/, '... of which Redis has no text';
 my ($digested) = grep { $_->{store} eq 'digested' } overrides($there);
 is $digested->{key}, undef, '... nor the other machine';
 $there->get('/digested/x', 'X-Key' => 'secret');

@@ -14,15 +14,15 @@ my sub machine ($zone) {
 }
 my ($small, $large) = map { machine($_) } '128k', '10m';
 my sub act ($nginx, $body) { return $nginx->post('/limits/key', $body, @form) }
-my sub text () { return $redis->hash('rl:!overrides')->{text} }
+my sub stored () { return $redis->hash('rl:!overrides') }
 
 is act($small, 'do=ban&limit=own&key=o')->status, 200, 'one of this machine';
 is_deeply statuses(map { act($small, "do=ban&limit=default&key=k$_") } 1 .. 14), {200 => 14}, 'as many shared ones as there is room for';
-my $before  = text();
+my $before  = stored();
 my $refused = act($small, 'do=ban&limit=default&key=k15');
 is $refused->status, 409, 'one more is refused';
 is decode_json($refused->body)->{error}, 'Full', '... as Full';
-is text(), $before, '... and nothing was written';
+is_deeply stored(), $before, '... and nothing was written';
 is act($small, 'do=allow&limit=default&key=k3')->status, 200, 'one that is there is replaced';
 is act($small, 'do=clear&limit=default&key=k1')->status, 200, 'where one ends';
 is act($small, 'do=ban&limit=default&key=k15')->status, 200, '... there is room again';
@@ -33,12 +33,11 @@ is act($large, 'do=ban&limit=default&key=k16')->status, 200, 'another machine ha
 $small->wait_log(qr/\[error\].* 1 overrides that machines share by "rate_limit_redis main" do not hold here: there is no room/);
 
 my ($until, $from) = ((time + 3600) . '000', time . '000');
-$redis->cmd('HSET', 'rl:!overrides', 'version', 9_000_000_000_000, 'text',
-    join '', "overrides 1\n", map { "ban 0 $from $until 127.0.0.1 default :k$_\n" } 1 .. 1000);
+$redis->cmd('HSET', 'rl:!overrides', 'version', 8_000_000_000_000, map { ("default/:k$_", "1 ban 0 $from $until 127.0.0.1") } 1 .. 1000);
 wait_until { $large->get('/x', 'X-Key' => 'k1000')->status == 429 } what => 'a thousand';
-$before = text();
+$before = stored();
 is act($large, 'do=ban&limit=default&key=k1001')->status, 409, 'the thousand and first';
-is text(), $before, '... changes nothing';
+is_deeply stored(), $before, '... changes nothing';
 is act($large, 'do=allow&limit=default&key=k1000')->status, 200, 'one that is there is replaced';
 is $large->get('/x', 'X-Key' => 'k1000')->status, 200, '... and holds';
 $small->expect_log(qr/no room for them/);

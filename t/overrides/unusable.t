@@ -18,9 +18,9 @@ my $key   = 'rl:!overrides';
 my $later = 9_000_000_000_000;
 my %cases = (
     'gone'                              => sub { $redis->cmd('DEL', $key) },
-    'not what this module writes'       => sub { $redis->cmd('HSET', $key, 'version', ++$later, 'text', "overrides 1\nnonsense\n") },
-    'above 512 KB'                      => sub { $redis->cmd('HSET', $key, 'version', ++$later, 'text', 'x' x 1_048_576) },
-    'of another version of this module' => sub { $redis->cmd('HSET', $key, 'version', ++$later, 'text', "overrides 2\nban\n") },
+    'not what this module writes'       => sub { $redis->cmd('HSET', $key, 'version', ++$later, 'default/:x', '1 nonsense') },
+    'above 512 KB'                      => sub { $redis->cmd('HSET', $key, 'version', ++$later, 'default/:x', 'x' x 1_048_576) },
+    'of another version of this module' => sub { $redis->cmd('HSET', $key, 'version', ++$later, 'default/:x', '2 ban') },
 );
 my $line = qr/\[error\].* the overrides at "rl:!overrides" of "rate_limit_redis main" are /;
 act('do=ban&limit=default&key=a');
@@ -35,7 +35,9 @@ for my $case (sort keys %cases) {
     is settled('a'), 429, '... and what was known holds';
     act('do=ban&limit=default&key=b');
     is settled($_), 429, "... after the next act, too: $_" for 'a', 'b', substr $case, 0, 2;
-    like $redis->hash($key)->{text}, qr/^overrides 1\n(?:.*\n)*.* default :a\n/, '... which has written it to Redis';
+    my $stored = $redis->hash($key);
+    like $stored->{'default/:a'}, qr/^1 ban 0 \d+ \d+ 127\.0\.0\.1$/, '... which has written it to Redis';
+    is $stored->{'default/:x'}, undef, '... in place of what was there';
     act('do=clear&limit=default&key=b');
     is settled('b'), 200, '... and can be cleared';
 }

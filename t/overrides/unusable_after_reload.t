@@ -18,11 +18,11 @@ my sub settled ($nginx, $key) { return join ' ', sort { $a <=> $b } keys %{statu
 
 my $key   = 'rl:!overrides';
 my $later = 9_000_000_000_000;
-my sub spoil ($text) { $redis->cmd('HSET', $key, 'version', $later += 1000, 'text', $text) }
+my sub spoil ($value) { $redis->cmd('HSET', $key, 'version', $later += 1000, 'default/:x', $value) }
 my %cases = (
     'gone'                              => sub { $redis->cmd('DEL', $key) },
-    'not what this module writes'       => sub { spoil("overrides 1\nnonsense\n") },
-    'of another version of this module' => sub { spoil("overrides 2\nban\n") },
+    'not what this module writes'       => sub { spoil('1 nonsense') },
+    'of another version of this module' => sub { spoil('2 ban') },
 );
 is ban($here, 'a')->status, 200, 'a ban';
 my $line = qr/the overrides at "rl:!overrides" of "rate_limit_redis main" are/;
@@ -39,13 +39,13 @@ for my $case (sort keys %cases) {
     is $here->count_log(qr/$line $case: /), $told + 1, '... which is said once';
 }
 
-spoil("overrides 2\nban\n");
+spoil('2 ban');
 my $fresh   = RateLimit::Nginx->start(@start);
 my $refused = ban($fresh, 'f');
 is $refused->status, 503, 'a machine that has seen none sets none over what it cannot read';
 is decode_json($refused->body)->{error}, 'StoreUnavailable', '... as the answer says';
 like decode_json($refused->body)->{description}, qr/delete the key/, '... with the remedy';
-is $redis->hash($key)->{text}, "overrides 2\nban\n", '... and nothing was written';
+is $redis->hash($key)->{'default/:x'}, '2 ban', '... and nothing was written';
 $fresh->wait_log(qr/$line of another version of this module: .*; none can be set until you delete that key in Redis/);
 is settled($there, 'a'), 429, 'the others hold';
 is ban($here, 'h')->status, 200, 'who knows them writes them';

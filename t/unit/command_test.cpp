@@ -87,7 +87,7 @@ TEST(Command, ScriptsByDigestAndByText) {
         EXPECT_EQ(
             writer.draw("k", {1, max_fill, -max_fill, 0, 0}, text),
             call(ScriptName::bucket, text, {"1", "946728000000000000", "-946728000000000000", "0", "0"}));
-        EXPECT_EQ(writer.replace_overrides("k", "7", 8, "text", text),
+        EXPECT_EQ(writer.change_overrides("k", {"7", "8", "text"}, text),
                   call(ScriptName::overrides, text, {"7", "8", "text"}));
     }
     EXPECT_EQ(writer.charge({"k", 1, 2, 3}, 3), call(ScriptName::charge, false, {"3", "1", "2", "3"}));

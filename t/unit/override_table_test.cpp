@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -64,8 +65,14 @@ struct Table {
         return found;
     }
 
+    /// The next version of what the machines of a store share.
+    std::optional<std::size_t> put_shared(std::uint64_t store, const std::vector<Override>& all) {
+        return table.put_shared(store, all, state, state.version() + 1, table_now);
+    }
+
     TableMemory memory;
     OverrideTable table;
+    SharedState state;
 };
 
 using Keys = std::vector<std::uint64_t>;
@@ -113,14 +120,18 @@ TEST(OverrideTable, KeepsTextsOnlyWhereTheyAreShown) {
 
     what.subject.key = 2;
     ASSERT_TRUE(of.table.put(what, table_now));
-    EXPECT_EQ(of.table.put_shared(store_digest, {shared(ban(3))}, table_now), 0U);
+    EXPECT_EQ(of.put_shared(store_digest, {shared(ban(3))}), 0U);
     EXPECT_EQ(of.keys(), (Keys{1, 2, 3}));
     for (const Override& each : of.table.read(table_now)) {
         EXPECT_EQ(each.text, "") << "what a worker writes that still has the configuration of before";
         EXPECT_FALSE(each.cut);
     }
+    const std::vector<Override> again = of.table.read_shared(store_digest, table_now);
+    ASSERT_EQ(again.size(), 1U);
+    EXPECT_EQ(again[0].text, "key 3") << "for Redis alone";
+    EXPECT_TRUE(of.table.read_shared(store_digest + 1, table_now).empty());
     const std::uint64_t generation = of.table.generation();
-    EXPECT_EQ(of.table.put_shared(store_digest, {shared(ban(3))}, table_now), 0U);
+    EXPECT_EQ(of.put_shared(store_digest, {shared(ban(3))}), 0U);
     EXPECT_EQ(of.table.generation(), generation) << "the same anew is no change";
 
     of.table.keep_texts(true);
@@ -170,25 +181,50 @@ TEST(OverrideTable, FitsItsMemory) {
 TEST(OverrideTable, WhatIsSharedIsTakenAsAWhole) {
     Table of(4);
     ASSERT_TRUE(of.table.put(ban(1), table_now));
-    EXPECT_EQ(of.table.put_shared(store_digest, {shared(ban(2)), shared(ban(3))}, table_now), 0U);
+    EXPECT_EQ(of.put_shared(store_digest, {shared(ban(2)), shared(ban(3))}), 0U);
     EXPECT_EQ(of.keys(), (Keys{1, 2, 3}));
     const std::uint64_t generation = of.table.generation();
-    EXPECT_EQ(of.table.put_shared(store_digest, {shared(ban(2)), shared(ban(3))}, table_now), 0U);
+    EXPECT_EQ(of.put_shared(store_digest, {shared(ban(2)), shared(ban(3))}), 0U);
     EXPECT_EQ(of.table.generation(), generation) << "nothing has changed";
-    EXPECT_EQ(of.table.put_shared(store_digest + 1, {}, table_now), 0U);
+    EXPECT_EQ(of.put_shared(store_digest + 1, {}), 0U);
     EXPECT_EQ(of.keys(), (Keys{1, 2, 3})) << "another store's";
-    EXPECT_EQ(of.table.put_shared(store_digest, {shared(ban(3, table_now + 1)), shared(ban(1))}, table_now),
-              0U);
+    EXPECT_EQ(of.put_shared(store_digest, {shared(ban(3, table_now + 1)), shared(ban(1))}), 0U);
     EXPECT_EQ(of.keys(), (Keys{1, 3})) << "one of this machine gives way to a shared one";
     EXPECT_EQ(of.keys(table_now + 1), (Keys{1}));
-    EXPECT_EQ(of.table.put_shared(store_digest,
-                                  {shared(ban(1)), shared(ban(2)), shared(ban(3)), shared(ban(4)),
-                                   shared(ban(5)), shared(ban(6))},
-                                  table_now),
+    EXPECT_EQ(of.put_shared(store_digest, {shared(ban(1)), shared(ban(2)), shared(ban(3)), shared(ban(4)),
+                                           shared(ban(5)), shared(ban(6))}),
               2U);
     EXPECT_EQ(of.keys().size(), 4U);
-    EXPECT_EQ(of.table.put_shared(store_digest, {}, table_now), 0U);
+    EXPECT_EQ(of.put_shared(store_digest, {}), 0U);
     EXPECT_EQ(of.keys(), (Keys{}));
+}
+
+TEST(OverrideTable, WhatIsNoNewsChangesNothing) {
+    Table of(4);
+    EXPECT_EQ(of.put_shared(store_digest, {shared(ban(1))}), 0U);
+    EXPECT_EQ(of.state.version(), 1);
+    EXPECT_EQ(of.table.put_shared(store_digest, {shared(ban(2))}, of.state, 1, table_now), std::nullopt);
+    EXPECT_EQ(of.keys(), (Keys{1}));
+    EXPECT_EQ(of.table.put_shared(store_digest, {shared(ban(2))}, of.state, 2, table_now), 0U);
+    EXPECT_EQ(of.keys(), (Keys{2}));
+}
+
+TEST(OverrideTable, ShowsNoDigest) {
+    Table of(4);
+    Override what = shared(ban(1));
+    what.digested = true;
+    EXPECT_EQ(of.put_shared(store_digest, {what}), 0U);
+    EXPECT_EQ(of.table.read(table_now).at(0).text, "");
+    EXPECT_EQ(of.table.read_shared(store_digest, table_now).at(0).text, "key 1");
+}
+
+TEST(OverrideTable, HasRoomForWhatIsThere) {
+    Table of(1);
+    EXPECT_TRUE(of.table.has_room({limit_digest, 1}, table_now));
+    ASSERT_TRUE(of.table.put(ban(1), table_now));
+    EXPECT_TRUE(of.table.has_room({limit_digest, 1}, table_now));
+    EXPECT_FALSE(of.table.has_room({limit_digest, 2}, table_now));
+    EXPECT_TRUE(of.table.has_room({limit_digest, 2}, table_now + minute));
 }
 
 TEST(KnownOverrides, FollowsTheTable) {

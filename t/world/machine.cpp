@@ -9,7 +9,7 @@
 
 #include "limiter/log_throttle.h"
 #include "limiter/overrides/effect.h"
-#include "limiter/overrides/shared_watch.h"
+#include "limiter/overrides/shared_overrides.h"
 #include "limiter/store/counter_log.h"
 #include "limiter/store/store.h"
 #include "limiter/tallies/tallies.h"

@@ -68,10 +68,41 @@ struct Override {
     OverrideScope scope = OverrideScope::machine;
     std::uint8_t percent = 0;  ///< the keys that OverrideKind::enforce enforces, 0 to 100
     Millis from = 0;
-    Millis until = 0;  ///< when it ends
-    std::string by;    ///< the client that made it
-    std::string text;  ///< the key's; empty: not kept
-    bool cut = false;  ///< `text` is only the beginning
+    Millis until = 0;       ///< when it ends
+    std::string by;         ///< the client that made it
+    std::string text;       ///< the key's; empty: not kept
+    bool cut = false;       ///< `text` is only the beginning
+    bool digested = false;  ///< `text` is a digest of the key
 };
+
+/// The subject of an override as machines tell one another of it.
+struct SharedSubject {
+    std::string_view limit{};  ///< its name
+    std::string_view key{};    ///< the client's, as it reaches Redis; empty: the override is of the limit
+    bool digested = false;     ///< `key` is a digest
+};
+
+enum class SharedError : std::uint8_t {
+    none,
+    too_large,
+    other_version,  ///< another version of this module has written it
+    garbage,
+};
+
+/// Text for a log line.
+const char* describe(SharedError error) noexcept;
+
+/// The name of the field that an override has in the hash that machines share: `LIMIT/`, `LIMIT/:KEY` or
+/// `LIMIT/#DIGEST`. Throws std::bad_alloc.
+std::string write_field(const SharedSubject& subject);
+
+/// The text of that field: `1 KIND PERCENT FROM UNTIL BY`; 1 is the version of this form. Throws
+/// std::bad_alloc.
+std::string write_value(const Override& what);
+
+/// Reads such a field: `subject`, which points into it, and what is not a digest in `what`, whose `text` is
+/// the key as it reaches Redis. Throws std::bad_alloc.
+SharedError read_shared(std::string_view field, std::string_view value, SharedSubject& subject,
+                        Override& what);
 
 }  // namespace rate_limit

@@ -11,14 +11,14 @@ namespace {
 
 /// Copies the front of `text`, and returns how much of it there was room for.
 template <std::size_t room>
-std::uint16_t keep(std::array<char, room>& out, std::string_view text) noexcept {
+std::uint8_t keep(std::array<char, room>& out, std::string_view text) noexcept {
     const std::size_t size = std::min(room, text.size());
     std::copy_n(text.begin(), size, out.begin());
-    return static_cast<std::uint16_t>(size);
+    return static_cast<std::uint8_t>(size);
 }
 
 template <std::size_t room>
-std::string_view kept(const std::array<char, room>& text, std::uint16_t size) noexcept {
+std::string_view kept(const std::array<char, room>& text, std::uint8_t size) noexcept {
     return {text.data(), std::min<std::size_t>(room, size)};
 }
 
@@ -133,6 +133,7 @@ OverrideTable::Words OverrideTable::words_of(const Override& what) noexcept {
     words.by_size = keep(words.by, what.by);
     words.text_size = keep(words.text, what.text);
     words.cut = what.cut || what.text.size() > words.text.size() ? 1 : 0;
+    words.digested = what.digested ? 1 : 0;
     return words;
 }
 
@@ -194,13 +195,14 @@ bool OverrideTable::put(const Override& what, Millis now) noexcept {
         }
     }
     Words words = words_of(what);
-    if (!keeps_texts()) {
+    if (!keeps_texts() && !is_shared(words)) {
         forget_text(words);
     }
     return replace(words, before, room);
 }
 
-std::size_t OverrideTable::put_shared(std::uint64_t store, const std::vector<Override>& all, Millis now) {
+std::optional<std::size_t> OverrideTable::put_shared(std::uint64_t store, const std::vector<Override>& all,
+                                                     SharedState& state, std::int64_t version, Millis now) {
     struct Wanted {
         Words words;
         std::size_t before;
@@ -214,10 +216,8 @@ std::size_t OverrideTable::put_shared(std::uint64_t store, const std::vector<Ove
     }
     HeldLock held;
     begin_change(held, now);
-    if (!keeps_texts()) {
-        for (auto& each : wanted) {
-            forget_text(each.second.words);
-        }
+    if (!state.is_news(version, now)) {
+        return std::nullopt;
     }
     Room room;
     bool ended = false;
@@ -231,7 +231,7 @@ std::size_t OverrideTable::put_shared(std::uint64_t store, const std::vector<Ove
             ++room.used;
             found->second.before = at;
             found->second.there = same(words, found->second.words);
-        } else if (words.store == store && words.scope == static_cast<std::uint8_t>(OverrideScope::shared)) {
+        } else if (words.store == store && is_shared(words)) {
             free_place(at);
             ended = true;
         } else {
@@ -245,7 +245,15 @@ std::size_t OverrideTable::put_shared(std::uint64_t store, const std::vector<Ove
     for (const auto& [subject, what] : wanted) {
         left += what.there || replace(what.words, what.before, room) ? 0 : 1;
     }
+    state.take(version, now);  // last: if this process dies before, the next one takes it up again
     return left;
+}
+
+bool OverrideTable::has_room(const OverrideSubject& subject, Millis now) const {
+    const std::vector<Override> all = read(now);
+    return all.size() < capacity() || std::any_of(all.begin(), all.end(), [&subject](const Override& what) {
+               return what.subject == subject;
+           });
 }
 
 bool OverrideTable::remove(const OverrideSubject& subject, Millis now) noexcept {
@@ -270,17 +278,22 @@ void OverrideTable::tidy(Millis now) noexcept {
     begin_change(held, now);
 }
 
-std::vector<Override> OverrideTable::read(Millis now) const {
+std::vector<Override> OverrideTable::read_if(Millis now, std::optional<std::uint64_t> shared_by) const {
     struct Found {
         std::size_t at;
         std::uint64_t number;
     };
     std::vector<Override> all;
     std::unordered_map<OverrideSubject, Found, HashOfSubject> found;
+    const bool keeps = keeps_texts();
     for (std::size_t place = 0; place < places_; ++place) {
         Words words;
-        if (!read_place(place, words) || words.limit == 0 || words.until <= now) {
+        if (!read_place(place, words) || words.limit == 0 || words.until <= now ||
+            (shared_by && (words.store != *shared_by || !is_shared(words)))) {
             continue;
+        }
+        if (!shared_by && (!keeps || words.digested != 0)) {
+            forget_text(words);
         }
         Override what;
         what.subject = {words.limit, words.key};
@@ -293,6 +306,7 @@ std::vector<Override> OverrideTable::read(Millis now) const {
         what.by = kept(words.by, words.by_size);
         what.text = kept(words.text, words.text_size);
         what.cut = words.cut != 0;
+        what.digested = words.digested != 0;
         const auto [twin, fresh] = found.emplace(what.subject, Found{all.size(), words.number});
         if (fresh) {
             all.push_back(std::move(what));
@@ -315,7 +329,7 @@ void OverrideTable::keep_texts(bool keep) noexcept {
     held.acquire(header_->lock, user_);
     for (std::size_t at = 0; at < places_; ++at) {
         Words words;
-        if (read_place(at, words) && words.text_size != 0) {
+        if (read_place(at, words) && words.text_size != 0 && !is_shared(words)) {
             forget_text(words);
             write_place(at, words);
         }

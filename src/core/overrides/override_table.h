@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/overrides/override.h"
+#include "core/overrides/shared_state.h"
 #include "core/table/layout_mark.h"
 #include "core/table/owned_lock.h"
 
@@ -44,9 +46,14 @@ public:
     /// Sets it in place of the one that its subject has. False if there is no room, and then nothing changes.
     [[nodiscard]] bool put(const Override& what, Millis now) noexcept;
 
-    /// Sets the whole of what all machines of a store share: those of before that are not among them end.
-    /// Returns how many there was no room for. Throws std::bad_alloc.
-    std::size_t put_shared(std::uint64_t store, const std::vector<Override>& all, Millis now);
+    /// Sets the whole of what all machines of a store share, if `version` of it is news to `state`: those of
+    /// before that are not among them end. Returns how many there was no room for; nothing where it is no
+    /// news. Throws std::bad_alloc.
+    std::optional<std::size_t> put_shared(std::uint64_t store, const std::vector<Override>& all,
+                                          SharedState& state, std::int64_t version, Millis now);
+
+    /// Whether put() would find room now. Throws std::bad_alloc.
+    bool has_room(const OverrideSubject& subject, Millis now) const;
 
     /// Ends the override of this subject. False: it has none.
     bool remove(const OverrideSubject& subject, Millis now) noexcept;
@@ -56,10 +63,14 @@ public:
 
     /// Those that have not ended, one for each subject. While another process replaces one, neither may be
     /// there: then the generation changes. Throws std::bad_alloc.
-    std::vector<Override> read(Millis now) const;
+    std::vector<Override> read(Millis now) const { return read_if(now, std::nullopt); }
 
-    /// Says for all processes whether the text of keys is kept; at first it is not. False also erases what
-    /// has been kept.
+    /// Those among them that the machines of a store share, with the texts of their keys.
+    std::vector<Override> read_shared(std::uint64_t store, Millis now) const { return read_if(now, store); }
+
+    /// Says for all processes whether the text of keys is kept and read; at first it is not. False also
+    /// erases what has been kept, but for what machines share: of that a machine may have to tell Redis
+    /// again.
     void keep_texts(bool keep) noexcept;
 
 private:
@@ -82,8 +93,10 @@ private:
         std::uint8_t scope;
         std::uint8_t percent;
         std::uint8_t cut;
-        std::uint16_t by_size;
-        std::uint16_t text_size;
+        std::uint8_t digested;
+        std::uint8_t by_size;
+        std::uint8_t text_size;
+        std::uint8_t unused;
         std::array<char, Override::most_by> by;
         std::array<char, Override::most_key> text;
     };
@@ -104,7 +117,11 @@ private:
     };
 
     static Words words_of(const Override& what) noexcept;
+    static bool is_shared(const Words& words) noexcept {
+        return words.scope == static_cast<std::uint8_t>(OverrideScope::shared);
+    }
     static void forget_text(Words& words) noexcept;
+    std::vector<Override> read_if(Millis now, std::optional<std::uint64_t> shared_by) const;
     bool keeps_texts() const noexcept { return header_->keeps_texts.load(std::memory_order_relaxed) != 0; }
     static bool same(Words a, Words b) noexcept;
     std::size_t take_free(Room& room) const noexcept;

@@ -1,16 +1,11 @@
 #include "limiter/overrides/overrides_command.h"
 
+#include <utility>
+
 #include "core/free_list.h"
 #include "redis/decode.h"
 
 namespace rate_limit {
-
-namespace {
-
-/// Bytes of memory that a free command may keep for the next text.
-constexpr std::size_t most_kept = 4096;
-
-}  // namespace
 
 std::string_view OverridesCommand::encode(CommandWriter& writer) {
     sent = true;
@@ -20,17 +15,17 @@ std::string_view OverridesCommand::encode(CommandWriter& writer) {
         case Kind::whole:
             return writer.overrides(key_);
         default:
-            return writer.replace_overrides(key_, before_, version_, text_, with_text());
+            return writer.change_overrides(key_, arguments_, with_text());
     }
 }
 
 void OverridesCommand::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
-    if (delivery == Delivery::answered && kind == Kind::replace && owner != nullptr &&
+    if (delivery == Delivery::answered && kind == Kind::change && owner != nullptr &&
         send_again(node, *reply)) {
         return;
     }
     if (delivery == Delivery::answered && reply->is_error()) {
-        node.blame(fault_of(*reply), name(), *reply, kind == Kind::replace ? Access::write : Access::read);
+        node.blame(fault_of(*reply), name(), *reply, kind == Kind::change ? Access::write : Access::read);
     } else if (delivery == Delivery::answered) {
         node.served();
     }
@@ -47,9 +42,7 @@ void OverridesCommand::give_up() noexcept {
 }
 
 void OverridesCommand::put_back(OverridesCommand& command) noexcept {
-    if (command.text_.capacity() > most_kept) {
-        std::string().swap(command.text_);
-    }
+    std::vector<std::string>().swap(command.arguments_);
     FreeList<OverridesCommand>::common().put_back(command);
 }
 
@@ -68,17 +61,10 @@ OverridesCommand& OverridesCommand::make(Kind kind, std::string_view key, Owner&
     return command;
 }
 
-OverridesCommand& OverridesCommand::replace(std::string_view key, std::string_view before,
-                                            std::int64_t version, std::string_view text, Owner& owner) {
-    OverridesCommand& command = make(Kind::replace, key, owner);
-    try {
-        command.before_.assign(before);
-        command.text_.assign(text);
-    } catch (...) {
-        put_back(command);
-        throw;
-    }
-    command.version_ = version;
+OverridesCommand& OverridesCommand::change(std::string_view key, std::vector<std::string> arguments,
+                                           Owner& owner) {
+    OverridesCommand& command = make(Kind::change, key, owner);
+    command.arguments_ = std::move(arguments);
     return command;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "limiter/wire/script_command.h"
 
@@ -13,8 +13,8 @@ class OverridesCommand final : public ScriptCommand {
 public:
     enum class Kind : unsigned char {
         version,  ///< HMGET version
-        whole,    ///< HMGET version text
-        replace,  ///< lua/overrides.lua
+        whole,    ///< HGETALL
+        change,   ///< lua/overrides.lua
     };
 
     class Owner {
@@ -31,7 +31,9 @@ public:
 
     std::string_view encode(CommandWriter& writer) override;
     const char* name() const noexcept override {
-        return kind == Kind::replace ? script(ScriptName::overrides).file : "HMGET";
+        return kind == Kind::change  ? script(ScriptName::overrides).file
+               : kind == Kind::whole ? "HGETALL"
+                                     : "HMGET";
     }
     bool wanted() const noexcept override { return owner != nullptr; }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
@@ -40,9 +42,8 @@ public:
     /// Throws std::bad_alloc.
     static OverridesCommand& make(Kind kind, std::string_view key, Owner& owner);
 
-    /// Makes one of Kind::replace.
-    static OverridesCommand& replace(std::string_view key, std::string_view before, std::int64_t version,
-                                     std::string_view text, Owner& owner);
+    /// Makes one of Kind::change, with the arguments of the script.
+    static OverridesCommand& change(std::string_view key, std::vector<std::string> arguments, Owner& owner);
 
     /// It is not submitted: the owner is not told.
     void give_up() noexcept;
@@ -55,9 +56,7 @@ private:
     static void put_back(OverridesCommand& command) noexcept;
 
     std::string key_;
-    std::string before_;
-    std::string text_;
-    std::int64_t version_ = 0;
+    std::vector<std::string> arguments_;
 };
 
 }  // namespace rate_limit

@@ -1,20 +1,16 @@
 #include "limiter/overrides/shared_change.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
-#include "core/overrides/override_table.h"
 #include "limiter/overrides/shared_overrides.h"
 #include "limiter/store/shard.h"
+#include "limiter/zone.h"
 #include "redis/decode.h"
 
 namespace rate_limit {
 
 namespace {
-
-/// After so many times that others were faster.
-constexpr unsigned most_tries = 8;
 
 constexpr const char* no_memory = "no memory";
 
@@ -25,29 +21,20 @@ constexpr const char* not_usable =
 
 }  // namespace
 
-bool SharedChange::start(const StoreConf& store, SharedOverride what, bool clears,
+/// Both commands have check_timeout together.
+bool SharedChange::start(const StoreConf& store, Override what, std::string field,
                          Answer::Owner& owner) noexcept {
     store_ = &store;
     what_ = std::move(what);
-    clears_ = clears;
-    owner_ = &owner;
-    tries_ = 0;
+    field_ = std::move(field);
     trouble_ = Trouble::none;
-    return ask();
-}
-
-/// Asks what there is. Each question has check_timeout for its answer. False without memory.
-bool SharedChange::ask() noexcept {
-    Shard* shard = shard_of_overrides(*store_);
+    Shard* shard = shard_of_overrides(store);
     if (shard == nullptr) {
         return false;
     }
-    if (waiting()) {
-        stop();
-    }
-    begin(shard->deadlines(), Stage::whole, nullptr, *owner_);
+    begin(shard->deadlines(), Stage::whole, nullptr, owner);
     try {
-        submit(OverridesCommand::make(OverridesCommand::Kind::whole, overrides_key(*store_), *this));
+        submit(OverridesCommand::make(OverridesCommand::Kind::whole, overrides_key(store), *this));
     } catch (...) {
         finish(Trouble::unavailable, no_memory);
     }
@@ -68,7 +55,7 @@ void SharedChange::submit(OverridesCommand& command) noexcept {
 }
 
 void SharedChange::on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Reply* reply) noexcept {
-    const bool writes = kind == OverridesCommand::Kind::replace;
+    const bool writes = kind == OverridesCommand::Kind::change;
     command_ = nullptr;
     if (delivery == Delivery::unsent) {
         finish(Trouble::unavailable, no_primary);
@@ -85,79 +72,76 @@ void SharedChange::on_overrides(OverridesCommand::Kind kind, Delivery delivery, 
     }
 }
 
+/// Where what there is cannot be used, all that this machine knows is written with the change, unless
+/// somebody else has done so meanwhile.
 void SharedChange::take_read(const Reply& reply) {
     SharedOverrides shared;
-    if (!read_overrides(reply, shared)) {
+    if (!read_overrides(*store_, reply, shared)) {
         finish(Trouble::unavailable, explain(Fault::malformed));
         return;
     }
-    const bool usable = shared.version != 0 && shared.error == SharedTextError::none;
-    const Millis now = now_millis();
-    if (usable) {
-        all_ = std::move(shared.all);
-    } else if (std::optional<std::vector<SharedOverride>> known = last_good(*store_)) {
-        all_ = std::move(*known);
-    } else if (!shared.absent) {
+    const bool usable = shared.error == SharedError::none;
+    if (!usable && !shared.absent && !has_last_good(*store_)) {
         finish(Trouble::unavailable, not_usable);
         return;
     }
-    all_.erase(std::remove_if(
-                   all_.begin(), all_.end(),
-                   [&](const SharedOverride& what) { return what.until <= now || what.same_subject(what_); }),
-               all_.end());
-    if (!clears_) {
-        all_.push_back(what_);
+    if (usable) {
+        take_up(*store_, shared);
     }
-    version_ = std::max({now, shared.version + 1, store_->shared_overrides->version() + 1});
-    if (version_ >= SharedOverrides::end_of_versions) {
-        version_ = now;  // others take it up once what they know is some seconds old
-    }
-    const std::string text = write_shared_text(all_);
-    if (all_.size() > OverrideTable::most || text.size() > most_shared_text ||
-        (!clears_ && !has_room(*store_, all_, what_))) {
+    const Millis now = now_millis();
+    if (!clears() && !store_->zone->overrides().has_room(what_.subject, now)) {
         finish(Trouble::full, "there are too many");
         return;
     }
-    submit(OverridesCommand::replace(overrides_key(*store_), shared.raw_version, version_, text, *this));
+    const std::int64_t least = std::max({now, shared.version + 1, store_->shared_overrides->version() + 1});
+    std::vector<std::string> arguments = {std::to_string(least), std::to_string(OverrideTable::most),
+                                          usable ? "" : "=" + shared.raw_version, field_,
+                                          clears() ? "" : write_value(what_)};
+    for (auto& [field, value] :
+         usable || !has_last_good(*store_) ? std::move(shared.ended) : last_good(*store_)) {
+        arguments.push_back(field);
+        arguments.push_back(value);
+    }
+    submit(OverridesCommand::change(overrides_key(*store_), std::move(arguments), *this));
 }
 
-/// Others have replaced what was read: all of it anew.
 void SharedChange::take_written(const Reply& reply) {
-    const bool known = reply.is_array() && !reply.malformed && reply.count == 2 &&
-                       reply.values[0].kind == ReplyValue::Kind::integer;
-    if (!known) {
+    SharedOverrides shared;
+    if (!read_overrides(*store_, reply, shared)) {
         finish(Trouble::in_doubt, explain(Fault::malformed));
         return;
     }
-    if (reply.values[0].integer == 0) {
-        if (++tries_ == most_tries || !ask()) {
-            finish(Trouble::conflict, "others change them at the same time");
-        }
+    if (shared.absent) {
+        finish(Trouble::full, "there are too many");
         return;
     }
     if (is_leaving()) {
-        take_own(*store_, what_, clears_);
-        finish(Trouble::none, nullptr);
-        return;
+        take_own(shared);
+    } else if (shared.error == SharedError::none) {
+        take_up(*store_, shared);
     }
-    SharedOverrides written;
-    written.version = version_;
-    written.text = write_shared_text(all_);
-    written.all = std::move(all_);
-    take_up(*store_, written);
     finish(Trouble::none, nullptr);
+}
+
+/// Workers of a later configuration take up the others.
+void SharedChange::take_own(const SharedOverrides& shared) noexcept {
+    OverrideTable& table = store_->zone->overrides();
+    const auto own = std::find_if(shared.all.begin(), shared.all.end(),
+                                  [this](const Override& what) { return what.subject == what_.subject; });
+    // There was room for it when it was written.
+    (void)(own == shared.all.end() ? table.remove(what_.subject, now_millis())
+                                   : table.put(*own, now_millis()));
 }
 
 void SharedChange::finish(Trouble trouble, const char* failure) noexcept {
     trouble_ = trouble;
-    all_.clear();
     end(failure);
 }
 
 /// A command that was not sent is not sent any more.
 void SharedChange::deadline_passed() noexcept {
     const bool may_be_done =
-        command_ != nullptr && command_->sent && command_->kind == OverridesCommand::Kind::replace;
+        command_ != nullptr && command_->sent && command_->kind == OverridesCommand::Kind::change;
     if (command_ != nullptr) {
         command_->owner = nullptr;
         command_ = nullptr;

@@ -1,15 +1,18 @@
 #include "limiter/overrides/shared_overrides.h"
 
 #include <algorithm>
+#include <new>
 #include <unordered_set>
-#include <utility>
 
 #include "core/digits.h"
 #include "limiter/client_id.h"
+#include "limiter/configuration.h"
+#include "limiter/overrides/overrides_command.h"
 #include "limiter/store/store.h"
 #include "limiter/tallies/tallies.h"
+#include "limiter/worker.h"
 #include "limiter/zone.h"
-#include "redis/reply.h"
+#include "redis/decode.h"
 
 namespace rate_limit {
 
@@ -18,28 +21,22 @@ namespace {
 /// The name by which the shard is chosen, and the end of the key.
 constexpr std::string_view name_of_key = "!overrides";
 
+/// Bytes of all fields; more are not taken.
+constexpr std::size_t most_bytes = std::size_t{512} * 1024;
+
 /// Values that SharedState::tell() remembers beside reasons: all is well, and the zone has too little room.
 constexpr std::uint32_t told_nothing = 0;
 constexpr std::uint32_t told_full = 1;
 
-LockUser this_user() noexcept {
-    return lock_user();
-}
+/// Milliseconds between two looks of a machine, at least, and between two tries of a worker to have the turn.
+constexpr std::uint32_t interval = 800;
+constexpr Msec pause = 250;
 
-Override of_machine(const StoreConf& store, const SharedOverride& shared) {
-    Override what;
-    what.subject.limit = limit_digest(store.name, shared.limit);
-    what.subject.key = shared.key.empty() ? 0 : client_id(*store.zone, store.name, shared.limit, shared.key);
-    what.store = xxh64(store.name, 0);
-    what.kind = shared.kind;
-    what.scope = OverrideScope::shared;
-    what.percent = shared.percent;
-    what.from = shared.from;
-    what.until = shared.until;
-    what.by = shared.by;
-    const Configuration* const at_work = configuration_at_work();
-    what.text = at_work != nullptr && at_work->plain_keys && !shared.digested ? shared.key : "";
-    return what;
+/// While no configuration shares any.
+constexpr Msec long_pause = 1000;
+
+std::uint64_t digest_of(const StoreConf& store) noexcept {
+    return xxh64(store.name, 0);
 }
 
 /// The limits that this machine has, by what the zone knows them by; none, where a reload without a master
@@ -65,6 +62,156 @@ void tell_full(const StoreConf& store, std::size_t left) noexcept {
     }
 }
 
+/// The way to bring overrides into Redis again.
+enum class Remedy : unsigned char {
+    change,    ///< the next override that is set
+    deletion,  ///< the key is to be deleted: until then none can be set
+};
+
+/// Logs, once, that what Redis has cannot be taken up. What was known holds.
+void tell_unusable(const StoreConf& store, const char* reason, Remedy remedy) noexcept {
+    const auto word = static_cast<std::uint32_t>(xxh64(reason, 0)) | 2U;
+    if (store.shared_overrides->tell(word)) {
+        log_line(process_log(), LogLevel::error,
+                 "rate limit: the overrides at \"%s!overrides\" of \"rate_limit_redis %s\" are %s: those "
+                 "that were known hold until they end; %s",
+                 store.prefix.c_str(), store.name.c_str(), reason,
+                 remedy == Remedy::change ? "the next one that is set replaces what is there"
+                                          : "none can be set until you delete that key in Redis");
+    }
+}
+
+/// A machine that knows none would end the overrides of all machines by replacing what cannot be read.
+Remedy remedy_for_fields(const StoreConf& store) noexcept {
+    return has_last_good(store) ? Remedy::change : Remedy::deletion;
+}
+
+/// One look: at the version alone, and at the whole where that is not known. Ends with its answer.
+class Look final : private OverridesCommand::Owner {
+public:
+    /// The store outlives it: what its nodes have not answered comes back before they end.
+    static void begin(const StoreConf& store) noexcept {
+        Look* look = new (std::nothrow) Look(store);
+        if (look != nullptr) {
+            look->ask(OverridesCommand::Kind::version);
+        }
+    }
+
+private:
+    explicit Look(const StoreConf& store) noexcept : store_(store) { store.asks_overrides = true; }
+    ~Look() { store_.asks_overrides = false; }
+
+    void ask(OverridesCommand::Kind kind) noexcept;
+    void on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Reply* reply) noexcept override;
+    bool take_version(const Reply& reply) noexcept;
+    void take_whole(const Reply& reply);
+
+    const StoreConf& store_;
+};
+
+void Look::ask(OverridesCommand::Kind kind) noexcept {
+    Shard* shard = shard_of_overrides(store_);
+    Node* node = shard != nullptr ? shard->nodes().choose_primary() : nullptr;
+    OverridesCommand* command = nullptr;
+    try {
+        command = node != nullptr ? &OverridesCommand::make(kind, overrides_key(store_), *this) : nullptr;
+    } catch (...) {
+        command = nullptr;
+    }
+    if (command != nullptr) {
+        node->submit(*command);
+    } else {
+        delete this;
+    }
+}
+
+/// While the primary is away, what was known holds.
+void Look::on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Reply* reply) noexcept {
+    if (delivery == Delivery::answered && kind == OverridesCommand::Kind::version && take_version(*reply)) {
+        ask(OverridesCommand::Kind::whole);
+        return;
+    }
+    try {
+        if (delivery == Delivery::answered && kind == OverridesCommand::Kind::whole) {
+            take_whole(*reply);
+        }
+    } catch (...) {
+        // without memory the next look does it
+    }
+    delete this;
+}
+
+/// True if the whole is to be read.
+bool Look::take_version(const Reply& reply) noexcept {
+    const SharedState& state = *store_.shared_overrides;
+    if (reply.is_error()) {
+        if (fault_of(reply) == Fault::wrongtype) {
+            tell_unusable(store_, "not a hash", Remedy::deletion);
+        }
+        return false;
+    }
+    const ReplyValue& version = reply.values[0];
+    if (!reply.is_array() || reply.malformed || reply.count != 1) {
+        return false;
+    }
+    if (version.kind == ReplyValue::Kind::nil) {
+        if (has_last_good(store_)) {
+            tell_unusable(store_, "gone", Remedy::change);
+        }
+        return false;
+    }
+    if (version.kind != ReplyValue::Kind::integer || version.integer <= 0 ||
+        version.integer >= SharedOverrides::end_of_versions) {
+        tell_unusable(store_, describe(SharedError::garbage), remedy_for_fields(store_));
+        return false;
+    }
+    return version.integer != state.version() && !state.is_refused(version.integer);
+}
+
+void Look::take_whole(const Reply& reply) {
+    SharedOverrides shared;
+    if (!read_overrides(store_, reply, shared) || shared.version == 0) {
+        return;  // it has changed since the version was read: the next look sees it
+    }
+    if (shared.error != SharedError::none) {
+        store_.shared_overrides->refuse(shared.version);
+        tell_unusable(store_, describe(shared.error), remedy_for_fields(store_));
+        return;
+    }
+    take_up(store_, shared);
+}
+
+struct Watch {
+    static constexpr WorkerPart part = WorkerPart::shared_watch;
+
+    Timer timer{this, on_timer, Timer::Worker::leaves};
+
+    static void on_timer(void* self) noexcept;
+};
+
+/// The configuration at work is asked for each time: without a master process a reload keeps this process.
+void Watch::on_timer(void* self) noexcept {
+    if (is_leaving()) {
+        return;
+    }
+    bool any = false;
+    const Configuration* main = configuration_at_work();
+    if (main == nullptr) {  // no http block any more
+        static_cast<Watch*>(self)->timer.set(long_pause);
+        return;
+    }
+    for (const StoreConf* store : main->stores) {
+        if (store->shared_overrides == nullptr || !store->used || store->zone == nullptr) {
+            continue;
+        }
+        any = true;
+        if (!store->asks_overrides && store->shared_overrides->take_turn(ticks_now(), interval)) {
+            Look::begin(*store);
+        }
+    }
+    static_cast<Watch*>(self)->timer.set(any ? pause : long_pause);
+}
+
 }  // namespace
 
 std::string overrides_key(const StoreConf& store) {
@@ -80,99 +227,89 @@ Shard* shard_of_overrides(const StoreConf& store) noexcept {
     }
 }
 
-bool read_overrides(const Reply& reply, SharedOverrides& shared) {
-    if (reply.is_error() || reply.tree == nullptr || reply.tree->root().count() != 2) {
+bool read_overrides(const StoreConf& store, const Reply& reply, SharedOverrides& shared) {
+    const TreeReply::Value root = reply.tree != nullptr ? reply.tree->root() : TreeReply::Value();
+    if (reply.is_error() || !root.is_array() || root.count() % 2 != 0) {
         return false;
     }
-    const TreeReply::Value version = *reply.tree->root().begin();
-    const TreeReply::Value text = *++reply.tree->root().begin();
-    shared.raw_version = version.text();
-    shared.text = text.text();
-    shared.absent = version.is_nil() && text.is_nil();
-    if (!parse_digits(shared.raw_version, shared.version) || shared.version == 0 ||
-        shared.version >= SharedOverrides::end_of_versions) {
-        shared.version = 0;
-        shared.error = SharedTextError::garbage;
-        return true;
+    const std::unordered_set<std::uint64_t> here = limits_here();
+    const Millis now = now_millis();
+    std::size_t bytes = 0;
+    for (TreeReply::Iterator part = root.begin(); part != root.end(); ++part) {
+        const std::string_view field = part->text();
+        const std::string_view value = (++part)->text();
+        bytes += field.size() + value.size();
+        if (field == "version") {
+            shared.raw_version = value;
+            continue;
+        }
+        SharedSubject subject;
+        Override what;
+        const SharedError error = read_shared(field, value, subject, what);
+        what.subject.limit = limit_digest(store.name, subject.limit);
+        shared.error = shared.error == SharedError::none ? error : shared.error;
+        if (error == SharedError::none && what.until <= now) {
+            shared.ended.emplace_back(field, value);
+        } else if (error == SharedError::none && here.count(what.subject.limit) != 0) {
+            what.subject.key =
+                subject.key.empty() ? 0 : client_id(*store.zone, store.name, subject.limit, subject.key);
+            what.store = digest_of(store);
+            shared.all.push_back(std::move(what));
+        }
     }
-    shared.error = text.is_text() ? read_shared_text(shared.text, shared.all) : SharedTextError::garbage;
+    shared.absent = root.count() == 0;
+    const bool is_version = parse_digits(shared.raw_version, shared.version) && shared.version != 0 &&
+                            shared.version < SharedOverrides::end_of_versions;
+    shared.version = is_version ? shared.version : 0;
+    if (bytes > most_bytes) {
+        shared.error = SharedError::too_large;
+    } else if (!is_version || root.count() / 2 > OverrideTable::most + 1) {
+        shared.error = SharedError::garbage;
+    }
     return true;
 }
 
 void take_up(const StoreConf& store, const SharedOverrides& shared) {
-    SharedState& state = *store.shared_overrides;
-    const Millis now = now_millis();
-    if (is_leaving() || !state.is_news(shared.version, now)) {
+    if (is_leaving()) {
         return;
     }
-    const std::unordered_set<std::uint64_t> here = limits_here();
-    std::vector<Override> all;
-    all.reserve(shared.all.size());
-    for (const SharedOverride& what : shared.all) {
-        if (here.count(limit_digest(store.name, what.limit)) != 0) {
-            all.push_back(of_machine(store, what));
-        }
+    SharedState& state = *store.shared_overrides;
+    const std::optional<std::size_t> left =
+        store.zone->overrides().put_shared(digest_of(store), shared.all, state, shared.version, now_millis());
+    if (!left) {
+        return;
     }
-    const std::size_t left = store.zone->overrides().put_shared(xxh64(store.name, 0), all, now);
-    state.take(shared.version, shared.text, now, this_user());
-    if (left != 0) {
-        tell_full(store, left);
+    state.set_good_in(store.zone->machine());
+    if (*left != 0) {
+        tell_full(store, *left);
     } else {
         state.tell(told_nothing);
     }
 }
 
-void take_own(const StoreConf& store, const SharedOverride& what, bool ended) {
-    const Override own = of_machine(store, what);
-    OverrideTable& table = store.zone->overrides();
-    // There was room for it when it was written, or workers of the configuration at work take it up.
-    (void)(ended ? table.remove(own.subject, now_millis()) : table.put(own, now_millis()));
+bool has_last_good(const StoreConf& store) noexcept {
+    return store.shared_overrides->has_last_good(store.zone->machine());
 }
 
-std::optional<std::vector<SharedOverride>> last_good(const StoreConf& store) {
-    std::vector<SharedOverride> all;
-    if (read_shared_text(store.shared_overrides->last_good(this_user()), all) != SharedTextError::none) {
-        return std::nullopt;
+std::vector<SharedOverrides::Field> last_good(const StoreConf& store) {
+    std::vector<SharedOverrides::Field> fields;
+    const Configuration* const at_work = configuration_at_work();
+    if (at_work == nullptr || at_work->tallies == nullptr) {
+        return fields;
     }
-    const Millis now = now_millis();
-    all.erase(std::remove_if(all.begin(), all.end(),
-                             [now](const SharedOverride& what) { return what.until <= now; }),
-              all.end());
-    return all;
+    for (const Override& what : store.zone->overrides().read_shared(digest_of(store), now_millis())) {
+        const auto& all = at_work->tallies->all();
+        const auto tally = std::find_if(all.begin(), all.end(),
+                                        [&](const Tally& one) { return one.digest == what.subject.limit; });
+        if (tally != all.end()) {
+            fields.emplace_back(write_field({tally->name, what.text, what.digested}), write_value(what));
+        }
+    }
+    return fields;
 }
 
-bool has_room(const StoreConf& store, const std::vector<SharedOverride>& all, const SharedOverride& what) {
-    std::unordered_set<OverrideSubject, HashOfSubject> subjects;
-    const std::unordered_set<std::uint64_t> here = limits_here();
-    for (const SharedOverride& each : all) {
-        if (here.count(limit_digest(store.name, each.limit)) != 0) {
-            subjects.insert(of_machine(store, each).subject);
-        }
-    }
-    const OverrideSubject wanted = of_machine(store, what).subject;
-    const OverrideTable& table = store.zone->overrides();
-    const std::uint64_t digest = xxh64(store.name, 0);
-    for (const Override& there : table.read(now_millis())) {
-        if (there.subject == wanted) {
-            return true;
-        }
-        if (there.scope != OverrideScope::shared || there.store != digest) {
-            subjects.insert(there.subject);
-        }
-    }
-    return subjects.size() <= table.capacity();
-}
-
-void tell_unusable(const StoreConf& store, const char* reason, Remedy remedy) noexcept {
-    const auto word = static_cast<std::uint32_t>(xxh64(reason, 0)) | 2U;
-    if (store.shared_overrides->tell(word)) {
-        log_line(process_log(), LogLevel::error,
-                 "rate limit: the overrides at \"%s!overrides\" of \"rate_limit_redis %s\" are %s: those "
-                 "that were known hold until they end; %s",
-                 store.prefix.c_str(), store.name.c_str(), reason,
-                 remedy == Remedy::change ? "the next one that is set replaces what is there"
-                                          : "none can be set until you delete that key in Redis");
-    }
+void start_shared_watch() noexcept {
+    Worker::current().part<Watch>().timer.set(1 + static_cast<Msec>(random_bits()) % pause);
 }
 
 }  // namespace rate_limit

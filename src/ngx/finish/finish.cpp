@@ -58,7 +58,7 @@ SharedState* running_state(std::string_view store) noexcept {
 void inherit_state(const StoreConf& store) noexcept {
     SharedState* before = store.shared_overrides != nullptr ? running_state(store.name) : nullptr;
     if (before != nullptr) {
-        store.shared_overrides->inherit(*before, lock_user());
+        store.shared_overrides->inherit(*before);
     }
 }
 

@@ -75,13 +75,7 @@ void log_change(const Acting& acting, const std::optional<Override>& before,
 void log_doubt(const Acting& acting) {
     const SharedChange& shared = *acting.shared;
     const Millis now = now_millis();
-    std::optional<Override> wanted;
-    if (!shared.clears()) {
-        wanted.emplace();
-        wanted->kind = shared.wanted().kind;
-        wanted->percent = shared.wanted().percent;
-        wanted->until = shared.wanted().until;
-    }
+    const std::optional<Override> wanted = shared.clears() ? std::nullopt : std::optional(shared.wanted());
     log_act(acting, subject_of(acting).key,
             "override: " + describe(wanted, now) +
                 ", in doubt whether it was done, before: " + describe(acting.before, now));
@@ -143,27 +137,22 @@ const StoreConf* sharing_store(const Acting& acting) noexcept {
 /// Tells the store: sets `what`, or where there is none ends the override that the act is about. False: the
 /// act has failed.
 bool share(Acting& acting, const StoreConf& store, const std::optional<Override>& what) {
-    SharedOverride shared;
+    SharedSubject subject;
+    subject.limit = acting.limits.front()->tally.name;
     StoredKey key;
     if (!key.take(&store, acting.key())) {
         return false;
     }
     if (!acting.key().empty()) {
-        shared.key = key.text();
-        shared.digested = key.digested();
+        subject.key = key.text();
+        subject.digested = key.digested();
     }
-    shared.limit = acting.limits.front()->tally.name;
-    if (what) {
-        shared.kind = what->kind;
-        shared.percent = what->percent;
-        shared.from = what->from;
-        shared.until = what->until;
-        shared.by = what->by;
-    }
+    Override wanted = what.value_or(Override());
+    wanted.subject = subject_of(acting);
     acting.before = find_override(acting);
     acting.step = sharing;
     acting.shared = std::make_unique<SharedChange>();
-    return acting.shared->start(store, std::move(shared), !what, acting.expect_answer());
+    return acting.shared->start(store, std::move(wanted), write_field(subject), acting.expect_answer());
 }
 
 /// The store has answered. False: the act has failed.
@@ -178,9 +167,6 @@ bool take_shared(Acting& acting) {
                 ActError::full,
                 "There are as many overrides, in this store or on this machine, as there can be: end one by "
                 "\"clear\".");
-            return false;
-        case SharedChange::Trouble::conflict:
-            acting.fail(ActError::conflict, "The overrides of this store change all the time: try again.");
             return false;
         case SharedChange::Trouble::in_doubt:
             log_doubt(acting);
