@@ -7,7 +7,6 @@
 #include "limiter/loop.h"
 #include "ngx/base/response.h"
 #include "ngx/console/answer.h"
-#include "operator/turn.h"
 
 namespace rate_limit {
 

@@ -13,7 +13,7 @@
 #include "limiter/zone.h"
 #include "operator/acts/acting.h"
 #include "operator/acts/key_of_limit.h"
-#include "operator/turn.h"
+#include "operator/figures/document.h"
 
 namespace rate_limit {
 

@@ -55,8 +55,8 @@ void write_value(JsonText& json, const Figure& value) {
     std::visit(InJson{json}, value);
 }
 
-void write_sample(MetricsText& text, MetricsText::Labels labels, std::string_view more, std::string_view name,
-                  const Figure& value) {
+void write_sample(MetricsText& text, MetricsText::Labels& labels, std::string_view more,
+                  std::string_view name, const Figure& value) {
     std::uint64_t sample = 0;
     if (const auto* count = std::get_if<std::uint64_t>(&value)) {
         sample = *count;
@@ -73,6 +73,7 @@ void write_sample(MetricsText& text, MetricsText::Labels labels, std::string_vie
                       {last_part(more), last_part(name)});
     }
     text.sample(labels, sample);
+    labels.resize(row_labels);
 }
 
 }  // namespace rate_limit

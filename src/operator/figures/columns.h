@@ -163,9 +163,9 @@ void write_members(JsonText& json, const Columns<Row>& columns, const Row& row) 
 }
 
 /// Writes a sample of the column `name`, if there is a value that can be counted: none is less than 0.
-/// `labels` are those of the row, `more` the names of those that follow.
-void write_sample(MetricsText& text, MetricsText::Labels labels, std::string_view more, std::string_view name,
-                  const Figure& value);
+/// `labels` are those of the row, before and after, `more` the names of those that follow.
+void write_sample(MetricsText& text, MetricsText::Labels& labels, std::string_view more,
+                  std::string_view name, const Figure& value);
 
 template <typename Row>
 void write_samples(MetricsText& text, const Sheet<Row>& sheet, const Family<Row>& family, const Row& row) {
@@ -173,9 +173,10 @@ void write_samples(MetricsText& text, const Sheet<Row>& sheet, const Family<Row>
         family.write(text, row);
         return;
     }
+    MetricsText::Labels labels = sheet.labels(row);
     for (const Column<Row>& column : sheet.columns) {
         if (column.family == family.name) {
-            write_sample(text, sheet.labels(row), family.labels, column.name, column.get(row));
+            write_sample(text, labels, family.labels, column.name, column.get(row));
         }
     }
 }

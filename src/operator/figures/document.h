@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "limiter/loop.h"
 
 namespace rate_limit {
 
@@ -78,6 +81,20 @@ private:
     const std::string_view end_;
     Text text_;
     std::deque<std::function<bool(Text& text)>> pieces_;
+};
+
+/// The time that one request for an operator may take of a turn of the event loop: its last step comes on
+/// top.
+class Turn {
+public:
+    Turn() noexcept : begun_(steady_nanos()) {}
+
+    bool spent() const noexcept { return steady_nanos() - begun_ >= longest; }
+
+private:
+    static constexpr std::int64_t longest = 500'000;  // ns
+
+    const std::int64_t begun_;
 };
 
 }  // namespace rate_limit

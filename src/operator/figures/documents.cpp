@@ -5,7 +5,7 @@
 
 #include "limiter/tallies/tallies.h"
 #include "limiter/zone.h"
-#include "operator/figures/gathered.h"
+#include "operator/figures/all_figures.h"
 #include "operator/figures/minutes.h"
 
 namespace rate_limit {
@@ -46,7 +46,7 @@ void write_head(JsonText& json, const Configuration& main) {
 class Everything final : public Pieces<JsonText> {
 public:
     Everything(const Configuration& main, const OperatorRights& rights)
-        : Pieces("\n"), found_(main, Gathered::For::json, rights.plain_keys) {
+        : Pieces("\n"), found_(main, AllFigures::For::json, rights.plain_keys) {
         add([&main](JsonText& json) { write_head(json.begin_object(), main); });
         found_.add_to(*this);
         add([this](JsonText&) { add_figures(); });
@@ -75,8 +75,8 @@ private:
 
     /// The shards of a store come one after the other.
     void add_shard(std::size_t i) {
-        const std::vector<Gathered::OfShard>& all = found_.shards;
-        const Gathered::OfShard& shard = all[i];
+        const std::vector<AllFigures::OfShard>& all = found_.shards;
+        const AllFigures::OfShard& shard = all[i];
         const bool is_first = i == 0 || all[i - 1].store != shard.store;
         const bool is_last = i + 1 == all.size() || all[i + 1].store != shard.store;
         add([&shard, is_first](JsonText& json) {
@@ -121,7 +121,7 @@ private:
         add([](JsonText& json) { json.end_array(); });
     }
 
-    Gathered found_;
+    AllFigures found_;
 };
 
 void write_build(MetricsText& text, const Configuration& main) {
@@ -142,7 +142,7 @@ void write_build(MetricsText& text, const Configuration& main) {
 
 class Metrics final : public Pieces<MetricsText> {
 public:
-    explicit Metrics(const Configuration& main) : found_(main, Gathered::For::metrics, false) {
+    explicit Metrics(const Configuration& main) : found_(main, AllFigures::For::metrics, false) {
         add([&main](MetricsText& text) { write_build(text, main); });
         if (main.zone == nullptr) {
             return;
@@ -159,7 +159,7 @@ public:
 private:
     void gather_nodes() {
         OtherNodes others;
-        for (const Gathered::OfShard& shard : found_.shards) {
+        for (const AllFigures::OfShard& shard : found_.shards) {
             others.add(shard, shard.nodes);
             nodes_.insert(nodes_.end(), shard.nodes.begin(), shard.nodes.end());
         }
@@ -168,7 +168,7 @@ private:
         memory_.push_back(found_.memory);
     }
 
-    Gathered found_;
+    AllFigures found_;
     std::vector<NodeFigures> nodes_;
     std::vector<MemoryFigures> memory_;  // one
 };

@@ -16,7 +16,7 @@ using Findings = std::vector<Finding>;
 /// The most nodes that are named one by one.
 constexpr std::size_t most_named = 3;
 
-std::string name_of(const Gathered::OfShard& shard) {
+std::string name_of(const AllFigures::OfShard& shard) {
     return "shard " + readable(shard.subject.shard) + " of store " + readable(shard.subject.store);
 }
 
@@ -33,14 +33,14 @@ bool is_over(std::uint64_t part, std::uint64_t whole, unsigned percent) noexcept
 }
 
 /// Those that name a node which is down come first, primaries before replicas.
-void find_nodes_down(const Gathered& found, Findings& findings) {
+void find_nodes_down(const AllFigures& found, Findings& findings) {
     struct Down {
-        const Gathered::OfShard* shard;
+        const AllFigures::OfShard* shard;
         const NodeFigures* node;
     };
     std::vector<Down> down;
     std::size_t nodes = 0;
-    for (const Gathered::OfShard& shard : found.shards) {
+    for (const AllFigures::OfShard& shard : found.shards) {
         nodes += shard.nodes.size();
         for (const NodeFigures& node : shard.nodes) {
             if (!node.node.up) {
@@ -68,8 +68,8 @@ void find_nodes_down(const Gathered& found, Findings& findings) {
 }
 
 /// Until a worker has asked for it, none knows the nodes of a shard that other servers name.
-void find_no_primary(const Gathered& found, Findings& findings) {
-    for (const Gathered::OfShard& shard : found.shards) {
+void find_no_primary(const AllFigures& found, Findings& findings) {
+    for (const AllFigures::OfShard& shard : found.shards) {
         if (!shard.nodes.empty() && std::none_of(shard.nodes.begin(), shard.nodes.end(),
                                                  [](const auto& node) { return node.node.primary; })) {
             findings.push_back(
@@ -78,8 +78,8 @@ void find_no_primary(const Gathered& found, Findings& findings) {
     }
 }
 
-void find_errors(const Gathered& found, Findings& findings) {
-    for (const Gathered::OfLimit& limit : found.limits) {
+void find_errors(const AllFigures& found, Findings& findings) {
+    for (const AllFigures::OfLimit& limit : found.limits) {
         std::uint64_t all = 0;
         for (const std::uint64_t count : limit.lately) {
             all += count;
@@ -88,32 +88,32 @@ void find_errors(const Gathered& found, Findings& findings) {
         if (is_over(errors, all, 1)) {
             findings.push_back(
                 {name_of(*limit.tally) + " could not be decided for " + share(errors, all) +
-                     " of its requests" + lately(Gathered::error_minutes),
+                     " of its requests" + lately(AllFigures::error_minutes),
                  grouped(errors) + " of " + grouped(all) + ": \"rate_limit_on_error\" decided about these."});
         }
     }
 }
 
-void find_lost_writes(const Gathered& found, Findings& findings) {
-    for (const Gathered::OfShard& shard : found.shards) {
+void find_lost_writes(const AllFigures& found, Findings& findings) {
+    for (const AllFigures::OfShard& shard : found.shards) {
         const std::uint64_t dropped = shard.lost[LostWrites::dropped];
         const std::uint64_t in_doubt = shard.lost[LostWrites::in_doubt];
         if (dropped != 0) {
             findings.push_back({counted(dropped, "write") + " to " + name_of(shard) +
                                     (dropped == 1 ? " was" : " were") + " dropped" +
-                                    lately(Gathered::loss_minutes),
+                                    lately(AllFigures::loss_minutes),
                                 "They were charges and refunds, which count for nobody now."});
         }
         if (in_doubt != 0) {
             findings.push_back({counted(in_doubt, "write") + " to " + name_of(shard) +
                                     (in_doubt == 1 ? " is" : " are") + " in doubt" +
-                                    lately(Gathered::loss_minutes),
+                                    lately(AllFigures::loss_minutes),
                                 "They were sent and not answered: nobody knows whether they count."});
         }
     }
 }
 
-void find_no_room(const Gathered& found, Findings& findings) {
+void find_no_room(const AllFigures& found, Findings& findings) {
     const auto pressure = [&](Pressure kind) { return found.pressure[static_cast<std::size_t>(kind)]; };
     constexpr std::string_view remedy = "Enlarge \"rate_limit_zone\"; the zone starts anew then.";
     const auto check_part = [&](std::string_view what, std::uint64_t open, std::uint64_t capacity) {
@@ -127,20 +127,20 @@ void find_no_room(const Gathered& found, Findings& findings) {
     };
     if (pressure(Pressure::full) != 0) {
         findings.push_back({"the zone was full " + counted(pressure(Pressure::full), "time") +
-                                lately(Gathered::loss_minutes),
+                                lately(AllFigures::loss_minutes),
                             std::string(remedy)});
     }
     if (pressure(Pressure::evicted_local) != 0) {
         findings.push_back({counted(pressure(Pressure::evicted_local), "open window") +
                                 " of local limits had to be forgotten for want of room" +
-                                lately(Gathered::loss_minutes),
+                                lately(AllFigures::loss_minutes),
                             std::string(remedy)});
     }
     check_part("windows", found.memory.windows.open, found.memory.window_capacity);
     check_part("what waits", found.memory.waiting.open, found.memory.waiting_capacity);
 }
 
-void find_dry_runs(const Gathered& found, Findings& notes) {
+void find_dry_runs(const AllFigures& found, Findings& notes) {
     const auto dry = std::count_if(found.limits.begin(), found.limits.end(),
                                    [](const auto& limit) { return is_dry(*limit.tally); });
     if (dry != 0) {
@@ -150,7 +150,7 @@ void find_dry_runs(const Gathered& found, Findings& notes) {
     }
 }
 
-void find_overrides(const Gathered& found, Findings& notes) {
+void find_overrides(const AllFigures& found, Findings& notes) {
     if (!found.overrides.empty()) {
         notes.push_back({counted(found.overrides.size(), "override") +
                              (found.overrides.size() == 1 ? " holds" : " hold") +
@@ -159,8 +159,8 @@ void find_overrides(const Gathered& found, Findings& notes) {
     }
 }
 
-void find_no_keys(const Gathered& found, Findings& notes) {
-    for (const Gathered::OfLimit& limit : found.limits) {
+void find_no_keys(const AllFigures& found, Findings& notes) {
+    for (const AllFigures::OfLimit& limit : found.limits) {
         if (limit.tally->counters.misses_in_a_row() == CounterTable::most_in_a_row) {
             notes.push_back({name_of(*limit.tally) + " limits nobody: the key of its last " +
                                  std::to_string(CounterTable::most_in_a_row) + " requests was empty",
@@ -169,7 +169,7 @@ void find_no_keys(const Gathered& found, Findings& notes) {
     }
 }
 
-using Check = void (*)(const Gathered& found, Findings& findings);
+using Check = void (*)(const AllFigures& found, Findings& findings);
 
 /// Checks for what can be wrong, the worst first.
 constexpr Check checks[] = {find_nodes_down, find_no_primary, find_errors, find_lost_writes, find_no_room};
@@ -212,7 +212,7 @@ void write_list(HtmlText& html, std::string_view kind, const Findings& findings)
 
 }  // namespace
 
-Health health_of(const Gathered& found) {
+Health health_of(const AllFigures& found) {
     Health health;
     if (found.main.zone == nullptr) {
         health.line = "Nothing is limited: the configuration has no \"rate_limit\" in effect.";

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/text/html_text.h"
-#include "operator/figures/gathered.h"
+#include "operator/figures/all_figures.h"
 
 namespace rate_limit {
 
@@ -22,7 +22,7 @@ struct Health {
 };
 
 // Both throw std::bad_alloc.
-Health health_of(const Gathered& found);
+Health health_of(const AllFigures& found);
 void write_health(HtmlText& html, const Health& health);
 
 }  // namespace rate_limit

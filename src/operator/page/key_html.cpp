@@ -1,22 +1,109 @@
 #include "operator/page/key_html.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/limit/window.h"
 #include "core/text/figure_text.h"
 #include "core/text/html_text.h"
 #include "core/text/utf8.h"
 #include "limiter/tallies/tallies.h"
 #include "operator/figures/words.h"
 #include "operator/html/frame.h"
-#include "operator/page/act_forms.h"
 
 namespace rate_limit {
 
 namespace {
+
+/// Which kinds of windows a look-up shows of one limit: a limit with a variable burst has buckets and
+/// windows.
+enum class ShownKinds : unsigned char { windows, buckets, both };
+
+ShownKinds kinds_of(const SeenLimit& limit) noexcept {
+    const auto is_bucket = [](const SeenWindow& window) { return window.kind == WindowKind::bucket; };
+    const auto buckets = std::count_if(limit.windows.begin(), limit.windows.end(), is_bucket);
+    if (buckets == 0) {
+        return ShownKinds::windows;
+    }
+    return static_cast<std::size_t>(buckets) == limit.windows.size() ? ShownKinds::buckets : ShownKinds::both;
+}
+
+/// Words of the page for windows alone, for buckets alone, and for both.
+struct WordsOfKinds {
+    constexpr WordsOfKinds(const char* same) noexcept : windows(same), buckets(same), both(same) {}
+    constexpr WordsOfKinds(const char* windows, const char* buckets, const char* both) noexcept
+        : windows(windows), buckets(buckets), both(both) {}
+
+    constexpr std::string_view of(ShownKinds kinds) const noexcept {
+        return kinds == ShownKinds::windows ? windows : kinds == ShownKinds::buckets ? buckets : both;
+    }
+
+    std::string_view windows;
+    std::string_view buckets;
+    std::string_view both;
+};
+
+/// A field of a form, in which an operator types.
+struct Field {
+    std::string_view name;
+    std::string_view label;
+    std::string_view value;
+};
+
+struct ActForm {
+    std::string_view act;
+    bool of_key;  ///< it concerns one key; else all keys of the limit
+    std::string_view button;
+    std::string_view done;  ///< what the page says then
+    WordsOfKinds words;
+    std::array<Field, 2> fields{};
+};
+
+constexpr Field for_how_long{"for", "For how long (1s to 30d)", "1h"};
+
+constexpr ActForm forms[] = {
+    {"reset",
+     true,
+     "Reset",
+     "Reset: all that was used has been given back.",
+     {"Gives back all that is used; the end of the window stays.",
+      "Gives back all that is used: the bucket is full then.",
+      "Gives back all that is used: a bucket is full then, and the end of a window stays."}},
+    {"add",
+     true,
+     "Give back",
+     "Given back.",
+     "Gives back a part of what is used.",
+     {{{"cost", "How much", "1"}}}},
+    {"ban", true, "Ban", "Banned.", "Until then the limit is 0 for this key.", {{for_how_long}}},
+    {"allow",
+     true,
+     "Allow",
+     "Allowed.",
+     "Until then the limit does not apply to this key.",
+     {{for_how_long}}},
+    {"clear", true, "Clear", "The override has ended.", "Ends the override of this key."},
+    {"enforce",
+     false,
+     "Enforce",
+     "Enforced for that part of the keys.",
+     "Of 100 keys so many are held to the limit, the others in a dry run.",
+     {{{"percent", "Percent of the keys", "100"}, for_how_long}}},
+    {"off",
+     false,
+     "Switch off",
+     "Switched off.",
+     "Until then the limit applies to nobody.",
+     {{for_how_long}}},
+    {"clear", false, "Clear", "The override has ended.", "Ends the override of the whole limit."},
+};
 
 std::string_view field_of(const Form& form, std::string_view name) noexcept {
     const std::string* value = form.find(name);
@@ -26,6 +113,10 @@ std::string_view field_of(const Form& form, std::string_view name) noexcept {
 /// The key as it can be typed again.
 std::string typed_key(const Form& form) {
     return readable(shown_key(field_of(form, "key")));
+}
+
+void write_hidden(HtmlText& html, std::string_view name, std::string_view value) {
+    html.single("input", {{"type", "hidden"}, {"name", name}, {"value", value}});
 }
 
 /// A choice of names of the configuration, or of all.
@@ -151,6 +242,85 @@ void write_narrowing(HtmlText& html, const PageView& view, const SeenLimit& limi
     html.element("button", "Act on this limit").close();
 }
 
+/// It gives back what windows of one period have used.
+bool is_of_windows(const ActForm& act) noexcept {
+    return act.act == "reset" || act.act == "add";
+}
+
+/// A limit may have several periods: an act on a window names one of those that are seen.
+void write_periods(HtmlText& html, const SeenLimit& limit) {
+    std::set<std::pair<std::int64_t, bool>> periods;
+    for (const SeenWindow& window : limit.windows) {
+        periods.emplace(window.period, window.kind == WindowKind::month);
+    }
+    if (periods.size() == 1) {
+        write_hidden(html, "period", period_text(periods.begin()->first, periods.begin()->second));
+    }
+    if (periods.size() < 2) {
+        return;
+    }
+    html.open("label").words("Period").open("select", {{"name", "period"}});
+    for (const auto& [seconds, month] : periods) {
+        const std::string period = period_text(seconds, month);
+        html.element("option", period + (month ? "" : " s"), {{"value", period}});
+    }
+    html.close().close();
+}
+
+void write_form(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key,
+                const ActForm& act) {
+    html.open("form", {{"method", "post"}, {"action", view.below + "key"}});
+    html.element("p", act.words.of(kinds_of(limit)));
+    write_hidden(html, "limit", limit.limit);
+    write_hidden(html, "store", limit.store);
+    if (act.of_key) {
+        write_hidden(html, "key", key);
+    }
+    html.open("div", {{"class", "fields"}});
+    if (is_of_windows(act)) {
+        write_periods(html, limit);
+    }
+    for (const Field& field : act.fields) {
+        if (!field.name.empty()) {
+            html.open("label").words(field.label);
+            html.single("input",
+                        {{"name", field.name}, {"value", field.value}, {"size", "6"}, {"required", ""}});
+            html.close();
+        }
+    }
+    html.element("button", act.button, {{"name", "do"}, {"value", act.act}});
+    html.close().close();
+}
+
+void write_group(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key,
+                 bool of_key) {
+    bool begun = false;
+    for (const ActForm& act : forms) {
+        const bool is_idle = is_of_windows(act) && limit.windows.empty();
+        if (act.of_key != of_key || is_idle) {
+            continue;
+        }
+        if (!begun) {
+            html.element("h3", of_key ? "For this key" : "For all keys of this limit");
+            html.open("div", {{"class", "acts"}});
+            begun = true;
+        }
+        write_form(html, view, limit, key, act);
+    }
+    if (begun) {
+        html.close();
+    }
+}
+
+/// A form for each act that there is on one limit, of those on windows where there are any; `key`, as it is
+/// typed, is empty where none was looked up.
+void write_act_forms(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key) {
+    if (!key.empty()) {
+        write_group(html, view, limit, key, true);
+    }
+    write_group(html, view, limit, key, false);
+}
+
 void write_limit(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key,
                  std::size_t number, bool alone) {
     const std::string id = "found-" + std::to_string(number);
@@ -181,27 +351,9 @@ std::string line_of(const Form& form, const ActResult& result) {
     if (result.error != ActError::none) {
         return result.description;
     }
-    struct Done {
-        std::string_view act;
-        std::string_view words;
-    };
-    constexpr Done all[] = {
-        {"", "Looked up: nothing was changed."},
-        {"reset", "Reset: all that was used has been given back."},
-        {"add", "Given back."},
-        {"ban", "Banned."},
-        {"allow", "Allowed."},
-        {"enforce", "Enforced for that part of the keys."},
-        {"off", "Switched off."},
-        {"clear", "The override has ended."},
-    };
-    const std::string_view act = field_of(form, "do");
-    for (const Done& done : all) {
-        if (done.act == act) {
-            return std::string(done.words);
-        }
-    }
-    return "Done.";
+    const auto* done = std::find_if(std::begin(forms), std::end(forms),
+                                    [&](const ActForm& act) { return act.act == field_of(form, "do"); });
+    return std::string(done != std::end(forms) ? done->done : "Looked up: nothing was changed.");
 }
 
 void begin_key_page(HtmlText& html, const PageView& view, std::string_view line, bool good) {

@@ -5,7 +5,7 @@
 #include "core/text/figure_text.h"
 #include "core/text/html_text.h"
 #include "limiter/zone.h"
-#include "operator/figures/gathered.h"
+#include "operator/figures/all_figures.h"
 #include "operator/html/frame.h"
 #include "operator/page/charts.h"
 #include "operator/page/health.h"
@@ -50,7 +50,7 @@ void write_origin(HtmlText& html, const Configuration& main, Millis now) {
 class Page final : public Pieces<HtmlText> {
 public:
     Page(const Configuration& main, const OperatorRights& rights, PageView view)
-        : rights_(rights), view_(std::move(view)), found_(main, Gathered::For::page, rights.plain_keys) {
+        : rights_(rights), view_(std::move(view)), found_(main, AllFigures::For::page, rights.plain_keys) {
         found_.add_to(*this);
         add([this](HtmlText& html) { begin(html); });
         if (main.zone != nullptr) {
@@ -91,7 +91,7 @@ private:
 
     const OperatorRights& rights_;
     const PageView view_;
-    Gathered found_;
+    AllFigures found_;
 };
 
 }  // namespace

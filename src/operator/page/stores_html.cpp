@@ -19,11 +19,11 @@ constexpr std::size_t nodes_at_once = 8;
 
 /// Some shards of one store.
 struct Shards {
-    const Gathered::OfShard* first;
-    const Gathered::OfShard* last;
+    const AllFigures::OfShard* first;
+    const AllFigures::OfShard* last;
 
-    const Gathered::OfShard* begin() const noexcept { return first; }
-    const Gathered::OfShard* end() const noexcept { return last; }
+    const AllFigures::OfShard* begin() const noexcept { return first; }
+    const AllFigures::OfShard* end() const noexcept { return last; }
 };
 
 void write_no_node(HtmlText& html, std::string_view shard) {
@@ -33,7 +33,7 @@ void write_no_node(HtmlText& html, std::string_view shard) {
 }
 
 /// From `first` on, of a shard that has so many `rows`.
-void write_nodes(HtmlText& html, const Gathered::OfShard& shard, std::size_t first, std::size_t rows,
+void write_nodes(HtmlText& html, const AllFigures::OfShard& shard, std::size_t first, std::size_t rows,
                  Millis now) {
     for (std::size_t i = first; i < std::min(rows, first + nodes_at_once); ++i) {
         html.open("tr");
@@ -67,7 +67,7 @@ template <typename Add>
 void add_table(Pieces<HtmlText>& pieces, const Shards& shards, const std::string& id,
                std::string_view caption, const std::vector<Heading>& headings, Add add) {
     pieces.add([=](HtmlText& html) { begin_table(html, id, caption, headings); });
-    for (const Gathered::OfShard& shard : shards) {
+    for (const AllFigures::OfShard& shard : shards) {
         add(shard);
     }
     pieces.add(end_table);
@@ -82,7 +82,7 @@ void begin_store(HtmlText& html, const ShardFigures& first) {
 }
 
 /// A piece has a few nodes of a shard.
-void add_nodes(Pieces<HtmlText>& pieces, const Gathered::OfShard& shard, Millis now) {
+void add_nodes(Pieces<HtmlText>& pieces, const AllFigures::OfShard& shard, Millis now) {
     const std::size_t rows = std::min(shard.nodes.size(), most_nodes);
     if (rows == 0) {
         pieces.add([&shard](HtmlText& html) { write_no_node(html, shard.subject.shard); });
@@ -100,7 +100,7 @@ void add_store(Pieces<HtmlText>& pieces, const Shards& shards, std::size_t all, 
     pieces.add([&first](HtmlText& html) { begin_store(html, first); });
     if (first.store != nullptr) {
         add_table(pieces, shards, id + "-nodes", "Nodes", headings_of("Shard", node_sheet.columns),
-                  [&](const Gathered::OfShard& shard) { add_nodes(pieces, shard, now); });
+                  [&](const AllFigures::OfShard& shard) { add_nodes(pieces, shard, now); });
     }
     add_table(
         pieces, shards, id + "-writes", "Writes to primaries",
@@ -122,7 +122,7 @@ void add_store(Pieces<HtmlText>& pieces, const Shards& shards, std::size_t all, 
 
 }  // namespace
 
-void add_stores(Pieces<HtmlText>& pieces, const Gathered& found) {
+void add_stores(Pieces<HtmlText>& pieces, const AllFigures& found) {
     pieces.add([&found](HtmlText& html) {
         begin_part(html, "stores", "Stores");
         if (found.shards.empty()) {
@@ -130,9 +130,9 @@ void add_stores(Pieces<HtmlText>& pieces, const Gathered& found) {
         }
     });
     std::size_t number = 0;
-    const Gathered::OfShard* const end = found.shards.data() + found.shards.size();
-    for (const Gathered::OfShard* first = found.shards.data(); first != end;) {
-        const Gathered::OfShard* const last =
+    const AllFigures::OfShard* const end = found.shards.data() + found.shards.size();
+    for (const AllFigures::OfShard* first = found.shards.data(); first != end;) {
+        const AllFigures::OfShard* const last =
             std::find_if(first, end, [first](const auto& shard) { return shard.store != first->store; });
         const auto all = static_cast<std::size_t>(last - first);
         add_store(pieces, {first, first + std::min(all, most_shards)}, all, ++number, found.now);

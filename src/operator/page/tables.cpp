@@ -37,7 +37,7 @@ void write_meter(HtmlText& html, std::string_view id, std::string_view name, con
 
 }  // namespace
 
-void write_requests(HtmlText& html, const Gathered& found) {
+void write_requests(HtmlText& html, const AllFigures& found) {
     std::array<std::uint64_t, std::size(endings)> counts{};  // other workers count on meanwhile
     std::uint64_t all = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -54,7 +54,7 @@ void write_requests(HtmlText& html, const Gathered& found) {
     html.close().close();
 }
 
-void add_limits(Pieces<HtmlText>& pieces, const Gathered& found) {
+void add_limits(Pieces<HtmlText>& pieces, const AllFigures& found) {
     pieces.add([](HtmlText& html) {
         begin_part(html, "limits", "Limits");
         begin_table(html, "limits-table", "What each limit decided",
@@ -74,7 +74,7 @@ void add_limits(Pieces<HtmlText>& pieces, const Gathered& found) {
     });
 }
 
-void write_all_running(HtmlText& html, const Gathered& found) {
+void write_all_running(HtmlText& html, const AllFigures& found) {
     std::size_t rows = 0;
     for (const ToldLimit& limit : found.limits) {
         if (!counts_running(limit) || rows == most_limits) {
@@ -93,7 +93,7 @@ void write_all_running(HtmlText& html, const Gathered& found) {
     }
 }
 
-void write_top(HtmlText& html, const Gathered& found) {
+void write_top(HtmlText& html, const AllFigures& found) {
     const Top& top = found.top;
     begin_part(html, "top", "Rejected most");
     if (top.keys.empty()) {
@@ -115,7 +115,7 @@ void write_top(HtmlText& html, const Gathered& found) {
     html.close();
 }
 
-void write_overrides(HtmlText& html, const Gathered& found) {
+void write_overrides(HtmlText& html, const AllFigures& found) {
     begin_part(html, "overrides", "Overrides");
     if (found.overrides.empty()) {
         say_nothing(html, "None: limits are as the configuration has them.");
@@ -139,7 +139,7 @@ void write_overrides(HtmlText& html, const Gathered& found) {
     html.close();
 }
 
-void write_memory(HtmlText& html, const Gathered& found) {
+void write_memory(HtmlText& html, const AllFigures& found) {
     const MemoryFigures& memory = found.memory;
     begin_part(html, "memory", "Memory");
     write_meter(html, "meter-windows", "Windows:",

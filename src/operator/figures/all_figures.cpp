@@ -1,4 +1,4 @@
-#include "operator/figures/gathered.h"
+#include "operator/figures/all_figures.h"
 
 #include <optional>
 #include <utility>
@@ -23,7 +23,7 @@ LastHour::Counts sum_of(const LastHour::Hour& hour, std::size_t minutes) noexcep
 
 }  // namespace
 
-void Gathered::gather_limits() {
+void AllFigures::gather_limits() {
     for (ToldLimit& limit :
          limits_of(main, document_ == For::metrics ? OfRates::constant : OfRates::also_seen)) {
         limits.push_back({std::move(limit)});
@@ -31,7 +31,7 @@ void Gathered::gather_limits() {
 }
 
 /// Of the page alone. False: there are no more.
-bool Gathered::gather_hours() {
+bool AllFigures::gather_hours() {
     if (document_ != For::page) {
         return false;
     }
@@ -47,7 +47,7 @@ bool Gathered::gather_hours() {
 }
 
 /// False: there are no more.
-bool Gathered::gather_shard() {
+bool AllFigures::gather_shard() {
     const std::optional<ShardFigures> shard = shards_.next();
     if (!shard) {
         return false;
@@ -61,7 +61,7 @@ bool Gathered::gather_shard() {
     return true;
 }
 
-void Gathered::gather_others() {
+void AllFigures::gather_others() {
     memory = memory_of(main);
     overrides = overrides_of(main, plain);
     if (document_ != For::metrics) {

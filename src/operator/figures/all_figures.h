@@ -15,7 +15,7 @@
 namespace rate_limit {
 
 /// All that one document tells, gathered once for all its parts. Lives as long as the document.
-struct Gathered {
+struct AllFigures {
     /// For which document: only the page sums up minutes, and metrics do not tell rates that were seen.
     enum class For : unsigned char { page, json, metrics };
 
@@ -34,7 +34,7 @@ struct Gathered {
     };
 
     /// There is nothing in it yet. Texts of keys are shown only where `plain` says so.
-    Gathered(const Configuration& main, For document, bool plain) noexcept
+    AllFigures(const Configuration& main, For document, bool plain) noexcept
         : main(main), plain(plain), now(now_millis()), document_(document), shards_(main) {}
 
     /// Adds pieces that gather it, each in far less than a millisecond; none where no limit stands anywhere.
