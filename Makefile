@@ -497,8 +497,8 @@ bench-hedges:
 $(unbounded): $(sources) $(headers) $(wildcard lua/*.lua) Makefile
 	@rm -rf '$(unbounded_tree)' && mkdir -p '$(unbounded_tree)'
 	@cp -r Makefile VERSION config lua src tools '$(unbounded_tree)'
-	@sed -i 's/ least = 20;/ least = 1000000000;/' '$(unbounded_tree)/src/core/hedge_budget.h'
-	@grep -q 'least = 1000000000;' '$(unbounded_tree)/src/core/hedge_budget.h'
+	@sed -i 's/ least = 20;/ least = 1000000000;/' '$(unbounded_tree)/src/core/pacing.h'
+	@grep -q 'least = 1000000000;' '$(unbounded_tree)/src/core/pacing.h'
 	+@$(MAKE) --no-print-directory -C '$(unbounded_tree)' module BUILD=build DEPS='$(abspath $(DEPS))' NGINX='$(nginx)' \
 	    $(if $(NGINX_SRC),NGINX_SRC='$(abspath $(NGINX_SRC))')
 

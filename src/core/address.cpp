@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/append.h"
+#include "core/decimal.h"
 
 namespace rate_limit {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <new>
 
-#include "core/append.h"
+#include "core/decimal.h"
 #include "limiter/zone.h"
 
 namespace rate_limit {

@@ -1,6 +1,6 @@
 #include "limiter/window_head.h"
 
-#include "core/append.h"
+#include "core/decimal.h"
 #include "limiter/store_conf.h"
 #include "redis/keys/window_key.h"
 

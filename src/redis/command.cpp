@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "core/append.h"
+#include "core/decimal.h"
 
 namespace rate_limit {
 namespace {

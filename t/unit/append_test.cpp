@@ -1,4 +1,4 @@
-#include "core/append.h"
+#include "core/decimal.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/hedge_budget.h"
+#include "core/pacing.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/text/utf8.h"
+#include "core/text/readable.h"
 
 namespace rate_limit::json_text_test {
 namespace {

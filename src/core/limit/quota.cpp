@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/append.h"
+#include "core/decimal.h"
 
 namespace rate_limit {
 namespace {

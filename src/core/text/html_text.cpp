@@ -1,6 +1,6 @@
 #include "core/text/html_text.h"
 
-#include "core/text/utf8.h"
+#include "core/text/readable.h"
 
 namespace rate_limit {
 

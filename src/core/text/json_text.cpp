@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstdio>
 
-#include "core/text/utf8.h"
+#include "core/text/readable.h"
 
 namespace rate_limit {
 

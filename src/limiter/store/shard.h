@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "core/hedge_budget.h"
+#include "core/pacing.h"
 #include "core/topology/topology.h"
 #include "limiter/charges/charges.h"
 #include "limiter/charges/nodes.h"

@@ -1,6 +1,6 @@
 #include "limiter/windows/window_place.h"
 
-#include "core/append.h"
+#include "core/decimal.h"
 #include "limiter/store/store.h"
 #include "limiter/window_head.h"
 #include "limiter/windows/stored_key.h"

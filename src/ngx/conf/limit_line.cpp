@@ -3,7 +3,7 @@
 #include <new>
 #include <string_view>
 
-#include "core/append.h"
+#include "core/decimal.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/late_watch.h"

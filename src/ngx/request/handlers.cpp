@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "core/append.h"
+#include "core/decimal.h"
 #include "ngx/conf/conf.h"
 #include "ngx/request/client_id.h"
 #include "ngx/request/context.h"

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "core/address.h"
-#include "core/append.h"
+#include "core/decimal.h"
 #include "limiter/request/decided_by.h"
 #include "ngx/conf/conf.h"
 #include "ngx/request/client_id.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/text/figure_text.h"
-#include "core/text/utf8.h"
+#include "core/text/readable.h"
 #include "operator/figures/minutes.h"
 #include "operator/html/frame.h"
 

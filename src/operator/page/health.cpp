@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/text/figure_text.h"
-#include "core/text/utf8.h"
+#include "core/text/readable.h"
 #include "operator/figures/minutes.h"
 
 namespace rate_limit {

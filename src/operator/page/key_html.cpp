@@ -13,7 +13,7 @@
 #include "core/limit/window.h"
 #include "core/text/figure_text.h"
 #include "core/text/html_text.h"
-#include "core/text/utf8.h"
+#include "core/text/readable.h"
 #include "limiter/tallies/tallies.h"
 #include "operator/figures/words.h"
 #include "operator/html/frame.h"

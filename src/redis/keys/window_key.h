@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/append.h"
+#include "core/decimal.h"
 #include "core/limit/window.h"
 
 namespace rate_limit {

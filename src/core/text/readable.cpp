@@ -1,4 +1,4 @@
-#include "core/text/utf8.h"
+#include "core/text/readable.h"
 
 #include <cstddef>
 #include <cstdint>
