@@ -5,7 +5,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "core/digits.h"
+#include "core/decimal.h"
 
 namespace rate_limit {
 namespace {

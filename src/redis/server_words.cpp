@@ -1,6 +1,6 @@
 #include "redis/server_words.h"
 
-#include "core/log_text.h"
+#include "core/text/readable.h"
 
 namespace rate_limit {
 namespace {

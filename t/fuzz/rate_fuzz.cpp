@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/limit/cost.h"
 #include "core/limit/rate.h"
 #include "require.h"
 

@@ -1,4 +1,4 @@
-#include "core/limit/cost.h"
+#include "core/limit/rate.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "core/log_text.h"
+#include "core/text/readable.h"
 
 #include <gtest/gtest.h>
 

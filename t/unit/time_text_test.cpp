@@ -1,4 +1,4 @@
-#include "core/text/time_text.h"
+#include "core/text/figure_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/traffic.h"
+#include "core/pacing.h"
 
 #include <gtest/gtest.h>
 

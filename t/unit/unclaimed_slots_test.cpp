@@ -1,4 +1,4 @@
-#include "core/topology/unclaimed_slots.h"
+#include "core/topology/succession.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/digits.h"
+#include "core/decimal.h"
 
 namespace rate_limit {
 

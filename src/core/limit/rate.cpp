@@ -1,11 +1,12 @@
 #include "core/limit/rate.h"
 
-#include "core/digits.h"
-
 #include <charconv>
 #include <system_error>
 
+#include "core/decimal.h"
+
 namespace rate_limit {
+
 namespace {
 
 /// Reads the digits at the front of `text` and removes them from it; false if there are none. A number that
@@ -94,6 +95,22 @@ const char* describe(RateError error) noexcept {
             return "how many requests may run at a time is a whole number from 0 to 1000000000000";
     }
     return "";
+}
+
+bool parse_cost(std::string_view text, std::int64_t& cost) noexcept {
+    cost = 1;
+    if (text.empty()) {
+        return true;
+    }
+    while (text.size() > safe_digits && text.front() == '0') {
+        text.remove_prefix(1);
+    }
+    std::int64_t number = 0;
+    if (!parse_digits(text, number) || number > max_cost) {
+        return false;
+    }
+    cost = number;
+    return true;
 }
 
 }  // namespace rate_limit

@@ -34,4 +34,10 @@ constexpr bool same_period(const Rate& a, const Rate& b) noexcept {
 /// One sentence for a configuration error: what is wrong and what is allowed.
 const char* describe(RateError error) noexcept;
 
+constexpr std::int64_t max_cost = 1'000'000'000;
+
+/// Parses a cost: decimal digits, 0 to max_cost; an empty text means 1. For any other text it returns false
+/// and sets `cost` to 1, so that a request whose cost cannot be read is not free.
+bool parse_cost(std::string_view text, std::int64_t& cost) noexcept;
+
 }  // namespace rate_limit

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -8,7 +9,7 @@
 
 namespace rate_limit {
 
-// Numbers and times as people read them. All throw std::bad_alloc.
+// Numbers and times as people read and write them. What returns a text throws std::bad_alloc.
 
 /// With a comma before each three digits.
 std::string grouped(std::uint64_t number);
@@ -28,5 +29,10 @@ std::string iso_time(Millis time);
 
 /// `1 node`, `2 nodes`.
 std::string counted(std::uint64_t number, std::string_view noun);
+
+/// Seconds of a time as nginx's directives take it, such as `90`, `10m` or `1h 30m`: units from years to
+/// seconds, the greater before the smaller, and spaces after each. Nothing: it is no such time, or above what
+/// the number holds.
+std::optional<std::int64_t> parse_seconds(std::string_view text) noexcept;
 
 }  // namespace rate_limit

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 namespace rate_limit {
+
 namespace {
 
 constexpr std::uint32_t none = ~std::uint32_t{0};
@@ -67,6 +68,25 @@ std::string readable(std::string_view text) {
         text.remove_prefix(bytes.size());
     }
     return read;
+}
+
+std::string log_text(std::string_view text, std::size_t most) {
+    constexpr char digits[] = "0123456789abcdef";
+    std::string shown;
+    for (const char c : text.substr(0, most)) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte >= ' ' && byte < 0x7f && c != '"' && c != '\\') {
+            shown += c;
+        } else {
+            shown += "\\x";
+            shown += digits[byte >> 4];
+            shown += digits[byte & 15];
+        }
+    }
+    if (text.size() > most) {
+        shown += "...";
+    }
+    return shown;
 }
 
 }  // namespace rate_limit

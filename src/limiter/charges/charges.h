@@ -6,9 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/backoff.h"
 #include "core/limit/window.h"
-#include "core/traffic.h"
+#include "core/pacing.h"
 #include "limiter/charges/backlog.h"
 #include "limiter/charges/charge_command.h"
 #include "limiter/charges/losses.h"

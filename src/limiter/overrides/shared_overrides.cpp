@@ -4,7 +4,7 @@
 #include <new>
 #include <unordered_set>
 
-#include "core/digits.h"
+#include "core/decimal.h"
 #include "limiter/client_id.h"
 #include "limiter/configuration.h"
 #include "limiter/overrides/overrides_command.h"

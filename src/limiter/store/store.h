@@ -4,7 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/topology/recent_moves.h"
 #include "core/topology/slot_map.h"
 #include "limiter/loop.h"
 #include "limiter/store/shard.h"

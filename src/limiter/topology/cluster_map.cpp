@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/topology/unclaimed_slots.h"
+#include "core/topology/succession.h"
 #include "limiter/topology/discovered_node.h"
 #include "redis/server_words.h"
 #include "redis/tree_reply.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/backoff.h"
 #include "core/machine/server_clock.h"
+#include "core/pacing.h"
 #include "core/topology/topology.h"
 #include "limiter/loop.h"
 #include "limiter/store_conf.h"

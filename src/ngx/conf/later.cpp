@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/digits.h"
-#include "core/limit/cost.h"
+#include "core/decimal.h"
 #include "core/limit/rate.h"
 #include "ngx/conf/conf.h"
 

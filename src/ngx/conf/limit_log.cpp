@@ -1,6 +1,6 @@
 #include "ngx/conf/limit_log.h"
 
-#include "core/log_text.h"
+#include "core/text/readable.h"
 #include "ngx/conf/conf.h"
 
 namespace rate_limit {

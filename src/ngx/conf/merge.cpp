@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "core/limit/bucket.h"
-#include "core/limit/cost.h"
+#include "core/limit/rate.h"
 #include "limiter/store_conf.h"
 #include "limiter/window_head.h"
 #include "ngx/conf/conf.h"

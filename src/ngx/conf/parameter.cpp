@@ -1,7 +1,7 @@
 #include "ngx/conf/parameter.h"
 
 #include "core/limit/bucket.h"
-#include "core/limit/cost.h"
+#include "core/limit/rate.h"
 #include "ngx/conf/later.h"
 #include "ngx/conf/value.h"
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "core/limit/cost.h"
+#include "core/limit/rate.h"
 #include "limiter/request/placing.h"
 #include "ngx/conf/limit_log.h"
 #include "ngx/request/missing.h"

@@ -3,7 +3,7 @@
 #include <new>
 #include <utility>
 
-#include "core/limit/cost.h"
+#include "core/limit/rate.h"
 #include "ngx/conf/key.h"
 #include "ngx/values/kept_variables.h"
 #include "ngx/values/variable_names.h"

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/log_text.h"
+#include "core/text/readable.h"
 #include "operator/acts/key_of_limit.h"
 #include "operator/figures/words.h"
 

@@ -1,7 +1,7 @@
 #include <charconv>
 #include <string>
 
-#include "core/text/time_text.h"
+#include "core/text/figure_text.h"
 #include "limiter/zone.h"
 #include "operator/acts/acting.h"
 #include "operator/acts/key_of_limit.h"

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "core/digits.h"
+#include "core/decimal.h"
 #include "core/overrides/override.h"
-#include "core/text/time_text.h"
+#include "core/text/figure_text.h"
 #include "limiter/overrides/effect.h"
 #include "limiter/overrides/shared_change.h"
 #include "limiter/store_conf.h"

@@ -1,6 +1,6 @@
 #include "redis/topology/redirect.h"
 
-#include "core/digits.h"
+#include "core/decimal.h"
 #include "redis/keys/slot.h"
 #include "redis/topology/announced.h"
 
