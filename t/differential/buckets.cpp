@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/limit/bucket.h"
-#include "redis/bucket_reply.h"
+#include "redis/script_reply.h"
 #include "t/differential/choices.h"
 #include "t/unit/raw_reply.h"
 

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "redis/bucket_reply.h"
 #include "redis/common_reply.h"
 #include "redis/decode.h"
 #include "redis/hold_reply.h"
 #include "redis/reply.h"
+#include "redis/script_reply.h"
 #include "require.h"
 
 namespace rate_limit {

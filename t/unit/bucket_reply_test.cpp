@@ -1,4 +1,4 @@
-#include "redis/bucket_reply.h"
+#include "redis/script_reply.h"
 
 #include <limits>
 #include <string>

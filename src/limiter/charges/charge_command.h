@@ -9,7 +9,7 @@
 #include "limiter/charges/backlog.h"
 #include "limiter/charges/losses.h"
 #include "limiter/wire/script_command.h"
-#include "redis/bucket_reply.h"
+#include "redis/script_reply.h"
 
 namespace rate_limit {
 

@@ -16,7 +16,7 @@
 #include "limiter/charges/shard_counters.h"
 #include "limiter/charges/unanswered_refunds.h"
 #include "limiter/loop.h"
-#include "limiter/wire/outage_log.h"
+#include "limiter/wire/server_log.h"
 
 namespace rate_limit {
 

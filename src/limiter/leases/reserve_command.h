@@ -7,8 +7,8 @@
 #include "core/limit/window.h"
 #include "limiter/charges/demand.h"
 #include "limiter/wire/script_command.h"
-#include "redis/bucket_reply.h"
 #include "redis/decode.h"
+#include "redis/script_reply.h"
 
 namespace rate_limit {
 

@@ -5,8 +5,8 @@
 #include "core/free_list.h"
 #include "limiter/store/shard.h"
 #include "limiter/wire/script_command.h"
-#include "redis/bucket_reply.h"
 #include "redis/decode.h"
+#include "redis/script_reply.h"
 
 namespace rate_limit {
 

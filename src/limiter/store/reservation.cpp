@@ -6,7 +6,7 @@
 #include "core/free_list.h"
 #include "limiter/leases/reserve_command.h"
 #include "limiter/store/shard.h"
-#include "redis/bucket_reply.h"
+#include "redis/script_reply.h"
 
 namespace rate_limit {
 

@@ -7,8 +7,8 @@
 #include "limiter/loop.h"
 #include "limiter/topology/topology_source.h"
 #include "limiter/wire/node.h"
-#include "limiter/wire/outage_log.h"
 #include "limiter/wire/retired_nodes.h"
+#include "limiter/wire/server_log.h"
 #include "redis/topology/topology_replies.h"
 
 namespace rate_limit {

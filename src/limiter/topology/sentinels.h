@@ -11,8 +11,8 @@
 #include "limiter/topology/sentinel_query.h"
 #include "limiter/topology/topology_source.h"
 #include "limiter/wire/node.h"
-#include "limiter/wire/outage_log.h"
 #include "limiter/wire/retired_nodes.h"
+#include "limiter/wire/server_log.h"
 
 namespace rate_limit {
 

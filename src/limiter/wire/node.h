@@ -16,7 +16,7 @@
 #include "limiter/wire/command_sample.h"
 #include "limiter/wire/connection.h"
 #include "limiter/wire/node_counts.h"
-#include "limiter/wire/outage_log.h"
+#include "limiter/wire/server_log.h"
 #include "redis/command.h"
 #include "redis/decode.h"
 #include "redis/script.h"

@@ -1,4 +1,4 @@
-#include "limiter/wire/outage_log.h"
+#include "limiter/wire/server_log.h"
 
 #include <algorithm>
 #include <cinttypes>
