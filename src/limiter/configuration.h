@@ -1,17 +1,88 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
-#include "limiter/limit.h"
+#include "core/limit/rate.h"
+#include "core/limit/window.h"
 #include "limiter/store_conf.h"
 
 namespace rate_limit {
 
 class KnownOverrides;
+class Mode;
 class Tallies;
 class Zone;
+
+/// A mode as a configuration names it. Which ones there are stands in limiter/modes/mode.cpp.
+struct NamedMode {
+    const char* name;
+    const Mode& with_redis;
+    const Mode& local;
+    const Mode* local_bucket;  // null: the mode does not count by token buckets
+    const Mode* redis_bucket;  // null where local_bucket is
+    const char* when_hot;      // advice where one key makes most of a shard's commands: for log lines
+};
+
+/// All modes, the default first; null ends them.
+extern const NamedMode* const named_modes[];
+extern const NamedMode charge_refund_mode;
+
+/// The mode of limits of running requests, which no configuration names.
+extern const NamedMode concurrency_mode;
+
+constexpr std::uint64_t lease_auto = 0;
+
+/// The fate of a request that is over a limit.
+enum class Enforced : unsigned char {
+    yes,           ///< it is rejected
+    dry_run,       ///< it passes, and is counted
+    by_a_variable  ///< each request says which of the two
+};
+
+/// One limit, as the limiter counts it. Whoever owns it makes every member final before the first request,
+/// but for what is mutable, and keeps it as long as the configuration.
+struct Limit {
+    std::string_view name;   // never empty
+    WindowKind window_kind;  // the configured one; see kind_at()
+    bool by_bucket;          // a token bucket counts, unless a variable burst says that there is none
+
+    bool variable_rate;   // each request brings its own rate
+    bool variable_burst;  // each request brings its own burst
+    Rate rate;            // meaningless where it is variable
+    std::int64_t burst;   // 0: it is variable, or windows count
+
+    const NamedMode* mode;
+    std::uint64_t lease;  // tokens taken at a time; lease_auto: as many as it takes
+
+    StoreConf* store;  // null: `local`, or each request names its own
+    bool local;
+
+    Enforced enforced;
+
+    std::string_view
+        head;  // start of the texts that identify its windows; empty: it differs from request to request
+
+    mutable std::size_t tally;              // which one of Tallies, counted from 1; 0: the store says
+    mutable std::size_t tally_without_key;  // which one, from 0, counts the requests without a key
+
+    // The rate, of a variable one, the burst and the store that this worker has noted last.
+    mutable Rate noted_rate;
+    mutable Rate noted_burst;  // in the form of SeenRates
+    mutable const StoreConf* noted_burst_store;
+    mutable const StoreConf* noted_store;
+
+    /// It limits how many requests run; its `rate` is that number.
+    bool is_slots() const noexcept { return window_kind == WindowKind::slots; }
+
+    /// The kind of the windows that it has at this rate. `bucket`: a token bucket counts.
+    WindowKind kind_at(const Rate& at, bool bucket) const noexcept {
+        return bucket ? WindowKind::bucket : at.month ? WindowKind::month : window_kind;
+    }
+};
 
 /// How a request goes on when a limit cannot be checked.
 enum class OnError : unsigned char { allow, deny, local };

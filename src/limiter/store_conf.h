@@ -2,14 +2,20 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "limiter/address.h"
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "core/limit/window.h"
 #include "limiter/loop.h"
-#include "redis/keys/digest.h"
 #include "redis/keys/routes.h"
+#include "redis/keys/window_key.h"
 
 namespace rate_limit {
 
@@ -17,6 +23,18 @@ class SharedState;
 class SharedTopology;
 class Store;
 class Zone;
+
+/// One socket address of a node: IPv4, IPv6 or a path.
+struct Address {
+    sockaddr_storage sockaddr;
+    socklen_t length;
+};
+
+/// Whether both are of one family and lead to one server: host and port, or the path, are the same.
+bool same_address(const Address& a, const Address& b) noexcept;
+
+/// Changes the port of an address that has one.
+void set_port(Address& address, in_port_t port) noexcept;
 
 /// One Redis server as configured.
 struct NodeConf {
@@ -112,5 +130,11 @@ struct StoreConf {
 inline std::string_view name_of(const StoreConf* store) noexcept {
     return store != nullptr ? std::string_view(store->name) : "local";
 }
+
+/// The start of the text that identifies a window on this machine: `STORE NUL` and what write_window_head()
+/// writes. `store` is null for `local`.
+std::size_t head_room(const StoreConf* store, std::string_view limit) noexcept;
+char* write_head(char* out, const StoreConf* store, std::string_view limit, std::int64_t period,
+                 WindowKind kind) noexcept;
 
 }  // namespace rate_limit

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <iterator>
 
-#include "redis/info_value.h"
+#include "redis/server_words.h"
 
 namespace rate_limit {
 namespace {
@@ -146,38 +146,6 @@ std::string_view unwrap(std::string_view text) noexcept {
     return text.substr(keeps_byte ? 1 : 0);
 }
 
-/// Reads a number, or nil as 0. False for anything else, and for a number below 0.
-bool read_number(const ReplyValue& value, std::int64_t& number) noexcept {
-    number = value.integer;
-    return value.kind != ReplyValue::Kind::other && number >= 0;
-}
-
-/// The fault of a reply that is to be an array of this many elements.
-Fault fault_of_array(const Reply& reply, std::size_t count) noexcept {
-    const bool sound = reply.is_array() && !reply.malformed && reply.count == count;
-    return reply.is_error() ? fault_of(reply) : sound ? Fault::none : Fault::malformed;
-}
-
-/// Reads a number. False for anything else, also nil, and for a number below 0.
-bool read_present(const ReplyValue& value, std::int64_t& number) noexcept {
-    return value.kind != ReplyValue::Kind::nil && read_number(value, number);
-}
-
-/// Whether lua/reserve.lua can give this answer to what it was asked.
-bool can_answer(const ReserveCall& call, std::int64_t granted, const Window& window) noexcept {
-    const bool open = is_open(window, call.period, call.at);
-    if (granted == 0) {
-        const bool refused =
-            call.want == 0 || call.wanted_before != 0 || window.used > call.limit - call.least;
-        return refused && (open || (window.used == 0 && window.reset == 0));
-    }
-    if (call.wanted_before != 0 && open && granted <= std::min(call.wanted_before, window.used)) {
-        return true;
-    }
-    return open && granted >= call.least && granted <= std::min(call.want, window.used) &&
-           window.used <= call.limit;
-}
-
 }  // namespace
 
 std::string_view to_string(Fault fault) noexcept {
@@ -240,57 +208,18 @@ bool answers_ping(const Reply& reply) noexcept {
     return !reply.is_error() || starts_with(reply.text_view(), "MISCONF ");
 }
 
+Fault fault_of_array(const Reply& reply, std::size_t count) noexcept {
+    const bool sound = reply.is_array() && !reply.malformed && reply.count == count;
+    return reply.is_error() ? fault_of(reply) : sound ? Fault::none : Fault::malformed;
+}
+
 Fault read_check(const Reply& reply, Window& window) noexcept {
-    window = Window{};
-    Window stored;
     const Fault fault = fault_of_array(reply, 2);
-    if (fault == Fault::none && read_number(reply.values[0], stored.used) &&
-        read_present(reply.values[1], stored.reset)) {
-        window = stored;
-    }
+    const ReplyValue& used = reply.values[0];
+    const ReplyValue& reset = reply.values[1];
+    const bool sound = (used.is_count() || used.kind == ReplyValue::Kind::nil) && reset.is_count();
+    window = fault == Fault::none && sound ? Window{used.integer, reset.integer} : Window{};
     return fault == Fault::wrongtype ? Fault::none : fault;
-}
-
-Fault read_charge(const Reply& reply, Window& window) noexcept {
-    window = Window{};
-    Window stored;
-    const Fault fault = fault_of_script(reply, words_of_charge);
-    if (fault != Fault::none) {
-        return fault;
-    }
-    if (!read_present(reply.values[0], stored.used) || !read_present(reply.values[1], stored.reset)) {
-        return Fault::malformed;
-    }
-    window = stored;
-    return Fault::none;
-}
-
-Fault read_reserve(const Reply& reply, const ReserveCall& call, std::int64_t& granted,
-                   Window& window) noexcept {
-    granted = 0;
-    window = Window{};
-    std::int64_t given = 0;
-    Window stored;
-    const Fault fault = fault_of_script(reply, words_of_reserve);
-    if (fault != Fault::none) {
-        return fault;
-    }
-    if (!read_present(reply.values[0], given) || !read_present(reply.values[1], stored.used) ||
-        !read_present(reply.values[2], stored.reset) || !can_answer(call, given, stored)) {
-        return Fault::malformed;
-    }
-    granted = given;
-    window = stored;
-    return Fault::none;
-}
-
-bool replaced_another_type(const Reply& reply, std::size_t words) noexcept {
-    return reply.is_array() && !reply.malformed && reply.count == words + 1 &&
-           reply.values[words].kind == ReplyValue::Kind::integer && reply.values[words].integer == 1;
-}
-
-Fault fault_of_script(const Reply& reply, std::size_t words) noexcept {
-    return fault_of_array(reply, replaced_another_type(reply, words) ? words + 1 : words);
 }
 
 Fault read_increment(const Reply& reply, std::int64_t& used) noexcept {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -41,6 +42,10 @@ const char* explain(Fault fault) noexcept;
 /// The fault that an error reply reports; Fault::none for a reply that is no error.
 Fault fault_of(const Reply& reply) noexcept;
 
+/// The fault of a reply that is to be an array of so many elements. None says nothing of what the elements
+/// are.
+Fault fault_of_array(const Reply& reply, std::size_t count) noexcept;
+
 /// True for faults of the node, not of the key: the caller should ask another node.
 bool is_node_fault(Fault fault) noexcept;
 
@@ -64,43 +69,6 @@ bool answers_ping(const Reply& reply) noexcept;
 /// negative, are no window either: the next charge opens a new one, so they cannot block a client. This
 /// function does not judge whether the window is open.
 Fault read_check(const Reply& reply, Window& window) noexcept;
-
-/// How many elements the replies of these scripts have, unless they say that another type has given way:
-/// replaced_another_type(). Those of repair and refund have as many as those of charge.
-constexpr std::size_t words_of_charge = 2;
-constexpr std::size_t words_of_reserve = 3;
-constexpr std::size_t words_of_bucket = 7;
-constexpr std::size_t words_of_hold = 3;
-static_assert(words_of_bucket < Reply::max_elements, "with one more, a reply holds the longest of them");
-
-/// Whether a script says that what it has stored has taken the place of another type: by one element more, 1,
-/// in a reply that is sound. `words`: how many it has else.
-bool replaced_another_type(const Reply& reply, std::size_t words) noexcept;
-
-/// The fault in the reply of a script, which is an array of so many elements, or says that another type has
-/// given way. None says nothing of what the elements are.
-Fault fault_of_script(const Reply& reply, std::size_t words) noexcept;
-
-/// Decodes the reply to the charge, repair and refund scripts: an array of used and reset, both integers.
-Fault read_charge(const Reply& reply, Window& window) noexcept;
-
-struct ReserveCall {
-    std::int64_t limit = 0;
-    std::int64_t period = 0;  ///< the window's, in seconds
-    std::int64_t want = 0;
-    std::int64_t least = 0;
-    Millis at = 0;  ///< the `now` that was sent to it
-
-    /// The want of an earlier call that this one repeats: it may have been granted, and others have taken
-    /// something since; or refused, though there is room now.
-    std::int64_t wanted_before = 0;
-};
-
-/// Decodes the reply to the reserve script: an array of granted, used and reset, all integers. It is
-/// malformed unless the script can give this answer: otherwise a worker would charge tokens that no server
-/// has counted, or waiting requests would ask again and again. On any fault `granted` is 0.
-Fault read_reserve(const Reply& reply, const ReserveCall& call, std::int64_t& granted,
-                   Window& window) noexcept;
 
 /// Decodes the reply to a plain HINCRBY: `used` after the increment.
 Fault read_increment(const Reply& reply, std::int64_t& used) noexcept;

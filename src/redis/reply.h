@@ -17,6 +17,9 @@ struct ReplyValue {
     enum class Kind : std::uint8_t { nil, integer, other };
     Kind kind = Kind::other;
     std::int64_t integer = 0;  ///< the value of an integer, or of a bulk string that is one
+
+    /// Whether it is a number from 0 on.
+    bool is_count() const noexcept { return kind == Kind::integer && integer >= 0; }
 };
 
 /// A Redis reply, decoded without allocating: hiredis gets this object from the reader functions. It is used

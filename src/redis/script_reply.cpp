@@ -15,9 +15,27 @@ constexpr std::int64_t latest_told = std::numeric_limits<Nanos>::max() / 2 / nan
 
 constexpr std::int64_t half = 0xffff'ffff;
 
-bool read_count(const ReplyValue& value, std::int64_t& number) noexcept {
-    number = value.integer;
-    return value.kind == ReplyValue::Kind::integer && number >= 0;
+/// The fault in the reply of a script whose elements are all numbers from 0 on.
+Fault fault_of_counts(const Reply& reply, std::size_t words) noexcept {
+    const Fault fault = fault_of_script(reply, words);
+    const bool sound = std::all_of(reply.values.begin(), reply.values.begin() + words,
+                                   [](const ReplyValue& value) { return value.is_count(); });
+    return fault != Fault::none || sound ? fault : Fault::malformed;
+}
+
+/// Whether lua/reserve.lua can give this answer to what it was asked.
+bool can_answer(const ReserveCall& call, std::int64_t granted, const Window& window) noexcept {
+    const bool open = is_open(window, call.period, call.at);
+    if (granted == 0) {
+        const bool refused =
+            call.want == 0 || call.wanted_before != 0 || window.used > call.limit - call.least;
+        return refused && (open || (window.used == 0 && window.reset == 0));
+    }
+    if (call.wanted_before != 0 && open && granted <= std::min(call.wanted_before, window.used)) {
+        return true;
+    }
+    return open && granted >= call.least && granted <= std::min(call.want, window.used) &&
+           window.used <= call.limit;
 }
 
 bool can_answer(const Draw& draw, std::int64_t taken, std::int64_t left, Nanos missing) noexcept {
@@ -36,7 +54,47 @@ bool can_answer(const Draw& draw, std::int64_t taken, std::int64_t left, Nanos m
     return taken >= draw.least && taken <= draw.want;
 }
 
+/// More than all machines together can hold of any limit.
+constexpr std::int64_t most_slots = 1'000'000'000'000'000;
+
+/// A later call than this one may have wanted anything. This one gets what it wants, but for the slots that
+/// run in any case.
+bool can_answer(const Hold& call, const Held& held) noexcept {
+    if (std::max({held.mine, held.others, held.number}) > most_slots) {
+        return false;
+    }
+    if (held.number != call.number) {
+        return held.number > call.number;
+    }
+    return held.mine <= call.want || held.mine < call.least;
+}
+
 }  // namespace
+
+bool replaced_another_type(const Reply& reply, std::size_t words) noexcept {
+    return reply.is_array() && !reply.malformed && reply.count == words + 1 &&
+           reply.values[words].kind == ReplyValue::Kind::integer && reply.values[words].integer == 1;
+}
+
+Fault fault_of_script(const Reply& reply, std::size_t words) noexcept {
+    return fault_of_array(reply, replaced_another_type(reply, words) ? words + 1 : words);
+}
+
+Fault read_charge(const Reply& reply, Window& window) noexcept {
+    const Fault fault = fault_of_counts(reply, words_of_charge);
+    window = fault == Fault::none ? Window{reply.values[0].integer, reply.values[1].integer} : Window{};
+    return fault;
+}
+
+Fault read_reserve(const Reply& reply, const ReserveCall& call, std::int64_t& granted,
+                   Window& window) noexcept {
+    const Fault fault = fault_of_counts(reply, words_of_reserve);
+    const Window stored = {reply.values[1].integer, reply.values[2].integer};
+    const bool sound = fault == Fault::none && can_answer(call, reply.values[0].integer, stored);
+    granted = sound ? reply.values[0].integer : 0;
+    window = sound ? stored : Window{};
+    return sound || fault != Fault::none ? fault : Fault::malformed;
+}
 
 Window full_after(Nanos missing, Millis now) noexcept {
     const Nanos at = nanos_of(now) + missing;
@@ -45,17 +103,15 @@ Window full_after(Nanos missing, Millis now) noexcept {
 
 Fault read_draw(const Reply& reply, const Draw& draw, Millis now, Drawn& drawn) noexcept {
     drawn = Drawn{};
-    const Fault fault = fault_of_script(reply, words_of_bucket);
+    const Fault fault = fault_of_counts(reply, words_of_bucket);
     if (fault != Fault::none) {
         return fault;
     }
     std::array<std::int64_t, words_of_bucket> numbers{};
-    bool sound = true;
-    for (std::size_t i = 0; sound && i < numbers.size(); ++i) {
-        sound = read_count(reply.values[i], numbers[i]);
-    }
+    std::transform(reply.values.begin(), reply.values.begin() + words_of_bucket, numbers.begin(),
+                   [](const ReplyValue& value) { return value.integer; });
     const auto [taken, left, missing, wait, micros, high, low] = numbers;
-    if (!sound || micros > latest_told || (high | low) > half || !can_answer(draw, taken, left, missing)) {
+    if (micros > latest_told || (high | low) > half || !can_answer(draw, taken, left, missing)) {
         return Fault::malformed;
     }
     drawn.taken = taken;
@@ -74,10 +130,9 @@ Fault read_taking(const Reply& reply, const Taking& taking, Nanos& missing, bool
         return fault_of(reply);
     }
     const std::size_t last = taking.filling ? 0 : 1;
-    std::int64_t before = 0;
     if (!reply.is_array() || reply.malformed || reply.count != last + 1 ||
         reply.values[last].kind != ReplyValue::Kind::integer ||
-        (!taking.filling && !read_count(reply.values[0], before))) {
+        (!taking.filling && !reply.values[0].is_count())) {
         return Fault::malformed;
     }
     const std::int64_t after = reply.values[last].integer;
@@ -85,11 +140,19 @@ Fault read_taking(const Reply& reply, const Taking& taking, Nanos& missing, bool
         return Fault::none;
     }
     missing = after - sign - taking.latest;
-    if (!taking.filling && missing - taking.cost != before) {
+    if (!taking.filling && missing - taking.cost != reply.values[0].integer) {
         return Fault::malformed;
     }
     stored = true;
     return Fault::none;
+}
+
+Fault read_held(const Reply& reply, const Hold& call, Held& held) noexcept {
+    const Fault fault = fault_of_counts(reply, words_of_hold);
+    const Held found = {reply.values[0].integer, reply.values[1].integer, reply.values[2].integer};
+    const bool sound = fault == Fault::none && can_answer(call, found);
+    held = sound ? found : Held{};
+    return sound || fault != Fault::none ? fault : Fault::malformed;
 }
 
 }  // namespace rate_limit

@@ -10,6 +10,43 @@
 
 namespace rate_limit {
 
+/// How many elements the replies of these scripts have, unless they say that another type has given way:
+/// replaced_another_type(). Those of repair and refund have as many as those of charge.
+constexpr std::size_t words_of_charge = 2;
+constexpr std::size_t words_of_reserve = 3;
+constexpr std::size_t words_of_bucket = 7;
+constexpr std::size_t words_of_hold = 3;
+static_assert(words_of_bucket < Reply::max_elements, "with one more, a reply holds the longest of them");
+
+/// Whether a script says that what it has stored has taken the place of another type: by one element more, 1,
+/// in a reply that is sound. `words`: how many it has else.
+bool replaced_another_type(const Reply& reply, std::size_t words) noexcept;
+
+/// The fault in the reply of a script, which is an array of so many elements, or says that another type has
+/// given way. None says nothing of what the elements are.
+Fault fault_of_script(const Reply& reply, std::size_t words) noexcept;
+
+/// Decodes the reply to the charge, repair and refund scripts: an array of used and reset, both integers.
+Fault read_charge(const Reply& reply, Window& window) noexcept;
+
+struct ReserveCall {
+    std::int64_t limit = 0;
+    std::int64_t period = 0;  ///< the window's, in seconds
+    std::int64_t want = 0;
+    std::int64_t least = 0;
+    Millis at = 0;  ///< the `now` that was sent to it
+
+    /// The want of an earlier call that this one repeats: it may have been granted, and others have taken
+    /// something since; or refused, though there is room now.
+    std::int64_t wanted_before = 0;
+};
+
+/// Decodes the reply to the reserve script: an array of granted, used and reset, all integers. It is
+/// malformed unless the script can give this answer: otherwise a worker would charge tokens that no server
+/// has counted, or waiting requests would ask again and again. On any fault `granted` is 0.
+Fault read_reserve(const Reply& reply, const ReserveCall& call, std::int64_t& granted,
+                   Window& window) noexcept;
+
 /// An answer of lua/bucket.lua.
 struct Drawn {
     std::int64_t taken = 0;
@@ -52,5 +89,15 @@ Fault read_taking(const Reply& reply, const Taking& taking, Nanos& missing, bool
 /// When that is on this machine's clock: `used` is the instant when the bucket is full again, in nanoseconds,
 /// and `reset` the same in milliseconds, rounded up.
 Window full_after(Nanos missing, Millis now) noexcept;
+
+/// An answer of lua/hold.lua: slots of this machine and of others, and the number that stands.
+struct Held {
+    std::int64_t mine = 0;
+    std::int64_t others = 0;
+    std::int64_t number = 0;
+};
+
+/// Decodes the reply to lua/hold.lua. Malformed unless the script can give this answer to this call.
+Fault read_held(const Reply& reply, const Hold& call, Held& held) noexcept;
 
 }  // namespace rate_limit

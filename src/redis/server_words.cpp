@@ -3,6 +3,7 @@
 #include "core/text/readable.h"
 
 namespace rate_limit {
+
 namespace {
 
 constexpr std::size_t max_shown = 200;
@@ -34,6 +35,19 @@ std::size_t find_window_key(std::string_view text) noexcept {
 }
 
 }  // namespace
+
+std::string_view info_value(std::string_view info, std::string_view name) noexcept {
+    while (!info.empty()) {
+        const std::size_t end = info.find('\n');
+        std::string_view line = info.substr(0, end);
+        info.remove_prefix(end == std::string_view::npos ? info.size() : end + 1);
+        if (line.substr(0, name.size()) == name && line.substr(name.size(), 1) == ":") {
+            line.remove_prefix(name.size() + 1);
+            return line.substr(0, line.find('\r'));
+        }
+    }
+    return {};
+}
 
 std::string server_words(std::string_view command, std::string_view error) {
     for (const std::string_view start : before_arguments) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "redis/keys/slot.h"
+#include "redis/keys/routes.h"
 #include "redis/topology/redirect.h"
 #include "require.h"
 

@@ -10,7 +10,6 @@
 
 #include "redis/common_reply.h"
 #include "redis/decode.h"
-#include "redis/hold_reply.h"
 #include "redis/reply.h"
 #include "redis/script_reply.h"
 #include "require.h"

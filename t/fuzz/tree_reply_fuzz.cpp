@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "redis/keys/slot.h"
+#include "redis/keys/routes.h"
 #include "redis/reply.h"
 #include "redis/topology/redirect.h"
 #include "redis/topology/topology_replies.h"

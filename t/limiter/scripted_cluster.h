@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "redis/keys/slot.h"
+#include "redis/keys/routes.h"
 #include "t/world/scripted.h"
 
 namespace rate_limit::world {

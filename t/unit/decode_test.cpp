@@ -1,4 +1,5 @@
 #include "redis/decode.h"
+#include "redis/script_reply.h"
 
 #include <iterator>
 #include <string>

@@ -1,4 +1,4 @@
-#include "redis/keys/digest.h"
+#include "redis/keys/window_key.h"
 
 #include <string>
 

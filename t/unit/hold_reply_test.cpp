@@ -1,4 +1,4 @@
-#include "redis/hold_reply.h"
+#include "redis/script_reply.h"
 
 #include <string>
 #include <vector>

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "core/overrides/known_overrides.h"
-#include "redis/keys/enforced_share.h"
+#include "redis/keys/shard_choice.h"
 #include "table_memory.h"
 
 namespace rate_limit::override_table_test {

@@ -1,4 +1,4 @@
-#include "redis/keys/slot.h"
+#include "redis/keys/routes.h"
 
 #include <string>
 #include <utility>

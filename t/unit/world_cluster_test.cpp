@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/keys/slot.h"
+#include "redis/keys/routes.h"
 #include "t/unit/world_client.h"
 
 namespace rate_limit::world::world_cluster_test {

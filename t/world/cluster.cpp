@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "redis/keys/slot.h"
+#include "redis/keys/routes.h"
 
 namespace rate_limit::world {
 

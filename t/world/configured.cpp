@@ -8,8 +8,8 @@
 #include "limiter/modes/mode.h"
 #include "limiter/overrides/effect.h"
 #include "limiter/store/store.h"
+#include "limiter/store_conf.h"
 #include "limiter/tallies/tallies.h"
-#include "limiter/window_head.h"
 #include "limiter/zone.h"
 #include "t/world/network.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "limiter/address.h"
+#include "limiter/store_conf.h"
 #include "t/world/chance.h"
 #include "t/world/events.h"
 

@@ -1,4 +1,4 @@
-#include "limiter/wire/resolution.h"
+#include "limiter/wire/addresses.h"
 
 #include <memory>
 #include <utility>

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string>
 
-#include "redis/keys/slot.h"
+#include "redis/keys/routes.h"
 #include "t/world/server.h"
 
 namespace rate_limit::world {

@@ -4,7 +4,7 @@
 
 #include "limiter/charges/demand.h"
 #include "limiter/zone.h"
-#include "redis/keys/slot.h"
+#include "redis/keys/routes.h"
 
 namespace rate_limit {
 

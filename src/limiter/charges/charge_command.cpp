@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "limiter/worker_id.h"
+#include "limiter/worker.h"
 
 namespace rate_limit {
 

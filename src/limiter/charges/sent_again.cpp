@@ -1,5 +1,5 @@
 #include "limiter/charges/charges.h"
-#include "limiter/worker_id.h"
+#include "limiter/worker.h"
 #include "limiter/zone.h"
 
 // Refunds that were not answered, and are sent again: see UnansweredRefunds.

@@ -9,7 +9,7 @@
 #include "limiter/waits/deadlines.h"
 #include "limiter/wire/script_command.h"
 #include "redis/command.h"
-#include "redis/decode.h"
+#include "redis/script_reply.h"
 
 namespace rate_limit {
 

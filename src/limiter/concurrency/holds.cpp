@@ -9,7 +9,7 @@
 #include "limiter/store_conf.h"
 #include "limiter/tallies/tallies.h"
 #include "limiter/zone.h"
-#include "redis/hold_reply.h"
+#include "redis/script_reply.h"
 
 namespace rate_limit {
 

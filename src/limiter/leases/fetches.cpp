@@ -7,10 +7,10 @@
 #include "limiter/charges/charges.h"
 #include "limiter/charges/nodes.h"
 #include "limiter/store_conf.h"
-#include "limiter/worker_id.h"
+#include "limiter/worker.h"
 #include "limiter/zone.h"
 #include "redis/decode.h"
-#include "redis/keys/slot.h"
+#include "redis/keys/routes.h"
 
 namespace rate_limit {
 

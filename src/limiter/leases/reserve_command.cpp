@@ -2,7 +2,7 @@
 
 #include "limiter/charges/charges.h"
 #include "limiter/charges/write_blame.h"
-#include "limiter/worker_id.h"
+#include "limiter/worker.h"
 
 namespace rate_limit {
 

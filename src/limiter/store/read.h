@@ -6,7 +6,7 @@
 #include "core/limit/bucket.h"
 #include "core/limit/window.h"
 #include "limiter/waits/answer.h"
-#include "redis/hold_reply.h"
+#include "redis/script_reply.h"
 
 namespace rate_limit {
 

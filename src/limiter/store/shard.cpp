@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "limiter/topology/discovered_node.h"
+#include "limiter/topology/topology_source.h"
 #include "limiter/zone.h"
 
 namespace rate_limit {

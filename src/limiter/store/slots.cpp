@@ -2,7 +2,7 @@
 
 #include "limiter/store/store.h"
 #include "limiter/wire/board_entry.h"
-#include "redis/keys/slot.h"
+#include "redis/keys/routes.h"
 #include "redis/topology/redirect.h"
 
 // The shards of a cluster: one for each number of the slot map, made when it is asked for first. Charges, and

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/topology/succession.h"
-#include "limiter/topology/discovered_node.h"
+#include "limiter/topology/topology_source.h"
 #include "redis/server_words.h"
 #include "redis/tree_reply.h"
 

@@ -4,7 +4,7 @@
 #include <cinttypes>
 #include <utility>
 
-#include "limiter/topology/discovered_node.h"
+#include "limiter/topology/topology_source.h"
 #include "redis/server_words.h"
 #include "redis/topology/topology_replies.h"
 #include "redis/tree_reply.h"

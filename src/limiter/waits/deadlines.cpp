@@ -1,6 +1,6 @@
 #include "limiter/waits/deadlines.h"
 
-#include "limiter/lateness.h"
+#include "limiter/turn_clock.h"
 
 namespace rate_limit {
 

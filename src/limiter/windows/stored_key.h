@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "limiter/store_conf.h"
-#include "redis/keys/digest.h"
+#include "redis/keys/window_key.h"
 
 namespace rate_limit {
 

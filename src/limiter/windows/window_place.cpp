@@ -2,7 +2,7 @@
 
 #include "core/decimal.h"
 #include "limiter/store/store.h"
-#include "limiter/window_head.h"
+#include "limiter/store_conf.h"
 #include "limiter/windows/stored_key.h"
 #include "limiter/zone.h"
 #include "redis/keys/window_key.h"

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "limiter/lateness.h"
+#include "limiter/turn_clock.h"
 #include "limiter/wire/node.h"
 #include "redis/server_words.h"
 

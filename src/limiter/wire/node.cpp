@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "limiter/zone.h"
+#include "redis/script_reply.h"
 #include "redis/server_words.h"
 
 namespace rate_limit {

@@ -6,7 +6,6 @@
 #include "core/limit/bucket.h"
 #include "core/limit/rate.h"
 #include "limiter/store_conf.h"
-#include "limiter/window_head.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/early_values.h"
 #include "ngx/conf/key.h"

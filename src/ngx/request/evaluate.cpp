@@ -8,7 +8,7 @@
 #include "ngx/request/limiter.h"
 #include "ngx/request/missing.h"
 #include "ngx/values/value.h"
-#include "redis/keys/enforced_share.h"
+#include "redis/keys/shard_choice.h"
 
 namespace rate_limit {
 

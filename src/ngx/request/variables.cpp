@@ -3,7 +3,7 @@
 
 #include "core/address.h"
 #include "core/decimal.h"
-#include "limiter/request/decided_by.h"
+#include "limiter/request/decisions.h"
 #include "ngx/conf/conf.h"
 #include "ngx/request/client_id.h"
 #include "ngx/request/handlers.h"

@@ -6,9 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "core/topology/topology.h"
 #include "redis/keys/shard_choice.h"
 
 namespace rate_limit {
+
+/// The hash slot of a key, 0 to slot_count - 1, as CLUSTER KEYSLOT says it: of the text in the first pair of
+/// braces, unless that is empty, else of the whole key.
+std::uint16_t key_slot(std::string_view key) noexcept;
 
 /// A part of a store that one primary serves at a time: a shard of the configuration, by its index, or a hash
 /// slot of a cluster.

@@ -8,9 +8,9 @@
 #include <system_error>
 #include <utility>
 
-#include "redis/info_value.h"
-#include "redis/keys/slot.h"
-#include "redis/topology/announced.h"
+#include "redis/keys/routes.h"
+#include "redis/server_words.h"
+#include "redis/topology/redirect.h"
 
 namespace rate_limit {
 namespace {

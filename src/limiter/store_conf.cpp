@@ -1,8 +1,11 @@
-#include "limiter/address.h"
+#include "limiter/store_conf.h"
+
+#include <cstring>
 
 #include <sys/un.h>
 
-#include <cstring>
+#include "core/decimal.h"
+#include "redis/keys/window_key.h"
 
 namespace rate_limit {
 
@@ -18,6 +21,10 @@ const sockaddr_in6& inet6(const Address& address) noexcept {
 
 const char* path(const Address& address) noexcept {
     return reinterpret_cast<const sockaddr_un&>(address.sockaddr).sun_path;
+}
+
+std::string_view prefix_of(const StoreConf* store) noexcept {
+    return store != nullptr ? std::string_view(store->prefix) : std::string_view();
 }
 
 }  // namespace
@@ -45,6 +52,16 @@ void set_port(Address& address, in_port_t port) noexcept {
     } else if (address.sockaddr.ss_family == AF_INET6) {
         reinterpret_cast<sockaddr_in6&>(address.sockaddr).sin6_port = htons(port);
     }
+}
+
+std::size_t head_room(const StoreConf* store, std::string_view limit) noexcept {
+    return name_of(store).size() + 1 + prefix_of(store).size() + limit.size() + max_window_key_overhead;
+}
+
+char* write_head(char* out, const StoreConf* store, std::string_view limit, std::int64_t period,
+                 WindowKind kind) noexcept {
+    out = append(append(out, name_of(store)), std::string_view("\0", 1));
+    return write_window_head(out, prefix_of(store), limit, period, kind);
 }
 
 }  // namespace rate_limit

@@ -1,4 +1,4 @@
-#include "limiter/topology/discovered_node.h"
+#include "limiter/topology/topology_source.h"
 
 #include <arpa/inet.h>
 
