@@ -1,5 +1,6 @@
 #include "limiter/store_conf.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <sys/un.h>
@@ -46,12 +47,41 @@ bool same_address(const Address& a, const Address& b) noexcept {
     }
 }
 
+Address address_of(const sockaddr& socket, socklen_t length) noexcept {
+    Address address{};
+    std::memcpy(&address.sockaddr, &socket, length);
+    address.length = length;
+    return address;
+}
+
 void set_port(Address& address, in_port_t port) noexcept {
     if (address.sockaddr.ss_family == AF_INET) {
         reinterpret_cast<sockaddr_in&>(address.sockaddr).sin_port = htons(port);
     } else if (address.sockaddr.ss_family == AF_INET6) {
         reinterpret_cast<sockaddr_in6&>(address.sockaddr).sin6_port = htons(port);
     }
+}
+
+bool share_node(const std::vector<NodeConf>& some, const std::vector<NodeConf>& others) noexcept {
+    return std::any_of(some.begin(), some.end(), [&others](const NodeConf& one) {
+        return std::any_of(others.begin(), others.end(), [&one](const NodeConf& other) {
+            return one.text == other.text || share_address(one, other);
+        });
+    });
+}
+
+bool share_primary(const StoreConf& a, const StoreConf& b) noexcept {
+    const bool same_sentinels = share_node(a.sentinels, b.sentinels);
+    const bool same_cluster = share_node(a.seeds, b.seeds);
+    for (const ShardConf& first : a.shards) {
+        for (const ShardConf& second : b.shards) {
+            if (share_address(first.primary, second.primary) || same_cluster ||
+                (first.discovered() && first.master == second.master && same_sentinels)) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 std::size_t head_room(const StoreConf* store, std::string_view limit) noexcept {

@@ -33,6 +33,8 @@ struct Address {
 /// Whether both are of one family and lead to one server: host and port, or the path, are the same.
 bool same_address(const Address& a, const Address& b) noexcept;
 
+Address address_of(const sockaddr& socket, socklen_t length) noexcept;
+
 /// Changes the port of an address that has one.
 void set_port(Address& address, in_port_t port) noexcept;
 
@@ -55,6 +57,9 @@ inline bool share_address(const NodeConf& a, const NodeConf& b) noexcept {
                            [&first](const Address& second) { return same_address(first, second); });
     });
 }
+
+/// Whether some node of one list has the text or an address of some node of the other.
+bool share_node(const std::vector<NodeConf>& some, const std::vector<NodeConf>& others) noexcept;
 
 /// Warnings that the log has of one primary, each once, by whichever worker finds it out first. All zero
 /// bytes: none.
@@ -125,6 +130,22 @@ struct StoreConf {
     StoreConf(const StoreConf&) = delete;
     StoreConf& operator=(const StoreConf&) = delete;
 };
+
+/// Calls fn(const NodeConf&) for each server that the configuration names.
+template <typename Fn>
+void for_each_node(const StoreConf& store, Fn fn) {
+    std::for_each(store.sentinels.begin(), store.sentinels.end(), fn);
+    std::for_each(store.seeds.begin(), store.seeds.end(), fn);
+    for (const ShardConf& shard : store.shards) {
+        if (!shard.discovered()) {
+            fn(shard.primary);
+            std::for_each(shard.replicas.begin(), shard.replicas.end(), fn);
+        }
+    }
+}
+
+/// Whether a shard of one has the same primary as a shard of the other, as far as the configuration can tell.
+bool share_primary(const StoreConf& a, const StoreConf& b) noexcept;
 
 /// The name of a store; null: `local`.
 inline std::string_view name_of(const StoreConf* store) noexcept {

@@ -13,12 +13,10 @@
 #include "ngx/base/zone_memory.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
-#include "ngx/conf/late_watch.h"
 #include "ngx/conf/later.h"
 #include "ngx/conf/parameter.h"
 #include "ngx/console/console.h"
 #include "ngx/finish/finish.h"
-#include "ngx/finish/shared_windows.h"
 #include "ngx/redis_block/redis_block.h"
 #include "ngx/request/handlers.h"
 #include "ngx/topology/topology_memory.h"
@@ -103,7 +101,7 @@ ngx_command_t commands[] = {
 
 ngx_int_t add_handler(ngx_http_core_main_conf_t* core, ngx_http_phases phase,
                       ngx_http_handler_pt handler) noexcept {
-    auto* slot = static_cast<ngx_http_handler_pt*>(ngx_array_push(&core->phases[phase].handlers));
+    auto* slot = push<ngx_http_handler_pt>(core->phases[phase].handlers);
     if (slot == nullptr) {
         return NGX_ERROR;
     }
@@ -155,18 +153,13 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
 /// Ends what processes make of a configuration before the configuration itself ends. A pool's cleanups run
 /// last first: so this comes after all that stores use.
 ngx_int_t end_all_with(ngx_cycle_t* cycle) noexcept {
-    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cycle->pool, 0);
-    if (cleanup == nullptr) {
-        return NGX_ERROR;
-    }
-    cleanup->data = main_conf(cycle);
-    cleanup->handler = [](void* ended) noexcept {
+    const auto end = [](void* ended) noexcept {
         auto& main = *static_cast<MainConf*>(ended);
         end_stores(main);
         delete std::exchange(main.overrides, nullptr);
         delete std::exchange(main.tallies, nullptr);
     };
-    return NGX_OK;
+    return call_at_end(*cycle->pool, end, main_conf(cycle));
 }
 
 /// nginx calls this in the master process for each configuration that it takes up or only tests.

@@ -29,7 +29,7 @@ my @block = words($takes // '', qr/(\w+)(?=,| and |$)/);
 is_deeply [words($reference, qr/^#### (\w+)$/m)], \@block, 'so are those of the store';
 documents_directive('####', $_, '') for @block;
 
-my @names = map { /ngx_string\("(rate_limit_\w+)"\)/g } sources_with(qr/ngx_http_variable_t \w+\[\] =/);
+my @names = map { /(?:ngx_string|changing)\("(rate_limit_\w+)"/g } sources_with(qr/ngx_http_variable_t \w+\[\] =/);
 is_deeply [words($reference, qr/^\| `\$(\w+)` \|/m)], [words("@names", qr/(\w+)/)], 'so are the variables';
 
 # Written out, the defaults change nothing; those of TLS beside the "ssl on" that they need.

@@ -83,4 +83,13 @@ char* append_limit(char* out, const Quota& quota, bool first) noexcept {
     return quota.slots ? out : append(append(out, ";t="), quota.until);
 }
 
+char* append_verdict(char* out, const Verdict& verdict, Millis now) noexcept {
+    const std::string_view outcome = to_string(verdict.outcome);
+    out = append(append(out, verdict.name), "=");
+    out = append(append(out, outcome.empty() ? "-" : outcome), ":");
+    out = verdict.known ? append(out, quota_of(verdict, now).used) : append(out, "-");
+    out = append(out, "/");
+    return verdict.rate.period != 0 ? append(out, verdict.rate.limit) : append(out, "-");
+}
+
 }  // namespace rate_limit

@@ -65,4 +65,11 @@ char* append_policy(char* out, const Quota& quota, bool first) noexcept;
 /// Appends a member of RateLimit, `"core";r=4999;t=3540`, or `"slots";r=3`, as append_policy() does.
 char* append_limit(char* out, const Quota& quota, bool first) noexcept;
 
+/// The most bytes that append_verdict() writes beside the limit's name.
+constexpr std::size_t max_verdict = 60;
+
+/// Appends `core=PASSED:17/5000`. A limit that another one left undecided has a dash for its outcome; one
+/// whose window is not known, for what is used; one whose rate is none, for its limit. Returns the new end.
+char* append_verdict(char* out, const Verdict& verdict, Millis now) noexcept;
+
 }  // namespace rate_limit

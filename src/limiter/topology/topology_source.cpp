@@ -1,5 +1,10 @@
 #include "limiter/topology/topology_source.h"
 
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include <arpa/inet.h>
 
 namespace rate_limit {
@@ -23,7 +28,33 @@ std::vector<Address> configured_addresses(const StoreConf& store, const Endpoint
     return addresses;
 }
 
+void append_sorted(std::string& name, std::string_view of, std::vector<std::string_view> words) {
+    std::sort(words.begin(), words.end());
+    name.append(of);
+    for (const std::string_view word : words) {
+        name.append(" ").append(word);
+    }
+}
+
 }  // namespace
+
+/// Neither a store's name nor a master's has spaces.
+std::string asked_servers(const StoreConf& store) {
+    std::vector<std::string_view> asked;
+    std::vector<std::string_view> masters;
+    for (const NodeConf& node : store.seeds.empty() ? store.sentinels : store.seeds) {
+        asked.emplace_back(node.text);
+    }
+    for (const ShardConf& shard : store.shards) {
+        masters.emplace_back(shard.master);
+    }
+    std::string name = store.name;
+    append_sorted(name, store.seeds.empty() ? ", sentinels" : ", cluster", std::move(asked));
+    if (store.seeds.empty()) {
+        append_sorted(name, ", masters", std::move(masters));
+    }
+    return name;
+}
 
 NodeConf discovered_node(const StoreConf& store, const Endpoint& endpoint) {
     NodeConf node;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "core/topology/topology.h"
 #include "limiter/store_conf.h"
 
@@ -46,5 +48,9 @@ protected:
 /// The node that a topology of the store names. If its host is a name, it has no address yet; but where there
 /// is no resolver to ask, it has those that the name had in "cluster" or "sentinel", if it stands there.
 NodeConf discovered_node(const StoreConf& store, const Endpoint& endpoint);
+
+/// Names what is asked for a store's servers, and which ones: STORE, its sentinels and masters, or the nodes
+/// of a cluster, in whatever order they are configured. Throws std::bad_alloc.
+std::string asked_servers(const StoreConf& store);
 
 }  // namespace rate_limit

@@ -4,19 +4,12 @@ namespace rate_limit {
 
 namespace {
 
-/// One posted event per worker over a queue of requests.
+/// The requests of this worker that go on at the end of this turn.
 struct Resumptions {
     Queue<Resumable> requests;
-    ngx_event_t event{};
-    ngx_connection_t connection{};  // nginx's debug logging of events looks at it
+    Timer turn_end{this, on_turn_end, Timer::Worker::stays};
 
-    Resumptions() noexcept {
-        connection.fd = static_cast<ngx_socket_t>(-1);
-        event.data = &connection;
-        event.handler = on_posted;
-    }
-
-    static void on_posted(ngx_event_t* event) noexcept;
+    static void on_turn_end(void* resumptions) noexcept;
 };
 
 Resumptions& resumptions() noexcept {
@@ -40,8 +33,8 @@ void resume(ngx_http_request_t* r) noexcept {
 }
 
 /// Takes from the head until the queue is empty: resuming one request may end or queue others.
-void Resumptions::on_posted(ngx_event_t* /*event*/) noexcept {
-    Queue<Resumable>& requests = resumptions().requests;
+void Resumptions::on_turn_end(void* resumptions) noexcept {
+    Queue<Resumable>& requests = static_cast<Resumptions*>(resumptions)->requests;
     while (!requests.empty()) {
         Resumable& next = requests.front();
         forget_resumption(next);
@@ -58,8 +51,9 @@ void resume_soon(Resumable& resumable) noexcept {
     Resumptions& all = resumptions();
     resumable.queued = true;
     all.requests.push(resumable);
-    all.event.log = ngx_cycle->log;
-    ngx_post_event(&all.event, &ngx_posted_events);
+    if (!all.turn_end.armed()) {
+        all.turn_end.set_to_end_of_turn();
+    }
 }
 
 void forget_resumption(Resumable& resumable) noexcept {

@@ -18,15 +18,11 @@ struct AskedZone {
 /// The zone of the running configuration; null if it has none. A tag other than this module's means that
 /// another copy of the module made it.
 const ngx_shm_zone_t* running_zone() noexcept {
-    const auto* part = const_cast<const ngx_list_part_t*>(&ngx_cycle->shared_memory.part);
-    for (; part != nullptr; part = part->next) {
-        for (const ngx_shm_zone_t& zone : Elements<const ngx_shm_zone_t>(*part)) {
-            if (view(zone.shm.name) == view(zone_name)) {
-                return &zone;
-            }
-        }
-    }
-    return nullptr;
+    const ngx_shm_zone_t* found = nullptr;
+    for_running_zones([&found](const ngx_shm_zone_t& zone) {
+        found = view(zone.shm.name) == view(zone_name) ? &zone : found;
+    });
+    return found;
 }
 
 /// nginx keeps the memory only for the same size and the same copy of the module.
@@ -36,26 +32,23 @@ ngx_int_t compare_with_running(const ngx_shm_zone_t& zone) noexcept {
         return NGX_OK;
     }
     if (before->tag != zone.tag) {
-        ngx_log_error(
-            NGX_LOG_WARN, zone.shm.log, 0,
-            "\"rate_limit_zone\" will be of another copy of this module: it starts anew, local windows "
-            "and waiting charges of before are forgotten");
+        ngx_log_error(NGX_LOG_WARN, zone.shm.log, 0,
+                      "\"rate_limit_zone\" will be of another copy of this module: it starts anew, local "
+                      "windows and waiting charges of before are forgotten");
         return NGX_OK;
     }
     if (ngx_process == NGX_PROCESS_SINGLE) {
         // nginx unmaps the old memory at once, while requests of this very process still use it.
-        ngx_log_error(
-            NGX_LOG_EMERG, zone.shm.log, 0,
-            "\"rate_limit_zone\" cannot get another size while nginx runs without a master process: "
-            "restart it, or keep %uz bytes",
-            before->shm.size);
+        ngx_log_error(NGX_LOG_EMERG, zone.shm.log, 0,
+                      "\"rate_limit_zone\" cannot get another size while nginx runs without a master "
+                      "process: restart it, or keep %uz bytes",
+                      before->shm.size);
         return NGX_ERROR;
     }
-    ngx_log_error(
-        NGX_LOG_WARN, zone.shm.log, 0,
-        "\"rate_limit_zone\" will be of %uz bytes, not %uz: it starts anew, local windows and waiting "
-        "charges of before are forgotten",
-        zone.shm.size, before->shm.size);
+    ngx_log_error(NGX_LOG_WARN, zone.shm.log, 0,
+                  "\"rate_limit_zone\" will be of %uz bytes, not %uz: it starts anew, local windows and "
+                  "waiting charges of before are forgotten",
+                  zone.shm.size, before->shm.size);
     return NGX_OK;
 }
 
@@ -89,10 +82,9 @@ ngx_int_t init(ngx_shm_zone_t* zone, void* previous) noexcept {
     if (asked.zone.adopt(static_cast<const AskedZone*>(previous)->zone)) {
         return NGX_OK;
     }
-    ngx_log_error(
-        NGX_LOG_EMERG, zone->shm.log, 0,
-        "the memory of \"rate_limit_zone\" was made by another version of this module: restart nginx, "
-        "or give the zone another size");
+    ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
+                  "the memory of \"rate_limit_zone\" was made by another version of this module: restart "
+                  "nginx, or give the zone another size");
     return NGX_ERROR;
 }
 
@@ -126,8 +118,8 @@ ngx_int_t admit_copy(ngx_conf_t* cf) noexcept {
         return NGX_OK;
     }
     ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                  "another copy of ngx_http_rate_limit_module cannot be loaded while nginx runs without a "
-                  "master process: restart it, or load the same file");
+                  "another copy of ngx_http_rate_limit_module cannot be loaded while nginx runs "
+                  "without a master process: restart it, or load the same file");
     return NGX_ERROR;
 }
 
@@ -141,6 +133,22 @@ Zone* ask_for_zone(ngx_conf_t* cf, std::size_t size) noexcept {
     zone->init = init;
     zone->data = asked;
     return &asked->zone;
+}
+
+void* share_memory(ngx_conf_t* cf, std::string_view name, std::size_t size) noexcept {
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, sizeof(ngx_shm_t));
+    if (cleanup == nullptr) {
+        return nullptr;
+    }
+    auto* memory = new (cleanup->data) ngx_shm_t{};
+    memory->size = size;
+    memory->log = cf->cycle->log;
+    memory->name = str(name);
+    if (ngx_shm_alloc(memory) != NGX_OK) {
+        return nullptr;
+    }
+    cleanup->handler = [](void* shared) noexcept { ngx_shm_free(static_cast<ngx_shm_t*>(shared)); };
+    return memory->addr;
 }
 
 }  // namespace rate_limit

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "limiter/zone.h"
 #include "ngx/base/ngx.h"
@@ -24,5 +25,15 @@ Zone* ask_for_zone(ngx_conf_t* cf, std::size_t size) noexcept;
 /// To be called in the master process when it takes up a configuration, whose zone is `next`; null: it has
 /// none. Tells the workers of the running one if theirs is another: nobody looks into it after them.
 void mark_replaced(const Zone* next) noexcept;
+
+/// Memory that the processes of this configuration share, all zero, until its pool ends. `name` is static.
+/// Null: there is none, and the reason is logged.
+void* share_memory(ngx_conf_t* cf, std::string_view name, std::size_t size) noexcept;
+
+/// Calls fn(const ngx_shm_zone_t&) for all memory that the running configuration has asked for.
+template <typename Fn>
+void for_running_zones(Fn&& fn) {
+    for_each_of<const ngx_shm_zone_t>(const_cast<const ngx_list_t&>(ngx_cycle->shared_memory), fn);
+}
 
 }  // namespace rate_limit

@@ -158,6 +158,32 @@ char* refuse(ngx_conf_t* cf, const char* format, Arguments... arguments) noexcep
     return failed;
 }
 
+/// Refuses the value of a parameter, or of the directive that is being read. `noun`: what it was to be;
+/// `remedy`: what it may be.
+inline char* refuse_value(ngx_conf_t* cf, const char* noun, const ngx_str_t& text,
+                          const char* remedy) noexcept {
+    return refuse(cf, "invalid %s \"%V\" in \"%V\": %s", noun, &text, &words_of(cf)[0], remedy);
+}
+
+/// Refuses the first value of the directive that is being read. `remedy`: what it may be.
+inline char* refuse_word(ngx_conf_t* cf, const char* remedy) noexcept {
+    return refuse(cf, "invalid \"%V %V\": %s", &words_of(cf)[0], &words_of(cf)[1], remedy);
+}
+
+/// Logs an error that is found when blocks are merged, or all of http is read, and returns NGX_ERROR. The
+/// caller adds the place.
+template <typename... Arguments>
+ngx_int_t refuse_merged(ngx_conf_t* cf, const char* format, Arguments... arguments) noexcept {
+    ngx_log_error(NGX_LOG_EMERG, cf->log, 0, format, arguments...);
+    return NGX_ERROR;
+}
+
+/// Logs a warning, where the caller adds the place.
+template <typename... Arguments>
+void warn_merged(ngx_conf_t* cf, const char* format, Arguments... arguments) noexcept {
+    ngx_log_error(NGX_LOG_WARN, cf->log, 0, format, arguments...);
+}
+
 /// The range of a number: what set_number's command points to.
 struct Bounds {
     ngx_int_t least;

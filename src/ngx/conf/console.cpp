@@ -8,6 +8,12 @@ namespace rate_limit {
 
 namespace {
 
+/// nginx goes on with the handler of the location around an `if` where that has none.
+bool is_answered_by(const ngx_http_core_loc_conf_t& location, ngx_http_handler_pt handler) noexcept {
+    const bool goes_on = location.noname != 0 && location.lmt_excpt == 0 && location.handler == nullptr;
+    return goes_on || location.handler == handler;
+}
+
 /// False: no console has such a parameter.
 bool take_parameter(std::string_view word, ConsoleConf& console) noexcept {
     if (word == "from=local" || word == "from=any") {
@@ -41,6 +47,59 @@ constexpr const char* beside_each_other =
 
 }  // namespace
 
+/// The handler of a directive that stands before is left where it is: check_answers() finds it.
+void answer_here(ngx_conf_t* cf, const ngx_command_t& command, OwnAnswer& answer) noexcept {
+    answer.handler = reinterpret_cast<ngx_http_handler_pt>(command.post);
+    answer.directive = command.name;
+    answer.file = cf->conf_file->file.name;
+    answer.line = cf->conf_file->line;
+    auto* location =
+        static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+    if (location->handler == nullptr) {
+        location->handler = answer.handler;
+    }
+}
+
+ngx_int_t merge_answer(ngx_conf_t* cf, const LocationConf& prev, LocationConf& conf) noexcept {
+    auto* location =
+        static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+    if (location->noname != 0) {
+        conf.console = prev.console;
+        conf.report = prev.report;
+        conf.answer = prev.answer;
+    } else if (conf.console.on && finish_console(cf, conf.console) != NGX_OK) {
+        return NGX_ERROR;
+    }
+    if (conf.answer.handler == nullptr) {
+        return NGX_OK;
+    }
+    if (location->lmt_excpt != 0 && location->handler == nullptr) {
+        location->handler = conf.answer.handler;
+    }
+    auto* answering = push<Answering>(main_conf(cf)->answering);
+    if (answering == nullptr) {
+        return NGX_ERROR;
+    }
+    const auto* server =
+        static_cast<ngx_http_core_srv_conf_t*>(ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module));
+    *answering = {&conf, location, server};
+    return NGX_OK;
+}
+
+ngx_int_t check_answers(ngx_conf_t* cf, const MainConf& main) noexcept {
+    for (const Answering& each : Elements<const Answering>(main.answering)) {
+        const OwnAnswer& answer = each.conf->answer;
+        if (!is_answered_by(*each.location, answer.handler)) {
+            return refuse_merged(cf,
+                                 "\"%V\" in %V:%ui answers by itself, and so does another directive, such as "
+                                 "\"proxy_pass\", of the same location, or of an \"if\" or \"limit_except\" "
+                                 "in it: give each a location of its own",
+                                 &answer.directive, &answer.file, answer.line);
+        }
+    }
+    return NGX_OK;
+}
+
 char* set_report(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
     auto& location = *static_cast<LocationConf*>(conf);
     if (location.report) {
@@ -66,8 +125,7 @@ char* set_console(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
     const ngx_str_t* words = words_of(cf);
     const std::string_view kind = view(words[1]);
     if (kind != "view" && kind != "manage") {
-        return refuse(cf, "invalid value \"%V\" in \"rate_limit_console\": it is \"view\" or \"manage\"",
-                      &words[1]);
+        return refuse_value(cf, "value", words[1], "it is \"view\" or \"manage\"");
     }
     console.rights.may_act = kind == "manage";
     for (ngx_uint_t i = 2; i < cf->args->nelts; ++i) {
@@ -80,22 +138,15 @@ char* set_console(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
     }
     const auto* location =
         static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+    const char* unfit = location->named != 0 ? "" : location->exact_match != 0 ? ", without \"=\"" : nullptr;
 #if (NGX_PCRE)
-    if (location->regex != nullptr) {
-        return refuse(cf,
-                      "\"rate_limit_console\" needs a location with a prefix, such as \"/limits/\", not a "
-                      "regular expression: its pages are below it");
-    }
+    unfit = location->regex != nullptr ? ", not a regular expression" : unfit;
 #endif
-    if (location->named != 0) {
+    if (unfit != nullptr) {
         return refuse(cf,
-                      "\"rate_limit_console\" needs a location with a prefix, such as \"/limits/\": its "
-                      "pages are below it");
-    }
-    if (location->exact_match != 0) {
-        return refuse(cf,
-                      "\"rate_limit_console\" needs a location with a prefix, such as \"/limits/\", without "
-                      "\"=\": its pages are below it");
+                      "\"rate_limit_console\" needs a location with a prefix, such as \"/limits/\"%s: its "
+                      "pages are below it",
+                      unfit);
     }
     console.on = true;
     main_conf(cf)->plain_keys = main_conf(cf)->plain_keys || console.rights.plain_keys;
@@ -112,7 +163,7 @@ ngx_int_t finish_console(ngx_conf_t* cf, ConsoleConf& console) noexcept {
         return NGX_ERROR;
     }
     for (const auto& name : Elements<const ngx_http_server_name_t>(names)) {
-        *static_cast<ngx_http_server_name_t*>(ngx_array_push(console.names)) = name;  // there is room
+        *push<ngx_http_server_name_t>(*console.names) = name;  // there is room
     }
     return NGX_OK;
 }
@@ -128,10 +179,10 @@ void warn_local_consoles(ngx_conf_t* cf, const MainConf& main) noexcept {
             is_heard_here_alone(core, each.server)) {
             ngx_log_error(
                 level, cf->log, 0,
-                "\"%V\" in %V:%ui answers clients on this machine, and its server listens to this "
-                "machine alone, as servers behind a proxy do: that proxy's clients would be answered, "
-                "too; write \"from=any\" with \"auth_basic\", or with \"allow\" where realip restores "
-                "the client (behind a local proxy \"allow 127.0.0.1\" admits the world)",
+                "\"%V\" in %V:%ui answers clients on this machine, and its server listens to this machine "
+                "alone, as servers behind a proxy do: that proxy's clients would be answered, too; write "
+                "\"from=any\" with \"auth_basic\", or with \"allow\" where realip restores the client "
+                "(behind a local proxy \"allow 127.0.0.1\" admits the world)",
                 &answer.directive, &answer.file, answer.line);
         }
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/value_text.h"
+#include "limiter/request/late_watch.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/value.h"
 #include "ngx/values/variable_names.h"
@@ -23,22 +24,22 @@ bool is_known_variable(ngx_conf_t* cf, std::string_view name) noexcept {
     return std::any_of(prefixes.begin(), prefixes.end(),
                        [name](const auto& prefix) { return begins_with(name, view(prefix.name)); }) ||
            std::any_of(known.begin(), known.end(),
-                       [name](const auto& key) { return same_name(name, view(key.key)); });
+                       [name](const auto& key) { return equal_in_any_case(name, view(key.key)); });
 }
 
 /// `shares_window`: a window for all clients may not be meant, other than slots for all.
 void check_constant(ngx_conf_t* cf, const Key& key, bool shares_window) noexcept {
     const ngx_str_t& text = key.value.text;
     if (text.len == 0) {
-        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                      "the key in %V:%ui is empty: no limit with it ever applies; write \"rate_limit off\" "
-                      "where nothing is to be limited",
-                      &key.file, key.line);
+        warn_merged(cf,
+                    "the key in %V:%ui is empty: no limit with it ever applies; write \"rate_limit off\" "
+                    "where nothing is to be limited",
+                    &key.file, key.line);
     } else if (is_known_variable(cf, view(text))) {
-        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                      "the key \"%V\" in %V:%ui is the name of a variable without its \"$\": all clients "
-                      "share one window; write \"%s$%V\"",
-                      &text, &key.file, key.line, key.parameter ? "key=" : "rate_limit_key ", &text);
+        warn_merged(cf,
+                    "the key \"%V\" in %V:%ui is the name of a variable without its \"$\": all clients share "
+                    "one window; write \"%s$%V\"",
+                    &text, &key.file, key.line, key.parameter ? "key=" : "rate_limit_key ", &text);
     } else if (shares_window) {
         ngx_log_error(NGX_LOG_NOTICE, cf->log, 0,
                       "the key \"%V\" in %V:%ui is a constant: all clients share one window", &text,
@@ -52,11 +53,11 @@ void check_variables(ngx_conf_t* cf, const Key& key) noexcept {
         return;
     }
     const ngx_str_t name = str(late);
-    ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                  "the key in %V:%ui uses \"$%V\", which is not known yet when limits are checked: it tells "
-                  "no clients apart; use what the request says, or what \"auth_request_set\" finds, with "
-                  "\"phase=precontent\"",
-                  &key.file, key.line, &name);
+    warn_merged(
+        cf,
+        "the key in %V:%ui uses \"$%V\", which is not known yet when limits are checked: it tells no clients "
+        "apart; use what the request says, or what \"auth_request_set\" finds, with \"phase=precontent\"",
+        &key.file, key.line, &name);
 }
 
 /// Whether this nginx has the directive that lets it read bodies before limits are checked.
@@ -79,13 +80,46 @@ void check_body(ngx_conf_t* cf, const Key& key) noexcept {
     }
     const ngx_str_t name = str(found);
     const ngx_uint_t level = reads_bodies_early(cf) ? ngx_uint_t{NGX_LOG_NOTICE} : NGX_LOG_WARN;
-    ngx_log_error(
-        level, cf->log, 0,
-        "the key in %V:%ui uses \"$%V\", which is empty where nothing has read the body before limits are "
-        "checked: nothing is limited then; take a header or an argument as the key, or, from nginx 1.31.5 "
-        "on, "
-        "turn \"client_body_early_read\" on",
-        &key.file, key.line, &name);
+    ngx_log_error(level, cf->log, 0,
+                  "the key in %V:%ui uses \"$%V\", which is empty where nothing has read the body before "
+                  "limits are checked: nothing is limited then; take a header or an argument as the key, or, "
+                  "from nginx 1.31.5 on, turn \"client_body_early_read\" on",
+                  &key.file, key.line, &name);
+}
+
+constexpr const char* when_set =
+    "which this module sets only when it has checked the limits of the access phase";
+
+void check_key(ngx_conf_t* cf, Key& key) noexcept {
+    const ngx_str_t name = str(find_variable(key.value, is_of_decision));
+    if (name.len == 0 || key.own_told) {
+        return;
+    }
+    key.own_told = true;
+    warn_merged(cf,
+                "the key in %V:%ui uses \"$%V\", %s: it has no value before; write what the request says, "
+                "such as \"$rate_limit_addr\"",
+                &key.file, key.line, &name, when_set);
+}
+
+void check_value(ngx_conf_t* cf, const LimitLine& limit, const Value& value, const char* noun,
+                 bool before_decision) noexcept {
+    const ngx_str_t late = str(find_variable(value, is_of_response));
+    if (late.len != 0) {
+        warn_merged(cf,
+                    "the %s of \"%V\" in %V:%ui uses \"$%V\", which is not known yet when limits are "
+                    "checked: it has no value; use what the request says, or what \"auth_request_set\" "
+                    "finds, with \"phase=precontent\"",
+                    noun, &limit.directive, &limit.file, limit.line, &late);
+        return;
+    }
+    const ngx_str_t own = str(find_variable(value, is_of_decision));
+    if (own.len != 0 && before_decision) {
+        warn_merged(cf,
+                    "the %s of \"%V\" in %V:%ui uses \"$%V\", %s: it has no value before; write a number, or "
+                    "a \"map\" of what the request says",
+                    noun, &limit.directive, &limit.file, limit.line, &own, when_set);
+    }
 }
 
 }  // namespace
@@ -102,7 +136,7 @@ char* parse_key(ngx_conf_t* cf, ngx_str_t text, Key*& key) noexcept {
 }
 
 bool refers_to(const Key& key, std::string_view variable) noexcept {
-    const auto wanted = [variable](std::string_view name) { return same_name(name, variable); };
+    const auto wanted = [variable](std::string_view name) { return equal_in_any_case(name, variable); };
     return !find_variable(key.value, wanted).empty();
 }
 
@@ -121,6 +155,26 @@ void check_keys(ngx_conf_t* cf, const MainConf& main) noexcept {
             } else {
                 check_constant(cf, key, !of_slots);
             }
+        }
+    }
+}
+
+void check_values(ngx_conf_t* cf, const LocationConf& conf) noexcept {
+    // Limits of the precontent phase may use what those of the access phase have come to.
+    const bool none_before = conf.precontent_count == conf.limits->nelts;
+    for (const LimitLine& limit : Elements<const LimitLine>(*conf.limits)) {
+        const bool before_decision =
+            !conf.report && (none_before || limit.phase == static_cast<ngx_uint_t>(Phase::access));
+        if (before_decision) {
+            check_key(cf, *limit.key);
+        }
+        if (limit.watch->checked) {
+            continue;
+        }
+        limit.watch->checked = true;
+        check_value(cf, limit, limit.rate_text, limit.is_slots() ? "number" : "rate", before_decision);
+        if (limit.burst_text != nullptr) {
+            check_value(cf, limit, *limit.burst_text, "burst", before_decision);
         }
     }
 }

@@ -88,9 +88,7 @@ ngx_int_t refuse_later_variables(ngx_conf_t* cf) noexcept {
         ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
     for (const ngx_http_variable_t& used : Elements<const ngx_http_variable_t>(core.variables)) {
         if (is_later_variable(view(used.name)) && !is_defined(core, view(used.name))) {
-            ngx_log_error(NGX_LOG_EMERG, cf->log, 0, "the variable \"$%V\" is not available yet: remove it",
-                          &used.name);
-            return NGX_ERROR;
+            return refuse_merged(cf, "the variable \"$%V\" is not available yet: remove it", &used.name);
         }
     }
     return NGX_OK;

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "core/decimal.h"
+#include "limiter/request/late_watch.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
-#include "ngx/conf/late_watch.h"
 #include "ngx/conf/later.h"
 #include "ngx/conf/parameter.h"
 #include "ngx/conf/value.h"
@@ -88,8 +88,7 @@ char* parse_rate_text(ngx_conf_t* cf, ngx_str_t text, LimitLine& limit) noexcept
         return refuse_later(cf, text, "write seven days, such as 10r/7d");
     }
     if (error != RateError::none) {
-        return refuse(cf, "invalid %s \"%V\" in \"%V\": %s", limit.is_slots() ? "number" : "rate", &text,
-                      &words_of(cf)[0], describe(error));
+        return refuse_value(cf, limit.is_slots() ? "number" : "rate", text, describe(error));
     }
     auto* digits = static_cast<char*>(ngx_pnalloc(cf->pool, max_number));
     if (digits == nullptr) {
@@ -137,10 +136,9 @@ bool repeats(const ngx_str_t* words, ngx_uint_t at) noexcept {
 char* check_together(ngx_conf_t* cf, const LimitLine& limit) noexcept {
     const bool by_clock = limit.window_kind == WindowKind::clock;
     if (limit.burst_text != nullptr && limit.rate.month && !by_clock) {
-        return refuse(
-            cf,
-            "\"burst=\" makes \"rate_limit\" a token bucket, which has no windows and no months: write a "
-            "number of days, or remove \"burst=\" and add \"window=clock\"");
+        return refuse(cf,
+                      "\"burst=\" makes \"rate_limit\" a token bucket, which has no windows and no months: "
+                      "write a number of days, or remove \"burst=\" and add \"window=clock\"");
     }
     if (limit.burst_text != nullptr && by_clock) {
         return refuse(cf,
@@ -155,8 +153,7 @@ char* check_together(ngx_conf_t* cf, const LimitLine& limit) noexcept {
                       limit.Options::mode->name);
     }
     if (limit.rate.month && !by_clock) {
-        return refuse(cf, "invalid rate \"%V\" in \"rate_limit\": %s", &words_of(cf)[1],
-                      describe(RateError::month_without_clock));
+        return refuse_value(cf, "rate", words_of(cf)[1], describe(RateError::month_without_clock));
     }
     return NGX_CONF_OK;
 }
@@ -187,7 +184,7 @@ LimitLine* add_line(ngx_conf_t* cf, ngx_array_t*& lines, WindowKind kind, const 
     if (!written) {
         lines = ngx_array_create(cf->pool, 2, sizeof(LimitLine));
     }
-    auto* limit = lines != nullptr ? static_cast<LimitLine*>(ngx_array_push(lines)) : nullptr;
+    auto* limit = lines != nullptr ? push<LimitLine>(*lines) : nullptr;
     if (limit != nullptr) {
         *limit = LimitLine{};
         void* watch = ngx_palloc(cf->pool, sizeof(LateWatch));

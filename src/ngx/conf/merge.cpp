@@ -7,7 +7,6 @@
 #include "core/limit/rate.h"
 #include "limiter/store_conf.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/early_values.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/value.h"
 
@@ -132,11 +131,9 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, LimitLine& line, Lim
                                                     : Enforced::yes;
     limit.Limit::lease = limit.Options::lease;
     if (limit.key == nullptr) {
-        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                      "\"%V\" has no key: add \"rate_limit_key\" or the parameter \"key=\" to the line in "
-                      "%V:%ui",
-                      &limit.directive, &limit.file, limit.line);
-        return NGX_ERROR;
+        return refuse_merged(
+            cf, "\"%V\" has no key: add \"rate_limit_key\" or the parameter \"key=\" to the line in %V:%ui",
+            &limit.directive, &limit.file, limit.line);
     }
     if (limit.is_slots() && !take_one_slot(cf, limit)) {
         return NGX_ERROR;
@@ -147,14 +144,14 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, LimitLine& line, Lim
     const bool in_access = limit.phase == static_cast<ngx_uint_t>(Phase::access) && !conf.report;
     if (in_access && !line.warned && refers_to(*limit.key, "remote_user")) {
         line.warned = true;
-        log_line(cf, NGX_LOG_WARN, limit,
-                 limit.is_slots()
-                     ? "the key of \"rate_limit_concurrency\" uses \"$remote_user\" in the access phase, "
-                       "where the name is not verified yet: anyone could use up another user's slots; add "
-                       "\"phase=precontent\""
-                     : "the key of \"rate_limit\" uses \"$remote_user\" in the access phase, where the name "
-                       "is not verified yet: anyone could spend another user's quota; add "
-                       "\"phase=precontent\"");
+        log_line(
+            cf, NGX_LOG_WARN, limit,
+            limit.is_slots()
+                ? "the key of \"rate_limit_concurrency\" uses \"$remote_user\" in the access phase, where "
+                  "the name is not verified yet: anyone could use up another user's slots; add "
+                  "\"phase=precontent\""
+                : "the key of \"rate_limit\" uses \"$remote_user\" in the access phase, where the name is "
+                  "not verified yet: anyone could spend another user's quota; add \"phase=precontent\"");
     }
     resolve_store(cf, limit);
     return resolve_burst(cf, limit) == NGX_OK ? keep_head(cf, limit) : NGX_ERROR;
@@ -164,28 +161,25 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, LimitLine& line, Lim
 ngx_int_t compare(ngx_conf_t* cf, const LocationConf& conf, const LimitLine& limit,
                   const LimitLine& other) noexcept {
     if (same_window(limit, other)) {
-        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                      "\"%V\" in %V:%ui names the same %s as the one in %V:%ui: give one of them another "
-                      "\"name=\"",
-                      &limit.directive, &limit.file, limit.line, limit.is_slots() ? "slots" : "window",
-                      &other.file, other.line);
-        return NGX_ERROR;
+        return refuse_merged(
+            cf, "\"%V\" in %V:%ui names the same %s as the one in %V:%ui: give one of them another \"name=\"",
+            &limit.directive, &limit.file, limit.line, limit.is_slots() ? "slots" : "window", &other.file,
+            other.line);
     }
     const ngx_str_t name = str(limit.name);
     if (limit.is_slots() != other.is_slots() && limit.name == other.name) {
-        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                      "\"%V\" in %V:%ui has the same name \"%V\" as the \"%V\" in %V:%ui: give one of them "
-                      "another \"name=\"",
-                      &limit.directive, &limit.file, limit.line, &name, &other.directive, &other.file,
-                      other.line);
-        return NGX_ERROR;
+        return refuse_merged(cf,
+                             "\"%V\" in %V:%ui has the same name \"%V\" as the \"%V\" in %V:%ui: give one of "
+                             "them another \"name=\"",
+                             &limit.directive, &limit.file, limit.line, &name, &other.directive, &other.file,
+                             other.line);
     }
     if (conf.report && !limit.is_slots() && limit.name == other.name) {
-        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                      "\"rate_limit\" in %V:%ui has the same name \"%V\" as the one in %V:%ui, and "
-                      "\"rate_limit_report\" shows one limit of a name: give one of them another \"name=\"",
-                      &limit.file, limit.line, &name, &other.file, other.line);
-        return NGX_ERROR;
+        return refuse_merged(
+            cf,
+            "\"rate_limit\" in %V:%ui has the same name \"%V\" as the one in %V:%ui, and "
+            "\"rate_limit_report\" shows one limit of a name: give one of them another \"name=\"",
+            &limit.file, limit.line, &name, &other.file, other.line);
     }
     return NGX_OK;
 }
@@ -193,8 +187,7 @@ ngx_int_t compare(ngx_conf_t* cf, const LocationConf& conf, const LimitLine& lim
 /// Resolves the lines of one directive into the limits of the location.
 ngx_int_t resolve_lines(ngx_conf_t* cf, LocationConf& conf, const ngx_array_t* lines) noexcept {
     for (LimitLine& line : Elements<LimitLine>(*lines)) {
-        auto* limit =
-            static_cast<LimitLine*>(ngx_array_push(conf.limits));  // which has room: it stays where it is
+        auto* limit = push<LimitLine>(*conf.limits);  // which has room: it stays where it is
         if (limit == nullptr || resolve(cf, conf, line, *limit) != NGX_OK ||
             !append(main_conf(cf)->limits, static_cast<const Limit*>(limit))) {
             return NGX_ERROR;
@@ -244,7 +237,7 @@ bool set_defaults(ngx_conf_t* cf, Options& options) noexcept {
     if (options.exempt == unset_array) {
         options.exempt = ngx_array_create(cf->pool, 1, sizeof(ngx_uint_t));
         if (options.exempt != nullptr) {
-            *static_cast<ngx_uint_t*>(ngx_array_push(options.exempt)) = NGX_HTTP_NOT_MODIFIED;
+            *push<ngx_uint_t>(*options.exempt) = NGX_HTTP_NOT_MODIFIED;
         }
     }
     return options.store_text != nullptr && options.cost != nullptr && options.exempt != nullptr;
@@ -298,12 +291,11 @@ ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept {
             const LimitLine& other = *first.emplace(key_of(limit), &limit).first->second;
             if (limit.Limit::mode != other.Limit::mode) {
                 const ngx_str_t name = str(limit.name);
-                ngx_log_error(
-                    NGX_LOG_EMERG, cf->log, 0,
+                return refuse_merged(
+                    cf,
                     "\"rate_limit\" in %V:%ui has another mode than the one in %V:%ui, but the same store "
                     "and name \"%V\": give them one mode, or one of them another \"name=\"",
                     &limit.file, limit.line, &other.file, other.line, &name);
-                return NGX_ERROR;
             }
         }
     } catch (...) {

@@ -34,8 +34,7 @@ ngx_str_t names_of_modes(ngx_conf_t* cf) noexcept {
 
 char* parse_name(ngx_conf_t* cf, ngx_str_t text, std::string_view& name) noexcept {
     if (!is_name(view(text), 32)) {
-        return refuse(cf, "invalid name \"%V\" in \"%V\": a name is 1 to 32 of A-Z a-z 0-9 _ . -", &text,
-                      &words_of(cf)[0]);
+        return refuse_value(cf, "name", text, "a name is 1 to 32 of A-Z a-z 0-9 _ . -");
     }
     name = view(text);
     return NGX_CONF_OK;
@@ -49,7 +48,7 @@ char* parse_window(ngx_conf_t* cf, ngx_str_t text, WindowKind& kind) noexcept {
     } else if (is_later(Later::window, view(text))) {
         return refuse_later(cf, text, "write \"first\" or \"clock\"");
     } else {
-        return refuse(cf, "invalid window \"%V\" in \"rate_limit\": it is \"first\" or \"clock\"", &text);
+        return refuse_value(cf, "window", text, "it is \"first\" or \"clock\"");
     }
     return NGX_CONF_OK;
 }
@@ -61,9 +60,7 @@ char* parse_burst_text(ngx_conf_t* cf, ngx_str_t text, Value*& burst) noexcept {
     }
     std::int64_t constant = 0;
     if (burst->is_constant() && !parse_burst(view(text), constant)) {
-        return refuse(cf,
-                      "invalid burst \"%V\" in \"rate_limit\": it is a whole number from 1 to 1000000000000",
-                      &text);
+        return refuse_value(cf, "burst", text, "it is a whole number from 1 to 1000000000000");
     }
     return NGX_CONF_OK;
 }
@@ -86,8 +83,7 @@ char* parse_phase(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& phase) noexcept {
             return NGX_CONF_OK;
         }
     }
-    return refuse(cf, "invalid phase \"%V\" in \"%V\": it is \"access\" or \"precontent\"", &text,
-                  &words_of(cf)[0]);
+    return refuse_value(cf, "phase", text, "it is \"access\" or \"precontent\"");
 }
 
 char* parse_store(ngx_conf_t* cf, ngx_str_t text, Value*& store) noexcept {
@@ -101,7 +97,7 @@ char* parse_store(ngx_conf_t* cf, ngx_str_t text, Value*& store) noexcept {
     if (store == nullptr || !store->is_constant()) {
         return store != nullptr ? NGX_CONF_OK : failed;
     }
-    auto* name = static_cast<StoreName*>(ngx_array_push(&main_conf(cf)->store_names));
+    auto* name = push<StoreName>(main_conf(cf)->store_names);
     if (name == nullptr) {
         return failed;
     }
@@ -119,8 +115,7 @@ char* parse_cost_value(ngx_conf_t* cf, ngx_str_t text, Value*& cost) noexcept {
     }
     std::int64_t constant = 0;
     if (cost->is_constant() && !parse_cost(view(text), constant)) {
-        return refuse(cf, "invalid cost \"%V\" in \"%V\": it is a whole number from 0 to 1000000000", &text,
-                      &words_of(cf)[0]);
+        return refuse_value(cf, "cost", text, "it is a whole number from 0 to 1000000000");
     }
     return NGX_CONF_OK;
 }
@@ -131,8 +126,7 @@ char* parse_dry_run(ngx_conf_t* cf, ngx_str_t text, DryRun& dry_run) noexcept {
         return NGX_CONF_OK;
     }
     if (text.len < 2 || text.data[0] != '$') {
-        return refuse(cf, "invalid dry run \"%V\" in \"%V\": it is \"on\", \"off\" or a variable", &text,
-                      &words_of(cf)[0]);
+        return refuse_value(cf, "dry run", text, "it is \"on\", \"off\" or a variable");
     }
     dry_run.on = 1;
     dry_run.value = compiled(cf, text);
@@ -146,10 +140,8 @@ char* parse_lease(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& lease) noexcept {
     } else if (text.len != 0 && parse_cost(view(text), tokens) && tokens > 0) {
         lease = static_cast<ngx_uint_t>(tokens);
     } else {
-        return refuse(cf,
-                      "invalid value \"%V\" in \"rate_limit_lease\": it is \"auto\" or a whole number of "
-                      "tokens from 1 to 1000000000",
-                      &text);
+        return refuse_value(cf, "value", text,
+                            "it is \"auto\" or a whole number of tokens from 1 to 1000000000");
     }
     return NGX_CONF_OK;
 }
@@ -157,8 +149,7 @@ char* parse_lease(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& lease) noexcept {
 char* parse_status(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& status) noexcept {
     const ngx_int_t code = ngx_atoi(text.data, text.len);
     if (code < status_bounds.least || code > status_bounds.most) {
-        return refuse(cf, "invalid status \"%V\" in \"%V\": it is a status code from %i to %i", &text,
-                      &words_of(cf)[0], status_bounds.least, status_bounds.most);
+        return refuse_value(cf, "status", text, "it is a status code from 400 to 599");
     }
     status = static_cast<ngx_uint_t>(code);
     return NGX_CONF_OK;
@@ -176,7 +167,7 @@ char* parse_exempt_status(ngx_conf_t* cf, std::string_view text, ngx_array_t* li
             cf, "invalid exempt status \"%V\" in \"%V\": it is a status code from 100 to 599, or \"off\"%s",
             &shown, &words_of(cf)[0], question);
     }
-    auto* slot = static_cast<ngx_uint_t*>(ngx_array_push(list));
+    auto* slot = push<ngx_uint_t>(*list);
     if (slot == nullptr) {
         return failed;
     }

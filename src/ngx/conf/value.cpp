@@ -127,10 +127,9 @@ char* refuse_inner_quotes(ngx_conf_t* cf, const ngx_str_t& word) noexcept {
     const bool closed = value.size() > 1 && value.back() == quote;
     const ngx_str_t name = {equals, word.data};
     const ngx_str_t inner = {value.size() - (closed ? 2 : 1), word.data + equals + 2};
-    return refuse(cf,
-                  "the quotes of \"%V\" in \"%V\" would be part of the value: quote the whole word, "
-                  "%c%V=%V%s%c",
-                  &word, &words_of(cf)[0], quote, &name, &inner, closed ? "" : " ...", quote);
+    return refuse(
+        cf, "the quotes of \"%V\" in \"%V\" would be part of the value: quote the whole word, %c%V=%V%s%c",
+        &word, &words_of(cf)[0], quote, &name, &inner, closed ? "" : " ...", quote);
 }
 
 /// A directive begins with a letter and holds no '='. Most wrong values begin otherwise, or hold one.

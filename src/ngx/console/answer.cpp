@@ -1,5 +1,7 @@
 #include "ngx/console/answer.h"
 
+#include <string>
+
 #include "ngx/base/response.h"
 #include "operator/html/frame.h"
 
@@ -19,10 +21,23 @@ ngx_int_t add_policy(ngx_http_request_t* r) noexcept {
     }
 }
 
+std::string write_html(std::string_view description) {
+    HtmlText html;
+    begin_html(html, {description, false, false});
+    html.open("header").open("div", {{"class", "health bad"}});
+    html.element("h1", description).close().close();
+    end_html(html);
+    return html.take();
+}
+
 }  // namespace
 
 ngx_int_t send_page(ngx_http_request_t* r, ngx_uint_t status, std::string_view type,
                     std::string_view body) noexcept {
+    const ngx_int_t discarded = ngx_http_discard_request_body(r);  // what has not been read of it
+    if (discarded != NGX_OK) {
+        return discarded;
+    }
     if (add_field(r, "Cache-Control", "no-store") != NGX_OK ||
         add_field(r, "X-Content-Type-Options", "nosniff") != NGX_OK ||
         add_field(r, "Referrer-Policy", "same-origin") != NGX_OK ||
@@ -40,19 +55,37 @@ std::string_view location_name(ngx_http_request_t* r) noexcept {
 
 RequestField find_field(const ngx_http_request_t& r, std::string_view name) noexcept {
     RequestField found;
-    for (const ngx_list_part_t* part = &r.headers_in.headers.part; part != nullptr; part = part->next) {
-        for (const ngx_table_elt_t& field : Elements<const ngx_table_elt_t>(*part)) {
-            if (equal_in_any_case(view(field.key), name)) {
-                found.value = found.count == 0 ? view(field.value) : found.value;
-                ++found.count;
-            }
+    for_each_of<const ngx_table_elt_t>(r.headers_in.headers, [&](const ngx_table_elt_t& field) {
+        if (equal_in_any_case(view(field.key), name)) {
+            found.value = found.count == 0 ? view(field.value) : found.value;
+            ++found.count;
         }
-    }
+    });
     return found;
 }
 
-bool equal_in_any_case(std::string_view a, std::string_view b) noexcept {
-    return a.size() == b.size() && ngx_strncasecmp(str(a).data, str(b).data, a.size()) == 0;
+bool wants_html(const ngx_http_request_t& r) noexcept {
+    const std::string_view accept = find_field(r, "accept").value;
+    constexpr std::string_view type = "text/html";
+    for (std::size_t at = 0; at + type.size() <= accept.size(); ++at) {
+        if (equal_in_any_case(accept.substr(at, type.size()), type)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+ngx_int_t send_error(ngx_http_request_t* r, ActError error, std::string_view description,
+                     std::string_view allow) {
+    if (!allow.empty() && add_field(r, "Allow", allow) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    const ngx_uint_t status = status_of(error);
+    if (wants_html(*r)) {
+        return send_page(r, status, html_type, write_html(description));
+    }
+    const ActResult result = ActResult::failed(error, std::string(description));
+    return send_page(r, status, "application/json", write_whole(*tell_act_json(result)));
 }
 
 }  // namespace rate_limit

@@ -6,18 +6,23 @@
 #include <string_view>
 #include <utility>
 
+#include "ngx/base/ngx.h"
 #include "ngx/console/access.h"
 #include "ngx/console/answer.h"
 #include "ngx/console/key_page.h"
-#include "ngx/console/refusal.h"
 #include "ngx/console/telling.h"
 #include "operator/figures/documents.h"
 #include "operator/html/frame.h"
 #include "operator/page/page.h"
+#include "operator/serving.h"
 
 namespace rate_limit {
 
 namespace {
+
+constexpr std::string_view module_version =
+#include "version.inc"
+    ;
 
 struct Page {
     std::string_view path;  // below the location
@@ -96,6 +101,13 @@ ngx_int_t answer(ngx_http_request_t* r) {
 }
 
 }  // namespace
+
+Serving serving() noexcept {
+    const auto* core =
+        reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module));
+    const ngx_str_t host = const_cast<const ngx_cycle_t*>(ngx_cycle)->hostname;
+    return {module_version, NGINX_VERSION, view(host), core->worker_processes};
+}
 
 ngx_int_t console_handler(ngx_http_request_t* r) noexcept {
     try {

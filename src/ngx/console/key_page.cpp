@@ -8,11 +8,9 @@
 #include "core/text/form.h"
 #include "ngx/base/response.h"
 #include "ngx/conf/conf.h"
+#include "ngx/console/access.h"
 #include "ngx/console/answer.h"
-#include "ngx/console/cross_origin.h"
 #include "ngx/console/posted_act.h"
-#include "ngx/console/posted_body.h"
-#include "ngx/console/refusal.h"
 #include "ngx/console/telling.h"
 #include "operator/html/frame.h"
 #include "operator/page/key_html.h"
@@ -27,31 +25,25 @@ PageView view_of(ngx_http_request_t* r) {
     return view;
 }
 
-/// Shows an act's result, or why there is none, with the form.
+/// What an act came to, or why there is none, with the form: as the client wants it.
+std::unique_ptr<Document> tell_act(ngx_http_request_t* r, const Form& form, const ActResult& result) {
+    return wants_html(*r) ? tell_act_html(*main_conf(r), view_of(r), form, result) : tell_act_json(result);
+}
+
+std::string_view type_for(const ngx_http_request_t* r) noexcept {
+    return wants_html(*r) ? html_type : "application/json";
+}
+
 ngx_int_t send_result(ngx_http_request_t* r, const Form& form, const ActResult& result) {
-    const ngx_uint_t status = status_of(result.error);
     if (result.error == ActError::method_not_allowed && add_field(r, "Allow", "GET, HEAD, POST") != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
-    const bool html = wants_html(*r);
-    const std::string_view type = html ? html_type : std::string_view("application/json");
-    const std::unique_ptr<Document> document =
-        html ? tell_act_html(*main_conf(r), view_of(r), form, result) : tell_act_json(result);
-    return send_page(r, status, type, write_whole(*document));
+    return send_page(r, status_of(result.error), type_for(r), write_whole(*tell_act(r, form, result)));
 }
 
-ngx_int_t refuse(ngx_http_request_t* r, ActError error, std::string_view description) {
-    const ngx_int_t discarded = ngx_http_discard_request_body(r);
-    if (discarded != NGX_OK) {
-        return discarded;
-    }
-    return send_result(r, Form(), ActResult::failed(error, std::string(description)));
-}
-
-/// Refuses what may not even see the form, which names limits and stores.
-ngx_int_t turn_away(ngx_http_request_t* r, ActError error, std::string_view description) {
-    const ngx_int_t discarded = ngx_http_discard_request_body(r);
-    return discarded == NGX_OK ? send_error(r, error, description) : discarded;
+ngx_int_t refuse(ngx_http_request_t* r, ActError error, std::string_view description,
+                 const Form& form = Form()) {
+    return send_result(r, form, ActResult::failed(error, std::string(description)));
 }
 
 bool is_form(const ngx_http_request_t& r) noexcept {
@@ -75,19 +67,14 @@ const char* describe(Form::Error error) noexcept {
     }
 }
 
-/// Shows what an act came to, which may be of many limits. NGX_DONE while it is being written.
-ngx_int_t tell_result(ngx_http_request_t* r, const Acting& acting) {
-    return wants_html(*r)
-               ? tell(r, html_type, tell_act_html(*main_conf(r), view_of(r), acting.form(), acting.result))
-               : tell(r, "application/json", tell_act_json(acting.result));
-}
-
 /// NGX_DONE while it waits.
 ngx_int_t go_on(ngx_http_request_t* r, PostedAct& posted) {
     Acting& acting = posted.act();
     if (acting.go_on()) {
-        return acting.result.error == ActError::none ? tell_result(r, acting)
-                                                     : send_result(r, acting.form(), acting.result);
+        return acting.result.error == ActError::none
+                   ? tell(r, type_for(r),
+                          tell_act(r, acting.form(), acting.result))  // it may be of many limits
+                   : send_result(r, acting.form(), acting.result);
     }
     posted.wait();
     return NGX_DONE;
@@ -97,12 +84,12 @@ ngx_int_t go_on(ngx_http_request_t* r, PostedAct& posted) {
 ngx_int_t act(ngx_http_request_t* r) {
     const std::optional<std::string> body = posted_body(*r);
     if (!body) {
-        return send_result(r, Form(), ActResult::failed(ActError::too_large, "The form is too long."));
+        return refuse(r, ActError::too_large, "The form is too long.");
     }
     Form form;
     const Form::Error error = form.parse(*body);
     if (error != Form::Error::none) {
-        return send_result(r, form, ActResult::failed(ActError::bad_parameter, describe(error)));
+        return refuse(r, ActError::bad_parameter, describe(error), form);
     }
     PostedAct* posted = PostedAct::begin(r, std::move(form));
     return posted != nullptr ? go_on(r, *posted) : NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -124,10 +111,9 @@ void on_body(ngx_http_request_t* r) noexcept {
 
 ngx_int_t read_form(ngx_http_request_t* r) {
     if (is_cross_origin(*r)) {
-        return turn_away(
-            r, ActError::cross_origin,
-            "A page of another origin has sent this: acts come from the console's own page, or from "
-            "a client that is no browser.");
+        return send_error(r, ActError::cross_origin,
+                          "A page of another origin has sent this: acts come from the console's own page, or "
+                          "from a client that is no browser.");
     }
     if (!is_form(*r)) {
         return refuse(r, ActError::unsupported_type, "Acts are posted as application/x-www-form-urlencoded.");
@@ -143,7 +129,7 @@ ngx_int_t read_form(ngx_http_request_t* r) {
 
 ngx_int_t answer_key(ngx_http_request_t* r, const char* forbidden) {
     if (forbidden != nullptr) {
-        return turn_away(r, ActError::forbidden, forbidden);
+        return send_error(r, ActError::forbidden, forbidden);  // the form names limits and stores
     }
     if (r == r->main && (r->method & NGX_HTTP_POST) != 0) {
         return read_form(r);
@@ -151,10 +137,7 @@ ngx_int_t answer_key(ngx_http_request_t* r, const char* forbidden) {
     if ((r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) == 0) {
         return refuse(r, ActError::method_not_allowed, "It is read by GET or HEAD, and acts are posted.");
     }
-    const ngx_int_t discarded = ngx_http_discard_request_body(r);
-    return discarded == NGX_OK
-               ? send_page(r, NGX_HTTP_OK, html_type, write_key_form(*main_conf(r), view_of(r)))
-               : discarded;
+    return send_page(r, NGX_HTTP_OK, html_type, write_key_form(*main_conf(r), view_of(r)));
 }
 
 ngx_int_t go_on_with_key(ngx_http_request_t* r) {

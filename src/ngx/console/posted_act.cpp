@@ -1,12 +1,47 @@
 #include "ngx/console/posted_act.h"
 
-#include <new>
 #include <utility>
 
 #include "ngx/base/response.h"
 #include "ngx/conf/conf.h"
 
 namespace rate_limit {
+
+namespace {
+
+/// False where a buffer in a file cannot be read.
+bool append_buffer(ngx_buf_t& buffer, std::string& body) {
+    if (ngx_buf_in_memory(&buffer) != 0) {
+        body.append(reinterpret_cast<const char*>(buffer.pos),
+                    static_cast<std::size_t>(buffer.last - buffer.pos));
+        return true;
+    }
+    const std::size_t before = body.size();
+    const auto size = static_cast<std::size_t>(ngx_buf_size(&buffer));
+    body.resize(before + size);
+    auto* to = reinterpret_cast<u_char*>(body.data() + before);
+    return size == 0 || ngx_read_file(buffer.file, to, size, buffer.file_pos) == static_cast<ssize_t>(size);
+}
+
+}  // namespace
+
+bool announces_too_much(const ngx_http_request_t& r) noexcept {
+    return r.headers_in.content_length_n > most_posted;
+}
+
+std::optional<std::string> posted_body(const ngx_http_request_t& r) {
+    std::string body;
+    if (r.request_body == nullptr) {
+        return body;
+    }
+    for (const ngx_chain_t* link = r.request_body->bufs; link != nullptr; link = link->next) {
+        const auto size = static_cast<off_t>(ngx_buf_size(link->buf));
+        if (size > most_posted - static_cast<off_t>(body.size()) || !append_buffer(*link->buf, body)) {
+            return std::nullopt;
+        }
+    }
+    return body;
+}
 
 PostedAct::PostedAct(ngx_http_request_t* r, Form form)
     : act_(*main_conf(r), location_conf(r)->console.rights, *this, std::move(form)) {
@@ -18,32 +53,16 @@ PostedAct::~PostedAct() {
 }
 
 PostedAct* PostedAct::begin(ngx_http_request_t* r, Form form) noexcept {
-    static_assert(alignof(PostedAct) <= NGX_ALIGNMENT, "pools give no more");
-    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(r->pool, sizeof(PostedAct));
-    if (cleanup == nullptr) {
-        return nullptr;
-    }
     try {
-        new (cleanup->data) PostedAct(r, std::move(form));
+        return make<PostedAct>(*r->pool, r, std::move(form));
     } catch (...) {
         return nullptr;
     }
-    cleanup->handler = on_pool_cleanup;
-    return static_cast<PostedAct*>(cleanup->data);
 }
 
 PostedAct* PostedAct::find(ngx_http_request_t* r) noexcept {
-    for (ngx_pool_cleanup_t* cleanup = r->pool->cleanup; cleanup != nullptr; cleanup = cleanup->next) {
-        auto* posted = static_cast<PostedAct*>(cleanup->data);
-        if (cleanup->handler == on_pool_cleanup && posted->resumable_.request == r) {
-            return posted;
-        }
-    }
-    return nullptr;
-}
-
-void PostedAct::on_pool_cleanup(void* self) noexcept {
-    static_cast<PostedAct*>(self)->~PostedAct();
+    return find_at_end<PostedAct>(*r->pool, destroy<PostedAct>,
+                                  [r](const PostedAct& posted) { return posted.resumable_.request == r; });
 }
 
 void PostedAct::wait() noexcept {

@@ -1,6 +1,5 @@
 #include "ngx/console/telling.h"
 
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -15,18 +14,8 @@ namespace {
 /// A response that is being written. Lives in the request's pool.
 class Telling {
 public:
-    /// Null without memory.
-    static Telling* create(ngx_http_request_t* r, std::string_view type,
-                           std::unique_ptr<Document> document) noexcept {
-        static_assert(alignof(Telling) <= NGX_ALIGNMENT, "pools give no more");
-        ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(r->pool, sizeof(Telling));
-        if (cleanup == nullptr) {
-            return nullptr;
-        }
-        auto* telling = new (cleanup->data) Telling(r, type, std::move(document));
-        cleanup->handler = [](void* self) noexcept { static_cast<Telling*>(self)->~Telling(); };
-        return telling;
-    }
+    Telling(ngx_http_request_t* r, std::string_view type, std::unique_ptr<Document> document) noexcept
+        : request_(r), type_(type), document_(std::move(document)) {}
 
     /// Writes for a turn. Once there is nothing more to write, sends it, and returns what a content handler
     /// returns.
@@ -50,9 +39,6 @@ public:
     void wait() noexcept { next_turn_.set(1); }
 
 private:
-    Telling(ngx_http_request_t* r, std::string_view type, std::unique_ptr<Document> document) noexcept
-        : request_(r), type_(type), document_(std::move(document)) {}
-
     static void on_next_turn(void* telling) noexcept {
         auto& self = *static_cast<Telling*>(telling);
         ngx_http_request_t* r = self.request_;
@@ -76,7 +62,7 @@ private:
 }  // namespace
 
 ngx_int_t tell(ngx_http_request_t* r, std::string_view type, std::unique_ptr<Document> document) noexcept {
-    Telling* telling = Telling::create(r, type, std::move(document));
+    Telling* telling = make<Telling>(*r->pool, r, type, std::move(document));
     if (telling == nullptr) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }

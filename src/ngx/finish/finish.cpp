@@ -1,28 +1,28 @@
 #include "ngx/finish/finish.h"
 
 #include <algorithm>
+#include <map>
 #include <new>
+#include <set>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "core/overrides/shared_state.h"
+#include "limiter/request/late_watch.h"
 #include "ngx/base/zone_memory.h"
+#include "ngx/conf/key.h"
+#include "ngx/conf/value.h"
 #include "ngx/redis_block/store_block.h"
 
 namespace rate_limit {
 
 namespace {
 
-bool has_host_name(const NodeConf& node) noexcept {
-    return !node.host.empty();
-}
-
 bool has_host_names(const StoreConf& store) noexcept {
-    return std::any_of(store.sentinels.begin(), store.sentinels.end(), has_host_name) ||
-           std::any_of(store.seeds.begin(), store.seeds.end(), has_host_name) ||
-           std::any_of(store.shards.begin(), store.shards.end(), [](const ShardConf& shard) {
-               return has_host_name(shard.primary) ||
-                      std::any_of(shard.replicas.begin(), shard.replicas.end(), has_host_name);
-           });
+    bool has = false;
+    for_each_node(store, [&has](const NodeConf& node) { has = has || !node.host.empty(); });
+    return has;
 }
 
 /// Whether a resolver has name servers: nginx keeps them in an array, Angie in a list.
@@ -43,15 +43,8 @@ SharedState* running_state(std::string_view store) noexcept {
         ++module;
     }
     const MainConf* running = module != nullptr && *module != nullptr ? main_conf(ngx_cycle) : nullptr;
-    if (running == nullptr) {
-        return nullptr;
-    }
-    for (const StoreConf* each : running->stores) {
-        if (each->name == store) {
-            return each->shared_overrides;
-        }
-    }
-    return nullptr;
+    const StoreConf* const found = running != nullptr ? find_store(*running, store) : nullptr;
+    return found != nullptr ? found->shared_overrides : nullptr;
 }
 
 /// The last good ones hold over a reload, whatever has become of those in Redis.
@@ -60,10 +53,6 @@ void inherit_state(const StoreConf& store) noexcept {
     if (before != nullptr) {
         store.shared_overrides->inherit(*before);
     }
-}
-
-void unmap(void* data) noexcept {
-    ngx_shm_free(static_cast<ngx_shm_t*>(data));
 }
 
 /// Maps memory for what has been told of each shard's primary, and for what workers know of shared overrides,
@@ -75,20 +64,11 @@ ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
         shards += store->shards.size();
         states += store->shares_overrides ? 1 : 0;
     }
-    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, sizeof(ngx_shm_t));
-    if (cleanup == nullptr) {
+    auto* state = static_cast<SharedState*>(share_memory(
+        cf, "rate_limit_flags", states * sizeof(SharedState) + shards * sizeof(PrimaryWarnings)));
+    if (state == nullptr) {
         return NGX_ERROR;
     }
-    auto* memory = static_cast<ngx_shm_t*>(cleanup->data);
-    ngx_memzero(memory, sizeof(ngx_shm_t));
-    memory->size = states * sizeof(SharedState) + shards * sizeof(PrimaryWarnings);
-    memory->log = cf->cycle->log;
-    ngx_str_set(&memory->name, "rate_limit_flags");
-    if (ngx_shm_alloc(memory) != NGX_OK) {
-        return NGX_ERROR;
-    }
-    cleanup->handler = unmap;
-    auto* state = reinterpret_cast<SharedState*>(memory->addr);
     auto* warnings = reinterpret_cast<PrimaryWarnings*>(state + states);
     for (StoreConf* store : main.stores) {
         store->shared_overrides = store->shares_overrides ? state++ : nullptr;
@@ -99,6 +79,93 @@ ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
     }
     return NGX_OK;
 }
+
+/// The store and the kind of windows: limits without a name that have both in common count in the same
+/// windows for the same period.
+using Kind = std::tuple<std::string_view, int>;
+
+Kind kind_of(const LimitLine& limit) noexcept {
+    const int bucket = limit.burst_text != nullptr ? 1 : 0;
+    return {view(limit.store_text->text), 2 * static_cast<int>(limit.window_kind) + bucket};
+}
+
+bool same_amount(const LimitLine& a, const LimitLine& b) noexcept {
+    return !a.variable_rate && !b.variable_rate ? a.rate.limit == b.rate.limit
+                                                : same_value(a.rate_text, b.rate_text);
+}
+
+bool same_burst(const LimitLine& a, const LimitLine& b) noexcept {
+    return a.burst_text == nullptr || (a.burst != 0 && a.burst == b.burst) ||
+           same_value(*a.burst_text, *b.burst_text);
+}
+
+/// It rejects all, and counts nothing.
+bool is_closed(const LimitLine& limit) noexcept {
+    return !limit.variable_rate && limit.rate.limit == 0;
+}
+
+/// The difference between two limits of one kind and period; null: there is none.
+const char* difference(const LimitLine& a, const LimitLine& b) noexcept {
+    if (!same_value(a.key->value, b.key->value)) {
+        return "key differs: equal values of the two keys are one client to both";
+    }
+    if (!same_amount(a, b)) {
+        return a.is_slots() ? "number differs: each request of either one counts for both"
+                            : "rate differs: each request of either one counts for both";
+    }
+    return same_burst(a, b) ? nullptr : "burst differs: each request of either one counts for both";
+}
+
+/// Compares each limit with the first of its kind and period. Which periods a variable rate brings nobody
+/// knows.
+class Comparison {
+public:
+    explicit Comparison(ngx_log_t* log) noexcept : log_(log) {}
+
+    void take(const LimitLine& limit) {
+        const Kind kind = kind_of(limit);
+        if (limit.variable_rate) {
+            compare(limit, *variable_.emplace(kind, &limit).first->second);
+            const auto constant = constant_.find(kind);
+            if (constant != constant_.end()) {
+                compare(limit, *constant->second);
+            }
+            return;
+        }
+        constant_.emplace(kind, &limit);
+        const auto [first, is_first] =
+            of_period_.emplace(std::make_tuple(kind, limit.rate.period, limit.rate.month), &limit);
+        const auto variable = variable_.find(kind);
+        if (!is_first) {
+            compare(limit, *first->second);
+        } else if (variable != variable_.end()) {
+            compare(limit, *variable->second);
+        }
+    }
+
+private:
+    void compare(const LimitLine& limit, const LimitLine& other) {
+        const char* const differs = limit.written != other.written ? difference(limit, other) : nullptr;
+        if (differs == nullptr || !told_.emplace(limit.written, other.written).second ||
+            told_.count({other.written, limit.written}) != 0) {
+            return;
+        }
+        ngx_log_error(NGX_LOG_WARN, log_, 0,
+                      "\"%V\" in %V:%ui has no name and shares its %s with the one in %V:%ui, whose %s; give "
+                      "one of them a \"name=\"",
+                      &limit.directive, &limit.file, limit.line,
+                      limit.is_slots()              ? "slots"
+                      : limit.burst_text != nullptr ? "buckets"
+                                                    : "windows",
+                      &other.file, other.line, differs);
+    }
+
+    ngx_log_t* log_;
+    std::map<Kind, const LimitLine*> constant_;  // the first of the kind
+    std::map<Kind, const LimitLine*> variable_;  // the first of a variable rate
+    std::map<std::tuple<Kind, std::int64_t, bool>, const LimitLine*> of_period_;
+    std::set<std::pair<const LimitLine*, const LimitLine*>> told_;  // lines
+};
 
 }  // namespace
 
@@ -129,10 +196,10 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
             store.resolver_timeout = core->resolver_timeout;
             ngx_conf_init_msec_value(store.resolver_timeout, 30000);  // http's own is never merged
         } else if (has_host_names(store)) {
-            ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                          "the host names of \"rate_limit_redis %s\" in %V:%ui are resolved only now: add "
-                          "\"resolver\" to \"http\" to have them resolved again when a server moves",
-                          store.name.c_str(), &store.file, store.line);
+            warn_merged(cf,
+                        "the host names of \"rate_limit_redis %s\" in %V:%ui are resolved only now: add "
+                        "\"resolver\" to \"http\" to have them resolved again when a server moves",
+                        store.name.c_str(), &store.file, store.line);
         }
     }
     return main.stores.empty() ? NGX_OK : share_flags(cf, main);
@@ -142,12 +209,44 @@ void warn_unused_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
     for (const StoreConf* each : main.stores) {
         const StoreBlock* const store = &block_of(*each);
         if (!store->used) {
-            ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                          "no limit uses \"rate_limit_redis %s\" in %V:%ui: add \"rate_limit_store %s\", or "
-                          "limits stay per machine",
-                          store->name.c_str(), &store->file, store->line, store->name.c_str());
+            warn_merged(cf,
+                        "no limit uses \"rate_limit_redis %s\" in %V:%ui: add \"rate_limit_store %s\", or "
+                        "limits stay per machine",
+                        store->name.c_str(), &store->file, store->line, store->name.c_str());
         }
     }
+}
+
+void warn_shared_windows(ngx_conf_t* cf, const MainConf& main) noexcept {
+    try {
+        Comparison comparison(cf->log);
+        for (const Limit* each : main.limits) {
+            const LimitLine& limit = line_of(*each);
+            if (!limit.named && !is_closed(limit)) {
+                comparison.take(limit);
+            }
+        }
+    } catch (...) {
+        warn_merged(cf, "no memory to compare limits without a name");
+    }
+}
+
+ngx_int_t share_watches(ngx_conf_t* cf, MainConf& main) noexcept {
+    if (main.limits.empty()) {
+        return NGX_OK;
+    }
+    auto* told = static_cast<std::atomic<std::uint32_t>*>(
+        share_memory(cf, "rate_limit_watches", main.limits.size() * sizeof(std::atomic<std::uint32_t>)));
+    if (told == nullptr) {
+        return NGX_ERROR;
+    }
+    for (const Limit* limit : main.limits) {
+        LateWatch& watch = *line_of(*limit).watch;
+        if (!watch.is_shared()) {
+            watch.share(*new (told++) std::atomic<std::uint32_t>(0), main.line_count++);
+        }
+    }
+    return NGX_OK;
 }
 
 }  // namespace rate_limit

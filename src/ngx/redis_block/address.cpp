@@ -48,44 +48,6 @@ void name_host(ngx_conf_t* cf, std::string_view host, NodeConf& node) {
     }
 }
 
-bool same_master(const StoreBlock& a, const ShardConf& first, const StoreBlock& b,
-                 const ShardConf& second) noexcept {
-    if (first.master != second.master) {
-        return false;
-    }
-    for (const NodeConf& one : a.sentinels) {
-        for (const NodeConf& other : b.sentinels) {
-            if (share_address(one, other)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-bool share_seed(const StoreBlock& a, const StoreBlock& b) noexcept {
-    for (const NodeConf& one : a.seeds) {
-        for (const NodeConf& other : b.seeds) {
-            if (share_address(one, other)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-bool share_primary(const StoreBlock& a, const StoreBlock& b) noexcept {
-    for (const ShardConf& first : a.shards) {
-        for (const ShardConf& second : b.shards) {
-            if (share_address(first.primary, second.primary) || share_seed(a, b) ||
-                (first.discovered() && same_master(a, first, b, second))) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 }  // namespace
 
 char* parse_node(ngx_conf_t* cf, const ngx_str_t& word, const char* of, in_port_t default_port,
@@ -113,10 +75,7 @@ char* parse_node(ngx_conf_t* cf, const ngx_str_t& word, const char* of, in_port_
     }
     node.port = url.port;
     for (ngx_uint_t i = 0; i < url.naddrs; ++i) {
-        Address address{};
-        address.length = url.addrs[i].socklen;
-        ngx_memcpy(&address.sockaddr, url.addrs[i].sockaddr, url.addrs[i].socklen);
-        node.addresses.push_back(address);
+        node.addresses.push_back(address_of(*url.addrs[i].sockaddr, url.addrs[i].socklen));
     }
     if (!is_unix) {
         name_host(cf, view(url.host), node);
@@ -127,11 +86,10 @@ char* parse_node(ngx_conf_t* cf, const ngx_str_t& word, const char* of, in_port_
 char* compare_nodes(ngx_conf_t* cf, const ShardConf& shard) {
     for (const NodeConf& replica : shard.replicas) {
         if (share_address(shard.primary, replica)) {
-            return refuse(
-                cf,
-                "\"replica=%s\" of shard \"%s\" is its primary, \"primary=%s\": give the address of "
-                "another server, or remove it",
-                replica.text.c_str(), shard.name.c_str(), shard.primary.text.c_str());
+            return refuse(cf,
+                          "\"replica=%s\" of shard \"%s\" is its primary, \"primary=%s\": give the address "
+                          "of another server, or remove it",
+                          replica.text.c_str(), shard.name.c_str(), shard.primary.text.c_str());
         }
     }
     return NGX_CONF_OK;
@@ -140,11 +98,10 @@ char* compare_nodes(ngx_conf_t* cf, const ShardConf& shard) {
 void compare_shards(ngx_conf_t* cf, const StoreBlock& store, const ShardConf& shard) {
     for (const ShardConf& other : store.shards) {
         if (share_address(other.primary, shard.primary)) {
-            ngx_conf_log_error(
-                NGX_LOG_WARN, cf, 0,
-                "shard \"%s\" has the primary of shard \"%s\", \"%s\": both are one server; give each "
-                "a server of its own, or keep one of them",
-                shard.name.c_str(), other.name.c_str(), shard.primary.text.c_str());
+            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                               "shard \"%s\" has the primary of shard \"%s\", \"%s\": both are one server; "
+                               "give each a server of its own, or keep one of them",
+                               shard.name.c_str(), other.name.c_str(), shard.primary.text.c_str());
             return;
         }
     }
@@ -152,18 +109,17 @@ void compare_shards(ngx_conf_t* cf, const StoreBlock& store, const ShardConf& sh
 
 void compare_stores(ngx_conf_t* cf, const MainConf& main, const StoreBlock& store) {
     for (const StoreConf* before : main.stores) {
-        const StoreBlock* const earlier = &block_of(*before);
-        const StoreBlock& other = *earlier;
+        const StoreBlock& other = block_of(*before);
         if (&other == &store) {
             return;
         }
         if (other.database == store.database && other.prefix == store.prefix && share_primary(other, store)) {
-            ngx_log_error(
-                NGX_LOG_WARN, cf->log, 0,
-                "\"rate_limit_redis %s\" in %V:%ui has a primary, the database and the prefix of "
-                "\"rate_limit_redis %s\" in %V:%ui: limits of both count in the same keys; give one of them "
-                "another \"prefix\" or \"database\"",
-                store.name.c_str(), &store.file, store.line, other.name.c_str(), &other.file, other.line);
+            warn_merged(cf,
+                        "\"rate_limit_redis %s\" in %V:%ui has a primary, the database and the prefix of "
+                        "\"rate_limit_redis %s\" in %V:%ui: limits of both count in the same keys; give one "
+                        "of them another \"prefix\" or \"database\"",
+                        store.name.c_str(), &store.file, store.line, other.name.c_str(), &other.file,
+                        other.line);
             return;
         }
     }

@@ -28,8 +28,7 @@ char* set_time(ngx_conf_t* cf, ngx_msec_t& time, bool waits) {
     ngx_str_t text = words[1];
     const ngx_int_t parsed = ngx_parse_time(&text, 0);
     if (parsed == NGX_ERROR || parsed < 1) {
-        return refuse(cf, "invalid time \"%V\" in \"%V\": write it as 100ms or 5s, at least 1ms", &words[1],
-                      &words[0]);
+        return refuse_value(cf, "time", words[1], "write it as 100ms or 5s, at least 1ms");
     }
     if (view(words[1]).find_first_not_of("0123456789") == std::string_view::npos) {
         ngx_conf_log_error(
@@ -52,8 +51,7 @@ char* set_fresh(ngx_conf_t* cf, StoreBlock& store) {
     } else if (view(text) != "auto") {
         return ngx_parse_time(&text, 0) > 0
                    ? set_time(cf, store.fresh.emplace(0), false)
-                   : refuse(cf, "invalid \"fresh %V\": it is \"auto\", \"off\" or a time such as 500ms",
-                            &text);
+                   : refuse_word(cf, "it is \"auto\", \"off\" or a time such as 500ms");
     }
     return NGX_CONF_OK;
 }
@@ -114,8 +112,7 @@ char* set_digest(ngx_conf_t* cf, StoreBlock& store) {
         store.digest = KeyDigest(KeyDigest::Kind::hmac, secret);
         return NGX_CONF_OK;
     }
-    return refuse(cf, "invalid \"key_digest %V\": it is \"off\", \"sha256\" or \"hmac:FILE\"",
-                  &words_of(cf)[1]);
+    return refuse_word(cf, "it is \"off\", \"sha256\" or \"hmac:FILE\"");
 }
 
 char* set_overrides(ngx_conf_t* cf, StoreBlock& store) {
@@ -123,14 +120,14 @@ char* set_overrides(ngx_conf_t* cf, StoreBlock& store) {
     store.shares_overrides = view(text) == "shared";
     return store.shares_overrides || view(text) == "machine"
                ? NGX_CONF_OK
-               : refuse(cf, "invalid \"overrides %V\": it is \"machine\" or \"shared\"", &text);
+               : refuse_word(cf, "it is \"machine\" or \"shared\"");
 }
 
 char* set_database(ngx_conf_t* cf, StoreBlock& store) {
     const ngx_str_t& text = words_of(cf)[1];
     store.database = ngx_atoi(text.data, text.len);
     if (store.database < 0 || store.database > 1'000'000) {
-        return refuse(cf, "invalid \"database %V\": it is a number from 0 to 1000000", &text);
+        return refuse_word(cf, "it is a number from 0 to 1000000");
     }
     return NGX_CONF_OK;
 }
@@ -209,8 +206,8 @@ char* set_directive(ngx_conf_t* cf, StoreBlock& store) {
             cf,
             "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, cluster, sentinel, "
             "sentinel_username, sentinel_password, check_timeout, charge_timeout, connect_timeout, fresh, "
-            "prefix, key_digest, username, password, database, overrides, ssl, "
-            "ssl_trusted_certificate, ssl_certificate, ssl_certificate_key, ssl_name and ssl_verify",
+            "prefix, key_digest, username, password, database, overrides, ssl, ssl_trusted_certificate, "
+            "ssl_certificate, ssl_certificate_key, ssl_name and ssl_verify",
             &words[0]);
     }
     if (cf->args->nelts != 2) {
@@ -240,10 +237,6 @@ char* finish(ngx_conf_t* cf, const MainConf& main, StoreBlock& store) {
     if (finish_shards(cf, store) != NGX_CONF_OK) {
         return failed;
     }
-    if (!store.login.username.empty() && store.login.password.empty()) {
-        return refuse(cf, "\"rate_limit_redis %s\" has a \"username\" but no \"password\": add one",
-                      store.name.c_str());
-    }
     if (store.connect_timeout == 0) {
         store.connect_timeout = store.encrypted ? 1000 : 100;
     }
@@ -255,13 +248,10 @@ char* finish(ngx_conf_t* cf, const MainConf& main, StoreBlock& store) {
 }
 
 StoreBlock* add_store(ngx_conf_t* cf, MainConf& main, const ngx_str_t& name) {
-    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, 0);
-    if (cleanup == nullptr) {
+    auto* store = make<StoreBlock>(*cf->pool);
+    if (store == nullptr) {
         return nullptr;
     }
-    auto* store = new StoreBlock;
-    cleanup->data = store;
-    cleanup->handler = [](void* ended) noexcept { delete static_cast<StoreBlock*>(ended); };
     main.stores.push_back(store);
     store->name.assign(view(name));
     store->file = cf->conf_file->file.name;
@@ -276,11 +266,7 @@ char* set_redis_block(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) no
         auto& main = *static_cast<MainConf*>(conf);
         const ngx_str_t name = words_of(cf)[1];
         if (!is_name(view(name), 64) || view(name) == "local") {
-            return refuse(
-                cf,
-                "invalid name \"%V\" in \"rate_limit_redis\": a name is 1 to 64 of A-Z a-z 0-9 _ . - and "
-                "not \"local\"",
-                &name);
+            return refuse_value(cf, "name", name, "a name is 1 to 64 of A-Z a-z 0-9 _ . - and not \"local\"");
         }
         if (find_store(main, view(name)) != nullptr) {
             return refuse(cf, "duplicate \"rate_limit_redis %V\": every store needs a name of its own",

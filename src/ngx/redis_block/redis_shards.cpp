@@ -35,11 +35,10 @@ char* set_weight(ngx_conf_t* cf, const ngx_str_t& word, ShardConf& shard) {
 char* set_master(ngx_conf_t* cf, const ngx_str_t& word, ShardConf& shard) {
     const std::string_view master = view(word).substr(7);
     if (!is_name(master, 128)) {
-        return refuse(
-            cf,
-            "invalid \"%V\" of shard \"%s\": it is the name that the sentinels have for the master, 1 "
-            "to 128 of A-Z a-z 0-9 _ . -",
-            &word, shard.name.c_str());
+        return refuse(cf,
+                      "invalid \"%V\" of shard \"%s\": it is the name that the sentinels have for the "
+                      "master, 1 to 128 of A-Z a-z 0-9 _ . -",
+                      &word, shard.name.c_str());
     }
     shard.master.assign(master);
     return NGX_CONF_OK;
@@ -62,11 +61,10 @@ char* set_parameter(ngx_conf_t* cf, ngx_uint_t at, ShardLine& line) {
     if (text.substr(0, 7) == "weight=" && !std::exchange(line.has_weight, true)) {
         return set_weight(cf, word, shard);
     }
-    return refuse(
-        cf,
-        "unknown or repeated parameter \"%V\" of shard \"%s\": it takes one primary=, any number of "
-        "replica= and weight=; or, with \"sentinel\", one master= and weight=%s",
-        &word, shard.name.c_str(), ask_for_semicolon(cf, at));
+    return refuse(cf,
+                  "unknown or repeated parameter \"%V\" of shard \"%s\": it takes one primary=, any number "
+                  "of replica= and weight=; or, with \"sentinel\", one master= and weight=%s",
+                  &word, shard.name.c_str(), ask_for_semicolon(cf, at));
 }
 
 /// How a shard names its primary. If the block has no "sentinel" yet, one may still follow.
@@ -78,30 +76,27 @@ const char* named_primary(const StoreBlock& store) noexcept {
 char* check_shard(ngx_conf_t* cf, const StoreBlock& store, const ShardLine& line) {
     const ShardConf& shard = line.shard;
     if (line.has_master && (line.has_primary || !shard.replicas.empty())) {
-        return refuse(
-            cf,
-            "shard \"%s\" has both \"master=\" and addresses: the sentinels tell the addresses; keep "
-            "\"master=%s\", or remove it",
-            shard.name.c_str(), shard.master.c_str());
+        return refuse(cf,
+                      "shard \"%s\" has both \"master=\" and addresses: the sentinels tell the addresses; "
+                      "keep \"master=%s\", or remove it",
+                      shard.name.c_str(), shard.master.c_str());
     }
     if (!line.has_master && !line.has_primary) {
         return refuse(cf, "shard \"%s\" has no primary: add %s", shard.name.c_str(), named_primary(store));
     }
     for (const ShardConf& other : store.shards) {
         if (other.discovered() != shard.discovered()) {
-            return refuse(
-                cf,
-                "shard \"%s\" has \"%s\" and shard \"%s\" has \"%s\": in one \"rate_limit_redis\" all "
-                "shards have the one or the other; put them into two",
-                shard.name.c_str(), shard.discovered() ? "master=" : "primary=", other.name.c_str(),
-                other.discovered() ? "master=" : "primary=");
+            return refuse(cf,
+                          "shard \"%s\" has \"%s\" and shard \"%s\" has \"%s\": in one \"rate_limit_redis\" "
+                          "all shards have the one or the other; put them into two",
+                          shard.name.c_str(), shard.discovered() ? "master=" : "primary=", other.name.c_str(),
+                          other.discovered() ? "master=" : "primary=");
         }
         if (shard.discovered() && other.master == shard.master) {
-            ngx_conf_log_error(
-                NGX_LOG_WARN, cf, 0,
-                "shard \"%s\" has the master of shard \"%s\", \"%s\": both are one server; give "
-                "each a master of its own, or keep one of them",
-                shard.name.c_str(), other.name.c_str(), shard.master.c_str());
+            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                               "shard \"%s\" has the master of shard \"%s\", \"%s\": both are one server; "
+                               "give each a master of its own, or keep one of them",
+                               shard.name.c_str(), other.name.c_str(), shard.master.c_str());
         }
     }
     return NGX_CONF_OK;
@@ -139,25 +134,22 @@ bool has_hash_tag(std::string_view prefix) {
 char* finish_cluster(ngx_conf_t* cf, StoreBlock& store) {
     const char* name = store.name.c_str();
     if (!store.shards.empty() || !store.sentinels.empty()) {
-        return refuse(
-            cf,
-            "\"rate_limit_redis %s\" has both \"cluster\" and \"%s\": a cluster itself says which nodes "
-            "it has; keep one of them",
-            name, store.shards.empty() ? "sentinel" : "shard");
+        return refuse(cf,
+                      "\"rate_limit_redis %s\" has both \"cluster\" and \"%s\": a cluster itself says which "
+                      "nodes it has; keep one of them",
+                      name, store.shards.empty() ? "sentinel" : "shard");
     }
     if (store.database != 0) {
-        return refuse(
-            cf,
-            "\"rate_limit_redis %s\" has both \"cluster\" and \"database\": a cluster has one database; "
-            "remove \"database\"",
-            name);
+        return refuse(cf,
+                      "\"rate_limit_redis %s\" has both \"cluster\" and \"database\": a cluster has one "
+                      "database; remove \"database\"",
+                      name);
     }
     if (has_hash_tag(store.prefix)) {
-        ngx_conf_log_error(
-            NGX_LOG_WARN, cf, 0,
-            "\"prefix %s\" has a hash tag: all windows of \"rate_limit_redis %s\" get one slot, and "
-            "one node of the cluster bears them all; take the braces out",
-            store.prefix.c_str(), name);
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                           "\"prefix %s\" has a hash tag: all windows of \"rate_limit_redis %s\" get one "
+                           "slot, and one node of the cluster bears them all; take the braces out",
+                           store.prefix.c_str(), name);
     }
     ShardConf& all = store.shards.emplace_back();
     all.name = "cluster";
@@ -167,20 +159,21 @@ char* finish_cluster(ngx_conf_t* cf, StoreBlock& store) {
     return NGX_CONF_OK;
 }
 
-char* check_sentinel_login(ngx_conf_t* cf, const StoreBlock& store) {
+char* check_logins(ngx_conf_t* cf, const StoreBlock& store) {
     const char* name = store.name.c_str();
-    const Login& login = store.sentinel_login;
-    if (store.sentinels.empty() && !(login.username.empty() && login.password.empty())) {
-        return refuse(
-            cf,
-            "\"rate_limit_redis %s\" has a name or a password for sentinels, and no \"sentinel\": add "
-            "\"sentinel HOST:PORT …\", or remove the line",
-            name);
+    const Login& of_sentinels = store.sentinel_login;
+    if (store.sentinels.empty() && !(of_sentinels.username.empty() && of_sentinels.password.empty())) {
+        return refuse(cf,
+                      "\"rate_limit_redis %s\" has a name or a password for sentinels, and no \"sentinel\": "
+                      "add \"sentinel HOST:PORT …\", or remove the line",
+                      name);
     }
-    if (!login.username.empty() && login.password.empty()) {
-        return refuse(
-            cf, "\"rate_limit_redis %s\" has a \"sentinel_username\" but no \"sentinel_password\": add one",
-            name);
+    for (const Login* login : {&of_sentinels, &store.login}) {
+        if (!login->username.empty() && login->password.empty()) {
+            const char* of = login == &of_sentinels ? "sentinel_" : "";
+            return refuse(cf, "\"rate_limit_redis %s\" has a \"%susername\" but no \"%spassword\": add one",
+                          name, of, of);
+        }
     }
     return NGX_CONF_OK;
 }
@@ -231,7 +224,7 @@ char* set_cluster(ngx_conf_t* cf, StoreBlock& store) {
 char* finish_shards(ngx_conf_t* cf, StoreBlock& store) {
     const char* name = store.name.c_str();
     const bool has_sentinels = !store.sentinels.empty();
-    if (check_sentinel_login(cf, store) != NGX_CONF_OK) {
+    if (check_logins(cf, store) != NGX_CONF_OK) {
         return failed;
     }
     if (!store.seeds.empty()) {
@@ -242,18 +235,16 @@ char* finish_shards(ngx_conf_t* cf, StoreBlock& store) {
                       has_sentinels ? "master=MASTER" : "primary=HOST:PORT");
     }
     if (has_discovered(store) && !has_sentinels) {
-        return refuse(
-            cf,
-            "\"rate_limit_redis %s\" has \"master=\" and no sentinels to ask for it: add \"sentinel "
-            "HOST:PORT …\"",
-            name);
+        return refuse(cf,
+                      "\"rate_limit_redis %s\" has \"master=\" and no sentinels to ask for it: add "
+                      "\"sentinel HOST:PORT …\"",
+                      name);
     }
     if (!has_discovered(store) && has_sentinels) {
-        return refuse(
-            cf,
-            "\"rate_limit_redis %s\" has \"sentinel\", and its shards have addresses: write \"shard "
-            "NAME master=MASTER\", or remove \"sentinel\"",
-            name);
+        return refuse(cf,
+                      "\"rate_limit_redis %s\" has \"sentinel\", and its shards have addresses: write "
+                      "\"shard NAME master=MASTER\", or remove \"sentinel\"",
+                      name);
     }
     store.routes = Routes(store.name);
     for (const ShardConf& shard : store.shards) {

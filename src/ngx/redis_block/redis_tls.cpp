@@ -10,7 +10,7 @@ char* set_flag(ngx_conf_t* cf, bool& flag) {
     const ngx_str_t* words = words_of(cf);
     const std::string_view value = view(words[1]);
     if (value != "on" && value != "off") {
-        return refuse(cf, "invalid \"%V %V\": it is \"on\" or \"off\"", &words[0], &words[1]);
+        return refuse_word(cf, "it is \"on\" or \"off\"");
     }
     flag = value == "on";
     return NGX_CONF_OK;
@@ -137,20 +137,19 @@ char* make_context(ngx_conf_t* cf, TlsConf& /*tls*/) {
 #endif
 
 void warn_of_anybody(ngx_conf_t* cf, const TlsLine& verify) {
-    ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                  "\"ssl_verify off\": whoever answers at the address of a server gets the password and "
-                  "decides the limits; remove the line, and name the CA in \"ssl_trusted_certificate\" in "
-                  "%V:%ui",
-                  &verify.file, verify.line);
+    warn_merged(
+        cf,
+        "\"ssl_verify off\": whoever answers at the address of a server gets the password and decides the "
+        "limits; remove the line, and name the CA in \"ssl_trusted_certificate\" in %V:%ui",
+        &verify.file, verify.line);
 }
 
 void warn_of_clear_text(ngx_conf_t* cf, const NodeConf& node) {
     if (node.peer.empty()) {
-        ngx_conf_log_error(
-            NGX_LOG_WARN, cf, 0,
-            "\"ssl on\" does not hold for \"%s\": Redis speaks no TLS on a unix socket, and gets "
-            "clear text there",
-            node.text.c_str());
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                           "\"ssl on\" does not hold for \"%s\": Redis speaks no TLS on a unix socket, and "
+                           "gets clear text there",
+                           node.text.c_str());
     }
 }
 
@@ -168,8 +167,7 @@ char* set_ssl_verify(ngx_conf_t* cf, StoreBlock& store) {
 char* set_ssl_name(ngx_conf_t* cf, StoreBlock& store) {
     const ngx_str_t& name = words_of(cf)[1];
     if (name.len == 0 || name.len > 253 || name.data[0] == '.') {  // OpenSSL takes .x for any name below x
-        return refuse(cf, "invalid \"ssl_name %V\": it is the host name or the IP address in the certificate",
-                      &name);
+        return refuse_word(cf, "it is the host name or the IP address in the certificate");
     }
     store.tls.name.assign(view(name));
     store.tls.name_line = written_line(cf);
@@ -183,11 +181,10 @@ char* set_ssl_file(ngx_conf_t* cf, TlsLine& line) {
     }
     if (is_no_file(view(words[1]))) {
         // The error does not repeat the text, which may be a key, or have the PIN of one.
-        return refuse(
-            cf,
-            "\"%V\" takes the name of a file: what nginx takes elsewhere as \"data:\", \"engine:\" or "
-            "\"store:\" has to be in one, in PEM",
-            &words[0]);
+        return refuse(cf,
+                      "\"%V\" takes the name of a file: what nginx takes elsewhere as \"data:\", \"engine:\" "
+                      "or \"store:\" has to be in one, in PEM",
+                      &words[0]);
     }
     line = written_line(cf);
     return NGX_CONF_OK;
@@ -207,21 +204,7 @@ char* finish_tls(ngx_conf_t* cf, StoreBlock& store) {
     if (!tls.verify) {
         warn_of_anybody(cf, tls.verify_line);
     }
-    for (const NodeConf& sentinel : store.sentinels) {
-        warn_of_clear_text(cf, sentinel);
-    }
-    for (const NodeConf& seed : store.seeds) {
-        warn_of_clear_text(cf, seed);
-    }
-    for (const ShardConf& shard : store.shards) {
-        if (shard.discovered()) {
-            continue;
-        }
-        warn_of_clear_text(cf, shard.primary);
-        for (const NodeConf& replica : shard.replicas) {
-            warn_of_clear_text(cf, replica);
-        }
-    }
+    for_each_node(store, [cf](const NodeConf& node) { warn_of_clear_text(cf, node); });
     return make_context(cf, tls);
 }
 

@@ -1,7 +1,13 @@
 #include "ngx/request/context.h"
 
+#include "limiter/client_id.h"
+#include "limiter/kinds/applied_limit.h"
+#include "limiter/store_conf.h"
+#include "limiter/tallies/tallies.h"
+#include "limiter/windows/stored_key.h"
+#include "limiter/zone.h"
+#include "ngx/conf/conf.h"
 #include "ngx/conf/limit_log.h"
-#include "ngx/request/client_id.h"
 
 namespace rate_limit {
 
@@ -19,6 +25,22 @@ void ignore_write(ngx_http_request_t* r) noexcept {
     }
 }
 
+/// The store of the limit. Where none was found, the text of the variable that was to name it.
+std::string_view store_name(ngx_http_request_t* r, const AppliedLimit& applied) noexcept {
+    const LimitLine& limit = line_of(applied.limit);
+    if (!applied.store_name.empty()) {
+        return applied.store_name;
+    }
+    if (limit.store != nullptr) {
+        return limit.store->name;
+    }
+    ngx_str_t name;
+    if (limit.local || evaluate_value(r, *limit.store_text, name) != NGX_OK) {
+        return "local";
+    }
+    return view(name);
+}
+
 }  // namespace
 
 RequestContext* RequestContext::find(ngx_http_request_t* r) noexcept {
@@ -27,22 +49,14 @@ RequestContext* RequestContext::find(ngx_http_request_t* r) noexcept {
         return context;
     }
     // Redirects and filter finalisation clear the module contexts.
-    for (ngx_pool_cleanup_t* cleanup = r->pool->cleanup; cleanup != nullptr; cleanup = cleanup->next) {
-        if (cleanup->handler == on_pool_cleanup) {
-            return static_cast<RequestContext*>(cleanup->data);
-        }
-    }
-    return nullptr;
+    return find_at_end<RequestContext>(*r->pool, on_pool_cleanup);
 }
 
 ngx_int_t RequestContext::attach() noexcept {
     ngx_http_request_t* r = request();
-    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(r->pool, 0);
-    if (cleanup == nullptr) {
+    if (call_at_end(*r->pool, on_pool_cleanup, this) != NGX_OK) {
         return NGX_ERROR;
     }
-    cleanup->handler = on_pool_cleanup;
-    cleanup->data = this;
     ngx_http_set_ctx(r, this, ngx_http_rate_limit_module);
     return NGX_OK;
 }
@@ -50,12 +64,9 @@ ngx_int_t RequestContext::attach() noexcept {
 /// It keeps out of find()'s way: what the request was admitted to before is still to be settled.
 ngx_int_t RequestContext::attach_report() noexcept {
     ngx_http_request_t* r = request();
-    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(r->pool, 0);
-    if (cleanup == nullptr) {
+    if (call_at_end(*r->pool, on_pool_cleanup_of_report, this) != NGX_OK) {
         return NGX_ERROR;
     }
-    cleanup->handler = on_pool_cleanup_of_report;
-    cleanup->data = this;
     if (r == r->main && find(r) == nullptr) {
         ngx_http_set_ctx(r, this, ngx_http_rate_limit_module);
     }
@@ -64,33 +75,18 @@ ngx_int_t RequestContext::attach_report() noexcept {
 
 /// Subrequests share the pool of their main request.
 RequestContext* RequestContext::find_report(ngx_http_request_t* r) noexcept {
-    for (ngx_pool_cleanup_t* cleanup = r->pool->cleanup; cleanup != nullptr; cleanup = cleanup->next) {
-        auto* context = static_cast<RequestContext*>(cleanup->data);
-        if (cleanup->handler == on_pool_cleanup_of_report && context->request() == r &&
-            &context->conf() == location_conf(r)) {
-            return context;
-        }
-    }
-    return nullptr;
+    return find_at_end<RequestContext>(
+        *r->pool, on_pool_cleanup_of_report, [r](const RequestContext& context) {
+            return context.request() == r && &context.conf() == location_conf(r);
+        });
 }
 
 ngx_int_t RequestContext::attach_lifted() noexcept {
-    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(request()->pool, 0);
-    if (cleanup == nullptr) {
-        return NGX_ERROR;
-    }
-    cleanup->handler = on_pool_cleanup_of_lifted;
-    cleanup->data = this;
-    return NGX_OK;
+    return call_at_end(*request()->pool, on_pool_cleanup_of_lifted, this);
 }
 
 const RequestContext* RequestContext::find_lifted(ngx_http_request_t* r) noexcept {
-    for (ngx_pool_cleanup_t* cleanup = r->pool->cleanup; cleanup != nullptr; cleanup = cleanup->next) {
-        if (cleanup->handler == on_pool_cleanup_of_lifted) {
-            return static_cast<RequestContext*>(cleanup->data);
-        }
-    }
-    return nullptr;
+    return find_at_end<const RequestContext>(*r->pool, on_pool_cleanup_of_lifted);
 }
 
 AppliedLimit& RequestContext::add_line(const LimitLine& line) noexcept {
@@ -160,5 +156,26 @@ void RequestContext::on_pool_cleanup_of_report(void* self) noexcept {
 
 /// It has no limits: there is nothing to let go of.
 void RequestContext::on_pool_cleanup_of_lifted(void* /*self*/) noexcept {}
+
+std::uint64_t client_id(ngx_http_request_t* r, const AppliedLimit& applied) noexcept {
+    const MainConf& main = *main_conf(r);
+    RecentIds& recent = main.tallies->recent_ids();
+    const bool located = applied.zone != nullptr;
+    if (const std::uint64_t known = located ? recent.find(applied.id) : 0; known != 0) {
+        return known;
+    }
+    const std::string_view store = store_name(r, applied);
+    std::string_view key = applied.stored_key;
+    StoredKey stored;
+    if (key.empty()) {
+        (void)stored.take(find_store(main, store), applied.client_key);
+        key = stored.text();
+    }
+    const std::uint64_t id = client_id(*main.zone, store, applied.limit.name, key);
+    if (located) {
+        recent.keep(applied.id, id);
+    }
+    return id;
+}
 
 }  // namespace rate_limit

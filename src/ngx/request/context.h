@@ -1,14 +1,18 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <new>
 
 #include "core/limit/decision.h"
 #include "limiter/request/limited_request.h"
+#include "ngx/base/ngx.h"
 #include "ngx/base/resume.h"
 #include "ngx/conf/conf.h"
 
 namespace rate_limit {
+
+struct AppliedLimit;
 
 /// The limits that apply to one request, and what was decided. The first location with a limit that applies
 /// makes it, and its configuration stays in force wherever redirects take the request. Lives in the request's
@@ -140,5 +144,9 @@ inline RequestContext* RequestContext::create(ngx_http_request_t* r, const Locat
     context->give_room(applied, reinterpret_cast<Verdict*>(applied + room));
     return context;
 }
+
+/// The number by which `$rate_limit_id`, the log line of a rejection and the console name a client of one
+/// limit, without saying who that is: see limiter/client_id.h. Computed anew at each call. 0 without memory.
+std::uint64_t client_id(ngx_http_request_t* r, const AppliedLimit& applied) noexcept;
 
 }  // namespace rate_limit

@@ -4,7 +4,6 @@
 #include "limiter/zone.h"
 #include "ngx/conf/key.h"
 #include "ngx/request/costs.h"
-#include "ngx/request/key_counts.h"
 #include "ngx/request/limiter.h"
 #include "ngx/request/missing.h"
 #include "ngx/values/value.h"

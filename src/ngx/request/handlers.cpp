@@ -1,10 +1,7 @@
 #include "ngx/request/handlers.h"
 
-#include <array>
-
-#include "core/decimal.h"
+#include "limiter/request/report.h"
 #include "ngx/conf/conf.h"
-#include "ngx/request/client_id.h"
 #include "ngx/request/context.h"
 #include "ngx/request/costs.h"
 #include "ngx/request/limiter.h"
@@ -14,60 +11,13 @@ namespace rate_limit {
 
 namespace {
 
-/// `3600 s`, or `a month`.
-struct PeriodWords {
-    explicit PeriodWords(const Rate& rate) noexcept {
-        ngx_sprintf(reinterpret_cast<u_char*>(text.data()), rate.month ? "a month%Z" : "%L s%Z", rate.period);
-    }
-
-    std::array<char, max_number + 4> text;
-};
-
-/// `, 3 running`, or nothing.
-struct RunningWords {
-    explicit RunningWords(std::int64_t running) noexcept {
-        if (running != 0) {
-            ngx_sprintf(reinterpret_cast<u_char*>(text.data()), ", %L running%Z", running);
-        }
-    }
-
-    std::array<char, max_number + 12> text{};
-};
-
-void log_rejection(const RequestContext& context, const AppliedLimit& applied) noexcept {
-    const Verdict& verdict = applied.verdict;
-    const ngx_str_t name = str(applied.limit.name);
-    ngx_log_t* log = context.request()->connection->log;
-    if (applied.override_kind == OverrideKind::ban) {
-        ngx_log_error(
-            context.conf().log_level, log, 0, "rate limit \"%V\" rejects, by a ban for %L s more, id %016xL",
-            &name, seconds_until(verdict.window.reset, now_millis()), client_id(context.request(), applied));
-        return;
-    }
-    const char* dry_run = verdict.outcome == Outcome::rejected ? "" : ", dry run";
-    if (verdict.slots) {
-        ngx_log_error(context.conf().log_level, log, 0,
-                      "rate limit \"%V\" exceeded%s: %L running of %L at a time, id %016xL", &name, dry_run,
-                      verdict.window.used, verdict.rate.limit, client_id(context.request(), applied));
-    } else if (verdict.never_fits) {
-        ngx_log_error(context.conf().log_level, log, 0,
-                      "rate limit \"%V\" exceeded%s: a cost of %L is above the whole limit, %L used of %L in "
-                      "%s, id %016xL",
-                      &name, dry_run, applied.cost, verdict.window.used, verdict.rate.limit,
-                      PeriodWords(verdict.rate).text.data(), client_id(context.request(), applied));
-    } else {
-        ngx_log_error(context.conf().log_level, log, 0,
-                      "rate limit \"%V\" exceeded%s: %L used of %L in %s%s, id %016xL", &name, dry_run,
-                      verdict.window.used, verdict.rate.limit, PeriodWords(verdict.rate).text.data(),
-                      RunningWords(verdict.in_flight).text.data(), client_id(context.request(), applied));
-    }
-}
-
 void log_rejections(const RequestContext& context, std::size_t from) noexcept {
-    for (std::size_t i = from; i < context.count(); ++i) {
+    ngx_log_t* const log = context.request()->connection->log;
+    for (std::size_t i = from; log->log_level >= context.conf().log_level && i < context.count(); ++i) {
         const Outcome outcome = context.applied(i).verdict.outcome;
         if (outcome == Outcome::rejected || outcome == Outcome::rejected_dry_run) {
-            log_rejection(context, context.applied(i));
+            const Rejection words(context, context.applied(i));
+            ngx_log_error_core(context.conf().log_level, log, 0, "%s", words.text());
         }
     }
 }

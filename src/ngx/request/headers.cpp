@@ -6,7 +6,6 @@
 #include "ngx/request/costs.h"
 #include "ngx/request/handlers.h"
 #include "ngx/request/limiter.h"
-#include "ngx/request/shown.h"
 
 namespace rate_limit {
 
@@ -51,20 +50,16 @@ private:
 };
 
 bool NewFields::has(const ngx_str_t& name) const noexcept {
-    return std::any_of(begin(), end(), [&name](const Field& field) {
-        return field.name.size() == name.len &&
-               ngx_strncasecmp(name.data, str(field.name).data, name.len) == 0;
-    });
+    return std::any_of(begin(), end(),
+                       [&name](const Field& field) { return equal_in_any_case(field.name, view(name)); });
 }
 
 void NewFields::remove_others(ngx_http_request_t* r) const noexcept {
-    for (ngx_list_part_t* part = &r->headers_out.headers.part; part != nullptr; part = part->next) {
-        for (ngx_table_elt_t& field : Elements<ngx_table_elt_t>(*part)) {
-            if (field.hash != 0 && may_be_ours(field.key) && has(field.key)) {
-                field.hash = 0;
-            }
+    for_each_of<ngx_table_elt_t>(r->headers_out.headers, [this](ngx_table_elt_t& field) {
+        if (field.hash != 0 && may_be_ours(field.key) && has(field.key)) {
+            field.hash = 0;
         }
-    }
+    });
 }
 
 ngx_int_t NewFields::put(ngx_http_request_t* r) const noexcept {

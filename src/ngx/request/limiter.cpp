@@ -1,8 +1,8 @@
 #include "ngx/request/limiter.h"
 
+#include "limiter/request/decisions.h"
 #include "ngx/conf/limit_log.h"
 #include "ngx/request/costs.h"
-#include "ngx/request/shown.h"
 
 namespace rate_limit {
 
@@ -20,6 +20,26 @@ ngx_uint_t final_status(const RequestContext& context) noexcept {
 }
 
 }  // namespace
+
+void find_due(RequestContext& context, ngx_uint_t status) noexcept {
+    for (std::size_t i = 0; i < context.count(); ++i) {
+        AppliedLimit& applied = context.applied(i);
+        const LimitLine& line = line_of(applied.limit);
+        const bool exempt = is_exempt(line.exempt, status);
+        const bool to_come = line.cost->of_end && !applied.cost_known;
+        applied.verdict.due = is_charged(context, applied) && !exempt && !to_come ? applied.cost : 0;
+    }
+}
+
+VerdictIndex shown_limit(RequestContext& context, ngx_uint_t status) noexcept {
+    find_due(context, status);
+    return shown(context.verdicts(), context.count());
+}
+
+VerdictIndex described_limit(RequestContext& context, ngx_uint_t status) noexcept {
+    find_due(context, status);
+    return described(context.verdicts(), context.count());
+}
 
 void fail(RequestContext& context, AppliedLimit& applied, const char* reason, const char* noun,
           std::string_view text) noexcept {

@@ -1,9 +1,12 @@
 #include "ngx/request/missing.h"
 
+#include <cstdint>
 #include <new>
 #include <utility>
 
 #include "core/limit/rate.h"
+#include "limiter/request/late_watch.h"
+#include "limiter/tallies/tallies.h"
 #include "ngx/conf/key.h"
 #include "ngx/values/kept_variables.h"
 #include "ngx/values/variable_names.h"
@@ -37,15 +40,7 @@ void on_notes_cleanup(void* /*notes*/) noexcept {
 }
 
 Notes* find_notes(ngx_http_request_t* r) noexcept {
-    if (noted == 0) {
-        return nullptr;
-    }
-    for (const ngx_pool_cleanup_t* cleanup = r->pool->cleanup; cleanup != nullptr; cleanup = cleanup->next) {
-        if (cleanup->handler == on_notes_cleanup) {
-            return static_cast<Notes*>(cleanup->data);
-        }
-    }
-    return nullptr;
+    return noted != 0 ? find_at_end<Notes>(*r->pool, on_notes_cleanup) : nullptr;
 }
 
 /// Null without memory.
@@ -134,11 +129,11 @@ const char* remedy_of(ngx_http_request_t* r, const Note& note, KeptVariables& va
 void tell_cost(ngx_log_t* log, const Note& note) noexcept {
     const LimitLine& limit = note.limit;
     const ngx_str_t name = str(limit.name);
-    ngx_log_error(NGX_LOG_ERR, log, 0,
-                  "the cost of rate limit \"%V\" in %V:%ui is not there yet when the header is sent, and "
-                  "counts as %L; when the request ends it is: add \"mode=charge_refund\", which evaluates "
-                  "it then, too",
-                  &name, &limit.file, limit.line, note.counted);
+    ngx_log_error(
+        NGX_LOG_ERR, log, 0,
+        "the cost of rate limit \"%V\" in %V:%ui is not there yet when the header is sent, and counts as %L; "
+        "when the request ends it is: add \"mode=charge_refund\", which evaluates it then, too",
+        &name, &limit.file, limit.line, note.counted);
 }
 
 void tell(ngx_http_request_t* r, const Note& note, KeptVariables& variables) noexcept {
@@ -154,6 +149,50 @@ void tell(ngx_http_request_t* r, const Note& note, KeptVariables& variables) noe
                   "is there when the request ends: %s",
                   noun_of(limit, note.what), &name, &limit.file, limit.line,
                   note.what == Missing::burst ? "no bucket counts" : "it does not apply", remedy);
+}
+
+using MarkWord = std::uint64_t;
+constexpr std::size_t bits_of_word = 64;
+
+/// By this the marks are found on the pool's cleanup list. The request has no context that could keep them:
+/// where no limit applies, it gets none.
+void on_marks_cleanup(void* /*marks*/) noexcept {}
+
+/// Marks of what has counted the request as one without a key: a bit for each line, and one for each tally
+/// behind those. Null without memory.
+MarkWord* marks_of(ngx_http_request_t* r) noexcept {
+    if (auto* const marks = find_at_end<MarkWord>(*r->pool, on_marks_cleanup)) {
+        return marks;
+    }
+    const MainConf& main = *main_conf(r);
+    const std::size_t words = (main.line_count + main.tallies->all().size()) / bits_of_word + 1;
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(r->pool, words * sizeof(MarkWord));
+    if (cleanup == nullptr) {
+        return nullptr;
+    }
+    cleanup->handler = on_marks_cleanup;
+    ngx_memzero(cleanup->data, words * sizeof(MarkWord));
+    return static_cast<MarkWord*>(cleanup->data);
+}
+
+/// True if it was marked before.
+bool mark(MarkWord* marks, std::size_t number) noexcept {
+    if (marks == nullptr) {
+        return false;
+    }
+    MarkWord* const word = marks + number / bits_of_word;
+    const MarkWord bit = MarkWord{1} << number % bits_of_word;
+    const bool before = (*word & bit) != 0;
+    *word |= bit;
+    return before;
+}
+
+[[gnu::noinline]] void count_no_key(ngx_http_request_t* r, const LimitLine& limit,
+                                    Counters<Decided>& counters) noexcept {
+    MarkWord* const marks = marks_of(r);
+    if (!mark(marks, limit.watch->number())) {
+        counters.miss(mark(marks, main_conf(r)->line_count + limit.tally_without_key));
+    }
 }
 
 }  // namespace
@@ -194,6 +233,18 @@ void look_at_missing(ngx_http_request_t* r) noexcept {
             ++told;
             tell(r, *note, variables);
         }
+    }
+}
+
+void count_key(RequestContext& context, const LimitLine& limit, bool has_key) noexcept {
+    if (context.conf().report) {
+        return;
+    }
+    Counters<Decided>& counters = main_conf(context.request())->tallies->counters_without_key(limit);
+    if (has_key) {
+        counters.hit();
+    } else {
+        count_no_key(context.request(), limit, counters);
     }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ngx/conf/late_watch.h"
+#include "limiter/request/late_watch.h"
 #include "ngx/request/context.h"
 
 namespace rate_limit {
@@ -15,5 +15,9 @@ void note_missing(const RequestContext& context, const LimitLine& limit, Missing
 
 /// The request ends: looks at what is noted of it, and logs what is there now, once for each line.
 void look_at_missing(ngx_http_request_t* r) noexcept;
+
+/// Counts whether the request has a key for the limit: for each line once, however many locations redirects
+/// take it to. A report is no request that a limit could count.
+void count_key(RequestContext& context, const LimitLine& limit, bool has_key) noexcept;
 
 }  // namespace rate_limit

@@ -2,9 +2,8 @@
 
 #include "core/limit/quota.h"
 #include "core/text/json_text.h"
-#include "limiter/modes/mode.h"
+#include "limiter/request/report.h"
 #include "ngx/base/response.h"
-#include "ngx/conf/limit_log.h"
 #include "ngx/request/handlers.h"
 #include "ngx/request/limiter.h"
 
@@ -51,77 +50,9 @@ ngx_int_t begin(ngx_http_request_t* r, RequestContext*& context) noexcept {
     return context->attach_report();
 }
 
-/// Asks the stores of all limits of which this machine does not know enough.
-void ask(RequestContext& context) noexcept {
-    const Millis now = now_millis();
-    context.begin_asking();
-    for (std::size_t i = 0; i < context.count(); ++i) {
-        AppliedLimit& applied = context.applied(i);
-        if (applied.zone == nullptr) {
-            continue;  // a limit of 0, or one that cannot be read
-        }
-        if (applied.mode->kind().is_known(applied, now)) {
-            applied.mode->kind().show_unchanged(applied, nullptr, now);
-        } else {
-            context.ask_for_report(applied);
-        }
-    }
-    context.end_asking();
-}
-
-/// Takes in the answer. False if there is none, and what this machine knows must not stand for it.
-bool take_answer(RequestContext& context, AppliedLimit& applied, const Answer& answer, Millis now) noexcept {
-    if (answer.failure() == nullptr) {
-        applied.mode->kind().show_unchanged(applied, &answer.window(), now);
-        return true;
-    }
-    main_conf(context.request())->log->unchecked(context.request(), line_of(applied.limit), answer.failure());
-    const bool local = context.conf().on_error == static_cast<ngx_uint_t>(OnError::local);
-    if (local && open_window(applied, now)) {
-        applied.mode->kind().show_unchanged(applied, nullptr, now);
-    }
-    return applied.verdict.known;
-}
-
-bool take_answers(RequestContext& context) noexcept {
-    const Millis now = now_millis();
-    bool known = context.count() != 0;
-    for (std::size_t i = 0; i < context.count(); ++i) {
-        AppliedLimit& applied = context.applied(i);
-        const Answer* answer = applied.answer();
-        known = (answer != nullptr ? take_answer(context, applied, *answer, now) : applied.verdict.known) &&
-                known;
-    }
-    return known;
-}
-
-void write_limit(JsonText& json, std::string_view name, const Quota& quota) {
-    json.name(name).begin_object();
-    json.name("limit").number(quota.limit);
-    json.name("used").number(quota.used);
-    json.name("remaining").number(quota.remaining);
-    json.name("reset").number(quota.reset);
-    json.end_object();
-}
-
-std::string write_limits(const RequestContext& context) {
-    const Millis now = now_millis();
-    JsonText json;
-    json.begin_object().name("resources").begin_object();
-    for (std::size_t i = 0; i < context.count(); ++i) {
-        const Quota quota = quota_of(context.applied(i).verdict, now);
-        write_limit(json, quota.name, quota);
-    }
-    json.end_object();
-    write_limit(json, "rate", quota_of(context.applied(0).verdict, now));
-    json.end_object();
-    return json.take();
-}
-
 ngx_int_t answer(ngx_http_request_t* r, RequestContext& context) {
-    context.end_wait();
-    if (take_answers(context)) {
-        return send(r, NGX_HTTP_OK, write_limits(context));
+    if (take_reported(context)) {
+        return send(r, NGX_HTTP_OK, write_report(context));
     }
     context.forget_limits();
     return add_field(r, retry_after_name, "1") == NGX_OK
@@ -144,7 +75,7 @@ ngx_int_t report(ngx_http_request_t* r) {
         if (begun != NGX_OK) {
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
-        ask(*context);
+        ask_for_report(*context);
     }
     if (!context->waiting()) {
         return answer(r, *context);

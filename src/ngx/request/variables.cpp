@@ -5,9 +5,9 @@
 #include "core/decimal.h"
 #include "limiter/request/decisions.h"
 #include "ngx/conf/conf.h"
-#include "ngx/request/client_id.h"
+#include "ngx/request/context.h"
 #include "ngx/request/handlers.h"
-#include "ngx/request/shown.h"
+#include "ngx/request/limiter.h"
 
 namespace rate_limit {
 
@@ -44,108 +44,102 @@ char* write(char* out, const char* format, Arguments... arguments) noexcept {
     return reinterpret_cast<char*>(ngx_sprintf(reinterpret_cast<u_char*>(out), format, arguments...));
 }
 
-/// The numbers of the limit that the variables describe, also where headers are off.
-template <std::int64_t Quota::*number>
-ngx_int_t quota_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
-                         uintptr_t /*data*/) noexcept {
+/// A variable of a request that has limits: `set` gives it its value.
+template <ngx_int_t (*set)(RequestContext& context, ngx_http_variable_value_t* value)>
+ngx_int_t of_request(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t /*data*/) noexcept {
     RequestContext* context = RequestContext::find(r->main);
-    Quota quota;
-    if (context == nullptr || !described_quota(*context, context->status(), now_millis(), quota) ||
-        (number == &Quota::reset && !quota.has_reset)) {
+    return context != nullptr ? set(*context, value) : set_missing(value);
+}
+
+/// One of the limit that the variables describe.
+template <ngx_int_t (*set)(RequestContext& context, AppliedLimit& applied, ngx_http_variable_value_t* value)>
+ngx_int_t of_limit(RequestContext& context, ngx_http_variable_value_t* value) noexcept {
+    const VerdictIndex i = described_limit(context, context.status());
+    return i ? set(context, context.applied(*i), value) : set_missing(value);
+}
+
+/// The numbers are there, too, where headers are off.
+template <std::int64_t Quota::*number>
+ngx_int_t set_quota(RequestContext& context, AppliedLimit& applied,
+                    ngx_http_variable_value_t* value) noexcept {
+    const Quota quota = quota_of(applied.verdict, now_millis());
+    if (!applied.verdict.known || (number == &Quota::reset && !quota.has_reset)) {
         return set_missing(value);
     }
-    return set_written(r, value, max_number, [&](char* out) { return append(out, quota.*number); });
+    return set_written(context.request(), value, max_number,
+                       [&](char* out) { return append(out, quota.*number); });
 }
 
-ngx_int_t status_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
-                          uintptr_t /*data*/) noexcept {
-    const RequestContext* context = RequestContext::find(r->main);
-    return context != nullptr && context->outcome != Outcome::none
-               ? set_text(value, to_string(context->outcome))
-               : set_missing(value);
+ngx_int_t set_status(RequestContext& context, ngx_http_variable_value_t* value) noexcept {
+    return context.outcome != Outcome::none ? set_text(value, to_string(context.outcome))
+                                            : set_missing(value);
 }
 
-ngx_int_t resource_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
-                            uintptr_t /*data*/) noexcept {
-    RequestContext* context = RequestContext::find(r->main);
-    const VerdictIndex i = context != nullptr ? described_limit(*context, context->status()) : VerdictIndex{};
-    return i ? set_text(value, context->verdicts()[*i].name) : set_missing(value);
+ngx_int_t set_resource(RequestContext& /*context*/, AppliedLimit& applied,
+                       ngx_http_variable_value_t* value) noexcept {
+    return set_text(value, applied.verdict.name);
 }
 
-ngx_int_t shard_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
-                         uintptr_t /*data*/) noexcept {
-    RequestContext* context = RequestContext::find(r->main);
-    const VerdictIndex i = context != nullptr ? described_limit(*context, context->status()) : VerdictIndex{};
-    const AppliedLimit* applied = i ? &context->applied(*i) : nullptr;
-    if (applied == nullptr || applied->store == nullptr) {
+ngx_int_t set_shard(RequestContext& context, AppliedLimit& applied,
+                    ngx_http_variable_value_t* value) noexcept {
+    if (applied.store == nullptr) {
         return set_missing(value);
     }
     // A module that keeps the value may show it after the node of that name is gone.
-    const std::string_view name = applied->shard().name();
-    return set_written(r, value, name.size() + 1,
-                       [name](char* out) { return std::copy(name.begin(), name.end(), out); });
+    const std::string_view name = applied.shard().name();
+    return set_written(context.request(), value, name.size() + 1,
+                       [name](char* out) { return append(out, name); });
 }
 
 /// Before anything is decided it is the id of the first limit's client.
-ngx_int_t id_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t /*data*/) noexcept {
-    RequestContext* context = RequestContext::find(r->main);
-    if (context == nullptr || context->count() == 0) {
+ngx_int_t set_id(RequestContext& context, ngx_http_variable_value_t* value) noexcept {
+    if (context.count() == 0) {
         return set_missing(value);
     }
-    const std::size_t i = described_limit(*context, context->status()).value_or(0);
-    return set_written(r, value, 2 * sizeof(std::uint64_t), [&](char* out) {
-        return write(out, "%016xL", client_id(r->main, context->applied(i)));
+    const std::size_t i = described_limit(context, context.status()).value_or(0);
+    return set_written(context.request(), value, 2 * sizeof(std::uint64_t), [&](char* out) {
+        return write(out, "%016xL", client_id(context.request(), context.applied(i)));
     });
 }
 
-ngx_int_t source_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
-                          uintptr_t /*data*/) noexcept {
-    RequestContext* context = RequestContext::find(r->main);
-    const VerdictIndex i = context != nullptr ? described_limit(*context, context->status()) : VerdictIndex{};
-    const bool decided = i && context->verdicts()[*i].outcome != Outcome::none;
-    return decided ? set_text(value, decided_by(context->applied(*i))) : set_missing(value);
+ngx_int_t set_source(RequestContext& /*context*/, AppliedLimit& applied,
+                     ngx_http_variable_value_t* value) noexcept {
+    return applied.verdict.outcome != Outcome::none ? set_text(value, decided_by(applied))
+                                                    : set_missing(value);
 }
 
 /// The cost that the limit was charged is known when the request has ended.
-ngx_int_t cost_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
-                        uintptr_t /*data*/) noexcept {
-    RequestContext* context = RequestContext::find(r->main);
-    const bool ended = context != nullptr && context->counted;
-    const VerdictIndex i = ended ? described_limit(*context, context->status()) : VerdictIndex{};
-    if (!i) {
-        return set_missing(value);
-    }
-    const std::int64_t cost = context->applied(*i).charged;
-    return set_written(r, value, max_number, [cost](char* out) { return append(out, cost); });
+ngx_int_t set_cost(RequestContext& context, AppliedLimit& applied,
+                   ngx_http_variable_value_t* value) noexcept {
+    return context.counted ? set_written(context.request(), value, max_number,
+                                         [&](char* out) { return append(out, applied.charged); })
+                           : set_missing(value);
 }
 
-/// `core=PASSED:17/5000`. A limit that another one left undecided has a dash for its outcome; one whose
-/// window is not known, for what is used; one whose rate is none, for its limit.
-char* append_verdict(char* out, const Verdict& verdict, Millis now) noexcept {
-    const std::string_view outcome = to_string(verdict.outcome);
-    out = append(append(out, verdict.name), "=");
-    out = append(append(out, outcome.empty() ? "-" : outcome), ":");
-    out = verdict.known ? append(out, quota_of(verdict, now).used) : append(out, "-");
-    out = append(out, "/");
-    return verdict.rate.period != 0 ? append(out, verdict.rate.limit) : append(out, "-");
-}
-
-ngx_int_t all_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t /*data*/) noexcept {
-    RequestContext* context = RequestContext::find(r->main);
-    if (context == nullptr || context->count() == 0 || context->outcome == Outcome::none) {
+ngx_int_t set_all(RequestContext& context, ngx_http_variable_value_t* value) noexcept {
+    if (context.count() == 0 || context.outcome == Outcome::none) {
         return set_missing(value);
     }
-    find_due(*context, context->status());
-    constexpr std::size_t most_outcome = 16;
+    find_due(context, context.status());
     std::size_t most = 0;
-    for (std::size_t i = 0; i < context->count(); ++i) {
-        most += context->verdicts()[i].name.size() + most_outcome + 2 * max_number + 4;
+    for (std::size_t i = 0; i < context.count(); ++i) {
+        most += context.verdicts()[i].name.size() + max_verdict + 1;
     }
-    return set_written(r, value, most, [context](char* out) {
-        for (std::size_t i = 0; i < context->count(); ++i) {
-            out = append_verdict(i == 0 ? out : append(out, ","), context->verdicts()[i], now_millis());
+    return set_written(context.request(), value, most, [&context](char* out) {
+        for (std::size_t i = 0; i < context.count(); ++i) {
+            out = append_verdict(i == 0 ? out : append(out, ","), context.verdicts()[i], now_millis());
         }
         return out;
+    });
+}
+
+ngx_int_t set_store_time(RequestContext& context, ngx_http_variable_value_t* value) noexcept {
+    if (context.outcome == Outcome::none || context.outcome == Outcome::bypassed) {
+        return set_missing(value);
+    }
+    const ngx_msec_t time = context.store_time();
+    return set_written(context.request(), value, NGX_TIME_T_LEN + 4, [time](char* out) {
+        return write(out, "%T.%03M", static_cast<time_t>(time / 1000), time % 1000);
     });
 }
 
@@ -162,18 +156,6 @@ ngx_int_t override_variable(ngx_http_request_t* r, ngx_http_variable_value_t* va
         kind == OverrideKind::none ? RequestContext::find_lifted(r->main) : nullptr;
     kind = lifted != nullptr ? lifted->lifted() : kind;
     return kind != OverrideKind::none ? set_text(value, to_string(kind)) : set_missing(value);
-}
-
-ngx_int_t store_time_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
-                              uintptr_t /*data*/) noexcept {
-    const RequestContext* context = RequestContext::find(r->main);
-    if (context == nullptr || context->outcome == Outcome::none || context->outcome == Outcome::bypassed) {
-        return set_missing(value);
-    }
-    const ngx_msec_t time = context->store_time();
-    return set_written(r, value, NGX_TIME_T_LEN + 4, [time](char* out) {
-        return write(out, "%T.%03M", static_cast<time_t>(time / 1000), time % 1000);
-    });
 }
 
 enum Form : uintptr_t { form_text, form_binary };
@@ -217,23 +199,27 @@ ngx_int_t address_variable(ngx_http_request_t* r, ngx_http_variable_value_t* val
     }
 }
 
-ngx_http_variable_t variables[] = {
+/// A variable whose value may be another one each time.
+ngx_http_variable_t changing(std::string_view name, ngx_http_get_variable_pt get) noexcept {
+    return {str(name), nullptr, get, 0, NGX_HTTP_VAR_NOCACHEABLE, 0};
+}
+
+const ngx_http_variable_t variables[] = {
     {ngx_string("rate_limit_addr"), nullptr, address_variable, form_text, 0, 0},
     {ngx_string("rate_limit_binary_addr"), nullptr, address_variable, form_binary, 0, 0},
-    {ngx_string("rate_limit_status"), nullptr, status_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
-    {ngx_string("rate_limit_limit"), nullptr, quota_variable<&Quota::limit>, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
-    {ngx_string("rate_limit_used"), nullptr, quota_variable<&Quota::used>, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
-    {ngx_string("rate_limit_remaining"), nullptr, quota_variable<&Quota::remaining>, 0,
-     NGX_HTTP_VAR_NOCACHEABLE, 0},
-    {ngx_string("rate_limit_reset"), nullptr, quota_variable<&Quota::reset>, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
-    {ngx_string("rate_limit_resource"), nullptr, resource_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
-    {ngx_string("rate_limit_shard"), nullptr, shard_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
-    {ngx_string("rate_limit_id"), nullptr, id_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
-    {ngx_string("rate_limit_all"), nullptr, all_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
-    {ngx_string("rate_limit_cost"), nullptr, cost_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
-    {ngx_string("rate_limit_source"), nullptr, source_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
-    {ngx_string("rate_limit_override"), nullptr, override_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
-    {ngx_string("rate_limit_store_time"), nullptr, store_time_variable, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    changing("rate_limit_status", of_request<set_status>),
+    changing("rate_limit_limit", of_request<of_limit<set_quota<&Quota::limit>>>),
+    changing("rate_limit_used", of_request<of_limit<set_quota<&Quota::used>>>),
+    changing("rate_limit_remaining", of_request<of_limit<set_quota<&Quota::remaining>>>),
+    changing("rate_limit_reset", of_request<of_limit<set_quota<&Quota::reset>>>),
+    changing("rate_limit_resource", of_request<of_limit<set_resource>>),
+    changing("rate_limit_shard", of_request<of_limit<set_shard>>),
+    changing("rate_limit_id", of_request<set_id>),
+    changing("rate_limit_all", of_request<set_all>),
+    changing("rate_limit_cost", of_request<of_limit<set_cost>>),
+    changing("rate_limit_source", of_request<of_limit<set_source>>),
+    changing("rate_limit_override", override_variable),
+    changing("rate_limit_store_time", of_request<set_store_time>),
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "ngx/topology/topology_memory.h"
 
-#include <algorithm>
 #include <new>
 #include <string>
-#include <vector>
 
 #include "core/topology/shared_topology.h"
+#include "limiter/topology/topology_source.h"
+#include "ngx/base/zone_memory.h"
 #include "ngx/conf/conf.h"
 #include "ngx/redis_block/address.h"
 
@@ -19,60 +19,15 @@ constexpr std::size_t memory_size = std::size_t{1} * 1024 * 1024;
 
 constexpr std::string_view name_prefix = "ngx_http_rate_limit_module topology of ";
 
-LockUser this_process() noexcept {
-    return lock_user();
-}
-
-void append_sorted(std::string& name, std::string_view of, std::vector<std::string_view> words) {
-    std::sort(words.begin(), words.end());
-    name.append(of);
-    for (const std::string_view word : words) {
-        name.append(" ").append(word);
-    }
-}
-
-/// Two configurations with the same name share the memory. Neither a store's name nor a master's has spaces.
-std::string memory_name(const StoreConf& store) {
-    std::vector<std::string_view> asked;
-    std::vector<std::string_view> masters;
-    for (const NodeConf& node : store.seeds.empty() ? store.sentinels : store.seeds) {
-        asked.emplace_back(node.text);
-    }
-    for (const ShardConf& shard : store.shards) {
-        masters.emplace_back(shard.master);
-    }
-    std::string name(name_prefix);
-    name.append(store.name);
-    append_sorted(name, store.seeds.empty() ? ", sentinels" : ", cluster", std::move(asked));
-    if (store.seeds.empty()) {
-        append_sorted(name, ", masters", std::move(masters));
-    }
-    return name;
-}
-
 /// Calls `call(zone)` for the memory of each topology of the running configuration.
 template <typename Call>
 void for_running(Call&& call) {
-    const auto* part = const_cast<const ngx_list_part_t*>(&ngx_cycle->shared_memory.part);
-    for (; part != nullptr; part = part->next) {
-        for (const ngx_shm_zone_t& zone : Elements<const ngx_shm_zone_t>(*part)) {
-            if (zone.tag == &ngx_http_rate_limit_module &&
-                view(zone.shm.name).substr(0, name_prefix.size()) == name_prefix) {
-                call(zone);
-            }
+    for_running_zones([&call](const ngx_shm_zone_t& zone) {
+        if (zone.tag == &ngx_http_rate_limit_module &&
+            view(zone.shm.name).substr(0, name_prefix.size()) == name_prefix) {
+            call(zone);
         }
-    }
-}
-
-bool share_node(const std::vector<NodeConf>& some, const std::vector<NodeConf>& others) noexcept {
-    for (const NodeConf& one : some) {
-        for (const NodeConf& other : others) {
-            if (one.text == other.text || share_address(one, other)) {
-                return true;
-            }
-        }
-    }
-    return false;
+    });
 }
 
 /// Takes over what the running configuration has found for a store of this name that asks one of the same
@@ -105,7 +60,7 @@ ngx_int_t init(ngx_shm_zone_t* zone, void* /*previous*/) noexcept {
     const auto& store = *static_cast<const StoreConf*>(zone->data);
     SharedTopology& topology = *store.topology;
     auto* pool = reinterpret_cast<ngx_slab_pool_t*>(zone->shm.addr);
-    topology.set_user(this_process());
+    topology.set_user(lock_user());
     const bool fresh = pool->data == nullptr;
     const std::size_t pages = fresh ? pool->pfree * ngx_pagesize : 0;
     if (fresh) {
@@ -129,19 +84,15 @@ ngx_int_t init(ngx_shm_zone_t* zone, void* /*previous*/) noexcept {
 }
 
 ngx_shm_zone_t* add_zone(ngx_conf_t* cf, std::string_view text) noexcept {
-    ngx_str_t name;
-    name.len = text.size();
-    name.data = static_cast<u_char*>(ngx_pnalloc(cf->pool, name.len));
-    if (name.data == nullptr) {
-        return nullptr;
-    }
-    ngx_memcpy(name.data, text.data(), name.len);
-    return ngx_shared_memory_add(cf, &name, memory_size, &ngx_http_rate_limit_module);
+    ngx_str_t of = str(text);
+    ngx_str_t name = {text.size(), ngx_pstrdup(cf->pool, &of)};
+    return name.data != nullptr ? ngx_shared_memory_add(cf, &name, memory_size, &ngx_http_rate_limit_module)
+                                : nullptr;
 }
 
 ngx_int_t reserve_topology(ngx_conf_t* cf, StoreConf& store) {
     void* memory = ngx_palloc(cf->pool, sizeof(SharedTopology));
-    ngx_shm_zone_t* zone = add_zone(cf, memory_name(store));
+    ngx_shm_zone_t* zone = add_zone(cf, std::string(name_prefix) + asked_servers(store));
     if (memory == nullptr || zone == nullptr) {
         return NGX_ERROR;
     }

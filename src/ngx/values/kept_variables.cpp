@@ -1,7 +1,5 @@
 #include "ngx/values/kept_variables.h"
 
-#include "ngx/values/value.h"
-
 namespace rate_limit {
 
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ngx/values/kept_captures.h"
+#include "ngx/values/kept_variables.h"
 
 namespace rate_limit {
 

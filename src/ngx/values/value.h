@@ -28,11 +28,6 @@ struct Value {
     bool is_constant() const noexcept { return parts == nullptr; }
 };
 
-/// Whether nginx has evaluated the variable for the request, also where it has found none.
-inline bool is_evaluated(const ngx_http_variable_value_t& variable) noexcept {
-    return variable.valid != 0 || variable.not_found != 0;
-}
-
 /// evaluate_value() of a value that is no constant.
 ngx_int_t evaluate_parts(ngx_http_request_t* r, const Value& value, ngx_str_t& text) noexcept;
 

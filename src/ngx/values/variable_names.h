@@ -10,19 +10,15 @@ namespace rate_limit {
 
 // Names of variables, which nginx reads without regard to case.
 
-inline bool same_name(std::string_view a, std::string_view b) noexcept {
-    return a.size() == b.size() && ngx_strncasecmp(str(a).data, str(b).data, a.size()) == 0;
-}
-
 inline bool begins_with(std::string_view name, std::string_view prefix) noexcept {
-    return name.size() > prefix.size() && same_name(name.substr(0, prefix.size()), prefix);
+    return name.size() > prefix.size() && equal_in_any_case(name.substr(0, prefix.size()), prefix);
 }
 
 /// Whether the name is in the list. One that ends in '_' stands for all names that begin with it.
 template <typename Names>
 bool is_one_of(std::string_view name, const Names& names) noexcept {
     return std::any_of(std::begin(names), std::end(names), [name](std::string_view known) {
-        return known.back() == '_' ? begins_with(name, known) : same_name(name, known);
+        return known.back() == '_' ? begins_with(name, known) : equal_in_any_case(name, known);
     });
 }
 

@@ -16,10 +16,9 @@ ngx_resolver_ctx_t* of_nginx(Resolution::Question* question) noexcept {
 }
 
 std::vector<Address> addresses_in(const ngx_resolver_ctx_t& context) {
-    std::vector<Address> found(context.state == NGX_OK ? context.naddrs : 0);
-    for (std::size_t i = 0; i < found.size(); ++i) {
-        found[i].length = context.addrs[i].socklen;
-        ngx_memcpy(&found[i].sockaddr, context.addrs[i].sockaddr, context.addrs[i].socklen);
+    std::vector<Address> found;
+    for (std::size_t i = 0; context.state == NGX_OK && i < context.naddrs; ++i) {
+        found.push_back(address_of(*context.addrs[i].sockaddr, context.addrs[i].socklen));
     }
     return found;
 }

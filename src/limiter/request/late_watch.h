@@ -4,11 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ngx/base/ngx.h"
+#include "limiter/loop.h"
 
 namespace rate_limit {
-
-struct MainConf;
 
 /// The value of a limit that was not there when it was needed.
 enum class Missing : std::uint32_t { key = 1, rate = 2, burst = 4, cost = 8 };
@@ -20,7 +18,7 @@ class LateWatch {
 public:
     /// Whether this request is to be looked at: one of the first of this worker, or the first in a second.
     /// Never once it has been told.
-    bool may_look(Missing what, ngx_msec_t now) noexcept {
+    bool may_look(Missing what, Msec now) noexcept {
         if (told_ == nullptr || (told_->load(std::memory_order_relaxed) & bit(what)) != 0) {
             return false;
         }
@@ -50,17 +48,13 @@ public:
 
 private:
     static constexpr std::uint32_t free_looks = 100;
-    static constexpr ngx_msec_t interval = 1000;
+    static constexpr Msec interval = 1000;
     static constexpr std::uint32_t bit(Missing what) noexcept { return static_cast<std::uint32_t>(what); }
 
     std::atomic<std::uint32_t>* told_ = nullptr;  // bits of Missing, shared by all workers
     std::size_t number_ = 0;
     std::uint64_t looks_ = 0;
-    ngx_msec_t looked_ = 0;
+    Msec looked_ = 0;
 };
-
-/// Lets all workers tell once what they see of each line, and numbers the lines. Runs when all of http is
-/// merged. NGX_ERROR without memory.
-ngx_int_t share_watches(ngx_conf_t* cf, MainConf& main) noexcept;
 
 }  // namespace rate_limit
