@@ -30,8 +30,8 @@ Charges::Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, S
       numbered_(numbered),
       way_(in_cluster_ ? NumberedWindows::alone : numbered.new_way()),
       pause_(has_exact_timers() ? pause : 0),
-      lost_(subject_, Counters<Loss>(store.zone->counters(), {store.name, shard.name, {}})),
-      refusals_(subject_, "takes charges again") {}
+      gate_(nodes, subject_, in_cluster_, *this),
+      lost_(subject_, Counters<Loss>(store.zone->counters(), {store.name, shard.name, {}})) {}
 
 void Charges::stop_awaiting(const Debt& owed) noexcept {
     if (owed.kind == DebtKind::refunds || owed.of_bucket()) {
@@ -145,12 +145,12 @@ void Charges::charge(const Charge& charge) noexcept {
 
 /// Throws std::bad_alloc, and then the command is still the caller's.
 void Charges::start(ChargeCommand& command) {
-    if (gate_ == Gate::open) {
+    if (gate_.is_open()) {
         queued_.push(command);
         nodes_.primary().expect_more(true);
         schedule_batch();
-    } else if (may_probe()) {
-        gate_ = Gate::probing;
+    } else if (gate_.may_probe()) {
+        gate_.begin_probe();
         command.probe = true;
         submit(command);
     } else {
@@ -224,8 +224,8 @@ void Charges::ended(bool probe, std::uint32_t term) noexcept {
     if (term != term_) {
         return;
     }
-    if (probe && gate_ == Gate::probing) {
-        gate_ = Gate::closed;
+    if (probe) {
+        gate_.end_probe();
     }
     --under_way_;
     if (!queued_.empty() || waiting_.count() != 0 || unanswered_.size() != 0) {
@@ -308,18 +308,12 @@ void Charges::send_queued(std::size_t most) noexcept {
     nodes_.primary().expect_more(!queued_.empty());
 }
 
-/// True: charges that wait may be sent to the primary before it has answered a probe. They wait because some
-/// worker found that it takes none; a worker that has had no answer to a write since may not have noticed.
-bool Charges::trusts_primary() const noexcept {
-    return gate_ == Gate::open && msec_now() - proven_ < trust;
-}
-
 /// Some charges of the backlog go into this batch, or one charge of it as the probe.
 void Charges::send_backlog() noexcept {
-    const bool probes = !trusts_primary();
+    const bool probes = !gate_.is_trusted();
     // Queued charges stay queued only while the gate is open, which it is not while a probe is on its way.
-    const bool may = gate_ == Gate::open ? !probes || queued_.empty() : may_probe();
-    if (!nodes_.primary().usable() || retry_.armed() || !may) {
+    const bool may = gate_.is_open() ? !probes || queued_.empty() : gate_.may_probe();
+    if (!nodes_.primary().usable() || gate_.pauses() || !may) {
         return;
     }
     const Millis now = now_millis();
@@ -342,7 +336,9 @@ void Charges::send_backlog() noexcept {
             }
             command.waited = true;
             command.probe = probes;
-            gate_ = probes ? Gate::probing : gate_;
+            if (probes) {
+                gate_.begin_probe();
+            }
             note_resent(command.owed, now);
             ++sent;
             submit(command);
@@ -404,6 +400,49 @@ void Charges::doubt_former_reservation() noexcept {
 
 void Charges::doubt_reservation() noexcept {
     lost_.add(Loss::reservations_in_doubt, 1);
+}
+
+void Charges::close_gate() noexcept {
+    gate_.close();
+    while (ChargeCommand* command = queued_.pop()) {
+        wait(command->key, command->owed);
+        ChargeCommand::put_back(*command);
+    }
+    nodes_.primary().expect_more(false);
+}
+
+void Charges::change_primary() noexcept {
+    const bool first = term_ == 0;
+    if (!first) {
+        close_gate();
+    }
+    ++term_;
+    way_ = in_cluster_ ? NumberedWindows::alone : numbered_.new_way();
+    under_way_ = 0;
+    gate_.change_primary(first);
+    send_batch();
+}
+
+void Charges::suspect_primary() noexcept {
+    close_gate();
+    gate_.pause();
+}
+
+void Charges::refused(const Node& node, Fault fault, std::string_view command, const Reply& reply) noexcept {
+    if (&node != &nodes_.primary()) {
+        led_nowhere(node);
+        return;
+    }
+    close_gate();
+    waiting_.move_on();
+    gate_.refused(fault, command, reply);
+}
+
+/// The gate stays open: of what else the primary serves that says nothing.
+void Charges::led_nowhere(const Node& node) noexcept {
+    if (&node != &nodes_.primary() && node.is_primary() && gate_.pause()) {
+        waiting_.move_on();
+    }
 }
 
 }  // namespace rate_limit

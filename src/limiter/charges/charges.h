@@ -10,13 +10,13 @@
 #include "core/pacing.h"
 #include "limiter/charges/backlog.h"
 #include "limiter/charges/charge_command.h"
+#include "limiter/charges/gate.h"
 #include "limiter/charges/losses.h"
 #include "limiter/charges/nodes.h"
 #include "limiter/charges/numbered_windows.h"
 #include "limiter/charges/shard_counters.h"
 #include "limiter/charges/unanswered_refunds.h"
 #include "limiter/loop.h"
-#include "limiter/wire/server_log.h"
 
 namespace rate_limit {
 
@@ -58,14 +58,9 @@ struct GivingBack {
 /// wake-up of the primary serves many charges, and a charge that is alone leaves at once. Charges of one
 /// window in one batch are one command.
 ///
-/// Charges go through a gate. It closes when the primary is lost, and when the primary refuses writes (OOM,
-/// MISCONF, NOREPLICAS, NOPERM, READONLY), though it still answers reads then and stays usable. While the
-/// gate is closed all charges wait but one, the probe: a primary may answer PING and reads and still take no
-/// writes, and everything that is sent to it ends in doubt. The first write that is answered opens the gate.
-/// After a refusal the next probe follows after a backoff of its own; after READONLY each probe takes a new
-/// connection, for the address may lead to another server by then. Any worker may have put a charge into the
-/// backlog: a worker that has not seen the primary take a write just before sends one of them first.
-class Charges final : public ChargeCommand::Owner {
+/// Charges go through a Gate. Any worker may have put a charge into the backlog: a worker that has not seen
+/// the primary take a write just before sends one of them first.
+class Charges final : public ChargeCommand::Owner, private Gate::Owner {
 public:
     /// Milliseconds between two batches; none with timer_resolution, as nginx looks at its timers no oftener
     /// than that.
@@ -82,9 +77,6 @@ public:
 
     /// How many more it takes from the backlog, so that a primary that comes back is not flooded.
     static constexpr std::size_t max_waited = 200;
-
-    /// For so many milliseconds after the answer to a write charges of the backlog need no probe.
-    static constexpr Msec trust = 100;
 
     /// How many charges whose windows have closed are dropped in one turn of the event loop.
     static constexpr std::size_t max_closed = 1000;
@@ -185,11 +177,8 @@ public:
         if (&node != &nodes_.primary()) {
             return;
         }
-        proven_ = msec_now();
-        if (gate_ != Gate::open) {
-            open_gate();
-        } else if (!retry_.armed()) {
-            backoff_.reset();
+        if (gate_.prove()) {
+            send_batch();  // does nothing while a batch is under way: its end sends the next
         }
     }
 
@@ -226,13 +215,6 @@ public:
     void give_up_unanswered() noexcept;
 
 private:
-    enum class Gate : unsigned char {
-        open,
-        closed,
-        probing,  // closed, and the probe is on its way
-    };
-
-    static void on_retry(void* self) noexcept;
     static void on_batch(void* self) noexcept;
 
     bool joins(const Charge& charge) noexcept;
@@ -242,9 +224,7 @@ private:
     void send(ChargeCommand& command) noexcept;
     void send_queued(std::size_t most) noexcept;
     void send_backlog() noexcept;
-    bool may_probe() const noexcept;
-    bool trusts_primary() const noexcept;
-    void open_gate() noexcept;
+    void on_gate() noexcept override { send_batch(); }
     void wait(const std::string& key, Debt owed) noexcept override;
     void ended(bool probe, std::uint32_t term) noexcept override;
     void note_resent(const Debt& owed, Millis now) noexcept;
@@ -276,14 +256,10 @@ private:
     std::uint32_t term_ = 0;     // counts the primaries
     std::size_t under_way_ = 0;  // commands of the present batch that have not ended
     Msec sent_ = 0;              // when the last batch left
-    Msec proven_ = 0;            // when the primary was last seen to take a write
     bool closing_ = false;       // more charges of closed windows may wait
-    Gate gate_ = Gate::open;
-    Backoff backoff_;
+    Gate gate_;
     Losses lost_;
-    OutageLog refusals_;
-    Timer batch_{this, on_batch, Timer::Worker::stays};   // when the next may leave
-    Timer retry_{this, on_retry, Timer::Worker::leaves};  // after a refusal: the backlog is not sent before
+    Timer batch_{this, on_batch, Timer::Worker::stays};  // when the next may leave
 };
 
 }  // namespace rate_limit

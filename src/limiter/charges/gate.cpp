@@ -1,60 +1,43 @@
-#include "limiter/charges/charges.h"
-#include "redis/server_words.h"
+#include "limiter/charges/gate.h"
 
-// When the primary is sent charges at all: see Charges.
+#include "redis/server_words.h"
 
 namespace rate_limit {
 
-void Charges::close_gate() noexcept {
-    gate_ = gate_ == Gate::open ? Gate::closed : gate_;
-    while (ChargeCommand* command = queued_.pop()) {
-        wait(command->key, command->owed);
-        ChargeCommand::put_back(*command);
-    }
-    nodes_.primary().expect_more(false);
+Gate::Gate(Nodes& nodes, const std::string& subject, bool in_cluster, Owner& owner) noexcept
+    : nodes_(nodes), in_cluster_(in_cluster), owner_(owner), refusals_(subject, "takes charges again") {}
+
+/// A probe waits until the next try is due.
+bool Gate::may_probe() const noexcept {
+    return state_ == State::closed && nodes_.primary().usable() && nodes_.primary().takes_writes() &&
+           !pauses();
 }
 
-void Charges::change_primary() noexcept {
-    if (term_ != 0) {
-        close_gate();
-        gate_ = Gate::closed;  // a probe that is on its way tells nothing of the new primary
+void Gate::change_primary(bool first) noexcept {
+    if (!first) {
+        state_ = State::closed;  // a probe that is on its way tells nothing of the new primary
     }
-    ++term_;
-    way_ = in_cluster_ ? NumberedWindows::alone : numbered_.new_way();
-    under_way_ = 0;
     refusals_.ended("is not asked any more");
     backoff_.reset();
     retry_.clear();
-    send_batch();
 }
 
-/// A probe waits until the next try is due.
-bool Charges::may_probe() const noexcept {
-    return gate_ == Gate::closed && nodes_.primary().usable() && nodes_.primary().takes_writes() &&
-           !retry_.armed();
-}
-
-void Charges::suspect_primary() noexcept {
-    close_gate();
-    if (!retry_.armed()) {
-        retry_.set(backoff_.next(random_bits()));
-    }
-}
-
-void Charges::refused(const Node& node, Fault fault, std::string_view command, const Reply& reply) noexcept {
-    if (&node != &nodes_.primary()) {
-        led_nowhere(node);
-        return;
-    }
-    close_gate();
-    waiting_.move_on();
-    if (retry_.armed()) {
-        return;
+bool Gate::pause() noexcept {
+    if (pauses()) {
+        return false;
     }
     retry_.set(backoff_.next(random_bits()));
+    return true;
+}
+
+void Gate::refused(Fault fault, std::string_view command, const Reply& reply) noexcept {
+    if (!pause()) {
+        return;
+    }
     try {
         const std::string words = server_words(command, reply.text_view());
-        refusals_.failed("refuses charges", explain(fault), in_cluster_ ? node.name() + ": " + words : words);
+        refusals_.failed("refuses charges", explain(fault),
+                         in_cluster_ ? nodes_.primary().name() + ": " + words : words);
     } catch (...) {
         refusals_.failed("refuses charges", explain(fault));
     }
@@ -63,30 +46,28 @@ void Charges::refused(const Node& node, Fault fault, std::string_view command, c
     }
 }
 
-/// The gate stays open: of what else the primary serves that says nothing.
-void Charges::led_nowhere(const Node& node) noexcept {
-    if (&node != &nodes_.primary() && node.is_primary() && !retry_.armed()) {
-        waiting_.move_on();
-        retry_.set(backoff_.next(random_bits()));
+bool Gate::prove() noexcept {
+    proven_ = msec_now();
+    const bool opens = !is_open();
+    if (opens) {
+        state_ = State::open;
+        nodes_.primary().promote();
+        retry_.clear();
+        refusals_.ended();
     }
+    if (opens || !pauses()) {
+        backoff_.reset();
+    }
+    return opens;
 }
 
-void Charges::on_retry(void* self) noexcept {
-    Charges& charges = *static_cast<Charges*>(self);
-    if (charges.nodes_.primary().takes_writes()) {
-        charges.send_batch();
+void Gate::on_retry(void* self) noexcept {
+    Gate& gate = *static_cast<Gate*>(self);
+    if (gate.nodes_.primary().takes_writes()) {
+        gate.owner_.on_gate();
     } else {
-        charges.nodes_.primary().reconnect();  // and once it is usable, send_batch()
+        gate.nodes_.primary().reconnect();  // and once it is usable, its shard sends charges
     }
-}
-
-void Charges::open_gate() noexcept {
-    gate_ = Gate::open;
-    nodes_.primary().promote();
-    backoff_.reset();
-    retry_.clear();
-    refusals_.ended();
-    send_batch();  // does nothing while a batch is under way: its end sends the next
 }
 
 }  // namespace rate_limit

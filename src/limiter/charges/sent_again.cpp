@@ -28,7 +28,9 @@ std::size_t Charges::send_unanswered(std::size_t most, bool probes) noexcept {
         unanswered_.take(command->key, command->owed, command->number);
         command->again = true;
         command->probe = probes;
-        gate_ = probes ? Gate::probing : gate_;
+        if (probes) {
+            gate_.begin_probe();
+        }
         submit(*command);
     }
     return sent;

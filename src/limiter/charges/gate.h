@@ -1,0 +1,86 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/pacing.h"
+#include "limiter/charges/nodes.h"
+#include "limiter/loop.h"
+#include "limiter/wire/server_log.h"
+#include "redis/reply.h"
+
+namespace rate_limit {
+
+/// Whether the primary of a shard is sent charges. It closes when the primary is lost, and when that refuses
+/// writes (OOM, MISCONF, NOREPLICAS, NOPERM, READONLY), though it still answers reads then and stays usable.
+/// While it is closed all charges wait but one, the probe: a primary may answer PING and reads and still take
+/// no writes, and everything that is sent to it ends in doubt. The first write that is answered opens it.
+/// After a refusal the next probe follows after a backoff of its own; after READONLY each probe takes a new
+/// connection, for the address may lead to another server by then.
+class Gate {
+public:
+    class Owner {
+    public:
+        /// A probe may be sent.
+        virtual void on_gate() noexcept = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    /// All of them outlive it. `subject` begins each line of the log.
+    Gate(Nodes& nodes, const std::string& subject, bool in_cluster, Owner& owner) noexcept;
+
+    bool is_open() const noexcept { return state_ == State::open; }
+
+    /// Charges that waited may be sent before the primary has answered a probe: it has taken a write just
+    /// before.
+    bool is_trusted() const noexcept { return is_open() && msec_now() - proven_ < trust; }
+
+    /// A refusal was not long ago: nothing that waits is sent yet.
+    bool pauses() const noexcept { return retry_.armed(); }
+
+    /// False, too, while a probe is on its way.
+    bool may_probe() const noexcept;
+    void begin_probe() noexcept { state_ = State::probing; }
+
+    /// The probe is over. If that has not opened the gate, the next charge may probe.
+    void end_probe() noexcept { state_ = state_ == State::probing ? State::closed : state_; }
+
+    void close() noexcept { state_ = is_open() ? State::closed : state_; }
+
+    /// The shard has another primary, the first one if `first`.
+    void change_primary(bool first) noexcept;
+
+    /// The next try comes after a while. False: that is so already.
+    bool pause() noexcept;
+
+    /// The primary answered a write by `fault`, one of refuses_writes().
+    void refused(Fault fault, std::string_view command, const Reply& reply) noexcept;
+
+    /// The primary has taken a write. True: that has opened the gate.
+    bool prove() noexcept;
+
+private:
+    enum class State : unsigned char {
+        open,
+        closed,
+        probing,  // closed, and the probe is on its way
+    };
+
+    /// For so many milliseconds after the answer to a write charges that waited need no probe.
+    static constexpr Msec trust = 100;
+
+    static void on_retry(void* self) noexcept;
+
+    Nodes& nodes_;
+    const bool in_cluster_;
+    Owner& owner_;
+    State state_ = State::open;
+    Msec proven_ = 0;  // when the primary was last seen to take a write
+    Backoff backoff_;
+    OutageLog refusals_;
+    Timer retry_{this, on_retry, Timer::Worker::leaves};
+};
+
+}  // namespace rate_limit
