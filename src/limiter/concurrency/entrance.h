@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/table/window_id.h"
-#include "limiter/waits/gathering.h"
+#include "limiter/waits/shared_grant.h"
 
 namespace rate_limit {
 
@@ -20,7 +20,7 @@ struct KeySlots {
 
 /// A request that waits for a slot. Where take_granted() is 1, it runs, and the caller that takes that lets
 /// it leave; else the limit is reached. The answer's window has what is used besides this request.
-class Entrance final : public Gathered<Entrance> {
+class Entrance final : public SharedGrant<Entrance> {
 public:
     Entrance() = default;
     ~Entrance() { cancel(); }

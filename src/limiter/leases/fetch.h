@@ -7,7 +7,7 @@
 #include "core/machine/window_account.h"
 #include "limiter/leases/reserve_command.h"
 #include "limiter/loop.h"
-#include "limiter/waits/gathering.h"
+#include "limiter/waits/shared_grant.h"
 
 namespace rate_limit {
 
@@ -21,7 +21,7 @@ inline TokenTerms terms_of_tokens(const Demand& demand) noexcept {
 }
 
 /// A request's place in a fetch. Its window() counts neither its own tokens nor those at hand.
-class Seat final : public Gathered<Seat> {
+class Seat final : public SharedGrant<Seat> {
 public:
     Seat() = default;
     ~Seat() { cancel(); }

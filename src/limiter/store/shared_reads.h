@@ -6,7 +6,7 @@
 
 #include "core/table/window_id.h"
 #include "limiter/store/read.h"
-#include "limiter/waits/gathering.h"
+#include "limiter/waits/shared_grant.h"
 
 namespace rate_limit {
 
@@ -16,7 +16,7 @@ class SharedReads;
 class Zone;
 
 /// A report's part in a read of one window that others may wait for, too.
-class SharedRead final : public Gathered<SharedRead> {
+class SharedRead final : public SharedGrant<SharedRead> {
 public:
     SharedRead() = default;
     ~SharedRead() { cancel(); }

@@ -7,10 +7,10 @@
 
 namespace rate_limit {
 
-/// One who waits with others for what one call under way brings. `Part` is the class itself, which stands in
-/// the queue of that call, or in none.
+/// The part in a grant of one who waits, with others, for what one call under way brings. `Part` is the class
+/// itself, which stands in the queue of that call, or in none.
 template <typename Part>
-class Gathered : public Grant, public Place<Part> {
+class SharedGrant : public Grant, public Place<Part> {
 public:
     void cancel() noexcept override {
         if (waiting()) {
@@ -20,8 +20,8 @@ public:
     }
 
 protected:
-    Gathered() = default;
-    ~Gathered() = default;
+    SharedGrant() = default;
+    ~SharedGrant() = default;
 
     void join(Queue<Part>& queue) noexcept {
         queue.push(static_cast<Part&>(*this));
