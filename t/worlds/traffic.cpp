@@ -227,9 +227,11 @@ void Traffic::check_headers(const Visit& visit) {
 void Traffic::tell(const Visit& visit) {
     const bool over = visit.request->is_decided();
     for (std::size_t i = 0; i < visit.request->count(); ++i) {
-        const AppliedLimit& applied = visit.request->applied(i);
+        AppliedLimit& applied = visit.request->applied(i);
         const Verdict& verdict = applied.verdict;
-        const bool answered = verdict.outcome == Outcome::passed || verdict.outcome == Outcome::rejected;
+        const bool decided = verdict.outcome == Outcome::passed || verdict.outcome == Outcome::rejected;
+        // A request whose answer was lost is rejected by memory where that knows enough.
+        const bool answered = decided && !applied.in_doubt();
         limits_[number_of(applied)].tell(
             visit.key, {visit.memory, visit.cost, visit.begun, events_.now(),
                         over && verdict.known ? verdict.window.reset : 0, over && answered});
