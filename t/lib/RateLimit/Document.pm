@@ -19,7 +19,7 @@ our @EXPORT = qw(documents code headings sources_with);
 
 my $root = File::Spec->rel2abs(__FILE__) =~ s{/t/lib/RateLimit/Document\.pm$}{}r;
 
-sub documents () { return map { substr $_, 1 + length $root } sort glob "$root/*.md $root/docs/*.md $root/t/*/README.md" }
+sub documents () { return map { substr $_, 1 + length $root } sort glob "$root/*.md $root/docs/*.md $root/docs/*/*.md $root/t/*/README.md" }
 
 sub code ($text, $mark) {
     my ($code) = $text =~ /^<!-- \Q$mark\E -->\n```\w*\n(.*?)^```$/ms or croak "no code block after <!-- $mark -->";
