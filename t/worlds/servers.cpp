@@ -339,6 +339,14 @@ void Servers::replace_dead(Set& set, Redis& former, Redis& next, std::uint64_t b
     });
 }
 
+/// Some sentinel tells of this primary: workers that have never heard of it may still learn of it.
+bool Servers::is_told_of(const Set& set, const Redis& former) const {
+    return set.watch != nullptr &&
+           std::any_of(sentinels_.begin(), sentinels_.end(), [&](const auto& sentinel) {
+               return sentinel->watch(set.watch->name()).primary == former.address();
+           });
+}
+
 /// As soon as all workers know the new primary, what the former one still takes is not lost unknown to them:
 /// its answers do not count. A worker looks for what others have found out several times a second.
 void Servers::await_knowledge(Set& set, Redis& former, Redis& next, Micros known_since) {
@@ -348,7 +356,8 @@ void Servers::await_knowledge(Set& set, Redis& former, Redis& next, Micros known
         if (&set.servers->primary() != &next || set.servers->follows(former)) {
             return;
         }
-        const bool known = all_know_ != nullptr && all_know_(former.address(), next.address());
+        const bool known =
+            all_know_ != nullptr && all_know_(former.address(), next.address()) && !is_told_of(set, former);
         const Micros since = !known ? -1 : known_since < 0 ? events_.now() : known_since;
         if (known && events_.now() - since >= all_workers) {
             former.count_as_lost(nullptr);

@@ -66,6 +66,7 @@ private:
     void go_on_moving(std::uint64_t bits);
     bool is_moving(const ReplicaSet& set) const noexcept;
     void await_knowledge(Set& set, Redis& former, Redis& next, Micros known_since);
+    bool is_told_of(const Set& set, const Redis& former) const;
     void heal(Redis& server);
     void heal_set(Set& set);
     Set& set_of(const Redis& server);
