@@ -7,7 +7,7 @@ namespace rate_limit {
 namespace {
 
 /// Numbers of lua/hold.lua have 15 digits at most.
-constexpr std::int64_t max_number = 900'000'000'000'000;
+constexpr std::int64_t greatest_number = 900'000'000'000'000;
 
 std::uint32_t low_half(Millis time) noexcept {
     return static_cast<std::uint32_t>(time);
@@ -236,7 +236,7 @@ void learn(WindowRecord& record, const SlotsTerms& terms, const SlotsCall& call,
     if (answer.number > call.number) {
         // Redis had a later call, which this machine knows nothing of: its clock went back, or another
         // program wrote there. The next call comes after it.
-        record.used = std::min(answer.number, max_number);
+        record.used = std::min(answer.number, greatest_number);
         return;
     }
     record.lasting = false;
