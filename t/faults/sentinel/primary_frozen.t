@@ -9,6 +9,8 @@ my @books = map { RateLimit::Books->open($set, store => 'charge_timeout 20s;', m
 my $old   = $set->primary;
 $old->freeze;
 $set->wait_switched($old);
+# Requests that read replicas meet no error at any time: that says nothing of whether nginx has heard of the new primary.
+$_->nginx->wait_log(qr/before it was/) for @books;
 my @marks = map { $_->recovered } @books;
 $_->served('while it is frozen', since => 0) for @books;
 $old->thaw;
