@@ -1,5 +1,5 @@
-// What waits for a primary waits in the memory that all workers share, beside what waits for other shards;
-// what finds no room there is dropped, counted and told.
+// Charges that wait for a primary wait in the memory that all workers share, beside what waits for other
+// shards; what finds no room there is dropped, counted and told.
 
 #include <string>
 #include <vector>

@@ -63,7 +63,7 @@ TEST(SharedOverrides, AreReadOnceForEachVersion) {
     EXPECT_EQ(asked("hgetall"), 2);
 }
 
-/// What an operator does at a worker: a ban, `allow`, or the end of it.
+/// An operator does this at a worker: a ban, `allow`, or the end of it.
 class Act final : private Answer::Owner {
 public:
     Act(WorkerProcess& worker, const std::string& key, OverrideKind kind) {
@@ -111,7 +111,7 @@ protected:
         return kind;
     }
 
-    /// The same on both machines.
+    /// It is so on both machines.
     bool all_have(const std::string& key, OverrideKind kind) {
         return kind_on(0, key) == kind && kind_on(1, key) == kind;
     }

@@ -1,4 +1,4 @@
-// What a machine remembers of windows, and when it asks again; and the memory that its workers share.
+// A machine's memory of windows, and when it asks again; and the memory that its workers share.
 
 #include <string>
 #include <utility>

@@ -156,7 +156,7 @@ Uncertain RandomWorld::uncertain(const std::string& store, const std::string& sh
     return sums;
 }
 
-/// What waits, window by window, for shards that are not configured any more.
+/// Charges and refunds that wait, window by window, for shards that are not configured any more.
 std::map<std::string, Uncertain> RandomWorld::waiting() {
     std::map<std::string, Uncertain> sums;
     machines_.for_each([&sums](Machine& machine) {

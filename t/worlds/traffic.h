@@ -77,8 +77,8 @@ private:
         Events::Place next{};                            // what happens to it next
     };
 
-    /// What a store may not have been told yet: by the worker that had the request, or by another one of its
-    /// machine, which has taken up what waited.
+    /// A request that a store may not have been told of yet: by the worker that had the request, or by
+    /// another one of its machine, which has taken up what waited.
     struct Recent {
         const WallClock* machine;  // its clock, to tell machines apart
         Micros ended;

@@ -7,8 +7,8 @@
 
 namespace rate_limit {
 
-/// What this machine's workers know of the overrides that the machines of one store share, beside those
-/// themselves, which are in the OverrideTable. In memory that is all zero at first.
+/// The knowledge that this machine's workers have of the overrides that the machines of one store share,
+/// beside those themselves, which are in the OverrideTable. In memory that is all zero at first.
 class SharedState {
 public:
     /// True once in `interval` milliseconds, of a clock that all processes share, for one process.
@@ -35,7 +35,7 @@ public:
         taken_.store(now, std::memory_order_relaxed);
     }
 
-    /// What Redis had with this version could not be taken.
+    /// This version of what Redis had could not be taken.
     void refuse(std::int64_t version) noexcept { refused_.store(version, std::memory_order_relaxed); }
     bool is_refused(std::int64_t version) const noexcept {
         return refused_.load(std::memory_order_relaxed) == version;

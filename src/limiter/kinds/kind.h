@@ -13,9 +13,9 @@ enum class Admission : unsigned char {
     unchecked,  ///< nobody can say; AppliedLimit::failure tells why
 };
 
-/// What limits count by: windows, token buckets or slots of running requests; and what this machine remembers
-/// of one, whichever mode counts. Each function is one or two steps under the lock of one record; nothing
-/// here waits. Stateless.
+/// Kinds are what limits count by: windows, token buckets or slots of running requests; and what this machine
+/// remembers of one, whichever mode counts. Each function is one or two steps under the lock of one record;
+/// nothing here waits. Stateless.
 class Kind {
 public:
     constexpr Kind() = default;

@@ -15,7 +15,7 @@ public:
     Mode(const Mode&) = delete;
     Mode& operator=(const Mode&) = delete;
 
-    /// What it counts by.
+    /// The kind that it counts by.
     const Kind& kind() const noexcept { return kind_; }
 
     /// The request's cost is part of what admits it, so it has to be known before.

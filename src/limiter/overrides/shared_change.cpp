@@ -72,7 +72,7 @@ void SharedChange::on_overrides(OverridesCommand::Kind kind, Delivery delivery, 
     }
 }
 
-/// Where what there is cannot be used, all that this machine knows is written with the change, unless
+/// If what there is cannot be used, all that this machine knows is written with the change, unless
 /// somebody else has done so meanwhile.
 void SharedChange::take_read(const Reply& reply) {
     SharedOverrides shared;

@@ -7,7 +7,7 @@
 
 namespace rate_limit {
 
-// What is told of the limits of a request. A report says what a client may spend: it charges nothing, and
+// A request is told this of its limits. A report says what a client may spend: it charges nothing, and
 // decides nothing.
 
 /// Asks the stores of all limits of which this machine does not know enough.

@@ -15,7 +15,7 @@ class ReadCommand;
 class Shard;
 struct Reply;
 
-/// What a key in Redis is read as.
+/// A key in Redis is read as this.
 struct ReadAs {
     WindowKind kind = WindowKind::first;  ///< any of a window
     Nanos fill = 0;                       ///< of a bucket: how long it takes to fill; else 0

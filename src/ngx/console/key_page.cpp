@@ -25,7 +25,7 @@ PageView view_of(ngx_http_request_t* r) {
     return view;
 }
 
-/// What an act came to, or why there is none, with the form: as the client wants it.
+/// The result of an act, or why there is none, with the form: as the client wants it.
 std::unique_ptr<Document> tell_act(ngx_http_request_t* r, const Form& form, const ActResult& result) {
     return wants_html(*r) ? tell_act_html(*main_conf(r), view_of(r), form, result) : tell_act_json(result);
 }

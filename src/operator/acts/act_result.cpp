@@ -62,7 +62,7 @@ Figure if_shared(const SeenSlots& slots) {
     return slots.shared ? Figure(slots.*held) : Figure();
 }
 
-// Who says so, for programs and for people.
+// The source of that, for programs and for people.
 template <auto primary, typename Seen>
 Figure source(const Seen& seen) {
     return std::string_view(seen.*primary ? "primary" : "memory");

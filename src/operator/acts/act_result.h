@@ -57,7 +57,7 @@ struct SeenLimit {
     Known known = Known::told;
 };
 
-/// What is told of a window, but for its period on the page, and of running requests.
+/// Columns of a window, but for its period on the page, and of running requests.
 extern const Columns<SeenWindow> window_columns;
 extern const Columns<SeenSlots> slots_columns;
 

@@ -30,7 +30,7 @@ void AllFigures::gather_limits() {
     }
 }
 
-/// Of the page alone. False: there are no more.
+/// Pieces of the page alone. False: there are no more.
 bool AllFigures::gather_hours() {
     if (document_ != For::page) {
         return false;

@@ -66,7 +66,7 @@ std::unordered_map<std::uint64_t, const Tally*> tallies_by_digest(const Configur
 /// Whether the limit is in a dry run for all; where a variable says, it is not.
 bool is_dry(const Tally& tally) noexcept;
 
-/// What decisions of limits came to, but for what is told of each minute.
+/// Decisions of limits, but for what is told of each minute.
 extern const Sheet<ToldLimit> limit_sheet;
 
 /// The page's columns about running requests.

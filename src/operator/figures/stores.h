@@ -61,7 +61,7 @@ private:
     bool all_whole_ = true;
 };
 
-/// What is told of a shard, but for its nodes. Its writes have columns `writes.KIND.RESULT`.
+/// Columns of a shard, but for its nodes. Its writes have columns `writes.KIND.RESULT`.
 extern const Sheet<ShardFigures> shard_sheet;
 
 struct NodeFigures {
@@ -77,9 +77,9 @@ struct NodeFigures {
 /// The nodes of a shard: those of the configuration in its order, or those that its servers name, by address.
 std::vector<NodeFigures> nodes_of(const ShardFigures& shard);
 
-/// What is counted together: of nodes that other servers name as the node `*` of their shard, and of those of
-/// the configuration that the zone has no room for, if there are any, as the node `*` of a shard `*` of a
-/// store `*`.
+/// Sums of what is counted together: of nodes that other servers name as the node `*` of their shard, and of
+/// those of the configuration that the zone has no room for, if there are any, as the node `*` of a shard `*`
+/// of a store `*`.
 class OtherNodes {
 public:
     /// `nodes` are all of the shard.

@@ -11,7 +11,7 @@ namespace rate_limit {
 /// How requests ended since the zone was made.
 void write_requests(HtmlText& html, const AllFigures& found);
 
-/// What each limit decided since then. `found` outlives the pieces.
+/// Each limit's decisions since then. `found` outlives the pieces.
 void add_limits(Pieces<HtmlText>& pieces, const AllFigures& found);
 
 /// The running requests of limits that count them; nothing where there is no such limit.
