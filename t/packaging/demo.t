@@ -21,6 +21,8 @@ sub breaks ($output, @user) {
     my ($primary) = read_text($output) =~ m{(/\S+/primary)\b};
     my sub served_by () { return qx{$primary @user 2>/dev/null} =~ s/\s+//gr }
     my $port = wait_until { my $found = served_by(); role_at($found) eq 'master' && $found } what => 'a failover to end';
+    # A former primary that the new one has not served yet has nothing that the cluster would let it go on with.
+    wait_until { qx{redis-cli -p $port info replication} =~ /state=online/ } what => 'a replica to follow it';
     type($output, qr/shutdown nosave now/);
     isnt role_at($port), 'master', 'the printed line stops it';
     wait_until { my $other = served_by(); $other ne $port && role_at($other) eq 'master' } timeout => 30, what => 'another primary';
