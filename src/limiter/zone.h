@@ -183,7 +183,7 @@ public:
 
 private:
     /// Changes with the layout of the whole, or of any part.
-    static constexpr std::uint64_t version = 1;
+    static constexpr std::uint64_t version = 2;
 
     struct alignas(LayoutMark::alignment) Head {
         LayoutMark mark;

@@ -17,19 +17,19 @@ my sub act ($nginx, $body) { return $nginx->post('/limits/key', $body, @form) }
 my sub stored () { return $redis->hash('rl:!overrides') }
 
 is act($small, 'do=ban&limit=own&key=o')->status, 200, 'one of this machine';
-is_deeply statuses(map { act($small, "do=ban&limit=default&key=k$_") } 1 .. 14), {200 => 14}, 'as many shared ones as there is room for';
+is_deeply statuses(map { act($small, "do=ban&limit=default&key=k$_") } 1 .. 15), {200 => 15}, 'as many shared ones as there is room for';
 my $before  = stored();
-my $refused = act($small, 'do=ban&limit=default&key=k15');
+my $refused = act($small, 'do=ban&limit=default&key=k16');
 is $refused->status, 409, 'one more is refused';
 is decode_json($refused->body)->{error}, 'Full', '... as Full';
 is_deeply stored(), $before, '... and nothing was written';
 is act($small, 'do=allow&limit=default&key=k3')->status, 200, 'one that is there is replaced';
 is act($small, 'do=clear&limit=default&key=k1')->status, 200, 'where one ends';
-is act($small, 'do=ban&limit=default&key=k15')->status, 200, '... there is room again';
-is $small->get('/x', 'X-Key' => 'k15')->status, 429, '... and it holds';
+is act($small, 'do=ban&limit=default&key=k16')->status, 200, '... there is room again';
+is $small->get('/x', 'X-Key' => 'k16')->status, 429, '... and it holds';
 is $small->get('/own/x', 'X-Key' => 'o')->status, 429, 'that of the machine, too';
 
-is act($large, 'do=ban&limit=default&key=k16')->status, 200, 'another machine has room for more';
+is act($large, 'do=ban&limit=default&key=k17')->status, 200, 'another machine has room for more';
 $small->wait_log(qr/\[error\].* 1 overrides that machines share by "rate_limit_redis main" do not hold here: there is no room/);
 
 my ($until, $from) = ((time + 3600) . '000', time . '000');

@@ -11,13 +11,10 @@
 #include <optional>
 #include <vector>
 
-#include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <gtest/gtest.h>
 
 #include "core/machine/window_record.h"
+#include "steps.h"
 #include "table_memory.h"
 
 // On other processors an atomic exchange is two instructions, and a stop between them may undo the first one,
@@ -136,41 +133,11 @@ std::vector<WindowRecord> seen_by(Heir kind, TableMemory copy, bool& goes_on) {
     return all;
 }
 
-/// After this many instructions without a write, an operation is taken to wait for another process.
-constexpr unsigned nobody_is_waited_for = ~0U;
-constexpr unsigned others_are_waited_for = 1500;
-
-/// Stops the process that asks whether another one is alive: it has waited for long enough then.
-bool nobody_is_alive_but_wait(const Process& process) {
-    (void)::raise(SIGSTOP);
-    return nobody_is_alive(process);
-}
-
-/// Runs an operation in a child, and calls visit(memory) for each state that the memory goes through. The
-/// child is not stepped while it waits for others.
+/// Steps through an operation on the table of process 1.
 template <typename Visit>
 void each_state(TestTable& made, const Operation operation, unsigned waits, Visit visit) {
-    const pid_t child = in_child([&] {
-        (void)::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-        (void)::raise(SIGSTOP);
-        (void)operation(made.table);
-        (void)::raise(SIGSTOP);
-    });
-    int status = 0;
-    TableMemory last(made.memory);
-    unsigned unchanged = 0;
-    while (::waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
-        if (made.memory == last) {
-            ++unchanged;
-        } else {
-            std::memcpy(last.at(), made.memory.at(), last.size());
-            visit(last);
-            unchanged = 0;
-        }
-        const bool waiting = unchanged >= waits;
-        unchanged = waiting ? 0 : unchanged;
-        ASSERT_EQ(::ptrace(waiting ? PTRACE_CONT : PTRACE_SINGLESTEP, child, nullptr, nullptr), 0);
-    }
+    each_state(
+        made.memory, [&] { (void)operation(made.table); }, waits, visit);
 }
 
 /// How many states had the table as before the change, and how many as after it.
@@ -203,12 +170,6 @@ void step_through(const Step& step, TestTable& made, Seen& seen) {
         ++(published ? seen.after : seen.before);
     });
     EXPECT_TRUE(published);
-}
-
-bool may_trace() {
-    const pid_t child = in_child([] { ::_exit(::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? 0 : 1); });
-    int status = 0;
-    return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 TEST(WindowTableStep, EachInstructionLeavesTheOldOrTheNew) {

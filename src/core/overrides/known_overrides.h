@@ -20,7 +20,7 @@ public:
     /// The table outlives this.
     explicit KnownOverrides(OverrideTable& table) noexcept : table_(table) {}
 
-    /// True if there is no override: then nothing else need be asked. Costs a relaxed load.
+    /// True if there is no override: then nothing else need be asked. Costs one load.
     bool none() noexcept { return table_.generation() == generation_ && known_.empty(); }
 
     /// Takes up what has changed. To be called before of(), unless none(). Without memory

@@ -54,7 +54,7 @@ std::string write_value(const Override& what) {
         value += ' ';
         value += std::to_string(number);
     }
-    return value + ' ' + what.by;
+    return value.append(" ").append(what.by);
 }
 
 SharedError read_shared(std::string_view field, std::string_view value, SharedSubject& subject,

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/limit/window.h"
+#include "core/text/kept_text.h"
 
 namespace rate_limit {
 
@@ -58,21 +59,18 @@ struct HashOfSubject {
     }
 };
 
+/// Plain data, which may lie in memory that processes share. All zero bytes are no override.
 struct Override {
-    static constexpr std::size_t most_by = 48;    ///< bytes of `by` that are kept
-    static constexpr std::size_t most_key = 128;  ///< bytes of `text` that are kept
-
     OverrideSubject subject;
     std::uint64_t store = 0;  ///< a digest of the store's name
+    Millis from = 0;
+    Millis until = 0;  ///< when it ends
     OverrideKind kind = OverrideKind::none;
     OverrideScope scope = OverrideScope::machine;
     std::uint8_t percent = 0;  ///< the keys that OverrideKind::enforce enforces, 0 to 100
-    Millis from = 0;
-    Millis until = 0;       ///< when it ends
-    std::string by;         ///< the client that made it
-    std::string text;       ///< the key's; empty: not kept
-    bool cut = false;       ///< `text` is only the beginning
-    bool digested = false;  ///< `text` is a digest of the key
+    bool digested = false;     ///< `text` is a digest of the key
+    KeptText<48> by;           ///< the client that made it
+    KeptText<128> text;        ///< the key's; empty: not kept
 };
 
 /// The subject of an override as machines tell one another of it.

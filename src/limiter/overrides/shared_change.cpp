@@ -22,10 +22,10 @@ constexpr const char* not_usable =
 }  // namespace
 
 /// Both commands have check_timeout together.
-bool SharedChange::start(const StoreConf& store, Override what, std::string field,
+bool SharedChange::start(const StoreConf& store, const Override& what, std::string field,
                          Answer::Owner& owner) noexcept {
     store_ = &store;
-    what_ = std::move(what);
+    what_ = what;
     field_ = std::move(field);
     trouble_ = Trouble::none;
     Shard* shard = shard_of_overrides(store);

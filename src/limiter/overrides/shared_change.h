@@ -30,7 +30,7 @@ public:
     /// Sets the override, or where its kind is none ends that of its subject, whose field is write_field().
     /// `store` shares overrides and outlives this. The owner may be told within this call. False without
     /// memory: it is not told.
-    [[nodiscard]] bool start(const StoreConf& store, Override what, std::string field,
+    [[nodiscard]] bool start(const StoreConf& store, const Override& what, std::string field,
                              Answer::Owner& owner) noexcept;
 
     const Override& wanted() const noexcept { return what_; }

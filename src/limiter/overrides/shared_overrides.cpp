@@ -254,7 +254,7 @@ bool read_overrides(const StoreConf& store, const Reply& reply, SharedOverrides&
             what.subject.key =
                 subject.key.empty() ? 0 : client_id(*store.zone, store.name, subject.limit, subject.key);
             what.store = digest_of(store);
-            shared.all.push_back(std::move(what));
+            shared.all.push_back(what);
         }
     }
     shared.absent = root.count() == 0;

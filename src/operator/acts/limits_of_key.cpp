@@ -159,9 +159,8 @@ bool has_changed_one(const Acting& acting) noexcept {
 LimitWalk::OverridesBySubject by_subject(const Configuration& main) {
     LimitWalk::OverridesBySubject all;
     if (main.tallies != nullptr && !main.overrides->none()) {
-        for (Override& what : main.zone->overrides().read(now_millis())) {
-            const OverrideSubject subject = what.subject;
-            all.emplace(subject, std::move(what));
+        for (const Override& what : main.zone->overrides().read(now_millis())) {
+            all.emplace(what.subject, what);
         }
     }
     return all;

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "core/decimal.h"
 #include "core/overrides/override.h"
@@ -55,9 +54,9 @@ OverrideSubject subject_of(const Acting& acting) noexcept {
 }
 
 std::optional<Override> find_override(const Acting& acting) {
-    for (Override& what : acting.main().zone->overrides().read(now_millis())) {
+    for (const Override& what : acting.main().zone->overrides().read(now_millis())) {
         if (what.subject == subject_of(acting)) {
-            return std::move(what);
+            return what;
         }
     }
     return std::nullopt;
@@ -152,7 +151,7 @@ bool share(Acting& acting, const StoreConf& store, const std::optional<Override>
     acting.before = find_override(acting);
     acting.step = sharing;
     acting.shared = std::make_unique<SharedChange>();
-    return acting.shared->start(store, std::move(wanted), write_field(subject), acting.expect_answer());
+    return acting.shared->start(store, wanted, write_field(subject), acting.expect_answer());
 }
 
 /// The store has answered. False: the act has failed.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "core/overrides/known_overrides.h"
 #include "limiter/zone.h"
@@ -88,10 +87,10 @@ std::vector<ShownOverride> overrides_of(const Configuration& main, bool plain) {
         if (limit == limits.end()) {
             continue;
         }
-        if (!plain || what.cut) {
-            what.text.clear();
+        if (!plain || what.text.is_cut()) {
+            what.text = "";
         }
-        shown.push_back({limit->second, std::move(what)});
+        shown.push_back({limit->second, what});
     }
     std::sort(shown.begin(), shown.end(), [](const ShownOverride& a, const ShownOverride& b) {
         return a.limit != b.limit ? a.limit < b.limit : a.what.from > b.what.from;
