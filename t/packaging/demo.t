@@ -16,16 +16,29 @@ sub type ($output, $pattern) {
 
 sub role_at ($port) { return $port && qx{redis-cli -p $port role 2>&1} =~ /^(\w+)/ ? $1 : '' }
 
+# The port that serves a user, as the printed command finds it.
+sub served_by ($output, @user) {
+    my ($primary) = read_text($output) =~ m{(/\S+/primary)\b};
+    return qx{$primary @user 2>/dev/null} =~ s/\s+//gr;
+}
+
+# A planned failover as is printed, to its end: a former primary that the new one has not served yet has nothing that the others would let it go
+# on with.
+sub fails_over ($output, $pattern, @user) {
+    my $before = served_by($output, @user);
+    like type($output, $pattern), qr/^OK/, 'a planned failover';
+    return wait_until {
+        my $port = served_by($output, @user);
+        $port ne $before && role_at($port) eq 'master' && qx{redis-cli -p $port info replication} =~ /state=online/
+    } timeout => 30, what => 'a failover to end';
+}
+
 # A primary that is stopped as is printed, and what is printed to start it again.
 sub breaks ($output, @user) {
-    my ($primary) = read_text($output) =~ m{(/\S+/primary)\b};
-    my sub served_by () { return qx{$primary @user 2>/dev/null} =~ s/\s+//gr }
-    my $port = wait_until { my $found = served_by(); role_at($found) eq 'master' && $found } what => 'a failover to end';
-    # A former primary that the new one has not served yet has nothing that the cluster would let it go on with.
-    wait_until { qx{redis-cli -p $port info replication} =~ /state=online/ } what => 'a replica to follow it';
+    my $port = served_by($output, @user);
     type($output, qr/shutdown nosave now/);
     isnt role_at($port), 'master', 'the printed line stops it';
-    wait_until { my $other = served_by(); $other ne $port && role_at($other) eq 'master' } timeout => 30, what => 'another primary';
+    wait_until { my $other = served_by($output, @user); $other ne $port && role_at($other) eq 'master' } timeout => 30, what => 'another primary';
     is type($output, qr{/again$}), "started $port again\n", 'a printed line starts it again';
     wait_until { role_at($port) eq 'slave' } what => 'it to follow the other';
     return $port;
@@ -35,7 +48,7 @@ my %printed = (
     redis    => sub ($output) { is scalar(() = type($output, qr/--scan/) =~ /^rl:demo\/60:127\.0\.0\.1\|$/mg), 1, 'Redis holds the window of the address' },
     sentinel => sub ($output) {
         type($output, qr/ failover; until /);
-        like type($output, qr/^redis-cli .* sentinel failover/), qr/^OK/, 'a planned failover';
+        fails_over($output, qr/^redis-cli .* sentinel failover/);
         # One that had not heard of it would not agree that the new primary is down.
         my @sentinels = read_text($output) =~ /sentinels on (\d+), (\d+) and (\d+)/;
         wait_until {
@@ -45,7 +58,7 @@ my %printed = (
         return breaks($output);
     },
     cluster => sub ($output) {
-        like type($output, qr/cluster failover/), qr/^OK/, 'a planned failover';
+        fails_over($output, qr/cluster failover/, 'mona');
         return breaks($output, 'mona');
     },
 );
