@@ -2,14 +2,15 @@
 
 #include <array>
 #include <atomic>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "core/limit/window.h"
-#include "core/table/layout_mark.h"
-#include "core/table/owned_lock.h"
+#include "core/table/board.h"
+#include "core/text/kept_text.h"
 
 namespace rate_limit {
 
@@ -19,8 +20,8 @@ namespace rate_limit {
 /// they still do. A node that nobody has is gone; its record stays until another node needs the place, and
 /// the node finds it again if it comes back before.
 ///
-/// Only note() waits for other processes. Times are milliseconds since the epoch; where the clock has been
-/// set back, a node of before that counts as present until then.
+/// What changes a record waits for other processes that do so. Times are milliseconds since the epoch; where
+/// the clock has been set back, a node of before that counts as present until then.
 class NodeBoard {
 public:
     static constexpr std::size_t alignment = LayoutMark::alignment;
@@ -32,7 +33,7 @@ public:
     static constexpr std::size_t most_of_store = 128;
 
     /// Bytes of an address. One that is longer has no record.
-    static constexpr std::size_t most_address = 128;
+    static constexpr std::size_t most_address = 124;
 
     /// How long a node that is gone is still told.
     static constexpr Millis told_for = 3'600'000;
@@ -52,15 +53,10 @@ public:
     using Names = std::array<std::uint64_t, most_names>;
 
     /// Digests of what tells nodes apart.
-    class Identity {
-    public:
-        /// `node` is one of the store, the shard and the address.
-        constexpr Identity(std::uint64_t store, std::uint64_t shard, std::uint64_t node) noexcept
-            : store(store), shard(shard), node(node | 2) {}
-
-        const std::uint64_t store;
-        const std::uint64_t shard;  ///< names the store and the shard
-        const std::uint64_t node;   ///< 2 or more
+    struct Identity {
+        std::uint64_t store;
+        std::uint64_t shard;  ///< names the store and the shard
+        std::uint64_t node;   ///< names the store, the shard and the address; not 0
     };
 
     struct Told {
@@ -80,12 +76,14 @@ public:
 
     /// Memory that is all zero at first; each process calls this as `user`, with the same size. False: there
     /// is no room for one record.
-    [[nodiscard]] bool use(void* memory, std::size_t size, const LockUser& user) noexcept;
+    [[nodiscard]] bool use(void* memory, std::size_t size, const LockUser& user) noexcept {
+        return board_.use(memory, size, most_nodes, user) && places() != 0;
+    }
 
     /// Bytes for so many records.
-    static std::size_t bytes_for(std::size_t records) noexcept;
+    static constexpr std::size_t bytes_for(std::size_t records) noexcept { return Nodes::bytes_for(records); }
 
-    std::size_t places() const noexcept { return places_; }
+    std::size_t places() const noexcept { return board_.places(); }
 
     /// The node is in use: finds its record, or makes it. A new one is a replica, is up, and has no names. No
     /// place: all are taken by nodes that were in use within kept_for, or the store has `most` of
@@ -98,7 +96,7 @@ public:
 
     /// Whether the record at that place is still this node's.
     bool has(std::size_t place, const Identity& node) const noexcept {
-        return place < places_ && ids_[place].load(std::memory_order_acquire) == node.node;
+        return place < places() && board_.read<Identity>(place).node == node.node;
     }
 
     // These change nothing where the record is not the node's any more; the caller has seen it
@@ -123,92 +121,68 @@ public:
 
     /// Reads the record of a node; `workers`: only what workers of lower numbers say counts. False: it has
     /// none any more. Throws std::bad_alloc.
-    bool read(std::size_t place, const Identity& node, std::size_t workers, Millis now, Told& told) const {
-        return has(place, node) && read_at(place, node.node, workers, now, told);
-    }
+    bool read(std::size_t place, const Identity& node, std::size_t workers, Millis now, Told& told) const;
 
     /// Calls fn(Told) for each node of the shard. Throws std::bad_alloc, and what fn throws.
     template <typename Fn>
     void for_each_of(const Identity& shard, std::size_t workers, Millis now, Fn&& fn) const {
-        Told told;
-        for (std::size_t place = 0; place < places_; ++place) {
-            const std::uint64_t id = ids_[place].load(std::memory_order_acquire);
-            if (id > changing && records_[place].shard.load(std::memory_order_relaxed) == shard.shard &&
-                read_at(place, id, workers, now, told)) {
+        board_.for_each<Identity>([&](std::size_t place, const Identity& node) {
+            Told told;
+            if (node.shard == shard.shard && read(place, node, workers, now, told)) {
                 fn(const_cast<const Told&>(told));
             }
-        }
+        });
     }
 
     /// Calls fn(name) for each name of nodes that are not gone.
     template <typename Fn>
     void for_each_name(Millis now, Fn&& fn) const {
-        for (std::size_t place = 0; place < places_; ++place) {
-            const Record& record = records_[place];
-            if (ids_[place].load(std::memory_order_acquire) <= changing ||
-                now - seen_at(record) >= told_for) {
-                continue;
-            }
-            for (const std::atomic<std::uint64_t>& word : record.names) {
-                const std::uint64_t name = word.load(std::memory_order_relaxed);
-                if (name != 0) {
+        board_.for_each([&](std::size_t /*place*/, const Record& record) {
+            for (const std::uint64_t name : record.names) {
+                if (name != 0 && !record.seen.is_gone(now)) {
                     fn(name);
                 }
             }
-        }
+        });
     }
 
     bool has_names(std::size_t place, const Identity& node) const noexcept {
-        return has(place, node) && records_[place].names[0].load(std::memory_order_relaxed) != 0;
+        return has(place, node) && board_.read(place).names[0] != 0;
     }
 
     /// How many records have names.
     std::size_t named() const noexcept;
 
 private:
-    static constexpr std::size_t words_of_address = most_address / sizeof(std::uint64_t);
+    /// Those that hold a node for down.
+    using Workers = std::bitset<most_workers>;
 
-    struct alignas(alignment) Header {
-        OwnedLock lock;                         // held by the process that gives a place to a node
-        std::atomic<std::uint64_t> generation;  // how many configurations have begun
+    /// The beginning of a record: whose it is, and when some worker last had the node.
+    struct Seen {
+        Identity node;
+        Millis at;
+
+        bool is_gone(Millis now) const noexcept { return now - at >= told_for; }
     };
 
-    /// A bit for each.
-    using Workers = std::array<std::atomic<std::uint64_t>, most_workers / 64>;
-
-    struct alignas(alignment) Record {
-        std::atomic<std::uint64_t> store;
-        std::atomic<std::uint64_t> shard;
-        std::atomic<Millis> seen;
-        std::atomic<Millis> since;
-        std::atomic<std::uint32_t> primary;  // 0: it is not
-        std::atomic<std::uint32_t> length;   // bytes of the address
-        std::array<Workers, 2> down;  // workers that say so, of the configurations with even and odd numbers
-        std::array<std::atomic<std::uint64_t>, most_names> names;
-        std::array<std::atomic<std::uint64_t>, words_of_address> address;
+    struct Record {
+        Seen seen;
+        Millis since;                 // when the node came up or went down
+        std::array<Workers, 2> down;  // by workers of the configurations with even and odd numbers
+        Names names;
+        KeptText<most_address> address;
+        bool primary;
     };
-    static_assert(sizeof(Record) == 4 * alignment, "nothing is lost");
 
-    // Words in ids_ where no node is: a free place, behind which there are only free ones; and a place that
-    // is being given to another node.
-    static constexpr std::uint64_t free = 0;
-    static constexpr std::uint64_t changing = 1;
+    /// The head says how many configurations have begun.
+    using Nodes = Board<Record, std::atomic<std::uint64_t>>;
 
     std::size_t told_of(std::uint64_t store, Millis now) const noexcept;
     std::size_t place_for(std::uint64_t store, Millis now, std::size_t most) const noexcept;
-    void fill(std::size_t place, const Identity& node, std::string_view address, Millis now) noexcept;
-    bool read_at(std::size_t place, std::uint64_t id, std::size_t workers, Millis now, Told& told) const;
-    Workers& down_of(Record& record) const noexcept { return record.down[generation_ % 2]; }
-    const Workers& down_of(const Record& record) const noexcept { return record.down[generation_ % 2]; }
-    static Millis seen_at(const Record& record) noexcept {
-        return record.seen.load(std::memory_order_relaxed);
-    }
+    template <typename Fn>
+    void change(std::size_t place, const Identity& node, Fn&& fn) noexcept;
 
-    LockUser user_;
-    Header* header_ = nullptr;
-    std::atomic<std::uint64_t>* ids_ = nullptr;  // whose the places are: apart, so that a search reads little
-    Record* records_ = nullptr;
-    std::size_t places_ = 0;
+    Nodes board_;
     std::uint64_t generation_ = 0;  // the configuration whose process this is
 };
 

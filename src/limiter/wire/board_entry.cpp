@@ -40,7 +40,7 @@ bool has_room(const NodeBoard& board, const CounterTable& table) noexcept {
 NodeBoard::Identity node_identity(const Subject& subject) noexcept {
     const std::uint64_t store = xxh64(subject.store, 0);
     const std::uint64_t shard = xxh64(subject.shard, store);
-    return {store, shard, xxh64(subject.node, shard)};
+    return {store, shard, xxh64(subject.node, shard) | 1U};
 }
 
 BoardEntry::BoardEntry(Zone& zone, const Subject& subject, Kind kind, bool primary) noexcept
