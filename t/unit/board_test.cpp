@@ -165,9 +165,10 @@ TEST(Board, ManyMayWriteAndReadAtATime) {
 /// What a process that finds all others dead reads; then it writes all that it has read, each plus 100, which
 /// shows whether two records have one cell.
 Contents seen_by_heir(const TableMemory& state, std::uint64_t known, const Contents& known_contents) {
-    TableMemory copy(state);
+    TableMemory copy(state.size());
+    std::memcpy(copy.at(), state.at(), state.size());
     View heir(copy, nobody_is_alive, 9);
-    const Contents all = heir.contents();
+    Contents all = heir.contents();
     { const NumberBoard::Writing writing(heir); }
     EXPECT_TRUE(heir.generation() != known || all == known_contents) << "nobody is told of the change";
     for (std::size_t at = 0; at < all.size(); ++at) {
