@@ -1,5 +1,5 @@
-# A bucket of a million a second, in requests that cost 100 each or more and come faster than that, by several workers at once: what passes is
-# within a thousandth of burst and rate. They cost so much that five times as many come, as fast as nginx answers at first.
+# A bucket of a million a second, in requests that cost 100 each or more and come faster than that, by several workers at once: no more pass than
+# burst and rate. They cost so much that five times as many come, as fast as nginx answers at first. That hardly fewer pass: t/unit/bucket_test.cpp.
 
 use RateLimit::Test;
 
@@ -19,7 +19,5 @@ my $a_second = 1_000_000 / $cost;
 is $counts->{2} + $counts->{4}, $requests, 'all are answered';
 cmp_ok $counts->{4}, '>', $counts->{2} / 2, '... half as many by 429, or more: they came faster than they may';
 cmp_ok $counts->{2}, '<=', $a_second * (1 + $took), 'no more pass than burst and rate';
-my $quiet = patience(0.1);    # seconds that h2load counts, and in which it connects, or waits for its last answers
-cmp_ok $counts->{2}, '>=', 0.999 * $a_second * (1 + $counts->{seconds} - $quiet), 'and a thousandth less at most';
 
 done;
