@@ -49,12 +49,7 @@ public:
 
     ClusterView& view_of_simulated() { return *server_.state.cluster; }
 
-    void tell_real(const Command& command) {
-        real_.send(encoded(command));
-        real_.receive(1);
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        real_.receive_rest();
-    }
+    void tell_real(const Command& command) { real_.ask(encoded(command)); }
 
     bool compare(const std::vector<Command>& commands) {
         for (const Command& command : commands) {
@@ -77,12 +72,10 @@ public:
     bool wait_until(const std::string& state) {
         for (int i = 0; i < 500; ++i) {
             real_.set_clock(now_ += 1'000'000);
-            real_.send(encoded({"CLUSTER", "INFO"}));
-            real_.receive(1);
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-            if (real_.receive_rest().find("cluster_state:" + state) != std::string::npos) {
+            if (real_.ask(encoded({"CLUSTER", "INFO"})).find("cluster_state:" + state) != std::string::npos) {
                 return true;
             }
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
         }
         std::printf("the cluster does not become %s\n", state.c_str());
         return false;

@@ -217,14 +217,26 @@ std::string RealServer::receive_rest() {
     return std::exchange(received_, {});
 }
 
+std::string RealServer::ask(std::string_view bytes) {
+    constexpr std::string_view end = "$11\r\nthat is all\r\n";
+    send(bytes);
+    send("*2\r\n$4\r\nECHO\r\n");
+    send(end);
+    std::string answers;
+    while (answers.size() < end.size() || answers.substr(answers.size() - end.size()) != end) {
+        const std::string more = receive(1);
+        if (more.empty()) {
+            give_up("it does not answer");
+        }
+        answers += more;
+    }
+    answers.resize(answers.size() - end.size());
+    return answers;
+}
+
 ServerVersion RealServer::version() {
     constexpr std::string_view name = "\nredis_version:";
-    std::string text;
-    send("*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n");
-    while (text.find("\nconfig_file:") == std::string::npos) {
-        text += receive(1);
-        text += receive_rest();
-    }
+    const std::string text = ask("*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n");
     const std::size_t at = text.find(name);
     const char major = at == std::string::npos ? '7' : text[at + name.size()];
     const bool is_7_0 = at != std::string::npos && text.compare(at + name.size(), 3, "7.0") == 0;

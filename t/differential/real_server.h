@@ -37,6 +37,9 @@ public:
     /// So many bytes of answers, or fewer where no more come in five seconds.
     std::string receive(std::size_t size);
 
+    /// Sends these commands, and returns all answers to them.
+    std::string ask(std::string_view bytes);
+
     /// Whose words it has.
     ServerVersion version();
 

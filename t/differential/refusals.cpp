@@ -147,20 +147,13 @@ bool compare_without_disk(Both& both) {
     RealServer& real = both.real();
     real.lose_disk();
     send_all(real, {{"CONFIG", "SET", "save", "3600 1"}});
-    real.send(encoded({"BGSAVE"}));
-    real.receive(27);
+    real.ask(encoded({"BGSAVE"}));
     for (int i = 0; i < 500; ++i) {
-        real.send(encoded({"INFO", "persistence"}));
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        real.receive(0);
-        real.send(encoded({"PING"}));
-        real.receive(0);
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        if (real.receive_rest().find("status:err") != std::string::npos) {
+        if (real.ask(encoded({"INFO", "persistence"})).find("bgsave_status:err") != std::string::npos) {
             break;
         }
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-    real.receive_rest();
     both.simulated().state.cannot_save = true;
     probe(both);
     return both.compare_answers();
