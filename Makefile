@@ -133,7 +133,7 @@ V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
 .PHONY: all module deps hiredis run demo test unit prove nightly browser faults soak bench bench-shards bench-hedges bench-scrape bench-saturation bench-tls bench-accuracy bench-slots bench-fleet bench-scripts bench-table bench-plot simulate simulate-cells versions servers sanitize valgrind fuzz fuzzers \
-    lint format-check layer-check alone tidy install uninstall deb deb-check clean distclean help FORCE
+    lint format-check layer-check alone measured tidy install uninstall deb deb-check clean distclean help FORCE
 .DELETE_ON_ERROR:
 
 all:
@@ -380,7 +380,7 @@ $(BUILD)/fuzz/%.o: $(generated)/rooms/%.cpp Makefile $(hiredis_built) | $(embedd
 	$(call quiet,CXX)$(fuzz_compile)
 
 lint: format-check layer-check
-	+@$(recurse) $(if $(QUICK),,alone) tidy
+	+@$(recurse) $(if $(QUICK),measured,alone) tidy
 
 format-check:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build lint
@@ -390,8 +390,16 @@ format-check:
 layer-check:
 	@tools/layers $(sources) $(headers)
 
-# Each source includes what it needs, also where it is not read behind others of its room.
-alone: $(sources:src/%.cpp=$(BUILD)/alone/%) $(unit_sources:t/%.cpp=$(BUILD)/alone/t/%)
+# Each source includes what it needs, also where it is not read behind others of its room. Programs that measure are built when they are used:
+# they are read each time.
+alone: measured $(sources:src/%.cpp=$(BUILD)/alone/%) $(unit_sources:t/%.cpp=$(BUILD)/alone/t/%)
+
+measured: $(patsubst %.cpp,$(BUILD)/alone/%,$(wildcard bench/*.cpp))
+
+$(BUILD)/alone/bench/%: bench/%.cpp Makefile
+	@mkdir -p $(@D)
+	$(call quiet,READ)$(CXX) $(dialect) $(warnings) -Isrc -I. -MMD -MP -MF $@.d -MT $@ -fsyntax-only $<
+	@touch $@
 
 $(BUILD)/alone/%: src/%.cpp Makefile $(configured)/key $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
@@ -403,7 +411,7 @@ $(BUILD)/alone/t/%: t/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(e
 	$(call quiet,READ)$(CXX) $(dialect) $(warnings) @$(configured)/cc-opt -I. -include gtest/gtest.h -MMD -MP -MF $@.d -MT $@ -fsyntax-only $<
 	@touch $@
 
--include $(sources:src/%.cpp=$(BUILD)/alone/%.d) $(unit_sources:t/%.cpp=$(BUILD)/alone/t/%.d)
+-include $(sources:src/%.cpp=$(BUILD)/alone/%.d) $(unit_sources:t/%.cpp=$(BUILD)/alone/t/%.d) $(patsubst %.cpp,$(BUILD)/alone/%.d,$(wildcard bench/*.cpp))
 
 # QUICK=1: without the static analyzer, which takes four fifths of the time.
 tidied := $(BUILD)/tidy$(if $(QUICK),/quick)

@@ -70,12 +70,10 @@ struct Machine {
             record.used = 1000;
             record.leased = 400;
         });
-        return room && notes.update(debt_id_of(DebtKind::tokens, id, reset), now, [&](DebtRecord& note) {
+        return room && notes.update(note_id_of(id), now, [&](DebtRecord& note) {
             note.kind = DebtKind::tokens;
             note.reset = reset;
-            note.looked_at = now;
-            note.period = period;
-            note.cost = 1000;
+            note.tokens = {1000, now, period};
             note.set_key(key);
         });
     }
@@ -85,24 +83,25 @@ struct Machine {
         DebtRecord note;
         notes.change(seen.id, [&](DebtRecord& open) {
             note = open;
-            open.looked_at = at;
+            open.tokens.looked_at = at;
         });
         std::int64_t back = 0;
         std::int64_t left = 0;
-        table.change(debt_id_of(seen.kind, seen.id, seen.reset), [&](WindowRecord& record) {
-            back = take_surplus(record, {note.cost, note.looked_at, at, note.period, false});
+        table.change(window_id_of(seen.id, note), [&](WindowRecord& record) {
+            back = take_surplus(record,
+                                {note.tokens.count, note.tokens.looked_at, at, note.tokens.period, false});
             left = at_hand(record);
         });
         notes.change(seen.id, [&](DebtRecord& open) {
-            open.cost = left;
-            open.reset = note.cost == back ? 0 : open.reset;
+            open.tokens.count = left;
+            open.reset = note.tokens.count == back ? 0 : open.reset;
         });
         return back != 0 ? Looked::given_back : Looked::kept;
     }
 
     /// Counts tokens as the upkeep does.
     void see(const Seen& seen) {
-        const auto record = table.find(seen.id);
+        const auto record = table.find<WindowRecord>(seen.id);
         tokens += record ? at_hand(*record) : 0;
     }
 
@@ -119,7 +118,7 @@ void round(Machine& machine, const char* what, Millis at) {
     while (!walk.idle()) {
         const double before = milliseconds();
         const NoteWalk::Turn turn = walk.turn(
-            machine.notes, NoteWalk::Aim::due, at, [&](const Seen& seen) { machine.see(seen); },
+            machine.notes, NoteWalk::Aim::due, at, 0, [&](const Seen& seen) { machine.see(seen); },
             [&](const Noted& seen) { return machine.look(seen, at); });
         turns.push_back(milliseconds() - before);
         sum.looks += turn.looks;

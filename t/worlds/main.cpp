@@ -93,7 +93,7 @@ private:
 /// Throws Usage for anything but digits.
 std::uint64_t number(const std::string& word) {
     if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos || word.size() > 18) {
-        throw Usage("\"" + word + "\" is no whole number");
+        throw Usage("\"" + word + "\" is no whole number of at most 18 digits");
     }
     return std::stoull(word);
 }
