@@ -83,7 +83,8 @@ private:
     void require_all_as_known() {
         std::size_t count = 0;
         for (std::size_t set = 0; set < table_.sets(); ++set) {
-            for (const WindowRecord& record : table_.records_of(set)) {
+            for (const Record& entry : table_.records_of(set)) {
+                const auto record = entry.as<WindowRecord>();
                 const auto [left, right] = table_.sets_of(record.id);
                 require(set == left || set == right);
                 const auto known = model_.find(key_of(record));
@@ -96,7 +97,7 @@ private:
 
     void find(const WindowId& id) {
         const auto known = model_.find({id.high, id.low});
-        const auto record = table_.find(id);
+        const auto record = table_.find<WindowRecord>(id);
         require(record.has_value() == (known != model_.end()));
         require(!record || *record == known->second);
     }
@@ -116,7 +117,7 @@ private:
         if (table_.change(id, [](WindowRecord& record) { record.reset = 0; })) {
             require(model_.erase({id.high, id.low}) == 1);
         }
-        require(!table_.find(id));
+        require(!table_.find<WindowRecord>(id));
     }
 
     void update(const WindowId& id) {
@@ -184,7 +185,7 @@ private:
         for (const std::size_t set : {left, right}) {
             const WindowTable::Records records = table_.records_of(set);
             require(records.count == WindowTable::Set::capacity);
-            for (const WindowRecord& record : records) {
+            for (const Record& record : records) {
                 require(eviction_rank(record, now_).tier == EvictionTier::never);
             }
         }
@@ -194,7 +195,7 @@ private:
     /// windows, and none of these should have been evicted before it.
     void forget_evicted(const WindowId& id) {
         for (auto known = model_.begin(); known != model_.end(); ++known) {
-            if (table_.find(known->second.id)) {
+            if (table_.find<WindowRecord>(known->second.id)) {
                 continue;
             }
             const EvictionRank gone = eviction_rank(known->second, now_);
@@ -202,7 +203,7 @@ private:
             require(shares_a_set(id, known->second.id));
             const auto [left, right] = table_.sets_of(id);
             for (const std::size_t set : {left, right}) {
-                for (const WindowRecord& record : table_.records_of(set)) {
+                for (const Record& record : table_.records_of(set)) {
                     const bool is_new = record.id == id;
                     require(is_new || gone.tier == EvictionTier::ended ||
                             !(eviction_rank(record, now_) < gone));

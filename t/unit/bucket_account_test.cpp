@@ -15,13 +15,13 @@ Bucket ten_a_second() {
 }
 
 TEST(BucketAccount, AnEmptyRecordIsAFullBucket) {
-    const WindowRecord record;
+    const BucketRecord record;
     EXPECT_EQ(shown_of(record, ten_a_second(), now).used, 0);
     EXPECT_EQ(shown_of(record, ten_a_second(), now).reset, now);
 }
 
 TEST(BucketAccount, TakesAndSaysWhenThereIsMore) {
-    WindowRecord record;
+    BucketRecord record;
     const Bucket bucket = ten_a_second();
     EXPECT_TRUE(take(record, bucket, now, 18));
     EXPECT_EQ(shown_of(record, bucket, now).used, 18);
@@ -35,23 +35,23 @@ TEST(BucketAccount, TakesAndSaysWhenThereIsMore) {
 }
 
 TEST(BucketAccount, ACostOfNothingLeavesNoTrace) {
-    WindowRecord record;
+    BucketRecord record;
     EXPECT_TRUE(take(record, ten_a_second(), now, 0));
     charge(record, ten_a_second(), now, 0);
-    EXPECT_EQ(record, WindowRecord{});
+    EXPECT_EQ(record, BucketRecord{});
 }
 
 TEST(BucketAccount, ACostOfNothingOfASmallerBurstGivesNothingBack) {
-    WindowRecord record;
+    BucketRecord record;
     EXPECT_TRUE(take(record, ten_a_second(), now, 15));
-    const WindowRecord before = record;
+    const BucketRecord before = record;
     EXPECT_TRUE(take(record, *Bucket::of({10, 1, false}, 5), now, 0));
     EXPECT_FALSE(take(record, *Bucket::of({10, 1, false}, 5), now, 1));
     EXPECT_EQ(record, before);
 }
 
 TEST(BucketAccount, GivesBackAndCharges) {
-    WindowRecord record;
+    BucketRecord record;
     const Bucket bucket = ten_a_second();
     EXPECT_TRUE(take(record, bucket, now, 5));
     give_back(record, bucket, now, 3);
@@ -67,9 +67,9 @@ TEST(BucketAccount, AnInstantBeyondTheLongestFillIsABucketThatIsEmptyNow) {
     const Bucket bucket = ten_a_second();
     const Millis hour = 3'600'000;
     for (const Nanos ahead : {nanos_of(now + hour), std::numeric_limits<Nanos>::max()}) {
-        WindowRecord record;
+        BucketRecord record;
         ASSERT_TRUE(take(record, bucket, now + hour, 5));
-        record.used = ahead;
+        record.full_at = ahead;
         EXPECT_TRUE(is_beyond(record, bucket, now));
         EXPECT_EQ(shown_of(record, bucket, now).used, 20);
         EXPECT_FALSE(take(record, bucket, now, 1));
@@ -83,7 +83,7 @@ TEST(BucketAccount, AnInstantBeyondTheLongestFillIsABucketThatIsEmptyNow) {
 TEST(BucketAccount, ALimitOfASmallerBurstBelievesTheLongerFill) {
     const Bucket large = ten_a_second();
     const Bucket small = *Bucket::of({10, 1, false}, 3);
-    WindowRecord record;
+    BucketRecord record;
     ASSERT_TRUE(take(record, large, now, 20));
     EXPECT_FALSE(take(record, small, now, 1));
     charge(record, small, now, 2);
@@ -92,14 +92,14 @@ TEST(BucketAccount, ALimitOfASmallerBurstBelievesTheLongerFill) {
     EXPECT_EQ(shown_of(record, small, now).used, 3);
     EXPECT_TRUE(take(record, small, now + 1900, 3));
     EXPECT_TRUE(take(record, small, now + 9000, 1));
-    record.used = nanos_of(now + 9000 + 1400);
+    record.full_at = nanos_of(now + 9000 + 1400);
     EXPECT_TRUE(is_beyond(record, small, now + 9000))
         << "what has been full knows nothing of the longer fill";
 }
 
 TEST(BucketAccount, AWorkerWhoseClockIsALittleBehindRefillsNothing) {
     const Bucket bucket = ten_a_second();
-    WindowRecord record;
+    BucketRecord record;
     ASSERT_TRUE(take(record, bucket, now, 20));
     EXPECT_FALSE(take(record, bucket, now - 500, 1));
     charge(record, bucket, now - 500, 1);
@@ -112,8 +112,8 @@ constexpr std::uint32_t ticks = 77 * 1024;  // now, by the steady clock
 constexpr Millis known_for = 58 * 1024;     // records count in units of 1,024 milliseconds
 
 /// A copy of what the primary has said at `now`: so much is missing, and the key lives so much longer.
-WindowRecord told(Millis missing) {
-    WindowRecord record;
+BucketRecord told(Millis missing) {
+    BucketRecord record;
     learn_bucket(record, ten_a_second().fill(), now, nanos_of(now + missing));
     note_stored(record, ticks + static_cast<std::uint32_t>(record.reset + longer - now), 77);
     return record;
@@ -135,7 +135,7 @@ TEST(BucketAccount, APlainCommandMayTakeWhatIsKnownToBeThere) {
 
 TEST(BucketAccount, WhatIsUnderWayCountsAsTaken) {
     const Bucket bucket = ten_a_second();
-    WindowRecord record = told(0);
+    BucketRecord record = told(0);
     int sent = 0;
     for (; known_stored(record, bucket, now, ticks, 2).life != 0; ++sent) {
         send_plain(record, 2);
@@ -154,11 +154,11 @@ TEST(BucketAccount, WhatIsUnderWayCountsAsTaken) {
 
 TEST(BucketAccount, AWordOfARefundTellsWhatHasBeenGivenBack) {
     const Bucket bucket = ten_a_second();
-    WindowRecord record = told(1000);
+    BucketRecord record = told(1000);
     note_returned(record, 78);
     EXPECT_EQ(known_stored(record, bucket, now, ticks, 1).returned, 78U);
     EXPECT_EQ(known_stored(record, bucket, now, ticks, 1).life, known_for + 1024);
-    WindowRecord unknown;
+    BucketRecord unknown;
     learn_bucket(unknown, bucket.fill(), now, nanos_of(now + 1000));
     note_returned(unknown, 78);
     EXPECT_EQ(known_stored(unknown, bucket, now, ticks, 1).life, 0) << "it says nothing of the key's life";
@@ -167,14 +167,14 @@ TEST(BucketAccount, AWordOfARefundTellsWhatHasBeenGivenBack) {
 TEST(BucketAccount, WhatHasBeenRefilledSinceOthersMayHaveTaken) {
     const Bucket bucket = ten_a_second();
     EXPECT_EQ(known_stored(told(1900), bucket, now + 5000, ticks + 5000, 1).life, 0);
-    WindowRecord record = told(0);
+    BucketRecord record = told(0);
     charge(record, bucket, now, 19);
     EXPECT_EQ(known_stored(record, bucket, now, ticks, 1).life, 0) << "nor what this machine has taken";
 }
 
 TEST(BucketAccount, IsAskedAboutEverMoreSeldomWhileNothingGoesBack) {
     const Bucket slow = *Bucket::of({1, 3600, false}, 3);
-    WindowRecord record;
+    BucketRecord record;
     learn_bucket(record, slow.fill(), now, nanos_of(now + 10'000'000));
     Millis at = now;
     for (const Millis pause : {1000, 2000, 4000, 8000, 10'000, 10'000}) {
@@ -200,7 +200,7 @@ TEST(BucketAccount, ABucketThatWillNotBeFullSoonIsFilling) {
 
 TEST(BucketAccount, TheKeyHasToOutliveTheBucket) {
     const Bucket bucket = ten_a_second();
-    const WindowRecord record = told(0);
+    const BucketRecord record = told(0);
     const Millis last = now + known_for - 1000 - 100;
     EXPECT_NE(known_stored(record, bucket, last, ticks + static_cast<std::uint32_t>(last - now), 1).life, 0);
     EXPECT_EQ(
@@ -211,23 +211,23 @@ TEST(BucketAccount, TheKeyHasToOutliveTheBucket) {
                   0)
             << "`events` has but the lower bits";
     }
-    WindowRecord taken = record;
+    BucketRecord taken = record;
     charge(taken, bucket, last, 1);
     EXPECT_EQ(known_stored(taken, bucket, last, ticks + static_cast<std::uint32_t>(last - now), 1).life, 0);
 }
 
 TEST(BucketAccount, TheKeyIsKnownOnlyByThePrimarysWord) {
     const Bucket bucket = ten_a_second();
-    WindowRecord local;
+    BucketRecord local;
     ASSERT_TRUE(take(local, bucket, now, 1));
     EXPECT_EQ(known_stored(local, bucket, now, ticks, 1).life, 0);
-    WindowRecord unknown;
+    BucketRecord unknown;
     learn_bucket(unknown, bucket.fill(), now, nanos_of(now));
     EXPECT_EQ(known_stored(unknown, bucket, now, ticks, 1).life, 0);
-    WindowRecord reset = told(100);
+    BucketRecord reset = told(100);
     refill(reset, now);
     EXPECT_EQ(known_stored(reset, bucket, now, ticks, 1).life, 0);
-    EXPECT_EQ(known_stored(WindowRecord{}, bucket, now, ticks, 1).life, 0);
+    EXPECT_EQ(known_stored(BucketRecord{}, bucket, now, ticks, 1).life, 0);
 }
 
 TEST(BucketAccount, TheKeyMayHaveTheLongestTimeOfAnotherLimit) {
@@ -235,8 +235,8 @@ TEST(BucketAccount, TheKeyMayHaveTheLongestTimeOfAnotherLimit) {
     const Bucket large = *Bucket::of({10, 1, false}, 40);
     EXPECT_EQ(known_stored(told(100), small, now, ticks, 1).life, 0);
     EXPECT_EQ(known_stored(told(100), large, now, ticks, 1).life, 0);
-    WindowRecord record = told(100);
-    learn_bucket(record, large.fill(), now, record.used);
+    BucketRecord record = told(100);
+    learn_bucket(record, large.fill(), now, record.full_at);
     EXPECT_NE(known_stored(record, large, now, ticks, 1).life, 0);
     EXPECT_EQ(known_stored(record, ten_a_second(), now, ticks, 1).life, 0);
 }
@@ -244,7 +244,7 @@ TEST(BucketAccount, TheKeyMayHaveTheLongestTimeOfAnotherLimit) {
 TEST(BucketAccount, ABucketOfMoreThanADayIsLeftToTheScript) {
     for (const std::int64_t burst : {24, 25, 200'000}) {
         const Bucket bucket = *Bucket::of({1, 3600, false}, burst);
-        WindowRecord record;
+        BucketRecord record;
         for (Millis missing = 0; missing < bucket.fill() / nanos_in_milli;
              missing += 3'600'000 * (burst / 12)) {
             learn_bucket(record, bucket.fill(), now, nanos_of(now + missing));
@@ -259,26 +259,26 @@ TEST(BucketAccount, ABucketOfMoreThanADayIsLeftToTheScript) {
 }
 
 TEST(BucketAccount, ALeaseOfTheSameBucketNeedsTheRoom) {
-    WindowRecord record = told(0);
+    BucketRecord record = told(0);
     const TokenTerms terms{ten_a_second().token(), 100, 5};
     ASSERT_NE(begin_batch(record, terms), 0);
     EXPECT_EQ(known_stored(record, ten_a_second(), now, ticks, 1).life, 0);
     note_stored(record, ticks + static_cast<std::uint32_t>(record.reset + longer - now), 77);
     EXPECT_EQ(known_stored(record, ten_a_second(), now, ticks, 1).life, 0);
-    EXPECT_EQ(record.ticket, 5U);
+    EXPECT_EQ(record.batch().turn, 5U);
     (void)keep_batch(record, terms, {3, 50, 0});
     end_batch(record, terms.now, terms.now);
     note_stored(record, ticks + static_cast<std::uint32_t>(record.reset + longer - now), 77);
-    EXPECT_EQ(record.changed, 50U);
+    EXPECT_EQ(record.batch().end, 50U);
     EXPECT_EQ(receipt_of(record, now).mark, 0U);
 }
 
 TEST(BucketAccount, WhatGoesBackToARecordThatWasForgottenIsWorthNothing) {
     const Bucket bucket = ten_a_second();
-    WindowRecord record;
+    BucketRecord record;
     ASSERT_TRUE(take(record, bucket, now, 20));
     const BucketReceipt receipt = receipt_of(record, now);
-    WindowRecord other;
+    BucketRecord other;
     ASSERT_TRUE(take(other, bucket, now + 1000, 20));
     give_back(other, bucket, now + 1000, 10, receipt);
     EXPECT_EQ(shown_of(other, bucket, now + 1000).used, 20);
@@ -289,7 +289,7 @@ TEST(BucketAccount, WhatGoesBackToARecordThatWasForgottenIsWorthNothing) {
 TEST(BucketAccount, WhatWasTakenBeforeAnOperatorFilledItIsWorthNothing) {
     const Bucket bucket = ten_a_second();
     for (const bool wholly : {true, false}) {
-        WindowRecord record;
+        BucketRecord record;
         ASSERT_TRUE(take(record, bucket, now, 20));
         const BucketReceipt receipt{receipt_of(record, now).mark, now - 1000};
         if (wholly) {
@@ -305,8 +305,8 @@ TEST(BucketAccount, WhatWasTakenBeforeAnOperatorFilledItIsWorthNothing) {
 
 TEST(BucketAccount, EmptierBucketsAreEvictedLater) {
     const Bucket bucket = ten_a_second();
-    WindowRecord fuller;
-    WindowRecord emptier;
+    BucketRecord fuller;
+    BucketRecord emptier;
     ASSERT_TRUE(take(fuller, bucket, now, 2));
     ASSERT_TRUE(take(emptier, bucket, now, 15));
     EXPECT_EQ(eviction_rank(fuller, now).tier, EvictionTier::local);

@@ -47,7 +47,7 @@ public:
         Machine& machine = machines_.at(of.machine);
         Fetches& fetches = machine.workers.at(of.worker);
         ++requests;
-        const Ticks end = machine.record.changed;
+        const Ticks end = machine.record.batch().end;
         if (spend_here(machine, of)) {
             pass(real_now(), of, of.exempt ? 0 : of.cost);
             hold(of, of.exempt ? of.cost : 0, end);
@@ -115,7 +115,7 @@ private:
     using Fetches = std::vector<Fetch>;
 
     struct Machine {
-        WindowRecord record;
+        BucketRecord record;
         std::vector<Fetches> workers;  // fetches under way, by worker
     };
 
@@ -180,7 +180,7 @@ private:
     bool leases(std::size_t limit) const { return lease_of(limits_[limit]).life != 0; }
 
     bool spend_here(Machine& machine, const ModelRequest& of) {
-        WindowRecord& record = machine.record;
+        BucketRecord& record = machine.record;
         if (!leases(of.limit)) {
             return false;
         }
@@ -243,7 +243,7 @@ private:
     }
 
     void take(Machine& machine, const Fetch& fetch) {
-        WindowRecord& record = machine.record;
+        BucketRecord& record = machine.record;
         const TokenTerms terms = this->terms(fetch.of.limit);
         if (!leases(fetch.of.limit)) {
             return;  // it has asked for no more than it passed with
@@ -252,10 +252,10 @@ private:
         if (fetch.batch) {
             end_batch(record, static_cast<Ticks>(fetch.asked), terms.now);
         }
-        const bool late = alive(record, terms) != 0 && earlier(record.changed, end) != record.changed;
+        const bool late = alive(record, terms) != 0 && earlier(record.batch().end, end) != record.batch().end;
         this->late += late ? 1 : 0;
         const Ticks seats_end =
-            rules_.oldest || alive(record, terms) == 0 ? oldest_end(record, terms, end) : record.changed;
+            rules_.oldest || alive(record, terms) == 0 ? oldest_end(record, terms, end) : record.batch().end;
         const std::int64_t pool = alive(record, terms) + fetch.granted;
         const std::int64_t exempt = std::min(fetch.exempt, pool - fetch.served);
         hold(fetch.of, exempt, seats_end);

@@ -74,24 +74,24 @@ private:
     };
 
     std::uint64_t returned() const {
-        return receipt_of(record_, now).mark - static_cast<std::uint64_t>(record_.used);
+        return receipt_of(record_, now).mark - static_cast<std::uint64_t>(record_.full_at);
     }
 
     void refund(const Running& one) {
-        const Nanos before = record_.used;
+        const Nanos before = record_.full_at;
         if (rule_ == Rule::all_of_it) {
             give_back(record_, bucket_, now, one.cost);
         } else {
             const std::uint64_t since = rule_ == Rule::instant ? returned() - one.returned : 0;
             give_back(record_, bucket_, now, one.cost, {one.receipt.mark + since, one.receipt.at});
         }
-        given_back_ += before - record_.used;
+        given_back_ += before - record_.full_at;
     }
 
     std::mt19937 random_;
     Bucket bucket_;
     Rule rule_;
-    WindowRecord record_;
+    BucketRecord record_;
     std::vector<Running> running_;
     std::vector<std::pair<Millis, std::int64_t>> charged_;
     std::int64_t given_back_ = 0;

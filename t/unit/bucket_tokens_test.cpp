@@ -17,10 +17,10 @@ Bucket bucket_of(std::int64_t limit, std::int64_t burst) {
     return *Bucket::of({limit, 1, false}, burst);
 }
 
-WindowRecord with(std::int64_t tokens, Ticks end) {
-    WindowRecord record;
+BucketRecord with(std::int64_t tokens, Ticks end) {
+    BucketRecord record;
     record.leased = static_cast<std::uint64_t>(tokens);
-    record.changed = end;
+    record.times.end = end;
     return record;
 }
 
@@ -50,7 +50,7 @@ TEST(BucketTokens, WhatIsNotLeasedIsKeptBackBesideOthers) {
 TEST(BucketTokens, AreSpentUntilTheyDie) {
     const Ticks end = end_of(now, 500);
     EXPECT_EQ(end, now + 495) << "the worker's clock may be a turn behind";
-    WindowRecord record = with(10, end);
+    BucketRecord record = with(10, end);
     EXPECT_FALSE(spend(record, terms_at(now), 11));
     EXPECT_TRUE(spend(record, terms_at(now), 3));
     EXPECT_TRUE(spend(record, terms_at(end - 1), 3));
@@ -62,31 +62,31 @@ TEST(BucketTokens, AreSpentUntilTheyDie) {
 }
 
 TEST(BucketTokens, ABatchIsKeptAndTheOldestTokensAreSpentFirst) {
-    WindowRecord record = with(3, now + 10);
+    BucketRecord record = with(3, now + 10);
     const Dying dying = keep_batch(record, terms_at(now), {20, now + 480, 5});
     EXPECT_EQ(dying.tokens, 0);
     EXPECT_EQ(at_hand(record), 18);
-    EXPECT_EQ(record.changed, now + 480) << "those that are left are all new";
+    EXPECT_EQ(record.batch().end, now + 480) << "those that are left are all new";
 }
 
 TEST(BucketTokens, OldTokensDoNotMakeNewOnesDie) {
-    WindowRecord record = with(9, now + 10);
+    BucketRecord record = with(9, now + 10);
     const Dying dying = keep_batch(record, terms_at(now), {20, now + 480, 5});
     EXPECT_EQ(dying.tokens, 4);
     EXPECT_EQ(dying.end, now + 10);
     EXPECT_EQ(at_hand(record), 20);
-    EXPECT_EQ(record.changed, now + 480);
+    EXPECT_EQ(record.batch().end, now + 480);
 }
 
 TEST(BucketTokens, NearlyAsYoungOnesDieTogether) {
-    WindowRecord record = with(9, now + 300);
+    BucketRecord record = with(9, now + 300);
     EXPECT_EQ(keep_batch(record, terms_at(now), {20, now + 480, 5}).tokens, 0);
     EXPECT_EQ(at_hand(record), 24);
-    EXPECT_EQ(record.changed, now + 300);
+    EXPECT_EQ(record.batch().end, now + 300);
 }
 
 TEST(BucketTokens, WhatComesTooLateIsNotKept) {
-    WindowRecord record = with(0, 0);
+    BucketRecord record = with(0, 0);
     const Dying dying = keep_batch(record, terms_at(now), {20, now, 1});
     EXPECT_EQ(dying.tokens, 19);
     EXPECT_EQ(dying.end, now);
@@ -99,28 +99,28 @@ TEST(BucketTokens, WhatComesTooLateIsNotKept) {
 }
 
 TEST(BucketTokens, NothingIsGrantedAndTheRestStays) {
-    WindowRecord record = with(7, now + 100);
+    BucketRecord record = with(7, now + 100);
     EXPECT_EQ(keep_batch(record, terms_at(now), {0, now + 480, 0}).tokens, 0);
     EXPECT_EQ(at_hand(record), 7);
-    EXPECT_EQ(record.changed, now + 100);
+    EXPECT_EQ(record.batch().end, now + 100);
 }
 
 TEST(BucketTokens, ARequestPutsBackOnlyWhatLivesAsLong) {
-    WindowRecord record = with(5, now + 100);
+    BucketRecord record = with(5, now + 100);
     EXPECT_TRUE(put_back(record, terms_at(now), {2, now + 100}));
     EXPECT_TRUE(put_back(record, terms_at(now), {2, now + 200}));
     EXPECT_EQ(at_hand(record), 9);
-    EXPECT_EQ(record.changed, now + 100);
+    EXPECT_EQ(record.batch().end, now + 100);
     EXPECT_FALSE(put_back(record, terms_at(now), {2, now + 99}));
     EXPECT_FALSE(put_back(record, terms_at(now + 100), {2, now + 200})) << "those here are dead";
     record.leased = 0;
     EXPECT_TRUE(put_back(record, terms_at(now + 100), {2, now + 200}));
-    EXPECT_EQ(record.changed, now + 200);
+    EXPECT_EQ(record.batch().end, now + 200);
     EXPECT_FALSE(put_back(record, terms_at(now + 200), {1, now + 200}));
 }
 
 TEST(BucketTokens, TheDeadAreTakenOutAndAtTheEndAll) {
-    WindowRecord record = with(5, now + 100);
+    BucketRecord record = with(5, now + 100);
     EXPECT_EQ(take_dying(record, terms_at(now), false).tokens, 0);
     EXPECT_EQ(take_dying(record, terms_at(now + 100), false).tokens, 5);
     EXPECT_EQ(at_hand(record), 0);
@@ -142,12 +142,12 @@ TEST(BucketTokens, AreWorthLessTheOlderTheyAre) {
 }
 
 TEST(BucketTokens, OneWorkerFetchesABatchUntilItsTimeIsOver) {
-    WindowRecord record;
+    BucketRecord record;
     EXPECT_GT(begin_batch(record, terms_at(now)), 0);
     EXPECT_EQ(begin_batch(record, terms_at(now + 499)), 0);
-    WindowRecord killed = record;
+    BucketRecord killed = record;
     EXPECT_GT(begin_batch(killed, terms_at(now + 500)), 0) << "its worker has died";
-    WindowRecord taken_over = killed;
+    BucketRecord taken_over = killed;
     end_batch(taken_over, now, now + 501);
     EXPECT_TRUE(taken_over == killed) << "the batch of the worker that came after it is on its way";
     end_batch(record, now, now);
@@ -155,7 +155,7 @@ TEST(BucketTokens, OneWorkerFetchesABatchUntilItsTimeIsOver) {
 }
 
 TEST(BucketTokens, BatchesGrowToWhatIsRefilledInALife) {
-    WindowRecord record;
+    BucketRecord record;
     std::int64_t size = 0;
     for (Ticks at = now; at != now + 1000; at += 50) {
         const std::int64_t next = begin_batch(record, terms_at(at));
@@ -168,7 +168,7 @@ TEST(BucketTokens, BatchesGrowToWhatIsRefilledInALife) {
 }
 
 TEST(BucketTokens, BesideABatchAnEighthOfItIsAskedFor) {
-    WindowRecord record;
+    BucketRecord record;
     for (Ticks at = now; at != now + 1000; at += 50) {
         const std::int64_t size = begin_batch(record, terms_at(at));
         EXPECT_EQ(begin_batch(record, terms_at(at)), 0);
@@ -180,7 +180,7 @@ TEST(BucketTokens, BesideABatchAnEighthOfItIsAskedFor) {
 }
 
 TEST(BucketTokens, BatchesGrowHoweverLongTheAnswerTakes) {
-    WindowRecord record;
+    BucketRecord record;
     std::int64_t size = 0;
     for (Ticks at = now; at != now + 9000; at += 300) {
         size = begin_batch(record, terms_at(at));
@@ -192,10 +192,10 @@ TEST(BucketTokens, BatchesGrowHoweverLongTheAnswerTakes) {
 }
 
 TEST(BucketTokens, BesideASmallBatchAsMuchIsAskedForAsBesideAFirstOne) {
-    WindowRecord small;
+    BucketRecord small;
     small.pace = 0;
     EXPECT_EQ(begin_batch(small, terms_at(now)), 1);
-    EXPECT_EQ(size_beside(small, terms_at(now)), size_beside(WindowRecord{}, terms_at(now)));
+    EXPECT_EQ(size_beside(small, terms_at(now)), size_beside(BucketRecord{}, terms_at(now)));
 }
 
 /// Terms of the same bucket for a limit of another rate, which refills less.
@@ -204,8 +204,8 @@ constexpr TokenTerms other_terms_at(Ticks at) {
 }
 
 TEST(BucketTokens, AnotherRateLeavesThemAlone) {
-    WindowRecord record = with(10, now + 100);
-    const WindowRecord before = record;
+    BucketRecord record = with(10, now + 100);
+    const BucketRecord before = record;
     const TokenTerms others = other_terms_at(now);
     EXPECT_TRUE(are_others(record, others));
     EXPECT_FALSE(are_others(record, terms_at(now)));
@@ -220,7 +220,7 @@ TEST(BucketTokens, AnotherRateLeavesThemAlone) {
 }
 
 TEST(BucketTokens, WhatNobodyGivesBackIsNobodys) {
-    WindowRecord record = with(10, now + 100);
+    BucketRecord record = with(10, now + 100);
     EXPECT_TRUE(are_others(record, other_terms_at(now + 100 + 9999)));
     EXPECT_FALSE(are_others(record, other_terms_at(now + 100 + 10'000)));
     const Ticks at = now + 20'000;
@@ -231,7 +231,7 @@ TEST(BucketTokens, WhatNobodyGivesBackIsNobodys) {
 }
 
 TEST(BucketTokens, AClockThatWasReadEarlierFindsTheBatchOfAnother) {
-    WindowRecord record;
+    BucketRecord record;
     EXPECT_GT(begin_batch(record, terms_at(now)), 0);
     EXPECT_EQ(begin_batch(record, terms_at(now - 1)), 0);
     EXPECT_EQ(begin_batch(record, terms_at(now + 499)), 0);
@@ -239,7 +239,7 @@ TEST(BucketTokens, AClockThatWasReadEarlierFindsTheBatchOfAnother) {
 }
 
 TEST(BucketTokens, WhatIsForgottenIsTold) {
-    WindowRecord record = with(10, now + 100);
+    BucketRecord record = with(10, now + 100);
     EXPECT_EQ(take_forgotten(record, terms_at(now + 20'000)), 0) << "own ones go back";
     EXPECT_EQ(take_forgotten(record, other_terms_at(now + 100 + 9999)), 0);
     EXPECT_EQ(at_hand(record), 10);
@@ -254,7 +254,7 @@ TEST(BucketTokens, MarksTellRatesAndBurstsApart) {
 }
 
 TEST(BucketTokens, BatchesShrinkToWhatIsSpent) {
-    WindowRecord record;
+    BucketRecord record;
     std::int64_t size = 0;
     for (Ticks at = now; at != now + 20'000; at += 1000) {
         size = begin_batch(record, terms_at(at));

@@ -19,8 +19,8 @@ struct Waiting : TestTableOf<DebtRecord> {
         return table.update(id, table_now, [&](DebtRecord& charge) {
             charge.reset = reset;
             charge.set_key(key);
-            charge.cost += 3;
-            charge.charges += 1;
+            charge.to_window.cost += 3;
+            charge.to_window.charges += 1;
         });
     }
 };
@@ -45,8 +45,8 @@ TEST(DebtRecord, SumsWhatWaitsForOneWindow) {
     for (int i = 0; i < 5; ++i) {
         ASSERT_TRUE(waiting.add(id, "k"));
     }
-    EXPECT_EQ(waiting.table.find(id)->cost, 15);
-    EXPECT_EQ(waiting.table.find(id)->charges, 5U);
+    EXPECT_EQ(waiting.table.find(id)->to_window.cost, 15);
+    EXPECT_EQ(waiting.table.find(id)->charges(), 5U);
     EXPECT_TRUE(waiting.table.change(id, [](DebtRecord& charge) { charge.reset = 0; }));
     EXPECT_FALSE(waiting.table.find(id)) << "taken out";
 }
@@ -59,8 +59,8 @@ TEST(DebtRecord, AnotherKeyKindOrLookAloneIsAChange) {
     EXPECT_EQ(waiting.table.find(id)->key(), "two");
     EXPECT_TRUE(waiting.table.change(id, [](DebtRecord& charge) { charge.kind = DebtKind::fixed_tokens; }));
     EXPECT_EQ(waiting.table.find(id)->kind, DebtKind::fixed_tokens);
-    EXPECT_TRUE(waiting.table.change(id, [](DebtRecord& charge) { charge.looked_at = 5; }));
-    EXPECT_EQ(waiting.table.find(id)->looked_at, 5);
+    EXPECT_TRUE(waiting.table.change(id, [](DebtRecord& charge) { charge.tokens.looked_at = 5; }));
+    EXPECT_EQ(waiting.table.find(id)->looked_at(), 5);
 }
 
 TEST(DebtRecord, EachKindOfDebtHasAnIdThatLeadsBack) {
@@ -102,11 +102,10 @@ TEST(DebtRecord, TokensOfABucketHaveANoteForEachTerms) {
     const WindowId id = Ids(1).next();
     note.kind = DebtKind::tokens;
     note.window_kind = WindowKind::bucket;
-    note.set_lease(1'000'000, 500);
-    note.set_fill(2'000'000'000);
+    note.bucket_tokens = {1'000'000, 2'000'000'000, 500, 1};
     const WindowId quick = note_id_of(id, note.terms());
     EXPECT_TRUE(window_id_of(quick, note) == id);
-    note.set_fill(4'000'000'000);
+    note.bucket_tokens.fill = 4'000'000'000;
     const WindowId large = note_id_of(id, note.terms());
     EXPECT_FALSE(quick == large);
     EXPECT_TRUE(window_id_of(large, note) == id);

@@ -23,9 +23,9 @@
 namespace rate_limit::fast_access_test {
 namespace {
 
-using Memory = RecordMemory<WindowRecord>;
-using Access = FastAccess<WindowRecord>;
-using Place = LockedAccess<WindowRecord>;
+using Memory = RecordMemory<Record>;
+using Access = FastAccess<Record>;
+using Place = LockedAccess<Record>;
 
 /// The memory of a table as one process sees it.
 struct View {
@@ -49,7 +49,7 @@ TEST(FastAccess, TakesARecordThatIsThereAndNoOther) {
     EXPECT_FALSE(one.access.take({2, 1}));
     EXPECT_FALSE(one.access.take({1, 2}));
     ASSERT_TRUE(one.access.take({1, 1}));
-    EXPECT_EQ(one.access.record().used, 1);
+    EXPECT_EQ(one.access.record().as<WindowRecord>().used, 1);
 }
 
 TEST(FastAccess, AnIdThatOnlySeemsToBeThereIsLeftAlone) {
@@ -61,18 +61,18 @@ TEST(FastAccess, AnIdThatOnlySeemsToBeThereIsLeftAlone) {
         View view(made.memory, 1);
         EXPECT_FALSE(Access(view.memory).take(like));
         EXPECT_TRUE(made.memory == before);
-        EXPECT_FALSE(made.table.find(like));
+        EXPECT_FALSE(made.table.find<WindowRecord>(like));
         EXPECT_TRUE(count_one(made.table, like));
-        EXPECT_EQ(made.table.find(like)->used, 1);
+        EXPECT_EQ(made.table.find<WindowRecord>(like)->used, 1);
     }
-    EXPECT_EQ(made.table.find(known)->used, 3);
+    EXPECT_EQ(made.table.find<WindowRecord>(known)->used, 3);
 }
 
 TEST(FastAccess, ZeroBytesAreNoRecord) {
     TestTable made(46);
     View view(made.memory, 2);
     EXPECT_FALSE(Access(view.memory).take({0, 0}));
-    EXPECT_FALSE(made.table.find({0, 0}));
+    EXPECT_FALSE(made.table.find<WindowRecord>({0, 0}));
     EXPECT_TRUE(count_one(made.table, {0, 0}));
     EXPECT_TRUE(Access(view.memory).take({0, 0}));
 }
@@ -93,7 +93,7 @@ public:
             EXPECT_TRUE(access.take({1, 1}));
             held_ = true;
             std::this_thread::sleep_for(std::chrono::milliseconds(30));
-            WindowRecord record = access.record();
+            WindowRecord record = access.record().as<WindowRecord>();
             change(record);
             access.keep(record);
         });
@@ -114,7 +114,7 @@ TEST(FastAccess, TheOwnerOfTheSetsLockWaitsForIt) {
     const HeldElsewhere held(one, [](WindowRecord& record) { record.used = 7; });
     Place place(view.memory);
     ASSERT_TRUE(place.find({1, 1}));
-    EXPECT_EQ(place.record().used, 7);
+    EXPECT_EQ(place.record().as<WindowRecord>().used, 7);
 }
 
 TEST(FastAccess, ARecordDroppedMeanwhileIsNotFound) {
@@ -126,7 +126,7 @@ TEST(FastAccess, ARecordDroppedMeanwhileIsNotFound) {
     }
     EXPECT_TRUE(contents_of(one.table).empty());
     EXPECT_TRUE(count_one(one.table, {1, 1}));
-    EXPECT_EQ(one.table.find({1, 1})->used, 1);
+    EXPECT_EQ(one.table.find<WindowRecord>({1, 1})->used, 1);
 }
 
 TEST(RecordJournals, EachOwnerOfAJournalHasAnotherName) {
@@ -212,8 +212,7 @@ TEST(RecordJournals, ANoteOfAnotherSlotIsKept) {
 TEST(RecordJournals, ThoseOfTheDeadAreClaimedThoughNobodyWantsTheirRecords) {
     TestTable made(1000);
     Ids ids(1);
-    for (std::size_t i = 0; i < WindowRecord::journals + 10;
-         ++i) {  // more processes die than there are journals
+    for (std::size_t i = 0; i < Record::journals + 10; ++i) {  // more processes die than there are journals
         const WindowId id = ids.next();
         ASSERT_TRUE(count_one(made.table, id));
         const pid_t child = in_child([&] {
@@ -225,7 +224,7 @@ TEST(RecordJournals, ThoseOfTheDeadAreClaimedThoughNobodyWantsTheirRecords) {
         ASSERT_TRUE(next.attach(made.memory.at(), made.memory.size()));
         ASSERT_TRUE(next.journals().has_one()) << i;
     }
-    EXPECT_EQ(contents_of(made.table).size(), WindowRecord::journals + 10);
+    EXPECT_EQ(contents_of(made.table).size(), Record::journals + 10);
 }
 
 }  // namespace

@@ -14,7 +14,6 @@ namespace {
 constexpr std::int64_t period = 3600;
 constexpr Millis interval = 5000;
 constexpr Millis reset = now + period * 1000;
-constexpr std::uint32_t start_pace = WindowRecord::start_pace;
 
 Terms hourly(std::int64_t limit, Millis at = now) {
     return {{limit, period}, Truth::redis, at + period * 1000, at};
@@ -63,7 +62,7 @@ TEST(Batch, NeverMoreThanATwentiethOfTheLimitNorAQuarterOfWhatIsLeft) {
         for (std::int64_t part = 0; part <= 24; ++part) {
             const std::int64_t used =
                 part < 20 ? limit / 20 * part : limit - (24 - part) + (part == 24 ? 1 : 0);
-            for (std::uint32_t pace = 0; pace <= WindowRecord::max_pace; ++pace) {
+            for (std::uint32_t pace = 0; pace <= max_pace; ++pace) {
                 for (const Millis before_end : {Millis{1}, Millis{100}, interval, period * 1000}) {
                     WindowRecord record =
                         with_tokens(limit, 0, std::max<std::int64_t>(0, used), reset - before_end);
@@ -124,7 +123,7 @@ TEST(Batch, DoesNotGrowWhereItIsCut) {
     for (const Case& cut :
          {Case{"the limit", 1000, 10, 26, now, 50}, Case{"the rest", 100'000, 99'700, start_pace, now, 75},
           Case{"the window's end", 100'000, 100, start_pace, late, 50},
-          Case{"all", max_limit, 100, WindowRecord::max_pace, now, max_limit / 20}}) {
+          Case{"all", max_limit, 100, max_pace, now, max_limit / 20}}) {
         WindowRecord record = with_tokens(cut.limit, 0, cut.used, cut.at);
         record.pace = cut.pace;
         EXPECT_EQ(begin_fetch(record, hourly(cut.limit, cut.at)), cut.size) << cut.by;

@@ -171,14 +171,14 @@ private:
     void note(Millis reset, std::int64_t tokens, Millis now) {
         if (note_.reset != reset && (tokens != 0 || note_.reset <= now)) {
             note_.reset = reset;
-            note_.cost = 0;
-            note_.looked_at = now;
+            note_.tokens.count = 0;
+            note_.tokens.looked_at = now;
         }
-        note_.cost += tokens;
+        note_.tokens.count += tokens;
     }
 
     void look(Millis now) {
-        const Millis since = now - note_.looked_at;
+        const Millis since = now - note_.tokens.looked_at;
         const Millis interval = lease_interval(rate_.period);
         if (note_.reset <= now ||
             (since < interval && (note_.reset - now > interval || since * 4 < interval))) {
@@ -186,13 +186,14 @@ private:
         }
         std::int64_t back = 0;
         if (record_.reset == note_.reset && is_open(record_, rate_.period, now)) {
-            back = take_surplus(record_, {note_.cost, note_.looked_at, now, rate_.period, false});
+            back =
+                take_surplus(record_, {note_.tokens.count, note_.tokens.looked_at, now, rate_.period, false});
         }
         const std::int64_t at_hand = record_.reset == note_.reset ? held(now) : 0;
-        const bool unused = note_.cost == back;
-        note_.cost = at_hand;
-        note_.looked_at = now;
-        note_.reset = note_.cost == 0 && unused ? 0 : note_.reset;
+        const bool unused = note_.tokens.count == back;
+        note_.tokens.count = at_hand;
+        note_.tokens.looked_at = now;
+        note_.reset = note_.tokens.count == 0 && unused ? 0 : note_.reset;
         if (back != 0) {
             primary_.refund(record_.reset, back, now);
             ++counts.refunds;

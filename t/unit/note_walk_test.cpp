@@ -31,9 +31,10 @@ struct Notes : TestTableOf<DebtRecord> {
         return table.update(id, table_now, [&](DebtRecord& waiting) {
             waiting.reset = reset;
             waiting.kind = kind;
-            waiting.looked_at = looked_at;
+            if (!waits(kind)) {
+                waiting.tokens = {0, looked_at, period};
+            }
             waiting.shard = shard;
-            waiting.period = period;
             waiting.set_key("k");
         });
     }
@@ -174,7 +175,7 @@ TEST(NoteWalk, TokensOfABucketHaveEndedWhereTheClockWasSetBack) {
     EXPECT_TRUE(notes.put(id, DebtKind::tokens, 0, table_now + 500));
     EXPECT_TRUE(notes.table.change(id, [](DebtRecord& note) {
         note.window_kind = WindowKind::bucket;
-        note.set_lease(1'000'000, 500);
+        note.bucket_tokens = {1'000'000, 2'000'000'000, 500, period};
     }));
     EXPECT_EQ(found_at(table_now), 0);
     EXPECT_EQ(found_at(table_now - 1000), 0);
@@ -196,10 +197,10 @@ TEST(NoteWalk, WhatIsFoundMayBeTakenOut) {
 TEST(IsDue, OnceInAnIntervalAndMoreOftenTowardsTheEnd) {
     DebtRecord note;
     note.kind = DebtKind::tokens;
-    note.period = 20;  // an interval of a second
+    note.tokens.period = 20;  // an interval of a second
     note.reset = table_now + 1001;
     const auto due = [&](Millis ago) {
-        note.looked_at = table_now - ago;
+        note.tokens.looked_at = table_now - ago;
         return is_due(note, table_now, 0);
     };
     EXPECT_FALSE(due(999));
@@ -212,8 +213,8 @@ TEST(IsDue, OnceInAnIntervalAndMoreOftenTowardsTheEnd) {
 TEST(NoteWalk, LooksAtSlotsOnceInAWhileAndAfterADeath) {
     DebtRecord note;
     note.kind = DebtKind::slots;
-    note.looked_at = table_now;
-    note.ticket = 7;
+    note.slots.looked_at = table_now;
+    note.slots.deaths = 7;
     EXPECT_FALSE(is_due(note, table_now + 899, 7));
     EXPECT_TRUE(is_due(note, table_now + 900, 7));
     EXPECT_TRUE(is_due(note, table_now + 1, 8)) << "a worker has died";

@@ -118,7 +118,7 @@ TEST(RoomListener, IsToldOfOpenWindowsThatHaveToGoAndOfNoRoom) {
     EXPECT_EQ(told.others, 0U);
     EXPECT_EQ(told.full, 0U);
     for (std::size_t set = 0; set < made.table.sets(); ++set) {
-        for (const WindowRecord& record : made.table.records_of(set)) {
+        for (const Record& record : made.table.records_of(set)) {
             made.table.change(record.id, [](WindowRecord& open) { open.in_flight = 1; });
         }
     }

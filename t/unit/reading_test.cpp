@@ -10,20 +10,20 @@ namespace {
 constexpr Millis patience = 100;
 constexpr Window window{7, now + 30'000};
 
-WindowRecord read_at(Millis at, const Window& answer = window) {
-    WindowRecord record = with_id();
+ReadingRecord read_at(Millis at, const Window& answer = window) {
+    ReadingRecord record;
     EXPECT_TRUE(begin_reading(record, at, patience));
     end_reading(record, answer, at);
     return record;
 }
 
-bool says(const WindowRecord& record, Millis at, const Window& expected) {
+bool says(const ReadingRecord& record, Millis at, const Window& expected) {
     const auto known = known_reading(record, at);
     return known && known->used == expected.used && known->reset == expected.reset;
 }
 
 TEST(Reading, IsKeptForASecond) {
-    const WindowRecord record = read_at(now);
+    const ReadingRecord record = read_at(now);
     EXPECT_TRUE(says(record, now, window));
     EXPECT_TRUE(says(record, now + 999, window));
     EXPECT_FALSE(known_reading(record, now + 1000));
@@ -38,14 +38,14 @@ TEST(Reading, TellsWhateverWasFound) {
 }
 
 TEST(Reading, OneReadsAndOthersWait) {
-    WindowRecord record = with_id();
+    ReadingRecord record;
     EXPECT_FALSE(known_reading(record, now));
     EXPECT_TRUE(begin_reading(record, now, patience));
     EXPECT_FALSE(known_reading(record, now)) << "not before the answer";
     EXPECT_FALSE(begin_reading(record, now, patience));
     EXPECT_FALSE(begin_reading(record, now + 99, patience));
     EXPECT_FALSE(begin_reading(record, now - 1, patience)) << "by a worker whose clock is behind";
-    WindowRecord given_up = record;
+    ReadingRecord given_up = record;
     EXPECT_TRUE(begin_reading(record, now + 100, patience)) << "the reader's worker has died";
     give_up_reading(given_up);
     EXPECT_EQ(given_up.reset, 0) << "the table forgets it";
@@ -53,7 +53,7 @@ TEST(Reading, OneReadsAndOthersWait) {
 }
 
 TEST(Reading, ThatIsOldIsReadAnew) {
-    WindowRecord record = read_at(now);
+    ReadingRecord record = read_at(now);
     EXPECT_TRUE(begin_reading(record, now + 1000, patience));
     EXPECT_FALSE(known_reading(record, now + 1000)) << "what was read before counts no more";
     end_reading(record, {8, window.reset}, now + 1010);
@@ -61,13 +61,13 @@ TEST(Reading, ThatIsOldIsReadAnew) {
 }
 
 TEST(Reading, GivesWayFirst) {
-    const WindowRecord record = read_at(now);
+    const ReadingRecord record = read_at(now);
     EXPECT_TRUE(eviction_rank(record, now) < eviction_rank(known(1, now + 60'000), now));
     EXPECT_EQ(eviction_rank(record, now + 1000).tier, EvictionTier::ended);
-    WindowRecord begun = with_id();
+    ReadingRecord begun;
     EXPECT_TRUE(begin_reading(begun, now, patience));
     EXPECT_EQ(eviction_rank(begun, now).tier, EvictionTier::copy);
-    EXPECT_NE(reading_id_of(record.id), record.id);
+    EXPECT_NE(reading_id_of({1, 2}), (WindowId{1, 2}));
 }
 
 TEST(WasTold, ByAnAnswerOrAGrantOfTheLastSecond) {

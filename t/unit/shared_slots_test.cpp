@@ -56,7 +56,7 @@ protected:
     }
     SlotsTerms terms() const { return {limit, Truth::local, 30'000, 100, table_now}; }
     std::int64_t runs(const WindowId& id = key) {
-        return running(own.table.find(id).value_or(WindowRecord{}));
+        return running(own.table.find<SlotsRecord>(id).value_or(SlotsRecord{}));
     }
     void sweep() {
         for (std::size_t set = 0; set < own.table.sets(); ++set) {
@@ -66,10 +66,10 @@ protected:
 
     /// Records that are kept for longer than a moment.
     std::size_t kept() {
-        const auto all = contents_of(own.table);
-        return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const WindowRecord& record) {
-            return record.reset > table_now + idle_time;
-        }));
+        std::size_t count = 0;
+        own.table.for_each(
+            [&](const Record& record) { count += record.reset > table_now + idle_time ? 1 : 0; });
+        return count;
     }
 
     static constexpr WindowId key{0x123456789abcdef0, 0xfedcba9876543210};
@@ -125,7 +125,7 @@ TEST_F(SharedSlotsTest, TheRequestsOfAKilledWorkerEndExactly) {
     EXPECT_EQ(three.slots.enter(key, terms()).outcome, SlotsOutcome::rejected);
     kill(0);
     three.slots.leave(key, terms());
-    EXPECT_EQ(three.slots.recall(key).in_flight, 8U);
+    EXPECT_EQ(three.slots.recall(key).running, 8U);
 }
 
 TEST_F(SharedSlotsTest, AWorkerThatIsKilledInTheMiddleOfAChange) {
@@ -137,7 +137,7 @@ TEST_F(SharedSlotsTest, AWorkerThatIsKilledInTheMiddleOfAChange) {
         // The one has changed the first of the two records, or is about to.
         places->set_changing(one.place, key.low | 1);
         if (key_first) {
-            EXPECT_TRUE(one.table.change(key, [&](WindowRecord& record) { enter(record, terms()); }));
+            EXPECT_TRUE(one.table.change(key, [&](SlotsRecord& record) { enter(record, terms()); }));
             EXPECT_EQ(runs(), 3);
         }
         kill(0);
@@ -159,10 +159,10 @@ TEST_F(SharedSlotsTest, AddsUpOnlyWhenNobodyIsInTheMiddleOfAChange) {
     }
     kill(0);
     places->set_changing(three.place, key.low | 1);
-    EXPECT_TRUE(three.table.change(key, [&](WindowRecord& record) { enter(record, terms()); }));
+    EXPECT_TRUE(three.table.change(key, [&](SlotsRecord& record) { enter(record, terms()); }));
     EXPECT_EQ(two.slots.enter(key, terms()).outcome, SlotsOutcome::admitted);
     EXPECT_EQ(runs(), 5) << "the dead one still counts";
-    three.table.change(share_id_of(key, three.place), [](WindowRecord& share) { ++share.in_flight; });
+    three.table.change(share_id_of(key, three.place), [](ShareRecord& share) { ++share.running; });
     places->set_changing(three.place, 0);
     sweep();
     EXPECT_EQ(runs(), 4);
@@ -201,9 +201,8 @@ TEST_F(SharedSlotsWithoutRoom, AFullTableCountsNothing) {
     EXPECT_LT(admitted, 1000);
     EXPECT_FALSE(one.slots.enter_anyway(ids.next(), terms()));
     int runs_now = 0;
-    for (const WindowRecord& record : contents_of(own.table)) {
-        runs_now += record.answered ? 0 : static_cast<int>(record.in_flight);
-    }
+    own.table.for_each(
+        [&](const Record& record) { runs_now += static_cast<int>(record.as<SlotsRecord>().running); });
     EXPECT_EQ(runs_now, admitted) << "who was not counted by its worker is not counted at all";
 }
 
@@ -290,7 +289,7 @@ TEST_F(SharedSlotsTest, ANewRecordKnowsOfTheDeathsBefore) {
     add();
     kill(1);
     one.slots.enter(key, terms());
-    EXPECT_EQ(one.slots.recall(key).events, places->deaths()) << "nothing has to be added up";
+    EXPECT_EQ(one.slots.recall(key).deaths, places->deaths()) << "nothing has to be added up";
 }
 
 /// Places are given up beside the threads, so that these add up in the middle of changes. The next death

@@ -39,7 +39,7 @@ protected:
         }
     }
 
-    WindowRecord record;
+    SlotsRecord record;
     std::int64_t limit = 20;
     Truth truth = Truth::redis;
     Millis now = start_time;
@@ -421,11 +421,11 @@ TEST_F(SlotsAccount, LocalAfterAnErrorCountsOnTheSameRecord) {
 
 TEST_F(SlotsAccount, ARequestThatMayNotAskChangesNothing) {
     limit = 2;
-    const WindowRecord before = record;
+    const SlotsRecord before = record;
     EXPECT_EQ(enter(record, terms(), Asking::later).outcome, SlotsOutcome::ask);
     EXPECT_EQ(record, before);
     EXPECT_EQ(come(), SlotsOutcome::ask);
-    const WindowRecord asked = record;
+    const SlotsRecord asked = record;
     EXPECT_EQ(enter(record, terms(), Asking::later).outcome, SlotsOutcome::wait);
     EXPECT_EQ(record, asked);
     answer(1, 1);

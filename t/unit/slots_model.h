@@ -129,7 +129,7 @@ public:
             for (const auto& worker : machine->workers) {
                 runs += worker->ends.size();
             }
-            return machine->workers[0]->slots.recall(key).in_flight == runs;
+            return machine->workers[0]->slots.recall(key).running == runs;
         });
     }
 

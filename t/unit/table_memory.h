@@ -82,7 +82,7 @@ struct TestTableOf {
     TableMemory memory;
     RecordTable<Record> table;
 };
-using TestTable = TestTableOf<WindowRecord>;
+using TestTable = TestTableOf<Record>;
 
 /// The table as another process sees it.
 inline WindowTable view_of(const TableMemory& memory, const LockUser& user) {
@@ -130,7 +130,7 @@ inline bool count_one(WindowTable& table, const WindowId& id, std::int64_t limit
 /// All records of a table, ordered by id.
 inline std::vector<WindowRecord> contents_of(WindowTable& table) {
     std::vector<WindowRecord> all;
-    table.for_each([&](const WindowRecord& record) { all.push_back(record); });
+    table.for_each([&](const Record& record) { all.push_back(record.as<WindowRecord>()); });
     std::sort(all.begin(), all.end(), [](const WindowRecord& a, const WindowRecord& b) {
         return std::make_pair(a.id.high, a.id.low) < std::make_pair(b.id.high, b.id.low);
     });

@@ -143,12 +143,12 @@ TEST(Grant, LessThanRememberedIsOldIfAnotherGrantOrAChargeCameBetween) {
 }
 
 TEST(Grant, NeverMoreThanFits) {
-    constexpr std::int64_t much = WindowRecord::max_leased * 2;
+    constexpr std::int64_t much = max_leased * 2;
     WindowRecord record = with_tokens(max_limit, max_limit, much);
     EXPECT_TRUE(granted(record, max_limit, max_limit, much));
-    EXPECT_EQ(at_hand(record), WindowRecord::max_leased);
+    EXPECT_EQ(at_hand(record), max_leased);
     EXPECT_TRUE(give_back(record, reset, 60, now, max_limit));
-    EXPECT_EQ(at_hand(record), WindowRecord::max_leased);
+    EXPECT_EQ(at_hand(record), max_leased);
 }
 
 TEST(Grant, NeverMoreAtHandThanRedisCounts) {

@@ -119,17 +119,17 @@ std::vector<WindowRecord> seen_by(Heir kind, TableMemory copy, bool& goes_on) {
     constexpr std::array known{id(1), id(2), twin};
     if (kind == Heir::looks) {
         std::transform(known.begin(), known.end(), std::back_inserter(looked_for),
-                       [&](const WindowId& id) { return heir.find(id); });
+                       [&](const WindowId& id) { return heir.find<WindowRecord>(id); });
     }
     std::vector<WindowRecord> all = contents_of(heir);
     for (const WindowRecord& record : all) {
-        const auto found = heir.find(record.id);
+        const auto found = heir.find<WindowRecord>(record.id);
         EXPECT_TRUE(found && *found == record);
     }
     for (std::size_t i = 0; i < looked_for.size(); ++i) {
-        EXPECT_EQ(heir.find(known.at(i)), looked_for.at(i));
+        EXPECT_EQ(heir.find<WindowRecord>(known.at(i)), looked_for.at(i));
     }
-    goes_on = count_one(heir, id(7)) && count_one(heir, id(8)) && heir.find(id(7))->used >= 1;
+    goes_on = count_one(heir, id(7)) && count_one(heir, id(8)) && heir.find<WindowRecord>(id(7))->used >= 1;
     return all;
 }
 

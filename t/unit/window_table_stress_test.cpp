@@ -116,7 +116,8 @@ void pass_by(WindowTable& table, Journal& journal, Ids& random) {
 }
 
 void walk(WindowTable& table, Journal& journal, std::size_t set) {
-    for (const WindowRecord& record : table.records_of(set)) {
+    for (const Record& entry : table.records_of(set)) {
+        const auto record = entry.as<WindowRecord>();
         if (!is_whole(record)) {
             ++journal.broken;
         }
@@ -228,7 +229,7 @@ TEST_F(WindowTableStress, KilledWorkersWedgeNobodyAndSpoilNoCount) {
             begun += journal.begun.at(client);
             done += journal.done.at(client);
         }
-        const auto record = table.find(client_id(client));
+        const auto record = table.find<WindowRecord>(client_id(client));
         ASSERT_TRUE(record);
         EXPECT_LE(done, record->used);
         EXPECT_LE(record->used, begun);
@@ -269,12 +270,12 @@ TEST_F(WindowTableStress, ADeadProcessesLockIsTakenOver) {
         const pid_t child = child_in_lock(made, id, [] { (void)::raise(SIGKILL); });
         siginfo_t info;
         ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
-        EXPECT_EQ(made.table.find({1, 1})->used, 1);
-        EXPECT_FALSE(made.table.find({2, 2}));
+        EXPECT_EQ(made.table.find<WindowRecord>({1, 1})->used, 1);
+        EXPECT_FALSE(made.table.find<WindowRecord>({2, 2}));
         ASSERT_EQ(::waitpid(child, nullptr, 0), child);
     }
     ASSERT_TRUE(count_one(made.table, {2, 2}));
-    EXPECT_EQ(made.table.find({2, 2})->used, 1);
+    EXPECT_EQ(made.table.find<WindowRecord>({2, 2})->used, 1);
 }
 
 TEST_F(WindowTableStress, ALivingProcessesLockIsWaitedFor) {
@@ -290,7 +291,7 @@ TEST_F(WindowTableStress, ALivingProcessesLockIsWaitedFor) {
     while (!inside) {
         std::this_thread::yield();
     }
-    EXPECT_EQ(made.table.find({1, 1})->used, 2);
+    EXPECT_EQ(made.table.find<WindowRecord>({1, 1})->used, 2);
     ASSERT_EQ(::waitpid(child, nullptr, 0), child);
 }
 

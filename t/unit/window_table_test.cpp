@@ -19,7 +19,7 @@ namespace {
 constexpr Millis now = table_now;
 
 std::int64_t used_of(WindowTable& table, const WindowId& id) {
-    const auto record = table.find(id);
+    const auto record = table.find<WindowRecord>(id);
     return record ? record->used : -1;
 }
 
@@ -100,7 +100,7 @@ TEST(Leave, AProcessThatHasLeftStillChangesRecordsAndMayComeBack) {
 TEST(Leave, GivesItsJournalToAnother) {
     TestTable made(46);
     std::uint32_t pid = 2;
-    for (std::size_t i = 1; i < WindowRecord::journals; ++i) {
+    for (std::size_t i = 1; i < Record::journals; ++i) {
         view_of(made.memory, pid++);
     }
     WindowTable late = view_of(made.memory, pid);
@@ -132,27 +132,27 @@ TEST(WindowTable, IdsThatDifferInOneBitAreApart) {
     TestTable made(1000);
     count_one(made.table, {0, 0});
     for (unsigned bit = 0; bit < 64; ++bit) {
-        EXPECT_FALSE(made.table.find({std::uint64_t{1} << bit, 0})) << bit;
-        EXPECT_FALSE(made.table.find({0, std::uint64_t{1} << bit})) << bit;
+        EXPECT_FALSE(made.table.find<WindowRecord>({std::uint64_t{1} << bit, 0})) << bit;
+        EXPECT_FALSE(made.table.find<WindowRecord>({0, std::uint64_t{1} << bit})) << bit;
     }
 }
 
 TEST(WindowTable, AnUnknownIdHasNoRecord) {
     TestTable made(1000);
-    EXPECT_FALSE(made.table.find({1, 2}));
+    EXPECT_FALSE(made.table.find<WindowRecord>({1, 2}));
     EXPECT_FALSE(made.table.change({1, 2}, [](WindowRecord&) { FAIL(); }));
     EXPECT_TRUE(made.table.update({1, 2}, now, [](WindowRecord& record) {
         EXPECT_EQ(record.id, (WindowId{1, 2}));
         EXPECT_EQ(record.reset, 0);
     }));
-    EXPECT_FALSE(made.table.find({1, 2}));
+    EXPECT_FALSE(made.table.find<WindowRecord>({1, 2}));
 }
 
 TEST(WindowTable, ARecordWithoutWindowIsForgotten) {
     TestTable made(1000);
     count_one(made.table, {1, 2});
     EXPECT_TRUE(made.table.change({1, 2}, [](WindowRecord& record) { record.reset = 0; }));
-    EXPECT_FALSE(made.table.find({1, 2}));
+    EXPECT_FALSE(made.table.find<WindowRecord>({1, 2}));
     EXPECT_TRUE(contents_of(made.table).empty());
 }
 
@@ -164,7 +164,7 @@ TEST(WindowTable, TheCallersFunctionCannotChangeTheId) {
         record.used = 9;
     }));
     EXPECT_EQ(used_of(made.table, {1, 2}), 9);
-    EXPECT_FALSE(made.table.find({3, 4}));
+    EXPECT_FALSE(made.table.find<WindowRecord>({3, 4}));
 }
 
 TEST(WindowTable, AnUnchangedRecordIsNotWritten) {
@@ -232,7 +232,7 @@ TEST(WindowTable, NoOpenWindowIsEvictedWhileOthersComeAndGo) {
     }
     std::size_t missing = 0;
     for (const WindowId& id : open) {
-        missing += made.table.find(id) ? 0 : 1;
+        missing += made.table.find<WindowRecord>(id) ? 0 : 1;
     }
     EXPECT_EQ(missing, 0U);
 }
@@ -248,7 +248,7 @@ struct FullTable : TestTable {
         EXPECT_EQ(known.size(), table.capacity());
     }
     void set(std::size_t index, void (*fn)(WindowRecord&)) { EXPECT_TRUE(table.change(known.at(index), fn)); }
-    bool holds(std::size_t index) { return table.find(known.at(index)).has_value(); }
+    bool holds(std::size_t index) { return table.find<WindowRecord>(known.at(index)).has_value(); }
     bool add() { return count_one(table, ids.next()); }
 
     Ids ids{3};

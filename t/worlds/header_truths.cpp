@@ -81,8 +81,9 @@ void HeaderTruths::check_reset(const Told& told, const LimitTruths& limit, Milli
         before.reset > latest_ + clocks_apart_ && stays(place, before.reset)) {
         fail(told, "the end of the window has moved from " + std::to_string(before.reset));
     }
-    const auto record = applied.zone->windows().find(applied.id);
-    const bool confirmed = limit.is_local() || (record && record->confirmed && record->reset == reset);
+    const Record record = applied.zone->windows().find(applied.id).value_or(Record{});
+    const bool known = record.as<WindowRecord>().confirmed || record.as<BucketRecord>().confirmed;
+    const bool confirmed = limit.is_local() || (known && record.reset == reset);
     before = {reset, confirmed, told.decided};
 }
 

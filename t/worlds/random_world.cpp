@@ -163,7 +163,7 @@ std::map<std::string, Uncertain> RandomWorld::waiting() {
         machine.zone().debts().for_each([&sums](const DebtRecord& debt) {
             if (waits(debt.kind)) {
                 Uncertain& sum = sums[std::string(debt.key())];
-                (debt.kind == DebtKind::charges ? sum.less : sum.more) += debt.cost;
+                (debt.kind == DebtKind::charges ? sum.less : sum.more) += debt.cost();
             }
         });
     });

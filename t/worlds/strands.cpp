@@ -13,24 +13,28 @@ namespace {
 
 std::string describe(const DebtRecord& debt) {
     return "a note of kind " + std::to_string(static_cast<int>(debt.kind)) + " with " +
-           std::to_string(debt.charges) + " charges until " + std::to_string(debt.reset);
+           std::to_string(debt.charges()) + " charges until " + std::to_string(debt.reset);
 }
 
 /// Notes of workers in the records of windows. Tokens of a bucket die by themselves; what is noted of
 /// a window that has ended counts for nothing, and leaves when its place is needed.
 void check_windows(Machine& machine, const Excuses& excuses, Truths& truths) {
     const Millis now = now_millis();
-    machine.zone().windows().for_each([&](const WindowRecord& record) {
-        const std::int64_t tokens = record.bucket ? alive(record, fresh_ticks()) : at_hand(record);
-        const bool waits = record.unanswered != 0 && !excuses.slots;
+    machine.zone().windows().for_each([&](const Record& record) {
+        const auto window = record.as<WindowRecord>();
+        const auto bucket = record.as<BucketRecord>();
+        const auto slots = record.as<SlotsRecord>();
+        const std::int64_t tokens = at_hand(window) + alive(bucket, fresh_ticks()) + slots_of(slots);
+        const std::uint64_t running =
+            window.in_flight + bucket.under_way + slots.running + record.as<ShareRecord>().running;
+        const std::uint64_t waiting = window.unanswered + slots.waiting;
         if (record.reset <= now) {
             return;
         }
-        if (truths.hold() && (tokens != 0 || record.in_flight != 0 || waits)) {
+        if (truths.hold() && (tokens != 0 || running != 0 || (waiting != 0 && !excuses.slots))) {
             truths.fail("all have left, and a window that ends at " + std::to_string(record.reset) + " has " +
-                        std::to_string(record.in_flight) + " requests in flight, " +
-                        std::to_string(record.unanswered) + " unanswered charges and " +
-                        std::to_string(tokens) + " tokens or slots");
+                        std::to_string(running) + " requests in flight, " + std::to_string(waiting) +
+                        " unanswered charges and " + std::to_string(tokens) + " tokens or slots");
         }
     });
 }

@@ -8,7 +8,7 @@ namespace rate_limit {
 
 namespace {
 
-static_assert(max_fill / nanos_in_milli < Millis{1} << 40, "WindowRecord::limit has 40 bits");
+static_assert(max_fill / nanos_in_milli < Millis{1} << 40, "BucketRecord::limit has 40 bits");
 
 /// For buckets that take longer to fill, the record's 20-bit clock could wrap while the key still lives.
 constexpr Nanos longest_plain = 86'400'000 * nanos_in_milli;
@@ -28,9 +28,9 @@ Millis until_clock(std::uint64_t clock, std::uint32_t ticks) noexcept {
 }
 
 /// The longest time that any of the limits that share the record takes to fill the bucket, in milliseconds.
-Millis longest_of(const WindowRecord& record, Nanos fill, Millis now) noexcept {
+Millis longest_of(const BucketRecord& record, Nanos fill, Millis now) noexcept {
     const Millis own = millis_of(fill);
-    return record.bucket && record.reset > now ? std::max(own, static_cast<Millis>(record.limit)) : own;
+    return record.reset > now ? std::max(own, static_cast<Millis>(record.longest)) : own;
 }
 
 /// Workers read the clock once in a turn of their event loops, so that one may be behind another. If that put
@@ -39,57 +39,51 @@ constexpr Millis clocks_apart = 1000;
 
 /// The instant of the record. One further away than any limit could have moved it was written by a clock that
 /// was ahead: it stands for a bucket that is empty now.
-Nanos full_at_of(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept {
+Nanos full_at_of(const BucketRecord& record, const Bucket& bucket, Millis now) noexcept {
     const Millis longest = longest_of(record, bucket.fill(), now);
-    const bool beyond = record.used > nanos_of(now + longest + clocks_apart);
-    return beyond ? nanos_of(now + longest) : record.used;
+    const bool beyond = record.full_at > nanos_of(now + longest + clocks_apart);
+    return beyond ? nanos_of(now + longest) : record.full_at;
 }
 
-std::uint64_t returned_of(const WindowRecord& record) noexcept {
-    return static_cast<std::uint64_t>(record.changed) << 32 | record.ticket;
-}
-
-void set_returned(WindowRecord& record, std::uint64_t returned) noexcept {
-    record.changed = static_cast<std::uint32_t>(returned >> 32);
-    record.ticket = static_cast<Ticket>(returned);
-    record.lasting = true;
+void set_returned(BucketRecord& record, std::uint64_t returned) noexcept {
+    record.returned = returned;
+    record.counts = true;
 }
 
 /// So much less is missing, and nobody has taken it.
-void count_returned(WindowRecord& record, Nanos less) noexcept {
-    if (record.lasting && less > 0) {
-        set_returned(record, returned_of(record) + static_cast<std::uint64_t>(less));
+void count_returned(BucketRecord& record, Nanos less) noexcept {
+    if (record.counts && less > 0) {
+        set_returned(record, record.returned + static_cast<std::uint64_t>(less));
     }
 }
 
 /// An instant that is too far away is cut off: no mark of what was taken before is worth anything any more.
-void count_cut(WindowRecord& record, bool cut, Millis now) noexcept {
+void count_cut(BucketRecord& record, bool cut, Millis now) noexcept {
     if (cut) {
-        count_returned(record, record.used - nanos_of(now));
+        count_returned(record, record.full_at - nanos_of(now));
     }
 }
 
 /// Begins the count of a bucket that is here alone, far away from that of a record that was forgotten, whose
 /// marks are worth nothing here.
-void begin_count(WindowRecord& record, Millis now) noexcept {
-    if (record.truth == Truth::local && !record.lasting) {
+void begin_count(BucketRecord& record, Millis now) noexcept {
+    if (record.truth == Truth::local && !record.counts) {
         set_returned(record, static_cast<std::uint64_t>(now) * 0x9e37'79b9'7f4a'7c15);
     }
 }
 
-void keep(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept {
-    record.limit = static_cast<std::uint64_t>(longest_of(record, fill, now));
-    record.used = full_at;
+void keep(BucketRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept {
+    record.longest = static_cast<std::uint64_t>(longest_of(record, fill, now));
+    record.full_at = full_at;
     record.reset = millis_of(full_at);
     record.confirmed = true;
-    record.bucket = true;
 }
 
 }  // namespace
 
-bool take(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
+bool take(BucketRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
     Nanos full_at = full_at_of(record, bucket, now);
-    const bool cut = full_at < record.used;
+    const bool cut = full_at < record.full_at;
     const bool taken = bucket.take(full_at, nanos_of(now), cost);
     if ((taken && cost != 0) || cut) {
         begin_count(record, now);
@@ -99,51 +93,51 @@ bool take(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t c
     return taken;
 }
 
-void charge(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
+void charge(BucketRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
     if (cost == 0) {
         return;
     }
     Nanos full_at = full_at_of(record, bucket, now);
     begin_count(record, now);
-    count_cut(record, full_at < record.used, now);
+    count_cut(record, full_at < record.full_at, now);
     bucket.charge(full_at, nanos_of(now), cost);
     keep(record, bucket.fill(), now, full_at);
 }
 
-void give_back(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
+void give_back(BucketRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
     Nanos full_at = full_at_of(record, bucket, now);
     bucket.give_back(full_at, nanos_of(now), cost);
     if (record.truth == Truth::local) {
-        count_returned(record, record.used - full_at);
+        count_returned(record, record.full_at - full_at);
     }
     keep(record, bucket.fill(), now, full_at);
 }
 
-void give_back(WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost,
+void give_back(BucketRecord& record, const Bucket& bucket, Millis now, std::int64_t cost,
                const BucketReceipt& receipt) noexcept {
     const Nanos full_at = full_at_of(record, bucket, now);
-    count_cut(record, full_at < record.used, now);
+    count_cut(record, full_at < record.full_at, now);
     const Nanos all = std::min(cost, bucket.burst()) * bucket.token();
     const Nanos worth =
-        record.lasting
+        record.counts
             ? worth_of(receipt,
-                       {returned_of(record), nanos_of(static_cast<Millis>(record.limit)), nanos_of(now)}, all)
+                       {record.returned, nanos_of(static_cast<Millis>(record.longest)), nanos_of(now)}, all)
             : 0;
     const Nanos back = std::min(worth, std::max<Nanos>(full_at - nanos_of(now), 0));
     count_returned(record, back);
     keep(record, bucket.fill(), now, full_at - back);
 }
 
-BucketReceipt receipt_of(const WindowRecord& record, Millis now) noexcept {
-    if (!record.lasting) {
+BucketReceipt receipt_of(const BucketRecord& record, Millis now) noexcept {
+    if (!record.counts) {
         return {};
     }
-    return {static_cast<std::uint64_t>(record.used) + returned_of(record), nanos_of(now)};
+    return {static_cast<std::uint64_t>(record.full_at) + record.returned, nanos_of(now)};
 }
 
-void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept {
+void learn_bucket(BucketRecord& record, Nanos fill, Millis now, Nanos full_at) noexcept {
     // The server's clock and this one are not read at the same moment.
-    if (full_at < record.used - nanos_of(clocks_apart)) {
+    if (full_at < record.full_at - nanos_of(clocks_apart)) {
         record.same_answers = 0;
     }
     // Only a limit with a longer fill, which shares the bucket, can have moved it so far.
@@ -154,90 +148,94 @@ void learn_bucket(WindowRecord& record, Nanos fill, Millis now, Nanos full_at) n
     record.asked = static_cast<std::uint32_t>(now);
 }
 
-void expect_bucket(WindowRecord& record, Millis until) noexcept {
+void expect_bucket(BucketRecord& record, Millis until) noexcept {
     record.reset = until;
-    record.bucket = true;
     record.truth = Truth::redis;
 }
 
-bool is_to_be_asked(const WindowRecord& record, Millis now) noexcept {
+bool is_to_be_asked(const BucketRecord& record, Millis now) noexcept {
     return !record.answered || !record.confirmed ||
            static_cast<std::uint32_t>(now) - record.asked >= ask_again.at(record.same_answers);
 }
 
-bool ask_about(WindowRecord& record, Millis now) noexcept {
+bool ask_about(BucketRecord& record, Millis now) noexcept {
     if (!is_to_be_asked(record, now)) {
         return false;
     }
     record.answered = true;
     record.asked = static_cast<std::uint32_t>(now);
-    record.same_answers = std::min<std::uint32_t>(record.same_answers + 1U, WindowRecord::max_same_answers);
+    record.same_answers = std::min<std::uint32_t>(record.same_answers + 1U, max_same_answers);
     return true;
 }
 
-void note_stored(WindowRecord& record, std::uint32_t until, std::uint64_t returned) noexcept {
+bool was_told(const BucketRecord& record, Millis now) noexcept {
+    constexpr std::uint32_t second = 1000;
+    return record.confirmed && record.answered && static_cast<std::uint32_t>(now) - record.asked < second;
+}
+
+void note_stored(BucketRecord& record, std::uint32_t until, std::uint64_t returned) noexcept {
     if (at_hand(record) != 0 || record.fetching) {
         return;  // a limit in `lease` shares the bucket, and needs the room
     }
-    record.events = (until >> clock_shift) & clock_mask;
-    record.in_flight = 0;
+    record.stored_until = (until >> clock_shift) & clock_mask;
+    record.under_way = 0;
     set_returned(record, returned);
 }
 
-void note_returned(WindowRecord& record, std::uint64_t returned) noexcept {
-    if (record.truth == Truth::redis && record.lasting && at_hand(record) == 0 && !record.fetching) {
+void note_returned(BucketRecord& record, std::uint64_t returned) noexcept {
+    if (record.truth == Truth::redis && record.counts && at_hand(record) == 0 && !record.fetching) {
         set_returned(record, returned);
     }
 }
 
-StoredBucket known_stored(const WindowRecord& record, const Bucket& bucket, Millis now, std::uint32_t ticks,
+StoredBucket known_stored(const BucketRecord& record, const Bucket& bucket, Millis now, std::uint32_t ticks,
                           std::int64_t cost) noexcept {
     const Millis told = now - static_cast<std::uint32_t>(static_cast<std::uint32_t>(now) - record.asked);
-    const bool is_copy = record.bucket && record.answered && record.truth == Truth::redis && record.lasting;
-    const std::int64_t under_way = static_cast<std::int64_t>(record.in_flight);
+    const bool is_copy = record.answered && record.truth == Truth::redis && record.counts;
+    const std::int64_t under_way = static_cast<std::int64_t>(record.under_way);
     if (!is_copy || bucket.fill() > longest_plain ||
-        static_cast<Millis>(record.limit) != millis_of(bucket.fill()) || cost <= 0 ||
-        cost > bucket.burst() - under_way || cost > WindowRecord::max_in_flight - under_way ||
+        static_cast<Millis>(record.longest) != millis_of(bucket.fill()) || cost <= 0 ||
+        cost > bucket.burst() - under_way || cost > BucketRecord::max_under_way - under_way ||
         record.reset <= now - stored_longer(bucket.fill())) {
         return {};
     }
     const Nanos taking = (under_way + cost) * bucket.token();
-    const Nanos missing = std::max<Nanos>(record.used - nanos_of(told), 0);
-    const Millis life = until_clock(record.events, ticks);
+    const Nanos missing = std::max<Nanos>(record.full_at - nanos_of(told), 0);
+    const Millis life = until_clock(record.stored_until, ticks);
     const Millis full_in = std::max<Millis>(record.reset - now, 0) + millis_of(taking);
     const bool room = missing <= bucket.fill() - bucket.fill() / 20 - taking;
     if (!room || life - full_in < 1000) {
         return {};
     }
-    return {life, returned_of(record), record.used - nanos_of(now) >= nanos_of(longest_way)};
+    return {life, record.returned, record.full_at - nanos_of(now) >= nanos_of(longest_way)};
 }
 
-void send_plain(WindowRecord& record, std::int64_t cost) noexcept {
-    record.in_flight = static_cast<std::uint32_t>(record.in_flight + cost);
+void send_plain(BucketRecord& record, std::int64_t cost) noexcept {
+    record.under_way = static_cast<std::uint32_t>(record.under_way + cost);
 }
 
-void end_plain(WindowRecord& record, std::int64_t cost) noexcept {
-    record.in_flight =
-        static_cast<std::uint32_t>(record.in_flight - std::min<std::int64_t>(cost, record.in_flight));
+void end_plain(BucketRecord& record, std::int64_t cost) noexcept {
+    record.under_way =
+        static_cast<std::uint32_t>(record.under_way - std::min<std::int64_t>(cost, record.under_way));
 }
 
-bool is_beyond(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept {
-    return full_at_of(record, bucket, now) < record.used;
+bool is_beyond(const BucketRecord& record, const Bucket& bucket, Millis now) noexcept {
+    return full_at_of(record, bucket, now) < record.full_at;
 }
 
-void refill(WindowRecord& record, Millis now) noexcept {
-    count_returned(record, record.used - nanos_of(now));
-    record.used = 0;
+void refill(BucketRecord& record, Millis now) noexcept {
+    count_returned(record, record.full_at - nanos_of(now));
+    record.full_at = 0;
     record.reset = 0;
 }
 
-Window shown_of(const WindowRecord& record, const Bucket& bucket, Millis now) noexcept {
+Window shown_of(const BucketRecord& record, const Bucket& bucket, Millis now) noexcept {
     const Nanos at = nanos_of(now);
     const Nanos full_at = full_at_of(record, bucket, now);
     return {bucket.burst() - bucket.left(full_at, at), millis_of(bucket.more_at(full_at, at))};
 }
 
-Window refusal_of(const WindowRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
+Window refusal_of(const BucketRecord& record, const Bucket& bucket, Millis now, std::int64_t cost) noexcept {
     const Nanos at = nanos_of(now);
     const Nanos full_at = full_at_of(record, bucket, now);
     const Nanos ready = bucket.ready_at(full_at, at, std::min(cost, bucket.burst()));

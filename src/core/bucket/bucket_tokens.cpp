@@ -43,9 +43,9 @@ std::int64_t refilled_in(Millis time, Nanos token) noexcept {
 
 /// How large a batch of the record's pace is. Never more than is refilled in a life: so a machine that has
 /// all requests of a client fetches often enough, and others find something.
-double size_of(const WindowRecord& record, const TokenTerms& terms) noexcept {
+double size_of(const BucketRecord& record, const TokenTerms& terms) noexcept {
     const auto most = static_cast<double>(std::max<std::int64_t>(1, refilled_in(terms.life, terms.token)));
-    const int steps = static_cast<int>(record.pace) - static_cast<int>(WindowRecord::start_pace);
+    const int steps = static_cast<int>(record.pace) - static_cast<int>(start_pace);
     return std::min(most, std::max(1.0, most / first_part) * std::pow(batch_growth, steps));
 }
 
@@ -62,7 +62,7 @@ Millis age_of(Ticks end, const TokenTerms& terms) noexcept {
 }
 
 /// So many were not spent in time: the next batches are smaller.
-void shrink(WindowRecord& record, const TokenTerms& terms, std::int64_t unspent) noexcept {
+void shrink(BucketRecord& record, const TokenTerms& terms, std::int64_t unspent) noexcept {
     const double size = std::ceil(size_of(record, terms));
     const double spent = std::max(1.0, size - static_cast<double>(unspent));
     if (static_cast<double>(unspent) * 8 < size) {
@@ -75,17 +75,21 @@ void shrink(WindowRecord& record, const TokenTerms& terms, std::int64_t unspent)
 
 /// A batch that did not last half of the life that was left when it came was too small; of fewer than four
 /// tokens a quarter, as so few say little of the speed.
-bool was_used_up_quickly(const WindowRecord& record, const TokenTerms& terms, double size) noexcept {
-    const Millis rest = rest_of(record.changed, terms.now);
-    const Millis lasted = since(record.ticket, terms.now);
+bool was_used_up_quickly(const BucketRecord& record, const TokenTerms& terms, double size) noexcept {
+    const Millis rest = rest_of(record.batch().end, terms.now);
+    const Millis lasted = since(record.batch().turn, terms.now);
     return rest > (size < 4 ? 3 * lasted : lasted);
 }
 
-void hold(WindowRecord& record, std::int64_t tokens, Ticks end, std::uint32_t mark) noexcept {
-    record.leased = static_cast<std::uint64_t>(std::min(tokens, WindowRecord::max_leased));
-    record.changed = end;
-    record.lasting = false;
-    record.events = mark;
+void set_times(BucketRecord& record, const BatchTimes& times) noexcept {
+    record.times = times;
+    record.counts = false;
+}
+
+void hold(BucketRecord& record, std::int64_t tokens, Ticks end, std::uint32_t mark) noexcept {
+    record.leased = static_cast<std::uint64_t>(std::min(tokens, max_leased));
+    record.mark = mark;
+    set_times(record, {end, record.batch().turn});
 }
 
 }  // namespace
@@ -111,13 +115,13 @@ Ticks earlier(Ticks a, Ticks b) noexcept {
     return static_cast<std::int32_t>(a - b) < 0 ? a : b;
 }
 
-bool are_others(const WindowRecord& record, const TokenTerms& terms) noexcept {
-    return at_hand(record) != 0 && record.events != terms.mark &&
-           (are_alive(record.changed, terms.now) || terms.now - record.changed < forgotten);
+bool are_others(const BucketRecord& record, const TokenTerms& terms) noexcept {
+    return at_hand(record) != 0 && record.mark != terms.mark &&
+           (are_alive(record.batch().end, terms.now) || terms.now - record.batch().end < forgotten);
 }
 
-std::int64_t take_forgotten(WindowRecord& record, const TokenTerms& terms) noexcept {
-    if (record.events == terms.mark || are_others(record, terms)) {
+std::int64_t take_forgotten(BucketRecord& record, const TokenTerms& terms) noexcept {
+    if (record.mark == terms.mark || are_others(record, terms)) {
         return 0;
     }
     const std::int64_t tokens = at_hand(record);
@@ -125,15 +129,15 @@ std::int64_t take_forgotten(WindowRecord& record, const TokenTerms& terms) noexc
     return tokens;
 }
 
-std::int64_t alive(const WindowRecord& record, Ticks now) noexcept {
-    return are_alive(record.changed, now) ? at_hand(record) : 0;
+std::int64_t alive(const BucketRecord& record, Ticks now) noexcept {
+    return are_alive(record.batch().end, now) ? at_hand(record) : 0;
 }
 
-std::int64_t alive(const WindowRecord& record, const TokenTerms& terms) noexcept {
-    return record.events == terms.mark ? alive(record, terms.now) : 0;
+std::int64_t alive(const BucketRecord& record, const TokenTerms& terms) noexcept {
+    return record.mark == terms.mark ? alive(record, terms.now) : 0;
 }
 
-bool spend(WindowRecord& record, const TokenTerms& terms, std::int64_t cost) noexcept {
+bool spend(BucketRecord& record, const TokenTerms& terms, std::int64_t cost) noexcept {
     if (alive(record, terms) < cost) {
         return false;
     }
@@ -141,42 +145,41 @@ bool spend(WindowRecord& record, const TokenTerms& terms, std::int64_t cost) noe
     return true;
 }
 
-std::int64_t begin_batch(WindowRecord& record, const TokenTerms& terms) noexcept {
-    if (record.fetching && since(record.ticket, terms.now) < terms.life) {
+std::int64_t begin_batch(BucketRecord& record, const TokenTerms& terms) noexcept {
+    if (record.fetching && since(record.batch().turn, terms.now) < terms.life) {
         return 0;
     }
     const double size = size_of(record, terms);
-    if (record.pace < WindowRecord::max_pace && size < size_of(WindowRecord{}, terms) * first_part &&
+    if (record.pace < max_pace && size < size_of(BucketRecord{}, terms) * first_part &&
         was_used_up_quickly(record, terms, size)) {
         record.pace = record.pace + 1;
     }
     record.fetching = true;
-    record.ticket = terms.now;
-    record.lasting = false;
+    set_times(record, {record.batch().end, terms.now});
     return static_cast<std::int64_t>(std::ceil(size_of(record, terms)));
 }
 
-std::int64_t size_beside(const WindowRecord& record, const TokenTerms& terms) noexcept {
-    const double size = std::max(size_of(record, terms), size_of(WindowRecord{}, terms));
+std::int64_t size_beside(const BucketRecord& record, const TokenTerms& terms) noexcept {
+    const double size = std::max(size_of(record, terms), size_of(BucketRecord{}, terms));
     return static_cast<std::int64_t>(std::ceil(size / part_beside));
 }
 
-void end_batch(WindowRecord& record, Ticks asked, Ticks now) noexcept {
-    if (record.fetching && record.ticket == asked) {
+void end_batch(BucketRecord& record, Ticks asked, Ticks now) noexcept {
+    if (record.fetching && record.times.turn == asked) {
         record.fetching = false;
-        record.ticket = now;
+        record.times.turn = now;
     }
 }
 
-Ticks oldest_end(const WindowRecord& record, const TokenTerms& terms, Ticks end) noexcept {
-    return alive(record, terms) != 0 ? earlier(record.changed, end) : end;
+Ticks oldest_end(const BucketRecord& record, const TokenTerms& terms, Ticks end) noexcept {
+    return alive(record, terms) != 0 ? earlier(record.batch().end, end) : end;
 }
 
-Dying keep_batch(WindowRecord& record, const TokenTerms& terms, const Batch& batch) noexcept {
+Dying keep_batch(BucketRecord& record, const TokenTerms& terms, const Batch& batch) noexcept {
     if (are_others(record, terms)) {
         return {std::max<std::int64_t>(0, batch.granted - batch.served), batch.end};
     }
-    const Ticks old_end = record.changed;
+    const Ticks old_end = record.batch().end;
     const std::int64_t usable = alive(record, terms.now);
     const std::int64_t old = usable - std::min(usable, batch.served);
     const std::int64_t from_new = batch.served - (usable - old);
@@ -202,24 +205,24 @@ Dying keep_batch(WindowRecord& record, const TokenTerms& terms, const Batch& bat
     return dying;
 }
 
-bool put_back(WindowRecord& record, const TokenTerms& terms, const Dying& tokens) noexcept {
-    const bool older = at_hand(record) != 0 && earlier(tokens.end, record.changed) != record.changed;
+bool put_back(BucketRecord& record, const TokenTerms& terms, const Dying& tokens) noexcept {
+    const bool older = at_hand(record) != 0 && earlier(tokens.end, record.batch().end) != record.batch().end;
     const bool not_here =
-        at_hand(record) != 0 && (record.events != terms.mark || !are_alive(record.changed, terms.now));
+        at_hand(record) != 0 && (record.mark != terms.mark || !are_alive(record.batch().end, terms.now));
     if (!are_alive(tokens.end, terms.now) || older || not_here) {
         return false;
     }
-    hold(record, at_hand(record) + tokens.tokens, at_hand(record) != 0 ? record.changed : tokens.end,
+    hold(record, at_hand(record) + tokens.tokens, at_hand(record) != 0 ? record.batch().end : tokens.end,
          terms.mark);
     return true;
 }
 
-Dying take_dying(WindowRecord& record, const TokenTerms& terms, bool all) noexcept {
-    const bool dead = !are_alive(record.changed, terms.now);
-    if (at_hand(record) == 0 || record.events != terms.mark || !(dead || all)) {
+Dying take_dying(BucketRecord& record, const TokenTerms& terms, bool all) noexcept {
+    const bool dead = !are_alive(record.batch().end, terms.now);
+    if (at_hand(record) == 0 || record.mark != terms.mark || !(dead || all)) {
         return {};
     }
-    const Dying dying{at_hand(record), record.changed};
+    const Dying dying{at_hand(record), record.batch().end};
     if (dead) {
         shrink(record, terms, dying.tokens);
     }

@@ -4,7 +4,7 @@
 
 #include "core/limit/bucket.h"
 #include "core/limit/window.h"
-#include "core/machine/window_record.h"
+#include "core/machine/bucket_record.h"
 
 namespace rate_limit {
 
@@ -21,14 +21,6 @@ namespace rate_limit {
 /// grants and spending keep that. So does giving back O tokens of the age b as O - rate * b: for a < b,
 /// L + O + F(a) <= L + F(b) <= C + rate * b. So in any T at most L + F(life) + rate * T are spent, which is
 /// burst + rate * T.
-///
-/// In a bucket's record that is not `lasting` (see bucket_account.h) `leased` are the tokens at hand,
-/// `changed` is when they die, `events` whose they are (TokenTerms::mark), `fetching` and `ticket` say that,
-/// and since when, a batch is on its way, or else when the last one was answered. These are Ticks: of a clock
-/// that nobody sets.
-
-/// Milliseconds of this machine's steady clock, modulo 2^32.
-using Ticks = std::uint32_t;
 
 /// How a limit leases tokens of its bucket.
 struct BucketLease {
@@ -59,10 +51,10 @@ inline TokenTerms terms_of_tokens(Nanos token, Nanos fill, Millis life, Ticks no
 /// Whether tokens are at hand that were taken under other terms. Only limits of those terms spend them and
 /// give them back; until they are gone, no other limit's tokens are kept. Ten seconds after their death they
 /// count as forgotten: no worker will give them back.
-bool are_others(const WindowRecord& record, const TokenTerms& terms) noexcept;
+bool are_others(const BucketRecord& record, const TokenTerms& terms) noexcept;
 
 /// Takes out forgotten tokens of other terms, to make room. Returns how many: the caller counts them as lost.
-std::int64_t take_forgotten(WindowRecord& record, const TokenTerms& terms) noexcept;
+std::int64_t take_forgotten(BucketRecord& record, const TokenTerms& terms) noexcept;
 
 /// When tokens die that were asked for at `asked`: some milliseconds before the life ends that began with
 /// their grant, for a request that is let in on its way.
@@ -75,24 +67,24 @@ bool are_alive(Ticks end, Ticks now) noexcept;
 Ticks earlier(Ticks a, Ticks b) noexcept;
 
 /// The tokens at hand that can still be spent: by anybody, or under these terms.
-std::int64_t alive(const WindowRecord& record, Ticks now) noexcept;
-std::int64_t alive(const WindowRecord& record, const TokenTerms& terms) noexcept;
+std::int64_t alive(const BucketRecord& record, Ticks now) noexcept;
+std::int64_t alive(const BucketRecord& record, const TokenTerms& terms) noexcept;
 
 /// Spends this many. False, and none are spent, if there are fewer.
-bool spend(WindowRecord& record, const TokenTerms& terms, std::int64_t cost) noexcept;
+bool spend(BucketRecord& record, const TokenTerms& terms, std::int64_t cost) noexcept;
 
 /// A worker fetches. Returns how large a batch is, at least 1: as many as requests here spend in half of the
 /// life or a bit more. 0: a batch is on its way.
-std::int64_t begin_batch(WindowRecord& record, const TokenTerms& terms) noexcept;
+std::int64_t begin_batch(BucketRecord& record, const TokenTerms& terms) noexcept;
 
 /// How many a worker asks for while a batch is on its way that is another worker's, or spoken for: an eighth
 /// of a batch, or of the first one, whichever is larger. So not each request that waits has to ask for
 /// itself.
-std::int64_t size_beside(const WindowRecord& record, const TokenTerms& terms) noexcept;
+std::int64_t size_beside(const BucketRecord& record, const TokenTerms& terms) noexcept;
 
 /// The batch that was begun at `asked` was answered, or never will be. Does nothing where another one has
 /// been begun since, or no batch is on its way.
-void end_batch(WindowRecord& record, Ticks asked, Ticks now) noexcept;
+void end_batch(BucketRecord& record, Ticks asked, Ticks now) noexcept;
 
 /// Tokens that can, or should, not be spent any more, all as old as those that die at `end`.
 struct Dying {
@@ -102,7 +94,7 @@ struct Dying {
 
 /// When tokens die that a request gets of a batch, which dies at `end`, and of those at hand before it is
 /// kept: it may put all of them back, so that they count as old as the oldest.
-Ticks oldest_end(const WindowRecord& record, const TokenTerms& terms, Ticks end) noexcept;
+Ticks oldest_end(const BucketRecord& record, const TokenTerms& terms, Ticks end) noexcept;
 
 /// A batch that was fetched: tokens that die at `end`. Of them and those at hand, `served` went to requests.
 struct Batch {
@@ -114,13 +106,13 @@ struct Batch {
 /// Keeps what is left; take_forgotten() comes before. Requests have spent the oldest tokens first. What was
 /// at hand before and is not worth to be kept is returned, as it would make the new tokens die early; and
 /// all, if that has come too late, or tokens of other terms are at hand.
-Dying keep_batch(WindowRecord& record, const TokenTerms& terms, const Batch& batch) noexcept;
+Dying keep_batch(BucketRecord& record, const TokenTerms& terms, const Batch& batch) noexcept;
 
 /// A request does not spend its tokens after all. False: they cannot be kept here.
-bool put_back(WindowRecord& record, const TokenTerms& terms, const Dying& tokens) noexcept;
+bool put_back(BucketRecord& record, const TokenTerms& terms, const Dying& tokens) noexcept;
 
 /// Takes out tokens that are dead, or `all`.
-Dying take_dying(WindowRecord& record, const TokenTerms& terms, bool all) noexcept;
+Dying take_dying(BucketRecord& record, const TokenTerms& terms, bool all) noexcept;
 
 /// Nanoseconds of refilling that tokens given back now are worth: less what was refilled since their grant.
 Nanos worth(const Dying& tokens, const TokenTerms& terms) noexcept;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "core/limit/bucket.h"
@@ -17,9 +18,7 @@ enum class DebtKind : std::uint8_t {
     refunds,       ///< refunds that wait until the primary takes them
     tokens,        ///< tokens that this machine may hold, to be given back when they are not needed
     fixed_tokens,  ///< tokens that this machine may hold, in batches of fixed size
-    slots,         ///< slots that this machine may hold (core/slots/slots_account.h): `cost` is their limit,
-                   ///< `ticket` how many workers had died at the last look, `period` the tag of the limit
-                   ///< (core/counts/running_counts.h), and `reset` only says how long the note is kept
+    slots,         ///< slots that this machine may hold (core/slots/slots_account.h)
 };
 
 /// True for charges and refunds, which wait until the primary takes them; false for tokens and slots, which
@@ -28,8 +27,48 @@ constexpr bool waits(DebtKind kind) noexcept {
     return kind == DebtKind::charges || kind == DebtKind::refunds;
 }
 
-/// Charges or refunds of one window that wait until its primary takes them, or a note of its tokens: what any
-/// worker, also one that comes later, needs to send them. Five cache lines in shared memory. Plain data; what
+/// Charges or refunds that wait for a window.
+struct OwedToWindow {
+    std::int64_t cost = 0;      ///< their sum
+    std::uint64_t charges = 0;  ///< how many they are
+    Ticket ticket = 0;          ///< that the charges were sent under
+    std::uint32_t period = 0;   ///< seconds
+};
+
+/// Charges or refunds that wait for a token bucket.
+struct OwedToBucket {
+    Nanos cost = 0;  ///< of refilling
+    std::uint64_t charges = 0;
+    Nanos fill = 0;          ///< the time that it takes to fill
+    std::uint64_t mark = 0;  ///< BucketReceipt's, of what goes back (core/limit/bucket.h); 0: charges
+};
+
+/// Tokens of a window that are at hand.
+struct NotedTokens {
+    std::int64_t count = 0;  ///< at the last look, and granted since
+    Millis looked_at = 0;    ///< when that was
+    std::uint32_t period = 0;
+};
+
+/// Tokens of a bucket that are at hand; they die at the note's `reset`.
+struct NotedBucketTokens {
+    Nanos token = 0;  ///< to refill one
+    Nanos fill = 0;   ///< the time that the bucket takes to fill
+    Millis life = 0;  ///< of a token
+    std::uint32_t period = 0;
+};
+
+/// Slots that are held, or may be.
+struct NotedSlots {
+    std::int64_t limit = 0;
+    Millis looked_at = 0;      ///< when the last look was
+    std::uint64_t times = 0;   ///< how often they were noted
+    std::uint32_t deaths = 0;  ///< how many workers had died at the last look
+    std::uint32_t tag = 0;     ///< the limit's (core/counts/running_counts.h)
+};
+
+/// What waits for one key until its primary takes it, or a note of what this machine holds of it: what any
+/// worker, also one that comes later, needs to send it. Five cache lines in shared memory. Plain data; what
 /// its bytes mean is part of RecordMemory's `layout`.
 struct DebtRecord {
     static constexpr std::size_t journals = 0;  ///< see RecordTable
@@ -37,14 +76,25 @@ struct DebtRecord {
     /// Debts with longer keys find no room here.
     static constexpr std::size_t max_key = 252;
 
+    DebtRecord() noexcept : to_bucket{} {}
+
     WindowId id;
-    Millis reset = 0;           ///< the window's end; 0: nothing waits
-    std::int64_t cost = 0;      ///< their sum; of a note: tokens at hand at the last look, and since
-    std::uint64_t charges = 0;  ///< how many they are; of a note of a bucket's tokens: see token()
-    Millis looked_at = 0;       ///< when a note was last looked at; of a bucket: see fill()
-    std::uint64_t shard = 0;    ///< whose primary they are for: a digest of the names of store and shard
-    Ticket ticket = 0;          ///< that the charges were sent under; of a bucket's: see mark(), life()
-    std::uint32_t period = 0;   ///< seconds; of a bucket: see mark()
+
+    /// The window's end, or when a bucket's debts or tokens are worth nothing any more, or how long slots are
+    /// noted; 0: nothing waits.
+    Millis reset = 0;
+
+    std::uint64_t shard = 0;  ///< whose primary it is for: a digest of the names of store and shard
+
+    /// The one that `kind` and of_bucket() say.
+    union {
+        OwedToWindow to_window;
+        OwedToBucket to_bucket;
+        NotedTokens tokens;
+        NotedBucketTokens bucket_tokens;
+        NotedSlots slots;
+    };
+
     std::uint16_t key_length = 0;
     WindowKind window_kind = WindowKind::first;
     DebtKind kind = DebtKind::charges;
@@ -52,37 +102,27 @@ struct DebtRecord {
 
     bool of_bucket() const noexcept { return window_kind == WindowKind::bucket; }
 
-    /// Nanoseconds that it takes to fill the token bucket of a debt, or of a note of tokens; the `cost` of a
-    /// debt is in nanoseconds, too. Else 0.
-    std::int64_t fill() const noexcept { return of_bucket() ? looked_at : 0; }
-    void set_fill(std::int64_t fill) noexcept { looked_at = fill; }
+    bool of_bucket_tokens() const noexcept { return of_bucket() && kind == DebtKind::tokens; }
 
-    /// BucketReceipt's mark of what goes back to a token bucket (core/limit/bucket.h). Else 0.
-    std::uint64_t mark() const noexcept {
-        return has_mark() ? static_cast<std::uint64_t>(period) << 32 | ticket : 0;
-    }
-    void set_mark(std::uint64_t mark) noexcept {
-        if (has_mark()) {
-            period = static_cast<std::uint32_t>(mark >> 32);
-            ticket = static_cast<Ticket>(mark);
-        }
+    /// The sum of what waits; of a bucket in nanoseconds. Else 0.
+    std::int64_t cost() const noexcept {
+        return !waits(kind) ? 0 : of_bucket() ? to_bucket.cost : to_window.cost;
     }
 
-    /// Nanoseconds to refill one token of a bucket, and milliseconds that its tokens live, in a note of them;
-    /// they die at `reset`.
-    std::int64_t token() const noexcept { return static_cast<std::int64_t>(charges); }
-    Millis life() const noexcept { return ticket; }
-    void set_lease(std::int64_t token, Millis life) noexcept {
-        charges = static_cast<std::uint64_t>(token);
-        ticket = static_cast<Ticket>(life);
+    /// How many charges or refunds wait. Else 0.
+    std::uint64_t charges() const noexcept {
+        return !waits(kind) ? 0 : of_bucket() ? to_bucket.charges : to_window.charges;
+    }
+
+    /// When a note of tokens of a window, or of slots, was last looked at. Else 0.
+    Millis looked_at() const noexcept {
+        return kind == DebtKind::slots ? slots.looked_at : waits(kind) || of_bucket() ? 0 : tokens.looked_at;
     }
 
     /// mark_of() a bucket as its limit sees it, in a note of its tokens. Else 0.
     std::uint32_t terms() const noexcept {
-        return of_bucket() && kind == DebtKind::tokens ? mark_of(token(), fill()) : 0;
+        return of_bucket_tokens() ? mark_of(bucket_tokens.token, bucket_tokens.fill) : 0;
     }
-
-    bool has_mark() const noexcept { return of_bucket() && kind == DebtKind::refunds; }
 
     std::string_view key() const noexcept { return {text.data(), key_length}; }
 
@@ -92,10 +132,8 @@ struct DebtRecord {
     }
 
     friend bool operator==(const DebtRecord& a, const DebtRecord& b) noexcept {
-        return a.id == b.id && a.reset == b.reset && a.cost == b.cost && a.charges == b.charges &&
-               a.looked_at == b.looked_at && a.shard == b.shard && a.ticket == b.ticket &&
-               a.period == b.period && a.window_kind == b.window_kind && a.kind == b.kind &&
-               a.key() == b.key();
+        constexpr std::size_t body = offsetof(DebtRecord, text) - sizeof(WindowId);
+        return a.id == b.id && std::memcmp(&a.reset, &b.reset, body) == 0 && a.key() == b.key();
     }
 };
 static_assert(sizeof(DebtRecord) == 320, "five cache lines");

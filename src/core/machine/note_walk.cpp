@@ -13,8 +13,8 @@ constexpr Millis slots_interval = 900;
 constexpr Millis clock_set_back = 1000;
 
 bool has_ended(const DebtRecord& waiting, Millis now) noexcept {
-    const bool of_tokens = waiting.of_bucket() && !waits(waiting.kind);
-    return waiting.reset <= now || (of_tokens && waiting.reset - now > waiting.life() + clock_set_back);
+    return waiting.reset <= now ||
+           (waiting.of_bucket_tokens() && waiting.reset - now > waiting.bucket_tokens.life + clock_set_back);
 }
 
 }  // namespace
@@ -23,11 +23,11 @@ bool is_due(const DebtRecord& note, Millis now, std::uint32_t deaths) noexcept {
     if (note.of_bucket()) {
         return false;
     }
-    const Millis since = now - note.looked_at;
+    const Millis since = now - note.looked_at();
     if (note.kind == DebtKind::slots) {
-        return since >= slots_interval || since < 0 || note.ticket != deaths;
+        return since >= slots_interval || since < 0 || note.slots.deaths != deaths;
     }
-    const Millis interval = lease_interval(note.period);
+    const Millis interval = lease_interval(note.tokens.period);
     return since >= interval || (note.reset - now <= interval && since * 4 >= interval);
 }
 
@@ -42,13 +42,13 @@ NoteWalk::Found NoteWalk::find(DebtTable& table, std::size_t set, Aim aim, Milli
             found.seen.at(found.seen_count++) = {window_id_of(id, waiting),
                                                  waiting.reset,
                                                  waiting.shard,
-                                                 waiting.charges,
+                                                 waiting.charges(),
                                                  waiting.kind,
-                                                 waiting.period,
+                                                 waiting.kind == DebtKind::slots ? waiting.slots.tag : 0,
                                                  waiting.terms()};
         }
         if (ended || (tokens && (aim == Aim::all || is_due(waiting, now, deaths)))) {
-            found.noted.at(found.count++) = {id,           waiting.reset, waiting.looked_at, waiting.shard,
+            found.noted.at(found.count++) = {id,           waiting.reset, waiting.looked_at(), waiting.shard,
                                              waiting.kind, ended};
         }
     });

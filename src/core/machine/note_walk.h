@@ -26,7 +26,7 @@ struct Seen {
     std::uint64_t shard = 0;
     std::uint64_t charges = 0;
     DebtKind kind = DebtKind::charges;
-    std::uint32_t period = 0;
+    std::uint32_t tag = 0;    ///< of slots: the limit's
     std::uint32_t terms = 0;  ///< DebtRecord::terms(), of a bucket's tokens
 };
 

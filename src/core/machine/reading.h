@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 
 #include "core/limit/window.h"
-#include "core/machine/window_record.h"
+#include "core/machine/record.h"
 
 namespace rate_limit {
 
@@ -11,8 +13,22 @@ namespace rate_limit {
 /// reading_kept so that the next reports need not ask again: one worker reads, and all others find its
 /// reading, or that it has begun.
 ///
-/// A reading lies among the records of windows under an id of its own, as a copy that ends by itself and is
-/// the first to give way. No request looks at it, so a report changes nothing for requests.
+/// A reading lies under an id of its own, ends by itself, and is the first to give way. No request looks at
+/// it, so a report changes nothing for requests.
+
+struct [[gnu::may_alias]] ReadingRecord {
+    static constexpr RecordKind is = RecordKind::reading;
+    ReadingRecord() noexcept { make_new(*this); }
+
+    WindowId id;
+    Millis reset;   ///< when the reading ends, or the node must have answered
+    Window window;  ///< as it was read, once a node has `answered`
+    std::array<std::uint32_t, 5> unused;
+    bool answered : 1;
+    std::uint32_t rest : 28;
+    RecordKind kind : 3;
+};
+static_assert(sizeof(ReadingRecord) == sizeof(Record), "a record");
 
 /// Milliseconds for which a reading counts.
 constexpr Millis reading_kept = 1000;
@@ -23,16 +39,16 @@ constexpr WindowId reading_id_of(const WindowId& id) noexcept {
 }
 
 /// The window as it was read; empty if there is no reading, or it is too old.
-std::optional<Window> known_reading(const WindowRecord& record, Millis now) noexcept;
+std::optional<Window> known_reading(const ReadingRecord& record, Millis now) noexcept;
 
 /// The caller wants to read the window. True if it has to: no other worker has begun to within the last
 /// `patience`, the milliseconds after which a read has failed. Only where known_reading() is empty.
-bool begin_reading(WindowRecord& record, Millis now, Millis patience) noexcept;
+bool begin_reading(ReadingRecord& record, Millis now, Millis patience) noexcept;
 
 /// A node has answered.
-void end_reading(WindowRecord& record, const Window& answer, Millis now) noexcept;
+void end_reading(ReadingRecord& record, const Window& answer, Millis now) noexcept;
 
 /// The read failed, or nobody waits for it any more: the next worker that wants it has to read.
-void give_up_reading(WindowRecord& record) noexcept;
+void give_up_reading(ReadingRecord& record) noexcept;
 
 }  // namespace rate_limit

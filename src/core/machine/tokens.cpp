@@ -13,13 +13,13 @@ constexpr std::uint32_t shrinking = 2;  // the fewest steps that batches shrink 
 constexpr Millis kept_intervals = 3;    // tokens that are spent in this time are kept
 
 /// How large a batch of each pace is, compared with that of start_pace.
-constexpr std::array<double, WindowRecord::max_pace + 1> paces() noexcept {
-    std::array<double, WindowRecord::max_pace + 1> factors{};
-    factors[WindowRecord::start_pace] = 1;
-    for (std::uint32_t i = WindowRecord::start_pace; i < WindowRecord::max_pace; ++i) {
+constexpr std::array<double, max_pace + 1> paces() noexcept {
+    std::array<double, max_pace + 1> factors{};
+    factors[start_pace] = 1;
+    for (std::uint32_t i = start_pace; i < max_pace; ++i) {
         factors[i + 1] = factors[i] * growth;
     }
-    for (std::uint32_t i = WindowRecord::start_pace; i > 0; --i) {
+    for (std::uint32_t i = start_pace; i > 0; --i) {
         factors[i - 1] = factors[i] / growth;
     }
     return factors;
@@ -30,7 +30,7 @@ constexpr auto factors = paces();
 /// Adds tokens to those at hand, but not more than `used`: Redis counts all tokens that it granted in `used`,
 /// so any beyond that are lost.
 void add_tokens(WindowRecord& record, std::int64_t tokens) noexcept {
-    const std::int64_t most = std::min(WindowRecord::max_leased, record.used);
+    const std::int64_t most = std::min(max_leased, record.used);
     record.leased = static_cast<std::uint64_t>(std::min(most, at_hand(record) + tokens));
 }
 
@@ -125,7 +125,7 @@ bool may_fetch_ahead(const WindowRecord& record, const Terms& terms) noexcept {
 std::int64_t begin_fetch(WindowRecord& record, const Terms& terms) noexcept {
     const bool open = is_open(record, terms.rate.period, terms.now);
     const auto lasted = static_cast<std::uint32_t>(terms.now) - record.asked;
-    if (open && record.confirmed && record.pace < WindowRecord::max_pace &&
+    if (open && record.confirmed && record.pace < max_pace &&
         lasted < static_cast<std::uint32_t>(lease_interval(terms.rate.period)) &&
         wanted(record, terms.rate.limit) < largest_batch(record, terms)) {
         record.pace = record.pace + 1;

@@ -233,8 +233,7 @@ bool was_told(const WindowRecord& record, Millis now) noexcept {
     constexpr std::uint32_t second = 1000;
     const auto at = static_cast<std::uint32_t>(now);
     const bool answered = record.answered && at - record.asked < second;
-    const bool granted =
-        !record.bucket && at_hand(record) != 0 && record.unanswered == 0 && at - record.changed < second;
+    const bool granted = at_hand(record) != 0 && record.unanswered == 0 && at - record.changed < second;
     return record.confirmed && (answered || granted);
 }
 
@@ -297,7 +296,7 @@ void replace(WindowRecord& record, const Terms& terms, const Window& answer,
                       add(answer.used, question.waiting) == record.used;
     const std::uint32_t same_answers = record.same_answers;
     replace_or_learn(record, terms, answer, question);
-    record.same_answers = same ? std::min(same_answers + 1, WindowRecord::max_same_answers) : 0;
+    record.same_answers = same ? std::min(same_answers + 1, max_same_answers) : 0;
 }
 
 bool is_on_its_way(const WindowRecord& record, Millis now, Millis patience) noexcept {

@@ -132,8 +132,7 @@ bool was_told(const WindowRecord& record, Millis now) noexcept;
 
 /// While a limit is reached a machine asks the primary again after so many milliseconds, by how many answers
 /// have changed nothing.
-constexpr std::array<std::uint32_t, WindowRecord::max_same_answers + 1> ask_again{1000, 2000, 4000, 8000,
-                                                                                  10'000};
+constexpr std::array<std::uint32_t, max_same_answers + 1> ask_again{1000, 2000, 4000, 8000, 10'000};
 
 /// True between one of 128 events of a window and the next: then a request asks about the window, whatever is
 /// known. Which these are follows no rhythm that the events of a request could miss.

@@ -15,45 +15,34 @@ std::uint64_t name_of(const WindowId& id) noexcept {
     return id.low | 1;
 }
 
-std::uint64_t owner_of(const WindowRecord& share) noexcept {
-    return static_cast<std::uint64_t>(share.used);
-}
-
-/// True for the record of a key, or of a worker's share, in which requests run.
-bool runs(const WindowRecord& record) noexcept {
-    return record.reset >= pinned;
-}
-
-void enter_share(WindowRecord& share, std::uint64_t owner, std::size_t place) noexcept {
-    if (owner_of(share) != owner) {
-        share.in_flight = 0;  // those of a worker that had the place before
+void enter_share(ShareRecord& share, std::uint64_t owner, std::size_t place) noexcept {
+    if (share.owner != owner) {
+        share.running = 0;  // those of a worker that had the place before
     }
-    share.answered = true;
-    share.truth = Truth::redis;  // it may be forgotten when no request runs
-    share.used = static_cast<std::int64_t>(owner);
-    share.ticket = static_cast<Ticket>(place);
+    share.owner = owner;
+    share.place = static_cast<std::uint32_t>(place);
     share.reset = pinned;
-    ++share.in_flight;
+    ++share.running;
 }
 
-void leave_share(WindowRecord& share, std::uint64_t owner, Millis now) noexcept {
-    if (owner_of(share) == owner && share.in_flight != 0) {
-        --share.in_flight;
+void leave_share(ShareRecord& share, std::uint64_t owner, Millis now) noexcept {
+    if (share.owner == owner && share.running != 0) {
+        --share.running;
     }
-    if (share.in_flight == 0) {
+    if (share.running == 0) {
         share.reset = now + idle_time;  // another request may come
     }
 }
 
 }  // namespace
 
-bool SharedSlots::is_outdated(const WindowRecord& record) const noexcept {
-    return record.in_flight != 0 && record.events != places_.deaths();
+bool SharedSlots::is_outdated(const SlotsRecord& record) const noexcept {
+    return record.running != 0 && record.deaths != places_.deaths();
 }
 
 /// Corrects the sum first, where a worker has died.
 void SharedSlots::refresh(const WindowId& id, const SlotsTerms& terms) noexcept {
-    const std::optional<WindowRecord> record = table_.find(id);
+    const std::optional<SlotsRecord> record = table_.find<SlotsRecord>(id);
     if (record && is_outdated(*record)) {
         add_up(id, terms);
     }
@@ -61,12 +50,12 @@ void SharedSlots::refresh(const WindowId& id, const SlotsTerms& terms) noexcept 
 
 bool SharedSlots::count(const WindowId& id, Step step, const SlotsTerms& terms) noexcept {
     const WindowId share = share_id_of(id, place_);
-    const auto out = [this, &terms](WindowRecord& record) { leave_share(record, self_, terms.now); };
+    const auto out = [this, &terms](ShareRecord& record) { leave_share(record, self_, terms.now); };
     if (step == Step::out) {
         return table_.change(share, out);
     }
     return table_.update(share, terms.now,
-                         [this](WindowRecord& record) { enter_share(record, self_, place_); });
+                         [this](ShareRecord& record) { enter_share(record, self_, place_); });
 }
 
 /// Changes the key's record by fn, which says whether a request begins, and then counts that; false if there
@@ -75,10 +64,10 @@ template <typename Fn>
 bool SharedSlots::begin(const WindowId& id, const SlotsTerms& terms, Fn fn) noexcept {
     bool outdated = false;
     bool begun = false;
-    const auto change = [&](WindowRecord& record) {
+    const auto change = [&](SlotsRecord& record) {
         outdated = !outdated && is_outdated(record);
         if (!outdated) {
-            record.events = record.in_flight != 0 ? record.events : places_.deaths();
+            record.deaths = record.running != 0 ? record.deaths : places_.deaths();
             begun = fn(record);
         }
     };
@@ -92,7 +81,7 @@ bool SharedSlots::begin(const WindowId& id, const SlotsTerms& terms, Fn fn) noex
         room = table_.update(id, terms.now, change);
     }
     if (begun && !count(id, Step::in, terms)) {
-        table_.change(id, [&](WindowRecord& record) { rate_limit::leave(record, terms); });
+        table_.change(id, [&](SlotsRecord& record) { rate_limit::leave(record, terms); });
         room = false;
     }
     places_.set_changing(place_, 0);
@@ -101,7 +90,7 @@ bool SharedSlots::begin(const WindowId& id, const SlotsTerms& terms, Fn fn) noex
 
 SlotsEntry SharedSlots::enter(const WindowId& id, const SlotsTerms& terms, Asking asking) noexcept {
     SlotsEntry entry;
-    const bool room = begin(id, terms, [&](WindowRecord& record) {
+    const bool room = begin(id, terms, [&](SlotsRecord& record) {
         entry = rate_limit::enter(record, terms, asking);
         return entry.outcome == SlotsOutcome::admitted;
     });
@@ -110,7 +99,7 @@ SlotsEntry SharedSlots::enter(const WindowId& id, const SlotsTerms& terms, Askin
 
 bool SharedSlots::enter_anyway(const WindowId& id, const SlotsTerms& terms) noexcept {
     bool entered = false;
-    const bool room = begin(id, terms, [&](WindowRecord& record) {
+    const bool room = begin(id, terms, [&](SlotsRecord& record) {
         entered = rate_limit::enter_anyway(record, terms);
         return entered;
     });
@@ -121,7 +110,7 @@ std::optional<SlotsCall> SharedSlots::leave(const WindowId& id, const SlotsTerms
                                             IdleSlots idle) noexcept {
     std::optional<SlotsCall> call;
     bool outdated = false;
-    const auto change = [&](WindowRecord& record) {
+    const auto change = [&](SlotsRecord& record) {
         outdated = !outdated && is_outdated(record);
         if (!outdated) {
             rate_limit::leave(record, terms);
@@ -145,28 +134,28 @@ std::optional<SlotsCall> SharedSlots::due(const WindowId& id, const SlotsTerms& 
                                           IdleSlots idle) noexcept {
     refresh(id, terms);
     std::optional<SlotsCall> call;
-    table_.change(id, [&](WindowRecord& record) { call = rate_limit::due(record, terms, idle); });
+    table_.change(id, [&](SlotsRecord& record) { call = rate_limit::due(record, terms, idle); });
     return call;
 }
 
 void SharedSlots::learn(const WindowId& id, const SlotsTerms& terms, const SlotsCall& call,
                         const SlotsAnswer& answer) noexcept {
-    table_.change(id, [&](WindowRecord& record) { rate_limit::learn(record, terms, call, answer); });
+    table_.change(id, [&](SlotsRecord& record) { rate_limit::learn(record, terms, call, answer); });
 }
 
 void SharedSlots::give_up(const WindowId& id, const SlotsTerms& terms, const SlotsCall& call) noexcept {
-    table_.change(id, [&](WindowRecord& record) { rate_limit::give_up(record, terms, call); });
+    table_.change(id, [&](SlotsRecord& record) { rate_limit::give_up(record, terms, call); });
 }
 
-WindowRecord SharedSlots::recall(const WindowId& id) noexcept {
-    return table_.find(id).value_or(WindowRecord{});
+SlotsRecord SharedSlots::recall(const WindowId& id) noexcept {
+    return table_.find<SlotsRecord>(id).value_or(SlotsRecord{});
 }
 
 bool SharedSlots::add_up(const WindowId& id, const SlotsTerms& terms) noexcept {
     for (int attempt = 0; attempt < most_attempts; ++attempt) {
         const std::uint32_t deaths = places_.deaths();
-        const std::optional<WindowRecord> before = table_.find(id);
-        if (!before || before->in_flight == 0 || before->events == deaths) {
+        const std::optional<SlotsRecord> before = table_.find<SlotsRecord>(id);
+        if (!before || before->running == 0 || before->deaths == deaths) {
             return true;
         }
         const std::optional<std::int64_t> live = count_living(id);
@@ -174,8 +163,8 @@ bool SharedSlots::add_up(const WindowId& id, const SlotsTerms& terms) noexcept {
             return false;
         }
         bool done = false;
-        table_.change(id, [&](WindowRecord& record) {
-            done = record.ticket == before->ticket && record.events == before->events;
+        table_.change(id, [&](SlotsRecord& record) {
+            done = record.changes == before->changes && record.deaths == before->deaths;
             if (done) {
                 correct(record, terms, *live, deaths);
             }
@@ -197,10 +186,10 @@ std::optional<std::int64_t> SharedSlots::count_living(const WindowId& id) noexce
                 return std::nullopt;
             }
         }
-        table_.change(share_id_of(id, place), [&](WindowRecord& share) {
+        table_.change(share_id_of(id, place), [&](ShareRecord& share) {
             // The owner is read while the share is held: a new one takes the place before it counts.
-            if (owner_of(share) == places_.owner_of(place)) {
-                sum += share.in_flight;
+            if (share.owner == places_.owner_of(place)) {
+                sum += share.running;
             } else {
                 share.reset = 0;
             }
@@ -211,20 +200,16 @@ std::optional<std::int64_t> SharedSlots::count_living(const WindowId& id) noexce
 
 bool SharedSlots::sweep(std::size_t set, const SlotsTerms& terms) noexcept {
     bool all = true;
-    for (const WindowRecord& record : table_.records_of(set)) {
-        if (!runs(record)) {
-            continue;
-        }
-        if (!record.answered) {
+    for (const Record& record : table_.records_of(set)) {
+        if (record.reset >= pinned && record.kind == RecordKind::slots) {
             all = add_up(record.id, terms) && all;
-            continue;
+        } else if (record.reset >= pinned) {
+            table_.change(record.id, [&](ShareRecord& share) {
+                if (share.owner != places_.owner_of(share.place)) {
+                    share.reset = 0;
+                }
+            });
         }
-        const std::size_t place = record.ticket;
-        table_.change(record.id, [&](WindowRecord& share) {
-            if (owner_of(share) != places_.owner_of(place)) {
-                share.reset = 0;
-            }
-        });
     }
     return all;
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/machine/window_record.h"
+#include "core/machine/slots_record.h"
 #include "core/machine/worker_places.h"
 #include "core/slots/slots_account.h"
 
@@ -57,7 +57,7 @@ public:
     void give_up(const WindowId& id, const SlotsTerms& terms, const SlotsCall& call) noexcept;
 
     /// A copy of the key's record; one without running requests and slots if there is none.
-    WindowRecord recall(const WindowId& id) noexcept;
+    SlotsRecord recall(const WindowId& id) noexcept;
 
     /// After a death: corrects the records of running requests in one set of the table and removes those of
     /// the dead. False if another worker kept it from correcting one: the caller comes again.
@@ -71,7 +71,7 @@ private:
     bool begin(const WindowId& id, const SlotsTerms& terms, Fn fn) noexcept;
 
     bool count(const WindowId& id, Step step, const SlotsTerms& terms) noexcept;
-    bool is_outdated(const WindowRecord& record) const noexcept;
+    bool is_outdated(const SlotsRecord& record) const noexcept;
     void refresh(const WindowId& id, const SlotsTerms& terms) noexcept;
     bool add_up(const WindowId& id, const SlotsTerms& terms) noexcept;
     std::optional<std::int64_t> count_living(const WindowId& id) noexcept;

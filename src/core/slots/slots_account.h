@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/limit/window.h"
-#include "core/machine/window_record.h"
+#include "core/machine/slots_record.h"
 
 namespace rate_limit {
 
@@ -13,24 +13,6 @@ namespace rate_limit {
 /// is the right to let one request of a key run. Redis says how many slots each machine holds (lua/hold.lua),
 /// and until when; the machine's requests take them without asking. A store that is `local` has no slots:
 /// there the running requests of this machine are all that counts.
-///
-/// The fields of a record, as only this unit and core/slots/shared_slots read them:
-///
-///   in_flight   requests that run here; the sum of what each worker has in a record of its own
-///   leased      slots held
-///   reset       when these lapse, or, without any, until when the record is worth keeping; with
-///               pinned added as long as requests run, as no table may forget them then
-///   limit       slots of other machines, as last told
-///   used        the number of the last call
-///   asked       when it was sent, and, once it is answered, when it was answered
-///   fetching    it is under way, unless it has taken too long
-///   lasting     in doubt: it was sent and is not answered, so Redis may have something else for this machine
-///   confirmed   a call before it was never answered, and might still reach Redis
-///   unanswered  requests that wait for slots
-///   changed     when the slots were last all needed
-///   events      how many workers had died when `in_flight` was last known to be right
-///   ticket      counts the changes of `in_flight`
-///   answered    set in the record of one worker
 ///
 /// All calls must be about one limit: same store, same ttl. Limits of different height may share a record:
 /// each request is decided by its own.
@@ -42,9 +24,6 @@ constexpr Millis idle_time = 1000;
 /// While the limit is reached a machine asks once in so many milliseconds for each key; and as often at most
 /// it gives back slots at once.
 constexpr Millis slots_pause = 50;
-
-/// Added to `reset`: later than any time, so that records of running requests can be told from all others.
-constexpr Millis pinned = Millis{1} << 50;
 
 /// Under which terms a request or an answer uses a limit.
 struct SlotsTerms {
@@ -92,14 +71,14 @@ enum class Asking : std::uint8_t {
 };
 
 /// A request begins.
-SlotsEntry enter(WindowRecord& record, const SlotsTerms& terms, Asking asking = Asking::at_once) noexcept;
+SlotsEntry enter(SlotsRecord& record, const SlotsTerms& terms, Asking asking = Asking::at_once) noexcept;
 
 /// A request begins although the store could not be asked and the configuration lets it pass. False if more
 /// run than a record counts.
-bool enter_anyway(WindowRecord& record, const SlotsTerms& terms) noexcept;
+bool enter_anyway(SlotsRecord& record, const SlotsTerms& terms) noexcept;
 
 /// A request ends, however it ended. What falls idle goes back by due().
-void leave(WindowRecord& record, const SlotsTerms& terms) noexcept;
+void leave(SlotsRecord& record, const SlotsTerms& terms) noexcept;
 
 enum class IdleSlots : std::uint8_t {
     stay,     ///< for idle_time
@@ -108,39 +87,44 @@ enum class IdleSlots : std::uint8_t {
 
 /// The call that is due now, apart from those for requests that wait: slots to give back, to be held for
 /// longer, or a call to be repeated. The caller sends it.
-std::optional<SlotsCall> due(WindowRecord& record, const SlotsTerms& terms,
+std::optional<SlotsCall> due(SlotsRecord& record, const SlotsTerms& terms,
                              IdleSlots idle = IdleSlots::stay) noexcept;
 
 /// When a call will be due if nothing happens to the record before; may be too early, never too late. In the
 /// past: now.
-Millis next_due(const WindowRecord& record, const SlotsTerms& terms) noexcept;
+Millis next_due(const SlotsRecord& record, const SlotsTerms& terms) noexcept;
 constexpr Millis never_due = std::numeric_limits<Millis>::max();
 
 /// Redis has answered a call. An answer to another call than the last is ignored. Requests that wait try
 /// again after this; then due() may have something.
-void learn(WindowRecord& record, const SlotsTerms& terms, const SlotsCall& call,
+void learn(SlotsRecord& record, const SlotsTerms& terms, const SlotsCall& call,
            const SlotsAnswer& answer) noexcept;
 
 /// A call failed, or took too long. Requests that wait are told what rate_limit_on_error says; due() repeats
 /// the call.
-void give_up(WindowRecord& record, const SlotsTerms& terms, const SlotsCall& call) noexcept;
+void give_up(SlotsRecord& record, const SlotsTerms& terms, const SlotsCall& call) noexcept;
 
 /// Requests that run here.
-inline std::int64_t running(const WindowRecord& record) noexcept {
-    return record.in_flight;
+inline std::int64_t running(const SlotsRecord& record) noexcept {
+    return record.running;
+}
+
+/// Slots that this machine holds, if they have not lapsed.
+inline std::int64_t slots_of(const SlotsRecord& record) noexcept {
+    return static_cast<std::int64_t>(record.slots);
 }
 
 /// Slots that this machine holds now.
-std::int64_t held(const WindowRecord& record, const SlotsTerms& terms) noexcept;
+std::int64_t held(const SlotsRecord& record, const SlotsTerms& terms) noexcept;
 
 /// Slots of other machines and requests that run here, as far as this machine knows.
-std::int64_t used(const WindowRecord& record, const SlotsTerms& terms) noexcept;
+std::int64_t used(const SlotsRecord& record, const SlotsTerms& terms) noexcept;
 
 /// How many more requests may run, as far as this machine knows, for clients to see.
-std::int64_t remaining(const WindowRecord& record, const SlotsTerms& terms) noexcept;
+std::int64_t remaining(const SlotsRecord& record, const SlotsTerms& terms) noexcept;
 
 /// After workers died: so many requests run in the workers that live. What the dead ones had under way is
 /// over, and their slots are due to go back at once.
-void correct(WindowRecord& record, const SlotsTerms& terms, std::int64_t live, std::uint32_t deaths) noexcept;
+void correct(SlotsRecord& record, const SlotsTerms& terms, std::int64_t live, std::uint32_t deaths) noexcept;
 
 }  // namespace rate_limit

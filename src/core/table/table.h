@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "core/limit/window.h"
@@ -113,12 +114,26 @@ namespace rate_limit {
 // t/unit/window_table_step_test.cpp stops a process after each of its instructions and looks at the table as
 // its heirs would find it; t/unit/window_table_stress_test.cpp kills processes at random.
 
+/// The kind of record that a function takes by reference.
+template <typename Result, typename Taken>
+Taken taken_by(Result (*)(Taken&)) noexcept;
+template <typename Fn, typename Result, typename Taken>
+Taken taken_by(Result (Fn::*)(Taken&) const) noexcept;
+template <typename Fn, typename Result, typename Taken>
+Taken taken_by(Result (Fn::*)(Taken&)) noexcept;
+template <typename Fn>
+decltype(taken_by(&Fn::operator())) taken_by(const Fn&) noexcept;
+template <typename Fn>
+using TakenBy = decltype(taken_by(std::declval<Fn>()));
+
 /// One process's view of a shared table of records. The view does not own the memory, and must not outlive
 /// it.
 ///
 /// Besides what RecordSet asks for, a Record says how many `journals` a table has, can be compared, starts
 /// without a window (reset 0), and has an `eviction_rank(record, now)` that says which record is evicted when
-/// there is no room. With no journals at all, every change takes the set's lock.
+/// there is no room. With no journals at all, every change takes the set's lock. A Record of several kinds is
+/// made of any of them and has as<Kind>(), and functions given to the table take the kind that they are
+/// about: if the id's record is of another one, they get a new one.
 ///
 /// Functions given to update(), change() and visit() run while the record is held: they must be short, and
 /// must not call the table.
@@ -172,12 +187,13 @@ public:
     }
 
     /// A copy of this id's record; its window may have ended.
-    std::optional<Record> find(const WindowId& id) noexcept;
+    template <typename As = Record>
+    std::optional<As> find(const WindowId& id) noexcept;
 
-    /// Calls fn(Record&) with a copy of this id's record, whose window may have ended, or with a new one
-    /// without a window if the id has none, and then stores that copy. If fn leaves it without a window
-    /// (reset 0), the table forgets the id; if fn changes nothing, nothing is written. False if the id is new
-    /// and there is no room for it: fn is not called then.
+    /// Calls fn(Record&), or with a kind of it, with a copy of this id's record, whose window may have ended,
+    /// or with a new one without a window if the id has none, and then stores that copy. If fn leaves it
+    /// without a window (reset 0), the table forgets the id; if fn changes nothing, nothing is written. False
+    /// if the id is new and there is no room for it: fn is not called then.
     template <typename Fn>
     [[nodiscard]] bool update(const WindowId& id, Millis now, Fn&& fn) {
         FastAccess<Record> fast(memory_);
@@ -268,11 +284,22 @@ public:
 private:
     template <typename Where, typename Fn>
     static void edit(const WindowId& id, Where& where, Fn&& fn) {
-        Record record = where.record();
+        using Taken = TakenBy<std::decay_t<Fn>>;
+        auto record = as<Taken>(where.record());
+        const auto before = record;
         std::forward<Fn>(fn)(record);
         record.id = id;
-        if (!(record == where.record())) {
-            where.keep(record);
+        if (!(record == before)) {
+            where.keep(reinterpret_cast<const Record&>(record));
+        }
+    }
+
+    template <typename As>
+    static As as(const Record& record) noexcept {
+        if constexpr (std::is_same_v<As, Record>) {
+            return record;
+        } else {
+            return record.template as<As>();
         }
     }
 
@@ -285,16 +312,17 @@ private:
 };
 
 template <typename Record>
-std::optional<Record> RecordTable<Record>::find(const WindowId& id) noexcept {
+template <typename As>
+std::optional<As> RecordTable<Record>::find(const WindowId& id) noexcept {
     FastAccess<Record> fast(memory_);
     if (fast.take(id)) {
-        return fast.record();
+        return as<As>(fast.record());
     }
     LockedAccess<Record> locked(memory_);
     if (!locked.find(id)) {
         return std::nullopt;
     }
-    return locked.record();
+    return as<As>(locked.record());
 }
 
 template <typename Record>

@@ -12,17 +12,32 @@ namespace {
 
 Debt debt_of(const DebtRecord& waiting) noexcept {
     Debt owed;
-    owed.cost = waiting.cost;
-    owed.charges = waiting.charges;
-    owed.period = waiting.period;
     owed.kind = waiting.kind;
     owed.window_kind = waiting.window_kind;
     owed.reset = waiting.reset;
     owed.id = window_id_of(waiting.id, waiting);
-    owed.receipt.ticket = waiting.ticket;
-    owed.fill = waiting.fill();
-    owed.receipt_of_bucket.mark = waiting.mark();
+    owed.cost = waiting.cost();
+    owed.charges = waiting.charges();
+    if (waiting.of_bucket()) {
+        owed.fill = waiting.to_bucket.fill;
+        owed.receipt_of_bucket.mark = waiting.to_bucket.mark;
+    } else {
+        owed.period = waiting.to_window.period;
+        owed.receipt.ticket = waiting.to_window.ticket;
+    }
     return owed;
+}
+
+void put(DebtRecord& waiting, const Debt& owed) noexcept {
+    waiting.kind = owed.kind;
+    waiting.window_kind = owed.window_kind;
+    waiting.reset = owed.reset;
+    if (owed.of_bucket()) {
+        waiting.to_bucket = {owed.cost, owed.charges, owed.fill, owed.receipt_of_bucket.mark};
+    } else {
+        waiting.to_window = {owed.cost, owed.charges, owed.receipt.ticket,
+                             static_cast<std::uint32_t>(owed.period)};
+    }
 }
 
 /// Nothing is owed to a bucket, or by it, beyond the time that it takes to fill.
@@ -69,31 +84,17 @@ Backlog::Added Backlog::add(std::string_view key, const Debt& owed, Millis now) 
     const std::uint64_t digest = digest_of(key);
     const WindowId id = waiting_id_of(owed.kind, owed.id, owed.reset, digest);
     added.kept = zone_.debts().update(id, now, [&](DebtRecord& waiting) {
+        Debt all = owed;
         if (waiting.reset > now) {
-            Debt both = debt_of(waiting);
-            both.join(owed);
-            waiting.cost = both.cost;
-            waiting.charges = both.charges;
-            waiting.set_fill(both.fill);
-            waiting.set_mark(both.receipt_of_bucket.mark);
-            waiting.reset = both.reset;
-            return;
-        }
-        if (waiting.reset != 0) {
+            all = debt_of(waiting);
+            all.join(owed);
+        } else if (waiting.reset != 0) {
             added.closed = debt_of(waiting);
         } else {
             zone_.debt_counts().add(Routes::counted_as(digest));
         }
-        waiting.reset = owed.reset;
-        waiting.cost = owed.cost;
-        waiting.charges = owed.charges;
+        put(waiting, all);
         waiting.shard = digest;
-        waiting.ticket = owed.receipt.ticket;
-        waiting.period = static_cast<std::uint32_t>(owed.period);
-        waiting.kind = owed.kind;
-        waiting.window_kind = owed.window_kind;
-        waiting.set_fill(owed.fill);
-        waiting.set_mark(owed.receipt_of_bucket.mark);
         waiting.set_key(key);
     });
     if (added.kept) {
@@ -175,7 +176,7 @@ std::int64_t Backlog::cost_of(const WindowId& id) const noexcept {
     // All hash slots of a cluster stand for the same in an id.
     const std::uint64_t digest = routes_.digest_of(routes_.has_slots() ? Route{0} : route_);
     const auto waiting = zone_.debts().find(waiting_id_of(DebtKind::charges, id, 0, digest));
-    return waiting && is_ours(waiting->shard) ? waiting->cost : 0;
+    return waiting && is_ours(waiting->shard) ? waiting->cost() : 0;
 }
 
 std::size_t Backlog::count() const noexcept {

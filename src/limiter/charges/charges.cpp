@@ -66,7 +66,7 @@ void Charges::confirm(const Debt& owed, const Window& answer) noexcept {
 
 void Charges::confirm_bucket(const Debt& owed, const Drawn& answer) noexcept {
     const Millis now = now_millis();
-    store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
+    store_.zone->windows().change(owed.id, [&](BucketRecord& record) {
         learn_bucket(record, owed.fill, now, answer.bucket.used);
         note_returned(record, answer.returned);
     });
@@ -79,7 +79,7 @@ void Charges::given_back(const std::string& key, const GivingBack& what, const W
     const Millis now = now_millis();
     if (what.of_bucket()) {
         std::int64_t lost = 0;
-        store_.zone->windows().change(what.id, [&](WindowRecord& record) {
+        store_.zone->windows().change(what.id, [&](BucketRecord& record) {
             learn_bucket(record, what.fill, now, answer.used);
             lost = what.all() ? at_hand(record) : 0;  // they would be had twice
             record.leased = record.leased - static_cast<std::uint64_t>(lost);
@@ -188,7 +188,7 @@ void Charges::refund(std::string_view key, const Demand& demand, std::int64_t co
 }
 
 void Charges::end_plain(const WindowId& id, std::int64_t cost) noexcept {
-    store_.zone->windows().change(id, [cost](WindowRecord& record) { rate_limit::end_plain(record, cost); });
+    store_.zone->windows().change(id, [cost](BucketRecord& record) { rate_limit::end_plain(record, cost); });
 }
 
 void Charges::refund_uncounted(std::string_view key, const Demand& demand, std::int64_t cost, Millis reset,

@@ -164,14 +164,15 @@ bool Holds::note(const KeySlots& of) noexcept {
         if (note.reset == 0 || note.shard != digest) {
             note.kind = DebtKind::slots;
             note.window_kind = WindowKind::slots;
-            note.looked_at = now;
+            note.slots = {};
+            note.slots.looked_at = now;
             note.shard = digest;
             note.set_key(of.key);
         }
-        note.cost = of.limit;
-        note.period = RunningCounts::tag_of(limit_digest(store_, of.name));
+        note.slots.limit = of.limit;
+        note.slots.tag = RunningCounts::tag_of(limit_digest(store_, of.name));
         note.reset = now + note_life;
-        ++note.charges;  // a look that has begun before does not end it
+        ++note.slots.times;  // a look that has begun before does not end it
     });
 }
 
@@ -276,8 +277,8 @@ Holds::Look Holds::look(const Noted& seen, bool all) noexcept {
     if (slots) {
         zone_.debts().change(seen.id, [&](DebtRecord& open) {
             if (open.kind == DebtKind::slots) {
-                open.looked_at = now;
-                open.ticket = zone_.places().deaths();
+                open.slots.looked_at = now;
+                open.slots.deaths = zone_.places().deaths();
                 open.reset = now + note_life;
                 note = open;
             }
@@ -286,20 +287,21 @@ Holds::Look Holds::look(const Noted& seen, bool all) noexcept {
     if (note.kind != DebtKind::slots) {
         return {};
     }
-    const KeySlots of{window_id_of(note.id, note), note.key(), note.cost, {}};
+    const KeySlots of{window_id_of(note.id, note), note.key(), note.slots.limit, {}};
     // While Redis is away the slots here are all that there is, and none can go back.
     const bool may_call = nodes_.choose_primary() != nullptr;
-    const bool fails = slots->recall(of.id).lasting;  // the call before was not answered, or refused
+    const bool fails = slots->recall(of.id).in_doubt;  // the call before was not answered, or refused
     const IdleSlots idle = all ? IdleSlots::go_back : IdleSlots::stay;
     const auto call = may_call ? slots->due(of.id, terms(of.limit), idle) : std::nullopt;
     if (call) {
         send(of, *call);
     }
-    const WindowRecord record = slots->recall(of.id);
-    const bool left = record.in_flight != 0 || record.leased != 0 || record.lasting;
+    const SlotsRecord record = slots->recall(of.id);
+    const bool left = record.running != 0 || record.slots != 0 || record.in_doubt;
     if (!left) {
         zone_.debts().change(note.id, [&](DebtRecord& open) {
-            open.reset = open.kind == DebtKind::slots && open.charges == note.charges ? 0 : open.reset;
+            open.reset =
+                open.kind == DebtKind::slots && open.slots.times == note.slots.times ? 0 : open.reset;
         });
     }
     return {call.has_value() && !fails, left ? Left::some : Left::nothing};

@@ -8,7 +8,7 @@
 
 namespace rate_limit {
 
-void show_bucket(AppliedLimit& applied, const WindowRecord& record, std::int64_t holds, Millis now) noexcept {
+void show_bucket(AppliedLimit& applied, const BucketRecord& record, std::int64_t holds, Millis now) noexcept {
     const Window shown = shown_of(record, *applied.bucket, now);
     std::int64_t free = holds;
     if (applied.life != 0) {
@@ -23,7 +23,7 @@ Admission enter_bucket(AppliedLimit& applied, Holding::Kind kind, Millis now) no
     bool admitted = false;
     Millis full_at = 0;
     BucketReceipt receipt;
-    const bool room = applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+    const bool room = applied.zone->windows().update(applied.id, now, [&](BucketRecord& record) {
         const std::int64_t taken = shown_of(record, bucket, now).used;
         record.truth = applied.store == nullptr ? Truth::local : Truth::redis;
         admitted = take(record, bucket, now, applied.cost);
@@ -50,30 +50,30 @@ Admission BucketsKind::enter_unasked(AppliedLimit& applied, std::int64_t /*need*
 /// Without room nothing is remembered.
 void BucketsKind::take_in(AppliedLimit& applied, const Window& answer, Millis now) const noexcept {
     const Bucket& bucket = *applied.bucket;
-    WindowRecord told;
+    BucketRecord told;
     learn_bucket(told, bucket.fill(), now, answer.used);
     show(applied, refusal_of(told, bucket, now, applied.cost));
-    (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+    (void)applied.zone->windows().update(applied.id, now, [&](BucketRecord& record) {
         learn_bucket(record, bucket.fill(), now, answer.used);
     });
 }
 
 bool BucketsKind::show_remembered(AppliedLimit& applied, Millis now) const noexcept {
-    const auto record = applied.zone->windows().find(applied.id);
+    const auto record = applied.zone->windows().find<BucketRecord>(applied.id);
     if (applied.store != nullptr && !(record && record->confirmed)) {
         return false;
     }
-    show_bucket(applied, record.value_or(WindowRecord{}), 0, now);
+    show_bucket(applied, record.value_or(BucketRecord{}), 0, now);
     return true;
 }
 
 bool BucketsKind::is_known(AppliedLimit& applied, Millis now) const noexcept {
-    const auto record = applied.zone->windows().find(applied.id);
+    const auto record = applied.zone->windows().find<BucketRecord>(applied.id);
     return applied.store == nullptr || (record && was_told(*record, now));
 }
 
 void BucketsKind::show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) const noexcept {
-    WindowRecord seen = applied.zone->windows().find(applied.id).value_or(WindowRecord{});
+    BucketRecord seen = applied.zone->windows().find<BucketRecord>(applied.id).value_or(BucketRecord{});
     if (answer != nullptr) {
         learn_bucket(seen, applied.bucket->fill(), now, answer->used);
     }

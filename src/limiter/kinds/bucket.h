@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/machine/window_record.h"
+#include "core/machine/bucket_record.h"
 #include "limiter/kinds/kind.h"
 
 namespace rate_limit {
@@ -21,7 +21,7 @@ inline constexpr BucketsKind buckets_kind;
 
 /// Puts the bucket into the verdict as this record has it. Tokens at hand are not taken, nor is what the
 /// request `holds`.
-void show_bucket(AppliedLimit& applied, const WindowRecord& record, std::int64_t holds, Millis now) noexcept;
+void show_bucket(AppliedLimit& applied, const BucketRecord& record, std::int64_t holds, Millis now) noexcept;
 
 /// Takes the request's cost from the bucket as this machine knows it, if the tokens are there: `reserved`
 /// from one of this machine, `in_flight` in place of a store that does not answer. The verdict gets the

@@ -18,7 +18,7 @@ void show_running(AppliedLimit& applied, std::int64_t used, Millis now) noexcept
 
 void show_running(AppliedLimit& applied, Millis now) noexcept {
     const Truth truth = applied.store != nullptr ? Truth::redis : Truth::local;
-    const WindowRecord record = applied.zone->windows().find(applied.id).value_or(WindowRecord{});
+    const SlotsRecord record = applied.zone->windows().find<SlotsRecord>(applied.id).value_or(SlotsRecord{});
     show_running(applied, used(record, slots_terms(applied, truth, now)), now);
 }
 

@@ -38,7 +38,7 @@ Terms terms_of(const AppliedLimit& applied, Millis now) noexcept {
 }
 
 std::optional<WindowRecord> open_window(AppliedLimit& applied, Millis now) noexcept {
-    auto record = applied.zone->windows().find(applied.id);
+    auto record = applied.zone->windows().find<WindowRecord>(applied.id);
     if (record && !is_open(*record, applied.verdict.rate.period, now)) {
         record.reset();
     }
@@ -144,7 +144,7 @@ bool WindowsKind::is_known(AppliedLimit& applied, Millis now) const noexcept {
 
 void WindowsKind::show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) const noexcept {
     const Terms terms = terms_of(applied, now);
-    WindowRecord seen = applied.zone->windows().find(applied.id).value_or(WindowRecord{});
+    WindowRecord seen = applied.zone->windows().find<WindowRecord>(applied.id).value_or(WindowRecord{});
     if (answer != nullptr) {
         learn(seen, terms, *answer);
     }

@@ -21,7 +21,7 @@ void Fetches::size_up(Fetch& fetch, bool batched) noexcept {
     fetch.asked = terms.now;
     fetch.parts = 1;
     // Without room nothing can be kept.
-    (void)zone_.windows().update(demand.id, now, [&](WindowRecord& record) {
+    (void)zone_.windows().update(demand.id, now, [&](BucketRecord& record) {
         if (!batched || are_others(record, terms)) {
             return;
         }
@@ -66,7 +66,7 @@ void Fetches::hand_out_of_bucket(Fetch& fetch, std::int64_t granted, const Windo
     }
     const Nanos missing = std::max<Nanos>(0, answer.used - nanos_of(now_millis()));
     const std::int64_t left_there = std::max<Nanos>(0, fetch.demand.fill - missing) / fetch.demand.token;
-    const std::int64_t refused = granted == 0 ? fetch.demand.least : WindowRecord::max_leased;
+    const std::int64_t refused = granted == 0 ? fetch.demand.least : max_leased;
     FreeList<Fetch>::common().put_back(fetch);
     while (!sharing.served.empty()) {
         Seat& seat = sharing.served.front();
@@ -91,7 +91,7 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
     const TokenTerms terms = fetch.token_terms();
     const Ticks end = end_of(fetch.asked, fetch.demand.life);
     sharing.end = end;
-    return zone_.windows().update(fetch.demand.id, now, [&](WindowRecord& record) {
+    return zone_.windows().update(fetch.demand.id, now, [&](BucketRecord& record) {
         learn_bucket(record, fetch.demand.fill, now, answer.used);
         if (fetch.batch) {
             end_batch(record, fetch.asked, terms.now);
@@ -106,7 +106,7 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
         counters_.add(TokenEvent::lost, take_forgotten(record, terms));
         dying = keep_batch(record, terms, {granted, end, sharing.handed_out});
         sharing.left_here = are_others(record, terms) ? 0 : at_hand(record);
-        sharing.left_until = record.changed;
+        sharing.left_until = record.batch().end;
     });
 }
 
@@ -119,7 +119,7 @@ void Fetches::keep(const Fetch& fetch, Ticks end) noexcept {
     Dying left;
     const TokenTerms terms = fetch.token_terms();
     zone_.windows().change(fetch.demand.id,
-                           [&](WindowRecord& record) { left = take_dying(record, terms, true); });
+                           [&](BucketRecord& record) { left = take_dying(record, terms, true); });
     (void)refund(fetch.key, fetch.demand, left);
 }
 
@@ -128,7 +128,7 @@ void Fetches::give_back(std::string_view key, const Demand& demand, const Dying&
     // Tokens that are not noted would die unseen. The clock is read under the lock: a walk that comes later
     // finds the tokens, and one that came earlier has seen them dead.
     if (!is_leaving() && are_alive(tokens.end, fresh_ticks()) && note(key, demand, tokens.end)) {
-        zone_.windows().change(demand.id, [&](WindowRecord& record) {
+        zone_.windows().change(demand.id, [&](BucketRecord& record) {
             kept = put_back(record, terms_of_tokens(demand), tokens);
         });
     }
@@ -150,11 +150,10 @@ bool Fetches::note(std::string_view key, const Demand& demand, Ticks end) noexce
     return zone_.debts().update(id, now, [&](DebtRecord& note) {
         note.reset = note.reset <= now + demand.life ? std::max(note.reset, reset) : reset;
         note.shard = digest;
-        note.period = static_cast<std::uint32_t>(demand.rate.period);
         note.window_kind = WindowKind::bucket;
         note.kind = DebtKind::tokens;
-        note.set_fill(demand.fill);
-        note.set_lease(demand.token, demand.life);
+        note.bucket_tokens = {demand.token, demand.fill, demand.life,
+                              static_cast<std::uint32_t>(demand.rate.period)};
         note.set_key(key);
     });
 }
@@ -162,24 +161,24 @@ bool Fetches::note(std::string_view key, const Demand& demand, Ticks end) noexce
 /// Gives back what is dead of a bucket's noted tokens, or `all` of them; what is not stays noted.
 Fetches::Left Fetches::look_at_bucket(const Noted& seen, bool all) noexcept {
     const auto note = zone_.debts().find(seen.id);
-    if (!note || waits(note->kind) || !note->of_bucket() || note->reset != seen.reset) {
+    if (!note || !note->of_bucket_tokens() || note->reset != seen.reset) {
         return Left::nothing;
     }
     Demand of;
     of.id = window_id_of(seen.id, *note);
-    of.rate.period = note->period;
+    of.rate.period = note->bucket_tokens.period;
     of.window_kind = WindowKind::bucket;
-    of.token = note->token();
-    of.fill = note->fill();
-    of.life = note->life();
+    of.token = note->bucket_tokens.token;
+    of.fill = note->bucket_tokens.fill;
+    of.life = note->bucket_tokens.life;
     Dying dying;
     Ticks left_until = 0;
     bool left = false;
     const TokenTerms terms = terms_of_tokens(of);
-    zone_.windows().change(of.id, [&](WindowRecord& record) {
+    zone_.windows().change(of.id, [&](BucketRecord& record) {
         dying = take_dying(record, terms, all);
         left = alive(record, terms) != 0;
-        left_until = record.changed;
+        left_until = record.batch().end;
     });
     if (left) {
         (void)this->note(note->key(), of, left_until);

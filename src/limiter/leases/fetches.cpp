@@ -238,7 +238,7 @@ void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
         zone_.windows().change(fetch.demand.id, end_fetch);
     } else if (fetch.batch) {
         zone_.windows().change(fetch.demand.id,
-                               [&](WindowRecord& record) { end_batch(record, fetch.asked, fresh_ticks()); });
+                               [&](BucketRecord& record) { end_batch(record, fetch.asked, fresh_ticks()); });
     }
     Queue<Seat> seats;
     fetch.move_seats(seats);
@@ -386,15 +386,13 @@ bool Fetches::note(std::string_view key, const Demand& demand, Millis reset, std
     return zone_.debts().update(note_id_of(demand.id), now, [&](DebtRecord& note) {
         if (note.reset != reset || note.shard != digest) {
             note.reset = reset;
-            note.cost = 0;
-            note.looked_at = now;
+            note.tokens = {0, now, static_cast<std::uint32_t>(demand.rate.period)};
             note.shard = digest;
-            note.period = static_cast<std::uint32_t>(demand.rate.period);
             note.window_kind = demand.window_kind;
             note.set_key(key);
         }
         note.kind = demand.fixed() ? DebtKind::fixed_tokens : DebtKind::tokens;
-        note.cost += tokens;
+        note.tokens.count += tokens;
     });
 }
 
@@ -405,7 +403,7 @@ Fetches::Left Fetches::end(const Noted& seen, bool all) noexcept {
     }
     std::int64_t lost = 0;
     zone_.windows().change(note_id_of(seen.id), [&](WindowRecord& record) {
-        if (record.reset == seen.reset && !record.bucket) {
+        if (record.reset == seen.reset) {
             lost = at_hand(record);
             record.leased = 0;
         }
@@ -425,21 +423,22 @@ bool Fetches::look(const Noted& seen, bool all, Millis now) noexcept {
     DebtRecord note;
     bool found = false;
     zone_.debts().change(seen.id, [&](DebtRecord& open) {
-        if (!waits(open.kind) && !open.of_bucket() && (all || open.looked_at == seen.looked_at)) {
+        if (!waits(open.kind) && !open.of_bucket() && (all || open.looked_at() == seen.looked_at)) {
             note = open;
             found = true;
-            open.looked_at = now;  // nobody else looks now
+            open.tokens.looked_at = now;  // nobody else looks now
         }
     });
     if (!found) {
         return false;
     }
     const WindowId id = window_id_of(note.id, note);
-    const Look look{note.cost, note.looked_at, now, note.period, note.kind == DebtKind::fixed_tokens};
+    const Look look{note.tokens.count, note.tokens.looked_at, now, note.tokens.period,
+                    note.kind == DebtKind::fixed_tokens};
     std::int64_t back = 0;
     std::int64_t left_here = 0;
     zone_.windows().change(id, [&](WindowRecord& record) {
-        if (record.reset != note.reset || !is_open(record, note.period, now)) {
+        if (record.reset != note.reset || !is_open(record, look.period, now)) {
             return;
         }
         if (all) {
@@ -454,14 +453,14 @@ bool Fetches::look(const Noted& seen, bool all, Millis now) noexcept {
         if (waits(open.kind) || open.reset != note.reset) {
             return;
         }
-        const bool unused = note.cost == back;  // since the last look
-        open.cost = std::max<std::int64_t>(0, open.cost - note.cost + left_here);
-        open.reset = open.cost == 0 && unused ? 0 : open.reset;
+        const bool unused = look.before == back;  // since the last look
+        open.tokens.count = std::max<std::int64_t>(0, open.tokens.count - look.before + left_here);
+        open.reset = open.tokens.count == 0 && unused ? 0 : open.reset;
     });
     if (back != 0) {
         Demand of;
         of.id = id;
-        of.rate.period = note.period;
+        of.rate.period = look.period;
         of.window_kind = note.window_kind;
         refund(note.key(), of, back, note.reset);
     }

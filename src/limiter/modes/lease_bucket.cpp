@@ -26,10 +26,10 @@ void hold(AppliedLimit& applied, std::int64_t tokens, Ticks end) noexcept {
     applied.holding = {tokens != 0 ? Holding::Kind::tokens : Holding::Kind::nothing, tokens, end, 0};
 }
 
-bool spend_here(AppliedLimit& applied, std::int64_t cost, WindowRecord& before) noexcept {
+bool spend_here(AppliedLimit& applied, std::int64_t cost, BucketRecord& before) noexcept {
     bool spent = false;
     const TokenTerms terms = terms_of_tokens(applied.demand);
-    applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
+    applied.zone->windows().change(applied.id, [&](BucketRecord& record) {
         before = record;
         spent = spend(record, terms, cost);
     });
@@ -56,10 +56,10 @@ Recalled LeaseBucket::recall(AppliedLimit& applied, Millis now) const noexcept {
     applied.demand = demand_of(applied);
     applied.demand.batch = std::min(static_cast<std::int64_t>(applied.limit.lease), applied.bucket->burst());
     applied.demand.life = applied.life;
-    WindowRecord before;
+    BucketRecord before;
     if (spend_here(applied, applied.cost, before)) {
         applied.by_tokens = true;
-        hold(applied, applied.cost, before.changed);
+        hold(applied, applied.cost, before.batch().end);
         show_bucket(applied, before, 0, now);
         return Recalled::admitted;
     }
@@ -79,7 +79,7 @@ Admission LeaseBucket::admit(AppliedLimit& applied, Millis now) const noexcept {
         return RedisBucket::admit(applied, now);
     }
     const Bucket& bucket = *applied.bucket;
-    WindowRecord told;
+    BucketRecord told;
     learn_bucket(told, bucket.fill(), now, applied.answer()->window().used);
     const std::int64_t granted = applied.take_granted();
     const bool admitted = granted >= applied.cost;
@@ -91,7 +91,8 @@ Admission LeaseBucket::admit(AppliedLimit& applied, Millis now) const noexcept {
         show(applied, refusal_of(told, bucket, now, needed(applied)));
         return Admission::refused;
     }
-    show_bucket(applied, applied.zone->windows().find(applied.id).value_or(told), applied.cost, now);
+    show_bucket(applied, applied.zone->windows().find<BucketRecord>(applied.id).value_or(told), applied.cost,
+                now);
     return Admission::admitted;
 }
 
@@ -113,7 +114,7 @@ void LeaseBucket::settle(AppliedLimit& applied, std::int64_t due, Millis now) co
     }
     count_spent(applied, std::min(due, holding.cost));
     const std::int64_t rest = due - std::min(due, holding.cost);
-    WindowRecord before;
+    BucketRecord before;
     if (rest != 0 && spend_here(applied, rest, before)) {
         count_spent(applied, rest);
     } else if (rest != 0 && !applied.in_doubt()) {

@@ -12,7 +12,8 @@ bool LocalBucket::recalls_first(const AppliedLimit& /*applied*/, bool alone) con
 }
 
 Recalled LocalBucket::recall(AppliedLimit& applied, Millis now) const noexcept {
-    const WindowRecord record = applied.zone->windows().find(applied.id).value_or(WindowRecord{});
+    const BucketRecord record =
+        applied.zone->windows().find<BucketRecord>(applied.id).value_or(BucketRecord{});
     const Window refusal = refusal_of(record, *applied.bucket, now, applied.cost);
     if (applied.bucket->burst() - refusal.used >= applied.cost || is_beyond(record, *applied.bucket, now)) {
         return Recalled::nothing;
@@ -33,12 +34,12 @@ void LocalBucket::settle(AppliedLimit& applied, std::int64_t due, Millis now) co
     const Holding holding = applied.take_holding();
     const std::int64_t charged = holding.kind == Holding::Kind::reserved ? holding.cost : 0;
     if (due < charged && holding.reset > now) {
-        applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
+        applied.zone->windows().change(applied.id, [&](BucketRecord& record) {
             give_back(record, *applied.bucket, now, charged - due, holding.receipt);
         });
     } else if (due > charged) {
         // Without room nothing is held, and there is nowhere to charge.
-        (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+        (void)applied.zone->windows().update(applied.id, now, [&](BucketRecord& record) {
             charge(record, *applied.bucket, now, due - charged);
         });
     }

@@ -18,7 +18,7 @@ constexpr Millis uncertain = 2;
 /// way. Else nothing.
 StoredBucket begin_plain(AppliedLimit& applied, Millis now) noexcept {
     StoredBucket stored;
-    applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
+    applied.zone->windows().change(applied.id, [&](BucketRecord& record) {
         stored = known_stored(record, *applied.bucket, now, ticks_now(), applied.cost);
         if (stored.life != 0) {
             send_plain(record, applied.cost);
@@ -31,7 +31,7 @@ StoredBucket begin_plain(AppliedLimit& applied, Millis now) noexcept {
 void remember(AppliedLimit& applied, Nanos full_at, bool granted, Millis now) noexcept {
     const auto* asked = std::get_if<Reservation>(&applied.asked);
     // Without room nothing is remembered: the store has decided.
-    (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+    (void)applied.zone->windows().update(applied.id, now, [&](BucketRecord& record) {
         learn_bucket(record, applied.bucket->fill(), now, full_at);
         record.same_answers = granted ? 0 : record.same_answers;
         if (asked != nullptr && asked->stored()) {
@@ -48,7 +48,7 @@ BucketReceipt receipt_of_granted(const AppliedLimit& applied) noexcept {
 
 /// The debt of the request, which the record counts from now on.
 Debt owe_bucket(AppliedLimit& applied, const Demand& demand, std::int64_t cost, Millis now) noexcept {
-    (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
+    (void)applied.zone->windows().update(applied.id, now, [&](BucketRecord& record) {
         record.truth = Truth::redis;
         charge(record, *applied.bucket, now, cost);
     });
@@ -69,7 +69,7 @@ void refund_primary(AppliedLimit& applied, const Demand& demand, const Holding& 
         return;
     }
     applied.zone->windows().change(
-        applied.id, [&](WindowRecord& record) { give_back(record, *applied.bucket, now, cost); });
+        applied.id, [&](BucketRecord& record) { give_back(record, *applied.bucket, now, cost); });
     applied.shard().charges().refund_uncounted(applied.key, demand, demand.owed_for(cost), holding.reset,
                                                holding.receipt);
 }
@@ -88,7 +88,7 @@ void settle_reserved(AppliedLimit& applied, const Demand& demand, const Holding&
 /// asks again. True for that one.
 bool takes_turn(AppliedLimit& applied, Millis now) noexcept {
     bool turn = false;
-    applied.zone->windows().change(applied.id, [&](WindowRecord& record) { turn = ask_about(record, now); });
+    applied.zone->windows().change(applied.id, [&](BucketRecord& record) { turn = ask_about(record, now); });
     return turn;
 }
 
@@ -109,7 +109,7 @@ Demand RedisBucket::demand_of(const AppliedLimit& applied) noexcept {
 void RedisBucket::leave_memory(AppliedLimit& applied, const Holding& holding, Millis now) noexcept {
     if (holding.kind == Holding::Kind::in_flight && holding.cost != 0 && holding.reset > now) {
         applied.zone->windows().change(
-            applied.id, [&](WindowRecord& record) { give_back(record, *applied.bucket, now, holding.cost); });
+            applied.id, [&](BucketRecord& record) { give_back(record, *applied.bucket, now, holding.cost); });
     }
 }
 
@@ -126,7 +126,7 @@ Recalled RedisBucket::recall(AppliedLimit& applied, Millis now) const noexcept {
 }
 
 Recalled RedisBucket::recall_for(AppliedLimit& applied, std::int64_t need, Millis now) noexcept {
-    const auto record = applied.zone->windows().find(applied.id);
+    const auto record = applied.zone->windows().find<BucketRecord>(applied.id);
     if (!record || is_beyond(*record, *applied.bucket, now)) {
         return Recalled::nothing;
     }
@@ -162,7 +162,7 @@ Admission RedisBucket::admit(AppliedLimit& applied, Millis now) const noexcept {
     const std::int64_t granted = applied.take_granted();
     const bool admitted = granted >= applied.cost;
     remember(applied, full_at, admitted, now);
-    WindowRecord told;
+    BucketRecord told;
     learn_bucket(told, bucket.fill(), now, full_at);
     const Window after = shown_of(told, bucket, now);
     if (!admitted || after.used >= bucket.burst()) {

@@ -65,7 +65,7 @@ void RunningRead::look() noexcept {
     const Millis now = now_millis();
     std::optional<Window> known;
     const bool room =
-        all_.zone_.windows().update(reading_id_of(id_), now, [this, &known, now](WindowRecord& record) {
+        all_.zone_.windows().update(reading_id_of(id_), now, [this, &known, now](ReadingRecord& record) {
             known = known_reading(record, now);
             reads_ = !known && begin_reading(record, now, all_.patience_);
         });
@@ -86,7 +86,7 @@ void RunningRead::on_answer(Answer& answer) noexcept {
         reads_ = false;
         const Millis now = now_millis();
         // Without room each report reads for itself.
-        (void)all_.zone_.windows().update(reading_id_of(id_), now, [&window, now](WindowRecord& record) {
+        (void)all_.zone_.windows().update(reading_id_of(id_), now, [&window, now](ReadingRecord& record) {
             end_reading(record, window, now);
         });
     }

@@ -48,8 +48,18 @@ void forget(Zone& zone, const Noted& seen) noexcept {
 
 /// Whether any of a bucket's noted tokens can still be spent.
 bool lives(Zone& zone, const DebtRecord& note) noexcept {
-    const auto record = zone.windows().find(window_id_of(note.id, note));
-    return record && record->bucket && record->events == note.terms() && alive(*record, fresh_ticks()) != 0;
+    const auto record = zone.windows().find<BucketRecord>(window_id_of(note.id, note));
+    return record && record->mark == note.terms() && alive(*record, fresh_ticks()) != 0;
+}
+
+/// The tokens at hand that the note is about.
+std::int64_t tokens_of(Zone& zone, const Seen& seen) noexcept {
+    const Record record = zone.windows().find(seen.id).value_or(Record{});
+    if (record.kind == RecordKind::bucket) {
+        const auto bucket = record.as<BucketRecord>();
+        return bucket.mark == seen.terms ? at_hand(bucket) : 0;
+    }
+    return record.reset == seen.reset ? at_hand(record.as<WindowRecord>()) : 0;
 }
 
 /// A note that has ended, of a shard that is not configured here: no longer, or not yet, while a reload
@@ -68,9 +78,9 @@ void forget_unknown(Zone& zone, const Noted& seen, Millis now) noexcept {
         }
     });
     if (gone && note->of_bucket()) {
-        zone.windows().change(window_id_of(seen.id, *note), [&](WindowRecord& record) {
-            const bool same = record.bucket && record.events == note->terms();
-            record.leased = same && !are_alive(record.changed, fresh_ticks()) ? 0 : record.leased;
+        zone.windows().change(window_id_of(seen.id, *note), [&](BucketRecord& record) {
+            const bool dead = record.mark == note->terms() && !are_alive(record.batch().end, fresh_ticks());
+            record.leased = dead ? 0 : record.leased;
         });
     }
 }
@@ -102,7 +112,7 @@ void NoteLooks::drop_closed(Zone& zone, const Noted& seen, Millis now) noexcept 
     bool gone = false;
     zone.debts().change(seen.id, [&](DebtRecord& waiting) {
         if (waiting.reset <= now && waiting.shard == seen.shard && waits(waiting.kind)) {
-            dropped = waiting.charges;
+            dropped = waiting.charges();
             waiting.reset = 0;
             gone = true;
         }
@@ -156,20 +166,14 @@ Looked NoteLooks::look_after(const Configuration& main, const Noted& seen, Milli
 }
 
 void count_seen(Zone& zone, const Seen& seen) noexcept {
-    std::int64_t tokens = 0;
     if (seen.kind == DebtKind::slots) {
-        const auto record = zone.windows().find(seen.id);
+        const auto record = zone.windows().find<SlotsRecord>(seen.id);
         const SlotsTerms terms{0, Truth::redis, Holds::ttl, 0, now_millis()};
-        zone.running_counts().see(seen.period, record ? static_cast<std::uint64_t>(held(*record, terms)) : 0);
+        zone.running_counts().see(seen.tag, record ? static_cast<std::uint64_t>(held(*record, terms)) : 0);
         return;
     }
-    if (!waits(seen.kind)) {
-        const auto record = zone.windows().find(seen.id);
-        const bool same =
-            record && (record->bucket ? record->events == seen.terms : record->reset == seen.reset);
-        tokens = same ? at_hand(*record) : 0;
-    }
-    zone.debt_counts().see(Routes::counted_as(seen.shard), waits(seen.kind) ? seen.charges : 0, tokens);
+    zone.debt_counts().see(Routes::counted_as(seen.shard), waits(seen.kind) ? seen.charges : 0,
+                           waits(seen.kind) ? 0 : tokens_of(zone, seen));
 }
 
 void NoteLooks::log_dropped(void* self, Log& log) noexcept {

@@ -338,7 +338,7 @@ Undelivered undelivered(Zone& zone) noexcept {
             all.refunds += 1;
         } else if (waiting.kind == DebtKind::charges) {
             all.windows += 1;
-            all.charges += waiting.charges;
+            all.charges += waiting.charges();
         }
     });
     return all;

@@ -114,18 +114,26 @@ void log_window(const Acting& acting, const AskedWindow& window, std::int64_t co
 /// A window of this machine alone.
 void give_back_here(const Acting& acting, AskedWindow& window, std::int64_t cost) {
     Window after;
-    acting.main().zone->windows().change(window.place.id, [&](WindowRecord& record) {
+    const auto give_back_to = [&](auto& record, auto give) {
         const Millis now = now_millis();
         window.window = window.of(record, now);
-        if (window.bucket && cost == GivingBack::all_of_it) {
-            refill(record, now);  // limits of larger bursts may share it
-        } else if (window.bucket) {
-            rate_limit::give_back(record, *window.bucket, now, cost);
-        } else {
-            give_back_local(record, cost);
-        }
+        give(now);
         after = window.of(record, now);
-    });
+    };
+    WindowTable& table = acting.main().zone->windows();
+    if (window.bucket) {
+        table.change(window.place.id, [&](BucketRecord& record) {
+            give_back_to(record, [&](Millis now) {
+                // Limits of larger bursts may share it.
+                cost == GivingBack::all_of_it ? refill(record, now)
+                                              : rate_limit::give_back(record, *window.bucket, now, cost);
+            });
+        });
+    } else {
+        table.change(window.place.id, [&](WindowRecord& record) {
+            give_back_to(record, [&](Millis) { give_back_local(record, cost); });
+        });
+    }
     log_window(acting, window, cost, &after);
     window.window = after;
     window.done = window.changed = true;

@@ -33,17 +33,22 @@ struct AskedWindow {
 
     Shard& shard() const noexcept { return place.store->at(place.route); }
 
-    /// The window that a record of this machine shows.
-    Window of(const WindowRecord& record, Millis now) const noexcept {
-        return bucket ? Window{shown_of(record, *bucket, now).used, record.reset}
-                      : Window{record.used, record.reset};
+    Window of(const BucketRecord& record, Millis now) const noexcept {
+        return {shown_of(record, *bucket, now).used, record.reset};
     }
+
+    /// The window that a record of this machine shows.
+    Window of(const Record& record, Millis now) const noexcept {
+        return bucket ? of(record.as<BucketRecord>(), now)
+                      : Window{record.as<WindowRecord>().used, record.reset};
+    }
+
     /// The window that an answer of its store shows.
     Window shown(const Window& answer, Millis now) const noexcept {
         if (!bucket) {
             return answer;
         }
-        WindowRecord told;
+        BucketRecord told;
         learn_bucket(told, bucket->fill(), now, answer.used);
         return of(told, now);
     }

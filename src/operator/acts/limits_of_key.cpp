@@ -121,10 +121,14 @@ SeenWindow seen(const AskedWindow& asked, Zone& zone) {
     window.remaining = std::max<std::int64_t>(0, window.limit - window.used);
     window.reset = window.open ? asked.window.reset : 0;
     window.from_primary = asked.place.store != nullptr;
-    const auto record = zone.windows().find(asked.place.id);
-    if (record && (asked.bucket || is_open(*record, asked.rate.period, now))) {
-        window.in_flight = record->in_flight;
-        window.tokens = asked.bucket ? alive(*record, ticks_now()) : at_hand(*record);
+    const Record record = zone.windows().find(asked.place.id).value_or(Record{});
+    if (asked.bucket) {
+        const auto bucket = record.as<BucketRecord>();
+        window.in_flight = bucket.under_way;
+        window.tokens = alive(bucket, ticks_now());
+    } else if (const auto known = record.as<WindowRecord>(); is_open(known, asked.rate.period, now)) {
+        window.in_flight = known.in_flight;
+        window.tokens = at_hand(known);
     }
     if (asked.place.store != nullptr) {
         const std::int64_t waiting = asked.shard().charges().waiting_for(asked.place.id);
@@ -134,7 +138,7 @@ SeenWindow seen(const AskedWindow& asked, Zone& zone) {
 }
 
 SeenSlots seen_slots(const AskedWindow& asked, Zone& zone) {
-    const WindowRecord record = zone.windows().find(asked.place.id).value_or(WindowRecord{});
+    const auto record = zone.windows().find<SlotsRecord>(asked.place.id).value_or(SlotsRecord{});
     SeenSlots slots;
     slots.limit = asked.rate.limit;
     slots.running = running(record);

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "core/limit/window.h"
+#include "core/table/table.h"
+
+namespace rate_limit {
+
+/// The place where the truth about a limit of one key is.
+enum class Truth : std::uint8_t {
+    local,  ///< in this record: there is nothing else
+    redis,  ///< in Redis: the record is a copy, and may be forgotten
+};
+
+/// The most answers in a row that a record counts.
+constexpr std::uint32_t max_same_answers = 4;
+
+/// How large batches of tokens are: see core/machine/tokens.h.
+constexpr std::uint32_t start_pace = 16;
+constexpr std::uint32_t max_pace = 31;
+
+/// The most tokens, or slots, that a record holds.
+constexpr std::int64_t max_leased = (std::int64_t{1} << 40) - 1;
+
+/// What a record tells of. Each kind has ids of its own.
+enum class RecordKind : std::uint8_t {
+    window,   ///< WindowRecord
+    bucket,   ///< BucketRecord
+    slots,    ///< SlotsRecord
+    share,    ///< ShareRecord
+    reading,  ///< ReadingRecord
+};
+
+/// Makes a record that says its kind alone.
+template <typename Of>
+void make_new(Of& record) noexcept {
+    std::memset(static_cast<void*>(&record), 0, sizeof record);
+    record.kind = Of::is;
+}
+
+/// One record of any kind, as the table keeps it: one cache line in shared memory. Plain data, copied as a
+/// whole. Each kind is a struct of this size, which begins with `id` and `reset` and ends with `kind`, and
+/// may be read as a Record, and a Record of its kind as one.
+struct [[gnu::may_alias]] Record {
+    static constexpr std::size_t journals = 128;  ///< see RecordJournals
+
+    Record() noexcept { std::memset(static_cast<void*>(this), 0, sizeof *this); }
+
+    template <typename From, typename = std::enable_if_t<std::is_same_v<decltype(From::kind), RecordKind>>>
+    Record(const From& record) noexcept {  // NOLINT(google-explicit-constructor): it is a record
+        static_assert(sizeof record == sizeof *this && std::is_trivially_copyable_v<From>, "a record");
+        std::memcpy(static_cast<void*>(this), &record, sizeof record);
+    }
+
+    /// This record if it is of the kind Of; else a new one, without a window, of the same id.
+    template <typename Of>
+    Of as() const noexcept {
+        if (reset != 0 && kind == Of::is) {
+            return reinterpret_cast<const Of&>(*this);
+        }
+        Of none;
+        none.id = id;
+        return none;
+    }
+
+    WindowId id;
+    Millis reset;  ///< when the record says nothing any more; 0: no window
+    std::array<std::uint32_t, 9> body;
+    std::uint32_t rest : 29;
+    RecordKind kind : 3;
+};
+
+/// Equal records have equal bytes: none has padding.
+template <typename Of>
+std::enable_if_t<std::is_same_v<decltype(Of::kind), RecordKind>, bool> operator==(const Of& a,
+                                                                                  const Of& b) noexcept {
+    return std::memcmp(&a, &b, sizeof a) == 0;
+}
+template <typename Of>
+std::enable_if_t<std::is_same_v<decltype(Of::kind), RecordKind>, bool> operator!=(const Of& a,
+                                                                                  const Of& b) noexcept {
+    return !(a == b);
+}
+
+static_assert(sizeof(Record) == 64, "a record is one cache line");
+static_assert(std::has_unique_object_representations_v<Record>, "equal records have equal bytes");
+
+/// The records that the table evicts first: those that have ended, then copies of what Redis knows, those
+/// without tokens before those with tokens, then local windows. In each group the least used comes first.
+/// Records that requests or answers still have to change, and local windows that are used up, are never
+/// evicted.
+EvictionRank eviction_rank(const Record& record, Millis now) noexcept;
+
+using WindowTable = RecordTable<Record>;
+
+extern template class RecordTable<Record>;
+
+}  // namespace rate_limit
