@@ -73,8 +73,8 @@ bool Traffic::may_be_held() const noexcept {
 
 /// How often a limit may tell a client to wait that nobody disturbs: once. But a limit in `local` is of each
 /// machine by itself, which may say so once. And a machine knows of a bucket what others have taken only once
-/// it asks, and does not ask while it knows itself that there is too little: each machine may say once what it
-/// knows, and then one says what it was told.
+/// it asks, and does not ask while it knows itself that there is too little: each machine may say once what
+/// it knows, and then one says what it was told.
 std::size_t Traffic::most_told(const Visit& visit) const {
     const LimitTruths& limit = limits_[number_of(visit.request->applied(visit.told_by))];
     const std::size_t machines = plan_.machines.clocks.size();
