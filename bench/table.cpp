@@ -31,8 +31,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/machine/records.h"
 #include "core/machine/window_account.h"
-#include "core/machine/window_record.h"
 #include "core/table/process.h"
 
 namespace {

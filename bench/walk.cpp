@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "core/machine/note_walk.h"
+#include "core/machine/records.h"
 #include "core/machine/tokens.h"
-#include "core/machine/window_record.h"
 #include "core/table/process.h"
 
 namespace {

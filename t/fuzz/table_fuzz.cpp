@@ -12,7 +12,7 @@
 
 #include <fuzzer/FuzzedDataProvider.h>
 
-#include "core/machine/window_record.h"
+#include "core/machine/records.h"
 #include "require.h"
 
 namespace rate_limit {

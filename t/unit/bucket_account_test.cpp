@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/machine/records.h"
 namespace rate_limit::bucket_account_test {
 namespace {
 

@@ -1,4 +1,4 @@
-#include "core/machine/window_record.h"
+#include "core/machine/records.h"
 
 #include <iterator>
 

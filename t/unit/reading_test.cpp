@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/machine/records.h"
 #include "window_terms.h"
 
 namespace rate_limit::reading_test {

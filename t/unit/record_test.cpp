@@ -1,11 +1,6 @@
-#include "core/machine/record.h"
+#include "core/machine/records.h"
 
 #include <gtest/gtest.h>
-
-#include "core/machine/bucket_record.h"
-#include "core/machine/reading.h"
-#include "core/machine/slots_record.h"
-#include "core/machine/window_record.h"
 
 namespace rate_limit::record_test {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/machine/records.h"
 namespace rate_limit::slots_account_test {
 namespace {
 

@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/machine/window_record.h"
+#include "core/machine/records.h"
 #include "core/table/process.h"
 
 namespace rate_limit {

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "core/limit/window.h"
-#include "core/table/table.h"
+#include "core/table/window_id.h"
 
 namespace rate_limit {
 
@@ -89,15 +89,5 @@ std::enable_if_t<std::is_same_v<decltype(Of::kind), RecordKind>, bool> operator!
 
 static_assert(sizeof(Record) == 64, "a record is one cache line");
 static_assert(std::has_unique_object_representations_v<Record>, "equal records have equal bytes");
-
-/// The records that the table evicts first: those that have ended, then copies of what Redis knows, those
-/// without tokens before those with tokens, then local windows. In each group the least used comes first.
-/// Records that requests or answers still have to change, and local windows that are used up, are never
-/// evicted.
-EvictionRank eviction_rank(const Record& record, Millis now) noexcept;
-
-using WindowTable = RecordTable<Record>;
-
-extern template class RecordTable<Record>;
 
 }  // namespace rate_limit

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/machine/slots_record.h"
+#include "core/machine/records.h"
 #include "core/machine/worker_places.h"
 #include "core/slots/slots_account.h"
 

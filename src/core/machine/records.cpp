@@ -1,10 +1,6 @@
-#include "core/machine/record.h"
+#include "core/machine/records.h"
 
 #include <limits>
-
-#include "core/machine/bucket_record.h"
-#include "core/machine/slots_record.h"
-#include "core/machine/window_record.h"
 
 namespace rate_limit {
 
