@@ -2,7 +2,6 @@
 
 #include <csignal>
 #include <string>
-#include <vector>
 
 #include <sys/wait.h>
 #include <time.h>
@@ -154,65 +153,6 @@ TEST(SharedTopology, AProcessThatIsKilledWhileItPublishesLeavesAllOrNothing) {
         running.shared.leave_turn();
     }
     EXPECT_GT(unreadable, 0) << "none was killed while it wrote";
-}
-
-/// The moves that a process takes up, as `slot host:port`.
-std::vector<std::string> moves_of(SharedTopology& topology, std::uint64_t& seen) {
-    std::vector<std::string> texts;
-    Move move;
-    while (topology.next_move(seen, move)) {
-        texts.push_back(std::to_string(move.slot) + " " + move.to.text());
-    }
-    return texts;
-}
-
-using Texts = std::vector<std::string>;
-
-TEST(SharedMoves, AllProcessesOfAConfigurationTakeThemUp) {
-    const TableMemory memory(memory_size);
-    const Configuration running(memory, true);
-    const Configuration newer(memory);
-    SharedTopology one = running.process(1);
-    SharedTopology other = running.process(2);
-    SharedTopology reloaded = newer.process(3);
-    std::uint64_t seen = other.moves();
-    std::uint64_t seen_by_newer = seen;
-    EXPECT_TRUE(one.tell({1, {"a", 6379}}, 0));
-    EXPECT_TRUE(one.tell({2, {"::1", 6379}}, 0));
-    EXPECT_NE(other.moves(), seen);
-    EXPECT_EQ(moves_of(other, seen), (Texts{"1 a:6379", "2 [::1]:6379"}));
-    EXPECT_EQ(moves_of(other, seen), Texts{});
-    EXPECT_EQ(other.moves(), seen);
-    EXPECT_EQ(moves_of(reloaded, seen_by_newer), Texts{}) << "it may name another cluster";
-    EXPECT_EQ(reloaded.moves(), seen_by_newer);
-}
-
-TEST(SharedMoves, AreToldOnceByAllProcesses) {
-    const TableMemory memory(memory_size);
-    const Configuration running(memory, true);
-    SharedTopology one = running.process(1);
-    SharedTopology other = running.process(2);
-    EXPECT_TRUE(one.tell({1, {"a", 1}}, 0));
-    EXPECT_FALSE(other.tell({1, {"a", 1}}, SharedMoves::pace - 1));
-    EXPECT_TRUE(other.tell({1, {"b", 1}}, SharedMoves::pace - 1));
-    EXPECT_TRUE(other.tell({1, {"a", 1}}, SharedMoves::pace - 1)) << "it has moved back";
-    EXPECT_TRUE(one.tell({1, {"a", 1}}, 2 * SharedMoves::pace));
-    EXPECT_FALSE(other.tell({1, {"a", 1}}, 2 * SharedMoves::pace - 1)) << "its clock is a little behind";
-    EXPECT_FALSE(one.tell({1, {std::string(max_host + 1, 'a'), 1}}, 0)) << "no host is so long";
-}
-
-TEST(SharedMoves, AreNotToldFasterThanAnybodyFollows) {
-    const TableMemory memory(memory_size);
-    const Configuration running(memory, true);
-    SharedTopology one = running.process(1);
-    std::uint64_t seen = one.moves();
-    const std::uint32_t now = 0xfffffff0;  // the clock goes over its end
-    for (std::uint16_t slot = 0; slot < SharedMoves::room; ++slot) {
-        EXPECT_TRUE(one.tell({slot, {"a", 1}}, now));
-    }
-    EXPECT_FALSE(one.tell({1000, {"a", 1}}, now + SharedMoves::pace - 1));
-    EXPECT_TRUE(one.tell({1001, {"a", 1}}, now + SharedMoves::pace));
-    EXPECT_EQ(moves_of(one, seen).size(), SharedMoves::room - 1) << "the next one is written over the oldest";
 }
 
 }  // namespace

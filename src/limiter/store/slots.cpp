@@ -52,15 +52,6 @@ void Store::take_map() {
     assign_changed();
 }
 
-void Store::take_move(const Move& move) {
-    moves_.add(move, static_cast<Millis>(msec_now()));
-    if (!forget_moves_.armed()) {
-        forget_moves_.set(forget_interval);
-    }
-    slots_->move(move);
-    assign_changed();
-}
-
 /// Gives each shard the nodes that it has now. After the map, for what comes back from nodes that go asks for
 /// its slot's shard; and that may be redirected, and so bring the caller here again.
 void Store::assign_changed() {
@@ -105,15 +96,6 @@ void Store::call_unused() noexcept {
         }
     } catch (...) {
         // without memory the next call does it
-    }
-}
-
-/// Another worker of this machine was told by a node.
-void Store::on_move(const Move& move) noexcept {
-    try {
-        take_move(move);
-    } catch (...) {
-        // without memory this worker will be told by the node, too
     }
 }
 
@@ -176,11 +158,15 @@ SlotMap::Number Store::number_for(const Endpoint& primary) {
 
 /// A MOVED need not be news: many commands may have been on their way to the node.
 void Store::follow_moved(const Move& move) {
-    if (slots_->group(slots_->owner(move.slot)).primary != move.to) {
-        take_move(move);
-        discovery_->tell(move);
-    }
     on_doubt();
+    if (slots_->group(slots_->owner(move.slot)).primary == move.to) {
+        return;
+    }
+    moves_.add(move, static_cast<Millis>(msec_now()));
+    if (!forget_moves_.armed()) {
+        forget_moves_.set(forget_interval);
+    }
+    slots_->move(move);
 }
 
 }  // namespace rate_limit

@@ -86,7 +86,6 @@ private:
         return shards_[number_of(route)].get() == &shard;
     }
     void on_topology(const Topology& topology) noexcept override;
-    void on_move(const Move& move) noexcept override;
 
     Routes::Parts parts_of(std::size_t number) const noexcept override {
         return slots_ == nullptr ? Routes::all_parts : slots_->parts(static_cast<SlotMap::Number>(number));
@@ -106,7 +105,6 @@ private:
     std::unique_ptr<Shard> new_shard(const ShardConf& conf, Route route);
     Shard& make_shard(std::size_t number) noexcept;
     void take_map();
-    void take_move(const Move& move);
     void follow_moved(const Move& move);
     void assign_changed();
     SlotMap::Number number_for(const Endpoint& primary);

@@ -43,7 +43,6 @@ Discovery::Discovery(const StoreConf& store, Owner& owner)
       owner_(owner),
       shared_(*store.topology),
       source_(source_of(store, *this)),
-      moves_seen_(shared_.moves()),  // those before are old: this worker begins with the map
       gate_(store.seeds.empty() ? sentinel_pace : cluster_pace) {
     shared_.set_user(lock_user());
     timer_.set(1);
@@ -132,17 +131,6 @@ void Discovery::take_up() noexcept {
             owner_.on_topology(known_);
         }
         seen_ = generation;
-    } catch (...) {
-        // without memory: the next call tries again
-    }
-}
-
-void Discovery::take_up_moves() noexcept {
-    try {
-        Move move;
-        while (shared_.next_move(moves_seen_, move)) {
-            owner_.on_move(move);
-        }
     } catch (...) {
         // without memory: the next call tries again
     }

@@ -22,9 +22,6 @@ public:
     public:
         virtual void on_topology(const Topology& topology) noexcept = 0;
 
-        /// Another worker was told so by a node of the cluster.
-        virtual void on_move(const Move& move) noexcept = 0;
-
     protected:
         ~Owner() = default;
     };
@@ -39,13 +36,7 @@ public:
         if (shared_.generation() != seen_) {
             take_up();
         }
-        if (shared_.moves() != moves_seen_) {
-            take_up_moves();
-        }
     }
-
-    /// A node of the cluster has told this worker: all workers take it up, this one too.
-    void tell(const Move& move) noexcept { shared_.tell(move, ticks_now()); }
 
     /// The last argument of Owner::on_topology(); no groups before that.
     const Topology& known() const noexcept { return known_; }
@@ -63,15 +54,13 @@ private:
     void mend() noexcept;
     void stop_asking() noexcept;
     void take_up() noexcept;
-    void take_up_moves() noexcept;
 
     const StoreConf& store_;
     Owner& owner_;
     SharedTopology& shared_;
     const std::unique_ptr<TopologySource> source_;
     Topology known_;
-    std::uint64_t seen_ = 0;  // the generation that known_ is of
-    std::uint64_t moves_seen_;
+    std::uint64_t seen_ = 0;   // the generation that known_ is of
     std::uint32_t hints_ = 0;  // that were seen
     bool asks_ = false;        // this worker has the turn
     bool changed_ = false;     // something was found since the last round began
