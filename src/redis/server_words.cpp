@@ -49,12 +49,16 @@ std::string_view info_value(std::string_view info, std::string_view name) noexce
     return {};
 }
 
-std::string server_words(std::string_view command, std::string_view error) {
+std::string server_words(std::string_view command, std::string_view error) noexcept {
     for (const std::string_view start : before_arguments) {
         error = error.substr(0, error.find(start));
     }
     error = error.substr(0, find_window_key(error));
-    return std::string(command) + ": \"" + log_text(error, max_shown) + "\"";
+    try {
+        return std::string(command) + ": \"" + log_text(error, max_shown) + "\"";
+    } catch (...) {
+        return {};
+    }
 }
 
 }  // namespace rate_limit

@@ -66,7 +66,7 @@ private:
     void part_with(const Result& result) noexcept;
 
     Step step_ = Step::script;
-    const Node* to_ = nullptr;    // the request chose it
+    Node* to_ = nullptr;          // the request chose it
     Taking taking_;               // the plain command's, for a bucket
     std::int64_t under_way_ = 0;  // the record counts it
     std::uint32_t sent_ticks_ = 0;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "limiter/zone.h"
+#include "limiter/turn_clock.h"
 #include "redis/script_reply.h"
 #include "redis/server_words.h"
 
@@ -13,39 +13,10 @@ namespace rate_limit {
 
 namespace {
 
-/// `primary ADDRESS of shard "NAME" of "STORE"`, or `sentinel ADDRESS of "STORE"`.
-std::string subject_of(const StoreConf& store, const NodeConf& conf, const ShardConf* shard, Role role) {
-    constexpr const char* roles[] = {"primary ", "replica ", "sentinel ", "seed "};
-    std::string subject = roles[static_cast<std::size_t>(role)];
-    subject.append(conf.text);
-    if (shard != nullptr && !shard->in_cluster) {
-        subject.append(" of shard \"").append(shard->name).append("\"");
-    }
-    return subject.append(" of \"").append(store.name).append("\"");
-}
-
 /// Whether host and port are the same: one of them may have been written without the port.
 bool same_name(const NodeConf& a, const NodeConf& b) noexcept {
     return !a.peer.empty() && a.port == b.port && a.peer.size() == b.peer.size() &&
            strncasecmp(a.peer.data(), b.peer.data(), a.peer.size()) == 0;
-}
-
-/// Those that are asked for the topology are counted together, but for sentinels of the configuration.
-Subject counted_as(const StoreConf& store, const ShardConf* shard, const NodeConf& conf, Role role) {
-    if (role == Role::seed) {
-        return {store.name, store.shards.front().name, any_node};
-    }
-    if (shard == nullptr) {
-        return {store.name, {}, conf.learned ? any_node : std::string_view(conf.text)};
-    }
-    return {store.name, shard->name, conf.text};
-}
-
-BoardEntry::Kind kind_of(const ShardConf* shard, const NodeConf& conf) noexcept {
-    if (shard == nullptr || (conf.host.empty() && conf.addresses.empty())) {
-        return BoardEntry::Kind::unlisted;
-    }
-    return conf.learned ? BoardEntry::Kind::learned : BoardEntry::Kind::configured;
 }
 
 }  // namespace
@@ -55,36 +26,31 @@ Node::Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role r
     : store_(store),
       shard_(shard),
       conf_(std::move(conf)),
-      role_(role),
-      subject_(subject_of(store, conf_, shard_, role)),
       listener_(listener),
       sample_(sample),
-      entry_(*store.zone, counted_as(store, shard, conf_, role), kind_of(shard, conf_),
-             role == Role::primary),
+      health_(store, shard, conf_, role),
+      greeting_(store, shard, health_, *this),
       connection_(*this, store, conf_.peer),
-      addresses_(store, conf_, *this),
-      outages_(subject_, "is up again",
-               shard == nullptr && conf_.learned ? LogLevel::notice : LogLevel::error),
-      answers_(subject_) {
+      addresses_(store, conf_, *this) {
     expect_next();
 }
 
 void Node::submit(Command& command) noexcept {
-    if (!up_ || ended_) {
+    if (!usable()) {
         give_back(command, Delivery::unsent, nullptr);
         return;
     }
-    if (state_ == State::ready) {
+    if (link_ == Link::open) {
         if (!send(command)) {
             give_back(command, Delivery::unsent, nullptr);
         } else if (shard_ != nullptr) {
-            entry_.count_command();
+            health_.count_command();
             sample_->count(command);
         }
         return;
     }
     unsent_.push(command);
-    if (state_ == State::idle) {
+    if (link_ == Link::none) {
         connect();
     }
 }
@@ -110,71 +76,54 @@ bool Node::follow(Command& command, bool asks) noexcept {
     return true;
 }
 
-/// Tries every address once, the last good one first.
+/// Tries every address once, the last good one first. Of a node that is known by a name alone, from a
+/// sentinel or another node, those are asked for first.
 void Node::connect() noexcept {
     addresses_.begin_round();
     if (addresses_.known()) {
         try_address();
-    } else {
-        find_address();
+        return;
+    }
+    begin_try();
+    if (!addresses_.resolve()) {
+        go_down(R"(its name cannot be resolved: add "resolver" to "http")");
     }
 }
 
-/// It is known by a name alone, from a sentinel or another node.
-void Node::find_address() noexcept {
-    state_ = State::connecting;
+void Node::begin_try() noexcept {
+    link_ = Link::connecting;
     retry_.keep_worker(keeps_worker(unsent_));
     retry_.set(store_.connect_timeout);
-    if (!addresses_.resolve()) {
-        mark_down(R"(its name cannot be resolved: add "resolver" to "http")");
+}
+
+void Node::try_address() noexcept {
+    begin_try();
+    const char* reason = nullptr;
+    do {
+        in_use_ = addresses_.current();
+        reason = connection_.open(in_use_);
+    } while (reason != nullptr && addresses_.next_of_round());
+    if (reason != nullptr) {
+        go_down(addresses_.reason_of_round(reason, connection_.broke_handshake()));
     }
 }
 
+/// A command that did not wait for the resolver's answer may have led to a server that the name has left.
 void Node::on_resolved() noexcept {
     if (connection_.is_open()) {
         // After demote() Charges decides when to reconnect.
         if (takes_writes_ && !addresses_.names(in_use_)) {
-            follow_name();
+            reconnect();
         }
-        return;
-    }
-    if (state_ != State::connecting) {
-        return;
-    }
-    if (addresses_.known()) {
-        try_address();
-    } else {
-        mark_down("its name does not resolve");
+    } else if (link_ == Link::connecting) {
+        addresses_.known() ? try_address() : go_down("its name does not resolve");
     }
 }
 
-/// A command that did not wait for the resolver's answer has led to the server that the name has left. Where
-/// no command of a caller was sent on the connection, nothing is lost with it.
-void Node::follow_name() noexcept {
-    const bool unused = state_ == State::suspended && !greeted_;
-    if (unused || state_ == State::connecting || state_ == State::greeting) {
-        renamed_ = true;
-        connection_.close("its name leads to another server");
-    } else {
-        reconnect();
-    }
-}
-
-void Node::try_address() noexcept {
-    for (;;) {
-        state_ = State::connecting;
-        in_use_ = addresses_.current();
-        const char* reason = connection_.open(in_use_);
-        if (reason == nullptr) {
-            retry_.keep_worker(keeps_worker(unsent_));
-            retry_.set(store_.connect_timeout);
-            return;
-        }
-        if (!addresses_.next_of_round()) {
-            mark_down(addresses_.reason_of_round(reason, connection_.broke_handshake()));
-            return;
-        }
-    }
+void Node::on_connected() noexcept {
+    retry_.clear();
+    link_ = Link::greeting;
+    greeting_.begin();
 }
 
 /// False when the command could not be handed to the connection: it is the caller's again, and the connection
@@ -182,12 +131,14 @@ void Node::try_address() noexcept {
 bool Node::send(Command& command) noexcept {
     bool taken = false;
     try {
-        taken = write(command);
+        command.skips_answer_ = command.asking_;
+        writer_.tell_time(greeting_.tells_time() ? micros_now() : 0);
+        taken = (!command.asking_ || connection_.send(writer_.asking())) &&
+                connection_.send(command.encode(writer_));
     } catch (...) {
     }
     if (!taken) {
-        up_ = false;
-        connection_.close("it takes no more commands");
+        give_up("it takes no more commands");
         return false;
     }
     const bool was_idle = sent_.empty();
@@ -198,36 +149,10 @@ bool Node::send(Command& command) noexcept {
         mark_idle();
         expect_next();
     }
-    watch();
+    if (!watch_.armed()) {
+        watch_.set(std::min(store_.check_timeout, store_.charge_timeout));
+    }
     return true;
-}
-
-bool Node::write(Command& command) {
-    command.skips_answer_ = command.asking_;
-    writer_.tell_time(tells_time_ ? micros_now() : 0);
-    return (!command.asking_ || connection_.send(writer_.asking())) &&
-           connection_.send(command.encode(writer_));
-}
-
-void Node::tell_time() noexcept {
-    tells_time_ = true;
-    if (shard_ != nullptr && !shard_->warned->time.exchange(true)) {
-        log_line(
-            process_log(), LogLevel::warn,
-            "rate limit: %s does not let scripts call TIME: token buckets and running requests count by the "
-            "clocks of the machines, which must agree; give the user +time",
-            subject_.c_str());
-    }
-}
-
-void Node::refuse_bitfields() noexcept {
-    takes_bitfields_ = false;
-    if (shard_ != nullptr && !shard_->warned->bitfield.exchange(true)) {
-        log_line(process_log(), LogLevel::warn,
-                 "rate limit: %s does not let its user call BITFIELD: each request to a token bucket takes a "
-                 "script, which costs Redis three times as much; give the user +bitfield",
-                 subject_.c_str());
-    }
 }
 
 void Node::send_unsent() noexcept {
@@ -250,13 +175,17 @@ void Node::return_unsent() noexcept {
     }
 }
 
+void Node::return_sent() noexcept {
+    while (Command* command = take_sent()) {
+        give_back(*command, Delivery::in_doubt, nullptr);
+    }
+}
+
 void Node::on_reply(const Reply& reply) noexcept {
     if (sent_.head() != nullptr && sent_.head()->skips_answer_) {
         sent_.head()->skips_answer_ = false;
         if (reply.is_error()) {
-            const Fault fault = fault_of(reply);
-            entry_.count(error_of(fault));
-            answers_.add(fault, "ASKING", reply);  // for the command gets MOVED then, which says nothing
+            health_.count_asking(reply);
         }
         return;
     }
@@ -264,12 +193,15 @@ void Node::on_reply(const Reply& reply) noexcept {
     if (command == nullptr) {
         // One answer too many: from here on every answer would go to the wrong command. While one is read in
         // part, the connection takes no command.
-        up_ = false;
-        connection_.close("an answer that no command waits for");
+        give_up("an answer that no command waits for");
         return;
     }
     const bool may_go = reply.is_error() && in_cluster() && command->redirectable();
-    tell_replaced(*command, reply);
+    const std::size_t words = command->words_of_script();
+    if (words != 0 &&
+        replaced_another_type(reply, words)) {  // also in answers that nobody waits for any more
+        health_.count_error(Fault::wrongtype, command->name(), reply);
+    }
     if (!may_go || !listener_.on_redirect(*this, *command, reply)) {
         give_back(*command, Delivery::answered, &reply);
     }
@@ -307,7 +239,7 @@ void Node::mark_idle() noexcept {
 }
 
 Blame Node::blame(Fault fault, std::string_view command, const Reply& reply, Access access) noexcept {
-    count_error(fault, command, reply);
+    health_.count_error(fault, command, reply);
     if (!is_node_fault(fault)) {
         return Blame::command;
     }
@@ -317,67 +249,27 @@ Blame Node::blame(Fault fault, std::string_view command, const Reply& reply, Acc
     if (access == Access::write && refuses_writes(fault)) {
         return Blame::writes;
     }
-    if (up_) {
-        suspend_by(fault, command, reply);
+    if (usable()) {
+        suspend(explain(fault), server_words(command, reply.text_view()));
     }
     return Blame::node;
-}
-
-/// Counts an error answer, and tells it where nothing else does.
-void Node::count_error(Fault fault, std::string_view command, const Reply& reply) noexcept {
-    entry_.count(error_of(fault));
-    if (!is_node_fault(fault)) {
-        may_reconnect_ = true;
-        answers_.add(fault, command, reply);  // others suspend the node, or close the gate of charges
-    }
-}
-
-/// One place for all scripts, and for all answers, also those that nobody waits for any more.
-void Node::tell_replaced(const Command& command, const Reply& reply) noexcept {
-    const std::size_t words = command.words_of_script();
-    if (words != 0 && replaced_another_type(reply, words)) {
-        count_error(Fault::wrongtype, command.name(), reply);
-    }
 }
 
 void Node::demote() noexcept {
     takes_writes_ = false;
     addresses_.resolve();
     listener_.on_demoted(*this);
-    if (conf_.learned) {
-        return;  // the sentinel or node that named it is asked again
-    }
-    const bool named = !conf_.host.empty();
-    if (!told_to_reload_ && (!named || !store_.resolves_again)) {
-        told_to_reload_ = true;
-        log_line(process_log(), LogLevel::error,
-                 "rate limit: %s is a replica now: unless the same address leads to the new primary "
-                 "before long, %s",
-                 subject_.c_str(),
-                 named ? "reload nginx when the name leads there, or add \"resolver\" to \"http\""
-                       : "name that one in \"shard\" and reload nginx, for an address without a name "
-                         "cannot be resolved again");
-    }
+    health_.tell_demoted();
 }
 
 void Node::become(Role role) noexcept {
-    if (role_ == role) {
+    if (health_.role() == role) {
         return;
     }
-    role_ = role;
-    entry_.set_primary(role == Role::primary);
+    health_.become(role);
     takes_writes_ = true;  // nothing else is known
-    try {
-        subject_ = subject_of(store_, conf_, shard_, role);
-    } catch (...) {
-        // without memory the log calls it what it was
-    }
-    if (in_cluster() && connection_.is_open() && state_ != State::connecting) {
-        greet_with(kind_of_reads());
-    }
-    const bool greeted = state_ == State::ready || state_ == State::greeting || state_ == State::suspended;
-    if (role == Role::primary && greeted) {
-        prepare_for_writes();
+    if (link_ == Link::greeting || link_ == Link::open) {
+        greeting_.change_role();
     }
 }
 
@@ -393,46 +285,193 @@ bool Node::is_at(const NodeConf& conf) const noexcept {
 }
 
 void Node::retire() noexcept {
-    retired_ = true;
-    entry_.set_primary(false);
-    up_ = false;
-    outages_.ended("is not used any more");
+    health_.retire();
     expects_more_ = false;
     retry_.clear();
     addresses_.stop();
     return_unsent();
-    if (!connection_.is_open()) {
-        state_ = State::down;
+    if (connection_.is_open()) {
+        leave_if_drained();
+    } else {
         listener_.on_end(*this);
-    } else if (sent_.empty()) {
-        connection_.close("it is not needed any more");
     }
 }
 
 void Node::reconnect() noexcept {
-    if (ended_ || retired_) {
-        return;
-    }
-    if (state_ == State::idle) {
+    if (idle()) {
         connect();
-    } else if (connection_.is_open()) {
-        leaving_ = true;
-        state_ = state_ == State::ready ? State::draining : state_;
-        leave_if_drained();
+    } else if (connection_.is_open() && !health_.is_over()) {
+        if (link_ == Link::connecting || link_ == Link::greeting) {
+            leave();  // nothing of a caller is lost with it
+        } else if (link_ == Link::open) {
+            link_ = Link::draining;
+            leave_if_drained();
+        }
     }
 }
 
 /// Closes a connection that is to be left, once nothing on it is unanswered.
 void Node::leave_if_drained() noexcept {
-    if (retired_ && sent_.empty()) {
-        connection_.close("it is not needed any more");
+    if (!sent_.empty()) {
         return;
     }
-    if (leaving_ && sent_.empty() && up_ && (state_ == State::draining || state_ == State::ready)) {
-        state_ = State::draining;
-        addresses_.skip();  // another address of the name may be the primary's
-        connection_.close("it is left for a new connection");
+    if (health_.is(NodeHealth::State::retired)) {
+        connection_.close("it is not needed any more");
+    } else if (link_ == Link::draining && usable()) {
+        leave();
     }
+}
+
+void Node::leave() noexcept {
+    link_ = Link::leaving;
+    addresses_.skip();  // another address of the name may be the primary's
+    connection_.close("it is left for a new connection");
+}
+
+void Node::on_greeted() noexcept {
+    if (health_.is_over()) {
+        return;
+    }
+    link_ = link_ == Link::greeting ? Link::open : link_;
+    health_.mark_up();
+    retry_.clear();
+    watch_.clear();  // nothing is unanswered: it must not wait for an older command's charge_timeout
+    send_unsent();
+    listener_.on_usable(*this);
+}
+
+void Node::on_refused(Fault fault, std::string_view command, const Reply& reply, bool often) noexcept {
+    suspend(explain(fault), server_words(command, reply.text_view()));
+    if (often && sent_.empty()) {
+        connection_.close(explain(fault));  // its address may lead to another server by now
+    }
+}
+
+/// The connection stays, so that what was sent still gets its answers; nothing new is sent but a probe.
+void Node::suspend(std::string_view reason, std::string_view words) noexcept {
+    if (health_.is_over()) {
+        return;
+    }
+    health_.suspend(reason, words);
+    listener_.on_unusable(*this);
+    return_unsent();
+    try_later();
+}
+
+void Node::go_down(const char* reason) noexcept {
+    link_ = Link::none;
+    health_.mark_down(reason, greeting_.take_words());
+    listener_.on_unusable(*this);
+    return_unsent();
+    addresses_.resolve();
+    try_later();
+}
+
+void Node::try_later() noexcept {
+    retry_.keep_worker(false);
+    retry_.set(health_.next_wait());
+}
+
+void Node::give_up(const char* reason) noexcept {
+    health_.doom();
+    connection_.close(reason);
+}
+
+void Node::on_close_idle() noexcept {
+    link_ = Link::none;
+    connection_.close("the worker is leaving");
+}
+
+void Node::on_closed(const char* reason) noexcept {
+    retry_.clear();
+    takes_writes_ = true;  // nothing else is known of the next connection
+    if (health_.is_over()) {
+        return_sent();
+        return_unsent();
+        if (health_.is(NodeHealth::State::retired)) {
+            listener_.on_end(*this);
+        }
+    } else if (link_ == Link::leaving) {
+        return_sent();                 // commands of the greeting
+        connect();                     // commands submitted meanwhile wait for that
+    } else if (link_ == Link::none) {  // closed as idle: that is not an outage
+        addresses_.resolve();
+        if (!usable()) {
+            health_.rest();
+            try_later();
+        }
+    } else if (link_ == Link::connecting) {
+        reason = addresses_.reason_of_round(reason, connection_.broke_handshake());
+        addresses_.next_of_round() ? try_address() : go_down(reason);
+    } else if (usable() && link_ != Link::greeting && health_.bears_loss(!sent_.empty())) {
+        replace();
+    } else {
+        if (suspended() || link_ == Link::greeting) {
+            addresses_.skip();  // this address takes connections and does not answer
+        }
+        health_.doom();  // commands that come back may be submitted again: not to this node
+        return_sent();
+        go_down(reason);
+    }
+}
+
+/// The connection is lost, and the node goes on: the next command makes another one.
+void Node::replace() noexcept {
+    const bool due = link_ == Link::draining;
+    link_ = Link::none;
+    addresses_.resolve();
+    return_unsent();  // another server may answer on the next connection: owners decide anew
+    return_sent();
+    if (due && idle()) {
+        connect();  // perhaps nobody else asks this node for anything
+    }
+}
+
+void Node::on_retry(void* self) noexcept {
+    Node& node = *static_cast<Node*>(self);
+    if (node.suspended()) {
+        node.greeting_.probe();
+    } else if (node.link_ == Link::none) {
+        node.connect();
+    } else if (!node.connection_.is_open()) {
+        node.go_down("its name was not resolved within connect_timeout");
+    } else {
+        node.connection_.close(node.connection_.shakes_hands()
+                                   ? "the TLS handshake took longer than connect_timeout"
+                                   : "connecting took longer than connect_timeout");
+    }
+}
+
+/// One timer over the unanswered commands, oldest first: they are answered in the order they were sent.
+void Node::on_watch(void* self) noexcept {
+    Node& node = *static_cast<Node*>(self);
+    const Msec check_timeout = node.store_.check_timeout;
+    const Msec earliest = std::min(check_timeout, node.store_.charge_timeout);
+    const Msec grace = grace_after(node.watch_, check_timeout);
+    const auto oldest_age = [&node] {
+        return node.sent_.empty() ? 0 : msec_now() - node.sent_.head()->sent_;
+    };
+    if (oldest_age() >= earliest) {
+        node.read_now();  // the answer may have come while this worker was busy
+    }
+    if (node.sent_.empty() || node.watch_.armed()) {
+        return;
+    }
+    const Msec age = oldest_age();
+    if (age >= earliest && grace != 0 && !std::exchange(node.sent_.head()->excused_, true)) {
+        node.watch_.set(grace);
+        return;
+    }
+    if (age >= node.store_.charge_timeout) {
+        node.connection_.close("no answer in charge_timeout");
+        return;
+    }
+    if (age >= check_timeout && !node.suspended() && !node.health_.is_over()) {
+        node.health_.count_silent();
+        node.suspend("no answer in check_timeout");
+        node.greeting_.probe();
+    }
+    node.watch_.set((age < check_timeout ? earliest : node.store_.charge_timeout) - age);
 }
 
 void Node::read_now() noexcept {
@@ -442,8 +481,7 @@ void Node::read_now() noexcept {
 }
 
 void Node::shut_down() noexcept {
-    ended_ = true;
-    up_ = false;
+    health_.end();
     addresses_.stop();
     connection_.write_now();
     connection_.close("the worker is leaving");
