@@ -167,7 +167,7 @@ private:
         counts.rejected += fetch.waiting;
     }
 
-    /// Notes the tokens as Fetches::note() does in the zone.
+    /// Notes the tokens as Hoard::note() does in the zone.
     void note(Millis reset, std::int64_t tokens, Millis now) {
         if (note_.reset != reset && (tokens != 0 || note_.reset <= now)) {
             note_.reset = reset;

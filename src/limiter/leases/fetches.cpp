@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/bucket/bucket_account.h"
 #include "core/free_list.h"
 #include "core/machine/tokens.h"
 #include "limiter/charges/charges.h"
@@ -49,12 +50,13 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
     }
 }
 
-Fetches::Fetches(const StoreConf& store, Route route, Nodes& nodes, Charges& charges, ShardCounters& counters,
-                 Deadlines& deadlines, UnansweredBatches& unanswered) noexcept
+Fetches::Fetches(const StoreConf& store, Route route, Nodes& nodes, Charges& charges, Hoard& hoard,
+                 ShardCounters& counters, Deadlines& deadlines, UnansweredBatches& unanswered) noexcept
     : routes_(store.routes),
       route_(route),
       nodes_(nodes),
       charges_(charges),
+      hoard_(hoard),
       counters_(counters),
       deadlines_(deadlines),
       unanswered_(unanswered),
@@ -152,7 +154,7 @@ Fetch& Fetches::start(std::string_view key, const Demand& demand) {
     fetch.unclaimed = demand.want;
     if (batched && size < demand.want) {
         close(fetch);  // larger than a batch: for itself
-    } else if (batched && room && size > demand.want && note(key, demand, reset, 0, now)) {
+    } else if (batched && room && size > demand.want && hoard_.note(key, demand, reset, 0, now)) {
         fetch.demand.want = size;
         fetch.unclaimed = size;
         number_batch(fetch);
@@ -262,7 +264,7 @@ void Fetches::hand_out(Fetch& fetch, std::int64_t granted, const Window& answer)
         counters_.add(TokenEvent::lost, live ? 0 : granted);
         hand_out_there(fetch, live ? granted : 0, answer, sharing);
     } else if (granted > sharing.handed_out) {
-        keep(fetch, answer.reset, granted - sharing.handed_out, now);
+        hoard_.keep(fetch.key, fetch.demand, answer.reset, granted - sharing.handed_out, now);
     }
     FreeList<Fetch>::common().put_back(fetch);
     tell(sharing, answer, !live && granted != 0);
@@ -307,13 +309,8 @@ void Fetches::hand_out_there(const Fetch& fetch, std::int64_t granted, const Win
     });
     sharing.used = answer.used - left;
     if (left != 0) {
-        refund(fetch.key, fetch.demand, left, answer.reset);
+        hoard_.refund(fetch.key, fetch.demand, left, answer.reset);
     }
-}
-
-void Fetches::refund(std::string_view key, const Demand& demand, std::int64_t tokens, Millis reset) noexcept {
-    counters_.add(TokenEvent::returned, tokens);
-    charges_.refund(key, demand, tokens, reset);
 }
 
 /// Tells the requests. A request asks again if it got too little although the primary has enough, or if its
@@ -339,132 +336,105 @@ void Fetches::tell(Sharing& sharing, const Window& answer, bool too_late) noexce
     }
 }
 
-/// Notes tokens that are left. A leaving worker gives them back instead: the last walk of this worker may be
-/// over.
-void Fetches::keep(const Fetch& fetch, Millis reset, std::int64_t tokens, Millis now) noexcept {
-    if (!is_leaving()) {
-        (void)note(fetch.key, fetch.demand, reset, tokens, now);
-        return;
-    }
-    std::int64_t back = 0;
-    zone_.windows().change(fetch.demand.id, [&](WindowRecord& record) {
-        if (record.reset == reset) {
-            back = std::min(tokens, at_hand(record));
-            record.leased = record.leased - static_cast<std::uint64_t>(back);
-        }
-    });
-    if (back != 0) {
-        refund(fetch.key, fetch.demand, back, reset);
-    }
-}
-
-void Fetches::give_back(std::string_view key, const Demand& demand, std::int64_t tokens,
-                        Millis reset) noexcept {
+/// Decides how many tokens of a bucket to ask for. `batched`: more may be asked for than the request needs,
+/// and this fetch is the one in which others take seats.
+void Fetches::size_up(Fetch& fetch, bool batched) noexcept {
+    const Demand& demand = fetch.demand;
     const Millis now = now_millis();
-    bool kept = false;
-    zone_.windows().change(demand.id, [&](WindowRecord& record) {
-        // The last walk of a leaving worker may be over.
-        kept = !is_leaving() && rate_limit::give_back(record, reset, demand.rate.period, now, tokens);
-    });
-    if (kept) {
-        (void)note(key, demand, reset, tokens, now);
-    } else if (reset > now) {
-        refund(key, demand, tokens, reset);
-    } else {
-        counters_.add(TokenEvent::lost, tokens);
-    }
-}
-
-/// False without room for it.
-bool Fetches::note(std::string_view key, const Demand& demand, Millis reset, std::int64_t tokens,
-                   Millis now) noexcept {
-    if (key.size() > DebtRecord::max_key) {
-        return false;
-    }
-    zone_.note_tokens();
-    const std::uint64_t digest = digest_of(routes_, route_, key);
-    return zone_.debts().update(note_id_of(demand.id), now, [&](DebtRecord& note) {
-        if (note.reset != reset || note.shard != digest) {
-            note.reset = reset;
-            note.tokens = {0, now, static_cast<std::uint32_t>(demand.rate.period)};
-            note.shard = digest;
-            note.window_kind = demand.window_kind;
-            note.set_key(key);
-        }
-        note.kind = demand.fixed() ? DebtKind::fixed_tokens : DebtKind::tokens;
-        note.tokens.count += tokens;
-    });
-}
-
-Fetches::Left Fetches::end(const Noted& seen, bool all) noexcept {
-    const Left left = look_at_bucket(seen, all);
-    if (left != Left::nothing) {
-        return left;
-    }
-    std::int64_t lost = 0;
-    zone_.windows().change(note_id_of(seen.id), [&](WindowRecord& record) {
-        if (record.reset == seen.reset) {
-            lost = at_hand(record);
-            record.leased = 0;
-        }
-    });
-    counters_.add(TokenEvent::lost, lost);
-    return Left::nothing;
-}
-
-bool Fetches::look(const Noted& seen, bool all, Millis now) noexcept {
-    const Left left = look_at_bucket(seen, all);
-    if (left != Left::nothing) {
-        return left == Left::refund;
-    }
-    if (!all && !nodes_.primary().usable()) {
-        return false;  // while it is away, tokens are all that there is
-    }
-    DebtRecord note;
-    bool found = false;
-    zone_.debts().change(seen.id, [&](DebtRecord& open) {
-        if (!waits(open.kind) && !open.of_bucket() && (all || open.looked_at() == seen.looked_at)) {
-            note = open;
-            found = true;
-            open.tokens.looked_at = now;  // nobody else looks now
-        }
-    });
-    if (!found) {
-        return false;
-    }
-    const WindowId id = window_id_of(note.id, note);
-    const Look look{note.tokens.count, note.tokens.looked_at, now, note.tokens.period,
-                    note.kind == DebtKind::fixed_tokens};
-    std::int64_t back = 0;
-    std::int64_t left_here = 0;
-    zone_.windows().change(id, [&](WindowRecord& record) {
-        if (record.reset != note.reset || !is_open(record, look.period, now)) {
+    const std::int64_t least = demand.want;
+    const TokenTerms terms = fetch.token_terms();
+    std::int64_t size = 0;
+    fetch.batch = false;
+    fetch.asked = terms.now;
+    fetch.parts = 1;
+    // Without room nothing can be kept.
+    (void)zone_.windows().update(demand.id, now, [&](BucketRecord& record) {
+        if (!batched || are_others(record, terms)) {
             return;
         }
-        if (all) {
-            back = at_hand(record);
-            record.leased = 0;
+        size = begin_batch(record, terms);
+        fetch.batch = size != 0;
+        size = fetch.batch ? size : size_beside(record, terms);
+        if (record.reset == 0) {
+            expect_bucket(record, now + demand.life);
+        }
+    });
+    if (demand.fixed()) {
+        size = fetch.batch ? demand.batch : std::min(size, demand.batch);
+    }
+    // Tokens that cannot be noted cannot be given back.
+    const bool can_go_back = size > least && fetch.key.size() <= DebtRecord::max_key &&
+                             hoard_.note(fetch.key, demand, end_of(fetch.asked, demand.life));
+    size = can_go_back ? size : 0;
+    fetch.demand.least = least;
+    fetch.demand.want = std::max(least, size);
+    fetch.unclaimed = fetch.demand.want;
+    if (batched && size <= least) {
+        close(fetch);
+    }
+}
+
+void Fetches::hand_out_of_bucket(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept {
+    Sharing sharing(fetch);
+    Dying dying;
+    counters_.add(TokenEvent::fetched, granted);
+    if (!hand_out_here(fetch, granted, answer, sharing, dying)) {
+        std::int64_t left = granted;
+        sharing.serve([&left](const Demand& demand) {
+            const bool enough = demand.want <= left;
+            left -= enough ? demand.want : 0;
+            return enough;
+        });
+        dying = {left, end_of(fetch.asked, fetch.demand.life)};
+    }
+    (void)hoard_.refund(fetch.key, fetch.demand, dying);
+    if (sharing.left_here != 0) {
+        hoard_.keep(fetch.key, fetch.demand, sharing.left_until);
+    }
+    const Nanos missing = std::max<Nanos>(0, answer.used - nanos_of(now_millis()));
+    const std::int64_t left_there = std::max<Nanos>(0, fetch.demand.fill - missing) / fetch.demand.token;
+    const std::int64_t refused = granted == 0 ? fetch.demand.least : max_leased;
+    FreeList<Fetch>::common().put_back(fetch);
+    while (!sharing.served.empty()) {
+        Seat& seat = sharing.served.front();
+        seat.end_ = sharing.end;
+        seat.serve(seat.demand_->want, answer);
+    }
+    while (!sharing.waiting.empty()) {
+        Seat& seat = sharing.waiting.front();
+        if (seat.demand_->want <= left_there && seat.demand_->want < refused) {
+            seat.leave();
+            find_seat(seat);
         } else {
-            back = take_surplus(record, look);
+            seat.serve(0, answer);
         }
-        left_here = at_hand(record);
-    });
-    zone_.debts().change(note.id, [&](DebtRecord& open) {
-        if (waits(open.kind) || open.reset != note.reset) {
-            return;
-        }
-        const bool unused = look.before == back;  // since the last look
-        open.tokens.count = std::max<std::int64_t>(0, open.tokens.count - look.before + left_here);
-        open.reset = open.tokens.count == 0 && unused ? 0 : open.reset;
-    });
-    if (back != 0) {
-        Demand of;
-        of.id = id;
-        of.rate.period = look.period;
-        of.window_kind = note.window_kind;
-        refund(note.key(), of, back, note.reset);
     }
-    return back != 0;
+}
+
+/// Hands out through the record, under one lock. False without room in the memory.
+bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Window& answer, Sharing& sharing,
+                            Dying& dying) noexcept {
+    const Millis now = now_millis();
+    const TokenTerms terms = fetch.token_terms();
+    const Ticks end = end_of(fetch.asked, fetch.demand.life);
+    sharing.end = end;
+    return zone_.windows().update(fetch.demand.id, now, [&](BucketRecord& record) {
+        learn_bucket(record, fetch.demand.fill, now, answer.used);
+        if (fetch.batch) {
+            end_batch(record, fetch.asked, terms.now);
+        }
+        std::int64_t pool = alive(record, terms) + granted;
+        sharing.end = oldest_end(record, terms, end);
+        sharing.serve([&pool](const Demand& demand) {
+            const bool enough = demand.want <= pool;
+            pool -= enough ? demand.want : 0;
+            return enough;
+        });
+        counters_.add(TokenEvent::lost, take_forgotten(record, terms));
+        dying = keep_batch(record, terms, {granted, end, sharing.handed_out});
+        sharing.left_here = are_others(record, terms) ? 0 : at_hand(record);
+        sharing.left_until = record.batch().end;
+    });
 }
 
 }  // namespace rate_limit

@@ -3,11 +3,10 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/machine/debt_record.h"
-#include "core/machine/note_walk.h"
 #include "limiter/charges/charges.h"
 #include "limiter/charges/demand.h"
 #include "limiter/leases/fetch.h"
+#include "limiter/leases/hoard.h"
 #include "limiter/leases/unanswered_batches.h"
 #include "redis/keys/routes.h"
 
@@ -21,13 +20,12 @@ struct StoreConf;
 /// at a time for a window. Requests that come meanwhile take a seat in it as long as it has tokens for them,
 /// so nobody waits for tokens that others have spoken for; a request that finds no seat asks for itself, or,
 /// where the window is a bucket, for a part of a batch in which others take seats. What is left goes into the
-/// memory of the window, for all workers, and is noted there with its Redis key, so that any worker can give
-/// it back.
+/// hoard.
 class Fetches {
 public:
     /// `route` as Backlog has it.
-    Fetches(const StoreConf& store, Route route, Nodes& nodes, Charges& charges, ShardCounters& counters,
-            Deadlines& deadlines, UnansweredBatches& unanswered) noexcept;
+    Fetches(const StoreConf& store, Route route, Nodes& nodes, Charges& charges, Hoard& hoard,
+            ShardCounters& counters, Deadlines& deadlines, UnansweredBatches& unanswered) noexcept;
 
     /// The request waits for tokens, `demand.want` of them. `key`, the window's Redis key, and `demand` stay
     /// valid while it waits.
@@ -46,27 +44,6 @@ public:
     /// for that.
     void change_primary() noexcept { open_.clear(); }
 
-    /// A request gives back tokens of the window of `demand` that ends at `reset`: to those at hand, or to
-    /// the primary if they cannot be kept.
-    void give_back(std::string_view key, const Demand& demand, std::int64_t tokens, Millis reset) noexcept;
-
-    /// A request gives back tokens of a bucket: to those at hand, or to the primary if they cannot be kept.
-    void give_back(std::string_view key, const Demand& demand, const Dying& tokens) noexcept;
-
-    /// The noted tokens that end() leaves.
-    enum class Left : unsigned char {
-        nothing,
-        tokens,  ///< they are at hand, and noted
-        refund,  ///< they are on their way back to the primary
-    };
-
-    /// The window of these noted tokens has ended: those that nobody has spent are lost. Those of a bucket
-    /// that have died, or `all` of them, go back as far as they are worth it.
-    Left end(const Noted& seen, bool all) noexcept;
-
-    /// Gives back to the primary the noted tokens that are not needed, or `all` of them; true if it gave any.
-    bool look(const Noted& seen, bool all, Millis now) noexcept;
-
 private:
     friend class Fetch;
 
@@ -84,25 +61,16 @@ private:
     void hand_out_there(const Fetch& fetch, std::int64_t granted, const Window& answer,
                         Sharing& sharing) noexcept;
     void tell(Sharing& sharing, const Window& answer, bool too_late) noexcept;
-    void refund(std::string_view key, const Demand& demand, std::int64_t tokens, Millis reset) noexcept;
-    void keep(const Fetch& fetch, Millis reset, std::int64_t tokens, Millis now) noexcept;
-    bool note(std::string_view key, const Demand& demand, Millis reset, std::int64_t tokens,
-              Millis now) noexcept;
-
-    // Functions for buckets, in bucket_fetches.cpp.
     void size_up(Fetch& fetch, bool batched) noexcept;
     void hand_out_of_bucket(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept;
     bool hand_out_here(const Fetch& fetch, std::int64_t granted, const Window& answer, Sharing& sharing,
                        Dying& dying) noexcept;
-    void keep(const Fetch& fetch, Ticks end) noexcept;
-    bool note(std::string_view key, const Demand& demand, Ticks end) noexcept;
-    Left look_at_bucket(const Noted& seen, bool all) noexcept;
-    bool refund(std::string_view key, const Demand& demand, const Dying& tokens) noexcept;
 
     const Routes& routes_;
     const Route route_;
     Nodes& nodes_;
     Charges& charges_;
+    Hoard& hoard_;
     ShardCounters& counters_;
     Deadlines& deadlines_;
     UnansweredBatches& unanswered_;

@@ -38,7 +38,7 @@ Spending consume_here(AppliedLimit& applied, std::int64_t cost, Millis now) noex
 }
 
 void give_back(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcept {
-    applied.shard().fetches().give_back(applied.key, applied.demand, tokens, reset);
+    applied.shard().hoard().give_back(applied.key, applied.demand, tokens, reset);
 }
 
 void give_back_all(AppliedLimit& applied) noexcept {

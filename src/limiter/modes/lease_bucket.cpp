@@ -110,7 +110,7 @@ void LeaseBucket::settle(AppliedLimit& applied, std::int64_t due, Millis now) co
     }
     if (due < holding.cost) {
         const Dying unspent{holding.cost - due, holding.ticket};
-        applied.shard().fetches().give_back(applied.key, applied.demand, unspent);
+        applied.shard().hoard().give_back(applied.key, applied.demand, unspent);
     }
     count_spent(applied, std::min(due, holding.cost));
     const std::int64_t rest = due - std::min(due, holding.cost);

@@ -32,7 +32,8 @@ Shard::Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadli
       sample_(store),
       nodes_(store, shard, *this, sample_),
       charges_(store, shard, nodes_, counters_, route, numbered_refunds, *this),
-      fetches_(store, route, nodes_, charges_, counters_, deadlines, unanswered),
+      hoard_(store, route, nodes_, charges_, counters_),
+      fetches_(store, route, nodes_, charges_, hoard_, counters_, deadlines, unanswered),
       holds_(store, route, nodes_, charges_, counters_, deadlines) {
     if (!shard.discovered()) {
         nodes_.assign(&shard.primary, shard.replicas, {});

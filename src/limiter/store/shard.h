@@ -64,6 +64,7 @@ public:
     const Nodes& nodes() const noexcept { return nodes_; }
     Charges& charges() noexcept { return charges_; }
     const Charges& charges() const noexcept { return charges_; }
+    Hoard& hoard() noexcept { return hoard_; }
     Fetches& fetches() noexcept { return fetches_; }
     Holds& holds() noexcept { return holds_; }
     Deadlines& deadlines() noexcept { return deadlines_; }
@@ -114,6 +115,7 @@ private:
     CommandSample sample_;
     Nodes nodes_;
     Charges charges_;
+    Hoard hoard_;
     Fetches fetches_;
     Holds holds_;
 };

@@ -96,11 +96,11 @@ Looked look_after_ended(const std::optional<ShardPlace>& place, Zone& zone, cons
     if (shard == nullptr) {
         return Looked::not_at_all;
     }
-    const Fetches::Left left = shard->fetches().end(seen, stage != Stage::running);
-    if (left != Fetches::Left::tokens) {
+    const Hoard::Left left = shard->hoard().end(seen, stage != Stage::running);
+    if (left != Hoard::Left::tokens) {
         forget(zone, seen);
     }
-    return left == Fetches::Left::refund ? Looked::given_back : Looked::kept;
+    return left == Hoard::Left::refund ? Looked::given_back : Looked::kept;
 }
 
 }  // namespace
@@ -162,7 +162,7 @@ Looked NoteLooks::look_after(const Configuration& main, const Noted& seen, Milli
         kept = true;  // it may be only late
         return Looked::not_at_all;
     }
-    return shard->fetches().look(seen, stage != Stage::running, now) ? Looked::given_back : Looked::kept;
+    return shard->hoard().look(seen, stage != Stage::running, now) ? Looked::given_back : Looked::kept;
 }
 
 void count_seen(Zone& zone, const Seen& seen) noexcept {
