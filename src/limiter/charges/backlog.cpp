@@ -180,7 +180,7 @@ std::int64_t Backlog::cost_of(const WindowId& id) const noexcept {
 }
 
 std::size_t Backlog::count() const noexcept {
-    return count_waiting(zone_.debt_counts(), routes_, route_, owner_.parts());
+    return count_waiting(zone_.debt_counts(), routes_, route_, guide_.parts_of(route_));
 }
 
 std::uint64_t Backlog::digest_of(std::string_view key) const noexcept {
@@ -192,7 +192,7 @@ bool Backlog::is_ours(std::uint64_t digest) const noexcept {
         return digest == routes_.digest_of(route_);
     }
     Route slot = 0;
-    return routes_.find(digest, slot) && owner_.serves(slot);
+    return routes_.find(digest, slot) && guide_.number_of(slot) == route_;
 }
 
 std::uint64_t count_waiting(DebtCounts& counts, const Routes& routes, Route route,

@@ -12,6 +12,7 @@
 #include "core/machine/debt_record.h"
 #include "core/machine/window_account.h"
 #include "limiter/loop.h"
+#include "limiter/wire/guide.h"
 #include "redis/keys/routes.h"
 
 namespace rate_limit {
@@ -48,22 +49,10 @@ Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis rese
 /// worker can take them up; what finds no room there is lost.
 class Backlog {
 public:
-    class Owner {
-    public:
-        /// Whether this primary serves the slot now.
-        virtual bool serves(Route slot) const noexcept = 0;
-
-        /// In which parts of a cluster it may serve slots: bit n for part n of Routes::part_of().
-        virtual Routes::Parts parts() const noexcept = 0;
-
-    protected:
-        ~Owner() = default;
-    };
-
-    /// `routes` are those of the store. Of a cluster the owner says which are this primary's; else it is
-    /// `route` alone.
-    Backlog(Zone& zone, const Routes& routes, Route route, const Owner& owner) noexcept
-        : zone_(zone), routes_(routes), route_(route), owner_(owner) {}
+    /// `routes` are those of the store, and `route` is that of the shard; in a cluster its number, and the
+    /// guide says which are its own.
+    Backlog(Zone& zone, const Routes& routes, Route route, const Guide& guide) noexcept
+        : zone_(zone), routes_(routes), route_(route), guide_(guide) {}
 
     struct Added {
         bool kept = false;           ///< false: no room
@@ -115,7 +104,7 @@ private:
     Zone& zone_;
     const Routes& routes_;
     const Route route_;
-    const Owner& owner_;
+    const Guide& guide_;
     std::size_t set_ = 0;         // set of the zone where the search goes on
     std::size_t in_vain_ = 0;     // sets since the search began, or since it found one
     std::uint64_t searched_ = 0;  // how many waited in the zone then

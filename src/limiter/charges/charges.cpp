@@ -20,13 +20,14 @@ std::string name_of(const StoreConf& store, const ShardConf& shard) {
 }  // namespace
 
 Charges::Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, ShardCounters& counters,
-                 Route route, NumberedWindows& numbered, const Backlog::Owner& owner)
+                 Route route, NumberedWindows& numbered, Guide& guide)
     : store_(store),
       subject_(name_of(store, shard)),
       in_cluster_(shard.in_cluster),
       nodes_(nodes),
+      guide_(guide),
       counters_(counters),
-      waiting_(*store.zone, store.routes, route, owner),
+      waiting_(*store.zone, store.routes, route, guide),
       numbered_(numbered),
       way_(in_cluster_ ? NumberedWindows::alone : numbered.new_way()),
       pause_(has_exact_timers() ? pause : 0),
@@ -261,7 +262,7 @@ void Charges::schedule_batch() noexcept {
 /// No request has looked for another primary just before.
 void Charges::on_batch(void* self) noexcept {
     Charges& charges = *static_cast<Charges*>(self);
-    charges.nodes_.follow();
+    charges.guide_.follow();
     charges.send_batch();
 }
 

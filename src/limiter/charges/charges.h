@@ -81,9 +81,9 @@ public:
     /// How many charges whose windows have closed are dropped in one turn of the event loop.
     static constexpr std::size_t max_closed = 1000;
 
-    /// `route` and `owner` as Backlog has them; `counters` are the shard's; `numbered`: of refunds.
+    /// `route` and `guide` as Backlog has them; `counters` are the shard's; `numbered`: of refunds.
     Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, ShardCounters& counters,
-            Route route, NumberedWindows& numbered, const Backlog::Owner& owner);
+            Route route, NumberedWindows& numbered, Guide& guide);
     Charges(const Charges&) = delete;
     Charges& operator=(const Charges&) = delete;
 
@@ -245,6 +245,7 @@ private:
     const std::string subject_;  // how logs name the primary
     const bool in_cluster_;
     Nodes& nodes_;
+    Guide& guide_;
     ShardCounters& counters_;
     Backlog waiting_;
     NumberedWindows& numbered_;

@@ -5,12 +5,14 @@
 
 namespace rate_limit {
 
-Nodes::Nodes(const StoreConf& store, const ShardConf& shard, Owner& owner, CommandSample& sample)
+Nodes::Nodes(const StoreConf& store, const ShardConf& shard, Owner& owner, CommandSample& sample,
+             Guide& guide)
     : store_(store),
       shard_(shard),
       owner_(owner),
       sample_(sample),
-      none_(store, &shard, {"(none is known)", {}, {}, 0, {}}, Role::primary, *this, &sample),
+      guide_(guide),
+      none_(store, &shard, {"(none is known)", {}, {}, 0, {}}, Role::primary, *this, &sample, &guide),
       turn_(static_cast<std::size_t>(random_bits())) {  // workers start at different replicas
     none_.shut_down();
 }
@@ -30,7 +32,7 @@ void Nodes::make(const NodeConf& conf, Role role, Owned& made) {
     const auto has = [&conf](const std::unique_ptr<Node>& node) { return node->name() == conf.text; };
     if (std::none_of(all_.begin(), all_.end(), has)) {
         made.push_back(std::make_unique<Node>(store_, &shard_, conf, role,
-                                              static_cast<Node::Listener&>(*this), &sample_));
+                                              static_cast<Node::Listener&>(*this), &sample_, &guide_));
     }
 }
 
@@ -179,12 +181,14 @@ void Nodes::on_usable(Node& node) noexcept {
 void Nodes::on_unusable(Node& node) noexcept {
     if (&node == primary_) {
         owner_.on_primary_unusable();
+        guide_.doubt();
     }
 }
 
 void Nodes::on_demoted(Node& node) noexcept {
     if (&node == primary_) {
         owner_.on_primary_demoted();
+        guide_.doubt();
     }
 }
 

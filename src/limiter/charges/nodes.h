@@ -20,18 +20,12 @@ class Nodes final : private Node::Listener {
 public:
     class Owner {
     public:
-        /// To take up, by assign(), what other workers have found out about the nodes.
-        virtual void follow() noexcept = 0;
-
         /// The primary takes commands again after it did not, or takes none.
         virtual void on_primary_usable() noexcept = 0;
         virtual void on_primary_unusable() noexcept = 0;
 
         /// The primary says that it is a replica.
         virtual void on_primary_demoted() noexcept = 0;
-
-        /// See Node::Listener::on_redirect().
-        virtual bool on_redirect(Node& node, Command& command, const Reply& reply) noexcept = 0;
 
         /// Another node is the primary from now on, or none is.
         virtual void on_primary_changed() noexcept = 0;
@@ -40,8 +34,8 @@ public:
         ~Owner() = default;
     };
 
-    /// `store`, `shard`, `owner` and `sample`, which counts what all nodes are sent, outlive this.
-    Nodes(const StoreConf& store, const ShardConf& shard, Owner& owner, CommandSample& sample);
+    /// All outlive this. `sample` counts what all nodes are sent.
+    Nodes(const StoreConf& store, const ShardConf& shard, Owner& owner, CommandSample& sample, Guide& guide);
     Nodes(const Nodes&) = delete;
     Nodes& operator=(const Nodes&) = delete;
 
@@ -66,9 +60,6 @@ public:
         return primary_->usable() && primary_->takes_writes() ? primary_ : nullptr;
     }
 
-    /// Takes up what other workers have found out. Not while a node is calling.
-    void follow() noexcept { owner_.follow(); }
-
     /// Reads the answers that lie in the sockets.
     void read_now() noexcept;
 
@@ -85,9 +76,6 @@ private:
     void on_usable(Node& node) noexcept override;
     void on_unusable(Node& node) noexcept override;
     void on_demoted(Node& node) noexcept override;
-    bool on_redirect(Node& node, Command& command, const Reply& reply) noexcept override {
-        return owner_.on_redirect(node, command, reply);
-    }
     void on_end(Node& /*node*/) noexcept override { left_.on_end(); }
 
     static std::unique_ptr<Node> take(Owned& from, const NodeConf& conf) noexcept;
@@ -102,6 +90,7 @@ private:
     const ShardConf& shard_;
     Owner& owner_;
     CommandSample& sample_;
+    Guide& guide_;
     Node none_;  // the primary where none is known
     Owned all_;  // in use, the primary first if one is known
     RetiredNodes<Node> left_;

@@ -21,17 +21,15 @@ std::vector<NodeConf> discovered_nodes(const StoreConf& store, const std::vector
 }  // namespace
 
 Shard::Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadlines& deadlines,
-             UnansweredBatches& unanswered, NumberedWindows& numbered_refunds, Owner& owner)
+             UnansweredBatches& unanswered, NumberedWindows& numbered_refunds, Guide& guide)
     : store_(store),
       name_(shard.name),
       in_cluster_(shard.in_cluster),
-      route_(route),
       deadlines_(deadlines),
-      owner_(owner),
       counters_(store.zone->counters(), {store.name, shard.name, {}}),
       sample_(store),
-      nodes_(store, shard, *this, sample_),
-      charges_(store, shard, nodes_, counters_, route, numbered_refunds, *this),
+      nodes_(store, shard, *this, sample_, guide),
+      charges_(store, shard, nodes_, counters_, route, numbered_refunds, guide),
       hoard_(store, route, nodes_, charges_, counters_),
       fetches_(store, route, nodes_, charges_, hoard_, counters_, deadlines, unanswered),
       holds_(store, route, nodes_, charges_, counters_, deadlines) {

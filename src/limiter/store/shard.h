@@ -16,32 +16,11 @@ namespace rate_limit {
 class Deadlines;
 
 /// One shard as one worker sees it: its nodes, and the charges and the tokens on their way.
-class Shard final : private Nodes::Owner, private Backlog::Owner {
+class Shard final : private Nodes::Owner {
 public:
-    class Owner {
-    public:
-        /// To take up, by assign(), what other workers have found out about the nodes.
-        virtual void follow() noexcept = 0;
-
-        /// A node says, or does, what a primary would not: the topology may have changed.
-        virtual void on_doubt() noexcept = 0;
-
-        /// See Node::Listener::on_redirect().
-        virtual bool on_redirect(Node& node, Command& command, const Reply& reply) noexcept = 0;
-
-        /// Whether it is the shard of this route now.
-        virtual bool is_at(const Shard& shard, Route route) const noexcept = 0;
-
-        /// The parts of the cluster that may have slots of the shard with this number.
-        virtual Routes::Parts parts_of(std::size_t number) const noexcept = 0;
-
-    protected:
-        ~Owner() = default;
-    };
-
     /// `route`: its own; in a cluster the number of its group in the SlotMap.
     Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadlines& deadlines,
-          UnansweredBatches& unanswered, NumberedWindows& numbered_refunds, Owner& owner);
+          UnansweredBatches& unanswered, NumberedWindows& numbered_refunds, Guide& guide);
     ~Shard() { shut_down(); }
     Shard(const Shard&) = delete;
     Shard& operator=(const Shard&) = delete;
@@ -83,21 +62,9 @@ public:
     }
 
 private:
-    bool serves(Route slot) const noexcept override { return owner_.is_at(*this, slot); }
-    Routes::Parts parts() const noexcept override { return owner_.parts_of(route_); }
-    void follow() noexcept override { owner_.follow(); }
     void on_primary_usable() noexcept override { charges_.send_soon(); }
-    void on_primary_unusable() noexcept override {
-        charges_.close_gate();
-        owner_.on_doubt();
-    }
-    bool on_redirect(Node& node, Command& command, const Reply& reply) noexcept override {
-        return owner_.on_redirect(node, command, reply);
-    }
-    void on_primary_demoted() noexcept override {
-        charges_.suspect_primary();
-        owner_.on_doubt();
-    }
+    void on_primary_unusable() noexcept override { charges_.close_gate(); }
+    void on_primary_demoted() noexcept override { charges_.suspect_primary(); }
     void on_primary_changed() noexcept override {
         fetches_.change_primary();
         holds_.change_primary();
@@ -107,9 +74,7 @@ private:
     const StoreConf& store_;
     const std::string_view name_;
     const bool in_cluster_;
-    const Route route_;
     Deadlines& deadlines_;
-    Owner& owner_;
     HedgeBudget hedges_;
     ShardCounters counters_;
     CommandSample sample_;

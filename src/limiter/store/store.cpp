@@ -42,7 +42,7 @@ Store::Store(const StoreConf& conf)
 
 std::unique_ptr<Shard> Store::new_shard(const ShardConf& conf, Route route) {
     return std::make_unique<Shard>(conf_, conf, route, deadlines_, unanswered_, numbered_refunds_,
-                                   static_cast<Shard::Owner&>(*this));
+                                   static_cast<Guide&>(*this));
 }
 
 /// Reads the answers that lie in the sockets of all nodes. One that redirects may add a shard.
@@ -71,7 +71,7 @@ std::size_t Store::ask_again() noexcept {
     }
 }
 
-void Store::on_doubt() noexcept {
+void Store::doubt() noexcept {
     if (discovery_ != nullptr) {
         discovery_->hint();
     }
@@ -201,13 +201,13 @@ void Store::forget_moves() noexcept {
 }
 
 /// One place for all commands: a node says that another one serves the slot.
-bool Store::on_redirect(Node& node, Command& command, const Reply& reply) noexcept {
+bool Store::redirect(Node& node, Command& command, const Reply& reply) noexcept {
     try {
         Redirect redirect;
         if (!read_redirect(reply.text_view(), node.endpoint(), redirect)) {
             const Fault fault = fault_of(reply);
             if (is_of_slot(fault) || fault == Fault::readonly) {
-                on_doubt();
+                doubt();
             }
             return false;
         }
@@ -230,7 +230,7 @@ SlotMap::Number Store::number_for(const Endpoint& primary) {
     if (number != 0) {
         return number;
     }
-    on_doubt();
+    doubt();
     if (slots_->names(primary)) {
         return 0;
     }
@@ -245,7 +245,7 @@ SlotMap::Number Store::number_for(const Endpoint& primary) {
 
 /// A MOVED need not be news: many commands may have been on their way to the node.
 void Store::follow_moved(const Move& move) {
-    on_doubt();
+    doubt();
     if (slots_->group(slots_->owner(move.slot)).primary == move.to) {
         return;
     }

@@ -17,7 +17,7 @@ namespace rate_limit {
 struct Configuration;
 
 /// One rate_limit_redis block as one worker runs it. Nodes connect with the first command.
-class Store final : private Deadlines::Owner, private Shard::Owner, private Discovery::Owner {
+class Store final : private Deadlines::Owner, private Guide, private Discovery::Owner {
 public:
     explicit Store(const StoreConf& conf);
     ~Store() { shut_down(); }
@@ -80,11 +80,8 @@ public:
 
 private:
     void read_now() noexcept override;
-    void on_doubt() noexcept override;
-    bool on_redirect(Node& node, Command& command, const Reply& reply) noexcept override;
-    bool is_at(const Shard& shard, Route route) const noexcept override {
-        return shards_[number_of(route)].get() == &shard;
-    }
+    void doubt() noexcept override;
+    bool redirect(Node& node, Command& command, const Reply& reply) noexcept override;
     void on_topology(const Topology& topology) noexcept override;
 
     Routes::Parts parts_of(std::size_t number) const noexcept override {
@@ -92,7 +89,7 @@ private:
     }
 
     /// The index of the route's shard. A number for which there was no memory is nobody's.
-    std::size_t number_of(Route route) const noexcept {
+    std::size_t number_of(Route route) const noexcept override {
         if (slots_ == nullptr) {
             return route;
         }

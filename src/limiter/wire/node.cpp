@@ -22,12 +22,13 @@ bool same_name(const NodeConf& a, const NodeConf& b) noexcept {
 }  // namespace
 
 Node::Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role role, Listener& listener,
-           CommandSample* sample)
+           CommandSample* sample, Guide* guide)
     : store_(store),
       shard_(shard),
       conf_(std::move(conf)),
       listener_(listener),
       sample_(sample),
+      guide_(guide),
       health_(store, shard, conf_, role),
       greeting_(store, shard, health_, *this),
       connection_(*this, store, conf_.peer),
@@ -198,11 +199,10 @@ void Node::on_reply(const Reply& reply) noexcept {
     }
     const bool may_go = reply.is_error() && in_cluster() && command->redirectable();
     const std::size_t words = command->words_of_script();
-    if (words != 0 &&
-        replaced_another_type(reply, words)) {  // also in answers that nobody waits for any more
+    if (words != 0 && replaced_another_type(reply, words)) {  // whether anybody waits for the answer or not
         health_.count_error(Fault::wrongtype, command->name(), reply);
     }
-    if (!may_go || !listener_.on_redirect(*this, *command, reply)) {
+    if (!may_go || !guide_->redirect(*this, *command, reply)) {
         give_back(*command, Delivery::answered, &reply);
     }
     expect_next();
@@ -392,10 +392,10 @@ void Node::on_closed(const char* reason) noexcept {
             listener_.on_end(*this);
         }
     } else if (link_ == Link::leaving) {
-        return_sent();                 // commands of the greeting
-        connect();                     // commands submitted meanwhile wait for that
-    } else if (link_ == Link::none) {  // closed as idle: that is not an outage
-        addresses_.resolve();
+        return_sent();
+        connect();  // commands submitted meanwhile wait for that
+    } else if (link_ == Link::none) {
+        addresses_.resolve();  // closed as idle: that is not an outage
         if (!usable()) {
             health_.rest();
             try_later();

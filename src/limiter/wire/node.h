@@ -12,6 +12,7 @@
 #include "limiter/wire/command_sample.h"
 #include "limiter/wire/connection.h"
 #include "limiter/wire/greeting.h"
+#include "limiter/wire/guide.h"
 #include "limiter/wire/node_health.h"
 #include "redis/command.h"
 #include "redis/decode.h"
@@ -58,12 +59,6 @@ public:
         /// It says that it is a replica, and was taken for the primary.
         virtual void on_demoted(Node& /*node*/) noexcept {}
 
-        /// It has answered that another node serves the slot of the command, for now or from now on. True:
-        /// the command is the listener's, to be sent there. Only for nodes of a cluster.
-        virtual bool on_redirect(Node& /*node*/, Command& /*command*/, const Reply& /*reply*/) noexcept {
-            return false;
-        }
-
         /// It has been retired, and is at its end: it may be destroyed in another turn of the event loop.
         virtual void on_end(Node& node) noexcept = 0;
 
@@ -71,10 +66,10 @@ public:
         ~Listener() = default;
     };
 
-    /// `store`, `shard`, `listener` and `sample` outlive this. Without a shard it is a sentinel or a seed:
-    /// one that tells the topology, and has no `sample`.
+    /// All but `conf` outlive this. Without a shard it is a sentinel or a seed: one that tells the topology,
+    /// and has neither `sample` nor `guide`.
     Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role role, Listener& listener,
-         CommandSample* sample = nullptr);
+         CommandSample* sample = nullptr, Guide* guide = nullptr);
     ~Node() { shut_down(); }
 
     bool usable() const noexcept { return health_.usable(); }
@@ -227,7 +222,8 @@ private:
     const ShardConf* const shard_;  // null: a sentinel or a seed
     const NodeConf conf_;
     Listener& listener_;
-    CommandSample* const sample_;  // the shard's; null: it has none
+    CommandSample* const sample_;  // the shard's
+    Guide* const guide_;
     NodeHealth health_;
     Link link_ = Link::none;
     bool takes_writes_ = true;

@@ -33,7 +33,6 @@ public:
     NodeHealth(const NodeHealth&) = delete;
     NodeHealth& operator=(const NodeHealth&) = delete;
 
-    State state() const noexcept { return state_; }
     bool is(State state) const noexcept { return state_ == state; }
     bool usable() const noexcept { return is(State::up); }
     bool is_over() const noexcept { return state_ >= State::retired; }
