@@ -5,6 +5,7 @@
 #include "core/bucket/bucket_account.h"
 #include "core/machine/reading.h"
 #include "limiter/charges/demand.h"
+#include "limiter/worker.h"
 #include "limiter/zone.h"
 
 namespace rate_limit {
@@ -15,6 +16,11 @@ std::string name_of(const StoreConf& store, const ShardConf& shard) {
     return shard.in_cluster     ? "the cluster of \"" + store.name + "\""
            : shard.discovered() ? "the primary of shard \"" + shard.name + "\" of \"" + store.name + "\""
                                 : "primary " + shard.primary.text + " of \"" + store.name + "\"";
+}
+
+/// Later its number may be forgotten.
+bool may_be_sent_again(const Debt& owed, std::int64_t number, Millis now) noexcept {
+    return number / 1000 + numbered_life > now && owed.reset > now;
 }
 
 }  // namespace
@@ -75,7 +81,10 @@ void Charges::confirm_bucket(const Debt& owed, const Drawn& answer) noexcept {
 
 void Charges::given_back(const std::string& key, const GivingBack& what, const Window& answer) noexcept {
     if (what.all()) {
-        expire_waiting(key, what);
+        waiting_.take_all(key, what.id, what.reset, [this](const Debt& owed) {
+            stop_awaiting(owed);
+            count_expired(owed);
+        });
     }
     const Millis now = now_millis();
     if (what.of_bucket()) {
@@ -107,13 +116,6 @@ void Charges::given_back(const std::string& key, const GivingBack& what, const W
                       : (void)store_.zone->windows().change(what.id, take);
     store_.zone->windows().change(reading_id_of(what.id), give_up_reading);
     counters_.add(TokenEvent::lost, lost);
-}
-
-void Charges::expire_waiting(const std::string& key, const GivingBack& what) noexcept {
-    waiting_.take_all(key, what.id, what.reset, [this](const Debt& owed) {
-        stop_awaiting(owed);
-        count_expired(owed);
-    });
 }
 
 void Charges::doubt_given_back(const GivingBack& what) noexcept {
@@ -295,8 +297,13 @@ void Charges::send_last() noexcept {
 
 /// Those of the same window that are not answered leave before a refund: their numbers are lower.
 void Charges::send(ChargeCommand& command) noexcept {
-    if (command.owed.kind == DebtKind::refunds && unanswered_.has(command.owed.id)) {
-        send_unanswered_of(command.owed.id);
+    if (command.owed.kind == DebtKind::refunds) {
+        const WindowId& id = command.owed.id;
+        for (std::size_t most = unanswered_.size(); most != 0 && unanswered_.has(id); --most) {
+            if (!send_unanswered(&id, false)) {
+                break;  // the refund behind it goes without a number
+            }
+        }
     }
     command.plain = command.plain && nodes_.primary().ready();
     submit(command);
@@ -309,7 +316,26 @@ void Charges::send_queued(std::size_t most) noexcept {
     nodes_.primary().expect_more(!queued_.empty());
 }
 
-/// Some charges of the backlog go into this batch, or one charge of it as the probe.
+/// Sends the first unanswered refund of this window, or, where `id` is null, of any: it may be with the
+/// primary. False without memory: it is tried again.
+bool Charges::send_unanswered(const WindowId* id, bool probes) noexcept {
+    try {
+        ChargeCommand& command = ChargeCommand::take(*this);
+        unanswered_.take(id, command.key, command.owed, command.number);
+        command.again = true;
+        command.probe = probes;
+        if (probes) {
+            gate_.begin_probe();
+        }
+        submit(command);
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+/// Some charges of the backlog go into this batch, or one charge of it as the probe. Refunds that were not
+/// answered go before them.
 void Charges::send_backlog() noexcept {
     const bool probes = !gate_.is_trusted();
     // Queued charges stay queued only while the gate is open, which it is not while a probe is on its way.
@@ -319,7 +345,10 @@ void Charges::send_backlog() noexcept {
     }
     const Millis now = now_millis();
     const std::size_t most = probes ? 1 : max_waited;
-    std::size_t sent = send_unanswered(most, probes);
+    std::size_t sent = 0;
+    while (sent != most && unanswered_.size() != 0 && send_unanswered(nullptr, probes)) {
+        ++sent;
+    }
     std::size_t closed = 0;
     while (sent < most && closed < max_closed) {
         try {
@@ -389,20 +418,6 @@ void Charges::doubt(const Debt& owed) noexcept {
     lost_.add(owed.kind == DebtKind::refunds ? Loss::refunds_in_doubt : Loss::charges_in_doubt, owed.charges);
 }
 
-void Charges::doubt_former(const Debt& owed) noexcept {
-    doubt(owed);
-    lost_.add(Loss::answered_by_former, owed.charges);
-}
-
-void Charges::doubt_former_reservation() noexcept {
-    doubt_reservation();
-    lost_.add(Loss::answered_by_former, 1);
-}
-
-void Charges::doubt_reservation() noexcept {
-    lost_.add(Loss::reservations_in_doubt, 1);
-}
-
 void Charges::close_gate() noexcept {
     gate_.close();
     while (ChargeCommand* command = queued_.pop()) {
@@ -444,6 +459,42 @@ void Charges::led_nowhere(const Node& node) noexcept {
     if (&node != &nodes_.primary() && node.is_primary() && gate_.pause()) {
         waiting_.move_on();
     }
+}
+
+std::int64_t Charges::number_for(const Debt& owed) noexcept {
+    const bool may = !worker_id().empty() && !unanswered_.has(owed.id) && numbered_.begin(owed.id, way_);
+    return may ? next_number() : 0;
+}
+
+bool Charges::keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number) noexcept {
+    const Millis now = now_millis();
+    if (!may_be_sent_again(owed, number, now) || !unanswered_.add(key, owed, number)) {
+        return false;
+    }
+    if (keeps_worker(number, now)) {
+        store_.zone->note_unanswered();
+    }
+    return true;
+}
+
+std::size_t Charges::ask_again() noexcept {
+    if (unanswered_.size() != 0) {
+        give_up_unanswered(false);
+        send_soon();
+    }
+    return unanswered_.size();
+}
+
+void Charges::give_up_unanswered(bool all) noexcept {
+    const Millis now = now_millis();
+    unanswered_.take_over_ones(
+        [=](const Debt& owed, std::int64_t number) { return all || !may_be_sent_again(owed, number, now); },
+        [&](const Debt& owed) {
+            numbered_.end(owed.id);
+            if (owed.reset > now) {
+                doubt(owed);  // nobody wants anything back from a window that has ended
+            }
+        });
 }
 
 }  // namespace rate_limit

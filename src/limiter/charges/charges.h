@@ -116,14 +116,20 @@ public:
     /// The charges were sent, and the connection ended before the answer.
     void doubt(const Debt& owed) noexcept override;
 
-    void doubt_former(const Debt& owed) noexcept override;
+    void doubt_former(const Debt& owed) noexcept override {
+        doubt(owed);
+        lost_.add(Loss::answered_by_former, owed.charges);
+    }
 
     /// The primary has granted something to a reservation, or to a fetch.
     void reserved() noexcept { counters_.writes.add(Write::reservations_stored); }
 
     /// One reservation is in doubt: clients may have been charged for nothing.
-    void doubt_reservation() noexcept;
-    void doubt_former_reservation() noexcept;
+    void doubt_reservation() noexcept { lost_.add(Loss::reservations_in_doubt, 1); }
+    void doubt_former_reservation() noexcept {
+        doubt_reservation();
+        lost_.add(Loss::answered_by_former, 1);
+    }
 
     /// Sends the next batch: what is queued, and of the backlog as much as the primary takes now. While a
     /// batch is under way it does nothing: the end of that batch leads to the next.
@@ -210,9 +216,9 @@ public:
     /// Refunds that were not answered are sent again soon, while that may be. Returns how many there are.
     std::size_t ask_again() noexcept;
 
-    /// Refunds that were not answered are not sent again any more: the worker, or its configuration, is at
-    /// its end.
-    void give_up_unanswered() noexcept;
+    /// Refunds that were not answered are not sent again any more: those that may not, or `all`, as the
+    /// worker, or its configuration, is at its end.
+    void give_up_unanswered(bool all = true) noexcept;
 
 private:
     static void on_batch(void* self) noexcept;
@@ -230,14 +236,11 @@ private:
     void note_resent(const Debt& owed, Millis now) noexcept;
     std::int64_t number_for(const Debt& owed) noexcept override;
     void end_number(const Debt& owed) noexcept override { numbered_.end(owed.id); }
-    void give_up_unanswered(const Debt& owed, Millis now) noexcept;
     bool keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number) noexcept override;
-    std::size_t send_unanswered(std::size_t most, bool probes) noexcept;
-    void send_unanswered_of(const WindowId& id) noexcept;
+    bool send_unanswered(const WindowId* id, bool probes) noexcept;
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
     void expire(const Debt& owed) noexcept override;
     void count_expired(const Debt& owed) noexcept;
-    void expire_waiting(const std::string& key, const GivingBack& what) noexcept;
     void confirm(const Debt& owed, const Window& answer) noexcept override;
     void confirm_bucket(const Debt& owed, const Drawn& answer) noexcept override;
 

@@ -22,17 +22,9 @@ bool UnansweredRefunds::add(const std::string& key, const Debt& owed, std::int64
     }
 }
 
-void UnansweredRefunds::take(std::string& key, Debt& owed, std::int64_t& number) noexcept {
-    take_first(refunds_.begin(), key, owed, number);
-}
-
-void UnansweredRefunds::take_of(const WindowId& id, std::string& key, Debt& owed,
-                                std::int64_t& number) noexcept {
-    take_first(refunds_.find(id), key, owed, number);
-}
-
-void UnansweredRefunds::take_first(Windows::iterator of, std::string& key, Debt& owed,
-                                   std::int64_t& number) noexcept {
+void UnansweredRefunds::take(const WindowId* id, std::string& key, Debt& owed,
+                             std::int64_t& number) noexcept {
+    const auto of = id != nullptr ? refunds_.find(*id) : refunds_.begin();
     const auto first = of->second.begin();
     number = first->first;
     key = std::move(first->second.key);

@@ -22,11 +22,8 @@ public:
     /// False without memory.
     bool add(const std::string& key, const Debt& owed, std::int64_t number) noexcept;
 
-    /// Takes one out, the first of its window; there must be one.
-    void take(std::string& key, Debt& owed, std::int64_t& number) noexcept;
-
-    /// Takes out the first refund of this window; there must be one.
-    void take_of(const WindowId& id, std::string& key, Debt& owed, std::int64_t& number) noexcept;
+    /// Takes out the first refund of this window, or, where `id` is null, of any; there must be one.
+    void take(const WindowId* id, std::string& key, Debt& owed, std::int64_t& number) noexcept;
 
     /// Takes out those for which is_over(Debt, number) is true, and calls fn(Debt) for each.
     template <typename IsOver, typename Fn>
@@ -54,8 +51,6 @@ private:
     };
     using Refunds = std::map<std::int64_t, Refund>;  // by their numbers
     using Windows = std::unordered_map<WindowId, Refunds, HashOfId>;
-
-    void take_first(Windows::iterator of, std::string& key, Debt& owed, std::int64_t& number) noexcept;
 
     Windows refunds_;  // none is empty
     std::size_t size_ = 0;
