@@ -58,6 +58,9 @@ public:
     }
 
     int end() const {
+        if (worlds_ == 0) {
+            throw Usage("there is no world to run");
+        }
         std::cout << worlds_ << " worlds, " << hours_ << " virtual hours, " << requests_ << " requests, "
                   << violations_ << " worlds in which something did not hold\n";
         const std::chrono::duration<double> took = Clock::now() - begun_;

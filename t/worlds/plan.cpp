@@ -18,8 +18,9 @@ std::string describe(const Fault<Kind>& fault) {
 
 }  // namespace
 
-Plan::Plan(std::uint64_t seed)
-    : lasts(part(seed, 0).between(2, 30) * 1'000'000),
+Plan::Plan(std::uint64_t of)
+    : seed(of),
+      lasts(part(seed, 0).between(2, 30) * 1'000'000),
       servers(part(seed, 1), lasts),
       machines(part(seed, 2), lasts),
       traffic(part(seed, 3), servers.stores, lasts),

@@ -14,7 +14,7 @@ namespace rate_limit::world {
 /// All that is random about one world, drawn from its seed before it begins. Each part draws from numbers of
 /// its own: what one draws changes none of the others.
 struct Plan {
-    explicit Plan(std::uint64_t seed);
+    explicit Plan(std::uint64_t of);
 
     /// How many faults there are, of all parts: numbered from 0.
     std::size_t fault_count() const noexcept { return servers.faults.size() + machines.faults.size(); }
@@ -24,7 +24,8 @@ struct Plan {
 
     std::string describe_fault(std::size_t number) const;
 
-    Micros lasts;  ///< requests and faults come until then; it heals afterwards
+    std::uint64_t seed;  ///< also of what workers choose, and of what is random on the network
+    Micros lasts;        ///< requests and faults come until then; it heals afterwards
     ServerPlan servers;
     MachinePlan machines;
     TrafficPlan traffic;

@@ -28,6 +28,18 @@ bool is_of_charges(Loss loss) {
            loss == Loss::no_memory;
 }
 
+/// What goes back at once: what requests did not cost, or a batch of tokens.
+std::int64_t largest_refund(const Plan& plan) {
+    std::int64_t largest = 2 * plan.traffic.most_cost;
+    for (const Setup& setup : plan.setups) {
+        for (const LimitSetup& limit : setup.limits) {
+            const bool fixed = limit.lease != lease_auto;
+            largest = std::max(largest, fixed ? static_cast<std::int64_t>(limit.lease) : largest);
+        }
+    }
+    return largest;
+}
+
 /// Those of all configurations.
 std::set<std::string> names_of_shards(const std::vector<Setup>& setups) {
     std::set<std::string> names;
@@ -52,6 +64,7 @@ RandomWorld::RandomWorld(const Plan& plan, std::ostream* log)
       watch_(truths_, log_),
       turns_(events_, plan_, truths_),
       traffic_(events_, plan_, machines_, servers_.lost(), turns_, truths_, log_) {
+    network_.seed(plan_.seed);
     for (const auto& server : servers_.all()) {
         watch_.watch(server->server(), server->address());
     }
@@ -74,6 +87,7 @@ std::vector<std::string> RandomWorld::run() {
     if (truths_.hold()) {
         check_nothing_waits(machines_, truths_);
         turns_.check_seen();
+        traffic_.check_decided();
     }
     if (truths_.hold()) {
         traffic_.come_last();
@@ -147,7 +161,8 @@ Uncertain RandomWorld::uncertain(const std::string& store, const std::string& sh
             if (loss == Loss::answered_by_former) {
                 continue;  // each is counted as in doubt, too
             }
-            const auto most = static_cast<std::int64_t>(losses.own_count(loss)) * 2 * plan_.traffic.most_cost;
+            const auto most = static_cast<std::int64_t>(losses.own_count(loss)) *
+                              (is_of_charges(loss) ? 2 * plan_.traffic.most_cost : largest_refund(plan_));
             sums.less += most;
             (loss == Loss::reservations_in_doubt ? sums.reservations : sums.more) +=
                 is_of_charges(loss) ? 0 : most;

@@ -42,7 +42,7 @@ private:
     void compare_at_the_end();
 
     const Plan plan_;
-    Events events_;
+    Events events_{plan_.seed};
     EventLog log_;
     Network network_{events_};
     Servers servers_;

@@ -49,6 +49,15 @@ void Traffic::use_up() {
     }
 }
 
+void Traffic::check_decided() {
+    for (const Visit& visit : visits_) {
+        if (!visit.request->is_over() && !visit.request->is_decided()) {
+            truths_.fail("key " + std::to_string(visit.key) + ": a request that came at " +
+                         std::to_string(visit.begun) + " is still not decided");
+        }
+    }
+}
+
 void Traffic::come_last() {
     for (const std::size_t key : users_) {
         for (const Machines::Choice& worker : machines_.all_choices()) {
@@ -85,7 +94,8 @@ std::size_t Traffic::most_told(const Visit& visit) const {
 }
 
 /// A connection that a server has forgotten, or ends within its next reply, is found out by what is sent
-/// there first, which is in doubt then: each worker may find out each server once.
+/// there first, which is in doubt then, and all that is sent with it: each worker may find out each server
+/// once.
 bool Traffic::may_have_been_forgotten(const Visit& visit) {
     for (std::size_t i = 0; i < visit.request->count(); ++i) {
         const AppliedLimit& applied = visit.request->applied(i);
@@ -95,7 +105,9 @@ bool Traffic::may_have_been_forgotten(const Visit& visit) {
             return false;
         }
     }
-    return ++forgotten_[visit.worker] <= plan_.servers.count_servers();
+    std::set<Micros>& times = forgotten_[visit.worker];
+    times.insert(events_.now());
+    return times.size() <= plan_.servers.count_servers();
 }
 
 void Traffic::decided_when_well(const Visit& visit) {

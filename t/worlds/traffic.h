@@ -6,6 +6,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ public:
 
     /// They are idle since then: each asks once more. Who is rejected comes back when it was told to.
     void ask_for_more();
+
+    /// Whether each request has been decided: none has come for a while.
+    void check_decided();
 
     /// Once more, just before all workers leave: what they have fetched in advance is still at hand then.
     void come_last();
@@ -129,7 +133,7 @@ private:
     std::list<Visit> visits_;         // those that are under way, and some that have ended
     std::deque<Recent> recent_;       // where workers may be killed
     std::vector<std::size_t> users_;  // keys that have used up what there is
-    std::map<const WorkerProcess*, std::size_t> forgotten_;  // connections of each, by servers
+    std::map<const WorkerProcess*, std::set<Micros>> forgotten_;  // when a worker has found out servers
     Micros returns_until_ = 0;  // who was told to wait for longer does not come back
     std::uint64_t count_ = 0;
 };

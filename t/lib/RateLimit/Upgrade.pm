@@ -26,7 +26,9 @@ sub start ($class, %opt) {
     $nginx->{process} = RateLimit::Process->start(
         command => ['sh', '-c', "cd '" . $nginx->folder . "' && $start", 'sh', $nginx->command], name => 'nginx',
         output => $nginx->folder . '/output');
-    wait_until { $self->master && RateLimit::Process::children_of($self->master) } what => 'nginx';
+    # The shell becomes "sleep" once what has started nginx is gone.
+    my $shell = '/proc/' . $nginx->{process}->pid . '/comm';
+    wait_until { $self->master && RateLimit::Process::children_of($self->master) && read_text($shell) eq "sleep\n" } what => 'nginx';
     return $self;
 }
 
@@ -38,10 +40,8 @@ sub is_gone (@pids) { return !grep { RateLimit::Process::state_of($_) =~ /[^Z]/ 
 
 sub begin ($self) {
     my $old = $self->{old} = $self->master;
-    wait_until {
-        kill USR2 => $old if !-e "$self->{pid_file}.oldbin";    # nginx ignores it while the process that started it is there
-        $self->master && $self->master != $old && RateLimit::Process::children_of($self->master)
-    } what => 'a new master';
+    kill USR2 => $old;
+    wait_until { $self->master && $self->master != $old && RateLimit::Process::children_of($self->master) } what => 'a new master';
     return $self;
 }
 
