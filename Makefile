@@ -290,7 +290,7 @@ ifdef SEED
 	$(worlds) seed $(SEED) $(FAULTS)
 else
 	$(worlds) failed t/worlds/failed_seeds
-	$(worlds) $(if $(SECONDS),seconds $(SECONDS) $(or $(FIRST),$(shell date -u +%Y%m%d)000),$(SEEDS) $(FIRST))
+	$(worlds) $(if $(SECONDS),seconds $(SECONDS) $(or $(FIRST),$(shell date -u +%Y%m%d)000000),$(SEEDS) $(FIRST))
 endif
 endif
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t numbered_refund = 9;
 constexpr std::size_t numbered_reservation = 15;
 
-/// Where a script's only key is.
+/// The place of a script's only key among its words.
 constexpr std::size_t key_of_script = 3;
 
 std::optional<Called> read_script(world::Words words) {

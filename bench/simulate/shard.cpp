@@ -26,7 +26,7 @@ Node::Node(world::Events& events, world::Network& network, const std::string& ad
     redis_.link() = {draw(setup.latency, random), draw(setup.latency, random)};
 }
 
-/// What is sent from now on takes as long as is drawn here; its answer waits for those before it.
+/// Commands sent from now on take as long as is drawn here; each answer waits for those before it.
 void Node::on_command(world::Server& server, const world::ServerCommand& command, world::Words words) {
     const auto called = read_call(command, words);
     if (!called) {

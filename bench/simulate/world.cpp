@@ -17,7 +17,7 @@ constexpr Micros before_requests = 2 * world::second;
 /// So many keys for each shard, none of which a client has, lead a worker to all shards.
 constexpr std::size_t keys_to_connect = 8;
 
-/// What is under way has ended by then, but for responses.
+/// Everything under way has ended by then, but for responses.
 constexpr Micros drain = world::second;
 
 std::string rate_of(const Rate& rate) {

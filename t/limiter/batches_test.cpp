@@ -18,7 +18,7 @@ class Batches : public testing::Test {
 protected:
     explicit Batches(LimitSetup limit) : world(std::move(limit), 20'000) {}
 
-    /// What was asked for the key: want and least.
+    /// The reservations asked for the key: want and least.
     std::vector<std::pair<std::int64_t, std::int64_t>> asked(const std::string& key) const {
         std::vector<std::pair<std::int64_t, std::int64_t>> found;
         for (const Command& words : primary.commands("evalsha")) {

@@ -71,8 +71,8 @@ protected:
     std::vector<Passed> passed;
 };
 
-/// What a request of the first worker gets late, and does not spend, stays as old as it is, though another
-/// worker has fetched younger tokens meanwhile.
+/// Tokens that a request of the first worker gets late, and does not spend, stay as old as they are, though
+/// another worker has fetched younger tokens meanwhile.
 TEST_F(LateBatchOfABucket, StaysAsOldAsItIs) {
     EXPECT_EQ(world.ask("warm", &world.worker(0)), "PASSED");
     EXPECT_EQ(world.ask("warm", &world.worker(1)), "PASSED");

@@ -18,7 +18,7 @@ inline std::string shown(const ClientRequest& request) {
     return text;
 }
 
-/// What it says when its response, if it has one, is exempt, so that nothing is charged.
+/// The header fields when its response, if it has one, is exempt, so that nothing is charged.
 inline std::string shown_exempt(ClientRequest& request) {
     if (request.is_admitted() && !request.is_over()) {
         request.end(true);

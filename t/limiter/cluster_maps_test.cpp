@@ -33,8 +33,8 @@ Handler telling(const std::string& map, Millis reset) {
     };
 }
 
-/// What "cluster" names is a server without cluster mode, a cluster without slots, a sentinel, no Redis, or
-/// refuses CLUSTER SLOTS: the log says which, once.
+/// The address after "cluster" is a server without cluster mode, a cluster without slots, a sentinel, no
+/// Redis, or refuses CLUSTER SLOTS: the log says which, once.
 TEST(NoMap, IsToldOnceAndUsedWhenItIsThere) {
     const std::pair<std::string, std::string> kinds[] = {
         {error("ERR This instance has cluster support disabled"),

@@ -1,5 +1,5 @@
-// What waits, is dropped, is in doubt, and errors by node and kind: one line a minute while they change, none
-// while not.
+// Charges that wait, are dropped or in doubt, and errors by node and kind: one line a minute while they
+// change, none while not.
 
 #include <string>
 

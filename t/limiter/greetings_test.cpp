@@ -161,7 +161,7 @@ TEST(OddGreeting, ChangesNothingWhereNothingDependsOnIt) {
     expect_up(but_for("ping", error("MISCONF Redis is configured to save")), "it takes no writes");
 }
 
-// What a server says to a new connection before it closes it, is why it takes nobody, or not from there.
+// The words of a server to a new connection before it closes it say why it takes nobody, or not from there.
 
 constexpr const char* said[] = {"ERR max number of clients reached",
                                 "DENIED Redis is running in protected mode because protected mode is enabled",

@@ -38,7 +38,7 @@ protected:
         return found;
     }
 
-    /// What reservations, charges and refunds add to the window, after all that may still come.
+    /// The sum that reservations, charges and refunds add to the window, after all that may still come.
     std::int64_t net(const Scripted& server) {
         world.pass(60'000);
         std::int64_t sum = 0;

@@ -1,4 +1,4 @@
-// What a link does to bytes: the limiter counts on.
+// The promises of a link about bytes, on which the limiter counts.
 
 #include <string>
 

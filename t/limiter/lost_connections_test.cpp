@@ -1,4 +1,4 @@
-// What becomes of requests and charges when a connection ends, or is left.
+// The fate of requests and charges when a connection ends, or is left.
 
 #include <string>
 

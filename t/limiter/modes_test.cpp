@@ -1,4 +1,4 @@
-// What each mode admits in one window, and what the primary has stored then.
+// Each mode's admissions in one window, and what the primary has stored then.
 
 #include <string>
 #include <vector>

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Millis reset_of_all = Loop::usual_wall_clock + 1'800'000;
 
-/// What becomes of a charge that is answered so.
+/// The fate of a charge that is answered so.
 enum class Fate : unsigned char { waits, taken, dropped, doubtful };
 
 using Costs = std::map<std::string, std::int64_t>;  // by key

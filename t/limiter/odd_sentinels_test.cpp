@@ -44,7 +44,7 @@ std::string peers(const std::vector<std::string>& addresses) {
     return array(all);
 }
 
-/// What a sentinel says, until the test says otherwise. Empty: it does not say that.
+/// The words of a sentinel, until the test says otherwise. Empty: it does not say that.
 struct Said {
     std::string master;
     std::string replicas = array({});
@@ -114,7 +114,7 @@ TEST(RemovedSentinels, AreForgotten) {
     EXPECT_TRUE(world.names("10.0.0.2:6379")) << "one of one is";
 }
 
-/// What a sentinel answers that is none, or is broken, changes nothing: the log says so, and others are
+/// An answer that is none, or is broken, changes nothing: the log says so, and others are
 /// believed.
 TEST(AnOddSentinel, ChangesNothing) {
     const std::string primary = Scenario::primary_address;
@@ -290,8 +290,8 @@ TEST_F(Discovered, AnUnfitReplicaIsNotReadOnceItIsOfOthers) {
     EXPECT_EQ(read_at(replica), 0U);
 }
 
-/// Where sentinels think all replicas unfit, and the primary does not answer, one that is connected is read
-/// alone: the others are tried when nobody else answers.
+/// A connected replica is read alone where sentinels think all unfit and the primary does not answer: the
+/// others are tried when nobody else answers.
 TEST_F(Discovered, AConnectedReplicaGoesFirst) {
     const std::string other_address = "10.0.0.3:6379";
     Scripted other(world.events, world.network, other_address, serves);

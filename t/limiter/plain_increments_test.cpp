@@ -122,7 +122,7 @@ TEST_F(PlainIncrements, AreNotForTheLastTwentieth) {
     EXPECT_EQ(sends(1), "PASSED 96, 6");
 }
 
-/// What an increment takes could not go back after a late answer.
+/// The cost of an increment could not go back after a late answer.
 TEST_F(PlainIncrements, AreNotForAWindowThatEndsWithinChargeTimeout) {
     reset_in = 4'000;
     EXPECT_EQ(sends(1), "PASSED 11, 6");

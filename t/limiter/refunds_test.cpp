@@ -1,4 +1,4 @@
-// What a refund says of the server that takes it.
+// A refund's answer tells of the server that takes it.
 
 #include <algorithm>
 #include <string>

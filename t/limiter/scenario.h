@@ -78,7 +78,7 @@ public:
     /// decided within a minute.
     std::string ask(RequestSetup request, WorkerProcess* worker = nullptr);
 
-    /// As many requests after one another; how many were admitted.
+    /// Sends so many requests after one another, and returns how many were admitted.
     std::size_t admitted(std::size_t count, const RequestSetup& request, WorkerProcess* worker = nullptr);
 
     // Time.
@@ -117,7 +117,7 @@ private:
     std::deque<std::unique_ptr<ClientRequest>> requests_;
 };
 
-/// What was decided, as `$rate_limit_status` says it.
+/// The decision, as `$rate_limit_status` says it.
 inline std::string outcome(const ClientRequest& request) {
     return std::string(to_string(request.outcome));
 }

@@ -27,7 +27,7 @@ struct MapRange {
     std::vector<MapNode> nodes;
 };
 
-/// What CLUSTER SLOTS answers.
+/// The answer to CLUSTER SLOTS.
 inline std::string cluster_slots(const std::vector<MapRange>& ranges) {
     std::vector<std::string> all;
     for (const MapRange& range : ranges) {
@@ -69,7 +69,7 @@ inline std::string ask(std::int64_t slot, const std::string& to) {
     return error("ASK " + std::to_string(slot) + ' ' + to);
 }
 
-/// What a node of a cluster answers about slots of its own: no window, or what was asked is taken.
+/// The answer of a cluster's node about slots of its own: no window, or what was asked is taken.
 inline ScriptedReply serve(const Command& words, Millis reset) {
     return words[0] == "hmget"     ? hmget({}, {})
            : words[0] == "hincrby" ? integer(5)

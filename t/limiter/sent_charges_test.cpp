@@ -63,8 +63,8 @@ TEST(ChargesThatWaited, LeaveInBatches) {
     EXPECT_EQ(world.logged("does not serve|are in doubt|were dropped|are lost"), 0U);
 }
 
-/// What is queued for a window leaves before the primary is asked about that window, even while another batch
-/// is not answered.
+/// A queue of charges for a window leaves before the primary is asked about that window, even while another
+/// batch is not answered.
 class QueuedCharges : public testing::Test {
 protected:
     QueuedCharges() {
@@ -163,7 +163,8 @@ std::size_t told(const Scenario& world, const std::string& what) {
     return sum;
 }
 
-/// What a line a second holds back is told a second later, and when the worker ends: the numbers add up.
+/// The number that a line a second holds back is told a second later, and when the worker ends: the numbers
+/// add up.
 TEST(Losses, AreAllTold) {
     Scenario world({"default", "1000r/h"}, 9'000);
     world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};

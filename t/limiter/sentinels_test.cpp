@@ -74,7 +74,7 @@ TEST(Sentinels, AreFollowedToAnotherPrimary) {
     EXPECT_EQ(world.lost.of(key).taken, 0);
 }
 
-/// What the former primary took meanwhile is what the world calls lost.
+/// The writes that the former primary took meanwhile are what the world calls lost.
 TEST(Sentinels, ThatTellOfAFailoverLateLoseWhatTheFormerPrimaryTook) {
     WithSentinels world;
     world.worker();

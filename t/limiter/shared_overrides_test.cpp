@@ -12,7 +12,7 @@
 namespace rate_limit::world::shared_overrides_test {
 namespace {
 
-/// Where there is no master process, a reload can take http from a worker while it waits for an answer.
+/// A reload without a master process can take http from a worker while it waits for an answer.
 TEST(SharedOverrides, AreForNobodyWhereThereIsNoConfigurationAnyMore) {
     OneMachine world({"default", "5r/m"});
     world.setup.stores.front().shares_overrides = true;

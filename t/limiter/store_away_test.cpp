@@ -100,7 +100,7 @@ protected:
         world.pass(2);
     }
 
-    /// What the next request shows as used.
+    /// The next request's used.
     std::int64_t next_used() {
         ClientRequest& request = world.begin("k");
         world.pass(2);

@@ -1,4 +1,4 @@
-// What is given back while the primary is away waits, summed with what is charged, and arrives when it is
+// A refund while the primary is away waits, summed with what is charged, and arrives when it is
 // back; not in a later window. A primary that refuses writes leaves reservations to rate_limit_on_error, and
 // answers reads.
 

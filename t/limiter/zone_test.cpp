@@ -10,7 +10,8 @@
 namespace rate_limit::world::zone_test {
 namespace {
 
-/// What the primary has confirmed is known on the whole machine at once, though its replica knows nothing.
+/// A window that the primary has confirmed is known on the whole machine at once, though its replica knows
+/// nothing.
 TEST(WindowsOfAMachine, AreThoseThatThePrimaryHasConfirmed) {
     OneMachine world({"default", "12r/h"});
     world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};

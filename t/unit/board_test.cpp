@@ -162,8 +162,8 @@ TEST(Board, ManyMayWriteAndReadAtATime) {
 // On other processors an atomic exchange is two instructions, and a stop between them may undo the first one.
 #if defined(__x86_64__)
 
-/// What a process that finds all others dead reads; then it writes all that it has read, each plus 100, which
-/// shows whether two records have one cell.
+/// The records that a process reads that finds all others dead; then it writes all that it has read, each
+/// plus 100, which shows whether two records have one cell.
 Contents seen_by_heir(const TableMemory& state, std::uint64_t known, const Contents& known_contents) {
     TableMemory copy(state.size());
     std::memcpy(copy.at(), state.at(), state.size());

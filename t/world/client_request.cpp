@@ -103,7 +103,7 @@ void ClientRequest::end_at_cost(std::int64_t cost) {
     end();
 }
 
-/// As nginx does when it frees a request: nobody is told of it any more, and what it holds goes back.
+/// Frees the request, as nginx does: nobody is told of it any more, and what it holds goes back.
 void ClientRequest::let_go() {
     resume_.reset();
     stop_waiting();

@@ -13,7 +13,7 @@
 
 namespace rate_limit::world {
 
-/// What a request says. `RequestSetup("client", 3).under({"slow"}).or_else(OnError::deny)`
+/// The words of a request. `RequestSetup("client", 3).under({"slow"}).or_else(OnError::deny)`
 struct RequestSetup {
     /// `client`: the key, the same for all limits.
     RequestSetup(std::string client, std::int64_t costs = 1) : key(std::move(client)), cost(costs) {}

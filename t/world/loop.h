@@ -108,7 +108,7 @@ public:
     /// Lines of the log since the last call.
     std::vector<std::string> take_lines() { return std::exchange(*lines_, {}); }
 
-    /// The same lines; who keeps them has those, too, that the worker writes when it ends.
+    /// The lines of this loop's log; who keeps them has those, too, that the worker writes when it ends.
     const std::shared_ptr<std::vector<std::string>>& lines() const noexcept { return lines_; }
 
     std::uint32_t random() noexcept;

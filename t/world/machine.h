@@ -62,7 +62,7 @@ public:
 
     std::deque<SharedState>& shared_overrides() noexcept { return shared_overrides_; }
 
-    /// Of the master process.
+    /// The master process's number.
     std::uint32_t pid() const noexcept { return master_.pid(); }
 
     WorkerProcess& start_worker() { return start_worker(workers_.size()); }

@@ -63,8 +63,8 @@ void Wire::arrive(Way& way) {
     what();
 }
 
-/// As many of the bytes as the connection lasts for. What is sent refers to the wire, which the event of its
-/// arrival keeps.
+/// Delivers as many of the bytes as the connection lasts for. What is sent refers to the wire, which the
+/// event of its arrival keeps.
 void Wire::send_pieces(Way& way, std::string bytes, void (Wire::*take)(const std::string& piece)) {
     const bool ends = way.left <= bytes.size();
     if (ends) {

@@ -37,7 +37,7 @@ public:
     /// Null: it does not.
     Replication* replication_to(const Redis& replica) noexcept;
 
-    /// What has not arrived never does, and counts as lost where `lost` is not null.
+    /// A write that has not arrived never does, and counts as lost where `lost` is not null.
     void stop_replicating_to(const Redis& replica, LostWrites* lost = nullptr);
 
     /// All that it writes from now on is lost, until it takes over from another server; null: it is not.

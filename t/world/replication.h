@@ -41,7 +41,7 @@ public:
     void cut();
     void mend();
 
-    /// What has not arrived.
+    /// Calls fn with each write that has not arrived.
     template <typename Fn>
     void for_each_on_way(Fn&& fn) const {
         for (const Sent& sent : on_way_) {

@@ -176,7 +176,7 @@ void ScriptedClient::release(const std::string& gate) {
     flush();
 }
 
-/// What is ready leaves in one piece, as a server writes at the end of its turn.
+/// All that is ready leaves in one piece, as a server writes at the end of its turn.
 void ScriptedClient::flush() {
     std::string ready;
     const auto first_waiting =

@@ -37,7 +37,7 @@ struct ScriptedReply {
     Micros after = 0;    ///< later: virtual time from the command on
 };
 
-/// What handlers return beside bytes. Replies leave in the order of their commands: one that waits keeps
+/// Results of handlers beside bytes. Replies leave in the order of their commands: one that waits keeps
 /// those behind it. A command that is never answered keeps nothing.
 ScriptedReply hold(std::string gate, std::string bytes);
 ScriptedReply later(Micros after, std::string bytes);
@@ -180,7 +180,7 @@ std::string integers(const std::vector<std::int64_t>& numbers);
 /// The fields `used` and `reset` of a window; empty: there is no such field.
 std::string hmget(std::optional<std::int64_t> used, std::optional<std::int64_t> reset);
 
-/// What a fresh server without any key answers: PING, AUTH, SELECT, CLIENT, READONLY, READWRITE, ASKING; an
+/// The answers of a fresh server without any key: PING, AUTH, SELECT, CLIENT, READONLY, READWRITE, ASKING; an
 /// error to all else.
 std::string fallback(const Command& words);
 

@@ -56,7 +56,7 @@ Fields describe(const Watched& master, const Watched::Replica& replica) {
 
 }  // namespace
 
-/// What has come on one connection, and is no whole command yet.
+/// The bytes that have come on one connection, and are no whole command yet.
 struct Sentinel::Connection {
     std::string rest;
 };

@@ -39,7 +39,7 @@ public:
     const std::string& address() const noexcept { return address_; }
     Link& link() noexcept { return link_; }
 
-    /// What it believes of the master of that name.
+    /// Its belief of the master of that name.
     Watched& watch(const std::string& name) { return watched_[name]; }
 
     /// It watches no master of that name any more.

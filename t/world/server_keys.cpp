@@ -21,7 +21,7 @@ std::optional<Value> Server::take(const std::string& key) {
     return value;
 }
 
-/// What replicas are told are the commands that make such a value.
+/// Replicas are told the commands that make such a value.
 void Server::put(const std::string& key, const Value& value) {
     micros_ = clock_();
     Client mover;

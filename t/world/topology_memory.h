@@ -8,7 +8,7 @@
 
 namespace rate_limit::world {
 
-/// What all workers of a machine have found out about the servers of each store that discovers them.
+/// The findings of all workers of a machine about the servers of each store that discovers them.
 class TopologyMemory {
 public:
     explicit TopologyMemory(const Setup& setup);

@@ -22,13 +22,13 @@ struct Written {
     std::int64_t more = 0;
 };
 
-/// What the keys of one server stand for, so that it can be told what a write has changed.
+/// The meaning of one server's keys, so that it can be told what a write has changed.
 class Ledger {
 public:
     /// The server has these keys now, whatever it had before.
     void begin(Server& server);
 
-    /// What this effect, which `server` has just made, has changed.
+    /// The change by this effect, which `server` has just made.
     Written take(Server& server, const Effect& effect);
 
     /// All that the keys of the server stand for.
@@ -56,7 +56,7 @@ public:
         std::int64_t given_back = 0;  ///< and all that they had given back
     };
 
-    /// Of all keys that end in this; with `reset` of this window alone.
+    /// The sums of all keys that end in this; with `reset` of this window alone.
     Sums of(std::string_view ending, std::optional<Millis> reset = {}) const;
 
 private:

@@ -6,7 +6,7 @@
 
 namespace rate_limit::world {
 
-/// What happens in a world, a line for each event.
+/// The events of a world, a line for each event.
 class EventLog {
 public:
     /// `to`: null, where nobody reads it.

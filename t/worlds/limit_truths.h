@@ -33,7 +33,7 @@ struct Uncertain {
     std::int64_t reservations = 0;  ///< more, of requests that got no answer
 };
 
-/// What must hold of one limit, whatever befalls a world: asked as requests are decided, and at the end.
+/// The truths of one limit, whatever befalls a world: asked as requests are decided, and at the end.
 class LimitTruths {
 public:
     /// `number`: of the limit in each setup of the plan. `lost` outlives this: what it has counts as never

@@ -8,7 +8,7 @@
 
 namespace rate_limit::world {
 
-/// What may befall the machines of a world and their workers.
+/// The faults that may befall the machines of a world and their workers.
 enum class MachineFault : unsigned char {
     leave,   ///< a worker leaves, and another one takes its place
     kill,    ///< a worker dies without a word, and another one takes its place

@@ -28,7 +28,7 @@ bool is_of_charges(Loss loss) {
            loss == Loss::no_memory;
 }
 
-/// What goes back at once: what requests did not cost, or a batch of tokens.
+/// The most that goes back at once: what requests did not cost, or a batch of tokens.
 std::int64_t largest_refund(const Plan& plan) {
     std::int64_t largest = 2 * plan.traffic.most_cost;
     for (const Setup& setup : plan.setups) {

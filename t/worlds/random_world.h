@@ -26,7 +26,7 @@ public:
     RandomWorld& operator=(const RandomWorld&) = delete;
     ~RandomWorld() = default;
 
-    /// What did not hold; empty: all did. It ends there.
+    /// The truths that did not hold; empty: all did. It ends there.
     std::vector<std::string> run();
 
     std::uint64_t requests() const noexcept { return traffic_.count(); }

@@ -9,7 +9,7 @@
 
 namespace rate_limit::world {
 
-/// What may befall the servers of a world and the links to them.
+/// The faults that may befall the servers of a world and the links to them.
 enum class ServerFault : unsigned char {
     reset,          ///< a connection to a server ends between two bytes
     cut,            ///< connections end within a command or a reply

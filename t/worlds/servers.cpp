@@ -9,7 +9,7 @@ namespace rate_limit::world {
 
 namespace {
 
-/// What a failover of that kind begins with.
+/// The begin of a failover of that kind.
 void stop(ServerFault kind, Redis& primary) {
     if (kind == ServerFault::death) {
         primary.link().silent = true;
@@ -276,7 +276,7 @@ bool Servers::is_moving(const ReplicaSet& set) const noexcept {
            (cluster_->move()->from == &set || cluster_->move()->to == &set);
 }
 
-/// Where nobody watches, nobody replaces a primary: its address stands in the configuration.
+/// Nobody replaces a primary that nobody watches: its address stands in the configuration.
 void Servers::fail_over(const Fault<ServerFault>& fault, Set& set) {
     Redis* const next = find_successor(*set.servers);
     if (next == nullptr || is_moving(*set.servers)) {
@@ -347,7 +347,7 @@ bool Servers::is_told_of(const Set& set, const Redis& former) const {
            });
 }
 
-/// As soon as all workers know the new primary, what the former one still takes is not lost unknown to them:
+/// The former primary's writes, once all workers know the new one, are not lost unknown to them:
 /// its answers do not count. A worker looks for what others have found out several times a second.
 void Servers::await_knowledge(Set& set, Redis& former, Redis& next, Micros known_since) {
     constexpr Micros pause = 50'000;

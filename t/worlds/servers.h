@@ -34,12 +34,12 @@ public:
     /// ever.
     void end(const Fault<ServerFault>& fault);
 
-    /// What all primaries together have stored as used under this key.
+    /// The sum that all primaries together have stored as used under this key.
     Window window(const std::string& key);
 
     const std::vector<std::unique_ptr<Redis>>& all() const noexcept { return servers_; }
 
-    /// What failovers, and servers without their data, have lost.
+    /// The writes that failovers, and servers without their data, have lost.
     const LostWrites& lost() const noexcept { return lost_; }
 
 private:

@@ -44,7 +44,7 @@ public:
     /// By so much later all that ask_for_more() leads to is over.
     static constexpr Micros longest_retry = 12 * second;
 
-    /// What must hold of each limit of the plan.
+    /// The truths of each limit of the plan.
     std::deque<LimitTruths>& limits() noexcept { return limits_; }
 
 private:

@@ -40,7 +40,7 @@ struct TrafficPlan {
 /// A key of the plan.
 std::size_t draw_key(const TrafficPlan& plan, Chance& chance);
 
-/// What another configuration may say instead: other limits, timeouts and shards for the same requests.
+/// A configuration that may come instead: other limits, timeouts and shards for the same requests.
 Setup draw_change(const Setup& from, Chance& chance);
 
 }  // namespace rate_limit::world

@@ -6,7 +6,7 @@
 
 namespace rate_limit::world {
 
-/// What has not held in a world.
+/// The truths that have not held in a world.
 class Truths {
 public:
     void fail(std::string what) { failures_.push_back(std::move(what)); }

@@ -67,9 +67,9 @@ struct NotedSlots {
     std::uint32_t tag = 0;     ///< the limit's (core/counts/running_counts.h)
 };
 
-/// What waits for one key until its primary takes it, or a note of what this machine holds of it: what any
-/// worker, also one that comes later, needs to send it. Five cache lines in shared memory. Plain data; what
-/// its bytes mean is part of RecordMemory's `layout`.
+/// A debt: charges or refunds of one key until its primary takes them, or a note of tokens or slots held:
+/// what any worker, also one that comes later, needs to send it. Five cache lines in shared memory. Plain
+/// data; what its bytes mean is part of RecordMemory's `layout`.
 struct DebtRecord {
     static constexpr std::size_t journals = 0;  ///< see RecordTable
 

@@ -27,7 +27,7 @@ constexpr std::uint32_t max_pace = 31;
 /// The most tokens, or slots, that a record holds.
 constexpr std::int64_t max_leased = (std::int64_t{1} << 40) - 1;
 
-/// What a record tells of. Each kind has ids of its own.
+/// The subject of a record. Each kind has ids of its own.
 enum class RecordKind : std::uint8_t {
     window,   ///< WindowRecord
     bucket,   ///< BucketRecord

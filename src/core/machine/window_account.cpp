@@ -8,7 +8,7 @@ namespace rate_limit {
 
 namespace {
 
-/// Milliseconds between questions; the index is how many answers in a row said nothing new.
+/// The sum, or the greatest number where it would be greater.
 std::int64_t add(std::int64_t a, std::int64_t b) noexcept {
     std::int64_t sum = 0;
     return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;

@@ -5,7 +5,7 @@
 
 namespace rate_limit {
 
-/// What changes meanwhile changes the generation again.
+/// A change meanwhile changes the generation again.
 void KnownOverrides::renew(Millis now) noexcept {
     const std::uint64_t generation = table_.generation();
     if (generation == generation_) {

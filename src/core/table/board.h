@@ -183,7 +183,7 @@ public:
     }
 
 private:
-    /// Who reads one of these words has to see that the cell is not the record's any more.
+    /// A reader of one of these words has to see that the cell is not the record's any more.
     void fill_spare(const Copy<>& words) noexcept {
         std::atomic_thread_fence(std::memory_order_release);
         for (std::size_t i = 0; i < words.size(); ++i) {

@@ -172,7 +172,7 @@ public:
     const std::string& name() const noexcept { return conf_.text; }
 
 private:
-    /// What there is of a connection.
+    /// The state of the connection.
     enum class Link : unsigned char {
         none,
         connecting,  ///< or its host is being resolved

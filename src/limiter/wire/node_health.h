@@ -16,8 +16,8 @@ namespace rate_limit {
 /// node of a cluster that is asked for its map alone.
 enum class Role : unsigned char { primary, replica, sentinel, seed };
 
-/// What one node is and whether it is up, as this worker knows it and tells it: in the log, in counts, and to
-/// all workers.
+/// The role of one node and whether it is up, as this worker knows it and tells it: in the log, in counts,
+/// and to all workers.
 class NodeHealth {
 public:
     enum class State : unsigned char {
