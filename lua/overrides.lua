@@ -1,7 +1,7 @@
 -- Sets one of the overrides that machines share, or ends it.
 -- KEYS[1]: a hash of `version`, a number that grows, and a field for each override. ARGV: the least version after this; how many overrides there may be; `=` and
 -- what the version must still say for all to begin anew, or nothing; the field, and its value, empty where the override ends; then more fields and values: where
--- all begins anew, the others that there are, else overrides that have ended, which go unless somebody has set them since.
+-- all is to begin anew, the others that there are, else overrides that have ended, which go unless somebody has set them since.
 -- Returns all fields and values as they are then; none, and nothing is set: there are too many.
 
 local key, most, field, value = KEYS[1], tonumber(ARGV[2]), ARGV[4], ARGV[5]
@@ -14,7 +14,7 @@ end
 for i = 6, #ARGV, 2 do
     if anew then
         redis.call('HSET', key, ARGV[i], ARGV[i + 1])
-    elseif redis.call('HGET', key, ARGV[i]) == ARGV[i + 1] then
+    elseif ARGV[3] == '' and redis.call('HGET', key, ARGV[i]) == ARGV[i + 1] then
         redis.call('HDEL', key, ARGV[i])
     end
 end

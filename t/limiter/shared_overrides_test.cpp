@@ -151,6 +151,23 @@ TEST_F(TwoMachines, TheLaterWinsOfTheSameKey) {
     EXPECT_TRUE(all_have("a", OverrideKind::allow));
 }
 
+/// There is nothing yet. An operator's worker has read that, and before it hears so the other worker of its
+/// machine takes up what another operator has set meanwhile: that does not end by what the first one writes
+/// then.
+TEST_F(TwoMachines, TheFirstTwoAreBothKept) {
+    world.primary.link().back = 3'000'000;
+    const Act one(world.worker(0, 0), "a", OverrideKind::ban);
+    world.pass(10);
+    world.primary.link().back = 1'000;
+    const Act two(world.worker(1, 1), "b", OverrideKind::ban);
+    ASSERT_TRUE(world.until([&] { return two.done() && kind_on(0, "b") == OverrideKind::ban; }));
+    ASSERT_FALSE(one.done());
+    ASSERT_TRUE(world.until([&] { return one.done(); }));
+    world.pass(2'000);
+    EXPECT_TRUE(all_have("a", OverrideKind::ban));
+    EXPECT_TRUE(all_have("b", OverrideKind::ban));
+}
+
 /// The answer to a look is on its way for seconds, while others change what it says.
 TEST_F(TwoMachines, WhatIsReadLateEndsNothing) {
     const Act first(world.worker(0, 0), "a", OverrideKind::ban);

@@ -21,7 +21,9 @@ is_deeply change(203, 2, '', 'a/:l', ''), {version => 203, 'a/:k' => '1 allow'},
 is $redis->cmd('PTTL', 'k'), -1, 'there is no expiry';
 
 is_deeply change(300, 2, '=202', 'b/', '1 off', 'c/', '1 off'), {version => 300, 'a/:k' => '1 allow', 'b/' => '1 off'}, 'nothing begins anew where the version is another one by now';
-is_deeply change(300, 2, '=300', 'b/', '1 off', 'b/', '2', 'c/', '1 off'), {version => 300, 'b/' => '1 off', 'c/' => '1 off'}, 'all begins anew';
+is_deeply change(300, 2, '=202', 'b/', '1 off', 'a/:k', '1 allow'), {version => 301, 'a/:k' => '1 allow', 'b/' => '1 off'},
+    '... and what the caller knows beside it ends not: somebody else has written it meanwhile';
+is_deeply change(300, 2, '=301', 'b/', '1 off', 'b/', '2', 'c/', '1 off'), {version => 300, 'b/' => '1 off', 'c/' => '1 off'}, 'all begins anew';
 $redis->cmd('HSET', 'k', 'version', 'nonsense');
 is_deeply change(400, 2, '=nonsense', 'b/', '', 'b/', '1 off', 'd/', '1 off'), {version => 400, 'd/' => '1 off'}, '... also after a version that is none';
 $redis->cmd('DEL', 'k');

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 
 #include "core/limit/window.h"
 
@@ -21,12 +22,12 @@ public:
     /// The version that was taken up last; 0: none was.
     std::int64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
 
-    /// Whether this version is to be taken up: not if a read of before the last change has brought it.
+    /// Whether this version is to be taken up: not if a read of before the last change has brought it. `now`
+    /// may be a little behind that of the worker which has taken up the last one.
     bool is_news(std::int64_t version, Millis now) const noexcept {
         constexpr Millis longest_read = 5000;
-        const Millis since = now - taken_.load(std::memory_order_relaxed);
-        return version > this->version() ||
-               (version != this->version() && (since < 0 || since >= longest_read));
+        const Millis since = std::abs(now - taken_.load(std::memory_order_relaxed));
+        return version > this->version() || (version != this->version() && since >= longest_read);
     }
 
     /// This version is in the table.

@@ -83,6 +83,9 @@ use RateLimit::Wait;
 my $owner = $$;
 my $done;
 
+# Among the lines that tell why a test has failed.
+$SIG{__DIE__} = sub ($why) { diag "died: $why" if defined $^S && !$^S };
+
 sub import ($class) {
     my $caller = caller;
     strict->import;
