@@ -124,6 +124,42 @@ TEST(TheGateOfCharges, IsOpenedByAWriteAlone) {
     EXPECT_EQ(world.logged("doubt|dropped|lost"), 0U);
 }
 
+/// A user may call HINCRBY and not EVALSHA, or a server has lost its Lua: each plain increment that is taken
+/// says nothing of the scripts by which all that waits goes.
+TEST(TheGateOfCharges, IsNotOpenedByOneCommandForAnother) {
+    for (const char* refusal : {"NOPERM this user has no permissions to run the 'evalsha' command",
+                                "ERR unknown command 'evalsha', with args beginning with: 'x' '1' "}) {
+        Scenario world({"default", "1000r/h"});
+        world.setup.limits.push_back({"r", "1000r/h", "charge_refund"});
+        bool scripts = true;
+        Scripted redis(world.events, world.network, Scenario::primary_address,
+                       [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                           return words[0] == "hincrby" ? integer(2)
+                                  : words[0] == "hmget" ? hmget({}, {})
+                                  : !is_write(words)    ? fallback(words)
+                                  : !scripts            ? error(refusal)
+                                  : words.size() > 9    ? integers({1, 1, reset_of_all})
+                                                        : integers({1, reset_of_all});
+                       });
+        EXPECT_EQ(world.ask(RequestSetup("open").under({"r"})), "PASSED") << refusal;
+        scripts = false;
+        for (int i = 0; i < 80; ++i) {
+            EXPECT_EQ(world.ask(RequestSetup(std::to_string(i)).under({"default"})), "PASSED") << refusal;
+        }
+        redis.forget();
+        for (int i = 0; i < 100; ++i) {
+            EXPECT_EQ(world.ask(RequestSetup("open").under({"r"})), "PASSED") << refusal;
+            world.pass(100);
+        }
+        EXPECT_GE(redis.commands("hincrby").size(), 100U) << refusal;
+        EXPECT_LE(redis.commands("evalsha").size() + redis.commands("eval").size(), 20U) << refusal;
+        scripts = true;
+        EXPECT_TRUE(world.until([&] { return redis.charged().size() >= 81; })) << refusal;
+        EXPECT_EQ(world.logged("takes charges again"), 1U) << refusal;
+        EXPECT_EQ(world.logged("were dropped|are lost|are in doubt"), 0U) << refusal;
+    }
+}
+
 /// A server that runs no scripts is told as what it is, with what to do. Checks go on; what takes a script
 /// goes by rate_limit_on_error; charges wait, and are stored when the server has Lua.
 void expect_without_lua(const std::string& of_evalsha, const std::string& of_eval) {

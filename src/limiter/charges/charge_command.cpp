@@ -184,7 +184,7 @@ void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     // A refund writes nothing where there is no window, or a bucket is full: a replica says the same.
     const bool wrote = owed.of_bucket() ? drawn.bucket.used > nanos_of(now_millis()) : answer.used > 0;
     if (owed.kind == DebtKind::charges || wrote) {
-        owner->proven(node);
+        owner->proven(node, probe ? Gate::Proof::probe : Gate::Proof::other);
     }
     if (increment && fault == Fault::none && answer.used == owed.cost) {
         repair = true;  // the key may not have been there: it needs a reset and an expiry

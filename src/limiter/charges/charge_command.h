@@ -7,6 +7,7 @@
 #include "core/limit/window.h"
 #include "core/table/keyed_queue.h"
 #include "limiter/charges/backlog.h"
+#include "limiter/charges/gate.h"
 #include "limiter/charges/losses.h"
 #include "limiter/wire/script_command.h"
 #include "redis/script_reply.h"
@@ -56,7 +57,7 @@ public:
         /// A node, of a cluster perhaps of another group, refused a write, or has taken one.
         virtual void refused(const Node& node, Fault fault, std::string_view command,
                              const Reply& reply) noexcept = 0;
-        virtual void proven(const Node& node) noexcept = 0;
+        virtual void proven(const Node& node, Gate::Proof proof) noexcept = 0;
 
         /// The last of each: the command may be taken again. `probe`: it was one. `term`: its own.
         virtual void ended(bool probe, std::uint32_t term) noexcept = 0;

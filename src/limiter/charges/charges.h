@@ -179,11 +179,9 @@ public:
     void led_nowhere(const Node& node) noexcept override;
 
     /// The primary has taken a write: it gave an answer that a replica would not give.
-    void proven(const Node& node) noexcept override {
-        if (&node != &nodes_.primary()) {
-            return;
-        }
-        if (gate_.prove()) {
+    void proven(const Node& node) noexcept { proven(node, Gate::Proof::other); }
+    void proven(const Node& node, Gate::Proof proof) noexcept override {
+        if (&node == &nodes_.primary() && gate_.prove(proof)) {
             send_batch();  // does nothing while a batch is under way: its end sends the next
         }
     }

@@ -4,6 +4,15 @@
 
 namespace rate_limit {
 
+namespace {
+
+/// A server that refuses a command so may take others.
+constexpr bool is_of_command(Fault fault) noexcept {
+    return fault == Fault::noperm || fault == Fault::nolua;
+}
+
+}  // namespace
+
 Gate::Gate(Nodes& nodes, const std::string& subject, bool in_cluster, Owner& owner) noexcept
     : nodes_(nodes), in_cluster_(in_cluster), owner_(owner), refusals_(subject, "takes charges again") {}
 
@@ -17,6 +26,7 @@ void Gate::change_primary(bool first) noexcept {
     if (!first) {
         state_ = State::closed;  // a probe that is on its way tells nothing of the new primary
     }
+    refusal_ = Fault::none;
     refusals_.ended("is not asked any more");
     backoff_.reset();
     retry_.clear();
@@ -31,6 +41,7 @@ bool Gate::pause() noexcept {
 }
 
 void Gate::refused(Fault fault, std::string_view command, const Reply& reply) noexcept {
+    refusal_ = fault;
     if (!pause()) {
         return;
     }
@@ -46,11 +57,15 @@ void Gate::refused(Fault fault, std::string_view command, const Reply& reply) no
     }
 }
 
-bool Gate::prove() noexcept {
+bool Gate::prove(Proof proof) noexcept {
+    if (is_of_command(refusal_) && proof != Proof::probe) {
+        return false;
+    }
     proven_ = msec_now();
     const bool opens = !is_open();
     if (opens) {
         state_ = State::open;
+        refusal_ = Fault::none;
         nodes_.primary().promote();
         retry_.clear();
         refusals_.ended();

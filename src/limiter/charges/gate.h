@@ -14,9 +14,10 @@ namespace rate_limit {
 /// Whether the primary of a shard is sent charges. It closes when the primary is lost, and when that refuses
 /// writes (OOM, MISCONF, NOREPLICAS, NOPERM, READONLY), though it still answers reads then and stays usable.
 /// While it is closed all charges wait but one, the probe: a primary may answer PING and reads and still take
-/// no writes, and everything that is sent to it ends in doubt. The first write that is answered opens it.
-/// After a refusal the next probe follows after a backoff of its own; after READONLY each probe takes a new
-/// connection, for the address may lead to another server by then.
+/// no writes, and everything that is sent to it ends in doubt. The first write that is answered opens it; the
+/// probe alone does where the primary has refused a command, and may take others. After a refusal the next
+/// probe follows after a backoff of its own; after READONLY each probe takes a new connection, for the
+/// address may lead to another server by then.
 class Gate {
 public:
     class Owner {
@@ -58,8 +59,14 @@ public:
     /// The primary answered a write by `fault`, one of refuses_writes().
     void refused(Fault fault, std::string_view command, const Reply& reply) noexcept;
 
+    /// The write that the primary has taken.
+    enum class Proof : unsigned char {
+        other,
+        probe,
+    };
+
     /// The primary has taken a write. True: that has opened the gate.
-    bool prove() noexcept;
+    bool prove(Proof proof) noexcept;
 
 private:
     enum class State : unsigned char {
@@ -77,7 +84,8 @@ private:
     const bool in_cluster_;
     Owner& owner_;
     State state_ = State::open;
-    Msec proven_ = 0;  // when the primary was last seen to take a write
+    Fault refusal_ = Fault::none;  // the last one, until the gate opens
+    Msec proven_ = 0;              // when the primary was last seen to take a write
     Backoff backoff_;
     OutageLog refusals_;
     Timer retry_{this, on_retry, Timer::Worker::leaves};
