@@ -550,6 +550,11 @@ bench-plot:
 $(simulator): $(simulate_objects) $(world_object) $(pure_objects) $(hiredis_built)
 	$(call quiet,LINK)$(CXX) -fno-lto -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
 
+# Says where it is.
+.PHONY: simulator
+simulator: $(simulator)
+	@echo '$(abspath $(simulator))'
+
 $(replay): bench/simulate/replay/replay.cpp Makefile
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(CXX) -std=c++17 -O2 $(warnings) -o $@ $<

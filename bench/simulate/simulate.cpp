@@ -4,8 +4,8 @@
 //   simulate run CELL WAY SEED [REQUESTS]      runs it; REQUESTS: no more than so many, for a short one
 //   simulate given FILE WAY SEED NAME=VALUE... runs a schedule, for the calibration
 //
-// A schedule has a line for each request: microseconds since the start, machine, key, microseconds of its
-// response (0: as set). WAY is a name of setup.h, NAME one of set().
+// WAY is a name of setup.h; command.h says what a schedule has, and what NAME may be. What makes no sense
+// ends the program with status 2, and a line that names the word, or the line of the schedule.
 //
 // Lines are of NAME=VALUE, with tabs between them.
 
@@ -15,30 +15,20 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "bench/simulate/cells.h"
+#include "bench/simulate/command.h"
 #include "bench/simulate/world.h"
 
 namespace rate_limit::simulated {
 
 namespace {
-
-Way way_of(std::string_view name) {
-    for (const Way way : all_ways) {
-        if (name == name_of(way)) {
-            return way;
-        }
-    }
-    throw std::runtime_error("no such way: " + std::string(name));
-}
 
 /// Which part of all requests is of the busiest key.
 double busiest_share(const Setup& setup) {
@@ -114,94 +104,60 @@ void print_run(World& world, std::uint64_t seed) {
                 static_cast<double>(used.ru_utime.tv_sec) + static_cast<double>(used.ru_utime.tv_usec) / 1e6);
 }
 
-void run_cell(std::size_t number, Way way, std::uint64_t seed, double most_requests) {
-    Setup setup = cells().at(number);
-    if (most_requests != 0) {
-        setup.seconds = std::min(setup.seconds, most_requests / setup.requests);
+std::uint64_t seed_of(const std::string& word) {
+    return static_cast<std::uint64_t>(read_whole(word, "seed", 0, 999'999'999'999'999'999));
+}
+
+void run_cell(const Words& words) {
+    const auto last = static_cast<std::int64_t>(cells().size()) - 1;
+    Setup setup = cells()[static_cast<std::size_t>(read_whole(words[1], "number of a cell", 0, last))];
+    const Way way = way_of(words[2]);
+    const std::uint64_t seed = seed_of(words[3]);
+    if (words.size() > 4) {
+        const std::int64_t most = read_whole(words[4], "number of requests at most", 1, max_limit);
+        setup.seconds = std::min(setup.seconds, static_cast<double>(most) / setup.requests);
     }
     World world(setup, way, seed);
     world.run();
     print_run(world, seed);
 }
 
-std::vector<Arrival> read_schedule(const char* path) {
-    std::ifstream in(path);
-    std::vector<Arrival> arrivals;
-    Arrival arrival;
-    while (in >> arrival.at >> arrival.machine >> arrival.key >> arrival.response) {
-        arrivals.push_back(arrival);
-    }
-    if (arrivals.empty()) {
-        throw std::runtime_error("no schedule in " + std::string(path));
-    }
-    return arrivals;
-}
-
-void set(Setup& setup, std::string_view word) {
-    const std::size_t equals = word.find('=');
-    const std::string_view name = word.substr(0, equals);
-    const double value = std::atof(word.substr(std::min(word.size(), equals + 1)).data());
-    const auto count = static_cast<std::size_t>(value);
-    if (name == "machines") {
-        setup.machines = count;
-    } else if (name == "workers") {
-        setup.workers = count;
-    } else if (name == "limit") {
-        setup.rate.limit = static_cast<std::int64_t>(value);
-    } else if (name == "period") {
-        setup.rate.period = static_cast<std::int64_t>(value);
-    } else if (name == "keys") {
-        setup.keys = count;
-    } else if (name == "response_us") {
-        setup.response.fixed = value;
-    } else if (name == "response_rest_us") {
-        setup.response.mean_of_rest = value;
-    } else if (name == "latency_us") {
-        setup.latency.fixed = value;
-    } else if (name == "latency_rest_us") {
-        setup.latency.mean_of_rest = value;
-    } else if (name == "lag_us") {
-        setup.lag.fixed = value;
-    } else {
-        throw std::runtime_error("no such thing to set: " + std::string(word));
-    }
-}
-
-void run_given(const char* schedule, Way way, std::uint64_t seed, char** words) {
-    Setup setup;
-    setup.response_spread = 0;
-    for (; *words != nullptr; ++words) {
-        set(setup, *words);
-    }
+void run_given(const Words& words) {
+    const Way way = way_of(words[2]);
+    const std::uint64_t seed = seed_of(words[3]);
+    const Setup setup = read_setup(Words(words.begin() + 4, words.end()));
+    std::ifstream lines(words[1]);
+    const std::vector<Arrival> schedule = read_schedule(lines, words[1], setup);
     World world(setup, way, seed);
-    world.run(read_schedule(schedule));
+    world.run(schedule);
     print_run(world, seed);
 }
 
-int run(int argc, char** argv) {
-    const std::string_view what = argc > 1 ? argv[1] : "";
-    if (what == "cells") {
+void run(const Words& words) {
+    const std::string what = words.empty() ? "" : words[0];
+    if (what == "cells" && words.size() == 1) {
         print_cells();
-    } else if (what == "run" && (argc == 5 || argc == 6)) {
-        run_cell(std::strtoul(argv[2], nullptr, 10), way_of(argv[3]), std::strtoull(argv[4], nullptr, 10),
-                 argc == 6 ? std::atof(argv[5]) : 0);
-    } else if (what == "given" && argc >= 5) {
-        run_given(argv[2], way_of(argv[3]), std::strtoull(argv[4], nullptr, 10), argv + 5);
+    } else if (what == "run" && (words.size() == 4 || words.size() == 5)) {
+        run_cell(words);
+    } else if (what == "given" && words.size() >= 4) {
+        run_given(words);
     } else {
-        std::fputs("simulate cells | run CELL WAY SEED [REQUESTS] | given FILE WAY SEED NAME=VALUE...\n",
-                   stderr);
-        return 2;
+        throw std::invalid_argument(
+            "wanted is cells | run CELL WAY SEED [REQUESTS] | given FILE WAY SEED NAME=VALUE...");
     }
-    return 0;
 }
 
 }  // namespace
 
 }  // namespace rate_limit::simulated
 
-int main(int argc, char** argv) {
+int main(int count, char** words) {
     try {
-        return rate_limit::simulated::run(argc, argv);
+        rate_limit::simulated::run(rate_limit::simulated::Words(words + 1, words + count));
+        return 0;
+    } catch (const std::invalid_argument& wrong) {
+        std::fprintf(stderr, "simulate: %s\n", wrong.what());
+        return 2;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "simulate: %s\n", error.what());
         return 1;
