@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/limit/bucket.h"
 #include "core/overrides/known_overrides.h"
 #include "limiter/modes/mode.h"
 #include "limiter/overrides/effect.h"
@@ -32,7 +33,7 @@ const NamedMode& mode_called(const std::string& name) {
             return **mode;
         }
     }
-    throw std::invalid_argument("there is no mode " + name);
+    throw std::invalid_argument("there is no mode \"" + name + "\"");
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ Configured::Configured(const Setup& of, Zone& for_zone, std::deque<SharedState>&
     : on_error_(of.on_error), shared_overrides_(shared_overrides), topologies_(topologies) {
     zone = &for_zone;
     std::size_t discovering = 0;
-    for (const StoreSetup& store : of.stores) {
+    for (const StoreSetup& store : checked(of).stores) {
         add_store(store);
         if (store.discovers() && discovering < topologies_.size()) {
             store_confs_.back().topology = &topologies_[discovering++];
@@ -97,10 +98,6 @@ void Configured::add_shards(StoreConf& store, const StoreSetup& setup) {
         return;
     }
     for (const ShardSetup& shard : setup.shards) {
-        if (shard.master.empty() != setup.sentinels.empty()) {
-            throw std::invalid_argument("the shard " + shard.name +
-                                        " has a master and no sentinels, or sentinels and no master");
-        }
         ShardConf& conf = store.shards.emplace_back();
         conf.name = shard.name;
         conf.master = shard.master;
@@ -111,9 +108,6 @@ void Configured::add_shards(StoreConf& store, const StoreSetup& setup) {
         for (const std::string& replica : shard.replicas) {
             conf.replicas.push_back(node_of(replica));
         }
-    }
-    if (store.shards.empty()) {
-        throw std::invalid_argument("the store " + setup.name + " has no shard");
     }
     for (const ShardConf& shard : store.shards) {
         store.routes.add_shard(shard.name, shard.weight);
@@ -137,12 +131,18 @@ void Configured::add_limit(const LimitSetup& setup) {
     if (limit.by_bucket && limit.mode->redis_bucket == nullptr) {
         throw std::invalid_argument("the mode " + setup.mode + " counts by no bucket");
     }
+    const char* const wrong =
+        limit.by_bucket && limit.rate.limit != 0 ? why_no_bucket(limit.rate, limit.burst) : nullptr;
+    if (wrong != nullptr) {
+        throw std::invalid_argument("the limit " + setup.name + ": " + wrong);
+    }
     limit.enforced = setup.enforced;
     limit.lease = setup.lease;
     limit.local = setup.store == "local";
     limit.store = limit.local ? nullptr : find_store(*this, setup.store);
     if (!limit.local && limit.store == nullptr) {
-        throw std::invalid_argument("there is no store " + setup.store);
+        throw std::invalid_argument("the limit " + setup.name + " needs the store \"" + setup.store +
+                                    "\", and there is none of this name");
     }
     std::string& head = texts_.emplace_back(head_room(limit.store, limit.name), '\0');
     const char* const end = write_head(head.data(), limit.store, limit.name, limit.rate.period,

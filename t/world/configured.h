@@ -61,12 +61,17 @@ struct Setup {
     std::size_t zone_size = std::size_t{1} << 20;
 };
 
+/// Returns the setup. Throws std::invalid_argument where names, times, numbers or kinds of servers make no
+/// sense in it.
+const Setup& checked(const Setup& setup);
+
 /// The configuration that one worker reads from a setup: each has its own, as a process of nginx does.
 class Configured : public Configuration {
 public:
     /// `of` outlives this. `shared_overrides`: of each store, in their order; there may be fewer yet.
     /// `topologies`: of the stores that have to discover their servers, in their order.
-    /// Throws std::invalid_argument for what makes no sense.
+    /// Throws std::invalid_argument for what makes no sense: what checked() refuses, addresses, rates, modes,
+    /// and stores that are missing.
     Configured(const Setup& of, Zone& for_zone, std::deque<SharedState>& shared_overrides,
                const std::vector<SharedTopology>& topologies = {});
     ~Configured();

@@ -72,7 +72,7 @@ Machine::Memory::~Memory() {
 
 Machine::Machine(Events& events, const Setup& setup, Millis wall_clock, const WallClock& clock)
     : events_(events),
-      setup_(&setup),
+      setup_(&checked(setup)),
       wall_clock_(wall_clock),
       clock_(clock),
       master_(events, events.new_pid(), wall_clock),
@@ -93,7 +93,7 @@ Machine::Machine(Events& events, const Setup& setup, Millis wall_clock, const Wa
 Machine::~Machine() = default;
 
 void Machine::configure(const Setup& setup) {
-    setup_ = &setup;
+    setup_ = &checked(setup);
     master_.turn([this] {
         Configured configured(*setup_, zone_, shared_overrides_, topologies_.all());
         make_tallies(configured);

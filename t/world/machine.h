@@ -46,7 +46,7 @@ private:
 /// One machine: a clock, and memory that its workers share.
 class Machine {
 public:
-    /// `setup` outlives it.
+    /// `setup` outlives it. Throws std::invalid_argument where it makes no sense.
     Machine(Events& events, const Setup& setup, Millis wall_clock = Loop::usual_wall_clock,
             const WallClock& clock = {});
     ~Machine();
@@ -71,7 +71,8 @@ public:
     WorkerProcess& start_worker(std::size_t number);
 
     /// Reads another configuration, as a reload does: workers that start from now on have it. It outlives the
-    /// machine, and has a zone of the same size and the same stores that discover their servers.
+    /// machine, and has a zone of the same size and the same stores that discover their servers. Throws
+    /// std::invalid_argument where it makes no sense.
     void configure(const Setup& setup);
 
     /// It has left, and ends.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 #include <utility>
 
 namespace rate_limit::world {
@@ -153,7 +154,16 @@ void Wire::end(const char* reason) {
     });
 }
 
+LinkTime::LinkTime(Micros time) : time_(time) {
+    if (time < 0) {
+        throw std::invalid_argument("bytes on a link take " + std::to_string(time) + " us: it is 0 or more");
+    }
+}
+
 Link& Network::listen(const std::string& address, Service& service) {
+    if (text_of(address_of(address)) != address) {
+        throw std::invalid_argument("\"" + address + "\" has zeros in front: nobody would find it");
+    }
     servers_.insert_or_assign(address, &service);
     return link_to(address);
 }
@@ -185,11 +195,19 @@ std::string text_of(const Address& address) {
 
 Address address_of(const std::string& text) {
     const auto colon = text.rfind(':');
+    const std::string port = colon != std::string::npos ? text.substr(colon + 1) : "";
+    const bool has_port =
+        !port.empty() && port.size() <= 5 && port.find_first_not_of("0123456789") == std::string::npos;
+    const int number = has_port ? std::stoi(port) : 0;
     Address address{};
     auto& inet = reinterpret_cast<sockaddr_in&>(address.sockaddr);
+    if (number < 1 || number > 65535 ||
+        inet_pton(AF_INET, text.substr(0, colon).c_str(), &inet.sin_addr) != 1) {
+        throw std::invalid_argument("\"" + text +
+                                    "\" is no address: IPv4, a colon and a port from 1 to 65535");
+    }
     inet.sin_family = AF_INET;
-    inet.sin_port = htons(static_cast<std::uint16_t>(std::stoi(text.substr(colon + 1))));
-    inet_pton(AF_INET, text.substr(0, colon).c_str(), &inet.sin_addr);
+    inet.sin_port = htons(static_cast<std::uint16_t>(number));
     address.length = sizeof inet;
     return address;
 }

@@ -48,15 +48,26 @@ protected:
     ~Caller() = default;
 };
 
+/// How long bytes take, in microseconds of virtual time: 0 or more; std::invalid_argument for less.
+class LinkTime {
+public:
+    LinkTime(Micros time);
+    operator Micros() const noexcept { return time_; }
+    LinkTime& operator+=(Micros more) { return *this = time_ + more; }
+
+private:
+    Micros time_;
+};
+
 /// How bytes travel between a worker and one server. What is set holds for what is sent from then on.
 struct Link {
-    Micros there = 100;  ///< how long bytes take to the server
-    Micros back = 100;   ///< and from it
+    LinkTime there = 100;  ///< how long bytes take to the server
+    LinkTime back = 100;   ///< and from it
 
     /// How much longer they take at random: about that, half of the time less, and now and then a thousand
     /// times as much.
-    Micros jitter_there = 0;
-    Micros jitter_back = 0;
+    LinkTime jitter_there = 0;
+    LinkTime jitter_back = 0;
 
     std::size_t piece = 0;  ///< so many bytes at most arrive together; 0: all that was sent together
 
@@ -143,7 +154,8 @@ public:
     /// Whatever is random on links is drawn from this seed.
     void seed(std::uint64_t seed) { chance_ = Chance(seed); }
 
-    /// `address` is as text_of() writes it. The service outlives the network.
+    /// `address` is as text_of() writes it; std::invalid_argument where it is not. The service outlives the
+    /// network.
     Link& listen(const std::string& address, Service& service);
     void stop_listening(const std::string& address) { servers_.erase(address); }
 
@@ -164,7 +176,7 @@ private:
 /// `127.0.0.1:6379`
 std::string text_of(const Address& address);
 
-/// The address of such a text: IPv4 and a port.
+/// The address of such a text: IPv4 and a port from 1 to 65535; std::invalid_argument for any other text.
 Address address_of(const std::string& text);
 
 }  // namespace rate_limit::world
