@@ -281,6 +281,21 @@ SEEDS ?= 1000
 $(worlds): $(worlds_object) $(world_object) $(pure_objects) $(hiredis_built)
 	$(call quiet,LINK)$(CXX) -fno-lto -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
 
+# What makes no sense is refused before anything is built or runs.
+ifneq ($(filter world,$(MAKECMDGOALS)),)
+none :=
+comma := ,
+said := $(strip $(foreach word,SEED FAULTS SECONDS SEEDS FIRST,$(if $(filter-out undefined file,$(origin $(word))),$(word))))
+together := $(subst $(none) $(none),+,$(said))
+refuse_word = $(if $(shell printf '%s\n' '$($(1))' | grep -xE '$(2)'),,$(error $(1) is "$($(1))", and "make world" wants $(3)))
+$(if $(filter-out SEED SEED+FAULTS SECONDS SECONDS+FIRST SEEDS SEEDS+FIRST FIRST,$(together)),$(error \
+    "make world" takes SEEDS, SECONDS, each perhaps with FIRST, or SEED, perhaps with FAULTS, but not $(together)))
+$(foreach word,$(filter SEEDS SECONDS,$(said)),$(call refuse_word,$(word),[1-9][0-9]{0$(comma)17},a whole number from 1 on))
+$(foreach word,$(filter SEED FIRST,$(said)),$(call refuse_word,$(word),[0-9]{1$(comma)18},a whole number))
+$(foreach word,$(filter FAULTS,$(said)),$(call refuse_word,$(word),none|[0-9]+($(comma)[0-9]+)*,numbers such as 0$(comma)3$(comma) or none))
+$(if $(SANITIZE),$(call refuse_word,SANITIZE,1,SANITIZE=1 or nothing))
+endif
+
 .PHONY: world
 ifdef SANITIZE
 world: export UBSAN_OPTIONS := print_stacktrace=1

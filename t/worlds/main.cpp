@@ -11,24 +11,23 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "t/worlds/command.h"
 #include "t/worlds/violation.h"
 
 namespace {
 
+using rate_limit::world::fault_numbers;
 using rate_limit::world::Outcomes;
 using rate_limit::world::Plan;
+using rate_limit::world::seeds_of;
+using rate_limit::world::Usage;
+using rate_limit::world::whole_number;
 using Words = std::vector<std::string>;
 using Clock = std::chrono::steady_clock;
-
-/// The command makes no sense.
-class Usage : public std::invalid_argument {
-    using std::invalid_argument::invalid_argument;
-};
 
 /// Status 1: one fails.
 int find_first(std::uint64_t seeds) {
@@ -93,48 +92,13 @@ private:
     double hours_ = 0;
 };
 
-/// Throws Usage for anything but digits.
-std::uint64_t number(const std::string& word) {
-    if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos || word.size() > 18) {
-        throw Usage("\"" + word + "\" is no whole number of at most 18 digits");
-    }
-    return std::stoull(word);
-}
-
-/// `0,3`, or `none`.
-std::vector<std::size_t> numbers(const std::string& word, std::size_t end) {
-    std::vector<std::size_t> all;
-    std::istringstream words(word == "none" ? "" : word);
-    for (std::string each; std::getline(words, each, ',');) {
-        all.push_back(number(each));
-        if (all.back() >= end) {
-            throw Usage("there is no fault " + each + ": the world has " + std::to_string(end));
-        }
-    }
-    return all;
-}
-
 void run_failed(const std::string& file, Runs& runs) {
     std::ifstream lines(file);
     if (!lines) {
         throw std::runtime_error(file + " cannot be read");
     }
-    std::size_t at = 0;
-    for (std::string line; std::getline(lines, line);) {
-        ++at;
-        const std::size_t blank = line.find(' ');
-        if (line.empty() || line.front() == '#') {
-            continue;
-        }
-        if (blank == std::string::npos || blank + 1 == line.size()) {
-            throw std::runtime_error(file + " line " + std::to_string(at) +
-                                     ": wanted are a seed, a blank and a reason");
-        }
-        try {
-            runs.run(number(line.substr(0, blank)));
-        } catch (const Usage& wrong) {
-            throw std::runtime_error(file + " line " + std::to_string(at) + ": " + wrong.what());
-        }
+    for (const std::uint64_t seed : seeds_of(lines, file)) {
+        runs.run(seed);
     }
 }
 
@@ -142,22 +106,23 @@ int run_as_told(const Words& words) {
     Runs runs;
     const std::size_t count = words.size();
     if (count == 2 && words[0] == "first") {
-        return find_first(number(words[1]));
+        const std::uint64_t seeds = whole_number(words[1]);
+        return seeds != 0 ? find_first(seeds) : throw Usage("there is no world to run");
     }
     if (count == 2 && words[0] == "failed") {
         run_failed(words[1], runs);
     } else if ((count == 2 || count == 3) && words[0] == "seed") {
-        const std::uint64_t seed = number(words[1]);
+        const std::uint64_t seed = whole_number(words[1]);
         const Plan plan(seed);
-        runs.tell(seed, count == 2 ? plan : plan.with_faults(numbers(words[2], plan.fault_count())));
+        runs.tell(seed, count == 2 ? plan : plan.with_faults(fault_numbers(words[2], plan.fault_count())));
     } else if (count == 3 && words[0] == "seconds") {
-        const std::chrono::seconds time(number(words[1]));
-        for (std::uint64_t seed = number(words[2]); runs.age() < time; ++seed) {
+        const std::chrono::seconds time(whole_number(words[1]));
+        for (std::uint64_t seed = whole_number(words[2]); runs.age() < time; ++seed) {
             runs.run(seed);
         }
-    } else if ((count == 1 || count == 2) && number(words[0]) > 0) {
-        const std::uint64_t first = count == 2 ? number(words[1]) : 1;
-        for (std::uint64_t seed = first; seed < first + number(words[0]); ++seed) {
+    } else if ((count == 1 || count == 2) && whole_number(words[0]) > 0) {
+        const std::uint64_t first = count == 2 ? whole_number(words[1]) : 1;
+        for (std::uint64_t seed = first; seed < first + whole_number(words[0]); ++seed) {
             runs.run(seed);
         }
     } else {
