@@ -167,6 +167,9 @@ ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
     if (ngx_test_config == 0) {
         ngx_log_error(NGX_LOG_NOTICE, cycle->log, 0, "rate limit: %s", name_and_version);
     }
+    if (main_conf(cycle) == nullptr && ngx_process == NGX_PROCESS_SINGLE) {
+        return keep_running_memory(*cycle);
+    }
     mark_replaced(zone_of(cycle));
     if (zone_of(cycle) != nullptr) {
         place_counters(*main_conf(cycle));

@@ -135,6 +135,30 @@ Zone* ask_for_zone(ngx_conf_t* cf, std::size_t size) noexcept {
     return &asked->zone;
 }
 
+/// The running configuration's pool, in which names and zones lie, ends before the memory does.
+ngx_int_t keep_running_memory(ngx_cycle_t& cycle) noexcept {
+    ngx_int_t result = NGX_OK;
+    for_running_zones([&](const ngx_shm_zone_t& running) {
+        if (running.tag != &ngx_http_rate_limit_module) {
+            return;
+        }
+        ngx_str_t name = running.shm.name;
+        name.data = ngx_pstrdup(cycle.pool, &name);
+        const bool is_zone = running.init == init;
+        void* zone = is_zone ? ngx_palloc(cycle.pool, sizeof(AskedZone)) : nullptr;
+        auto* kept = static_cast<ngx_shm_zone_t*>(ngx_list_push(&cycle.shared_memory));
+        if (name.data == nullptr || kept == nullptr || (is_zone && zone == nullptr)) {
+            result = NGX_ERROR;
+            return;
+        }
+        *kept = running;
+        kept->shm.name = name;
+        kept->shm.log = cycle.log;
+        kept->data = is_zone ? new (zone) AskedZone(*static_cast<const AskedZone*>(running.data)) : nullptr;
+    });
+    return result;
+}
+
 void* share_memory(ngx_conf_t* cf, std::string_view name, std::size_t size) noexcept {
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, sizeof(ngx_shm_t));
     if (cleanup == nullptr) {

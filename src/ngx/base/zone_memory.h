@@ -26,6 +26,11 @@ Zone* ask_for_zone(ngx_conf_t* cf, std::size_t size) noexcept;
 /// none. Tells the workers of the running one if theirs is another: nobody looks into it after them.
 void mark_replaced(const Zone* next) noexcept;
 
+/// To be called when a configuration without http is taken up by a process without a master. nginx would
+/// unmap all memory that the running configuration has asked for, while what that has begun goes on in this
+/// very process: it is kept, for a later configuration, too. NGX_ERROR without memory.
+ngx_int_t keep_running_memory(ngx_cycle_t& cycle) noexcept;
+
 /// Memory that the processes of this configuration share, all zero, until its pool ends. `name` is static.
 /// Null: there is none, and the reason is logged.
 void* share_memory(ngx_conf_t* cf, std::string_view name, std::size_t size) noexcept;
