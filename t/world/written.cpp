@@ -105,11 +105,12 @@ void LostWrites::add(const Written& lost) {
     }
 }
 
-LostWrites::Sums LostWrites::of(std::string_view ending, std::optional<Millis> reset) const {
+LostWrites::Sums LostWrites::of(std::string_view beginning, std::string_view ending,
+                                std::optional<Millis> reset) const {
     Sums all;
     for (const auto& [place, sums] : lost_) {
         const auto& [key, ends_at] = place;
-        const bool fits = key.size() >= ending.size() &&
+        const bool fits = key.size() >= ending.size() && key.compare(0, beginning.size(), beginning) == 0 &&
                           key.compare(key.size() - ending.size(), ending.size(), ending) == 0;
         if (fits && (!reset || *reset == ends_at)) {
             all.taken += sums.taken;

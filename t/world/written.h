@@ -56,8 +56,9 @@ public:
         std::int64_t given_back = 0;  ///< and all that they had given back
     };
 
-    /// The sums of all keys that end in this; with `reset` of this window alone.
-    Sums of(std::string_view ending, std::optional<Millis> reset = {}) const;
+    /// The sums of all keys that begin and end so; with `reset` of this window alone.
+    Sums of(std::string_view beginning, std::string_view ending, std::optional<Millis> reset = {}) const;
+    Sums of(std::string_view key) const { return of(key, key); }
 
 private:
     std::map<std::pair<std::string, Millis>, Sums> lost_;

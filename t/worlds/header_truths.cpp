@@ -14,8 +14,8 @@ constexpr Millis apart_at_most = 30'000;
 
 }  // namespace
 
-HeaderTruths::HeaderTruths(const Plan& plan, const LostWrites& lost, Truths& truths)
-    : lost_(lost), truths_(truths), clocks_apart_(plan.machines.clocks_agree() ? 0 : apart_at_most) {}
+HeaderTruths::HeaderTruths(const Plan& plan, Truths& truths)
+    : truths_(truths), clocks_apart_(plan.machines.clocks_agree() ? 0 : apart_at_most) {}
 
 void HeaderTruths::check(const Told& told, const LimitTruths& limit) {
     const Verdict& verdict = told.request.verdicts()[told.number];
@@ -103,7 +103,7 @@ bool HeaderTruths::stays(const Place& place, Millis reset) const {
     if (!used && (limit->is_local() || !limit->only_charges())) {
         return false;
     }
-    const LostWrites::Sums lost = lost_.of(":client" + std::to_string(share.key));
+    const LostWrites::Sums lost = limit->lost_of(share.key);
     return lost.taken == 0 && lost.given_back == 0;
 }
 

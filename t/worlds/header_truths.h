@@ -19,7 +19,7 @@ namespace rate_limit::world {
 class HeaderTruths {
 public:
     /// All outlive it.
-    HeaderTruths(const Plan& plan, const LostWrites& lost, Truths& truths);
+    HeaderTruths(const Plan& plan, Truths& truths);
 
     /// One limit's part in a request that has just been decided, in that turn.
     struct Told {
@@ -50,7 +50,6 @@ private:
     bool stays(const Place& place, Millis reset) const;
     void fail(const Told& told, const std::string& what);
 
-    const LostWrites& lost_;
     Truths& truths_;
     const Millis clocks_apart_;  // so much the clocks of two machines may differ, or that of one from before
     Millis latest_ = 0;          // time by the clock of any machine

@@ -12,11 +12,6 @@ std::string text(std::int64_t value) {
     return std::to_string(value);
 }
 
-/// How the keys of a client end in Redis.
-std::string client_of(std::size_t key) {
-    return ":client" + std::to_string(key);
-}
-
 /// In how many places a window may be counted: where machines disagree about shards, each has its own.
 std::int64_t places(const std::vector<Setup>& setups, const std::string& store) {
     std::set<std::string> all;
@@ -84,8 +79,7 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, const LostWrites&
 std::size_t LimitTruths::admit(const Share& share, std::int64_t cost, Millis reset, Micros begun,
                                Micros decided) {
     if (running_limit_) {
-        if (++running_[share] > limit_ &&
-            running_[share] > limit_ + lost_writes_.of(client_of(share.key)).taken) {
+        if (++running_[share] > limit_ && running_[share] > limit_ + lost_of(share.key).taken) {
             fail(share.key, text(running_[share]) + " requests run of " + text(limit_) + " at a time");
         }
         return 0;
@@ -93,7 +87,7 @@ std::size_t LimitTruths::admit(const Share& share, std::int64_t cost, Millis res
     if (exact_) {
         std::int64_t& used = windows_[{share, reset}];
         used += cost;
-        if (used > limit_ && used > limit_ + lost_writes_.of(client_of(share.key), reset).taken) {
+        if (used > limit_ && used > limit_ + lost_of(share.key, reset).taken) {
             fail(share.key,
                  text(used) + " admitted of " + text(limit_) + " in the window that ends at " + text(reset));
         }
@@ -135,9 +129,13 @@ void LimitTruths::check_bucket(const Share& share) {
     }
 }
 
+LostWrites::Sums LimitTruths::lost_of(std::size_t key, std::optional<Millis> reset) const {
+    return lost_writes_.of("rl:" + name_ + '/', ":client" + std::to_string(key), reset);
+}
+
 /// Writes that were lost had taken so many tokens from the bucket; a part of one counts as one.
 std::int64_t LimitTruths::tokens_lost(std::size_t key) const {
-    const auto nanos = static_cast<double>(lost_writes_.of(client_of(key)).taken);
+    const auto nanos = static_cast<double>(lost_of(key).taken);
     return static_cast<std::int64_t>(
         std::ceil(nanos * static_cast<double>(filled_) / (static_cast<double>(period_) * 1e9)));
 }
@@ -148,7 +146,7 @@ std::int64_t LimitTruths::most_stored(std::size_t key, Millis reset, const Uncer
     if (only_charges_) {
         return 0;
     }
-    const bool reopened = lost_writes_.of(client_of(key)).taken != 0;
+    const bool reopened = lost_of(key).taken != 0;
     if (!gives_back_) {
         return uncertain.more + uncertain.reservations;
     }
@@ -156,9 +154,9 @@ std::int64_t LimitTruths::most_stored(std::size_t key, Millis reset, const Uncer
            (reopened ? told_.unaware(key, reset) : 0);
 }
 
-void LimitTruths::compare(std::size_t key, const Window& stored, const Uncertain& uncertain) {
+std::int64_t LimitTruths::compare(std::size_t key, const Window& stored, const Uncertain& uncertain) {
     const std::int64_t charged = charged_[key];
-    const LostWrites::Sums lost = lost_writes_.of(client_of(key));
+    const LostWrites::Sums lost = lost_of(key);
     const std::int64_t more = most_stored(key, stored.reset, uncertain);
     const std::int64_t most = charged + lost_[key] + lost.given_back + more;
     const std::int64_t least = charged - lost_[key] - lost.taken - uncertain.less;
@@ -168,6 +166,7 @@ void LimitTruths::compare(std::size_t key, const Window& stored, const Uncertain
                       text(uncertain.less) + " less uncertain, " + text(lost.taken) +
                       " lost, and given back " + text(lost.given_back));
     }
+    return std::max<std::int64_t>(0, charged - lost_[key] - lost.taken - stored.used);
 }
 
 void LimitTruths::fail(std::size_t key, const std::string& what) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -68,8 +69,12 @@ public:
     /// A machine has lost its memory: nothing can be compared.
     void lose_memory() noexcept { lasts_ = false; }
 
-    /// At the end: the window that the primary has stored for the key.
-    void compare(std::size_t key, const Window& stored, const Uncertain& uncertain);
+    /// At the end: the window that the primary has stored for the key. Returns how much less it is than what
+    /// was charged and not lost.
+    std::int64_t compare(std::size_t key, const Window& stored, const Uncertain& uncertain);
+
+    /// The writes of its keys of this client that were lost; with `reset` of this window alone.
+    LostWrites::Sums lost_of(std::size_t key, std::optional<Millis> reset = {}) const;
 
     /// Whether windows outlast the world, so that compare() makes sense.
     bool lasts() const noexcept { return lasts_; }

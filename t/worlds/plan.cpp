@@ -1,5 +1,7 @@
 #include "t/worlds/plan.h"
 
+#include <array>
+
 namespace rate_limit::world {
 
 namespace {
@@ -24,7 +26,8 @@ Plan::Plan(std::uint64_t of)
       servers(part(seed, 1), lasts),
       machines(part(seed, 2), lasts),
       traffic(part(seed, 3), servers.stores, lasts),
-      course(part(seed, 4)) {
+      course(part(seed, 4)),
+      operators{0, Chance(0)} {
     servers.add_later(part(seed, 7), lasts);
     Setup setup;
     setup.stores = servers.stores;
@@ -32,9 +35,12 @@ Plan::Plan(std::uint64_t of)
     setup.on_error = traffic.on_error;
     // No turn walks through all of a large one; and a small one has no room to note the tokens of so many
     // keys.
-    if (part(seed, 6).percent(3) || traffic.keys >= 300) {
+    Chance settings = part(seed, 6);
+    if (settings.percent(3) || traffic.keys >= 300) {
         setup.zone_size = std::size_t{24} << 20;
     }
+    setup.stores.front().shares_overrides = settings.percent(30);
+    operators = {settings.one_of(std::array<Micros, 3>{20'000, 300'000, 2'000'000}), Chance(settings.bits())};
     setups.push_back(setup);
     Chance changes = part(seed, 5);
     for (int i = 0; i < 2 && machines.has(MachineFault::change); ++i) {

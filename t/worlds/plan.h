@@ -11,6 +11,12 @@
 
 namespace rate_limit::world {
 
+/// The operators of a world, where its machines share overrides.
+struct OperatorPlan {
+    Micros pause;  ///< between two of their orders, about
+    Chance course;
+};
+
 /// All that is random about one world, drawn from its seed before it begins. Each part draws from numbers of
 /// its own: what one draws changes none of the others.
 struct Plan {
@@ -31,6 +37,7 @@ struct Plan {
     TrafficPlan traffic;
     std::vector<Setup> setups;  ///< what machines are configured with: the first, and what may replace it
     Chance course;              ///< what requests choose as they come
+    OperatorPlan operators;
 };
 
 }  // namespace rate_limit::world

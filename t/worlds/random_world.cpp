@@ -63,7 +63,8 @@ RandomWorld::RandomWorld(const Plan& plan, std::ostream* log)
       machines_(events_, plan_.machines, plan_.setups),
       watch_(truths_, log_),
       turns_(events_, plan_, truths_),
-      traffic_(events_, plan_, machines_, servers_.lost(), turns_, truths_, log_) {
+      traffic_(events_, plan_, machines_, servers_.lost(), turns_, truths_, log_),
+      operators_(events_, plan_, machines_, turns_, log_) {
     network_.seed(plan_.seed);
     for (const auto& server : servers_.all()) {
         watch_.watch(server->server(), server->address());
@@ -80,7 +81,7 @@ std::vector<std::string> RandomWorld::run() {
     }
     set_faults();
     pass(plan_.lasts + over_in);
-    machines_.put_right(traffic_);
+    machines_.put_right(users_);
     pass(heals_in / 3 - over_in);
     use_up_and_return();
     pass(heals_in / 6);
@@ -88,6 +89,7 @@ std::vector<std::string> RandomWorld::run() {
         check_nothing_waits(machines_, truths_);
         turns_.check_seen();
         traffic_.check_decided();
+        check_operators();
     }
     if (truths_.hold()) {
         traffic_.come_last();
@@ -106,6 +108,15 @@ std::vector<std::string> RandomWorld::run() {
         compare_at_the_end();
     }
     return truths_.failures();
+}
+
+/// Machines go on with what they knew where a store has lost all.
+void RandomWorld::check_operators() {
+    const LostWrites::Sums lost = servers_.lost().of(Operators::stored_key);
+    const bool any_lost = lost.taken != 0 || lost.given_back != 0;
+    if (!any_lost || servers_.has(Operators::stored_key)) {
+        operators_.check(any_lost, truths_);
+    }
 }
 
 void RandomWorld::use_up_and_return() {
@@ -146,7 +157,7 @@ void RandomWorld::set_faults() {
         plan_.servers.faults, [this](const auto& fault) { servers_.begin(fault); },
         [this](const auto& fault) { servers_.end(fault); });
     set(
-        plan_.machines.faults, [this](const auto& fault) { machines_.begin(fault, traffic_); },
+        plan_.machines.faults, [this](const auto& fault) { machines_.begin(fault, users_); },
         [this](const auto& fault) { machines_.end(fault); });
 }
 
@@ -185,7 +196,8 @@ std::map<std::string, Uncertain> RandomWorld::waiting() {
     return sums;
 }
 
-/// Machines may have disagreed about shards: what was lost then may have been on its way to any of them.
+/// Machines may have disagreed about shards: what was lost then may have been on its way to any of them. What
+/// is missing of all keys together is no more than what was told as lost, nor is it of one key.
 void RandomWorld::compare_at_the_end() {
     const StoreSetup& store = plan_.servers.stores.front();
     Uncertain of_all;
@@ -202,6 +214,7 @@ void RandomWorld::compare_at_the_end() {
         by_route.push_back(uncertain(store.name, shard.name));
     }
     std::map<std::string, Uncertain> waits = waiting();
+    std::int64_t missing = 0;
     for (LimitTruths& limit : traffic_.limits()) {
         for (std::int64_t key = 0; limit.lasts() && key < plan_.traffic.keys; ++key) {
             const std::string client = "client" + std::to_string(key);
@@ -210,8 +223,14 @@ void RandomWorld::compare_at_the_end() {
             Uncertain all = alone ? by_route[routes.choose(client, window)] : of_all;
             all.less += waits[window].less;
             all.more += waits[window].more;
-            limit.compare(static_cast<std::size_t>(key), servers_.window(window), all);
+            const std::int64_t less =
+                limit.compare(static_cast<std::size_t>(key), servers_.window(window), all);
+            missing += std::max<std::int64_t>(0, less - waits[window].less);
         }
+    }
+    if (missing > of_all.less) {
+        truths_.fail(std::to_string(missing) + " of all keys together are not stored, and " +
+                     std::to_string(of_all.less) + " are uncertain");
     }
 }
 

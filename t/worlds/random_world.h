@@ -9,6 +9,7 @@
 #include "t/worlds/command_watch.h"
 #include "t/worlds/event_log.h"
 #include "t/worlds/machines.h"
+#include "t/worlds/operators.h"
 #include "t/worlds/plan.h"
 #include "t/worlds/servers.h"
 #include "t/worlds/traffic.h"
@@ -34,9 +35,32 @@ public:
     Micros time() const noexcept { return events_.now(); }
 
 private:
+    /// All who are at workers.
+    class Users final : public Machines::User {
+    public:
+        Users(Traffic& traffic, Operators& operators) : traffic_(traffic), operators_(operators) {}
+
+        bool uses(const WorkerProcess& worker) const override {
+            return traffic_.uses(worker) || operators_.uses(worker);
+        }
+        void forget(const WorkerProcess& worker) override {
+            traffic_.forget(worker);
+            operators_.forget(worker);
+        }
+        void vanish(const WorkerProcess& worker, bool memory) override {
+            traffic_.vanish(worker, memory);
+            operators_.forget(worker);
+        }
+
+    private:
+        Traffic& traffic_;
+        Operators& operators_;
+    };
+
     void set_faults();
     void pass(Micros time);
     void use_up_and_return();
+    void check_operators();
     Uncertain uncertain(const std::string& store, const std::string& shard);
     std::map<std::string, Uncertain> waiting();
     void compare_at_the_end();
@@ -51,6 +75,8 @@ private:
     CommandWatch watch_;
     TurnWatch turns_;
     Traffic traffic_;
+    Operators operators_;
+    Users users_{traffic_, operators_};
 };
 
 }  // namespace rate_limit::world

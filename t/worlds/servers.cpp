@@ -451,6 +451,12 @@ void Servers::heal_set(Set& set) {
     }
 }
 
+bool Servers::has(const std::string& key) {
+    return std::any_of(sets_.begin(), sets_.end(), [&key](const Set& set) {
+        return set.servers->primary().server().databases().front().find(key) != nullptr;
+    });
+}
+
 Window Servers::window(const std::string& key) {
     if (cluster_ != nullptr) {
         return cluster_->owner_of(key_slot(key)).primary().window(key);

@@ -37,6 +37,9 @@ public:
     /// The sum that all primaries together have stored as used under this key.
     Window window(const std::string& key);
 
+    /// Whether some primary has this key.
+    bool has(const std::string& key);
+
     const std::vector<std::unique_ptr<Redis>>& all() const noexcept { return servers_; }
 
     /// The writes that failovers, and servers without their data, have lost.

@@ -32,7 +32,7 @@ Traffic::Traffic(Events& events, const Plan& plan, Machines& machines, const Los
       turns_(turns),
       truths_(truths),
       log_(log),
-      headers_(plan, lost, truths),
+      headers_(plan, truths),
       chance_(plan.course),
       patience_(longest_wait(plan)) {
     for (std::size_t i = 0; i < plan.traffic.limits.size(); ++i) {

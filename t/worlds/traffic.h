@@ -21,7 +21,7 @@
 namespace rate_limit::world {
 
 /// The requests of one world, from their begins to their ends, and what is asked about each.
-class Traffic final : public Machines::User {
+class Traffic {
 public:
     /// All of them outlive it.
     Traffic(Events& events, const Plan& plan, Machines& machines, const LostWrites& lost, TurnWatch& turns,
@@ -46,6 +46,12 @@ public:
 
     /// The truths of each limit of the plan.
     std::deque<LimitTruths>& limits() noexcept { return limits_; }
+
+    // What Machines::User has.
+
+    bool uses(const WorkerProcess& worker) const;
+    void forget(const WorkerProcess& worker);
+    void vanish(const WorkerProcess& worker, bool memory);
 
 private:
     static constexpr std::size_t most_limits = 3;
@@ -89,10 +95,6 @@ private:
         std::size_t key;
         std::int64_t cost;
     };
-
-    bool uses(const WorkerProcess& worker) const override;
-    void forget(const WorkerProcess& worker) override;
-    void vanish(const WorkerProcess& worker, bool memory) override;
 
     void begin_arrivals();
     void arrive();

@@ -1,8 +1,10 @@
 #include "t/worlds/violation.h"
 
+#include <exception>
 #include <sstream>
 #include <utility>
 
+#include "t/world/last_words.h"
 #include "t/worlds/random_world.h"
 
 namespace rate_limit::world {
@@ -47,9 +49,14 @@ void tell_last_lines(const std::string& text, std::ostream& to) {
 }  // namespace
 
 Outcomes run_world(const Plan& plan, std::ostream* log) {
-    RandomWorld world(plan, log);
-    std::vector<std::string> failures = world.run();
-    return {std::move(failures), world.requests(), world.events(), world.time()};
+    const LastWords words(plan.seed);
+    try {
+        RandomWorld world(plan, log);
+        std::vector<std::string> failures = world.run();
+        return {std::move(failures), world.requests(), world.events(), world.time()};
+    } catch (const std::exception& thrown) {
+        return {{std::string("the world has thrown: ") + thrown.what()}, 0, 0, 0};
+    }
 }
 
 void tell_violation(std::uint64_t seed, const Plan& plan, const Outcomes& seen, std::ostream& to) {
