@@ -8,6 +8,7 @@
 #include "limiter/tallies/tallies.h"
 #include "limiter/zone.h"
 #include "t/limiter/one_machine.h"
+#include "t/world/sentinel.h"
 
 namespace rate_limit::world::shared_overrides_test {
 namespace {
@@ -79,7 +80,9 @@ public:
         });
     }
 
-    bool done() const noexcept { return ended_ && change_.trouble() == SharedChange::Trouble::none; }
+    bool over() const noexcept { return ended_; }
+    SharedChange::Trouble trouble() const noexcept { return change_.trouble(); }
+    bool done() const noexcept { return over() && trouble() == SharedChange::Trouble::none; }
 
 private:
     void on_answer(Answer& /*answer*/) noexcept override { ended_ = true; }
@@ -87,6 +90,34 @@ private:
     bool ended_ = false;
     SharedChange change_;
 };
+
+/// A sentinel names another primary while an order is on its way to the former one: what that has taken is
+/// lost with it. The operator is told that nobody knows what became of it, and the machine does not take it
+/// up.
+TEST(SharedOverrides, AreInDoubtWhereAFormerPrimaryAnswers) {
+    OneMachine world({"default", "1000r/h"}, 9'000);
+    Redis next(world.events, world.network, "10.0.0.2:6379");
+    Sentinel sentinel(world.network, "10.0.1.1:26379");
+    sentinel.watch("m").primary = world.primary.address();
+    sentinel.watch("m").epoch = 1;
+    StoreSetup& store = world.setup.stores.front();
+    store.shares_overrides = true;
+    store.shards = {{"a", "", {}, "m"}};
+    store.sentinels = {sentinel.address()};
+    world.worker();
+    world.pass(3'000);
+    world.primary.link().back = 3'000'000;
+    const Act act(world.worker(), "a", OverrideKind::ban);
+    world.pass(3'500);  // what there is has been read, and the order is there
+    EXPECT_TRUE(world.primary.server().databases().front().find("rl:!overrides") != nullptr);
+    sentinel.watch("m").primary = next.address();
+    sentinel.watch("m").epoch = 2;
+    EXPECT_TRUE(world.until([&] { return world.logged("before it was") != 0; }));
+    ASSERT_TRUE(world.until([&] { return act.over(); }));
+    EXPECT_EQ(act.trouble(), SharedChange::Trouble::in_doubt);
+    world.pass(3'000);
+    EXPECT_TRUE(world.worker().zone().overrides().read(world.at()).empty());
+}
 
 /// Two machines of two workers each.
 class TwoMachines : public testing::Test {

@@ -20,6 +20,10 @@ std::string_view OverridesCommand::encode(CommandWriter& writer) {
 }
 
 void OverridesCommand::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
+    if (delivery == Delivery::answered && !node.is_primary()) {  // what it has taken is lost with it
+        delivery = reply->is_error() ? Delivery::unsent : Delivery::in_doubt;
+        reply = nullptr;
+    }
     if (delivery == Delivery::answered && kind == Kind::change && owner != nullptr &&
         send_again(node, *reply)) {
         return;
