@@ -229,6 +229,33 @@ TEST(BoardStep, EachInstructionLeavesTheOldOrTheNew) {
     EXPECT_GE(seconds, deaths.size());
 }
 
+/// Whatever it has read so far, a reader gives a record as it was before a change or as it is after.
+TEST(BoardStep, AReaderIsOvertakenAtEachInstruction) {
+    if (!may_trace()) {
+        GTEST_SKIP() << "no process may be traced here";
+    }
+    Made made(2);
+    const TableMemory memory_of_answer(sizeof(Numbers));
+    auto& answer = *static_cast<Numbers*>(memory_of_answer.at());
+    std::uint64_t written = 1;
+    made.board.write(1, written);
+    std::size_t before = 0;
+    std::size_t after = 0;
+    stopped_at_each([&] { answer = made.board.read(1); },
+                    [&] {
+                        made.board.write(0, written + 1000);
+                        made.board.write(1, ++written);
+                    },
+                    [&] {
+                        EXPECT_EQ(answer.all, numbers(answer.all[0]).all) << "halves of two";
+                        before += answer.all[0] == written - 1 ? 1 : 0;
+                        after += answer.all[0] == written ? 1 : 0;
+                        EXPECT_TRUE(answer.all[0] == written - 1 || answer.all[0] == written);
+                    });
+    EXPECT_GE(before, 2U);
+    EXPECT_GE(after, 20U);
+}
+
 #endif
 
 TEST(KeptText, KeepsTheFront) {

@@ -50,6 +50,34 @@ void each_state(const TableMemory& memory, Run run, unsigned waits, Visit visit)
     }
 }
 
+/// Calls run() in a child once for each of its instructions, and meanwhile() when it stands before that;
+/// judge() when it has ended.
+template <typename Run, typename Meanwhile, typename Judge>
+void stopped_at_each(Run run, Meanwhile meanwhile, Judge judge) {
+    bool ended = false;
+    for (unsigned steps = 0; !ended; ++steps) {
+        const pid_t child = in_child([&] {
+            (void)::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+            (void)::raise(SIGSTOP);
+            run();
+            (void)::raise(SIGSTOP);
+        });
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        for (unsigned step = 0; step < steps && !ended; ++step) {
+            ASSERT_EQ(::ptrace(PTRACE_SINGLESTEP, child, nullptr, nullptr), 0);
+            ASSERT_EQ(::waitpid(child, &status, 0), child);
+            ended = !WIFSTOPPED(status) || WSTOPSIG(status) == SIGSTOP;
+        }
+        meanwhile();
+        while (WIFSTOPPED(status)) {
+            ASSERT_EQ(::ptrace(PTRACE_CONT, child, nullptr, nullptr), 0);
+            ASSERT_EQ(::waitpid(child, &status, 0), child);
+        }
+        judge();
+    }
+}
+
 inline bool may_trace() {
     const pid_t child = in_child([] { ::_exit(::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? 0 : 1); });
     int status = 0;
