@@ -56,6 +56,14 @@ TEST_F(WorldWritten, TellsHowManySlotsAllMachinesHold) {
     EXPECT_EQ(last(), -1);
 }
 
+TEST_F(WorldWritten, TellsByHowMuchTheVersionOfOverridesWasRaised) {
+    client.send({"HSET", "k", "version", "100", "l/:a", "1 ban 0 1 2 x"});
+    EXPECT_EQ(last(), 100);
+    client.send({"HDEL", "k", "l/:a"});
+    client.send({"HSET", "k", "version", "101"});
+    EXPECT_EQ(last(), 1);
+}
+
 /// A bucket that is full in two seconds, one that is full in five, and one that has been full for long.
 TEST_F(WorldWritten, TellsHowMuchOfABucketWasTaken) {
     const auto bucket = [this](std::int64_t full_in) {

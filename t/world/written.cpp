@@ -37,6 +37,10 @@ Ledger::Count Ledger::count_of(const Value& value) {
     if (hash == nullptr) {
         return count;
     }
+    if (const std::string* version = hash->find("version")) {  // overrides: each write raises it
+        count.used = number_of(*version);
+        return count;
+    }
     const std::string* used = hash->find("used");
     if (used == nullptr) {  // running requests: a field for each machine, and perhaps their sum
         for (const auto& [machine, slots] : hash->fields()) {
