@@ -78,7 +78,7 @@ void HeaderTruths::check_reset(const Told& told, const LimitTruths& limit, Milli
     Shown& before = shown_[place];
     const bool same = reset == before.reset;
     if (!same && before.confirmed && told.begun > before.decided && before.reset > now &&
-        before.reset > latest_ + clocks_apart_ && stays(place, before.reset)) {
+        before.reset > latest_ + clocks_apart_ && stays(place, before)) {
         fail(told, "the end of the window has moved from " + std::to_string(before.reset));
     }
     const Record record = applied.zone->windows().find(applied.id).value_or(Record{});
@@ -87,19 +87,23 @@ void HeaderTruths::check_reset(const Told& told, const LimitTruths& limit, Milli
     before = {reset, confirmed, told.decided};
 }
 
-void HeaderTruths::note_lasting(const LimitTruths& limit, const Share& share, Millis reset) {
+void HeaderTruths::note_lasting(const LimitTruths& limit, const Share& share, Millis reset, Micros decided) {
     if (!limit.by_bucket() && !limit.counts_running()) {
-        lasting_.insert({{&limit, {share.key, limit.is_local() ? share.memory : 0}}, reset});
+        const Place place{&limit, {share.key, limit.is_local() ? share.memory : 0}};
+        Micros& since = lasting_.try_emplace({place, reset}, decided).first->second;
+        since = std::min(since, decided);
     }
 }
 
-bool HeaderTruths::stays(const Place& place, Millis reset) const {
+/// Another machine may have opened one that ends at the same time, after that of before had gone.
+bool HeaderTruths::stays(const Place& place, const Shown& shown) const {
     const auto& [limit, share] = place;
     if (!limit->is_in_one_place()) {
         return false;
     }
-    const bool used =
-        lasting_.count({{limit, {share.key, limit->is_local() ? share.memory : 0}}, reset}) != 0;
+    const auto lasts =
+        lasting_.find({{limit, {share.key, limit->is_local() ? share.memory : 0}}, shown.reset});
+    const bool used = lasts != lasting_.end() && lasts->second <= shown.decided;
     if (!used && (limit->is_local() || !limit->only_charges())) {
         return false;
     }

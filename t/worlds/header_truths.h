@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -32,8 +31,9 @@ public:
     };
     void check(const Told& told, const LimitTruths& limit);
 
-    /// A request has been charged in the window that ends then, and its client was told so: the window stays.
-    void note_lasting(const LimitTruths& limit, const Share& share, Millis reset);
+    /// A request has been charged in the window that ends then, and its client was told so when that was
+    /// `decided`: the window stays.
+    void note_lasting(const LimitTruths& limit, const Share& share, Millis reset, Micros decided);
 
 private:
     /// The end of a window, as a client was told it last.
@@ -47,14 +47,14 @@ private:
     void check_numbers(const Told& told);
     void check_retry(const Told& told, Millis now);
     void check_reset(const Told& told, const LimitTruths& limit, Millis now);
-    bool stays(const Place& place, Millis reset) const;
+    bool stays(const Place& place, const Shown& shown) const;
     void fail(const Told& told, const std::string& what);
 
     Truths& truths_;
     const Millis clocks_apart_;  // so much the clocks of two machines may differ, or that of one from before
     Millis latest_ = 0;          // time by the clock of any machine
     std::map<Place, Shown> shown_;
-    std::set<std::pair<Place, Millis>> lasting_;
+    std::map<std::pair<Place, Millis>, Micros> lasting_;  // since when
 };
 
 }  // namespace rate_limit::world

@@ -28,13 +28,16 @@ bool is_of_charges(Loss loss) {
            loss == Loss::no_memory;
 }
 
-/// The most that goes back at once: what requests did not cost, or a batch of tokens.
+/// The most that goes back at once: what requests did not cost, or tokens: a batch, or of batches that adapt
+/// two, each of a twentieth of the limit at most.
 std::int64_t largest_refund(const Plan& plan) {
     std::int64_t largest = 2 * plan.traffic.most_cost;
     for (const Setup& setup : plan.setups) {
         for (const LimitSetup& limit : setup.limits) {
             const bool fixed = limit.lease != lease_auto;
-            largest = std::max(largest, fixed ? static_cast<std::int64_t>(limit.lease) : largest);
+            const std::int64_t tokens =
+                fixed ? static_cast<std::int64_t>(limit.lease) : std::stoll(limit.rate) / 10 + 2;
+            largest = std::max(largest, tokens);
         }
     }
     return largest;

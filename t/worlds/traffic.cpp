@@ -185,6 +185,7 @@ void Traffic::begin(Visit& visit) {
 }
 
 void Traffic::decided(Visit& visit) {
+    visit.decided = events_.now();
     events_.cancel(visit.next);
     turns_.count_act();
     ClientRequest& request = *visit.request;
@@ -282,7 +283,8 @@ void Traffic::end_request(Visit& visit) {
         LimitTruths& limit = limits_[number];
         limit.charge(visit.key, applied.charged);
         if (applied.verdict.outcome == Outcome::passed && applied.charged > 0) {
-            headers_.note_lasting(limit, {visit.key, visit.memory}, applied.verdict.window.reset);
+            headers_.note_lasting(limit, {visit.key, visit.memory}, applied.verdict.window.reset,
+                                  visit.decided);
         }
         log_.add("key ", visit.key, " ends: ", applied.limit.name, " charges ", applied.charged);
         const std::int64_t back = visit.cost - applied.charged;

@@ -83,6 +83,7 @@ private:
         Purpose purpose;
         std::size_t told_by;
         std::size_t told;
+        Micros decided = 0;
         std::array<std::size_t, most_limits> numbers{};  // among those that each limit has let in
         Events::Place next{};                            // what happens to it next
     };
