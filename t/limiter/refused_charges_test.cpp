@@ -160,6 +160,67 @@ TEST(TheGateOfCharges, IsNotOpenedByOneCommandForAnother) {
     }
 }
 
+/// In a large zone what waits is not found at once, and the next charge is the probe: it goes by the script,
+/// for a plain increment that is taken says nothing of what waits.
+TEST(TheGateOfCharges, IsProbedByScripts) {
+    Scenario world({"default", "1000000r/h"});
+    world.setup.zone_size = std::size_t{64} << 20;
+    bool scripts = true;
+    Scripted redis(world.events, world.network, Scenario::primary_address,
+                   [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                       const bool open = words.size() > 1 && words[1].find(":open") != std::string::npos;
+                       return words[0] == "hmget"     ? open ? hmget(1, reset_of_all) : hmget({}, {})
+                                  : words[0] == "hincrby" ? integer(2)
+                              : !is_write(words)      ? fallback(words)
+                              : !scripts              ? error("NOPERM this user has no permissions")
+                                                      : integers({1, reset_of_all});
+                   });
+    EXPECT_EQ(world.ask("open"), "PASSED");
+    scripts = false;
+    for (const char* key : {"a", "b", "c"}) {
+        EXPECT_EQ(world.ask(key), "PASSED");
+    }
+    redis.forget();
+    for (int i = 0; i < 2'000; ++i) {
+        EXPECT_EQ(world.ask("open"), "PASSED");
+        world.pass(10);
+    }
+    EXPECT_EQ(world.logged("takes charges again"), 0U);
+    EXPECT_LE(redis.writes().size(), 20U);
+    scripts = true;
+    EXPECT_TRUE(world.until([&] { return world.logged("takes charges again") == 1; }));
+}
+
+/// A user has all rights that windows need, and not those of buckets. Charges of windows do not wait behind
+/// those of buckets, which are told as lost.
+TEST(ChargesOfWindows, DoNotWaitBehindBucketsThatAreRefused) {
+    Scenario world({"w", "1000r/h"});
+    world.setup.limits.push_back({"b", "60r/h", "charge_refund", 100});
+    Scripted redis(world.events, world.network, Scenario::primary_address,
+                   [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                       return words[0] == "hmget"     ? hmget({}, {})
+                              : words[0] == "hincrby" ? integer(2)
+                              : !is_write(words)      ? fallback(words)
+                              : words[1] == script(ScriptName::bucket).digest()
+                                  ? error("ERR ACL failure in script: User u has no permissions to run 'set'")
+                                  : integers({1, reset_of_all});
+                   });
+    for (int i = 0; i < 300; ++i) {
+        EXPECT_EQ(world.ask(RequestSetup("b" + std::to_string(i % 100)).under({"b"})), "ERROR_ALLOWED");
+        EXPECT_EQ(world.ask(RequestSetup("w" + std::to_string(i % 10)).under({"w"})), "PASSED");
+        world.pass(50);
+    }
+    std::int64_t stored = 0;
+    for (const auto& [key, count] : redis.charged()) {
+        stored += key.find("rl:w/") == 0 ? count : 0;
+    }
+    EXPECT_EQ(stored, 300);
+    EXPECT_LE(redis.writes().size(), 1'000U);
+    EXPECT_EQ(counted(world, Write::charges_expired), 0U);
+    EXPECT_EQ(counted(world, Write::charges_dropped), 300U);
+    EXPECT_GE(world.logged("charges for .* were dropped: noperm"), 1U);
+}
+
 /// A server that runs no scripts is told as what it is, with what to do. Checks go on; what takes a script
 /// goes by rate_limit_on_error; charges wait, and are stored when the server has Lua.
 void expect_without_lua(const std::string& of_evalsha, const std::string& of_eval) {

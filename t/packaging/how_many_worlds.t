@@ -25,9 +25,9 @@ for my $together ('SECONDS=5 SEEDS=60', 'FAULTS=0', 'SEED=7 FIRST=3', 'SEED=7 SE
     like run_of($together), qr/\A\S+ \*\*\* "make world" takes SEEDS, .* but not $names\.  Stop\.\n\z/, "$together is refused";
 }
 my %wanted = (
-    SEEDS => 'a whole number from 1 on', SECONDS => 'a whole number from 1 on', SEED => 'a whole number', FIRST => 'a whole number',
+    SEEDS => 'a whole number from 1 on', SECONDS => 'a whole number from 1 on, of nine digits at most', SEED => 'a whole number', FIRST => 'a whole number',
     FAULTS => 'numbers such as 0,3, or none', SANITIZE => 'SANITIZE=1 or nothing');
-for my $word ('SEEDS=', 'SEEDS=0', 'SEEDS=-1', 'SEEDS=ten', 'SECONDS=', 'SECONDS=0', 'SECONDS=1.5', 'SEED=', 'SEED=abc', 'SEED=7x', 'FIRST=', 'FIRST=abc',
+for my $word ('SEEDS=', 'SEEDS=0', 'SEEDS=-1', 'SEEDS=ten', 'SECONDS=', 'SECONDS=0', 'SECONDS=1.5', 'SECONDS=18446744074', 'SEED=', 'SEED=abc', 'SEED=7x', 'FIRST=', 'FIRST=abc',
     'FIRST=1234567890123456789', 'SEED=7 FAULTS=', 'SEED=7 FAULTS=0,', 'SEED=7 FAULTS=a', 'SEED=7 FAULTS="0 3"', 'SANITIZE=0', 'SANITIZE=yes') {
     my ($name, $value) = $word =~ /(\w+)="?([^"=]*)"?\z/;
     like run_of($word), qr/\A\S+ \*\*\* \Q$name is "$value", and "make world" wants $wanted{$name}\E\.  Stop\.\n\z/, "$word is refused";

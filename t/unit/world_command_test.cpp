@@ -22,6 +22,9 @@ std::string told_wrong(Call&& call) {
 TEST(WorldCommand, Numbers) {
     EXPECT_EQ(whole_number("0"), 0U);
     EXPECT_EQ(whole_number("999999999999999999"), 999'999'999'999'999'999U);
+    EXPECT_EQ(whole_number("999999999", 9), 999'999'999U);
+    EXPECT_EQ(told_wrong([] { whole_number("1000000000", 9); }),
+              "\"1000000000\" is no whole number of at most 9 digits");
     for (const char* word : {"", "-1", "+1", " 1", "1 ", "1x", "abc", "1.5", "1000000000000000000"}) {
         EXPECT_EQ(told_wrong([word] { whole_number(word); }),
                   "\"" + std::string(word) + "\" is no whole number of at most 18 digits");

@@ -83,16 +83,15 @@ TEST_F(WorldWritten, TellsHowMuchOfABucketWasTaken) {
     EXPECT_EQ(last(), -5'000'000'000);
 }
 
-TEST(WorldLostWrites, AreSummedByKeyAndWindow) {
+TEST(WorldLostWrites, AreSummedByKey) {
     LostWrites lost;
     lost.add({"rl:a:client1", 5, 3});
     lost.add({"rl:a:client1", 5, -1});
     lost.add({"rl:a:client1", 6, 2});
     lost.add({"rl:a:client11", 5, 100});
     lost.add({"rl:b:client1", 5, 100});
-    EXPECT_EQ(lost.of("rl:a:", ":client1", 5).taken, 3);
-    EXPECT_EQ(lost.of("rl:a:", ":client1", 5).given_back, 1);
     EXPECT_EQ(lost.of("rl:a:", ":client1").taken, 5);
+    EXPECT_EQ(lost.of("rl:a:", ":client1").given_back, 1);
     EXPECT_EQ(lost.of("rl:a:client11").taken, 100);
     EXPECT_EQ(lost.of("rl:a:", ":client2").taken, 0);
 }

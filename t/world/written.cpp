@@ -104,19 +104,16 @@ Written Ledger::take(Server& server, const Effect& effect) {
 
 void LostWrites::add(const Written& lost) {
     if (lost.more != 0) {
-        Sums& sums = lost_[{lost.key, lost.reset}];
+        Sums& sums = lost_[lost.key];
         (lost.more > 0 ? sums.taken : sums.given_back) += std::abs(lost.more);
     }
 }
 
-LostWrites::Sums LostWrites::of(std::string_view beginning, std::string_view ending,
-                                std::optional<Millis> reset) const {
+LostWrites::Sums LostWrites::of(std::string_view beginning, std::string_view ending) const {
     Sums all;
-    for (const auto& [place, sums] : lost_) {
-        const auto& [key, ends_at] = place;
-        const bool fits = key.size() >= ending.size() && key.compare(0, beginning.size(), beginning) == 0 &&
-                          key.compare(key.size() - ending.size(), ending.size(), ending) == 0;
-        if (fits && (!reset || *reset == ends_at)) {
+    for (const auto& [key, sums] : lost_) {
+        if (key.size() >= ending.size() && key.compare(0, beginning.size(), beginning) == 0 &&
+            key.compare(key.size() - ending.size(), ending.size(), ending) == 0) {
             all.taken += sums.taken;
             all.given_back += sums.given_back;
         }

@@ -2,11 +2,9 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "core/limit/window.h"
@@ -46,7 +44,7 @@ private:
     std::unordered_map<std::string, Count> counts_;
 };
 
-/// The writes that a failover or a server without its data has lost: by key, and for windows by their end.
+/// The writes that a failover or a server without its data has lost, by key.
 class LostWrites {
 public:
     void add(const Written& lost);
@@ -56,12 +54,12 @@ public:
         std::int64_t given_back = 0;  ///< and all that they had given back
     };
 
-    /// The sums of all keys that begin and end so; with `reset` of this window alone.
-    Sums of(std::string_view beginning, std::string_view ending, std::optional<Millis> reset = {}) const;
+    /// The sums of all keys that begin and end so.
+    Sums of(std::string_view beginning, std::string_view ending) const;
     Sums of(std::string_view key) const { return of(key, key); }
 
 private:
-    std::map<std::pair<std::string, Millis>, Sums> lost_;
+    std::map<std::string, Sums> lost_;
 };
 
 }  // namespace rate_limit::world

@@ -15,10 +15,10 @@ class Usage : public std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
-/// Throws Usage for anything but digits.
-inline std::uint64_t whole_number(const std::string& word) {
-    if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos || word.size() > 18) {
-        throw Usage("\"" + word + "\" is no whole number of at most 18 digits");
+/// Throws Usage for anything but so many digits at most, of 18.
+inline std::uint64_t whole_number(const std::string& word, std::size_t digits = 18) {
+    if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos || word.size() > digits) {
+        throw Usage("\"" + word + "\" is no whole number of at most " + std::to_string(digits) + " digits");
     }
     return std::stoull(word);
 }

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -73,8 +72,8 @@ public:
     /// was charged and not lost.
     std::int64_t compare(std::size_t key, const Window& stored, const Uncertain& uncertain);
 
-    /// The writes of its keys of this client that were lost; with `reset` of this window alone.
-    LostWrites::Sums lost_of(std::size_t key, std::optional<Millis> reset = {}) const;
+    /// The writes of its keys of this client that were lost.
+    LostWrites::Sums lost_of(std::size_t key) const;
 
     /// Whether windows outlast the world, so that compare() makes sense.
     bool lasts() const noexcept { return lasts_; }

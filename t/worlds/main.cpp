@@ -116,7 +116,7 @@ int run_as_told(const Words& words) {
         const Plan plan(seed);
         runs.tell(seed, count == 2 ? plan : plan.with_faults(fault_numbers(words[2], plan.fault_count())));
     } else if (count == 3 && words[0] == "seconds") {
-        const std::chrono::seconds time(whole_number(words[1]));
+        const std::chrono::seconds time(whole_number(words[1], 9));
         for (std::uint64_t seed = whole_number(words[2]); runs.age() < time; ++seed) {
             runs.run(seed);
         }

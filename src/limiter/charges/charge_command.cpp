@@ -153,9 +153,10 @@ void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcep
         node.submit(*this);
         return;
     }
-    // Charges need none of the rights that a refund may lack.
-    const bool refund_alone = fault == Fault::noperm && owed.kind == DebtKind::refunds;
-    if (blame == Blame::writes && !refund_alone) {
+    // Charges of windows need none of the rights that a refund or a bucket may lack, and do not wait behind
+    // them.
+    const bool alone = fault == Fault::noperm && (owed.kind == DebtKind::refunds || owed.of_bucket());
+    if (blame == Blame::writes && !alone) {
         give_up();
         owner->refused(node, fault, name(), reply);
     } else if (blame == Blame::node) {
